@@ -5,8 +5,8 @@
 Records 5 sets of 5 runs of each program with default options, as many as SECONDS (320) have room for. PROGRAM is one of
 those below (all three), or NAME=COMMAND. Writes OUT/noise.json and OUT/noise.md: of each value the standard deviation of its
 logarithm between the runs of a set, between the means of sets, and what that makes of a comparison of five runs a side;
-then what `aiflame gate` says of each pair of sets, both ways, where the truth is "the same". OUT/NAME.tar.gz has the
-reduced runs.
+then what `aiflame gate` says of each pair of sets, both ways, where the truth is "the same", of kernels also by launch.
+OUT/NAME.tar.gz has the reduced runs.
 
 Programs take the GPU in turns, one run at a time. What needs no GPU, the start of Python and the end of a recording, goes
 on beside the run before and the one after where there are 12 CPUs, so that the host's noise is rather more than that of runs
@@ -40,7 +40,7 @@ PROGRAMS = {
 # The first that matches a kernel's name, for Python and for aiflame.
 CLASSES = [("attention", "flash|fmha|attention|attn"), ("matrix product", "gemm|gemv|Gemm|nvjet|cutlass|xmma|cublas|matmul"),
            ("optimizer", "multi_tensor|[aA]dam"), ("norm, softmax", "[nN]orm|[sS]oft[mM]ax"),
-           ("reduction", "[rR]educe|[sS]can|[sS]ort|arg[mM]ax"), ("copy", "^copy|memcpy|memset|^fill|CatArray"),
+           ("reduction", "[rR]educe|[sS]can|[sS]ort|arg[mM]ax"), ("copy", r"^\[(copy|fill)\]|^copy|memcpy|memset|^fill|CatArray"),
            ("elementwise", "elementwise|vectorized|gelu|unrolled|Functor|roll_")]
 # Welch's half width for five runs a side of equal noise, in standard deviations: t(8) * sqrt(2 / 5).
 HALF_WIDTH = 2.306 * math.sqrt(2 / RUNS)
@@ -164,16 +164,22 @@ def judge(aiflame, reduced, sets, classes):
     budgets = [f"{metric} +{100 * MARGIN:.0f}%" for metric in metrics]
     answers = collections.defaultdict(collections.Counter)
 
-    def one(pair):
-        return subprocess.run([aiflame, "gate", "--format", "json", "--baselines", reduced, *[w for x in budgets for w in ("--budget", x)],
+    def one(pair, *options):
+        return subprocess.run([aiflame, "gate", "--format", "json", *options, "--baselines", reduced, *[w for x in budgets for w in ("--budget", x)],
                                *[f"baseline:set{s}" for s in pair]], stdout=subprocess.PIPE).stdout
 
+    def by_launch(pair):
+        return one(pair, "--unit", "launch")
+
+    pairs = list(itertools.permutations(sets, 2))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        gates = [json.loads(out) for out in pool.map(one, itertools.permutations(sets, 2))]
-    for gate in gates:
+        gates = [json.loads(out) for out in pool.map(one, pairs)]
+        launches = [json.loads(out) for out in pool.map(by_launch, pairs)]
+    for gate, unit in [(g, "") for g in gates] + [(g, ", a launch") for g in launches]:
         for row in gate.get("budgets", []):
-            answers[metrics[row["metric"]]][row["result"]] += 1
-        for line in gate.get("no_verdict", []) + gate.get("not_compared", []):
+            if not unit or row["metric"].startswith("kernel:"):
+                answers[metrics[row["metric"]] + unit][row["result"]] += 1
+        for line in (gate.get("no_verdict", []) + gate.get("not_compared", [])) if not unit else []:
             answers["no verdict"][line] += 1
     return answers
 

@@ -6,12 +6,15 @@
 #include "compare/internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 /* Steps that were found stand for the same if their numbers of launches differ by less than this factor, or if their numbers
  * do not differ. */
 #define SAME_STEPS 1.5
+/* The same of two runs of one side, which ran the same program: of one of them, another loop was found. */
+#define SAME_STEPS_OF_SIDE 1.2
 
 void aif_side_finish(struct aif_side *s)
 {
@@ -214,23 +217,27 @@ static double ratio(double x, double y)
 	return x > y ? x / y : y / x;
 }
 
+static double launches_a_step(const struct aif_run *r)
+{
+	return (double)r->amount[AIF_RUN_LAUNCHES] / (double)r->steps;
+}
+
 /* True if found steps are the same thing in both runs. */
-static bool has_same_steps(const struct aif_run *x, const struct aif_run *y)
+static bool has_same_steps(const struct aif_run *x, const struct aif_run *y, double most)
 {
 	double steps = ratio((double)x->steps, (double)y->steps);
-	double launches = ratio((double)x->amount[AIF_RUN_LAUNCHES] / (double)x->steps,
-				(double)y->amount[AIF_RUN_LAUNCHES] / (double)y->steps);
+	double launches = ratio(launches_a_step(x), launches_a_step(y));
 
 	if (x->steps_from == AIF_PHASES_MARKS && y->steps_from == AIF_PHASES_MARKS)
 		return true;
-	return steps < SAME_STEPS || launches < SAME_STEPS;
+	return steps < most || launches < most;
 }
 
 static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 {
 	size_t n = aif_compare_runs(c);
-	const struct aif_run *first = aif_compare_run(c, 0);
-	bool is_whole = true, has_steps = true, are_same = true;
+	const struct aif_run *first = aif_compare_run(c, 0), *other = NULL;
+	bool is_whole = true, has_steps = true;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -238,13 +245,25 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 		is_whole &= !r->is_part;
 		has_steps &= r->steps > 0 && r->amount[AIF_RUN_LAUNCHES];
 	}
-	for (size_t i = 0; i < n && has_steps; i++)
-		are_same &= has_same_steps(first, aif_compare_run(c, i));
-	if (has_steps && are_same)
+	for (size_t i = 1; i < n && has_steps && !other; i++) {
+		const struct aif_run *r = aif_compare_run(c, i),
+				     *own = i < c->a->len ? first : &c->b->runs[0];
+
+		if (!has_same_steps(first, r, SAME_STEPS)) {
+			other = r;
+		} else if (!has_same_steps(own, r, SAME_STEPS_OF_SIDE)) {
+			first = own;
+			other = r;
+		}
+	}
+	if (has_steps && !other)
 		return AIF_UNIT_STEP;
 	if (has_steps)
-		aif_buf_puts(&c->notes, "the loops that were found have steps of different sizes: "
-					"not compared by step\n");
+		aif_buf_printf(&c->notes,
+			       "not compared by step: other loops were found, in %s %" PRIu64
+			       " steps of %.4g launches, in %s %" PRIu64 " of %.4g\n",
+			       first->path, first->steps, launches_a_step(first), other->path,
+			       other->steps, launches_a_step(other));
 	return is_whole ? AIF_UNIT_RUN : AIF_UNIT_SECOND;
 }
 

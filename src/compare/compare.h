@@ -12,6 +12,7 @@
  *             that was chosen. Steps that were found, not marked, are used only if both sides have about as many launches in
  *             each: otherwise different loops were found.
  *   metrics   sums of a run; p adjusted after Holm where a gate decides by several
+ *             By launch, a kernel's time is by its own launches: how many a run has of them, of all, may be an estimate
  *   kernels   by name; then those of one side only whose names differ in template arguments and numbers alone, then those
  *             launched as often from the same stack. What has no partner is new or gone. p after Benjamini and Hochberg
  *   stacks    one tree of both sides' stacks, frames by function and not by line. A change is looked for from the root on: where
@@ -74,6 +75,7 @@ struct aif_compared_kernel {
 	const char *a, *b;           /* names; NULL: that side does not have it */
 	enum aif_partner matched_by; /* NONE: new or gone */
 	bool is_copy;
+	bool is_by_launch;             /* the time is that of one of its launches */
 	struct aif_compared time;      /* ns a unit */
 	double a_launches, b_launches; /* a unit */
 };

@@ -27,19 +27,31 @@ void aif_gate_fail(const char *a, const char *b, const char *why, struct aif_gat
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Time of the kernels that match, in short or in full; NAN where none does. */
-static double kernel_ns(const struct aif_run *r, const struct aif_regex *re)
+/* Time of the kernels that match, in short or in full; NAN where none does. *ret_launches: how many were launched. */
+static double kernel_ns(const struct aif_run *r, const struct aif_regex *re, double *ret_launches)
 {
 	double ns = NAN;
+
+	*ret_launches = 0;
 
 	for (size_t i = 0; i < r->kernels_len; i++) {
 		const struct aif_run_kernel *k = &r->kernels[i];
 
 		if (aif_regex_matches(re, aif_strset_get(&r->kernel_names, k->name, NULL)) ||
-		    aif_regex_matches(re, aif_strset_get(&r->kernel_names, k->full, NULL)))
+		    aif_regex_matches(re, aif_strset_get(&r->kernel_names, k->full, NULL))) {
 			ns = (isnan(ns) ? 0 : ns) + (double)k->ns;
+			*ret_launches += (double)k->launches;
+		}
 	}
 	return ns;
+}
+
+/* Time of one launch of the kernels that match, which is known better than how many a unit has where launches were left out. */
+static double launch_ns(const struct aif_run *r, const struct aif_regex *re)
+{
+	double launches, ns = kernel_ns(r, re, &launches);
+
+	return launches > 0 ? ns / launches : ns;
 }
 
 /* Device time under the outermost frames that match; NAN where none does. *ret: 0 or -ENOMEM. */
@@ -93,7 +105,7 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 
 	for (size_t i = 0; i < c->a->len + c->b->len && !e; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
-		double units = aif_compare_units_of(c, r);
+		double units = aif_compare_units_of(c, r), launches;
 
 		switch (b->of) {
 		case AIF_BUDGET_METRIC:
@@ -106,7 +118,10 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 				values[i] = NAN;
 			break;
 		case AIF_BUDGET_KERNEL:
-			values[i] = r->is_counts ? NAN : kernel_ns(r, &b->re) / units;
+			values[i] = r->is_counts ? NAN
+				    : c->unit == AIF_UNIT_LAUNCH
+					    ? launch_ns(r, &b->re)
+					    : kernel_ns(r, &b->re, &launches) / units;
 			break;
 		case AIF_BUDGET_STACK:
 			values[i] = r->is_counts ? NAN : tree_ns(&r->tree, &b->re, &e) / units;
@@ -148,21 +163,57 @@ static void judge_limit(const struct aif_comparison *c, double *values, struct a
 		row->answer = AIF_GATE_EXCEEDED;
 }
 
-static void measure_change(const struct aif_comparison *c, const double *values,
-			   struct aif_gate_row *row)
+static struct aif_compared compare_for(const struct aif_comparison *c, const struct aif_budget *b,
+				       const double *values, bool is_estimated)
 {
 	struct aif_comparison by_part = {.a = c->a,
 					 .b = c->b,
-					 .margin = row->budget->part,
+					 .margin = b->part,
 					 .unit = c->unit,
 					 .recordings = {c->recordings[0], c->recordings[1]},
 					 .is_itself = c->is_itself};
 
 	by_part.decides = c->decides;
-	row->of = aif_compare_values(&by_part, values, false,
-				     aif_budget_is_by_name(row->budget) ||
-					     (row->budget->of == AIF_BUDGET_METRIC &&
-					      aif_metric_is_estimated(row->budget->metric)));
+	return aif_compare_values(&by_part, values, false, is_estimated);
+}
+
+static void measure_change(const struct aif_comparison *c, const double *values,
+			   struct aif_gate_row *row)
+{
+	const struct aif_budget *b = row->budget;
+	bool by_launch = c->unit == AIF_UNIT_LAUNCH,
+	     is_one_launch = b->of == AIF_BUDGET_KERNEL && by_launch,
+	     is_one = b->metric == AIF_METRIC_LAUNCHES && by_launch;
+
+	row->of = compare_for(c, b, values,
+			      (aif_budget_is_by_name(b) && !is_one_launch) ||
+				      (b->of == AIF_BUDGET_METRIC && !is_one &&
+				       aif_metric_is_estimated(b->metric)));
+}
+
+/* Says of kernels that nobody can tell by another unit what a launch of them takes, if that is known. */
+static int add_launch(const struct aif_comparison *c, struct aif_gate_row *row)
+{
+	const struct aif_budget *b = row->budget;
+	size_t n = c->a->len + c->b->len;
+	double *values = calloc(n + 1, sizeof(*values));
+	bool known = b->of == AIF_BUDGET_KERNEL && c->unit != AIF_UNIT_LAUNCH;
+	struct aif_compared one;
+
+	for (size_t i = 0; i < n && values && known; i++) {
+		values[i] = launch_ns(aif_compare_run(c, i), &b->re);
+		known = values[i] > 0;
+	}
+	if (values && known) {
+		one = compare_for(c, b, values, false);
+		if (one.answer != AIF_CHANGE_UNKNOWN) {
+			aif_buf_puts(&row->why, "; one launch: ");
+			aif_words_change(&one.change, &row->why);
+			aif_buf_puts(&row->why, " (--unit launch)");
+		}
+	}
+	free(values);
+	return values ? 0 : -ENOMEM;
 }
 
 /* Judges by p, which has been adjusted. */
@@ -195,6 +246,10 @@ static void judge_change(const struct aif_comparison *c, struct aif_gate_row *ro
 			       aif_change_needed(&change));
 	else
 		aif_buf_puts(&row->why, "too close to the budget");
+	if (change.is_by_errors)
+		aif_buf_puts(&row->why,
+			     "; launches that were left out make most of the interval (record "
+			     "--all-launches)");
 }
 
 /* Notes runs that lack a value. A kernel that A never had is new, which is no lack; nor is one gone, which is. */
@@ -267,9 +322,13 @@ int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *bud
 
 		if (!row->is_missing && row->budget->kind == AIF_BUDGET_CHANGE)
 			judge_change(c, row);
+		if (!row->is_missing && row->budget->kind == AIF_BUDGET_CHANGE && c->decides &&
+		    row->answer == AIF_GATE_UNKNOWN)
+			e = add_launch(c, row);
 		if (row->answer == AIF_GATE_EXCEEDED || g->answer == AIF_GATE_KEPT)
 			g->answer = row->answer;
-		e = aif_buf_failed(&row->why) ? -ENOMEM : 0;
+		if (!e)
+			e = aif_buf_failed(&row->why) ? -ENOMEM : 0;
 	}
 	if (!g->len)
 		g->answer = AIF_GATE_UNKNOWN;

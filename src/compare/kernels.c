@@ -20,7 +20,7 @@ struct kernel {
 	uint64_t stack; /* hash of the stack with most of its time; 0: not known */
 	uint64_t stack_ns;
 	double launches[2]; /* a unit, mean of the side's runs */
-	double *ns;         /* by run, a sum of the whole part */
+	double *ns, *count; /* by run, sums of the whole part: time, launches */
 };
 
 struct matching {
@@ -47,7 +47,8 @@ static struct kernel *kernel_of(struct matching *m, const struct aif_run *r,
 	    aif_map_put(&m->by_name, name, m->len) < 0)
 		return NULL;
 	m->k[m->len] = (struct kernel){.name = name, .partner = AIF_NONE, .is_copy = from->is_copy};
-	m->k[m->len].ns = calloc(aif_compare_runs(c), sizeof(double));
+	m->k[m->len].ns = calloc(2 * aif_compare_runs(c), sizeof(double));
+	m->k[m->len].count = m->k[m->len].ns + aif_compare_runs(c);
 	return m->k[m->len].ns ? &m->k[m->len++] : NULL;
 }
 
@@ -67,6 +68,7 @@ static int read_kernels(struct matching *m)
 				return -ENOMEM;
 			*(is_b ? &k->on_b : &k->on_a) = true;
 			k->ns[i] += (double)r->kernels[j].ns;
+			k->count[i] += (double)r->kernels[j].launches;
 			k->launches[is_b] +=
 				(double)r->kernels[j].launches / aif_compare_units_of(c, r) / side;
 		}
@@ -131,8 +133,10 @@ static int join_left_out(struct matching *m)
 
 		if (i == at || !may_be_left_out(m, k, least))
 			continue;
-		for (size_t r = 0; r < n; r++)
+		for (size_t r = 0; r < n; r++) {
 			all->ns[r] += k->ns[r];
+			all->count[r] += k->count[r];
+		}
 		for (size_t side = 0; side < 2; side++)
 			all->launches[side] += k->launches[side];
 		all->on_a |= k->on_a;
@@ -302,8 +306,14 @@ static int add_row(struct matching *m, size_t i)
 
 	if (k->is_taken)
 		return 0; /* its partner has the row */
-	for (size_t r = 0; r < aif_compare_runs(c) && a != k; r++)
+	bool by_launch = c->unit == AIF_UNIT_LAUNCH;
+
+	for (size_t r = 0; r < aif_compare_runs(c) && a != k; r++) {
 		k->ns[r] += a->ns[r];
+		k->count[r] += a->count[r];
+	}
+	for (size_t r = 0; r < aif_compare_runs(c) && by_launch; r++)
+		k->ns[r] /= k->count[r] > 0 ? k->count[r] : 1;
 	if (aif_grow(&c->kernels, &c->kernels_cap, c->kernels_len + 1, sizeof(*c->kernels)) < 0)
 		return -ENOMEM;
 	row = &c->kernels[c->kernels_len++];
@@ -314,7 +324,8 @@ static int add_row(struct matching *m, size_t i)
 			      : k->on_a && k->on_b ? AIF_PARTNER_SAME
 						   : AIF_PARTNER_NONE,
 		.is_copy = k->is_copy,
-		.time = aif_compare_values(c, k->ns, true, true),
+		.is_by_launch = by_launch,
+		.time = aif_compare_values(c, k->ns, !by_launch, !by_launch),
 		.a_launches = a->launches[0],
 		.b_launches = k->launches[1],
 	};
@@ -323,7 +334,9 @@ static int add_row(struct matching *m, size_t i)
 
 static double size_of(const struct aif_compared_kernel *k)
 {
-	return fabs(k->time.change.b - k->time.change.a);
+	double each = fabs(k->time.change.b - k->time.change.a);
+
+	return k->is_by_launch ? each * fmax(k->a_launches, k->b_launches) : each;
 }
 
 static int by_size(const void *a, const void *b)

@@ -61,18 +61,21 @@ static double least_credible(double df)
 }
 
 /* Lets the variances be no less than the runs' own errors: a few runs may agree by chance. But where all runs of both sides
- * agree as not one in a thousand such sets would, they are not as uncertain as they say. */
-static void add_errors(struct moments *a, struct moments *b)
+ * agree as not one in a thousand such sets would, they are not as uncertain as they say. Returns true if a variance grew. */
+static bool add_errors(struct moments *a, struct moments *b)
 {
 	double df = (double)(a->len + b->len) - 2;
 	double seen =
 		(a->variance * (double)(a->len - 1) + b->variance * (double)(b->len - 1)) / df;
 	double said = (a->known * (double)(a->len - 1) + b->known * (double)(b->len - 1)) / df;
 
+	bool grew = a->known > a->variance || b->known > b->variance;
+
 	if (df >= LEAST_FREEDOM && seen > 0 && seen < least_credible(df) * said)
-		return;
+		return false;
 	a->variance = fmax(a->variance, a->known);
 	b->variance = fmax(b->variance, b->known);
+	return grew;
 }
 
 /* Degrees of freedom of the difference of two means. */
@@ -130,7 +133,7 @@ void aif_change_measure(const struct aif_change_side *a, const struct aif_change
 	struct aif_change c = {.a_len = a->len, .b_len = b->len, .p = 1};
 	double error;
 
-	add_errors(&x, &y);
+	c.is_by_errors = add_errors(&x, &y);
 	c.a = by_log ? exp(x.mean) : x.mean;
 	c.b = by_log ? exp(y.mean) : y.mean;
 	c.is_ratio = by_log || x.mean > 0;

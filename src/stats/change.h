@@ -57,6 +57,7 @@ struct aif_change {
 	bool has_answer;            /* both have AIF_CHANGE_RUNS_MIN */
 	double estimate, low, high; /* 95 % interval */
 	double p;                   /* two-sided, of no difference; 1 without an interval */
+	bool is_by_errors; /* the interval is as wide as the runs' own errors make it, not as the runs differ */
 	/* On the scale of the test. */
 	double delta, half, margin, variance;
 };

@@ -255,6 +255,56 @@ static void simulated_runs_get_the_right_answers(void **state)
 	assert_true(s.up >= 99);
 }
 
+/* Shares of the answers where runs say that their standard error is `said`, and they differ by `noise`; *ret_doubted: of the
+ * sets whose errors were not believed. */
+static struct shares shares_with_errors(double change, double noise, double said, uint64_t seed,
+					double *ret_doubted)
+{
+	enum { SETS = 20000, RUNS = 5 };
+	double counts[4] = {0}, a[32], b[32];
+
+	*ret_doubted = 0;
+	for (int i = 0; i < SETS; i++) {
+		struct aif_change c;
+
+		simulate(100, noise, RUNS, &seed, a);
+		simulate(100 * (1 + change), noise, RUNS, &seed, b);
+		aif_change_measure(&(struct aif_change_side){a, RUNS, said * said},
+				   &(struct aif_change_side){b, RUNS, said * said},
+				   AIF_CHANGE_MARGIN, &c);
+		counts[aif_change_answer(&c, c.p)] += 100.0 / SETS;
+		*ret_doubted += c.variance < said * said ? 100.0 / SETS : 0;
+	}
+	print_message(
+		"simulated %+.0f %% at %.1f %% noise, errors of %.1f %%: same %.1f %%, slower "
+		"%.2f %%, faster %.2f %%; not believed %.2f %%\n",
+		100 * change, 100 * noise, 100 * said, counts[AIF_CHANGE_SAME],
+		counts[AIF_CHANGE_UP], counts[AIF_CHANGE_DOWN], *ret_doubted);
+	return (struct shares){counts[AIF_CHANGE_SAME], counts[AIF_CHANGE_UP],
+			       counts[AIF_CHANGE_DOWN], counts[AIF_CHANGE_UNKNOWN]};
+}
+
+/* True errors are hardly ever doubted and make no wrong answers; those far from what runs differ by do not keep from an answer. */
+static void simulated_errors_are_believed_where_they_are_true(void **state)
+{
+	double doubted;
+	struct shares s;
+
+	(void)state;
+	s = shares_with_errors(0, 0.02, 0.02, 11, &doubted);
+	assert_true(doubted > 0 && doubted <= 0.2);
+	assert_true(s.up <= 1 && s.down <= 1);
+	s = shares_with_errors(0, 0.05, 0.05, 12, &doubted);
+	assert_true(doubted <= 0.2 && s.up <= 1 && s.down <= 1);
+	s = shares_with_errors(0, 0.01, 0.45, 13, &doubted);
+	assert_true(doubted >= 99.9 && s.same >= 90 && s.up <= 1 && s.down <= 1);
+	s = shares_with_errors(0.05, 0.01, 0.45, 14, &doubted);
+	assert_true(s.up >= 95);
+	/* Errors that are half of the noise change nothing. */
+	s = shares_with_errors(0, 0.02, 0.01, 15, &doubted);
+	assert_true(s.up <= 1 && s.down <= 1);
+}
+
 struct discoveries {
 	double wrong, found; /* part of those named; part of those that changed */
 	double alone;        /* wrong ones in a table, without the adjustment */
@@ -334,6 +384,7 @@ int main(void)
 		cmocka_unit_test(adjustments_for_many_tests),
 		cmocka_unit_test(no_more_is_the_same_or_less),
 		cmocka_unit_test(simulated_runs_get_the_right_answers),
+		cmocka_unit_test(simulated_errors_are_believed_where_they_are_true),
 		cmocka_unit_test(a_table_of_500_kernels_has_few_false_discoveries),
 	};
 

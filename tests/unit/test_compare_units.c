@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Units of comparisons: which one is chosen, and what is known by it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "fixture_runs.h"
+
+#include "compare/gate.h"
+
+enum { RUNS = 5 };
+
+/* A step of 6 ms. */
+static const struct run_row base[] = {
+	{"main;train;attention;flash_fwd<64, 128>", 3e6, 4},
+	{"main;train;head;logits", 1e6, 1},
+	{"main;train;head;softmax", 5e5, 1},
+	{"main;train;load;copy_in", 5e5, 1},
+	{"main;train;[idle: wait]", 1e6, 0},
+};
+#define BASE_LEN AIF_ARRAY_LEN(base)
+
+struct compared {
+	struct aif_side a, b;
+	struct aif_comparison c;
+};
+
+static void finish(struct compared *x)
+{
+	aif_comparison_finish(&x->c);
+	aif_side_finish(&x->a);
+	aif_side_finish(&x->b);
+}
+
+static enum aif_gate_answer gate(const struct compared *x, const char *budgets, const char *says)
+{
+	struct aif_budgets b = {0};
+	struct aif_gate g = {0};
+	struct aif_buf text = {0};
+	struct aif_err err = {0};
+	enum aif_gate_answer answer;
+
+	assert_int_equal(aif_budgets_add_text(&b, budgets, "test", &err), 0);
+	assert_int_equal(aif_gate_judge(&x->c, &b, NULL, 0, &g), 0);
+	aif_gate_text(&g, &text);
+	if (!strstr(aif_buf_str(&text), says))
+		print_message("%s", aif_buf_str(&text));
+	assert_non_null(strstr(aif_buf_str(&text), says));
+	answer = g.answer;
+	aif_buf_finish(&text);
+	aif_gate_finish(&g);
+	aif_budgets_finish(&b);
+	return answer;
+}
+
+/* Lets a side's runs have other numbers of launches of one kernel, as estimates of what was left out have. */
+static void estimate_launches(struct aif_side *s, const char *kernel, const double *factors)
+{
+	for (size_t i = 0; i < s->len; i++) {
+		struct aif_run *r = &s->runs[i];
+		uint32_t name = aif_strset_find(&r->kernel_names, kernel, strlen(kernel));
+
+		assert_int_not_equal(name, AIF_STR_NONE);
+		for (size_t k = 0; k < r->kernels_len; k++) {
+			if (r->kernels[k].name != name)
+				continue;
+			r->kernels[k].ns = (uint64_t)((double)r->kernels[k].ns * factors[i]);
+			r->kernels[k].launches =
+				(uint64_t)((double)r->kernels[k].launches * factors[i] + 0.5);
+		}
+	}
+}
+
+static void a_launch_is_known_where_their_number_is_not(void **state)
+{
+	static const double some[] = {1, 0.9, 1.1, 1.05, 0.93},
+			    others[] = {1.02, 0.94, 1.1, 0.9, 1};
+	struct compared x;
+
+	(void)state;
+	x.a = side_make("before", base, BASE_LEN, RUNS, 0.001, 31);
+	x.b = side_make("after", base, BASE_LEN, RUNS, 0.001, 32);
+	estimate_launches(&x.a, "softmax", some);
+	estimate_launches(&x.b, "softmax", others);
+	for (unsigned unit = AIF_UNIT_STEP; unit <= AIF_UNIT_LAUNCH; unit++) {
+		const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = unit};
+		struct aif_err err = {0};
+		bool by_launch = unit == AIF_UNIT_LAUNCH;
+
+		assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+		assert_int_equal(
+			gate(&x, "kernel:/softmax/ +3%", by_launch ? "the same" : "one launch: "),
+			by_launch ? AIF_GATE_KEPT : AIF_GATE_UNKNOWN);
+		assert_int_equal(gate(&x, "launches +3%", "the same"), AIF_GATE_KEPT);
+		for (size_t i = 0; i < x.c.kernels_len; i++) {
+			const struct aif_compared_kernel *k = &x.c.kernels[i];
+
+			if (strcmp(k->a, "softmax"))
+				continue;
+			assert_int_equal(k->time.answer,
+					 by_launch ? AIF_CHANGE_SAME : AIF_CHANGE_UNKNOWN);
+			assert_float_equal(k->time.change.a, 5e5, by_launch ? 5e3 : 5e4);
+		}
+		aif_comparison_finish(&x.c);
+	}
+	aif_side_finish(&x.a);
+	aif_side_finish(&x.b);
+}
+
+/* Another loop was found in one run of a side: nothing is decided by step. */
+static void a_run_with_another_loop_is_not_compared_by_step(void **state)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct aif_err err = {0};
+	struct compared x;
+
+	(void)state;
+	x.a = side_make("before", base, BASE_LEN, RUNS, 0.001, 41);
+	x.b = side_make("after", base, BASE_LEN, RUNS, 0.001, 42);
+	for (size_t i = 0; i < 2 * RUNS; i++)
+		(i < RUNS ? &x.a : &x.b)->runs[i % RUNS].steps_from = AIF_PHASES_TURNS;
+	x.b.runs[3].steps = RUNS_STEPS * 13 / 10;
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(x.c.unit, AIF_UNIT_RUN);
+	assert_non_null(strstr(aif_buf_str(&x.c.notes), "other loops were found"));
+	assert_non_null(strstr(aif_buf_str(&x.c.notes), "130"));
+	aif_comparison_finish(&x.c);
+	/* More work of the same steps is the same loop. */
+	x.b.runs[3].amount[AIF_RUN_LAUNCHES] = x.b.runs[3].amount[AIF_RUN_LAUNCHES] * 13 / 10;
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(x.c.unit, AIF_UNIT_STEP);
+	finish(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_launch_is_known_where_their_number_is_not),
+		cmocka_unit_test(a_run_with_another_loop_is_not_compared_by_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
