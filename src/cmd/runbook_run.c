@@ -38,6 +38,7 @@ struct run {
 	char *dir;                /* absolute */
 	struct aif_buf data;      /* the recording's path */
 	bool is_marked[LIST_MAX]; /* the program has ranges that are called as the mode */
+	bool is_device;           /* it used a device: time is the device's */
 	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
 	struct aif_runbook_hotspots hotspots[LIST_MAX];
 	double elapsed_s;
@@ -129,13 +130,18 @@ static void put_expression(const char *name, struct aif_buf *out)
 static int draw(struct run *r, size_t mode, const char *to, struct aif_err *err)
 {
 	struct aif_buf range = {0};
-	const char *args[11] = {"aiflame", "flame", "--of", "cpu", aif_buf_str(&r->data), "-o", to};
+	const char *args[11] = {"aiflame", "flame", aif_buf_str(&r->data), "-o", to};
+	size_t n = 5;
 	int e;
 
+	if (!r->is_device) {
+		args[n++] = "--of";
+		args[n++] = "cpu";
+	}
 	if (r->is_marked[mode]) {
 		put_expression(r->modes[mode], &range);
-		args[7] = "--range";
-		args[8] = aif_buf_str(&range);
+		args[n++] = "--range";
+		args[n++] = aif_buf_str(&range);
 	}
 	e = self((char *const *)args);
 	aif_buf_finish(&range);
@@ -171,6 +177,7 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
 		e = aif_runbook_entries_find(names, r->modes[i], &modes[i], err);
 		r->is_marked[i] = modes[i].tokens;
+		r->is_device = modes[i].is_device;
 		if (!e && !modes[i].tokens)
 			aif_message("runbook: no range of the program is called %s: its tokens are "
 				    "not known, and all of the run is taken; mark them as "
@@ -209,14 +216,14 @@ static int find_hotspots_of(struct run *r, const struct aif_names *names, size_t
 	return e;
 }
 
-/* Refuses a recording with a mode in which no sample was taken: there is nothing to draw. */
+/* Refuses a recording of a CPU program with a mode in which no sample was taken: there is nothing to draw. */
 static int find_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
 {
 	int e = 0;
 
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
 		e = find_hotspots_of(r, names, i, err);
-		if (!e && !r->hotspots[i].len)
+		if (!e && !r->hotspots[i].len && !r->is_device)
 			e = aif_err_set(
 				err, -ENODATA,
 				"runbook: %s: no CPU samples in the %.3g s that the command ran: give "
@@ -233,9 +240,12 @@ static int put_hotspots(struct run *r, struct aif_err *err)
 	int e;
 
 	for (size_t i = 0; i < r->modes_len; i++)
-		flames[i] = (struct aif_runbook_flame){r->modes[i], aif_buf_str(&r->svg[i]),
+		flames[i] = (struct aif_runbook_flame){r->modes[i],
+						       aif_buf_str(&r->svg[i]),
 						       aif_buf_str(&r->folded[i]),
-						       aif_buf_str(&r->data), &r->hotspots[i]};
+						       aif_buf_str(&r->data),
+						       r->is_device,
+						       &r->hotspots[i]};
 	aif_runbook_manifest(flames, r->modes_len, &text);
 	e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
 	aif_buf_clear(&text);

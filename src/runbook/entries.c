@@ -172,8 +172,8 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 	static const char ranges[] = "SELECT start_ns, dur_ns FROM ops WHERE kind = 'range' AND "
 				     "name = ?1 ORDER BY start_ns";
 	static const char executions[] =
-		"SELECT e.start_ns, e.dur_ns, k.short FROM executions e JOIN kernels k ON k.id = "
-		"e.kernel ORDER BY e.start_ns";
+		"SELECT e.start_ns AS at, e.dur_ns, k.short FROM executions e JOIN kernels k ON "
+		"k.id = e.kernel UNION ALL SELECT start_ns, dur_ns, name FROM copies ORDER BY at";
 	static const char samples[] =
 		"SELECT c.time_ns, c.weight_ns, (SELECT n.name FROM frame_names n WHERE n.frame = "
 		"s.frame AND n.inline_depth = 0) FROM cpu_samples c JOIN stacks s ON s.id = "
@@ -190,7 +190,7 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 	}
 	if (!e)
 		e = each(&f, executions, spent_add, err);
-	f.is_device = f.spent_len;
+	ret->is_device = f.is_device = f.spent_len;
 	if (!e && !f.is_device)
 		e = each(&f, samples, spent_add, err);
 	if (!e)
@@ -240,6 +240,8 @@ const char *aif_runbook_class(const char *name, size_t len)
 		{"linear", "gemm"},
 		{"mat_vec", "gemm"},
 		{"mul_mat", "gemm"},
+		{"nvjet", "gemm"},
+		{"cublas", "gemm"},
 		{"norm", "norm"},
 		{"memcpy", "copy"},
 		{"memmove", "copy"},

@@ -77,7 +77,7 @@ static void put_flame(const struct aif_runbook_flame *m, struct aif_buf *out)
 		aif_buf_printf(out, ", \"samples\": %" PRIu64 "}", m->hotspots->at[i].samples);
 		before = ",";
 	}
-	aif_buf_puts(out, "]");
+	aif_buf_printf(out, "], \"aiflame\": {\"of\": \"%s\"}", m->is_device ? "device" : "cpu");
 }
 
 void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, struct aif_buf *out)

@@ -25,11 +25,12 @@ struct aif_runbook_entries {
 	struct aif_runbook_entry *at;
 	size_t len, cap;
 	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
+	bool is_device; /* time is that of a device's kernels, not of CPU samples */
 };
 
 /*
  * Finds the entries of a mode. Each range that is called as the mode is one turn, a token of decode. A turn's wall time is
- * shared: by the device time of kernels that began in it, the rest being "(no kernel)"; or, where no device worked, in
+ * shared: by the device time of kernels and copies that began in it, the rest being "(no kernel)"; or, where no device worked, in
  * proportion to the CPU samples of its functions. *ret is finished by the caller, also after a failure. 0 or -errno
  * with *err.
  */
@@ -71,6 +72,7 @@ void aif_runbook_hotspots_finish(struct aif_runbook_hotspots *h);
 /* A mode of a manifest of flame graphs; svg, folded and data are paths. */
 struct aif_runbook_flame {
 	const char *mode, *svg, *folded, *data;
+	bool is_device; /* the graphs are of device time; hotspots are of CPU time in any case */
 	const struct aif_runbook_hotspots *hotspots;
 };
 /* Append flamegraph_manifest.json, decode at its top level where there is one; vtune_summary.json and
