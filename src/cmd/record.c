@@ -106,8 +106,8 @@ static const struct aif_opt opts[] = {
 	{0, "off-cpu", NULL, AIF_OPT_FLAG, AT(off_cpu), 0,
 	 "with --ebpf: also record where threads are off CPU, for flame --of off-cpu"},
 	{0, "calls", "auto|on|off", AIF_OPT_CHOICE, AT(calls), 0,
-	 "record begin and end of calls that synchronise, allocate, load and compile: of OpenCL "
-	 "and Level Zero (auto); of CUDA, too, which is not measured on a GPU yet (on); none (off)"},
+	 "record begin and end of calls that synchronise, allocate, load and compile: of CUDA those "
+	 "of 5 us and more (auto), or of 1 us (on); none (off)"},
 	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
 	 "ask the device compiler for line information"},
 	{0, "cpu", NULL, AIF_OPT_FLAG, AT(cpu), 0,

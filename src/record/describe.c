@@ -78,9 +78,7 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 		meta_printf(s, "ebpf", "%s%s", o->all_processes ? "all" : "processes",
 			    o->off_cpu ? ", off CPU" : "");
 	if (o->calls != AIF_RECORD_CALLS_OFF)
-		meta_printf(s, "calls", "%s",
-			    o->calls == AIF_RECORD_CALLS_ON ? "opencl, level zero, cuda"
-							    : "opencl, level zero");
+		aif_store_meta(s, "calls", "opencl, level zero, cuda");
 	meta_printf(s, "cpu_sampling", "%s", o->wall ? "wall" : "cpu");
 	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
 	pthread_mutex_unlock(&s->lock);

@@ -445,7 +445,9 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0) |
 		       (w->opts->children ? AIF_OPTION_CHILDREN : 0) |
 		       (w->opts->calls != AIF_RECORD_CALLS_OFF ? AIF_OPTION_CALLS : 0) |
-		       (w->opts->calls == AIF_RECORD_CALLS_ON ? AIF_OPTION_CUDA_CALLS : 0);
+		       (w->opts->calls == AIF_RECORD_CALLS_ON     ? AIF_OPTION_CUDA_CALLS
+			: w->opts->calls == AIF_RECORD_CALLS_AUTO ? AIF_OPTION_CUDA_LONG_CALLS
+								  : 0);
 	shm->device_rate = aif_record_rate(w->opts);
 	shm->stall_rate = w->opts->device_rate;
 	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");

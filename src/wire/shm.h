@@ -66,12 +66,13 @@ enum aif_shm_filter { /* has the target installed a seccomp filter since this me
 		      AIF_FILTER_LAST = 2, /* and the helper is its last thread, which shall end */
 };
 enum aif_shm_option {
-	AIF_OPTION_DEVICE_LINES = 1, /* ask the device compiler for line information */
-	AIF_OPTION_NO_SOURCE = 2,    /* do not send source text */
-	AIF_OPTION_NO_PYTHON = 4,    /* no Python frames */
-	AIF_OPTION_CHILDREN = 8,     /* forked children are recorded without a device, too */
-	AIF_OPTION_CUDA_CALLS = 32,  /* those of CUDA, too */
-	AIF_OPTION_CALLS = 16,       /* calls that can hold a thread up (base/host_calls.def) */
+	AIF_OPTION_DEVICE_LINES = 1,     /* ask the device compiler for line information */
+	AIF_OPTION_NO_SOURCE = 2,        /* do not send source text */
+	AIF_OPTION_NO_PYTHON = 4,        /* no Python frames */
+	AIF_OPTION_CHILDREN = 8,         /* forked children are recorded without a device, too */
+	AIF_OPTION_CALLS = 16,           /* calls that can hold a thread up (base/host_calls.def) */
+	AIF_OPTION_CUDA_CALLS = 32,      /* those of CUDA, too */
+	AIF_OPTION_CUDA_LONG_CALLS = 64, /* those of CUDA that last */
 };
 
 /*

@@ -323,7 +323,11 @@ how="--all-launches --calls on"
 check "calls that wait, begin and end" rec calls sleep -n 200000 -g 0 -b 1000 -y 50
 check "  each of them, for as long as it waited" is 1 calls "SELECT sum(dur_ns) BETWEEN 0.95 * $(truth wait_ns calls) AND 1.05 * $(truth wait_ns calls) AND min(stack) IS NOT NULL FROM calls WHERE name = 'cuCtxSynchronize'"
 how=--all-launches
-check "  by default none" is 0 waits 'SELECT count(*) FROM calls'
+check "  by default those that last" is 1 waits "SELECT count(*) > 0 AND sum(dur_ns) BETWEEN 0.9 * $(truth wait_ns waits) AND 1.1 * $(truth wait_ns waits) AND min(dur_ns) >= 5000 AND min(stack) IS NOT NULL FROM calls WHERE name = 'cuCtxSynchronize'"
+how="--all-launches --calls off"
+check "  with --calls off none" rec silent sleep -n 20000 -g 0 -b 1000 -y 50
+check "  as it says" is 0 silent 'SELECT count(*) FROM calls'
+how=--all-launches
 check "a thread that ends while it waits" rec quits quit -q -t 2 -n 20000 -g 0 -b 100000
 check "  does not wait for ever in the next one's place" is 1 quits 'SELECT 4 * coalesce(sum(waiting_ns), 0) < sum(weight_ns) FROM cpu_samples'
 check "another has the seat" rec crowded crowded -t 2 -n 500

@@ -74,12 +74,13 @@ void aif_emit_shape_prefetch(const struct aif_thread *t, const struct aif_emit_s
 
 static struct {
 	enum aif_host_call_id id;
-	uint32_t begun, ended, token;
+	uint32_t begun, ended, token, least_ns;
 } host_calls;
 
-uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
-				  const struct aif_emit_api *api)
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
+				  const struct aif_regs *regs, const struct aif_emit_api *api)
 {
+	host_calls.least_ns = least_ns;
 	assert_true(regs && api);
 	host_calls.id = id;
 	return ++host_calls.begun;
@@ -454,7 +455,7 @@ static void calls_are_recorded_where_that_is_asked_for(void **state)
 	assert_int_equal(enabled[STREAM_SYNCHRONIZE], 1);
 	aside(STREAM_SYNCHRONIZE);
 	assert_int_equal(host_calls.begun, 0);
-	aif_agent.session.options |= AIF_OPTION_CUDA_CALLS;
+	aif_agent.session.options |= AIF_OPTION_CUDA_LONG_CALLS;
 	enabled_len = 0;
 	aif_cuda_callbacks_subscribe(&cuda);
 	assert_int_equal(enabled[MEM_HOST_REGISTER], 1);
@@ -478,6 +479,15 @@ static void calls_are_recorded_where_that_is_asked_for(void **state)
 		assert_int_equal(host_calls.ended, i + 1);
 		assert_int_equal(host_calls.token, i + 1);
 	}
+	/* The default records long calls alone. */
+	assert_int_equal(host_calls.least_ns, AIF_HOST_CALL_LONG_NS);
+	aif_agent.session.options |= AIF_OPTION_CUDA_CALLS;
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, LIBRARY_UNLOAD,
+			  &(struct aif_cupti_callback){.site = AIF_CUPTI_ENTER,
+						       .result = &(int){0},
+						       .data = &(uint64_t){0}});
+	assert_int_equal(host_calls.least_ns, AIF_HOST_CALL_SHORT_NS);
+	host_calls.begun--;
 	/* Calls that return at once. */
 	call(0, 200);
 	assert_int_equal(aif_cuda_host_call(MEMCPY_D_TO_H_ASYNC), AIF_HOST_CALLS);

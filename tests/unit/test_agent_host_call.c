@@ -69,7 +69,7 @@ static uint32_t begin(enum aif_host_call_id id, uint64_t sp)
 {
 	struct aif_regs regs = {.sp = sp};
 
-	return aif_host_call_begin(id, AIF_OPTION_CALLS, &regs, NULL);
+	return aif_host_call_begin(id, AIF_OPTION_CALLS, AIF_HOST_CALL_SHORT_NS, &regs, NULL);
 }
 
 /* Ends a call as if it had begun so many ns earlier. */
@@ -166,6 +166,26 @@ static void calls_below_the_threshold_are_counted(void **state)
 	assert_true(it.thread.calls.brief <= 1000);
 }
 
+static uint32_t begin_long(uint64_t sp)
+{
+	struct aif_regs regs = {.sp = sp};
+
+	return aif_host_call_begin(AIF_CALL_cuStreamSynchronize, AIF_OPTION_CALLS,
+				   AIF_HOST_CALL_LONG_NS, &regs, NULL);
+}
+
+static void of_some_only_long_ones_are_written(void **state)
+{
+	(void)state;
+	end(begin_long(1000), AIF_HOST_CALL_LONG_NS);
+	assert_int_equal(it.written, 1);
+	/* Some of a hundred calls may have lost their CPU. */
+	for (unsigned i = 0; i < 100; i++)
+		end(begin_long(1000), AIF_HOST_CALL_SHORT_NS);
+	assert_int_equal(it.written + it.slot.short_calls, 101);
+	assert_true(it.slot.short_calls > 50);
+}
+
 static void nested_calls_are_written(void **state)
 {
 	uint32_t outer = begin(AIF_CALL_clBuildProgram, 1000), inner;
@@ -257,6 +277,7 @@ int main(void)
 		cmocka_unit_test_setup(stacks_of_allocations_are_captured_at_the_end, setup),
 		cmocka_unit_test_setup(a_thread_that_polls_is_captured_at_the_end, setup),
 		cmocka_unit_test_setup(calls_below_the_threshold_are_counted, setup),
+		cmocka_unit_test_setup(of_some_only_long_ones_are_written, setup),
 		cmocka_unit_test_setup(nested_calls_are_written, setup),
 		cmocka_unit_test_setup(a_call_that_was_left_is_not_written, setup),
 		cmocka_unit_test_setup(where_nobody_asks_nothing_is_done, setup),

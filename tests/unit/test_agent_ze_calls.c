@@ -140,10 +140,10 @@ struct aif_ze_kernel *aif_ze_kernel_of_several(struct aif_level_zero *l0, void *
 static enum aif_host_call_id begun;
 static uint32_t ended_token;
 
-uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
-				  const struct aif_emit_api *api)
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
+				  const struct aif_regs *regs, const struct aif_emit_api *api)
 {
-	(void)regs, (void)api;
+	(void)least_ns, (void)regs, (void)api;
 	begun = id;
 	return 7;
 }

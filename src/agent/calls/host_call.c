@@ -30,8 +30,8 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
 			      memory_order_relaxed);
 }
 
-uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint64_t since,
-			    uint64_t sp, uint32_t stack)
+uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint32_t least_ns,
+			    uint64_t since, uint64_t sp, uint32_t stack)
 {
 	struct aif_open_calls *o = &t->calls;
 	uint32_t was = o->len;
@@ -43,18 +43,22 @@ uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint
 	if (o->len == AIF_OPEN_CALLS)
 		return 0;
 	o->last_token += 1 + (o->last_token == UINT32_MAX);
-	o->at[o->len++] = (struct aif_open_call){
-		.since = since, .sp = sp, .stack = stack, .id = id, .token = o->last_token};
+	o->at[o->len++] = (struct aif_open_call){.since = since,
+						 .sp = sp,
+						 .stack = stack,
+						 .id = id,
+						 .token = o->last_token,
+						 .least_ns = least_ns};
 	if (o->len == 1)
 		publish(t);
 	return o->last_token;
 }
 
-static bool is_short(struct aif_open_calls *o, uint64_t ns, uint64_t now)
+static bool is_short(struct aif_open_calls *o, uint32_t least_ns, uint64_t ns, uint64_t now)
 {
 	if (ns >= AIF_HOST_CALL_BRIEF_NS)
 		return false;
-	if (ns < AIF_HOST_CALL_SHORT_NS)
+	if (ns < least_ns)
 		return true;
 	if (now - o->brief_since >= AIF_HOST_CALL_BRIEF_WINDOW_NS) {
 		o->brief_since = now;
@@ -80,7 +84,7 @@ void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_
 	o->len = i - 1;
 	if (!o->len)
 		publish(t);
-	if (is_short(o, now - c.since, now)) {
+	if (is_short(o, c.least_ns, now - c.since, now)) {
 		o->shorts++;
 		count(&t->slot->short_calls, 1);
 		count(&t->slot->short_calls_ns, now - c.since);
@@ -92,8 +96,8 @@ void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_
 	aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
 }
 
-uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
-				  const struct aif_emit_api *api)
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
+				  const struct aif_regs *regs, const struct aif_emit_api *api)
 {
 	int saved = errno;
 	struct aif_thread *t = aif_thread_enter();
@@ -105,7 +109,7 @@ uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_reg
 		if (aif_budget_is_on(aif_budget_block(&aif_agent.budget, now))) {
 			if (!is_captured_late(id) && t->calls.shorts < AIF_HOST_CALL_POLLS)
 				stack = aif_capture(t, regs, api);
-			token = aif_host_call_open(t, id, now, regs->sp, stack);
+			token = aif_host_call_open(t, id, least_ns, now, regs->sp, stack);
 		}
 		aif_thread_leave(t);
 	}

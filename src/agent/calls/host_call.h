@@ -11,7 +11,8 @@
  * captured at the end, if they are to be written at all.
  *
  *   which     those that begin in an on-block of the overhead budget, where the recorder wants them
- *   short     calls below AIF_HOST_CALL_SHORT_NS are counted with their time (struct aif_slot) and not written; so are those
+ *   short     calls below `least_ns` are counted with their time (struct aif_slot) and not written: AIF_HOST_CALL_SHORT_NS, or
+ *             AIF_HOST_CALL_LONG_NS where each call could be one of many, as by default with CUDA; so are those
  *             below AIF_HOST_CALL_BRIEF_NS of a thread that makes more than AIF_HOST_CALL_BRIEF_MANY of them in
  *             AIF_HOST_CALL_BRIEF_WINDOW_NS: a loop that polls
  *   open      a call that has not returned when the recording ends is read by the recorder from the thread's slot
@@ -20,6 +21,7 @@
  *             same place; it is not written, since nothing says when that was
  */
 #define AIF_HOST_CALL_SHORT_NS        1000
+#define AIF_HOST_CALL_LONG_NS         5000
 #define AIF_HOST_CALL_POLLS           8
 #define AIF_HOST_CALL_BRIEF_NS        10000
 #define AIF_HOST_CALL_BRIEF_MANY      10000
@@ -27,29 +29,30 @@
 
 /* For entries that are in the ring already: a call begins at `since`, whose entry's stack pointer is `sp`. Returns a token
  * for the next function, 0: it is not recorded. */
-uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint64_t since,
-			    uint64_t sp, uint32_t stack);
+uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint32_t least_ns,
+			    uint64_t since, uint64_t sp, uint32_t stack);
 /* The call is over; regs: NULL, or where to capture the stack that is not known yet. */
 void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
 			 const struct aif_emit_api *api);
 
-uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, const struct aif_regs *regs,
-				  const struct aif_emit_api *api);
+uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
+				  const struct aif_regs *regs, const struct aif_emit_api *api);
 void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
 			    const struct aif_emit_api *api);
 
-/* `option`: the bit of enum aif_shm_option that asks for them. */
-static inline bool aif_host_call_wanted(uint32_t option)
+/* `options`: the bits of enum aif_shm_option of which one asks for them. */
+static inline bool aif_host_call_wanted(uint32_t options)
 {
-	return !aif_thread_asleep() && aif_agent.session.options & option;
+	return !aif_thread_asleep() && aif_agent.session.options & options;
 }
 
 /* Before the vendor's call, outside of an entry. */
-static inline uint32_t aif_host_call_begin(enum aif_host_call_id id, uint32_t option,
-					   const struct aif_regs *regs,
+static inline uint32_t aif_host_call_begin(enum aif_host_call_id id, uint32_t options,
+					   uint32_t least_ns, const struct aif_regs *regs,
 					   const struct aif_emit_api *api)
 {
-	return aif_host_call_wanted(option) ? aif_host_call_begin_slow(id, regs, api) : 0;
+	return aif_host_call_wanted(options) ? aif_host_call_begin_slow(id, least_ns, regs, api)
+					     : 0;
 }
 static inline void aif_host_call_end(uint32_t token, const struct aif_regs *regs,
 				     const struct aif_emit_api *api)

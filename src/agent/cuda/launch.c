@@ -135,8 +135,9 @@ static void failed(void)
 	aif_thread_leave(t);
 }
 
-/* Begin and end of a call that can hold the thread up (record --calls on). *token lasts from the one callback to the
- * other. */
+/* Begin and end of a call that can hold the thread up: of long ones, of all with record --calls on. *token lasts from the
+ * one callback to the other. */
+#define CALLS (AIF_OPTION_CUDA_CALLS | AIF_OPTION_CUDA_LONG_CALLS)
 static AIF_NOINLINE void host_call(uint32_t id, const struct aif_cupti_callback *cb,
 				   const struct aif_regs *regs, uint64_t *token)
 {
@@ -146,14 +147,18 @@ static AIF_NOINLINE void host_call(uint32_t id, const struct aif_cupti_callback 
 	if (call == AIF_HOST_CALLS)
 		return;
 	if (cb->site == AIF_CUPTI_ENTER)
-		*token = aif_host_call_begin(call, AIF_OPTION_CUDA_CALLS, regs, &none);
+		*token = aif_host_call_begin(call, CALLS,
+					     aif_agent.session.options & AIF_OPTION_CUDA_CALLS
+						     ? AIF_HOST_CALL_SHORT_NS
+						     : AIF_HOST_CALL_LONG_NS,
+					     regs, &none);
 	else
 		aif_host_call_end((uint32_t)*token, regs, &none);
 }
 
 static bool has_host_calls(void)
 {
-	return aif_unlikely(aif_agent.session.options & AIF_OPTION_CUDA_CALLS);
+	return aif_agent.session.options & CALLS;
 }
 
 static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,

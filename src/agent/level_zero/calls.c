@@ -228,7 +228,8 @@ static void list_create_immediate(const struct aif_ze_call *c)
 /* A call that can hold its thread up (base/host_calls.def). Its two callbacks share the thread, which has the token. */
 static void call_begin(const struct aif_ze_call *c)
 {
-	uint32_t token = aif_host_call_begin(c->id, AIF_OPTION_CALLS, c->regs, c->api);
+	uint32_t token = aif_host_call_begin(c->id, AIF_OPTION_CALLS, AIF_HOST_CALL_SHORT_NS,
+					     c->regs, c->api);
 
 	if (!aif_self)
 		return;

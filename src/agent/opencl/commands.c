@@ -100,7 +100,8 @@ out:
 	if (c->blocking) {
 		aif_wait_begin(&c->wait, &c->regs, api);
 		if (aif_host_call_wanted(AIF_OPTION_CALLS))
-			c->call = aif_host_call_open(t, c->id, l->time, c->regs.sp, c->stack);
+			c->call = aif_host_call_open(t, c->id, AIF_HOST_CALL_SHORT_NS, l->time,
+						     c->regs.sp, c->stack);
 	}
 	aif_thread_vendor(t);
 }

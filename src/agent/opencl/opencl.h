@@ -117,8 +117,9 @@ struct aif_opencl {
 #define API(name) (&CL->api[offsetof(struct aif_cl_dispatch, name) / sizeof(void *)])
 
 /* Around a call that can hold the thread up; *regs are of the entry. */
-#define CALL_BEGIN(name, regs) \
-	aif_host_call_begin(AIF_CALL_##name, AIF_OPTION_CALLS, regs, API(name))
+#define CALL_BEGIN(name, regs)                                                               \
+	aif_host_call_begin(AIF_CALL_##name, AIF_OPTION_CALLS, AIF_HOST_CALL_SHORT_NS, regs, \
+			    API(name))
 #define CALL_END(name, token, regs) aif_host_call_end(token, regs, API(name))
 /* Calls the driver's function in the same way, for its value of that type. */
 #define CALL_TIMED(type, name, ...)                        \

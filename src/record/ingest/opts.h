@@ -8,7 +8,7 @@
 
 /* Choice of runtimes whose calls that can hold a thread up are recorded (base/host_calls.def). */
 enum aif_record_calls {
-	AIF_RECORD_CALLS_AUTO, /* of runtimes in which that is measured: OpenCL, Level Zero */
+	AIF_RECORD_CALLS_AUTO, /* of CUDA those that last only (agent/calls/host_call.h) */
 	AIF_RECORD_CALLS_ON,
 	AIF_RECORD_CALLS_OFF,
 };
