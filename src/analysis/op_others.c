@@ -73,7 +73,8 @@ static void find_edges(struct others *o)
 	for (size_t i = 0; i < t->len; i++) {
 		const struct aif_op *op = &t->ops[i];
 		struct edge *last = o->edges_len ? &o->edges[o->edges_len - 1] : NULL;
-		bool is_one = op->kind == o->kind && op->twin == AIF_NONE;
+		bool is_kind = o->kind == AIF_OP_STEP ? op->is_step : op->kind == o->kind;
+		bool is_one = is_kind && op->twin == AIF_NONE;
 
 		o->around[i] = is_one                   ? (uint32_t)i
 			       : op->twin != AIF_NONE   ? o->around[op->twin]

@@ -2,6 +2,7 @@
 #include "analysis/op_tree.h"
 
 #include "profile/file.h"
+#include "analysis/step_names.h"
 #include "analysis/time.h"
 #include "analysis/weights.h"
 
@@ -55,6 +56,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		t->any = true;
 		t->has_operators |= row->kind == AIF_OP_OPERATOR;
+		t->has_ranges |= row->kind == AIF_OP_RANGE;
 		if (w && (!aif_selection_keeps(w->processes, process) ||
 			  !aif_selection_keeps(w->threads, row->thread)))
 			continue;
@@ -71,6 +73,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 					.thread = row->thread,
 					.name = row->name,
 					.kind = row->kind,
+					.is_step = row->kind == AIF_OP_STEP,
 					.shapes = row->shapes,
 					.types = row->types,
 					.stack = row->stack,
@@ -156,6 +159,19 @@ static int sort_ops(struct aif_op_tree *t, size_t threads)
 	for (size_t i = 0; i < t->len; i++)
 		t->ops[i].twin = AIF_NONE;
 	return 0;
+}
+
+/* Ranges that are steps by their names, where the program marks none. */
+static int find_steps(const struct aif_profile *p, struct aif_op_tree *t)
+{
+	struct aif_step_names names = {0};
+	int r = t->has_ranges ? aif_step_names_read(p, &names) : 0;
+
+	for (size_t i = 0; !r && names.is_step && i < t->len; i++)
+		t->ops[i].is_step = t->ops[i].kind == AIF_OP_RANGE && t->ops[i].name != AIF_NONE &&
+				    names.is_step[t->ops[i].name];
+	aif_step_names_finish(&names);
+	return r;
 }
 
 /* ---- parents --------------------------------------------------------------------------------- */
@@ -339,7 +355,9 @@ int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *se
 	aif_timeline_free(r.timeline);
 	if (e)
 		return e;
-	e = sort_ops(ret, p->threads_len);
+	e = find_steps(p, ret);
+	if (!e)
+		e = sort_ops(ret, p->threads_len);
 	if (!e)
 		e = find_parents(ret);
 	if (!e)

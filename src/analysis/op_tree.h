@@ -34,6 +34,7 @@ struct aif_op {
 	uint32_t thread, name, kind, shapes, types, stack;
 	struct aif_op_memory memory, memory_all; /* of the operator alone; its children included */
 	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
+	bool is_step;  /* a step as such, or a range that is one (step_names.h) */
 };
 struct aif_op_tree {
 	struct aif_op *ops; /* by thread, start, end backwards */
@@ -49,6 +50,7 @@ struct aif_op_tree {
 	struct aif_op_memory memory_outside; /* memory of no operator */
 	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;
+	bool has_ranges;
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */
 };
@@ -80,7 +82,7 @@ void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_time
 			    const void *arg);
 
 /*
- * Adds what other threads launched while a range or a step (`kind`) ran: autograd's thread, while the program's is in
+ * Adds what other threads launched while a range or a step (`kind`; AIF_OP_STEP: what .is_step) ran: autograd's thread, while the program's is in
  * backward(). A launch that is in none of its own thread's is counted to the innermost one of its process that runs
  * when its call begins, if only one thread of the process is in one then; to .others, and there to those around it,
  * too. To be called once. 0 or -ENOMEM.

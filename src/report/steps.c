@@ -103,7 +103,7 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w, st
 		uint32_t process =
 			o->thread == AIF_NONE ? AIF_NONE : r->p->threads[o->thread].process;
 
-		if (o->kind == AIF_OP_STEP && o->twin == AIF_NONE)
+		if (o->is_step && o->twin == AIF_NONE)
 			e = step_rows(
 				r, w,
 				&(struct step){.start = o->start,
@@ -231,7 +231,7 @@ static int fill_turns(struct aif_report *r, const struct aif_utilization *w,
 static bool has_marks(const struct aif_op_tree *ops)
 {
 	for (size_t i = 0; i < ops->len; i++)
-		if (ops->ops[i].kind == AIF_OP_STEP)
+		if (ops->ops[i].is_step)
 			return true;
 	return false;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches by a file as PyTorch's Inductor writes them, in its cache, and deletes it: compiled.py CACHE [huge|link FILE|secret FILE]
+"""Launches by a file as PyTorch's Inductor writes them, in its cache, and deletes it: compiled.py CACHE [huge|vast|link FILE|secret FILE]
 
-huge: the file has 5 MiB; link: it is a symbolic link to FILE, a copy; secret: to FILE, which is none."""
+huge: the file has 5 MiB; vast: it grows to 3 GiB, of holes, before the first launch; link: it is a symbolic link to FILE, a copy; secret: to FILE, which is none."""
 import hashlib
 import importlib.util
 import os
@@ -71,6 +71,8 @@ else:
 spec = importlib.util.spec_from_file_location("compiled", path)
 module = importlib.util.module_from_spec(spec)
 exec(compile(text, path, "exec"), module.__dict__)
+if how == "vast":
+    os.truncate(path, 3 << 30)
 for _ in range(20):
     module.call(lambda *_: pyopencl.enqueue_nd_range_kernel(queue, kernel, (64,), None))
     queue.finish()

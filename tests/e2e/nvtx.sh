@@ -62,11 +62,11 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "what was open ends with the process$of" is 2 w.data "SELECT count(*) FROM ops WHERE name LIKE 'never ends%' AND start_ns + dur_ns >= (SELECT max(time_ns) FROM launches)"
 	names() { # a recorder that gets no CPU for long loses records, and says so: then once more
 		for _ in 1 2 3 4; do
-			recorded --nvtx -o n.data "$app" names 100000 || return
+			recorded --nvtx -o n.data "$app" names 1000000 || return
 			[ "$(sql n.data "SELECT count(*) FROM losses WHERE name = 'RING_FULL'")" != 0 ] || return 0
 		done
 	}
-	check "100,000 names$of" names
+	check "a million names$of" names
 	check "are as many as have room$of" is 1 n.data "SELECT count(DISTINCT name) BETWEEN 65000 AND 65536 FROM ops WHERE kind = 'range'"
 	check "the others are counted$of" is 1 n.data "SELECT (SELECT count FROM losses WHERE reason = 1451) >= (SELECT count(*) FROM ops WHERE name = '[other names]') AS ok"
 	check "a payload that comes again$of" recorded --nvtx -o a.data "$app" again 1000
@@ -95,6 +95,12 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "a part: --range$of" says "40" sh -c '"$1" report --kernels --format csv --range "^layer 0$" l.data | tail -n 1 | cut -d, -f5 | grep -x 100 && echo 40' - "$aiflame"
 	check "one that is not there$of" says "report --ranges" "$aiflame" report --range nothing l.data
 	check "report --ranges has them$of" says "optimizer" "$aiflame" report --ranges l.data
+	check "ranges that say which step it is$of" recorded --nvtx -o p.data "$app" steps 12
+	steps() { "$aiflame" report --steps --format csv "$@" p.data | grep -c 'train_step [0-9]'; }
+	check "are the steps$of" says 12 steps
+	check "one of them can be chosen$of" says "train_step 4" "$aiflame" report --ranges --time step:5 p.data
+	check "they are ranges all the same$of" says "train_step 11" "$aiflame" report --ranges p.data
+	check "why says so$of" says "12 steps, as the program marks them" "$aiflame" why p.data
 	check "a time line has them, with payloads$of" says "Message size [bytes]=4096" "$aiflame" export --format chrome -o - r.data
 done
 done_testing

@@ -21,6 +21,7 @@
  *   again N        a payload of long registered strings, N times
  *   hostile        schemas and payloads that lie
  *   layers N       a model's pass, N times: ranges in ranges, launches within
+ *   steps N        the same, each pass in a range that says which it is
  *   cost N         ns of a push and a pop, N times, each form
  *   hold SECONDS   launches and marks until then, for who attaches
  */
@@ -383,10 +384,16 @@ __attribute__((noinline)) static void layer(int i)
 	nvtxRangePop();
 }
 
-static void layers(int n)
+static void layers(int n, const char *step)
 {
+	char name[64];
+
 	launch(1);
 	for (int i = 0; i < n; i++) {
+		if (step) {
+			snprintf(name, sizeof(name), "%s %d", step, i);
+			nvtxRangePushA(name);
+		}
 		nvtxRangePushA("forward");
 		for (int k = 0; k < 3; k++)
 			layer(k);
@@ -394,6 +401,8 @@ static void layers(int n)
 		nvtxRangePushA("optimizer");
 		launch(1);
 		nvtxRangePop();
+		if (step)
+			nvtxRangePop();
 	}
 }
 
@@ -489,7 +498,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "storm") && argc == 4)
 		storm(argv[2], n);
 	else if (!strcmp(what, "layers") && n)
-		layers(n);
+		layers(n, NULL);
+	else if (!strcmp(what, "steps") && n)
+		layers(n, "train_step");
 	else if (!strcmp(what, "cost") && n)
 		cost(n);
 	else if (!strcmp(what, "hold") && n)

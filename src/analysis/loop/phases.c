@@ -2,6 +2,7 @@
 #include "analysis/loop/phases.h"
 
 #include "analysis/loop/internal.h"
+#include "analysis/step_names.h"
 
 #include <string.h>
 #include "analysis/time.h"
@@ -51,10 +52,10 @@ static int sum_up(struct aif_phases *f)
 /* A step that is no part of another one. */
 static bool is_step(const struct aif_op_tree *ops, const struct aif_op *o)
 {
-	if (o->kind != AIF_OP_STEP || o->twin != AIF_NONE)
+	if (!o->is_step || o->twin != AIF_NONE)
 		return false;
 	for (uint32_t i = o->parent; i != AIF_NONE; i = ops->ops[i].parent)
-		if (ops->ops[i].kind == AIF_OP_STEP)
+		if (ops->ops[i].is_step)
 			return false;
 	return true;
 }
@@ -76,15 +77,6 @@ static uint32_t thread_of_marks(const struct aif_op_tree *ops)
 		}
 	}
 	return best;
-}
-
-static int find_step(void *arg, const struct aif_op_row *rows, size_t n)
-{
-	bool *found = arg;
-
-	for (size_t i = 0; i < n; i++)
-		*found |= rows[i].kind == AIF_OP_STEP;
-	return 0;
 }
 
 static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
@@ -205,12 +197,15 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		    const struct aif_exec_timeline *t, struct aif_phases *ret)
 {
 	struct aif_op_tree ops = {0};
-	bool has_steps = false;
+	struct aif_step_names names = {0};
+	bool has_steps;
 	int e;
 
 	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 	/* Most traces have operators and no steps: their tree takes longer than a look. */
-	e = aif_profile_ops(p, find_step, &has_steps, NULL);
+	e = aif_step_names_read(p, &names);
+	has_steps = names.is_marked || names.is_step;
+	aif_step_names_finish(&names);
 	if (!e && has_steps)
 		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
 	if (!e && has_steps)
