@@ -10,9 +10,11 @@
 #include "cmd/side_arg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,12 +74,31 @@ static const struct values defaults = {.margin = 30000, .cannot_tell = -1};
 
 static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
 {
-	FILE *f = fopen(path, "re");
+	/* A FIFO would be waited for. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *f = NULL;
+	struct stat st;
 	size_t n = 0;
 	void *room;
 
-	if (!f)
-		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		close(fd);
+		return aif_err_set(err, -EINVAL,
+				   "%s: %s is no file that can be read again: give a regular one",
+				   path,
+				   S_ISFIFO(st.st_mode)  ? "a FIFO"
+				   : S_ISDIR(st.st_mode) ? "a directory"
+							 : "this");
+	}
+	if (fd >= 0)
+		f = fdopen(fd, "r");
+	if (!f) {
+		int e = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return aif_err_set(err, -e, "%s: %s", path, strerror(e));
+	}
 	room = aif_buf_reserve(ret, MOST_BYTES + 1);
 	if (room)
 		n = fread(room, 1, MOST_BYTES + 1, f);

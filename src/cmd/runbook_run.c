@@ -148,11 +148,19 @@ static int draw(struct run *r, size_t mode, const char *to, struct aif_err *err)
 	return e ? aif_err_set(err, e < 0 ? e : -EIO, "runbook: %s cannot be drawn", to) : 0;
 }
 
+/* True if a mode has a flame graph: a device's, or one of the samples that were taken in it. */
+static bool is_drawn(const struct run *r, size_t mode)
+{
+	return r->is_device || r->hotspots[mode].len;
+}
+
 static int draw_modes(struct run *r, struct aif_err *err)
 {
 	int e = 0;
 
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		if (!is_drawn(r, i))
+			continue;
 		aif_buf_printf(&r->svg[i], "%s/%s.svg", r->dir, r->modes[i]);
 		aif_buf_printf(&r->folded[i], "%s/%s.folded", r->dir, r->modes[i]);
 		e = draw(r, i, aif_buf_str(&r->svg[i]), err);
@@ -216,19 +224,26 @@ static int find_hotspots_of(struct run *r, const struct aif_names *names, size_t
 	return e;
 }
 
-/* Refuses a recording of a CPU program with a mode in which no sample was taken: there is nothing to draw. */
+/* Refuses a recording without any sample in a mode of its program: there is nothing to draw. */
 static int find_hotspots(struct run *r, const struct aif_names *names, struct aif_err *err)
 {
+	size_t drawn = 0;
 	int e = 0;
 
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
 		e = find_hotspots_of(r, names, i, err);
-		if (!e && !r->hotspots[i].len && !r->is_device)
-			e = aif_err_set(
-				err, -ENODATA,
-				"runbook: %s: no CPU samples in the %.3g s that the command ran: give "
-				"it work for a second or more",
-				r->modes[i], r->elapsed_s);
+		drawn += !e && is_drawn(r, i);
+	}
+	for (size_t i = 0; i < r->modes_len && !e; i++) {
+		static const char why[] = "runbook: %s: no CPU samples in the %.3g s that the "
+					  "command ran%s: give it work for a second or more";
+
+		if (is_drawn(r, i))
+			continue;
+		if (drawn)
+			aif_message(why, r->modes[i], r->elapsed_s, ", so no flame graph");
+		else
+			e = aif_err_set(err, -ENODATA, why, r->modes[i], r->elapsed_s, "");
 	}
 	return e;
 }
@@ -237,16 +252,20 @@ static int put_hotspots(struct run *r, struct aif_err *err)
 {
 	struct aif_runbook_flame flames[LIST_MAX] = {{0}};
 	struct aif_buf text = {0};
+	size_t len = 0;
 	int e;
 
-	for (size_t i = 0; i < r->modes_len; i++)
-		flames[i] = (struct aif_runbook_flame){r->modes[i],
-						       aif_buf_str(&r->svg[i]),
-						       aif_buf_str(&r->folded[i]),
-						       aif_buf_str(&r->data),
-						       r->is_device,
-						       &r->hotspots[i]};
-	aif_runbook_manifest(flames, r->modes_len, &text);
+	for (size_t i = 0; i < r->modes_len; i++) {
+		if (!is_drawn(r, i))
+			continue;
+		flames[len++] = (struct aif_runbook_flame){r->modes[i],
+							   aif_buf_str(&r->svg[i]),
+							   aif_buf_str(&r->folded[i]),
+							   aif_buf_str(&r->data),
+							   r->is_device,
+							   &r->hotspots[i]};
+	}
+	aif_runbook_manifest(flames, len, &text);
 	e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
 	aif_buf_clear(&text);
 	if (!e) {

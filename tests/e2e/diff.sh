@@ -102,6 +102,8 @@ check "a mistyped metric is misuse" status_is 2 "$aiflame" gate --budget 'tiem +
 check "and the nearest is named" says "no metric is called 'tiem'; give time" "$aiflame" gate --budget 'tiem +3%' before after
 printf 'launches +30%%\0\nlaunches 0\n' >nul.budgets
 check "budgets behind a byte 0 are not lost" status_is 2 "$aiflame" gate --budgets nul.budgets before after
+mkfifo fifo.budgets
+check "a FIFO of budgets is refused, not waited for" says "fifo.budgets: a FIFO is no file" timeout 10 "$aiflame" gate --budgets fifo.budgets before after
 printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
 check "budgets of other systems' editors are read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
 mkfifo pipe
