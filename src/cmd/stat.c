@@ -27,8 +27,8 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{'e', "events", "LIST", AIF_OPT_STRING, AT(events), 0,
-	 "what to count, with commas between: sets (base, cache, tlb) and events by perf's names "
-	 "(all sets)"},
+	 "what to count, with commas between: sets (base, cache, tlb, topdown) and events by perf's names "
+	 "(base,cache,tlb)"},
 	{'r', "repeat", "N", AIF_OPT_COUNT, AT(runs), 1, "run the command N times (1)"},
 	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,
 	 "runs before these, which do not count (0)"},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stat/counters.h"
 
+#include "stat/sysfs_event.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -46,7 +48,8 @@ static aif_stat_events find(const char *name, size_t len)
 		unsigned sets;
 	} sets[] = {{"base", AIF_STAT_SET_BASE},
 		    {"cache", AIF_STAT_SET_CACHE},
-		    {"tlb", AIF_STAT_SET_TLB}};
+		    {"tlb", AIF_STAT_SET_TLB},
+		    {"topdown", AIF_STAT_SET_TOPDOWN}};
 
 	for (unsigned i = 0; i < AIF_STAT_EVENTS; i++)
 		if (strlen(events[i].name) == len && !memcmp(events[i].name, name, len))
@@ -64,10 +67,11 @@ int aif_stat_events_parse(const char *list, aif_stat_events *ret, struct aif_err
 		aif_stat_events found = find(list, len);
 
 		if (!found)
-			return aif_err_set(err, -EINVAL,
-					   "stat: '%.*s' is no event; give base, cache, tlb, or "
-					   "names as cycles,branch-misses",
-					   (int)AIF_MIN(len, (size_t)60), list);
+			return aif_err_set(
+				err, -EINVAL,
+				"stat: '%.*s' is no event; give base, cache, tlb, topdown, "
+				"or names as cycles,branch-misses",
+				(int)AIF_MIN(len, (size_t)60), list);
 		*ret |= found;
 		list += len + (list[len] == ',');
 	}
@@ -76,10 +80,10 @@ int aif_stat_events_parse(const char *list, aif_stat_events *ret, struct aif_err
 
 static int event_open(unsigned e, pid_t pid, int group)
 {
+	uint64_t config = events[e].config;
 	struct perf_event_attr a = {
 		.type = events[e].type,
 		.size = sizeof(a),
-		.config = events[e].config,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.disabled = group < 0,
 		.inherit = 1,
@@ -88,6 +92,12 @@ static int event_open(unsigned e, pid_t pid, int group)
 		.exclude_hv = 1,
 	};
 
+	/* The same number is another event on another CPU. */
+	if (events[e].type == PERF_TYPE_RAW && !aif_stat_sysfs_event(events[e].name, &config)) {
+		errno = ENOENT;
+		return -1;
+	}
+	a.config = config;
 	return (int)syscall(SYS_perf_event_open, &a, pid, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
 

@@ -23,7 +23,8 @@ enum aif_stat_set {
 	AIF_STAT_SET_BASE = 1,
 	AIF_STAT_SET_CACHE = 2,
 	AIF_STAT_SET_TLB = 4,
-	AIF_STAT_SET_ALL = 7,
+	AIF_STAT_SET_ALL = 7, /* but topdown, which few CPUs have */
+	AIF_STAT_SET_TOPDOWN = 8,
 };
 
 /* A set of events, a bit each. */
@@ -34,7 +35,7 @@ const char *aif_stat_event_name(enum aif_stat_event e);
 bool aif_stat_event_is_software(enum aif_stat_event e);
 /* The events of `sets`, enum aif_stat_set. */
 aif_stat_events aif_stat_events_of(unsigned sets);
-/* Adds events named in a list with commas, or sets (base, cache, tlb), to *ret. 0; -EINVAL with *err. */
+/* Adds events named in a list with commas, or sets (base, cache, tlb, topdown), to *ret. 0; -EINVAL with *err. */
 int aif_stat_events_parse(const char *list, aif_stat_events *ret, struct aif_err *err);
 
 /* Count of an event in a run. */

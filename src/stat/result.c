@@ -7,10 +7,10 @@
 
 static const struct {
 	const char *key;
-	aif_stat_events above, below;
+	aif_stat_events above, minus, below;
 	double factor;
 } derived[] = {
-#define AIF_STAT_DERIVED(id, key, above, below, factor) {key, above, below, factor},
+#define AIF_STAT_DERIVED(id, key, above, minus, below, factor) {key, above, minus, below, factor},
 #include "stat/derived.def"
 #undef AIF_STAT_DERIVED
 };
@@ -38,9 +38,13 @@ static double sum_of(const struct aif_stat_run *r, aif_stat_events events)
 
 static double derived_of(const struct aif_stat_run *r, unsigned d)
 {
-	double below = sum_of(r, derived[d].below);
+	double below = sum_of(r, derived[d].below),
+	       above = sum_of(r, derived[d].above) - sum_of(r, derived[d].minus);
 
-	return below > 0 ? derived[d].factor * sum_of(r, derived[d].above) / below : NAN;
+	/* Counters rounded apart can leave a little less than nothing. */
+	if (derived[d].minus && above < 0)
+		above = 0;
+	return below > 0 ? derived[d].factor * above / below : NAN;
 }
 
 static void find_running(struct aif_stat_result *r, unsigned event)

@@ -14,10 +14,11 @@
  *   branch_miss_rate      branch-misses / branches
  *   dtlb_*_miss_rate      dTLB-*-misses / dTLB-*; dtlb_miss_rate: of loads and stores together
  *   *_per_kinst           1000 x events / instructions
+ *   retiring, ...         topdown: slots that ended so / the slots of the four of level 1
  *
  * One whose terms were not all counted is not known, never 0.
  */
-#define AIF_STAT_DERIVED(id, key, above, below, factor) AIF_STAT_##id,
+#define AIF_STAT_DERIVED(id, key, above, minus, below, factor) AIF_STAT_##id,
 enum aif_stat_derived {
 #include "stat/derived.def"
 	AIF_STAT_DERIVED_LEN

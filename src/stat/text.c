@@ -26,6 +26,19 @@ static bool note_of(const struct aif_stat_result *r, unsigned e, double *ret, co
 		{AIF_STAT_CACHE_MISSES, AIF_STAT_CACHE_MISS_RATE, true, "of all cache refs"},
 		{AIF_STAT_DTLB_LOAD_MISSES, AIF_STAT_DTLB_LOAD_MISS_RATE, true,
 		 "of all dTLB cache accesses"},
+		{AIF_STAT_TD_RETIRING, AIF_STAT_RETIRING, true, "of all slots: retiring"},
+		{AIF_STAT_TD_BAD_SPEC, AIF_STAT_BAD_SPECULATION, true,
+		 "of all slots: bad speculation"},
+		{AIF_STAT_TD_FE_BOUND, AIF_STAT_FRONTEND_BOUND, true,
+		 "of all slots: frontend bound"},
+		{AIF_STAT_TD_BE_BOUND, AIF_STAT_BACKEND_BOUND, true, "of all slots: backend bound"},
+		{AIF_STAT_TD_HEAVY_OPS, AIF_STAT_HEAVY_OPERATIONS, true,
+		 "of all slots: heavy operations"},
+		{AIF_STAT_TD_BR_MISPREDICT, AIF_STAT_BRANCH_MISPREDICTS, true,
+		 "of all slots: branch mispredicts"},
+		{AIF_STAT_TD_FETCH_LAT, AIF_STAT_FETCH_LATENCY, true,
+		 "of all slots: fetch latency"},
+		{AIF_STAT_TD_MEM_BOUND, AIF_STAT_MEMORY_BOUND, true, "of all slots: memory bound"},
 	};
 	double clock = r->values[AIF_STAT_TASK_CLOCK].median;
 

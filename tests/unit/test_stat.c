@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stat/result.h"
+#include "stat/sysfs_event.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,6 +39,53 @@ static void runs_make(struct aif_stat_run runs[3])
 		runs[i].usage[AIF_STAT_ELAPSED] = 1;
 	}
 	runs[1].values[AIF_STAT_BRANCHES].running_ns = 250;
+}
+
+static void topdown_is_of_the_four_of_level_1(void **state)
+{
+	struct aif_stat_run run = {0};
+	struct aif_stat_result r = {
+		.runs = &run, .len = 1, .events = aif_stat_events_of(AIF_STAT_SET_TOPDOWN)};
+
+	(void)state;
+	set(&run, AIF_STAT_SLOTS, 1000);
+	set(&run, AIF_STAT_TD_RETIRING, 200);
+	set(&run, AIF_STAT_TD_BAD_SPEC, 100);
+	set(&run, AIF_STAT_TD_FE_BOUND, 100);
+	set(&run, AIF_STAT_TD_BE_BOUND, 400);
+	set(&run, AIF_STAT_TD_MEM_BOUND, 300);
+	set(&run, AIF_STAT_TD_HEAVY_OPS, 201);
+	assert_int_equal(aif_stat_result_make(&r), 0);
+	assert_near(r.derived[AIF_STAT_RETIRING].median, 0.25, 1e-12);
+	assert_near(r.derived[AIF_STAT_BACKEND_BOUND].median, 0.5, 1e-12);
+	assert_near(r.derived[AIF_STAT_MEMORY_BOUND].median, 0.375, 1e-12);
+	assert_near(r.derived[AIF_STAT_CORE_BOUND].median, 0.125, 1e-12);
+	assert_near(r.derived[AIF_STAT_LIGHT_OPERATIONS].median, 0, 0);
+	assert_int_equal(r.derived[AIF_STAT_FETCH_LATENCY].n, 0);
+	assert_int_equal(r.derived[AIF_STAT_FETCH_BANDWIDTH].n, 0);
+	assert_int_equal(r.derived[AIF_STAT_MACHINE_CLEARS].n, 0);
+}
+
+static void numbers_of_sysfs_are_parsed(void **state)
+{
+	static const char *const wrong[] = {"",
+					    "\n",
+					    "umask=0x80",
+					    "event=",
+					    "event=0x100",
+					    "event=0x00,umask=0x80,cmask=1",
+					    "event=0x3c;",
+					    "event"};
+	uint64_t config = 1;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(wrong); i++)
+		assert_false(aif_stat_sysfs_parse(wrong[i], &config));
+	assert_int_equal(config, 1);
+	assert_true(aif_stat_sysfs_parse("event=0x00,umask=0x80\n", &config));
+	assert_int_equal(config, 0x8000);
+	assert_true(aif_stat_sysfs_parse("event=0x3c", &config));
+	assert_int_equal(config, 0x3c);
 }
 
 static void ratios_are_taken_within_runs(void **state)
@@ -126,6 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ratios_are_taken_within_runs),
+		cmocka_unit_test(topdown_is_of_the_four_of_level_1),
+		cmocka_unit_test(numbers_of_sysfs_are_parsed),
 		cmocka_unit_test(what_was_not_counted_is_not_0),
 		cmocka_unit_test(events_have_perfs_names),
 		cmocka_unit_test(spread_has_the_median),
