@@ -87,6 +87,8 @@ static int do_render(const struct values *v, struct aif_err *err)
 	struct aif_buf text = {0};
 	int e = judge(v, &j, err);
 
+	if (!e)
+		e = aif_runbook_pages(v->dir, err);
 	if (!e) {
 		aif_runbook_hub(v->dir, &j.values, j.checks, j.signals, j.signals_len, &text);
 		e = aif_runbook_dir_put(v->dir, "hub.html", &text, err);

@@ -294,7 +294,7 @@ static int drop(const char *dir, const char *name, struct aif_err *err)
 	return e;
 }
 
-/* Removes flame graphs: what is there as NAME.svg and as NAME.folded. */
+/* Removes flame graphs, what is there as NAME.svg and as NAME.folded, and pages: NAME.html beside NAME.data. */
 static int drop_flames(const char *dir, struct aif_err *err)
 {
 	struct dirent **list;
@@ -311,6 +311,10 @@ static int drop_flames(const char *dir, struct aif_err *err)
 				e = drop(dir, name, err);
 			if (!e)
 				e = drop(dir, aif_buf_str(&folded), err);
+		}
+		if (!e && dot && !strcmp(dot, ".data")) {
+			aif_buf_printf(&folded, "%.*s.html", (int)(dot - name), name);
+			e = drop(dir, aif_buf_str(&folded), err);
 		}
 		aif_buf_finish(&folded);
 		aif_buf_finish(&path);

@@ -23,7 +23,9 @@ int aif_runbook_dir_put_index(const char *dir, struct aif_err *err);
 int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct aif_buf *ret,
 			 struct aif_err *err);
 
-/* Appends the directory's page, with its files inside. runbook_hub.c */
+/* Writes NAME.html, as `aiflame view` does, beside each NAME.data. 0 or -errno with *err. runbook_hub.c */
+int aif_runbook_pages(const char *dir, struct aif_err *err);
+/* Appends the directory's page, with its files inside and links to those of its recordings. runbook_hub.c */
 void aif_runbook_hub(const char *dir, const struct aif_runbook_values *v,
 		     const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
 		     const struct aif_runbook_signal *signals, size_t signals_len,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub.html: what a run directory says, on one page that needs nothing else. */
+#include "cmd/command.h"
+#include "cmd/page_file.h"
 #include "cmd/runbook_dir.h"
 
 #include "text/json.h"
 #include "text/svg_text.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +134,67 @@ static void put_flames(const char *dir, struct aif_buf *out)
 		free(list);
 }
 
+/* Calls each() with the name, less its end, of each recording of the directory, until it returns an error. */
+static int each_recording(const char *dir,
+			  int (*each)(const char *dir, const char *name, void *arg), void *arg)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, NULL, alphasort), e = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(list[i]->d_name);
+
+		if (!e && len > 5 && !strcmp(list[i]->d_name + len - 5, ".data")) {
+			list[i]->d_name[len - 5] = '\0';
+			e = each(dir, list[i]->d_name, arg);
+		}
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	return e;
+}
+
+static int write_page(const char *dir, const char *name, void *arg)
+{
+	struct aif_buf data = {0}, page = {0};
+	struct aif_page_values v = {0};
+	struct aif_err *err = arg;
+	int status;
+
+	aif_buf_printf(&data, "%s/%s.data", dir, name);
+	aif_buf_printf(&page, "%s/%s.html", dir, name);
+	v.input = aif_buf_str(&data);
+	v.output = aif_buf_str(&page);
+	status = aif_page_file(&v, false, NULL, 0, err);
+	aif_buf_finish(&data);
+	aif_buf_finish(&page);
+	return status == AIF_EXIT_OK ? 0 : err->code ? err->code : -EIO;
+}
+
+int aif_runbook_pages(const char *dir, struct aif_err *err)
+{
+	return each_recording(dir, write_page, err);
+}
+
+/* Links lead beside the page, so that they hold where the directory is moved to. */
+static int put_page(const char *dir, const char *name, void *arg)
+{
+	struct aif_buf *out = arg;
+
+	(void)dir;
+	aif_buf_puts(out, "<p><a href=\"");
+	for (const char *c = name; *c; c++)
+		if (isalnum((unsigned char)*c) || strchr("-_.", *c))
+			aif_buf_putc(out, *c);
+		else
+			aif_buf_printf(out, "%%%02X", (unsigned char)*c);
+	aif_buf_puts(out, ".html\">");
+	put_html(name, strlen(name), out);
+	aif_buf_puts(out, "</a>: what bounds it, time lines, flame graphs and tables</p>\n");
+	return 0;
+}
+
 static void put_ledger(const char *dir, struct aif_buf *out)
 {
 	struct aif_buf text = {0};
@@ -191,6 +256,8 @@ void aif_runbook_hub(const char *dir, const struct aif_runbook_values *v,
 	aif_buf_puts(out, "</h1>\n");
 	put_cards(checks, out);
 	put_signals(v, signals, signals_len, out);
+	aif_buf_puts(out, "<h2>Pages of the recordings</h2>\n");
+	each_recording(dir, put_page, out);
 	put_flames(dir, out);
 	put_ledger(dir, out);
 	put_missing(dir, out);

@@ -53,12 +53,17 @@ check "time outside the expected is a signal, its function the evidence" says "s
 check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
 check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true
 fails() { # leaves the ledger alone of what the run before wrote
-	cp -r before again && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
+	cp -r before again && touch again/decode.html && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
 		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }
 }
 check "a run that fails leaves no files of two" fails
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
+pages() { # no page asks for anything but the others beside it
+	[ -s after/decode.html ] && grep -q '<a href="decode.html">' after/hub.html && ! ls after/*.html | xargs grep -lE '(src|href)="?(https?:|//)' &&
+		cp -r after moved && begin=$(date +%s%N) && "$aiflame" runbook render moved && ms=$((($(date +%s%N) - begin) / 1000000)) && echo "$ms ms" && [ $ms -le 1000 ]
+}
+check "it links to the recording's page, both offline, made in a second" pages
 check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
 check "in v7's statuses that is a failure" status_is 1 "$aiflame" runbook check -d before --require false --v7-exit
 check "nor is an earlier verdict left" sh -c "! ls before/perf_gate_report.json"

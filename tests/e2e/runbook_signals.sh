@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The decision table: each rule fires on a program that was made for it, and stays silent on one that was not. A rule of
+# counters that this machine has not is tried with counts as perf prints them (made up, and said to be), through the same files.
+. "$(dirname "$0")/tap.sh"
+program=$build/tests/e2e/runbook_signals
+# What is read must lie on storage, not in memory as /tmp may.
+file=$build/tests/e2e/runbook_signals.pages
+trap 'rm -rf "$work" "$file"' EXIT
+head -c 16M /dev/zero | tr '\0' x >"$file" && sync "$file"
+printf '#!/bin/sh\nexec "%s" $(cat what)\n' "$program" >generate
+chmod +x generate
+run() { # WHAT [FILE]: its run directory
+	echo "$@" >what && "$aiflame" runbook run -d "$1" -r 1 --mode decode -- ./generate
+}
+fires() { # SIGNAL DIR [BEFORE]
+	if [ $# -gt 2 ]; then "$aiflame" runbook compare "$3" "$2"; else "$aiflame" runbook check "$2" --cannot-tell pass; fi >said.out 2>&1
+	grep "^signal  *$1:" said.out || { cat said.out; return 1; }
+}
+silent() { ! fires "$@" >/dev/null && grep -qE "decode_tok_s" said.out; }
+for what in calm slow chase copy; do check "a program that is made to be: $what" run $what; done
+check "a program that is made to: read" run read "$file"
+
+# rule SIGNAL KEY DIR: by the program, where its counter is there
+rule() {
+	if grep -q "\"$2\":" "$3/perf_stat_summary.json" && [ "$(grep -c "\"$2\":" calm/perf_stat_summary.json)" != 0 ]; then
+		check "$1: fires on $3" fires "$1" "$3"
+		check "$1: silent on calm" silent "$1" calm
+	else
+		skip "$1: by programs" "this machine counts nothing of which $2 is made"
+	fi
+}
+check "throughput drop: fires on slow after calm" fires "throughput drop" slow calm
+check "throughput drop: silent on slow after itself" silent "throughput drop" slow slow
+check "throughput drop: silent where it got faster" silent "throughput drop" calm slow
+check "outside the expected: fires on copy" fires "outside the expected" copy
+check "outside the expected: names its function" grep -q shuffle_weights said.out
+check "outside the expected: silent on calm" silent "outside the expected" calm
+rule "low IPC" ipc chase
+rule "cache misses" cache_miss_rate chase
+rule "data TLB misses" dtlb_miss_rate chase
+rule "page walks" page_walks_per_kinst chase
+# An overlay or a file system in memory has no storage to read from: what the kernel counted of the program decides.
+if [ "$(python3 -c 'import json; print(json.load(open("read/perf_stat_summary.json"))["counters"].get("major-faults", 0) > 50)')" = True ]; then
+	check "major faults: fires on read" fires "major faults" read
+else
+	skip "major faults: fires on read" "the build directory's file system has its pages in memory"
+fi
+calm_again() { for _ in 1 2 3; do run calm && silent "major faults" calm && return; done; }
+check "major faults: silent on calm, once its pages are read" calm_again
+
+# Made up counts, at each rule's own limit: cycles instructions cache-misses dTLB-load-misses major-faults
+counts() {
+	printf '\n Performance counter stats for "made up":\n\n'
+	printf '%18s      %s\n' "$1" cycles "$2" instructions 1000000 cache-references "$3" cache-misses 1000000 dTLB-loads "$4" dTLB-load-misses \
+		1000000 dTLB-stores 5000 dTLB-store-misses "$5" major-faults
+	printf '\n       1.010000000 seconds time elapsed\n'
+}
+made() { # SIGNAL COUNTS THAT FIRE: that rule alone
+	signal=$1
+	shift
+	rm -rf made && cp -r calm made && counts "$1" "$2" "$3" "$4" "$5" >made.txt &&
+		"$aiflame" stat --from made.txt --format json -o made/perf_stat_summary.json && fires "$signal" made &&
+		[ "$(grep -c ^signal said.out)" = 1 ] || { cat said.out; return 1; }
+}
+# at the limits of all rules, where none fires
+rm -rf made
+cp -r calm made
+counts 1000000 600000 250000 5000 0 >made.txt
+"$aiflame" stat --from made.txt --format json -o made/perf_stat_summary.json
+none() { "$aiflame" runbook check made --cannot-tell pass >said.out && ! grep ^signal said.out; }
+check "made up counts at all limits: no rule fires" none
+check "made up counts: low IPC alone" made "low IPC" 1000000 599000 250000 5000 0
+check "made up counts: cache misses alone" made "cache misses" 1000000 600000 250100 5000 0
+check "made up counts: data TLB misses alone" made "data TLB misses" 1000000 600000 250000 5001 0
+check "made up counts: major faults alone" made "major faults" 1000000 600000 250000 5000 1
+# has FILE EXPRESSION: a member that our stat does not write, as v7's writers do with Intel's events and VTune
+has() {
+	rm -rf made && cp -r calm made && python3 - "made/$1" "$2" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+exec("d" + sys.argv[2])
+json.dump(d, open(sys.argv[1], "w"))
+PY
+}
+has perf_stat_summary.json '["derived"]["page_walks_per_kinst"] = 0.051'
+check "page walks: fires at 0.051 in 1000 instructions (a made up summary)" fires "page walks" made
+has perf_stat_summary.json '["derived"]["page_walks_per_kinst"] = 0.05'
+check "page walks: silent at 0.05" silent "page walks" made
+has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bound": 20.1}'
+check "memory bound: fires at 20.1 % of slots (a made up summary of VTune)" fires "memory bound" made
+has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bound": 20.0}'
+check "memory bound: silent at 20 %" silent "memory bound" made
+done_testing
