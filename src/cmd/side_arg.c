@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -336,15 +337,60 @@ static void keep_memory(void)
 #endif
 }
 
+/* ---- both sides at once ---------------------------------------------------------------------- */
+
+struct side_thread {
+	const char *spec, *baselines;
+	struct aif_side *ret;
+	struct aif_err err;
+	int r;
+};
+
+static void *side_main(void *arg)
+{
+	struct side_thread *t = arg;
+
+	t->r = aif_side_arg(t->spec, t->baselines, t->ret, &t->err);
+	return NULL;
+}
+
+/* True if the sides are two different files. Files that both sides have are read one after the other: locks of a process on a
+ * file end when any thread closes it. */
+static bool are_two_files(char **words)
+{
+	struct stat a, b;
+
+	return stat(words[0], &a) == 0 && stat(words[1], &b) == 0 && S_ISREG(a.st_mode) &&
+	       S_ISREG(b.st_mode) && (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
+}
+
+/* Reads both sides, each in a thread where that is faster. Errors are those of A if it has any. */
+static int read_sides(char **words, const char *baselines, struct aif_sides *ret,
+		      struct aif_err *err)
+{
+	struct side_thread b = {.spec = words[1], .baselines = baselines, .ret = &ret->b};
+	pthread_t thread;
+	bool at_once = are_two_files(words) && sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+		       pthread_create(&thread, NULL, side_main, &b) == 0;
+	int r = aif_side_arg(words[0], baselines, &ret->a, err);
+
+	if (at_once)
+		pthread_join(thread, NULL);
+	else if (!r)
+		side_main(&b);
+	if (r || !b.r)
+		return r;
+	*err = b.err;
+	return b.r;
+}
+
 int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
 		      struct aif_sides *ret, struct aif_err *err)
 {
 	int r;
 
 	keep_memory();
-	r = aif_side_arg(words[0], baselines, &ret->a, err);
-	if (!r)
-		r = aif_side_arg(words[1], baselines, &ret->b, err);
+	r = read_sides(words, baselines, ret, err);
 	if (!r && o->unit == AIF_UNIT_CYCLES)
 		r = to_cycles(&ret->a, err);
 	if (!r && o->unit == AIF_UNIT_CYCLES)

@@ -161,6 +161,33 @@ static int join_left_out(struct matching *m)
 
 /* ---- stacks of kernels ----------------------------------------------------------------------- */
 
+struct kernel_name {
+	uint64_t hash;
+	struct kernel *alone; /* a kernel that only one side has; NULL: another frame */
+};
+
+/* Returns what read_stacks() asks of each name of a tree, for free(); NULL without memory. */
+static struct kernel_name *read_names(struct matching *m, const struct aif_tree *t)
+{
+	struct kernel_name *names = calloc(t->names.len + 1, sizeof(*names));
+
+	for (uint32_t i = 0; i < t->names.len && names; i++) {
+		size_t len;
+		const char *text = aif_tree_text(t, i, &len);
+		uint32_t name;
+		uint64_t at;
+
+		names[i].hash = aif_hash_bytes(text, len) + 1;
+		if (aif_tree_base_type(aif_tree_type_of(t, i)) != AIF_TREE_KERNEL)
+			continue;
+		name = aif_strset_find(&m->c->names, text, len);
+		if (name != AIF_STR_NONE && aif_map_get(&m->by_name, name, &at) &&
+		    m->k[at].on_a != m->k[at].on_b)
+			names[i].alone = &m->k[at];
+	}
+	return names;
+}
+
 /* Sets the stack of each kernel that only one side has, from the runs' trees. */
 static int read_stacks(struct matching *m)
 {
@@ -169,27 +196,22 @@ static int read_stacks(struct matching *m)
 	for (size_t i = 0; i < aif_compare_runs(c); i++) {
 		const struct aif_tree *t = &aif_compare_run(c, i)->tree;
 		uint64_t *hash = calloc(t->len + 1, sizeof(*hash));
+		struct kernel_name *names = read_names(m, t);
 
-		if (!hash)
-			return -ENOMEM;
-		for (size_t n = 1; n < t->len; n++) {
+		for (size_t n = 1; n < t->len && hash && names; n++) {
 			const struct aif_tree_node *node = &t->nodes[n];
-			size_t len;
-			const char *text = aif_tree_text(t, node->name, &len);
-			uint32_t name;
-			uint64_t at;
+			struct kernel *k = names[node->name].alone;
 
-			hash[n] = aif_mix64(hash[node->parent] + aif_hash_bytes(text, len) + 1);
-			if (aif_tree_base_type(aif_tree_type_of(t, node->name)) != AIF_TREE_KERNEL)
+			hash[n] = aif_mix64(hash[node->parent] + names[node->name].hash);
+			if (!k || k->stack_ns >= node->total)
 				continue;
-			name = aif_strset_find(&c->names, text, len);
-			if (name == AIF_STR_NONE || !aif_map_get(&m->by_name, name, &at) ||
-			    (m->k[at].on_a && m->k[at].on_b) || m->k[at].stack_ns >= node->total)
-				continue;
-			m->k[at].stack = hash[node->parent];
-			m->k[at].stack_ns = node->total;
+			k->stack = hash[node->parent];
+			k->stack_ns = node->total;
 		}
+		free(names);
 		free(hash);
+		if (!hash || !names)
+			return -ENOMEM;
 	}
 	return 0;
 }
