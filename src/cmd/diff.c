@@ -15,17 +15,15 @@ enum { FORMAT_TABLE, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
 enum { FORMAT_BY_NAME = -1 };
 
 struct values {
-	const char *baselines, *output;
-	int format, unit;
+	const char *baselines, *output, *unit;
+	int format;
 	uint32_t margin, limit;
 	bool any_machine;
 };
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
-	{0, "unit", "auto|step|launch|second|run|cycles", AIF_OPT_CHOICE, AT(unit), 0,
-	 "what values are given by (auto: a step where all runs have them, else a run; cycles: as "
-	 "auto, with times as cycles of the device's clock)"},
+	AIF_UNIT_OPT(AT(unit)),
 	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
 	 "changes below that are none (3 %)"},
 	AIF_BASELINES_OPT(AT(baselines)),
@@ -122,14 +120,14 @@ static int print(const struct values *v, const struct aif_comparison *c, struct 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	const struct aif_compare_opts o = {.unit = (enum aif_compare_unit)v->unit,
-					   .margin = v->margin / 1e6,
-					   .any_machine = v->any_machine};
+	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
 	struct aif_sides s = {0};
 	bool to_file = v->output && strcmp(v->output, "-") != 0;
 	int status = AIF_EXIT_FAILURE;
 
 	(void)words_len;
+	if (aif_unit_arg(v->unit, &o, err) < 0)
+		return AIF_EXIT_USAGE;
 	if (aif_sides_compare(words, v->baselines, &o, &s, err) == 0)
 		status = to_file || format_of(v) >= FORMAT_SVG ? write_file(v, &s.c, err)
 							       : print(v, &s.c, err);

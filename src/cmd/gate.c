@@ -24,9 +24,9 @@ enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 enum { LIST_MAX = 64 };
 
 struct values {
-	const char *baselines, *dir, *family;
+	const char *baselines, *dir, *family, *unit;
 	const char *budgets, *metric[LIST_MAX + 1], *require[LIST_MAX + 1], *budget[LIST_MAX + 1];
-	int format, unit, cannot_tell;
+	int format, cannot_tell;
 	uint32_t margin;
 	bool any_machine, annotations, v7_exit;
 };
@@ -56,9 +56,7 @@ static const struct aif_opt opts[] = {
 	 "does, in place of A and B"},
 	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
 	 "of --dir: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
-	{0, "unit", "auto|step|launch|second|run|cycles", AIF_OPT_CHOICE, AT(unit), 0,
-	 "what values are given by (auto: a step where all runs have them, else a run; cycles: as "
-	 "auto, with times as cycles of the device's clock)"},
+	AIF_UNIT_OPT(AT(unit)),
 	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
 	 "judge though devices or drivers differ"},
@@ -220,10 +218,10 @@ static int check_names(const struct values *v, const struct aif_budgets *budgets
 }
 
 /* Refuses budgets in units of time where values are cycles. */
-static int check_units(const struct values *v, const struct aif_budgets *budgets,
+static int check_units(const struct aif_compare_opts *o, const struct aif_budgets *budgets,
 		       struct aif_err *err)
 {
-	for (size_t i = 0; i < budgets->len && v->unit == AIF_UNIT_CYCLES; i++) {
+	for (size_t i = 0; i < budgets->len && o->unit == AIF_UNIT_CYCLES; i++) {
 		const struct aif_budget *b = &budgets->budget[i];
 
 		if (!aif_budget_is_time(b) || (b->kind == AIF_BUDGET_CHANGE && !(b->absolute > 0)))
@@ -438,20 +436,20 @@ static int not_compared(const struct values *v, char **words, struct aif_err *er
 
 static int compare_sides(const struct values *v, char **words, struct aif_err *err)
 {
-	const struct aif_compare_opts o = {.unit = (enum aif_compare_unit)v->unit,
-					   .margin = v->margin / 1e6,
-					   .any_machine = v->any_machine};
+	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
 	struct aif_budgets budgets = {0};
 	struct aif_sides s = {0};
 	int r, status = AIF_EXIT_USAGE;
 
-	r = read_budgets(v, &budgets, err);
+	r = aif_unit_arg(v->unit, &o, err);
+	if (!r)
+		r = read_budgets(v, &budgets, err);
 	if (!r)
 		r = check_metrics(v, err);
 	if (!r)
 		r = check_names(v, &budgets, err);
 	if (!r)
-		r = check_units(v, &budgets, err);
+		r = check_units(&o, &budgets, err);
 	if (!r)
 		status = require_first(v);
 	if (!r && !status) {

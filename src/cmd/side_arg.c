@@ -299,6 +299,40 @@ int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, 
 	return r;
 }
 
+int aif_unit_arg(const char *word, struct aif_compare_opts *ret, struct aif_err *err)
+{
+	static const struct {
+		const char *word;
+		enum aif_compare_unit unit;
+		const char *range;
+	} units[] = {{"auto", AIF_UNIT_AUTO, NULL},      {"step", AIF_UNIT_STEP, NULL},
+		     {"token", AIF_UNIT_RANGE, "token"}, {"launch", AIF_UNIT_LAUNCH, NULL},
+		     {"second", AIF_UNIT_SECOND, NULL},  {"run", AIF_UNIT_RUN, NULL},
+		     {"cycles", AIF_UNIT_CYCLES, NULL}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(units); i++) {
+		if (word && strcmp(word, units[i].word) != 0)
+			continue;
+		ret->unit = units[i].unit;
+		ret->range = units[i].range;
+		return 0;
+	}
+	if (strncmp(word, "range:", 6) != 0 || !word[6])
+		return aif_err_set(err, -EINVAL,
+				   "--unit: '%.200s' is not understood; use auto, step, token, "
+				   "range:NAME, launch, second, run or cycles",
+				   word);
+	if (aif_run_range_stem(word + 6) != strlen(word + 6))
+		return aif_err_set(
+			err, -EINVAL,
+			"--unit '%.200s': ranges are counted without the number at their "
+			"end: range:%.*s",
+			word, (int)AIF_MIN(aif_run_range_stem(word + 6), (size_t)200), word + 6);
+	ret->unit = AIF_UNIT_RANGE;
+	ret->range = word + 6;
+	return 0;
+}
+
 char *aif_baseline_path(const char *baselines, const char *name, struct aif_err *err)
 {
 	char *path = NULL;

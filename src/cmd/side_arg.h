@@ -21,6 +21,18 @@
 			"the directory of baselines (" AIF_BASELINES ")" \
 	}
 
+#define AIF_UNIT_OPT(at)                                                                           \
+	{                                                                                          \
+		0, "unit", "auto|step|token|range:NAME|launch|second|run|cycles", AIF_OPT_STRING,  \
+			at, 0,                                                                     \
+			"what values are given by (auto: a step where all runs have them, else a " \
+			"run; range:NAME: the program's ranges of that name, whatever number "     \
+			"they end in; token: range:token; launch: of kernels by their own; "       \
+			"cycles: as auto, with times as cycles of the device's clock)"             \
+	}
+/* Sets the unit of *ret by its word; NULL: auto. The name of a range is `word`'s. 0; -EINVAL with *err. */
+int aif_unit_arg(const char *word, struct aif_compare_opts *ret, struct aif_err *err);
+
 /* Returns a baseline's directory, for free(); NULL with *err. */
 char *aif_baseline_path(const char *baselines, const char *name, struct aif_err *err);
 

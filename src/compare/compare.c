@@ -39,11 +39,12 @@ void aif_comparison_finish(struct aif_comparison *c)
 	*c = (struct aif_comparison){0};
 }
 
-const char *aif_compare_unit_name(enum aif_compare_unit u)
+const char *aif_compare_unit_name(const struct aif_comparison *c)
 {
-	static const char *const names[] = {"auto", "step", "launch", "second", "run", "cycles"};
+	static const char *const names[] = {"auto", "step", "launch", "second",
+					    "run",  "",     "cycles"};
 
-	return names[u];
+	return c->unit == AIF_UNIT_RANGE ? c->range : names[c->unit];
 }
 
 #define AIF_METRIC(id, amount, key, name, is_time, by_unit) \
@@ -102,6 +103,8 @@ double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run
 		return (double)r->amount[AIF_RUN_LAUNCHES];
 	case AIF_UNIT_SECOND:
 		return (double)r->amount[AIF_RUN_ELAPSED] / 1e9;
+	case AIF_UNIT_RANGE:
+		return (double)aif_run_ranges(r, c->range);
 	case AIF_UNIT_RUN:
 	case AIF_UNIT_AUTO:
 	case AIF_UNIT_CYCLES:
@@ -267,6 +270,24 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 	return is_whole ? AIF_UNIT_RUN : AIF_UNIT_SECOND;
 }
 
+/* Says that a run has no range of the name that is the unit, and some that it has. */
+static int lacks_range(const struct aif_comparison *c, const struct aif_run *r, struct aif_err *err)
+{
+	enum { MOST_SHOWN = 8 };
+	struct aif_buf b = {0};
+
+	for (size_t i = 0; i < r->ranges_len && i < MOST_SHOWN; i++)
+		aif_buf_printf(&b, "%s%.60s", i ? ", " : "; it has ",
+			       aif_strset_get(&r->range_names, (uint32_t)i, NULL));
+	aif_err_set(
+		err, -ENODATA,
+		"%s: no range called '%.100s' in it to give values by%s%s; choose another --unit",
+		r->path, c->range, b.len ? aif_buf_str(&b) : "",
+		r->ranges_len > MOST_SHOWN ? " and more" : "");
+	aif_buf_finish(&b);
+	return -ENODATA;
+}
+
 static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct aif_err *err)
 {
 	size_t n = aif_compare_runs(c);
@@ -275,11 +296,13 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
+		if (c->unit == AIF_UNIT_RANGE && !aif_run_ranges(r, c->range))
+			return lacks_range(c, r, err);
 		if (!(aif_compare_units_of(c, r) > 0))
 			return aif_err_set(err, -ENODATA,
 					   "%s: no %s in it to give values by; choose another "
 					   "--unit",
-					   r->path, aif_compare_unit_name(c->unit));
+					   r->path, aif_compare_unit_name(c));
 		if (c->unit == AIF_UNIT_RUN && r->is_loop != aif_compare_run(c, 0)->is_loop) {
 			aif_buf_puts(&c->problems, "of some runs the loop is compared, of others "
 						   "the whole: choose with FILE@loop or FILE@0,\n");
@@ -402,7 +425,7 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	struct aif_map aliases = {0};
 	int e;
 
-	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin};
+	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin, .range = o->range};
 	ret->recordings[0] = count_recordings(a);
 	ret->recordings[1] = count_recordings(b);
 	e = set_unit(ret, o->unit, err);

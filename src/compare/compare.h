@@ -9,7 +9,7 @@
  * would hide that all of it got slower.
  *
  *   unit      a step, where all runs have them; else a whole run, where all are whole recordings; else a second of the part
- *             that was chosen. Steps that were found, not marked, are used only if both sides have about as many launches in
+ *             that was chosen. By wish also a launch, or a range of the program's. Steps that were found, not marked, are used only if both sides have about as many launches in
  *             each: otherwise different loops were found.
  *   metrics   sums of a run; p adjusted after Holm where a gate decides by several
  *             By launch, a kernel's time is by its own launches: how many a run has of them, of all, may be an estimate
@@ -36,15 +36,15 @@ enum aif_compare_unit {
 	AIF_UNIT_LAUNCH,
 	AIF_UNIT_SECOND,
 	AIF_UNIT_RUN,
+	AIF_UNIT_RANGE, /* one of the ranges that the program marked with aif_compare_opts.range: a token */
 	AIF_UNIT_CYCLES /* to be chosen as AUTO is; times are in cycles of an SM, which the caller turns them into */
 };
-/* "step", "launch", "second", "run". */
-const char *aif_compare_unit_name(enum aif_compare_unit u);
 
 struct aif_compare_opts {
 	enum aif_compare_unit unit;
-	double margin;    /* 0.03: 3 % */
-	bool any_machine; /* machines that differ are compared all the same */
+	const char *range; /* of AIF_UNIT_RANGE: its name, without a number at its end */
+	double margin;     /* 0.03: 3 % */
+	bool any_machine;  /* machines that differ are compared all the same */
 };
 
 #define AIF_METRIC(id, amount, key, name, is_time, by_unit) AIF_METRIC_##id,
@@ -118,6 +118,7 @@ enum aif_compare_look {
 struct aif_comparison {
 	const struct aif_side *a, *b;
 	enum aif_compare_unit unit;
+	const char *range; /* of AIF_UNIT_RANGE */
 	double margin;
 	bool is_itself;       /* both sides are the same runs: nothing differs */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
@@ -161,6 +162,8 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 size_t aif_compare_join_parts(const struct aif_side *s, double *values);
 /* Returns a run of either side, A's first. */
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
+/* "step", "launch", "second", "run", or the name of the range that is the unit. */
+const char *aif_compare_unit_name(const struct aif_comparison *c);
 /* Returns how many units a run has. */
 double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run *r);
 /* Answers, UNKNOWN where nothing is decided. */

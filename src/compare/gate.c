@@ -170,6 +170,7 @@ static struct aif_compared compare_for(const struct aif_comparison *c, const str
 					 .b = c->b,
 					 .margin = b->part,
 					 .unit = c->unit,
+					 .range = c->range,
 					 .recordings = {c->recordings[0], c->recordings[1]},
 					 .is_itself = c->is_itself};
 

@@ -36,7 +36,7 @@ static void put_unit(const struct aif_gate *g, const struct aif_budget *b, struc
 {
 	if (b->of == AIF_BUDGET_METRIC ? aif_metric_is_by_unit(b->metric)
 				       : b->of != AIF_BUDGET_VALUE && b->of != AIF_BUDGET_BUSY)
-		aif_buf_printf(out, " a %s", aif_compare_unit_name(g->c->unit));
+		aif_buf_printf(out, " a %s", aif_compare_unit_name(g->c));
 }
 
 /* Answers for the change by itself: by the usual margin where the budget's is wider. */
@@ -262,7 +262,7 @@ void aif_gate_json(const struct aif_gate *g, struct aif_buf *out)
 	if (g->c) {
 		aif_compare_json_side(out, "a", g->c->a);
 		aif_compare_json_side(out, "b", g->c->b);
-		aif_compare_json_text(out, "unit", aif_compare_unit_name(g->c->unit));
+		aif_compare_json_text(out, "unit", aif_compare_unit_name(g->c));
 		aif_compare_json_text(out, "times_in",
 				      aif_compare_run(g->c, 0)->in_cycles ? "cycles" : "ns");
 	}

@@ -221,7 +221,7 @@ static int put_all(struct page *g, const char *title)
 	put_words(g, "summary", &b);
 	aif_words_unit(c, &b);
 	put_words(g, "per", &b);
-	aif_compare_json_text(&g->json, "unit", aif_compare_unit_name(c->unit));
+	aif_compare_json_text(&g->json, "unit", aif_compare_unit_name(c));
 	aif_compare_json_number(&g->json, "margin", c->margin);
 	aif_compare_json_lines(&g->json, "no_verdict", &c->problems);
 	aif_compare_json_lines(&g->json, "notes", &c->notes);

@@ -319,6 +319,8 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 		e = aif_attribution_compute(names->p, &part, &a, err);
 	if (!e)
 		e = aif_run_reduce_by(names->p, &a, part.ranges, ret->by);
+	if (!e && (ranges.chains_len || r.why.phases.from == AIF_PHASES_MARKS))
+		e = aif_run_count_ranges(names->p, r.why.from, r.why.to, ret);
 	part.ranges = NULL;
 	part.by_range = false;
 	if (!e)

@@ -14,6 +14,8 @@ void aif_run_finish(struct aif_run *r)
 	aif_tree_finish(&r->tree);
 	for (unsigned i = 0; i < AIF_RUN_BYS; i++)
 		aif_tree_finish(&r->by[i]);
+	aif_strset_finish(&r->range_names);
+	free(r->ranges);
 	aif_strset_finish(&r->kernel_names);
 	free(r->kernels);
 	*r = (struct aif_run){0};
@@ -54,6 +56,26 @@ int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text)
 	free(r->text[which]);
 	r->text[which] = copy;
 	return 0;
+}
+
+size_t aif_run_range_stem(const char *name)
+{
+	size_t len = strlen(name), stem = len;
+
+	while (stem && name[stem - 1] >= '0' && name[stem - 1] <= '9')
+		stem--;
+	if (stem == len)
+		return len;
+	while (stem && strchr(" _#:-=", name[stem - 1]))
+		stem--;
+	return stem ? stem : len;
+}
+
+uint64_t aif_run_ranges(const struct aif_run *r, const char *name)
+{
+	uint32_t number = aif_strset_find(&r->range_names, name, strlen(name));
+
+	return number < r->ranges_len ? r->ranges[number] : 0;
 }
 
 bool aif_run_is_idle(const struct aif_tree *t, uint32_t name)

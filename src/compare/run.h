@@ -83,6 +83,11 @@ struct aif_run {
 	/* Device time in each operator and range, in those around it; what was in none is not there. Sealed; empty or zeroed: the
 	 * run has none. */
 	struct aif_tree by[AIF_RUN_BYS];
+	/* Ranges of the program, how often it went through each, by number of .range_names: names without the numbers that they
+	 * end in, "token 17" is "token". */
+	struct aif_strset range_names;
+	uint64_t *ranges;
+	size_t ranges_len, ranges_cap;
 	struct aif_strset kernel_names;
 	struct aif_run_kernel *kernels; /* by time, longest first */
 	size_t kernels_len, kernels_cap;
@@ -114,6 +119,11 @@ int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
 
 /* True for the innermost frame of idle time: "[idle: ...]" or "[idle before it: ...]". */
 bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
+
+/* Returns how much of a range's name is there without a number at its end: "token 17", "token_17" and "token#17" are "token". */
+size_t aif_run_range_stem(const char *name);
+/* Returns how often the run went through ranges of that name, which has no number at its end. */
+uint64_t aif_run_ranges(const struct aif_run *r, const char *name);
 
 /* "command", "host", ...: its key in a file. */
 const char *aif_run_text_key(enum aif_run_text which);

@@ -22,13 +22,15 @@
  *                               x C++, o OS, a API, k kernel, y copy, l line, i instruction, s stall, m a word of ours
  *   operator PARENT NS NAME     device time in an operator, in those around it: the next number, from 1 on; parent 0: none
  *   range PARENT NS NAME        the same of ranges that the program marked
+ *   count N NAME                the program went N times through ranges of that name; at most AIF_RUN_FILE_COUNTS, the most frequent
  *   end
  *
  * In TEXT a backslash, tab and line end are \\, \t and \n. Lines that begin with another word are skipped: a later version may
  * add some. At most AIF_RUN_FILE_BYTES are written: stacks with the least time are left out, their time is their
  * callers'; kernels with the least time are one, "[left out]".
  */
-#define AIF_RUN_FILE_BYTES 100000
+#define AIF_RUN_FILE_BYTES  100000
+#define AIF_RUN_FILE_COUNTS 64
 /* A file that is larger is none of ours. */
 #define AIF_RUN_FILE_MAX   (4 << 20)
 #define AIF_RUN_FILE_BEGIN "aiflame-run "

@@ -163,6 +163,24 @@ static int read_by(struct reading *r, enum aif_run_by which, const char *s, cons
 	return __builtin_add_overflow(t->nodes[node].self, ns, &t->nodes[node].self) ? -EINVAL : 0;
 }
 
+static int read_count(struct reading *r, const char *s, const char *end)
+{
+	struct aif_run *run = r->run;
+	uint64_t n;
+	uint32_t number;
+
+	if (!take_number(&s, end, &n))
+		return -EINVAL;
+	take_text(r, &s, end);
+	number = aif_strset_put(&run->range_names, r->text.data, r->text.len);
+	if (number == AIF_STR_NONE ||
+	    aif_grow(&run->ranges, &run->ranges_cap, number + 1, sizeof(*run->ranges)) < 0)
+		return -ENOMEM;
+	for (; run->ranges_len <= number; run->ranges_len++)
+		run->ranges[run->ranges_len] = 0;
+	return __builtin_add_overflow(run->ranges[number], n, &run->ranges[number]) ? -EINVAL : 0;
+}
+
 static int read_steps(struct aif_run *run, const char *s, const char *end)
 {
 	if (!take_number(&s, end, &run->steps))
@@ -197,6 +215,8 @@ static int read_line(struct reading *r, const char *s, const char *end)
 		return read_kernel(r, s, end);
 	if (take_word(&s, end, "amount"))
 		return read_amount(run, s, end);
+	if (take_word(&s, end, "count"))
+		return read_count(r, s, end);
 	if (take_word(&s, end, "steps"))
 		return read_steps(run, s, end);
 	if (take_word(&s, end, "recording"))

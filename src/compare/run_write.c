@@ -11,6 +11,8 @@
 #define KERNEL_BYTES (AIF_RUN_FILE_BYTES / 5 * 2)
 /* Operators, and ranges, are at most that part of the number of frames. */
 #define BY_PART 8
+/* Bytes of a range's name, of which more is cut off. */
+#define MOST_NAME 200
 
 static_assert(sizeof(AIF_RUN_TYPES) - 1 == AIF_TREE_TYPE_COUNT, "a letter for each type");
 
@@ -299,6 +301,35 @@ static int put_by(const struct aif_run *r, enum aif_run_by which, size_t most, s
 	return e;
 }
 
+/* Writes how often the run went through ranges: the most frequent ones, in the order of their numbers. */
+static int put_counts(const struct aif_run *r, struct aif_buf *out)
+{
+	size_t n = r->ranges_len, most = AIF_RUN_FILE_COUNTS;
+	uint64_t *sorted = malloc((n + 1) * sizeof(*sorted)), least = 1;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = r->ranges[i];
+	if (n > most) {
+		qsort(sorted, n, sizeof(*sorted), by_size);
+		least = AIF_MAX(sorted[most - 1], least);
+	}
+	free(sorted);
+	for (size_t i = 0; i < n && most; i++) {
+		size_t len;
+		const char *name = aif_strset_get(&r->range_names, (uint32_t)i, &len);
+
+		if (r->ranges[i] < least)
+			continue;
+		aif_buf_printf(out, "count %" PRIu64 " ", r->ranges[i]);
+		put_text(out, name, AIF_MIN(len, (size_t)MOST_NAME));
+		aif_buf_putc(out, '\n');
+		most--;
+	}
+	return 0;
+}
+
 int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 {
 	size_t begin = out->len;
@@ -311,6 +342,8 @@ int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 		e = put_tree(r, most, out);
 		for (unsigned i = 0; i < AIF_RUN_BYS && !e; i++)
 			e = put_by(r, (enum aif_run_by)i, most / BY_PART + 1, out);
+		if (!e)
+			e = put_counts(r, out);
 		aif_buf_puts(out, "end\n");
 		if (aif_buf_failed(out))
 			e = -ENOMEM;

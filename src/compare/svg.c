@@ -56,7 +56,7 @@ static void put_tooltip(const void *arg, uint32_t node, struct aif_buf *b)
 	aif_words_ns(c, mean[0], &line);
 	aif_buf_puts(&line, ", B ");
 	aif_words_ns(c, mean[1], &line);
-	aif_buf_printf(&line, " a %s: ", aif_compare_unit_name(c->unit));
+	aif_buf_printf(&line, " a %s: ", aif_compare_unit_name(c));
 	aif_words_signed_ns(c, mean[1] - mean[0], &line);
 	if (mean[0] > 0 && mean[1] > 0)
 		aif_buf_printf(&line, " (%+.1f %%)", 100 * (mean[1] / mean[0] - 1));
@@ -95,7 +95,7 @@ int aif_comparison_svg(const struct aif_comparison *c, const char *title, uint32
 	aif_words_ns(c, c->means[0][0], &total);
 	aif_buf_puts(&total, ", B ");
 	aif_words_ns(c, c->means[0][1], &total);
-	aif_buf_printf(&total, " a %s", aif_compare_unit_name(c->unit));
+	aif_buf_printf(&total, " a %s", aif_compare_unit_name(c));
 	look.total = aif_buf_str(&total);
 	o.subtitle = aif_buf_str(&sides);
 	o.quality = aif_buf_str(&quality);

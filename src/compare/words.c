@@ -243,11 +243,13 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
 	default:
 		break;
 	}
-	aif_buf_printf(b, "per %s: ", aif_compare_unit_name(c->unit));
+	aif_buf_printf(b, "per %s: ", aif_compare_unit_name(c));
 	put_units(c, c->a, b);
 	aif_buf_puts(b, " in A, ");
 	put_units(c, c->b, b);
 	aif_buf_puts(b, " in B");
+	if (c->unit == AIF_UNIT_RANGE)
+		aif_buf_puts(b, ", a range that the program marked");
 	if (c->unit == AIF_UNIT_STEP)
 		aif_buf_puts(b, first->steps_from == AIF_PHASES_MARKS
 					? ", marked by the program"
@@ -352,7 +354,7 @@ void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)
 		break;
 	}
 	aif_words_change(&of->change, b);
-	aif_buf_printf(b, " a %s", aif_compare_unit_name(c->unit));
+	aif_buf_printf(b, " a %s", aif_compare_unit_name(c));
 	if (of->answer != AIF_CHANGE_UNKNOWN)
 		put_most(c, of->change.b - of->change.a, b);
 }

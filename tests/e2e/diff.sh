@@ -86,6 +86,12 @@ check "or fail" status_is 3 "$aiflame" gate --cannot-tell fail before/1.data aft
 sum_of() { "$aiflame" gate --format json "$@" before after | python3 -c 'import json, sys; print(sum(r["a"] for r in json.load(sys.stdin)["budgets"]))'; }
 check "a range has a budget, over what was launched in it" sh -c "[ \"\$1\" = \"\$2\" ] && [ \"\$1\" != 0 ]" sh \
 	"$(sum_of --budget 'range:/^head$/ +300%')" "$(sum_of --budget 'stack:/^head$/ +300%')"
+check "a range is a unit" says 'per head: 12 in A, 12 in B, a range that the program marked' "$aiflame" diff --unit range:head before after
+check "and a step's by its mark" sh -c "'$aiflame' gate --unit range:head --budget 'launches +30%' before after | grep -q '5 -> 6 a head'"
+check "a range that is not there is none" says "no range called 'token' in it to give values by; it has " "$aiflame" diff --unit token before after
+check "nor for a gate, which cannot tell" status_is 4 "$aiflame" gate --unit token before after
+check "a range's number is no part of its name" says "ranges are counted without the number at their end: range:head" "$aiflame" diff --unit range:head_3 before after
+check "a unit that is none is misuse" status_is 2 "$aiflame" gate --unit parsec before after
 check "a range that no run has is no win" status_is 4 "$aiflame" gate --budget 'range:/^nowhere$/ +3%' before after
 check "nor is an operator" says 'missing in 3 of 3 runs of A' "$aiflame" gate --budget 'op:/^aten::mm$/ +3%' before after
 check "a kernel that is gone is no win" status_is 4 "$aiflame" gate --budget 'kernel:/scale_and_shift/ +3%' before after
@@ -205,6 +211,7 @@ check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^m
 check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
 check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
 check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^none' same.txt"
+check "and how often they were" says 'per head: 12 in A, 12 in B' "$aiflame" diff --unit range:head baseline:main after
 check "ranges are kept in it" sh -c "grep -qx 'range 0 [1-9][0-9]* head' aiflame.baselines/main/*.run && [ \"\$1\" = \"\$2\" ]" sh \
 	"$(sum_of --budget 'range:/^head$/ +300%')" "$("$aiflame" gate --format json --budget 'range:/^head$/ +300%' baseline:main after | python3 -c 'import json, sys; print(json.load(sys.stdin)["budgets"][0]["a"])')"
 check "it is a side of a gate" status_is 3 "$aiflame" gate --budget 'launches 0' baseline:main after

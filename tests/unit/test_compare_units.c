@@ -9,6 +9,9 @@
 #include "fixture_runs.h"
 
 #include "compare/gate.h"
+#include "compare/words.h"
+
+#include <errno.h>
 
 enum { RUNS = 5 };
 
@@ -134,10 +137,67 @@ static void a_run_with_another_loop_is_not_compared_by_step(void **state)
 	finish(&x);
 }
 
+/* Twice as many tokens a run take twice as long: a token takes the same. */
+static void tokens_and_ranges_are_units(void **state)
+{
+	static const struct run_row twice[] = {
+		{"main;train;attention;flash_fwd<64, 128>", 6e6, 8},
+		{"main;train;head;logits", 2e6, 2},
+		{"main;train;head;softmax", 1e6, 2},
+		{"main;train;load;copy_in", 1e6, 2},
+		{"main;train;[idle: wait]", 2e6, 0},
+	};
+	struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = AIF_UNIT_RUN};
+	struct aif_err err = {0};
+	struct compared x;
+	struct aif_buf text = {0};
+
+	(void)state;
+	x.a = side_make("before", base, BASE_LEN, RUNS, 0.001, 51);
+	x.b = side_make("after", twice, BASE_LEN, RUNS, 0.001, 52);
+	for (size_t i = 0; i < RUNS; i++) {
+		run_add_ranges(&x.a.runs[i], "token 17", 500);
+		run_add_ranges(&x.b.runs[i], "token_3", 1000);
+	}
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(gate(&x, "time +3%", "a run"), AIF_GATE_EXCEEDED);
+	aif_comparison_finish(&x.c);
+	o.unit = AIF_UNIT_RANGE;
+	o.range = "token";
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(gate(&x, "time +3%", "1.2 ms a token"), AIF_GATE_KEPT);
+	assert_int_equal(gate(&x, "kernel:/softmax/ +3%", "the same"), AIF_GATE_KEPT);
+	aif_words_unit(&x.c, &text);
+	assert_string_equal(aif_buf_str(&text), "per token: 500 in A, 1,000 in B, a range that the "
+						"program marked");
+	aif_buf_finish(&text);
+	aif_comparison_finish(&x.c);
+	o.range = "request";
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), -ENODATA);
+	assert_non_null(strstr(err.text,
+			       "no range called 'request' in it to give values by; it has token"));
+	finish(&x);
+}
+
+static void numbers_at_the_end_of_ranges_are_no_part_of_their_names(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t stem;
+	} rows[] = {{"token", 5},   {"token 17", 5}, {"token_17", 5}, {"token#17", 5}, {"17", 2},
+		    {"v2 step", 7}, {"", 0},         {"x - 3", 1},    {" 3", 2}};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++)
+		assert_int_equal(aif_run_range_stem(rows[i].name), rows[i].stem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_is_known_where_their_number_is_not),
+		cmocka_unit_test(tokens_and_ranges_are_units),
+		cmocka_unit_test(numbers_at_the_end_of_ranges_are_no_part_of_their_names),
 		cmocka_unit_test(a_run_with_another_loop_is_not_compared_by_step),
 	};
 

@@ -36,6 +36,9 @@ static void a_reduced_run_is_read_as_it_was_written(void **state)
 	a.runs[0].recording = 12345;
 	a.runs[0].start_s = 1;
 	side_add_operators(&a, 1);
+	run_add_ranges(&a.runs[0], "token 1", 1);
+	run_add_ranges(&a.runs[0], "token 2", 499);
+	run_add_ranges(&a.runs[0], "a\tb", 7);
 	assert_int_equal(aif_run_set(&a.runs[0], AIF_RUN_LABEL, "tab\tline\nback\\slash"), 0);
 	assert_int_equal(aif_run_write(&a.runs[0], &first), 0);
 	assert_int_equal(aif_grow(&b.runs, &b.cap, 1, sizeof(*b.runs)), 0);
@@ -43,6 +46,9 @@ static void a_reduced_run_is_read_as_it_was_written(void **state)
 	b.len = 1;
 	assert_string_equal(aif_run_text(&b.runs[0], AIF_RUN_LABEL), "tab\tline\nback\\slash");
 	assert_int_equal(b.runs[0].recording, 12345);
+	assert_int_equal(aif_run_ranges(&b.runs[0], "token"), 500);
+	assert_int_equal(aif_run_ranges(&b.runs[0], "a\tb"), 7);
+	assert_int_equal(aif_run_ranges(&b.runs[0], "step"), 0);
 	assert_memory_equal(a.runs[0].amount, b.runs[0].amount, sizeof(b.runs[0].amount));
 	assert_int_equal(a.runs[0].tree.nodes[0].total, b.runs[0].tree.nodes[0].total);
 	for (unsigned by = 0; by < AIF_RUN_BYS; by++) {
@@ -104,6 +110,31 @@ static void a_run_of_many_kernels_is_cut_to_the_size_of_a_baseline(void **state)
 	aif_buf_finish(&out);
 }
 
+/* The most frequent of a program's ranges are kept, whose names are no longer than they should be. */
+static void the_most_frequent_ranges_are_kept(void **state)
+{
+	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1);
+	struct aif_run back = {0};
+	struct aif_buf out = {0};
+	struct aif_err err = {0};
+	char name[400];
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "range %d of %0200d x", i, 0);
+		run_add_ranges(&a.runs[0], name, 1 + (uint64_t)i);
+	}
+	run_add_ranges(&a.runs[0], "token", 150);
+	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
+	assert_int_equal(aif_run_read((char *)out.data, out.len, "x", &back, &err), 0);
+	assert_int_equal(back.ranges_len, AIF_RUN_FILE_COUNTS);
+	assert_int_equal(aif_run_ranges(&back, "token"), 150);
+	assert_int_equal(strlen(aif_strset_get(&back.range_names, 0, NULL)), 200);
+	aif_run_finish(&back);
+	aif_buf_finish(&out);
+	aif_side_finish(&a);
+}
+
 /* 60,000 stacks of which few have much: the file is small, its sums are those of the run. */
 static void a_large_run_is_cut_to_the_size_of_a_baseline(void **state)
 {
@@ -155,6 +186,9 @@ static void damaged_reduced_runs_are_refused_or_read(void **state)
 
 	(void)state;
 	side_add_operators(&a, 1);
+	run_add_ranges(&a.runs[0], "token 1", 100);
+	a.runs[0].recording = 12345;
+	a.runs[0].start_s = 1;
 	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
 	for (size_t i = 0; i < out.len; i++) {
 		static const uint8_t bytes[] = {'9', ' ', '\n', 0, 0xff};
@@ -189,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_reduced_run_is_read_as_it_was_written),
 		cmocka_unit_test(a_run_of_many_kernels_is_cut_to_the_size_of_a_baseline),
 		cmocka_unit_test(a_large_run_is_cut_to_the_size_of_a_baseline),
+		cmocka_unit_test(the_most_frequent_ranges_are_kept),
 		cmocka_unit_test(damaged_reduced_runs_are_refused_or_read),
 	};
 
