@@ -87,8 +87,10 @@ static int count(struct run *r, struct aif_err *err)
 
 static int record(struct run *r, struct aif_err *err)
 {
-	const char *args[] = {
-		"aiflame", "record", "--cpu", "-F", r->v->rate, "-o", aif_buf_str(&r->data), "--"};
+	/* A mode is a range of the program's: NVTX's, too. */
+	const char *args[] = {"aiflame", "record",   "--cpu", "--nvtx",
+			      "-F",      r->v->rate, "-o",    aif_buf_str(&r->data),
+			      "--"};
 	size_t n = sizeof(args) / sizeof(*args), words = 0;
 	char threads[16], **argv;
 	int e;
