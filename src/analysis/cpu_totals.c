@@ -252,6 +252,10 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 			aif_buf_puts(out, ", ");
 			aif_human_counted(out, t->samples, "sample");
 		}
+		if (counts && *aif_profile_meta(p, "cpu_period")) {
+			aif_buf_puts(out, ", one for each ");
+			aif_human_count(out, strtoull(aif_profile_meta(p, "cpu_period"), NULL, 10));
+		}
 		if (*rate) /* imported ones do not say */
 			aif_buf_printf(out, " at %s Hz", rate);
 		if (*asked)

@@ -155,15 +155,8 @@ static void left_out(const struct aif_profile *p, struct aif_buf *out)
 
 static void put_cpu(const struct aif_profile *p, uint64_t weight, struct aif_buf *out)
 {
-	const char *counts = aif_cpu_counts(p);
-
-	if (counts)
-		aif_human_count(out, weight);
-	else
-		aif_human_ns(out, weight);
-	if (counts)
-		aif_buf_printf(out, " %s", counts);
-	else
+	aif_cpu_weight_say(p, weight, out);
+	if (!aif_cpu_counts(p))
 		aif_buf_puts(out, p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS ? " in spans"
 										 : " of CPU time");
 }

@@ -13,7 +13,9 @@
 #include "cmd/page_file.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
+#include "record/sources/cpu_event.h"
 #include "report/summary/summary.h"
 #include "analysis/attribution.h"
 #include "profile/file.h"
@@ -38,6 +40,8 @@ struct values {
 	struct aif_record_opts record;
 	const char *flame;                       /* the picture to draw at the end; NULL for none */
 	const char *steps, *schedule, *on_cycle; /* as they were given */
+	const char *event;
+	uint32_t period;
 };
 static const struct values defaults = {
 	.record = {.output = "aiflame.data",
@@ -98,6 +102,11 @@ static const struct aif_opt opts[] = {
 	 "what starts CPU samples: perf, a perf_event of each thread, whatever it costs; tick, timers of "
 	 "its CPU time, which need no permission, at most one sample in each of the kernel's ticks; auto, "
 	 "perf at a rate that costs 1% at most, tick where perf_event is refused"},
+	{'e', "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
+	 "with --cpu: what starts samples, in place of CPU time: cycles, instructions, cache-misses, "
+	 "branch-misses, page-faults, ... by perf's names; samples weigh events (docs/cpu.md)"},
+	{0, "period", "N", AIF_OPT_COUNT, offsetof(struct values, period), 1,
+	 "with -e: one sample for each N events (about 1000 samples a second)"},
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
 	 "take CPU samples by the wall clock, waits included; system calls of the command "
 	 "may fail with EINTR"},
@@ -196,6 +205,33 @@ static bool is_place_writable(const char *path, struct aif_err *err)
 			    path, strerror(errno));
 	free(folder);
 	return is;
+}
+
+/* Takes what starts CPU samples in place of CPU time. */
+static bool is_event_right(const struct values *v, struct aif_record_opts *o, struct aif_err *err)
+{
+	const char *other = o->wall             ? "--wall"
+			    : o->ebpf           ? "--ebpf"
+			    : o->cpu_clock      ? "--cpu-clock"
+			    : o->cpu_rate_asked ? "--cpu-rate"
+						: NULL;
+
+	if (v->period && !v->event)
+		return aif_err_set(err, -EINVAL, "record: --period needs -e; give both") == 0;
+	if (!v->event)
+		return true;
+	if (!o->cpu)
+		return aif_err_set(err, -EINVAL, "record: -e needs --cpu; give both") == 0;
+	if (other)
+		return aif_err_set(err, -EINVAL,
+				   "record: -e and %s exclude each other: samples are taken by the "
+				   "event; give one, and --period for how often",
+				   other) == 0;
+	o->cpu_event = aif_cpu_event_find(v->event);
+	if (!o->cpu_event)
+		return aif_cpu_event_unknown(v->event, err) == 0;
+	o->cpu_period = v->period ? v->period : o->cpu_event->period;
+	return true;
 }
 
 /* Refuses a picture that could not be written before anything is recorded for it. */
@@ -380,6 +416,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    MAX_DEVICE_RATE);
 		return AIF_EXIT_USAGE;
 	}
+	/* Before it gets a default. */
+	o.cpu_rate_asked = o.cpu_rate == CPU_RATE_NOT_GIVEN ? 0 : o.cpu_rate;
+	if (!is_event_right(v, &o, err))
+		return AIF_EXIT_USAGE;
 	if (o.cpu_rate == CPU_RATE_NOT_GIVEN)
 		o.cpu_rate = o.cpu ? AIF_RECORD_CPU_ONLY_RATE : AIF_RECORD_DEFAULT_CPU_RATE;
 	if (o.cpu && !o.cpu_rate) {
@@ -423,6 +463,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		aif_err_set(err, -ENOTSUP, "record: %s", aif_agent_why_none());
 		return NOT_STARTED;
 	}
+	if (o.cpu_event && aif_cpu_sampler_probe(&o, err) < 0)
+		return NOT_STARTED;
 	warn_of_counters(&o);
 	aif_agent_path(agent, sizeof(agent));
 	o.agent = agent;

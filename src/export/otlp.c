@@ -187,11 +187,12 @@ static void profile_put(struct otlp *w, unsigned type)
 {
 	const struct aif_profile *p = w->x->profile;
 	const struct samples *s = &w->samples[type];
+	struct aif_weighted_type is = aif_weighted_type(p, type);
 	uint64_t id[2] = {htole64(aif_mix64(aif_export_unix_start(p) ^ aif_mix64(p->start_ns))),
 			  htole64(aif_mix64(p->end_ns + type + 1))};
 	size_t at = aif_proto_begin(w->b, 2);
 
-	value_type_put(w, 1, aif_weighted_types[type].type, aif_weighted_types[type].unit);
+	value_type_put(w, 1, is.type, is.unit);
 	for (size_t i = 0; i < s->len; i++)
 		sample_put(w, &s->at[i]);
 	if (aif_export_unix_start(p))

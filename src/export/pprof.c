@@ -38,11 +38,11 @@ static void sample_types(struct pprof *w)
 	struct aif_buf *b = aif_out_buf(w->out);
 
 	for (unsigned i = 0; i < AIF_WEIGHTED_COUNT; i++) {
-		const struct aif_weighted_type *t = &aif_weighted_types[i];
+		struct aif_weighted_type t = aif_weighted_type(w->x->profile, i);
 		size_t at = aif_proto_begin_small(b, SAMPLE_TYPE);
 
-		aif_proto_u64(b, 1, aif_locations_string(&w->locations, t->type));
-		aif_proto_u64(b, 2, aif_locations_string(&w->locations, t->unit));
+		aif_proto_u64(b, 1, aif_locations_string(&w->locations, t.type));
+		aif_proto_u64(b, 2, aif_locations_string(&w->locations, t.unit));
 		aif_proto_end_small(b, at);
 	}
 }
@@ -210,8 +210,8 @@ static int write_all(struct pprof *w, struct aif_err *err)
 	aif_proto_u64(
 		b, DEFAULT_SAMPLE_TYPE,
 		aif_locations_string(&w->locations,
-				     aif_weighted_types[w->has_device ? AIF_WEIGHTED_DEVICE_TIME
-								      : AIF_WEIGHTED_CPU]
+				     aif_weighted_type(p, w->has_device ? AIF_WEIGHTED_DEVICE_TIME
+									: AIF_WEIGHTED_CPU)
 					     .type));
 	for (uint32_t i = 0; i < w->locations.strings.len; i++) {
 		size_t len;

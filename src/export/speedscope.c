@@ -80,7 +80,7 @@ static int weight_put(struct speedscope *s, const struct aif_tree *t, uint32_t n
 	return 0;
 }
 
-static int profile_put(void *arg, const char *name, const struct aif_tree *t)
+static int profile_put(void *arg, const char *name, const char *unit, const struct aif_tree *t)
 {
 	struct speedscope *s = arg;
 	struct aif_buf *b = aif_out_buf(s->out);
@@ -90,7 +90,9 @@ static int profile_put(void *arg, const char *name, const struct aif_tree *t)
 	s->is_first = false;
 	AIF_JSON_LIT(b, "{\"type\":\"sampled\",\"name\":");
 	aif_out_json_text(b, name);
-	AIF_JSON_LIT(b, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
+	AIF_JSON_LIT(b, ",\"unit\":");
+	aif_out_json_text(b, unit);
+	AIF_JSON_LIT(b, ",\"startValue\":0,\"endValue\":");
 	aif_out_json_u64(b, t->nodes[0].total);
 	AIF_JSON_LIT(b, ",\"samples\":[");
 	r = nodes_each(s, t, sample_put);

@@ -9,10 +9,11 @@
 
 struct trees {
 	const struct aif_export *x;
-	int (*fn)(void *arg, const char *name, const struct aif_tree *t);
+	int (*fn)(void *arg, const char *name, const char *unit, const struct aif_tree *t);
 	void *arg;
 	size_t given;
 	struct aif_buf name;
+	const char *unit; /* of speedscope: of the tree at hand */
 };
 
 static struct aif_flame_opts flame_opts(const struct aif_export *x)
@@ -43,7 +44,8 @@ static int give(struct trees *t, int built, struct aif_tree *tree, struct aif_er
 	if (built)
 		return built;
 	t->given++;
-	built = aif_buf_failed(&t->name) ? -ENOMEM : t->fn(t->arg, aif_buf_str(&t->name), tree);
+	built = aif_buf_failed(&t->name) ? -ENOMEM
+					 : t->fn(t->arg, aif_buf_str(&t->name), t->unit, tree);
 	aif_tree_finish(tree);
 	return built;
 }
@@ -65,6 +67,7 @@ static int devices(struct trees *t, struct aif_attribution *a, struct aif_err *e
 		part.rows += i;
 		part.rows_len = n;
 		aif_buf_clear(&t->name);
+		t->unit = "nanoseconds";
 		aif_export_device_name(p, a->rows[i].device, &t->name);
 		aif_buf_puts(&t->name, ": ");
 		aif_export_process_name(p, a->rows[i].process, &t->name);
@@ -76,6 +79,7 @@ static int devices(struct trees *t, struct aif_attribution *a, struct aif_err *e
 static int cpus(struct trees *t, struct aif_err *err)
 {
 	const struct aif_profile *p = t->x->profile;
+	const char *counts = aif_cpu_counts(p);
 	struct aif_flame_opts o = flame_opts(t->x);
 	struct aif_selection sel = t->x->sel;
 	bool *only = calloc(p->processes_len + 1, sizeof(*only));
@@ -93,7 +97,8 @@ static int cpus(struct trees *t, struct aif_err *err)
 		r = aif_cpu_totals(p, &sel, &cpu, err);
 		damaged = AIF_MAX(damaged, cpu.damaged);
 		aif_buf_clear(&t->name);
-		aif_buf_puts(&t->name, "CPU: ");
+		aif_buf_printf(&t->name, "%s: ", counts ? counts : "CPU");
+		t->unit = counts ? "none" : "nanoseconds";
 		aif_export_process_name(p, i, &t->name);
 		if (!r)
 			r = give(t, aif_flame_build_cpu(t->x->names, &cpu, &o, &tree, err), &tree,
@@ -107,8 +112,9 @@ static int cpus(struct trees *t, struct aif_err *err)
 }
 
 int aif_trees_each(const struct aif_export *x,
-		   int (*fn)(void *arg, const char *name, const struct aif_tree *t), void *arg,
-		   struct aif_err *err)
+		   int (*fn)(void *arg, const char *name, const char *unit,
+			     const struct aif_tree *t),
+		   void *arg, struct aif_err *err)
 {
 	struct trees t = {.x = x, .fn = fn, .arg = arg};
 	struct aif_attribution a = {0};

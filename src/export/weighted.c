@@ -2,6 +2,7 @@
 #include "export/weighted.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/traits.h"
 #include "names/filter.h"
 #include "profile/file.h"
 
@@ -19,6 +20,13 @@ const struct aif_weighted_type aif_weighted_types[AIF_WEIGHTED_COUNT] = {
 	[AIF_WEIGHTED_CPU] = {"cpu", "nanoseconds"},
 	[AIF_WEIGHTED_WAITING] = {"device_wait", "nanoseconds"},
 };
+
+struct aif_weighted_type aif_weighted_type(const struct aif_profile *p, unsigned type)
+{
+	const char *counts = type == AIF_WEIGHTED_CPU ? aif_cpu_counts(p) : NULL;
+
+	return counts ? (struct aif_weighted_type){counts, "count"} : aif_weighted_types[type];
+}
 
 struct each {
 	const struct aif_export *x;

@@ -21,6 +21,8 @@ struct aif_weighted_type {
 	const char *type, *unit;
 };
 extern const struct aif_weighted_type aif_weighted_types[AIF_WEIGHTED_COUNT];
+/* Returns the type as it is in this profile: CPU samples may weigh events, not time. */
+struct aif_weighted_type aif_weighted_type(const struct aif_profile *p, unsigned type);
 
 struct aif_weighted {
 	uint32_t node;                                                         /* the leaf */

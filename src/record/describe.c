@@ -2,6 +2,7 @@
 #include "record/describe.h"
 
 #include "base/clock.h"
+#include "record/sources/cpu_event.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -66,10 +67,11 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
 	meta_printf(s, "recorder_version", "%s", AIF_VERSION);
 	meta_printf(s, "device_rate", "%u", o->device_rate);
-	meta_printf(s, "cpu_rate", "%u", o->cpu_rate);
+	if (!o->cpu_event)
+		meta_printf(s, "cpu_rate", "%u", o->cpu_rate);
 	if (o->cpu_rate_asked != o->cpu_rate)
 		meta_printf(s, "cpu_rate_asked", "%u", o->cpu_rate_asked);
-	if (o->cpu_rate && !o->wall)
+	if (o->cpu_rate && !o->wall && !o->cpu_event)
 		aif_store_meta(s, "cpu_clock",
 			       o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK ? "tick" : "perf");
 	if (o->cpu)
@@ -79,7 +81,11 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 			    o->off_cpu ? ", off CPU" : "");
 	if (o->calls != AIF_RECORD_CALLS_OFF)
 		aif_store_meta(s, "calls", "opencl, level zero, cuda");
-	meta_printf(s, "cpu_sampling", "%s", o->wall ? "wall" : "cpu");
+	meta_printf(s, "cpu_sampling", "%s", o->cpu_event ? "counts" : o->wall ? "wall" : "cpu");
+	if (o->cpu_event) {
+		aif_store_meta(s, "cpu_counts", o->cpu_event->name);
+		meta_printf(s, "cpu_period", "%" PRIu64, o->cpu_period);
+	}
 	meta_printf(s, "start_realtime_ns", "%" PRIu64, aif_clock_ns(CLOCK_REALTIME));
 	pthread_mutex_unlock(&s->lock);
 	aif_buf_finish(&command);

@@ -2,6 +2,7 @@
 /* The listing of a function on CPUs: its lines and instructions with the CPU time that was sampled there. */
 #include "report/annotate.h"
 
+#include "analysis/traits.h"
 #include "base/human.h"
 #include "isa/disasm.h"
 #include "names/code_index.h"
@@ -213,12 +214,17 @@ static void put_head(struct listing *l)
 	if (*module)
 		aif_buf_printf(l->out, "%s\n", module);
 	aif_human_share(l->out, aif_share_ppm(f->self_ns, l->all->weight_ns));
-	aif_buf_puts(l->out, " of CPU time: ");
-	aif_human_ns(l->out, f->self_ns);
+	aif_buf_printf(l->out, " of %s: ", aif_cpu_counts(l->p) ? "all" : "CPU time");
+	aif_cpu_weight_say(l->p, f->self_ns, l->out);
 	aif_buf_puts(l->out, " itself, ");
-	aif_human_ns(l->out, f->total_ns);
+	aif_cpu_weight_say(l->p, f->total_ns, l->out);
 	aif_buf_puts(l->out, " with what it calls; ");
 	aif_human_counted(l->out, f->self_samples, "sample");
+	if (*aif_profile_meta(l->p, "cpu_period"))
+		aif_buf_puts(
+			l->out,
+			"\nlines and instructions are where interrupts came, mostly some instructions "
+			"behind what made the event (skid)");
 }
 
 static int put_function(struct listing *l)

@@ -42,8 +42,8 @@ static void put_row(struct aif_report *r, const struct aif_cpu_functions *all,
 
 static void put_head(struct aif_report *r, const struct aif_cpu_functions *f)
 {
-	aif_human_ns(&r->before, f->weight_ns);
-	aif_buf_puts(&r->before, " on CPU in ");
+	aif_cpu_weight_say(r->p, f->weight_ns, &r->before);
+	aif_buf_puts(&r->before, aif_cpu_counts(r->p) ? " in " : " on CPU in ");
 	aif_human_counted(&r->before, f->threads, "thread");
 	aif_buf_puts(&r->before, ", ");
 	aif_human_counted(&r->before, f->samples, "sample");

@@ -78,4 +78,50 @@ check "runbook run: its gate reads them" sh -c "'$fakepmu' all.pmu '$aiflame' ru
 import json, glob
 d = json.load(open(glob.glob('rb/**/perf_stat_summary.json', recursive=True)[0]))
 assert d['derived']['cache_miss_rate'] == 0.25, d['derived']\""
+
+# Events as what starts CPU samples. A thread's overflow is one each millisecond of CPU time: the shares are those of time.
+cat >sample.pmu <<END
+cache-misses every=1000000
+cycles errno=13
+END
+export AIFLAME_STANDBY="$work/standby"
+number() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; }
+check "record -e: a program is sampled by its cache misses" sh -c "'$fakepmu' sample.pmu '$aiflame' record --cpu -e cache-misses --period 1000 -o e.data '$app' 2 >shares 2>screen"
+check "  each sample weighs the period" sh -c "[ \$('$aiflame' query --format csv e.data 'SELECT min(weight_ns) = 1000 AND max(weight_ns) = 1000 AND count(*) > 800 FROM cpu_samples' | tail -1 | tr -d '\r') = 1 ]"
+check "  functions have their shares" sh -c "'$aiflame' report --cpu --limit 0 --format csv e.data | python3 -c \"
+import csv, re, sys
+have = {re.sub(r' \(.*', '', r['function']): 100 * float(r['total_share']) for r in csv.DictReader(sys.stdin)}
+for line in open('shares'):
+    name, share = line.split()
+    assert name == 'sum' or abs(have[name] - float(share)) <= 3, (name, share, have)\""
+check "  the summary names the event" sh -c "grep -qE '^function +[56][0-9.]+ % +gemm +[0-9,]+ cache-misses' screen && grep -qE '^cpu +[0-9,]+ cache-misses in 1 thread, [0-9,]+ samples, one for each 1,000' screen"
+check "  info" sh -c "'$aiflame' info e.data | grep -qE 'cpu_counts +cache-misses' && '$aiflame' info e.data | grep -qE 'cpu_period +1000'"
+check "  annotate, and that there is skid" sh -c "'$aiflame' annotate '^gemm\$' e.data >gemm.txt && grep -q 'cache-misses itself' gemm.txt && grep -q skid gemm.txt"
+check "  the picture" sh -c "'$aiflame' flame -o e.svg e.data && grep -q 'cache-misses' e.svg"
+check "  pprof, OTLP and speedscope" sh -c "for f in pprof otlp speedscope; do '$aiflame' export --format \$f -o e.\$f e.data || exit 1; done
+	gzip -dcf e.pprof | grep -aq cache-misses && gzip -dcf e.otlp | grep -aq cache-misses && gzip -dcf e.speedscope | grep -q '\"name\":\"cache-misses: [^\"]*\",\"unit\":\"none\"'"
+check "  why is about time" says "samples count cache-misses here" "$aiflame" why e.data
+check "record -e: what the OS does not allow" sh -c "'$fakepmu' sample.pmu '$aiflame' record --cpu -e cycles -o no.data touch started 2>no.err; [ \$? = 125 ] && grep -q perf_event_paranoid no.err && [ ! -e started ]"
+check "record -e: what is not there" sh -c "'$fakepmu' sample.pmu '$aiflame' record --cpu -e instructions -o no.data touch started 2>no.err; [ \$? = 125 ] && grep -q 'has no such counter' no.err && [ ! -e started ] && [ ! -e no.data ]"
+check "record -e: no event" says "give one of cycles, instructions" "$aiflame" record --cpu -e cycels true
+check "record -e: needs --cpu" status_is 2 "$aiflame" record -e page-faults true
+check "record -e: not with a rate" status_is 2 "$aiflame" record --cpu -F 99 -e page-faults true
+check "record --period: needs -e" status_is 2 "$aiflame" record --cpu --period 7 true
+# Page faults are the OS kernel's, and real: 300 MB are touched a page at a time, at the latest after sampling has begun.
+cat >touch.c <<END
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline, noipa)) static void touch_pages(volatile char *p, size_t n) { for (size_t i = 0; i < n; i += 4096) p[i] = 1; }
+int main(void) { char *p = aligned_alloc(4096, 300 << 20); if (!p || madvise(p, 300 << 20, MADV_NOHUGEPAGE)) return 1; usleep(300000); touch_pages(p, 300 << 20); return 0; }
+END
+if perf_pages=$("$aiflame" record -q --cpu -e page-faults -o probe.data true 2>&1) && cc -O1 -g -o touch touch.c; then
+	check "record -e page-faults, on any machine" sh -c "'$aiflame' record -q --cpu -e page-faults --period 7 -o pf.data ./touch && '$aiflame' report --cpu --limit 0 --format csv pf.data | grep -q ',touch_pages'"
+	check "  all 76,800 of them, within a twentieth" sh -c "'$aiflame' report --cpu --limit 0 --format csv pf.data | python3 -c \"
+import csv, sys
+n = sum(7 * int(r['self_samples']) for r in csv.DictReader(sys.stdin) if r['function'].startswith('touch_pages'))
+assert 0.95 * 76800 <= n <= 1.05 * 76800, n\""
+else
+	skip "record -e page-faults" "perf_event is refused here: $perf_pages"
+fi
 done_testing

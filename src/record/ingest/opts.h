@@ -41,6 +41,9 @@ struct aif_record_opts {
 	uint32_t
 		cpu_rate_asked; /* as it was given, before cpu_clock limits it; set by aif_record_run() */
 	int cpu_clock;          /* --cpu-clock: enum aif_record_cpu_clock */
+	const struct aif_cpu_event
+		*cpu_event;  /* --event: starts CPU samples in place of CPU time; NULL: none */
+	uint64_t cpu_period; /* --period: of that event */
 	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
 	bool off_cpu; /* --off-cpu: and where threads wait */
 	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */

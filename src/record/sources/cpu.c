@@ -2,6 +2,7 @@
 #include "record/sources/cpu.h"
 
 #include "base/open_regular.h"
+#include "record/sources/cpu_event.h"
 #include "record/sources/sources.h"
 
 #include <dirent.h>
@@ -48,13 +49,13 @@ static struct target_state *cpu_of(const struct aif_target *t)
 	return t->source_state[AIF_SOURCE_CPU];
 }
 
-int aif_cpu_event_open(uint32_t tid, uint32_t rate)
+static int event_open(uint32_t tid, uint32_t type, uint64_t config, uint64_t period)
 {
 	struct perf_event_attr a = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = type,
 		.size = sizeof(a),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = AIF_NS_PER_S / rate,
+		.config = config,
+		.sample_period = period,
 		.wakeup_events = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -76,12 +77,35 @@ int aif_cpu_event_open(uint32_t tid, uint32_t rate)
 	return fd;
 }
 
+int aif_cpu_clock_open(uint32_t tid, uint32_t rate)
+{
+	return event_open(tid, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, AIF_NS_PER_S / rate);
+}
+
+/* Opens what starts samples of a thread: CPU time, or the event that was asked for. */
+static int sampler_open(const struct aif_record_opts *o, uint32_t tid)
+{
+	if (!o->cpu_event)
+		return aif_cpu_clock_open(tid, o->cpu_rate);
+	return event_open(tid, o->cpu_event->type, o->cpu_event->config, o->cpu_period);
+}
+
+int aif_cpu_sampler_probe(const struct aif_record_opts *o, struct aif_err *err)
+{
+	int fd = sampler_open(o, (uint32_t)syscall(SYS_gettid));
+
+	if (fd < 0)
+		return aif_cpu_event_refused(o->cpu_event, fd, err);
+	close(fd);
+	return 0;
+}
+
 /* Rate of a probe, whose thread never uses a second of CPU time. */
 #define PROBE_RATE 1
 
 int aif_cpu_probe(void)
 {
-	int fd = aif_cpu_event_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
+	int fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
 
 	if (fd < 0)
 		return fd;
@@ -134,7 +158,7 @@ static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_rea
 /* Place i's thread, as we know it. */
 static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
 {
-	int fd = aif_cpu_event_open(tid, d->opts->cpu_rate);
+	int fd = sampler_open(d->opts, tid);
 
 	cpu_of(t)->events->at[i].fd = fd;
 	if (fd < 0 && fd != -ESRCH)
@@ -184,7 +208,7 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 		atomic_store(&t->shm->cpu, AIF_CPU_TICK);
 		return;
 	}
-	fd = aif_cpu_event_open((uint32_t)t->pid, PROBE_RATE);
+	fd = aif_cpu_clock_open((uint32_t)t->pid, PROBE_RATE);
 	if (fd == -ESRCH)
 		return; /* it was over before anybody could look */
 	if (fd < 0) {
@@ -225,7 +249,7 @@ static void follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 	struct events *e = cpu_of(t)->events;
 	bool any_new = false;
 
-	if (now >= e->change_ns) {
+	if (now >= e->change_ns && !d->opts->cpu_event) {
 		e->change_ns = now + SAMPLES_A_PERIOD / 2 * period;
 		change_period(e, period);
 	}
@@ -267,7 +291,8 @@ static void on_record(struct aif_ingest *in, const void *record)
 	const struct aif_wire_cpu_sample *r = record;
 	struct aif_drainer *d = in->drainer;
 	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
-	uint64_t weight = AIF_MIN(r->weight, MAX_WEIGHT), stack = AIF_NONE;
+	uint64_t weight = AIF_MIN(d->opts->cpu_event ? d->opts->cpu_period : r->weight, MAX_WEIGHT),
+		 stack = AIF_NONE;
 
 	if (!row) {
 		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process,

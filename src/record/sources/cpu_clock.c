@@ -71,7 +71,7 @@ static uint64_t event_cost_ns(void)
 
 		ns = time_of(turns);
 		plain = AIF_MIN(plain, ns);
-		fd = aif_cpu_event_open((uint32_t)syscall(SYS_gettid), MEASURED_RATE);
+		fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), MEASURED_RATE);
 		if (fd < 0)
 			return 0;
 		ns = time_of(turns);
@@ -89,6 +89,10 @@ void aif_cpu_clock_choose(struct aif_record_opts *o)
 	o->cpu_rate_asked = o->cpu_rate;
 	if (!o->cpu_rate || o->wall)
 		return;
+	if (o->cpu_event) {
+		o->cpu_clock = AIF_RECORD_CPU_CLOCK_PERF;
+		return;
+	}
 	if (is_auto)
 		o->cpu_clock = aif_cpu_probe() < 0 && aif_cpu_ticks_are_safe()
 				       ? AIF_RECORD_CPU_CLOCK_TICK

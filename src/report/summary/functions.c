@@ -2,6 +2,7 @@
 /* The summary of programs without a device (record --cpu): their functions, and what sampling cost. */
 #include "report/summary/parts.h"
 
+#include "analysis/traits.h"
 #include "base/human.h"
 #include "names/cpu_functions.h"
 #include "profile/file.h"
@@ -41,7 +42,7 @@ static void put_function(const struct aif_names *names, const struct aif_cpu_fun
 			       (int)(NAME_COLUMNS / 2 > width ? NAME_COLUMNS / 2 - width : 1), "");
 	}
 	aif_buf_clear(&cell);
-	aif_human_ns(&cell, f->self_ns);
+	aif_cpu_weight_say(names->p, f->self_ns, &cell);
 	aif_buf_printf(out, " %8s", aif_buf_str(&cell));
 	aif_buf_clear(&cell);
 	aif_cpu_function_place(names->p, f, &cell);

@@ -10,6 +10,7 @@
  */
 #include "report/why/why.h"
 
+#include "analysis/traits.h"
 #include "base/human.h"
 #include "names/cpu_functions.h"
 #include "names/process_names.h"
@@ -84,6 +85,11 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 	const struct aif_traits *t = &names->p->traits;
 	int r;
 
+	if (aif_cpu_counts(names->p) && *aif_profile_meta(names->p, "cpu_period"))
+		return aif_err_set(err, -ENOTSUP,
+				   "why: samples count %s here (record -e), which is no time; see "
+				   "aiflame report --cpu, or record without -e",
+				   aif_cpu_counts(names->p));
 	/* Imported files do not say how long threads could have run. */
 	if (t->is_imported || t->cpu_weights != AIF_CPU_WEIGHTS_TIME)
 		return -ENODATA;
