@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "rounds.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum { US = 1000, MOST_DEPTH = 16 };
@@ -396,7 +397,40 @@ static void without_times_launches_count(void **state)
 	end(&g);
 }
 
-/* A server: requests of kinds at random, each of which always launches the same. */
+/* Each step compiles a kernel of its own, by number or hash, and launches it and two others. */
+static void compiles_in_each_step(const char *format, uint64_t modulus, bool is_loop)
+{
+	struct program g;
+
+	begin(&g);
+	enter(&g, MAIN * 100 + 1);
+	for (uint32_t i = 0; i < 50; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), format, aif_mix64(i) % modulus);
+		step(&g);
+		g.now += random_below(&g, 60) * 1000 * US;
+		call(&g, TRAIN * 100 + 1, ops_kernel(&g.f, name), 1 * US);
+		call(&g, TRAIN * 100 + 2, 1, 200 * US);
+	}
+	leave(&g);
+	find(&g);
+	if (is_loop)
+		assert_steps(&g);
+	else
+		assert_none(&g);
+	end(&g);
+}
+
+static void compiled_kernels_recur_by_their_names(void **state)
+{
+	(void)state;
+	compiles_in_each_step("k%012" PRIu64 "_vectorized4_kernel", UINT64_C(1000000000000), true);
+	compiles_in_each_step("triton_fused_%016" PRIx64, UINT64_MAX, true);
+	/* Sizes are no such numbers. */
+	compiles_in_each_step("gemm_%" PRIu64 "x64", 10000, false);
+}
+
 /* Half of the places are called once in a token, half once in each of its layers, all in one function. */
 static void layers_within_tokens_are_inner_turns(void **state)
 {
@@ -601,6 +635,7 @@ int main(void)
 		cmocka_unit_test(decodes_vary_in_length),
 		cmocka_unit_test(prefill_and_decode_are_two_tokens),
 		cmocka_unit_test(kernels_alternate_below_one_call),
+		cmocka_unit_test(compiled_kernels_recur_by_their_names),
 		cmocka_unit_test(layers_within_tokens_are_inner_turns),
 		cmocka_unit_test(requests_to_an_idle_server_are_no_turns),
 		cmocka_unit_test(each_launch_is_a_turn),

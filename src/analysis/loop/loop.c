@@ -4,8 +4,11 @@
 
 #include "analysis/gaps.h"
 #include "analysis/time.h"
+#include "base/map.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <string.h>
 
 /* A thread's launches are looked at if they have a tenth of the device time of the one with the most; of a server with
  * many, a few. */
@@ -87,10 +90,43 @@ static int read_gaps(struct reading *r)
 	return e;
 }
 
+/* Numbers of so many digits, hexadecimal ones with a digit and a letter at least, tell one compilation from another, not one
+ * kernel from another: k318273645_kernel, fused_add_9f3c2a17. Sizes and types are shorter: gemm_128x64, float32. */
+#define DIGITS_OF_NUMBER 5
+#define DIGITS_OF_HASH   8
+
+/* Returns the length of such a number at `c`, 0: there is none. */
+static size_t number_at(const char *c)
+{
+	size_t digits = strspn(c, "0123456789"), hash = strspn(c, "0123456789abcdef");
+
+	if (hash >= DIGITS_OF_HASH && hash > digits && strcspn(c, "0123456789") < hash)
+		return hash;
+	return digits >= DIGITS_OF_NUMBER ? digits : 0;
+}
+
+/* Puts a kernel's name without numbers of compilations into the set. AIF_STR_NONE: no memory. */
+static uint32_t compiled_name(struct aif_strset *names, struct aif_buf *b, const char *name)
+{
+	size_t number;
+
+	aif_buf_clear(b);
+	for (const char *c = name; *c; c += number ? number : 1) {
+		/* "deadbeef" in the middle of a word is none. */
+		number = c == name || !isalpha((unsigned char)c[-1]) || isdigit((unsigned char)*c)
+				 ? number_at(c)
+				 : 0;
+		aif_buf_putc(b, number ? '#' : *c);
+	}
+	return aif_buf_failed(b) ? AIF_STR_NONE : aif_strset_put(names, b->data, b->len);
+}
+
 /* Sets *ret, by kernel: the first with its name. A program that is compiled anew in each turn has others each time. */
 static int merge_kernels(const struct aif_profile *p, uint32_t **ret)
 {
 	struct aif_map first = {0};
+	struct aif_strset names = {0};
+	struct aif_buf b = {0};
 	int e = 0;
 
 	*ret = malloc((p->kernels_len + 1) * sizeof(**ret));
@@ -98,13 +134,21 @@ static int merge_kernels(const struct aif_profile *p, uint32_t **ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->kernels_len && !e; i++) {
 		uint64_t same = i;
+		uint32_t name;
 
-		if (p->kernels[i].name != AIF_NONE &&
-		    !aif_map_get(&first, p->kernels[i].name, &same))
-			e = aif_map_put(&first, p->kernels[i].name, i);
+		(*ret)[i] = (uint32_t)i;
+		if (p->kernels[i].name == AIF_NONE)
+			continue;
+		name = compiled_name(&names, &b, aif_profile_str(p, p->kernels[i].name));
+		if (name == AIF_STR_NONE)
+			e = -ENOMEM;
+		else if (!aif_map_get(&first, name, &same))
+			e = aif_map_put(&first, name, i);
 		(*ret)[i] = (uint32_t)same;
 	}
 	aif_map_finish(&first);
+	aif_strset_finish(&names);
+	aif_buf_finish(&b);
 	return e;
 }
 
