@@ -51,9 +51,18 @@ says_it() {
 }
 check "the same in at most 25 lines" says_it
 
-check "each launch finds the device idle, as the one before was waited for" \
+check "each launch finds the device idle, and each wait leaves it so" \
 	ask 'w["queue"]["launches"] >= 398 and w["queue"]["found_idle_ppm"] > 990000 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'
-check "  which is lock step" ask 'w["queue"]["state"] == "lock_step"'
+check "  as often as the program says" ask 'abs(w["queue"]["waits"] - truth["waits"]) <= 10 + truth["waits"] / 10'
+# On few CPUs the device may be done before a launch call returns, which then nobody waits for.
+lock_step() {
+	for try in 1 2 3 4 5; do
+		ask 'truth["waits"] >= 240' && break
+		record
+	done
+	ask 'truth["waits"] < 240 or w["queue"]["state"] == "lock_step"'
+}
+check "  which is lock step, if it waits in most rounds" lock_step
 
 check "the causes of idle time add up on each device" \
 	ask 'w["causes"] and all(d["idle_ns"] == sum(v for k, v in d.items() if k not in ("process", "device", "idle_ns")) for d in w["causes"]) and
