@@ -331,6 +331,11 @@ static const struct {
 	  PYTHON("call", "/tmp/torchinductor_me/ab/cab.py")},
 	 "Attention.forward (llama.py)",
 	 NULL},
+	/* paths of traces */
+	{{PYTHON("forward", "transformers/models/bert/modeling_bert.py"),
+	  PYTHON("forward", "torch/nn/modules/linear.py"), NATIVE(LIBCL, "clEnqueue")},
+	 "forward (modeling_bert.py)",
+	 NULL},
 	/* nor what a library made, but what was typed */
 	{{PYTHON("step", "/x/train.py"),
 	  PYTHON("Kernel.__call__", "/v/lib/python3.11/site-packages/pyopencl/__init__.py"),
