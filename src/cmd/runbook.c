@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
+#include "cmd/cpu_list.h"
 #include "cmd/message.h"
 #include "cmd/runbook_check.h"
+#include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/tool.h"
 #include "text/iso_time.h"
@@ -22,7 +24,7 @@ extern char **environ;
 
 struct values {
 	const char *dir, *mode[LIST_MAX + 1], *expect, *family, *note, *baseline;
-	const char *require[LIST_MAX + 1], *rate;
+	const char *require[LIST_MAX + 1], *rate, *cpus;
 	uint32_t runs, threads;
 	int cannot_tell;
 	bool v7_exit;
@@ -38,6 +40,8 @@ static const struct aif_opt opts[] = {
 	{'r', "runs", "N", AIF_OPT_COUNT, AT(runs), 1, "of run: how often it is counted (3)"},
 	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
 	 "of run: set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
+	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0,
+	 "of run: let the command run on these CPUs only: 0-3,8"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
 	 "of run: CPU samples a second of each thread (999)"},
 	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
@@ -104,6 +108,8 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 {
 	struct values of_a = *v, of_b = *v;
 	struct aif_runbook_judged before = {0}, after = {0};
+	struct aif_buf why = {0};
+	bool differs = aif_runbook_config_differs(a, b, &why);
 	int e;
 
 	of_a.dir = a;
@@ -123,13 +129,16 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 		putchar('\n');
 	}
 	if (!e) {
-		after.signals_len =
-			aif_runbook_signals(&after.values, &before.values, after.signals);
+		after.signals_len = aif_runbook_signals(
+			&after.values, differs ? NULL : &before.values, after.signals);
 		aif_runbook_print_signals(&after);
 	}
+	if (!e && differs)
+		printf("cannot tell  other configurations: %s\n", aif_buf_str(&why));
+	aif_buf_finish(&why);
 	aif_buf_finish(&before.values.outside);
 	aif_buf_finish(&after.values.outside);
-	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	return e ? AIF_EXIT_FAILURE : differs ? AIF_EXIT_CANNOT_TELL : AIF_EXIT_OK;
 }
 
 /* ---- ledger, make ---------------------------------------------------------------------------- */
@@ -210,7 +219,7 @@ static void put_git(struct aif_buf *out)
 static int do_ledger(const struct values *v, struct aif_err *err)
 {
 	struct aif_runbook_judged j = {0};
-	struct aif_buf line = {0}, path = {0};
+	struct aif_buf line = {0}, path = {0}, hash = {0};
 	int e = judge(v, &j, err), fd = -1;
 
 	if (!e) {
@@ -225,6 +234,9 @@ static int do_ledger(const struct values *v, struct aif_err *err)
 			aif_out_json_text(&line, v->baseline);
 		else
 			aif_buf_puts(&line, "null");
+		aif_runbook_config_hash(v->dir, &hash);
+		aif_buf_puts(&line, ", \"config_hash\": ");
+		aif_out_json_text(&line, aif_buf_str(&hash));
 		aif_buf_puts(&line, ", \"metrics\": {");
 		for (unsigned i = 0, n = 0; i < AIF_RUNBOOK_VALUES; i++)
 			if (!isnan(j.values.of[i]))
@@ -246,6 +258,7 @@ static int do_ledger(const struct values *v, struct aif_err *err)
 		close(fd);
 	aif_buf_finish(&line);
 	aif_buf_finish(&path);
+	aif_buf_finish(&hash);
 	aif_buf_finish(&j.values.outside);
 	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
@@ -277,6 +290,7 @@ static int do_make(void)
 static int do_run(const struct values *v, char **argv, struct aif_err *err)
 {
 	static const char *const train[] = {"train"};
+	cpu_set_t cpus;
 	struct aif_runbook_run_opts o = {.dir = v->dir,
 					 .modes = v->mode[0] ? v->mode : train,
 					 .modes_len = !v->mode[0],
@@ -287,6 +301,11 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 
 	while (v->mode[0] && v->mode[o.modes_len])
 		o.modes_len++;
+	if (v->cpus) {
+		if (aif_cpu_list("runbook", v->cpus, &cpus, err))
+			return AIF_EXIT_USAGE;
+		o.cpus = &cpus;
+	}
 	return aif_runbook_run(&o, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
@@ -341,7 +360,8 @@ const struct aif_command aif_command_runbook = {
 		"    check    judges by absolute budgets, writes perf_gate_report.json; prints which\n"
 		"             signals of the decision table fire\n"
 		"    render   writes hub.html, one page with everything in it\n"
-		"    compare  values of two directories, and what got worse\n"
+		"    compare  values of two directories, and what got worse; 4: cannot tell, they are of\n"
+		"             two commands or machines\n"
 		"    ledger   adds a line to ledger.jsonl: commit, note, values, verdict, checksums\n"
 		"    make     prints rules for make under v7's names of targets\n\n"
 		"The exit status of check is 0: passed; 3: a budget is exceeded; 4: cannot tell,\n"

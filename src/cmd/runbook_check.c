@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/runbook_check.h"
 
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/require.h"
 #include "cmd/runbook_dir.h"
@@ -56,6 +57,16 @@ static int check_status(const struct aif_runbook_check_opts *o, enum aif_runbook
 	return AIF_EXIT_CANNOT_TELL;
 }
 
+/* Prints names, which a file of somebody else's may hold. */
+static void print_names(const struct aif_buf *names)
+{
+	struct aif_buf shown = {0};
+
+	aif_name_sanitize(names->data, names->len, &shown);
+	printf("             %s\n", aif_buf_str(&shown));
+	aif_buf_finish(&shown);
+}
+
 void aif_runbook_print_signals(const struct aif_runbook_judged *j)
 {
 	for (size_t i = 0; i < j->signals_len; i++) {
@@ -64,8 +75,7 @@ void aif_runbook_print_signals(const struct aif_runbook_judged *j)
 		printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
 		       aif_runbook_value_key(s->of), s->value, s->threshold, s->means, s->action);
 		if (s->of == AIF_RUNBOOK_OUTSIDE && j->values.outside.len)
-			printf("             %.*s\n", (int)j->values.outside.len,
-			       (const char *)j->values.outside.data);
+			print_names(&j->values.outside);
 	}
 }
 

@@ -349,6 +349,7 @@ int aif_runbook_dir_clear(const char *dir, struct aif_err *err)
 					    "advisor_summary.json",
 					    "perf_gate_report.json",
 					    "run_index.json",
+					    "config.json",
 					    "hub.html"};
 	int e = drop_flames(dir, err);
 

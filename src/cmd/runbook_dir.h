@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "runbook/judge.h"
 
+#include <sched.h>
+
 /* Reads what the rules look at. `expect`: classes that the time should be in, with commas between. What is not there is
  * NAN. 0; -ENOENT with *err: there is no profile_summary.json or perf_stat_summary.json; another -errno: it is damaged. */
 int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbook_values *ret,
@@ -38,6 +40,7 @@ struct aif_runbook_run_opts {
 	size_t modes_len;
 	const char *rate;       /* CPU samples a second */
 	uint32_t runs, threads; /* threads 0: not pinned */
+	const cpu_set_t *cpus;  /* NULL: not pinned */
 	char **argv;
 };
 #define AIF_RUNBOOK_MODES 16

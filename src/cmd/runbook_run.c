@@ -4,6 +4,7 @@
 
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
+#include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/selection.h"
 #include "cmd/tool.h"
@@ -296,13 +297,19 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!r.dir)
 		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
 	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
-	e = aif_runbook_dir_clear(v->dir, err);
+	/* The command and all that runs it inherit the CPUs of this process. */
+	if (v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
+		e = aif_err_set(err, -errno, "runbook: --cpus: %s", strerror(errno));
+	if (!e)
+		e = aif_runbook_dir_clear(v->dir, err);
 	if (!e)
 		e = count(&r, err);
 	if (!e)
 		e = record(&r, err);
 	if (!e)
 		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
+	if (!e)
+		e = aif_runbook_config_put(v->dir, v->argv, v->threads, &p, err);
 	if (!e)
 		e = put_modes(&r, &names, err);
 	if (!e)

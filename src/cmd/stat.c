@@ -2,6 +2,7 @@
 #include "stat/result.h"
 
 #include "cmd/command.h"
+#include "cmd/cpu_list.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/stat_from.h"
@@ -49,32 +50,6 @@ static const struct aif_opt opts[] = {
 	{0},
 };
 static const struct values defaults = {.runs = 1};
-
-/* Parses "0-3,8". */
-static int parse_cpus(const char *list, cpu_set_t *ret, struct aif_err *err)
-{
-	const char *at = list;
-
-	CPU_ZERO(ret);
-	while (*at) {
-		char *end;
-		unsigned long from = strtoul(at, &end, 10), to = from;
-
-		if (end != at && isdigit((unsigned char)*at) && *end == '-') {
-			at = end + 1;
-			to = strtoul(at, &end, 10);
-		}
-		if (end == at || !isdigit((unsigned char)*at) || (*end && *end != ',') ||
-		    from > to || to >= CPU_SETSIZE)
-			return aif_err_set(
-				err, -EINVAL,
-				"stat: --cpus: '%s' is no list of CPUs; give one as 0-3,8", list);
-		for (unsigned long i = from; i <= to; i++)
-			CPU_SET(i, ret);
-		at = end + (*end == ',');
-	}
-	return 0;
-}
 
 /* Writes text to the output, which has a format; standard error without one. Frees the text. */
 static int write_text(const struct values *v, struct aif_buf *text, struct aif_err *err)
@@ -216,7 +191,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	else
 		o.events = aif_stat_events_of(AIF_STAT_SET_ALL);
 	if (!e && v->cpus) {
-		e = parse_cpus(v->cpus, &cpus, err);
+		e = aif_cpu_list("stat", v->cpus, &cpus, err);
 		o.cpus = &cpus;
 	}
 	if (!e && v->output && strcmp(v->output, "-"))

@@ -58,6 +58,22 @@ fails() { # leaves the ledger alone of what the run before wrote
 }
 check "a run that fails leaves no files of two" fails
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
+pinned() { # once more, but on one CPU
+	cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+	"$aiflame" runbook run -d pinned -r 1 --mode decode --threads 1 --cpus "$cpu" -- ./generate 30 && grep -q "\"cpus\": \"$cpu\"" pinned/config.json &&
+		grep -q '"threads": "1"' pinned/config.json && grep -q '"command": "./generate 30"' pinned/config.json
+}
+check "threads and CPUs are pinned, and remembered" pinned
+check "runs of two configurations are not compared" sh -c "'$aiflame' runbook compare after pinned >compared; [ \$? -eq 4 ]"
+check "  and it is said in what they differ" grep "^cannot tell  other configurations: threads '', then '1'" compared
+slowed() { "$aiflame" runbook compare before after | grep 'throughput drop' && cp -r after other && sed -i 's/"hash": "./"hash": "z/' other/config.json && ! "$aiflame" runbook compare before other | grep 'throughput drop'; }
+check "  no rule of change fires" slowed
+check "a list of CPUs that is none is misuse" status_is 2 "$aiflame" runbook run -d bad --cpus 3-1 -- true
+check "the ledger has the configuration's hash" python3 -c "
+import json
+hash = json.load(open('before/config.json'))['hash']
+assert len(hash) == 16 and json.loads(open('before/ledger.jsonl').readline())['config_hash'] == hash
+assert json.load(open('after/config.json'))['hash'] == hash"
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 pages() { # no page asks for anything but the others beside it
 	[ -s after/decode.html ] && grep -q '<a href="decode.html">' after/hub.html && ! ls after/*.html | xargs grep -lE '(src|href)="?(https?:|//)' &&

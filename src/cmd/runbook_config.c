@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/runbook_config.h"
+
+#include "base/hash.h"
+#include "base/name_sanitize.h"
+#include "cmd/json_value.h"
+#include "cmd/runbook_dir.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const keys[] = {"command", "threads", "cpus", "cpu", "devices"};
+enum { COMMAND, THREADS, CPUS, CPU, DEVICES, KEYS };
+
+/* Appends the CPUs that this process may use, and so the command: "0-3,8". */
+static void put_cpus(struct aif_buf *out)
+{
+	const char *before = "";
+	cpu_set_t set;
+	int last;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return;
+	for (int i = 0; i < CPU_SETSIZE; i = last + 1) {
+		last = i;
+		if (!CPU_ISSET(i, &set))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
+			last++;
+		aif_buf_printf(out, last > i ? "%s%d-%d" : "%s%d", before, i, last);
+		before = ",";
+	}
+}
+
+static void put_devices(const struct aif_profile *p, struct aif_buf *out)
+{
+	for (size_t i = 0; i < p->devices_len; i++) {
+		const struct aif_device *d = &p->devices[i];
+
+		aif_buf_printf(out, "%s%s", i ? "; " : "", aif_profile_str(p, d->name));
+		if (*aif_profile_str(p, d->driver))
+			aif_buf_printf(out, " (driver %s)", aif_profile_str(p, d->driver));
+	}
+}
+
+int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
+			   const struct aif_profile *p, struct aif_err *err)
+{
+	struct aif_buf of[KEYS] = {{0}}, all = {0}, text = {0};
+	const char *cpu = aif_profile_meta(p, "cpu");
+	int e;
+
+	for (size_t i = 0; argv[i]; i++)
+		aif_buf_printf(&of[COMMAND], "%s%s", i ? " " : "", argv[i]);
+	if (threads)
+		aif_buf_printf(&of[THREADS], "%" PRIu32, threads);
+	put_cpus(&of[CPUS]);
+	aif_buf_puts(&of[CPU], cpu ? cpu : "");
+	put_devices(p, &of[DEVICES]);
+	/* Words of the command are told apart by their ends. */
+	for (size_t i = 0; argv[i]; i++)
+		aif_buf_append(&all, argv[i], strlen(argv[i]) + 1);
+	for (size_t k = THREADS; k < KEYS; k++)
+		aif_buf_append(&all, aif_buf_str(&of[k]), of[k].len + 1);
+	aif_buf_printf(&text,
+		       "{\n  \"schema\": \"aiflame.config.v1\",\n  \"hash\": \"%016" PRIx64 "\"",
+		       aif_hash_bytes(all.data, all.len));
+	for (size_t k = 0; k < KEYS; k++) {
+		aif_buf_printf(&text, ",\n  \"%s\": ", keys[k]);
+		aif_out_json_text(&text, aif_buf_str(&of[k]));
+	}
+	aif_buf_puts(&text, "\n}\n");
+	e = aif_buf_failed(&all) ? aif_err_set(err, -ENOMEM, "runbook: out of memory")
+				 : aif_runbook_dir_put(dir, "config.json", &text, err);
+	for (size_t k = 0; k < KEYS; k++)
+		aif_buf_finish(&of[k]);
+	aif_buf_finish(&all);
+	aif_buf_finish(&text);
+	return e;
+}
+
+/* Appends a text of config.json; false: it is not there. */
+static bool get(const char *dir, const char *key, struct aif_buf *out)
+{
+	struct aif_buf path = {0}, way = {0};
+	struct aif_err none = {0};
+	bool is_number, ok;
+
+	aif_buf_printf(&path, "%s/config.json", dir);
+	aif_buf_printf(&way, ".%s", key);
+	ok = aif_json_scalar(aif_buf_str(&path), aif_buf_str(&way), out, &is_number, &none) == 0;
+	aif_buf_finish(&path);
+	aif_buf_finish(&way);
+	return ok;
+}
+
+void aif_runbook_config_hash(const char *dir, struct aif_buf *out)
+{
+	get(dir, "hash", out);
+}
+
+bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *why)
+{
+	struct aif_buf x = {0}, y = {0};
+	bool differs = get(a, "hash", &x) && get(b, "hash", &y) &&
+		       strcmp(aif_buf_str(&x), aif_buf_str(&y)) != 0;
+	const char *before = "";
+
+	for (size_t k = 0; k < KEYS && differs; k++) {
+		aif_buf_clear(&x);
+		aif_buf_clear(&y);
+		get(a, keys[k], &x);
+		get(b, keys[k], &y);
+		if (!strcmp(aif_buf_str(&x), aif_buf_str(&y)))
+			continue;
+		/* Others may have written these texts, which go to a terminal. */
+		aif_buf_printf(why, "%s%s '", before, keys[k]);
+		aif_name_sanitize(x.data, x.len, why);
+		aif_buf_puts(why, "', then '");
+		aif_name_sanitize(y.data, y.len, why);
+		aif_buf_puts(why, "'");
+		before = "; ";
+	}
+	aif_buf_finish(&x);
+	aif_buf_finish(&y);
+	return differs;
+}
