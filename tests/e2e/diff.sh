@@ -257,6 +257,29 @@ else
 	skip "found steps have as many launches as there are, where most were left out" "no steps were found, or no launch was left out"
 fi
 
+# The same program with its functions inlined, and all lines moved: the same stacks.
+src=$root/tests/e2e/diff_app.c
+{ yes '' | head -40; sed 's/__attribute__((noinline)) //' "$src"; } >inlined.c
+inline_cc() { ${CC:-cc} -std=gnu17 -O2 -g "-I$root/include" "$@" -lOpenCL 2>/dev/null; }
+if inline_cc -o apart "$src" && inline_cc -finline-functions -finline-limit=10000 -o inlined inlined.c; then
+	check "functions are inlined in one of two builds" sh -c "nm apart | grep -q ' t block$' && ! nm inlined | grep -q ' t block$'"
+	"$aiflame" record -o apart.data -- ./apart base 12 2000 >"$work/record.out" 2>&1
+	"$aiflame" record -o inlined.data -- ./inlined base 12 2000 >>"$work/record.out" 2>&1
+	check "inlining and moved lines make no stack new or gone" sh -c "'$aiflame' diff --format json --limit 0 apart.data inlined.data | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+others = [s for s in d[\"stacks\"] if s[\"of\"] == \"device\" and s[\"kind\"] in (\"new\", \"gone\")]
+assert not others, others
+assert d[\"kernels\"] and all(k[\"matched_by\"] == \"same\" for k in d[\"kernels\"]), d[\"kernels\"]'"
+	for side in apart inlined; do
+		"$aiflame" flame $side.data -o $side.folded
+		sed 's/_\[i\]//g; s/_\[g\].*//' $side.folded | grep '^main;train' | sort -u >$side.stacks
+	done
+	check "the stacks of both builds are the same" sh -c "grep -q 'train;step;model;block;' apart.stacks && cmp apart.stacks inlined.stacks"
+else
+	skip "inlining and moved lines make no stack new or gone" "no compiler here"
+fi
+
 "$aiflame" bench -n 3 -o sets --against "$app fusion 12 2000" -- "$app" base 12 2000 >bench.txt 2>bench.err
 check "bench records both sides in turns" sh -c 'grep -o "^[ab] [0-9]" sets/conditions.txt | tr "\n" " " | grep -qx "a 1 b 1 b 2 a 2 a 3 b 3 "'
 check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' bench.txt
