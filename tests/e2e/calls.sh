@@ -70,7 +70,7 @@ counted() {
 	[ "$((rows + short))" -eq 100005 ] && [ "$rows" -lt 50000 ]
 }
 check "calls with nothing to wait for are counted, each once" counted
-"$aiflame" record -q --duration 1 --kill --device-rate 0 -o hang.data "$app" hang 1 >hang.out
+"$aiflame" record -q --duration 4 --kill --device-rate 0 -o hang.data "$app" hang 1 >hang.out
 open_call() {
 	query hang.data "SELECT name || ' ' || (start_ns + dur_ns > 0.5 * (SELECT max(end_ns) FROM processes)) FROM calls WHERE dur_ns > 300000000"
 	"$aiflame" report --sync hang.data | grep -q 'clWaitForEvents *wait_for_event' &&
