@@ -117,7 +117,7 @@ bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *wh
 		get(b, keys[k], &y);
 		if (!strcmp(aif_buf_str(&x), aif_buf_str(&y)))
 			continue;
-		/* Others may have written these texts, which go to a terminal. */
+		/* Texts of a file that may be somebody else's go to a terminal. */
 		aif_buf_printf(why, "%s%s '", before, keys[k]);
 		aif_name_sanitize(x.data, x.len, why);
 		aif_buf_puts(why, "', then '");

@@ -49,6 +49,7 @@ for f in i['files'].values(): assert f['exists'] == os.path.exists(f['path']), f
 l = json.loads(open('before/ledger.jsonl').readline())
 for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb').read()).hexdigest() == f['sha256'], name
 PY
+check "and no file has a field more or less than its definition" python3 "$root/tests/e2e/runbook_fields.py" before
 check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
 check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
 check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true

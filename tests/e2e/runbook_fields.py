@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""runbook_fields.py DIR: each file of a run directory has the fields of its definition, with their types, and no others."""
+import json
+import re
+import sys
+
+time = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$")
+num, text, flag, anything = (int, float), str, bool, object
+
+
+def when(v): return isinstance(v, str) and bool(time.match(v))
+def digits(v): return isinstance(v, str) and re.fullmatch(r"-?\d*(\.\d+)?", v) is not None
+def ratio(v): return isinstance(v, num) and 0 <= v <= 1
+def hexes(v): return isinstance(v, str) and re.fullmatch(r"[0-9a-f]+", v) is not None
+def nullable(kind): return lambda v: v is None or isinstance(v, kind)
+def each(of): return ("each", of)    # an object with any keys
+def some(of): return ("some", of)    # a list
+def one_of(*values): return lambda v: v in values
+
+
+hotspot = some({"symbol": text, "value": num, "percent": num})
+flame = {"generated_at": when, "mode": text, "svg_path": text, "perf_data_path": text, "folded_path": text,
+         "top_symbols": some({"symbol": text, "samples": int}), "aiflame": {"of": one_of("cpu", "device")}}
+artifacts = some({"label": text, "path": text})
+check = {"metric": text, "value": nullable(num), "comparison": one_of(">=", "<="), "threshold": num, "passed": flag,
+         "reason": one_of("ok", "missing", "below_threshold", "above_threshold"),
+         "aiflame": {"verdict": one_of("pass", "fail", "cannot tell")}}
+entry = {"mode": text, "kernel": text, "op": text, "layer": digits, "time_us": digits, "token_id": digits}
+derived = {"?ipc": num, "?cache_miss_rate": ratio, "?branch_miss_rate": ratio, "?dtlb_load_miss_rate": ratio,
+           "?dtlb_store_miss_rate": ratio, "?dtlb_miss_rate": ratio, "?itlb_misses_per_kinst": num,
+           "?minor_faults_per_kinst": num, "?major_faults_per_kinst": num}
+
+# A key with ? may be missing.
+files = {
+    "profile_summary.json": {
+        "total_us": num, "total_ms": num, "by_op": each(num), "by_layer": each(each(num)),
+        "by_mode": each({"total_us": num, "by_op": each(num)}), "entries": some(entry),
+        "aiflame": {"tokens": each(nullable(int))}},
+    "profile_decode.json": {
+        "entries": some(dict(entry, layer=int, time_us=num, token_id=nullable(int))), "total_entries": int, "token_id": int},
+    "perf_stat_summary.json": {
+        "generated_at": when, "source": text, "counters": each(num), "derived": derived, "elapsed_seconds": nullable(num),
+        "notes": each(text), "rows": some({"metric": text, "value": num, "note": text}), "cpu_topology": each(anything),
+        "aiflame": each(anything)},
+    "flamegraph_manifest.json": dict(flame, available_modes=some(text), by_mode=each(flame)),
+    "vtune_summary.json": {
+        "generated_at": when, "analysis": one_of("hotspots"), "result_dir": text, "report_path": nullable(text),
+        "csv_path": nullable(text), "hotspots": hotspot, "top_hotspots": hotspot, "raw_text": text,
+        "analyses": some({"name": text, "result_dir": text, "report_text": nullable(text), "report_csv": nullable(text),
+                          "hotspots": hotspot, "top_hotspots": hotspot, "raw_text": text, "summary_metrics": each(num)}),
+        "analysis_metrics": each(each(num)), "artifacts": artifacts, "aiflame": {"tool": text}},
+    "advisor_summary.json": {
+        "generated_at": when, "analysis": one_of("roofline"), "project_dir": text, "project_path": text,
+        "report_path": nullable(text), "csv_path": nullable(text), "html_path": nullable(text), "summary_metrics": each(num),
+        "preview_rows": some(each(text)), "raw_text": text, "artifacts": artifacts,
+        "aiflame": {"tool": text, "unavailable": some(text)}},
+    "perf_gate_report.json": {
+        "generated_at": when, "model_dir": text, "family": one_of("default", "qwen2", "qwen3", "gemma"),
+        "budgets": {"min_decode_tok_s": num, "min_ipc": num, "max_cache_miss_rate": num, "max_branch_miss_rate": num},
+        "sources": {"profile_summary": text, "perf_stat_summary": text},
+        "metrics": {"decode_tok_s": nullable(num), "ipc": nullable(num), "cache_miss_rate": nullable(num),
+                    "branch_miss_rate": nullable(num),
+                    "decode_diagnostics": {"?decode_total_us": num, "?decode_tokens": num, "?decode_tok_s_source": num,
+                                           "?legacy_total_ms": num}},
+        "checks": some(check), "passed": flag},
+    "run_index.json": {
+        "schema": one_of("ck.run.index.v1"), "generated_by": text, "generated_at_epoch": int, "run_dir": text,
+        "files": each({"path": text, "exists": flag, "size_bytes": int})},
+    "config.json": {
+        "schema": one_of("aiflame.config.v1"), "hash": hexes, "command": text, "threads": digits, "cpus": text, "cpu": text,
+        "devices": text},
+    "ledger.jsonl": {
+        "schema": one_of("aiflame.ledger.v1"), "at": when, "git": anything, "note": text, "baseline": nullable(text),
+        "config_hash": hexes, "metrics": each(num), "verdict": one_of("pass", "fail", "cannot tell"),
+        "artifacts": each({"path": text, "sha256": hexes})},
+}
+
+
+def wrong(value, want, where):
+    if isinstance(want, dict):
+        if not isinstance(value, dict):
+            return ["%s is no object" % where]
+        names = {k.lstrip("?") for k in want}
+        bad = ["%s.%s is defined nowhere" % (where, k) for k in value if k not in names]
+        for k, of in want.items():
+            if k.lstrip("?") in value:
+                bad += wrong(value[k.lstrip("?")], of, where + "." + k.lstrip("?"))
+            elif k[0] != "?":
+                bad.append("%s.%s is missing" % (where, k))
+        return bad
+    if isinstance(want, tuple) and want[0] in ("each", "some"):
+        kind = dict if want[0] == "each" else list
+        if not isinstance(value, kind):
+            return ["%s is no %s" % (where, kind.__name__)]
+        rows = value.items() if kind is dict else enumerate(value)
+        return [w for k, v in rows for w in wrong(v, want[1], "%s[%r]" % (where, k))]
+    if isinstance(value, bool) and want not in (flag, anything):
+        return ["%s is %r" % (where, value)]
+    fits = want(value) if callable(want) and not isinstance(want, type) else isinstance(value, want)
+    return [] if fits else ["%s is %r" % (where, value)]
+
+
+def main():
+    bad = []
+    for name, want in files.items():
+        for line in [open(sys.argv[1] + "/" + name).read()] if name[-1] != "l" else open(sys.argv[1] + "/" + name):
+            bad += wrong(json.loads(line), want, name)
+            # The table itself must be able to fail: a key that is taken away is missed.
+            cut = json.loads(line)
+            gone = next(k for k in want if k[0] != "?")
+            del cut[gone]
+            assert wrong(cut, want, name), name
+    print("\n".join(bad[:20]))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
