@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of devices over time, as rows of cells. */
+/* Counters of devices over time, and their memory, as rows of cells. */
 #include "page/strips.h"
 
 #include "analysis/counters.h"
@@ -91,6 +91,8 @@ int aif_page_counters_write(const struct aif_profile *p, const struct aif_page_g
 			aif_buf_putc(json, ',');
 		name_write(p, &all.at[i], most, json);
 	}
+	if (!r)
+		r = aif_page_memory_write(p, g, n, columns, json);
 	aif_buf_putc(json, ']');
 	aif_counters_finish(&all);
 	free(sum);

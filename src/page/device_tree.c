@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/trees.h"
 
+#include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "flame/build.h"
@@ -17,7 +18,8 @@ struct device_tree {
 	bool *has_cells; /* by group */
 	struct aif_page_cells cells;
 	struct aif_page_entries entries;
-	struct idle_part *idle; /* by row */
+	struct aif_power_rates rates; /* .len 0: no energy is known */
+	struct idle_part *idle;       /* by row */
 	size_t idle_len, idle_cap;
 };
 
@@ -213,6 +215,12 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 	if (!d->has_cells[group])
 		group = AIF_NONE;
 	r = aif_page_entry_add(e, s->node, group, AIF_PAGE_TIME, s->ns);
+	if (r == 0 && d->a->rows[s->row].device < d->rates.len)
+		r = aif_page_entry_add(
+			e, s->node, group, AIF_PAGE_ENERGY,
+			(uint64_t)(1e3 * (double)s->ns *
+					   d->rates.uj_per_ns[d->a->rows[s->row].device] +
+				   0.5));
 	if (r == 0)
 		r = aif_page_entry_add(e, s->node, group, AIF_PAGE_SAMPLES,
 				       d->t->names->p->traits.samples_unknown ? 0 : s->samples);
@@ -274,12 +282,18 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	const struct aif_profile *p = t->names->p;
 	struct device_tree d = {.t = t, .a = t->a};
 	enum aif_flame_by by = aif_is_untimed(p, t->a) ? AIF_BY_SAMPLES : AIF_BY_WALL;
+	struct aif_err none = {0};
 	int r;
 
 	aif_page_cells_init(&d.cells, t->grid);
 	r = groups_make(&d);
 	if (r == 0)
 		r = idle_parts_make(&d);
+	if (r == 0 && by == AIF_BY_WALL) {
+		r = aif_power_rates_make(p, NULL, &d.rates, &none);
+		if (r == -ENODATA)
+			r = 0;
+	}
 	if (r < 0)
 		r = aif_err_set(err, r, "view: %s", strerror(-r));
 	aif_page_cells_seal(&d.cells);
@@ -291,5 +305,6 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	free(d.has_cells);
 	free(d.entries.at);
 	free(d.idle);
+	aif_power_rates_finish(&d.rates);
 	return r;
 }

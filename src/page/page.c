@@ -220,6 +220,10 @@ static int trees_put(struct page *g, struct aif_err *err)
 		aif_page_lack(&g->lacks, why.text);
 	else if (r < 0)
 		return aif_err_set(err, r, "%s", why.text);
+	why = (struct aif_err){0};
+	r = aif_page_memory_tree(&t, &why);
+	if (r < 0 && r != -ENODATA)
+		return aif_err_set(err, r, "%s", why.text);
 	return 0;
 }
 

@@ -22,3 +22,7 @@ int aif_page_strips_write(const struct aif_profile *p, const struct aif_exec_tim
 /* Appends "counters":[{"name","unit","device","most"}]; columns cN, by cell the mean in parts of `most`. 0 or -errno. */
 int aif_page_counters_write(const struct aif_profile *p, const struct aif_page_grid *g,
 			    struct aif_page_columns *columns, struct aif_buf *json);
+/* Appends objects of the same form, for devices with allocations and the host: the most that was held in each cell, from
+ * column c`first` on. 0 or -errno. */
+int aif_page_memory_write(const struct aif_profile *p, const struct aif_page_grid *g, size_t first,
+			  struct aif_page_columns *columns, struct aif_buf *json);

@@ -13,7 +13,8 @@ enum aif_page_metric {
 	AIF_PAGE_TIME, /* ns; or what CPU samples count */
 	AIF_PAGE_SAMPLES,
 	AIF_PAGE_LAUNCHES,
-	AIF_PAGE_IDLE, /* ns */
+	AIF_PAGE_IDLE,   /* ns */
+	AIF_PAGE_ENERGY, /* nJ */
 	AIF_PAGE_METRICS,
 	AIF_PAGE_A = 0, /* of a tree of two sides */
 	AIF_PAGE_B

@@ -7,7 +7,8 @@
 #include "names/profile_names.h"
 #include "page/tree.h"
 
-/* The trees of a profile: device and idle time; threads on CPUs; threads off CPUs. */
+/* The trees of a profile: device and idle time; threads on CPUs; threads off CPUs; memory at
+ * its peak. */
 struct aif_page_trees {
 	const struct aif_names *names;
 	const struct aif_attribution *a;
@@ -25,6 +26,8 @@ struct aif_page_trees {
 /* Write what there is. 0 or -errno with *err. */
 int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err);
 int aif_page_cpu_trees(const struct aif_page_trees *t, struct aif_err *err);
+/* -ENODATA: there are no allocations. */
+int aif_page_memory_tree(const struct aif_page_trees *t, struct aif_err *err);
 
 /* Appends ",TEXT". */
 void aif_page_lack(struct aif_buf *lacks, const char *text);

@@ -82,7 +82,7 @@ test("counters are strips on request", "full", "", async (page) => {
 	assert.deepEqual(idle.sort(), ["host", "late start", "launch", "off CPU", "on CPU", "unknown", "wait"].map((c) => "idle: " + c));
 	assert.match(await text(page, "strip-names"), /frequency, to 1980 MHz/);
 	const names = await page.locator("#strip-names div").allTextContents(), at = names.findIndex((n) => n.startsWith("frequency")) * 27;
-	assert.equal(await height(), before + 27 * (4 + idle.length));
+	assert.equal(await height(), before + 27 * (6 + idle.length));
 	assert.equal((await pixel(page, "strip-canvas", 300, at + 20)).slice(0, 3).join(), "47,158,166"); // it has a value
 	assert.equal((await pixel(page, "strip-canvas", (await page.locator("#strip").boundingBox()).width - 9, at + 20)).slice(0, 3).join(), "238,240,244"); // and none at the end
 	await page.goBack();
@@ -183,6 +183,78 @@ test("idle time has a course in time: parts sum to it, and are what the command 
 		.reduce((n, line) => n + +line.split(",")[1], 0);
 	assert.ok(said > 1e9 && Math.abs(await part(0.5, 1.2) / said - 1) < 0.001, String(said));
 	assert.ok((await boxes(page)).every((b) => !b.name.includes("unknown"))); // that was later
+});
+
+// Folded text of the command line: values by stack.
+const folded = (args) => new Map(execFileSync(process.env.AIFLAME, ["flame", "--format", "folded", "-o", "-", ...args], { encoding: "utf8" }).trim().split("\n")
+	.map((line) => [line.slice(0, line.lastIndexOf(" ")), +line.slice(line.lastIndexOf(" ") + 1)]));
+const selves = (page) => page.evaluate(() => {
+	const { F, data } = window.aiflame, ret = {};
+	for (let i = 1; i < F.g.n; i++) {
+		const path = [];
+		for (let k = i; k > 0; k = F.g.parent[k])
+			path.unshift(data.names[F.g.name[k]]);
+		if (F.g.self[i] > 0)
+			ret[path.join(";")] = (ret[path.join(";")] || 0) + F.g.self[i];
+	}
+	return ret;
+});
+test("stacks end where they are asked to, as those of the command line do", "full", "#v1&view=flame", async (page) => {
+	const lasts = async () => Object.values(await selves(page)).sort((a, b) => a - b);
+	let before = Infinity;
+	for (const leaf of ["stall", "instruction", "line", "kernel"]) {
+		await page.selectOption("#leaf", { label: `to ${leaf}s` });
+		const ours = await lasts(), theirs = [...folded(["--leaf", leaf, join(work, "full.data")]).values()].sort((a, b) => a - b);
+		assert.deepEqual(ours, theirs, leaf);
+		assert.ok(ours.length < before, leaf);
+		before = ours.length;
+	}
+});
+const total = (map) => [...map.values()].reduce((a, b) => a + b);
+test("widths by energy are those of the command line", "energy", "#v1&view=flame&by=energy", async (page) => {
+	const joules = total(folded(["--by", "energy", join(work, "energy.data")])) / 1e6;
+	assert.ok(joules > 1 && Math.abs(await sum(page) / 1e9 / joules - 1) < 1e-3, `${await sum(page)} ${joules}`);
+	assert.match(await text(page, "panel"), /^all[\d.]+ J/);
+});
+test("memory at its peak is that of the command line, as a tree and as a strip", "full", "#v1&view=flame&of=memory&more=1", async (page) => {
+	const bytes = total(folded(["--of", "memory", join(work, "full.data")]));
+	assert.equal(await sum(page), bytes);
+	assert.match(await text(page, "panel"), /^all4\.9 MiB · 100\.0 % of all/);
+	assert.match(await text(page, "strip-names"), /memory allocated, to /);
+	const most = await page.evaluate(() => window.aiflame.data.counters.filter((c) => c.name === "memory allocated" && c.device !== "host").map((c) => c.most));
+	assert.equal(most.reduce((a, b) => a + b), bytes);
+	await page.evaluate(() => window.aiflame.go({ time: "0.5-1" }));
+	assert.match(await text(page, "flame-none"), /no known times: show the whole run/);
+});
+test("numbers of one step are those of the command line", "phases", "#v1&view=flame", async (page) => {
+	await page.check("#per");
+	assert.match((await state(page)).time, /^0-7\.99/);
+	const one = await page.evaluate(() => window.aiflame.F.g.sum / window.aiflame.F.per);
+	const theirs = [...folded(["--time", "steps:1-10", join(work, "phases.data")]).values()].reduce((a, b) => a + b) / 10;
+	assert.ok(Math.abs(one / theirs - 1) < 0.002, `${one} ${theirs}`);
+	assert.match(await text(page, "panel"), /400 ms a step/);
+	await page.evaluate(() => window.aiflame.go({ time: "0-1.6" }));
+	assert.equal(await page.evaluate(() => Math.round(window.aiflame.F.per * 1000)), 2000);
+	await page.uncheck("#per");
+	assert.equal(await page.evaluate(() => window.aiflame.F.per), 1);
+});
+test("idle time and functions on CPUs are tables of the selected time", "full", "#v1&view=tables&table=idle&time=0.5-1.2", async (page) => {
+	const rows = await page.evaluate(() => [...document.querySelectorAll("#table-body tbody tr")].map((r) => r.textContent));
+	assert.match(await text(page, "table-said"), /of the selected time/);
+	const theirs = execFileSync(process.env.AIFLAME, ["report", "--idle", "--format", "json", "--time", "0.5,1.2", join(work, "full.data")], { encoding: "utf8" });
+	const list = JSON.parse(theirs), most = list.reduce((a, b) => a.idle > b.idle ? a : b), share = /(\d+\.\d) %/.exec(rows[0])[1] / 100;
+	// What samples explain has the course of its gaps (docs/view.md): rows are near, their sum is the same.
+	assert.ok(rows[0].startsWith(most.cause) && Math.abs(share - most.idle_share) < 0.02, `${rows[0]}: ${JSON.stringify(most)}`);
+	const all = (rows) => rows.reduce((n, r) => n + r.idle, 0);
+	const ours = await page.evaluate(() => [...document.querySelectorAll("#table-body tbody tr")].map((r) => /%([\d.]+) (ns|us|ms|s)/.exec(r.textContent).slice(1)));
+	assert.ok(Math.abs(ours.reduce((n, [v, u]) => n + v * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[u], 0) / all(list) - 1) < 0.01);
+	await page.locator("#table-body tbody tr").first().click();
+	assert.match(await text(page, "found"), /% of all/);
+	await page.evaluate(() => window.aiflame.go({ view: "tables", table: "cpu", time: "" }));
+	const whole = await page.locator("#table-body tbody tr").first().textContent();
+	await page.evaluate(() => window.aiflame.go({ time: "0-100" }));
+	const cells = (r) => /(\d+\.\d) %([\d.]+ .s)/.exec(r).slice(1);
+	assert.deepEqual(cells(await page.locator("#table-body tbody tr").first().textContent()), cells(whole));
 });
 
 test("a click on the strip selects the step there", "phases", "#v1&view=flame", async (page) => {
@@ -483,11 +555,19 @@ test("functions on CPUs have listings, too", "host", "#v1&view=code&kernel=gemm"
 });
 
 test("names of every field run no script", "hostile", "", async (page) => {
-	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=scope", "view=code",
-		...["kernels", "stacks", "idle", "steps", "copies", "counters", "stalls", "streams", "ops", "comm", "breakdown", "ranges"].map((t) => "view=tables&table=" + t)]) {
+	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module", "view=flame&time=0.2-1.5&per=1",
+		"view=overview&more=1", "view=overview&time=0.5-1", "view=scope&rows=steps", "view=scope", ...await page.evaluate(() => window.aiflame.data.code_of.map((k) => "view=code&kernel=" + encodeURIComponent(k))),
+		...await page.evaluate(() => Object.keys(window.aiflame.data.tables).flatMap((t) => ["view=tables&table=" + t, "view=tables&time=0.5-1&table=" + t]))]) {
 		await page.evaluate((h) => { location.hash = "#v1&" + h; }, hash);
 		await settled(page, hash, async () => (await state(page)).view === /view=(\w+)/.exec(hash)[1]);
 	}
+	// Each table whose rows have texts has them as text.
+	const shown = await page.evaluate(() => Object.entries(window.aiflame.data.tables).filter(([key, t]) => {
+		window.aiflame.go({ view: "tables", table: key, time: "", filter: "", sort: "" }, true);
+		return t.rows && t.rows.length && document.getElementById("table-body").textContent.includes("<img src=x onerror=");
+	}).map(([key]) => key));
+	for (const key of ["kernels", "cpu", "stacks", "idle", "breakdown", "steps", "ranges", "ops", "copies", "memory", "comm", "streams", "threads", "processes", "counters"])
+		assert.ok(shown.includes(key), `${key} of ${shown}`);
 	await page.evaluate(() => { location.hash = "#v1&view=flame"; });
 	await settled(page, "the flame graph is shown", async () => (await state(page)).view === "flame");
 	const all = await boxes(page);

@@ -9,7 +9,9 @@
 		choices("of", kinds);
 		choices("by", BYS.map(([k, t]) => [k, "by " + t]));
 		choices("colour", COLOURS.map(([k, t]) => [k, "colour: " + t]));
-		for (const key of ["of", "by"])
+		choices("leaf", LEAVES);
+		$("leaf").hidden = !LEAVES.length || !H.type.some((t) => t > 7 && t < 11 || t > 69);
+		for (const key of ["of", "by", "leaf"])
 			$(key).onchange = (e) => go({ [key]: e.target.value, zoom: "" });
 		for (const key of ["theme", "colour", "dir", "rows"])
 			$(key).onchange = (e) => go({ [key]: e.target.value }, true);
@@ -73,7 +75,7 @@
 			$(k === "flame" ? "flame-view" : k).hidden = k !== S.view;
 			$("view-" + k).setAttribute("aria-current", k === S.view ? "page" : "false");
 		}
-		for (const key of ["of", "by", "colour", "dir", "theme", "rows"])
+		for (const key of ["of", "by", "leaf", "colour", "dir", "theme", "rows"])
 			$(key).value = S[key] || (key === "of" && kinds.length ? kinds[0][0] : "");
 		$("tip").hidden = true;
 		page_draw();
@@ -84,11 +86,13 @@
 		flame_graph();
 		const has = F.g && F.g.sum > 0;
 		$("mine").checked = S.mine === "1";
+		$("per").checked = S.per === "1";
 		$("re").setAttribute("aria-pressed", S.re ? "true" : "false");
 		if (document.activeElement !== $("find"))
 			$("find").value = S.find;
 		if (kinds.length) {
 			$("by").value = metrics_now().by;
+			$("by").hidden = F.unit === "bytes";
 			[...$("by").options].forEach((o) => { o.disabled = !by_has(o.value); });
 		}
 		$("chart").hidden = !has;

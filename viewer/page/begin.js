@@ -29,7 +29,7 @@
 		return (v / 86400e9).toFixed(1) + " days";
 	}
 	const count = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 0 });
-	const amount = (v, unit) => unit === "ns" ? ns(v) : count(v) + " " + unit;
+	const amount = (v, unit) => unit === "ns" ? ns(v) : unit === "bytes" ? bytes(v) : unit === "energy" ? +(v / 1e9).toPrecision(3) + " J" : (v < 100 ? +v.toFixed(2) : count(v)) + " " + unit;
 	function share(part, all) {
 		const p = all ? 100 * part / all : 0;
 		return (p > 0 && p < 0.01 ? "< 0.01" : p.toFixed(p < 10 ? 2 : 1)) + " %";

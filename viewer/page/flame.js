@@ -7,7 +7,8 @@
 			F.g = null;
 			return;
 		}
-		const key = JSON.stringify([kind[0], metrics_now().by, S.time, S.ops, S.mine]);
+		const key = JSON.stringify([kind[0], metrics_now().by, S.time, S.ops, S.mine, S.leaf]);
+		F.per = per_now();
 		if (key === F.key)
 			return;
 		F.key = key;
@@ -16,9 +17,13 @@
 		boxes_pool.forEach((b) => { b.g = null; });
 		F.boxes = [];
 		let g = F.whole = whole_make();
+		if (S.leaf) {
+			const of = g;
+			g = hide(g, (i) => H.type[of.name[i]] > +S.leaf && (H.type[of.name[i]] & 63) !== 11 && !(H.type[of.name[i]] < 70 && H.type[of.name[i]] > 63));
+		}
 		if (S.mine) {
-			const mine = is_mine(g), base = g;
-			g = hide(g, (i) => base === F.whole && !mine(i));
+			const mine = is_mine(g);
+			g = hide(g, (i) => !mine(i));
 		}
 		for (const [op, name] of ops()) {
 			const id = H.names.indexOf(name), now = g;
@@ -38,6 +43,8 @@
 		F.g = g;
 		F.here = -1;
 	}
+
+	const worth = (v) => amount(v / F.per, F.unit) + (S.per ? " a step" : "");
 
 	// ---- its chart --------------------------------------------------------------------------------------------
 	const inverted = () => S.dir === "icicle" || F.up !== null;
@@ -175,7 +182,7 @@
 			let sum = 0;
 			for (let i = b.i; i <= b.last; i = Math.max(i + 1, b.g.end[i]))
 				sum += b.g.total[i];
-			tip.replaceChildren(el("b", {}, `${count(b.n)} frames below a pixel`), el("div", {}, amount(sum, F.unit) + " \u00b7 " +
+			tip.replaceChildren(el("b", {}, `${count(b.n)} frames below a pixel`), el("div", {}, worth(sum) + " \u00b7 " +
 				share(sum, F.whole.sum) + " of all"), el("div", { class: "dim" }, "click to open them"));
 		} else {
 			tip.replaceChildren(el("b", {}, name), ...frame_said(b.i, b.g).map((t) => el("div", {}, t)),
@@ -238,7 +245,7 @@
 	function found_say() {
 		const f = F.found;
 		$("found").textContent = !f ? "" : !f.frames.length ? "nothing matches"
-			: `${share(f.sum, F.whole.sum)} of all \u00b7 ${amount(f.sum, F.unit)} \u00b7 ` +
+			: `${share(f.sum, F.whole.sum)} of all \u00b7 ${worth(f.sum)} \u00b7 ` +
 			(F.nth >= 0 ? `${count(F.nth + 1)} of ` : "") + `${count(f.frames.length)} frames`;
 	}
 

@@ -2,9 +2,10 @@
 	const KINDS = [ // key, its name, tree, metrics
 		["device", "Device time", "device", [TIME]], ["loop", "Device and idle time", "device", [TIME, IDLE]],
 		["idle", "Idle time", "device", [IDLE]], ["cpu", "Threads on CPU", "cpu", [TIME]],
-		["off-cpu", "Threads off CPU", "off-cpu", [TIME]],
+		["off-cpu", "Threads off CPU", "off-cpu", [TIME]], ["memory", "Memory at its peak", "memory", [TIME]],
 	];
-	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"]];
+	const BYS = [["", "time"], ["samples", "samples"], ["launches", "launches"], ["energy", "energy"]];
+	const LEAVES = [["", "to stalls"], ["9", "to instructions"], ["8", "to lines"], ["7", "to kernels"]];
 	const COLOURS = [["", "kind"], ["safe", "colour-blind"], ["self", "own share"], ["module", "module"], ["stall", "stall class"], ["idle", "idle cause"], ["grade", "grade"]];
 	let trees = {}, kinds = [];
 	function trees_make() {
@@ -15,7 +16,7 @@
 				kinds.push([t.key, t.key === "device" ? "Device work" : "Threads", t.key, [TIME]]);
 	}
 	const kind_now = () => kinds.find((k) => k[0] === S.of) || kinds[0];
-	const METRIC = { samples: SAMPLES, launches: LAUNCHES };
+	const METRIC = { samples: SAMPLES, launches: LAUNCHES, energy: ENERGY };
 	const by_has = (by) => (METRIC[by] ? [METRIC[by]] : kind_now()[3]).some((m) => trees[kind_now()[2]].totals[m] > 0);
 	function metrics_now() {
 		const [, , tree, metrics] = kind_now(), by = S.by || (by_has("") ? "" : by_has("samples") ? "samples" : "launches");
@@ -44,6 +45,26 @@
 		timed_key = S.time;
 		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: Math.round(ns), launches: Math.round(launches) }));
 	}
+	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
+	function sums_timed(t, metric_of, key) {
+		const part = t.parts(time()), sums = new Map(), { node, group, metric, value } = t.e;
+		let all = 0;
+		for (let i = 0; i < node.length; i++) {
+			const v = metric[i] === metric_of ? value[i] * (part[group[i]] || 0) : 0, of = v && key(node[i]);
+			if (of)
+				sums.set(of, (sums.get(of) || 0) + v);
+			all += of ? v : 0;
+		}
+		return [...sums].sort((a, b) => b[1] - a[1]).map(([of, v]) => [of, Math.round(v), v / all]);
+	}
+	function idle_timed() {
+		const t = trees.device, names = (i) => i > 0 ? [H.names[t.name[i]], ...names(t.shape.parent[i])] : [];
+		return sums_timed(t, IDLE, (i) => i).map(([i, idle, idle_share]) => ({ idle_share, idle, cause: CLASS_OF.idle(t.name[i]), stack: names(t.shape.parent[i]).join(" < ") }));
+	}
+	const cpu_timed = () => sums_timed(trees.cpu, TIME, (i) => !H.names[trees.cpu.name[i]].startsWith("[waiting") && H.names[trees.cpu.name[i]]).map(([f, self, self_share]) => ({ self_share, self, function: f }));
+	// How many steps the selected time has.
+	const steps_in = ([from, to]) => H.steps[0].reduce((sum, a, k) => sum + Math.max(0, Math.min(to, H.steps[1][k]) - Math.max(from, a)) / (H.steps[1][k] - a || 1), 0);
+	const per_now = () => S.per && steps_in(time() || [0, H.end_ns]) || 1;
 	// What each kernel's sampled time waits for, by class: a bar, by the kernel's name in short and in full.
 	let stalls = null;
 	function stalls_of(kernel) {
@@ -67,14 +88,14 @@
 	const whole_make = () => trees[kind_now()[2]].weigh(metrics_now().metrics, time());
 	function frame_said(i, g) {
 		const v = g.total[i], all = F.whole.sum;
-		const ret = [amount(v, F.unit) + " \u00b7 " + share(v, all) + " of all"];
+		const ret = [worth(v) + " \u00b7 " + share(v, all) + " of all"];
 		if (g.parent[i] > 0)
 			ret.push(share(v, g.total[g.parent[i]]) + " of its caller");
 		if (g.self[i] > 0 && g.self[i] < v)
-			ret.push(amount(g.self[i], F.unit) + " in itself");
+			ret.push(worth(g.self[i]) + " in itself");
 		return ret;
 	}
-	const flame_caption = () => [H.title, H.host, H.date, `${kind_now()[1]}: ${amount(F.g.sum, F.unit)}`, time() ? time_said(time()) : ""].filter(Boolean).join(" \u00b7 ");
+	const flame_caption = () => [H.title, H.host, H.date, `${kind_now()[1]}: ${worth(F.g.sum)}`, time() ? time_said(time()) : ""].filter(Boolean).join(" \u00b7 ");
 
 	const HEATS = [0, 1, 2, 3, 4].map((k) => [k, `${k * 25} % of its time is its own`, rgb([255 - 2 * k, 236 - 32 * k, 214 - 38 * k])]);
 	const GRADES = ["exact", "some shared over what ran at the same time", "some mixed: stacks not told apart", "some totals from samples"].map((t, k) => [k, t, spread([2, 0, 1, 3][k])]);

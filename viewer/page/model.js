@@ -70,7 +70,7 @@
 	}
 
 	// ---- trees ----------------------------------------------------------------------------------------
-	const TIME = 0, SAMPLES = 1, LAUNCHES = 2, IDLE = 3;
+	const TIME = 0, SAMPLES = 1, LAUNCHES = 2, IDLE = 3, ENERGY = 4;
 
 	class Tree {
 		constructor(meta) {
@@ -85,7 +85,7 @@
 			this.pairs = c("g_pairs");
 			this.cell = c("p_cell");
 			this.weight = c("p_weight");
-			this.totals = [0, 0, 0, 0];
+			this.totals = [0, 0, 0, 0, 0];
 			for (let i = 0; i < this.e.node.length; i++)
 				this.totals[this.e.metric[i]] += this.e.value[i];
 			this.shape = { depth: this.depth, name: this.name, full: this.full, look: this.look.length ? this.look : null, ...family(this.depth) };

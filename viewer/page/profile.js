@@ -4,7 +4,9 @@
 	const views = () => VIEWS.filter(([k]) => !H.scope || k === "scope" || k === "flame");
 	function page_make() {
 		$("more").onclick = () => go({ more: S.more ? "" : "1" });
-		$("rows").hidden = !H.steps[0].length;
+		$("rows").hidden = $("per-line").hidden = !H.steps[0].length;
+		// Of the loop, unless a time is selected.
+		$("per").onchange = (e) => go({ per: e.target.checked ? "1" : "", time: S.time || !e.target.checked ? S.time : time_text([H.steps[0][0], H.steps[1].at(-1)]) });
 		$("kernel").onchange = (e) => { code_nth = 0; go({ kernel: e.target.value, at: "" }); };
 		$("range-clear").onclick = () => go({ time: "" });
 		$("scope-flame").onclick = () => go({ view: "flame" });
@@ -12,7 +14,8 @@
 	}
 	function rows_timed(table) {
 		const t = time();
-		return !t || !table.rows ? null : table === H.tables.kernels ? kernels_timed() : table === H.tables.steps && table.rows.length && typeof table.rows[0].start === "number" ?
+		return !t || !table.rows ? null : table === H.tables.kernels ? kernels_timed() : table === H.tables.idle && trees.device && trees.device.totals[IDLE] ? idle_timed() :
+			table === H.tables.cpu && trees.cpu ? cpu_timed() : table === H.tables.steps && table.rows.length && typeof table.rows[0].start === "number" ?
 			table.rows.filter((r) => r.start < t[1] && r.start + r.time > t[0]) : null;
 	}
 	function page_draw() {
@@ -33,7 +36,7 @@
 		if (key === "steps" && typeof r.start === "number")
 			go({ view: "flame", time: time_text([r.start, r.start + r.time]) });
 		else if (key === "idle")
-			go({ view: "flame", of: "loop", find: `[idle: ${r.cause}]`, re: "", zoom: "", ops: "" });
+			go({ view: "flame", of: "loop", find: `: ${r.cause}]`, re: "", zoom: "", ops: "" });
 		else if (r.kernel || r.operator || r.range || r.name || r.function)
 			go({ view: "flame", of: key === "cpu" ? "cpu" : "", find: String(r.kernel || r.operator || r.range || r.name || r.function), re: "", zoom: "", ops: "" });
 	}

@@ -1,7 +1,7 @@
 	// ---- the page of two sides: `aiflame diff A B -o d.html` ------------------------------------------------------------
 	const VIEWS = [["overview", "Comparison", sides_render], ["flame", "Flame graph", flame_render], ["tables", "Tables", tables_render]];
 	const views = () => VIEWS;
-	const KIND = ["diff", "A and B", "diff"], BYS = [["", "both"], ["a", "A"], ["b", "B"]], COLOURS = [["", "difference"], ["kind", "kind"], ["safe", "colour-blind"]];
+	const KIND = ["diff", "A and B", "diff"], BYS = [["", "both"], ["a", "A"], ["b", "B"]], LEAVES = [], COLOURS = [["", "difference"], ["kind", "kind"], ["safe", "colour-blind"]];
 	let trees = {}, kinds = [KIND], D;
 	function trees_make() {
 		D = H.diff;
@@ -15,7 +15,7 @@
 	}
 	const kind_now = () => kinds[0];
 	const metrics_now = () => ({ by: S.by, unit: H.unit });
-	const by_has = () => true;
+	const by_has = () => true, per_now = () => 1;
 	const whole_make = () => graph({ ...trees.diff.shape, side: trees.diff.side });
 	// Widths: where a frame takes more, so that what is gone is seen; or those of one side.
 	function sides_graph(g) {
