@@ -286,7 +286,7 @@ test("a click zooms, the back button undoes, a link holds it by names", "full", 
 test("a search counts what matches once, of everything, and goes from match to match", "full", "#v1&view=flame", async (page) => {
 	await page.keyboard.press("/");
 	await page.keyboard.type("train_step");
-	await settled(page, "the share is said", async () => /%/.test(await text(page, "found")));
+	await settled(page, "the share is said", async () => (await state(page)).find === "train_step" && /%/.test(await text(page, "found")));
 	const found = await page.evaluate(() => window.aiflame.F.found), all = await sum(page);
 	let expected = 0;
 	expected = await page.evaluate(() => {
