@@ -306,7 +306,8 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 			return AIF_EXIT_USAGE;
 		o.cpus = &cpus;
 	}
-	return aif_runbook_run(&o, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	return aif_runbook_run(&o, err) || aif_runbook_pages(v->dir, err) ? AIF_EXIT_FAILURE
+									  : AIF_EXIT_OK;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
