@@ -184,6 +184,38 @@ static size_t without_suffixes(const char *name, size_t n)
 	return n;
 }
 
+/*
+ * nvcc names the host's stub of a kernel after the kernel's mangled name, in the kernel's scope:
+ * at::fill(int) has at::__device_stub__ZN2at4fillEi(int). Makes it __device_stub__at::fill(int),
+ * from `begin` on. What is no such name stays as it is.
+ */
+static void demangle_stub(size_t begin, size_t max, struct aif_buf *ret)
+{
+	static const char stub[] = "__device_stub__";
+	const char *text = aif_buf_str(ret), *at;
+	struct aif_buf own = {0}, kernel = {0};
+	size_t n;
+
+	if (ret->failed || !(at = strstr(text + begin, "__device_stub__Z")))
+		return;
+	n = strcspn(text + begin, "(<");
+	if (text + begin + n < at)
+		return; /* in another's arguments */
+	at += sizeof(stub) - 1;
+	n = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$.");
+	aif_buf_putc(&own, '_');
+	aif_buf_append(&own, at, n);
+
+	if (!own.failed && demangle_whole(aif_buf_str(&own), max, &kernel) && !kernel.failed) {
+		ret->len = begin;
+		aif_buf_puts(ret, stub);
+		aif_buf_append(ret, kernel.data,
+			       AIF_MIN(kernel.len, max - AIF_MIN(max, sizeof(stub) - 1)));
+	}
+	aif_buf_finish(&kernel);
+	aif_buf_finish(&own);
+}
+
 void aif_demangle(const char *name, struct aif_buf *ret)
 {
 	aif_demangle_part(name, AIF_NAME_MAX, ret);
@@ -207,8 +239,10 @@ void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret)
 						 : demangle_beginning(own, max, ret);
 		}
 		free(own);
-		if (done)
+		if (done) {
+			demangle_stub(begin, max, ret);
 			return;
+		}
 		ret->len = begin;
 	}
 	aif_buf_append(ret, name, AIF_MIN(n, max));

@@ -416,6 +416,14 @@ static void names_of_all_lengths(void **state)
 		{"_Z1fIiQ1CIT_EEvv", "f<...>(...)"},
 		{"_ZNK1a1bITkSt8integraliE1cEv", "a::b<...>..."},
 		{"_ZN3abcI", "abc<...>..."}, /* cut off */
+		/* nvcc's stubs of kernels */
+		{"_Z36__device_stub__Z14multiply_basiciPKfiPKf",
+		 "__device_stub__multiply_basic(int, float const*)"},
+		{"_ZN2at35__device_stub__ZN2at9fill_someEfmmmEf",
+		 "__device_stub__at::fill_some(float, unsigned long, unsigned long, unsigned long)"},
+		{"_Z18__device_stub__ZxyPKf", "__device_stub__Zxy(float const*)"},
+		{"_Z1fI18__device_stub__ZxyEvv", "void f<__device_stub__Zxy>()"},
+		{"__device_stub__Z4gemmPfi", "__device_stub__Z4gemmPfi"},
 		/* what is no name stays */
 		{"_ZN3abc", "_ZN3abc"},
 		{"_ZN3abcTn", "_ZN3abcTn"},
