@@ -290,6 +290,13 @@ static int exec_put(struct aif_timeline_walk *t, const struct aif_event_exec *x)
 		AIF_JSON_LIT(c->t.b, "\",\"flow_in\":true");
 	}
 	exec_args(c, x, on);
+	if (x->graph) { /* other executions have their launch's */
+		uint32_t node = aif_timeline_exec_node(t, x);
+
+		if (!node)
+			return -ENOMEM;
+		chrome_u64_put(c, ",\"sf\":", node);
+	}
 	aif_buf_putc(c->t.b, '}');
 	aif_out_flush_if_full(c->t.out);
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
 
+#include "analysis/graph_nodes.h"
+
 #include "analysis/cpu_totals.h"
 #include "names/filter.h"
 #include "profile/file.h"
@@ -16,6 +18,7 @@ struct loading {
 	const struct aif_export *x;
 	struct aif_timeline *timeline;
 	struct aif_launch_index by_launch;
+	struct aif_graph_nodes nodes;
 	struct aif_regex kernel;
 	uint8_t *kernel_asked;                     /* by kernel; 0: not known yet, 1 no, 2 yes */
 	uint8_t kind_asked[AIF_LAUNCH_KIND_COUNT]; /* of what is no kernel */
@@ -210,7 +213,15 @@ static int exec_add(struct execs_loading *el, const struct aif_exec_row *row)
 		.node = row->node,
 		.registers = row->registers,
 		.shared_bytes = row->shared_bytes,
+		.capture = AIF_NONE,
 	};
+	if (by && row->graph && l->nodes.len) {
+		const struct aif_graph_node *made =
+			aif_graph_nodes_find(&l->nodes, row->process, row->graph, row->node,
+					     e->p->start_ns + (uint64_t)by->time);
+
+		to->capture = made ? made->stack : AIF_NONE;
+	}
 	if (by)
 		by->first_start = AIF_MIN(by->first_start, start);
 	e->start_ns = AIF_MIN(e->start_ns, start);
@@ -468,6 +479,8 @@ static int load(struct loading *l)
 	if (!r)
 		r = launches_index(l);
 	if (!r)
+		r = aif_graph_nodes_init(&l->nodes, p);
+	if (!r)
 		r = aif_profile_execs(p, execs_add, &el, &bad[1]);
 	aif_export_damaged(l->x, bad[0] + bad[1]);
 	aif_map_finish(&el.tracks);
@@ -503,6 +516,7 @@ int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif
 	l.kernel_asked = calloc(x->profile->kernels_len + 1, 1);
 	r = l.kernel_asked ? load(&l) : -ENOMEM;
 	aif_timeline_free(l.timeline);
+	aif_graph_nodes_finish(&l.nodes);
 	aif_launch_index_finish(&l.by_launch);
 	aif_regex_finish(&l.kernel);
 	free(l.kernel_asked);

@@ -27,6 +27,7 @@ struct aif_event_exec {
 	uint64_t launch, bytes;
 	uint32_t by; /* its launch, an index; AIF_NONE: not known */
 	uint32_t track, kind, kernel, graph, node, registers, shared_bytes;
+	uint32_t capture; /* the stack that made the graph's node; AIF_NONE: none is known */
 };
 struct aif_event_track {
 	uint32_t process, device, stream; /* AIF_NONE: not known */

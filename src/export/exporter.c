@@ -45,6 +45,23 @@ int aif_export_cpu(const struct aif_export *x,
 	return r;
 }
 
+uint32_t aif_export_graph_node(struct aif_host_stacks *h, const struct aif_profile *p,
+			       uint32_t node, uint32_t device, uint32_t graph, uint32_t replay,
+			       uint32_t capture)
+{
+	char text[128];
+
+	if (!node)
+		return 0;
+	snprintf(text, sizeof(text), "[%s graph %" PRIu32 "]",
+		 device == AIF_NONE ? "device" : aif_profile_str(p, p->devices[device].runtime),
+		 graph);
+	node = aif_host_stacks_mark(h, node, text);
+	if (node && capture != AIF_NONE)
+		node = aif_host_stacks_capture(h, node, replay, capture);
+	return node;
+}
+
 int aif_export_is_captured_only(const struct aif_export *x)
 {
 	const struct aif_selection *o = &x->sel;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "names/host_stacks.h"
 #include "names/names.h"
 #include "names/profile_names.h"
 #include "text/out.h"
@@ -40,6 +41,12 @@ static inline void aif_export_damaged(const struct aif_export *x, uint64_t parts
 	if (x->ret_damaged)
 		*x->ret_damaged += parts;
 }
+
+/* The node of a device graph under `node`, and of the stack `capture` (AIF_NONE: not known) that made the graph's node, as
+ * the picture places them; `replay` is the stack that replayed it. 0: memory ran out, or `node` is 0. */
+uint32_t aif_export_graph_node(struct aif_host_stacks *h, const struct aif_profile *p,
+			       uint32_t node, uint32_t device, uint32_t graph, uint32_t replay,
+			       uint32_t capture);
 
 /* Adds the launches that were left out, unless rows of the attribution stand for them. */
 static inline void aif_export_rows(const struct aif_export *x, const struct aif_attribution *a)

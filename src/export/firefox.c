@@ -467,8 +467,7 @@ static uint64_t exec_weight(const struct firefox *w, const struct aif_event_exec
 static int exec_put(struct aif_timeline_walk *t, const struct aif_event_exec *x)
 {
 	struct firefox *w = (struct firefox *)t;
-	uint32_t stack = x->by == AIF_NONE ? AIF_NONE : t->events.launches[x->by].stack;
-	uint32_t node = aif_host_stacks_node(&t->stacks, stack), name;
+	uint32_t node = aif_timeline_exec_node(t, x), name;
 	int r;
 
 	if (node)

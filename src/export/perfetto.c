@@ -376,17 +376,24 @@ static int exec_put(struct aif_timeline_walk *t, const struct aif_event_exec *x)
 {
 	struct perfetto *w = (struct perfetto *)t;
 	uint64_t track = track_of(OF_STREAM, x->track), iid;
-	uint32_t name;
+	uint32_t name, node = 0;
 	size_t event;
 
 	if (aif_timeline_exec_name(t, x, &name) < 0)
 		return -ENOMEM;
+	if (x->graph) { /* other executions flow from their launch, which has the stack */
+		node = aif_timeline_exec_node(t, x);
+		if (!node || perfetto_callstack(w, node) < 0)
+			return -ENOMEM;
+	}
 	iid = perfetto_name(w, EVENT_NAMES, name);
 	perfetto_interned_flush(w);
 	event = event_begin(w, x->start, track, TYPE_BEGIN);
 	aif_proto_u64(t->b, NAME_IID, iid);
 	aif_proto_u64(t->b, CATEGORY_IIDS,
 		      x->kind == AIF_LAUNCH_KERNEL ? CATEGORY_KERNEL : CATEGORY_COPY);
+	if (node)
+		aif_proto_u64(t->b, CALLSTACK_IID, node);
 	if (x->by != AIF_NONE && t->events.launches[x->by].is_kept)
 		aif_proto_fixed64(t->b, FLOW_IDS, (uint64_t)x->by + 1);
 	exec_args(w, x);

@@ -440,6 +440,17 @@ int aif_timeline_launch_name(struct aif_timeline_walk *t, const struct aif_event
 	return 0;
 }
 
+uint32_t aif_timeline_exec_node(struct aif_timeline_walk *t, const struct aif_event_exec *x)
+{
+	uint32_t stack = x->by == AIF_NONE ? AIF_NONE : t->events.launches[x->by].stack;
+	uint32_t node = aif_host_stacks_node(&t->stacks, stack);
+
+	if (!x->graph)
+		return node;
+	return aif_export_graph_node(&t->stacks, t->p, node, t->events.tracks[x->track].device,
+				     x->graph, stack, x->capture);
+}
+
 int aif_timeline_exec_name(struct aif_timeline_walk *t, const struct aif_event_exec *x,
 			   uint32_t *ret)
 {

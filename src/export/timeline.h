@@ -105,6 +105,10 @@ int aif_timeline_write(struct aif_timeline_walk *t, const struct aif_timeline_si
 		       const struct aif_export *x, struct aif_out *out, struct aif_err *err);
 void aif_timeline_finish(struct aif_timeline_walk *t);
 
+/* The node of the stack that an execution is of: its launch's, of a graph's node its graph and what made it. 0 only when
+ * memory runs out. */
+uint32_t aif_timeline_exec_node(struct aif_timeline_walk *t, const struct aif_event_exec *x);
+
 /* Names in t->stacks.tree: of a launch whose stack ends at `node`, of an execution. 0 or -ENOMEM. */
 int aif_timeline_launch_name(struct aif_timeline_walk *t, const struct aif_event_launch *l,
 			     uint32_t node, uint32_t *ret);

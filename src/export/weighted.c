@@ -62,19 +62,13 @@ static uint32_t row_node(struct each *e, const struct aif_attribution_row *row)
 	const struct aif_profile *p = e->x->profile;
 	const struct aif_range_index *x = e->x->sel.by_range ? e->x->sel.ranges : NULL;
 	uint32_t node = aif_host_stacks_node(e->h, row->stack), path[AIF_RANGE_DEPTH];
-	char graph[128];
 
 	if (node && x)
 		node = ranges_under(e, node, path, aif_range_path(x, row->range, false, path));
 	if (!node || !row->graph)
 		return node;
-	snprintf(graph, sizeof(graph), "[%s graph %" PRIu32 "]",
-		 row->device == AIF_NONE ? "device"
-					 : aif_profile_str(p, p->devices[row->device].runtime),
-		 row->graph);
-	node = aif_host_stacks_mark(e->h, node, graph);
-	if (node && row->capture != AIF_NONE)
-		node = aif_host_stacks_capture(e->h, node, row->stack, row->capture);
+	node = aif_export_graph_node(e->h, p, node, row->device, row->graph, row->stack,
+				     row->capture);
 	if (node && x)
 		node = ranges_under(e, node, path,
 				    aif_range_node_path(x, row->range, row->capture_range, path));

@@ -106,6 +106,41 @@ check "in other viewers' formats, too" sh -c "
 	'$aiflame' export --format folded -i a.data -o - | grep -qE '\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_' &&
 	'$aiflame' export --format pprof -i a.data -o a.pb.gz && zcat a.pb.gz | grep -qa 'fake graph 7' &&
 	'$aiflame' export --format pprof -i without.data -o w.pb.gz && [ \$(zcat a.pb.gz | wc -c) -gt \$(zcat w.pb.gz | wc -c) ]"
+cat >stacks.py <<EOF
+# stacks.py FORMAT FILE: of each execution of a graph, its frames from the outermost, and its kernel
+import json, sys
+d = json.load(open(sys.argv[2]))
+if sys.argv[1] == "chrome":
+	f = d["stackFrames"]
+	for e in d["traceEvents"]:
+		if "graph id" in e.get("args", {}):
+			n, path = str(e["sf"]), [e["name"]]
+			while n in f:
+				path.append(f[n]["name"])
+				n = str(f[n].get("parent", ""))
+			print(";".join(reversed(path)))
+else:
+	strings = d.get("shared", {}).get("stringArray")
+	for t in d["threads"]:
+		str_ = strings or t["stringArray"]
+		for n in t["samples"]["stack"]:
+			path = []
+			while n is not None:
+				frame = t["stackTable"]["frame"][n]
+				path.append(str_[t["funcTable"]["name"][t["frameTable"]["func"][frame]]])
+				n = t["stackTable"]["prefix"][n]
+			print(";".join(reversed(path)))
+EOF
+for format in chrome firefox; do
+	"$aiflame" export --format $format -i a.data -o a.$format.json && python3 stacks.py $format a.$format.json >$format.stacks
+	check "nodes have the stacks of both in the time line, too: $format" sh -c "
+		cat $format.stacks
+		[ \$(grep -cE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4011ff\];matmul' $format.stacks) = 2 ] &&
+		[ \$(grep -cE '\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul' $format.stacks) = 1 ] &&
+		[ \$(grep -cE '\[fake graph 7\];norm' $format.stacks) = 3 ] && grep -qE '\[0x40101f\];\[fake graph 9\];matmul' $format.stacks"
+done
+check "and in Perfetto's" sh -c "'$aiflame' export --format perfetto -i a.data -o a.pftrace &&
+	grep -qa 'fake graph 9' a.pftrace && grep -qa '0x4013ff' a.pftrace"
 check "a node whose making is not known stands under its graph" sh -c "grep -qE '\[fake graph 7\];norm_\[g\] 30000\$' a.folded"
 check "so does another graph" sh -c "grep -qE '\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
 check "attributions have the stack" are "SELECT count(DISTINCT capture), sum(capture IS NULL AND graph = 7) FROM attributed" "3,1"

@@ -3,7 +3,7 @@
  * with the numbers, that CUPTI 13.0 gave on an H200 (bench/results/h200-graphs.md). */
 #include "fixture_ingest.h"
 
-#include "analysis/attribution/graph_nodes.h"
+#include "analysis/graph_nodes.h"
 
 #define N(graph, place) ((uint64_t)(graph) << 32 | (place))
 #define NONE            AIF_WIRE_NONE

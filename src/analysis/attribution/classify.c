@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/classify.h"
 #include "analysis/attribution/classify_untimed.h"
-#include "analysis/attribution/graph_nodes.h"
+#include "analysis/graph_nodes.h"
 
 #include "profile/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/attribution/graph_nodes.h"
+#include "analysis/graph_nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>
