@@ -260,6 +260,8 @@ const struct aif_command aif_command_env = {
 		"Level Zero's command lists. With level off, launches in objects that were made\n"
 		"before the recording have no times or are not seen. Reading a GPU's counters,\n"
 		"and EU stalls where the xe driver's stream cannot be opened, needs --metrics.\n"
+		"The level is not about CUDA graphs: those captured before a recording keep the\n"
+		"stack of their replay alone; record --delay sees them captured.\n"
 		"docs/standby.md explains each format.",
 	.examples = "eval \"$(aiflame env)\" && ./server &\trun it, sleeping agent included\n"
 		    "docker run $(aiflame env --format docker) image\tthe same in a container\n"
