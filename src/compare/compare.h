@@ -9,11 +9,12 @@
  * would hide that all of it got slower.
  *
  *   unit      a step, where all runs have them; else a whole run, where all are whole recordings; else a second of the part
- *             that was chosen. By wish also a launch, or a range of the program's. Steps that were found, not marked, are used only if both sides have about as many launches in
- *             each: otherwise different loops were found.
+ *             that was chosen; --unit also takes a launch, or a range that the program marked. Steps that were found, not
+ *             marked, are used only if both sides have about as many launches in each: otherwise different loops were
+ *             found.
  *   metrics   sums of a run; p adjusted after Holm where a gate decides by several
- *             By launch, a kernel's time is by its own launches: how many a run has of them, of all, may be an estimate
- *   kernels   by name; then those of one side only whose names differ in template arguments and numbers alone, then those
+ *   kernels   where the unit is a launch, by their own launches, since a run's number of them may be an estimate. Matched
+ *             by name; then those of one side only whose names differ in template arguments and numbers alone, then those
  *             launched as often from the same stack. What has no partner is new or gone. p after Benjamini and Hochberg
  *   stacks    one tree of both sides' stacks, frames by function and not by line. A change is looked for from the root on: where
  *             callees change in opposite directions and their caller does not, time has moved between them, which is one
@@ -42,7 +43,7 @@ enum aif_compare_unit {
 
 struct aif_compare_opts {
 	enum aif_compare_unit unit;
-	const char *range; /* of AIF_UNIT_RANGE: its name, without a number at its end */
+	const char *range; /* AIF_UNIT_RANGE's name, without the number at its end; else NULL */
 	double margin;     /* 0.03: 3 % */
 	bool any_machine;  /* machines that differ are compared all the same */
 };
@@ -118,7 +119,7 @@ enum aif_compare_look {
 struct aif_comparison {
 	const struct aif_side *a, *b;
 	enum aif_compare_unit unit;
-	const char *range; /* of AIF_UNIT_RANGE */
+	const char *range; /* aif_compare_opts.range */
 	double margin;
 	bool is_itself;       /* both sides are the same runs: nothing differs */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */

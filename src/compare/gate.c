@@ -33,7 +33,6 @@ static double kernel_ns(const struct aif_run *r, const struct aif_regex *re, dou
 	double ns = NAN;
 
 	*ret_launches = 0;
-
 	for (size_t i = 0; i < r->kernels_len; i++) {
 		const struct aif_run_kernel *k = &r->kernels[i];
 

@@ -48,8 +48,10 @@ static struct kernel *kernel_of(struct matching *m, const struct aif_run *r,
 		return NULL;
 	m->k[m->len] = (struct kernel){.name = name, .partner = AIF_NONE, .is_copy = from->is_copy};
 	m->k[m->len].ns = calloc(2 * aif_compare_runs(c), sizeof(double));
+	if (!m->k[m->len].ns)
+		return NULL;
 	m->k[m->len].count = m->k[m->len].ns + aif_compare_runs(c);
-	return m->k[m->len].ns ? &m->k[m->len++] : NULL;
+	return &m->k[m->len++];
 }
 
 static int read_kernels(struct matching *m)
@@ -325,11 +327,10 @@ static int add_row(struct matching *m, size_t i)
 	struct aif_comparison *c = m->c;
 	struct kernel *k = &m->k[i], *a = k->partner == AIF_NONE ? k : &m->k[k->partner];
 	struct aif_compared_kernel *row;
+	bool by_launch = c->unit == AIF_UNIT_LAUNCH;
 
 	if (k->is_taken)
 		return 0; /* its partner has the row */
-	bool by_launch = c->unit == AIF_UNIT_LAUNCH;
-
 	for (size_t r = 0; r < aif_compare_runs(c) && a != k; r++) {
 		k->ns[r] += a->ns[r];
 		k->count[r] += a->count[r];

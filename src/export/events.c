@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/events.h"
 
-#include "analysis/graph_nodes.h"
-
 #include "analysis/cpu_totals.h"
+#include "analysis/graph_nodes.h"
 #include "names/filter.h"
 #include "profile/file.h"
 #include "analysis/launch_index.h"

@@ -13,7 +13,7 @@ struct trees {
 	void *arg;
 	size_t given;
 	struct aif_buf name;
-	const char *unit; /* of speedscope: of the tree at hand */
+	const char *unit; /* of the current tree, by a name of speedscope: "nanoseconds", "none" */
 };
 
 static struct aif_flame_opts flame_opts(const struct aif_export *x)
