@@ -210,11 +210,11 @@ static bool is_place_writable(const char *path, struct aif_err *err)
 /* Takes what starts CPU samples in place of CPU time. */
 static bool is_event_right(const struct values *v, struct aif_record_opts *o, struct aif_err *err)
 {
-	const char *other = o->wall             ? "--wall"
-			    : o->ebpf           ? "--ebpf"
-			    : o->cpu_clock      ? "--cpu-clock"
-			    : o->cpu_rate_asked ? "--cpu-rate"
-						: NULL;
+	const char *other = o->wall                             ? "--wall"
+			    : o->ebpf                           ? "--ebpf"
+			    : o->cpu_clock                      ? "--cpu-clock"
+			    : o->cpu_rate != CPU_RATE_NOT_GIVEN ? "--cpu-rate"
+								: NULL;
 
 	if (v->period && !v->event)
 		return aif_err_set(err, -EINVAL, "record: --period needs -e; give both") == 0;
@@ -416,8 +416,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    MAX_DEVICE_RATE);
 		return AIF_EXIT_USAGE;
 	}
-	/* Before it gets a default. */
-	o.cpu_rate_asked = o.cpu_rate == CPU_RATE_NOT_GIVEN ? 0 : o.cpu_rate;
 	if (!is_event_right(v, &o, err))
 		return AIF_EXIT_USAGE;
 	if (o.cpu_rate == CPU_RATE_NOT_GIVEN)
