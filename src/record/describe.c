@@ -81,6 +81,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 			    o->off_cpu ? ", off CPU" : "");
 	if (o->calls != AIF_RECORD_CALLS_OFF)
 		aif_store_meta(s, "calls", "opencl, level zero, cuda");
+	if (o->calls == AIF_RECORD_CALLS_AUTO)
+		aif_store_meta(s, "cuda_calls", "5 us and more");
 	meta_printf(s, "cpu_sampling", "%s", o->cpu_event ? "counts" : o->wall ? "wall" : "cpu");
 	if (o->cpu_event) {
 		aif_store_meta(s, "cpu_counts", o->cpu_event->name);
