@@ -60,9 +60,13 @@ lock_step() {
 		ask 'truth["waits"] >= 240' && break
 		record
 	done
-	ask 'truth["waits"] < 240 or w["queue"]["state"] == "lock_step"'
+	ask 'w["queue"]["state"] == "lock_step"'
 }
-check "  which is lock step, if it waits in most rounds" lock_step
+if lock_step >lock.out 2>&1 || ask 'truth["waits"] >= 240' >/dev/null 2>&1; then
+	check "  which is lock step" ask 'w["queue"]["state"] == "lock_step"'
+else
+	skip "  which is lock step" "in five runs the device was done before most launch calls returned"
+fi
 
 check "the causes of idle time add up on each device" \
 	ask 'w["causes"] and all(d["idle_ns"] == sum(v for k, v in d.items() if k not in ("process", "device", "idle_ns")) for d in w["causes"]) and
