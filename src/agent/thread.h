@@ -78,7 +78,8 @@ struct aif_waiting {
 struct aif_open_call {
 	uint64_t since, sp; /* CLOCK_MONOTONIC ns; of its entry */
 	uint32_t stack, id; /* slot, AIF_WIRE_NONE = not captured yet; enum aif_host_call_id */
-	uint32_t token, least_ns; /* it is written if it is not shorter */
+	uint32_t token;
+	uint32_t least_ns; /* a shorter call is counted and not written */
 };
 struct aif_open_calls {
 	struct aif_open_call at[AIF_OPEN_CALLS];

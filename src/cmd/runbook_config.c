@@ -61,7 +61,7 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 	put_cpus(&of[CPUS]);
 	aif_buf_puts(&of[CPU], cpu ? cpu : "");
 	put_devices(p, &of[DEVICES]);
-	/* Words of the command are told apart by their ends. */
+	/* The byte 0 behind each word is hashed, too: "a b" and "a", "b" are two commands. */
 	for (size_t i = 0; argv[i]; i++)
 		aif_buf_append(&all, argv[i], strlen(argv[i]) + 1);
 	for (size_t k = THREADS; k < KEYS; k++)

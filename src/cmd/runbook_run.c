@@ -39,7 +39,7 @@ struct run {
 	char *dir;                /* absolute */
 	struct aif_buf data;      /* the recording's path */
 	bool is_marked[LIST_MAX]; /* the program has ranges that are called as the mode */
-	bool is_device;           /* it used a device: time is the device's */
+	bool is_device;           /* flame graphs and entries are of device time, not CPU time */
 	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
 	struct aif_runbook_hotspots hotspots[LIST_MAX];
 	double elapsed_s;
