@@ -104,6 +104,7 @@ static void a_call_is_written_when_it_returns(void **state)
 	assert_int_equal(it.stack, 7);
 	assert_true(it.time - it.since >= 50000);
 	assert_false(it.slot.call_since);
+	assert_int_equal(aif_agent.budget.last[1].more_ns, AIF_HOST_CALL_WRITE_MOST_NS);
 	end(token, 50000); /* it is over */
 	assert_int_equal(it.written, 1);
 	assert_int_equal(aif_thread_busy(&it.thread), AIF_BUSY_NOT);
@@ -164,6 +165,8 @@ static void calls_below_the_threshold_are_counted(void **state)
 	for (unsigned i = 0; i < 1000 && it.thread.calls.brief > 1000; i++)
 		end(begin(AIF_CALL_clFinish, 1000), AIF_HOST_CALL_SHORT_NS + 1000);
 	assert_true(it.thread.calls.brief <= 1000);
+	assert_int_equal(aif_agent.budget.last[1].more_ns,
+			 AIF_HOST_CALL_WRITE_MOST_NS * it.written);
 }
 
 static uint32_t begin_long(uint64_t sp)

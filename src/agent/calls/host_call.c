@@ -94,6 +94,8 @@ void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_
 	if (c.stack == AIF_WIRE_NONE && regs)
 		c.stack = aif_capture(t, regs, api);
 	aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
+	aif_budget_add_cost(&aif_agent.budget, aif_budget_block(&aif_agent.budget, now),
+			    AIF_HOST_CALL_WRITE_MOST_NS);
 }
 
 uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
