@@ -27,6 +27,7 @@ struct reading {
 	struct aif_timeline *timeline;
 	uint32_t left_out[AIF_ARRAY_LEN(left_out)]; /* strings */
 	struct aif_op_tree *t;
+	struct aif_step_names steps;
 };
 
 static bool is_counted(const struct reading *r, const struct aif_op_row *row)
@@ -56,7 +57,7 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		t->any = true;
 		t->has_operators |= row->kind == AIF_OP_OPERATOR;
-		t->has_ranges |= row->kind == AIF_OP_RANGE;
+		aif_step_names_see(&r->steps, row);
 		if (w && (!aif_selection_keeps(w->processes, process) ||
 			  !aif_selection_keeps(w->threads, row->thread)))
 			continue;
@@ -162,16 +163,11 @@ static int sort_ops(struct aif_op_tree *t, size_t threads)
 }
 
 /* Ranges that are steps by their names, where the program marks none. */
-static int find_steps(const struct aif_profile *p, struct aif_op_tree *t)
+static void find_steps(const struct aif_step_names *names, struct aif_op_tree *t)
 {
-	struct aif_step_names names = {0};
-	int r = t->has_ranges ? aif_step_names_read(p, &names) : 0;
-
-	for (size_t i = 0; !r && names.is_step && i < t->len; i++)
-		t->ops[i].is_step = t->ops[i].kind == AIF_OP_RANGE && t->ops[i].name != AIF_NONE &&
-				    names.is_step[t->ops[i].name];
-	aif_step_names_finish(&names);
-	return r;
+	for (size_t i = 0; i < t->len; i++)
+		t->ops[i].is_step |=
+			t->ops[i].kind == AIF_OP_RANGE && aif_step_names_is(names, t->ops[i].name);
 }
 
 /* ---- parents --------------------------------------------------------------------------------- */
@@ -351,13 +347,16 @@ int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *se
 	ret->calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->calls));
 	e = ret->of_launch && ret->calls ? aif_timeline_new(p, &r.timeline) : -ENOMEM;
 	if (!e)
+		e = aif_step_names_init(&r.steps, p);
+	if (!e)
 		e = aif_profile_ops(p, take_ops, &r, &ret->damaged);
 	aif_timeline_free(r.timeline);
+	if (!e)
+		find_steps(&r.steps, ret);
+	aif_step_names_finish(&r.steps);
 	if (e)
 		return e;
-	e = find_steps(p, ret);
-	if (!e)
-		e = sort_ops(ret, p->threads_len);
+	e = sort_ops(ret, p->threads_len);
 	if (!e)
 		e = find_parents(ret);
 	if (!e)

@@ -50,7 +50,6 @@ struct aif_op_tree {
 	struct aif_op_memory memory_outside; /* memory of no operator */
 	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;
-	bool has_ranges;
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */
 };

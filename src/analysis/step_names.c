@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/step_names.h"
 
-#include "profile/file.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -55,60 +53,36 @@ bool aif_step_names_match(const char *name)
 
 enum { NOT_LOOKED_AT, IS_NONE, IS_STEP };
 
-struct reading {
-	const struct aif_profile *p;
-	struct aif_step_names *names;
-	unsigned char *what; /* by string */
-	uint32_t *count;     /* by thread */
-	bool are_enough;
-};
-
-static int take(void *arg, const struct aif_op_row *rows, size_t n)
+int aif_step_names_init(struct aif_step_names *n, const struct aif_profile *p)
 {
-	struct reading *r = arg;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct aif_op_row *o = &rows[i];
-
-		r->names->is_marked |= o->kind == AIF_OP_STEP;
-		if (o->kind != AIF_OP_RANGE || o->name >= r->p->strings.len ||
-		    o->thread == AIF_NONE)
-			continue;
-		if (r->what[o->name] == NOT_LOOKED_AT)
-			r->what[o->name] = aif_step_names_match(aif_profile_str(r->p, o->name))
-						   ? IS_STEP
-						   : IS_NONE;
-		if (r->what[o->name] == IS_STEP && r->count[o->thread] < AIF_STEP_NAMES_LEAST)
-			r->are_enough |= ++r->count[o->thread] == AIF_STEP_NAMES_LEAST;
-	}
-	return 0;
+	*n = (struct aif_step_names){.p = p,
+				     .what = calloc(p->strings.len + 1, sizeof(*n->what)),
+				     .count = calloc(p->threads_len + 1, sizeof(*n->count))};
+	return n->what && n->count ? 0 : -ENOMEM;
 }
 
-int aif_step_names_read(const struct aif_profile *p, struct aif_step_names *ret)
+void aif_step_names_see(struct aif_step_names *n, const struct aif_op_row *row)
 {
-	size_t strings = p->strings.len;
-	struct reading r = {.p = p,
-			    .names = ret,
-			    .what = calloc(strings + 1, sizeof(*r.what)),
-			    .count = calloc(p->threads_len + 1, sizeof(*r.count))};
-	int e = r.what && r.count ? 0 : -ENOMEM;
+	n->is_marked |= row->kind == AIF_OP_STEP;
+	if (row->kind != AIF_OP_RANGE || row->name >= n->p->strings.len ||
+	    row->thread >= n->p->threads_len)
+		return;
+	if (n->what[row->name] == NOT_LOOKED_AT)
+		n->what[row->name] =
+			aif_step_names_match(aif_profile_str(n->p, row->name)) ? IS_STEP : IS_NONE;
+	if (n->what[row->name] == IS_STEP && n->count[row->thread] < AIF_STEP_NAMES_LEAST)
+		n->are_enough |= ++n->count[row->thread] == AIF_STEP_NAMES_LEAST;
+}
 
-	*ret = (struct aif_step_names){0};
-	if (!e)
-		e = aif_profile_ops(p, take, &r, NULL);
-	if (!e && r.are_enough && !ret->is_marked) {
-		ret->is_step = calloc(strings + 1, sizeof(*ret->is_step));
-		e = ret->is_step ? 0 : -ENOMEM;
-		for (size_t i = 0; i < strings && !e; i++)
-			ret->is_step[i] = r.what[i] == IS_STEP;
-	}
-	free(r.what);
-	free(r.count);
-	return e;
+bool aif_step_names_is(const struct aif_step_names *n, uint32_t name)
+{
+	return n->are_enough && !n->is_marked && name < n->p->strings.len &&
+	       n->what[name] == IS_STEP;
 }
 
 void aif_step_names_finish(struct aif_step_names *n)
 {
-	free(n->is_step);
+	free(n->what);
+	free(n->count);
 	*n = (struct aif_step_names){0};
 }

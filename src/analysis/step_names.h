@@ -15,10 +15,22 @@ bool aif_step_names_match(const char *name);
 #define AIF_STEP_NAMES_LEAST 3
 
 struct aif_step_names {
-	bool is_marked; /* the program marks steps as such, so that no range is one */
-	bool *is_step;  /* by string; NULL: no range is a step */
+	bool is_marked;  /* the program marks steps as such, so that no range is one */
+	bool are_enough; /* a thread has so many */
+	const struct aif_profile *p;
+	unsigned char *what; /* by string */
+	uint32_t *count;     /* by thread */
 };
 
-/* Reads the profile's ranges. *ret is finished by the caller in any case. 0 or -errno. */
-int aif_step_names_read(const struct aif_profile *p, struct aif_step_names *ret);
+/* To be finished by the caller in any case. 0 or -ENOMEM. */
+int aif_step_names_init(struct aif_step_names *n, const struct aif_profile *p);
+/* Looks at a row: at all of a profile's, before the others below are called. */
+void aif_step_names_see(struct aif_step_names *n, const struct aif_op_row *row);
+/* True if the profile has steps, marked or by the names of ranges. */
+static inline bool aif_step_names_any(const struct aif_step_names *n)
+{
+	return n->is_marked || n->are_enough;
+}
+/* True if ranges of that name, a string, are steps. */
+bool aif_step_names_is(const struct aif_step_names *n, uint32_t name);
 void aif_step_names_finish(struct aif_step_names *n);

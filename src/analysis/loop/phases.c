@@ -79,6 +79,13 @@ static uint32_t thread_of_marks(const struct aif_op_tree *ops)
 	return best;
 }
 
+static int see_names(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		aif_step_names_see(arg, &rows[i]);
+	return 0;
+}
+
 static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
 {
 	f->thread = thread_of_marks(ops);
@@ -197,14 +204,16 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		    const struct aif_exec_timeline *t, struct aif_phases *ret)
 {
 	struct aif_op_tree ops = {0};
-	struct aif_step_names names = {0};
+	struct aif_step_names names;
 	bool has_steps;
 	int e;
 
 	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 	/* Most traces have operators and no steps: their tree takes longer than a look. */
-	e = aif_step_names_read(p, &names);
-	has_steps = names.is_marked || names.is_step;
+	e = aif_step_names_init(&names, p);
+	if (!e)
+		e = aif_profile_ops(p, see_names, &names, NULL);
+	has_steps = aif_step_names_any(&names);
 	aif_step_names_finish(&names);
 	if (!e && has_steps)
 		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
