@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../supervisor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -77,12 +79,6 @@ static const struct {
 static bool has_topdown;
 static unsigned counted, sampled, refused;
 
-static void die(const char *what)
-{
-	fprintf(stderr, "fakepmu: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
-
 /* ---- the script ---------------------------------------------------------------------------------- */
 
 static void read_word(struct event *e, const char *word)
@@ -138,87 +134,18 @@ static void read_script(const char *path)
 	fclose(f);
 }
 
+const char supervisor_name[] = "fakepmu";
+
 /* ---- the filter ---------------------------------------------------------------------------------- */
 
-static int install_filter(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-			    &program);
-}
-
-static void send_fd(int over, int fd)
-{
-	char byte = 'x', space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec io = {&byte, 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = space,
-			   .msg_controllen = sizeof(space)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	if (sendmsg(over, &m, 0) != 1)
-		die("sendmsg");
-}
-
-static int receive_fd(int over)
-{
-	char byte, space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec io = {&byte, 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = space,
-			   .msg_controllen = sizeof(space)};
-	int fd;
-
-	if (recvmsg(over, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m))
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
-	return fd;
-}
-
-static pid_t start(char **argv, int *ret_listener)
-{
-	int pair[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		die("socketpair");
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (!pid) {
-		int listener = install_filter();
-
-		if (listener < 0)
-			die("seccomp");
-		send_fd(pair[1], listener);
-		close(listener);
-		execvp(argv[0], argv);
-		/* Exit handlers might open a file, a call that fakepmu would have to answer. */
-		_exit(127);
-	}
-	close(pair[1]);
-	*ret_listener = receive_fd(pair[0]);
-	close(pair[0]);
-	if (*ret_listener < 0)
-		exit(125);
-	return pid;
-}
+static struct sock_filter code[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 1, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+static const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
 /* ---- the answers --------------------------------------------------------------------------------- */
 
@@ -350,7 +277,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	read_script(argv[1]);
-	pid = start(argv + 2, &listener);
+	pid = supervisor_start(&filter, argv + 2, &listener);
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		die("seccomp");
 	q = calloc(1, sizes.seccomp_notif + sizeof(*q));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../supervisor.h"
 #include "script.h"
 
 #include <errno.h>
@@ -57,11 +58,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void die(const char *what)
-{
-	fprintf(stderr, "fakexe: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
+const char supervisor_name[] = "fakexe";
 
 /* ---- the filter ---------------------------------------------------------------------------------- */
 
@@ -70,89 +67,18 @@ static void die(const char *what)
 #define AT_LEAST(v, t, f) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v, t, f)
 #define RETURN(v)         BPF_STMT(BPF_RET | BPF_K, v)
 
-static int install_filter(void)
-{
-	struct sock_filter code[] = {
-		LOAD(nr),
-		EQUAL(SYS_openat, 6, 0),
-		EQUAL(SYS_ioctl, 1, 0),
-		EQUAL(SYS_read, 0, 3),
-		LOAD(args[0]),
-		AT_LEAST(CARD, 0, 1),
-		AT_LEAST(STREAM + SCRIPT_GTS, 0, 1),
-		RETURN(SECCOMP_RET_ALLOW),
-		RETURN(SECCOMP_RET_USER_NOTIF),
-	};
-	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-			    &program);
-}
-
-static void send_fd(int over, int fd)
-{
-	char byte = 'x', space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec io = {&byte, 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = space,
-			   .msg_controllen = sizeof(space)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	if (sendmsg(over, &m, 0) != 1)
-		die("sendmsg");
-}
-
-static int receive_fd(int over)
-{
-	char byte, space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec io = {&byte, 1};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = space,
-			   .msg_controllen = sizeof(space)};
-	int fd;
-
-	if (recvmsg(over, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m))
-		return -1;
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
-	return fd;
-}
-
-static pid_t start(char **argv, int *ret_listener)
-{
-	int pair[2];
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		die("socketpair");
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (!pid) {
-		int listener = install_filter();
-
-		if (listener < 0)
-			die("seccomp");
-		send_fd(pair[1], listener);
-		close(listener);
-		execvp(argv[0], argv);
-		/* Exit handlers might open a file, a call that fakexe would have to answer. */
-		_exit(127);
-	}
-	close(pair[1]);
-	*ret_listener = receive_fd(pair[0]);
-	close(pair[0]);
-	if (*ret_listener < 0)
-		exit(125);
-	return pid;
-}
+static struct sock_filter code[] = {
+	LOAD(nr),
+	EQUAL(SYS_openat, 6, 0),
+	EQUAL(SYS_ioctl, 1, 0),
+	EQUAL(SYS_read, 0, 3),
+	LOAD(args[0]),
+	AT_LEAST(CARD, 0, 1),
+	AT_LEAST(STREAM + SCRIPT_GTS, 0, 1),
+	RETURN(SECCOMP_RET_ALLOW),
+	RETURN(SECCOMP_RET_USER_NOTIF),
+};
+static const struct sock_fprog filter = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
 
 /* ---- its memory and its descriptors -------------------------------------------------------------- */
 
@@ -434,7 +360,7 @@ int main(int argc, char **argv)
 		return 2;
 	for (unsigned i = 0; i < SCRIPT_GTS; i++)
 		f.streams[i].theirs = -1;
-	pid = start(argv + 2, &f.listener);
+	pid = supervisor_start(&filter, argv + 2, &f.listener);
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		die("seccomp");
 	q = calloc(1, sizes.seccomp_notif + sizeof(*q));
