@@ -153,3 +153,16 @@ static inline void side_add_operators(struct aif_side *s, double longer)
 			assert_int_equal(aif_tree_seal(&r->by[by]), 0);
 	}
 }
+
+/* Two sides and what was made of them. */
+struct compared {
+	struct aif_side a, b;
+	struct aif_comparison c;
+};
+
+static inline void finish(struct compared *x)
+{
+	aif_comparison_finish(&x->c);
+	aif_side_finish(&x->a);
+	aif_side_finish(&x->b);
+}

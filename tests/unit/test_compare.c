@@ -28,11 +28,6 @@ static const struct run_row base[] = {
 };
 #define BASE_LEN AIF_ARRAY_LEN(base)
 
-struct compared {
-	struct aif_side a, b;
-	struct aif_comparison c;
-};
-
 static void compare(struct compared *x, const struct run_row *b, size_t b_len, size_t runs,
 		    double noise, uint64_t seed)
 {
@@ -42,13 +37,6 @@ static void compare(struct compared *x, const struct run_row *b, size_t b_len, s
 	x->a = side_make("before", base, BASE_LEN, runs, noise, seed);
 	x->b = side_make("after", b, b_len, runs, noise, seed + 1000);
 	assert_int_equal(aif_compare(&x->a, &x->b, &o, &x->c, &err), 0);
-}
-
-static void finish(struct compared *x)
-{
-	aif_comparison_finish(&x->c);
-	aif_side_finish(&x->a);
-	aif_side_finish(&x->b);
 }
 
 /* Returns the first finding's stack, for free(). */

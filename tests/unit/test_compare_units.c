@@ -25,18 +25,6 @@ static const struct run_row base[] = {
 };
 #define BASE_LEN AIF_ARRAY_LEN(base)
 
-struct compared {
-	struct aif_side a, b;
-	struct aif_comparison c;
-};
-
-static void finish(struct compared *x)
-{
-	aif_comparison_finish(&x->c);
-	aif_side_finish(&x->a);
-	aif_side_finish(&x->b);
-}
-
 static enum aif_gate_answer gate(const struct compared *x, const char *budgets, const char *says)
 {
 	struct aif_budgets b = {0};
