@@ -22,7 +22,7 @@ struct aif_step_names {
 	uint32_t *count;     /* by thread */
 };
 
-/* To be finished by the caller in any case. 0 or -ENOMEM. */
+/* Makes room for names and threads; finished by the caller in any case. 0 or -ENOMEM. */
 int aif_step_names_init(struct aif_step_names *n, const struct aif_profile *p);
 /* Looks at a row: at all of a profile's, before the others below are called. */
 void aif_step_names_see(struct aif_step_names *n, const struct aif_op_row *row);

@@ -20,11 +20,6 @@ static const struct run_row base[] = {
 };
 #define BASE_LEN AIF_ARRAY_LEN(base)
 
-struct compared {
-	struct aif_side a, b;
-	struct aif_comparison c;
-};
-
 static void compare(struct compared *x, size_t runs)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
@@ -33,13 +28,6 @@ static void compare(struct compared *x, size_t runs)
 	x->a = side_make("before", base, BASE_LEN, runs, NOISE, 4);
 	x->b = side_make("after", base, BASE_LEN, runs, NOISE, 1004);
 	assert_int_equal(aif_compare(&x->a, &x->b, &o, &x->c, &err), 0);
-}
-
-static void finish(struct compared *x)
-{
-	aif_comparison_finish(&x->c);
-	aif_side_finish(&x->a);
-	aif_side_finish(&x->b);
 }
 
 /* Sets an amount of each run of a side. */

@@ -22,7 +22,7 @@
  */
 #define AIF_HOST_CALL_SHORT_NS 1000
 #define AIF_HOST_CALL_LONG_NS  5000
-/* What a call that is written costs at most, which the overhead budget counts: 1.6 to 2.9 us beside a mock of CUPTI on busy
+/* Cost of a written call at most, as the overhead budget counts it: 1.6 to 2.9 us beside a mock of CUPTI on busy
  * CPUs, 0.13 us with OpenCL (bench/results/pocl-calls.md), where one that is only counted costs 0.05 us. */
 #define AIF_HOST_CALL_WRITE_MOST_NS   3000
 #define AIF_HOST_CALL_POLLS           8
