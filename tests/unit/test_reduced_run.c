@@ -19,11 +19,6 @@ static const struct run_row base[] = {
 };
 #define BASE_LEN AIF_ARRAY_LEN(base)
 
-struct compared {
-	struct aif_side a, b;
-	struct aif_comparison c;
-};
-
 static void a_reduced_run_is_read_as_it_was_written(void **state)
 {
 	struct aif_buf first = {0}, second = {0};
