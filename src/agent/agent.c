@@ -133,6 +133,7 @@ __attribute__((destructor)) static void leave(void)
 	aif_runtimes_before_exit();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
 		return;
+	aif_injection_at_exit();
 	aif_runtimes_at_exit();
 	aif_cpu_last(&aif_agent.cpu);
 }

@@ -28,6 +28,21 @@ void aif_injection_report(struct aif_thread *t)
 {
 	struct aif_environment *env = &aif_agent.env;
 
-	if (*env->nvtx_taken && aif_emit_note(t, AIF_REASON_NVTX_TAKEN, 1, env->nvtx_taken))
-		*env->nvtx_taken = '\0';
+	if (*env->nvtx_taken && !atomic_exchange(&env->nvtx_reported, true) &&
+	    !aif_emit_note(t, AIF_REASON_NVTX_TAKEN, 1, env->nvtx_taken))
+		atomic_store(&env->nvtx_reported, false);
+}
+
+void aif_injection_at_exit(void)
+{
+	struct aif_environment *env = &aif_agent.env;
+	struct aif_thread *t;
+
+	if (!*env->nvtx_taken || atomic_load(&env->nvtx_reported))
+		return;
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	aif_injection_report(t);
+	aif_thread_leave(t);
 }

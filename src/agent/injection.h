@@ -13,3 +13,5 @@
 void aif_injection_set(void);
 /* Reports once that another library was named. */
 void aif_injection_report(struct aif_thread *t);
+/* Does so in a process that ends before its helper got a CPU. */
+void aif_injection_at_exit(void);

@@ -52,7 +52,8 @@ struct aif_environment {
 	enum aif_standby_level level;
 	bool children;        /* meet the recorder without a runtime, too */
 	bool at_once;         /* and do so as soon as the process starts */
-	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none, or reported */
+	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none */
+	_Atomic bool nvtx_reported;
 };
 
 /* generation: 0 = nothing yet, or a fork has wiped the page. */
