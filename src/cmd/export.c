@@ -53,6 +53,7 @@ static const struct aif_exporter *const usual = &aif_exporter_sqlite;
 static const struct aif_exporter *exporter_of(const struct values *v, struct aif_err *err)
 {
 	const struct aif_exporter *e = usual;
+	struct aif_selection_values part = v->choice;
 
 	if (v->format != FORMAT_BY_SUFFIX)
 		e = aif_exporters[v->format];
@@ -63,11 +64,13 @@ static const struct aif_exporter *exporter_of(const struct values *v, struct aif
 			    "export: the name %s does not imply a format; choose one with "
 			    "--format %s",
 			    v->output, formats);
-	if (e && e->takes_all && (aif_choice_is_set(&v->choice) || v->detail != AIF_NAME_NORMAL)) {
+	if (e && e->takes_kernel)
+		part.kernel = NULL;
+	if (e && e->takes_all && (aif_choice_is_set(&part) || v->detail != AIF_NAME_NORMAL)) {
 		aif_err_set(err, -EINVAL,
 			    "export: %s always holds all that was recorded; leave out "
-			    "--detail and the options that select a part",
-			    e->name);
+			    "--detail and the options that select a part%s",
+			    e->name, e->takes_kernel ? ", but --kernel" : "");
 		return NULL;
 	}
 	return e;
@@ -177,7 +180,9 @@ const struct aif_command aif_command_export = {
 		"  iaprof       NAME.iaprof           readers of iaprof's text\n"
 		"The tables that `aiflame query` shows:\n"
 		"  csv          a directory           pandas, DuckDB, spreadsheets\n"
-		"  sqlite       NAME.sqlite           sqlite3, Grafana, anything that reads SQLite\n\n"
+		"  sqlite       NAME.sqlite           sqlite3, Grafana, anything that reads SQLite\n"
+		"The device binary that holds a sampled kernel (--kernel), as it was found:\n"
+		"  elf          NAME.elf              readelf, iga64, cuobjdump, objdump\n\n"
 		"A name with .gz is compressed; pprof always is. A file appears complete or not\n"
 		"at all, also after Ctrl-C. Only pictures and exports of aiflame's are\n"
 		"overwritten, no other file. docs/viewers.md says what each format contains.",
@@ -187,6 +192,8 @@ const struct aif_command aif_command_export = {
 		"aiflame export -o run.speedscope.json --device H100\tof some devices, for speedscope.app\n"
 		"aiflame export --format chrome -o run.json.gz\tTrace Event JSON, compressed\n"
 		"aiflame export --format csv -o tables\tthe tables, for pandas or a spreadsheet\n"
+		"aiflame export -o mm.elf --kernel '^mm$'\tIntel's zebin, NVIDIA's cubin or PoCL's library\n"
+		"aiflame export -o binaries/ --format elf\tthose of all sampled kernels, a file each\n"
 		"aiflame export --format sqlite -o - | ssh host 'cat >run.sqlite'\tstraight to another machine\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -60,10 +60,11 @@ struct aif_exporter {
 	const char *output; /* what is written if no name is given */
 	/* Blanks between: names with one of these mean this format, with .gz behind it, too. */
 	const char *suffixes;
-	bool is_gzip;   /* always compressed, whatever the name; others only as NAME.gz */
-	bool is_text;   /* may be shown on a terminal */
-	bool by_range;  /* stacks have the ranges that launches were made in: .sel tells them */
-	bool takes_all; /* always all of the profile: a part of it cannot be asked for */
+	bool is_gzip;      /* always compressed, whatever the name; others only as NAME.gz */
+	bool is_text;      /* may be shown on a terminal */
+	bool by_range;     /* stacks have the ranges that launches were made in: .sel tells them */
+	bool takes_all;    /* always all of the profile: a part of it cannot be asked for */
+	bool takes_kernel; /* with takes_all: but by --kernel */
 	/* Writes to `out`, whose error is sticky and reported by its commit. 0 or -errno with *err, -EINTR when it was
 	 * stopped. */
 	int (*write)(const struct aif_export *x, struct aif_out *out, struct aif_err *err);

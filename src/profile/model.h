@@ -168,6 +168,10 @@ struct aif_code {                    /* one device (or sampled) function's machi
 	uint64_t address, size;
 	const uint8_t *bytes; /* NULL = not kept */
 };
+/* A code of this architecture is a whole device binary; its module's path is the prefix and that of the modules that its
+ * functions are in. */
+#define AIF_BINARY_ARCH   "elf"
+#define AIF_BINARY_PREFIX "elf "
 /* A bracketed pair: between `before` and `after` of the base clock, `clock` showed `value`. */
 struct aif_clock_pair {
 	uint32_t clock, process;       /* process AIF_NONE for host clocks */

@@ -2,6 +2,7 @@
 #include "record/naming.h"
 
 #include "base/clock.h"
+#include "record/binaries.h"
 #include "record/ingest/device_names.h"
 #include "record/ingest/jit_names.h"
 #include "symbolize/kallsyms.h"
@@ -56,16 +57,18 @@ struct aif_naming {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop, has_ended;
-	atomic_bool cancel;     /* what has no name so far gets none */
-	uint64_t cancelled;     /* frames that got none for it */
-	struct aif_map slow;    /* modules of which it was said that their files take too long */
-	uint64_t used_ns;       /* CPU time of the thread, and how often it was taken off its */
-	long preempted;         /* CPU, when it last looked whether to pause */
-	struct job *jobs;       /* ROUND of them */
-	size_t next;            /* frame */
-	struct aif_map known;   /* modules that the symbolizer knows */
-	unsigned named;         /* modules without lines */
-	struct aif_map coded;   /* functions whose code is kept: module << 48 | start */
+	atomic_bool cancel;   /* what has no name so far gets none */
+	uint64_t cancelled;   /* frames that got none for it */
+	struct aif_map slow;  /* modules of which it was said that their files take too long */
+	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
+	long preempted;       /* CPU, when it last looked whether to pause */
+	struct job *jobs;     /* ROUND of them */
+	size_t next;          /* frame */
+	struct aif_map known; /* modules that the symbolizer knows */
+	unsigned named;       /* modules without lines */
+	struct aif_map coded; /* functions whose code is kept: module << 48 | start */
+	struct aif_map whole; /* modules whose file is kept */
+	struct aif_binaries binaries;
 	struct aif_quota quota; /* the files are the targets' */
 };
 
@@ -296,6 +299,29 @@ static void keep_device_code(struct aif_naming *n, uint32_t module)
 	keep_spirv(n, module);
 }
 
+/* Keeps the object that a device's own function is in, once. */
+static void keep_object(struct aif_naming *n, uint32_t module)
+{
+	uint8_t *bytes;
+	size_t size;
+
+	if (n->keep_code && aif_device_names_binary(n->devices, module, &bytes, &size) == 0)
+		aif_binaries_put(&n->binaries, n->store, &n->quota, module, bytes, size);
+}
+
+/* Keeps the file of a module with a device function that the CPU executes, once. */
+static void keep_file(struct aif_naming *n, uint32_t module)
+{
+	struct aif_buf bytes = {0};
+	uint64_t size;
+
+	if (!n->keep_code || aif_map_get(&n->whole, module, NULL) ||
+	    aif_map_put(&n->whole, module, 1) < 0 ||
+	    aif_symbols_file(n->symbols, module, AIF_BINARY_MAX, &bytes, &size) < 0)
+		return;
+	aif_binaries_put(&n->binaries, n->store, &n->quota, module, bytes.data, size);
+}
+
 /* Keeps the code of the function that a sampled device frame lies in, once. */
 static void keep_code(struct aif_naming *n, const struct job *j)
 {
@@ -360,6 +386,7 @@ static void name_device_frame(struct aif_naming *n, uint32_t id, const struct ai
 		aif_store_unlock_as(n->store);
 	}
 	keep_device_code(n, frame->module);
+	keep_object(n, frame->module);
 }
 
 /* 60 ms to read, once. */
@@ -438,6 +465,8 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 	if (aif_symbols_is_slow(n->symbols, j->frame.module) && !is_cancelled(n))
 		tell_slow(n, j->frame.module);
 	put_names(n, id, sym, len);
+	if (j->frame.kind == AIF_FRAME_DEVICE)
+		keep_file(n, j->frame.module);
 	if (j->frame.kind == AIF_FRAME_DEVICE ||
 	    (n->keep_cpu_code && j->frame.kind == AIF_FRAME_NATIVE))
 		keep_code(n, j);
@@ -614,6 +643,7 @@ bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient)
 	aif_kallsyms_finish(&n->kernel);
 	aif_map_finish(&n->known);
 	aif_map_finish(&n->coded);
+	aif_map_finish(&n->whole);
 	aif_map_finish(&n->slow);
 	free(n->jobs);
 	pthread_cond_destroy(&n->wake);

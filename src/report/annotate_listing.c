@@ -219,6 +219,21 @@ void aif_listing_insn_text(struct aif_listing *l, const struct aif_listing_line 
 		aif_name_cut(ret, begin, l->text_max);
 }
 
+/* Returns why a function has no code, for a head of a listing. */
+static const char *why_no_code(const struct aif_profile *p, const struct aif_hit_function *f)
+{
+	uint32_t module = p->frames[f->frame].module;
+	const char *path =
+		module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
+
+	if (aif_profile_loss(p, AIF_REASON_CODE_BEFORE))
+		return ": it was loaded before the recording was attached";
+	if (aif_profile_loss(p, AIF_REASON_CODE_FORMAT) && !strncmp(path, "zebin ", 6))
+		return ": it is in Intel's older format (patchtokens), which is not read; set "
+		       "IGC_EnableZEBinary=1 and record again";
+	return "";
+}
+
 void aif_listing_function_head(struct aif_listing *l)
 {
 	const struct aif_hit_function *f = l->function;
@@ -240,10 +255,7 @@ void aif_listing_function_head(struct aif_listing *l)
 		aif_buf_puts(b, " bytes");
 	}
 	if (!c || !c->bytes)
-		aif_buf_puts(b, aif_profile_loss(l->p, AIF_REASON_CODE_BEFORE)
-					? "; its code is not in the profile: it was loaded before "
-					  "the recording was attached"
-					: "; its code is not in the profile");
+		aif_buf_printf(b, "; its code is not in the profile%s", why_no_code(l->p, f));
 	else if (!l->disasm)
 		aif_buf_puts(b, "; no disassembler for it was found");
 	if (is_matched)

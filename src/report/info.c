@@ -363,14 +363,17 @@ static void meta(const struct aif_profile *p, struct aif_buf *out)
 	aif_cupti_cpu_describe(p, "  CPU of CUPTI's threads          ", ", by CPU samples\n", out);
 }
 
-/* Returns the number of functions whose code is kept; the SPIR-V that kernels were compiled from is
+/* Returns the number of functions whose code is kept; the SPIR-V that kernels were compiled from, and whole binaries, are
  * none. */
 static size_t functions(const struct aif_profile *p)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->codes_len; i++)
-		n += strcmp(aif_profile_str(p, p->codes[i].arch), "spirv") != 0;
+	for (size_t i = 0; i < p->codes_len; i++) {
+		const char *arch = aif_profile_str(p, p->codes[i].arch);
+
+		n += strcmp(arch, "spirv") != 0 && strcmp(arch, AIF_BINARY_ARCH) != 0;
+	}
 	return n;
 }
 

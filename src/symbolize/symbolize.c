@@ -455,6 +455,27 @@ int aif_symbols_code(struct aif_symbols *s, uint32_t module, uint64_t start, uin
 	return r;
 }
 
+int aif_symbols_file(struct aif_symbols *s, uint32_t module, size_t max, struct aif_buf *ret,
+		     uint64_t *ret_size)
+{
+	struct aif_symbols_module *m = find_module(s, module);
+	size_t size;
+	void *to;
+	int r;
+
+	if (!m || !m->have_elf)
+		return -ENOENT;
+	*ret_size = m->elf.size;
+	if (m->elf.size > max)
+		return 0;
+	size = (size_t)m->elf.size;
+	to = aif_buf_reserve(ret, size);
+	r = to ? aif_elf_read(&m->elf, 0, to, size) : -ENOMEM;
+	if (r == 0)
+		ret->len += size;
+	return r;
+}
+
 const char *aif_symbols_arch(const struct aif_symbols *s, uint32_t module)
 {
 	static const struct {

@@ -70,5 +70,10 @@ int aif_symbols_function(struct aif_symbols *s, uint32_t module, uint64_t addres
 int aif_symbols_code(struct aif_symbols *s, uint32_t module, uint64_t start, uint64_t size,
 		     struct aif_buf *ret);
 
+/* Appends the module's whole file, whose size is *ret_size; one of more than `max` bytes is not read. 0 or -errno, with
+ * *ret untouched; -ENOENT without a file. */
+int aif_symbols_file(struct aif_symbols *s, uint32_t module, size_t max, struct aif_buf *ret,
+		     uint64_t *ret_size);
+
 /* "x86_64", "aarch64", ...; "" if unknown. */
 const char *aif_symbols_arch(const struct aif_symbols *s, uint32_t module);

@@ -49,6 +49,7 @@ check "there are formats" test -n "$formats"
 for f in $formats; do
 	check "the help says in a line what $f is for" sh -c "'$aiflame' export -h | grep -Eq '^  $f  +(NAME\\.[a-z.]+|a (log )?directory)  +[a-zA-Z]'"
 done
+formats=$(echo "$formats" | tr ' ' '\n' | grep -vx elf) # which has no times: device binaries, below
 have_protoc=$(command -v protoc || :)
 # decoded FORMAT FILE: with all fields known to viewers.proto
 decoded() {
@@ -276,6 +277,27 @@ check "a part can be asked for" sh -c "
 check "of a time line, too" test "$("$aiflame" export --format chrome --kernel calls -o - fake.data | grep -c '"cat":"kernel"')" = 3
 check "by device and process" test "$("$aiflame" export --format chrome --device 'Fake' --process fake_app -o - fake.data | grep -c '"cat":"kernel"')" = 7
 check "tables have no part" status_is 2 "$aiflame" export --format csv --kernel calls -o t fake.data
+# Device binaries, as readelf sees them.
+pocl_binary() { # KERNEL: the function that PoCL executes is in it, of the size that is known here
+	"$aiflame" export --kernel "$1" -o "$1.elf" kernels.data && size=$("$aiflame" query --format csv kernels.data "SELECT size FROM codes WHERE name = '$1' AND arch <> 'elf'" | tail -1) &&
+		readelf -sW "$1.elf" | grep -Eq " $size FUNC .* _pocl_kernel_$1_workgroup"
+}
+"$aiflame" record -q -F 999 -o kernels.data "$matmul" 384 3
+if command -v readelf >/dev/null && [ "$("$aiflame" query --format csv kernels.data "SELECT count(*) FROM codes WHERE arch = 'elf'" | tail -1)" -gt 0 ]; then
+	check "PoCL's library of a kernel is a file for readelf" pocl_binary multiply_basic
+	check "several are none, which is said with their names" says "choose one with --kernel RE, or write all into a directory" "$aiflame" export -o several.elf --kernel multiply kernels.data
+	check "and leaves no file" test ! -e several.elf
+	all_binaries() {
+		"$aiflame" export --format elf -o binaries/ kernels.data && [ "$(find binaries -name 'multiply_*-*.elf' | wc -l)" = "$("$aiflame" query --format csv kernels.data "SELECT count(*) FROM codes WHERE arch = 'elf'" | tail -1)" ] &&
+			cmp binaries/multiply_basic-*.elf multiply_basic.elf && for f in binaries/*; do readelf -h "$f" >/dev/null || return 1; done
+	}
+	check "all are files of a directory" all_binaries
+	check "a kernel that is in none is refused, with those that are" says "no device binary has a kernel that matches --kernel nosuch; there are binaries of multiply_" "$aiflame" export -o no.elf --kernel nosuch kernels.data
+	check "a part of the time is none of a binary" status_is 2 "$aiflame" export -o no.elf --time 0,1 kernels.data
+	check "--no-code keeps none, which is said" sh -c "'$aiflame' record -q --no-code -F 200 -o bare.data '$matmul' 96 2 && ! '$aiflame' export -o no.elf bare.data 2>e.txt && grep -q 'no device binary: .*--no-code' e.txt && [ ! -e no.elf ]"
+else
+	skip "PoCL's library of a kernel is a file for readelf" "no readelf, or no samples of kernels"
+fi
 "$aiflame" record -q -o empty.data true
 for f in pprof speedscope chrome perfetto firefox tensorboard otlp folded iaprof; do
 	check "$f of a time when nothing was says so" sh -c "! '$aiflame' export --format $f --time 500,600 -o empty.out fake.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"

@@ -82,7 +82,16 @@ check "it is recorded" "$aiflame" record -q --all-launches -o k.data "$fake" k.s
 check "each of its functions is a module" sh -c "
 	'$aiflame' query --format csv k.data \"SELECT path FROM modules WHERE kind = 'device'\" | grep -c '^zebin 0000000000000001\$' | grep -qx 2"
 check "the code is there, under the family's name" sh -c "
-	'$aiflame' query --format csv k.data 'SELECT arch, size, length(bytes) FROM codes' | grep -qx \"xe_hpc,\$(sed -n 's/^kernel matmul xe_hpc //p' matmul.pvc.seen | sed 's/.*/&,&/')\""
+	'$aiflame' query --format csv k.data 'SELECT arch, size, length(bytes) FROM codes WHERE arch <> \"elf\"' | grep -qx \"xe_hpc,\$(sed -n 's/^kernel matmul xe_hpc //p' matmul.pvc.seen | sed 's/.*/&,&/')\""
+exported() {
+	"$aiflame" export --kernel matmul -o k.zebin k.data && cmp k.zebin matmul.pvc.bin && readelf -x .text.matmul k.zebin >dump.txt 2>/dev/null && grep -q '^  0x' dump.txt &&
+		readelf --debug-dump=decodedline k.zebin 2>/dev/null | grep -q '^zebin.cl '
+}
+check "export --format elf: the zebin as the compiler made it, for readelf" exported
+disassembled() { # with the document's tools: the section's bytes, by readelf, through IGA
+	sed -n 's/^  0x[0-9a-f]* \(.\{35\}\).*/\1/p' dump.txt | tr -d ' \n' | xxd -r -p >section.bin && iga64 -d -p=12p72 section.bin >section.iga && grep -q 'math.sqt' section.iga
+}
+check "and for IGA" disassembled
 check "an inlined function, in its line and in that of its caller" sh -c "
 	rows() { '$aiflame' query --format csv k.data \"\$1\" | tail -n +2; }
 	rows \"SELECT n.name, n.line FROM frame_names n JOIN frames f ON f.id = n.frame WHERE kind = 'device' AND f.address = $((sqrt)) ORDER BY inline_depth\" |
@@ -149,5 +158,8 @@ ocloc compile -q -file "$here/zebin.cl" -device pvc -options "-g -D MATMUL" -out
 sed "s#$work/matmul.pvc.bin#$(ls "$work"/out/old_*.bin)#" k.script >old.script
 check "patchtokens: recorded by name" "$aiflame" record -q --all-launches -o old.data "$fake" old.script
 check "patchtokens: why there is no more, and what to do" says "IGC_EnableZEBinary=1" "$aiflame" info old.data
+old_binary() { "$aiflame" export --kernel matmul -o old.elf old.data && cmp old.elf out/old_*.bin; }
+check "patchtokens: exported as they were found" old_binary
+check "patchtokens: annotate says what it is, and what to do" says "older format (patchtokens), which is not read; set IGC_EnableZEBinary=1" "$aiflame" annotate matmul old.data
 check "patchtokens: offsets are left" sh -c "'$aiflame' flame old.data -o o.folded && grep -q ';matmul_\[g\];+$sqrt' o.folded"
 done_testing

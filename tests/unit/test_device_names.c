@@ -210,6 +210,36 @@ static void intels_code(void **state)
 	assert_int_equal(w->loss, AIF_NONE); /* said once of an object */
 }
 
+static void an_object_is_given_whole_and_once(void **state)
+{
+	static const uint8_t patchtokens[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 4, 0xff};
+	struct world *w = *state;
+	char name[AIF_OBJECT_NAME_MAX];
+	uint8_t *bytes;
+	size_t size;
+
+	object_name(HASH, name);
+	leave(w, name, patchtokens, sizeof(patchtokens)); /* not read, but known */
+	object_name(HASH + 1, name);
+	leave_golden(w, name);
+	object_name(HASH + 2, name);
+	leave(w, name, "no device code", 14);
+	know(w, 0, "old", HASH, AIF_WIRE_SYMBOL_BY_NAME);
+	know(w, 1, "_Z5chainPfPKfi", HASH + 1, 19);
+	know(w, 2, "_Z5callsPfPKfi", HASH + 1, 18);
+	know(w, 3, "_Z1fv", HASH + 2, 1);
+	know(w, 4, "_Z1fv", 0, 1);
+	assert_int_equal(aif_device_names_binary(w->names, 0, &bytes, &size), 0);
+	assert_int_equal(size, sizeof(patchtokens));
+	assert_memory_equal(bytes, patchtokens, size);
+	free(bytes);
+	assert_int_equal(aif_device_names_binary(w->names, 1, &bytes, &size), 0);
+	assert_true(size > 1408 && !memcmp(bytes, "\177ELF", 4));
+	free(bytes);
+	for (uint32_t i = 1; i < 6; i++) /* given, no device code, no object, no function */
+		assert_int_equal(aif_device_names_binary(w->names, i, &bytes, &size), -ENOENT);
+}
+
 static void what_is_no_object_is_not_read(void **state)
 {
 	struct world *w = *state;
@@ -249,6 +279,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_that_was_there_before_us_is_told_apart, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(intels_code, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_object_is_given_whole_and_once, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_object_is_not_read, set_up, tear_down),
 	};
 

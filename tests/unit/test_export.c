@@ -567,6 +567,70 @@ static int count_files(const char *path, const struct stat *st, int type, struct
 	return type == FTW_F && strcmp(path, "./p") ? 1 : 0;
 }
 
+/* Adds a device binary of the module that a function `name` is in. */
+static void add_binary(struct aif_profile *p, const char *path, const char *name, const char *bytes)
+{
+	char prefixed[64];
+	uint32_t module = (uint32_t)p->modules_len;
+	struct aif_strset *s = &p->strings;
+
+	snprintf(prefixed, sizeof(prefixed), AIF_BINARY_PREFIX "%s", path);
+	FIXTURE_ADD(p, modules, .kind = AIF_MODULE_DEVICE, .path = aif_strset_puts(s, path),
+		    .build_id = AIF_NONE, .kernel = AIF_NONE);
+	FIXTURE_ADD(p, modules, .kind = AIF_MODULE_DEVICE, .path = aif_strset_puts(s, prefixed),
+		    .build_id = AIF_NONE, .kernel = AIF_NONE);
+	FIXTURE_ADD(p, codes, .module = module, .name = aif_strset_puts(s, name),
+		    .arch = aif_strset_puts(s, "xe_hpc"), .size = 16);
+	FIXTURE_ADD(p, codes, .module = module + 1, .name = aif_strset_puts(s, "device binary"),
+		    .arch = aif_strset_puts(s, AIF_BINARY_ARCH), .size = bytes ? strlen(bytes) : 99,
+		    .bytes = bytes ? (const uint8_t *)strdup(bytes) : NULL);
+}
+
+static void assert_binary(struct aif_export *e, const char *kernel, int status, const char *said)
+{
+	extern const struct aif_exporter aif_exporter_elf;
+	struct aif_err err = {0};
+	char text[64] = "";
+
+	e->kernel = kernel;
+	assert_int_equal(aif_export_write(&aif_exporter_elf, e, "q", &err), status);
+	if (status) {
+		assert_non_null(strstr(err.text, said));
+		assert_int_equal(access("q", F_OK), -1);
+	} else {
+		int fd = open("q", O_RDONLY);
+
+		assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0);
+		close(fd);
+		unlink("q");
+		assert_string_equal(text, said);
+	}
+}
+
+static void test_binaries(void **state)
+{
+	volatile sig_atomic_t stopped = SIGINT;
+	struct aif_profile p;
+	struct aif_export e = {.profile = &p, .names = &names};
+
+	(void)state;
+	profile_write(launches, ROWS, execs, ROWS, NULL, 0, NULL, 0, &p);
+	assert_binary(&e, NULL, -ENODATA, "has no device binary");
+	add_binary(&p, "zebin 01", "mm", "of mm");
+	assert_binary(&e, NULL, 0, "of mm");
+	add_binary(&p, "zebin 02", "mm_tiled", "of mm_tiled");
+	add_binary(&p, "zebin 03", "huge", NULL);
+	add_binary(&p, "zebin 01", "mm_again", "a second of that path");
+	assert_binary(&e, "tiled", 0, "of mm_tiled");
+	assert_binary(&e, NULL, -EINVAL, "4 device binaries, of mm, mm_tiled, huge, ");
+	assert_binary(&e, "^mm$", -EINVAL, "2 device binaries, of mm, mm; ");
+	assert_binary(&e, "huge", -ENODATA, "has 99 bytes and was not kept");
+	assert_binary(&e, "absent", -ENODATA, "binaries of mm, mm_tiled, huge");
+	e.stopped = &stopped;
+	assert_binary(&e, "tiled", -EINTR, "stopped");
+	aif_profile_finish(&p);
+}
+
 /* Told to stop, it leaves nothing behind, not even under another name. */
 static void test_stopped(void **state)
 {
@@ -580,6 +644,8 @@ static void test_stopped(void **state)
 	for (size_t i = 0; aif_exporters[i]; i++) {
 		struct aif_err err = {0};
 
+		if (!strcmp(aif_exporters[i]->name, "elf")) /* no binary is here: test_binaries() */
+			continue;
 		assert_int_equal(aif_export_write(aif_exporters[i], &e, "q", &err), -EINTR);
 		assert_non_null(strstr(err.text, "stopped"));
 		assert_int_equal(nftw(".", count_files, 8, FTW_PHYS), 0);
@@ -600,6 +666,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_lanes, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_gaps, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(test_binaries, enter_directory, leave_directory),
 		cmocka_unit_test_setup_teardown(test_stopped, enter_directory, leave_directory),
 	};
 

@@ -28,7 +28,7 @@ struct object {
 	bool is_absent; /* nobody left it */
 	bool is_unread; /* it is there, in a form that is not read */
 	bool told;      /* that it has no lines */
-	bool spirv_given;
+	bool spirv_given, binary_given;
 };
 
 struct function {
@@ -314,6 +314,19 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
 	ret->name = (const char *)d->text.data;
 	ret->arch = aif_device_object_arch(o->held);
 	return 0;
+}
+
+int aif_device_names_binary(struct aif_device_names *d, uint32_t module, uint8_t **ret,
+			    size_t *ret_size)
+{
+	struct function *f = function_of(d, module);
+	struct object *o = f ? &d->objects[f->object] : NULL;
+
+	if (!o || o->binary_given || d->dir < 0 || (!hold(d, f->object) && !o->is_unread))
+		return -ENOENT;
+	o->binary_given = true;
+	*ret = read_object(d->dir, o->hash, ret_size);
+	return *ret ? 0 : -ENOENT;
 }
 
 int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t **ret,

@@ -36,6 +36,11 @@ struct aif_device_code {
 };
 int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct aif_device_code *ret);
 
+/* The function's object, whole as its agent left it, once for each object: *ret is the caller's. -ENOENT: it is no device
+ * code, or was given before. */
+int aif_device_names_binary(struct aif_device_names *d, uint32_t module, uint8_t **ret,
+			    size_t *ret_size);
+
 /* The SPIR-V that the function's object was compiled from, once for each object: *ret is the caller's, *ret_hash the
  * object's. -ENOENT: there is none, or it was given before; -ENOMEM. */
 int aif_device_names_spirv(struct aif_device_names *d, uint32_t module, uint8_t **ret,
