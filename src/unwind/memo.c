@@ -265,8 +265,8 @@ AIF_READS_FRAMES static bool holds(const struct record *r, const struct aif_regs
 static bool can_be_remembered(const struct aif_memo_result *r)
 {
 	/* Code in no module may be in one tomorrow, or be other code. Out of bounds: a
-	 * coroutine, or damage. */
-	return !r->foreign && r->stop != AIF_STOP_BAD_STACK;
+	 * coroutine, or damage. Another stack's words are none of those that are verified. */
+	return !r->foreign && !r->switched && r->stop != AIF_STOP_BAD_STACK;
 }
 
 /* Does it fit into checks? */
@@ -388,6 +388,7 @@ struct aif_memo_result aif_memo_unwind(struct aif_memo *m, const struct aif_regs
 		.stop = r.stop,
 		.guessed = r.guessed,
 		.foreign = r.foreign,
+		.switched = r.switched,
 		.pcs = m->pcs,
 		.frames = m->frames,
 	};

@@ -58,7 +58,7 @@ struct aif_memo_result {
 	bool hit; /* seen before: no pcs */
 	unsigned depth;
 	enum aif_unwind_stop stop;
-	bool guessed, foreign; /* see struct aif_unwind_result */
+	bool guessed, foreign, switched; /* see struct aif_unwind_result */
 	/* The results of aif_unwind() and aif_unwind_frames(), in memory of the memo, until the
 	 * next capture. NULL on a hit; frames also when the memo does not pay now. The caller
 	 * may change them. */

@@ -3,6 +3,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/ehframe.h"
+#include "unwind/go_stack.h"
 #include "unwind/guess.h"
 #include "unwind/jit.h"
 #include "unwind/modules.h"
@@ -57,6 +58,9 @@
  * the word above what it points to is the address after a call in known code, then that is the
  * caller. It holds for code that keeps a frame pointer; else frames may be left out. Who called by
  * way of a guess is counted as `guessed`, never silently.
+ *
+ * A goroutine's frames lie on another stack than those of the C that it has called (go_stack.h). The
+ * walk goes on there, once, with that stack's bounds, and says so: `switched`.
  *
  * Rows are facts about code, so only the unloading of a module can make them wrong: another may
  * come to lie at its addresses. aif_unwinder_refresh() then begins a new generation, which is part
@@ -357,6 +361,34 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 	return AIF_GUESS_ROW;
 }
 
+/* Makes the step from Go's call of C to the goroutine's stack. False: the frame is none. */
+static AIF_NOINLINE bool to_goroutine(const struct aif_unwinder *u, const struct frame *f,
+				      struct aif_go_stack *ret)
+{
+	struct aif_go_switch at;
+	struct aif_module module;
+	struct aif_span code;
+
+	if (f->exact || !aif_modules_find(&u->modules, f->pc, &module) ||
+	    !aif_module_code_at(&module, f->pc, &code))
+		return false;
+	code.lo += f->pc - (uint64_t)(uintptr_t)code.lo;
+	return aif_go_switch(code, &at) && readable(f, f->sp + at.g_at) &&
+	       readable(f, f->sp + at.depth_at) &&
+	       aif_go_stack(aif_peek(f->sp + at.g_at), aif_peek(f->sp + at.depth_at), ret);
+}
+
+/* True if the function at *f, of whose caller a guess has read the address `word`, is a goroutine's first. */
+static AIF_NOINLINE bool is_goroutines_first(const struct aif_unwinder *u, const struct frame *f,
+					     uint64_t word)
+{
+	struct aif_module module;
+	struct aif_span code;
+
+	return word && !aif_peek(f->bp) && aif_modules_find(&u->modules, word, &module) &&
+	       aif_module_code_at(&module, word, &code) && aif_go_is_first(code, word);
+}
+
 /* Makes one step by any row. Returns AIF_STOP_COUNT to go on. */
 static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 {
@@ -449,14 +481,16 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
      struct aif_unwind_frame *frames)
 {
 	const uint32_t generation = aif_unwinder_generation(u);
-	const uint64_t limit = bounds.hi - 8, red_zone = AIF_ARCH_RED_ZONE;
+	const uint64_t red_zone = AIF_ARCH_RED_ZONE;
+	uint64_t limit = bounds.hi - 8;
 	uint64_t pc = regs->pc, sp = regs->sp, bp = regs->bp;
 	enum aif_unwind_stop stop;
 	/* Both constant on x86-64. */
 	uint64_t lr = AIF_ARCH_LINK && more ? aif_regs_link(more) : 0;
 	bool knows_lr = AIF_ARCH_LINK && more;
-	bool exact = pc_is_exact;
+	bool exact = pc_is_exact, switched = false;
 	struct beyond beyond = {.foreign_from = UINT_MAX, .guessed_from = UINT_MAX};
+	struct aif_go_stack go;
 	unsigned depth = 0;
 
 	if (max == 0)
@@ -507,6 +541,15 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 					  .more = depth == 1 ? more : NULL};
 
 			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
+			if (AIF_GUESSES && aif_row_kind(row) == AIF_ROW_NONE && !switched &&
+			    to_goroutine(u, &f, &go)) {
+				switched = true;
+				bounds = (struct aif_stack_bounds){go.lo, go.hi};
+				limit = go.hi - 8;
+				pc = aif_peek(go.sp);
+				sp = go.sp + 8;
+				goto called;
+			}
 			if (aif_row_kind(row) == AIF_ROW_NONE) {
 				row = beyond_tables(u, &f, row, &beyond);
 				if (beyond.foreign)
@@ -521,6 +564,9 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 										  beyond.word};
 			}
 			stop = step(&f, row);
+			if (switched && stop == AIF_STOP_NO_FDE &&
+			    is_goroutines_first(u, &f, beyond.word))
+				stop = AIF_STOP_END;
 			if (stop != AIF_STOP_COUNT)
 				break;
 			pc = f.pc;
@@ -532,6 +578,7 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 				knows_lr = f.knows_lr;
 			}
 		}
+	called:
 		if (frames)
 			frames[depth] = (struct aif_unwind_frame){sp, bp, row};
 		if (aif_unlikely(pc - FIRST_ADDRESS >= END_ADDRESS - FIRST_ADDRESS) &&
@@ -551,6 +598,7 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 		.stop = stop,
 		.guessed = depth - AIF_MIN(depth, beyond.guessed_from),
 		.foreign = depth - AIF_MIN(depth, beyond.foreign_from),
+		.switched = switched,
 	};
 }
 

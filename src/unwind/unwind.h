@@ -86,6 +86,7 @@ struct aif_unwind_result {
 	 * pointer (marked, too), and those from the first in code of no module, for which a
 	 * later answer may differ. */
 	unsigned guessed, foreign;
+	bool switched; /* the outer ones lie on another stack: a goroutine's, which may move */
 };
 
 const char *aif_unwind_stop_name(enum aif_unwind_stop stop);
