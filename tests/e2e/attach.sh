@@ -273,13 +273,14 @@ tell a "launch 10" >/dev/null
 sleep 1.2
 pkill -9 -P "$recorder_k1" aiflame
 status_of k1
-recorder k2 -p "$(pid a)"
+recorder k2 -p "$(pid a)" --flame k2.html
 check "after a recorder's death by -9 the next one has it" recorded "$(pid a)"
 tell a "launch 20" >/dev/null
 sleep 0.3
 "$aiflame" ctl stop k2
 status_of k2
 check "with its launches" recorded_are k2 80
+check "and the page that was asked for" grep -qi "^<!doctype html>" k2.html
 check "what the first one left is gone" test "$(ls "$dir" | wc -l)" = 1
 
 # ---- profiler first, and the end of targets
