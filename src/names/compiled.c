@@ -15,6 +15,7 @@ struct file {
 	bool is_read;
 	struct aif_compiled_call *calls;
 	size_t len, cap;
+	uint32_t lines; /* string, AIF_NONE: there is none */
 };
 
 struct aif_compiled {
@@ -64,6 +65,24 @@ static bool ends_call(const struct line *l)
 	       find(l, "= empty_strided");
 }
 
+/* Says of each call where the program computes what it does. */
+static int places_read(const struct aif_profile *p, struct file *f)
+{
+	struct aif_compiled_lines lines = {0};
+	const char *text;
+	size_t len;
+	int r;
+
+	if (f->lines == AIF_NONE)
+		return 0;
+	text = aif_strset_get(&p->strings, f->lines, &len);
+	r = aif_compiled_lines_read(&lines, text, len);
+	for (size_t i = 0; r == 0 && i < f->len; i++)
+		(void)aif_compiled_lines_find(&lines, f->calls[i].last, &f->calls[i].place);
+	aif_compiled_lines_finish(&lines);
+	return r;
+}
+
 static int file_read(const struct aif_profile *p, struct file *f)
 {
 	size_t len;
@@ -102,7 +121,7 @@ static int file_read(const struct aif_profile *p, struct file *f)
 			f->calls[f->len++] = now;
 		}
 	}
-	return 0;
+	return places_read(p, f);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -130,6 +149,30 @@ static bool is_python(const struct aif_profile *p, const struct aif_program *pro
 	return len > 3 && !memcmp(name + len - 3, ".py", 3);
 }
 
+/* Finds the rows with lines of the program, which are named as their files are. */
+static void lines_find(struct aif_compiled *c)
+{
+	const size_t mark = strlen(AIF_COMPILED_LINES);
+	const struct aif_profile *p = c->p;
+
+	for (size_t i = 0; i < p->programs_len; i++) {
+		const struct aif_program *row = &p->programs[i];
+		const char *name;
+		size_t len;
+		uint32_t file;
+		uint64_t at;
+
+		if (row->source >= p->strings.len || row->source_name >= p->strings.len)
+			continue;
+		name = aif_strset_get(&p->strings, row->source_name, &len);
+		if (len <= mark || memcmp(name + len - mark, AIF_COMPILED_LINES, mark))
+			continue;
+		file = aif_strset_find(&p->strings, name, len - mark);
+		if (file != AIF_STR_NONE && aif_map_get(&c->by_name, file, &at))
+			c->files[at].lines = row->source;
+	}
+}
+
 int aif_compiled_new(const struct aif_profile *p, struct aif_compiled **ret)
 {
 	struct aif_compiled *c = calloc(1, sizeof(*c));
@@ -146,8 +189,10 @@ int aif_compiled_new(const struct aif_profile *p, struct aif_compiled **ret)
 			aif_compiled_free(c);
 			return -ENOMEM;
 		}
-		c->files[c->len++] = (struct file){.source = p->programs[i].source};
+		c->files[c->len++] =
+			(struct file){.source = p->programs[i].source, .lines = AIF_NONE};
 	}
+	lines_find(c);
 	*ret = c;
 	return 0;
 }
@@ -174,4 +219,34 @@ const struct aif_compiled_call *aif_compiled_find(struct aif_compiled *c, uint32
 			hi = middle;
 	}
 	return lo < f->len && f->calls[lo].first <= line ? &f->calls[lo] : NULL;
+}
+
+void aif_compiled_put(const struct aif_compiled_call *c, struct aif_buf *ret,
+		      struct aif_buf *ret_full)
+{
+	const struct aif_compiled_place *at = &c->place;
+	const char *base;
+	size_t len = 0;
+	unsigned named = 0;
+
+	/* Whole names, so many at most. */
+	while (len < c->aten_len && (c->aten[len] != ',' || ++named < AIF_COMPILED_NAMED))
+		len++;
+	aif_buf_append(ret, c->aten, len);
+	aif_buf_puts(ret, len < c->aten_len ? ", ... [compiled]" : " [compiled]");
+	aif_buf_append(ret_full, c->aten, c->aten_len);
+	aif_buf_puts(ret_full, " [compiled] of ");
+	aif_buf_append(ret_full, c->nodes, c->nodes_len);
+	if (!at->line)
+		return;
+	base = memrchr(at->file, '/', at->file_len);
+	base = base ? base + 1 : at->file;
+	aif_buf_putc(ret, ' ');
+	aif_buf_append(ret, base, (size_t)(at->file + at->file_len - base));
+	aif_buf_printf(ret, ":%u", at->line);
+	aif_buf_puts(ret_full, ", in ");
+	aif_buf_append(ret_full, at->function, at->function_len);
+	aif_buf_puts(ret_full, " (");
+	aif_buf_append(ret_full, at->file, at->file_len);
+	aif_buf_printf(ret_full, ":%u)", at->line);
 }

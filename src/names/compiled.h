@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "profile/model.h"
+#include "base/buf.h"
+#include "names/compiled_lines.h"
 
 /*
  * Operators of code that PyTorch's Inductor generated, by line of its wrapper: read from the comments above each call of a
@@ -23,6 +24,7 @@ struct aif_compiled_call {
 	const char *nodes,
 		*aten; /* texts of the profile, not terminated: "linear, gelu", "aten.view, aten.gelu" */
 	size_t nodes_len, aten_len;
+	struct aif_compiled_place place; /* where the program computes that; line 0: not known */
 };
 
 struct aif_compiled;
@@ -35,3 +37,8 @@ void aif_compiled_free(struct aif_compiled *c);
  * call. */
 const struct aif_compiled_call *aif_compiled_find(struct aif_compiled *c, uint32_t file,
 						  uint32_t line);
+
+/* Appends what a call computes and where the program does, as "aten.view, aten.gelu [compiled] model.py:12"; to ret_full all
+ * operators, the graph's nodes that they come from, and the function. */
+void aif_compiled_put(const struct aif_compiled_call *c, struct aif_buf *ret,
+		      struct aif_buf *ret_full);

@@ -279,20 +279,11 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 static int compiled_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
 {
 	const struct aif_compiled_call *c = aif_compiled_find(l->compiled, n->file, n->line);
-	size_t len = 0;
-	unsigned named = 0;
 
 	if (!c)
 		return 0;
-	/* Whole names, so many at most. */
-	while (len < c->aten_len && (c->aten[len] != ',' || ++named < AIF_COMPILED_NAMED))
-		len++;
 	label_begin(l);
-	aif_buf_append(&l->label, c->aten, len);
-	aif_buf_puts(&l->label, len < c->aten_len ? ", ... [compiled]" : " [compiled]");
-	aif_buf_append(&l->full, c->aten, c->aten_len);
-	aif_buf_puts(&l->full, " [compiled] of ");
-	aif_buf_append(&l->full, c->nodes, c->nodes_len);
+	aif_compiled_put(c, &l->label, &l->full);
 	return label_add(l, AIF_TREE_SYNTHETIC, AIF_FOLD_SHOW);
 }
 

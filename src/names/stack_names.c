@@ -4,6 +4,7 @@
 #include "base/glob.h"
 #include "analysis/backward.h"
 #include "analysis/torch_names.h"
+#include "names/callers.h"
 
 #include <errno.h>
 #include <string.h>
@@ -220,21 +221,7 @@ enum answer { NO_ANSWER, PLACE, HIDDEN_NAME, NAME, NATIVE, PYTHON_LIBRARY, PYTHO
 
 static enum answer python_answer(const char *file)
 {
-	enum { NO, YES };
-	static const struct {
-		int answer;
-		const char *pattern;
-	} rules[] = {
-#define AIF_CALLER_PYTHON(answer, pattern) {answer, pattern},
-#include "names/caller_rules.def"
-	};
-
-	if (!*file) /* built-in, in a trace: who called it says more */
-		return PYTHON_LIBRARY;
-	for (size_t i = 0; i < AIF_ARRAY_LEN(rules); i++)
-		if (aif_glob(rules[i].pattern, file, strlen(file), NULL))
-			return rules[i].answer == YES ? PYTHON : PYTHON_LIBRARY;
-	return PYTHON;
+	return aif_caller_is_python(file) ? PYTHON : PYTHON_LIBRARY;
 }
 
 static bool is_runtime_module(const struct aif_profile *p, uint32_t module)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches by a file as PyTorch's Inductor writes them, in its cache, and deletes it: compiled.py CACHE [huge|vast|link FILE|secret FILE]
+"""Launches by a file as PyTorch's Inductor writes them, in its cache, and deletes it: compiled.py CACHE [huge|vast|link FILE|secret FILE|lines|late|odd]
 
-huge: the file has 5 MiB; vast: it grows to 3 GiB, of holes, before the first launch; link: it is a symbolic link to FILE, a copy; secret: to FILE, which is none."""
+huge: the file has 5 MiB; vast: it grows to 3 GiB, of holes, before the first launch; link: it is a symbolic link to FILE, a copy; secret: to FILE, which is none; lines: a module of torch's name has the lines of the
+program for it, as torch does; late: only after the first launch; odd: it has others' files, too, none of them so."""
 import hashlib
 import importlib.util
 import os
 import shutil
 import sys
+import time
+import types
 
 import pyopencl
 
@@ -69,6 +72,26 @@ elif how == "secret":
 else:
     write(path, text)
 spec = importlib.util.spec_from_file_location("compiled", path)
+
+
+def lines_known():
+    """As torch/_inductor/codecache.py has it: lists of lines and of stacks, by file."""
+    stack = '  File "/home/me/model.py", line 12, in forward\n    y = self.fc(x)\n  File "/x/site-packages/torch/nn/linear.py", line 5, in forward\n    return f(x)\n'
+    linemap = [(1, None), (8, stack), (15, stack.replace("12, in forward", "15, in Größe")), (21, None)]
+    cache = type("PyCodeCache", (), {"linemaps": {}})
+    if how == "odd":
+        cycle = []
+        cycle.append(cycle)
+        cache.linemaps.update({5: 6, "a": cycle, "é": None, "b": {}, cache: cache, **{str(i): [(i,), (None,)] for i in range(3000)}})
+        linemap[1] = (1 << 80, stack)
+    cache.linemaps[path] = list(zip(*linemap))
+    codecache = types.ModuleType("torch._inductor.codecache")
+    codecache.PyCodeCache = cache
+    sys.modules["torch._inductor.codecache"] = codecache
+
+
+if how in ("lines", "odd"):
+    lines_known()
 module = importlib.util.module_from_spec(spec)
 exec(compile(text, path, "exec"), module.__dict__)
 if how == "vast":
@@ -76,3 +99,9 @@ if how == "vast":
 for _ in range(20):
     module.call(lambda *_: pyopencl.enqueue_nd_range_kernel(queue, kernel, (64,), None))
     queue.finish()
+    if how in ("lines", "odd") and _ == 0:
+        time.sleep(1)  # a recorder looks ten times a second
+    if how == "late" and "torch._inductor.codecache" not in sys.modules:
+        time.sleep(0.5)
+        lines_known()
+        time.sleep(2)

@@ -34,6 +34,15 @@ check "so they do in pprof's format" sh -c '"$1" export --format pprof -i plain.
 check "calls without such a comment have none" grep -q 'call (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
 check "nor has an allocation" grep -q 'call (c[a-z2-7]*\.py)_\[p\];empty_strided (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
 check "comments of definitions are no calls" sh -c '! grep -q definition plain.folded'
+
+check "a program whose torch knows which lines its code stands for" run lines lines
+check "each call has the program's line" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' lines.folded
+check "the next one has its own" grep -q 'aten.f, \.\.\. \[compiled\] model.py:15;<lambda>' lines.folded
+check "its function's name is whole" sh -c '"$1" query lines.data "SELECT source FROM programs" | grep -q "line 15, in Größe"' sh "$aiflame"
+check "they are found also if torch knows them later" run late late
+check "and stand there" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' late.folded
+check "what is none of torch's is not taken for it" run odd odd
+check "and the operators stand alone" grep -q 'aten.view, aten.gelu \[compiled\];<lambda>' odd.folded
 check "with --no-source nothing is copied" sh -c '
 	"$1" record -q --no-source --all-launches -o none.data "$2" "$3/compiled.py" "$PWD/cache.none"' sh "$aiflame" "$python" "$here"
 check "and nothing is shown" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"

@@ -126,12 +126,62 @@ static void texts_may_be_anything(void **state)
 	free(large);
 }
 
+static void place_is(const struct aif_compiled_lines *l, uint32_t line, const char *want)
+{
+	struct aif_compiled_place at;
+	char text[256] = "";
+
+	if (aif_compiled_lines_find(l, line, &at))
+		snprintf(text, sizeof(text), "%.*s:%u %.*s", (int)at.file_len, at.file, at.line,
+			 (int)at.function_len, at.function);
+	assert_string_equal(text, want);
+}
+
+static void the_innermost_of_the_program_is_the_place(void **state)
+{
+	static const char text[] =
+		"1\n"
+		"5\n"
+		"\t  File \"/a/train.py\", line 3, in <module>\n"
+		"\t    main()\n"
+		"\t  File \"/a/m.py\", line 12, in forward\n"
+		"\t  File \"/x/site-packages/torch/nn/linear.py\", line 99, in forward\n"
+		"9\n"
+		"\t  File \"/x/site-packages/torch/nn/linear.py\", line 7, in f\n"
+		"9\n"
+		"\t  File \"/a/m.py\", line 99999999999, in f\n"
+		"\t  File \"/a/m.py, line 1, in f\n"
+		"20\n"
+		"\t  File \"/a/last.py\", line 4, in g";
+	struct aif_compiled_lines l = {0};
+
+	(void)state;
+	assert_int_equal(aif_compiled_lines_read(&l, text, strlen(text)), 0);
+	place_is(&l, 0, "");
+	place_is(&l, 1, "");
+	place_is(&l, 4, "");
+	place_is(&l, 5, "/a/m.py:12 forward");
+	place_is(&l, 8, "/a/m.py:12 forward");
+	place_is(&l, 9, "");
+	place_is(&l, 20, "/a/last.py:4 g");
+	place_is(&l, UINT32_MAX, "/a/last.py:4 g");
+	aif_compiled_lines_finish(&l);
+	/* Lines ascend, or are not read further; so too where one is no number. */
+	assert_int_equal(aif_compiled_lines_read(&l, "7\n5\n", 4), 0);
+	assert_int_equal(l.len, 1);
+	aif_compiled_lines_finish(&l);
+	assert_int_equal(aif_compiled_lines_read(&l, "\tx\n1x\n2\n", 9), 0);
+	assert_int_equal(l.len, 0);
+	aif_compiled_lines_finish(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comments_speak_of_the_call_below),
 		cmocka_unit_test(sources_of_other_languages_are_not_read),
 		cmocka_unit_test(texts_may_be_anything),
+		cmocka_unit_test(the_innermost_of_the_program_is_the_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
