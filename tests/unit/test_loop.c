@@ -263,6 +263,31 @@ static void backward_has_a_thread(void **state)
 	end(&g);
 }
 
+/* Another thread tries kernels out before the first step, for longer than all steps take, as XLA does: fewer turns, and none
+ * of the program's. */
+static void tuning_in_a_thread_is_no_loop_of_the_program(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	initialise(&g);
+	g.thread = 1;
+	enter(&g, 900);
+	for (uint32_t i = 0; i < 50; i++) {
+		call(&g, 901, 10, 600 * US);
+		call(&g, 902, 11, 400 * US);
+		g.now += 40000 * US;
+	}
+	leave(&g);
+	g.thread = 0;
+	train(&g, 1, false);
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(g.l.thread, 0);
+	end(&g);
+}
+
 /* A profiler's range around each step, with its number in the name. */
 static void numbers_of_ranges_make_no_difference(void **state)
 {
@@ -631,6 +656,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(training_is_found),
 		cmocka_unit_test(backward_has_a_thread),
+		cmocka_unit_test(tuning_in_a_thread_is_no_loop_of_the_program),
 		cmocka_unit_test(numbers_of_ranges_make_no_difference),
 		cmocka_unit_test(decodes_vary_in_length),
 		cmocka_unit_test(prefill_and_decode_are_two_tokens),

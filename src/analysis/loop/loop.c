@@ -250,15 +250,18 @@ struct launcher {
 	bool is_tried;
 };
 
-/* Returns true if `a` is more likely the program's loop than `b`: it has many turns, and of those fewer, in much of the
- * time. A thread that runs the backward knows layers, the one that calls it steps. */
+/* Returns true if `a` is more likely the program's loop than `b`, which has more device time: it has many turns, and of those
+ * fewer, while `b` has most of its own. A thread that runs the backward knows layers, the one that calls it steps; one that
+ * tries kernels out before the first step knows nothing of either. */
 static bool is_outer(const struct aif_loop *a, const struct aif_loop *b)
 {
+	int64_t both = AIF_MIN(a->end, b->end) - AIF_MAX(a->start, b->start);
+
 	if (!a->levels || !b->levels)
 		return a->levels;
 	if ((a->len >= TURNS_SURE) != (b->len >= TURNS_SURE))
 		return a->len >= TURNS_SURE;
-	return a->len < b->len - b->len / 4 && a->end - a->start > (b->end - b->start) / 2;
+	return a->len < b->len - b->len / 4 && both > (b->end - b->start) / 2;
 }
 
 /* Takes the outermost loop of the threads, in the order of the device time of their launches. */
