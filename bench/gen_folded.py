@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Folded text as a large language model's serving process gives it: gen_folded.py STACKS FILE [diverging]
+"""Folded text as a large language model's serving process gives it: gen_folded.py STACKS FILE [diverging [NODES]]
 
 4,000 host call paths (Python, its interpreter, C++ operators with long template names), each with
 device kernels, instructions, stall reasons and offsets: unique stacks, 55 to 84 deep, 74 in the mean.
 With "diverging", what most tools find harder: 20 paths of 30 frames, and below them stacks of 4,000 names at random, 40
-to 80 deep, hardly two of which agree.
+to 80 deep, hardly two of which agree. With NODES, as many stacks as make a tree of exactly so many frames without its
+root: the last stack is as long as fits.
 
 The same arguments give the same bytes.
 """
@@ -80,20 +81,38 @@ def host_path(rng, pool):
     return ";".join(path + ["cudaLaunchKernel"])
 
 
-def diverging(stacks, out):
+def first_nodes(lines, nodes):
+    """Yields lines until their tree has so many nodes; shortens the last."""
+    seen = set()
+    for line in lines:
+        path, _, count = line.rpartition(" ")
+        frames = path.split(";")
+        for depth in range(1, len(frames) + 1):
+            key = ";".join(frames[:depth])
+            if key in seen:
+                continue
+            seen.add(key)
+            if len(seen) == nodes:
+                yield f"{key} {count}"
+                return
+        yield line
+
+
+def diverging(stacks):
     rng = random.Random(1)
     names = [f"ns{i % 40}::Class{i % 300}::method_{i}(int, std::vector<float> const&)" for i in range(4000)]
     paths = [[rng.choice(names) for _ in range(30)] for _ in range(20)]
     for _ in range(stacks):
         tail = [rng.choice(names) for _ in range(rng.randint(40, 80) - 30)]
-        out.write(f"{';'.join(rng.choice(paths) + tail)} {rng.randint(1, 50)}\n")
+        yield f"{';'.join(rng.choice(paths) + tail)} {rng.randint(1, 50)}\n"
 
 
 def main():
     stacks, name = int(sys.argv[1]), sys.argv[2]
-    if sys.argv[3:] == ["diverging"]:
+    if sys.argv[3:4] == ["diverging"]:
+        lines = diverging(stacks)
         with open(name, "w", encoding="ascii", buffering=1 << 20) as out:
-            diverging(stacks, out)
+            out.writelines(first_nodes(lines, int(sys.argv[4])) if sys.argv[4:] else lines)
         return
     rng = random.Random(7)
     pool = [["python3", "_start", "__libc_start_main_impl", "__libc_start_call_main", "main",

@@ -3,7 +3,8 @@
 # The page of `aiflame view` beside speedscope, d3-flame-graph and flamegraph.pl's SVG: one input, one run, in turns.
 #   bench/page_peers.sh FLAMEGRAPH_PL
 # The input: STACKS (20000) unique stacks, 74 deep (bench/gen_folded.py); SHAPE=diverging STACKS=33000 makes a million
-# nodes. npm brings speedscope (tests/e2e/package.json) and d3-flame-graph, the latter into WORK_DIR (a temporary folder).
+# nodes, SHAPE=diverging STACKS=100000 NODES=468000 exactly so many. npm brings speedscope (tests/e2e/package.json) and
+# d3-flame-graph, the latter into WORK_DIR (a temporary folder).
 # ROUNDS (3), BUILD_DIR, CHROMIUM. GL=1: GL in software for all, not for speedscope alone.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,8 +17,9 @@ shape=${SHAPE:-}
 npm_dir=$root/tests/e2e
 npm_packages
 (cd "$work" && npm install --no-audit --no-fund --silent d3@7 d3-flame-graph@5.0.0)
-folded=$work/r$stacks$shape.folded
-[ -e "$folded" ] || python3 "$root/bench/gen_folded.py" "$stacks" "$folded" $shape
+nodes=${NODES:-}
+folded=$work/r$stacks$shape$nodes.folded
+[ -e "$folded" ] || python3 "$root/bench/gen_folded.py" "$stacks" "$folded" $shape $nodes
 "$aiflame" import -q --as device --count 300us -o "$work/r.data" "$folded"
 seconds() { # WHAT COMMAND...
 	what=$1

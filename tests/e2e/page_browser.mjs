@@ -351,6 +351,16 @@ test("frames below a pixel are one box, which says how many and opens", "stacks"
 	assert.ok((await state(page)).zoom.includes("\"x\""));
 });
 
+test("boxes of a pixel, of which neighbours are drawn at once, have their own colours", "stacks", "#v1&view=flame", async (page) => {
+	const at = await page.locator("#flame").boundingBox(), all = (await boxes(page)).filter((b) => b.y - at.y > 1 && b.y - at.y < at.height - 20);
+	// Nothing else of the row is on that pixel.
+	const merged = all.filter((b) => b.n > 1 && !all.some((o) => o !== b && o.y === b.y && o.x < b.x + 1 && o.x + o.w > b.x));
+	const colour = async (b) => (await pixel(page, "flame", Math.round(b.x - at.x), b.y - at.y + 9)).slice(0, 3).join();
+	assert.ok(merged.length > 20, String(merged.length));
+	for (const b of merged.filter((_, i) => i % Math.ceil(merged.length / 60) === 0))
+		assert.equal(await colour(b), "185,188,198", JSON.stringify(b));
+});
+
 test("in each row the boxes cover what its frames are wide", "stacks", "#v1&view=flame", async (page) => {
 	const rows = await page.evaluate(() => {
 		const { F } = window.aiflame, by = new Map(), width = document.getElementById("chart").clientWidth;

@@ -70,12 +70,13 @@
 		return ctx;
 	}
 
-	// The first of a row's frames whose end lies beyond x. Frames of a row are apart, so that ends ascend as starts do.
-	function row_find(g, row, x) {
-		let lo = 0, hi = row.length;
+	// Where the frames of a row end, behind one another: a walk over the tree's own columns misses the cache at each.
+	const row_ends = (g, row) => (g.ends ||= new Map()).get(row) || g.ends.set(row, Float64Array.from(row, (i) => g.start[i] + g.total[i])).get(row);
+	// The first of a row's ends, from `lo` on, that lies beyond x. Frames of a row are apart, so that ends ascend as starts do.
+	function row_find(ends, x, lo = 0, hi = ends.length) {
 		while (lo < hi) {
-			const mid = (lo + hi) >> 1, i = row[mid];
-			if (g.start[i] + g.total[i] > x)
+			const mid = (lo + hi) >> 1;
+			if (ends[mid] > x)
 				hi = mid;
 			else
 				lo = mid + 1;
@@ -87,8 +88,8 @@
 	// pixel and more, and one for neighbours that are narrower, which nothing is left out of. Each calls
 	// box(left, width, frame, how many, last frame).
 	function row_boxes(g, row, x0, x1, width, box) {
-		const scale = width / (x1 - x0);
-		for (let k = row_find(g, row, x0); k < row.length;) {
+		const scale = width / (x1 - x0), ends = row_ends(g, row);
+		for (let k = row_find(ends, x0); k < row.length;) {
 			const i = row[k], left = (g.start[i] - x0) * scale, w = g.total[i] * scale;
 			if (g.start[i] >= x1)
 				break;
@@ -100,8 +101,10 @@
 			}
 			// To the end of this pixel; a wide frame that begins in it ends behind it, and is not skipped.
 			const first = k, edge = x0 + (Math.floor(left) + 1) / scale;
-			let last = row_find(g, row, edge);
-			last = Math.max(first + 1, Math.min(last, row.length));
+			let lo = first, far = first + 1; // it is near
+			for (let by = 2; far < row.length && ends[far] <= edge; far += by, by *= 2)
+				lo = far;
+			let last = Math.max(first + 1, row_find(ends, edge, lo, Math.min(far, row.length)));
 			while (last > first + 1 && g.total[row[last - 1]] * scale >= 1)
 				last--;
 			k = last;
@@ -109,10 +112,18 @@
 		}
 	}
 
-	let boxes_pool = [], boxes_len = 0; // what was drawn: objects that the next picture uses again
-	// Draws one row of a graph; `here` has a ring around it.
+	// Draws one row of a graph; `here` has a ring around it. Neighbours of a pixel that look the same are drawn at once.
 	function row_draw(ctx, g, d, x0, x1, width, y, here) {
 		const contrast = forced.matches, search = F.search;
+		let from = 0, to = 0, fill, alpha;
+		const flush = () => {
+			if (to > from) {
+				ctx.globalAlpha = alpha;
+				ctx.fillStyle = fill;
+				ctx.fillRect(from, y, to - from, ROW - 1);
+			}
+			from = to;
+		};
 		ctx.font = FONT;
 		ctx.textBaseline = "middle";
 		row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => {
@@ -120,26 +131,34 @@
 			if (search)
 				for (let k = i; k <= last && !hit && k < i + 64; k++)
 					hit = g.depth[k] === d && search.has(g, k);
-			ctx.globalAlpha = search && !hit ? 0.35 : 1;
-			ctx.fillStyle = contrast ? (hit ? "Highlight" : "Canvas") : hit ? "#ec3fd0" : n > 1 ? css_merged : fill_of(g, i);
-			ctx.fillRect(x, y, w >= 3 ? w - 0.6 : w, ROW - 1);
+			const shade = search && !hit ? 0.35 : 1, colour = contrast ? (hit ? "Highlight" : "Canvas") : hit ? "#ec3fd0" : n > 1 ? css_merged : fill_of(g, i);
+			if (w !== 1 || x !== to || colour !== fill || shade !== alpha) {
+				flush();
+				[from, fill, alpha] = [x, colour, shade];
+			}
+			to = x + (w >= 3 ? w - 0.6 : w);
+			const ring = here >= i && here <= last && g.depth[here] === d, named = n === 1 && w > LABELLED;
+			if (!contrast && !ring && !named)
+				return;
+			flush();
 			if (contrast) {
 				ctx.strokeStyle = "CanvasText";
 				ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
 			}
 			ctx.globalAlpha = 1;
-			if (n === 1 && w > LABELLED) {
+			if (named) {
 				ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : "#141419";
 				ctx.fillText(label(H.names[g.name[i]], w), x + 4, y + ROW / 2);
 			}
-			Object.assign(boxes_pool[boxes_len++] ||= {}, { x, y, w, i, n, last, g });
-			if (here >= i && here <= last && g.depth[here] === d) {
+			if (ring) {
 				ctx.strokeStyle = css_here;
 				ctx.lineWidth = 2;
 				ctx.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), ROW - 3);
 				ctx.lineWidth = 1;
 			}
 		});
+		flush();
+		ctx.globalAlpha = 1;
 	}
 	let theme_key, css_merged = "#999", css_here = "#1552d8";
 	function theme_apply() {

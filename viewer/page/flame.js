@@ -1,5 +1,5 @@
 	// ---- flame graphs ---------------------------------------------------------------------------------------
-	const F = { g: null, up: null, key: "", unit: "ns", x0: 0, x1: 1, here: -1, boxes: [], search: null, found: null, nth: -1, sum: 0 };
+	const F = { g: null, up: null, key: "", unit: "ns", x0: 0, x1: 1, here: -1, get boxes() { return boxes_at(0, $("chart").clientHeight); }, search: null, found: null, nth: -1, sum: 0 };
 	// What is drawn: the tree, weighed, changed by one operation after the other. Kept until one of these changes.
 	function flame_graph() {
 		const kind = kind_now();
@@ -14,8 +14,6 @@
 		F.key = key;
 		F.unit = metrics_now().unit;
 		F.g = F.whole = F.up = F.found = null; // memory for what comes
-		boxes_pool.forEach((b) => { b.g = null; });
-		F.boxes = [];
 		let g = F.whole = whole_make();
 		if (S.leaf) {
 			const of = g;
@@ -103,13 +101,11 @@
 		$("tall").style.height = whole + "px";
 		const top = place.scrollTop;
 		ctx.clearRect(0, 0, width, height);
-		boxes_len = 0;
 		flame_parts((g, is_up, d, x0, x1) => {
 			const y = flame_y(is_up, d) - top;
 			if (y > -ROW && y < height)
 				row_draw(ctx, g, d, x0, x1, width, y, is_up ? -1 : F.here);
 		});
-		F.boxes = boxes_pool.slice(0, boxes_len);
 	}
 	// Calls row(graph, is it of callers, depth, from, to) for each row of the picture.
 	function flame_parts(row) {
@@ -149,10 +145,20 @@
 		const x = [(from - g.start[p]) / g.total[p], (to - g.start[p]) / g.total[p]];
 		go({ zoom: JSON.stringify({ path: path_of(g, p), x }) });
 	}
+	// The boxes of the rows that are between two heights of the chart.
+	function boxes_at(from, to) {
+		const ret = [], { clientWidth: width, scrollTop } = $("chart");
+		if (F.g)
+			flame_parts((g, is_up, d, x0, x1) => {
+				const y = flame_y(is_up, d) - scrollTop;
+				if (y > from - ROW && y < to)
+					row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => { ret.push({ x, y, w, i, n, last, g }); });
+			});
+		return ret;
+	}
 	function box_at(event) {
 		const r = $("flame").getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
-		const b = F.boxes.find((o) => x >= o.x && x < o.x + Math.max(o.w, 1) && y >= o.y && y < o.y + ROW);
-		return b && { ...b }; // the next picture changes it
+		return boxes_at(y, y + 1).find((o) => x >= o.x && x < o.x + Math.max(o.w, 1) && y >= o.y && y < o.y + ROW);
 	}
 	function flame_click(event) {
 		const b = box_at(event);
