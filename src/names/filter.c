@@ -40,21 +40,75 @@ static bool is_mark(const char *text)
 #define MOST_CHARACTERS 10000
 #define MOST_REPEATS    10000
 
-/* True for expressions such as "a{1,255}{1,255}{1,255}", which stand for 255^3 characters. */
+#define MOST_GROUPS 100
+
+/* Returns the last character of a bracket expression, "[^]a-z[:alpha:]]", which begins at `s`. */
+static const char *end_of_brackets(const char *s)
+{
+	s += s[1] == '^' ? 2 : 1;
+	for (s += *s == ']'; *s && *s != ']'; s++) {
+		const char *end =
+			*s == '[' && s[1] && strchr(":.=", s[1]) ? strchr(s + 2, s[1]) : NULL;
+
+		if (end && end[1] == ']')
+			s = end + 1;
+	}
+	return *s ? s : s - 1;
+}
+
+/* Returns how often a repetition that begins at `s` has regcomp() copy what it repeats. */
+static unsigned long copies_of(const char *s)
+{
+	char *end;
+	unsigned long n;
+
+	if (*s != '{')
+		return *s == '+' ? 2 : 1;
+	n = strtoul(s + 1, &end, 10);
+	if (*end == ',')
+		n = AIF_MAX(n, strtoul(end + 1, NULL, 10));
+	return AIF_MIN(AIF_MAX(n, 1UL), 100000UL);
+}
+
+/* True for expressions such as "a{1,255}{1,255}{1,255}", which stand for 255^3 characters, or "((a+)+)+", each plus of which
+ * doubles what is in it. */
 static bool repeats_too_often(const char *text)
 {
-	unsigned long most = 1, product = 1;
+	unsigned long most[MOST_GROUPS] = {1},
+		      last = 1; /* copies in each open group, of the last item */
+	size_t depth = 0;
 
-	for (const char *s = strchr(text, '{'); s; s = strchr(s + 1, '{')) {
-		char *end;
-		unsigned long n = strtoul(s + 1, &end, 10);
-
-		if (*end == ',')
-			n = AIF_MAX(n, strtoul(end + 1, NULL, 10));
-		n = AIF_MIN(AIF_MAX(n, 1UL), 100000UL);
-		product = s == text ? n : s[-1] == '}' || s[-1] == ')' ? n * most : n;
-		most = AIF_MAX(most, product);
-		if (most > MOST_REPEATS)
+	for (const char *s = text; *s; s++) {
+		switch (*s) {
+		case '+':
+		case '{':
+			last *= copies_of(s);
+			s += *s == '{' ? strspn(s + 1, "0123456789,") : 0;
+			break;
+		case '*':
+		case '?':
+			break;
+		case '(':
+			if (++depth == MOST_GROUPS)
+				return true;
+			most[depth] = last = 1;
+			break;
+		case ')':
+			last = most[depth];
+			depth -= depth > 0;
+			break;
+		case '}': /* of a repetition */
+			break;
+		case '[':
+			s = end_of_brackets(s);
+			last = 1;
+			break;
+		default:
+			s += *s == '\\' && s[1];
+			last = 1;
+		}
+		most[depth] = AIF_MAX(most[depth], last);
+		if (last > MOST_REPEATS)
 			return true;
 	}
 	return false;

@@ -575,6 +575,9 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"time +0x10%",
 		"busy >= 200%",
 		"kernel:/a{1,255}{1,255}{1,255}/ +3%",
+		"kernel:/a++++++++++++++++++++++++++++++++/ +3%",
+		"kernel:/((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+/ +3%",
+		"kernel:/([[:alpha:]]{1,255}){1,255}/ +3%",
 		"range:// +3%",
 		"op:/x/ -3%",
 		"range:/x/ +3",
@@ -589,6 +592,27 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		assert_int_equal(r, -EINVAL);
 		assert_true(strstr(err.text, "file: budget") ||
 			    strstr(err.text, "regular expression"));
+		aif_budgets_finish(&b);
+	}
+}
+
+/* Expressions that repeat much, but not what they repeat. */
+static void usual_expressions_are_read(void **state)
+{
+	static const char *const right[] = {
+		"kernel:/^[a-z]+_[0-9]+x[0-9]+_[a-z]+_[0-9]+_[0-9]+_[0-9]+_[0-9]+_[0-9]+_[0-9]+_[0-9]+$/ +3%",
+		"kernel:/(a)+(b)+(c)+(d)+(e)+(f)+(g)+(h)+(i)+(j)+(k)+(l)+(m)+(n)+(o)+(p)+(q)+/ +3%",
+		"kernel:/a\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+[+++++++++++++++++++]/ +3%",
+		"kernel:/((fp16|bf16)+(_[0-9]{1,3}){2,4})+.*?/ +3%",
+		"kernel:/[]+][^]+]+x/ +3%",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(right); i++) {
+		struct aif_budgets b = {0};
+		struct aif_err err = {0};
+
+		assert_int_equal(aif_budgets_add(&b, right[i], "file", &err), 0);
 		aif_budgets_finish(&b);
 	}
 }
@@ -643,6 +667,7 @@ int main(void)
 		cmocka_unit_test(values_below_nothing_are_judged_by_their_signs),
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
+		cmocka_unit_test(usual_expressions_are_read),
 		cmocka_unit_test(budgets_are_read),
 	};
 
