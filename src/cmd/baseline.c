@@ -158,7 +158,8 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 	if (!r && v->reason)
 		r = write_reason(path, v->reason, side.len, err);
 	if (!r)
-		printf("%s: %zu runs in %s\n", name, written.len, path);
+		printf("%s: %zu run%s in %s\n", name, written.len, written.len > 1 ? "s" : "",
+		       path);
 	aif_strset_finish(&written);
 	aif_side_finish(&side);
 	free(path);

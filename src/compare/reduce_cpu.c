@@ -44,6 +44,7 @@ int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection
 	if (!e) {
 		ret->is_cpu = true;
 		ret->is_part = aif_selection_is_part(sel);
+		ret->is_open = aif_run_is_open(p);
 		ret->is_counts =
 			p->traits.cpu_weights == AIF_CPU_WEIGHTS_COUNTS || p->traits.is_lengths;
 		ret->start_s =

@@ -28,7 +28,7 @@ static uint32_t number_of(struct counting *c, uint32_t name)
 	if (!c->of_name[name]) {
 		size_t len = aif_run_range_stem(text);
 		uint32_t number = run->range_names.len < MOST_NAMES
-					  ? aif_strset_put(&run->range_names, text, len)
+					  ? aif_run_add_ranges(run, text, len, 0)
 					  : aif_strset_find(&run->range_names, text, len);
 
 		if (number == AIF_STR_NONE)
@@ -62,10 +62,6 @@ static int count(void *arg, const struct aif_op_row *rows, size_t n)
 				return -ENOMEM;
 			continue;
 		}
-		if (aif_grow(&run->ranges, &run->ranges_cap, number + 1, sizeof(*run->ranges)) < 0)
-			return -ENOMEM;
-		for (; run->ranges_len <= number; run->ranges_len++)
-			run->ranges[run->ranges_len] = 0;
 		run->ranges[number]++;
 	}
 	return 0;

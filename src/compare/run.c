@@ -37,6 +37,13 @@ const char *aif_run_text(const struct aif_run *r, enum aif_run_text which)
 	return r->text[which] ? r->text[which] : "";
 }
 
+bool aif_run_is_open(const struct aif_profile *p)
+{
+	return !p->traits.is_imported && *aif_profile_meta(p, "recorder_version") &&
+	       (!*aif_profile_meta(p, "exit_status") || *aif_profile_meta(p, "end.by") ||
+		p->kept_ns > p->start_ns);
+}
+
 /* A command may be megabytes long; nobody looks at more of it. */
 #define MOST_TEXT 4000
 
@@ -71,9 +78,34 @@ size_t aif_run_range_stem(const char *name)
 	return stem ? stem : len;
 }
 
+/* Returns how much of a range's name counts: whole characters. */
+static size_t range_name_len(const char *name, size_t len)
+{
+	if (len <= AIF_RUN_RANGE_NAME)
+		return len;
+	for (len = AIF_RUN_RANGE_NAME; len && ((uint8_t)name[len] & 0xc0) == 0x80;)
+		len--;
+	return len;
+}
+
+uint32_t aif_run_add_ranges(struct aif_run *r, const char *name, size_t len, uint64_t n)
+{
+	uint32_t number = aif_strset_put(&r->range_names, name, range_name_len(name, len));
+
+	if (number == AIF_STR_NONE ||
+	    aif_grow(&r->ranges, &r->ranges_cap, number + 1, sizeof(*r->ranges)) < 0)
+		return AIF_STR_NONE;
+	for (; r->ranges_len <= number; r->ranges_len++)
+		r->ranges[r->ranges_len] = 0;
+	if (__builtin_add_overflow(r->ranges[number], n, &r->ranges[number]))
+		return AIF_STR_NONE;
+	return number;
+}
+
 uint64_t aif_run_ranges(const struct aif_run *r, const char *name)
 {
-	uint32_t number = aif_strset_find(&r->range_names, name, strlen(name));
+	uint32_t number =
+		aif_strset_find(&r->range_names, name, range_name_len(name, strlen(name)));
 
 	return number < r->ranges_len ? r->ranges[number] : 0;
 }

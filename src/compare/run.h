@@ -72,8 +72,10 @@ struct aif_run {
 	uint64_t recording;
 	enum aif_phases_from steps_from;
 	uint64_t steps; /* in the part; 0: none are known */
+	uint64_t loop;  /* where turns begin that are its steps (aif_phases.place); 0: not known */
 	bool is_part;   /* of a time that was asked for */
 	bool is_loop;
+	bool is_open; /* the recording ended before the command did, or dropped its beginning: it is no whole run */
 	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */
 	bool in_cycles; /* what is ns elsewhere is cycles of an SM: aif_run_to_cycles() */
@@ -122,6 +124,10 @@ bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
 
 /* Returns how much of a range's name is there without a number at its end: "token 17", "token_17" and "token#17" are "token". */
 size_t aif_run_range_stem(const char *name);
+/* Counts `n` ranges of a name of which `len` bytes count, and of them no more than AIF_RUN_RANGE_NAME. Returns its number,
+ * AIF_STR_NONE without memory or where the sum is too large. */
+uint32_t aif_run_add_ranges(struct aif_run *r, const char *name, size_t len, uint64_t n);
+#define AIF_RUN_RANGE_NAME 200
 /* Returns how often the run went through ranges of that name, which has no number at its end. */
 uint64_t aif_run_ranges(const struct aif_run *r, const char *name);
 
@@ -129,5 +135,7 @@ uint64_t aif_run_ranges(const struct aif_run *r, const char *name);
 const char *aif_run_text_key(enum aif_run_text which);
 /* Returns one of its texts, "" where it has none. */
 const char *aif_run_text(const struct aif_run *r, enum aif_run_text which);
+/* True of a recording that ended before its command did, or that kept only its last seconds. Imported ones do not say. */
+bool aif_run_is_open(const struct aif_profile *p);
 /* Sets a text, the beginning of a very long one. 0 or -ENOMEM. */
 int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text);

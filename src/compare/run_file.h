@@ -13,7 +13,7 @@
  *   start SECONDS               since 1970
  *   recording N                 a number of the recording that it is of; no line: not known
  *   steps N none|marks|turns    where they are from
- *   is part|loop|cpu|counts         a line each
+ *   is part|loop|open|cpu|counts    a line each
  *   amount KEY N                elapsed, busy, idle, copy, communication (ns), launches, bytes, error (ns); where known cpu
  *                               (ns), status, memory (bytes), clock (kHz), power-limit (mW), capped, throttled (ppm)
  *   kernel COPY NS LAUNCHES NAME<tab>FULL NAME

@@ -163,22 +163,21 @@ static int read_by(struct reading *r, enum aif_run_by which, const char *s, cons
 	return __builtin_add_overflow(t->nodes[node].self, ns, &t->nodes[node].self) ? -EINVAL : 0;
 }
 
+/* No program goes through ranges of one name more often. */
+#define MOST_COUNT (UINT64_C(1) << 40)
+
 static int read_count(struct reading *r, const char *s, const char *end)
 {
 	struct aif_run *run = r->run;
 	uint64_t n;
-	uint32_t number;
 
-	if (!take_number(&s, end, &n))
+	/* Sums of as many as a file has lines do not overflow. */
+	if (!take_number(&s, end, &n) || n > MOST_COUNT)
 		return -EINVAL;
 	take_text(r, &s, end);
-	number = aif_strset_put(&run->range_names, r->text.data, r->text.len);
-	if (number == AIF_STR_NONE ||
-	    aif_grow(&run->ranges, &run->ranges_cap, number + 1, sizeof(*run->ranges)) < 0)
-		return -ENOMEM;
-	for (; run->ranges_len <= number; run->ranges_len++)
-		run->ranges[run->ranges_len] = 0;
-	return __builtin_add_overflow(run->ranges[number], n, &run->ranges[number]) ? -EINVAL : 0;
+	return aif_run_add_ranges(run, aif_buf_str(&r->text), r->text.len, n) == AIF_STR_NONE
+		       ? -ENOMEM
+		       : 0;
 }
 
 static int read_steps(struct aif_run *run, const char *s, const char *end)
@@ -226,6 +225,7 @@ static int read_line(struct reading *r, const char *s, const char *end)
 	if (take_word(&s, end, "is")) {
 		run->is_part |= take_word(&s, end, "part");
 		run->is_loop |= take_word(&s, end, "loop");
+		run->is_open |= take_word(&s, end, "open");
 		run->is_cpu |= take_word(&s, end, "cpu");
 		run->is_counts |= take_word(&s, end, "counts");
 		return 0;

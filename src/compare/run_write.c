@@ -11,8 +11,6 @@
 #define KERNEL_BYTES (AIF_RUN_FILE_BYTES / 5 * 2)
 /* Operators, and ranges, are at most that part of the number of frames. */
 #define BY_PART 8
-/* Bytes of a range's name, of which more is cut off. */
-#define MOST_NAME 200
 
 static_assert(sizeof(AIF_RUN_TYPES) - 1 == AIF_TREE_TYPE_COUNT, "a letter for each type");
 
@@ -85,6 +83,7 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 		       aif_run_steps_key(r->steps_from));
 	aif_buf_puts(b, r->is_part ? "is part\n" : "");
 	aif_buf_puts(b, r->is_loop ? "is loop\n" : "");
+	aif_buf_puts(b, r->is_open ? "is open\n" : "");
 	aif_buf_puts(b, r->is_cpu ? "is cpu\n" : "");
 	aif_buf_puts(b, r->is_counts ? "is counts\n" : "");
 	for (unsigned i = 0; i < AIF_RUN_AMOUNTS; i++)
@@ -304,7 +303,7 @@ static int put_by(const struct aif_run *r, enum aif_run_by which, size_t most, s
 /* Writes how often the run went through ranges: the most frequent ones, in the order of their numbers. */
 static int put_counts(const struct aif_run *r, struct aif_buf *out)
 {
-	size_t n = r->ranges_len, most = AIF_RUN_FILE_COUNTS;
+	size_t n = r->ranges_len, most = AIF_RUN_FILE_COUNTS, least_ones = n;
 	uint64_t *sorted = malloc((n + 1) * sizeof(*sorted)), least = 1;
 
 	if (!sorted)
@@ -314,18 +313,21 @@ static int put_counts(const struct aif_run *r, struct aif_buf *out)
 	if (n > most) {
 		qsort(sorted, n, sizeof(*sorted), by_size);
 		least = AIF_MAX(sorted[most - 1], least);
+		/* Takes of those with that number as many as there is room for. */
+		for (least_ones = most; least_ones && sorted[most - least_ones] > least;)
+			least_ones--;
 	}
 	free(sorted);
-	for (size_t i = 0; i < n && most; i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t len;
 		const char *name = aif_strset_get(&r->range_names, (uint32_t)i, &len);
 
-		if (r->ranges[i] < least)
+		if (r->ranges[i] < least || (r->ranges[i] == least && !least_ones))
 			continue;
+		least_ones -= r->ranges[i] == least;
 		aif_buf_printf(out, "count %" PRIu64 " ", r->ranges[i]);
-		put_text(out, name, AIF_MIN(len, (size_t)MOST_NAME));
+		put_text(out, name, len);
 		aif_buf_putc(out, '\n');
-		most--;
 	}
 	return 0;
 }

@@ -128,12 +128,8 @@ static inline struct aif_side side_make(const char *name, const struct run_row *
 /* Counts `n` ranges of a name. */
 static inline void run_add_ranges(struct aif_run *r, const char *name, uint64_t n)
 {
-	uint32_t number = aif_strset_put(&r->range_names, name, aif_run_range_stem(name));
-
-	assert_int_equal(aif_grow(&r->ranges, &r->ranges_cap, number + 1, sizeof(*r->ranges)), 0);
-	for (; r->ranges_len <= number; r->ranges_len++)
-		r->ranges[r->ranges_len] = 0;
-	r->ranges[number] += n;
+	assert_int_not_equal(aif_run_add_ranges(r, name, aif_run_range_stem(name), n),
+			     AIF_STR_NONE);
 }
 
 /* Gives a side's runs operators and ranges: aten::addmm and the range decode take `longer` times as long. */

@@ -130,6 +130,48 @@ static void the_most_frequent_ranges_are_kept(void **state)
 	aif_side_finish(&a);
 }
 
+/* Keeps those that are more frequent, wherever they stand, of more ranges than there is room for. */
+static void a_frequent_range_behind_many_rare_ones_is_kept(void **state)
+{
+	struct aif_side a = side_make("a", base, BASE_LEN, 1, NOISE, 1);
+	struct aif_run back = {0};
+	struct aif_buf out = {0};
+	struct aif_err err = {0};
+	char name[64];
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "once %d x", i);
+		run_add_ranges(&a.runs[0], name, 1);
+	}
+	run_add_ranges(&a.runs[0], "token", 150);
+	assert_int_equal(aif_run_write(&a.runs[0], &out), 0);
+	assert_int_equal(aif_run_read((char *)out.data, out.len, "x", &back, &err), 0);
+	assert_int_equal(back.ranges_len, AIF_RUN_FILE_COUNTS);
+	assert_int_equal(aif_run_ranges(&back, "token"), 150);
+	aif_run_finish(&back);
+	aif_buf_finish(&out);
+	aif_side_finish(&a);
+}
+
+/* Names that begin alike are one once they are cut: in the run as in its file. */
+static void long_names_of_ranges_are_one(void **state)
+{
+	struct aif_run r = {0};
+	char name[400];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "%0199d\xc3\xa4%d x", 0, i);
+		run_add_ranges(&r, name, 2);
+	}
+	assert_int_equal(r.ranges_len, 1);
+	assert_int_equal(aif_run_ranges(&r, name), 6);
+	/* No half of a character. */
+	assert_int_equal(strlen(aif_strset_get(&r.range_names, 0, NULL)), 199);
+	aif_run_finish(&r);
+}
+
 /* 60,000 stacks of which few have much: the file is small, its sums are those of the run. */
 static void a_large_run_is_cut_to_the_size_of_a_baseline(void **state)
 {
@@ -219,6 +261,8 @@ int main(void)
 		cmocka_unit_test(a_run_of_many_kernels_is_cut_to_the_size_of_a_baseline),
 		cmocka_unit_test(a_large_run_is_cut_to_the_size_of_a_baseline),
 		cmocka_unit_test(the_most_frequent_ranges_are_kept),
+		cmocka_unit_test(a_frequent_range_behind_many_rare_ones_is_kept),
+		cmocka_unit_test(long_names_of_ranges_are_one),
 		cmocka_unit_test(damaged_reduced_runs_are_refused_or_read),
 	};
 
