@@ -174,8 +174,9 @@ static struct kernel_name *read_names(struct matching *m, const struct aif_tree 
 	struct kernel_name *names = calloc(t->names.len + 1, sizeof(*names));
 
 	for (uint32_t i = 0; i < t->names.len && names; i++) {
+		char space[AIF_COMPARE_NAME];
 		size_t len;
-		const char *text = aif_tree_text(t, i, &len);
+		const char *text = aif_compare_frame(t, i, space, &len);
 		uint32_t name;
 		uint64_t at;
 

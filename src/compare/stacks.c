@@ -36,14 +36,37 @@ struct comparing {
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
+const char *aif_compare_frame(const struct aif_tree *t, uint32_t name, char space[AIF_COMPARE_NAME],
+			      size_t *ret_len)
+{
+	static const char word[] = " graph ";
+	const char *text = aif_tree_text(t, name, ret_len);
+	size_t len = *ret_len, digits = 0, n;
+
+	if (aif_tree_base_type(aif_tree_type_of(t, name)) != AIF_TREE_SYNTHETIC || len < 2 ||
+	    text[0] != '[' || text[len - 1] != ']')
+		return text;
+	while (digits + 2 < len && text[len - 2 - digits] >= '0' && text[len - 2 - digits] <= '9')
+		digits++;
+	n = len - 1 - digits; /* "[cuda graph " */
+	if (!digits || n >= AIF_COMPARE_NAME || n < sizeof(word) ||
+	    memcmp(text + n - (sizeof(word) - 1), word, sizeof(word) - 1) != 0)
+		return text;
+	memcpy(space, text, n);
+	space[n - 1] = ']';
+	*ret_len = n;
+	return space;
+}
+
 /* Returns the node of *t for a run's name, with A's name of a kernel that was renamed. */
 static uint32_t name_of(struct comparing *s, const struct aif_map *aliases,
 			const struct aif_tree *from, uint32_t name)
 {
 	struct aif_comparison *c = s->c;
 	unsigned type = aif_tree_base_type(aif_tree_type_of(from, name));
+	char space[AIF_COMPARE_NAME];
 	size_t len;
-	const char *text = aif_tree_text(from, name, &len);
+	const char *text = aif_compare_frame(from, name, space, &len);
 	uint64_t alias;
 	uint32_t kernel =
 		type == AIF_TREE_KERNEL ? aif_strset_find(&c->names, text, len) : AIF_STR_NONE;
