@@ -13,6 +13,8 @@ struct aif_selection {
 	const struct aif_range_index *ranges;
 	bool in_ranges; /* only what threads did and launched in the ranges that .ranges keeps */
 	bool by_range;  /* rows of attribution and of CPU totals are apart by their ranges */
+	/* The program's loop, by where its turns begin (aif_phases.place); 0: the one that is found. */
+	uint64_t loop;
 };
 
 /* False: it is all of the profile. */

@@ -103,8 +103,9 @@ static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *e
 	return r;
 }
 
+/* `loop`: where the turns begin that are steps; 0: to be found. */
 static int read_profile(const char *path, const char *shown, const struct aif_opt_span *time,
-			struct aif_run *ret, struct aif_err *err)
+			uint64_t loop, struct aif_run *ret, struct aif_err *err)
 {
 	const struct aif_selection_values values = {.time = *time};
 	struct aif_selection_args choice = {0};
@@ -114,6 +115,7 @@ static int read_profile(const char *path, const char *shown, const struct aif_op
 
 	if (!r)
 		r = aif_selection_args_make(&values, &p, &choice, err);
+	choice.sel.loop = loop;
 	if (!r)
 		r = aif_run_reduce(&names, &choice.sel, shown, ret, err);
 	if (!r)
@@ -185,7 +187,7 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 				     path)
 		       : read_folded(path, run, err);
 	else if (!r)
-		r = with_path(path, read_profile(path, word, &time, run, err), err);
+		r = with_path(path, read_profile(path, word, &time, 0, run, err), err);
 	if (!r)
 		r = drop_repeated(s, err);
 	/* Imported profiles may not say when they were made. */
@@ -277,6 +279,18 @@ static size_t word_len(const char *spec)
 	return len;
 }
 
+/* aif_run_again: for whole profiles, whose path is the word that they were named by. */
+static int reduce_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
+			struct aif_err *err)
+{
+	static const struct aif_opt_span all;
+
+	*ret = (struct aif_run){0};
+	if (run->is_part || is_reduced(run->path) || aif_flame_is_folded(run->path))
+		return -ENODATA;
+	return with_path(run->path, read_profile(run->path, run->path, &all, loop, ret, err), err);
+}
+
 int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, struct aif_err *err)
 {
 	int r = 0;
@@ -284,8 +298,10 @@ int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, 
 	*ret = (struct aif_side){.name = aif_view_path_for_people(spec)};
 	if (!ret->name)
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	if (access(spec, F_OK) == 0)
-		return add_word(ret, spec, baselines, err);
+	if (access(spec, F_OK) == 0) {
+		r = add_word(ret, spec, baselines, err);
+		return r ? r : aif_side_agree(ret, reduce_again, err);
+	}
 	for (bool more = true; more && !r;) {
 		size_t len = word_len(spec);
 		char *word = strndup(spec, len);
@@ -296,7 +312,7 @@ int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, 
 		more = spec[len] == ',';
 		spec += len + more;
 	}
-	return r;
+	return r ? r : aif_side_agree(ret, reduce_again, err);
 }
 
 int aif_unit_arg(const char *word, struct aif_compare_opts *ret, struct aif_err *err)
@@ -425,6 +441,8 @@ int aif_sides_compare(char **words, const char *baselines, const struct aif_comp
 
 	keep_memory();
 	r = read_sides(words, baselines, ret, err);
+	if (!r)
+		r = aif_sides_agree(&ret->a, &ret->b, reduce_again, err);
 	if (!r && o->unit == AIF_UNIT_CYCLES)
 		r = to_cycles(&ret->a, err);
 	if (!r && o->unit == AIF_UNIT_CYCLES)

@@ -10,12 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps that were found stand for the same if their numbers of launches differ by less than this factor, or if their numbers
- * do not differ. */
-#define SAME_STEPS 1.5
-/* The same of two runs of one side, which ran the same program: of one of them, another loop was found. */
-#define SAME_STEPS_OF_SIDE 1.2
-
 void aif_side_finish(struct aif_side *s)
 {
 	for (size_t i = 0; i < s->len; i++)
@@ -215,27 +209,6 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 
 /* ---- the unit -------------------------------------------------------------------------------- */
 
-static double ratio(double x, double y)
-{
-	return x > y ? x / y : y / x;
-}
-
-static double launches_a_step(const struct aif_run *r)
-{
-	return (double)r->amount[AIF_RUN_LAUNCHES] / (double)r->steps;
-}
-
-/* True if found steps are the same thing in both runs. */
-static bool has_same_steps(const struct aif_run *x, const struct aif_run *y, double most)
-{
-	double steps = ratio((double)x->steps, (double)y->steps);
-	double launches = ratio(launches_a_step(x), launches_a_step(y));
-
-	if (x->steps_from == AIF_PHASES_MARKS && y->steps_from == AIF_PHASES_MARKS)
-		return true;
-	return steps < most || launches < most;
-}
-
 static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 {
 	size_t n = aif_compare_runs(c);
@@ -245,16 +218,16 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
-		is_whole &= !r->is_part;
+		is_whole &= !r->is_part && !r->is_open;
 		has_steps &= r->steps > 0 && r->amount[AIF_RUN_LAUNCHES];
 	}
 	for (size_t i = 1; i < n && has_steps && !other; i++) {
 		const struct aif_run *r = aif_compare_run(c, i),
 				     *own = i < c->a->len ? first : &c->b->runs[0];
 
-		if (!has_same_steps(first, r, SAME_STEPS)) {
+		if (!aif_compare_has_same_steps(first, r, AIF_SAME_STEPS)) {
 			other = r;
-		} else if (!has_same_steps(own, r, SAME_STEPS_OF_SIDE)) {
+		} else if (!aif_compare_has_same_steps(own, r, AIF_SAME_STEPS_OF_SIDE)) {
 			first = own;
 			other = r;
 		}
@@ -265,8 +238,8 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 		aif_buf_printf(&c->notes,
 			       "not compared by step: other loops were found, in %s %" PRIu64
 			       " steps of %.4g launches, in %s %" PRIu64 " of %.4g\n",
-			       first->path, first->steps, launches_a_step(first), other->path,
-			       other->steps, launches_a_step(other));
+			       first->path, first->steps, aif_compare_launches_a_step(first),
+			       other->path, other->steps, aif_compare_launches_a_step(other));
 	return is_whole ? AIF_UNIT_RUN : AIF_UNIT_SECOND;
 }
 
@@ -390,7 +363,7 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 
 		by_run[i] = aif_metric_of(r, AIF_METRIC_TIME);
 		by_step[i] = r->steps ? by_run[i] / (double)r->steps : 0;
-		known &= r->steps && !r->is_part && by_run[i] > 0 &&
+		known &= r->steps && !r->is_part && !r->is_open && by_run[i] > 0 &&
 			 r->steps_from == aif_compare_run(c, 0)->steps_from;
 	}
 	if (by_run && by_step && known) {

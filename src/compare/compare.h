@@ -8,8 +8,8 @@
  * Two sets of runs, compared. Everything is given in one unit that all runs have, and never scaled to equal totals, which
  * would hide that all of it got slower.
  *
- *   unit      a step, where all runs have them; else a whole run, where all are whole recordings; else a second of the part
- *             that was chosen; --unit also takes a launch, or a range that the program marked. Steps that were found, not
+ *   unit      a step, where all runs have them; else a whole run, where all are recordings of all of it; else a second of
+ *             what there is; --unit also takes a launch, or a range that the program marked. Steps that were found, not
  *             marked, are used only if both sides have about as many launches in each: otherwise different loops were
  *             found.
  *   metrics   sums of a run; p adjusted after Holm where a gate decides by several
@@ -28,8 +28,20 @@ struct aif_side {
 	struct aif_run *runs;
 	size_t len, cap;
 	size_t repeated; /* how often a run was named that was there already: it counts once */
+	size_t agreed;   /* runs whose steps are of the loop that others have: aif_side_agree() */
 };
 void aif_side_finish(struct aif_side *s);
+
+/* Reduces a run again: its steps are the turns that begin at `loop` (aif_run.loop). 0; -ENODATA where that cannot be, another
+ * -errno with *err. *ret is finished by the caller, also after a failure. */
+typedef int aif_run_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
+			  struct aif_err *err);
+/* Lets the runs of a side have steps of one loop, where in some another was found than in most, or none: each is reduced again by
+ * the loop of the others, and that taken if it then has as many launches a step. 0, or -errno with *err. */
+int aif_side_agree(struct aif_side *s, aif_run_again *again, struct aif_err *err);
+/* The same of two sides, the runs of each of which agree: if all runs of one can have the other's loop, they do. */
+int aif_sides_agree(struct aif_side *a, struct aif_side *b, aif_run_again *again,
+		    struct aif_err *err);
 
 enum aif_compare_unit {
 	AIF_UNIT_AUTO,

@@ -259,6 +259,14 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 
 	for (size_t i = 0; i < c->a->len + c->b->len; i++)
 		lack[i >= c->a->len] += !isfinite(values[i]);
+	if (row->budget->of == AIF_BUDGET_METRIC && row->budget->metric == AIF_METRIC_TIME &&
+	    c->unit == AIF_UNIT_SECOND) {
+		row->is_missing = true;
+		aif_buf_puts(&row->why,
+			     "by second, time says nothing: give another --unit, or budgets "
+			     "of something else");
+		return;
+	}
 	if (row->budget->kind != AIF_BUDGET_CHANGE)
 		lack[0] = 0;
 	if (aif_budget_is_by_name(row->budget) && lack[0] == c->a->len && !lack[1])

@@ -71,6 +71,31 @@ static void find_statuses(struct aif_comparison *c)
 		aif_buf_printf(&c->notes, "all runs ended with exit status %" PRIu64 "\n", first);
 }
 
+/* Looks for runs that were recorded in part, which have other steps than whole ones, and are shorter by themselves. */
+static void find_open(struct aif_comparison *c)
+{
+	const struct aif_run *open = NULL, *whole = NULL;
+
+	for (size_t i = aif_compare_runs(c); i-- > 0;) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (!r->is_part)
+			*(r->is_open ? &open : &whole) = r;
+	}
+	if (!open || (!whole && c->unit != AIF_UNIT_RUN))
+		return;
+	aif_buf_printf(
+		&c->problems,
+		"%s is no whole run: its recording ended before its command did, or kept the "
+		"last seconds only",
+		open->path);
+	if (whole)
+		aif_buf_printf(&c->problems,
+			       "; %s is one: compare what both have, as in FILE@steps:10-50",
+			       whole->path);
+	aif_buf_putc(&c->problems, '\n');
+}
+
 /* ---- what stands against a verdict ----------------------------------------------------------- */
 
 /* Notes runs that were named again, on their side or on the other. */
@@ -87,6 +112,13 @@ static void find_repeated(struct aif_comparison *c)
 				       "%c: a run was named twice, %zu time%s: it counts once\n",
 				       i ? 'B' : 'A', sides[i]->repeated,
 				       sides[i]->repeated > 1 ? "s" : "");
+		if (sides[i]->agreed) {
+			aif_buf_printf(&c->notes, "%c: ", i ? 'B' : 'A');
+			aif_human_counted(&c->notes, sides[i]->agreed, "run");
+			aif_buf_puts(&c->notes,
+				     " had other steps by themselves, or none; given are "
+				     "those of the loop that other runs have\n");
+		}
 		if (!parts)
 			continue;
 		aif_buf_printf(&c->notes,
@@ -239,6 +271,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_clocks(c, o);
 	find_commands(c);
 	find_statuses(c);
+	find_open(c);
 	find_repeated(c);
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");

@@ -211,7 +211,9 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	int64_t from = w->from, to = w->to;
 
 	run->steps_from = w->phases.from;
+	run->loop = w->phases.place;
 	run->is_part = w->is_part;
+	run->is_open = aif_run_is_open(r->p);
 	run->is_loop = w->is_loop;
 	run->start_s = strtoull(aif_profile_meta(r->p, "start_realtime_ns"), NULL, 10) / 1000000000;
 	/* Without a loop, the time is that from the first to the last work. */

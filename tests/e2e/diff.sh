@@ -3,6 +3,7 @@
 # diff and gate on recordings of PoCL. Nothing here depends on how long something takes: the machine may be busy.
 . "$(dirname "$0")/tap.sh"
 app=$build/tests/e2e/diff_app
+fake=$build/tests/mock/fake_app
 if [ ! -x "$app" ] || [ ! -e /etc/OpenCL/vendors/pocl.icd ]; then
 	echo "1..0 # SKIP no OpenCL here"
 	exit 0
@@ -192,6 +193,35 @@ check "but where all did, they are compared" status_is 0 "$aiflame" gate --budge
 for side in before,nowhere.data "before,$work/empty.data" before,half.data; do
 	check "one bad run among good ones is no win: ${side#before,}" status_is 4 "$aiflame" gate --budget 'launches +30%' before "$side"
 done
+# A recording that ends before its program has fewer launches, and is shorter by itself.
+mkdir whole early share
+until_many() { # FILE
+	for t in $(seq 150); do
+		[ -e "$1" ] && [ "$("$aiflame" query --format csv "$1" 'SELECT count(*) FROM launches' 2>/dev/null | tail -1)" -gt 100 ] 2>/dev/null && return
+		sleep 0.1
+	done
+}
+for i in 1 2 3; do
+	"$aiflame" record -o whole/$i.data -- "$app" base 200 2000 >"$work/record.out" 2>&1
+	"$aiflame" record --overhead 0.05% -o share/$i.data -- "$app" base 200 2000 >"$work/record.out" 2>&1
+	"$aiflame" record --duration 1 -o early/$i.data -- sh -c 'echo $$ >app.pid; exec "$0" base 20000 2000' "$app" >"$work/record.out" 2>&1
+	kill -9 "$(cat app.pid)"
+	rm app.pid
+done
+for unit in step run second launch; do
+	check "recordings that ended early are no win: by $unit" status_is 4 "$aiflame" gate --unit $unit --budget 'launches +30%' whole early
+done
+check "and are said to have" says 'is no whole run: its recording ended before its command did' "$aiflame" gate whole early
+check "nor do they make whole runs of each other" says 'is no whole run' "$aiflame" gate --unit run early early
+check "the same steps of both compare" sh -c "'$aiflame' gate --budget 'launches +30%' whole@steps:2-20 early@steps:2-20 >steps.txt; grep -q '^per step: 19 in A, 19 in B' steps.txt && ! grep -q 'whole run' steps.txt"
+check "by second, time says nothing" status_is 4 "$aiflame" gate --unit second --budget 'time +3%' whole whole
+check "launches that were left out are no win" sh -c "'$aiflame' gate --format json --budget 'launches 0' whole share | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+row = d[\"budgets\"][0]
+# Fewer by an estimate: whatever the answer, never an improvement of a part of them.
+assert row[\"result\"] == \"cannot tell\" or abs(row[\"change\"]) < 0.3, row'"
+
 mkdir none
 check "nor is an empty directory" status_is 4 "$aiflame" gate before none
 check "swapped sides have the opposite signs" sh -c "
@@ -245,6 +275,15 @@ assert any(k[\"a_kernel\"] == \"attention\" and k[\"matched_by\"] == \"same\" fo
 sed 's/^aiflame-run 1$/aiflame-run 2/' "$golden" >two.run
 check "another version is refused by name" says 'another version than 1' "$aiflame" diff two.run before
 
+ranges=$root/tests/golden/reduced-run-1-ranges.run
+check "with marked steps, ranges and how often they were" sh -c "'$aiflame' diff --format json --unit range:blocks '$ranges' before/1.data | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert (d[\"unit\"], d[\"a\"][\"runs\"][0][\"steps\"]) == (\"blocks\", 12), d[\"a\"]
+m = {x[\"metric\"]: x[\"a\"] for x in d[\"metrics\"]}
+assert (m[\"launches\"], m[\"device\"], m[\"bytes\"]) == (5, round(8863624 / 12, 3), 4194304), m'"
+check "and their device time" sh -c "'$aiflame' gate --any-machine --format json --budget 'range:/^blocks\$/ <= 1s' before/1.data '$ranges' | grep -q '\"b\":65068.5833'"
+
 # Steps that are found in a program of 5 launches a step, most of which an overhead budget leaves out.
 "$aiflame" record --overhead 0.05% -o unmarked.data -- "$app" unmarked 3000 200 >"$work/record.out" 2>&1
 "$aiflame" baseline --baselines found set u unmarked.data >/dev/null 2>&1
@@ -256,6 +295,81 @@ assert 4.9 < v["launches"] / v["steps"] < 5.1, v' <"$(echo found/u/*.run)"
 else
 	skip "found steps have as many launches as there are, where most were left out" "no steps were found, or no launch was left out"
 fi
+
+# Graphs are numbered as they are made. Of the same places of the program they are the same, node by node.
+cat >graph.py <<'EOF'
+# graph.py NUMBER VARIANT: 12 replays of a graph of four nodes, which main makes in two functions
+import sys
+number, changed = int(sys.argv[1]), sys.argv[2] == "after"
+print("device 0 name=\"Fake GPU\" kind=gpu units=4 clock=monotonic\nstream 0 device=0\nprogram 0")
+for i, name in enumerate(["attention", "gemm", "norm", "gelu"]):
+    print(f"kernel {i} program=0 name={name}")
+print("now")
+# By place: attention and gemm in one function, norm or gelu in another.
+made = [(0, "0x401200,0x401100"), (1, "0x401210,0x401100")] + ([(3, "0x401320,0x401110")] if changed else [(2, "0x401310,0x401110")])
+for node, (_, stack) in enumerate(made):
+    print(f"node 1 graph=100 node={node} time={100 + node} stack={stack},0x402000")
+for node in range(len(made)):
+    print(f"node 2 graph={number} node={node} time={200 + node} from={hex(100 << 32 | node)}")
+print("node 4 graph=100 time=280\nnode 5 graph=100 time=300")
+t = 1000
+for step in range(12):
+    print(f"launch graph={number} time={t} stack=0x401020,0x402000")
+    at = t + 1000
+    for node, (kernel, _) in enumerate(made):
+        ns = 20000 if (kernel, changed) == (1, True) else 10000
+        print(f"exec stream=0 kernel={kernel} start={at} end={at + ns} graph={number} node={node}")
+        at += ns
+    t = at + 5000
+print("sleep time=100000000")
+EOF
+mkdir graph_a graph_b
+for i in 1 2 3; do
+	python3 graph.py $((6 + i)) before >graph.script
+	"$aiflame" record -q --all-launches -o graph_a/$i.data "$fake" graph.script
+	python3 graph.py $((20 + i)) after >graph.script
+	"$aiflame" record -q --all-launches -o graph_b/$i.data "$fake" graph.script
+done
+check "nodes of graphs are matched by what made them, whatever the graph's number" sh -c "'$aiflame' diff --format json graph_a graph_b | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+s = d[\"stacks\"]
+assert (s[0][\"kind\"], s[0][\"answer\"]) == (\"changed\", \"up\") and s[0][\"stack\"].startswith(\"gemm < [0x40120f] < [0x4010ff] < [fake graph] < [0x40101f]\"), s
+assert (s[1][\"kind\"], s[1][\"stack\"][:24]) == (\"moved\", \"[0x40110f] < [fake graph\"), s
+m = [x[\"stack\"].split(\" \")[0] for x in s[1][\"moves\"]]
+assert sorted(m) == [\"gelu\", \"norm\"] and len(s) == 2, s
+k = {x[\"b_kernel\"] or x[\"a_kernel\"]: x[\"matched_by\"] for x in d[\"kernels\"]}
+assert k == {\"attention\": \"same\", \"gemm\": \"same\", \"norm\": \"none\", \"gelu\": \"none\"}, k'"
+
+# In one of three runs no loop is found: its steps are launches of any two kernels. It has the loop of the others.
+cat >steps.py <<'EOF'
+# steps.py SEED: 15 steps of three launches; with a seed, the last two of them are of any two of four kernels
+import random, sys
+seed = int(sys.argv[1])
+r = random.Random(seed)
+print("device 0 name=\"Fake GPU\" kind=gpu units=4 clock=monotonic\nstream 0 device=0\nprogram 0")
+for i, name in enumerate(["attention", "scale", "shift", "head", "norm"]):
+    print(f"kernel {i} program=0 name={name}")
+print("now")
+t = 1000
+for step in range(16):
+    for k in [0] + ([r.randrange(1, 5), r.randrange(1, 5)] if seed else [1, 2]):
+        print(f"launch stream=0 kernel={k} time={t} stack={hex(0x401000 + 16 * k)},0x402000 start={t + 1000} end={t + 9000}")
+        t += 10000
+print("sleep time=100000000")
+EOF
+mkdir loop_a loop_b
+for i in 1 2 3; do
+	python3 steps.py $((i == 2)) >steps.script
+	"$aiflame" record -q --all-launches -o loop_a/$i.data "$fake" steps.script
+	python3 steps.py 0 >steps.script
+	"$aiflame" record -q --all-launches -o loop_b/$i.data "$fake" steps.script
+done
+check "one run has no loop by itself" sh -c "'$aiflame' why loop_a/2.data | grep -q '^loop  *none found' && '$aiflame' why loop_a/1.data | grep -q '^loop  *15 turns'"
+check "in a set it has that of the others" says 'per step: 15 in A, 15 in B, turns of the loop that was found' "$aiflame" diff loop_a loop_b
+check "which is noted" says 'note: A: 1 run had other steps by themselves, or none' "$aiflame" diff loop_a loop_b
+check "and kept in a baseline" sh -c "'$aiflame' baseline --baselines loops set x loop_a && [ \$(grep -lx 'steps 15 turns' loops/x/*.run | wc -l) = 3 ]"
+check "alone it has none" says 'not compared: loop_a/2.data: no step in it' "$aiflame" gate --unit step loop_a/2.data loop_a/2.data
 
 # The same program with its functions inlined, and all lines moved: the same stacks.
 src=$root/tests/e2e/diff_app.c

@@ -125,6 +125,123 @@ static void a_run_with_another_loop_is_not_compared_by_step(void **state)
 	finish(&x);
 }
 
+/* Reads a run of `base` again whose loop is at 7 or at 8; of one that is called "stubborn.data" it is not there. */
+static int read_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
+		      struct aif_err *err)
+{
+	uint64_t seed = 61;
+
+	*ret = (struct aif_run){0};
+	if (!strcmp(run->path, "stubborn.data"))
+		return aif_err_set(err, -ENODATA, "no such loop");
+	*ret = run_make(base, BASE_LEN, 0.001, &seed);
+	ret->steps_from = AIF_PHASES_TURNS;
+	ret->loop = loop;
+	ret->steps = loop == 7 ? 3 * RUNS_STEPS : RUNS_STEPS;
+	return 0;
+}
+
+static struct aif_side side_of_turns(const char *name, uint64_t seed)
+{
+	struct aif_side s = side_make(name, base, BASE_LEN, RUNS, 0.001, seed);
+
+	for (size_t i = 0; i < RUNS; i++) {
+		s.runs[i].steps_from = AIF_PHASES_TURNS;
+		s.runs[i].loop = 8;
+		s.runs[i].hash = 100 + i;
+	}
+	return s;
+}
+
+/* In one run an inner loop was found, in another none: both have the loop of the other three. */
+static void runs_of_a_side_agree_on_a_loop(void **state)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct aif_err err = {0};
+	struct compared x;
+
+	(void)state;
+	x.a = side_of_turns("before", 71);
+	x.b = side_of_turns("after", 72);
+	x.a.runs[0].steps *= 3;
+	x.a.runs[0].loop = 7;
+	x.a.runs[4].steps = 0;
+	x.a.runs[4].loop = 0;
+	x.a.runs[4].steps_from = AIF_PHASES_UNKNOWN;
+	assert_int_equal(aif_side_agree(&x.a, read_again, &err), 0);
+	assert_int_equal(aif_side_agree(&x.b, read_again, &err), 0);
+	assert_int_equal(aif_sides_agree(&x.a, &x.b, read_again, &err), 0);
+	assert_int_equal(x.a.agreed, 2);
+	assert_int_equal(x.b.agreed, 0);
+	for (size_t i = 0; i < RUNS; i++) {
+		assert_int_equal(x.a.runs[i].steps, RUNS_STEPS);
+		assert_int_equal(x.a.runs[i].hash, 100 + i);
+	}
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(x.c.unit, AIF_UNIT_STEP);
+	assert_non_null(strstr(aif_buf_str(&x.c.notes), "A: 2 runs had other steps"));
+	finish(&x);
+}
+
+/* A run that has not the loop of the others keeps its own, and nothing is given by step; marks are left alone. */
+static void a_run_without_the_loop_of_the_others_keeps_its_own(void **state)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct aif_err err = {0};
+	struct compared x;
+
+	(void)state;
+	x.a = side_of_turns("before", 73);
+	x.b = side_of_turns("after", 74);
+	x.a.runs[1].steps *= 3;
+	free(x.a.runs[1].path);
+	x.a.runs[1].path = strdup("stubborn.data");
+	x.b.runs[2].steps *= 3;
+	x.b.runs[2].steps_from = AIF_PHASES_MARKS;
+	assert_int_equal(aif_side_agree(&x.a, read_again, &err), 0);
+	assert_int_equal(aif_side_agree(&x.b, read_again, &err), 0);
+	assert_int_equal(err.code, 0);
+	assert_int_equal(x.a.agreed, 0);
+	assert_int_equal(x.b.agreed, 0);
+	assert_int_equal(x.a.runs[1].steps, 3 * RUNS_STEPS);
+	assert_int_equal(x.b.runs[2].steps, 3 * RUNS_STEPS);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_int_equal(x.c.unit, AIF_UNIT_RUN);
+	finish(&x);
+}
+
+/* In all runs of B an inner loop was found: both sides have A's. Where one run cannot, none does. */
+static void sides_agree_on_a_loop(void **state)
+{
+	struct aif_err err = {0};
+	struct compared x = {0};
+
+	(void)state;
+	for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
+		x.a = side_of_turns("before", 75);
+		x.b = side_of_turns("after", 76);
+		for (size_t i = 0; i < RUNS; i++) {
+			x.b.runs[i].loop = 7;
+			x.b.runs[i].steps *= 3;
+			if (!stubborn || (i != 2 && i != 3))
+				continue;
+			free(x.a.runs[i].path);
+			free(x.b.runs[i].path);
+			x.a.runs[i].path = strdup("stubborn.data");
+			x.b.runs[i].path = strdup("stubborn.data");
+		}
+		assert_int_equal(aif_sides_agree(&x.a, &x.b, read_again, &err), 0);
+		assert_int_equal(err.code, 0);
+		assert_int_equal(x.b.agreed, stubborn ? 0 : RUNS);
+		for (size_t i = 0; i < RUNS; i++) {
+			assert_int_equal(x.a.runs[i].steps, RUNS_STEPS);
+			assert_int_equal(x.b.runs[i].steps, (stubborn ? 3 : 1) * RUNS_STEPS);
+		}
+		aif_side_finish(&x.a);
+		aif_side_finish(&x.b);
+	}
+}
+
 /* Twice as many tokens a run take twice as long: a token takes the same. */
 static void tokens_and_ranges_are_units(void **state)
 {
@@ -187,6 +304,9 @@ int main(void)
 		cmocka_unit_test(tokens_and_ranges_are_units),
 		cmocka_unit_test(numbers_at_the_end_of_ranges_are_no_part_of_their_names),
 		cmocka_unit_test(a_run_with_another_loop_is_not_compared_by_step),
+		cmocka_unit_test(runs_of_a_side_agree_on_a_loop),
+		cmocka_unit_test(a_run_without_the_loop_of_the_others_keeps_its_own),
+		cmocka_unit_test(sides_agree_on_a_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

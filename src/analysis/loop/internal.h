@@ -47,9 +47,21 @@ struct aif_loop_set {
 int aif_loop_is_regular(const struct aif_loop_set *s, const struct aif_loop_turn *turns, size_t len,
 			size_t tokens, bool *ret);
 
-/* Finds levels and steps of one thread's launches: ret->levels is 0 if there are none. 0 or -ENOMEM. */
+/* Finds levels and steps of one thread's launches, those that begin at `place` alone unless it is 0: ret->levels is 0 if there
+ * are none. 0 or -ENOMEM. */
 int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
-			struct aif_loop *ret);
+			uint64_t place, struct aif_loop *ret);
+
+/* A place is a number of a stack, or of a kernel that is launched there, that is the same in each run of a program: by names,
+ * lines, and addresses within modules. It is never 0 but for the root, which is none. Returns that of a call in a place. */
+uint64_t aif_loop_place_of_call(const struct aif_profile *p, uint64_t place, uint32_t frame);
+uint64_t aif_loop_place_of_kernel(const struct aif_profile *p, uint64_t place, uint32_t kernel);
+/* Sets *ret to the place where turns of a level begin. `parent`: by merged stack. 0 or -ENOMEM. */
+int aif_loop_place_of_level(const struct aif_profile *p, const uint32_t *parent,
+			    const struct aif_loop_level *level, uint64_t *ret);
+
+/* Names, in native code, whatever of Python is interpreted. */
+#define AIF_LOOP_INTERPRETER "_PyEval_EvalFrameDefault"
 
 /* Sorts n times. Returns the median. */
 uint64_t aif_loop_median(uint64_t *ns, size_t n);

@@ -293,7 +293,9 @@ static int cut(struct walk *w, uint32_t anchor, bool *ret)
 		const struct aif_loop_call *c = call(w, i);
 
 		all += c->weight;
-		if (anchor != AIF_NONE && (token(w, i) != anchor || !is_entry(w, i)))
+		/* The first may have been made in the middle of a turn, where some were left out. */
+		if (anchor != AIF_NONE &&
+		    (token(w, i) != anchor || !is_entry(w, i) || (!i && w->is_sparse)))
 			continue;
 		at_last = all - c->weight;
 		if (last == SIZE_MAX)
@@ -344,13 +346,17 @@ static bool is_same(const struct aif_loop_level *a, const struct aif_loop_level 
 	       llabs(a->start - b->start) <= near && llabs(a->end - b->end) <= near;
 }
 
-/* Adds the turns as a level. */
-static int add_level(struct walk *w, uint32_t stack)
+/* Adds the turns that begin at `anchor` (AIF_NONE: with each launch) below `at` as a level. */
+static int add_level(struct walk *w, uint32_t stack, uint32_t at, uint32_t anchor)
 {
+	uint32_t begin = anchor == AIF_NONE ? AIF_NONE : w->tokens[anchor].stack;
+	const struct aif_loop_call *first = call(w, w->turns[0].first);
 	struct aif_loop *l = w->ret;
 	struct aif_loop_level level = {
 		.stack = stack,
 		.frame = stack == AIF_NONE ? AIF_NONE : w->p->stacks[stack].frame,
+		.begin = begin == AIF_NONE ? at : begin,
+		.kernel = begin == AIF_NONE ? w->c->sites[first->site].kernel : AIF_NONE,
 		.turns = w->turns_len,
 		.start = call(w, w->turns[0].first)->at,
 		.end = call(w, w->turns[w->turns_len - 1].next)->at,
@@ -445,7 +451,7 @@ static int try_periods(struct walk *w, uint32_t at)
 		if (r || !is_loop)
 			continue;
 		outer = 2 * w->turns_len;
-		r = add_level(w, loop_stack(w, at, anchor));
+		r = add_level(w, loop_stack(w, at, anchor), at, anchor);
 	}
 	return r;
 }
@@ -470,7 +476,7 @@ static int is_steady(const struct walk *w, bool *ret)
 
 /* Adds the level of one kernel with one stack, each launch of which is a turn, if no outer one will be chosen. Other
  * launches between them must be few: two kernels at random are no loop of the one that is more frequent. */
-static int try_single(struct walk *w)
+static int try_single(struct walk *w, uint32_t at)
 {
 	bool is_loop;
 	int r;
@@ -482,7 +488,7 @@ static int try_single(struct walk *w)
 	    interrupted(w) > (w->ret->levels ? 0.2 : 0.02))
 		return r;
 	r = is_steady(w, &is_loop);
-	return r || !is_loop ? r : add_level(w, AIF_NONE);
+	return r || !is_loop ? r : add_level(w, AIF_NONE, at, AIF_NONE);
 }
 
 /* True if a token may have an inner loop: it is launched several times in each of its entries. */
@@ -518,15 +524,87 @@ static uint32_t descend(struct walk *w)
 	return w->tokens[to].stack;
 }
 
+/* ---- the loop of another run ----------------------------------------------------------------- */
+
+/* Sets *ret_at to the stack below which turns begin that begin at `place`, and *ret_begin and *ret_kernel as a level has them. */
+static int find_place(const struct walk *w, uint64_t place, uint32_t *ret_at, uint32_t *ret_begin,
+		      uint32_t *ret_kernel, bool *ret_found)
+{
+	const struct aif_profile *p = w->p;
+	uint64_t *of_stack = calloc(p->stacks_len + 1, sizeof(*of_stack));
+
+	*ret_found = false;
+	if (!of_stack)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->stacks_len && !*ret_found; i++) {
+		uint32_t parent = w->c->parent[i];
+
+		if (!w->calls[i])
+			continue;
+		of_stack[i] = aif_loop_place_of_call(p, parent == AIF_NONE ? 0 : of_stack[parent],
+						     p->stacks[i].frame);
+		*ret_found = of_stack[i] == place;
+		*ret_at = parent;
+		*ret_begin = i;
+		*ret_kernel = AIF_NONE;
+	}
+	for (size_t i = 0; i < w->c->sites_len && !*ret_found; i++) {
+		const struct aif_loop_site *site = &w->c->sites[i];
+		uint64_t of = site->stack == AIF_NONE ? 0 : of_stack[site->stack];
+
+		*ret_found = aif_loop_place_of_kernel(p, of, site->kernel) == place;
+		*ret_at = *ret_begin = site->stack;
+		*ret_kernel = site->kernel;
+	}
+	free(of_stack);
+	return 0;
+}
+
+/* Takes the turns that begin at `place` as the only level, if there are enough of them. */
+static int take_place(struct walk *w, uint64_t place)
+{
+	uint32_t at, begin, kernel, anchor = AIF_NONE;
+	bool is_loop;
+	size_t n = 0;
+	int r = find_place(w, place, &at, &begin, &kernel, &is_loop);
+
+	if (r || !is_loop)
+		return r;
+	r = tell_apart(w, at);
+	for (size_t i = 0; i < w->set.len && !r; i++)
+		if (token(w, i) != AIF_NONE)
+			w->set.at[n++] = w->set.at[i];
+	w->set.len = n;
+	if (r)
+		return r;
+	if (kernel != AIF_NONE)
+		anchor = w->of_kernel[kernel];
+	else
+		anchor = w->branch[begin];
+	count_entries(w);
+	r = order_tokens(w, &is_loop);
+	/* Turns of one kernel begin with each of its launches: it is entered once. */
+	if (!r && w->tokens_len == 1)
+		anchor = AIF_NONE;
+	if (!r)
+		r = cut(w, anchor, &is_loop);
+	return r || !is_loop
+		       ? r
+		       : add_level(w, anchor == AIF_NONE ? AIF_NONE : loop_stack(w, at, anchor), at,
+				   anchor);
+}
+
 int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
-			struct aif_loop *ret)
+			uint64_t place, struct aif_loop *ret)
 {
 	struct walk w = {.p = p, .c = c, .ret = ret, .is_sparse = is_sparse};
-	uint32_t at = AIF_NONE;
+	uint32_t at = AIF_NONE, next;
 	int r = begin(&w);
 
-	for (size_t i = 0;
-	     i < MOST_SCANS && !r && ret->levels < AIF_LOOP_LEVELS && w.set.len > TURNS_FEWEST;
+	if (!r && place)
+		r = take_place(&w, place);
+	for (size_t i = 0; !place && i < MOST_SCANS && !r && ret->levels < AIF_LOOP_LEVELS &&
+			   w.set.len > TURNS_FEWEST;
 	     i++) {
 		at = shared_stack(&w, at);
 		r = tell_apart(&w, at);
@@ -534,11 +612,12 @@ int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls
 			r = try_periods(&w, at);
 		if (r || ret->levels == AIF_LOOP_LEVELS)
 			break;
-		at = descend(&w);
-		if (at == AIF_NONE) {
-			r = try_single(&w);
+		next = descend(&w);
+		if (next == AIF_NONE) {
+			r = try_single(&w, at);
 			break;
 		}
+		at = next;
 	}
 	finish(&w);
 	return r;

@@ -25,6 +25,7 @@ struct reading {
 	uint32_t *same, *parent; /* by stack */
 	uint32_t *kernel; /* by kernel: the first of its name, which other programs have, too */
 	struct aif_gaps gaps;
+	uint64_t place; /* where turns are to begin; 0: anywhere */
 	bool has_times, is_sparse;
 };
 
@@ -235,7 +236,7 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches, s
 	if (!e && !is_sorted)
 		qsort(c.at, c.len, sizeof(*c.at), by_call);
 	if (!e)
-		e = aif_loop_recurrence(r->p, &c, r->is_sparse, ret);
+		e = aif_loop_recurrence(r->p, &c, r->is_sparse, r->place, ret);
 	if (!e && ret->levels)
 		e = sum_up(ret);
 	aif_map_finish(&sites);
@@ -304,10 +305,10 @@ static int find_in_threads(struct reading *r, struct launcher *by_thread)
 	return 0;
 }
 
-int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t, uint64_t place,
 		  struct aif_loop *ret)
 {
-	struct reading r = {.p = p, .t = t, .ret = ret};
+	struct reading r = {.p = p, .t = t, .ret = ret, .place = place};
 	struct launcher *by_thread = calloc(p->threads_len + 1, sizeof(*by_thread));
 	int e = by_thread ? 0 : -ENOMEM;
 
@@ -317,6 +318,8 @@ int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t
 	if (!e)
 		e = find_in_threads(&r, by_thread);
 	ret->is_sparse = ret->levels && r.is_sparse;
+	if (!e && ret->levels)
+		e = aif_loop_place_of_level(p, r.parent, &ret->level[ret->chosen], &ret->place);
 	aif_gaps_finish(&r.gaps);
 	free(r.ns);
 	free(r.same);

@@ -28,11 +28,13 @@ struct aif_loop_step {
 
 /* A period of the launches. */
 struct aif_loop_level {
-	uint32_t stack;     /* in the function whose loop it is; AIF_NONE: kernels recur */
-	uint32_t frame;     /* the innermost of this stack */
-	size_t turns;       /* whole ones */
-	uint64_t launches;  /* in all turns, of what recurs */
-	int64_t start, end; /* of the first and last turn */
+	uint32_t stack; /* in the function whose loop it is; AIF_NONE: kernels recur */
+	uint32_t frame; /* the innermost of this stack */
+	/* The beginning of turns: the first launch below this stack; of .kernel, where it stands in the stack itself. */
+	uint32_t begin, kernel; /* AIF_NONE: from the root; any */
+	size_t turns;           /* whole ones */
+	uint64_t launches;      /* in all turns, of what recurs */
+	int64_t start, end;     /* of the first and last turn */
 	uint64_t median_ns;
 };
 
@@ -45,12 +47,16 @@ struct aif_loop {
 	size_t len, cap;
 	int64_t start, end; /* of the loop: start-up ends and the tail begins there */
 	uint64_t median_ns, p95_ns;
+	/* The place where turns of the chosen level begin: a number that is the same in other runs of the program; 0: no loop. */
+	uint64_t place;
 	/* Launches were left out by the overhead budget: steps are those seen whole, between two turns captured in
 	 * one block. */
 	bool is_sparse;
 };
 
-/* Finds the loop of the launches of `t`: ret->levels is 0 if there is none. 0 or -errno; *ret is finished by the caller in any case. */
-int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+/* Finds the loop of the launches of `t`: ret->levels is 0 if there is none. `place`: that of another run's loop, whose turns
+ * are looked for alone, and whether they resemble each other is not asked; 0: whatever recurs. 0 or -errno; *ret is finished by the
+ * caller in any case. */
+int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t, uint64_t place,
 		  struct aif_loop *ret);
 void aif_loop_finish(struct aif_loop *l);

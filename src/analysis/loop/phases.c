@@ -175,16 +175,17 @@ static int follow_queue(const struct aif_profile *p, const struct aif_exec_timel
 	return 0;
 }
 
-static int take_turns(const struct aif_profile *p, const struct aif_exec_timeline *t,
-		      struct aif_phases *f)
+static int take_turns(const struct aif_profile *p, const struct aif_selection *sel,
+		      const struct aif_exec_timeline *t, struct aif_phases *f)
 {
 	struct aif_loop loop;
-	int e = aif_loop_find(p, t, &loop);
+	int e = aif_loop_find(p, t, sel ? sel->loop : 0, &loop);
 
 	if (!e && loop.len) {
 		f->from = AIF_PHASES_TURNS;
 		f->thread = loop.thread;
 		f->stack = loop.level[loop.chosen].stack;
+		f->place = loop.place;
 		f->is_sparse = loop.is_sparse;
 		memcpy(f->level, loop.level, sizeof(f->level));
 		f->levels = loop.levels;
@@ -221,7 +222,7 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		e = take_marks(&ops, ret);
 	aif_op_tree_finish(&ops);
 	if (!e && !ret->len)
-		e = take_turns(p, t, ret);
+		e = take_turns(p, sel, t, ret);
 	if (!e && ret->len)
 		e = sum_up(ret);
 	if (!e && ret->is_sparse && ret->thread != AIF_NONE)

@@ -25,7 +25,7 @@ static bool is_interpreter(const struct aif_profile *p, uint32_t frame)
 	const struct aif_frame_name *n = aif_profile_frame_name(p, frame);
 
 	return n && p->frames[frame].kind == AIF_FRAME_NATIVE &&
-	       !strcmp(aif_profile_str(p, n->name), "_PyEval_EvalFrameDefault");
+	       !strcmp(aif_profile_str(p, n->name), AIF_LOOP_INTERPRETER);
 }
 
 /* Sets *ret, by frame: the first range of its plain name, the first in the interpreter, or the frame itself. */
