@@ -62,7 +62,7 @@ def sums_of(events):
         inside = {n for s, t, n in rows[:bisect.bisect_right(rows, (call["ts"], float("inf"), ""))] if t >= call["ts"]} if call else ()
         for name in inside:
             by_op[name] += e["dur"]
-    return {"steps": len(steps) or 1, "launches": sum(launches.values()), "device": union((e["ts"], e["ts"] + e["dur"]) for e, _ in work),
+    return {"steps": len(steps) or 1, "time": max(t for _, t in steps) - min(s for s, _ in steps) if steps else None, "launches": sum(launches.values()), "device": union((e["ts"], e["ts"] + e["dur"]) for e, _ in work),
             "kernels": kernels, "counts": launches, "ops": by_op}
 
 
@@ -102,6 +102,8 @@ def main(paths, work):
         key = "ab"[side]
         compare(f"{key}: kernels launched", metric["launches"][key], sums[side]["launches"] / per[side], 1e-6)
         compare(f"{key}: device time, ns", metric["device"][key], 1000 * sums[side]["device"] / per[side], sums[side]["launches"])
+        if sums[side]["time"]:
+            compare(f"{key}: time, ns", metric["time"][key], 1000 * sums[side]["time"] / per[side], 2)
         shown = sum(k[key] for k in d["kernels"] if k[f"{key}_kernel"] and not re.match(r"\[|Mem", k[f"{key}_kernel"]))
         compare(f"{key}: kernels, ns", shown, 1000 * sum(sums[side]["kernels"].values()) / per[side], sums[side]["launches"])
         for name, us in sums[side]["kernels"].most_common(8):

@@ -75,9 +75,13 @@ static void put_stacks(struct page *g, struct aif_buf *b)
 		aif_compare_json_number(&g->json, "difference", f->delta);
 		aif_compare_json_number(&g->json, "A", f->time.change.a);
 		aif_compare_json_number(&g->json, "B", f->time.change.b);
-		put_compared(g, &f->time, true, false, b);
+		aif_words_change(&f->time.change, b);
+		put_words(g, "change", b);
 		if (!f->is_change)
 			aif_buf_puts(b, "moved");
+		else if (c->decides)
+			aif_buf_puts(b, aif_words_answer(f->time.answer, true));
+		put_words(g, "verdict", b);
 		aif_words_how(c, f, b);
 		put_words(g, "how", b);
 		aif_compare_json_number(&g->json, "launches_in_A", f->a_launches);
