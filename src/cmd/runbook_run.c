@@ -43,14 +43,37 @@ struct run {
 	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
 	struct aif_runbook_hotspots hotspots[LIST_MAX];
 	double elapsed_s;
+	struct aif_runbook_metric uarch[6];
+	size_t uarch_len;
 };
+
+/* Keeps what topdown counted, under the names of VTune's uarch-exploration. */
+static void find_uarch(struct run *r, const struct aif_stat_result *result)
+{
+	static const struct {
+		enum aif_stat_derived of;
+		const char *name;
+	} metrics[] = {{AIF_STAT_RETIRING, "Retiring"},
+		       {AIF_STAT_FRONTEND_BOUND, "Frontend Bound"},
+		       {AIF_STAT_BAD_SPECULATION, "Bad Speculation"},
+		       {AIF_STAT_BACKEND_BOUND, "Backend Bound"},
+		       {AIF_STAT_MEMORY_BOUND, "Memory Bound"},
+		       {AIF_STAT_CORE_BOUND, "Core Bound"}};
+
+	static_assert(AIF_ARRAY_LEN(metrics) == AIF_ARRAY_LEN(r->uarch), "room for all");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(metrics); i++)
+		if (result->derived[metrics[i].of].n)
+			r->uarch[r->uarch_len++] = (struct aif_runbook_metric){
+				metrics[i].name, 100 * result->derived[metrics[i].of].median};
+}
 
 /* Counts the command, and writes perf_stat_summary.txt and .json. */
 static int count(struct run *r, struct aif_err *err)
 {
-	const struct aif_stat_opts o = {.argv = r->argv,
-					.events = aif_stat_events_of(AIF_STAT_SET_ALL),
-					.threads = r->v->threads};
+	const struct aif_stat_opts o = {
+		.argv = r->argv,
+		.events = aif_stat_events_of(AIF_STAT_SET_ALL | AIF_STAT_SET_TOPDOWN),
+		.threads = r->v->threads};
 	struct aif_stat_result result = {.argv = r->argv, .events = o.events};
 	struct aif_buf text = {0}, source = {0};
 	int e = 0;
@@ -71,6 +94,7 @@ static int count(struct run *r, struct aif_err *err)
 		e = aif_stat_result_make(&result);
 	if (!e) {
 		r->elapsed_s = result.usage[AIF_STAT_ELAPSED].median;
+		find_uarch(r, &result);
 		aif_stat_text(&result, &text);
 		e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.txt", &text, err);
 	}
@@ -272,7 +296,7 @@ static int put_hotspots(struct run *r, struct aif_err *err)
 	e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
 	aif_buf_clear(&text);
 	if (!e) {
-		aif_runbook_vtune(&flames[0], &text);
+		aif_runbook_vtune(&flames[0], r->uarch, r->uarch_len, &text);
 		e = aif_runbook_dir_put(r->v->dir, "vtune_summary.json", &text, err);
 	}
 	aif_buf_clear(&text);

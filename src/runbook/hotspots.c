@@ -150,8 +150,19 @@ static void put_artifacts(const struct aif_runbook_flame *m, struct aif_buf *out
 	aif_buf_puts(out, "}]");
 }
 
-void aif_runbook_vtune(const struct aif_runbook_flame *m, struct aif_buf *out)
+static void put_metrics(const struct aif_runbook_metric *m, size_t len, struct aif_buf *out)
 {
+	aif_buf_putc(out, '{');
+	for (size_t i = 0; i < len; i++)
+		aif_buf_printf(out, "%s\"%s\": %.4f", i ? ", " : "", m[i].name, m[i].value);
+	aif_buf_putc(out, '}');
+}
+
+void aif_runbook_vtune(const struct aif_runbook_flame *m, const struct aif_runbook_metric *uarch,
+		       size_t len, struct aif_buf *out)
+{
+	static const struct aif_runbook_hotspots none;
+
 	aif_buf_puts(out, "{\n  ");
 	put_time(out);
 	aif_buf_puts(out, "\"analysis\": \"hotspots\", ");
@@ -164,9 +175,23 @@ void aif_runbook_vtune(const struct aif_runbook_flame *m, struct aif_buf *out)
 	put_text("report_text", NULL, out);
 	put_text("report_csv", NULL, out);
 	put_analysis(m->hotspots, out);
-	aif_buf_puts(
-		out,
-		", \"summary_metrics\": {}}],\n  \"analysis_metrics\": {\"hotspots\": {}},\n  ");
+	aif_buf_puts(out, ", \"summary_metrics\": {}}");
+	if (len) {
+		aif_buf_puts(out, ", {\"name\": \"uarch-exploration\", ");
+		put_text("result_dir", m->data, out);
+		put_text("report_text", NULL, out);
+		put_text("report_csv", NULL, out);
+		put_analysis(&none, out);
+		aif_buf_puts(out, ", \"summary_metrics\": ");
+		put_metrics(uarch, len, out);
+		aif_buf_putc(out, '}');
+	}
+	aif_buf_puts(out, "],\n  \"analysis_metrics\": {\"hotspots\": {}");
+	if (len) {
+		aif_buf_puts(out, ", \"uarch-exploration\": ");
+		put_metrics(uarch, len, out);
+	}
+	aif_buf_puts(out, "},\n  ");
 	put_artifacts(m, out);
 	aif_buf_puts(out, ",\n  \"aiflame\": {\"tool\": \"aiflame record\"}\n}\n");
 }

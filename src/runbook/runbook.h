@@ -78,6 +78,12 @@ struct aif_runbook_flame {
 /* Append flamegraph_manifest.json, decode at its top level where there is one; vtune_summary.json and
  * advisor_summary.json of our own analysis, with what other tools would have to measure left out. */
 void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, struct aif_buf *out);
-void aif_runbook_vtune(const struct aif_runbook_flame *mode, struct aif_buf *out);
+/* uarch[len]: what became of the CPU's slots, percent; where there is any, it is an analysis, uarch-exploration. */
+struct aif_runbook_metric {
+	const char *name;
+	double value;
+};
+void aif_runbook_vtune(const struct aif_runbook_flame *mode, const struct aif_runbook_metric *uarch,
+		       size_t len, struct aif_buf *out);
 void aif_runbook_advisor(const struct aif_runbook_flame *mode, double elapsed_s, double cpu_s,
 			 struct aif_buf *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stat/counters.h"
 
+#include "stat/model_event.h"
 #include "stat/sysfs_event.h"
 
 #include <errno.h>
@@ -93,7 +94,8 @@ static int event_open(unsigned e, pid_t pid, int group)
 	};
 
 	/* The same number is another event on another CPU. */
-	if (events[e].type == PERF_TYPE_RAW && !aif_stat_sysfs_event(events[e].name, &config)) {
+	if (events[e].type == PERF_TYPE_RAW && !aif_stat_sysfs_event(events[e].name, &config) &&
+	    !aif_stat_model_event(events[e].name, &config)) {
 		errno = ENOENT;
 		return -1;
 	}

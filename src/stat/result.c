@@ -44,6 +44,8 @@ static double derived_of(const struct aif_stat_run *r, unsigned d)
 	/* Counters rounded apart can leave a little less than nothing. */
 	if (derived[d].minus && above < 0)
 		above = 0;
+	if (!derived[d].below)
+		return derived[d].factor * above;
 	return below > 0 ? derived[d].factor * above / below : NAN;
 }
 

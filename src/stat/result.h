@@ -14,6 +14,7 @@
  *   branch_miss_rate      branch-misses / branches
  *   dtlb_*_miss_rate      dTLB-*-misses / dTLB-*; dtlb_miss_rate: of loads and stores together
  *   *_per_kinst           1000 x events / instructions
+ *   page_walks, stlb_hits sums of loads, stores and code
  *   retiring, ...         topdown: slots that ended so / the slots of the four of level 1
  *
  * One whose terms were not all counted is not known, never 0.

@@ -28,6 +28,10 @@ check = {"metric": text, "value": nullable(num), "comparison": one_of(">=", "<="
 entry = {"mode": text, "kernel": text, "op": text, "layer": digits, "time_us": digits, "token_id": digits}
 derived = {"?ipc": num, "?cache_miss_rate": ratio, "?branch_miss_rate": ratio, "?dtlb_load_miss_rate": ratio,
            "?dtlb_store_miss_rate": ratio, "?dtlb_miss_rate": ratio, "?itlb_misses_per_kinst": num,
+           "?page_walks": num, "?page_walks_per_kinst": num, "?stlb_hits": num, "?stlb_hits_per_kinst": num,
+           "?retiring": ratio, "?bad_speculation": ratio, "?frontend_bound": ratio, "?backend_bound": ratio,
+           "?heavy_operations": ratio, "?light_operations": ratio, "?branch_mispredicts": ratio, "?machine_clears": ratio,
+           "?fetch_latency": ratio, "?fetch_bandwidth": ratio, "?memory_bound": ratio, "?core_bound": ratio,
            "?minor_faults_per_kinst": num, "?major_faults_per_kinst": num}
 
 # A key with ? may be missing.

@@ -2,6 +2,7 @@
 /*
  * Programs for the rules of the decision table, each of which works in ranges called decode.  runbook_signals WHAT [FILE]
  *   calm    arithmetic on what is in registers: no rule fires
+ *   reuse   arithmetic on 4 MiB of weights, again and again, in order: they stay in the last cache and in the TLBs
  *   slow    the same, four times as much a token
  *   chase   each load's address is the load's before it, in 512 MiB without order: it waits for memory and for page tables
  *   copy    moves weights, which is no arithmetic of a model
@@ -30,6 +31,15 @@ __attribute__((noinline)) static void gemm(int rounds)
 		for (int k = 0; k < 8; k++)
 			sum[k] = sum[k] * 0.999f + 0.5f;
 	result = sum[0] + sum[7];
+}
+
+__attribute__((noinline)) static void gemm_of_weights(const volatile float *weights, size_t n)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum = sum * 0.5f + weights[i];
+	result = sum;
 }
 
 /* A cycle through all lines: i -> (a i + c) mod n, whose period is n as c is odd and a is 1 mod 4. */
@@ -99,6 +109,9 @@ int main(int argc, char **argv)
 		aiflame_range_begin("decode");
 		if (memory)
 			gemm_of_lists(memory, 400000);
+		else if (!strcmp(what, "reuse"))
+			for (int i = 0; i < 20; i++)
+				gemm_of_weights(weights, n);
 		else
 			gemm(!strcmp(what, "slow") ? 8000 : 2000);
 		if (!strcmp(what, "copy"))

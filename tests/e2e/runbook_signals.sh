@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The decision table: each rule fires on a program that was made for it, and stays silent on one that was not. A rule of
-# counters that this machine has not is tried with counts as perf prints them (made up, and said to be), through the same files.
+# The decision table: each rule fires on a program that was made for it, and stays silent on one that was not. Where this
+# machine does not count, programs run on a simulated CPU, which counts what they do; the limits of these rules are tried
+# with counts as perf prints them (made up, and said to be), through the same files.
 . "$(dirname "$0")/tap.sh"
 program=$build/tests/e2e/runbook_signals
 # What is read must lie on storage, not in memory as /tmp may.
@@ -48,6 +49,41 @@ else
 fi
 calm_again() { for _ in 1 2 3; do run calm && silent "major faults" calm && return; done; }
 check "major faults: silent on calm, once its pages are read" calm_again
+
+# The same programs on a simulated CPU: the compiler calls tests/mock/pmu/memory_model.c at each of their loads, stores and
+# blocks, which counts what a CPU would, and fakepmu gives these counts to the unmodified `aiflame runbook run`.
+fakepmu=$build/tests/mock/pmu/fakepmu
+mkdir counts
+printf 'topdown\nmodel 143\n' >model.pmu
+for event in cycles instructions cache-references cache-misses dTLB-loads dTLB-load-misses dTLB-stores dTLB-store-misses \
+	dtlb_load_misses.walk_completed dtlb_store_misses.walk_completed itlb_misses.walk_completed dtlb_load_misses.stlb_hit \
+	itlb_misses.stlb_hit slots topdown-retiring topdown-bad-spec topdown-fe-bound topdown-be-bound topdown-mem-bound; do
+	echo "$event model=$work/counts/$event"
+done >>model.pmu
+modelled() {
+	cc -O2 -g -I"$root/include" -fsanitize=thread -fsanitize-coverage=trace-pc -c -o program.o "$root/tests/e2e/runbook_signals.c" &&
+		cc -O2 -c -o model.o "$root/tests/mock/pmu/memory_model.c" && cc -o modelled program.o model.o
+}
+simulate() { # WHAT: its run directory, simulated-WHAT
+	SIMULATED_PMU=$work/counts "$fakepmu" model.pmu "$aiflame" runbook run -d "simulated-$1" -r 1 --mode decode -- ./modelled "$1"
+}
+if "$fakepmu" model.pmu true 2>/dev/null && modelled; then
+	for what in reuse chase; do check "on a simulated CPU, a program that is made to be: $what" simulate $what; done
+	for signal in "low IPC" "cache misses" "memory bound" "data TLB misses" "page walks"; do
+		check "$signal: fires on chase (simulated CPU)" fires "$signal" simulated-chase
+		check "$signal: silent on reuse (simulated CPU)" silent "$signal" simulated-reuse
+	done
+	check "what was counted is in all files, as defined" python3 "$root/tests/e2e/runbook_fields.py" simulated-chase
+	check "slots are an analysis of vtune_summary.json" python3 -c "
+import json
+v = json.load(open('simulated-chase/vtune_summary.json'))
+d = json.load(open('simulated-chase/perf_stat_summary.json'))['derived']
+m = v['analysis_metrics']['uarch-exploration']
+assert m == v['analyses'][1]['summary_metrics'] and v['analyses'][1]['name'] == 'uarch-exploration'
+assert abs(m['Memory Bound'] - 100 * d['memory_bound']) < 1e-3 and d['page_walks'] > 1e6, (m, d)"
+else
+	skip "rules of counters by programs on a simulated CPU" "seccomp cannot supervise a process here, or no compiler with -fsanitize=thread"
+fi
 
 # Made up counts, at each rule's own limit: cycles instructions cache-misses dTLB-load-misses major-faults
 counts() {

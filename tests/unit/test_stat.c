@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stat/result.h"
+#include "stat/model_event.h"
 #include "stat/sysfs_event.h"
 
 #include <errno.h>
@@ -88,6 +89,57 @@ static void numbers_of_sysfs_are_parsed(void **state)
 	assert_int_equal(config, 0x3c);
 }
 
+static void page_walks_have_the_numbers_of_the_model(void **state)
+{
+	static const char cpu[] =
+		"processor\t: 0\nvendor_id\t: %s\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: CPU\n";
+	static const struct {
+		const char *vendor;
+		int family, model;
+		uint64_t config; /* 0: not known */
+	} cases[] = {{"GenuineIntel", 6, 0x8f, 0x0e12}, {"GenuineIntel", 6, 0x6a, 0x0e08},
+		     {"GenuineIntel", 6, 0x55, 0x0e08}, {"GenuineIntel", 6, 0x97, 0},
+		     {"GenuineIntel", 15, 0x55, 0},     {"AuthenticAMD", 6, 0x8f, 0},
+		     {"GenuineIntelX", 6, 0x8f, 0}};
+	uint64_t config;
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		config = 0;
+		snprintf(text, sizeof(text), cpu, cases[i].vendor, cases[i].family, cases[i].model);
+		assert_int_equal(
+			aif_stat_model_event_of(text, "dtlb_load_misses.walk_completed", &config),
+			cases[i].config != 0);
+		assert_int_equal(config, cases[i].config);
+	}
+	snprintf(text, sizeof(text), cpu, "GenuineIntel", 6, 0x8f);
+	assert_false(aif_stat_model_event_of(text, "slots", &config));
+	assert_false(aif_stat_model_event_of("", "itlb_misses.stlb_hit", &config));
+	/* A file that is cut off has no key whose value is. */
+	assert_false(aif_stat_model_event_of("vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel na",
+					     "itlb_misses.stlb_hit", &config));
+}
+
+static void page_walks_are_summed_where_all_are_known(void **state)
+{
+	struct aif_stat_run run = {0};
+	struct aif_stat_result r = {
+		.runs = &run, .len = 1, .events = aif_stat_events_of(AIF_STAT_SET_TLB)};
+
+	(void)state;
+	set(&run, AIF_STAT_INSTRUCTIONS, 4000);
+	set(&run, AIF_STAT_WALKS_LOAD, 5);
+	set(&run, AIF_STAT_WALKS_STORE, 2);
+	set(&run, AIF_STAT_WALKS_CODE, 1);
+	set(&run, AIF_STAT_STLB_LOAD, 7);
+	assert_int_equal(aif_stat_result_make(&r), 0);
+	assert_near(r.derived[AIF_STAT_PAGE_WALKS].median, 8, 0);
+	assert_near(r.derived[AIF_STAT_WALKS_PER_KINST].median, 2, 1e-12);
+	assert_int_equal(r.derived[AIF_STAT_STLB_HITS].n, 0);
+	assert_int_equal(r.derived[AIF_STAT_STLB_PER_KINST].n, 0);
+}
+
 static void ratios_are_taken_within_runs(void **state)
 {
 	struct aif_stat_run runs[3];
@@ -173,6 +225,8 @@ static void spread_has_the_median(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(page_walks_have_the_numbers_of_the_model),
+		cmocka_unit_test(page_walks_are_summed_where_all_are_known),
 		cmocka_unit_test(ratios_are_taken_within_runs),
 		cmocka_unit_test(topdown_is_of_the_four_of_level_1),
 		cmocka_unit_test(numbers_of_sysfs_are_parsed),

@@ -27,7 +27,7 @@
  *     fakepmu SCRIPT COMMAND...
  *
  * COMMAND, and what it starts, runs under a seccomp filter that hands perf_event_open and openat to this process.
- * Software events, and all files but those of the PMU's topdown events, are the kernel's own. A hardware event that
+ * Software events, and all files but those of the PMU's topdown events and /proc/cpuinfo, are the kernel's own. A hardware event that
  * counts becomes a file that reads as the script says; one that samples becomes an event on the thread's task clock,
  * which overflows at the pace of the script. No value of it is of any hardware.
  *
@@ -37,8 +37,11 @@
  *     running=PERCENT  for that much of the time it was counted
  *     every=NS         as a sampling event it overflows each NS of CPU time
  *     errno=N          opening it fails so
+ *     model=FILE       the count is what the program writes into FILE: its value, time enabled, time running (uint64_t
+ *                      each; tests/mock/pmu/memory_model.c)
  *
- * An event without a line fails with ENOENT. "topdown" alone in a line: sysfs names the topdown events.
+ * An event without a line fails with ENOENT. "topdown" alone in a line: sysfs names the topdown events; "model NUMBER":
+ * /proc/cpuinfo is that of an Intel CPU of family 6 with this number.
  */
 #define VALUES     8
 #define ENABLED_NS UINT64_C(1000000000)
@@ -55,6 +58,7 @@ struct event {
 	int error;
 	double running;
 	uint64_t every, values[VALUES];
+	char *model;
 	unsigned values_len, opened;
 };
 static struct event events[] = {
@@ -77,6 +81,7 @@ static const struct {
 };
 
 static bool has_topdown;
+static char cpuinfo[256];
 static unsigned counted, sampled, refused;
 
 /* ---- the script ---------------------------------------------------------------------------------- */
@@ -95,6 +100,8 @@ static void read_word(struct event *e, const char *word)
 		e->every = strtoull(word + 6, NULL, 0);
 	} else if (!strncmp(word, "errno=", 6)) {
 		e->error = atoi(word + 6);
+	} else if (!strncmp(word, "model=", 6)) {
+		e->model = strdup(word + 6);
 	} else {
 		fprintf(stderr, "fakepmu: %s: '%s' is not known\n", e->name, word);
 		exit(2);
@@ -116,6 +123,13 @@ static void read_script(const char *path)
 			continue;
 		if (!strcmp(word, "topdown")) {
 			has_topdown = true;
+			continue;
+		}
+		if (!strcmp(word, "model")) {
+			snprintf(cpuinfo, sizeof(cpuinfo),
+				 "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\n"
+				 "model\t\t: %d\nmodel name\t: simulated\n\n",
+				 rest ? atoi(rest) : 0);
 			continue;
 		}
 		for (size_t i = 0; i < EVENTS; i++)
@@ -192,11 +206,18 @@ static int file_of(const void *bytes, size_t n)
 static int open_counter(struct event *e)
 {
 	unsigned at = e->opened++;
+	int fd;
 	uint64_t got[3] = {0, ENABLED_NS, (uint64_t)(e->running * (double)ENABLED_NS)};
 
 	if (e->values_len)
 		got[0] = e->values[at < e->values_len ? at : e->values_len - 1];
 	counted++;
+	if (e->model) {
+		fd = open(e->model, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+		if (fd >= 0 && pwrite(fd, got, sizeof(got), 0) == sizeof(got))
+			return fd;
+		die(e->model);
+	}
 	return file_of(got, sizeof(got));
 }
 
@@ -238,12 +259,18 @@ static int64_t on_open(int listener, const struct seccomp_notif *q, bool *not_ou
 {
 	char path[256] = "";
 
-	if (has_topdown && get(q->pid, q->data.args[1], path, sizeof(path) - 1) > 0 &&
-	    !strncmp(path, DIRECTORY, strlen(DIRECTORY)))
+	if (!has_topdown && !*cpuinfo)
+		goto not_ours;
+	if (get(q->pid, q->data.args[1], path, sizeof(path) - 1) <= 0)
+		goto not_ours;
+	if (*cpuinfo && !strcmp(path, "/proc/cpuinfo"))
+		return give(listener, q->id, file_of(cpuinfo, strlen(cpuinfo)));
+	if (has_topdown && !strncmp(path, DIRECTORY, strlen(DIRECTORY)))
 		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 			if (!strcmp(path + strlen(DIRECTORY), files[i].name))
 				return give(listener, q->id,
 					    file_of(files[i].text, strlen(files[i].text)));
+not_ours:
 	*not_ours = true;
 	return 0;
 }
