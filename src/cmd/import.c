@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
+#include "cmd/perf_text.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
 #include "analysis/traits.h"
@@ -58,7 +59,22 @@ struct live {
 	const volatile sig_atomic_t *stopped;
 	bool is_on, is_drawn;
 	uint64_t next_ns;
+	struct aif_perf_text_child perf;
 };
+
+static int perf_start(void *arg, const char *path, struct aif_err *err)
+{
+	struct live *live = arg;
+
+	return aif_perf_text_start(&live->perf, path, err);
+}
+
+static int perf_end(void *arg, const char *path, bool is_whole, struct aif_err *err)
+{
+	struct live *live = arg;
+
+	return aif_perf_text_end(&live->perf, path, is_whole, err);
+}
 
 static int progress(void *arg, const struct aif_import_progress *p)
 {
@@ -288,6 +304,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 				    .event = v->event,
 				    .from = v->from ? aif_importers[v->from - 1] : NULL,
 				    .progress = progress,
+				    .perf_start = perf_start,
+				    .perf_end = perf_end,
 				    .arg = &live,
 				    .scratch = aif_stop_scratch()};
 	struct aif_builder b = {0};
@@ -322,7 +340,7 @@ const struct aif_command aif_command_import = {
 		"  unitrace's Chrome trace          Level Zero and OpenCL on Intel's GPUs\n"
 		"  nsys's export to SQLite          CUDA calls, kernels, ranges, call chains, CPU samples\n"
 		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; the older rpd\n"
-		"  perf script's text               CPU samples with their stacks\n"
+		"  perf.data, perf script's text    CPU samples with their stacks; perf reads its own file\n"
 		"  pprof, speedscope                of any program, and what aiflame export wrote\n"
 		"  CSV of VTune and Advisor         CPU time of functions, call stacks, loops\n"
 		"  Chrome traces of other programs  spans of threads\n"
@@ -336,7 +354,7 @@ const struct aif_command aif_command_import = {
 	.examples = "aiflame import trace.json.gz -o run.data\tone trace\n"
 		    "aiflame import rank*.json.gz -o job.data\tthe ranks of a job\n"
 		    "xz -dc trace.json.xz | aiflame import - -o run.data\tfrom another program\n"
-		    "perf script | aiflame import - -o cpu.data\tCPU samples of perf\n",
+		    "aiflame import perf.data -o cpu.data\tCPU samples of perf\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

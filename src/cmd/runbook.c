@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
 #include "cmd/command.h"
 #include "cmd/cpu_list.h"
+#include "cmd/json_value.h"
 #include "cmd/message.h"
 #include "cmd/runbook_check.h"
 #include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/tool.h"
+#include "runbook/grown.h"
 #include "text/iso_time.h"
 #include "text/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -19,6 +23,7 @@
 #include <unistd.h>
 
 enum { LIST_MAX = AIF_RUNBOOK_MODES, RUNS_MAX = 100 };
+#define MOST_FOLDED (64 << 20)
 
 extern char **environ;
 
@@ -215,15 +220,46 @@ static void put_git(struct aif_buf *out)
 	aif_buf_finish(&dirty);
 }
 
+/* Reads the stacks of a directory's first mode. The manifest may be somebody else's: its paths are not followed. */
+static bool read_folded(const char *dir, struct aif_buf *ret)
+{
+	struct aif_buf path = {0}, mode = {0};
+	struct aif_err none = {0};
+	bool is_number, ok;
+
+	aif_buf_printf(&path, "%s/flamegraph_manifest.json", dir);
+	ok = aif_json_scalar(aif_buf_str(&path), ".mode", &mode, &is_number, &none) == 0 &&
+	     mode.len && !memchr(mode.data, '/', mode.len);
+	if (ok) {
+		aif_buf_puts(&mode, ".folded");
+		ok = aif_runbook_dir_read(dir, aif_buf_str(&mode), MOST_FOLDED, ret, &none) == 0;
+	}
+	aif_buf_finish(&path);
+	aif_buf_finish(&mode);
+	return ok;
+}
+
+/* Appends the stacks that grew since the baseline, null where that is no run directory. */
+static void put_grown(const char *dir, const char *baseline, struct aif_buf *out)
+{
+	struct aif_buf before = {0}, after = {0};
+
+	if (!baseline || !read_folded(baseline, &before) || !read_folded(dir, &after) ||
+	    !aif_runbook_grown(&before, &after, out))
+		aif_buf_puts(out, "null");
+	aif_buf_finish(&before);
+	aif_buf_finish(&after);
+}
+
 /* Adds a line to ledger.jsonl by one write: two at once do not mix. */
 static int do_ledger(const struct values *v, struct aif_err *err)
 {
 	struct aif_runbook_judged j = {0};
-	struct aif_buf line = {0}, path = {0}, hash = {0};
+	struct aif_buf line = {0}, rest = {0}, path = {0}, hash = {0};
 	int e = judge(v, &j, err), fd = -1;
 
 	if (!e) {
-		aif_buf_puts(&line, "{\"schema\": \"aiflame.ledger.v1\", \"at\": \"");
+		aif_buf_puts(&line, "\"at\": \"");
 		aif_iso_time_now(&line);
 		aif_buf_puts(&line, "\", \"git\": ");
 		put_git(&line);
@@ -243,13 +279,21 @@ static int do_ledger(const struct values *v, struct aif_err *err)
 				aif_buf_printf(&line, "%s\"%s\": %.10g", n++ ? ", " : "",
 					       aif_runbook_value_key((enum aif_runbook_value)i),
 					       j.values.of[i]);
-		aif_buf_printf(&line, "}, \"verdict\": \"%s\", \"artifacts\": {",
+		aif_buf_printf(&line, "}, \"verdict\": \"%s\", \"grown\": ",
 			       aif_runbook_verdict_word(j.verdict));
+		put_grown(v->dir, v->baseline, &line);
+		aif_buf_puts(&line, ", \"artifacts\": {");
 		put_artifacts(v->dir, &line);
 		aif_buf_puts(&line, "}}\n");
+		/* The id is a hash of all that the line says. */
+		rest = line;
+		line = (struct aif_buf){0};
+		aif_buf_printf(&line,
+			       "{\"schema\": \"aiflame.ledger.v1\", \"id\": \"%016" PRIx64 "\", %s",
+			       aif_hash_bytes(rest.data, rest.len), aif_buf_str(&rest));
 		aif_buf_printf(&path, "%s/ledger.jsonl", v->dir);
 		fd = open(aif_buf_str(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-		if (aif_buf_failed(&line))
+		if (aif_buf_failed(&line) || aif_buf_failed(&rest))
 			e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
 		else if (fd < 0 || write(fd, line.data, line.len) != (ssize_t)line.len)
 			e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
@@ -257,6 +301,7 @@ static int do_ledger(const struct values *v, struct aif_err *err)
 	if (fd >= 0)
 		close(fd);
 	aif_buf_finish(&line);
+	aif_buf_finish(&rest);
 	aif_buf_finish(&path);
 	aif_buf_finish(&hash);
 	aif_buf_finish(&j.values.outside);

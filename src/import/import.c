@@ -30,6 +30,11 @@ static const struct aif_importer *find(const uint8_t *head, size_t len)
 	return best;
 }
 
+static bool is_perf_data(const uint8_t *head, size_t len)
+{
+	return len >= 8 && !memcmp(head, "PERFILE2", 8);
+}
+
 /* Packed in a way that is not read here: who unpacks it. */
 static const char *unpacked_by(const uint8_t *head, size_t len)
 {
@@ -62,7 +67,7 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 
 	if (!len)
 		return aif_err_set(err, -EBADMSG, "%s: is empty", name);
-	if (len >= 8 && !memcmp(head, "PERFILE2", 8))
+	if (is_perf_data(head, len))
 		return aif_err_set(
 			err, -EBADMSG,
 			"%s: is perf's own file; import what it prints of it: perf script -i %s | "
@@ -111,6 +116,36 @@ static int check_uses(const char *name, const struct aif_importer *importer,
 	return 0;
 }
 
+/* Reads the first bytes of a file. 0 or -errno with *err. */
+static int read_head(struct aif_import_source *s, uint8_t *head, struct aif_err *err)
+{
+	s->head = head;
+	s->head_len = 0;
+	while (s->head_len < AIF_IMPORT_HEAD) {
+		ssize_t n = aif_input_read(s->input, head + s->head_len,
+					   AIF_IMPORT_HEAD - s->head_len, err);
+
+		if (n <= 0)
+			return (int)n;
+		s->head_len += (size_t)n;
+	}
+	return 0;
+}
+
+/* Goes on with the text of perf's own file. 0 or -errno with *err. */
+static int read_perf_data(struct aif_import_source *s, const char *path, uint8_t *head,
+			  struct aif_err *err)
+{
+	int r = s->opts->perf_start(s->opts->arg, path, err);
+
+	if (r < 0)
+		return r;
+	aif_input_close(s->input);
+	s->input = NULL;
+	r = aif_input_open_fd(r, path, s->opts->limit, &s->input, err);
+	return r ? r : read_head(s, head, err);
+}
+
 /* One file of a run; *used: what reads it, which has to be the same for all. */
 static int read_file(const char *path, const struct aif_import_opts *opts, struct aif_builder *b,
 		     const struct aif_importer **used, void **state, struct aif_err *err)
@@ -118,20 +153,22 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 	struct aif_import_source s = {.opts = opts};
 	uint8_t *head = malloc(AIF_IMPORT_HEAD);
 	const struct aif_importer *importer;
+	bool is_converted;
 	int r = head ? aif_input_open(path, opts->limit, &s.input, err)
 		     : aif_err_set(err, -ENOMEM, "out of memory");
 
-	while (!r && s.head_len < AIF_IMPORT_HEAD) {
-		ssize_t n = aif_input_read(s.input, head + s.head_len, AIF_IMPORT_HEAD - s.head_len,
-					   err);
-
-		if (n <= 0) {
-			r = (int)n;
-			break;
-		}
-		s.head_len += (size_t)n;
+	if (!r)
+		r = read_head(&s, head, err);
+	is_converted =
+		!r && is_perf_data(head, s.head_len) && opts->perf_start && aif_input_path(s.input);
+	if (is_converted)
+		r = read_perf_data(&s, path, head, err);
+	/* Takes perf's own reason where it printed nothing: the file is not empty. */
+	if (is_converted && !r && !s.head_len) {
+		r = opts->perf_end(opts->arg, path, true, err);
+		if (!r)
+			r = aif_err_set(err, -ENODATA, "%s: no sample in it", path);
 	}
-	s.head = head;
 	importer = r || !s.head_len ? NULL : opts->from ? opts->from : find(head, s.head_len);
 	if (!r && !importer)
 		r = unknown(aif_input_name(s.input), head, s.head_len, err);
@@ -146,7 +183,13 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 		*used = importer;
 		r = importer->read(&s, b, state, err);
 	}
+	/* Closed first: perf may still print what nobody reads. */
 	aif_input_close(s.input);
+	if (is_converted) {
+		int r2 = opts->perf_end(opts->arg, path, !r, err);
+
+		r = r ? r : r2;
+	}
 	free(head);
 	return r;
 }

@@ -31,6 +31,11 @@ struct aif_import_opts {
 	const struct aif_importer *from; /* what the files are; NULL: found by their content */
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
+	/* Makes perf script's text of a file of perf's own: returns where it is read from, or -errno with *err.  Then
+	 * perf_end is called, when no more is read of it; is_whole: all of it was. 0 or -errno with *err. NULL: such a file is
+	 * refused. */
+	int (*perf_start)(void *arg, const char *path, struct aif_err *err);
+	int (*perf_end)(void *arg, const char *path, bool is_whole, struct aif_err *err);
 	void *arg;
 	struct aif_scratch *scratch; /* for the profile while it is not whole; NULL: none */
 };

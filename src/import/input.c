@@ -54,22 +54,34 @@ static int fill(struct aif_input *in, struct aif_err *err)
 
 int aif_input_open(const char *path, uint64_t limit, struct aif_input **ret, struct aif_err *err)
 {
-	struct aif_input *in = calloc(1, sizeof(*in));
 	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return aif_input_open_fd(fd, is_stdin ? "standard input" : path, limit, ret, err);
+}
+
+int aif_input_open_fd(int fd, const char *path, uint64_t limit, struct aif_input **ret,
+		      struct aif_err *err)
+{
+	struct aif_input *in = calloc(1, sizeof(*in));
 	struct stat st;
 	int r;
 
-	if (!in)
+	if (!in) {
+		if (fd > STDERR_FILENO)
+			close(fd);
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	snprintf(in->name, sizeof(in->name), "%s", is_stdin ? "standard input" : path);
+	}
+	snprintf(in->name, sizeof(in->name), "%s", path);
 	in->path = path;
 	in->is_limit_asked = limit != 0;
 	in->limit = limit ? limit : AIF_INPUT_LIMIT;
 	in->packed = malloc(PACKED);
-	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (!in->packed || in->fd < 0) {
-		r = in->packed ? -errno : -ENOMEM;
-		aif_err_set(err, r, "%s: %s", in->name, strerror(-r));
+	in->fd = fd;
+	if (!in->packed) {
+		r = aif_err_set(err, -ENOMEM, "%s: out of memory", in->name);
 		goto fail;
 	}
 	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode)) {

@@ -19,6 +19,9 @@ struct aif_input;
 
 /* path "-": standard input. limit 0: as above. 0 or -errno with *err. */
 int aif_input_open(const char *path, uint64_t limit, struct aif_input **ret, struct aif_err *err);
+/* The same of an open descriptor, which it takes over, also on failure; name: the caller's, for messages. */
+int aif_input_open_fd(int fd, const char *name, uint64_t limit, struct aif_input **ret,
+		      struct aif_err *err);
 void aif_input_close(struct aif_input *in);
 
 /* Up to n unpacked bytes; 0 at the end; -errno with *err. A file that ends within its packing gives what could be

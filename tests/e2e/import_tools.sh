@@ -136,7 +136,17 @@ print(len(periods), sum(periods), got)
 sys.exit([len(periods), sum(periods)] != got or not periods)
 END
 	adds_up real
-	check "perf's own file: what to do is said" says "perf script -i real.perf | aiflame import -" "$aiflame" import -q real.perf -o no.data
+	check "perf's own file: import" "$aiflame" import -q real.perf -o own.data
+	rows="SELECT time_ns, weight_ns, process, tid, (SELECT count(*) FROM stacks) FROM cpu_samples ORDER BY 1, 4"
+	check "perf's own file: the same samples as of its text" sh -c "'$aiflame' query --format csv real.data '$rows' >a.csv && '$aiflame' query --format csv own.data '$rows' | diff a.csv - && [ \$(wc -l <a.csv) -gt 10 ]"
+	check "perf's own file: its name is kept" sh -c "'$aiflame' info own.data | grep -q 'imported from real.perf'"
+	check "perf's own file, by call chains of dwarf" sh -c "perf record -q -e cpu-clock -F 499 --call-graph dwarf -o dwarf.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q dwarf.perf -o dwarf.data && '$aiflame' flame --of cpu -o dwarf.folded dwarf.data && [ -s dwarf.folded ]"
+	check "perf's own file, from a pipe: what to do is said" says "perf script -i standard input | aiflame import -" sh -c "'$aiflame' import -q - -o no.data <real.perf; true"
+	# perf says why; nothing is left of what it had printed.
+	head -c 300 real.perf >torn.perf
+	check "perf's own file, torn" sh -c "'$aiflame' import -q torn.perf -o no.data 2>torn.err; [ \$? = 1 ] && [ ! -e no.data ] && grep -q 'torn.perf: perf script ended with status' torn.err"
+	check "perf's own file, without perf" says "is perf's own file, and perf, which reads it, cannot be started" sh -c "PATH=/nowhere '$aiflame' import -q real.perf -o no.data; true"
+	check "an event of it" says "no sample of event cycles; it has cpu-clock" sh -c "'$aiflame' import -q --event cycles real.perf -o no.data; true"
 else
 	skip "perf itself" "perf cannot record here"
 fi

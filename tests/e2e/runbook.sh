@@ -47,6 +47,11 @@ i = load('run_index.json')
 assert i['schema'] == 'ck.run.index.v1' and len(i['files']) == 22
 for f in i['files'].values(): assert f['exists'] == os.path.exists(f['path']), f
 l = json.loads(open('before/ledger.jsonl').readline())
+assert len(l['id']) == 16 and l['grown'] is None
+after = json.loads(open('after/ledger.jsonl').readline())
+assert after['baseline'] == 'before' and after['id'] != l['id']
+grown = after['grown']
+assert 'shuffle_weights' in grown[0]['stack'] and all(g['after'] - g['before'] >= 0.00999 for g in grown), grown
 for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb').read()).hexdigest() == f['sha256'], name
 PY
 check "and no file has a field more or less than its definition" python3 "$root/tests/e2e/runbook_fields.py" before

@@ -74,7 +74,9 @@ files = {
         "schema": one_of("aiflame.config.v1"), "hash": hexes, "command": text, "threads": digits, "cpus": text, "cpu": text,
         "devices": text},
     "ledger.jsonl": {
-        "schema": one_of("aiflame.ledger.v1"), "at": when, "git": anything, "note": text, "baseline": nullable(text),
+        "schema": one_of("aiflame.ledger.v1"), "id": hexes, "at": when, "git": anything, "note": text,
+        "baseline": nullable(text),
+        "grown": nullable(some({"stack": text, "before": ratio, "after": ratio})),
         "config_hash": hexes, "metrics": each(num), "verdict": one_of("pass", "fail", "cannot tell"),
         "artifacts": each({"path": text, "sha256": hexes})},
 }

@@ -73,7 +73,7 @@ if "$fakepmu" model.pmu true 2>/dev/null && modelled; then
 		check "$signal: fires on chase (simulated CPU)" fires "$signal" simulated-chase
 		check "$signal: silent on reuse (simulated CPU)" silent "$signal" simulated-reuse
 	done
-	check "what was counted is in all files, as defined" python3 "$root/tests/e2e/runbook_fields.py" simulated-chase
+	check "what was counted is in all files, as defined" sh -c "'$aiflame' runbook ledger simulated-chase && python3 '$root/tests/e2e/runbook_fields.py' simulated-chase"
 	check "slots are an analysis of vtune_summary.json" python3 -c "
 import json
 v = json.load(open('simulated-chase/vtune_summary.json'))

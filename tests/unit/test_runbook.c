@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runbook/grown.h"
 #include "runbook/judge.h"
 #include "runbook/runbook.h"
 
@@ -153,6 +154,39 @@ static void names_have_classes(void **state)
 				    rows[i].class);
 }
 
+static void grown_is(const char *before, const char *after, const char *wanted)
+{
+	struct aif_buf a = {0}, b = {0}, out = {0};
+
+	aif_buf_puts(&a, before);
+	aif_buf_puts(&b, after);
+	assert_int_equal(aif_runbook_grown(&a, &b, &out), wanted != NULL);
+	assert_string_equal(aif_buf_str(&out), wanted ? wanted : "");
+	aif_buf_finish(&a);
+	aif_buf_finish(&b);
+	aif_buf_finish(&out);
+}
+
+static void stacks_that_grew_have_a_greater_share(void **state)
+{
+	(void)state;
+	/* Twice as long, and all in the same parts: nothing grew. */
+	grown_is("a;b 50\na;c 50\n", "a;b 100\na;c 100\n", "[]");
+	grown_is("a;b 50\na;c 50\n", "a;b 20\na;c 60\nnew one 20\n",
+		 "[{\"stack\": \"new one\", \"before\": 0.0000, \"after\": 0.2000}, "
+		 "{\"stack\": \"a;c\", \"before\": 0.5000, \"after\": 0.6000}]");
+	/* A point is the least. */
+	grown_is("a 5000\nb 5000\n", "a 5099\nb 4901\n", "[]");
+	/* The last line without its end; a stack that stands twice is one. */
+	grown_is("a 9\nb 1", "a 5\nb 2\nb 3",
+		 "[{\"stack\": \"b\", \"before\": 0.1000, \"after\": 0.5000}]");
+	grown_is("", "a 1\n", NULL);
+	grown_is("a 1\n",
+		 "a\n 1\na -1\na 0\na nan\na inf\na 1e99\n"
+		 "a 11111111111111111111111111111111111111111111\n",
+		 NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
 		cmocka_unit_test(the_environment_replaces_budgets),
 		cmocka_unit_test(names_have_classes),
+		cmocka_unit_test(stacks_that_grew_have_a_greater_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
