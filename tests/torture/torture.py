@@ -262,6 +262,11 @@ def programs(args):
     add("query", ["query", "--format", "csv", "full.data", "SELECT * FROM kernel_times"])
     add("query of every launch", ["query", "full.data", "SELECT * FROM launches JOIN executions USING (launch) ORDER BY 3"])
     for f in formats:
+        if f == "elf":
+            if os.path.exists(os.path.join(args.inputs, "binary.data")):
+                add("export --format elf", ["export", "--format", "elf", "-o", "out.elf", "--kernel", "multiply_basic", "binary.data"],
+                    reads=["binary.data"], makes=["out.elf"])
+            continue
         add("export --format " + f, ["export", "--format", f, "-o", "out." + f, "full.data"], makes=["out." + f])
     for name in sorted(os.listdir(args.inputs)):
         if name.startswith("import-"):
@@ -278,7 +283,7 @@ def main():
     ap.add_argument("--aiflame", required=True)
     ap.add_argument("--shim", required=True)
     ap.add_argument("--writer", help="the program that writes a profile as the recorder does")
-    ap.add_argument("--inputs", required=True, help="a folder: full.data, and import-KIND of each kind")
+    ap.add_argument("--inputs", required=True, help="a folder: full.data, import-KIND of each kind, binary.data if there is one")
     ap.add_argument("--work", required=True, help="a folder for runs")
     ap.add_argument("--only", default="", help="programs whose names match this regular expression")
     ap.add_argument("--what", default="alloc,call,soft")

@@ -533,6 +533,7 @@ static int find_place(const struct walk *w, uint64_t place, uint32_t *ret_at, ui
 	const struct aif_profile *p = w->p;
 	uint64_t *of_stack = calloc(p->stacks_len + 1, sizeof(*of_stack));
 
+	*ret_at = *ret_begin = *ret_kernel = AIF_NONE;
 	*ret_found = false;
 	if (!of_stack)
 		return -ENOMEM;
