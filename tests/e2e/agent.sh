@@ -39,9 +39,10 @@ check "does not take memory from the target's malloc" sh -c "
 	! nm -D --undefined-only '$agent' | grep -E ' (malloc|calloc|realloc|free|abort|exit|_exit)(@|\$)'"
 
 # The helper may have taken a ring before the program did.
+# The ring is the first, or the second if the helper came before: then numbers of launches begin with 1 and ten digits.
 one_script() {
 	"$mini" -a "$agent" "$fake" "$root/tests/golden/fake_basic.script" | grep -v '^#\|name=aiflame$' |
-		sed 's/tid=[0-9]*/tid=T/; s|^0/[0-9]* |0/0 |' >fake.dump
+		sed 's/tid=[0-9]*/tid=T/; s|^0/[0-9]* |0/0 |; s/ 0x1\([0-9a-f]\{10\}\) / 0x\1 /; s/ 0x0*\([1-9a-f]\)/ 0x\1/' >fake.dump
 	diff "$root/tests/golden/fake_basic.dump" fake.dump
 }
 check "a script becomes these records" one_script
