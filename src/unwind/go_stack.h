@@ -33,7 +33,7 @@ struct aif_go_stack {
 	uint64_t lo, hi, sp;
 };
 
-/* Reads them from the goroutine's memory. False: they contradict each other. */
+/* Reads them from the goroutine's memory: `g` must be what lay in the frame of such a call. False: they contradict each other. */
 bool aif_go_stack(uint64_t g, uint64_t depth, struct aif_go_stack *ret);
 
 /* Is `pc`, in that code, the return address of a goroutine's first function: one byte into runtime.goexit? */

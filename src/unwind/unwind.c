@@ -361,7 +361,8 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 	return AIF_GUESS_ROW;
 }
 
-/* Makes the step from Go's call of C to the goroutine's stack. False: the frame is none. */
+/* Makes the step from Go's call of C to the goroutine's stack. False: the frame is none. Behind a guess nobody asks: a word of a
+ * stack that only looks like that call's frame would be followed to any address. */
 static AIF_NOINLINE bool to_goroutine(const struct aif_unwinder *u, const struct frame *f,
 				      struct aif_go_stack *ret)
 {
@@ -542,7 +543,7 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 
 			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
 			if (AIF_GUESSES && aif_row_kind(row) == AIF_ROW_NONE && !switched &&
-			    to_goroutine(u, &f, &go)) {
+			    beyond.guessed_from == UINT_MAX && to_goroutine(u, &f, &go)) {
 				switched = true;
 				bounds = (struct aif_stack_bounds){go.lo, go.hi};
 				limit = go.hi - 8;
