@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stat/sysfs_event.h"
 
-#include <fcntl.h>
+#include "base/proc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool aif_stat_sysfs_parse(const char *text, uint64_t *ret_config)
 {
@@ -34,17 +34,8 @@ bool aif_stat_sysfs_parse(const char *text, uint64_t *ret_config)
 bool aif_stat_sysfs_event(const char *name, uint64_t *ret_config)
 {
 	char path[128], text[256];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/cpu/events/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return aif_stat_sysfs_parse(text, ret_config);
+	return aif_proc_read(path, text, sizeof(text)) > 0 &&
+	       aif_stat_sysfs_parse(text, ret_config);
 }
