@@ -47,7 +47,7 @@ static const struct aif_opt opts[] = {
 	 "--dir), or a shell command that must succeed; else the exit status is 5 and nothing is "
 	 "judged"},
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
-	 "exit with 3 or 0 in place of 4 where nobody can tell"},
+	 "exit with 3 or 0 in place of 4 where nobody can tell; what is missing never passes"},
 	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
 	 "exit with 1 in place of 3, 4 and 5, and with 2 where input is missing, as perf_gate_v7.py "
 	 "does"},
@@ -346,6 +346,15 @@ static int require_metrics(const struct values *v, const struct outside *o, size
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* True if each budget had values to be judged by. */
+static bool has_all_values(const struct aif_gate *g)
+{
+	for (size_t i = 0; i < g->len; i++)
+		if (g->rows[i].is_missing)
+			return false;
+	return g->len > 0;
+}
+
 static int exit_status(const struct values *v, const struct aif_gate *g)
 {
 	switch (g->answer) {
@@ -356,9 +365,10 @@ static int exit_status(const struct values *v, const struct aif_gate *g)
 	case AIF_GATE_UNKNOWN:
 		break;
 	}
-	return v->cannot_tell < 0 ? AIF_EXIT_CANNOT_TELL
-	       : v->cannot_tell   ? AIF_EXIT_OK
-				  : AIF_EXIT_REGRESSION;
+	if (!v->cannot_tell)
+		return AIF_EXIT_REGRESSION;
+	/* Noise may pass; what is missing, or cannot be read or compared, is no win. */
+	return v->cannot_tell > 0 && has_all_values(g) ? AIF_EXIT_OK : AIF_EXIT_CANNOT_TELL;
 }
 
 static int print(const struct values *v, const struct aif_gate *g, struct aif_err *err)

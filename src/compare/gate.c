@@ -112,8 +112,10 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 						 : aif_metric_of(r, b->metric) /
 							   (aif_metric_is_by_unit(b->metric) ? units
 											     : 1);
-			/* Memory is read, not measured: there is no device without any. */
-			if (b->metric == AIF_METRIC_MEMORY && !(values[i] > 0))
+			/* Memory is read, not measured: there is no device without any. CPU time is of programs
+			 * without one. */
+			if ((b->metric == AIF_METRIC_MEMORY && !(values[i] > 0)) ||
+			    (b->metric == AIF_METRIC_CPU && !r->is_cpu))
 				values[i] = NAN;
 			break;
 		case AIF_BUDGET_KERNEL:
@@ -278,6 +280,8 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 	row->is_missing = true;
 	aif_buf_printf(&row->why, "missing in %zu of %zu runs of %c", lack[0] ? lack[0] : lack[1],
 		       lack[0] ? c->a->len : c->b->len, lack[0] ? 'A' : 'B');
+	if (row->budget->of == AIF_BUDGET_METRIC && row->budget->metric == AIF_METRIC_CPU)
+		aif_buf_puts(&row->why, ": CPU time is compared of programs without a device");
 }
 
 static int adjust(struct aif_gate *g)

@@ -98,6 +98,11 @@ check "nor is an operator" says 'missing in 3 of 3 runs of A' "$aiflame" gate --
 check "a kernel that is gone is no win" status_is 4 "$aiflame" gate --budget 'kernel:/scale_and_shift/ +3%' before after
 check "a missing file is no win" status_is 4 "$aiflame" gate before nowhere.data
 "$aiflame" record -o empty.data -- true >empty.out 2>&1
+for side in nowhere.data "$work/empty.data" "$0" before,nowhere.data; do
+	check "what cannot be compared never passes: ${side##*/}" status_is 4 "$aiflame" gate --cannot-tell pass before "$side"
+done
+check "CPU time of programs with a device is missing, not the same" status_is 4 "$aiflame" gate --budget 'cpu +3%' before before
+check "which is said" says 'CPU time is compared of programs without a device' "$aiflame" gate --budget 'cpu +3%' before before
 check "an empty run is no win" status_is 4 "$aiflame" gate before empty.data,empty.data,empty.data
 check "and says so" says 'not compared: ' "$aiflame" gate before empty.data,empty.data,empty.data
 check "a budget that is none is misuse" status_is 2 "$aiflame" gate --budget 'launches' before after
