@@ -57,8 +57,8 @@ struct aif_naming {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop, has_ended;
-	atomic_bool cancel;   /* what has no name so far gets none */
-	uint64_t cancelled;   /* frames that got none for it */
+	atomic_bool cancel;   /* frames without a name so far get none */
+	uint64_t cancelled;   /* frames that got none for that reason */
 	struct aif_map slow;  /* modules of which it was said that their files take too long */
 	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
 	long preempted;       /* CPU, when it last looked whether to pause */

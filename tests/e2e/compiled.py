@@ -100,7 +100,7 @@ for _ in range(20):
     module.call(lambda *_: pyopencl.enqueue_nd_range_kernel(queue, kernel, (64,), None))
     queue.finish()
     if how in ("lines", "odd") and _ == 0:
-        time.sleep(1)  # a recorder looks ten times a second
+        time.sleep(1)  # a recorder reads it while it runs
     if how == "late" and "torch._inductor.codecache" not in sys.modules:
         time.sleep(0.5)
         lines_known()

@@ -21,11 +21,14 @@
  */
 #define LINES ".lines"
 
-/* Files that wait; bytes of one file's text. */
-#define WAITING_MAX 4096
-#define TEXT_MAX    (1u << 20)
+/* Files that wait, and of which one look reads so many; bytes of one file's text. */
+#define WAITING_MAX  4096
+#define FILES_A_LOOK 8
+#define TEXT_MAX     (1u << 20)
 /* A file is looked for so often, after 1, 2, 4, ... s: its code may run before torch has put it there. */
 #define TRIES 5
+/* Reads of one program, 1 us each: its dictionaries may be larger than any of torch's, or made to be. */
+#define READS_MAX 1000000
 
 struct waiting {
 	uint32_t path; /* string of the store */
@@ -37,11 +40,12 @@ struct target_state {
 	struct waiting *waiting;
 	size_t len, cap;
 	struct aif_map known; /* path -> 1 */
-	unsigned minor;       /* of its Python 3 */
-	bool is_sought;       /* where its Python is */
-	uint64_t runtime;     /* 0: not found */
+	unsigned minor;       /* the program's Python is 3.minor */
+	bool is_sought;       /* its Python was looked for */
+	uint64_t runtime;     /* address of _PyRuntime, 0: not found */
 	struct aif_python_objects objects;
-	int pid, error; /* of reading: 0, or errno */
+	int pid, error; /* errno of the last look's reads, 0: all could be made */
+	unsigned reads;
 };
 
 /* ---- the program's memory ------------------------------------------------------------------------ */
@@ -50,8 +54,14 @@ static bool read_memory(void *arg, uint64_t at, void *to, size_t n)
 {
 	struct target_state *s = arg;
 	struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)at, n};
-	ssize_t r = process_vm_readv(s->pid, &ours, 1, &theirs, 1, 0);
+	ssize_t r;
 
+	if (s->reads >= READS_MAX) {
+		s->error = E2BIG;
+		return false;
+	}
+	s->reads++;
+	r = process_vm_readv(s->pid, &ours, 1, &theirs, 1, 0);
 	if (r < 0 && errno != EFAULT)
 		s->error = errno;
 	return r == (ssize_t)n;
@@ -146,7 +156,7 @@ static bool put_entry(const struct aif_python_objects *o, uint64_t line, uint64_
 	const char *at, *end, *stop;
 	uint32_t number;
 
-	if (!aif_python_int(o, line, &number) || ret->len > TEXT_MAX)
+	if (!aif_python_int(o, line, &number))
 		return false;
 	aif_buf_printf(ret, "%u\n", number);
 	aif_buf_clear(stack_text);
@@ -163,19 +173,25 @@ static bool put_entry(const struct aif_python_objects *o, uint64_t line, uint64_
 	return true;
 }
 
-/* Reads what torch has for a file. -ENOENT: nothing so far; -ENODATA: nothing at all. */
-static int read_lines(const struct aif_python_objects *o, uint64_t modules, const char *path,
+/* Returns the dictionary of torch's lines. 0: there is none so far. */
+static uint64_t find_linemaps(const struct aif_python_objects *o, uint64_t modules)
+{
+	uint64_t module = aif_python_get(o, modules, "torch._inductor.codecache");
+	uint64_t cache = module ? aif_python_attribute(o, module, "PyCodeCache") : 0;
+
+	return cache ? aif_python_attribute(o, cache, "linemaps") : 0;
+}
+
+/* Reads what torch has for a file. -ENOENT: nothing so far; -ENODATA: nothing at all; -E2BIG. */
+static int read_lines(const struct aif_python_objects *o, uint64_t maps, const char *path,
 		      struct aif_buf *ret)
 {
-	uint64_t module = aif_python_get(o, modules, "torch._inductor.codecache"), cache, maps, map;
+	uint64_t map = aif_python_get(o, maps, path);
 	uint64_t *both = NULL, *lines = NULL, *stacks = NULL;
 	size_t both_len = 0, lines_len = 0, stacks_len = 0;
 	struct aif_buf text = {0};
 	int r = -ENODATA;
 
-	cache = module ? aif_python_attribute(o, module, "PyCodeCache") : 0;
-	maps = cache ? aif_python_attribute(o, cache, "linemaps") : 0;
-	map = maps ? aif_python_get(o, maps, path) : 0;
 	if (!map || !aif_python_items(o, map, &both, &both_len))
 		return -ENOENT;
 	if (both_len == 2 && aif_python_items(o, both[0], &lines, &lines_len) &&
@@ -183,7 +199,9 @@ static int read_lines(const struct aif_python_objects *o, uint64_t modules, cons
 	    lines_len) {
 		r = 0;
 		for (size_t i = 0; i < lines_len && !r; i++)
-			r = put_entry(o, lines[i], stacks[i], &text, ret) ? 0 : -ENODATA;
+			r = ret->len > TEXT_MAX                             ? -E2BIG
+			    : put_entry(o, lines[i], stacks[i], &text, ret) ? 0
+									    : -ENODATA;
 		/* Still what the dictionary has: nothing of it was somebody else's memory by then. */
 		if (!r && aif_python_get(o, maps, path) != map)
 			r = -ENOENT;
@@ -193,22 +211,6 @@ static int read_lines(const struct aif_python_objects *o, uint64_t modules, cons
 	free(stacks);
 	aif_buf_finish(&text);
 	return r ? r : aif_buf_failed(ret) ? -ENOMEM : 0;
-}
-
-static void keep(struct aif_drainer *d, struct aif_target *t, const char *path,
-		 const struct aif_buf *text)
-{
-	struct aif_program row = {.process = t->process,
-				  .options = aif_store_puts(d->store, ""),
-				  .source = aif_store_str(d->store, text->data, text->len)};
-	struct aif_buf name = {0};
-
-	aif_buf_printf(&name, "%s" LINES, path);
-	row.source_name =
-		aif_buf_failed(&name) ? AIF_NONE : aif_store_str(d->store, name.data, name.len);
-	if (row.source != AIF_NONE && row.source_name != AIF_NONE)
-		aif_store_program(d->store, &row);
-	aif_buf_finish(&name);
 }
 
 static void lose(struct aif_drainer *d, const struct aif_target *t, const char *path,
@@ -223,20 +225,43 @@ static void lose(struct aif_drainer *d, const struct aif_target *t, const char *
 	aif_buf_finish(&detail);
 }
 
+static void keep(struct aif_drainer *d, struct aif_target *t, const char *path,
+		 const struct aif_buf *text)
+{
+	struct aif_program row = {.process = t->process};
+	struct aif_buf name = {0};
+
+	/* Of the same room as the files themselves. */
+	if (text->len >
+	    AIF_GENERATED_ALL_MAX - AIF_MIN(d->generated.bytes, AIF_GENERATED_ALL_MAX)) {
+		lose(d, t, path, "more than 64 MiB in all");
+		return;
+	}
+	d->generated.bytes += text->len;
+	row.options = aif_store_puts(d->store, "");
+	row.source = aif_store_str(d->store, text->data, text->len);
+	aif_buf_printf(&name, "%s" LINES, path);
+	row.source_name =
+		aif_buf_failed(&name) ? AIF_NONE : aif_store_str(d->store, name.data, name.len);
+	if (row.source != AIF_NONE && row.source_name != AIF_NONE)
+		aif_store_program(d->store, &row);
+	aif_buf_finish(&name);
+}
+
 /* True if there is no more to be had. */
 static bool try_one(struct aif_drainer *d, struct aif_target *t, struct target_state *s,
-		    uint64_t modules, const struct waiting *w)
+		    uint64_t maps, const struct waiting *w)
 {
 	const char *path = aif_profile_str(&d->store->p, w->path);
 	struct aif_buf text = {0};
-	int r;
+	int r = maps ? read_lines(&s->objects, maps, path, &text) : -ENOENT;
 
-	s->error = 0;
-	r = modules ? read_lines(&s->objects, modules, path, &text) : -ENOENT;
 	if (!r)
 		keep(d, t, path, &text);
+	else if (r == -E2BIG)
+		lose(d, t, path, "more than 1 MiB");
 	aif_buf_finish(&text);
-	return r != -ENOENT;
+	return r != -ENOENT && !(r == -ENODATA && s->error);
 }
 
 /* ---- the source ---------------------------------------------------------------------------------- */
@@ -249,46 +274,61 @@ static void on_record(struct aif_ingest *in, const void *record)
 	struct target_state *s = in->target->source_state[AIF_SOURCE_LINEMAPS];
 	uint32_t name;
 
-	if (d->opts->no_source || s->len >= WAITING_MAX || r->minor < 11 || r->minor > 14 ||
+	if (d->opts->no_source || r->minor < 11 || r->minor > 14 ||
 	    !aif_generated_is(path, r->file_len))
 		return;
 	name = aif_store_str(d->store, path, r->file_len);
 	if (name == AIF_NONE || aif_map_get(&s->known, name, NULL) ||
-	    aif_map_put(&s->known, name, 1) < 0 ||
-	    aif_grow(&s->waiting, &s->cap, s->len + 1, sizeof(*s->waiting)) < 0)
+	    aif_map_put(&s->known, name, 1) < 0)
 		return;
+	if (s->len >= WAITING_MAX ||
+	    aif_grow(&s->waiting, &s->cap, s->len + 1, sizeof(*s->waiting)) < 0) {
+		lose(d, in->target, aif_profile_str(&d->store->p, name), "too many wait");
+		return;
+	}
 	s->minor = r->minor;
 	s->waiting[s->len++] = (struct waiting){.path = name};
 }
 
-/* Looks for the files whose time has come; is_last: for all. */
+/* Returns why torch's lines cannot be had, NULL: they may come. */
+static const char *reason_of(const struct target_state *s, uint64_t modules)
+{
+	return s->error == E2BIG ? "its objects are too many"
+	       : s->error        ? strerror(s->error)
+	       : !s->runtime     ? "its Python was not found"
+	       : !modules        ? "its modules were not found"
+				 : NULL;
+}
+
+/* Looks for files whose time has come; is_last: for all. */
 static void look(struct aif_drainer *d, struct aif_target *t, uint64_t now, bool is_last)
 {
 	struct target_state *s = t->source_state[AIF_SOURCE_LINEMAPS];
-	uint64_t modules = 0;
-	bool has_modules = false;
-	size_t kept = 0;
+	uint64_t modules = 0, maps = 0;
+	bool has_maps = false;
+	size_t kept = 0, looked = 0;
 
+	s->error = 0;
 	for (size_t i = 0; i < s->len; i++) {
 		struct waiting *w = &s->waiting[i];
 
-		if (w->next_ns > now && !is_last) {
+		if (!is_last && (w->next_ns > now || looked == FILES_A_LOOK)) {
 			s->waiting[kept++] = *w;
 			continue;
 		}
-		s->pid = t->pid;
-		if (!s->is_sought)
-			seek(d, t, s);
-		if (!has_modules && s->runtime)
-			modules = aif_python_modules(&s->objects, s->runtime);
-		has_modules = true;
-		if (try_one(d, t, s, modules, w))
+		looked++;
+		if (!has_maps) {
+			has_maps = true;
+			s->pid = t->pid;
+			if (!s->is_sought)
+				seek(d, t, s);
+			modules = s->runtime ? aif_python_modules(&s->objects, s->runtime) : 0;
+			maps = modules ? find_linemaps(&s->objects, modules) : 0;
+		}
+		if (try_one(d, t, s, maps, w))
 			continue;
-		if (s->error || !s->runtime || (is_last && !modules)) {
-			lose(d, t, aif_profile_str(&d->store->p, w->path),
-			     s->error      ? strerror(s->error)
-			     : !s->runtime ? "its Python was not found"
-					   : "its modules were not found");
+		if (reason_of(s, modules)) {
+			lose(d, t, aif_profile_str(&d->store->p, w->path), reason_of(s, modules));
 		} else if (++w->tries < TRIES && !is_last) {
 			w->next_ns = now + (UINT64_C(1000000000) << (w->tries - 1));
 			s->waiting[kept++] = *w;
@@ -304,9 +344,16 @@ static void target_step(struct aif_drainer *d, struct aif_target *t, const struc
 
 static void target_end(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 {
-	/* The memory of one that has ended is gone: its number may be another's by now. */
+	struct target_state *s = t->source_state[AIF_SOURCE_LINEMAPS];
+
+	/* The memory of one that has ended is gone: its number may be another's by now. What torch had not until then it
+	 * may have had none of. */
 	if (!t->ended)
 		look(d, t, now, true);
+	for (size_t i = 0; i < s->len && t->ended; i++)
+		if (!s->waiting[i].tries)
+			lose(d, t, aif_profile_str(&d->store->p, s->waiting[i].path),
+			     "the program ended before");
 }
 
 static void target_free(struct aif_target *t)
