@@ -21,7 +21,7 @@
 
 struct binary {
 	const struct aif_code *code;
-	const char *path;     /* of the modules that its functions are in */
+	const char *path;     /* path of the modules that hold its functions */
 	const char *function; /* a kernel in it that was asked for, else any function; NULL: none */
 	bool is_asked;
 	size_t next; /* another of the same path + 1, or 0 */

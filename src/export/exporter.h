@@ -62,7 +62,7 @@ struct aif_exporter {
 	const char *suffixes;
 	bool is_gzip;      /* always compressed, whatever the name; others only as NAME.gz */
 	bool is_text;      /* may be shown on a terminal */
-	bool by_range;     /* stacks have the ranges that launches were made in: .sel tells them */
+	bool by_range;     /* stacks carry the ranges of their launches, which .sel tells apart */
 	bool takes_all;    /* always all of the profile: a part of it cannot be asked for */
 	bool takes_kernel; /* with takes_all: but by --kernel */
 	/* Writes to `out`, whose error is sticky and reported by its commit. 0 or -errno with *err, -EINTR when it was

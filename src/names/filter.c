@@ -97,7 +97,7 @@ static bool repeats_too_often(const char *text)
 			last = most[depth];
 			depth -= depth > 0;
 			break;
-		case '}': /* of a repetition */
+		case '}': /* ends a repetition */
 			break;
 		case '[':
 			s = end_of_brackets(s);

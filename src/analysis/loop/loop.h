@@ -34,7 +34,7 @@ struct aif_loop_level {
 	uint32_t begin, kernel; /* AIF_NONE: from the root; any */
 	size_t turns;           /* whole ones */
 	uint64_t launches;      /* in all turns, of what recurs */
-	int64_t start, end;     /* of the first and last turn */
+	int64_t start, end;     /* ns: the first turn begins, the last ends */
 	uint64_t median_ns;
 };
 

@@ -17,9 +17,9 @@ enum aif_phases_from { AIF_PHASES_UNKNOWN, AIF_PHASES_MARKS, AIF_PHASES_TURNS };
 
 struct aif_phases {
 	enum aif_phases_from from;
-	uint32_t thread;             /* whose steps they are; AIF_NONE */
-	uint32_t stack;              /* of turns: in the function that loops; AIF_NONE: not known */
-	uint64_t place;              /* of turns: where they begin (struct aif_loop); else 0 */
+	uint32_t thread; /* whose steps they are; AIF_NONE */
+	uint32_t stack;  /* of turns: in the function that loops; AIF_NONE: not known */
+	uint64_t place;  /* where turns begin (struct aif_loop); steps are no turns: 0 */
 	struct aif_loop_step *steps; /* in order, ns since the recording's start */
 	size_t len, cap;
 	int64_t start, end; /* of the loop */
