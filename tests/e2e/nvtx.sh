@@ -93,6 +93,8 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "with what is in none$of" grep -qx "\[no range\];add_one_\[g\] 1" only.folded
 	check "all of it is there$of" awk '{ n += $NF } END { exit n != 1 + 20 * 16 }' only.folded
 	check "a part: --range$of" says "40" sh -c '"$1" report --kernels --format csv --range "^layer 0$" l.data | tail -n 1 | cut -d, -f5 | grep -x 100 && echo 40' - "$aiflame"
+	check "what idle time is there$of" says "idle where nothing of what was asked for ran" "$aiflame" why --range "^layer 0$" l.data
+	check "and that nothing follows from it$of" sh -c '! "$1" why --range "^layer 0$" l.data | grep -q "^try"' - "$aiflame"
 	check "one that is not there$of" says "report --ranges" "$aiflame" report --range nothing l.data
 	check "report --ranges has them$of" says "optimizer" "$aiflame" report --ranges l.data
 	check "ranges that say which step it is$of" recorded --nvtx -o p.data "$app" steps 12

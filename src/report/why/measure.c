@@ -97,6 +97,7 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 	struct aif_selection part = *sel;
 
 	w->is_part = sel->from_ns || sel->to_ns;
+	w->is_some_work = sel->threads || sel->in_ranges;
 	w->is_loop = !w->is_part && w->phases.from && w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
 	if (w->is_loop) {
 		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;

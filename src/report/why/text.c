@@ -176,6 +176,9 @@ static void say_window(struct saying *s)
 		aif_human_share(&s->line, w->loop_work_ppm);
 		aif_buf_puts(&s->line, " of the work since it began");
 	}
+	if (w->is_some_work)
+		aif_buf_puts(&s->line,
+			     ", idle where nothing of what was asked for ran, whatever else did");
 	if (w->left_out) {
 		aif_buf_puts(&s->line, ", estimated from ");
 		aif_human_share(&s->line, aif_share_ppm(w->captured, w->launches));

@@ -77,7 +77,10 @@ struct aif_why {
 	bool is_loop; /* the window is the loop */
 	/* Turns of the loop are requests, not the program's own: AIF_WHY_DEMAND bounds it, and no step is marked. */
 	bool is_requests;
-	bool is_part;     /* the window is what was asked for, not the loop */
+	bool is_part; /* the window is what was asked for, not the loop */
+	/* Only work of some threads or ranges was asked for: idle time is where none of it ran, whatever else did, and nothing
+	 * follows from it. */
+	bool is_some_work;
 	int64_t from, to; /* the window */
 	size_t devices;
 	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
