@@ -231,7 +231,7 @@ static void keep(struct aif_drainer *d, struct aif_target *t, const char *path,
 	struct aif_program row = {.process = t->process};
 	struct aif_buf name = {0};
 
-	/* Of the same room as the files themselves. */
+	/* Texts share the room of the files themselves. */
 	if (text->len >
 	    AIF_GENERATED_ALL_MAX - AIF_MIN(d->generated.bytes, AIF_GENERATED_ALL_MAX)) {
 		lose(d, t, path, "more than 64 MiB in all");
