@@ -101,6 +101,8 @@ struct aif_attribution {
 	struct aif_device_time *devices; /* those that executed something, by id */
 	size_t devices_len;
 	struct aif_conservation conservation;
+	/* Durations of what other threads launched for the ranges asked for (sole_threads.h). */
+	uint64_t for_others_ns;
 };
 
 /* Computes (or, of a whole profile, takes from the file's cache when its version is current). 0 or

@@ -24,7 +24,7 @@ static bool is_asked(const struct reading *r, const struct aif_timeline_launch *
 		return false;
 	return !w ||
 	       (aif_selection_keeps(w->processes, process) &&
-		aif_selection_keeps_moment(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
+		aif_selection_keeps_launch(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
 }
 
 static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
@@ -115,12 +115,11 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
 						     start, NULL);
 
-		if (w &&
-		    (!aif_selection_keeps(w->processes, x->process) ||
-		     !aif_selection_keeps(w->devices, x->device) ||
-		     !(aif_selection_keeps_moment(w, l ? l->thread : AIF_NONE, l ? l->at : 0) ||
-		       aif_selection_keeps_node(w, x->process, x->graph, x->node)) ||
-		     !aif_timed_in_span(w, start)))
+		if (w && (!aif_selection_keeps(w->processes, x->process) ||
+			  !aif_selection_keeps(w->devices, x->device) ||
+			  !aif_selection_keeps_exec(w, l ? l->thread : AIF_NONE, l ? l->at : 0,
+						    x->process, x->graph, x->node) ||
+			  !aif_timed_in_span(w, start)))
 			continue;
 		if (r->kept && end <= r->kept)
 			continue;
@@ -141,6 +140,9 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.kind = x->kind,
 			.kernel = x->kernel,
 		};
+		if (w && l && aif_selection_is_for_other(w, l->thread, l->at))
+			t->for_others_ns += aif_exec_timeline_whole(
+				&t->execs[t->execs_len - 1], (uint64_t)end - (uint64_t)start);
 	}
 	return 0;
 }

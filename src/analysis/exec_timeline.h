@@ -36,6 +36,8 @@ struct aif_exec_timeline {
 	struct aif_weights_span span;
 	/* Launches of what was asked for (of all devices): in the file; left out by the overhead budget. */
 	uint64_t captured, left_out;
+	/* Durations of what other threads launched for the ranges asked for (sole_threads.h). */
+	double for_others_ns;
 	uint64_t damaged; /* chunks that could not be read */
 };
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/op_tree.h"
+#include "analysis/sole_threads.h"
 
 #include <errno.h>
 
-/* A thread enters its outermost range or step, or leaves it. */
-struct edge {
-	int64_t at;
-	uint32_t process, thread;
-	bool enters;
-};
 /* A launch that is in none of its own thread's. */
 struct call {
 	int64_t at;
@@ -20,29 +15,17 @@ struct others {
 	const struct aif_profile *p;
 	struct aif_op_tree *tree;
 	uint32_t kind;
-	struct edge *edges;
+	struct aif_sole_threads inside;
 	struct call *calls;
 	uint32_t *
 		around; /* by operator: the innermost one of the kind that it is or is in, AIF_NONE */
 	uint32_t *of;   /* by launch: the one of another thread, AIF_NONE */
-	size_t edges_len, calls_len;
+	size_t calls_len;
 };
 
 static uint32_t process_of(const struct others *o, uint32_t thread)
 {
 	return thread == AIF_NONE ? AIF_NONE : o->p->threads[thread].process;
-}
-
-/* Orders by process and time; an end comes before a beginning at the same time. */
-static int by_edge(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->enters - y->enters;
 }
 
 static int by_time(const void *a, const void *b)
@@ -65,14 +48,14 @@ static int by_thread(const void *a, const void *b)
 	return by_time(a, b);
 }
 
-/* Operators are by thread and start; those of the kind that overlap are one stay. */
-static void find_edges(struct others *o)
+/* Operators are by thread and start. */
+static int find_inside(struct others *o)
 {
 	const struct aif_op_tree *t = o->tree;
+	int r = 0;
 
-	for (size_t i = 0; i < t->len; i++) {
+	for (size_t i = 0; i < t->len && !r; i++) {
 		const struct aif_op *op = &t->ops[i];
-		struct edge *last = o->edges_len ? &o->edges[o->edges_len - 1] : NULL;
 		bool is_kind = o->kind == AIF_OP_STEP ? op->is_step : op->kind == o->kind;
 		bool is_one = is_kind && op->twin == AIF_NONE;
 
@@ -80,17 +63,13 @@ static void find_edges(struct others *o)
 			       : op->twin != AIF_NONE   ? o->around[op->twin]
 			       : op->parent == AIF_NONE ? AIF_NONE
 							: o->around[op->parent];
-		if (!is_one || op->thread == AIF_NONE)
-			continue;
-		if (last && last->thread == op->thread && op->start <= last->at) {
-			last->at = AIF_MAX(last->at, op->end);
-			continue;
-		}
-		o->edges[o->edges_len++] =
-			(struct edge){op->start, process_of(o, op->thread), op->thread, true};
-		o->edges[o->edges_len++] =
-			(struct edge){op->end, process_of(o, op->thread), op->thread, false};
+		if (is_one && op->thread != AIF_NONE)
+			r = aif_sole_threads_add(&o->inside, process_of(o, op->thread), op->thread,
+						 op->start, op->end);
 	}
+	if (!r)
+		aif_sole_threads_ready(&o->inside);
+	return r;
 }
 
 static void find_calls(struct others *o, const struct aif_exec_timeline *t)
@@ -99,34 +78,12 @@ static void find_calls(struct others *o, const struct aif_exec_timeline *t)
 		const struct aif_timeline_launch *l = &t->launches[i];
 		uint32_t op = o->tree->of_launch[i];
 
-		if (l->thread != AIF_NONE && (op == AIF_NONE || o->around[op] == AIF_NONE))
-			o->calls[o->calls_len++] =
-				(struct call){l->at, process_of(o, l->thread), i, AIF_NONE};
-	}
-}
+		if (l->thread != AIF_NONE && (op == AIF_NONE || o->around[op] == AIF_NONE)) {
+			uint32_t process = process_of(o, l->thread);
 
-/* Both in the order of time: which thread was in one when the call began. */
-static void find_threads(struct others *o)
-{
-	uint64_t inside = 0, sum = 0; /* threads, their numbers */
-	size_t next = 0;
-
-	for (size_t i = 0; i < o->calls_len; i++) {
-		struct call *c = &o->calls[i];
-
-		if (i && c->process != c[-1].process)
-			inside = sum = 0;
-		for (; next < o->edges_len; next++) {
-			const struct edge *e = &o->edges[next];
-
-			if (e->process > c->process || (e->process == c->process && e->at > c->at))
-				break;
-			if (e->process < c->process)
-				continue;
-			inside += e->enters ? 1 : (uint64_t)-1;
-			sum += e->enters ? e->thread : -(uint64_t)e->thread;
+			o->calls[o->calls_len++] = (struct call){
+				l->at, process, i, aif_sole_threads_at(&o->inside, process, l->at)};
 		}
-		c->thread = inside == 1 ? (uint32_t)sum : AIF_NONE;
 	}
 }
 
@@ -168,23 +125,20 @@ static int place(struct others *o)
 static int find(struct others *o, const struct aif_exec_timeline *t)
 {
 	size_t n = AIF_MAX(o->tree->len, 1), launches = AIF_MAX(t->launches_len, 1);
+	int r;
 
-	o->edges = malloc(2 * n * sizeof(*o->edges));
 	o->around = malloc(n * sizeof(*o->around));
 	o->calls = malloc(launches * sizeof(*o->calls));
 	o->of = malloc(launches * sizeof(*o->of));
 	o->tree->others = calloc(n, sizeof(*o->tree->others));
-	if (!o->edges || !o->around || !o->calls || !o->of || !o->tree->others)
+	if (!o->around || !o->calls || !o->of || !o->tree->others)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->launches_len; i++)
 		o->of[i] = AIF_NONE;
-	find_edges(o);
-	if (!o->edges_len)
-		return 0;
+	r = find_inside(o);
+	if (r || !o->inside.moments_len)
+		return r;
 	find_calls(o, t);
-	qsort(o->edges, o->edges_len, sizeof(*o->edges), by_edge);
-	qsort(o->calls, o->calls_len, sizeof(*o->calls), by_time);
-	find_threads(o);
 	qsort(o->calls, o->calls_len, sizeof(*o->calls), by_thread);
 	return place(o);
 }
@@ -215,7 +169,7 @@ int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p
 		tree->others[parent].ns += tree->others[i].ns;
 		tree->others[parent].launches += tree->others[i].launches;
 	}
-	free(o.edges);
+	aif_sole_threads_finish(&o.inside);
 	free(o.around);
 	free(o.calls);
 	tree->of_other = o.of;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "profile/model.h"
+#include "analysis/sole_threads.h"
 
 /*
  * The ranges that a thread was in at a moment: rows of ops of kind RANGE (aiflame.h, NVTX, imported traces), as a chain
@@ -57,6 +58,8 @@ struct aif_range_index {
 	AIF_TABLE(aif_range_moment, moments); /* by thread, then time */
 	size_t *first; /* by thread: its first moment; one more behind the last */
 	size_t threads;
+	uint32_t *processes; /* by thread */
+	struct aif_sole_threads inside;
 	struct aif_map graphs; /* process << 32 | graph -> the graph's number here */
 	struct aif_map nodes;  /* number << 32 | node -> the node's number here */
 	struct aif_map
@@ -76,6 +79,11 @@ void aif_range_index_finish(struct aif_range_index *x);
 /* The chain that a thread was in, or AIF_NONE. */
 uint32_t aif_range_index_at(const struct aif_range_index *x, uint32_t thread, int64_t at);
 
+/* The chain of what a thread launched at a time: its own, or that of another thread for which it did (sole_threads.h);
+ * *ret_is_other then. AIF_NONE: none. */
+uint32_t aif_range_index_of_launch(const struct aif_range_index *x, uint32_t thread, int64_t at,
+				   bool *ret_is_other);
+
 /* The chain of what a node of a graph launched, when its replay was launched in `chain`: that chain, or a longer one. */
 uint32_t aif_range_index_node(const struct aif_range_index *x, uint32_t chain, uint32_t process,
 			      uint32_t graph, uint32_t node);
@@ -92,6 +100,16 @@ static inline bool aif_range_index_keeps(const struct aif_range_index *x, uint32
 					 int64_t at)
 {
 	uint32_t chain = aif_range_index_at(x, thread, at);
+
+	return chain != AIF_NONE && x->chains[chain].is_kept;
+}
+
+/* True if what a thread launched is in one of the ranges asked for. */
+static inline bool aif_range_index_keeps_launch(const struct aif_range_index *x, uint32_t thread,
+						int64_t at)
+{
+	bool is_other;
+	uint32_t chain = aif_range_index_of_launch(x, thread, at, &is_other);
 
 	return chain != AIF_NONE && x->chains[chain].is_kept;
 }

@@ -11,11 +11,12 @@ struct aif_selection {
 	const bool *processes, *threads, *devices;
 	/* The ranges of the profile; NULL unless one of the following is set. */
 	const struct aif_range_index *ranges;
-	bool in_ranges; /* only what threads did and launched in the ranges that .ranges keeps */
-	bool by_range;  /* rows of attribution and of CPU totals are apart by their ranges */
+	bool in_ranges; /* only what threads did in the ranges that .ranges keeps, and what was launched for these */
+	bool by_range; /* rows of attribution and of CPU totals are apart by their ranges */
+	/* Options that chose this, but for times, for commands that are suggested: " --range '^backward$'"; NULL: nothing. */
+	const char *options;
 	/* The program's loop, by where its turns begin (aif_phases.place); 0: the one that is found. */
 	uint64_t loop;
-	bool whole; /* without times: all of the run, also where a loop is found */
 };
 
 /* False: it is all of the profile. */
@@ -42,11 +43,40 @@ static inline bool aif_selection_keeps_moment(const struct aif_selection *sel, u
 	       (!sel->in_ranges || aif_range_index_keeps(sel->ranges, thread, at));
 }
 
+/* The same of what a thread launched, which may be for another thread's range (sole_threads.h). */
+static inline bool aif_selection_keeps_launch(const struct aif_selection *sel, uint32_t thread,
+					      int64_t at)
+{
+	return aif_selection_keeps(sel->threads, thread) &&
+	       (!sel->in_ranges || aif_range_index_keeps_launch(sel->ranges, thread, at));
+}
+
+/* True if a launch is kept only for the range of another thread. */
+static inline bool aif_selection_is_for_other(const struct aif_selection *sel, uint32_t thread,
+					      int64_t at)
+{
+	bool is_other = false;
+
+	if (sel->in_ranges)
+		aif_range_index_of_launch(sel->ranges, thread, at, &is_other);
+	return is_other;
+}
+
 /* The ranges that a thread was in, where rows are apart by them: 1 + a chain of .ranges, or 0. */
 static inline uint32_t aif_selection_range(const struct aif_selection *sel, uint32_t thread,
 					   int64_t at)
 {
 	return sel->by_range ? aif_range_index_at(sel->ranges, thread, at) + 1 : 0;
+}
+
+/* The same of what it launched. */
+static inline uint32_t aif_selection_launch_range(const struct aif_selection *sel, uint32_t thread,
+						  int64_t at)
+{
+	bool is_other;
+
+	return sel->by_range ? aif_range_index_of_launch(sel->ranges, thread, at, &is_other) + 1
+			     : 0;
 }
 
 /* True if it is a node of a replayed graph that is of the ranges asked for, whichever thread replayed it. */
@@ -64,14 +94,27 @@ static inline bool aif_selection_exec_range(const struct aif_selection *sel, uin
 					    uint32_t node, uint32_t *ret_range)
 {
 	uint32_t chain = AIF_NONE;
+	bool is_other;
 
 	if (sel->in_ranges || sel->by_range)
-		chain = aif_range_index_node(sel->ranges,
-					     aif_range_index_at(sel->ranges, thread, at), process,
-					     graph, node);
+		chain = aif_range_index_node(
+			sel->ranges, aif_range_index_of_launch(sel->ranges, thread, at, &is_other),
+			process, graph, node);
 	*ret_range = sel->by_range ? chain + 1 : 0;
 	return !sel->in_ranges || (chain != AIF_NONE && sel->ranges->chains[chain].is_kept);
 }
+
+/* True if an execution that a thread launched at `at` is kept by its thread and ranges. */
+static inline bool aif_selection_keeps_exec(const struct aif_selection *sel, uint32_t thread,
+					    int64_t at, uint32_t process, uint32_t graph,
+					    uint32_t node)
+{
+	return aif_selection_keeps_launch(sel, thread, at) ||
+	       aif_selection_keeps_node(sel, process, graph, node);
+}
+
+/* Appends "77.5 ms by other threads that launched for these ranges": what of a selection of ranges that is (for_others_ns). */
+void aif_selection_say_for_others(uint64_t ns, struct aif_buf *out);
 
 /* The error of a view that is empty because the overhead budget left out all launches: -ENODATA
  * with *err. 0 if none was left out. `command` begins the message. */

@@ -136,6 +136,10 @@ static void quality(const struct aif_profile *p, const struct aif_attribution *a
 		aif_human_ns(b, a->conservation.uncollected_ns);
 		aif_buf_puts(b, " not collected");
 	}
+	if (a->for_others_ns) {
+		aif_buf_puts(b, "; ");
+		aif_selection_say_for_others(a->for_others_ns, b);
+	}
 	if (!aif_conservation_check(&a->conservation, NULL))
 		aif_buf_puts(b, "; BROKEN: this profile does not add up, see aiflame info");
 }

@@ -250,6 +250,23 @@ int aif_selection_args_by_range(const struct aif_profile *p, struct aif_selectio
 	return 0;
 }
 
+static void put_options(const struct aif_selection_values *v, struct aif_buf *to)
+{
+	const struct {
+		const char *option, *value;
+	} given[] = {{"range", v->range},
+		     {"process", v->process},
+		     {"tid", v->tid},
+		     {"device", v->device}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(given); i++) {
+		if (!given[i].value)
+			continue;
+		aif_buf_printf(to, " --%s ", given[i].option);
+		aif_buf_shell(to, given[i].value);
+	}
+}
+
 int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
 			    struct aif_selection_args *ret, struct aif_err *err)
 {
@@ -258,6 +275,8 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 
 	*c = (struct aif_selection_args){
 		.sel = {.from_ns = v->time.from_ns, .to_ns = v->time.to_ns}};
+	put_options(v, &c->options);
+	c->sel.options = aif_buf_str(&c->options);
 	r = choose("--process", v->process,
 		   "see aiflame query 'SELECT pid, cmdline FROM processes'", p, p->processes_len,
 		   process_row, &c->processes, &c->sel.processes, err);
@@ -282,5 +301,6 @@ void aif_selection_args_finish(struct aif_selection_args *c)
 	free(c->threads);
 	free(c->devices);
 	aif_range_index_finish(&c->ranges);
+	aif_buf_finish(&c->options);
 	*c = (struct aif_selection_args){0};
 }

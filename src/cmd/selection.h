@@ -37,6 +37,7 @@ struct aif_selection_args {
 	uint64_t
 		steps; /* of a part that is the loop, or steps of it; 0: another part, or not all of its steps are known */
 	struct aif_range_index ranges;
+	struct aif_buf options; /* sel.options */
 };
 
 static inline bool aif_choice_is_set(const struct aif_selection_values *v)

@@ -235,8 +235,7 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
 		aif_buf_puts(b, first->is_counts ? "counts"
 				: first->is_loop ? "all of the loop"
 				: first->is_part ? "all of the part"
-				: c->is_whole    ? "a whole run"
-						 : "from the first to the last work");
+						 : "a whole run");
 		return;
 	case AIF_UNIT_SECOND:
 		aif_buf_puts(b, "per second");

@@ -76,7 +76,7 @@ static int launch_add(struct loading *l, const struct aif_launch_row *row)
 		.stream = row->stream,
 		.stack = row->stack,
 		.shape = row->shape,
-		.is_kept = aif_selection_keeps_moment(w, row->thread, at) &&
+		.is_kept = aif_selection_keeps_launch(w, row->thread, at) &&
 			   is_row_asked(w->processes, process) &&
 			   is_row_asked(w->devices, row->device) && is_time_asked(w, at, at) &&
 			   is_kernel_asked(l, row->kind, row->kernel),
@@ -192,7 +192,8 @@ static int exec_add(struct execs_loading *el, const struct aif_exec_row *row)
 						    start, NULL));
 	end = AIF_MAX(end, start); /* a damaged file's */
 	if (!is_row_asked(w->processes, row->process) || !is_row_asked(w->devices, row->device) ||
-	    !aif_selection_keeps_moment(w, by ? by->thread : AIF_NONE, by ? by->time : 0) ||
+	    !aif_selection_keeps_exec(w, by ? by->thread : AIF_NONE, by ? by->time : 0,
+				      row->process, row->graph, row->node) ||
 	    !is_time_asked(w, start, end) || !is_kernel_asked(l, row->kind, row->kernel))
 		return 0;
 	if (aif_grow(&e->execs, &e->execs_cap, e->execs_len + 1, sizeof(*to)) < 0)

@@ -109,6 +109,19 @@ static int read_needed(struct aif_report *r, struct aif_err *err)
 	return e;
 }
 
+/* Notes what of the ranges asked for other threads launched, unless a column has it. */
+static void note_for_others(struct aif_report *r)
+{
+	uint64_t ns = AIF_MAX(r->a ? r->a->for_others_ns : 0,
+			      aif_timed_rounded(r->timeline.for_others_ns));
+
+	if (!ns || !r->t.width || aif_table_column(&r->t, "other_threads") >= 0)
+		return;
+	aif_buf_puts(&r->after, "--range: ");
+	aif_selection_say_for_others(ns, &r->after);
+	aif_buf_putc(&r->after, '\n');
+}
+
 /* Makes the rows. 0 or -errno with *err, -ENODATA where launches that were left out may be
  * missing. */
 static int make_rows(struct aif_report *r, struct aif_err *err)
@@ -123,6 +136,7 @@ static int make_rows(struct aif_report *r, struct aif_err *err)
 		e = aif_left_out_error(t->left_out(r), "report", err);
 	if (!e && t->hides_zeros)
 		hide_zeros(r);
+	note_for_others(r);
 	return e ? e : sort(r, err);
 }
 

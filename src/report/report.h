@@ -49,7 +49,7 @@ bool aif_report_has_by(const struct aif_report_table *t);
 int aif_report_write(const struct aif_names *names, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err);
 
-#define AIF_REPORT_CHOOSES "--time, --process, --tid and --device"
+#define AIF_REPORT_CHOOSES "--time, --range, --process, --tid and --device"
 
 /* Appends the processes with device work and each one's share of it, widest first: "4711 60.0 %,
  * 4712 40.0 %". Appends nothing for less than two. */

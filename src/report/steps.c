@@ -236,14 +236,29 @@ static bool has_marks(const struct aif_op_tree *ops)
 	return false;
 }
 
+/* Steps are whole, whatever ranges are asked for: these have a part of their work. */
+static int read_steps(struct aif_report *r)
+{
+	struct aif_selection sel;
+
+	if (!r->o->sel || !r->o->sel->in_ranges)
+		return 0;
+	sel = *r->o->sel;
+	sel.in_ranges = false;
+	aif_op_tree_finish(&r->ops);
+	return aif_op_tree_make(r->p, &sel, &r->timeline, AIF_OWNERS_ALL, &r->ops);
+}
+
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_utilization w = {0};
 	struct aif_phases f = {0};
 	struct aif_selection whole = {0};
-	bool marked = has_marks(&r->ops);
-	int e = marked ? 0 : aif_report_read_whole(r, &whole);
+	int e = read_steps(r);
+	bool marked = !e && has_marks(&r->ops);
 
+	if (!e && !marked)
+		e = aif_report_read_whole(r, &whole);
 	if (!e && !marked)
 		e = aif_phases_find(r->p, &whole, &r->timeline, &f);
 	aif_exec_timeline_unweigh(&r->timeline); /* each step has its own time, and no other's */

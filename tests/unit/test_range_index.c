@@ -2,6 +2,7 @@
 /* Tests which ranges a thread was in at a moment, and what is selected by them. */
 #include "fixture_ops.h"
 
+#include "analysis/exec_timeline.h"
 #include "analysis/range_index.h"
 #include "base/map.h"
 
@@ -142,7 +143,7 @@ static void device_time_is_of_the_launchs_ranges(void **state)
 	ops_exec(&f, 0, 50, 0, 1010, 1030, "gemm");
 	ops_exec(&f, 0, 55, 0, 1030, 1040, "gemm");
 	ops_exec(&f, 0, 70, 0, 1040, 1340, "gemm");
-	ops_exec(&f, 1, 50, 0, 2000, 6000, "gemm"); /* of a thread in no range */
+	ops_exec(&f, 1, 150, 0, 2000, 6000, "gemm"); /* while no thread is in a range */
 	ops_exec(&f, AIF_NONE, 50, 0, 6000, 6005, "gemm");
 	ops_read(&f);
 	assert_int_equal(aif_range_index_make(&f.p, is_b, NULL, &x), 0);
@@ -169,6 +170,71 @@ static void device_time_is_of_the_launchs_ranges(void **state)
 	ops_end(&f);
 }
 
+/* Autograd's thread (1) launches while the program's (0) is in a range. */
+static void device_time_of_other_threads_is_of_the_only_thread_in_a_range(void **state)
+{
+	struct aif_selection sel = {.in_ranges = true};
+	struct aif_exec_timeline timeline;
+	struct aif_attribution a;
+	struct aif_range_index x;
+	struct aif_err err = {0};
+	struct ops_fixture f;
+	bool is_other;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	FIXTURE_ADD(&f.made, threads, .process = 0, .tid = 110, .name = AIF_NONE);
+	ops_add(&f, 0, 10, 100, AIF_OP_RANGE, "a");
+	ops_add(&f, 0, 40, 60, AIF_OP_RANGE, "b");
+	ops_add(&f, 1, 52, 54, AIF_OP_RANGE, "its own");
+	ops_add(&f, 1, 70, 75, AIF_OP_RANGE, "c");
+	ops_exec(&f, 0, 45, 0, 1000, 1001, "gemm");
+	ops_exec(&f, 1, 45, 0, 1001, 1011, "gemm");
+	ops_exec(&f, 1, 53, 0, 1011, 1111, "gemm"); /* in its own thread's */
+	ops_exec(&f, 1, 80, 0, 1111, 2111, "gemm"); /* in a */
+	ops_exec(&f, 1, 100, 0, 2111, 12111, "gemm");
+	ops_read(&f);
+	assert_int_equal(aif_range_index_make(&f.p, is_b, NULL, &x), 0);
+	assert_int_equal(aif_range_index_of_launch(&x, 1, 45, &is_other),
+			 aif_range_index_at(&x, 0, 45));
+	assert_true(is_other);
+	assert_int_equal(aif_range_index_of_launch(&x, 0, 45, &is_other),
+			 aif_range_index_at(&x, 0, 45));
+	assert_false(is_other);
+	assert_int_equal(aif_range_index_of_launch(&x, 1, 53, &is_other),
+			 aif_range_index_at(&x, 1, 53));
+	assert_false(is_other);
+	assert_int_equal(aif_range_index_of_launch(&x, 1, 9, &is_other), AIF_NONE);
+	assert_int_equal(aif_range_index_of_launch(&x, 1, 100, &is_other), AIF_NONE);
+	/* Two threads are in ranges: a third one's launch is of neither. */
+	assert_int_equal(aif_range_index_of_launch(&x, 3, 53, &is_other), AIF_NONE);
+	assert_true(aif_range_index_of_launch(&x, 3, 56, &is_other) != AIF_NONE);
+	/* A thread of another process. */
+	assert_int_equal(aif_range_index_of_launch(&x, 2, 56, &is_other), AIF_NONE);
+	assert_int_equal(aif_range_index_of_launch(&x, AIF_NONE, 45, &is_other), AIF_NONE);
+	/* CPU time is that of the thread's own ranges. */
+	assert_false(aif_range_index_keeps(&x, 1, 45));
+	sel.ranges = &x;
+	assert_ok(aif_attribution_compute(&f.p, &sel, &a, &err), &err);
+	assert_int_equal(a.conservation.busy_ns, 11);
+	assert_int_equal(a.for_others_ns, 10);
+	aif_attribution_finish(&a);
+	assert_int_equal(aif_exec_timeline_read(&f.p, &sel, &timeline), 0);
+	assert_int_equal(timeline.execs_len, 2);
+	assert_int_equal(timeline.captured, 2);
+	assert_int_equal((int)timeline.for_others_ns, 10);
+	aif_exec_timeline_finish(&timeline);
+	sel.in_ranges = false;
+	sel.by_range = true;
+	assert_ok(aif_attribution_compute(&f.p, &sel, &a, &err), &err);
+	assert_int_equal(wall_of(&a, 1 + aif_range_index_at(&x, 0, 45)), 11);
+	assert_int_equal(wall_of(&a, 1 + aif_range_index_at(&x, 0, 80)), 1000);
+	assert_int_equal(wall_of(&a, 0), 10000);
+	aif_attribution_finish(&a);
+	aif_range_index_finish(&x);
+	ops_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +242,7 @@ int main(void)
 		cmocka_unit_test(names_that_differ_in_numbers_are_one_where_they_are_many),
 		cmocka_unit_test(deeper_ones_are_left_out),
 		cmocka_unit_test(device_time_is_of_the_launchs_ranges),
+		cmocka_unit_test(device_time_of_other_threads_is_of_the_only_thread_in_a_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,13 +110,14 @@ static void find_capture(const struct classifying *x, const struct aif_exec_row 
 	if (!n || n->stack == AIF_NONE)
 		return;
 	group->capture = n->stack;
-	group->capture_range = aif_selection_range(
+	group->capture_range = aif_selection_launch_range(
 		x->s->sel, n->thread,
 		aif_timeline_map(x->l->timeline, AIF_CLOCK_MONOTONIC, e->process, n->made, NULL));
 }
 
 static int add_run(struct classifying *x, const struct aif_exec_row *e,
-		   const struct aif_loaded_launch *launch, uint32_t range, struct aif_run *run)
+		   const struct aif_loaded_launch *launch, int64_t launched_at, uint32_t range,
+		   struct aif_run *run)
 {
 	struct aif_classified *c = x->c;
 	struct aif_group group = {.process = e->process,
@@ -141,6 +142,8 @@ static int add_run(struct classifying *x, const struct aif_exec_row *e,
 				   : 0);
 	if (r < 0)
 		return r;
+	if (launch && aif_selection_is_for_other(x->s->sel, launch->thread, launched_at))
+		c->for_others_ns += times(run->end - run->start, run->weight);
 	c->runs[c->runs_len++] = *run;
 	return 0;
 }
@@ -183,7 +186,7 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 	    (start != end || start < (int64_t)s->from || start > (int64_t)s->to))
 		return 0;
 	x->c->executions_unjoined += !launch;
-	r = add_run(x, e, launch, range, &run);
+	r = add_run(x, e, launch, launched_at, range, &run);
 	if (r < 0)
 		return r;
 	if (launch) {

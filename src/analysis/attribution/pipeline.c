@@ -93,8 +93,10 @@ static int run(struct aif_stages *s, struct aif_insides *insides, struct aif_att
 		r = aif_rows_make(&s->classified.groups, &s->extrapolated, insides, a);
 	if (!r)
 		r = aif_rows_make_devices(&s->scope, &s->swept, &s->extrapolated, a);
-	if (!r)
+	if (!r) {
 		a->conservation = aif_count(s);
+		a->for_others_ns = s->classified.for_others_ns;
+	}
 	return r;
 }
 

@@ -201,15 +201,14 @@ static int take_turns(const struct aif_profile *p, const struct aif_selection *s
 	return e;
 }
 
-int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
-		    const struct aif_exec_timeline *t, struct aif_phases *ret)
+static int find(const struct aif_profile *p, const struct aif_selection *sel,
+		const struct aif_exec_timeline *t, struct aif_phases *ret)
 {
 	struct aif_op_tree ops = {0};
 	struct aif_step_names names;
 	bool has_steps;
 	int e;
 
-	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 	/* Most traces have operators and no steps: their tree takes longer than a look. */
 	e = aif_step_names_init(&names, p);
 	if (!e)
@@ -227,6 +226,24 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		e = sum_up(ret);
 	if (!e && ret->is_sparse && ret->thread != AIF_NONE)
 		reach_last_work(p, t, ret);
+	return e;
+}
+
+int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_exec_timeline *t, struct aif_phases *ret)
+{
+	struct aif_selection of_all = sel ? *sel : (struct aif_selection){0};
+	struct aif_exec_timeline all = {0};
+	int e;
+
+	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
+	if (!of_all.in_ranges)
+		return find(p, sel, t, ret);
+	of_all.in_ranges = false;
+	e = aif_exec_timeline_read(p, &of_all, &all);
+	if (!e)
+		e = find(p, &of_all, &all, ret);
+	aif_exec_timeline_finish(&all);
 	return e;
 }
 

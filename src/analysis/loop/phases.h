@@ -32,7 +32,8 @@ struct aif_phases {
 	bool is_queued; /* turns have the times of their device work, not of their launches */
 };
 
-/* Finds the phases of what `t` and `sel` (NULL: all) have: .from tells whether there are any. *ret is finished by the caller in any
+/* Finds the phases of what `t` and `sel` (NULL: all) have, whatever ranges are asked for: a range is part of the program's steps.
+ * .from tells whether there are any. *ret is finished by the caller in any
  * case. 0 or -errno. */
 int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
 		    const struct aif_exec_timeline *t, struct aif_phases *ret);

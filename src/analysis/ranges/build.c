@@ -297,7 +297,10 @@ static int add_thread(struct aif_range_building *b, const struct aif_range *rang
 
 	b->depth = 0;
 	for (size_t i = 0; i < n && !r; i++) {
-		r = end_until(b, ranges[i].start, first);
+		r = aif_sole_threads_add(&b->x->inside, b->x->processes[ranges->thread],
+					 ranges->thread, ranges[i].start, ranges[i].end);
+		if (!r)
+			r = end_until(b, ranges[i].start, first);
 		if (r || b->depth == AIF_RANGE_CHAIN)
 			continue;
 		b->open[b->depth++] = ranges[i];
@@ -314,7 +317,8 @@ static int add_moments(struct aif_range_building *b)
 
 	x->threads = b->p->threads_len;
 	x->first = calloc(x->threads + 1, sizeof(*x->first));
-	if (!x->first)
+	x->processes = malloc((x->threads + 1) * sizeof(*x->processes));
+	if (!x->first || !x->processes)
 		return -ENOMEM;
 	if (b->len)
 		qsort(b->ranges, b->len, sizeof(*b->ranges), by_start);
@@ -322,12 +326,14 @@ static int add_moments(struct aif_range_building *b)
 		size_t begin = at;
 
 		x->first[t] = x->moments_len;
+		x->processes[t] = b->p->threads[t].process;
 		while (at < b->len && b->ranges[at].thread == t)
 			at++;
 		if (at > begin)
 			r = add_thread(b, b->ranges + begin, at - begin);
 	}
 	x->first[x->threads] = x->moments_len;
+	aif_sole_threads_ready(&x->inside);
 	return r;
 }
 
@@ -361,6 +367,8 @@ void aif_range_index_finish(struct aif_range_index *x)
 	free(x->chains);
 	free(x->moments);
 	free(x->first);
+	free(x->processes);
+	aif_sole_threads_finish(&x->inside);
 	free(x->commands);
 	aif_map_finish(&x->graphs);
 	aif_map_finish(&x->nodes);
@@ -388,4 +396,18 @@ uint32_t aif_range_index_at(const struct aif_range_index *x, uint32_t thread, in
 			hi = mid;
 	}
 	return x->moments[lo].chain;
+}
+
+uint32_t aif_range_index_of_launch(const struct aif_range_index *x, uint32_t thread, int64_t at,
+				   bool *ret_is_other)
+{
+	uint32_t chain = aif_range_index_at(x, thread, at);
+
+	*ret_is_other = false;
+	if (chain != AIF_NONE || thread >= x->threads)
+		return chain;
+	chain = aif_range_index_at(x, aif_sole_threads_at(&x->inside, x->processes[thread], at),
+				   at);
+	*ret_is_other = chain != AIF_NONE;
+	return chain;
 }

@@ -446,6 +446,7 @@ static int place_nodes(struct graphs *g, const struct graph *graph)
 		const struct graph_launch *l = launch_of(g, e->launch);
 		uint64_t key = number << 32 | e->node;
 		uint32_t chain, to;
+		bool is_other;
 
 		if (!l || !aif_map_get(&g->node_names, e->node, &command))
 			continue;
@@ -455,7 +456,7 @@ static int place_nodes(struct graphs *g, const struct graph *graph)
 			if (!r)
 				r = add_command(g, g->commands->at[command]);
 		}
-		chain = aif_range_index_at(x, l->thread, l->at);
+		chain = aif_range_index_of_launch(x, l->thread, l->at, &is_other);
 		if (r || chain == AIF_NONE ||
 		    aif_map_get(&x->placed, (uint64_t)chain << 32 | node, &placed))
 			continue;

@@ -296,8 +296,8 @@ static void put_part(const struct aif_profile *p, const struct aif_selection *pa
 	aif_human_ns(out, AIF_MIN(part->from_ns, length));
 	aif_buf_puts(out, " to ");
 	aif_human_ns(out, part->to_ns ? AIF_MIN(part->to_ns, length) : length);
-	if (part->processes || part->threads || part->devices)
-		aif_buf_puts(out, ", of what --process, --tid and --device leave");
+	if (part->processes || part->threads || part->devices || part->in_ranges)
+		aif_buf_puts(out, ", of what --range, --process, --tid and --device leave");
 	aif_buf_putc(out, '\n');
 }
 
@@ -315,6 +315,11 @@ void aif_summary_part(const struct aif_names *names, const struct aif_attributio
 		(void)put_processes(p, a, out);
 		aif_summary_kernels(names, a, part, TOP_KERNELS, out);
 		put_quality(p, a, out);
+		if (a->for_others_ns) {
+			aif_buf_puts(out, "ranges   ");
+			aif_selection_say_for_others(a->for_others_ns, out);
+			aif_buf_putc(out, '\n');
+		}
 	} else {
 		put_no_activity(a, out);
 	}

@@ -31,6 +31,7 @@
 enum bound { BOUND_ALL_CPUS, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
 
 struct cpu_why {
+	const char *options; /* of the selection */
 	const struct aif_profile *p;
 	struct aif_cpu_functions functions;
 	uint64_t time_ns, used_ppm, busiest_ns, busiest_ppm;
@@ -202,9 +203,9 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 	say_functions(w, out);
 	if (w->functions.len)
 		say_advice(w, out);
-	aif_buf_puts(out, "next     aiflame report --cpu ");
+	aif_buf_printf(out, "next     aiflame report --cpu%s ", w->options);
 	aif_buf_shell_path(out, path);
-	aif_buf_puts(out, ", aiflame flame --of cpu ");
+	aif_buf_printf(out, ", aiflame flame --of cpu%s ", w->options);
 	aif_buf_shell_path(out, path);
 	aif_buf_putc(out, '\n');
 	if (w->functions.damaged)
@@ -251,7 +252,7 @@ static void say_json(const struct cpu_why *w, struct aif_buf *out)
 int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		bool is_json, struct aif_buf *out, struct aif_err *err)
 {
-	struct cpu_why w = {.p = names->p};
+	struct cpu_why w = {.p = names->p, .options = sel && sel->options ? sel->options : ""};
 	int r = measure(&w, names, sel, err);
 
 	if (!r && is_json)

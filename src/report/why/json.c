@@ -194,13 +194,14 @@ static void put_owners(const struct aif_why *w, struct aif_buf *b)
 
 static void put_kernels(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
+	char space[64];
 
 	open(b, "kernels", '[');
 	for (size_t i = 0; i < w->kernels_len; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
 
 		item(b);
-		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel));
+		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel, space));
 		number(b, "ns", k->ns);
 		number(b, "runs", k->runs);
 		if (k->operator!= AIF_STR_NONE)
@@ -269,7 +270,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	number(out, "idle_ns", w->idle_ns);
 	number(out, "busy_error_ns", w->error_ns);
 	number(out, "not_collected_ns", w->not_collected_ns);
-	number(out, "outside_ns", w->outside_ns);
+	number(out, "for_other_threads_ns", w->for_others_ns);
 	number(out, "launches_captured", w->captured);
 	number(out, "launches_left_out", w->left_out);
 	put_queue(w, out);

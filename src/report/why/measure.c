@@ -98,8 +98,8 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 
 	w->is_part = sel->from_ns || sel->to_ns;
 	w->is_some_work = sel->threads || sel->in_ranges;
-	w->is_loop = !w->is_part && !sel->whole && w->phases.from &&
-		     w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
+	w->options = sel->options ? sel->options : "";
+	w->is_loop = !w->is_part && w->phases.from && w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
 	if (w->is_loop) {
 		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;
 		part.to_ns = w->phases.end > 0 ? (uint64_t)w->phases.end : 1;
@@ -113,8 +113,6 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 
 static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 {
-	uint64_t all;
-
 	for (size_t i = 0; i < part->u.len; i++) {
 		struct aif_utilization_parts d = aif_idle_part_of(part, i);
 
@@ -128,9 +126,6 @@ static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 	}
 	w->time_ns = w->of_group[AIF_WHY_COMPUTE] + w->of_group[AIF_WHY_COPY] +
 		     w->of_group[AIF_WHY_COMMUNICATION] + w->idle_ns;
-	if (w->to > w->from &&
-	    !__builtin_mul_overflow((uint64_t)(w->to - w->from), w->devices, &all))
-		w->outside_ns = all - AIF_MIN(all, w->time_ns + w->not_collected_ns);
 }
 
 static enum aif_why_group group_of(enum aif_idle_cause cause)
@@ -285,7 +280,8 @@ static int by_kernel_time(const void *a, const void *b)
 /* Kernels of one name are one: programs that are compiled again have others. */
 static uint32_t name_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
 {
-	return x->kernel == AIF_NONE ? AIF_NONE : p->kernels[x->kernel].name;
+	return x->kind != AIF_LAUNCH_KERNEL || x->kernel == AIF_NONE ? AIF_NONE
+								     : p->kernels[x->kernel].name;
 }
 
 /* Adds up the time of a kernel's executions by their stack; a kernel has the stack with the most. */
@@ -508,6 +504,7 @@ static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 {
 	w->captured = part->t.captured;
 	w->left_out = part->t.left_out;
+	w->for_others_ns = aif_timed_rounded(part->t.for_others_ns);
 	w->launches = part->t.captured + part->t.left_out;
 	w->damaged += part->t.damaged + part->blame.damaged;
 }
@@ -565,8 +562,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	ret->is_requests =
 		ret->is_loop && ret->phases.from == AIF_PHASES_TURNS &&
 		aif_share_ppm(ret->of_group[AIF_WHY_DEMAND], ret->time_ns) >= AIF_WHY_BOUND_PPM;
-	/* Estimates know more of a loop than what was captured, where launches were left out. */
-	if (!e && ret->is_loop && ret->left_out)
+	/* The loop's share is known better from estimates than from what was captured of it. */
+	if (!e && ret->is_loop)
 		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
 	if (!e)
 		e = place_loop(&m);

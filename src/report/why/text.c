@@ -19,8 +19,6 @@
 #define MOST_SPEEDUP 10
 /* A trend is said from a change of a tenth on. */
 #define TREND 0.1
-/* Time of the loop without device work around it is said from a twentieth on: less of it is steps' edges. */
-#define OUTSIDE 20
 
 struct saying {
 	const struct aif_names *names;
@@ -162,12 +160,6 @@ static void say_phases(struct saying *s)
 
 /* ---- what bounds it -------------------------------------------------------------------------- */
 
-/* True if the window has time before the first device work in it, or behind the last, that is worth a word. */
-static bool has_outside(const struct aif_why *w)
-{
-	return w->outside_ns > w->time_ns / OUTSIDE;
-}
-
 static void say_window(struct saying *s)
 {
 	const struct aif_why *w = s->w;
@@ -184,14 +176,13 @@ static void say_window(struct saying *s)
 		aif_human_share(&s->line, w->loop_work_ppm);
 		aif_buf_puts(&s->line, " of the work since it began");
 	}
-	if ((w->is_part || w->is_loop) && has_outside(w)) {
-		aif_buf_puts(&s->line, ", without ");
-		aif_human_ns(&s->line, w->outside_ns);
-		aif_buf_puts(&s->line, " before the first device work in it and behind the last");
-	}
 	if (w->is_some_work)
 		aif_buf_puts(&s->line,
 			     ", idle where nothing of what was asked for ran, whatever else did");
+	if (w->for_others_ns) {
+		aif_buf_puts(&s->line, "; busy ");
+		aif_selection_say_for_others(w->for_others_ns, &s->line);
+	}
 	if (w->left_out) {
 		aif_buf_puts(&s->line, ", estimated from ");
 		aif_human_share(&s->line, aif_share_ppm(w->captured, w->launches));
@@ -342,6 +333,7 @@ static void say_kernels(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	uint64_t busy = w->time_ns - w->idle_ns;
+	char space[64];
 
 	aif_buf_puts(&s->line, "busy     ");
 	aif_human_share(&s->line, share(s, busy));
@@ -360,7 +352,7 @@ static void say_kernels(struct saying *s)
 		aif_human_share(&s->line, share(s, k->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
-		name = aif_names_work(s->names, k->kind, k->kernel);
+		name = aif_names_work(s->names, k->kind, k->kernel, space);
 		aif_elide(name, strlen(name), NAME_COLUMNS, &s->line);
 		aif_buf_puts(&s->line, ", ");
 		aif_human_counted(&s->line, k->runs, "run");
@@ -460,9 +452,9 @@ static void say_next(struct saying *s, const char *path)
 	else if (w->is_part)
 		snprintf(time, sizeof(time), " --time %.6f,%.6f", (double)w->from / 1e9,
 			 (double)w->to / 1e9);
-	aif_buf_printf(&s->line, "next     aiflame report --idle%s ", time);
+	aif_buf_printf(&s->line, "next     aiflame report --idle%s%s ", w->options, time);
 	aif_buf_shell_path(&s->line, path);
-	aif_buf_printf(&s->line, ", aiflame flame --of idle%s ", time);
+	aif_buf_printf(&s->line, ", aiflame flame --of idle%s%s ", w->options, time);
 	aif_buf_shell_path(&s->line, path);
 }
 
@@ -477,8 +469,7 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 	aif_buf_printf(out, "%s%s: ", ppm < AIF_WHY_BOUND_PPM ? "nothing alone, most by " : "",
 		       aif_why_group_name(order[0]));
 	aif_human_share(out, ppm);
-	aif_buf_puts(out, w->is_loop && w->outside_ns <= w->time_ns ? " of the loop's time"
-								    : " of the time");
+	aif_buf_puts(out, w->is_loop ? " of the loop's time" : " of the time");
 	if (!w->is_loop)
 		return;
 	aif_buf_puts(out, "; ");

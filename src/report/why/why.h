@@ -12,8 +12,7 @@
 
 /*
  * Bounds of a program. All shares are of the time of its devices in one window: the part that is asked for, else the loop
- * (phases.h) if it has half of the devices' work since it began and not the whole run is asked for, else from the first to the
- * last device work. Of each device that worked in it:
+ * (phases.h) if it has half of the devices' work since it began, else from the first to the last device work. Of each device that worked in it:
  *
  *   time     from the first start to the last end in the window (utilization.h), without what was not collected
  *   groups   what it passes in (groups.def): compute, copies alone and communication alone are utilization.h's; idle time
@@ -82,12 +81,12 @@ struct aif_why {
 	/* Only work of some threads or ranges was asked for: idle time is where none of it ran, whatever else did, and nothing
 	 * follows from it. */
 	bool is_some_work;
-	int64_t from, to; /* the window */
+	uint64_t for_others_ns; /* of a selection of ranges (exec_timeline.h), in the window */
+	const char *options;    /* as those of the selection */
+	int64_t from, to;       /* the window */
 	size_t devices;
 	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
 	uint64_t not_collected_ns;
-	uint64_t
-		outside_ns; /* time of the devices in the window before their first work in it or behind the last */
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
 	struct aif_idle_device *idle; /* by cause, of each device in the window */

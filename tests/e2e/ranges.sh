@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ranges of a training loop whose backward is launched by another thread: tables, --range and why have the same device time.
+. "$(dirname "$0")/tap.sh"
+# Three steps of 1 ms: "forward" launches two kernels of 10 us, "backward" one of 10 us itself and three of 20 us by thread 2,
+# which launches one more of 40 us in a range of its own.
+python3 - <<'EOF'
+import json
+events, n = [], 0
+def span(cat, name, tid, ts, dur, **args):
+    events.append(dict(ph="X", cat=cat, name=name, pid=1, tid=tid, ts=ts, dur=dur, args=args))
+def launch(tid, ts, dur, kernel):
+    global n
+    n += 1
+    span("cuda_runtime", "cudaLaunchKernel", tid, ts, 2, correlation=n)
+    span("kernel", kernel, 7, ts + 5, dur, correlation=n, device=0, stream=7)
+for step in range(3):
+    t = 1000 + 1000 * step
+    span("user_annotation", f"ProfilerStep#{step}", 1, t, 990)
+    span("user_annotation", "forward", 1, t + 100, 200)
+    for k in range(2):
+        launch(1, t + 120 + 50 * k, 10, "gemm")
+    span("user_annotation", "backward", 1, t + 400, 500)
+    launch(1, t + 405, 10, "loss")
+    for k in range(3):
+        launch(2, t + 450 + 50 * k, 20, "gemm_backward")
+    span("user_annotation", "all_reduce", 2, t + 700, 100)
+    launch(2, t + 720, 40, "nccl_kernel")
+json.dump(dict(schemaVersion=1, deviceProperties=[dict(id=0, name="GPU")], traceEvents=events), open("t.json", "w"))
+EOF
+"$aiflame" import -q t.json -o t.data 2>/dev/null || "$aiflame" import t.json -o t.data >/dev/null 2>&1
+table() { "$aiflame" report --format csv --limit 0 "$@" t.data; }
+# sum_of COLUMN OPTION...: of all rows
+sum_of() { column=$1 && shift && table "$@" | python3 -c 'import csv, sys; print(sum(int(r[sys.argv[1]]) for r in csv.DictReader(sys.stdin)))' "$column"; }
+check "a range has what it launched, and what another thread did meanwhile" \
+	test "$(table --ranges | grep ',backward$' | cut -d, -f6)" = 210000
+check "--range has the same" test "$(sum_of time --kernels --range '^backward$')" = 210000
+check "in the ranges' table, too" test "$(table --ranges --range '^backward$' | tail -n 1 | cut -d, -f6)" = 210000
+check "and in the picture" test "$("$aiflame" flame --by time --leaf kernel --range '^backward$' --format folded -o - t.data | awk '{ n += $NF } END { print n }')" = 210000
+check "launches are chosen likewise" test "$(table --launches --range '^backward$' | sed 1d | wc -l)" = 12
+"$aiflame" export --format chrome -o t.chrome --range '^backward$' t.data >/dev/null 2>&1
+check "a time line has them" sh -c "grep -o '\"name\":\"gemm_backward\"' t.chrome | wc -l | grep -qx 9"
+check "the other thread's own range has its own" test "$(sum_of time --kernels --range all_reduce)" = 120000
+check "a table says what other threads launched" says '--range: 180 us by threads in no range that launched for these' "$aiflame" report --kernels --range '^backward$' t.data
+check "the summary, too" says 'ranges   180 us by threads' "$aiflame" report --range '^backward$' t.data
+check "a picture, too" sh -c "'$aiflame' flame --range '^backward\$' -o b.svg t.data >/dev/null && grep -q '180 us by threads' b.svg"
+check "and why" says 'busy 180 us by threads in no range' "$aiflame" why --range '^backward$' t.data
+check "why keeps the steps of the program" says 'loop     3 steps, as the program marks them' "$aiflame" why --range '^backward$' t.data
+check "and what was chosen, in what it suggests" says "aiflame flame --of idle --range '^backward$' --process 1 --time loop t.data" \
+	"$aiflame" why --range '^backward$' --process 1 t.data
+check "steps are whole, with the range's work" test "$(table --steps --range '^backward$' | python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+print(len(rows), {r["time"] for r in rows}, {r["device_total"] for r in rows}, {r["launches"] for r in rows})')" = "3 {'990000'} {'70000'} {'4'}"
+check "a step may be chosen with a range" test "$(sum_of time --kernels --range '^backward$' --time step:2)" = 70000
+done_testing
