@@ -361,6 +361,44 @@ test("boxes of a pixel, of which neighbours are drawn at once, have their own co
 		assert.equal(await colour(b), "185,188,198", JSON.stringify(b));
 });
 
+test("a narrow box with any frame that matches has the search's colour, which nothing is mixed into", "stacks", "#v1&view=flame", async (page) => {
+	const found = await page.evaluate(() => {
+		const { F, data, go } = window.aiflame, wanted = new Set(), c = document.getElementById("flame"), ctx = c.getContext("2d"), by = c.width / c.clientWidth;
+		// The last frame of each of some boxes that many frames share.
+		for (const b of F.boxes.filter((o) => o.n > 3).slice(0, 60))
+			wanted.add(data.names[b.g.name[b.last]]);
+		go({ find: "^(" + [...wanted].map((t) => t.replace(/[^\w ]/g, "\\$&")).join("|") + ")$", re: "1" }, true);
+		const ret = { hits: 0, wrong: [] };
+		for (const b of F.boxes.filter((o) => o.w < 3 && o.y > 1 && o.y < c.clientHeight - 20)) {
+			const row = b.g.rows[b.g.depth[b.i]], first = row.indexOf(b.i);
+			const matches = [...row.slice(first, first + b.n)].some((i) => wanted.has(data.names[b.g.name[i]]));
+			const drawn = [...ctx.getImageData(Math.floor(b.x) * by, (b.y + 9) * by, 1, 1).data].join();
+			ret.hits += matches;
+			if (matches && drawn !== "236,63,208,255")
+				ret.wrong.push([b.x, b.w, b.n, drawn]);
+		}
+		return ret;
+	});
+	assert.ok(found.hits > 20, String(found.hits));
+	assert.deepEqual(found.wrong, []);
+});
+
+test("rows that were painted before are painted alike when they are scrolled back to", "stacks", "#v1&view=flame", async (page) => {
+	const shown = () => page.evaluate(async () => {
+		const c = document.getElementById("flame");
+		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		return [...new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer)].reduce((h, v) => (Math.imul(h, 31) + v) | 0, 7);
+	});
+	const scroll = (to) => page.evaluate((y) => { document.getElementById("chart").scrollTop = y; }, to);
+	await page.setViewportSize({ width: 1200, height: 520 });
+	await scroll(0);
+	const one = await shown();
+	await scroll(70);
+	assert.notEqual(await shown(), one);
+	await scroll(0);
+	assert.equal(await shown(), one);
+});
+
 test("in each row the boxes cover what its frames are wide", "stacks", "#v1&view=flame", async (page) => {
 	const rows = await page.evaluate(() => {
 		const { F } = window.aiflame, by = new Map(), width = document.getElementById("chart").clientWidth;

@@ -39,7 +39,7 @@
 		chart.onkeydown = flame_key;
 		page_make();
 		document.onkeydown = page_key;
-		window.onpopstate = window.onhashchange = () => { state_read(); render(); };
+		window.onpopstate = window.onhashchange = () => { clearTimeout(link_timer); link_timer = 0; state_read(); render(); };
 		window.onresize = () => { F.placed = false; render(); };
 		dark_asked.onchange = forced.onchange = render;
 	}
@@ -137,8 +137,10 @@
 		if (key === legend_key)
 			return;
 		legend_key = key;
+		const done = new Uint8Array(H.names.length), by_name = g.n > 1 && !group_in(g, 1);
 		for (let i = 1; i < g.n; i++)
-			if (g.total[i] > 0) {
+			if (g.total[i] > 0 && !done[g.name[i]]) {
+				done[g.name[i]] = by_name;
 				const [order, name, fill] = group_of(g, i);
 				if (!seen.has(name))
 					seen.set(name, [order, fill]);

@@ -86,7 +86,7 @@
 
 	// The boxes of a row that are drawn between x0 and x1 (in the unit of values) on so many pixels: one for a frame of a
 	// pixel and more, and one for neighbours that are narrower, which nothing is left out of. Each calls
-	// box(left, width, frame, how many, last frame).
+	// box(left, width, frame, how many, last frame, place in the row).
 	function row_boxes(g, row, x0, x1, width, box) {
 		const scale = width / (x1 - x0), ends = row_ends(g, row);
 		for (let k = row_find(ends, x0); k < row.length;) {
@@ -95,7 +95,7 @@
 				break;
 			if (w >= 1) {
 				const from = Math.max(0, left);
-				box(from, Math.min(width, left + w) - from, i, 1, i);
+				box(from, Math.min(width, left + w) - from, i, 1, i, k);
 				k++;
 				continue;
 			}
@@ -108,57 +108,92 @@
 			while (last > first + 1 && g.total[row[last - 1]] * scale >= 1)
 				last--;
 			k = last;
-			box(Math.floor(left), 1, i, k - first, row[k - 1]);
+			box(Math.floor(left), 1, i, k - first, row[k - 1], first);
 		}
 	}
 
-	// Draws one row of a graph; `here` has a ring around it. Neighbours of a pixel that look the same are drawn at once.
-	function row_draw(ctx, g, d, x0, x1, width, y, here) {
-		const contrast = forced.matches, search = F.search;
-		let from = 0, to = 0, fill, alpha;
-		const flush = () => {
-			if (to > from) {
-				ctx.globalAlpha = alpha;
-				ctx.fillStyle = fill;
-				ctx.fillRect(from, y, to - from, ROW - 1);
+	// A row's boxes as they are painted: those of a pixel as an image of one line, which costs a call for all of them; the
+	// others, and what covers the end of one, in order; above all of them, in whole pixels, what is narrow and matches the search:
+	// no neighbour is mixed into it. Kept while nothing but the scroll position and the chosen frame changes.
+	const FOUND = "rgb(236,63,208)", DIMMED = 0.35;
+	let painted = new Map(), painted_key = "", line = null;
+	const pixel = (colour, alpha) => {
+		const [r, g, b] = colour.match(/[\d.]+/g);
+		return (Math.round(255 * alpha) << 24 | b << 16 | g << 8 | r) >>> 0;
+	};
+	function row_paint(g, d, x0, x1, width) {
+		const row = g.rows[d], contrast = forced.matches, search = F.search, image = new Uint32Array(width), boxes = [], found = [], pixels = new Map();
+		const hits = search && search.counts(g, row);
+		let end = 0, from = width, to = 0;
+		row_boxes(g, row, x0, x1, width, (x, w, i, n, last, k) => {
+			const hit = search && hits[k + n] > hits[k], fill = contrast ? (hit ? "Highlight" : "Canvas") : hit ? FOUND : n > 1 ? css_merged : fill_of(g, i), alpha = search && !hit ? DIMMED : 1;
+			if (hit && w < 3) {
+				const first = Math.floor(x), after = Math.max(first + 1, Math.round(x + w)), run = found.at(-1);
+				if (run && run[1] >= first)
+					run[1] = after;
+				else
+					found.push([first, after]);
+				return;
 			}
-			from = to;
-		};
+			if (w !== 1 || x % 1 || x < end || contrast) {
+				boxes.push([x, w, n === 1 ? i : -1, fill, alpha, hit]);
+				end = x + w;
+				return;
+			}
+			const key = fill + alpha;
+			image[x] = pixels.get(key) || pixels.set(key, pixel(fill, alpha)).get(key);
+			from = Math.min(from, x);
+			to = x + 1;
+		});
+		return { image, from, to, boxes, found };
+	}
+
+	// Draws rows of a graph, [graph, depth, from, to, y]; the chosen frame has a ring around it.
+	function rows_draw(ctx, rows, width, here) {
+		const contrast = forced.matches, key = [F.key, S.find, S.re, theme_key, width, F.x0, F.x1].join();
+		if (key !== painted_key)
+			painted = new Map();
+		painted_key = key;
+		line ||= el("canvas", {});
+		line.width = width;
+		line.height = Math.max(1, rows.length);
+		const made = rows.map(([g, d, x0, x1]) => painted.get(g.rows[d]) || painted.set(g.rows[d], row_paint(g, d, x0, x1, width)).get(g.rows[d]));
+		const to = line.getContext("2d"), image = to.createImageData(width, line.height), words = new Uint32Array(image.data.buffer);
+		made.forEach((m, k) => words.set(m.image, k * width));
+		to.putImageData(image, 0, 0);
 		ctx.font = FONT;
 		ctx.textBaseline = "middle";
-		row_boxes(g, g.rows[d], x0, x1, width, (x, w, i, n, last) => {
-			let hit = false;
-			if (search)
-				for (let k = i; k <= last && !hit && k < i + 64; k++)
-					hit = g.depth[k] === d && search.has(g, k);
-			const shade = search && !hit ? 0.35 : 1, colour = contrast ? (hit ? "Highlight" : "Canvas") : hit ? "#ec3fd0" : n > 1 ? css_merged : fill_of(g, i);
-			if (w !== 1 || x !== to || colour !== fill || shade !== alpha) {
-				flush();
-				[from, fill, alpha] = [x, colour, shade];
+		ctx.imageSmoothingEnabled = false;
+		rows.forEach(([g, d, x0, x1, y], k) => {
+			const { from, to, boxes, found } = made[k];
+			if (to > from)
+				ctx.drawImage(line, from, k, to - from, 1, from, y, to - from, ROW - 1);
+			for (const [x, w, i, fill, alpha, hit] of boxes) {
+				ctx.globalAlpha = alpha;
+				ctx.fillStyle = fill;
+				ctx.fillRect(x, y, w >= 3 ? w - 0.6 : w, ROW - 1);
+				ctx.globalAlpha = 1;
+				if (contrast) {
+					ctx.strokeStyle = "CanvasText";
+					ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
+				}
+				if (i >= 0 && w > LABELLED) {
+					ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : "#141419";
+					ctx.fillText(label(H.names[g.name[i]], w), x + 4, y + ROW / 2);
+				}
 			}
-			to = x + (w >= 3 ? w - 0.6 : w);
-			const ring = here >= i && here <= last && g.depth[here] === d, named = n === 1 && w > LABELLED;
-			if (!contrast && !ring && !named)
+			ctx.fillStyle = contrast ? "Highlight" : FOUND;
+			for (const [from, to] of found)
+				ctx.fillRect(from, y, to - from, ROW - 1);
+			const by = width / (x1 - x0), x = (g.start[here] - x0) * by, w = g.total[here] * by;
+			if (g !== F.g || here < 0 || g.depth[here] !== d || x + w < 0 || x > width)
 				return;
-			flush();
-			if (contrast) {
-				ctx.strokeStyle = "CanvasText";
-				ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
-			}
-			ctx.globalAlpha = 1;
-			if (named) {
-				ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : "#141419";
-				ctx.fillText(label(H.names[g.name[i]], w), x + 4, y + ROW / 2);
-			}
-			if (ring) {
-				ctx.strokeStyle = css_here;
-				ctx.lineWidth = 2;
-				ctx.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), ROW - 3);
-				ctx.lineWidth = 1;
-			}
+			const left = w < 1 ? Math.floor(x) : Math.max(0, x);
+			ctx.strokeStyle = css_here;
+			ctx.lineWidth = 2;
+			ctx.strokeRect(left + 1, y + 1, Math.max((w < 1 ? 1 : Math.min(width, x + w) - left) - 2, 1), ROW - 3);
+			ctx.lineWidth = 1;
 		});
-		flush();
-		ctx.globalAlpha = 1;
 	}
 	let theme_key, css_merged = "#999", css_here = "#1552d8";
 	function theme_apply() {

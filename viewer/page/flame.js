@@ -101,11 +101,13 @@
 		$("tall").style.height = whole + "px";
 		const top = place.scrollTop;
 		ctx.clearRect(0, 0, width, height);
+		const rows = [];
 		flame_parts((g, is_up, d, x0, x1) => {
 			const y = flame_y(is_up, d) - top;
 			if (y > -ROW && y < height)
-				row_draw(ctx, g, d, x0, x1, width, y, is_up ? -1 : F.here);
+				rows.push([g, d, x0, x1, y]);
 		});
+		rows_draw(ctx, rows, width, F.here);
 	}
 	// Calls row(graph, is it of callers, depth, from, to) for each row of the picture.
 	function flame_parts(row) {

@@ -40,13 +40,24 @@
 				p.set(key, S[key]);
 		return "#v1&" + p;
 	}
-	// Changes what is shown. `quiet`: no step for the back button.
-	function go(change, quiet) {
-		Object.assign(S, change);
+	let link_timer = 0;
+	function link_put(how) {
+		clearTimeout(link_timer);
+		link_timer = 0;
 		try {
-			history[quiet ? "replaceState" : "pushState"](null, "", state_link());
+			history[how](null, "", state_link());
 		} catch {
 			// Too many changes within a short time: the link is late, the page is not.
 		}
+	}
+	// Changes what is shown. `quiet`: no step for the back button; the link follows when changes pause, as it costs milliseconds.
+	function go(change, quiet) {
+		if (link_timer && !quiet)
+			link_put("replaceState");
+		Object.assign(S, change);
+		if (!quiet)
+			link_put("pushState");
+		else
+			link_timer ||= setTimeout(link_put, 100, "replaceState");
 		render();
 	}

@@ -168,6 +168,17 @@
 		has(g, i) {
 			return i > 0 && (this.names[g.name[i]] === 1 || (g.full[i] > 0 && this.full[g.full[i] - 1] === 1));
 		}
+		// How many frames of a row match before each of its places, and in all.
+		counts(g, row) {
+			const kept = this.rows ||= new Map();
+			let ret = kept.get(row);
+			if (!ret) {
+				kept.set(row, ret = new Uint32Array(row.length + 1));
+				for (let k = 0; k < row.length; k++)
+					ret[k + 1] = ret[k] + this.has(g, row[k]);
+			}
+			return ret;
+		}
 		// The sum of what stands on or above frames that match, each part once; how many match; which.
 		sum(g) {
 			const frames = [];
