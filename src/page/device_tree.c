@@ -5,6 +5,8 @@
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "flame/build.h"
+#include "names/process_names.h"
+#include "text/json.h"
 
 #include <errno.h>
 #include <string.h>
@@ -209,6 +211,8 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 	uint32_t group;
 	int r;
 
+	e->root = s->kernel_node ? d->a->rows[s->row].process
+				 : d->t->idle->blame.rows[s->row].process;
 	if (!s->kernel_node)
 		return idle_placed(d, s);
 	group = d->group[s->row];
@@ -244,6 +248,44 @@ static uint8_t *grades_of(const struct aif_tree *t)
 	return ret;
 }
 
+/* Appends "processes":[...], by number the names below which the page draws each process's part, where several are in the
+ * tree. 0 or -ENOMEM. */
+static int processes_put(const struct device_tree *d, bool *ret)
+{
+	const struct aif_page_trees *t = d->t;
+	const struct aif_profile *p = t->names->p;
+	struct aif_process_names shown;
+	struct aif_buf name = {0};
+	int r = 0;
+
+	*ret = false;
+	for (size_t i = 1; i < d->entries.len; i++)
+		*ret = *ret || d->entries.at[i].root != d->entries.at[0].root;
+	if (!*ret)
+		return 0;
+	r = aif_process_names_init(&shown, p);
+	for (size_t i = 0; r == 0 && i < p->processes_len; i++) {
+		const char *text = aif_process_names_show(&shown, (uint32_t)i);
+
+		name.len = 0;
+		aif_buf_putc(&name, AIF_TREE_SYNTHETIC);
+		aif_buf_printf(&name, "process %llu", (unsigned long long)p->processes[i].pid);
+		if (text)
+			aif_buf_printf(&name, ": %s", text);
+		if (aif_buf_failed(&name) ||
+		    aif_strset_put(&t->texts->names, (const char *)name.data, name.len) ==
+			    AIF_STR_NONE)
+			r = -ENOMEM;
+		aif_buf_puts(t->processes, i ? "," : "");
+		if (r == 0)
+			aif_out_json_string(t->processes, (const char *)name.data + 1,
+					    name.len - 1);
+	}
+	aif_process_names_finish(&shown);
+	aif_buf_finish(&name);
+	return r;
+}
+
 static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err)
 {
 	const struct aif_page_trees *t = d->t;
@@ -270,6 +312,11 @@ static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err
 
 	if (r == 0) {
 		page.groups = d->groups_len;
+		r = processes_put(d, &page.has_roots);
+		if (r < 0)
+			aif_err_set(err, r, "view: %s", strerror(-r));
+	}
+	if (r == 0) {
 		r = aif_page_tree_add(t, "device", "ns", &page, err);
 	}
 	aif_tree_finish(&tree);

@@ -27,12 +27,14 @@ enum aif_page_metric {
 
 struct aif_page_entry {
 	uint32_t node, group; /* group AIF_NONE: of no known time */
+	uint32_t root;        /* the process, where the tree has .processes */
 	enum aif_page_metric metric;
 	uint64_t value;
 };
 struct aif_page_entries {
 	struct aif_page_entry *at;
 	size_t len, cap;
+	uint32_t root; /* of entries that are added from here on */
 };
 /* Adds an entry, but none of 0. 0 or -ENOMEM. */
 int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group,
@@ -61,10 +63,11 @@ struct aif_page_tree {
 	uint32_t groups;
 	uint32_t frames_max;
 	const uint8_t *marks;  /* by node, of a tree with a mark for each frame; NULL */
+	bool has_roots;        /* entries know their root */
 	size_t joined;         /* frames that were joined, set by the write */
 	uint64_t joined_below; /* their width is less than that */
 };
 /* Writes columns whose names begin with `prefix`: depth, name, full (1 + number; in order of a walk, callers first); e_node
- * e_group e_metric e_value; g_pairs (by group), p_cell, p_weight; look, the marks. 0 or -ENOMEM. */
+ * e_group e_metric e_value (and e_root); g_pairs (by group), p_cell, p_weight; look, the marks. 0 or -ENOMEM. */
 int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_page_names *names,
 			struct aif_page_columns *c);

@@ -226,6 +226,36 @@ test("memory at its peak is that of the command line, as a tree and as a strip",
 	await page.evaluate(() => window.aiflame.go({ time: "0.5-1" }));
 	assert.match(await text(page, "flame-none"), /no known times: show the whole run/);
 });
+test("processes stand apart when asked for, each with the time that the command line has for it alone", "full", "#v1&view=flame", async (page) => {
+	const names = (d) => page.evaluate((depth) => { const { F, data } = window.aiflame; return [...F.g.rows[depth]].map((i) => [data.names[F.g.name[i]], F.g.total[i]]); }, d);
+	const whole = await sum(page);
+	await page.check("#roots");
+	assert.equal((await state(page)).roots, "1");
+	assert.deepEqual((await names(1)).map(([name]) => name), ["process 4711", "process 4712"]);
+	for (const [name, ns] of await names(1)) {
+		const theirs = [...folded(["--process", name.slice(8), join(work, "full.data")]).values()].reduce((a, b) => a + b);
+		assert.ok(Math.abs(ns - theirs) <= 2, `${name}: ${ns} ${theirs}`);
+	}
+	assert.ok(Math.abs(await sum(page) - whole) < 1);
+	const b = await box(page, "process 4712"), at = await page.locator("#flame").boundingBox();
+	const [red, green, blue] = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 3);
+	assert.ok(red === green && green === blue, "a note's colour is grey");
+	await page.evaluate(() => window.aiflame.go({ time: "0-0.5" }));
+	assert.ok((await names(1)).reduce((n, [, ns]) => n + ns, 0) < whole);
+	await page.uncheck("#roots");
+	assert.ok(!(await names(1)).some(([name]) => name.startsWith("process")));
+});
+test("communication of each rank is a row, and its process has a name", "ranks", "#v1&view=tables&table=comm", async (page) => {
+	assert.match(await text(page, "table-body"), /\(rank 0\)[^]*\(rank 1\)/);
+	assert.equal(await page.locator("#table-body tbody tr").count(), 2);
+	await page.evaluate(() => window.aiflame.go({ view: "flame", roots: "1" }));
+	const names = await page.evaluate(() => { const { F, data } = window.aiflame; return [...F.g.rows[1]].map((i) => data.names[F.g.name[i]]); });
+	assert.deepEqual(names, ["process 100: python3 (rank 0)", "process 200: python3 (rank 1)"]);
+});
+test("one process does not stand apart", "phases", "#v1&view=flame&roots=1", async (page) => {
+	assert.ok(!await page.isVisible("#roots"));
+	assert.ok(await sum(page) > 0);
+});
 test("numbers of one step are those of the command line", "phases", "#v1&view=flame", async (page) => {
 	await page.check("#per");
 	assert.match((await state(page)).time, /^0-7\.99/);

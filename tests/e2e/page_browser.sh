@@ -51,6 +51,7 @@ said=$(AIFLAME_STANDBY=$work/standby LD_LIBRARY_PATH=$build/tests/mock/cuda:$bui
 	"$build/tests/mock/cuda/app" -s 100 -n 15000 "$root/tests/golden/cubin/kernels_sm90a.cubin" 2>&1) || failed "energy is recorded" "$said"
 page energy
 import trace "$root/tests/golden/views/input/trace.json"
+import ranks "$root/tests/golden/views/input/trace.json" "$root/tests/golden/views/input/trace_rank1.json"
 python3 "$here/page_inputs.py" trace phases.json || exit 1
 import phases phases.json
 cp phases.data damaged.data

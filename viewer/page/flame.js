@@ -7,7 +7,7 @@
 			F.g = null;
 			return;
 		}
-		const key = JSON.stringify([kind[0], metrics_now().by, S.time, S.ops, S.mine, S.leaf]);
+		const key = JSON.stringify([kind[0], metrics_now().by, S.time, S.ops, S.mine, S.leaf, S.roots]);
 		F.per = per_now();
 		if (key === F.key)
 			return;

@@ -81,6 +81,8 @@
 			this.full = c("full");
 			this.n = this.depth.length;
 			this.e = { node: c("e_node"), group: c("e_group"), metric: c("e_metric"), value: c("e_value") };
+			if (H.has(meta.key + "_e_root"))
+				this.root = c("e_root");
 			this.look = c("look");
 			this.pairs = c("g_pairs");
 			this.cell = c("p_cell");
@@ -108,13 +110,13 @@
 			}
 			return ret;
 		}
-		// A graph of what has these metrics in the selected time.
-		weigh(metrics, time) {
+		// A graph of what has these metrics in the selected time; of one process, if it is given.
+		weigh(metrics, time, root) {
 			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }; // one graph at a time
 			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
-				if (!metrics.includes(metric[i]))
+				if (!metrics.includes(metric[i]) || (root >= 0 && this.root[i] !== root))
 					continue;
 				if (!part)
 					self[node[i]] += value[i];
@@ -124,6 +126,21 @@
 					untimed += value[i];
 			}
 			return graph({ ...this.shape, ...kept, untimed });
+		}
+		// The same, each process below its name.
+		weigh_apart(metrics, time) {
+			const to = new Growing(this.shape), at = new Int32Array(this.n);
+			let untimed = 0;
+			H.processes.forEach((name, root) => {
+				const g = this.weigh(metrics, time, root);
+				untimed += g.untimed;
+				for (let i = 0; i < g.n; i++)
+					if (g.total[i] > 0) {
+						at[i] = i ? to.under(at[g.parent[i]], g.name[i], g.full[i]) : to.under(0, H.names.indexOf(name), 0);
+						to.give(at[i], g, i);
+					}
+			});
+			return to.graph(untimed);
 		}
 	}
 

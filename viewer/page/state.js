@@ -2,7 +2,7 @@
 	// All that a link holds, by names, so that it fits a page that is made anew. The back button undoes.
 	const DEFAULTS = {
 		view: "overview", of: "", by: "", time: "", zoom: "", ops: "", mine: "", find: "", re: "", dir: "", colour: "", theme: "",
-		table: "", sort: "", filter: "", kernel: "", at: "", rows: "", more: "", leaf: "", per: "",
+		table: "", sort: "", filter: "", kernel: "", at: "", rows: "", more: "", leaf: "", per: "", roots: "",
 	};
 	let S = { ...DEFAULTS };
 	// Of a link that may have been cut.
