@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/folded.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -43,7 +45,7 @@ void aif_folded_frame(struct aif_buf *b, const struct aif_tree *t, uint32_t name
 	const char *text = aif_tree_text(t, name, &len);
 	unsigned type = aif_tree_type_of(t, name);
 
-	aif_buf_append(b, text, len);
+	aif_utf8_put(b, text, len);
 	if (aif_buf_failed(b))
 		return;
 	for (size_t at = at_start; at < b->len; at++) {
