@@ -47,7 +47,9 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 			.kind = rows[i].kind,
 			.stack = rows[i].stack,
 			.kernel = rows[i].kernel};
-		t->captured += is_asked(r, &t->launches[t->launches_len - 1], process);
+		t->launches[t->launches_len - 1].is_asked =
+			is_asked(r, &t->launches[t->launches_len - 1], process);
+		t->captured += t->launches[t->launches_len - 1].is_asked;
 	}
 	return 0;
 }

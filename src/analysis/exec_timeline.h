@@ -16,6 +16,7 @@ struct aif_timeline_launch {
 	uint64_t launch;
 	int64_t at; /* the call began */
 	uint32_t thread, kind, stack, kernel;
+	bool is_asked; /* all are read, whatever is asked for */
 };
 struct aif_timeline_exec {
 	int64_t start, end;

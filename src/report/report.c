@@ -2,6 +2,7 @@
 #include "report/report_table.h"
 
 #include "analysis/untimed.h"
+#include "base/human.h"
 
 #include <errno.h>
 
@@ -140,6 +141,18 @@ static int make_rows(struct aif_report *r, struct aif_err *err)
 	return e ? e : sort(r, err);
 }
 
+/* Says how many rows the plain table leaves out. */
+static void note_cut(struct aif_report *r)
+{
+	size_t rows = r->t.width ? r->t.cells_len / r->t.width : 0;
+
+	if (!r->limit || rows <= r->limit)
+		return;
+	aif_buf_puts(r->out, "… ");
+	aif_human_counted(r->out, rows - r->limit, "more row");
+	aif_buf_puts(r->out, " (--limit 0 shows all)\n");
+}
+
 static int print(struct aif_report *r)
 {
 	bool is_plain = r->o->format == AIF_TABLE_PLAIN, has_rows = r->t.cells_len;
@@ -160,6 +173,8 @@ static int print(struct aif_report *r)
 		describe_empty(r, r->out);
 	else if (r->t.width)
 		e = aif_table_print(&r->t, r->o->format, r->limit, r->out);
+	if (is_plain && has_rows && !e)
+		note_cut(r);
 	if (is_plain && has_rows && !e)
 		aif_buf_append(r->out, r->after.data, r->after.len);
 	if (is_plain && damaged && !e)

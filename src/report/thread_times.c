@@ -38,13 +38,15 @@ int aif_thread_times_add(struct aif_report *r, struct aif_thread_times *of, stru
 		const struct aif_host_call *c = &calls.at[i];
 		uint64_t ns = (uint64_t)c->end - (uint64_t)c->start;
 
+		if (r->o->sel && !aif_selection_keeps_moment(r->o->sel, c->thread, c->start))
+			continue;
 		if (!aif_host_call_waits(c->kind))
 			of[c->thread].calls += ns;
 		else if (is_exact)
 			of[c->thread].waiting += ns;
 	}
 	for (size_t i = 0; i < r->timeline.launches_len; i++)
-		if (r->timeline.launches[i].thread != AIF_NONE)
+		if (r->timeline.launches[i].is_asked && r->timeline.launches[i].thread != AIF_NONE)
 			of[r->timeline.launches[i].thread].launches++;
 	r->timeline.damaged += cpu.damaged + calls.damaged;
 	aif_host_calls_finish(&calls);

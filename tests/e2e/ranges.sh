@@ -29,6 +29,7 @@ for step in range(3):
 json.dump(dict(schemaVersion=1, deviceProperties=[dict(id=0, name="GPU")], traceEvents=events), open("t.json", "w"))
 EOF
 "$aiflame" import -q t.json -o t.data 2>/dev/null || "$aiflame" import t.json -o t.data >/dev/null 2>&1
+check "an import that cannot be written names the profile" says 'cannot write t.json/t.data: Not a directory' "$aiflame" import t.json -o t.json/t.data
 table() { "$aiflame" report --format csv --limit 0 "$@" t.data; }
 # sum_of COLUMN OPTION...: of all rows
 sum_of() { column=$1 && shift && table "$@" | python3 -c 'import csv, sys; print(sum(int(r[sys.argv[1]]) for r in csv.DictReader(sys.stdin)))' "$column"; }
@@ -53,4 +54,9 @@ import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 print(len(rows), {r["time"] for r in rows}, {r["device_total"] for r in rows}, {r["launches"] for r in rows})')" = "3 {'990000'} {'70000'} {'4'}"
 check "a step may be chosen with a range" test "$(sum_of time --kernels --range '^backward$' --time step:2)" = 70000
+check "threads have the launches of the range" test "$(table --threads --range all_reduce | cut -d, -f5,7 | tail -n 1)" = 3,2
+"$aiflame" report --launches --limit 2 t.data >cut.txt
+check "a table that is cut says so" grep -qx '… 19 more rows (--limit 0 shows all)' cut.txt
+check "one that is whole does not" sh -c "! '$aiflame' report --launches --limit 21 t.data | grep -q 'more row'"
+check "nor is it in CSV" sh -c "[ \$('$aiflame' report --launches --limit 2 --format csv t.data | wc -l) = 3 ]"
 done_testing
