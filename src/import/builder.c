@@ -338,6 +338,17 @@ static int put_in_place(const char *from, const char *path, struct aif_err *err)
 	return 0;
 }
 
+/* Replaces the name of the file that becomes the profile in a message by that of the profile. */
+static void name_profile(struct aif_err *err, const char *part, const char *path)
+{
+	const char *at = strstr(err->text, part);
+	struct aif_err was = *err;
+
+	if (at)
+		aif_err_set(err, err->code, "%.*s%s%s", (int)(at - err->text), was.text, path,
+			    was.text + (at - err->text) + strlen(part));
+}
+
 int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *err)
 {
 	struct aif_err finish_err = {0};
@@ -373,6 +384,8 @@ int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *e
 	unlink(journal); /* SQLite leaves it where it could not remove it */
 	aif_scratch_take(b->scratch, journal);
 	aif_scratch_take(b->scratch, part);
+	if (r < 0 && err)
+		name_profile(err, part, path);
 	/* Replaces the message for recordings, which says that their beginning is saved. */
 	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
 		aif_err_set(err, r, "%s: %s; free space or write elsewhere", path,

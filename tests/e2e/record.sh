@@ -5,6 +5,8 @@
 
 check "a missing command ends with 127" status_is 127 "$aiflame" record -q -o a.data no-such-command
 check "and says what to do" says "command not found" "$aiflame" record -q no-such-command
+check "and not that it goes on" sh -c "! '$aiflame' record no-such-command 2>&1 | grep -q 'goes on'"
+check "nor where no profile can be written" sh -c "! '$aiflame' record -o no/such/a.data true 2>&1 | grep -q 'goes on'"
 check "and leaves no profile" test ! -e a.data
 echo text >plain
 check "what cannot be executed ends with 126" status_is 126 "$aiflame" record -q ./plain
