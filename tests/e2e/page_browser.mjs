@@ -252,6 +252,36 @@ test("communication of each rank is a row, and its process has a name", "ranks",
 	const names = await page.evaluate(() => { const { F, data } = window.aiflame; return [...F.g.rows[1]].map((i) => data.names[F.g.name[i]]); });
 	assert.deepEqual(names, ["process 100: python3 (rank 0)", "process 200: python3 (rank 1)"]);
 });
+test("each control's picture is painted where its boxes are, and nowhere else", "full", "#v1&view=flame", async (page) => {
+	const seen = new Set();
+	for (const change of [{}, { of: "loop" }, { of: "loop", roots: "1" }, { of: "cpu" }, { leaf: "9" }, { leaf: "8" }, { leaf: "7" }, { by: "samples" }, { by: "launches" }, { mine: "1" },
+		{ dir: "icicle" }, { colour: "safe" }, { colour: "self" }, { colour: "module" }, { colour: "stall" }, { of: "idle", colour: "idle" }, { colour: "grade" }, { time: "0.1-0.5" },
+		{ ops: '[["sandwich","train_step (train.py)"]]' }]) {
+		const found = await page.evaluate(async (now) => {
+			const { F, go } = window.aiflame, none = { of: "", by: "", leaf: "", mine: "", dir: "", colour: "", roots: "", time: "", ops: "", zoom: "" };
+			go({ ...none, ...now }, true);
+			await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+			const c = document.getElementById("flame"), by = c.width / c.clientWidth, { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height), boxes = F.boxes;
+			const ret = { wrong: [], inside: 0, outside: 0, hash: 0 };
+			for (const y of new Set(boxes.map((b) => b.y)))
+				for (let x = 2.5; x < c.clientWidth && y > 0 && y + 18 < c.clientHeight; x += 5) {
+					const near = boxes.filter((b) => b.y === y && x > b.x - 2 && x < b.x + b.w + 2), covered = near.some((b) => x > b.x + 1 && x < b.x + b.w - 2);
+					if (near.length && !covered)
+						continue; // an edge
+					const at = (Math.floor((y + 2) * by) * c.width + Math.floor(x * by)) * 4;
+					ret[covered ? "inside" : "outside"]++;
+					ret.hash = (Math.imul(ret.hash, 31) + Math.round(y) + data[at] * 65536 + data[at + 1] * 256 + data[at + 2]) | 0;
+					if ((data[at + 3] > 0) !== covered)
+						ret.wrong.push([x, y, data[at + 3]]);
+				}
+			return ret;
+		}, change);
+		assert.ok(found.inside > 100 && found.outside > 10, JSON.stringify([change, found]));
+		assert.deepEqual(found.wrong, [], JSON.stringify(change));
+		assert.ok(!seen.has(found.hash), `another picture: ${JSON.stringify(change)}`);
+		seen.add(found.hash);
+	}
+});
 test("one process does not stand apart", "phases", "#v1&view=flame&roots=1", async (page) => {
 	assert.ok(!await page.isVisible("#roots"));
 	assert.ok(await sum(page) > 0);
@@ -604,6 +634,7 @@ test("a line leads to its instructions, an instruction to its line and to what i
 	assert.match((await lit(page)).join(), /30\.2 % \+0x00f0 .*barrier/);
 	await page.selectOption("#kernel", "saxpy"); // its text is in the profile, with the lines around
 	assert.match(await page.locator("#code-body pre").first().textContent(), /saxpy.*get_global_id\(0\);.*tempfile-1\.cl:5 +y\[i\] = a \* x\[i\]/);
+	assert.doesNotMatch(await text(page, "code-body"), /not recorded/);
 });
 test("each device frame leads to its code: an instruction to itself", "full", "#v1&view=flame", async (page) => {
 	const frames = await page.evaluate(() => {
@@ -627,13 +658,13 @@ test("each device frame leads to its code: an instruction to itself", "full", "#
 });
 test("functions on CPUs have listings, too", "host", "#v1&view=code&kernel=gemm", async (page) => {
 	const panes = await page.locator("#code-body pre").allTextContents();
-	assert.match(panes[0], /%  cpu_program\.c:\d+/);
+	assert.match(panes[0], /source not recorded.*%  cpu_program\.c:\d+/s);
 	assert.match(panes[1], /%  \+0x\w{4}  \w+/);
 	assert.match(await text(page, "code-body"), /^gemm.*of CPU time/);
 });
 
 test("names of every field run no script", "hostile", "", async (page) => {
-	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module", "view=flame&time=0.2-1.5&per=1",
+	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module", "view=flame&time=0.2-1.5&per=1", "view=flame&of=loop&roots=1", "view=flame&colour=stall", "view=flame&of=loop&colour=idle", "view=flame&colour=grade&leaf=7",
 		"view=overview&more=1", "view=overview&time=0.5-1", "view=scope&rows=steps", "view=scope", ...await page.evaluate(() => window.aiflame.data.code_of.map((k) => "view=code&kernel=" + encodeURIComponent(k))),
 		...await page.evaluate(() => Object.keys(window.aiflame.data.tables).flatMap((t) => ["view=tables&table=" + t, "view=tables&time=0.5-1&table=" + t]))]) {
 		await page.evaluate((h) => { location.hash = "#v1&" + h; }, hash);
@@ -644,7 +675,7 @@ test("names of every field run no script", "hostile", "", async (page) => {
 		window.aiflame.go({ view: "tables", table: key, time: "", filter: "", sort: "" }, true);
 		return t.rows && t.rows.length && document.getElementById("table-body").textContent.includes("<img src=x onerror=");
 	}).map(([key]) => key));
-	for (const key of ["kernels", "cpu", "stacks", "idle", "breakdown", "steps", "ranges", "ops", "copies", "memory", "comm", "streams", "threads", "processes", "counters"])
+	for (const key of ["kernels", "cpu", "stacks", "idle", "breakdown", "steps", "ranges", "ops", "copies", "memory", "comm", "streams", "threads", "processes", "counters", "stalls"])
 		assert.ok(shown.includes(key), `${key} of ${shown}`);
 	await page.evaluate(() => { location.hash = "#v1&view=flame"; });
 	await settled(page, "the flame graph is shown", async () => (await state(page)).view === "flame");

@@ -45,7 +45,8 @@
 					}
 			};
 			const title = () => f.head.map((t) => el("b", { class: "line" }, t));
-			sides.forEach((s, side) => s.length && panes[side].push(...title(), s, el("br")));
+			const no_text = f.lines.some((r) => r[0]) && !f.lines.some((r) => r[1]);
+			sides.forEach((s, side) => s.length && panes[side].push(...title(), no_text && !side ? el("div", { class: "line dim" }, "source not recorded") : "", s, el("br")));
 		}
 		place.replaceChildren(el("p", { class: "dim" }, head.map((t) => el("div", {}, t))), el("div", { class: "panes" }, panes.map((p, side) =>
 			p.length ? el("pre", { tabindex: "0", "aria-label": (side ? "instructions of " : "source of ") + list[at] }, p) : "")));
