@@ -16,8 +16,8 @@ struct aif_selection_values {
 /* clang-format off */
 #define AIF_CHOICE_WHICH_OPTS(at) \
 	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M|all", AIF_OPT_SPAN, at(time), 0, \
-	 "only what ran between these times since the start, or in that part of the run; steps are the rows of " \
-	 "report --steps, from 1; all, also of a profile of one cycle (record --schedule)"}, \
+	 "only what ran between these times since the start, or in that part of the run; steps by their " \
+	 "number in report --steps, from 1; all, also of a profile of one cycle (record --schedule)"}, \
 	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
 	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \

@@ -6,6 +6,7 @@
 #include "report/report_table.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 /* Equal parts of the time where no steps are known. */
 #define CELLS 20
@@ -66,13 +67,16 @@ static int add_row(struct aif_report *r, const struct aif_queue *q, size_t k,
 
 static int step_rows(struct aif_report *r, const struct aif_queue *q, const struct aif_phases *f)
 {
-	const char *name = f->from == AIF_PHASES_MARKS ? "step" : "turn";
+	char name[32];
 	int e = 0;
 
-	for (size_t i = 0; i < f->len && !e; i++)
+	for (size_t i = 0; i < f->len && !e; i++) {
+		snprintf(name, sizeof(name), "%s %zu",
+			 f->from == AIF_PHASES_MARKS ? "step" : "turn", i + 1);
 		for (size_t k = 0; k < q->devices_len && !e; k++)
 			if (aif_timed_in_span(r->o->sel, f->steps[i].start))
 				e = add_row(r, q, k, &f->steps[i], f, name);
+	}
 	return e;
 }
 

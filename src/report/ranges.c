@@ -6,16 +6,16 @@
 #include <errno.h>
 
 static const struct aif_table_column columns[] = {
-	{"cpu_total", AIF_TABLE_NS},      {"calls", AIF_TABLE_COUNT},
-	{"cpu_average", AIF_TABLE_NS},    {"cpu_min", AIF_TABLE_NS},
-	{"cpu_max", AIF_TABLE_NS},        {"device_total", AIF_TABLE_NS},
-	{"device_average", AIF_TABLE_NS}, {"error", AIF_TABLE_NS}, /* of device_total */
-	{"other_threads", AIF_TABLE_NS},                           /* of it */
-	{"process", AIF_TABLE_ID},        {"range", AIF_TABLE_TEXT},
+	{"elapsed", AIF_TABLE_NS},         {"calls", AIF_TABLE_COUNT},
+	{"elapsed_average", AIF_TABLE_NS}, {"elapsed_min", AIF_TABLE_NS},
+	{"elapsed_max", AIF_TABLE_NS},     {"device_total", AIF_TABLE_NS},
+	{"device_average", AIF_TABLE_NS},  {"error", AIF_TABLE_NS}, /* of device_total */
+	{"other_threads", AIF_TABLE_NS},                            /* of it */
+	{"process", AIF_TABLE_ID},         {"range", AIF_TABLE_TEXT},
 };
 
 struct sums {
-	uint64_t cpu, calls, min, max, device, others;
+	uint64_t elapsed, calls, min, max, device, others;
 	uint32_t label, process;
 };
 
@@ -99,7 +99,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 			break;
 		}
 		sum = &t.sums[rows[i]];
-		sum->cpu += ns;
+		sum->elapsed += ns;
 		sum->calls++;
 		sum->min = AIF_MIN(sum->min, ns);
 		sum->max = AIF_MAX(sum->max, ns);
@@ -115,9 +115,9 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		const struct sums *s = &t.sums[i];
 		uint64_t calls = AIF_MAX(s->calls, UINT64_C(1));
 
-		aif_table_number(&r->t, s->cpu);
+		aif_table_number(&r->t, s->elapsed);
 		aif_table_number(&r->t, s->calls);
-		aif_table_number(&r->t, s->cpu / calls);
+		aif_table_number(&r->t, s->elapsed / calls);
 		aif_table_number(&r->t, s->calls ? s->min : 0);
 		aif_table_number(&r->t, s->max);
 		aif_table_number(&r->t, s->device);

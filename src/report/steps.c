@@ -2,6 +2,7 @@
 /* --steps: each step, and what its process's devices did in it: steps that the program marks, or turns of its loop. */
 #include "report/utilization_cells.h"
 #include "analysis/loop/phases.h"
+#include "analysis/time.h"
 
 #include "base/human.h"
 
@@ -11,16 +12,22 @@
 #define MOST_CELLS ((size_t)1 << 26)
 
 static const struct aif_table_column columns[] = {
-	{"start", AIF_TABLE_AT},         {"time", AIF_TABLE_NS},
-	{"busy_share", AIF_TABLE_SHARE}, AIF_UTILIZATION_PARTS,
+	{"start", AIF_TABLE_AT},
+	{"time", AIF_TABLE_NS},
+	{"busy_share", AIF_TABLE_SHARE},
+	AIF_UTILIZATION_PARTS,
 	{"device_total", AIF_TABLE_NS},  /* of what was launched in it, whenever it ran */
 	{"other_threads", AIF_TABLE_NS}, /* of this, by other threads */
-	{"launches", AIF_TABLE_COUNT},   {"process", AIF_TABLE_ID},
-	{"device", AIF_TABLE_TEXT},      {"step", AIF_TABLE_TEXT},
+	{"launches", AIF_TABLE_COUNT},
+	{"process", AIF_TABLE_ID},
+	{"device", AIF_TABLE_TEXT},
+	{"number", AIF_TABLE_ID}, /* that --time step:N takes; "": its thread's steps are not the loop's */
+	{"step", AIF_TABLE_TEXT},
 };
 
 struct step {
 	int64_t start, end;
+	size_t number;
 	uint64_t device_ns, others_ns,
 		launches; /* device_ns: with that of other threads' launches */
 	const char *name;
@@ -44,6 +51,7 @@ static void step_row(struct aif_report *r, const struct step *s, uint32_t proces
 	aif_table_number(&r->t, s->launches);
 	aif_report_process_cell(r, process);
 	aif_report_device_cell(r, d ? d->device : AIF_NONE);
+	aif_table_id(&r->t, (uint32_t)s->number, s->number ? NULL : "");
 	aif_table_text(&r->t, s->name);
 }
 
@@ -81,7 +89,28 @@ static int step_rows(struct aif_report *r, const struct aif_utilization *w, cons
 
 /* ---- steps that the program marks ---- */
 
-static int fill_marked(struct aif_report *r, const struct aif_utilization *w, struct aif_err *err)
+/* Returns the number of a step among those of the loop, from 1; 0: it is none of them. */
+static size_t number_of(const struct aif_phases *f, const struct aif_op *o)
+{
+	size_t lo = 0, hi = f->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->steps[mid].start < aif_time_clamp(o->start))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return o->thread == f->thread && lo < f->len &&
+			       f->steps[lo].start == aif_time_clamp(o->start) &&
+			       f->steps[lo].end == aif_time_clamp(o->end)
+		       ? lo + 1
+		       : 0;
+}
+
+static int fill_marked(struct aif_report *r, const struct aif_utilization *w,
+		       const struct aif_phases *f, struct aif_err *err)
 {
 	struct aif_op_tree *ops = &r->ops;
 	uint64_t others_ns = 0, *launches = calloc(ops->len + 1, sizeof(*launches));
@@ -108,6 +137,7 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w, st
 				r, w,
 				&(struct step){.start = o->start,
 					       .end = o->end,
+					       .number = number_of(f, o),
 					       .device_ns = o->device_all_ns + ops->others[i].ns,
 					       .others_ns = ops->others[i].ns,
 					       .launches = launches[i] + ops->others[i].launches,
@@ -211,8 +241,10 @@ static int fill_turns(struct aif_report *r, const struct aif_utilization *w,
 	int e = turns ? aif_report_name_stacks(r, AIF_NAME_NORMAL, err) : -ENOMEM;
 
 	for (size_t i = 0; i < f->len && !e; i++)
-		turns[i] = (struct step){
-			.start = f->steps[i].start, .end = f->steps[i].end, .name = "turn"};
+		turns[i] = (struct step){.start = f->steps[i].start,
+					 .end = f->steps[i].end,
+					 .number = i + 1,
+					 .name = "turn"};
 	if (!e)
 		add_launched(r, f, process, turns);
 	for (size_t i = 0; i < f->len && !e; i++) {
@@ -259,14 +291,17 @@ static int fill(struct aif_report *r, struct aif_err *err)
 
 	if (!e && !marked)
 		e = aif_report_read_whole(r, &whole);
-	if (!e && !marked)
+	else if (r->o->sel)
+		whole = *r->o->sel;
+	whole.from_ns = whole.to_ns = 0;
+	if (!e)
 		e = aif_phases_find(r->p, &whole, &r->timeline, &f);
 	aif_exec_timeline_unweigh(&r->timeline); /* each step has its own time, and no other's */
 	if (!e)
 		e = aif_utilization_make(r->p, &r->timeline, &w);
 	aif_report_note_captured(r, "; time in which launches were left out is not_collected:");
 	if (!e && marked)
-		e = fill_marked(r, &w, err);
+		e = fill_marked(r, &w, &f, err);
 	else if (!e && f.from == AIF_PHASES_TURNS)
 		e = fill_turns(r, &w, &f, err);
 	aif_phases_finish(&f);

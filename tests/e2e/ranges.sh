@@ -54,6 +54,8 @@ import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 print(len(rows), {r["time"] for r in rows}, {r["device_total"] for r in rows}, {r["launches"] for r in rows})')" = "3 {'990000'} {'70000'} {'4'}"
 check "a step may be chosen with a range" test "$(sum_of time --kernels --range '^backward$' --time step:2)" = 70000
+check "a step has the number that chooses it" test "$(table --steps --time step:2 | tail -n 1 | cut -d, -f14,15)" = "2,ProfilerStep#1"
+check "in the queue's table, too" sh -c "'$aiflame' report --queue --time step:2 t.data | grep -q 'step 2\$'"
 check "threads have the launches of the range" test "$(table --threads --range all_reduce | cut -d, -f5,7 | tail -n 1)" = 3,2
 "$aiflame" report --launches --limit 2 t.data >cut.txt
 check "a table that is cut says so" grep -qx '… 19 more rows (--limit 0 shows all)' cut.txt
