@@ -61,4 +61,17 @@ check "threads have the launches of the range" test "$(table --threads --range a
 check "a table that is cut says so" grep -qx '… 19 more rows (--limit 0 shows all)' cut.txt
 check "one that is whole does not" sh -c "! '$aiflame' report --launches --limit 21 t.data | grep -q 'more row'"
 check "nor is it in CSV" sh -c "[ \$('$aiflame' report --launches --limit 2 --format csv t.data | wc -l) = 3 ]"
+# A kernel that two operators launch: why says of whom most are, and how many.
+python3 - <<'EOF'
+import json
+events = []
+for i in range(10):
+    op = "aten::linear" if i < 7 else "aten::mm"
+    events.append(dict(ph="X", cat="cpu_op", name=op, pid=1, tid=1, ts=100 * i, dur=50))
+    events.append(dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=100 * i + 5, dur=5, args=dict(correlation=i + 1)))
+    events.append(dict(ph="X", cat="kernel", name="gemm", pid=0, tid=7, ts=100 * i + 20, dur=60, args=dict(correlation=i + 1, device=0, stream=7)))
+json.dump(dict(schemaVersion=1, deviceProperties=[dict(id=0, name="GPU")], traceEvents=events), open("two.json", "w"))
+EOF
+"$aiflame" import two.json -o two.data >/dev/null 2>&1
+check "why counts the runs of the place that it names" says 'gemm, 10 runs, 7 of them of aten::linear' "$aiflame" why two.data
 done_testing

@@ -208,6 +208,8 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 			text(b, "operator", aif_strset_get(&w->places, k->operator, NULL));
 		if (k->caller != AIF_STR_NONE)
 			text(b, "caller", aif_strset_get(&w->places, k->caller, NULL));
+		if (k->operator!= AIF_STR_NONE || k->caller != AIF_STR_NONE)
+			number(b, "placed_runs", k->placed_runs);
 		if (k->used >= 0) {
 			number(b, "used_ppm", (uint64_t)(k->used * 1e6));
 			text(b, "of", k->bound);

@@ -500,6 +500,62 @@ static int place_kernels(struct measuring *m)
 	return e;
 }
 
+/* True if a stack is named as the place of the kernel is. -ENOMEM. */
+static int is_placed(const struct measuring *m, const struct aif_why_kernel *k, uint32_t stack)
+{
+	bool by_operator = k->operator!= AIF_STR_NONE;
+	const char *place = aif_strset_get(&m->w->places, by_operator ? k->operator: k->caller,
+					   NULL);
+	const char *name = stack == AIF_NONE ? ""
+			   : by_operator     ? aif_stack_names_operator(m->stacks, stack)
+					     : aif_stack_names_caller(m->stacks, stack);
+	const char *end = name ? strstr(name, AIF_STACK_CALLED_BY) : NULL;
+	size_t len = strlen(place);
+
+	if (!name)
+		return -ENOMEM;
+	return (end ? (size_t)(end - name) : strlen(name)) == len && !memcmp(name, place, len);
+}
+
+/* Counts the runs of the kernels that are shown which their place launched: others may have launched some, too. */
+static int count_placed(struct measuring *m, const struct aif_idle_part *part)
+{
+	struct aif_why *w = m->w;
+	size_t n = AIF_MIN(w->kernels_len, (size_t)PLACED);
+	struct aif_map known = {0}, placed = {0};
+	double runs[PLACED] = {0};
+	int e = 0;
+
+	for (size_t i = 0; i < n && !e; i++) {
+		struct aif_timeline_exec x = {.kind = w->kernels[i].kind,
+					      .kernel = w->kernels[i].kernel};
+
+		if (w->kernels[i].operator!= AIF_STR_NONE || w->kernels[i].caller != AIF_STR_NONE)
+			e = aif_map_put(&known, (uint64_t)x.kind << 32 | name_of(m->p, &x), i);
+	}
+	for (size_t i = 0; i < part->t.execs_len && !e; i++) {
+		const struct aif_timeline_exec *x = &part->t.execs[i];
+		uint32_t stack =
+			x->launch == AIF_NONE ? AIF_NONE : part->t.launches[x->launch].stack;
+		uint64_t k, is;
+
+		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | name_of(m->p, x), &k) ||
+		    !aif_idle_part_ns(part, x))
+			continue;
+		if (!aif_map_get(&placed, k << 32 | stack, &is)) {
+			e = is_placed(m, &w->kernels[k], stack);
+			is = e > 0;
+			e = e < 0 ? e : aif_map_put(&placed, k << 32 | stack, is);
+		}
+		runs[k] += is ? aif_exec_timeline_whole(x, 1) : 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		w->kernels[i].placed_runs = aif_timed_rounded(runs[i]);
+	aif_map_finish(&known);
+	aif_map_finish(&placed);
+	return e;
+}
+
 static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 {
 	w->captured = part->t.captured;
@@ -534,6 +590,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = add_kernels(m->p, &part, m->w);
 	if (!e)
 		e = place_kernels(m);
+	if (!e)
+		e = count_placed(m, &part);
 	if (!e)
 		e = measure_ahead(&part, m->w);
 	count_launches(&part, m->w);

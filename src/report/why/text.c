@@ -320,6 +320,11 @@ static void say_kernel_facts(struct saying *s, const struct aif_why_kernel *k)
 
 	if (!*by)
 		by = place(s, k->caller);
+	if (*by && k->placed_runs < k->runs) {
+		aif_buf_puts(&s->line, ", ");
+		aif_human_count(&s->line, k->placed_runs);
+		aif_buf_puts(&s->line, " of them");
+	}
 	if (*by)
 		aif_buf_printf(&s->line, " of %s", by);
 	if (k->used < 0)

@@ -63,6 +63,7 @@ struct aif_why_kernel {
 	const char *bound;         /* what it is of */
 	uint32_t stack;            /* that launched most of its time; AIF_NONE: not known */
 	uint32_t operator, caller; /* strings of .places; AIF_STR_NONE */
+	uint64_t placed_runs; /* of .runs, those that the operator, or else the caller, launched */
 };
 
 struct aif_why {
