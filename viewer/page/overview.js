@@ -11,13 +11,13 @@
 		if (w && w.groups.length) {
 			const open = (g) => go({ zoom: "", ops: "", find: "", ...(group(g.group)[2] || { view: "flame", of: "idle" }) });
 			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, `var(${group(g.group)[1]})`]));
-			const of = w.window.of === "loop" ? "of the loop's time" : "of the devices' time";
+			const of = w.window.of === "loop" ? "the loop" : "the devices' time", outside = w.outside_ns > w.time_ns / 20 ? `, without ${ns(w.outside_ns)} before the first device work in it and behind the last` : "";
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
 				el("p", { class: "lead" }, H.why_brief || ""), bar,
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
 					el("tr", opens(() => open(g)), el("td", {}, dot(`var(${group(g.group)[1]})`), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
 						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
-						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares ${of}: ${ns(w.time_ns)}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}. `,
+						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares of ${ns(w.time_ns)} of ${of}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}${outside}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));

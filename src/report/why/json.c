@@ -273,6 +273,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	number(out, "busy_error_ns", w->error_ns);
 	number(out, "not_collected_ns", w->not_collected_ns);
 	number(out, "for_other_threads_ns", w->for_others_ns);
+	number(out, "outside_ns", w->outside_ns);
 	number(out, "launches_captured", w->captured);
 	number(out, "launches_left_out", w->left_out);
 	put_queue(w, out);

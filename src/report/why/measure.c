@@ -113,6 +113,8 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 
 static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 {
+	uint64_t all;
+
 	for (size_t i = 0; i < part->u.len; i++) {
 		struct aif_utilization_parts d = aif_idle_part_of(part, i);
 
@@ -126,6 +128,9 @@ static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 	}
 	w->time_ns = w->of_group[AIF_WHY_COMPUTE] + w->of_group[AIF_WHY_COPY] +
 		     w->of_group[AIF_WHY_COMMUNICATION] + w->idle_ns;
+	if (w->to > w->from &&
+	    !__builtin_mul_overflow((uint64_t)(w->to - w->from), w->devices, &all))
+		w->outside_ns = all - AIF_MIN(all, w->time_ns + w->not_collected_ns);
 }
 
 static enum aif_why_group group_of(enum aif_idle_cause cause)
@@ -620,8 +625,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	ret->is_requests =
 		ret->is_loop && ret->phases.from == AIF_PHASES_TURNS &&
 		aif_share_ppm(ret->of_group[AIF_WHY_DEMAND], ret->time_ns) >= AIF_WHY_BOUND_PPM;
-	/* The loop's share is known better from estimates than from what was captured of it. */
-	if (!e && ret->is_loop)
+	/* Estimates know more of a loop than what was captured, where launches were left out. */
+	if (!e && ret->is_loop && ret->left_out)
 		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
 	if (!e)
 		e = place_loop(&m);

@@ -19,6 +19,8 @@
 #define MOST_SPEEDUP 10
 /* A trend is said from a change of a tenth on. */
 #define TREND 0.1
+/* Time of the loop without device work around it is said from a twentieth on: less of it is steps' edges. */
+#define OUTSIDE 20
 
 struct saying {
 	const struct aif_names *names;
@@ -160,6 +162,12 @@ static void say_phases(struct saying *s)
 
 /* ---- what bounds it -------------------------------------------------------------------------- */
 
+/* True if the window has time before the first device work in it, or behind the last, that is worth a word. */
+static bool has_outside(const struct aif_why *w)
+{
+	return w->outside_ns > w->time_ns / OUTSIDE;
+}
+
 static void say_window(struct saying *s)
 {
 	const struct aif_why *w = s->w;
@@ -175,6 +183,11 @@ static void say_window(struct saying *s)
 		aif_buf_puts(&s->line, "; the loop has only ");
 		aif_human_share(&s->line, w->loop_work_ppm);
 		aif_buf_puts(&s->line, " of the work since it began");
+	}
+	if ((w->is_part || w->is_loop) && has_outside(w)) {
+		aif_buf_puts(&s->line, ", without ");
+		aif_human_ns(&s->line, w->outside_ns);
+		aif_buf_puts(&s->line, " before the first device work in it and behind the last");
 	}
 	if (w->is_some_work)
 		aif_buf_puts(&s->line,
@@ -474,7 +487,8 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 	aif_buf_printf(out, "%s%s: ", ppm < AIF_WHY_BOUND_PPM ? "nothing alone, most by " : "",
 		       aif_why_group_name(order[0]));
 	aif_human_share(out, ppm);
-	aif_buf_puts(out, w->is_loop ? " of the loop's time" : " of the time");
+	aif_buf_puts(out, w->is_loop && w->outside_ns <= w->time_ns ? " of the loop's time"
+								    : " of the time");
 	if (!w->is_loop)
 		return;
 	aif_buf_puts(out, "; ");

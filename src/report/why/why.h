@@ -88,6 +88,8 @@ struct aif_why {
 	size_t devices;
 	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
 	uint64_t not_collected_ns;
+	uint64_t
+		outside_ns; /* time of the devices in the window before their first work in it or behind the last */
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
 	struct aif_idle_device *idle; /* by cause, of each device in the window */
