@@ -118,6 +118,9 @@ static inline bool aif_range_index_keeps_launch(const struct aif_range_index *x,
  * it is. */
 void aif_xla_label(const char *name, const char *payload, struct aif_buf *to);
 
+/* Appends the text with one '*' for each number in it. */
+void aif_range_without_numbers(const char *text, struct aif_buf *b);
+
 /* Lists the elements of a chain (1 + its index; 0: none), outermost first: those of a graph's node, or the others.
  * Returns how many. */
 unsigned aif_range_path(const struct aif_range_index *x, uint32_t range, bool in_graph,

@@ -63,6 +63,19 @@ static int add_nodes(struct table *t, const struct aif_report *r)
 	return 0;
 }
 
+/* Makes one of the many names that differ in numbers only; --detail full has each. */
+static int fold(const struct aif_report *r, struct aif_range_labels *labels)
+{
+	for (size_t i = 0; i < r->ops.len; i++) {
+		const struct aif_op *o = &r->ops.ops[i];
+
+		if (o->kind == AIF_OP_RANGE &&
+		    aif_range_label(labels, o->name, o->shapes) == AIF_STR_NONE)
+			return -ENOMEM;
+	}
+	return r->o->detail == AIF_NAME_FULL ? 0 : aif_range_labels_fold(labels);
+}
+
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	bool (*keep)(const void *, const struct aif_timeline_exec *) =
@@ -77,6 +90,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_op_tree_add_device(&r->ops, &r->timeline, keep, r);
 	if (!e)
 		e = aif_range_labels_make(r->p, &t.labels);
+	if (!e)
+		e = fold(r, &t.labels);
 	if (!e)
 		e = aif_op_tree_add_others(&r->ops, r->p, &r->timeline, AIF_OP_RANGE, keep, r);
 	for (size_t i = 0; i < r->ops.len && !e; i++)

@@ -74,4 +74,16 @@ json.dump(dict(schemaVersion=1, deviceProperties=[dict(id=0, name="GPU")], trace
 EOF
 "$aiflame" import two.json -o two.data >/dev/null 2>&1
 check "why counts the runs of the place that it names" says 'gemm, 10 runs, 7 of them of aten::linear' "$aiflame" why two.data
+# Names that differ in numbers only.
+python3 - <<'EOF'
+import json
+events = [dict(ph="X", cat="user_annotation", name=f"batch {i} of 70", pid=1, tid=1, ts=100 * i, dur=50) for i in range(70)]
+events += [dict(ph="X", cat="user_annotation", name=f"layer {i}", pid=1, tid=1, ts=100 * i + 10, dur=20) for i in range(64)]
+json.dump(dict(schemaVersion=1, traceEvents=events), open("many.json", "w"))
+EOF
+"$aiflame" import many.json -o many.data >/dev/null 2>&1
+check "many such names are one row" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'batch')" = 1
+check "  with all of their time" sh -c "'$aiflame' report --ranges --format csv --limit 0 many.data | grep -q '^3500000,70,50000,.*,batch \\* of \\*\$'"
+check "a few are not" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'layer')" = 64
+check "nor are they in full" test "$("$aiflame" report --ranges --detail full --format csv --limit 0 many.data | grep -c 'batch')" = 70
 done_testing

@@ -50,8 +50,7 @@ static int by_start(const void *a, const void *b)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Appends the text with one '*' for each number in it. */
-static void put_without_numbers(const char *text, struct aif_buf *b)
+void aif_range_without_numbers(const char *text, struct aif_buf *b)
 {
 	for (; *text; text++) {
 		bool is_digit = *text >= '0' && *text <= '9';
@@ -75,7 +74,7 @@ static int find_names(struct aif_range_building *b, const uint32_t *strings, siz
 
 	for (size_t i = 0; i < n && !r; i++) {
 		aif_buf_clear(&text);
-		put_without_numbers(aif_profile_str(b->p, strings[i]), &text);
+		aif_range_without_numbers(aif_profile_str(b->p, strings[i]), &text);
 		short_of[i] = aif_buf_failed(&text) ? AIF_STR_NONE
 						    : aif_strset_put(&shorts, text.data, text.len);
 		if (short_of[i] == AIF_STR_NONE || short_of[i] > n)
