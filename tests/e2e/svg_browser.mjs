@@ -269,6 +269,10 @@ test("what stands behind it is not cut for its sake", twice, { viewport: { width
 	assert.equal(await content(page, "quality"), "64 of 64 attributed");
 	assert.match(await content(page, "subtitle"), /^\/opt\/app\/train.*\u2026$/);
 });
+test("a dark browser has no white below it", small, { colorScheme: "dark" }, async (page) => {
+	assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(22, 23, 27)");
+});
+
 test("--width is kept", fixed, { viewport: { width: 1700, height: 700 } }, async (page) => {
 	assert.equal(await page.evaluate(() => +document.documentElement.getAttribute("width")), 800);
 });
