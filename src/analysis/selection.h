@@ -17,6 +17,7 @@ struct aif_selection {
 	const char *options;
 	/* The program's loop, by where its turns begin (aif_phases.place); 0: the one that is found. */
 	uint64_t loop;
+	bool whole; /* without times: all of the run, also where a loop is found */
 };
 
 /* False: it is all of the profile. */

@@ -21,6 +21,7 @@
 
 struct values {
 	const char *baselines, *label, *reason;
+	bool whole;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -28,6 +29,8 @@ static const struct aif_opt opts[] = {
 	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "label", "TEXT", AIF_OPT_STRING, AT(label), 0,
 	 "kept with each run: a commit, a configuration"},
+	{0, "whole", NULL, AIF_OPT_FLAG, AT(whole), 0,
+	 "keep whole runs, for --unit run, in place of their loops (set, accept)"},
 	{0, "reason", "TEXT", AIF_OPT_STRING, AT(reason), 0,
 	 "why a change is accepted: kept in the baseline's " ACCEPTED},
 	{0},
@@ -139,6 +142,8 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 	struct aif_strset written = {0};
 	int r = path ? aif_side_arg(spec, v->baselines, &side, err) : err->code;
 
+	if (!r && v->whole)
+		r = aif_side_read_whole(&side, err);
 	for (size_t i = 0; i < side.len && !r; i++)
 		if (side.runs[i].is_counts)
 			r = aif_err_set(err, -EINVAL, "%s: counts without times are no baseline",

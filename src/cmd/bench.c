@@ -186,38 +186,28 @@ static int run_all(const struct bench *b, struct aif_err *err)
 	return r;
 }
 
-static int read_side(const struct values *v, char side, struct aif_side *ret, struct aif_err *err)
-{
-	struct aif_buf path = {0};
-	int r;
-
-	aif_buf_printf(&path, "%s/%c", v->output, side);
-	r = aif_buf_failed(&path) ? aif_err_set(err, -ENOMEM, "out of memory")
-				  : aif_side_arg(aif_buf_str(&path), NULL, ret, err);
-	aif_buf_finish(&path);
-	return r;
-}
-
 static int compare(const struct values *v, struct aif_err *err)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
-	struct aif_side a = {0}, b = {0};
-	struct aif_comparison c = {0};
-	struct aif_buf out = {0};
-	int r = read_side(v, 'a', &a, err);
+	struct aif_buf a = {0}, b = {0}, out = {0};
+	struct aif_sides s = {0};
+	int r = 0;
 
+	aif_buf_printf(&a, "%s/a", v->output);
+	aif_buf_printf(&b, "%s/b", v->output);
+	if (aif_buf_failed(&a) || aif_buf_failed(&b))
+		r = aif_err_set(err, -ENOMEM, "out of memory");
 	if (!r)
-		r = read_side(v, 'b', &b, err);
-	if (!r)
-		r = aif_compare(&a, &b, &o, &c, err);
+		r = aif_sides_compare((char *[]){(char *)aif_buf_str(&a), (char *)aif_buf_str(&b)},
+				      NULL, &o, &s, err);
 	if (!r) {
-		aif_comparison_text(&c, MOST_ROWS, &out);
+		aif_comparison_text(&s.c, MOST_ROWS, &out);
 		aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);
-	aif_comparison_finish(&c);
-	aif_side_finish(&a);
-	aif_side_finish(&b);
+	aif_sides_finish(&s);
+	aif_buf_finish(&a);
+	aif_buf_finish(&b);
 	return r;
 }
 

@@ -150,8 +150,9 @@ const struct aif_command aif_command_diff = {
 		"cannot tell, with the number of runs that would. Nothing is decided between\n"
 		"machines or clocks that differ, nor by recordings that were cut short.\n\n"
 		"Values are given by step where all runs have steps, marked or found, else by run,\n"
-		"never scaled to equal totals. Stacks are compared from their callers on: time that\n"
-		"moved between callees of one function is called moved, not slower.",
+		"which is all of it, start-up and end too; never scaled to equal totals. Stacks are\n"
+		"compared from their callers on: time that moved between callees of one function is\n"
+		"called moved, not slower.",
 	.examples =
 		"aiflame diff old.data new.data\tdifferences of two runs\n"
 		"aiflame diff old new\tof two directories with five runs each: with verdicts\n"

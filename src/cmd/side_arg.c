@@ -103,9 +103,9 @@ static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *e
 	return r;
 }
 
-/* `loop`: where the turns begin that are steps; 0: to be found. */
+/* `loop`: where the turns begin that are steps; 0: to be found. `whole`: not the loop alone. */
 static int read_profile(const char *path, const char *shown, const struct aif_opt_span *time,
-			uint64_t loop, struct aif_run *ret, struct aif_err *err)
+			uint64_t loop, bool whole, struct aif_run *ret, struct aif_err *err)
 {
 	const struct aif_selection_values values = {.time = *time};
 	struct aif_selection_args choice = {0};
@@ -116,6 +116,7 @@ static int read_profile(const char *path, const char *shown, const struct aif_op
 	if (!r)
 		r = aif_selection_args_make(&values, &p, &choice, err);
 	choice.sel.loop = loop;
+	choice.sel.whole = whole;
 	if (!r)
 		r = aif_run_reduce(&names, &choice.sel, shown, ret, err);
 	if (!r)
@@ -187,7 +188,7 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 				     path)
 		       : read_folded(path, run, err);
 	else if (!r)
-		r = with_path(path, read_profile(path, word, &time, 0, run, err), err);
+		r = with_path(path, read_profile(path, word, &time, 0, false, run, err), err);
 	if (!r)
 		r = drop_repeated(s, err);
 	/* Imported profiles may not say when they were made. */
@@ -288,7 +289,59 @@ static int reduce_again(const struct aif_run *run, uint64_t loop, struct aif_run
 	*ret = (struct aif_run){0};
 	if (run->is_part || is_reduced(run->path) || aif_flame_is_folded(run->path))
 		return -ENODATA;
-	return with_path(run->path, read_profile(run->path, run->path, &all, loop, ret, err), err);
+	return with_path(run->path, read_profile(run->path, run->path, &all, loop, false, ret, err),
+			 err);
+}
+
+/* Reads a run again that is the loop alone: all of it, with the same steps. -ENODATA where there is no more of it. */
+static int read_whole(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
+{
+	static const struct aif_opt_span all;
+	int r;
+
+	*ret = (struct aif_run){0};
+	if (run->is_part || is_reduced(run->path))
+		return aif_err_set(err, -ENODATA,
+				   "%s: the loop alone is in it, not a whole run: give its profile",
+				   run->path);
+	r = with_path(run->path,
+		      read_profile(run->path, run->path, &all, run->loop, true, ret, err), err);
+	if (!r && run->in_cycles)
+		r = aif_run_to_cycles(ret, err);
+	if (r)
+		return r;
+	ret->hash = run->hash;
+	ret->recording = run->recording;
+	ret->steps_from = run->steps_from;
+	ret->steps = run->steps;
+	ret->loop = run->loop;
+	ret->amount[AIF_RUN_LOOP] = run->amount[AIF_RUN_ELAPSED];
+	return 0;
+}
+
+int aif_side_read_whole(struct aif_side *s, struct aif_err *err)
+{
+	struct aif_run whole;
+	int r = 0;
+
+	for (size_t i = 0; i < s->len && !r; i++) {
+		if (!s->runs[i].is_loop)
+			continue;
+		r = read_whole(&s->runs[i], &whole, err);
+		aif_run_finish(r ? &whole : &s->runs[i]);
+		if (!r)
+			s->runs[i] = whole;
+	}
+	return r;
+}
+
+/* True if a run of the side is a file that has no more than the loop. */
+static bool has_loops_alone(const struct aif_side *s)
+{
+	for (size_t i = 0; i < s->len; i++)
+		if (s->runs[i].is_loop && is_reduced(s->runs[i].path))
+			return true;
+	return false;
 }
 
 int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, struct aif_err *err)
@@ -434,6 +487,18 @@ static int read_sides(char **words, const char *baselines, struct aif_sides *ret
 	return b.r;
 }
 
+/* Compares again, by whole runs. */
+static int compare_whole(const struct aif_compare_opts *o, struct aif_sides *ret,
+			 struct aif_err *err)
+{
+	int r = aif_side_read_whole(&ret->a, err);
+
+	aif_comparison_finish(&ret->c);
+	if (!r)
+		r = aif_side_read_whole(&ret->b, err);
+	return r ? r : aif_compare(&ret->a, &ret->b, o, &ret->c, err);
+}
+
 int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
 		      struct aif_sides *ret, struct aif_err *err)
 {
@@ -449,6 +514,9 @@ int aif_sides_compare(char **words, const char *baselines, const struct aif_comp
 		r = to_cycles(&ret->b, err);
 	if (!r)
 		r = aif_compare(&ret->a, &ret->b, o, &ret->c, err);
+	if (!r && aif_compare_lacks_whole(&ret->c) && !has_loops_alone(&ret->a) &&
+	    !has_loops_alone(&ret->b))
+		r = compare_whole(o, ret, err);
 	return r;
 }
 

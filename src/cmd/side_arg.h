@@ -41,6 +41,10 @@ char *aif_baseline_path(const char *baselines, const char *name, struct aif_err 
 int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret,
 		 struct aif_err *err);
 
+/* Reads the runs of a side again that are the loop alone: all of each. 0; -ENODATA where there is no more, another -errno; *err
+ * is set. */
+int aif_side_read_whole(struct aif_side *s, struct aif_err *err);
+
 /* Two sides and how they compare. */
 struct aif_sides {
 	struct aif_side a, b;

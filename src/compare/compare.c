@@ -78,9 +78,31 @@ bool aif_metric_is_estimated(enum aif_metric m)
 	       m == AIF_METRIC_COPIES || m == AIF_METRIC_LAUNCHES || m == AIF_METRIC_BYTES;
 }
 
-double aif_metric_of(const struct aif_run *r, enum aif_metric m)
+double aif_metric_of(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m)
 {
-	return (double)r->amount[metrics[m].amount];
+	double of = (double)r->amount[metrics[m].amount];
+
+	if (m == AIF_METRIC_STARTUP || m == AIF_METRIC_TAIL)
+		return c->is_whole ? of : 0;
+	if (m == AIF_METRIC_TIME && c->is_whole)
+		of += (double)r->amount[AIF_RUN_STARTUP] + (double)r->amount[AIF_RUN_TAIL];
+	return of;
+}
+
+bool aif_compare_lacks_whole(const struct aif_comparison *c)
+{
+	bool lacks = false;
+
+	if (c->unit != AIF_UNIT_RUN)
+		return false;
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (r->is_counts || r->is_part || r->is_open)
+			return false;
+		lacks |= r->is_loop;
+	}
+	return lacks;
 }
 
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i)
@@ -213,12 +235,13 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 {
 	size_t n = aif_compare_runs(c);
 	const struct aif_run *first = aif_compare_run(c, 0), *other = NULL;
-	bool is_whole = true, has_steps = true;
+	bool is_whole = true, has_steps = true, has_loops = true;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
 		is_whole &= !r->is_part && !r->is_open;
+		has_loops &= !r->is_whole;
 		has_steps &= r->steps > 0 && r->amount[AIF_RUN_LAUNCHES];
 	}
 	for (size_t i = 1; i < n && has_steps && !other; i++) {
@@ -232,9 +255,9 @@ static enum aif_compare_unit choose_unit(struct aif_comparison *c)
 			other = r;
 		}
 	}
-	if (has_steps && !other)
+	if (has_steps && !other && has_loops)
 		return AIF_UNIT_STEP;
-	if (has_steps)
+	if (has_steps && other)
 		aif_buf_printf(&c->notes,
 			       "not compared by step: other loops were found, in %s %" PRIu64
 			       " steps of %.4g launches, in %s %" PRIu64 " of %.4g\n",
@@ -261,6 +284,36 @@ static int lacks_range(const struct aif_comparison *c, const struct aif_run *r, 
 	return -ENODATA;
 }
 
+/* Sets .is_whole, and says so where runs are whole in part only. */
+static void find_whole(struct aif_comparison *c, enum aif_compare_unit asked)
+{
+	size_t n = aif_compare_runs(c), whole = 0, loops = 0, parts = 0;
+	const struct aif_run *loop = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		whole += r->is_whole;
+		parts += r->is_part;
+		loops += r->is_loop;
+		loop = r->is_loop && !loop ? r : loop;
+	}
+	c->is_whole = whole == n;
+	if (parts && parts < n)
+		aif_buf_puts(
+			&c->problems,
+			"of some runs a part is compared, of others the whole: choose the same "
+			"part of all, as in FILE@steps:10-50\n");
+	else if (loops && (loops < n || asked == AIF_UNIT_RUN))
+		aif_buf_printf(&c->problems,
+			       "%s is the loop of a run, without its start-up and end: compare by "
+			       "--unit step, or whole runs (aiflame baseline set --whole)\n",
+			       loop->path);
+	else if (loops)
+		aif_buf_puts(&c->notes, "the loop alone is compared: start-up and end are not in "
+					"these runs (aiflame baseline set --whole)\n");
+}
+
 static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct aif_err *err)
 {
 	size_t n = aif_compare_runs(c);
@@ -276,12 +329,9 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 					   "%s: no %s in it to give values by; choose another "
 					   "--unit",
 					   r->path, aif_compare_unit_name(c));
-		if (c->unit == AIF_UNIT_RUN && r->is_loop != aif_compare_run(c, 0)->is_loop) {
-			aif_buf_puts(&c->problems, "of some runs the loop is compared, of others "
-						   "the whole: choose with FILE@loop or FILE@0,\n");
-			break;
-		}
 	}
+	if (c->unit == AIF_UNIT_RUN)
+		find_whole(c, unit);
 	return 0;
 }
 
@@ -301,7 +351,7 @@ static int measure_metrics(struct aif_comparison *c)
 		for (size_t i = 0; i < n; i++) {
 			const struct aif_run *r = aif_compare_run(c, i);
 
-			values[i] = r->is_counts ? 0 : aif_metric_of(r, (enum aif_metric)m);
+			values[i] = r->is_counts ? 0 : aif_metric_of(c, r, (enum aif_metric)m);
 			lacks |= !(values[i] > 0);
 			any |= values[i] > 0;
 		}
@@ -361,7 +411,8 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 	for (size_t i = 0; i < n && by_run && by_step; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
-		by_run[i] = aif_metric_of(r, AIF_METRIC_TIME);
+		by_run[i] =
+			(double)r->amount[r->amount[AIF_RUN_LOOP] ? AIF_RUN_LOOP : AIF_RUN_ELAPSED];
 		by_step[i] = r->steps ? by_run[i] / (double)r->steps : 0;
 		known &= r->steps && !r->is_part && !r->is_open && by_run[i] > 0 &&
 			 r->steps_from == aif_compare_run(c, 0)->steps_from;
@@ -392,6 +443,37 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 	return 0;
 }
 
+/* Returns how many units a run of a side has on average: steps, where a whole run is the unit. */
+static double mean_units(const struct aif_comparison *c, const struct aif_side *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->len; i++)
+		sum += (c->unit == AIF_UNIT_RUN ? (double)s->runs[i].steps
+						: aif_compare_units_of(c, &s->runs[i])) /
+		       (double)s->len;
+	return sum;
+}
+
+/* Notes that runs of one side did more steps: a step of half the steps is no slower, and a run is less work. */
+static void note_work(struct aif_comparison *c)
+{
+	bool by_run = c->unit == AIF_UNIT_RUN;
+	const char *unit = by_run ? "step" : aif_compare_unit_name(c);
+	double a = mean_units(c, c->a), b = mean_units(c, c->b);
+
+	if ((!by_run && c->unit != AIF_UNIT_STEP && c->unit != AIF_UNIT_RANGE) || !(a > 0) ||
+	    !(b > 0) || (a > b ? a / b : b / a) <= SAME_STEP_COUNT)
+		return;
+	aif_buf_printf(&c->notes, "a run of A has %.4g %s%s, of B %.4g: ", a, unit,
+		       a == 1 ? "" : "s", b);
+	if (by_run)
+		aif_buf_puts(&c->notes, "whole runs are not the same work\n");
+	else
+		aif_buf_printf(&c->notes,
+			       "one %s is compared, not the work of a run (--unit run)\n", unit);
+}
+
 int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err)
 {
@@ -408,6 +490,8 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	}
 	if (!e)
 		e = find_batch(ret, o->unit);
+	if (!e)
+		note_work(ret);
 	if (!e && ret->decides && ret->problems.len) {
 		/* Answers were given before. */
 		ret->decides = false;

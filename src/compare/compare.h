@@ -8,7 +8,8 @@
  * Two sets of runs, compared. Everything is given in one unit that all runs have, and never scaled to equal totals, which
  * would hide that all of it got slower.
  *
- *   unit      a step, where all runs have them; else a whole run, where all are recordings of all of it; else a second of
+ *   unit      a step, where all runs have them; else a whole run, from its start to its end and not of the loop alone, where
+ *             all are recordings of all of it (baselines may have no more than the loop); else a second of
  *             what there is; --unit also takes a launch, or a range that the program marked. Steps that were found, not
  *             marked, are used only if both sides have about as many launches in each: otherwise different loops were
  *             found.
@@ -73,8 +74,6 @@ bool aif_metric_is_ns(enum aif_metric m);
 bool aif_metric_is_by_unit(enum aif_metric m);
 /* True for what devices did: where launches were left out, it is an estimate. */
 bool aif_metric_is_estimated(enum aif_metric m);
-/* Returns a run's sum. */
-double aif_metric_of(const struct aif_run *r, enum aif_metric m);
 
 struct aif_compared {
 	struct aif_change change;
@@ -133,6 +132,7 @@ struct aif_comparison {
 	enum aif_compare_unit unit;
 	const char *range; /* aif_compare_opts.range */
 	double margin;
+	bool is_whole;        /* by run: all are whole runs, with start-up and tail */
 	bool is_itself;       /* both sides are the same runs: nothing differs */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];
@@ -173,6 +173,10 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 				       bool per_unit, bool estimated);
 /* Replaces a side's values, one a run, by one a recording: the mean of its parts. Returns how many. */
 size_t aif_compare_join_parts(const struct aif_side *s, double *values);
+/* Returns a run's sum. */
+double aif_metric_of(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m);
+/* True if whole runs are compared, but some are the loop alone, and could be read again as a whole. */
+bool aif_compare_lacks_whole(const struct aif_comparison *c);
 /* Returns a run of either side, A's first. */
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
 /* "step", "launch", "second", "run", or the name of the range that is the unit. */

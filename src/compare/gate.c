@@ -109,7 +109,7 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 		switch (b->of) {
 		case AIF_BUDGET_METRIC:
 			values[i] = r->is_counts ? NAN
-						 : aif_metric_of(r, b->metric) /
+						 : aif_metric_of(c, r, b->metric) /
 							   (aif_metric_is_by_unit(b->metric) ? units
 											     : 1);
 			/* Memory is read, not measured: there is no device without any. CPU time is of programs

@@ -112,7 +112,7 @@ static void find_repeated(struct aif_comparison *c)
 				       "%c: a run was named twice, %zu time%s: it counts once\n",
 				       i ? 'B' : 'A', sides[i]->repeated,
 				       sides[i]->repeated > 1 ? "s" : "");
-		if (sides[i]->agreed) {
+		if (sides[i]->agreed && c->unit != AIF_UNIT_RUN) {
 			aif_buf_printf(&c->notes, "%c: ", i ? 'B' : 'A');
 			aif_human_counted(&c->notes, sides[i]->agreed, "run");
 			aif_buf_puts(&c->notes,

@@ -215,6 +215,7 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	run->is_part = w->is_part;
 	run->is_open = aif_run_is_open(r->p);
 	run->is_loop = w->is_loop;
+	run->is_whole = !w->is_loop && !w->is_part && !run->is_open;
 	run->start_s = strtoull(aif_profile_meta(r->p, "start_realtime_ns"), NULL, 10) / 1000000000;
 	/* Without a loop, the time is that from the first to the last work. */
 	if (!w->is_loop && !w->is_part && a->conservation.last_end_ns) {
@@ -222,6 +223,10 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 		to = (int64_t)a->conservation.last_end_ns;
 	}
 	run->amount[AIF_RUN_ELAPSED] = to > from ? (uint64_t)(to - from) : 0;
+	if (run->is_whole) {
+		run->amount[AIF_RUN_STARTUP] = from > w->from ? (uint64_t)(from - w->from) : 0;
+		run->amount[AIF_RUN_TAIL] = w->to > to ? (uint64_t)(w->to - to) : 0;
+	}
 	run->amount[AIF_RUN_BUSY] = w->time_ns - w->idle_ns;
 	run->amount[AIF_RUN_IDLE] = w->idle_ns;
 	run->amount[AIF_RUN_COPY] = w->of_group[AIF_WHY_COPY];

@@ -49,7 +49,9 @@ int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection
 			p->traits.cpu_weights == AIF_CPU_WEIGHTS_COUNTS || p->traits.is_lengths;
 		ret->start_s =
 			strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10) / 1000000000;
-		ret->amount[AIF_RUN_ELAPSED] = aif_cpu_span_ns(p, sel, &by_thread);
+		ret->is_whole = !ret->is_part && !ret->is_open && !ret->is_counts;
+		ret->amount[AIF_RUN_ELAPSED] = ret->is_whole ? p->end_ns - p->start_ns
+							     : aif_cpu_span_ns(p, sel, &by_thread);
 		ret->amount[AIF_RUN_CPU] = cpu.weight_ns;
 		e = describe(p, &cpu, ret);
 	}

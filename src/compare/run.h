@@ -11,7 +11,8 @@
 /*
  * A run, reduced to what comparisons need: sums over the part of it that counts, which is what was asked for, else the loop, else
  * the time from the first to the last device work (report/why/why.h has the rules). Values are sums of the whole part: they
- * are divided by the run's units only when it is known in which unit all runs can be given.
+ * are divided by the run's units only when it is known in which unit all runs can be given. Of a whole run what lies before and
+ * behind that time is known, too.
  */
 
 enum aif_run_text {
@@ -41,6 +42,9 @@ enum aif_run_amount {
 	AIF_RUN_POWER_LIMIT, /* mW, sum */
 	AIF_RUN_CAPPED, /* ppm of the time in which the power limit held clocks down, of the device with most */
 	AIF_RUN_THROTTLED, /* ppm of the time in which heat or the board did */
+	AIF_RUN_STARTUP, /* ns before the first device work of a whole run, not in the elapsed time */
+	AIF_RUN_TAIL,    /* ns behind the last, likewise */
+	AIF_RUN_LOOP,    /* ns: of the loop whose turns are its steps */
 	AIF_RUN_AMOUNTS
 };
 
@@ -75,6 +79,7 @@ struct aif_run {
 	uint64_t loop;  /* where turns begin that are its steps (aif_phases.place); 0: not known */
 	bool is_part;   /* of a time that was asked for */
 	bool is_loop;
+	bool is_whole; /* of all of a recording that has all of a run: start-up and tail are known */
 	bool is_open; /* the recording ended before the command did, or dropped its beginning: it is no whole run */
 	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */

@@ -225,6 +225,7 @@ static int read_line(struct reading *r, const char *s, const char *end)
 	if (take_word(&s, end, "is")) {
 		run->is_part |= take_word(&s, end, "part");
 		run->is_loop |= take_word(&s, end, "loop");
+		run->is_whole |= take_word(&s, end, "whole");
 		run->is_open |= take_word(&s, end, "open");
 		run->is_cpu |= take_word(&s, end, "cpu");
 		run->is_counts |= take_word(&s, end, "counts");

@@ -32,6 +32,9 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_POWER_LIMIT] = "power-limit",
 		[AIF_RUN_CAPPED] = "capped",
 		[AIF_RUN_THROTTLED] = "throttled",
+		[AIF_RUN_STARTUP] = "startup",
+		[AIF_RUN_TAIL] = "tail",
+		[AIF_RUN_LOOP] = "loop",
 	};
 
 	return keys[which];
@@ -83,6 +86,7 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 		       aif_run_steps_key(r->steps_from));
 	aif_buf_puts(b, r->is_part ? "is part\n" : "");
 	aif_buf_puts(b, r->is_loop ? "is loop\n" : "");
+	aif_buf_puts(b, r->is_whole ? "is whole\n" : "");
 	aif_buf_puts(b, r->is_open ? "is open\n" : "");
 	aif_buf_puts(b, r->is_cpu ? "is cpu\n" : "");
 	aif_buf_puts(b, r->is_counts ? "is counts\n" : "");

@@ -235,7 +235,8 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
 		aif_buf_puts(b, first->is_counts ? "counts"
 				: first->is_loop ? "all of the loop"
 				: first->is_part ? "all of the part"
-						 : "a whole run");
+				: c->is_whole    ? "a whole run"
+						 : "from the first to the last work");
 		return;
 	case AIF_UNIT_SECOND:
 		aif_buf_puts(b, "per second");

@@ -125,6 +125,20 @@ static inline struct aif_side side_make(const char *name, const struct run_row *
 	return s;
 }
 
+/* Makes a side's runs whole: with a start-up and an end, ns, around their loops. */
+static inline void side_be_whole(struct aif_side *s, uint64_t startup, uint64_t tail)
+{
+	for (size_t i = 0; i < s->len; i++) {
+		struct aif_run *r = &s->runs[i];
+
+		r->is_loop = false;
+		r->is_whole = true;
+		r->amount[AIF_RUN_LOOP] = r->amount[AIF_RUN_ELAPSED];
+		r->amount[AIF_RUN_STARTUP] = startup;
+		r->amount[AIF_RUN_TAIL] = tail;
+	}
+}
+
 /* Counts `n` ranges of a name. */
 static inline void run_add_ranges(struct aif_run *r, const char *name, uint64_t n)
 {

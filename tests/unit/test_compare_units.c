@@ -264,12 +264,16 @@ static void tokens_and_ranges_are_units(void **state)
 		run_add_ranges(&x.a.runs[i], "token 17", 500);
 		run_add_ranges(&x.b.runs[i], "token_3", 1000);
 	}
+	side_be_whole(&x.a, 1000000, 1000000);
+	side_be_whole(&x.b, 1000000, 1000000);
 	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
 	assert_int_equal(gate(&x, "time +3%", "a run"), AIF_GATE_EXCEEDED);
 	aif_comparison_finish(&x.c);
 	o.unit = AIF_UNIT_RANGE;
 	o.range = "token";
 	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_non_null(strstr(aif_buf_str(&x.c.notes),
+			       "a run of A has 500 tokens, of B 1000: one token is compared"));
 	assert_int_equal(gate(&x, "time +3%", "1.2 ms a token"), AIF_GATE_KEPT);
 	assert_int_equal(gate(&x, "kernel:/softmax/ +3%", "the same"), AIF_GATE_KEPT);
 	aif_words_unit(&x.c, &text);
@@ -281,6 +285,38 @@ static void tokens_and_ranges_are_units(void **state)
 	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), -ENODATA);
 	assert_non_null(strstr(err.text,
 			       "no range called 'request' in it to give values by; it has token"));
+	finish(&x);
+}
+
+/* A start-up twice as long is a longer run, whatever its steps take. */
+static void whole_runs_have_a_start_and_an_end(void **state)
+{
+	struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = AIF_UNIT_RUN};
+	struct aif_err err = {0};
+	struct compared x;
+
+	(void)state;
+	x.a = side_make("before", base, BASE_LEN, RUNS, 0.001, 53);
+	x.b = side_make("after", base, BASE_LEN, RUNS, 0.001, 54);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_false(x.c.decides);
+	assert_true(aif_compare_lacks_whole(&x.c));
+	assert_non_null(
+		strstr(aif_buf_str(&x.c.problems), "is the loop of a run, without its start-up"));
+	aif_comparison_finish(&x.c);
+	side_be_whole(&x.a, 600000000, 100000000);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_false(x.c.decides);
+	aif_comparison_finish(&x.c);
+	side_be_whole(&x.b, 1200000000, 100000000);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, &err), 0);
+	assert_true(x.c.decides);
+	assert_int_equal(gate(&x, "time +3%", "slower"), AIF_GATE_EXCEEDED);
+	assert_int_equal(gate(&x, "startup +10ms", "600 ms -> 1.20 s"), AIF_GATE_EXCEEDED);
+	assert_int_equal(gate(&x, "tail +3%\ndevice +3%", "the same"), AIF_GATE_KEPT);
+	assert_float_equal(x.c.metric[AIF_METRIC_TIME].change.b -
+				   x.c.metric[AIF_METRIC_TIME].change.a,
+			   6e8, 1e7);
 	finish(&x);
 }
 
@@ -302,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_is_known_where_their_number_is_not),
 		cmocka_unit_test(tokens_and_ranges_are_units),
+		cmocka_unit_test(whole_runs_have_a_start_and_an_end),
 		cmocka_unit_test(numbers_at_the_end_of_ranges_are_no_part_of_their_names),
 		cmocka_unit_test(a_run_with_another_loop_is_not_compared_by_step),
 		cmocka_unit_test(runs_of_a_side_agree_on_a_loop),

@@ -99,7 +99,8 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 	w->is_part = sel->from_ns || sel->to_ns;
 	w->is_some_work = sel->threads || sel->in_ranges;
 	w->options = sel->options ? sel->options : "";
-	w->is_loop = !w->is_part && w->phases.from && w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
+	w->is_loop = !w->is_part && !sel->whole && w->phases.from &&
+		     w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
 	if (w->is_loop) {
 		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;
 		part.to_ns = w->phases.end > 0 ? (uint64_t)w->phases.end : 1;

@@ -12,7 +12,8 @@
 
 /*
  * Bounds of a program. All shares are of the time of its devices in one window: the part that is asked for, else the loop
- * (phases.h) if it has half of the devices' work since it began, else from the first to the last device work. Of each device that worked in it:
+ * (phases.h) if it has half of the devices' work since it began and not the whole run is asked for, else from the first to the
+ * last device work. Of each device that worked in it:
  *
  *   time     from the first start to the last end in the window (utilization.h), without what was not collected
  *   groups   what it passes in (groups.def): compute, copies alone and communication alone are utilization.h's; idle time
