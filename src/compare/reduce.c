@@ -250,16 +250,14 @@ static int take_kernels(struct reducing *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->kernels_len; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
-		char space[64];
 		struct aif_run_kernel *to = &run->kernels[i];
 
 		*to = (struct aif_run_kernel){
 			.is_copy = k->kind != AIF_LAUNCH_KERNEL, .ns = k->ns, .launches = k->runs};
 		to->name = aif_strset_puts(&run->kernel_names,
-					   aif_names_work(r->names, k->kind, k->kernel, space));
-		to->full =
-			aif_strset_puts(&run->kernel_names,
-					aif_names_work_full(r->names, k->kind, k->kernel, space));
+					   aif_names_work(r->names, k->kind, k->kernel));
+		to->full = aif_strset_puts(&run->kernel_names,
+					   aif_names_work_full(r->names, k->kind, k->kernel));
 		if (to->name == AIF_STR_NONE || to->full == AIF_STR_NONE)
 			return -ENOMEM;
 		run->kernels_len++;

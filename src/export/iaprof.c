@@ -215,10 +215,10 @@ static void symbol_put(struct iaprof *x, const struct place *at)
 	const struct aif_profile *p = x->x->profile;
 
 	aif_buf_clear(&x->symbol);
-	if (at->kind != AIF_LAUNCH_KERNEL)
-		aif_buf_printf(&x->symbol, "[%s]", aif_launch_kind_name(at->kind));
-	else if (at->kernel < p->kernels_len)
+	if (at->kernel < p->kernels_len)
 		text_put(&x->symbol, aif_profile_str(p, p->kernels[at->kernel].name));
+	else if (at->kind != AIF_LAUNCH_KERNEL)
+		text_put(&x->symbol, aif_transfer_name(at->kind));
 }
 
 static int place_put(struct iaprof *x, const struct place *at)

@@ -434,7 +434,7 @@ int aif_timeline_launch_name(struct aif_timeline_walk *t, const struct aif_event
 	*ret = t->stacks.nodes[node].name;
 	if (aif_host_type(&t->stacks, node) == AIF_TREE_API)
 		return 0;
-	if (aif_frame_labels_work(t->stacks.labels, l->kernel, l->kind, &label) < 0)
+	if (aif_frame_labels_kernel(t->stacks.labels, l->kernel, l->kind, &label) < 0)
 		return -ENOMEM;
 	*ret = label.name;
 	return 0;
@@ -460,7 +460,7 @@ int aif_timeline_exec_name(struct aif_timeline_walk *t, const struct aif_event_e
 	struct aif_frame_label label;
 
 	if (!*known) {
-		if (aif_frame_labels_work(t->stacks.labels, x->kernel, x->kind, &label) < 0)
+		if (aif_frame_labels_kernel(t->stacks.labels, x->kernel, x->kind, &label) < 0)
 			return -ENOMEM;
 		*known = label.name + 1;
 	}

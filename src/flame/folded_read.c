@@ -19,6 +19,7 @@
 #include "flame/folded.h"
 
 #include "names/frame_type.h"
+#include "profile/model.h"
 #include "base/glob.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ static bool text_ends(struct text s, const char *with)
 /* The kind of a frame marked as the device's, from its form and its place. */
 static unsigned device_type(struct text s, enum place place)
 {
-	if (aif_glob("[[]*]", s.p, s.len, NULL))
+	if (aif_glob("[[]*]", s.p, s.len, NULL) ||
+	    (place == UNDER_HOST && aif_transfer_kind(s.p, s.len) != AIF_LAUNCH_KERNEL))
 		return AIF_TREE_COPY;
 	if (place == UNDER_HOST)
 		return AIF_TREE_KERNEL;

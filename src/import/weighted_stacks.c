@@ -4,17 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-static enum aif_launch_kind kind_of(const char *name, size_t len)
+/* True for a name of a transfer that says more than its kind. */
+static bool is_own_name(enum aif_launch_kind kind, const char *name, size_t len)
 {
-	if (len < 3 || name[0] != '[' || name[len - 1] != ']')
-		return AIF_LAUNCH_KERNEL;
-	for (unsigned k = AIF_LAUNCH_KERNEL + 1; k < AIF_LAUNCH_KIND_COUNT; k++) {
-		const char *known = aif_launch_kind_name(k);
+	const char *known = aif_transfer_name(kind);
 
-		if (strlen(known) == len - 2 && !memcmp(known, name + 1, len - 2))
-			return k;
-	}
-	return AIF_LAUNCH_KERNEL;
+	return name[0] != '[' && (strlen(known) != len || memcmp(known, name, len) != 0);
 }
 
 int aif_weighted_stack_split(struct aif_synthetic_timeline *l, struct aif_host *h,
@@ -45,14 +40,16 @@ int aif_weighted_stack_split(struct aif_synthetic_timeline *l, struct aif_host *
 	}
 	if (device < n) {
 		s.is_device = true;
-		s.kind = (uint8_t)kind_of(frames[device].name, frames[device].len);
+		s.kind = (uint8_t)aif_transfer_kind(frames[device].name, frames[device].len);
 		for (size_t i = device + 1; i < n; i++) {
 			if (inside.len)
 				aif_buf_puts(&inside, ";");
 			aif_buf_append(&inside, frames[i].name, frames[i].len);
 		}
-		if (s.kind == AIF_LAUNCH_KERNEL) {
+		if (s.kind == AIF_LAUNCH_KERNEL ||
+		    is_own_name(s.kind, frames[device].name, frames[device].len))
 			s.kernel = aif_builder_str(b, frames[device].name, frames[device].len);
+		if (s.kind == AIF_LAUNCH_KERNEL) {
 			s.place = aif_synthetic_timeline_inside(
 				l, s.kernel, aif_buf_str(&inside), inside.len,
 				device + 1 < n && frames[device + 1].is_inlined);

@@ -156,16 +156,18 @@ bool aif_regex_matches(const struct aif_regex *r, const char *text)
 bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names, uint32_t kind,
 		       uint32_t kernel)
 {
-	const char *name = NULL;
-	char space[64];
+	const char *name;
+	char mark[64];
 
 	if (kind == AIF_LAUNCH_KERNEL && kernel >= names->p->kernels_len)
 		return false;
-	if (kind == AIF_LAUNCH_KERNEL)
+	if (kind == AIF_LAUNCH_KERNEL) {
 		name = aif_names_short(names, kernel);
-	else
-		name = aif_names_transfer(names, kind, kernel);
-	return aif_regex_matches(r, aif_names_work_full(names, kind, kernel, space)) ||
+	} else {
+		snprintf(mark, sizeof(mark), "[%s]", aif_launch_kind_name(kind));
+		name = mark;
+	}
+	return aif_regex_matches(r, aif_names_work_full(names, kind, kernel)) ||
 	       (name && aif_regex_matches(r, name));
 }
 

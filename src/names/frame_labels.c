@@ -616,7 +616,7 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 	label_begin(l);
 	if (kind != AIF_LAUNCH_KERNEL) {
 		type = AIF_TREE_COPY;
-		aif_buf_printf(&l->label, "[%s]", aif_launch_kind_name(kind));
+		aif_buf_puts(&l->label, aif_names_work_full(l->kernels, kind, kernel));
 	} else if (kernel < p->kernels_len) {
 		const char *short_name = aif_names_short(l->kernels, kernel);
 
@@ -635,16 +635,6 @@ int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigne
 		aif_buf_puts(&l->label, "[unknown kernel]");
 	}
 	return label_make(l, type, ret);
-}
-
-int aif_frame_labels_work(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
-			  struct aif_frame_label *ret)
-{
-	if (kind == AIF_LAUNCH_KERNEL)
-		return aif_frame_labels_kernel(l, kernel, kind, ret);
-	label_begin(l);
-	aif_buf_puts(&l->label, aif_names_transfer(l->kernels, kind, kernel));
-	return label_make(l, AIF_TREE_COPY, ret);
 }
 
 int aif_frame_labels_backward(struct aif_frame_labels *l, const struct aif_backward *b,

@@ -63,13 +63,9 @@ int aif_frame_labels_kept(struct aif_frame_labels *l, uint32_t stack, struct aif
 const struct aif_frame_label *aif_frame_labels_inside(struct aif_frame_labels *l, uint32_t frame,
 						      uint32_t kernel, size_t *ret_len);
 
-/* A kernel, or the kind of a transfer: "[read]". */
+/* A kernel, or a transfer: "Memcpy HtoD (Pageable -> Device)". */
 int aif_frame_labels_kernel(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
 			    struct aif_frame_label *ret);
-
-/* The same outside of stacks: a transfer has torch's name, "Memcpy HtoD (Pageable -> Device)". */
-int aif_frame_labels_work(struct aif_frame_labels *l, uint32_t kernel, unsigned kind,
-			  struct aif_frame_label *ret);
 
 /* "[backward] AddmmBackward0": what stands between the forward that made a node and what the node launched; in .full how
  * that was found. */

@@ -230,7 +230,8 @@ uint32_t aif_host_stacks_capture(struct aif_host_stacks *h, uint32_t under, uint
 uint32_t aif_host_stacks_kernel(struct aif_host_stacks *h, uint32_t under, uint32_t kernel,
 				unsigned kind)
 {
-	uint32_t what = kind == AIF_LAUNCH_KERNEL ? kernel : AIF_NONE - 1 - kind;
+	uint32_t what =
+		kind == AIF_LAUNCH_KERNEL || kernel != AIF_NONE ? kernel : AIF_NONE - 1 - kind;
 	uint64_t key = (uint64_t)under << 32 | what, found;
 	struct aif_frame_label l;
 	uint32_t node;

@@ -21,8 +21,8 @@ struct aif_host_stacks {
 	struct aif_frame_labels *labels;
 	struct aif_host_node *nodes;
 	size_t len, cap;
-	struct aif_map children;                           /* parent, step -> node */
-	struct aif_map kernels;                            /* parent, kernel or kind -> node */
+	struct aif_map children; /* parent, step -> node */
+	struct aif_map kernels;  /* parent, kernel or (of nameless transfers) kind -> node */
 	struct aif_host_place *places[AIF_STACK_FLAVOURS]; /* by stack */
 	uint32_t *names; /* by frame: its first row of frame_names */
 	uint32_t *path;

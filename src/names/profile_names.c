@@ -165,28 +165,18 @@ const char *aif_names_short(const struct aif_names *n, uint32_t kernel)
 	return k->short_name == AIF_NONE ? NULL : aif_profile_str(n->p, k->short_name);
 }
 
-const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel,
-				char space[64])
-{
-	if (kind == AIF_LAUNCH_KERNEL && kernel != AIF_NONE)
-		return aif_profile_str(n->p, n->p->kernels[kernel].name);
-	snprintf(space, 64, "[%s]", aif_launch_kind_name(kind));
-	return space;
-}
-
-const char *aif_names_transfer(const struct aif_names *n, uint32_t kind, uint32_t kernel)
+const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel)
 {
 	return kernel < n->p->kernels_len ? aif_profile_str(n->p, n->p->kernels[kernel].name)
 					  : aif_transfer_name(kind);
 }
 
-const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel,
-			   char space[64])
+const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel)
 {
 	const char *name =
 		kind == AIF_LAUNCH_KERNEL && kernel != AIF_NONE ? aif_names_short(n, kernel) : NULL;
 
-	return name ? name : aif_names_work_full(n, kind, kernel, space);
+	return name ? name : aif_names_work_full(n, kind, kernel);
 }
 
 int aif_names_brief(const struct aif_names *names, struct aif_strset *strings, uint32_t **ret)

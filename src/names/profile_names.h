@@ -31,16 +31,11 @@ int aif_names_sanitize(struct aif_names *n);
 /* Returns the short name of a kernel, or NULL if it has none. */
 const char *aif_names_short(const struct aif_names *n, uint32_t kernel);
 
-/* Returns what `kernel` of `kind` is called: the kernel's short name, else its name, or
- * "[read]". */
-const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel,
-			   char space[64]);
+/* Returns what `kernel` of `kind` is called: the kernel's short name, else its name. A transfer is called as its trace
+ * has it, else as torch.profiler does by its kind, "Memcpy HtoD". */
+const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t kernel);
 /* Returns the same with the kernel's name in full. */
-const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel,
-				char space[64]);
-
-/* Returns what a transfer is called in torch's tables: as its trace has it, else by its kind, "Memcpy HtoD". */
-const char *aif_names_transfer(const struct aif_names *n, uint32_t kind, uint32_t kernel);
+const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel);
 
 /* Makes the briefest names that still tell the profile's kernels apart: *ret[i] is kernel i's, a
  * string of *strings; without any template arguments where no other kernel is called like that,

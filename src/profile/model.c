@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/model.h"
 
+#include "base/glob.h"
 #include "profile/file_internal.h"
 
 #include <stdlib.h>
@@ -37,6 +38,35 @@ const char *aif_transfer_name(unsigned kind)
 	};
 
 	return names[AIF_MIN(kind, (unsigned)AIF_LAUNCH_KIND_COUNT - 1)];
+}
+
+enum aif_launch_kind aif_transfer_kind(const char *name, size_t len)
+{
+	static const struct {
+		const char *glob;
+		enum aif_launch_kind kind;
+	} torch[] = {
+		{"Memcpy *HtoD*", AIF_LAUNCH_WRITE},
+		{"Memcpy *DtoH*", AIF_LAUNCH_READ},
+		{"Memcpy *PtoP*", AIF_LAUNCH_PEER},
+		{"Memcpy *", AIF_LAUNCH_COPY},
+		{"Memset *", AIF_LAUNCH_FILL},
+		{"Memory (Allocation)*", AIF_LAUNCH_ALLOCATE},
+		{"Memory (Release)*", AIF_LAUNCH_RELEASE},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(torch); i++)
+		if (aif_glob(torch[i].glob, name, len, NULL))
+			return torch[i].kind;
+	if (len < 3 || name[0] != '[' || name[len - 1] != ']')
+		return AIF_LAUNCH_KERNEL;
+	for (unsigned k = AIF_LAUNCH_KERNEL + 1; k < AIF_LAUNCH_KIND_COUNT; k++) {
+		const char *known = aif_launch_kind_name(k);
+
+		if (strlen(known) == len - 2 && !memcmp(known, name + 1, len - 2))
+			return k;
+	}
+	return AIF_LAUNCH_KERNEL;
 }
 
 const char *aif_op_kind_name(unsigned kind)

@@ -54,6 +54,9 @@ enum aif_launch_kind {
 const char *aif_launch_kind_name(unsigned kind);
 /* Returns torch.profiler's name of a transfer of that kind, "Memcpy HtoD"; "[map]" where torch has none. */
 const char *aif_transfer_name(unsigned kind);
+/* Returns the kind of a transfer that is called so, "Memcpy HtoD (Pageable -> Device)" or "[write]"; AIF_LAUNCH_KERNEL:
+ * it is none's name. */
+enum aif_launch_kind aif_transfer_kind(const char *name, size_t len);
 
 enum aif_process_flag {
 	AIF_PROCESS_AGENT = 1,   /* carried the agent */

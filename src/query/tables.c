@@ -165,7 +165,7 @@ static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_c
 	case 11:
 		return executions_column(q, row, 8, ctx);
 	case 12:
-		return sqlite3_result_text(ctx, aif_names_transfer(q->names, r->kind, r->kernel),
+		return sqlite3_result_text(ctx, aif_names_work_full(q->names, r->kind, r->kernel),
 					   -1, SQLITE_TRANSIENT);
 	default: /* the places are the same */
 		return executions_column(q, row, column, ctx);

@@ -255,14 +255,13 @@ int aif_annotate_json(const struct aif_names *names, const struct aif_attributio
 		return -ENOMEM;
 	r = aif_hits_init(&h, names, a, &any);
 	for (size_t i = 0, n = 0; r == 0 && i < h.kernels_len && n < most; i++) {
-		char space[64];
 
 		w.l.kernel = &h.kernels[i];
 		if (!w.l.kernel->samples)
 			continue;
 		aif_buf_puts(kernels, n ? "," : "");
-		aif_out_json_text(kernels, aif_names_work(names, AIF_LAUNCH_KERNEL,
-							  w.l.kernel->kernel, space));
+		aif_out_json_text(kernels,
+				  aif_names_work(names, AIF_LAUNCH_KERNEL, w.l.kernel->kernel));
 		aif_buf_puts(json, n++ ? "," : "");
 		r = put_kernel(&w);
 	}

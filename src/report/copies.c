@@ -43,7 +43,7 @@ static void put_row(struct aif_report *r, const struct aif_work_sum *s)
 	aif_table_number(&r->t, rate);
 	aif_report_process_cell(r, s->process);
 	aif_table_text(&r->t, aif_launch_kind_name(s->kind));
-	aif_report_work_cell(r, s->kind, s->kernel);
+	aif_report_kernel_cell(r, s->kind, s->kernel);
 	aif_work_caller_cell(r, s->stack);
 }
 

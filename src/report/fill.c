@@ -69,18 +69,9 @@ void aif_report_kernel_cell(struct aif_report *r, uint32_t kind, uint32_t kernel
 {
 	bool is_full =
 		r->o->format != AIF_TABLE_PLAIN || r->o->detail == AIF_NAME_FULL || r->o->style;
-	char space[64];
 
-	aif_table_text(&r->t, (is_full ? aif_names_work_full : aif_names_work)(r->names, kind,
-									       kernel, space));
-}
-
-void aif_report_work_cell(struct aif_report *r, uint32_t kind, uint32_t kernel)
-{
-	if (kind == AIF_LAUNCH_KERNEL)
-		aif_report_kernel_cell(r, kind, kernel);
-	else
-		aif_table_text(&r->t, aif_names_transfer(r->names, kind, kernel));
+	aif_table_text(&r->t,
+		       (is_full ? aif_names_work_full : aif_names_work)(r->names, kind, kernel));
 }
 
 void aif_report_hide(struct aif_report *r, const char *column)

@@ -357,7 +357,7 @@ static void name_cells(struct aif_report *r, const struct aif_range_labels *labe
 			     : s->is_label       ? aif_range_label_text(labels, s->name)
 						 : aif_profile_str(r->p, s->name));
 	else
-		aif_report_work_cell(r, s->exec_kind, s->kernel);
+		aif_report_kernel_cell(r, s->exec_kind, s->kernel);
 	aif_report_process_cell(r, s->process);
 	text_cell(r, s->is_memory ? "memory"
 		     : s->kind    ? aif_op_kind_name(s->kind)

@@ -187,7 +187,7 @@ static int print(struct table *t)
 		const struct sums *s = &t->sums[i];
 
 		if (s->is_work)
-			aif_report_work_cell(r, s->kind, s->kernel);
+			aif_report_kernel_cell(r, s->kind, s->kernel);
 		else
 			aif_table_text(&r->t, aif_strset_get(&t->names, s->name, NULL));
 		aif_report_process_cell(r, s->process);

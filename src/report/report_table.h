@@ -103,9 +103,6 @@ void aif_report_device_cell(struct aif_report *r, uint32_t device);
  * other tables. */
 void aif_report_kernel_cell(struct aif_report *r, uint32_t kind, uint32_t kernel);
 
-/* The same with torch's name of a transfer, "Memcpy HtoD". */
-void aif_report_work_cell(struct aif_report *r, uint32_t kind, uint32_t kernel);
-
 /* Leaves out the middle of a long stack's line: what launched stays, and the program's outermost function. */
 void aif_report_elide_stack(struct aif_buf *line);
 

@@ -217,10 +217,9 @@ static void print_kernel(const struct aif_report *r, const struct aif_stall_kern
 {
 	bool is_full = r->o->detail == AIF_NAME_FULL;
 	struct aif_buf *out = r->out;
-	char space[64];
 
-	aif_buf_puts(out, (is_full ? aif_names_work_full : aif_names_work)(
-				  r->names, AIF_LAUNCH_KERNEL, k->kernel, space));
+	aif_buf_puts(out, (is_full ? aif_names_work_full
+				   : aif_names_work)(r->names, AIF_LAUNCH_KERNEL, k->kernel));
 	aif_buf_puts(out, ": ");
 	if (!aif_is_untimed(r->p, r->a)) {
 		aif_human_share(out, aif_share_ppm(k->wall_ns, r->a->conservation.busy_ns));

@@ -122,9 +122,7 @@ void aif_work_sums_finish(struct aif_work_sums *w)
 
 static uint32_t work_of(const struct aif_work_sums *w, const struct aif_attribution_row *row)
 {
-	return row->kind == AIF_LAUNCH_KERNEL && row->kernel != AIF_NONE
-		       ? w->names->p->kernels[row->kernel].name
-		       : ~row->kind;
+	return row->kernel != AIF_NONE ? w->names->p->kernels[row->kernel].name : ~row->kind;
 }
 
 int aif_work_kernel_key(struct aif_work_sums *w, const struct aif_attribution_row *row,

@@ -74,8 +74,7 @@ static int describe_process(struct aif_top *t, uint32_t id, struct aif_buf *name
 static int name_row(struct aif_top *t, enum aif_top_view v, const struct aif_work_sum *s,
 		    struct aif_top_row *row, struct aif_buf *text)
 {
-	char space[64];
-	const char *work = aif_names_work(&t->names, s->kind, s->kernel, space), *caller;
+	const char *work = aif_names_work(&t->names, s->kind, s->kernel), *caller;
 	int e = 0;
 
 	if (v == AIF_TOP_STACK) {
@@ -155,14 +154,12 @@ static int make_stalls(struct aif_top *t)
 					  .process = AIF_NONE,
 					  .share_ppm = share(from->samples, whole),
 					  .samples = from->samples};
-		char space[64];
 
 		e = put_string(t, aif_strset_get(&s.reasons, from->reason, NULL), &row.name);
 		if (!e)
-			e = put_string(
-				t,
-				aif_names_work(&t->names, AIF_LAUNCH_KERNEL, from->kernel, space),
-				&row.detail);
+			e = put_string(t,
+				       aif_names_work(&t->names, AIF_LAUNCH_KERNEL, from->kernel),
+				       &row.detail);
 		e = e ? e : put_row(&t->m.rows[AIF_TOP_STALL], &row);
 	}
 	aif_stalls_finish(&s);

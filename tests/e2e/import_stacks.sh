@@ -4,7 +4,10 @@
 . "$(dirname "$0")/tap.sh"
 
 cat >"$work/in.folded" <<'END'
-main;copy;[read]_[g] 25
+main;copy;Memcpy DtoH_[g] 25
+main;copy;Memcpy HtoD (Pageable -> Device)_[g] 26
+main;copy;Memcpy PtoP_[g] 27
+main;copy;Memset (Device)_[g] 28
 main;other;cuLaunchKernel;gemm_[g];LDG +0x20_[g] 125
 main;run (a.py)_[p];cuLaunchKernel;gemm_[g] 1000
 main;run (a.py)_[p];cuLaunchKernel;gemm_[g];FMA +0x10_[g] 500
@@ -21,6 +24,11 @@ check "folded: import" "$aiflame" import -q "$work/in.folded" -o "$work/in.data"
 check "folded: device time comes back" goes_round "$work/device.folded" "$work/out.folded"
 "$aiflame" flame --of cpu --detail full -o "$work/out.folded" "$work/in.data"
 check "folded: CPU time comes back" goes_round "$work/cpu.folded" "$work/out.folded"
+kinds() { "$aiflame" query --format csv "$work/in.data" "SELECT kind, dur_ns FROM copies ORDER BY 2" | tr -d '\r' | tr '\n' ' '; }
+check "folded: transfers are known by torch's names" test "$(kinds)" = "kind,dur_ns read,25 write,26 peer,27 fill,28 "
+printf 'main;[peer]_[g] 5\n' >"$work/mark.folded"
+check "folded: and by their kinds" says "main;Memcpy PtoP_[g] 5" sh -c "
+	'$aiflame' import -q '$work/mark.folded' -o '$work/s.data' && '$aiflame' flame --format folded -o - '$work/s.data'"
 check "folded: it is told that there are no times" says "IMPORT_UNTIMED" "$aiflame" info "$work/in.data"
 check "folded: everything adds up" says "everything adds up" "$aiflame" info "$work/in.data"
 # Inlined functions of both sides, places in device code that are no functions; _[G] is the device, too, in stacks of 2025.

@@ -154,7 +154,7 @@ fi
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 
 cat >in.folded <<'END'
-main;copy;[read]_[g] 25
+main;copy;Memcpy DtoH_[g] 25
 main;other;cuLaunchKernel;gemm_[g];LDG +0x20_[g] 125
 main;run (a.py)_[p];cuLaunchKernel;gemm_[g] 1000
 main;run (a.py)_[p];cuLaunchKernel;gemm_[g];FMA +0x10_[g] 500
@@ -382,7 +382,7 @@ cat >unitrace.json <<'END'
 ]}
 END
 cat >unitrace.folded <<'END'
-forward;urEnqueueUSMMemcpy;zeCommandListAppendMemoryCopy;[read]_[g] 100000
+forward;urEnqueueUSMMemcpy;zeCommandListAppendMemoryCopy;Memcpy DtoH_[g] 100000
 forward;zeCommandListAppendLaunchKernel;gemm[SIMD32 {64: 1: 1} {16: 1: 1}]_[g] 300000
 END
 check "unitrace: import" "$aiflame" import -q unitrace.json -o unitrace.data
@@ -400,9 +400,9 @@ python3 "$root/tests/e2e/import_sqlite.py" "$work" || exit 1
 cat >nsys.folded <<'END'
 cudaGraphLaunch;[CUDA graph 9]_[g] 1000
 cudaLaunchKernel;void gemm<float>(float*)_[g] 5000
-cudaMemsetAsync;[fill]_[g] 1000
+cudaMemsetAsync;Memset (Device)_[g] 1000
 step;cublasSgemm_v2;main;run(int);cudaLaunchKernel;void gemm<float>(float*)_[g] 30000
-step;registered range;cudaMemcpyAsync;[read]_[g] 7000
+step;registered range;cudaMemcpyAsync;Memcpy DtoH_[g] 7000
 END
 cat >nsys.cpu <<'END'
 main;run(int) 3000
@@ -422,7 +422,7 @@ check "nsys: when it was" says "1700000000001000000" "$aiflame" query nsys.data 
 adds_up nsys
 cat >rocpd.folded <<'END'
 forward;hipLaunchKernel;gemm(float*)_[g] 1500
-forward;hipMemcpyAsync;[read]_[g] 100
+forward;hipMemcpyAsync;Memcpy DtoH_[g] 100
 END
 for v in 3 4; do
 	check "rocpd, schema $v: import" "$aiflame" import -q rocpd$v.db -o rocpd$v.data
@@ -432,7 +432,7 @@ for v in 3 4; do
 		"SELECT d.name, d.runtime, l.tid, e.registers, e.shared_bytes FROM executions e JOIN launches l USING (launch) JOIN devices d ON d.id = e.device"
 	adds_up rocpd$v
 done
-printf 'forward;hipLaunchKernel;gemm_[g] 2500\nforward;hipMemcpy;[read]_[g] 100\n' >rpd.folded
+printf 'forward;hipLaunchKernel;gemm_[g] 2500\nforward;hipMemcpy;Memcpy DtoH_[g] 100\n' >rpd.folded
 check "rocpd before ROCm 7: import" "$aiflame" import -q rpd.db -o rpd.data
 folded rpd.data out.folded
 check "rocpd before ROCm 7: calls, kernels and copies" same rpd.folded out.folded

@@ -30,7 +30,7 @@ def report(*words):
 
 
 def kernel_of(name):
-    return "copy" if name.startswith("[") else "chain" if "chain" in name else "other"
+    return "copy" if name.startswith("Mem") else "chain" if "chain" in name else "other"
 
 
 def by_kernel(rows, name, time):
@@ -63,8 +63,8 @@ table, errors = {}, {}
 def tables():
     rows = report("--kernels")
     table["report --kernels"] = by_kernel(rows, "kernel", "time") | {
-        "busy": total(rows, "wall"), "launches": sum(int(r["launches"]) for r in rows if not r["kernel"].startswith("[")),
-        "copies": sum(int(r["launches"]) for r in rows if r["kernel"].startswith("["))}
+        "busy": total(rows, "wall"), "launches": sum(int(r["launches"]) for r in rows if not r["kernel"].startswith("Mem")),
+        "copies": sum(int(r["launches"]) for r in rows if r["kernel"].startswith("Mem"))}
     for row in rows:
         kernel = kernel_of(row["kernel"])
         errors[kernel] = errors.get(kernel, 0) + int(row["error"])
@@ -100,10 +100,10 @@ def texts():
 
 
 SQL = {
-    "SQL attributed": ("SELECT CASE WHEN kind <> 'kernel' THEN '[' ELSE name END, sum(time_ns), sum(launches), sum(weight_ns) "
+    "SQL attributed": ("SELECT CASE WHEN kind <> 'kernel' THEN 'Mem' ELSE name END, sum(time_ns), sum(launches), sum(weight_ns) "
                        "FROM attributed a LEFT JOIN kernels k ON k.id = a.kernel GROUP BY 1"),
     "SQL executions, copies": ("SELECT name, sum(dur_ns * weight), sum(weight), 0 FROM executions e JOIN kernels k ON k.id = e.kernel GROUP BY 1 "
-                               "UNION ALL SELECT '[', sum(dur_ns * weight), sum(weight), 0 FROM copies"),
+                               "UNION ALL SELECT 'Mem', sum(dur_ns * weight), sum(weight), 0 FROM copies"),
     "SQL kernel_times": "SELECT name, time_ns, launches, 0 FROM kernel_times",
 }
 DEVICES = "SELECT sum(busy_ns), sum(idle_ns), sum(copy_ns) FROM device_times"
@@ -143,7 +143,7 @@ def stacks(lines):
     got = {}
     for line in lines:
         stack, value = line.rsplit(" ", 1)
-        kernel = next((f for f in stack.split(";") if f.endswith("_[g]")), "[copy]")
+        kernel = next((f for f in stack.split(";") if f.endswith("_[g]")), "Memcpy")
         what = kernel_of(kernel)
         got[what] = got.get(what, 0) + int(value)
     return got
@@ -223,7 +223,7 @@ def exports():
     got = {"busy": sum(sum(q["weights"]) for q in p["profiles"])}
     for q in p["profiles"]:
         for stack, weight in zip(q["samples"], q["weights"]):
-            kernel = next((frames[f] for f in stack if frames[f] in ("chain", "calls")), "[")
+            kernel = next((frames[f] for f in stack if frames[f] in ("chain", "calls")), "Mem")
             got[kernel_of(kernel)] = got.get(kernel_of(kernel), 0) + weight
     table["speedscope"] = got
 

@@ -316,7 +316,7 @@ static void test_tooltips_sum_up(void **state)
 	assert_int_equal(t.details[0].grades, 1 << AIF_GRADE_EXACT | 1 << AIF_GRADE_APPORTIONED);
 	aif_tree_finish(&t);
 	check(&w, &(struct aif_flame_opts){.leaf = AIF_LEAF_KERNEL},
-	      "main;[read]_[g] 5\nmain;gemm_[g] 27\n");
+	      "main;Memcpy DtoH_[g] 5\nmain;gemm_[g] 27\n");
 	world_finish(&w);
 }
 

@@ -318,6 +318,8 @@ static void test_kinds(void **state)
 		{"x;current 1\n", AIF_TREE_C},
 		{"x;gemm_[g] 1\n", AIF_TREE_KERNEL},
 		{"x;[read]_[g] 1\n", AIF_TREE_COPY},
+		{"x;Memcpy HtoD (Pageable -> Device)_[g] 1\n", AIF_TREE_COPY},
+		{"x;Memset (Device)_[g] 1\n", AIF_TREE_COPY},
 		{"x_[g];k.cl:12_[g] 1\n", AIF_TREE_LINE},
 		{"x_[g];ld.e +0x10_[g] 1\n", AIF_TREE_INSTRUCTION},
 		{"x_[g];ld.e +0x10_[g];barrier_[g] 1\n", AIF_TREE_STALL},

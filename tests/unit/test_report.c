@@ -248,9 +248,10 @@ static void kernels_are_chosen(void **state)
 	o.sel = NULL;
 	/* A mark as it is printed is itself, not one of its letters. */
 	a.rows[0].kind = AIF_LAUNCH_WRITE;
+	a.rows[0].kernel = AIF_NONE;
 	o.kernel = "[write]";
 	text = report_of(&p, &a, o);
-	assert_non_null(strstr(text, ",[write],"));
+	assert_non_null(strstr(text, ",Memcpy HtoD,"));
 	assert_null(strstr(text, "kernel_1"));
 	free(text);
 	o.kernel = "[kern]";

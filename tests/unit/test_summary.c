@@ -142,8 +142,8 @@ static void without_times_samples_tell(void **state)
 	assert_true(aif_attribution_is_untimed(&a));
 	summary_of(&a, NULL, &screen, &quality);
 	has(&screen, "busy     not known: it has samples and no times");
-	has(&screen, "kernels    75.0 %  [read]  30 samples\n");
-	has(&screen, "           25.0 %  [write] 10 samples\n");
+	has(&screen, "kernels    75.0 %  Memcpy DtoH 30 samples\n");
+	has(&screen, "           25.0 %  Memcpy HtoD 10 samples\n");
 	has(&screen, "next: aiflame flame /");
 	aif_buf_finish(&screen);
 	aif_buf_finish(&quality);

@@ -88,8 +88,8 @@ static void idle_intervals_have_causes(void **state)
 	a_device(&f);
 	assert_report(&f, csv(&aif_report_table_gaps),
 		      "start,idle,cause,process,device,operator,before,after\n"
-		      "70000,30000,host wait,100,device,aten::mm,[write],gemm\n"
-		      "45000,15000,kernel wait,100,device,forward,gemm,[write]\n"
+		      "70000,30000,host wait,100,device,aten::mm,Memcpy HtoD,gemm\n"
+		      "45000,15000,kernel wait,100,device,forward,gemm,Memcpy HtoD\n"
 		      "35000,5000,kernel wait,100,device,forward,ncclDevKernel_AllReduce,gemm\n");
 	ops_end(&f);
 }

@@ -84,13 +84,12 @@ static int fit_texts(struct top *t)
 {
 	size_t most = KERNEL_MAX_COLUMNS, n;
 	struct aif_buf caller = {0};
-	char space[64];
 	int r = 0;
 
 	t->kernel_width = 6;
 	for (size_t i = 0; i < t->len && r == 0; i++) {
 		const struct aif_work_sum *s = &t->sums.sums[i];
-		const char *kernel = aif_names_work(t->names, s->kind, s->kernel, space);
+		const char *kernel = aif_names_work(t->names, s->kind, s->kernel);
 
 		put_caller(t->stacks, s->stack, &caller);
 		n = AIF_MIN(aif_elide_width(caller.data, caller.len), (size_t)CALLER_COLUMNS);
@@ -111,8 +110,7 @@ static int fit_texts(struct top *t)
 
 static void put_kernel(const struct top *t, const struct aif_work_sum *s, struct aif_buf *out)
 {
-	char space[64];
-	const char *name = aif_names_work(t->names, s->kind, s->kernel, space);
+	const char *name = aif_names_work(t->names, s->kind, s->kernel);
 	size_t len;
 	const char *text = aif_elider_get(&t->kernels, name, strlen(name), &len);
 

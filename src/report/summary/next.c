@@ -38,13 +38,12 @@ static bool put_annotate(const struct aif_names *names, const struct aif_stalls 
 	const char *text;
 	size_t len = 0;
 	uint32_t kernel;
-	char space[64];
 	bool has;
 
 	if (!stalls->kernels_len)
 		return false;
 	kernel = stalls->kernels[0].kernel;
-	text = aif_names_work(names, AIF_LAUNCH_KERNEL, kernel, space);
+	text = aif_names_work(names, AIF_LAUNCH_KERNEL, kernel);
 	while (isalnum((unsigned char)text[len]) || (text[len] && strchr("_:", text[len])))
 		len++;
 	aif_buf_append(&name, text, len);

@@ -194,14 +194,13 @@ static void put_owners(const struct aif_why *w, struct aif_buf *b)
 
 static void put_kernels(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
-	char space[64];
 
 	open(b, "kernels", '[');
 	for (size_t i = 0; i < w->kernels_len; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
 
 		item(b);
-		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel, space));
+		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel));
 		number(b, "ns", k->ns);
 		number(b, "runs", k->runs);
 		if (k->operator!= AIF_STR_NONE)

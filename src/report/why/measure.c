@@ -286,8 +286,7 @@ static int by_kernel_time(const void *a, const void *b)
 /* Kernels of one name are one: programs that are compiled again have others. */
 static uint32_t name_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
 {
-	return x->kind != AIF_LAUNCH_KERNEL || x->kernel == AIF_NONE ? AIF_NONE
-								     : p->kernels[x->kernel].name;
+	return x->kernel == AIF_NONE ? AIF_NONE : p->kernels[x->kernel].name;
 }
 
 /* Adds up the time of a kernel's executions by their stack; a kernel has the stack with the most. */

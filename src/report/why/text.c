@@ -351,7 +351,6 @@ static void say_kernels(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	uint64_t busy = w->time_ns - w->idle_ns;
-	char space[64];
 
 	aif_buf_puts(&s->line, "busy     ");
 	aif_human_share(&s->line, share(s, busy));
@@ -370,7 +369,7 @@ static void say_kernels(struct saying *s)
 		aif_human_share(&s->line, share(s, k->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
-		name = aif_names_work(s->names, k->kind, k->kernel, space);
+		name = aif_names_work(s->names, k->kind, k->kernel);
 		aif_elide(name, strlen(name), NAME_COLUMNS, &s->line);
 		aif_buf_puts(&s->line, ", ");
 		aif_human_counted(&s->line, k->runs, "run");
