@@ -62,6 +62,14 @@ void aif_budget_add_cost(struct aif_budget *b, uint32_t block, uint64_t ns)
 		atomic_fetch_add_explicit(&b->last[block % 4].more_ns, ns, memory_order_relaxed);
 }
 
+void aif_budget_disturb(struct aif_budget *b, uint32_t block, bool not_judged)
+{
+	struct aif_budget_block *k = &b->last[block % 4];
+
+	k->not_compared = true;
+	k->not_judged |= not_judged;
+}
+
 static double uniform(struct aif_budget *b)
 {
 	b->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -95,7 +103,8 @@ static void compare(struct aif_budget *b, const struct aif_budget_block *x,
 	uint64_t n = atomic_load(&on->launches), m = atomic_load(&off->launches);
 
 	if (x->number != y->number + 1 || n < MIN_LAUNCHES || m < MIN_LAUNCHES ||
-	    off->length_ns < AIF_BUDGET_OFF_MIN_NS || (b->held && off->number == b->held))
+	    off->length_ns < AIF_BUDGET_OFF_MIN_NS || (b->held && off->number == b->held) ||
+	    on->not_compared || off->not_compared)
 		return;
 	b->pairs[b->pairs_len++ % AIF_BUDGET_PAIRS] =
 		(double)m / (double)off->length_ns * (double)on->length_ns / (double)n - 1;
@@ -247,6 +256,7 @@ static void begin(struct aif_budget *b, uint32_t n, uint64_t now, uint64_t until
 	b->last[n % 4].number = n;
 	b->last[n % 4].duty_ppm = (uint32_t)(b->duty * 1e6);
 	b->last[n % 4].length_ns = 0;
+	b->last[n % 4].not_compared = b->last[n % 4].not_judged = false;
 	atomic_store(&b->last[n % 4].launches, 0);
 	atomic_store(&b->last[n % 4].busiest, 0);
 	atomic_store(&b->last[n % 4].more_ns, 0);
@@ -276,7 +286,7 @@ void aif_budget_turn(struct aif_budget *b, uint64_t now)
 	charge(b, &b->last[(n - 2) % 4], now);
 	if (aif_budget_is_on(n)) {
 		/* The newest on-block whose counts are complete. */
-		if (b->last[(n - 2) % 4].length_ns)
+		if (b->last[(n - 2) % 4].length_ns && !b->last[(n - 2) % 4].not_judged)
 			decide(b, &b->last[(n - 2) % 4], now);
 	}
 	/* The first block after leaving out has begun is drawn at random, too, as all later ones are. */

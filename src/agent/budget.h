@@ -61,6 +61,7 @@ struct aif_budget_block {
 	uint32_t number;
 	_Atomic uint32_t duty_ppm; /* a thread that is four blocks late reads a later one's */
 	uint64_t length_ns;
+	bool not_compared, not_judged; /* aif_budget_disturb() */
 };
 
 struct aif_budget {
@@ -131,3 +132,7 @@ void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches);
 /* Adds to what `block` has cost at most, beside bound_ns a launch: a launch of a graph is as dear as its nodes. Before the
  * block after it ends. */
 void aif_budget_add_cost(struct aif_budget *b, uint32_t block, uint64_t ns);
+/* The launch rate of `block` does not say what capture costs. What was captured in it is paid for all the same. not_judged:
+ * nor does it say how fast the program launches, since something else took time. Before the block after it ends; by who
+ * turns the blocks. */
+void aif_budget_disturb(struct aif_budget *b, uint32_t block, bool not_judged);

@@ -305,7 +305,7 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 
 	aif_budget_resume(budget, now);
 	b->on = b->interrupted = false;
-	b->began = b->since = b->mode_since = now;
+	b->began = b->since = b->mode_since = b->settled_at = now;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
 	b->captured_before = atomic_load(&b->captured);
@@ -348,6 +348,15 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 	(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
+/* Were records as they were wanted in all of the block but an eighth? On a busy host they are switched off some
+ * milliseconds late. */
+static bool were_records_settled(const struct aif_cuda *cuda, uint64_t now)
+{
+	const struct aif_cuda_duty *b = &cuda->duty;
+
+	return b->settled_at && b->settled_at - b->began <= (now - b->began) / 8;
+}
+
 /* The block has ended. Its launches are counted before it is compared with its neighbour. */
 static void next_block(struct aif_cuda *cuda, uint64_t now)
 {
@@ -366,8 +375,9 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 		(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 	if (b->interrupted)
 		now = aif_now_ns();
-	else if (!b->not_compared)
-		aif_budget_add(budget, b->block, launches(b) - b->began_with);
+	aif_budget_add(budget, b->block, launches(b) - b->began_with);
+	if (b->interrupted || !were_records_settled(cuda, now))
+		aif_budget_disturb(budget, b->block, b->interrupted);
 	measure_rate(b, now);
 	node_ns = is_throughout(cuda) ? nodes_of_launch(b) * NODE_NS : 0;
 	aif_budget_spend(budget,
@@ -385,7 +395,7 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	b->began_with = launches(b);
 	b->began_with_waits = atomic_load(&b->waits);
 	b->interrupted = false;
-	b->not_compared = cuda->records.on != cuda->records.wanted;
+	b->settled_at = cuda->records.on == cuda->records.wanted ? now : 0;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
 }
@@ -405,6 +415,8 @@ uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now)
 	until = atomic_load(&budget->until);
 	if (!aif_cuda_records_settle(cuda, now))
 		until = AIF_MIN(until, cuda->records.again_at);
+	else if (!cuda->duty.settled_at)
+		cuda->duty.settled_at = aif_now_ns();
 	pthread_mutex_unlock(&cuda->switching);
 	return until;
 }

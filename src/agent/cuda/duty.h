@@ -27,10 +27,10 @@ struct aif_cuda_duty {
 	/* Launches, ever; and before the block, or before what is yet unreported of them. */
 	_Atomic uint64_t captured, left_out;
 	uint64_t captured_before, left_out_before, began_with;
-	uint64_t spent_for; /* launches whose cost is accounted for */
-	bool interrupted;   /* something else took time in the block */
-	bool not_compared;  /* its launch rate: records could not be switched off where it began */
-	double rate;        /* launches a second, lately */
+	uint64_t spent_for;  /* launches whose cost is accounted for */
+	bool interrupted;    /* something else took time in the block */
+	uint64_t settled_at; /* since when records are as the block wants them; 0: not yet */
+	double rate;         /* launches a second, lately */
 	/* Records of graphs' nodes, ever; at the block's beginning; these, and the launches that had records, lately. */
 	_Atomic uint64_t nodes;
 	uint64_t began_with_nodes, spent_for_nodes;
