@@ -297,6 +297,45 @@ static void what_was_not_captured_may_be_queued(void **state)
 	end(&f, &m);
 }
 
+/* A part of the recording has cycles of its own, with other numbers than the whole has. */
+static void weights_of_a_part_are_found_by_time(void **state)
+{
+	struct aif_selection sel = {.from_ns = 36000 * US, .to_ns = 40000 * US};
+	struct aif_queue_span span = {
+		.device = AIF_QUEUE_ALL, .from = 36000 * US, .to = 40000 * US};
+	struct aif_weights *weights;
+	struct aif_queue_sum s;
+	struct ops_fixture f;
+	struct made m;
+	size_t len;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t b = 0; b < 40; b++) {
+		add_block(&f, b * 1000 * US, (b + 1) * 1000 * US, b % 2 == 0);
+		for (uint64_t i = 0; i < 40 && b % 2 == 0; i++) {
+			uint64_t at = b * 1000 * US + i * 20 * US,
+				 late = i > b / 2 ? 25 * US : 5 * US;
+
+			ops_exec(&f, 0, at, 0, at + late, at + late + 15 * US, "k");
+		}
+	}
+	make(&f, &m);
+	assert_int_equal(
+		aif_weights_new_selected(&f.p, &sel,
+					 (struct aif_weights_span){f.p.start_ns + sel.from_ns,
+								   f.p.start_ns + sel.to_ns, 0},
+					 &weights),
+		0);
+	aif_weights_cycles(weights, &len);
+	assert_true(len > 0 && len < 4);
+	assert_int_equal(aif_queue_sum(&m.q, weights, &span, &s), 0);
+	assert_int_equal(s.launches, 80);
+	assert_true(s.idle_error_ppm > 0 && s.idle_error_ppm < 100000);
+	aif_weights_free(weights);
+	end(&f, &m);
+}
+
 static void no_launch_is_no_queue(void **state)
 {
 	struct ops_fixture f;
@@ -355,6 +394,7 @@ int main(void)
 		cmocka_unit_test(a_wait_empties_what_it_waits_for),
 		cmocka_unit_test(depth_is_what_each_moment_has),
 		cmocka_unit_test(what_was_not_captured_may_be_queued),
+		cmocka_unit_test(weights_of_a_part_are_found_by_time),
 		cmocka_unit_test(no_launch_is_no_queue),
 		cmocka_unit_test(hostile_times_are_bounded),
 		cmocka_unit_test(the_table_has_a_row_for_each_step),

@@ -21,7 +21,7 @@ struct item {
 	int64_t call, start, end;
 	uint64_t busy; /* what its executions add to the union */
 	uint64_t weight;
-	uint32_t cycle, launch;
+	uint32_t launch;
 };
 
 struct making {
@@ -151,7 +151,6 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x, int64_t
 			.start = start,
 			.end = end,
 			.weight = x->weight,
-			.cycle = x->cycle,
 			.launch = x->launch};
 		known = (uint32_t)m->items_len;
 		if (x->launch == AIF_NONE)
@@ -260,7 +259,6 @@ static int add_launches(struct making *m, const struct aif_device_utilization *d
 				.ahead = (uint32_t)(i > ended ? i - ended : 0),
 				.ahead_ns = busy > done ? busy - done : 0,
 				.weight = item->weight,
-				.cycle = item->cycle,
 				.launch = m->t->launches[item->launch].launch,
 				.thread = m->t->launches[item->launch].thread,
 				.is_known = !span.is_gap && item->call >= since,
@@ -336,7 +334,7 @@ int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *
 	struct making m = {.p = p, .t = t, .to = ret};
 	int e;
 
-	*ret = (struct aif_queue){0};
+	*ret = (struct aif_queue){.start_ns = p->start_ns};
 	m.item_of = calloc(t->launches_len + 1, sizeof(*m.item_of));
 	e = m.item_of ? aif_gaps_init_with_off(&m.gaps, p) : -ENOMEM;
 	if (!e)

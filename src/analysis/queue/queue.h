@@ -25,7 +25,6 @@ struct aif_queue_launch {
 	int64_t at; /* the call began, ns since the recording's start */
 	uint64_t delay_ns, ahead_ns;
 	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for */
-	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
 	uint64_t launch; /* its number */
 	uint32_t thread;
 	uint32_t ahead;     /* launches */
@@ -46,6 +45,7 @@ struct aif_queue {
 	size_t devices_len, devices_cap;
 	struct aif_queue_launch *launches; /* by device, time */
 	size_t len, cap;
+	uint64_t start_ns;            /* the recording's, CLOCK_MONOTONIC */
 	uint32_t *by_start;           /* indices of .launches by device and start */
 	struct aif_queue_wait *waits; /* by device, end */
 	size_t waits_len, waits_cap;
@@ -81,6 +81,7 @@ struct aif_queue_span {
 	bool by_start;    /* launches belong to it by the start of their work, not by their call */
 	uint64_t step_ns; /* 0: not known */
 };
-/* Sums up the launches of a span, and the waits that end in it. `weights` are the time line's. 0 or -ENOMEM. */
+/* Sums up the launches of a span, and the waits that end in it. `weights` are those of the
+ * recording or of a part of it. 0 or -ENOMEM. */
 int aif_queue_sum(const struct aif_queue *q, const struct aif_weights *weights,
 		  const struct aif_queue_span *span, struct aif_queue_sum *ret);

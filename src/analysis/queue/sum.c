@@ -89,10 +89,13 @@ static int count(struct summing *s, const struct aif_queue_launch *l)
 	return 0;
 }
 
-/* Adds what a launch differs from the mean: the linearised ratio. */
+/* Adds what a launch differs from the mean: the linearised ratio. The weights may be those of a part of the recording. */
 static int add_error(struct summing *s, const struct aif_queue_launch *l)
 {
-	return l->is_known ? aif_estimate_add(&s->error, s->weights, l->cycle,
+	uint32_t cycle =
+		aif_weights_cycle_at(s->weights, l->thread, s->q->start_ns + (uint64_t)l->at);
+
+	return l->is_known ? aif_estimate_add(&s->error, s->weights, cycle,
 					      (l->ahead ? 0 : 1) - s->idle / s->whole)
 			   : 0;
 }
