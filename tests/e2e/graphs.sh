@@ -61,7 +61,7 @@ check "export has them" sh -c "
 check "nodes stand under the replay and their graph" sh -c "
 	cat a.folded
 	grep -qE ';\[0x40101f\];\[fake graph 7\];matmul_\[g\] 120000\$' a.folded && grep -qE ';\[fake graph 7\];norm_\[g\] 30000\$' a.folded &&
-	grep -qE ';\[fake graph 7\];\[fill\].* 3000\$' a.folded && grep -qE ';\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
+	grep -qE ';\[fake graph 7\];Memset \(Device\)_\[g\] 3000\$' a.folded && grep -qE ';\[fake graph 9\];matmul_\[g\] 500000\$' a.folded"
 check "other launches do not" sh -c "grep -v 'fake graph' a.folded | grep -q ';matmul_\[g\] 1000000\$'"
 check "a picture is drawn" sh -c "'$aiflame' flame a.data -o a.svg && grep -q 'fake graph 9' a.svg"
 check "a view of a part knows the graph, too" sh -c "
@@ -101,7 +101,7 @@ check "it stands under the graph, without what the replay's begins with" sh -c "
 	cat a.folded
 	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4011ff\];matmul_\[g\] 80000\$' a.folded &&
 	grep -qE '\[0x401fff\];\[0x40101f\];\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_\[g\] 40000\$' a.folded &&
-	grep -qE '\[fake graph 7\];\[0x40110f\];\[0x4012ff\];\[fill\].* 3000\$' a.folded"
+	grep -qE '\[fake graph 7\];\[0x40110f\];\[0x4012ff\];Memset \(Device\)_\[g\] 3000\$' a.folded"
 check "in other viewers' formats, too" sh -c "
 	'$aiflame' export --format folded -i a.data -o - | grep -qE '\[fake graph 7\];\[0x4010ff\];\[0x4013ff\];matmul_' &&
 	'$aiflame' export --format pprof -i a.data -o a.pb.gz && zcat a.pb.gz | grep -qa 'fake graph 7' &&
