@@ -261,7 +261,7 @@ row 'with_stack=True' trace '' 'grep -q "train.py" out'
 python_row 'record_function("NAME")' 'with aiflame.profile("n.data", "--all-launches"):
     exec("with " + w(0) + ": launch(4)")' 's/$/ n.data/' 'grep -q NAME out'
 row 'Self CPU, CPU total' trace '' 'aiflame report --ops run.data | grep aten::mm | grep -q 500.007us && aiflame report --ops guide.data | grep -q model'
-row 'Memcpy HtoD (...)' trace 's/ --ops/; aiflame report --ops/' 'grep -q "Memcpy HtoD (Pinned -> Device)" out && aiflame report --ops guide.data | grep -q "Memset (Device)"'
+row 'Memcpy HtoD (...)' trace 's/ --ops --copies/ --ops; aiflame report --copies/' 'grep -q "Memcpy HtoD (Pinned -> Device)" out && aiflame report --ops guide.data | grep -q "Memset (Device)"'
 row 'Runtime events' trace 's/$/ aiu.data/; s/--of cpu/& -o c.folded/' 'grep -q "waiting: aiu" c.folded && aiflame query aiu.data "SELECT name FROM ops WHERE kind = '\''runtime'\''" | grep -q aiuLaunchSuperNode'
 row 'Hardware events' trace 's/ --breakdown/ guide.data; aiflame report --breakdown guide.data/' 'grep -q add_1_transfer all'
 row '[memory] events' trace 's/--of memory/& -o m.folded/' '[ -s m.folded ] && aiflame report --ops --style torch run.data | grep -q "Self CPU Mem"'

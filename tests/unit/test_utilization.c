@@ -103,12 +103,12 @@ static void steps_have_their_parts(void **state)
 	assert_report(
 		&f, csv(&aif_report_table_steps),
 		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
-		"device_total,other_threads,launches,process,device,step\n"
-		"0,58000,0.655172,28000,10000,0,20000,0,63000,0,5,100,device,ProfilerStep#0\n"
-		"58000,62000,0.322580,10000,0,10000,42000,0,10000,0,1,100,device,ProfilerStep#1\n");
+		"device_total,other_threads,launches,process,device,number,step\n"
+		"0,58000,0.655172,28000,10000,0,20000,0,63000,0,5,100,device,1,ProfilerStep#0\n"
+		"58000,62000,0.322580,10000,0,10000,42000,0,10000,0,1,100,device,2,ProfilerStep#1\n");
 	assert_report(
 		&f, csv(&aif_report_table_ranges),
-		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"elapsed,calls,elapsed_average,elapsed_min,elapsed_max,device_total,device_average,error,"
 		"other_threads,process,range\n"
 		"49000,2,24500,1000,48000,45000,22500,0,0,100,forward\n");
 	ops_end(&f);
@@ -141,13 +141,13 @@ static void other_threads_are_of_the_step_that_runs(void **state)
 	assert_report(
 		&f, csv(&aif_report_table_steps),
 		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
-		"device_total,other_threads,launches,process,device,step\n"
-		"0,50000,0.300000,15000,0,0,35000,0,20000,10000,4,100,device,ProfilerStep#0\n"
-		"60000,30000,0.600000,18000,0,0,12000,0,11000,11000,1,100,device,ProfilerStep#1\n"
-		"0,100000,0.010000,1000,0,0,99000,0,1000,0,1,101,device,ProfilerStep#0\n");
+		"device_total,other_threads,launches,process,device,number,step\n"
+		"0,50000,0.300000,15000,0,0,35000,0,20000,10000,4,100,device,1,ProfilerStep#0\n"
+		"60000,30000,0.600000,18000,0,0,12000,0,11000,11000,1,100,device,2,ProfilerStep#1\n"
+		"0,100000,0.010000,1000,0,0,99000,0,1000,0,1,101,device,,ProfilerStep#0\n");
 	assert_report(
 		&f, csv(&aif_report_table_ranges),
-		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"elapsed,calls,elapsed_average,elapsed_min,elapsed_max,device_total,device_average,error,"
 		"other_threads,process,range\n"
 		"35000,1,35000,35000,35000,12000,12000,0,2000,100,train\n"
 		"20000,1,20000,20000,20000,2000,2000,0,2000,100,backward\n"
@@ -171,7 +171,7 @@ static void of_two_threads_steps_it_is_neither(void **state)
 	ops_read(&f);
 	assert_report(
 		&f, csv(&aif_report_table_ranges),
-		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"elapsed,calls,elapsed_average,elapsed_min,elapsed_max,device_total,device_average,error,"
 		"other_threads,process,range\n"
 		"70000,1,70000,70000,70000,5000,5000,0,5000,100,b\n"
 		"50000,1,50000,50000,50000,2000,2000,0,2000,100,a\n");
@@ -408,7 +408,7 @@ static void what_was_captured_stands_for_the_whole(void **state)
 		      "4400,283,40,110,4400,0.000000,100,device,ncclDevKernel_AllReduce\n");
 	assert_report(
 		&f, csv(&aif_report_table_ranges),
-		"cpu_total,calls,cpu_average,cpu_min,cpu_max,device_total,device_average,error,"
+		"elapsed,calls,elapsed_average,elapsed_min,elapsed_max,device_total,device_average,error,"
 		"other_threads,process,range\n"
 		"39000,1,39000,39000,39000,17600,17600,1132,0,100,train\n");
 	text = ops_report(&f, csv(&aif_report_table_ops));
@@ -438,8 +438,8 @@ static void single_moments_stand_for_themselves(void **state)
 	assert_report(
 		&f, csv(&aif_report_table_steps),
 		"start,time,busy_share,compute,communication_alone,memory_alone,idle,not_collected,"
-		"device_total,other_threads,launches,process,device,step\n"
-		"0,40000,0.440000,6600,2200,0,11200,20000,8800,0,80,100,device,ProfilerStep#0\n");
+		"device_total,other_threads,launches,process,device,number,step\n"
+		"0,40000,0.440000,6600,2200,0,11200,20000,8800,0,80,100,device,1,ProfilerStep#0\n");
 	text = ops_report(&f, csv(&aif_report_table_gaps));
 	for (const char *at = text; *at; at++)
 		lines += *at == '\n';
