@@ -277,8 +277,11 @@ requests() { # of a server: the recording that it runs in, then one that attache
 	words | grep '^aiflame ctl' >commands
 	[ "$(wc -l <commands)" = 2 ] || return 1
 	while read -r command; do typed "$command" || return 1; sleep 0.3; done <commands
+	started=$(cat /proc/$recorder/task/$recorder/children)
 	"$aiflame" ctl stop server.data
 	wait $recorder
+	# shellcheck disable=SC2086 # words
+	kill $started # it goes on without its recorder
 	"$aiflame" query --format csv server.data 'SELECT count(*) > 0 FROM launches' | grep -qx 1 || return 1
 	(eval "$("$aiflame" env)" && exec "$build/tests/e2e/program_app" steps 100000 20) >server.out 2>&1 &
 	server=$!
