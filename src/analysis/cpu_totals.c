@@ -20,12 +20,12 @@ struct totals {
 	struct aif_map threads; /* those that were met */
 };
 
-/* An imported trace tells where each of its spans and waits ends, and stacks with lengths (speedscope's events among them)
- * lie one behind another. */
+/* An imported trace tells where each of its spans and waits ends, BPF programs where each longer wait does, and stacks with
+ * lengths (speedscope's events among them) lie one behind another. */
 bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
 	return row->waiting
-		       ? p->traits.is_imported
+		       ? p->traits.is_imported || row->is_whole
 		       : p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS || p->traits.is_lengths;
 }
 

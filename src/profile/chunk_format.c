@@ -133,6 +133,7 @@ static const struct aif_chunk_column cpu_columns[] = {
 	CPU(1, time, U64, 0, P(ONE), P(CPU_THREAD), P_M(CPU_THREAD, CPU_THREAD)),
 	CPU(2, weight, U64, 0, RAW, RAW_M(CPU_THREAD)),
 	CPU(5, waiting, U64, 0, RAW, RAW_M(CPU_THREAD)),
+	CPU(6, is_whole, U32, 0, RAW, P(ONE)),
 };
 
 /* Operators come in the same order in each step, with the same shapes; their numbers count up. */
@@ -178,7 +179,7 @@ static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each
 static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
-static_assert(sizeof(struct aif_cpu_row) == 32, "fields were added: give each a column");
+static_assert(sizeof(struct aif_cpu_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_op_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_counter_row) == 32, "fields were added: give each a column");
 static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");

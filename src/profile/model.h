@@ -242,6 +242,8 @@ struct aif_cpu_row {
 	uint64_t weight;  /* ns of CPU time that it stands for */
 	uint64_t waiting; /* ns of waiting that it stands for: without CPU time used meanwhile */
 	uint32_t thread, stack;
+	uint32_t is_whole; /* 1: one wait, from .time to .time + .waiting; 0: a sum of waits */
+	uint32_t zero;
 };
 
 /* Operators, ranges and calls that a host thread was in, as the program or its framework reports

@@ -81,6 +81,7 @@ sleeps() {
 		between "$least" "$(sum_of s.folded 'nanosleep.*off CPU]')" "$most"
 }
 check "time off CPU is as long as the program slept" sleeps
+check "each of its sleeps is a row" between 3 "$(number s.data 'SELECT count(*) FROM cpu_samples WHERE waiting_ns BETWEEN 200000000 AND 300000000')" 3
 # In one table of 16384 places some 11 of so many stacks have none.
 have_stacks() {
 	"$aiflame" record -q --ebpf --off-cpu -o w.data "$app" ways 600 && "$aiflame" flame --of off-cpu --detail full -o w.folded w.data &&

@@ -194,6 +194,52 @@ static void test_time_off_cpu_adds_up(void **state)
 	assert_int_equal(sum_of(10, 11, 7, 1)->ns, 4);
 }
 
+/* A longer time is sent, as what it was, and in no sum; if there is no room it is in the sum. */
+static void test_longer_times_are_sent(void **state)
+{
+	struct task_struct idle = {0}, a = {.pid = 11, .tgid = 10, .__state = 1};
+	struct aif_ebpf_wait w;
+
+	(void)state;
+	switch_to(100, 0, &a, &idle);
+	switch_to(100 + AIF_EBPF_LEAST_WAIT - 1, 0, &idle, &a);
+	assert_int_equal(fake.ring_records, 0);
+	assert_int_equal(sum_of(10, 11, 7, 0)->ns, AIF_EBPF_LEAST_WAIT - 1);
+	switch_to(200000, 0, &a, &idle);
+	switch_to(200000 + AIF_EBPF_LEAST_WAIT, 0, &idle, &a);
+	assert_int_equal(fake.ring_records, 1);
+	assert_int_equal(fake.ring_len, sizeof(w));
+	memcpy(&w, fake.ring, sizeof(w));
+	assert_int_equal(w.since, 200000);
+	assert_int_equal(w.ns, AIF_EBPF_LEAST_WAIT);
+	assert_int_equal(w.key.pid, 10);
+	assert_int_equal(w.key.tid, 11);
+	assert_int_equal(w.key.user, 7);
+	assert_string_equal(w.comm, "python3");
+	assert_int_equal(sum_of(10, 11, 7, 0)->times, 1);
+	switch_to(900000, 0, &idle, &a); /* without having left */
+	assert_int_equal(fake.ring_records, 1);
+	fake.ring_full = 1;
+	switch_to(1000000, 0, &a, &idle);
+	switch_to(2000000, 0, &idle, &a);
+	assert_int_equal(lost(AIF_EBPF_LOST_WAITS), 1);
+	assert_int_equal(sum_of(10, 11, 7, 0)->ns, AIF_EBPF_LEAST_WAIT - 1 + 1000000);
+}
+
+static void test_many_waits_raise_the_bound(void **state)
+{
+	const uint64_t least = AIF_EBPF_LEAST_WAIT, second = 1000000000;
+
+	(void)state;
+	assert_int_equal(aif_ebpf_least_wait(least, 0, second), least);
+	assert_int_equal(aif_ebpf_least_wait(least, AIF_EBPF_WAITS, second), least);
+	assert_int_equal(aif_ebpf_least_wait(least, AIF_EBPF_WAITS + 1, second), 2 * least);
+	assert_int_equal(aif_ebpf_least_wait(least, AIF_EBPF_WAITS + 1, 2 * second), least);
+	assert_int_equal(aif_ebpf_least_wait(4 * least, AIF_EBPF_WAITS / 2, second), 4 * least);
+	assert_int_equal(aif_ebpf_least_wait(4 * least, 0, second), 2 * least);
+	assert_int_equal(aif_ebpf_least_wait(second, UINT64_MAX, 0), second);
+}
+
 static void test_who_does_not_come_back_is_not_waited_for(void **state)
 {
 	struct task_struct idle = {0}, dead = {.pid = 11, .tgid = 10, .__state = TASK_DEAD},
@@ -278,6 +324,8 @@ int main(void)
 		cmocka_unit_test_setup(test_what_finds_no_room_is_counted, setup),
 		cmocka_unit_test_setup(test_a_launch_knows_its_caller, setup),
 		cmocka_unit_test_setup(test_time_off_cpu_adds_up, setup),
+		cmocka_unit_test_setup(test_longer_times_are_sent, setup),
+		cmocka_unit_test(test_many_waits_raise_the_bound),
 		cmocka_unit_test_setup(test_who_does_not_come_back_is_not_waited_for, setup),
 		cmocka_unit_test_setup(test_only_the_wanted_and_their_children, setup),
 		cmocka_unit_test_setup(test_losses_off_cpu_are_counted, setup),

@@ -15,7 +15,6 @@
 #include "profile/file.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 /* The part of a gap before the launch call of what ended it. */
@@ -31,6 +30,7 @@ struct bracket {
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
+	double whole;           /* of .seen, times off CPU that are exact */
 	uint32_t drain;         /* stack of the longest wait */
 	double drain_ns;
 	/* Parts of .seen: waits for work from outside; and what threads other than .thread computed meanwhile. */
@@ -40,7 +40,7 @@ struct bracket {
 struct share {
 	uint32_t bracket, stack;
 	enum aif_idle_cause cause;
-	double ns;
+	double ns, whole; /* in all; of exact times off CPU */
 };
 
 struct blame {
@@ -68,8 +68,9 @@ struct blame {
 	unsigned sums_left; /* segments that sums of times off CPU may still be laid over */
 	struct aif_idle_demand demand;
 	struct aif_idle_sums sums;
-	double period_ns; /* between two samples of a thread on a CPU; 0: not known */
-	bool *is_sampled; /* by process: it has CPU samples */
+	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
+	bool *is_sampled;  /* by process: it has CPU samples */
+	bool *is_followed; /* by thread: all its times off CPU are known */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------- */
@@ -338,7 +339,7 @@ static enum aif_idle_cause cause_of(struct blame *b, uint32_t stack)
 }
 
 static int share_add(struct blame *b, const struct segment *s, enum aif_idle_cause cause,
-		     uint32_t stack, double ns)
+		     uint32_t stack, double ns, bool is_whole)
 {
 	uint64_t key = (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack, i;
 
@@ -351,7 +352,9 @@ static int share_add(struct blame *b, const struct segment *s, enum aif_idle_cau
 			(struct share){.bracket = s->bracket, .stack = stack, .cause = cause};
 	}
 	b->shares[i].ns += ns;
+	b->shares[i].whole += is_whole ? ns : 0;
 	b->brackets[s->bracket].seen += ns;
+	b->brackets[s->bracket].whole += is_whole ? ns : 0;
 	if (cause != AIF_IDLE_CAUSE_DEMAND)
 		return 0;
 	b->brackets[s->bracket].demand += ns;
@@ -385,6 +388,7 @@ static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 	size_t i = first_segment(b, row->thread, at);
 	int r = 0;
 
+	b->is_followed[row->thread] |= off_cpu && row->is_whole;
 	for (unsigned n = 0;
 	     r == 0 && (n < SEGMENTS_OF_SPAN || (off_cpu && b->sums_left && b->sums_left--)) &&
 	     i < b->segments_len && b->segments[i].thread == row->thread &&
@@ -403,7 +407,8 @@ static int span_add(struct blame *b, int64_t at, const struct aif_cpu_row *row)
 			to->drain = row->stack;
 		}
 		if (until > from)
-			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from));
+			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
+				      off_cpu && row->is_whole);
 	}
 	return r;
 }
@@ -424,7 +429,7 @@ static int activity_add(struct blame *b, const struct aif_op *o, enum aif_idle_c
 			r = share_add(b, s, cause,
 				      o->stack == AIF_NONE ? b->brackets[s->bracket].after
 							   : o->stack,
-				      s->weight * (double)(until - from));
+				      s->weight * (double)(until - from), false);
 	}
 	return r;
 }
@@ -494,7 +499,7 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		if (k < b->segments_len && b->segments[k].thread == row->thread &&
 		    b->segments[k].from <= at)
 			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
-				      b->segments[k].weight * (double)row->weight);
+				      b->segments[k].weight * (double)row->weight, false);
 		else if (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack))
 			(void)cause_of_sleep(b, row->thread, row->stack);
 	}
@@ -538,6 +543,14 @@ static int find_others(struct blame *b)
 
 /* ---- brackets to rows -------------------------------------------------------------------------- */
 
+/* Returns the part of what samples, sums and estimates say that the bracket has room for beside exact times. */
+static double fits_of(const struct bracket *of)
+{
+	double room = of->idle - of->whole, seen = of->seen - of->whole;
+
+	return seen > room ? AIF_MAX(room, 0) / seen : 1;
+}
+
 /* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
  * be handed something, only in a server whose CPU samples are known. */
 static double demand_of(struct blame *b, const struct bracket *of, const struct share *s)
@@ -558,15 +571,17 @@ static int shares_to_rows(struct blame *b)
 	for (size_t i = 0; i < b->shares_len && r == 0; i++) {
 		const struct share *s = &b->shares[i];
 		const struct bracket *of = &b->brackets[s->bracket];
-		double fits = of->seen > of->idle ? of->idle / of->seen : 1;
+		/* Exact times of a damaged file may overlap. */
+		double most = of->whole > of->idle ? of->idle / of->whole : 1;
+		double ns = most * s->whole + fits_of(of) * (s->ns - s->whole);
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
 		bool is_before;
 		uint32_t stack = aif_idle_place(b->p, s->stack, of->before, of->after, &is_before);
 
-		r = row_add(b, s->cause, stack, is_before, s->ns * fits * part, of);
+		r = row_add(b, s->cause, stack, is_before, ns * part, of);
 		if (r == 0)
-			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, stack, is_before,
-				    s->ns * fits * (1 - part), of);
+			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, stack, is_before, ns * (1 - part),
+				    of);
 	}
 	return r;
 }
@@ -582,11 +597,14 @@ static int rest_to_rows(struct blame *b)
 		uint32_t process = b->to->devices[of->device].process;
 		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
 			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
-		bool is_before;
+		bool is_on = of->thread != AIF_NONE && b->is_followed[of->thread], is_before;
 		uint32_t stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &is_before);
 
-		r = row_add(b, is_off ? AIF_IDLE_CAUSE_OFF_CPU : AIF_IDLE_CAUSE_HOST, stack,
-			    is_before, rest, of);
+		r = row_add(b,
+			    is_on    ? AIF_IDLE_CAUSE_CPU
+			    : is_off ? AIF_IDLE_CAUSE_OFF_CPU
+				     : AIF_IDLE_CAUSE_HOST,
+			    stack, is_before, rest, of);
 	}
 	return r;
 }
@@ -599,15 +617,6 @@ static int brackets_to_course(struct blame *b)
 		r = aif_idle_course_time(b->course, b->segments[i].bracket, b->segments[i].from,
 					 b->segments[i].to, b->segments[i].weight);
 	return r;
-}
-
-static double period_of(const struct aif_profile *p)
-{
-	double rate = strtod(aif_profile_meta(p, "cpu_rate"), NULL);
-
-	return rate > 0 && isfinite(rate) && p->traits.cpu_weights == AIF_CPU_WEIGHTS_TIME
-		       ? (double)AIF_NS_PER_S / rate
-		       : 0;
 }
 
 static int blame(struct blame *b, const struct aif_utilization *u)
@@ -660,13 +669,15 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 			  .sums_left = SEGMENTS_OF_SUMS,
 			  .from = from,
 			  .end = to,
-			  .period_ns = period_of(p)};
+			  .period_ns = aif_idle_sampling_period(p)};
 	int r;
 
 	*ret = (struct aif_idle_blame){0};
 	b.cause_of_stack = calloc(p->stacks_len + 1, 1);
 	b.is_sampled = calloc(p->processes_len + 1, sizeof(*b.is_sampled));
-	r = b.cause_of_stack && b.is_sampled ? aif_idle_demand_init(&b.demand, p) : -ENOMEM;
+	b.is_followed = calloc(p->threads_len + 1, sizeof(*b.is_followed));
+	r = b.cause_of_stack && b.is_sampled && b.is_followed ? aif_idle_demand_init(&b.demand, p)
+							      : -ENOMEM;
 	if (r == 0)
 		r = aif_idle_rules_init(&b.rules, p);
 	if (r == 0)
@@ -675,6 +686,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	aif_idle_rules_finish(&b.rules);
 	free(b.cause_of_stack);
 	free(b.is_sampled);
+	free(b.is_followed);
 	free(b.before);
 	free(b.segments);
 	free(b.brackets);

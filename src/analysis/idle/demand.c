@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 int aif_idle_demand_init(struct aif_idle_demand *ret, const struct aif_profile *p)
@@ -59,6 +60,15 @@ int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread)
 		return -ENOMEM;
 	d->askers[d->askers_len++] = thread;
 	return 0;
+}
+
+double aif_idle_sampling_period(const struct aif_profile *p)
+{
+	double rate = strtod(aif_profile_meta(p, "cpu_rate"), NULL);
+
+	return rate > 0 && isfinite(rate) && p->traits.cpu_weights == AIF_CPU_WEIGHTS_TIME
+		       ? (double)AIF_NS_PER_S / rate
+		       : 0;
 }
 
 void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled)

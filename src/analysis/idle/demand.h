@@ -28,5 +28,7 @@ enum aif_idle_sleep aif_idle_demand_sleep(struct aif_idle_demand *d, uint32_t st
 bool aif_idle_demand_is_for(struct aif_idle_demand *d, uint32_t thread, uint32_t stack);
 /* Notes a thread that waited for work from outside. 0 or -ENOMEM. */
 int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread);
+/* Returns the ns between two CPU samples of a thread, 0: not known. */
+double aif_idle_sampling_period(const struct aif_profile *p);
 /* Sets, by process: threads without CPU samples were on no CPU, as these were to be sampled, and nothing says that they were not. */
 void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled);

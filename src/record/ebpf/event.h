@@ -63,11 +63,22 @@ struct aif_ebpf_left {
 	char comm[AIF_EBPF_COMM];
 };
 
+/* A time off CPU, in a ring of its own (map aif_waits): of aif_least_wait ns or more. Shorter ones, and those for which the
+ * ring has no room, are added up (map aif_off). */
+struct aif_ebpf_wait {
+	__u64 since, ns;
+	struct aif_ebpf_off_key key;
+	char comm[AIF_EBPF_COMM];
+};
+/* The least aif_least_wait; the recorder raises it where waits are too many. */
+#define AIF_EBPF_LEAST_WAIT 50000
+
 /* Kinds of losses, counted by CPU (map aif_lost). */
 enum aif_ebpf_loss {
 	AIF_EBPF_LOST_SAMPLES,    /* the ring was full */
 	AIF_EBPF_LOST_LAUNCHES,   /* the same */
 	AIF_EBPF_LOST_OFF,        /* times off CPU: no room for another stack */
 	AIF_EBPF_LOST_OFF_STACKS, /* whose places others have: their time lacks a stack */
+	AIF_EBPF_LOST_WAITS,      /* the ring of waits was full: when they were is not known */
 	AIF_EBPF_LOSSES
 };

@@ -19,3 +19,12 @@ bool aif_ebpf_event_read(const void *bytes, size_t len, struct aif_ebpf_read *re
 	ret->kernel = frames + ret->e.user_len;
 	return true;
 }
+
+uint64_t aif_ebpf_least_wait(uint64_t least, uint64_t waits, uint64_t ns)
+{
+	uint64_t most = AIF_EBPF_WAITS * AIF_MAX(ns, 1u) / AIF_NS_PER_S;
+
+	if (waits > most)
+		return AIF_MIN(2 * least, AIF_NS_PER_S);
+	return waits < most / 4 ? AIF_MAX(least / 2, (uint64_t)AIF_EBPF_LEAST_WAIT) : least;
+}

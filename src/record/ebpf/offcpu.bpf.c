@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Time off CPU: runs at each switch from a thread to another, as the one that leaves. Where it
- * stands then is kept for it; when it comes back, the time between is added there. All sums stay in
- * the kernel, and the recorder fetches them: a busy machine switches 100,000 times a second.
+ * stands then is kept for it. When it comes back a longer time is sent with its beginning and end, as
+ * one that may explain a gap of a device; the others are added up here, and the recorder fetches the
+ * sums: a busy machine switches 100,000 times a second.
  */
 #include "record/ebpf/maps.bpf.h"
 
@@ -23,6 +24,14 @@ struct {
 	__type(key, struct aif_ebpf_off_key);
 	__type(value, struct aif_ebpf_off_value);
 } aif_off SEC(".maps");
+
+/* 1 MiB holds 16,384 waits; the recorder empties it 20 times a second or more often, and chooses
+ * aif_least_wait so that some thousand come in a second. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} aif_waits SEC(".maps");
+volatile __u64 aif_least_wait = AIF_EBPF_LEAST_WAIT;
 
 /* In such a table a stack has one place, by its hash, and if another is there it has none: of
  * 400 stacks in 16384 places some 5. They go to the next table, which is almost empty. */
@@ -69,6 +78,20 @@ int BPF_PROG(aif_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* Sends a time off CPU. False: it is too short, or there is no room. */
+static __always_inline int aif_wait_sent(const struct aif_ebpf_left *l, __u64 now)
+{
+	struct aif_ebpf_wait w = {.since = l->since, .ns = now - l->since, .key = l->key};
+
+	if (w.ns < aif_least_wait)
+		return 0;
+	__builtin_memcpy(w.comm, l->comm, sizeof(w.comm));
+	if (!bpf_ringbuf_output(&aif_waits, &w, sizeof(w), BPF_RB_NO_WAKEUP))
+		return 1;
+	aif_count_lost(AIF_EBPF_LOST_WAITS);
+	return 0;
+}
+
 static __always_inline void aif_came_back(__u32 tid, __u64 now)
 {
 	struct aif_ebpf_left *l = bpf_map_lookup_elem(&aif_left, &tid);
@@ -76,6 +99,10 @@ static __always_inline void aif_came_back(__u32 tid, __u64 now)
 
 	if (!l || !l->since || now < l->since)
 		return;
+	if (aif_wait_sent(l, now)) {
+		l->since = 0;
+		return;
+	}
 	v = bpf_map_lookup_elem(&aif_off, &l->key);
 	if (v) {
 		__sync_fetch_and_add(&v->ns, now - l->since);

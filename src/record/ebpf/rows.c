@@ -160,18 +160,21 @@ bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 }
 
 bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-		      const struct aif_ebpf_off_key *key, const char *comm,
-		      const struct aif_ebpf_stack *stack, uint64_t since, uint64_t ns)
+		      const struct aif_ebpf_off *off, const struct aif_ebpf_stack *stack,
+		      uint32_t *at)
 {
-	struct aif_cpu_row row = {.time = since, .waiting = ns};
+	struct aif_cpu_row row = {
+		.time = off->since, .waiting = off->ns, .is_whole = off->is_whole};
 	struct aif_ebpf_process *p;
-	struct aif_target *t = payer_of(d, ps, key->pid, comm, since, &p);
+	struct aif_target *t = payer_of(d, ps, off->key.pid, off->comm, off->since, &p);
 	bool kept = false;
 
 	if (t) {
-		row.thread = aif_target_thread(d, t, key->tid, comm);
-		row.stack = aif_ebpf_stack(d, ps, p, t, comm, stack, aif_now_ns());
-		kept = ns && put_cpu_row(d, t, &row);
+		row.thread = aif_target_thread(d, t, off->key.tid, off->comm);
+		if (*at == AIF_NONE)
+			*at = aif_ebpf_stack(d, ps, p, t, off->comm, stack, aif_now_ns());
+		row.stack = *at;
+		kept = off->ns && put_cpu_row(d, t, &row);
 		paid(d, p, t);
 	}
 	return kept;

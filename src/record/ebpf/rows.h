@@ -24,7 +24,14 @@ bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 /* A launch of a kernel that is not known; its number is made unique with *number, which goes up. */
 bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 			 const struct aif_ebpf_read *r, uint64_t *number);
-/* Time off CPU since `since`, `ns` in all. */
+/* Time off CPU since `since`, `ns` in all; is_whole: one time, not a sum. */
+struct aif_ebpf_off {
+	struct aif_ebpf_off_key key;
+	const char *comm;
+	uint64_t since, ns;
+	bool is_whole;
+};
+/* *at: its stack in the store; AIF_NONE: to be made of `stack`. */
 bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
-		      const struct aif_ebpf_off_key *key, const char *comm,
-		      const struct aif_ebpf_stack *stack, uint64_t since, uint64_t ns);
+		      const struct aif_ebpf_off *off, const struct aif_ebpf_stack *stack,
+		      uint32_t *at);

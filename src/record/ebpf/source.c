@@ -35,7 +35,7 @@
 struct item {
 	uint64_t time;
 	size_t at, len; /* in `bytes` */
-	bool is_event;  /* of the BPF programs; else of the side-band */
+	enum item_kind { ITEM_SIDEBAND, ITEM_EVENT, ITEM_WAIT } kind;
 };
 
 struct aif_ebpf {
@@ -53,6 +53,8 @@ struct aif_ebpf {
 	unsigned links_len;
 	uint64_t lost[AIF_EBPF_LOSSES]; /* already counted */
 	uint64_t number, off_since;
+	uint64_t waits; /* since .off_since */
+	struct aif_off_stack *known;
 	char host[256];
 };
 
@@ -100,6 +102,7 @@ static int programs_load(struct aif_ebpf *e)
 		bpf_map__set_max_entries(p->maps.aif_left, 1);
 		bpf_map__set_max_entries(p->maps.aif_off, 1);
 		bpf_map__set_max_entries(p->maps.aif_wanted, 1);
+		bpf_map__set_max_entries(p->maps.aif_waits, (uint32_t)sysconf(_SC_PAGESIZE));
 	}
 	r = aif_programs__load(p);
 	if (r < 0) {
@@ -110,20 +113,39 @@ static int programs_load(struct aif_ebpf *e)
 	return 0;
 }
 
+static int item_add(struct aif_ebpf *e, enum item_kind kind, uint64_t time, const void *data,
+		    size_t len)
+{
+	if (aif_grow(&e->items, &e->items_cap, e->items_len + 1, sizeof(*e->items)) < 0)
+		return -ENOMEM;
+	e->items[e->items_len++] =
+		(struct item){.time = time, .at = e->bytes.len, .len = len, .kind = kind};
+	aif_buf_append(&e->bytes, data, len);
+	while (e->bytes.len % 8)
+		aif_buf_putc(&e->bytes, 0);
+	return e->bytes.len < LOOK_BYTES ? 0 : -E2BIG;
+}
+
 static int on_event(void *arg, void *data, size_t len)
 {
-	struct aif_ebpf *e = arg;
 	uint64_t time;
 
 	if (len < sizeof(struct aif_ebpf_event) || len > AIF_EBPF_EVENT_MAX)
 		return 0;
 	memcpy(&time, data, sizeof(time));
-	if (aif_grow(&e->items, &e->items_cap, e->items_len + 1, sizeof(*e->items)) < 0)
-		return -ENOMEM;
-	e->items[e->items_len++] =
-		(struct item){.time = time, .at = e->bytes.len, .len = len, .is_event = true};
-	aif_buf_append(&e->bytes, data, len); /* a multiple of 8 */
-	return e->bytes.len < LOOK_BYTES ? 0 : -E2BIG;
+	return item_add(arg, ITEM_EVENT, time, data, len);
+}
+
+static int on_wait(void *arg, void *data, size_t len)
+{
+	struct aif_ebpf *e = arg;
+	struct aif_ebpf_wait w;
+
+	if (len < sizeof(w))
+		return 0;
+	memcpy(&w, data, sizeof(w));
+	e->waits++;
+	return item_add(e, ITEM_WAIT, w.since + w.ns, data, len);
 }
 
 static void want(struct aif_ebpf *e, uint32_t pid, uint32_t how)
@@ -149,6 +171,10 @@ static int start(struct aif_ebpf *e, struct aif_err *err)
 	if (e->opts->off_cpu) {
 		struct aif_programs *p = e->programs;
 
+		e->known = calloc(AIF_OFF_STACKS, sizeof(*e->known));
+		if (!e->known ||
+		    ring_buffer__add(e->ring, bpf_map__fd(p->maps.aif_waits), on_wait, e) < 0)
+			return refused(-ENOMEM, "mapping the ring of waits", err);
 		want(e, e->processes.own_pid, AIF_EBPF_CHILDREN);
 		p->links.aif_fork = bpf_program__attach(p->progs.aif_fork);
 		if (p->links.aif_fork)
@@ -224,6 +250,7 @@ static void ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
 	aif_map_finish(&e->probed);
 	aif_buf_finish(&e->bytes);
 	free(e->items);
+	free(e->known);
 	free(e);
 }
 
@@ -277,13 +304,8 @@ static void on_record(void *arg, const void *record, size_t len)
 	struct aif_ebpf *e = arg;
 
 	aif_sideband_read(record, len, &s);
-	if (s.kind == AIF_SIDEBAND_NONE ||
-	    aif_grow(&e->items, &e->items_cap, e->items_len + 1, sizeof(*e->items)) < 0)
-		return;
-	e->items[e->items_len++] = (struct item){.time = s.time, .at = e->bytes.len, .len = len};
-	aif_buf_append(&e->bytes, record, len);
-	while (e->bytes.len % 8)
-		aif_buf_putc(&e->bytes, 0);
+	if (s.kind != AIF_SIDEBAND_NONE)
+		item_add(e, ITEM_SIDEBAND, s.time, record, len);
 }
 
 /* Orders items by time; events of the side-band come before a sample of the same moment. */
@@ -293,8 +315,8 @@ static int by_time(const void *a, const void *b)
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
-	if (x->is_event != y->is_event)
-		return x->is_event - y->is_event;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	return (x->at > y->at) - (x->at < y->at);
 }
 
@@ -373,6 +395,7 @@ static void count_losses(struct aif_drainer *d, struct aif_ebpf *e)
 		[AIF_EBPF_LOST_LAUNCHES] = AIF_REASON_EBPF_LAUNCHES,
 		[AIF_EBPF_LOST_OFF] = AIF_REASON_EBPF_OFF_CPU,
 		[AIF_EBPF_LOST_OFF_STACKS] = AIF_REASON_EBPF_OFF_STACKS,
+		[AIF_EBPF_LOST_WAITS] = AIF_REASON_EBPF_WAITS,
 	};
 	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(e->programs->maps.aif_lost);
 	uint64_t *counts = cpus > 0 ? calloc((size_t)cpus, sizeof(*counts)) : NULL;
@@ -391,10 +414,9 @@ static void count_losses(struct aif_drainer *d, struct aif_ebpf *e)
 	free(counts);
 }
 
-static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect,
-			  bool is_last)
+static struct aif_off_cpu off_cpu_of(struct aif_ebpf *e, uint64_t now, bool collect)
 {
-	struct aif_off_cpu o = {
+	return (struct aif_off_cpu){
 		.sums = bpf_map__fd(e->programs->maps.aif_off),
 		.stacks = {bpf_map__fd(e->programs->maps.aif_off_stacks),
 			   bpf_map__fd(e->programs->maps.aif_off_stacks_2),
@@ -402,22 +424,34 @@ static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t no
 			   bpf_map__fd(e->programs->maps.aif_off_stacks_4)},
 		.left = bpf_map__fd(e->programs->maps.aif_left),
 		.processes = &e->processes,
+		.known = e->known,
 		.since = e->off_since,
 		.now = now,
 		.collect = collect,
 	};
+}
+
+static void fetch_off_cpu(struct aif_drainer *d, struct aif_ebpf *e, uint64_t now, bool collect,
+			  bool is_last)
+{
+	struct aif_off_cpu o = off_cpu_of(e, now, collect);
 
 	if (!e->opts->off_cpu)
 		return;
 	aif_off_cpu_fetch(d, &o);
 	if (is_last)
 		aif_off_cpu_last(d, &o);
+	e->programs->data->aif_least_wait = aif_ebpf_least_wait(e->programs->data->aif_least_wait,
+								e->waits, now - e->off_since);
+	e->waits = 0;
 	e->off_since = now;
 }
 
 /* Takes what has come since; collects: false while nothing is to be kept. */
 static void read_rings(struct aif_drainer *d, struct aif_ebpf *e, bool collects)
 {
+	struct aif_off_cpu off = off_cpu_of(e, 0, collects);
+
 	aif_buf_clear(&e->bytes);
 	e->items_len = 0;
 	ring_buffer__consume(e->ring);
@@ -426,10 +460,14 @@ static void read_rings(struct aif_drainer *d, struct aif_ebpf *e, bool collects)
 	if (e->items_len)
 		qsort(e->items, e->items_len, sizeof(*e->items), by_time);
 	for (size_t i = 0; i < e->items_len && !aif_buf_failed(&e->bytes); i++) {
-		if (!e->items[i].is_event)
-			tell_sideband(d, e, &e->items[i]);
+		const struct item *item = &e->items[i];
+
+		if (item->kind == ITEM_SIDEBAND)
+			tell_sideband(d, e, item);
+		else if (item->kind == ITEM_WAIT)
+			aif_off_cpu_wait(d, &off, e->bytes.data + item->at, item->len);
 		else if (collects)
-			tell_event(d, e, &e->items[i]);
+			tell_event(d, e, item);
 	}
 }
 
