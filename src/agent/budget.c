@@ -148,15 +148,11 @@ static double cost_ns(const struct aif_budget *b, const struct aif_budget_block 
 	       (double)atomic_load(&k->more_ns);
 }
 
-/* At most this, by the rate of the busiest thread lately: x of its time in on-blocks is ours. A single block does not tell: a
- * host that others use stops a thread for longer than a block lasts. */
-static double bound(struct aif_budget *b, const struct aif_budget_block *k)
+/* At most this, by the rate of the busiest thread: x of its time in an on-block is ours. */
+static double bound(const struct aif_budget *b, const struct aif_budget_block *k)
 {
-	double fade = AIF_BUDGET_RATE_NS / (AIF_BUDGET_RATE_NS + (double)k->length_ns), x;
+	double x = cost_ns(b, k) / (double)AIF_MAX(k->length_ns, 1);
 
-	b->rate_ns = b->rate_ns * fade + (double)k->length_ns;
-	b->rate_cost_ns = b->rate_cost_ns * fade + cost_ns(b, k);
-	x = b->rate_cost_ns / AIF_MAX(b->rate_ns, 1.0);
 	return x < 0.99 ? x / (1 - x) : MAX_COST;
 }
 

@@ -50,8 +50,6 @@
 /* Too much or too little spent in the first time is made up for in the second. */
 #define AIF_BUDGET_LATELY_NS   10e9
 #define AIF_BUDGET_CATCH_UP_NS 3e9
-/* Time in on-blocks of which the launch rate is taken, so that a stall of the host is not taken for a slow program. */
-#define AIF_BUDGET_RATE_NS 500e6
 /* With everything on, how often the launch rate is looked at, at least. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
 
@@ -77,8 +75,6 @@ struct aif_budget {
 	uint64_t bound_ns;  /* what one launch costs at most, vendor's part included */
 	uint64_t random, began;
 	double duty, debt_ns;
-	double rate_ns,
-		rate_cost_ns; /* of on-blocks: their length, cost at most; what is past fades */
 	double lately_ns, lately_on_ns; /* time, and how much of it was on; what is past fades */
 	struct aif_budget_block last[4];
 	double pairs[AIF_BUDGET_PAIRS]; /* ring of c */
