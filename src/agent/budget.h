@@ -132,7 +132,6 @@ void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches);
 /* Adds to what `block` has cost at most, beside bound_ns a launch: a launch of a graph is as dear as its nodes. Before the
  * block after it ends. */
 void aif_budget_add_cost(struct aif_budget *b, uint32_t block, uint64_t ns);
-/* The launch rate of `block` does not say what capture costs. What was captured in it is paid for all the same. not_judged:
- * nor does it say how fast the program launches, since something else took time. Before the block after it ends; by who
- * turns the blocks. */
+/* Excludes `block` from the comparison of launch rates; what was captured in it is charged all the same. not_judged: no duty is
+ * decided from it either, since something else took time in it. Called by who turns the blocks, before the next one ends. */
 void aif_budget_disturb(struct aif_budget *b, uint32_t block, bool not_judged);

@@ -20,8 +20,8 @@ struct totals {
 	struct aif_map threads; /* those that were met */
 };
 
-/* An imported trace tells where each of its spans and waits ends, BPF programs where each longer wait does, and stacks with
- * lengths (speedscope's events among them) lie one behind another. */
+/* True if the row lasts from its time on: spans and waits of imported traces, longer waits by record --ebpf --off-cpu, and
+ * stacks with lengths (speedscope's events among them), which lie one behind another. Else its end is not known. */
 bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
 	return row->waiting

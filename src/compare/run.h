@@ -79,7 +79,7 @@ struct aif_run {
 	uint64_t loop;  /* where turns begin that are its steps (aif_phases.place); 0: not known */
 	bool is_part;   /* of a time that was asked for */
 	bool is_loop;
-	bool is_whole; /* of all of a recording that has all of a run: start-up and tail are known */
+	bool is_whole; /* the recording has the whole run, and all of it is read: start-up and tail are known */
 	bool is_open; /* the recording ended before the command did, or dropped its beginning: it is no whole run */
 	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */

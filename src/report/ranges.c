@@ -6,12 +6,17 @@
 #include <errno.h>
 
 static const struct aif_table_column columns[] = {
-	{"elapsed", AIF_TABLE_NS},         {"calls", AIF_TABLE_COUNT},
-	{"elapsed_average", AIF_TABLE_NS}, {"elapsed_min", AIF_TABLE_NS},
-	{"elapsed_max", AIF_TABLE_NS},     {"device_total", AIF_TABLE_NS},
-	{"device_average", AIF_TABLE_NS},  {"error", AIF_TABLE_NS}, /* of device_total */
-	{"other_threads", AIF_TABLE_NS},                            /* of it */
-	{"process", AIF_TABLE_ID},         {"range", AIF_TABLE_TEXT},
+	{"elapsed", AIF_TABLE_NS},
+	{"calls", AIF_TABLE_COUNT},
+	{"elapsed_average", AIF_TABLE_NS},
+	{"elapsed_min", AIF_TABLE_NS},
+	{"elapsed_max", AIF_TABLE_NS},
+	{"device_total", AIF_TABLE_NS},
+	{"device_average", AIF_TABLE_NS},
+	{"error", AIF_TABLE_NS},         /* standard error of device_total */
+	{"other_threads", AIF_TABLE_NS}, /* of it */
+	{"process", AIF_TABLE_ID},
+	{"range", AIF_TABLE_TEXT},
 };
 
 struct sums {

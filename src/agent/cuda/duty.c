@@ -348,8 +348,8 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 	(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
 }
 
-/* Were records as they were wanted in all of the block but an eighth? On a busy host they are switched off some
- * milliseconds late. */
+/* True if records were as the block wants them for at least seven eighths of it: on a busy host they are switched off
+ * some milliseconds late. */
 static bool were_records_settled(const struct aif_cuda *cuda, uint64_t now)
 {
 	const struct aif_cuda_duty *b = &cuda->duty;

@@ -36,9 +36,10 @@ struct aif_classified {
 	 * process ended first (aif_conservation). */
 	uint64_t launches, joined, unreported, unread;
 	uint64_t executions_unjoined, started_before_launch;
-	uint64_t durations_ns;  /* weighted */
-	uint64_t for_others_ns; /* of these, by threads that launched for a range of another */
-	uint64_t damaged;       /* chunks */
+	uint64_t durations_ns; /* weighted */
+	uint64_t
+		for_others_ns; /* a part of .durations_ns: launched for another thread's range (sole_threads.h) */
+	uint64_t damaged; /* chunks */
 };
 
 /* 0 or -errno. *ret, which is zeroed, is finished by aif_classified_finish() in any case. */

@@ -30,7 +30,7 @@ struct bracket {
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
-	double whole;           /* of .seen, times off CPU that are exact */
+	double whole;           /* exact times off CPU, a part of .seen */
 	uint32_t drain;         /* stack of the longest wait */
 	double drain_ns;
 	/* Parts of .seen: waits for work from outside; and what threads other than .thread computed meanwhile. */
@@ -40,7 +40,7 @@ struct bracket {
 struct share {
 	uint32_t bracket, stack;
 	enum aif_idle_cause cause;
-	double ns, whole; /* in all; of exact times off CPU */
+	double ns, whole; /* all; exact times off CPU, a part of .ns */
 };
 
 struct blame {

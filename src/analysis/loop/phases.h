@@ -33,8 +33,7 @@ struct aif_phases {
 };
 
 /* Finds the phases of what `t` and `sel` (NULL: all) have, whatever ranges are asked for: a range is part of the program's steps.
- * .from tells whether there are any. *ret is finished by the caller in any
- * case. 0 or -errno. */
+ * ret->from is AIF_PHASES_UNKNOWN where there are none. The caller finishes *ret in any case. 0 or -errno. */
 int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
 		    const struct aif_exec_timeline *t, struct aif_phases *ret);
 void aif_phases_finish(struct aif_phases *f);

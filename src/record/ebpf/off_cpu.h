@@ -14,7 +14,7 @@ struct aif_off_cpu {
 	int sums, left, stacks[AIF_EBPF_STACK_TABLES]; /* maps */
 	struct aif_ebpf_processes *processes;
 	struct aif_off_stack *known; /* AIF_OFF_STACKS */
-	uint64_t since, now;         /* of the last fetch, of this one */
+	uint64_t since, now;         /* CLOCK_MONOTONIC ns: the last fetch, this one */
 	bool collect;                /* else it is only emptied */
 };
 /* A stack that was made since the last fetch: of 1,000 waits in a second some 20 are alike. */
