@@ -95,6 +95,11 @@ static const double *value_of(const struct aif_gate_value *v, size_t n, const ch
 	return NULL;
 }
 
+static bool is_of_whole_runs(enum aif_metric m)
+{
+	return m == AIF_METRIC_STARTUP || m == AIF_METRIC_TAIL;
+}
+
 /* Sets values[i] of each run, a unit where the metric is given by unit. */
 static int read_values(const struct aif_comparison *c, const struct aif_budget *b,
 		       const struct aif_gate_value *given, size_t given_len, double *values)
@@ -115,7 +120,8 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 			/* Memory is read, not measured: there is no device without any. CPU time is of programs
 			 * without one. */
 			if ((b->metric == AIF_METRIC_MEMORY && !(values[i] > 0)) ||
-			    (b->metric == AIF_METRIC_CPU && !r->is_cpu))
+			    (b->metric == AIF_METRIC_CPU && !r->is_cpu) ||
+			    (is_of_whole_runs(b->metric) && !c->is_whole))
 				values[i] = NAN;
 			break;
 		case AIF_BUDGET_KERNEL:
@@ -282,6 +288,8 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 		       lack[0] ? c->a->len : c->b->len, lack[0] ? 'A' : 'B');
 	if (row->budget->of == AIF_BUDGET_METRIC && row->budget->metric == AIF_METRIC_CPU)
 		aif_buf_puts(&row->why, ": CPU time is compared of programs without a device");
+	else if (row->budget->of == AIF_BUDGET_METRIC && is_of_whole_runs(row->budget->metric))
+		aif_buf_puts(&row->why, ": whole runs have it, --unit run");
 }
 
 static int adjust(struct aif_gate *g)

@@ -390,6 +390,7 @@ time, tail = d[\"budgets\"]
 assert d[\"unit\"] == \"run\" and not d[\"no_verdict\"], d
 assert all(x[\"result\"] != \"kept\" and x[\"b\"] - x[\"a\"] > 1e9 for x in (time, tail)), d'"
 check "of which the device has none" status_is 0 "$aiflame" gate --unit run --budget 'device +3%' loop_b late
+check "without --unit run a start-up is missing, not kept" status_is 4 "$aiflame" gate --budget 'startup +3%' loop_b late
 check "half the steps are noted" says 'note: a run of A has 15 steps, of B 6: one step is compared, not the work of a run (--unit run)' "$aiflame" gate --budget 'device +3%' loop_b half
 check "in JSON, too" sh -c "'$aiflame' gate --format json loop_b half | grep -q 'a run of A has 15 steps'"
 check "and in Markdown" says 'note: a run of A has 15 steps' "$aiflame" diff --format md loop_b half
