@@ -224,6 +224,29 @@ static int add_launch(const struct aif_comparison *c, struct aif_gate_row *row)
 	return values ? 0 : -ENOMEM;
 }
 
+/* A change that differs from its budget by less than that part of it is close to it. */
+#define CLOSE 0.1
+
+/* Says why a change is neither below its budget nor above, by its own p. */
+static void say_unknown(const struct aif_change *change, struct aif_buf *why)
+{
+	size_t needed = aif_change_needed(change);
+
+	if (needed > AIF_MIN(change->a_len, change->b_len))
+		aif_buf_printf(why, "about %zu runs a side would tell", needed);
+	else if (!needed)
+		aif_buf_printf(why, "%s: %d runs a side would not tell",
+			       fabs(change->delta - change->margin) <= CLOSE * change->margin
+				       ? "too close to the budget"
+				       : "runs of a side differ too much",
+			       AIF_CHANGE_RUNS_MAX);
+	else if (change->delta >= change->margin && change->p < AIF_CHANGE_P)
+		aif_buf_puts(why, "it may be chance among so many budgets: more runs a side, or "
+				  "fewer budgets, would tell");
+	else
+		aif_buf_puts(why, "runs of a side differ too much: a few more would tell");
+}
+
 /* Judges by p, which has been adjusted. */
 static void judge_change(const struct aif_comparison *c, struct aif_gate_row *row)
 {
@@ -249,11 +272,11 @@ static void judge_change(const struct aif_comparison *c, struct aif_gate_row *ro
 		row->answer = worse > b->absolute ? AIF_GATE_EXCEEDED : AIF_GATE_UNKNOWN;
 	if (row->answer != AIF_GATE_UNKNOWN)
 		return;
-	if (aif_change_needed(&change) > AIF_MIN(change.a_len, change.b_len))
-		aif_buf_printf(&row->why, "about %zu runs a side would tell",
-			       aif_change_needed(&change));
+	if (aif_change_answer(&change, row->of.p) == AIF_CHANGE_UP)
+		aif_buf_puts(&row->why, "the interval reaches beyond the budget's amount: more "
+					"runs a side would tell");
 	else
-		aif_buf_puts(&row->why, "too close to the budget");
+		say_unknown(&change, &row->why);
 	if (change.is_by_errors)
 		aif_buf_puts(&row->why,
 			     "; launches that were left out make most of the interval (record "

@@ -170,6 +170,31 @@ struct compared {
 	struct aif_comparison c;
 };
 
+/* A step of 10 ms. */
+static const struct run_row runs_base[] = {
+	{"main;train;attention;flash_fwd<64, 128>", 3e6, 4},
+	{"main;train;block;gemm_64x64_tn", 2e6, 4},
+	{"main;train;block;scale_and_shift", 1e6, 2},
+	{"main;train;head;logits", 1e6, 1},
+	{"main;train;head;softmax", 5e5, 1},
+	{"main;train;load;copy_in", 5e5, 1},
+	{"main;train;load;[idle: host]", 1e6, 0},
+	{"main;train;[idle: wait]", 1e6, 0},
+};
+#define RUNS_BASE_LEN AIF_ARRAY_LEN(runs_base)
+
+/* Compares runs of the base with runs of other rows. */
+static inline void compared_make(struct compared *x, const struct run_row *b, size_t b_len,
+				 size_t runs, double noise, uint64_t seed)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct aif_err err = {0};
+
+	x->a = side_make("before", runs_base, RUNS_BASE_LEN, runs, noise, seed);
+	x->b = side_make("after", b, b_len, runs, noise, seed + 1000);
+	assert_int_equal(aif_compare(&x->a, &x->b, &o, &x->c, &err), 0);
+}
+
 static inline void finish(struct compared *x)
 {
 	aif_comparison_finish(&x->c);
