@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/idle/blaming.h"
+
+#include "analysis/cpu_totals.h"
+#include "analysis/op_tree.h"
+#include "analysis/time.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_thread_end(const void *a, const void *b)
+{
+	const struct aif_idle_segment *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* The first segment of the thread that ends behind `at`, or a later one's. */
+static size_t first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
+{
+	size_t lo = 0, hi = b->segments_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct aif_idle_segment *s = &b->segments[mid];
+
+		if (s->thread < thread || (s->thread == thread && s->to <= at))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The cause of a stack of a thread on a CPU: that of its innermost function which has one. Looked up once a stack. */
+static enum aif_idle_cause cause_of(struct aif_idle_blaming *b, uint32_t stack)
+{
+	const struct aif_profile *p = b->p;
+	enum aif_idle_cause found = AIF_IDLE_CAUSE_CPU;
+	uint32_t s = stack;
+
+	for (bool is_found = false; s != AIF_NONE && !is_found; s = p->stacks[s].parent) {
+		if (b->cause_of_stack[s]) {
+			found = (enum aif_idle_cause)(b->cause_of_stack[s] - 1);
+			break;
+		}
+		is_found = p->stacks[s].frame != AIF_NONE &&
+			   aif_idle_rules_of_frame(&b->rules, p->stacks[s].frame, &found);
+	}
+	for (uint32_t k = stack; k != AIF_NONE && k != s; k = p->stacks[k].parent)
+		b->cause_of_stack[k] = (uint8_t)(1 + found);
+	return found;
+}
+
+static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *s,
+		     enum aif_idle_cause cause, uint32_t stack, double ns, bool is_whole)
+{
+	uint64_t key = (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack, i;
+
+	if (!aif_map_get(&b->share_of, key, &i)) {
+		i = b->shares_len;
+		if (aif_grow(&b->shares, &b->shares_cap, i + 1, sizeof(*b->shares)) < 0 ||
+		    aif_map_put(&b->share_of, key, i) < 0)
+			return -ENOMEM;
+		b->shares[b->shares_len++] = (struct aif_idle_share){
+			.bracket = s->bracket, .stack = stack, .cause = cause};
+	}
+	b->shares[i].ns += ns;
+	b->shares[i].whole += is_whole ? ns : 0;
+	b->brackets[s->bracket].seen += ns;
+	b->brackets[s->bracket].whole += is_whole ? ns : 0;
+	if (cause != AIF_IDLE_CAUSE_DEMAND)
+		return 0;
+	b->brackets[s->bracket].demand += ns;
+	return aif_idle_demand_asked(&b->demand, s->thread);
+}
+
+/* The cause of a stack of a thread that sleeps: what it does there by rules.def, else what it waits for. */
+static enum aif_idle_cause cause_of_sleep(struct aif_idle_blaming *b, uint32_t thread,
+					  uint32_t stack)
+{
+	enum aif_idle_cause cause = stack == AIF_NONE ? AIF_IDLE_CAUSE_CPU : cause_of(b, stack);
+
+	if (cause != AIF_IDLE_CAUSE_CPU)
+		return cause;
+	return aif_idle_demand_is_for(&b->demand, thread, stack) ? AIF_IDLE_CAUSE_DEMAND
+								 : AIF_IDLE_CAUSE_OFF_CPU;
+}
+
+/* A thread that waits launches nothing, so only a damaged file has spans over more launches than this. */
+#define SEGMENTS_OF_SPAN 64
+/* Times off CPU are sums over a second: so many more in all. */
+#define SEGMENTS_OF_SUMS (1u << 24)
+
+/* Waits and times off CPU have a beginning and a length; several short waits may be one row (agent/wait.h), whose length then
+ * reaches beyond what it is of: its segment's end bounds it. */
+static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
+{
+	bool off_cpu = aif_cpu_is_off_cpu(b->p, row->stack);
+	enum aif_idle_cause cause =
+		off_cpu ? cause_of_sleep(b, row->thread, row->stack) : AIF_IDLE_CAUSE_WAIT;
+	int64_t end = at + (int64_t)AIF_MIN(row->waiting, (uint64_t)AIF_TIME_MAX);
+	size_t i = first_segment(b, row->thread, at);
+	int r = 0;
+
+	b->is_followed[row->thread] |= off_cpu && row->is_whole;
+	for (unsigned n = 0;
+	     r == 0 && (n < SEGMENTS_OF_SPAN || (off_cpu && b->sums_left && b->sums_left--)) &&
+	     i < b->segments_len && b->segments[i].thread == row->thread &&
+	     b->segments[i].prev < end;
+	     i++, n++) {
+		const struct aif_idle_segment *s = &b->segments[i];
+		struct aif_idle_bracket *to = &b->brackets[s->bracket];
+		int64_t from = AIF_MAX(at, s->from), until = AIF_MIN(end, s->to);
+		double waited = (double)(AIF_MIN(end, s->to) - AIF_MAX(at, s->prev));
+
+		/* Rows that were estimated, of calls whose times are known. */
+		if (!off_cpu && s->is_between_calls)
+			continue;
+		if (!off_cpu && waited > to->drain_ns) {
+			to->drain_ns = waited;
+			to->drain = row->stack;
+		}
+		if (until > from)
+			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
+				      off_cpu && row->is_whole);
+	}
+	return r;
+}
+
+/* Adds a span of a thread's activity to the segments that it overlaps. */
+static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o,
+			enum aif_idle_cause cause)
+{
+	size_t i = first_segment(b, o->thread, o->start);
+	int r = 0;
+
+	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
+			     b->segments[i].thread == o->thread && b->segments[i].from < o->end;
+	     i++, n++) {
+		const struct aif_idle_segment *s = &b->segments[i];
+		int64_t from = AIF_MAX(o->start, s->from), until = AIF_MIN(o->end, s->to);
+
+		if (until > from)
+			r = share_add(b, s, cause,
+				      o->stack == AIF_NONE ? b->brackets[s->bracket].after
+							   : o->stack,
+				      s->weight * (double)(until - from), false);
+	}
+	return r;
+}
+
+/* Takes operators and ranges by their names, the outermost that has a rule: imported traces have no samples. */
+static int take_ops(struct aif_idle_blaming *b)
+{
+	struct aif_op_tree ops = {0};
+	bool *has_rule = NULL;
+	bool any = false;
+	uint64_t damaged;
+	int r = aif_idle_rules_any(&b->rules, &any, &damaged);
+
+	if (r == 0 && any)
+		r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
+	if (r == 0) {
+		has_rule = calloc(ops.len + 1, sizeof(*has_rule));
+		r = has_rule ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < ops.len && r == 0; i++) {
+		const struct aif_op *o = &ops.ops[i];
+		bool is_inside = o->parent != AIF_NONE && has_rule[o->parent];
+		enum aif_idle_cause cause;
+
+		has_rule[i] = is_inside;
+		if (is_inside || o->thread == AIF_NONE || o->name == AIF_NONE ||
+		    !aif_idle_rules_of_name(&b->rules, o->name, &cause))
+			continue;
+		has_rule[i] = true;
+		r = activity_add(b, o, cause);
+	}
+	b->to->damaged += damaged;
+	free(has_rule);
+	aif_op_tree_finish(&ops);
+	return r;
+}
+
+/* The cause of a sample: of --wall it may be of a thread that sleeps. */
+static enum aif_idle_cause cause_of_sample(struct aif_idle_blaming *b,
+					   const struct aif_cpu_row *row)
+{
+	if (row->stack == AIF_NONE)
+		return AIF_IDLE_CAUSE_CPU;
+	return b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)
+		       ? cause_of_sleep(b, row->thread, row->stack)
+		       : cause_of(b, row->stack);
+}
+
+static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct aif_idle_blaming *b = arg;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct aif_cpu_row *row = &rows[i];
+		int64_t at = aif_time_clamp((int64_t)(row->time - b->p->start_ns));
+		size_t k;
+
+		if (row->thread == AIF_NONE)
+			continue;
+		if (row->waiting) {
+			r = span_add(b, at, row);
+			continue;
+		}
+		if (b->p->threads[row->thread].process != AIF_NONE)
+			b->is_sampled[b->p->threads[row->thread].process] = true;
+		k = first_segment(b, row->thread, at);
+		if (k < b->segments_len && b->segments[k].thread == row->thread &&
+		    b->segments[k].from <= at)
+			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
+				      b->segments[k].weight * (double)row->weight, false);
+		else if (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack))
+			(void)cause_of_sleep(b, row->thread, row->stack);
+	}
+	return r;
+}
+
+/* Adds what other threads computed while one waited for work from outside: then the wait was for them, or could be. */
+static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct aif_idle_blaming *b = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_cpu_row *row = &rows[i];
+		int64_t at = aif_time_clamp((int64_t)(row->time - b->p->start_ns));
+
+		if (row->thread == AIF_NONE || row->waiting ||
+		    (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)))
+			continue;
+		for (size_t t = 0; t < b->demand.askers_len; t++) {
+			uint32_t asker = b->demand.askers[t];
+			size_t k = asker == row->thread ? b->segments_len
+							: first_segment(b, asker, at);
+
+			if (k < b->segments_len && b->segments[k].thread == asker &&
+			    b->segments[k].from <= at)
+				b->brackets[b->segments[k].bracket].others +=
+					b->segments[k].weight * (double)row->weight;
+		}
+	}
+	return 0;
+}
+
+static int find_others(struct aif_idle_blaming *b)
+{
+	uint64_t damaged = 0; /* counted already */
+
+	if (!b->demand.askers_len || b->demand.askers_len > AIF_IDLE_ASKERS)
+		return 0;
+	return aif_profile_cpu(b->p, take_others, b, &damaged);
+}
+
+int aif_idle_take_activity(struct aif_idle_blaming *b)
+{
+	int r;
+
+	b->sums_left = SEGMENTS_OF_SUMS;
+	if (b->segments_len)
+		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
+	r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	if (r == 0)
+		r = find_others(b);
+	return r == 0 ? take_ops(b) : r;
+}

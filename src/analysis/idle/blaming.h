@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/calls/host_calls.h"
+#include "analysis/idle/blame.h"
+#include "analysis/idle/demand.h"
+#include "analysis/idle/rules.h"
+#include "analysis/idle/sums.h"
+
+/* Blame for idle time in the making: its gaps (blame.c), and what threads did in them (activity.c). */
+
+/* The part of a gap before the launch call of what ended it. */
+struct aif_idle_segment {
+	uint32_t thread, bracket;
+	int64_t prev, from, to; /* the thread's launch before; the part */
+	double weight;          /* how many such parts it stands for */
+	bool is_between_calls;  /* calls that wait are known, and it lies in none */
+};
+/* Gaps between launches of the same two stacks. */
+struct aif_idle_bracket {
+	uint32_t device;        /* of the blame's */
+	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
+	uint32_t thread;        /* AIF_NONE: several */
+	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
+	double whole;           /* exact times off CPU, a part of .seen */
+	uint32_t drain;         /* stack of the longest wait */
+	double drain_ns;
+	/* Parts of .seen: waits for work from outside; and what threads other than .thread computed meanwhile. */
+	double demand, others;
+};
+/* Activity of threads in a bracket's gaps, by stack. */
+struct aif_idle_share {
+	uint32_t bracket, stack;
+	enum aif_idle_cause cause;
+	double ns, whole; /* all; exact times off CPU, a part of .ns */
+};
+
+struct aif_idle_blaming {
+	const struct aif_profile *p;
+	const struct aif_exec_timeline *t;
+	struct aif_idle_blame *to;
+	struct aif_idle_course *course; /* NULL: nobody asks */
+	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
+	struct aif_idle_segment *segments;
+	size_t segments_len, segments_cap;
+	struct aif_idle_bracket *brackets;
+	size_t brackets_len, brackets_cap;
+	struct aif_idle_share *shares;
+	size_t shares_len, shares_cap;
+	uint32_t device; /* whose gaps are looked at */
+	/* Looked at, and of the device at hand: INT64_MIN for all between its executions. */
+	int64_t from, end, window_from, window_to;
+	struct aif_map bracket_of; /* of this device: stack before << 32 | stack after -> bracket */
+	struct aif_map drained_of; /* the same of gaps behind a recorded call that waits */
+	struct aif_host_calls calls;
+	bool has_calls;          /* those of the device at hand are recorded */
+	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
+	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
+	struct aif_idle_rules rules;
+	unsigned sums_left; /* segments that sums of times off CPU may still be laid over */
+	struct aif_idle_demand demand;
+	struct aif_idle_sums sums;
+	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
+	bool *is_sampled;  /* by process: it has CPU samples */
+	bool *is_followed; /* by thread: all its times off CPU are known */
+};
+
+/* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */
+int aif_idle_take_activity(struct aif_idle_blaming *b);
