@@ -192,15 +192,23 @@ static int check_metrics(const struct values *v, struct aif_err *err)
 	return 0;
 }
 
-/* Refuses a budget of a metric that nothing defines: a slip would never be judged. */
-static int check_names(const struct values *v, const struct aif_budgets *budgets,
-		       struct aif_err *err)
+/* Refuses a budget of a metric that nothing defines, a slip that would never be judged, and one of a value of which nobody said
+ * whether more or less is better: a loss of tokens a second would pass. */
+static int check_values(const struct values *v, const struct aif_budgets *budgets,
+			struct aif_err *err)
 {
 	for (size_t i = 0; i < budgets->len; i++) {
 		const struct aif_budget *b = &budgets->budget[i];
 		struct aif_buf names = {0};
 		const char *near = aif_nearest(b->name, next_metric, NULL);
 
+		if (b->of == AIF_BUDGET_VALUE && is_metric(v, b->name) &&
+		    b->kind == AIF_BUDGET_CHANGE && b->better == AIF_BUDGET_NOT_SAID)
+			return aif_err_set(err, -EINVAL,
+					   "gate: budget '%.200s': is more of it better, or less? "
+					   "give '%.100s -3%%' or '%.100s higher 0' if more is, "
+					   "'%.100s lower +3%%' if less",
+					   b->text, b->name, b->name, b->name);
 		if (b->of != AIF_BUDGET_VALUE || is_metric(v, b->name))
 			continue;
 		for (size_t m = 0; !near && next_metric(NULL, m); m++)
@@ -457,7 +465,7 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 	if (!r)
 		r = check_metrics(v, err);
 	if (!r)
-		r = check_names(v, &budgets, err);
+		r = check_values(v, &budgets, err);
 	if (!r)
 		r = check_units(&o, &budgets, err);
 	if (!r)
@@ -536,8 +544,9 @@ const struct aif_command aif_command_gate = {
 		"    time +3%                    device +3% +50us      idle +10ms\n"
 		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
 		"    op:/^aten::mm$/ +3%         range:/prefill/ +3%   busy >= 60%\n"
-		"    tok_s -2%                   time <= 12ms\n\n"
-		"Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
+		"    tok_s -2%                   ttft lower +3%    time <= 12ms\n\n"
+		"Of values that --metric reads, say which way is better: -2% or 'higher' where more\n"
+		"is, 'lower' where less is. Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
 		"startup and tail (of whole runs: --unit run), device, cpu, idle, communication, copies,\n"
 		"launches and bytes, a step or other unit each; memory, the most in use on the devices;\n"
 		"kernel:/RE/, stack:/RE/, op:/RE/ and range:/RE/, the device time of kernels, under\n"

@@ -112,12 +112,6 @@ bool aif_budget_is_time(const struct aif_budget *b)
 	       (b->of == AIF_BUDGET_METRIC && aif_metric_is_ns(b->metric));
 }
 
-/* True if a change to more can only be worse. Of values of a caller only the budget's sign tells. */
-static bool less_is_better(const struct aif_budget *b)
-{
-	return aif_budget_is_time(b) || b->of == AIF_BUDGET_METRIC;
-}
-
 static int wrong(const char *where, const char *line, const char *why, struct aif_err *err)
 {
 	return aif_err_set(err, -EINVAL, "%s: budget '%.200s': %s", where, line, why);
@@ -194,7 +188,7 @@ static int read_limit(struct aif_budget *b, const char *op, char **rest, const c
 static int read_changes(struct aif_budget *b, char *word, char **rest, const char *where,
 			struct aif_err *err)
 {
-	bool any_sign = false;
+	enum aif_budget_better signs = AIF_BUDGET_NOT_SAID;
 
 	for (; word; word = next_word(rest)) {
 		bool is_minus = *word == '-', is_signed = is_minus || *word == '+';
@@ -204,7 +198,8 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 		if (!read_number(word + is_signed, &v, &unit) || (!is_signed && v != 0))
 			return wrong(where, b->text,
 				     "give +3%, -3% where more is better, +20us, 0, <= or >=", err);
-		if (any_sign && is_signed && is_minus != b->more_is_better)
+		if (is_signed && signs != AIF_BUDGET_NOT_SAID &&
+		    signs != (is_minus ? AIF_BUDGET_MORE : AIF_BUDGET_LESS))
 			return wrong(where, b->text, "both signs in one budget", err);
 		if (unit == 't' && !aif_budget_is_time(b))
 			return wrong(where, b->text, "this is no time", err);
@@ -212,13 +207,18 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 			return wrong(where, b->text,
 				     "a number of times has a unit; give +3%, +3us, +3ms or +3s",
 				     err);
-		if (is_minus && less_is_better(b))
+		if (is_minus && b->better == AIF_BUDGET_LESS)
 			return wrong(where, b->text,
 				     "less of it is better, a minus would pass any regression; "
 				     "give a plus, as in +3%",
 				     err);
-		any_sign |= is_signed;
-		b->more_is_better = is_minus;
+		if (is_signed && !is_minus && b->better == AIF_BUDGET_MORE)
+			return wrong(where, b->text,
+				     "more of it is better, a plus would pass any loss; give a "
+				     "minus, as in -3%",
+				     err);
+		if (is_signed)
+			signs = is_minus ? AIF_BUDGET_MORE : AIF_BUDGET_LESS;
 		if (unit == '%')
 			b->part = v;
 		else
@@ -226,6 +226,9 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 	}
 	if (b->of == AIF_BUDGET_BUSY)
 		return wrong(where, b->text, "give a share: busy >= 60%", err);
+	/* A plus does not say it: some write "tok_s +2%" and mean 2 % either way. */
+	if (signs == AIF_BUDGET_MORE)
+		b->better = AIF_BUDGET_MORE;
 	return 0;
 }
 
@@ -241,6 +244,15 @@ static int read_budget(struct aif_budget *b, char *line, const char *where, stru
 	if (r)
 		return r;
 	word = next_word(&rest);
+	/* Values of the caller's may be better either way. */
+	b->better = b->of == AIF_BUDGET_VALUE ? AIF_BUDGET_NOT_SAID : AIF_BUDGET_LESS;
+	if (word && (!strcmp(word, "higher") || !strcmp(word, "lower"))) {
+		if (b->of != AIF_BUDGET_VALUE)
+			return wrong(where, b->text, "higher and lower are for values of --metric",
+				     err);
+		b->better = *word == 'h' ? AIF_BUDGET_MORE : AIF_BUDGET_LESS;
+		word = next_word(&rest);
+	}
 	if (!word)
 		return wrong(where, b->text, "how much it may change is missing: +3%", err);
 	if ((*word == '<' || *word == '>') && word[1] == '=') {

@@ -12,6 +12,7 @@
  *   kernel:/gemm/ +5% +20us      may grow by 5 % or by 20 us a unit, whichever is more
  *   launches 0                   may not grow at all
  *   tok_s -2%                    more is better: may fall by 2 %
+ *   ttft lower +3%               less is better
  *   busy >= 60%                  side B alone
  *   time <= 12ms
  *
@@ -29,6 +30,7 @@ enum aif_budget_of {
 	AIF_BUDGET_RANGE,
 	AIF_BUDGET_VALUE,
 };
+enum aif_budget_better { AIF_BUDGET_LESS, AIF_BUDGET_MORE, AIF_BUDGET_NOT_SAID };
 enum aif_budget_kind { AIF_BUDGET_CHANGE, AIF_BUDGET_AT_MOST, AIF_BUDGET_AT_LEAST };
 
 struct aif_budget {
@@ -38,7 +40,8 @@ struct aif_budget {
 	enum aif_metric metric;
 	struct aif_regex re;
 	enum aif_budget_kind kind;
-	bool more_is_better;
+	enum aif_budget_better
+		better;  /* AIF_BUDGET_NOT_SAID: of a value of the caller's, which asks */
 	double part;     /* AIF_BUDGET_CHANGE: 0.03 */
 	double absolute; /* and more than this, in ns or the metric's own number */
 	double limit;    /* of the others */

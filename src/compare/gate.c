@@ -256,16 +256,16 @@ static void judge_change(const struct aif_comparison *c, struct aif_gate_row *ro
 
 	if (!c->decides)
 		return;
-	if (b->more_is_better) {
+	if (b->better == AIF_BUDGET_MORE) {
 		change.delta = -change.delta;
 		worse = -worse;
 	}
 	/* The most that it can have got worse, in its own unit. */
-	most = !change.has_interval                    ? INFINITY
-	       : b->more_is_better && !change.is_ratio ? -change.low
-	       : b->more_is_better                     ? change.a - change.a * (1 + change.low)
-	       : change.is_ratio                       ? change.a * (1 + change.high) - change.a
-						       : change.high;
+	most = !change.has_interval                               ? INFINITY
+	       : b->better == AIF_BUDGET_MORE && !change.is_ratio ? -change.low
+	       : b->better == AIF_BUDGET_MORE ? change.a - change.a * (1 + change.low)
+	       : change.is_ratio              ? change.a * (1 + change.high) - change.a
+					      : change.high;
 	if (aif_change_is_no_more(&change) || most <= b->absolute)
 		row->answer = AIF_GATE_KEPT;
 	else if (aif_change_answer(&change, row->of.p) == AIF_CHANGE_UP)

@@ -68,13 +68,14 @@ static void say_change(const struct aif_gate *g, const struct aif_gate_row *row,
 	if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_SAME && plain == AIF_CHANGE_UNKNOWN)
 		aif_buf_puts(out, "within the budget, ");
 	else if (row->answer == AIF_GATE_KEPT && a == AIF_CHANGE_UNKNOWN)
-		aif_buf_puts(out, row->budget->more_is_better ? "not less, "
-				  : of_time                   ? "not slower, "
-							      : "not more, ");
+		aif_buf_puts(out, row->budget->better == AIF_BUDGET_MORE ? "not less, "
+				  : of_time                              ? "not slower, "
+									 : "not more, ");
 	else if (row->answer != AIF_GATE_UNKNOWN)
 		aif_buf_printf(out, "%s, ", aif_words_answer(a, of_time));
 	aif_words_change(c, out);
-	if (is_within && a == (row->budget->more_is_better ? AIF_CHANGE_DOWN : AIF_CHANGE_UP))
+	if (is_within &&
+	    a == (row->budget->better == AIF_BUDGET_MORE ? AIF_CHANGE_DOWN : AIF_CHANGE_UP))
 		aif_buf_puts(out, ", within the budget");
 	aif_buf_puts(out, ": ");
 	put_value(g, row->budget, c->a, out);

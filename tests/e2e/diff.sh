@@ -120,7 +120,7 @@ printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
 check "budgets of other systems' editors are read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
 mkfifo pipe
 for side in pipe /dev/zero; do check "a side that is no file is refused: $side" says 'not a file' timeout 20 "$aiflame" diff before $side; done
-check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x=pipe:.x' --budget 'x +3%' before after
+check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x=pipe:.x' --budget 'x lower +3%' before after
 check "a metric of a name that is taken is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
 check "v7's status of what is exceeded" status_is 1 "$aiflame" gate --v7-exit --budget 'launches 0' before after
 check "of what is kept" status_is 0 "$aiflame" gate --v7-exit --budget 'launches +30%' before after
@@ -135,6 +135,12 @@ for side in before after; do
 done
 metric="tok_s={}.json:.r.tok_s[1]"
 check "a value of a file" says 'kept         tok_s -5%  the same, 0 % (' "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
+check "a value of which more may be better is judged by no plus" status_is 2 "$aiflame" gate --metric "$metric" --budget 'tok_s +5%' before after
+check "and what to write is said" says "is more of it better, or less? give 'tok_s -3%' or 'tok_s higher 0' if more is, 'tok_s lower +3%' if less" "$aiflame" gate --metric "$metric" --budget 'tok_s +5%' before after
+for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 5$i]}}" >after/$i.json; done
+check "half the tokens a second are a regression" status_is 3 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
+check "of the word alone, too" status_is 3 "$aiflame" gate --metric "$metric" --budget 'tok_s higher 0' before after
+check "and none where less is better" status_is 0 "$aiflame" gate --metric "$metric" --budget 'tok_s lower +5%' before after
 rm after/2.json
 check "which is required" status_is 5 "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
 check "which is missing" status_is 4 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after

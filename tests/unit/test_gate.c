@@ -193,6 +193,11 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"range:// +3%",
 		"op:/x/ -3%",
 		"range:/x/ +3",
+		"tok_s higher +3%",
+		"ttft lower -3%",
+		"tok_s higher",
+		"time higher +3%",
+		"tok_s -3% higher",
 	};
 
 	(void)state;
@@ -244,7 +249,7 @@ static void budgets_are_read(void **state)
 	assert_true(b.budget[0].of == AIF_BUDGET_METRIC && b.budget[0].part == 0.03);
 	assert_string_equal(b.budget[1].name, "kernel:/a b/");
 	assert_true(fabs(b.budget[1].absolute - 20000) < 1e-9);
-	assert_true(b.budget[2].more_is_better && fabs(b.budget[2].part - 0.02) < 1e-12);
+	assert_true(b.budget[2].better == AIF_BUDGET_MORE && fabs(b.budget[2].part - 0.02) < 1e-12);
 	assert_int_equal(aif_budgets_add_text(&b, "launches +3\ntime 0\n", "file", NULL), 0);
 	assert_int_equal(aif_budgets_add_text(&b,
 					      "kernel:/lambda[(][)]#1/ +3% # 1/2\n# kernel:/x/ y\n"
@@ -252,6 +257,15 @@ static void budgets_are_read(void **state)
 					      "file", NULL),
 			 0);
 	assert_int_equal(b.len, 8);
+	assert_int_equal(aif_budgets_add_text(&b,
+					      "tok_s higher 0\nttft lower 0\nx +3%\nx 0\nx -3% 0\n",
+					      "file", NULL),
+			 0);
+	assert_int_equal(b.budget[8].better, AIF_BUDGET_MORE);
+	assert_int_equal(b.budget[9].better, AIF_BUDGET_LESS);
+	assert_int_equal(b.budget[10].better, AIF_BUDGET_NOT_SAID);
+	assert_int_equal(b.budget[11].better, AIF_BUDGET_NOT_SAID);
+	assert_int_equal(b.budget[12].better, AIF_BUDGET_MORE);
 	assert_string_equal(b.budget[5].text, "kernel:/lambda[(][)]#1/ +3%");
 	assert_string_equal(b.budget[6].name, "stack:/a\\/b #c/");
 	assert_true(aif_regex_matches(&b.budget[6].re, "a/b #c"));
@@ -289,10 +303,14 @@ static void the_reason_why_nobody_can_tell_fits(void **state)
 	static const double chance[] = {100, 101, 102, 109, 112, 114};
 
 	(void)state;
-	assert_unknown(far, "score +5%", "runs a side would tell");
-	assert_unknown(close, "score +5%", "too close to the budget: 1000 runs a side would not");
-	assert_unknown(chance, "score +5%\nscore +6%\nscore +7%\nscore +7.5%\nscore +8%", "chance");
-	assert_unknown(chance, "score +5% +12", "beyond the budget's amount");
+	assert_unknown(far, "score lower +5%", "runs a side would tell");
+	assert_unknown(close, "score lower +5%",
+		       "too close to the budget: 1000 runs a side would not");
+	assert_unknown(
+		chance,
+		"score lower +5%\nscore lower +6%\nscore lower +7%\nscore lower +7.5%\nscore lower +8%",
+		"chance");
+	assert_unknown(chance, "score lower +5% +12", "beyond the budget's amount");
 }
 
 int main(void)
