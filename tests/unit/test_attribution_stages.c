@@ -64,9 +64,10 @@ static void what_runs_ends_in_order(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < RUNS; i++) {
-		runs[i] = (struct aif_run){.end = aif_mix64(i) % 1000,
-					   .kernel_name = i % 3 ? i : AIF_NONE};
-		assert_int_equal(aif_active_push(&a, &(struct aif_active_run){.run = &runs[i]}), 0);
+		runs[i] = (struct aif_run){.end = aif_mix64(i) % 1000};
+		assert_int_equal(aif_active_push(&a, &(struct aif_active_run){.run = &runs[i],
+									      .is_kernel = i % 3}),
+				 0);
 	}
 	assert_int_equal(a.kernels, RUNS - (RUNS + 2) / 3);
 	while (a.len) {

@@ -17,7 +17,7 @@ int aif_active_push(struct aif_active *a, const struct aif_active_run *run)
 	for (a->len++; i && end_of(a, (i - 1) / 2) > run->run->end; i = (i - 1) / 2)
 		a->at[i] = a->at[(i - 1) / 2];
 	a->at[i] = *run;
-	a->kernels += aif_run_is_kernel(run->run);
+	a->kernels += run->is_kernel;
 	return 0;
 }
 
@@ -34,7 +34,7 @@ struct aif_active_run aif_active_pop(struct aif_active *a)
 		a->at[i] = a->at[child];
 	}
 	a->at[i] = last;
-	a->kernels -= aif_run_is_kernel(top.run);
+	a->kernels -= top.is_kernel;
 	return top;
 }
 

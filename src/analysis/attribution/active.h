@@ -8,6 +8,7 @@
  * on top. */
 struct aif_active_run {
 	const struct aif_run *run;
+	bool is_kernel;
 	aif_fraction with_kernel, copies_only; /* sweep.c: the sums when it began */
 };
 struct aif_active {

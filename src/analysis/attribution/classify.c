@@ -13,6 +13,7 @@ struct classifying {
 	struct aif_classified *c;
 	bool *executed, *joined; /* of a launch: it has an execution; one that was asked for */
 	struct aif_map in_cycle; /* group and cycle -> index of cycle_sums */
+	struct aif_launch_index by_launch; /* that of .l: looking something up changes it */
 	struct aif_graph_nodes nodes;
 };
 
@@ -49,23 +50,22 @@ static int weigh(struct classifying *x, struct aif_run *run, uint32_t thread, ui
 	struct aif_weights *weights = x->l->weights;
 	const struct aif_weights_cycle *c = aif_weights_at(weights, thread, time);
 	struct aif_group *g = &x->c->groups.at[run->group];
-	uint64_t ns = run->end - run->start, weighted;
+	uint64_t ns = run->end - run->start, weight = c ? c->weight : AIF_WEIGHT_ONE, weighted;
 	size_t n;
 
 	run->cycle = AIF_NONE;
-	run->weight = c ? c->weight : AIF_WEIGHT_ONE;
 	/* No recording is years long: these weights are nonsense, and sums must not wrap. */
 	if (ns > (UINT64_C(1) << 42) || x->c->durations_ns > (UINT64_C(1) << 62) ||
 	    bytes > (UINT64_C(1) << 42) || g->bytes > (UINT64_C(1) << 62))
-		run->weight = AIF_WEIGHT_ONE;
-	weighted = times(ns, run->weight);
+		weight = AIF_WEIGHT_ONE;
+	weighted = times(ns, weight);
 	g->time += weighted;
 	g->seen += ns;
 	g->executions++;
-	g->launches += run->weight;
-	g->bytes += times(bytes, run->weight);
+	g->launches += weight;
+	g->bytes += times(bytes, weight);
 	x->c->durations_ns += weighted;
-	if (!c || run->weight == AIF_WEIGHT_ONE)
+	if (!c || weight == AIF_WEIGHT_ONE)
 		return 0;
 	g->sampled = true;
 	run->cycle = (uint32_t)(c - aif_weights_cycles(weights, &n));
@@ -73,14 +73,14 @@ static int weigh(struct classifying *x, struct aif_run *run, uint32_t thread, ui
 }
 
 /* Notes for the launches in flight that this one, which may be NULL, has an execution, and when
- * it started. */
+ * it started. executed: of the launch. */
 static int note_execution(struct classifying *x, const struct aif_exec_row *e,
-			  const struct aif_loaded_launch *launch, uint32_t name, uint64_t start)
+			  const struct aif_loaded_launch *launch, bool *executed, uint32_t name,
+			  uint64_t start)
 {
 	struct aif_in_flight *f = &x->c->in_flight;
 	const struct aif_gaps *gaps = &x->l->gaps;
 	uint64_t at = launch ? aif_scope_since_start(x->s, launch->time) : 0;
-	bool *executed = launch ? &x->executed[launch - x->l->launches] : NULL;
 	int r = 0;
 
 	if (e->process == AIF_NONE)
@@ -89,9 +89,9 @@ static int note_execution(struct classifying *x, const struct aif_exec_row *e,
 		r = aif_in_flight_began(f, gaps, e->process, name, start);
 	if (!r && launch && e->stream != AIF_NONE)
 		r = aif_in_flight_queued(f, gaps, e->process, e->stream, at, start);
-	if (!r && launch && !*executed && launch->stream != AIF_NONE &&
-	    !x->s->p->streams[launch->stream].out_of_order)
-		r = aif_in_flight_ended(f, gaps, e->process, launch->stream, at);
+	if (!r && launch && !*executed && launch->call.stream != AIF_NONE &&
+	    !x->s->p->streams[launch->call.stream].out_of_order)
+		r = aif_in_flight_ended(f, gaps, e->process, launch->call.stream, at);
 	if (launch)
 		*executed = true;
 	return r;
@@ -120,30 +120,32 @@ static int add_run(struct classifying *x, const struct aif_exec_row *e,
 		   struct aif_run *run)
 {
 	struct aif_classified *c = x->c;
+	const struct aif_loaded_call *call = launch ? &launch->call : NULL;
 	struct aif_group group = {.process = e->process,
 				  .device = e->device,
 				  .stream = e->stream,
 				  .kind = e->kind,
-				  .kernel = e->kernel == AIF_NONE && launch ? launch->kernel
-									    : e->kernel,
-				  .stack = launch ? launch->stack : AIF_NONE,
+				  .kernel =
+					  e->kernel == AIF_NONE && call ? call->kernel : e->kernel,
+				  .stack = call ? call->stack : AIF_NONE,
 				  .graph = e->graph,
 				  .range = range};
 	int r;
 
+	group.kernel_name = aif_scope_launched_name(x->s, group.kind, group.kernel);
 	find_capture(x, e, launch, &group);
 	r = aif_groups_find_or_add(&c->groups, &group, &run->group);
 	if (!r)
 		r = aif_grow(&c->runs, &c->runs_cap, c->runs_len + 1, sizeof(*run));
 	if (!r)
-		r = weigh(x, run, launch ? launch->thread : AIF_NONE, launch ? launch->time : 0,
+		r = weigh(x, run, call ? call->thread : AIF_NONE, launch ? launch->time : 0,
 			  e->bytes ? e->bytes
-			  : launch ? launch->bytes
+			  : call   ? call->bytes
 				   : 0);
 	if (r < 0)
 		return r;
-	if (launch && aif_selection_is_for_other(x->s->sel, launch->thread, launched_at))
-		c->for_others_ns += times(run->end - run->start, run->weight);
+	if (launch && aif_selection_is_for_other(x->s->sel, call->thread, launched_at))
+		c->for_others_ns += times(run->end - run->start, aif_run_weight(c, run));
 	c->runs[c->runs_len++] = *run;
 	return 0;
 }
@@ -152,30 +154,34 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 {
 	const struct aif_scope *s = x->s;
 	const struct aif_loaded *l = x->l;
-	const struct aif_loaded_launch *launch = NULL;
-	struct aif_run run = {.process = e->process, .device = e->device};
+	uint32_t i = aif_launch_index_get(&x->by_launch, e->launch), thread = AIF_NONE, range;
+	struct aif_loaded_launch of_index, *launch = NULL;
+	struct aif_run run = {0};
 	int64_t start, end, launched_at = 0;
-	uint32_t range;
-	uint64_t i;
 	int r;
 
-	if (aif_map_get(&l->by_launch, e->launch, &i)) {
-		launch = &l->launches[i];
+	if (i != AIF_NONE) {
+		of_index = aif_loaded_launch(l, i);
+		launch = &of_index;
+		thread = launch->call.thread;
 		launched_at = aif_timeline_map(l->timeline, AIF_CLOCK_MONOTONIC, e->process,
 					       launch->time, NULL);
 	}
 	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
 				       NULL);
-	run.kernel_name = aif_scope_launched_name(
-		s, e->kind, e->kernel == AIF_NONE && launch ? launch->kernel : e->kernel);
-	r = note_execution(x, e, launch, run.kernel_name, (uint64_t)AIF_MAX(start, 0));
+	r = note_execution(x, e, launch, launch ? &x->executed[i] : NULL,
+			   aif_scope_launched_name(s, e->kind,
+						   e->kernel == AIF_NONE && launch
+							   ? launch->call.kernel
+							   : e->kernel),
+			   (uint64_t)AIF_MAX(start, 0));
 	if (r < 0)
 		return r;
 	if (e->device == AIF_NONE || !aif_selection_keeps(s->sel->processes, e->process) ||
 	    !aif_selection_keeps(s->sel->devices, e->device) ||
-	    !aif_selection_keeps(s->sel->threads, launch ? launch->thread : AIF_NONE) ||
-	    !aif_selection_exec_range(s->sel, launch ? launch->thread : AIF_NONE, launched_at,
-				      e->process, e->graph, e->node, &range))
+	    !aif_selection_keeps(s->sel->threads, thread) ||
+	    !aif_selection_exec_range(s->sel, thread, launched_at, e->process, e->graph, e->node,
+				      &range))
 		return 0;
 	end = aif_timeline_map_after(l->timeline, e->clock, e->process, e->end, start, NULL);
 	x->c->started_before_launch += launch && start < launched_at;
@@ -226,32 +232,36 @@ static int classify_others(struct classifying *x)
 	int r = 0;
 
 	for (size_t i = 0; i < x->l->launches_len && !r; i++) {
-		const struct aif_loaded_launch *l = &x->l->launches[i];
-		uint64_t at = aif_scope_since_start(x->s, l->time);
-		uint32_t process = l->thread == AIF_NONE ? AIF_NONE : p->threads[l->thread].process;
+		const struct aif_loaded_launch l = aif_loaded_launch(x->l, i);
+		const struct aif_loaded_call *call = &l.call;
+		uint64_t at = aif_scope_since_start(x->s, l.time);
+		uint32_t process =
+			call->thread == AIF_NONE ? AIF_NONE : p->threads[call->thread].process;
 
 		/* Launches whose executions --keep dropped are as gone as those are. */
-		c->launches += x->joined[i] || l->time >= p->kept_ns;
+		c->launches += x->joined[i] || l.time >= p->kept_ns;
 		if (x->executed[i] || process == AIF_NONE)
 			continue;
-		if (aif_in_flight_overtaken(&c->in_flight, gaps, process, l->stream, at,
+		if (aif_in_flight_overtaken(&c->in_flight, gaps, process, call->stream, at,
 					    p->end_ns - p->start_ns)) {
-			c->unreported += l->time >= p->kept_ns;
+			c->unreported += l.time >= p->kept_ns;
 			continue;
 		}
-		c->unread += l->time >= p->kept_ns && is_cut_off(x, process, at);
+		c->unread += l.time >= p->kept_ns && is_cut_off(x, process, at);
 		r = aif_in_flight_add(&c->in_flight, gaps, process,
-				      aif_scope_launched_name(x->s, l->kind, l->kernel), at);
+				      aif_scope_launched_name(x->s, call->kind, call->kernel), at);
 	}
 	return r;
 }
 
-static int by_device_and_start(const void *a, const void *b)
+static int by_device_and_start(const void *a, const void *b, void *arg)
 {
+	const struct aif_classified *c = arg;
 	const struct aif_run *x = a, *y = b;
+	uint32_t device = aif_group_of(c, x)->device, other = aif_group_of(c, y)->device;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
+	if (device != other)
+		return device < other ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return x->end < y->end ? -1 : x->end > y->end;
@@ -266,10 +276,10 @@ static int by_group_and_cycle(const void *a, const void *b)
 	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
 }
 
-static void sort(struct aif_classified *c)
+void aif_classified_sort(struct aif_classified *c)
 {
 	if (c->runs_len)
-		qsort(c->runs, c->runs_len, sizeof(*c->runs), by_device_and_start);
+		qsort_r(c->runs, c->runs_len, sizeof(*c->runs), by_device_and_start, c);
 	if (c->cycle_sums_len)
 		qsort(c->cycle_sums, c->cycle_sums_len, sizeof(*c->cycle_sums), by_group_and_cycle);
 }
@@ -279,10 +289,12 @@ int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct a
 	struct classifying x = {.s = s,
 				.l = l,
 				.c = ret,
+				.by_launch = l->by_launch,
 				.executed = calloc(l->launches_len + 1, sizeof(*x.executed)),
 				.joined = calloc(l->launches_len + 1, sizeof(*x.joined))};
 	int r = x.executed && x.joined ? 0 : -ENOMEM;
 
+	ret->weights = l->weights;
 	if (!r)
 		r = aif_graph_nodes_init(&x.nodes, s->p);
 	if (!r)
@@ -291,8 +303,6 @@ int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct a
 		r = aif_classify_untimed(s, l, x.executed, &ret->groups);
 	if (!r)
 		r = classify_others(&x);
-	if (!r)
-		sort(ret);
 	aif_groups_seal(&ret->groups);
 	aif_map_finish(&x.in_cycle);
 	aif_graph_nodes_finish(&x.nodes);

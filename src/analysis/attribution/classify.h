@@ -15,10 +15,10 @@
 /* An execution, in ns since the recording's start, clipped to what was asked for. */
 struct aif_run {
 	uint64_t start, end;
-	uint32_t group, process, device, kernel_name; /* name: string, AIF_NONE for copies */
-	uint64_t weight; /* executions that it stands for, in AIF_WEIGHT_ONE */
-	uint32_t cycle;  /* of the overhead budget; AIF_NONE: it stands for itself */
+	uint32_t group;
+	uint32_t cycle; /* of the overhead budget; AIF_NONE: it stands for itself */
 };
+_Static_assert(sizeof(struct aif_run) == 24, "recordings have tens of millions of executions");
 
 /* The weighted time of a group in a cycle of the overhead budget. */
 struct aif_cycle_sum {
@@ -27,9 +27,10 @@ struct aif_cycle_sum {
 };
 
 struct aif_classified {
-	AIF_TABLE(aif_run, runs); /* by device and start */
+	const struct aif_weights *weights; /* those of struct aif_loaded */
+	AIF_TABLE(aif_run, runs);          /* by device and start, from aif_classified_sort() on */
 	struct aif_groups groups;
-	AIF_TABLE(aif_cycle_sum, cycle_sums); /* by group and cycle */
+	AIF_TABLE(aif_cycle_sum, cycle_sums); /* by group and cycle, likewise */
 	struct aif_in_flight in_flight;
 	/* Launches: those of the file but for what --keep dropped; of these, those with an
 	 * execution here, those of which later ones of their queue were heard, and those whose
@@ -44,11 +45,23 @@ struct aif_classified {
 
 /* 0 or -errno. *ret, which is zeroed, is finished by aif_classified_finish() in any case. */
 int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct aif_classified *ret);
+/* Puts runs and sums in order: apart, as sorting takes memory that the launches must not take at the same time. */
+void aif_classified_sort(struct aif_classified *c);
 void aif_classified_finish(struct aif_classified *c);
 /* Lets go of what the rounding and counting stages do not need; runs_len stays. */
 void aif_classified_drop_runs(struct aif_classified *c);
 
-static inline bool aif_run_is_kernel(const struct aif_run *run)
+static inline const struct aif_group *aif_group_of(const struct aif_classified *c,
+						   const struct aif_run *run)
 {
-	return run->kernel_name != AIF_NONE;
+	return &c->groups.at[run->group];
+}
+
+/* Returns how many executions the run stands for, in AIF_WEIGHT_ONE. */
+static inline uint64_t aif_run_weight(const struct aif_classified *c, const struct aif_run *run)
+{
+	size_t n;
+
+	return run->cycle == AIF_NONE ? AIF_WEIGHT_ONE
+				      : aif_weights_cycles(c->weights, &n)[run->cycle].weight;
 }

@@ -20,15 +20,17 @@ static uint64_t family_key(uint32_t process, uint32_t device, uint32_t name)
 static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint32_t device)
 {
 	const struct aif_scope *s = u->s;
-	struct aif_group g = {.process = s->p->threads[x->thread].process,
+	const struct aif_loaded_call *call = &x->call;
+	struct aif_group g = {.process = s->p->threads[call->thread].process,
 			      .device = device,
-			      .kind = x->kind,
-			      .kernel = x->kernel,
-			      .stack = x->stack,
+			      .kind = call->kind,
+			      .kernel = call->kernel,
+			      .kernel_name = s->p->kernels[call->kernel].name,
+			      .stack = call->stack,
 			      .capture = AIF_NONE,
-			      .stream = x->stream};
+			      .stream = call->stream};
 	int64_t at = (int64_t)aif_scope_since_start(s, x->time);
-	uint64_t key = family_key(g.process, device, s->p->kernels[x->kernel].name);
+	uint64_t key = family_key(g.process, device, g.kernel_name);
 	uint32_t id;
 	int r;
 
@@ -36,9 +38,9 @@ static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint
 	    aif_map_get(&u->timed, key, NULL) ||
 	    !aif_selection_keeps(s->sel->processes, g.process) ||
 	    !aif_selection_keeps(s->sel->devices, device) ||
-	    !aif_selection_keeps_launch(s->sel, x->thread, at))
+	    !aif_selection_keeps_launch(s->sel, call->thread, at))
 		return 0;
-	g.range = aif_selection_launch_range(s->sel, x->thread, at);
+	g.range = aif_selection_launch_range(s->sel, call->thread, at);
 	r = aif_groups_find_or_add(u->groups, &g, &id);
 	if (r < 0)
 		return r;
@@ -53,18 +55,18 @@ static int add_launches(struct untimed *u, const struct aif_loaded *l, const boo
 	int r = 0;
 
 	for (size_t i = 0; i < l->launches_len && !r; i++) {
-		const struct aif_loaded_launch *x = &l->launches[i];
-		uint64_t at = aif_scope_since_start(s, x->time);
+		const struct aif_loaded_launch x = aif_loaded_launch(l, i);
+		uint64_t at = aif_scope_since_start(s, x.time);
 
-		if (executed[i] || x->kind != AIF_LAUNCH_KERNEL || x->kernel == AIF_NONE ||
-		    x->thread == AIF_NONE || at < s->from || at > s->to)
+		if (executed[i] || x.call.kind != AIF_LAUNCH_KERNEL || x.call.kernel == AIF_NONE ||
+		    x.call.thread == AIF_NONE || at < s->from || at > s->to)
 			continue;
-		if (x->stream != AIF_NONE)
-			r = add_launch(u, x, s->p->streams[x->stream].device);
+		if (x.call.stream != AIF_NONE)
+			r = add_launch(u, &x, s->p->streams[x.call.stream].device);
 		/* A command list's launch has no stream, and what executed it is not known:
 		 * adds it on each device where the kernel was sampled. */
-		for (uint32_t k = 0; x->stream == AIF_NONE && k < s->p->devices_len && !r; k++)
-			r = add_launch(u, x, k);
+		for (uint32_t k = 0; x.call.stream == AIF_NONE && k < s->p->devices_len && !r; k++)
+			r = add_launch(u, &x, k);
 	}
 	return r;
 }
@@ -88,10 +90,7 @@ int aif_classify_untimed(const struct aif_scope *s, const struct aif_loaded *l,
 	for (size_t i = 0; i < groups->len && !r && u.sampled.len; i++) {
 		const struct aif_group *g = &groups->at[i];
 
-		r = aif_map_put(&u.timed,
-				family_key(g->process, g->device,
-					   aif_scope_launched_name(s, g->kind, g->kernel)),
-				1);
+		r = aif_map_put(&u.timed, family_key(g->process, g->device, g->kernel_name), 1);
 	}
 	if (!r && u.sampled.len)
 		r = add_launches(&u, l, executed);

@@ -118,7 +118,7 @@ static uint64_t covered(const struct aif_exposure *e, size_t window, size_t end,
 
 static int add_part(struct aif_exposure *e, uint32_t window, const struct aif_run *run, uint64_t ns)
 {
-	double weighted = (double)ns * ((double)run->weight / (double)AIF_WEIGHT_ONE);
+	double weighted = (double)ns * ((double)aif_run_weight(e->c, run) / (double)AIF_WEIGHT_ONE);
 	uint32_t *last = &e->last[run->group]; /* part + 1: runs come in order of time */
 
 	if (*last && e->parts[*last - 1].window == window) {
@@ -169,11 +169,12 @@ static int add_runs(struct aif_exposure *e)
 	memset(e->last, 0, c->groups.len * sizeof(*e->last));
 	for (size_t i = 0; i < c->runs_len && !r; i++) {
 		const struct aif_run *run = &c->runs[i];
+		const struct aif_group *g = aif_group_of(c, run);
 		uint32_t family = e->family_of[run->group];
 		uint64_t track;
 
 		if (family != AIF_NONE && run->start < run->end &&
-		    aif_map_get(&e->tracks, (uint64_t)run->process << 32 | run->device, &track))
+		    aif_map_get(&e->tracks, (uint64_t)g->process << 32 | g->device, &track))
 			r = add_run(e, run, track >> 32, (uint32_t)track);
 	}
 	return r;

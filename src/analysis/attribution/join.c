@@ -20,10 +20,13 @@ struct joining {
 /* True if the sample, of the kernel of that name, may be of the run. Kernels go by their name,
  * not their number: two programs may hold a kernel of the same name, and the module does not say
  * which. */
-static bool fits(const struct aif_run *run, const struct aif_sample_row *row, uint32_t name)
+static bool fits(const struct joining *x, const struct aif_active_run *active,
+		 const struct aif_sample_row *row, uint32_t name)
 {
-	return aif_run_is_kernel(run) && run->process == row->process &&
-	       (name == AIF_NONE || run->kernel_name == name);
+	const struct aif_group *g = aif_group_of(x->c, active->run);
+
+	return active->is_kernel && g->process == row->process &&
+	       (name == AIF_NONE || g->kernel_name == name);
 }
 
 /* Splits the sample among the `sharers` runs that it fits, to the last unit. */
@@ -37,11 +40,11 @@ static int share_sample(struct joining *x, const struct aif_sample_row *row, uin
 
 	x->counts->attributed += row->count;
 	for (size_t i = 0; i < x->active.len && !r; i++) {
-		const struct aif_run *run = x->active.at[i].run;
+		const struct aif_active_run *active = &x->active.at[i];
 
-		if (!fits(run, row, name))
+		if (!fits(x, active, row, name))
 			continue;
-		inside.group = run->group;
+		inside.group = active->run->group;
 		inside.samples = left / sharers--;
 		left -= inside.samples;
 		r = aif_insides_add(x->insides, &inside);
@@ -60,8 +63,8 @@ static int join_sample(struct joining *x, const struct aif_sample_row *row)
 		return 0;
 	}
 	for (size_t i = 0; i < x->active.len; i++) {
-		any += fits(x->active.at[i].run, row, AIF_NONE);
-		sharers += fits(x->active.at[i].run, row, name);
+		any += fits(x, &x->active.at[i], row, AIF_NONE);
+		sharers += fits(x, &x->active.at[i], row, name);
 	}
 	if (sharers)
 		return share_sample(x, row, name, sharers);
@@ -97,16 +100,24 @@ int aif_join(const struct aif_scope *s, const struct aif_loaded *l, const struct
 	     struct aif_insides *insides, struct aif_sample_counts *counts)
 {
 	struct joining x = {.s = s, .l = l, .c = c, .insides = insides, .counts = counts};
-	const struct aif_run **order = order_runs(c);
+	const struct aif_run **order;
 	size_t next = 0;
-	int r = order ? 0 : -ENOMEM;
+	int r;
 
+	if (!l->samples_len)
+		return 0;
+	order = order_runs(c);
+	r = order ? 0 : -ENOMEM;
 	for (size_t i = 0; i < l->samples_len && !r; i++) {
 		uint64_t now = l->samples[i].time;
 
 		for (; next < c->runs_len && order[next]->start <= now && !r; next++)
-			r = aif_active_push(&x.active,
-					    &(struct aif_active_run){.run = order[next]});
+			r = aif_active_push(
+				&x.active,
+				&(struct aif_active_run){
+					.run = order[next],
+					.is_kernel = aif_group_of(c, order[next])->kernel_name !=
+						     AIF_NONE});
 		while (x.active.len && x.active.at[0].run->end < now)
 			aif_active_pop(&x.active);
 		if (!r)

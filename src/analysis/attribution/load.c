@@ -5,39 +5,66 @@
 #include "analysis/ebpf_launches.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct loading {
 	const struct aif_scope *s;
 	struct aif_loaded *l;
+	uint64_t *numbers; /* of the launches, until their index is made */
+	size_t numbers_cap;
 };
 
 static int load_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 {
-	const struct loading *x = arg;
+	struct loading *x = arg;
 	const struct aif_profile *p = x->s->p;
 	struct aif_loaded *l = x->l;
+	size_t len = l->launches_len + n;
 
-	if (aif_grow(&l->launches, &l->launches_cap, l->launches_len + n, sizeof(*l->launches)) < 0)
+	if (aif_grow(&x->numbers, &x->numbers_cap, len, sizeof(*x->numbers)) < 0 ||
+	    aif_grow(&l->times, &l->times_cap, len, sizeof(*l->times)) < 0 ||
+	    aif_grow(&l->calls, &l->calls_cap, len, sizeof(*l->calls)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_launch_row *r = &rows[i];
+		struct aif_loaded_call call = {.bytes = r->bytes,
+					       .thread = r->thread,
+					       .stack = r->stack,
+					       .kernel = r->kernel,
+					       .stream = r->stream,
+					       .kind = r->kind};
 
 		if (aif_is_ebpf_launch(p, r)) {
 			l->outside += r->time >= p->kept_ns;
 			continue;
 		}
-		l->launches[l->launches_len] = (struct aif_loaded_launch){.launch = r->launch,
-									  .time = r->time,
-									  .bytes = r->bytes,
-									  .thread = r->thread,
-									  .stack = r->stack,
-									  .kernel = r->kernel,
-									  .stream = r->stream,
-									  .kind = r->kind};
-		if (aif_map_put(&l->by_launch, r->launch, l->launches_len++) < 0)
+		x->numbers[l->launches_len] = r->launch;
+		l->times[l->launches_len] = r->time;
+		l->calls[l->launches_len] = aif_strset_put(&l->distinct_calls, &call, sizeof(call));
+		if (l->calls[l->launches_len++] == AIF_STR_NONE)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+static int index_launches(const struct loading *x)
+{
+	struct aif_loaded *l = x->l;
+	int r = aif_launch_index_init(&l->by_launch, x->numbers, l->launches_len,
+				      sizeof(*x->numbers), 0);
+
+	for (size_t i = 0; i < l->launches_len && !r; i++)
+		r = aif_launch_index_put(&l->by_launch, x->numbers[i], (uint32_t)i);
+	return r;
+}
+
+struct aif_loaded_launch aif_loaded_launch(const struct aif_loaded *l, size_t i)
+{
+	struct aif_loaded_launch launch = {.time = l->times[i]};
+
+	memcpy(&launch.call, aif_strset_get(&l->distinct_calls, l->calls[i], NULL),
+	       sizeof(launch.call));
+	return launch;
 }
 
 static int load_samples(void *arg, const struct aif_sample_row *rows, size_t n)
@@ -94,6 +121,9 @@ int aif_load(const struct aif_scope *s, struct aif_loaded *ret)
 	if (!r)
 		r = aif_profile_launches(p, load_launches, &x, &bad[0]);
 	if (!r)
+		r = index_launches(&x);
+	free(x.numbers);
+	if (!r)
 		r = aif_profile_samples(p, load_samples, &x, &bad[1]);
 	if (!r && ret->samples_len)
 		qsort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_time);
@@ -107,11 +137,14 @@ int aif_load(const struct aif_scope *s, struct aif_loaded *ret)
 void aif_loaded_drop_launches(struct aif_loaded *l)
 {
 	aif_timeline_free(l->timeline);
-	aif_map_finish(&l->by_launch);
-	free(l->launches);
+	aif_launch_index_finish(&l->by_launch);
+	aif_strset_finish(&l->distinct_calls);
+	free(l->times);
+	free(l->calls);
 	l->timeline = NULL;
-	l->launches = NULL;
-	l->launches_len = l->launches_cap = 0;
+	l->times = NULL;
+	l->calls = NULL;
+	l->launches_len = l->times_cap = l->calls_cap = 0;
 }
 
 void aif_loaded_drop_samples(struct aif_loaded *l)

@@ -80,6 +80,7 @@ static int run(struct aif_stages *s, struct aif_insides *insides, struct aif_att
 	if (!r)
 		r = aif_classify(&s->scope, &s->loaded, &s->classified);
 	aif_loaded_drop_launches(&s->loaded);
+	aif_classified_sort(&s->classified);
 	if (!r)
 		r = aif_sweep(&s->scope, &s->loaded, &s->classified, &s->swept);
 	if (!r)

@@ -23,9 +23,9 @@ struct sweeping {
 	size_t gaps_len;
 };
 
-static aif_fraction weighted_more(aif_fraction share, const struct aif_run *run)
+static aif_fraction weighted_more(aif_fraction share, uint64_t weight)
 {
-	return share * (run->weight - AIF_WEIGHT_ONE) / AIF_WEIGHT_ONE;
+	return share * (weight - AIF_WEIGHT_ONE) / AIF_WEIGHT_ONE;
 }
 
 /* Gives a run that has ended its share of what passed since it began. */
@@ -36,13 +36,14 @@ static int end_run(struct sweeping *x, const struct aif_active_run *ended)
 	struct aif_swept_device *d = x->device;
 	aif_fraction kernel = x->with_kernel - ended->with_kernel,
 		     copy = x->copies_only - ended->copies_only;
+	uint64_t weight = aif_run_weight(x->c, run);
 
 	g->wall += kernel + copy;
-	g->more_wall += weighted_more(kernel + copy, run);
-	if (run->weight == AIF_WEIGHT_ONE)
+	g->more_wall += weighted_more(kernel + copy, weight);
+	if (weight == AIF_WEIGHT_ONE)
 		return 0;
-	d->more_kernel += weighted_more(kernel, run);
-	d->more_copy += weighted_more(copy, run);
+	d->more_kernel += weighted_more(kernel, weight);
+	d->more_copy += weighted_more(copy, weight);
 	return aif_estimate_add(&x->busy, x->l->weights, run->cycle,
 				(double)(kernel + copy) / (double)(1u << AIF_FRACTION_BITS));
 }
@@ -135,12 +136,13 @@ static int find_gaps(const struct sweeping *x, const struct aif_run *runs, size_
 	if (!users)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (runs[i].process != AIF_NONE)
-			users[runs[i].process] = true;
+		if (aif_group_of(x->c, &runs[i])->process != AIF_NONE)
+			users[aif_group_of(x->c, &runs[i])->process] = true;
 	for (size_t i = 0; i < p->streams_len; i++)
-		if (p->streams[i].device == runs->device && is_asked(x, p->streams[i].process))
+		if (p->streams[i].device == x->device->t.device &&
+		    is_asked(x, p->streams[i].process))
 			users[p->streams[i].process] = true;
-	r = find_backlog(x, runs->device, &more);
+	r = find_backlog(x, x->device->t.device, &more);
 	if (!r)
 		r = aif_gaps_of(&x->l->gaps, users, &more, ret);
 	aif_gaps_finish(&more);
@@ -164,7 +166,8 @@ static int find_reach(const struct sweeping *x, const struct aif_run *runs, size
 	for (size_t i = 0; i <= processes; i++)
 		by[i] = (struct aif_weights_span){UINT64_MAX, 0, 0};
 	for (size_t i = 0; i < n; i++) {
-		struct aif_weights_span *of = &by[AIF_MIN(runs[i].process, processes)];
+		struct aif_weights_span *of =
+			&by[AIF_MIN(aif_group_of(x->c, &runs[i])->process, processes)];
 
 		of->from = AIF_MIN(of->from, runs[i].start + start);
 		of->to = AIF_MAX(of->to, runs[i].end + start);
@@ -193,10 +196,13 @@ static int add_runs(struct sweeping *x, const struct aif_run *runs, size_t n, ui
 		r = advance(x, now, runs[i].start);
 		if (r || runs[i].start == runs[i].end)
 			continue; /* took no time that the clock could show */
-		r = aif_active_push(&x->active,
-				    &(struct aif_active_run){.run = &runs[i],
-							     .with_kernel = x->with_kernel,
-							     .copies_only = x->copies_only});
+		r = aif_active_push(
+			&x->active,
+			&(struct aif_active_run){
+				.run = &runs[i],
+				.is_kernel = aif_group_of(x->c, &runs[i])->kernel_name != AIF_NONE,
+				.with_kernel = x->with_kernel,
+				.copies_only = x->copies_only});
 	}
 	return r;
 }
@@ -208,10 +214,10 @@ static int sweep_device(struct sweeping *x, const struct aif_run *runs, size_t n
 	struct aif_swept_device *d = x->device;
 	struct aif_gaps gaps = {0};
 	uint64_t now = x->s->from;
-	int r = find_gaps(x, runs, n, &gaps);
+	int r;
 
 	d->is_used = true;
-	d->t.device = runs->device;
+	r = find_gaps(x, runs, n, &gaps);
 	x->gaps = gaps.at;
 	x->gaps_len = gaps.len;
 	if (!r)
@@ -244,13 +250,12 @@ int aif_sweep(const struct aif_scope *s, const struct aif_loaded *l, const struc
 	if (!ret->groups || !ret->devices)
 		return -ENOMEM;
 	for (size_t i = 0, j; i < c->runs_len && !r; i = j) {
-		struct sweeping x = {.s = s,
-				     .l = l,
-				     .c = c,
-				     .ret = ret,
-				     .device = &ret->devices[c->runs[i].device]};
+		uint32_t device = aif_group_of(c, &c->runs[i])->device;
+		struct sweeping x = {
+			.s = s, .l = l, .c = c, .ret = ret, .device = &ret->devices[device]};
 
-		for (j = i; j < c->runs_len && c->runs[j].device == c->runs[i].device;)
+		x.device->t.device = device;
+		for (j = i; j < c->runs_len && aif_group_of(c, &c->runs[j])->device == device;)
 			j++;
 		r = sweep_device(&x, c->runs + i, j - i);
 	}
