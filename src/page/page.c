@@ -22,6 +22,7 @@ struct page {
 	struct aif_attribution a;
 	struct aif_idle_part idle;
 	struct aif_idle_course course;
+	double waited_part; /* of idle time behind waits: why.h */
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
@@ -86,12 +87,14 @@ static int end_find(const struct page *g, uint64_t *ret)
 static int page_read(struct page *g, struct aif_err *err)
 {
 	const struct aif_profile *p = g->names->p;
-	uint64_t end = 0;
+	uint64_t end = 0, damaged = 0;
 	int r = aif_attribution_compute(p, NULL, &g->a, err);
 
 	if (r < 0)
 		return r;
 	r = aif_idle_part_read_course(p, &g->course, &g->idle);
+	if (r == 0)
+		r = aif_why_waited_part(p, NULL, &g->idle, &damaged, &g->waited_part);
 	if (r == 0)
 		r = end_find(g, &end);
 	if (r < 0)
@@ -186,6 +189,7 @@ static int why_put(struct page *g, struct aif_err *err)
 		aif_why_say_briefly(&why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
+		g->waited_part = why.waited_part;
 		r = steps_put(g, &why.phases);
 	} else if (r != -ENOMEM) {
 		text_put(g, "why_none", reason.text);
@@ -237,8 +241,10 @@ static int object_make(struct page *g, struct aif_err *err)
 	aif_page_palette_write(&g->json, has_operators(g->names->p));
 	aif_buf_putc(&g->json, ',');
 	r = trees_put(g, err);
-	if (r == 0 && aif_page_strips_write(g->names->p, &g->idle.t, &g->idle.u, &g->grid,
-					    &g->columns, &g->json) < 0)
+	if (r == 0 && !g->o->is_scope)
+		r = why_put(g, err);
+	if (r == 0 && aif_page_strips_write(g->names->p, &g->idle, &g->course, g->waited_part,
+					    &g->grid, &g->columns, &g->json) < 0)
 		r = aif_err_set(err, -ENOMEM, "view: out of memory");
 	aif_buf_putc(&g->json, ',');
 	if (r == 0) {
@@ -247,8 +253,6 @@ static int object_make(struct page *g, struct aif_err *err)
 			aif_err_set(err, r, "view: %s", strerror(-r));
 		aif_buf_putc(&g->json, ',');
 	}
-	if (r == 0 && !g->o->is_scope)
-		r = why_put(g, err);
 	if (r == 0 && !g->o->is_scope)
 		r = aif_page_tables_write(g->names, &g->a, &g->columns, &g->json, err);
 	if (r == 0 && !g->o->is_scope)

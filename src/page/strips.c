@@ -8,13 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COMPUTE, COMMUNICATION, MEMORY, HOST, KERNEL, IDLE, OFF, CLASSES };
+enum {
+	COMPUTE,
+	COMMUNICATION,
+	MEMORY,
+	OFF,
+	BUSY_AND_OFF,
+	CLASSES = BUSY_AND_OFF + AIF_PAGE_IDLE_GROUPS
+};
 #define WHOLE 10000
 
 struct strip {
 	const struct aif_page_grid *grid;
 	uint16_t *of[CLASSES];
-	uint64_t *gap[2]; /* ns of HOST, KERNEL by cell */
+	bool has[CLASSES];
 };
 
 static uint16_t part(const struct aif_page_grid *g, uint64_t ns)
@@ -23,94 +30,77 @@ static uint16_t part(const struct aif_page_grid *g, uint64_t ns)
 				 (unsigned __int128)WHOLE);
 }
 
-static void gap_add(struct strip *s, unsigned which, int64_t from, int64_t to)
+static void put(struct strip *s, unsigned class, uint32_t cell, uint64_t ns)
 {
-	uint64_t cell_ns = s->grid->cell_ns;
+	s->of[class][cell] = part(s->grid, ns);
+	s->has[class] |= ns > 0;
+}
 
-	for (uint64_t at = (uint64_t)AIF_MAX(from, 0); to > 0 && at < (uint64_t)to;) {
-		uint64_t cell = at / cell_ns, next = AIF_MIN((cell + 1) * cell_ns, (uint64_t)to);
+/* Divides a cell's idle time as its gaps are. */
+static void idle_fill(struct strip *s, float *const gaps[AIF_PAGE_IDLE_GROUPS], uint32_t cell,
+		      uint64_t idle)
+{
+	double sum = 0;
 
-		if (cell >= s->grid->cells)
-			break;
-		s->gap[which][cell] += next - at;
-		at = next;
+	for (unsigned g = 0; g < AIF_PAGE_IDLE_GROUPS; g++)
+		sum += gaps[g] ? (double)gaps[g][cell] : 0;
+	for (unsigned g = 0; idle && g < AIF_PAGE_IDLE_GROUPS; g++) {
+		double of = gaps[g] ? (double)gaps[g][cell] : 0;
+
+		if (!(sum > 0))
+			of = g + AIF_PAGE_IDLE_FIRST == AIF_WHY_UNKNOWN;
+		put(s, BUSY_AND_OFF + g, cell,
+		    (uint64_t)((double)idle * (sum > 0 ? of / sum : of)));
 	}
 }
 
-static void gaps_find(struct strip *s, const struct aif_exec_timeline *t,
-		      const struct aif_utilization *u, const struct aif_device_utilization *d)
-{
-	int64_t end = 0;
-
-	for (size_t i = d->first; i < d->end; i++) {
-		const struct aif_timeline_exec *x = &t->execs[u->order[i]];
-
-		if (i > d->first && x->start > end) {
-			struct aif_utilization_gap gap = aif_utilization_gap(t, d, end, x);
-
-			if (!gap.is_cut &&
-			    (gap.cause == AIF_IDLE_HOST || gap.cause == AIF_IDLE_KERNEL))
-				gap_add(s, gap.cause == AIF_IDLE_KERNEL, end, x->start);
-		}
-		end = i == d->first ? x->end : AIF_MAX(end, x->end);
-	}
-}
-
-static void strip_fill(struct strip *s, const struct aif_device_utilization *d)
+static void strip_fill(struct strip *s, const struct aif_device_utilization *d,
+		       float *const gaps[AIF_PAGE_IDLE_GROUPS])
 {
 	const struct aif_page_grid *g = s->grid;
 
 	for (uint32_t i = 0; i < g->cells; i++) {
 		int64_t from = (int64_t)(i * g->cell_ns), to = from + (int64_t)g->cell_ns;
 		struct aif_utilization_parts parts = {0};
-		uint64_t host, kernel;
 
 		from = AIF_MAX(from, d->from);
 		to = AIF_MIN(to, d->to);
 		if (from < to)
 			parts = aif_utilization_parts(d, from, to);
-		host = AIF_MIN(s->gap[0][i], parts.idle);
-		kernel = AIF_MIN(s->gap[1][i], parts.idle - host);
-		s->of[COMPUTE][i] = part(g, parts.compute);
-		s->of[COMMUNICATION][i] = part(g, parts.communication_alone);
-		s->of[MEMORY][i] = part(g, parts.memory_alone);
-		s->of[HOST][i] = part(g, host);
-		s->of[KERNEL][i] = part(g, kernel);
-		s->of[IDLE][i] = part(g, parts.idle - host - kernel);
-		s->of[OFF][i] = part(g, parts.not_collected);
+		put(s, COMPUTE, i, parts.compute);
+		put(s, COMMUNICATION, i, parts.communication_alone);
+		put(s, MEMORY, i, parts.memory_alone);
+		put(s, OFF, i, parts.not_collected);
+		idle_fill(s, gaps, i, parts.idle);
 	}
 }
 
-static int strip_write(const struct aif_exec_timeline *t, const struct aif_utilization *u,
-		       const struct aif_device_utilization *d, const struct aif_page_grid *grid,
+static int strip_write(const struct aif_device_utilization *d,
+		       float *const gaps[AIF_PAGE_IDLE_GROUPS], const struct aif_page_grid *grid,
 		       unsigned number, struct aif_page_columns *c)
 {
-	static const char *const names[CLASSES] = {"compute", "comm", "copy", "host",
-						   "kernel",  "idle", "off"};
+	static const char *const names[BUSY_AND_OFF] = {"compute", "communication", "copies",
+							"off"};
 	struct strip s = {.grid = grid};
 	char name[32];
 	int r = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
-		s.gap[i] = calloc(grid->cells, sizeof(**s.gap));
-		r = s.gap[i] ? r : -ENOMEM;
-	}
 	for (unsigned i = 0; i < CLASSES; i++) {
 		s.of[i] = calloc(grid->cells, sizeof(**s.of));
 		r = s.of[i] ? r : -ENOMEM;
 	}
-	if (!r) {
-		gaps_find(&s, t, u, d);
-		strip_fill(&s, d);
-	}
+	if (!r)
+		strip_fill(&s, d, gaps);
 	for (unsigned i = 0; !r && i < CLASSES; i++) {
-		snprintf(name, sizeof(name), "s%u_%s", number, names[i]);
-		aif_page_u16(c, name, s.of[i], grid->cells);
+		unsigned group = i - BUSY_AND_OFF + AIF_PAGE_IDLE_FIRST;
+
+		snprintf(name, sizeof(name), "s%u_%s", number,
+			 i < BUSY_AND_OFF ? names[i] : aif_why_group_key(group));
+		if (s.has[i])
+			aif_page_u16(c, name, s.of[i], grid->cells);
 	}
 	for (unsigned i = 0; i < CLASSES; i++)
 		free(s.of[i]);
-	free(s.gap[0]);
-	free(s.gap[1]);
 	return r;
 }
 
@@ -180,19 +170,26 @@ static int counts_write(const struct aif_profile *p, const struct aif_page_grid 
 	return r;
 }
 
-int aif_page_strips_write(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			  const struct aif_utilization *u, const struct aif_page_grid *grid,
-			  struct aif_page_columns *c, struct aif_buf *json)
+int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
+			  const struct aif_idle_course *course, double waited_part,
+			  const struct aif_page_grid *grid, struct aif_page_columns *c,
+			  struct aif_buf *json)
 {
+	const struct aif_utilization *u = &idle->u;
 	uint32_t *shown = malloc((u->len + 1) * sizeof(*shown)),
 		 n = (uint32_t)AIF_MIN(u->len, (size_t)AIF_PAGE_STRIPS_MAX);
-	int r = shown ? 0 : -ENOMEM;
+	bool *is_shown = calloc(u->len + 1, sizeof(*is_shown));
+	struct aif_page_idle_cells gaps = {0};
+	int r = shown && is_shown ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; shown && i < u->len; i++)
 		shown[i] = i;
 	if (!r && u->len) {
 		qsort_r(shown, u->len, sizeof(*shown), busiest, (void *)u);
 		qsort(shown, n, sizeof(*shown), by_number);
+		for (uint32_t i = 0; i < n; i++)
+			is_shown[shown[i]] = true;
+		r = aif_page_idle_cells_make(idle, course, waited_part, grid, is_shown, &gaps);
 	}
 	aif_buf_puts(json, "\"strips\":[");
 	for (uint32_t i = 0; !r && i < n; i++) {
@@ -205,9 +202,11 @@ int aif_page_strips_write(const struct aif_profile *p, const struct aif_exec_tim
 		aif_buf_puts(json, ",\"pid\":");
 		aif_out_json_u64(json, d->process == AIF_NONE ? 0 : p->processes[d->process].pid);
 		aif_buf_putc(json, '}');
-		r = strip_write(t, u, d, grid, i, c);
+		r = strip_write(d, gaps.of[shown[i]], grid, i, c);
 	}
 	aif_buf_printf(json, "],\"strips_left_out\":%zu", u->len - n);
+	aif_page_idle_cells_finish(&gaps);
+	free(is_shown);
 	free(shown);
 	return r ? r : counts_write(p, grid, c);
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analysis/utilization.h"
-#include "page/cells.h"
 #include "page/columns.h"
+#include "page/idle_cells.h"
 
 /*
- * The page's strips: what devices did in each cell of its time, in 1/10,000 of the cell: computing, communicating alone, copying alone;
- * idle, waiting for the host (host), between kernels (kernel) and otherwise (idle); and not collected (off). The rest is
- * before a device's first and behind its last work. And how many samples of devices and CPUs were taken in it.
+ * The page's strips: what devices did in each cell of its time, in 1/10,000 of the cell: the groups of `why`
+ * (report/why/groups.def), and not collected (off). The rest is before a device's first and behind its last work. And
+ * how many samples of devices and CPUs were taken in it.
  */
 #define AIF_PAGE_STRIPS_MAX 16 /* the busiest; how many there are more is said */
 
-/* Writes columns s0_compute ..., n_device, n_cpu, and appends "strips":[...]. 0 or -ENOMEM. */
-int aif_page_strips_write(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			  const struct aif_utilization *u, const struct aif_page_grid *grid,
-			  struct aif_page_columns *c, struct aif_buf *json);
+/* Writes columns s0_compute ... of what there is, n_device, n_cpu, and appends "strips":[...]. 0 or -ENOMEM. */
+int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
+			  const struct aif_idle_course *course, double waited_part,
+			  const struct aif_page_grid *grid, struct aif_page_columns *c,
+			  struct aif_buf *json);
 
 /* The first of a profile's counters; how many there are more is said. */
 #define AIF_PAGE_COUNTERS_MAX 24

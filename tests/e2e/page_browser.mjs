@@ -72,14 +72,24 @@ test("a strip has the colours of what a device did", "phases", "", async (page) 
 			seen.add((await pixel(page, "strip-canvas", x, y)).slice(0, 3).join());
 	assert.ok(seen.has("47,158,166"), [...seen].join(" ")); // computing
 	assert.match(await text(page, "range"), /All 8\.00 s/);
-	assert.match(await text(page, "range"), /computing 50\.0 %/);
+	assert.match(await text(page, "range"), /Computing 50\.\d %/);
 });
+
+for (const name of ["full", "phases", "energy"])
+	test(`strips of ${name} have the shares that the overview says`, name, "", async (page) => {
+		await page.getByText("Select this time").click();
+		const shares = async (rows) => Object.fromEntries((await rows.allTextContents()).map((t) => /^(.*?) ?([\d.]+) %/.exec(t)).filter((m) => m && +m[2] >= 0.5).map((m) => [m[1], +m[2]]));
+		const said = await shares(page.locator(".groups tr")), drawn = await shares(page.locator("#range .key")), names = [...new Set([...Object.keys(said), ...Object.keys(drawn)])];
+		assert.ok(names.length > 1, JSON.stringify(said));
+		for (const n of names)
+			assert.ok(Math.abs((said[n] || 0) - (drawn[n] || 0)) < 0.6, `${n}: ${JSON.stringify([said, drawn])}`);
+	});
 
 test("counters are strips on request", "full", "", async (page) => {
 	const height = async () => (await page.locator("#strip-canvas").boundingBox()).height, before = await height();
 	await page.click("#more");
 	const idle = (await page.locator("#strip-names div").allTextContents()).filter((n) => n.startsWith("idle: "));
-	assert.deepEqual(idle.sort(), ["host", "late start", "launch", "off CPU", "on CPU", "unknown", "wait"].map((c) => "idle: " + c));
+	assert.deepEqual(idle.sort(), ["Late starts", "Not known", "Not running", "Synchronisation", "The host"].map((c) => "idle: " + c));
 	assert.match(await text(page, "strip-names"), /frequency, to 1980 MHz/);
 	const names = await page.locator("#strip-names div").allTextContents(), at = names.findIndex((n) => n.startsWith("frequency")) * 27;
 	assert.equal(await height(), before + 27 * (6 + idle.length));
@@ -142,7 +152,7 @@ test("a brush over the strip selects a time of all views", "phases", "#v1&view=f
 	assert.ok(!(await names()).includes("late_kernel"));
 	assert.match(await text(page, "range"), /to 3\.\d+ s/);
 	await page.click("#view-overview");
-	assert.match(await text(page, "selected"), /^The selected time: .*computing 50\.\d %/);
+	assert.match(await text(page, "selected"), /^The selected time: .*Computing 50\.\d %/);
 	assert.match(await text(page, "overview"), /Kernels, in the selected timeearly_kernel50\.\d %/);
 	await page.click("#view-tables");
 	assert.match(await text(page, "table-said"), /^1 row of the selected time/);

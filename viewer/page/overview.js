@@ -1,11 +1,4 @@
 	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
-	const GROUPS = { // of src/report/why/groups.def: name, colour, where it is shown
-		compute: ["Computing", "--compute", { view: "flame", of: "device" }], copies: ["Copies", "--copy", { view: "tables", table: "copies" }],
-		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
-		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
-		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
-		no_demand: ["Nothing to do", "--idle"], unknown: ["Not known", "--idle"],
-	};
 	function overview_render() {
 		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
 		if (w && w.groups.length) {

@@ -22,7 +22,7 @@
 		const ret = [];
 		device_strips().forEach((s, k, all) => ret.push({
 			title: all.length > 1 ? `${s.device}${s.pid ? ", process " + s.pid : ""}` : "Device busy", unit: "busy", mean: true,
-			of: (c) => (s.of[0][c] + s.of[1][c] + s.of[2][c]) / 10000,
+			of: (c) => s.of.slice(0, 3).reduce((sum, v) => sum + (v[c] || 0), 0) / 10000,
 		}));
 		for (const [key, title] of [["n_device", "Samples of devices"], ["n_cpu", "Samples of CPUs"]])
 			if (H.has(key)) {

@@ -1,13 +1,16 @@
 	// ---- devices over time: one strip each, with a brush ------------------------------------------------------
-	const CLASSES = [
-		["compute", "computing", "--compute"], ["comm", "communicating alone", "--comm"], ["copy", "copying alone", "--copy"],
-		["host", "idle: waiting for the host", "--host"], ["kernel", "idle: between kernels", "--between"], ["idle", "idle otherwise", "--idle"],
-		["off", "not collected", "--off"],
-	];
+	const GROUPS = { // of src/report/why/groups.def, and columns of strips: name, colour, where it is shown
+		compute: ["Computing", "--compute", { view: "flame", of: "device" }], copies: ["Copies", "--copy", { view: "tables", table: "copies" }],
+		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
+		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
+		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
+		no_demand: ["Nothing to do", "--idle"], unknown: ["Not known", "--idle"], off: ["Not collected", "--off"],
+	};
+	const CLASSES = Object.keys(GROUPS);
 	const STRIP = 22, GAP = 5, AXIS = 18;
 	let strips = [];
 	function strips_make() {
-		strips = H.strips.map((s, k) => ({ ...s, of: CLASSES.map(([key]) => columns(`s${k}_${key}`)) }));
+		strips = H.strips.map((s, k) => ({ ...s, of: CLASSES.map((key) => columns(`s${k}_${key}`)) }));
 		const idle = trees.device && trees.device.totals[IDLE] > 0;
 		$("more").hidden = !H.counters.length && !idle;
 		$("more").textContent = S.more ? "Fewer strips" : [idle && "Idle causes", H.counters.length && "Counters"].filter(Boolean).join(", ");
@@ -19,27 +22,16 @@
 			if (H.has(key) && (key === "n_cpu" || !H.strips.length))
 				strips.push({ device: label, counts: columns(key) });
 	}
-	// Idle time of all devices over time, a strip for each cause, from the tree's entries.
+	// Idle time of all devices, a strip for each group.
 	function idle_strips() {
-		const { e, name, pairs, cell, weight, join } = trees.device, of_group = [], causes = {};
-		e.node.forEach((node, i) => {
-			const group = e.group[i], cause = e.metric[i] === IDLE && group < pairs.length && CLASS_OF.idle(name[node]);
-			if (cause) {
-				const sums = of_group[group] ||= {};
-				sums[cause] = (sums[cause] || 0) + e.value[i];
-			}
-		});
-		let at = 0;
-		pairs.forEach((n, group) => {
-			const end = at + n, all = weight.subarray(at, end).reduce((a, b) => a + b, 0);
-			for (; at < end; at++)
-				for (const cause in all ? of_group[group] : {}) {
-					const column = causes[cause] ||= new Float64Array(H.cells);
-					for (let k = 0; k < join && cell[at] * join + k < H.cells; k++)
-						column[cell[at] * join + k] += of_group[group][cause] * weight[at] / all / join;
-				}
-		});
-		return Object.entries(causes).map(([cause, counts]) => ({ device: "idle: " + cause, title: `, to ${share(Math.max(...counts), H.cell_ns * device_strips().length)}`, counts, colour: "--host" }));
+		const of = device_strips();
+		return CLASSES.slice(3, -1).map((key, k) => {
+			const counts = new Float64Array(H.cells);
+			for (const s of of)
+				s.of[k + 3].forEach((v, c) => { counts[c] += v; });
+			const most = Math.max(...counts);
+			return most && { device: "idle: " + GROUPS[key][0], title: `, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
+		}).filter(Boolean);
 	}
 	const device_strips = () => strips.filter((s) => s.of);
 	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
@@ -72,9 +64,9 @@
 				return;
 			}
 			const below = new Float64Array(width);
-			CLASSES.forEach(([, , colour], c) => {
+			CLASSES.forEach((key, c) => {
 				const sums = strip_sums(s.of[c], width);
-				ctx.fillStyle = css(colour);
+				ctx.fillStyle = css(GROUPS[key][1]);
 				for (let x = 0; x < width; x++)
 					if (sums[x] > 0) {
 						const h = sums[x] / 10000 * STRIP;
@@ -134,18 +126,23 @@
 		const first = Math.floor(from / H.cell_ns), last = Math.min(H.cells, Math.ceil(to / H.cell_ns));
 		for (let c = first; c < last; c++) {
 			const part = (Math.min((c + 1) * H.cell_ns, to) - Math.max(c * H.cell_ns, from)) / H.cell_ns;
-			s.of.forEach((v, k) => { sums[k] += v[c] / 10000 * part * H.cell_ns; });
+			s.of.forEach((v, k) => { sums[k] += (v[c] || 0) / 10000 * part * H.cell_ns; });
 		}
 		return sums;
 	}
 	const time_said = (t) => t ? `${t[0] ? ns(t[0]) : 0} to ${ns(t[1])} (${ns(t[1] - t[0])})` : `all ${ns(H.end_ns)}`;
-	const device_time = (t) => (t ? t[1] - t[0] : H.end_ns) * device_strips().length;
-	// What all devices did: words, share, colour of each class that there is.
-	function shares_of(t) {
-		const sums = CLASSES.map(() => 0), all = device_time(t);
+	// Of all devices, by class; a device counts from its first to its last work.
+	function class_sums(t) {
+		const sums = CLASSES.map(() => 0);
 		for (const s of device_strips())
 			strip_shares(s, t).forEach((v, k) => { sums[k] += v; });
-		return CLASSES.map(([, label, colour], k) => [label, sums[k] / all, `var(${colour})`]).filter(([, v]) => v >= 0.0005);
+		return sums;
+	}
+	const device_time = (t) => class_sums(t).reduce((a, b) => a + b, 0);
+	// Words, share, colour of each class that there is.
+	function shares_of(t) {
+		const sums = class_sums(t), all = device_time(t);
+		return CLASSES.map((key, k) => [GROUPS[key][0], sums[k] / all, `var(${GROUPS[key][1]})`]).filter(([, v]) => v >= 0.0005);
 	}
 	const shares_keys = (t) => shares_of(t).map(([label, v, colour]) => el("span", { class: "key" }, dot(colour), `${label} ${share(v, 1)}`));
 	let strip_said = null;

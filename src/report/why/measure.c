@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/why/why.h"
 
-#include "analysis/calls/host_calls.h"
-#include "analysis/cpu_totals.h"
 #include "analysis/gaps.h"
 #include "names/stack_names.h"
 
@@ -134,38 +132,6 @@ static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 		w->outside_ns = all - AIF_MIN(all, w->time_ns + w->not_collected_ns);
 }
 
-static enum aif_why_group group_of(enum aif_idle_cause cause)
-{
-	switch (cause) {
-	case AIF_IDLE_CAUSE_LAUNCH:
-	case AIF_IDLE_CAUSE_HOST:
-	case AIF_IDLE_CAUSE_CPU:
-		return AIF_WHY_HOST;
-	case AIF_IDLE_CAUSE_WAIT:
-		return AIF_WHY_SYNC;
-	case AIF_IDLE_CAUSE_LATE:
-		return AIF_WHY_LATE;
-	case AIF_IDLE_CAUSE_OFF_CPU:
-		return AIF_WHY_OFF_CPU;
-	case AIF_IDLE_CAUSE_COMPILE:
-		return AIF_WHY_COMPILE;
-	case AIF_IDLE_CAUSE_ALLOCATE:
-		return AIF_WHY_ALLOCATE;
-	case AIF_IDLE_CAUSE_COLLECT:
-		return AIF_WHY_COLLECT;
-	case AIF_IDLE_CAUSE_INPUT:
-		return AIF_WHY_INPUT;
-	case AIF_IDLE_CAUSE_GIL:
-		return AIF_WHY_GIL;
-	case AIF_IDLE_CAUSE_DEMAND:
-		return AIF_WHY_DEMAND;
-	case AIF_IDLE_CAUSE_UNKNOWN:
-	case AIF_IDLE_CAUSES:
-		break;
-	}
-	return AIF_WHY_UNKNOWN;
-}
-
 struct measuring {
 	const struct aif_profile *p;
 	struct aif_why *w;
@@ -232,29 +198,17 @@ static int by_owner_time(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Idle time behind waits that the host could spend in place of these. */
-static uint64_t hidden_by_waits(const struct aif_idle_blame *b, uint64_t waiting_ns)
-{
-	uint64_t waits = b->of_cause[AIF_IDLE_CAUSE_WAIT];
-
-	return waiting_ns > waits ? waiting_ns - waits : 0;
-}
-
 /* Takes what `b` has of devices, and adds its rows, which come longest first, so that an owner has the stack of its longest. */
-static int add_idle(struct measuring *m, struct aif_idle_blame *b, uint64_t waiting_ns)
+static int add_idle(struct measuring *m, struct aif_idle_blame *b)
 {
-	uint64_t drained = 0, most = hidden_by_waits(b, waiting_ns);
-	double part;
 	int e = 0;
 
-	for (size_t i = 0; i < b->len; i++)
-		drained += group_of(b->rows[i].cause) == AIF_WHY_HOST ? b->rows[i].drained_ns : 0;
-	part = drained > most ? (double)most / (double)drained : 1;
 	for (size_t i = 0; i < b->len && !e; i++) {
 		const struct aif_idle_row *row = &b->rows[i];
-		enum aif_why_group group = group_of(row->cause);
-		uint64_t waited =
-			group == AIF_WHY_HOST ? (uint64_t)((double)row->drained_ns * part) : 0;
+		enum aif_why_group group = aif_why_group_of(row->cause);
+		uint64_t waited = group == AIF_WHY_HOST
+					  ? (uint64_t)((double)row->drained_ns * m->w->waited_part)
+					  : 0;
 
 		e = add_owner(m, group, row->stack, row->is_before, row->ns - waited);
 		/* The wait itself is what could be left out. */
@@ -447,27 +401,6 @@ static int place_loop(struct measuring *m)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Sets *ret to the time that threads waited for devices: recorded calls, where all devices' are, else `estimated`. */
-static int measure_waits(const struct aif_profile *p, const struct aif_selection *sel,
-			 const struct aif_idle_part *part, uint64_t estimated, uint64_t *ret)
-{
-	struct aif_host_calls calls = {0};
-	bool has_calls = part->u.len > 0;
-	int64_t to = sel->to_ns ? (int64_t)AIF_MIN(sel->to_ns, (uint64_t)INT64_MAX) : INT64_MAX;
-	int e = 0;
-
-	for (size_t i = 0; i < part->u.len; i++)
-		has_calls &= aif_host_calls_recorded(p, part->u.devices[i].device);
-	*ret = has_calls ? 0 : estimated;
-	if (has_calls)
-		e = aif_host_calls_read(p, sel, &calls);
-	for (size_t i = 0; i < calls.len && !e; i++)
-		if (aif_host_call_waits(calls.at[i].kind) && calls.at[i].start < to)
-			*ret += (uint64_t)(AIF_MIN(calls.at[i].end, to) - calls.at[i].start);
-	aif_host_calls_finish(&calls);
-	return e;
-}
-
 static uint64_t part_ns(const void *arg, const struct aif_timeline_exec *x)
 {
 	return aif_idle_part_ns(arg, x);
@@ -573,8 +506,6 @@ static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
 	struct aif_idle_part part;
-	struct aif_cpu_totals cpu = {0};
-	uint64_t waiting_ns = 0;
 	int e;
 
 	/* Lengths are put one after another and say nothing of idle time. */
@@ -582,12 +513,10 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		return 0;
 	e = aif_idle_part_read(m->p, sel, &part);
 	if (!e)
-		e = aif_cpu_totals(m->p, sel, &cpu, NULL);
-	if (!e)
-		e = measure_waits(m->p, sel, &part, cpu.waiting_ns, &waiting_ns);
+		e = aif_why_waited_part(m->p, sel, &part, &m->w->damaged, &m->w->waited_part);
 	if (!e) {
 		add_devices(&part, m->w);
-		e = add_idle(m, &part.blame, waiting_ns);
+		e = add_idle(m, &part.blame);
 	}
 	if (!e)
 		e = aif_opportunity_make(m->p, NULL, &part.t, part_ns, &part, &m->w->work);
@@ -600,8 +529,6 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	if (!e)
 		e = measure_ahead(&part, m->w);
 	count_launches(&part, m->w);
-	m->w->damaged += cpu.damaged;
-	aif_cpu_totals_finish(&cpu);
 	aif_idle_part_finish(&part);
 	return e;
 }

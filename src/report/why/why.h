@@ -93,6 +93,7 @@ struct aif_why {
 		outside_ns; /* time of the devices in the window before their first work in it or behind the last */
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
+	double waited_part; /* of idle time behind waits that is SYNC (aif_why_waited_part) */
 	struct aif_idle_device *idle; /* by cause, of each device in the window */
 	size_t idle_len;
 	struct aif_why_owner *owners; /* by time, longest first */
@@ -121,6 +122,13 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 			    struct aif_why *ret, struct aif_idle_part *ret_part,
 			    struct aif_err *err);
 void aif_why_finish(struct aif_why *w);
+
+/* Returns the group of idle time of that cause. Of HOST's, .waited_part of what lies behind a wait (.drained_ns of the
+ * blame's rows) is SYNC instead. */
+enum aif_why_group aif_why_group_of(enum aif_idle_cause cause);
+/* Sets *ret to that part, and adds chunks that could not be read to *ret_damaged. 0 or -errno. */
+int aif_why_waited_part(const struct aif_profile *p, const struct aif_selection *sel,
+			const struct aif_idle_part *part, uint64_t *ret_damaged, double *ret);
 
 const char *aif_why_group_key(enum aif_why_group g);
 const char *aif_why_group_name(enum aif_why_group g);
