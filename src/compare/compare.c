@@ -216,13 +216,6 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 	if (c->recordings[1] < b.len)
 		b.len = aif_compare_join_parts(c->b, v + c->a->len);
 	aif_change_measure(&a, &b, c->margin, &ret.change);
-	/* Runs compared with themselves: noise among them says nothing. */
-	if (c->is_itself) {
-		ret.change.b = ret.change.a;
-		ret.change.delta = ret.change.half = ret.change.variance = 0;
-		ret.change.estimate = ret.change.low = ret.change.high = 0;
-		ret.change.p = 1;
-	}
 	ret.p = ret.change.p;
 	ret.answer = aif_compare_answer(c, &ret);
 	free(v);

@@ -133,7 +133,7 @@ struct aif_comparison {
 	const char *range; /* aif_compare_opts.range */
 	double margin;
 	bool is_whole;        /* by run: all are whole runs, with start-up and tail */
-	bool is_itself;       /* both sides are the same runs: nothing differs */
+	bool is_shared;       /* a run is on both sides: nothing is decided */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];
 	struct aif_compared metric[AIF_METRICS];

@@ -178,8 +178,7 @@ static struct aif_compared compare_for(const struct aif_comparison *c, const str
 					 .margin = b->part,
 					 .unit = c->unit,
 					 .range = c->range,
-					 .recordings = {c->recordings[0], c->recordings[1]},
-					 .is_itself = c->is_itself};
+					 .recordings = {c->recordings[0], c->recordings[1]}};
 
 	by_part.decides = c->decides;
 	return aif_compare_values(&by_part, values, false, is_estimated);

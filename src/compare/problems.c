@@ -98,11 +98,43 @@ static void find_open(struct aif_comparison *c)
 
 /* ---- what stands against a verdict ----------------------------------------------------------- */
 
-/* Notes runs that were named again, on their side or on the other. */
+/* Looks for runs that are on both sides, by what is in them, which say nothing of a difference: a file named twice by mistake
+ * would pass any gate. Notes recordings of which each side has a part. */
+static void find_shared(struct aif_comparison *c)
+{
+	const struct aif_run *first = NULL;
+	size_t both = 0, parts = 0;
+
+	for (size_t i = 0; i < c->a->len; i++)
+		for (size_t j = 0; j < c->b->len; j++) {
+			const struct aif_run *a = &c->a->runs[i], *b = &c->b->runs[j];
+			bool is_same = a->hash && a->hash == b->hash;
+
+			first = is_same && !first ? a : first;
+			both += is_same;
+			parts += !is_same && a->recording && a->recording == b->recording;
+		}
+	if (parts)
+		aif_buf_puts(&c->notes, "parts of one recording are on both sides: how recordings "
+					"differ from one another is not in such a comparison\n");
+	if (!both)
+		return;
+	c->is_shared = true;
+	if (both == c->a->len && both == c->b->len) {
+		aif_buf_puts(&c->problems, "A and B are the same runs");
+	} else {
+		aif_human_counted(&c->problems, both, "run");
+		aif_buf_printf(&c->problems, " %s on both sides (%s)", both > 1 ? "are" : "is",
+			       first->path);
+	}
+	aif_buf_puts(&c->problems, ": no evidence of a difference from themselves; give each run "
+				   "to one side\n");
+}
+
+/* Notes runs that were named again on their side. */
 static void find_repeated(struct aif_comparison *c)
 {
 	const struct aif_side *const sides[] = {c->a, c->b};
-	size_t both = 0;
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(sides); i++) {
 		size_t parts = sides[i]->len - c->recordings[i];
@@ -128,18 +160,6 @@ static void find_repeated(struct aif_comparison *c)
 		aif_human_counted(&c->notes, c->recordings[i], "recording");
 		aif_buf_putc(&c->notes, '\n');
 	}
-	for (size_t i = 0; i < c->a->len; i++)
-		for (size_t j = 0; j < c->b->len; j++)
-			both += c->a->runs[i].hash && c->a->runs[i].hash == c->b->runs[j].hash;
-	if (!both)
-		return;
-	if (both == c->a->len && both == c->b->len) {
-		c->is_itself = true;
-		aif_buf_puts(&c->notes, "A and B are the same runs\n");
-		return;
-	}
-	aif_human_counted(&c->notes, both, "run");
-	aif_buf_printf(&c->notes, " %s on both sides\n", both > 1 ? "are" : "is");
 }
 
 static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o)
@@ -267,6 +287,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 {
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
+	find_shared(c);
 	find_runs(c, o);
 	find_clocks(c, o);
 	find_commands(c);

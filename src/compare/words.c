@@ -317,7 +317,8 @@ static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
 	aif_buf_puts(b, "cannot tell: ");
-	if (fewest < AIF_CHANGE_RUNS_MIN) {
+	/* A shared run stands first among the problems. */
+	if (fewest < AIF_CHANGE_RUNS_MIN && !c->is_shared) {
 		aif_human_counted(b, fewest, "run");
 		aif_buf_printf(b, " %s; %d are needed",
 			       c->recordings[0] == c->recordings[1] ? "a side" : "on a side",

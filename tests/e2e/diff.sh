@@ -11,10 +11,11 @@ fi
 record() { # FILE VARIANT
 	"$aiflame" record -o "$1" -- "$app" "$2" 12 2000 >"$work/record.out" 2>&1
 }
-mkdir before after
+mkdir before after again
 for i in 1 2 3; do
 	record before/$i.data base || cat "$work/record.out"
 	record after/$i.data fusion
+	record again/$i.data fusion
 done
 
 "$aiflame" diff before/1.data after/1.data >one.txt
@@ -54,13 +55,17 @@ a=before/1.data
 cp $a copy.data
 check "a run that is named three times counts once" status_is 4 "$aiflame" gate $a,$a,copy.data after
 check "which is noted" says 'note: A: a run was named twice, 2 times: it counts once' "$aiflame" diff $a,$a,copy.data after
-check "runs on both sides are noted" says 'note: 2 runs are on both sides' "$aiflame" diff before before/1.data,before/2.data,after/3.data
+check "runs on both sides have no verdict" says 'no verdict: 2 runs are on both sides (before/1.data)' "$aiflame" diff before before/1.data,before/2.data,after/3.data
+check "nor has a copy by another name" says 'cannot tell: A and B are the same runs' "$aiflame" diff $a copy.data
 check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
 check "a part of each run of a directory is a side" says 'A  before@steps:2-5, 3 runs' "$aiflame" diff before@steps:2-5 before@steps:6-9
 check "parts of one recording are one run" says 'note: A: parts of one recording count as one run: 3 parts of 1 recording' "$aiflame" diff $a@steps:2-4,$a@steps:5-7,$a@steps:8-10 after
 check "which is too few" status_is 4 "$aiflame" gate --budget 'launches +30%' $a@steps:2-4,$a@steps:5-7,$a@steps:8-10 after
-check "a set against itself is the same, however noisy" status_is 0 "$aiflame" gate before before
-check "and says so" says 'A and B are the same runs' "$aiflame" diff before before
+check "parts of one recording on both sides are noted" says 'note: parts of one recording are on both sides' "$aiflame" diff before@steps:2-5 before@steps:6-9
+check "a set against itself is no win" status_is 4 "$aiflame" gate --budget 'launches 0' before before
+check "nor may it pass" status_is 4 "$aiflame" gate --cannot-tell pass --budget 'launches 0' before before
+check "and says so" says 'no verdict: A and B are the same runs' "$aiflame" gate before before
+check "other runs of the same are the same" status_is 0 "$aiflame" gate --budget 'launches 0' --budget 'bytes 0' after again
 check "no clock is known: no cycles" says 'no clock of a device in it' "$aiflame" diff --unit cycles before after
 check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
@@ -167,7 +172,7 @@ for i in 1 2 3; do POCL_DEVICES=basic "$aiflame" record -o other/$i.data -- "$ap
 check "another device is no win" status_is 4 "$aiflame" gate --budget 'launches +30%' before other
 check "and both are named" says 'no verdict: machines differ: before/1.data ran on pthread' "$aiflame" gate before other
 check "unless that is what is asked" status_is 0 "$aiflame" gate --any-machine --budget 'launches +30%' before other
-mkdir killed dead failed
+mkdir killed dead failed failed_too
 # until_written FILE: some seconds of a recording are committed, and the program has told its number
 until_written() {
 	for t in $(seq 150); do
@@ -198,9 +203,11 @@ for i in 1 2 3; do
 done
 check "runs whose recorder was killed are no win" status_is 4 "$aiflame" gate --budget 'launches +30%' before dead
 check "and are said to be cut short" says 'no verdict: dead/1.data: the recording was cut short' "$aiflame" diff before dead
-for i in 1 2 3; do "$aiflame" record -o failed/$i.data -- sh -c '"$0" base 12 2000; exit 7' "$app" >"$work/record.out" 2>&1; done
+for i in failed/1 failed/2 failed/3 failed_too/1 failed_too/2 failed_too/3; do
+	"$aiflame" record -o $i.data -- sh -c '"$0" base 12 2000; exit 7' "$app" >"$work/record.out" 2>&1
+done
 check "runs that failed are no win" says 'no verdict: exit statuses differ: before/1.data ended with 0, failed/1.data with 7' "$aiflame" gate before failed
-check "but where all did, they are compared" status_is 0 "$aiflame" gate --budget 'launches +30%' failed failed
+check "but where all did, they are compared" status_is 0 "$aiflame" gate --budget 'launches +30%' failed failed_too
 for side in before,nowhere.data "before,$work/empty.data" before,half.data; do
 	check "one bad run among good ones is no win: ${side#before,}" status_is 4 "$aiflame" gate --budget 'launches +30%' before "$side"
 done
@@ -272,7 +279,8 @@ check "a reason that is missing is named" says '--reason is missing' "$aiflame" 
 check "a change is accepted with a reason only" status_is 2 "$aiflame" baseline accept main after
 check "an empty reason is none" status_is 2 "$aiflame" baseline accept main after --reason ' '
 check "which is kept" sh -c "'$aiflame' baseline accept main after --reason 'two kernels are wanted' && grep -q '3 runs  two kernels are wanted' aiflame.baselines/main/accepted.txt"
-check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main after
+check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launches 0' baseline:main again
+check "but not the runs that it is of" says 'A and B are the same runs' "$aiflame" gate --budget 'launches 0' baseline:main after
 check "a baseline's name is no path" says "a name has letters" "$aiflame" diff baseline:../x after
 check "one that is not there is no win" status_is 4 "$aiflame" gate baseline:nothing after
 check "a baseline is removed" sh -c "'$aiflame' baseline rm main && [ ! -e aiflame.baselines/main ]"
