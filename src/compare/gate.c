@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/gate.h"
 
+#include "analysis/utilization.h"
 #include "compare/words.h"
 #include "stats/many.h"
 
@@ -100,6 +101,35 @@ static bool is_of_whole_runs(enum aif_metric m)
 	return m == AIF_METRIC_STARTUP || m == AIF_METRIC_TAIL;
 }
 
+/* True for a run with a kernel of a communication library, also where computation hides all of it. */
+static bool has_communication(const struct aif_run *r)
+{
+	bool has = r->amount[AIF_RUN_COMMUNICATION] > 0;
+
+	for (size_t i = 0; i < r->kernels_len && !has; i++)
+		has = aif_work_class_of(aif_strset_get(&r->kernel_names, r->kernels[i].full,
+						       NULL)) == AIF_WORK_COMMUNICATION;
+	return has;
+}
+
+/* False where a run's 0 says that it has no such thing, and not how little of it. */
+static bool has_metric(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m)
+{
+	if (r->is_counts || (is_of_whole_runs(m) && !c->is_whole) ||
+	    (r->is_cpu && m != AIF_METRIC_TIME && m != AIF_METRIC_CPU))
+		return false;
+	switch (m) {
+	case AIF_METRIC_CPU:
+		return r->is_cpu;
+	case AIF_METRIC_MEMORY: /* is read, not measured: no device is without any */
+		return r->amount[AIF_RUN_MEMORY] > 0;
+	case AIF_METRIC_COMMUNICATION:
+		return has_communication(r);
+	default:
+		return true;
+	}
+}
+
 /* Sets values[i] of each run, a unit where the metric is given by unit. */
 static int read_values(const struct aif_comparison *c, const struct aif_budget *b,
 		       const struct aif_gate_value *given, size_t given_len, double *values)
@@ -113,16 +143,11 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 
 		switch (b->of) {
 		case AIF_BUDGET_METRIC:
-			values[i] = r->is_counts ? NAN
-						 : aif_metric_of(c, r, b->metric) /
-							   (aif_metric_is_by_unit(b->metric) ? units
-											     : 1);
-			/* Memory is read, not measured: there is no device without any. CPU time is of programs
-			 * without one. */
-			if ((b->metric == AIF_METRIC_MEMORY && !(values[i] > 0)) ||
-			    (b->metric == AIF_METRIC_CPU && !r->is_cpu) ||
-			    (is_of_whole_runs(b->metric) && !c->is_whole))
-				values[i] = NAN;
+			values[i] =
+				!has_metric(c, r, b->metric)
+					? NAN
+					: aif_metric_of(c, r, b->metric) /
+						  (aif_metric_is_by_unit(b->metric) ? units : 1);
 			break;
 		case AIF_BUDGET_KERNEL:
 			values[i] = r->is_counts ? NAN
@@ -282,6 +307,23 @@ static void judge_change(const struct aif_comparison *c, struct aif_gate_row *ro
 			     "--all-launches)");
 }
 
+/* Says why all runs of a side may lack a metric. */
+static void say_lack(const struct aif_comparison *c, enum aif_metric m, bool by_both,
+		     struct aif_buf *why)
+{
+	bool is_cpu = aif_compare_run(c, 0)->is_cpu || c->b->runs[0].is_cpu;
+
+	if (m == AIF_METRIC_CPU)
+		aif_buf_puts(why, ": CPU time is compared of programs without a device");
+	else if (is_cpu && m != AIF_METRIC_TIME)
+		aif_buf_puts(why, ": no device was used");
+	else if (is_of_whole_runs(m))
+		aif_buf_puts(why, ": whole runs have it, --unit run");
+	else if (m == AIF_METRIC_COMMUNICATION)
+		aif_buf_puts(why, by_both ? ": no communication in either side"
+					  : ": no communication in it");
+}
+
 /* Notes runs that lack a value. A kernel that A never had is new, which is no lack; nor is one gone, which is. */
 static void find_missing(const struct aif_comparison *c, double *values, struct aif_gate_row *row)
 {
@@ -299,7 +341,10 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 	}
 	if (row->budget->kind != AIF_BUDGET_CHANGE)
 		lack[0] = 0;
-	if (aif_budget_is_by_name(row->budget) && lack[0] == c->a->len && !lack[1])
+	if ((aif_budget_is_by_name(row->budget) ||
+	     (row->budget->of == AIF_BUDGET_METRIC &&
+	      row->budget->metric == AIF_METRIC_COMMUNICATION)) &&
+	    lack[0] == c->a->len && !lack[1])
 		lack[0] = 0;
 	for (size_t i = 0; i < c->a->len + c->b->len; i++)
 		values[i] = isfinite(values[i]) ? values[i] : 0;
@@ -308,10 +353,8 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 	row->is_missing = true;
 	aif_buf_printf(&row->why, "missing in %zu of %zu runs of %c", lack[0] ? lack[0] : lack[1],
 		       lack[0] ? c->a->len : c->b->len, lack[0] ? 'A' : 'B');
-	if (row->budget->of == AIF_BUDGET_METRIC && row->budget->metric == AIF_METRIC_CPU)
-		aif_buf_puts(&row->why, ": CPU time is compared of programs without a device");
-	else if (row->budget->of == AIF_BUDGET_METRIC && is_of_whole_runs(row->budget->metric))
-		aif_buf_puts(&row->why, ": whole runs have it, --unit run");
+	if (row->budget->of == AIF_BUDGET_METRIC)
+		say_lack(c, row->budget->metric, lack[0] && lack[1], &row->why);
 }
 
 static int adjust(struct aif_gate *g)

@@ -108,6 +108,7 @@ for side in nowhere.data "$work/empty.data" "$0" before,nowhere.data; do
 done
 check "CPU time of programs with a device is missing, not the same" status_is 4 "$aiflame" gate --budget 'cpu +3%' before before
 check "which is said" says 'CPU time is compared of programs without a device' "$aiflame" gate --budget 'cpu +3%' before before
+check "nor is communication of programs that have none" says 'no communication in either side' "$aiflame" gate --budget 'communication +3%' before again
 check "an empty run is no win" status_is 4 "$aiflame" gate before empty.data,empty.data,empty.data
 check "and says so" says 'not compared: ' "$aiflame" gate before empty.data,empty.data,empty.data
 check "a budget that is none is misuse" status_is 2 "$aiflame" gate --budget 'launches' before after

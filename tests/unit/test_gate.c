@@ -112,6 +112,39 @@ static void what_is_gone_is_no_win(void **state)
 	finish(&x);
 }
 
+/* A metric of which neither side has any is no proof of anything. */
+static void what_no_side_has_is_missing(void **state)
+{
+	struct run_row rows[RUNS_BASE_LEN + 1];
+	struct compared x;
+
+	(void)state;
+	compared_make(&x, runs_base, RUNS_BASE_LEN, RUNS, NOISE, 7);
+	assert_int_equal(gate(&x, "communication +3%", "no communication in either side"),
+			 AIF_GATE_UNKNOWN);
+	assert_int_equal(gate(&x, "communication <= 1ms", "no communication in it"),
+			 AIF_GATE_UNKNOWN);
+	for (size_t i = 0; i < RUNS; i++)
+		x.a.runs[i].is_cpu = x.b.runs[i].is_cpu = true;
+	assert_int_equal(gate(&x, "launches 0", "no device was used"), AIF_GATE_UNKNOWN);
+	assert_int_equal(gate(&x, "copies +3%", "no device was used"), AIF_GATE_UNKNOWN);
+	finish(&x);
+	/* All of it is hidden by computation. */
+	memcpy(rows, runs_base, sizeof(runs_base));
+	rows[RUNS_BASE_LEN] = (struct run_row){"main;train;block;ncclDevKernel_AllReduce", 1e5, 1};
+	compared_make(&x, rows, RUNS_BASE_LEN + 1, RUNS, NOISE, 7);
+	assert_int_equal(gate(&x, "communication +3%", "kept"), AIF_GATE_KEPT);
+	for (size_t i = 0; i < RUNS; i++) {
+		struct aif_run without = x.a.runs[i];
+
+		x.a.runs[i] = x.b.runs[i];
+		x.b.runs[i] = without;
+	}
+	assert_int_equal(gate(&x, "communication +3%", "5 of 5 runs of B: no communication in it"),
+			 AIF_GATE_UNKNOWN);
+	finish(&x);
+}
+
 static void a_wide_budget_makes_no_sameness(void **state)
 {
 	struct compared x;
@@ -319,6 +352,7 @@ int main(void)
 		cmocka_unit_test(gates_keep_exceed_and_cannot_tell),
 		cmocka_unit_test(operators_and_ranges_have_budgets),
 		cmocka_unit_test(what_is_gone_is_no_win),
+		cmocka_unit_test(what_no_side_has_is_missing),
 		cmocka_unit_test(a_wide_budget_makes_no_sameness),
 		cmocka_unit_test(values_below_nothing_are_judged_by_their_signs),
 		cmocka_unit_test(noise_is_no_verdict),
