@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,40 @@ struct bench {
 	char **command;
 	FILE *conditions;
 };
+
+/* ---- Ctrl-C ---------------------------------------------------------------------------------- */
+
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+static volatile sig_atomic_t stopped; /* the signal */
+static volatile sig_atomic_t is_sent; /* to this process alone: the recorder has not got it */
+static volatile pid_t recorder;
+
+/* Lets the recorder end its recording, which is waited for. A terminal sends its signals to both. */
+static void on_stop(int number, siginfo_t *info, void *context)
+{
+	int e = errno;
+
+	(void)context;
+	stopped = number;
+	if (info->si_code <= 0) {
+		is_sent = 1;
+		if (recorder > 0)
+			kill(recorder, number);
+	}
+	errno = e;
+}
+
+static void catch_stops(void)
+{
+	struct sigaction stop = {.sa_sigaction = on_stop, .sa_flags = SA_SIGINFO}, before;
+
+	sigemptyset(&stop.sa_mask);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(stops); i++)
+		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(stops[i], &stop, NULL);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static int make_directory(const char *dir, const char *in, struct aif_err *err)
 {
@@ -94,7 +129,12 @@ static int record(const struct bench *b, bool is_b, const char *profile, const c
 	free(argv);
 	if (e)
 		return -e;
-	return aif_tool_wait(pid);
+	recorder = pid;
+	if (is_sent)
+		kill(pid, stopped);
+	e = aif_tool_wait(pid);
+	recorder = 0;
+	return e;
 }
 
 /* Appends the first line of a file, "?" where there is none. */
@@ -144,15 +184,21 @@ static int run_once(const struct bench *b, bool is_b, uint32_t number, struct ai
 	}
 	if (number)
 		note_conditions(b, side, number);
-	status = record(b, is_b, aif_buf_str(&profile), aif_buf_str(&log));
-	if (status < 0)
+	status = stopped ? 0 : record(b, is_b, aif_buf_str(&profile), aif_buf_str(&log));
+	if (stopped) {
+		r = aif_err_set(err, -EINTR,
+				"bench: interrupted in %s %u of side %c, which is removed; runs "
+				"before it are in %s",
+				number ? "run" : "warm-up", number, is_b ? 'B' : 'A', b->v->output);
+		number = 0;
+	} else if (status < 0)
 		r = aif_err_set(err, status, "bench: %s", strerror(-status));
 	else if (status)
 		r = aif_err_set(err, -ECHILD,
 				"bench: side %c ended with status %d: no run to compare; %s has "
 				"what it printed",
 				is_b ? 'B' : 'A', status, aif_buf_str(&log));
-	if (!number && !r) {
+	if (!number && (!r || stopped)) {
 		unlink(aif_buf_str(&profile));
 		unlink(aif_buf_str(&log));
 	}
@@ -242,6 +288,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	}
 	r = prepare(&b, err);
+	catch_stops();
 	if (!r)
 		r = run_all(&b, err);
 	if (b.conditions)
@@ -250,7 +297,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		r = compare(v, err);
 	else if (!r)
 		printf("%u runs in %s/a\n", v->runs, v->output);
-	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	return r == -EINTR && stopped ? 128 + stopped : r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
 const struct aif_command aif_command_bench = {
@@ -264,7 +311,8 @@ const struct aif_command aif_command_bench = {
 		"run printed (1.out) beside it: sides of aiflame diff and gate.\n\n"
 		"DIR/conditions.txt has the date of each run, and the load and temperature that the\n"
 		"OS reports. Clocks of NVIDIA's GPUs are in the recordings. A run\n"
-		"that ends with a status other than 0 ends the bench.",
+		"that ends with a status other than 0 ends the bench. So does Ctrl-C, which removes\n"
+		"the run it came in.",
 	.examples = "aiflame bench -n 5 -- python3 train.py\tfive runs, for a baseline\n"
 		    "aiflame bench --against 'python3 new.py' -- python3 old.py\tA and B in turns\n"
 		    "aiflame gate aiflame.bench/a aiflame.bench/b\tjudge them\n",

@@ -6,8 +6,10 @@
 #include "cmd/message.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define ENDING ".json:"
 
@@ -89,6 +91,13 @@ static bool holds(const char *who, const char *arg, const char *of)
 	return ok;
 }
 
+/* True for what system() returns after Ctrl-C, of the shell or of what it ran. */
+static bool is_interrupt(int status)
+{
+	return status > 0 && (WIFEXITED(status) ? WEXITSTATUS(status) == 128 + SIGINT
+						: WTERMSIG(status) == SIGINT);
+}
+
 static bool succeeds(const char *who, const char *command)
 {
 	struct aif_buf line = {0};
@@ -98,7 +107,8 @@ static bool succeeds(const char *who, const char *command)
 	status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
 	aif_buf_finish(&line);
 	if (status)
-		aif_message("%s: --require '%s' failed: nothing is judged", who, command);
+		aif_message("%s: --require '%s' %s: nothing is judged", who, command,
+			    is_interrupt(status) ? "was interrupted" : "failed");
 	return !status;
 }
 

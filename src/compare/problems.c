@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 /* Clocks and power limits of the sides that are further apart are not comparable. */
@@ -50,6 +51,9 @@ static void find_commands(struct aif_comparison *c)
 	}
 }
 
+/* The exit status of what Ctrl-C ended. */
+#define INTERRUPTED (128 + SIGINT)
+
 /* Looks for runs whose command failed: they may have ended before their work was done. */
 static void find_statuses(struct aif_comparison *c)
 {
@@ -61,10 +65,12 @@ static void find_statuses(struct aif_comparison *c)
 		if (r->amount[AIF_RUN_STATUS] == first || r->is_part ||
 		    aif_compare_run(c, 0)->is_part)
 			continue;
-		aif_buf_printf(
-			&c->problems,
-			"exit statuses differ: %s ended with %" PRIu64 ", %s with %" PRIu64 "\n",
-			aif_compare_run(c, 0)->path, first, r->path, r->amount[AIF_RUN_STATUS]);
+		aif_buf_printf(&c->problems, "%s: %s ended with %" PRIu64 ", %s with %" PRIu64 "\n",
+			       first == INTERRUPTED || r->amount[AIF_RUN_STATUS] == INTERRUPTED
+				       ? "a run was interrupted"
+				       : "exit statuses differ",
+			       aif_compare_run(c, 0)->path, first, r->path,
+			       r->amount[AIF_RUN_STATUS]);
 		return;
 	}
 	if (first)

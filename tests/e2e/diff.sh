@@ -136,6 +136,7 @@ check "of a side that is missing" status_is 2 "$aiflame" gate --v7-exit --cannot
 check "of wrong usage" status_is 2 "$aiflame" gate --v7-exit --budget 'tiem +3%' before after
 check "a gate of one side is misuse" status_is 2 "$aiflame" gate before
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
+check "or is interrupted" says "--require 'kill -INT \$\$' was interrupted: nothing is judged" "$aiflame" gate --require 'kill -INT $$' before after
 for side in before after; do
 	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done
 done
@@ -447,5 +448,16 @@ check "nor are equal commands called different" sh -c "'$aiflame' bench -n 1 --w
 check "its sets are sides" status_is 3 "$aiflame" gate --budget 'launches 0' sets/a sets/b
 check "what is there is not overwritten" says 'remove it, or give another -o' "$aiflame" bench -o sets -- true
 check "a run that fails is no run" says 'side A ended with status 3' "$aiflame" bench -n 1 --warm-up 0 -o failing -- sh -c 'exit 3'
+"$aiflame" bench -n 2 --warm-up 0 -o stopped -- sh -c 'echo $$ >app.pid; exec "$0" base 20000 2000' "$app" >stopped.txt 2>&1 &
+bench=$!
+until_written stopped/a/1.data
+kill -TERM $bench
+wait $bench
+status=$?
+kill -9 "$(cat app.pid)" 2>/dev/null
+rm app.pid
+check "a bench that is interrupted ends with the signal's status" [ $status = 143 ]
+check "says so" grep -q 'bench: interrupted in run 1 of side A, which is removed' stopped.txt
+check "and leaves no part of a run" sh -c '[ -z "$(ls -A stopped/a)" ]'
 echo "1..$n"
 [ $failed -eq 0 ]

@@ -131,6 +131,21 @@ static void parts_of_one_recording_are_one_run(void **state)
 	finish(&x);
 }
 
+static void an_interrupted_run_is_said_to_be(void **state)
+{
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
+	struct compared x;
+
+	(void)state;
+	compare(&x, RUNS);
+	x.b.runs[1].amount[AIF_RUN_STATUS] = 1;
+	assert_false(decides(&x, &o, "exit statuses differ: run.data ended with 0"));
+	x.b.runs[1].amount[AIF_RUN_STATUS] = 130;
+	assert_false(
+		decides(&x, &o, "a run was interrupted: run.data ended with 0, run.data with 130"));
+	finish(&x);
+}
+
 static void a_run_on_both_sides_is_no_evidence(void **state)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
@@ -159,6 +174,7 @@ int main(void)
 		cmocka_unit_test(other_clocks_and_limits_have_no_verdict),
 		cmocka_unit_test(cycles_are_times_by_the_clock),
 		cmocka_unit_test(parts_of_one_recording_are_one_run),
+		cmocka_unit_test(an_interrupted_run_is_said_to_be),
 		cmocka_unit_test(a_run_on_both_sides_is_no_evidence),
 	};
 
