@@ -169,6 +169,10 @@ static void cell_text(const struct aif_report *r, size_t cell, struct aif_buf *r
 	size_t c = cell % t->width, len, whole;
 	const char *text;
 
+	if (t->columns[c].type == AIF_TABLE_COUNT && t->cells[cell] == AIF_TABLE_NO_VALUE) {
+		aif_buf_putc(ret, '-');
+		return;
+	}
 	switch (t->columns[c].type) {
 	case AIF_TABLE_SHARE:
 		share(r, cell, ret);

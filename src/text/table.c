@@ -166,8 +166,10 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	const char *s;
 	size_t len;
 
-	if (has_no_value(t, i))
+	if (has_no_value(t, i)) {
+		aif_buf_puts(b, t->is_torch ? "-" : "");
 		return;
+	}
 	switch (t->columns[i % t->width].type) {
 	case AIF_TABLE_TEXT:
 		s = cell_text(t, i, &len);

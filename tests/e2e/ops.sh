@@ -46,6 +46,13 @@ check "and its sums" says 'Self CUDA time total: ' "$aiflame" report --ops m.dat
 check "steps have a row each" test "$("$aiflame" report --steps --format csv --limit 0 m.data | wc -l)" -gt 10
 check "streams too" test "$("$aiflame" report --streams --format csv m.data | wc -l)" = 3
 check "ops in SQL" test "$("$aiflame" query --format csv m.data "SELECT count(*) > 100 FROM ops WHERE kind = 'operator'" | tail -n 1)" = 1
+# A recording has no operators' times: samples and launches have. torch_hook.c launches where PyTorch's CPU operators allocate.
+check "build" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I"$root/src" -o hook.so \
+	"$here/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
+check "PyTorch is recorded" env LD_PRELOAD="$work/hook.so" "$aiflame" record -q --all-launches --cpu --cpu-clock perf -F 999 -o t.data \
+	"$python" "$here/ops_recorded.py" run "$work/hook.so" t.json
+check "calls of operators are torch's, their CPU time the program's own" "$python" "$here/ops_recorded.py" compare "$aiflame" t.data t.json
+sed 's/^/# /' check.out
 if [ -z "${AIFLAME_TRACES:-}" ]; then
 	skip "real traces" "AIFLAME_TRACES names no folder with traces of torch.profiler"
 else

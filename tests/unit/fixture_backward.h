@@ -20,9 +20,10 @@ struct model {
 	struct aif_launch_row launches[512];
 	struct aif_exec_row execs[512];
 	struct aif_window_row windows[8];
+	struct aif_cpu_row cpu[32];
 	struct aif_strset frames; /* names as the tests have them -> frame */
 	struct aif_map stacks;
-	size_t n, windows_len;
+	size_t n, windows_len, cpu_len;
 	uint64_t now;
 	bool late_main; /* the main thread's launches are written a chunk later */
 	char path[64];
@@ -219,6 +220,7 @@ static inline void record(struct model *m)
 		assert_ok(aif_writer_launches(w, rows, n, &err), &err);
 	}
 	assert_ok(aif_writer_execs(w, m->execs, m->n, &err), &err);
+	assert_ok(aif_writer_cpu(w, m->cpu, m->cpu_len, &err), &err);
 	assert_ok(aif_writer_windows(w, m->windows, m->windows_len, &err), &err);
 	assert_ok(aif_writer_finish(w, m->now + AIF_NS_PER_S, &err), &err);
 	assert_ok(aif_profile_open(m->path, &m->opened, &err), &err);

@@ -347,22 +347,25 @@ static void dispatchers_frames_are_operators(void **state)
 	ops_read(&f);
 	assert_report(
 		&f, o,
-		"name,process,type,self_device,self_device_share,device_total,error,launches\n"
-		"gemm,100,kernel,50,0.625000,50,0,2\n"
-		"aten::addmm,100,operator,50,0.625000,50,0,2\n"
-		"Memcpy HtoD,100,write,20,0.250000,20,0,1\n"
-		"aten::linear,100,operator,10,0.125000,60,0,1\n"
-		"bias,100,kernel,10,0.125000,10,0,1\n");
+		"name,process,type,self_cpu_share,self_cpu,cpu_total_share,cpu_total,cpu_error,"
+		"self_device,self_device_share,device_total,error,calls,calls_error,launches\n"
+		"gemm,100,kernel,,,,,,50,0.625000,50,0,2,0,2\n"
+		"aten::addmm,100,operator,,,,,,50,0.625000,50,0,2,0,2\n"
+		"Memcpy HtoD,100,write,,,,,,20,0.250000,20,0,1,0,1\n"
+		"aten::linear,100,operator,,,,,,10,0.125000,60,0,2,0,1\n"
+		"bias,100,kernel,,,,,,10,0.125000,10,0,1,0,1\n");
 	o.kernel = "bias";
 	assert_report(
 		&f, o,
-		"name,process,type,self_device,self_device_share,device_total,error,launches\n"
-		"bias,100,kernel,10,1.000000,10,0,1\n"
-		"aten::linear,100,operator,10,1.000000,10,0,1\n");
+		"name,process,type,self_cpu_share,self_cpu,cpu_total_share,cpu_total,cpu_error,"
+		"self_device,self_device_share,device_total,error,calls,calls_error,launches\n"
+		"bias,100,kernel,,,,,,10,1.000000,10,0,1,0,1\n"
+		"aten::linear,100,operator,,,,,,10,1.000000,10,0,1,0,1\n");
 	o.format = AIF_TABLE_PLAIN;
 	text = ops_report(&f, o);
-	assert_non_null(strstr(text, "Self CUDA  Self CUDA %  CUDA total  # of Launches\n"));
-	assert_non_null(strstr(text, "knows nothing.\n"));
+	assert_non_null(
+		strstr(text, "Self CUDA  Self CUDA %  CUDA total  # of Calls  # of Launches\n"));
+	assert_non_null(strstr(text, "Calls: those that launched work"));
 	free(text);
 	o.kernel = NULL;
 	o.by = AIF_REPORT_BY_SHAPE;
