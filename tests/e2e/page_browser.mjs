@@ -136,6 +136,32 @@ test("palettes are told apart by all, whatever cones they have", "sides", "", as
 	}
 });
 
+for (const scheme of ["light", "dark"])
+	test(`labels that a search dims are readable, ${scheme}`, "full", "#v1&view=flame&find=mm", async (page) => {
+		const b = await box(page, "train_step (train.py)");
+		const lights = await page.evaluate(({ x, y, w }) => {
+			const c = document.getElementById("flame"), r = c.getBoundingClientRect(), by = c.width / r.width;
+			const { data } = c.getContext("2d").getImageData((x - r.x + 4) * by, (y - r.y + 3) * by, Math.min(w - 8, 120) * by, 13 * by);
+			const linear = (v) => v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+			const back = getComputedStyle(document.getElementById("chart")).backgroundColor.match(/\d+/g).map(Number);
+			return Array.from({ length: data.length / 4 }, (_, k) => [0.2126, 0.7152, 0.0722].reduce((sum, part, n) =>
+				sum + part * linear(data[4 * k + n] * data[4 * k + 3] / 255 + back[n] * (1 - data[4 * k + 3] / 255)), 0));
+		}, b);
+		const ratio = (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
+		assert.ok(ratio >= 4.5, ratio.toFixed(2));
+	}, { colorScheme: scheme });
+
+test("a step's number and name stand first", "full", "#v1&view=tables&table=steps", async (page) => {
+	assert.deepEqual((await page.locator("#table-body th").allTextContents()).slice(0, 3), ["number", "step", "start"]);
+});
+
+for (const width of [420, 1300])
+	test(`buttons that belong together share a line, ${width} wide`, "full", "#v1&view=flame&find=mm", async (page) => {
+		const at = async (id) => page.locator(id).boundingBox(), [svg, png, find, next] = [await at("#svg"), await at("#png"), await at("#find"), await at("#find-next")];
+		assert.ok(width < 1000 || svg.y < find.y + 80, "no line of its own");
+		assert.ok(Math.abs(svg.y - png.y) < 1 && Math.abs(find.y - next.y) < 9, JSON.stringify([svg, png, find, next]));
+	}, { viewport: { width, height: 900 } });
+
 test("a brush over the strip selects a time of all views", "phases", "#v1&view=flame", async (page) => {
 	const all = await sum(page), r = await page.locator("#strip").boundingBox();
 	const names = async () => (await boxes(page)).map((b) => b.name);

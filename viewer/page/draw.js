@@ -178,7 +178,7 @@
 					ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
 				}
 				if (i >= 0 && w > LABELLED) {
-					ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : "#141419";
+					ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : alpha < 1 && is_dark() ? css("--ink") : "#141419";
 					ctx.fillText(label(H.names[g.name[i]], w), x + 4, y + ROW / 2);
 				}
 			}

@@ -68,8 +68,8 @@
 		const names = Object.keys(shown[0]).filter((c) => base.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
 		const types = Object.fromEntries(names.map((c) => [c, type_of(table, c, shown[0][c])]));
 		// What a row is called stands first.
-		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => /kernel|operator|range|step|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
-		const order = lead ? [lead, ...names.filter((c) => c !== lead)] : names;
+		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => c === "step") || text.find((c) => /kernel|operator|range|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
+		const order = [...new Set(["number", lead, ...names])].filter((c) => names.includes(c));
 		const most = Object.fromEntries(names.map((c) => [c, Math.max(...base.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
 		const [sorted, way] = S.sort.split(":"), bar = row_bar(key);
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
