@@ -22,6 +22,8 @@ enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 /* A budget file that is longer is none. */
 #define MOST_BYTES (1 << 20)
 enum { LIST_MAX = 64 };
+/* A word of these may have been meant to be a metric. */
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 struct values {
 	const char *baselines, *dir, *family, *unit;
@@ -199,7 +201,7 @@ static int check_values(const struct values *v, const struct aif_budgets *budget
 {
 	for (size_t i = 0; i < budgets->len; i++) {
 		const struct aif_budget *b = &budgets->budget[i];
-		struct aif_buf names = {0};
+		struct aif_buf names = {0}, defined = {0};
 		const char *near = aif_nearest(b->name, next_metric, NULL);
 
 		if (b->of == AIF_BUDGET_VALUE && is_metric(v, b->name) &&
@@ -213,12 +215,17 @@ static int check_values(const struct values *v, const struct aif_budgets *budget
 			continue;
 		for (size_t m = 0; !near && next_metric(NULL, m); m++)
 			aif_buf_printf(&names, "%s, ", next_metric(NULL, m));
+		for (size_t m = 0; v->metric[m]; m++)
+			aif_buf_printf(&defined, "%s%.*s", m ? ", " : "",
+				       (int)strcspn(v->metric[m], "="), v->metric[m]);
 		aif_err_set(err, -EINVAL,
 			    "gate: budget '%.200s': no metric is called '%.100s'; give %s%s%s, or "
-			    "define it by --metric",
+			    "define it by --metric%s%s",
 			    b->text, b->name, near ? near : aif_buf_str(&names),
 			    near ? "" : "kernel:/RE/, stack:/RE/, op:/RE/, range:/RE/",
-			    near ? ", if that was meant" : "");
+			    near ? ", if that was meant" : "", defined.len ? ", which has " : "",
+			    aif_buf_str(&defined));
+		aif_buf_finish(&defined);
 		aif_buf_finish(&names);
 		return -EINVAL;
 	}
@@ -314,9 +321,13 @@ static int require_first(const struct values *v)
 	for (size_t i = 0; v->require[i]; i++) {
 		const char *arg = v->require[i];
 
-		if (!is_metric(v, arg) && !aif_require_is_of_each(arg) &&
-		    aif_require("gate", arg, ""))
-			return AIF_EXIT_REQUIRED;
+		if (is_metric(v, arg) || aif_require_is_of_each(arg) ||
+		    !aif_require("gate", arg, ""))
+			continue;
+		if (v->metric[0] && !arg[strspn(arg, NAME_LETTERS)])
+			aif_message("gate: no --metric is called '%s', so it was run as a command",
+				    arg);
+		return AIF_EXIT_REQUIRED;
 	}
 	return 0;
 }
@@ -469,6 +480,8 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 		r = check_values(v, &budgets, err);
 	if (!r)
 		r = check_units(&o, &budgets, err);
+	if (!r)
+		r = aif_require_check("gate", v->require, err);
 	if (!r)
 		status = require_first(v);
 	if (!r && !status) {

@@ -5,6 +5,7 @@
 #include "cmd/json_value.h"
 #include "cmd/message.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,6 +29,17 @@ static bool split(const char *arg, size_t *ret_file, const char **ret_way, const
 	*ret_way = colon + 1;
 	*ret_value = is + 1;
 	return true;
+}
+
+int aif_require_check(const char *who, const char *const *args, struct aif_err *err)
+{
+	for (size_t i = 0; args[i]; i++)
+		if (strspn(args[i], " \t\r\n") == strlen(args[i]))
+			return aif_err_set(err, -EINVAL,
+					   "%s: --require '%s' is empty; give a shell command, or "
+					   "FILE.json:WAY=VALUE",
+					   who, args[i]);
+	return 0;
 }
 
 bool aif_require_is_value(const char *arg)

@@ -83,8 +83,10 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 {
 	struct aif_runbook_judged j = {0};
 	struct aif_buf text = {0};
-	int e;
+	int e = aif_require_check(o->who, o->require, err);
 
+	if (e)
+		return o->v7_exit ? 2 : AIF_EXIT_USAGE;
 	for (size_t i = 0; o->require[i]; i++)
 		if (aif_require(o->who, o->require[i], o->dir)) {
 			if (forget(o->dir, err))

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/side_arg.h"
 
-#include "cmd/message.h"
+#include "cmd/file_kind.h"
 #include "cmd/profile_arg.h"
 #include "cmd/selection.h"
 #include "compare/run_file.h"
 #include "flame/flame.h"
+#include "flame/folded.h"
 
 #include <dirent.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -35,17 +37,38 @@ static struct aif_run *new_run(struct aif_side *s, struct aif_err *err)
 	return &s->runs[s->len++];
 }
 
+/* Reads folded text of which all lines are stacks: what is of another kind has a few that look like some. */
 static int read_folded(const char *path, struct aif_run *ret, struct aif_err *err)
 {
-	struct aif_buf warning = {0};
+	struct aif_folded_stats stats = {0};
 	struct aif_tree t = {0};
-	int r = aif_flame_read_folded(path, NULL, NULL, &t, &warning, err);
+	bool is_text;
+	const char *kind = aif_file_kind(path, &is_text);
+	int fd = is_text ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1, r = 0;
 
-	if (!r && warning.len)
-		aif_message("%s", aif_buf_str(&warning));
+	if (is_text && fd < 0)
+		r = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	else if (is_text && aif_tree_init(&t, false) < 0)
+		r = aif_err_set(err, -ENOMEM, "out of memory");
+	else if (is_text)
+		r = aif_folded_read(fd, path, &t, &stats, err);
+	if (!is_text || stats.bad)
+		r = aif_err_set(err, -EINVAL,
+				"%s: neither a profile nor folded text: it looks like %s", path,
+				kind ? kind : "other text");
+	if (stats.bad && !kind)
+		aif_err_set(err, -EINVAL,
+			    "%s: neither a profile nor folded text: line %" PRIu64
+			    " is not \"frame;frame COUNT\"",
+			    path, stats.first_bad);
+	if (!r && (aif_tree_seal(&t) < 0))
+		r = aif_err_set(err, -ENOMEM, "out of memory");
+	if (!r && !t.nodes[0].total)
+		r = aif_err_set(err, -ENODATA, "%s: nothing to compare: all counts are 0", path);
 	if (!r)
 		r = aif_run_of_folded(&t, path, ret, err);
-	aif_buf_finish(&warning);
+	if (fd >= 0)
+		close(fd);
 	aif_tree_finish(&t);
 	return r;
 }

@@ -70,6 +70,18 @@ check "no clock is known: no cycles" says 'no clock of a device in it' "$aiflame
 check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
 	'$aiflame' diff a.folded b.folded | grep -q 'has counts and no times'"
+printf 'import os;x 1\nimport sys\n' >app.py
+echo ' {"traceEvents": []}' >trace.json
+gzip -k trace.json
+printf 'main;f 3\nno stack\n' >some.folded
+kind() { # FILE WHAT
+	check "a side that is $2 is refused as that" says "$1: neither a profile nor folded text: ${3-}$2" "$aiflame" diff a.folded "$1"
+}
+kind "$app" 'a program or library (ELF)' 'it looks like '
+kind app.py 'a Python program' 'it looks like '
+kind trace.json 'JSON (of a trace aiflame import makes a profile)' 'it looks like '
+kind trace.json.gz 'a compressed file (of a trace aiflame import makes a profile)' 'it looks like '
+kind some.folded 'line 2 is not "frame;frame COUNT"'
 
 "$aiflame" diff before after -o diff.svg
 check "the picture is XML, with what is gone and what is new" sh -c "python3 -c '
@@ -117,6 +129,7 @@ check "for numbers as well" says "less of it is better, a minus would pass any r
 check "a time without a unit is misuse" says 'give +3%, +3us' "$aiflame" gate --budget 'time +3' before after
 check "numbers have none" status_is 0 "$aiflame" gate --budget 'launches +3' before after
 check "a mistyped metric is misuse" status_is 2 "$aiflame" gate --budget 'tiem +3%' before after
+check "what --metric has is named, too" says 'or define it by --metric, which has tok_s' "$aiflame" gate --metric 'tok_s={}.json:.x' --budget 'tokens +3%' before after
 check "and the nearest is named" says "no metric is called 'tiem'; give time" "$aiflame" gate --budget 'tiem +3%' before after
 printf 'launches +30%%\0\nlaunches 0\n' >nul.budgets
 check "budgets behind a byte 0 are not lost" status_is 2 "$aiflame" gate --budgets nul.budgets before after
@@ -136,7 +149,10 @@ check "of a side that is missing" status_is 2 "$aiflame" gate --v7-exit --cannot
 check "of wrong usage" status_is 2 "$aiflame" gate --v7-exit --budget 'tiem +3%' before after
 check "a gate of one side is misuse" status_is 2 "$aiflame" gate before
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
-check "or is interrupted" says "--require 'kill -INT \$\$' was interrupted: nothing is judged" "$aiflame" gate --require 'kill -INT $$' before after
+check "an empty requirement is misuse" says "--require '' is empty; give a shell command" "$aiflame" gate --require '' before after
+check "as is one of blanks" status_is 2 "$aiflame" gate --require ' ' before after
+check "a mistyped metric that is required is said to be none" says "no --metric is called 'tok_z', so it was run as a command" "$aiflame" gate --metric 'tok_s={}.json:.x' --require tok_z before after
+check "what is required and is interrupted, too" says "--require 'kill -INT \$\$' was interrupted: nothing is judged" "$aiflame" gate --require 'kill -INT $$' before after
 for side in before after; do
 	for i in 1 2 3; do echo "{\"r\": {\"tok_s\": [0, 10$i]}}" >$side/$i.json; done
 done
