@@ -164,7 +164,6 @@ static const struct aif_opt opts[] = {
 /* Tells what was recorded. The recording itself has succeeded: trouble here is only said. */
 static void first_screen(const char *path)
 {
-	struct aif_attribution attribution = {0};
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
 	struct aif_buf text = {0}, shown = {0};
@@ -172,17 +171,15 @@ static void first_screen(const char *path)
 	struct aif_err err = {0};
 
 	if (aif_view_profile_for_people(path, &p, &names, &err) < 0 ||
-	    aif_attribution_compute(&p, NULL, &attribution, &err) < 0) {
+	    aif_summary_within(&names, AIF_SUMMARY_MEMORY, name ? name : "", &text, &err) < 0) {
 		aif_message("%s", err.text);
 	} else {
-		aif_summary_write(&names, &attribution, name ? name : "", &text);
 		aif_name_sanitize_lines(text.data, text.len, &shown);
 		fwrite(shown.data, 1, shown.len, stderr);
 	}
 	free(name);
 	aif_buf_finish(&text);
 	aif_buf_finish(&shown);
-	aif_attribution_finish(&attribution);
 	aif_names_finish(&names);
 	aif_profile_finish(&p);
 }
@@ -497,9 +494,10 @@ const struct aif_command aif_command_record = {
 	.description =
 		"Runs COMMAND with aiflame's agent in it and in its children, and writes a\n"
 		"profile: each launch of a device kernel with its stack and times, and where\n"
-		"kernels spent their time. Prints a summary on standard error at the end. The\n"
-		"exit status is that of the command (128 + number for a signal); 125, 126 and 127\n"
-		"mean that it could not be started.\n\n"
+		"kernels spent their time. Prints a summary on standard error at the end; beyond\n"
+		"about 20 million launches without what takes more than 1 GiB of memory to add up,\n"
+		"which `aiflame report` shows. The exit status is that of the command (128 + number\n"
+		"for a signal); 125, 126 and 127 mean that it could not be started.\n\n"
 		"Ctrl-C ends the command as usual, and the profile is written; a second Ctrl-C\n"
 		"detaches from a command that goes on. While the profile is completed, a second\n"
 		"Ctrl-C skips the names that are still missing, and a third ends the recorder at\n"

@@ -130,6 +130,9 @@ int aif_profile_memory(const struct aif_profile *p,
 		       int (*fn)(void *arg, const struct aif_memory_row *rows, size_t n), void *arg,
 		       uint64_t *ret_bad);
 
+/* Returns how many rows of a kind the file's index says that there are, without reading them. */
+uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind);
+
 /* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
  * there is none; writing may fail (a read-only file), which nobody minds. */
 int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct aif_buf *ret);

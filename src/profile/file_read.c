@@ -225,6 +225,16 @@ EACH(AIF_CHUNK_MEMORY, memory, aif_memory_row)
 
 /* ---- cached results -------------------------------------------------------------------------- */
 
+uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind)
+{
+	const struct aif_file_chunks *k = p->file ? &p->file->kinds[kind] : NULL;
+	uint64_t n = 0;
+
+	for (size_t i = 0; k && i < k->len; i++)
+		n += k->chunk[i].rows;
+	return n;
+}
+
 /* The text of a vendor's tool is nowhere else: a cache that cannot be read is not one that lacks it. */
 static int cache_failed(const struct aif_profile *p)
 {

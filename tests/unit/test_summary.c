@@ -151,6 +151,57 @@ static void without_times_samples_tell(void **state)
 	assert_false(aif_attribution_is_untimed(&a));
 }
 
+/* Writes `launches` launches, each with an execution, and makes the summary of them within `most` bytes of memory. */
+static void summary_within(size_t launches, uint64_t most, struct aif_buf *ret_screen,
+			   uint64_t *ret_need)
+{
+	struct aif_profile made = {0}, read;
+	struct aif_writer *w;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/aiflame-within-%d", (int)getpid());
+	fixture_profile(&made);
+	assert_int_equal(aif_writer_new(path, made.start_ns, &w, NULL), 0);
+	assert_int_equal(aif_writer_tables(w, &made, NULL), 0);
+	for (size_t i = 0; i < launches; i++) {
+		struct aif_launch_row l = fixture_launch(i);
+		struct aif_exec_row x = fixture_exec(i);
+
+		assert_int_equal(aif_writer_launches(w, &l, 1, NULL), 0);
+		assert_int_equal(aif_writer_execs(w, &x, 1, NULL), 0);
+	}
+	assert_int_equal(aif_writer_finish(w, made.start_ns + 1000 * MS, NULL), 0);
+	assert_int_equal(aif_profile_open(path, &read, NULL), 0);
+	*ret_need = aif_attribution_memory(&read);
+	assert_int_equal(aif_summary_within(AIF_NAMES_OF(&read), most, path, ret_screen, NULL), 0);
+	aif_profile_finish(&read);
+	aif_profile_finish(&made);
+	unlink(path);
+}
+
+/* A recorder that stays within its bound on memory names what it leaves out, and the command that shows it. */
+static void what_takes_too_much_memory_is_left_out(void **state)
+{
+	struct aif_buf whole = {0}, within = {0};
+	uint64_t need, twice;
+
+	(void)state;
+	summary_within(10, UINT64_MAX, &whole, &need);
+	assert_true(need > 0);
+	has(&whole, "\nkernels ");
+	has(&whole, "\nquality ");
+	summary_within(20, need, &within, &twice);
+	assert_int_equal(twice, 2 * need);
+	has(&within,
+	    "\nlaunches 20, with 20 executions; busy time, kernels and quality are left out");
+	has(&within, " of memory: aiflame report /tmp/");
+	has(&within, "; next: aiflame flame /tmp/");
+	assert_null(strstr(aif_buf_str(&within), "\nkernels "));
+	assert_null(strstr(aif_buf_str(&within), "\nquality "));
+	aif_buf_finish(&whole);
+	aif_buf_finish(&within);
+}
+
 static void too_few_blocks_are_called_that(void **state)
 {
 	struct aif_buf screen = {0}, quality = {0};
@@ -602,6 +653,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_say_how_sure_they_are),
 		cmocka_unit_test(without_times_samples_tell),
+		cmocka_unit_test(what_takes_too_much_memory_is_left_out),
 		cmocka_unit_test(too_few_blocks_are_called_that),
 		cmocka_unit_test(launches_without_times_are_counted),
 		cmocka_unit_test(what_was_dropped_is_the_reason),

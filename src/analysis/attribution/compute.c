@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/cache.h"
+#include "analysis/attribution/classify.h"
 #include "analysis/attribution/pipeline.h"
+
+#include "profile/chunk.h"
+#include "profile/file.h"
+
+/* Bytes a row: launches are gone (load.h) when runs are sorted, which takes them twice; so are samples. */
+#define LAUNCH_BYTES 18
+#define RUN_BYTES    sizeof(struct aif_run)
+#define SAMPLE_BYTES sizeof(struct aif_sample_row)
+
+uint64_t aif_attribution_memory(const struct aif_profile *p)
+{
+	uint64_t runs = aif_profile_rows(p, AIF_CHUNK_EXECS) * RUN_BYTES,
+		 launches = aif_profile_rows(p, AIF_CHUNK_LAUNCHES) * LAUNCH_BYTES;
+
+	return runs + AIF_MAX(runs, launches) +
+	       aif_profile_rows(p, AIF_CHUNK_SAMPLES) * 2 * SAMPLE_BYTES;
+}
 
 int aif_attribution_compute(const struct aif_profile *p, const struct aif_selection *sel,
 			    struct aif_attribution *ret, struct aif_err *err)

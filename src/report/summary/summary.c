@@ -5,6 +5,8 @@
 #include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
+#include "profile/chunk.h"
+#include "profile/file.h"
 #include "report/report.h"
 #include "report/why/why.h"
 
@@ -69,12 +71,10 @@ static void put_run(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 }
 
-static void put_devices(const struct aif_profile *p, const struct aif_attribution *a,
-			struct aif_buf *out)
+/* Appends a line for each device. `c`: of when it was active; NULL: not known. */
+static void put_device_names(const struct aif_profile *p, const struct aif_conservation *c,
+			     struct aif_buf *out)
 {
-	const struct aif_conservation *c = &a->conservation;
-	bool is_untimed = aif_is_untimed(p, a);
-
 	for (size_t i = 0; i < p->devices_len && i < TOP_DEVICES; i++) {
 		const struct aif_device *d = &p->devices[i];
 
@@ -85,7 +85,7 @@ static void put_devices(const struct aif_profile *p, const struct aif_attributio
 			aif_human_counted(out, d->units, "unit");
 		}
 		aif_buf_putc(out, ')');
-		if (p->devices_len == 1 && !p->traits.is_lengths && !is_untimed) {
+		if (c && p->devices_len == 1 && !p->traits.is_lengths) {
 			aif_buf_puts(out, ", active from ");
 			aif_human_ns(out, c->first_start_ns);
 			aif_buf_puts(out, " to ");
@@ -95,6 +95,15 @@ static void put_devices(const struct aif_profile *p, const struct aif_attributio
 			aif_buf_printf(out, ", and %zu more", p->devices_len - TOP_DEVICES);
 		aif_buf_putc(out, '\n');
 	}
+}
+
+static void put_devices(const struct aif_profile *p, const struct aif_attribution *a,
+			struct aif_buf *out)
+{
+	const struct aif_conservation *c = &a->conservation;
+	bool is_untimed = aif_is_untimed(p, a);
+
+	put_device_names(p, is_untimed ? NULL : c, out);
 	aif_buf_puts(out, "busy     ");
 	if (is_untimed) {
 		aif_buf_puts(out,
@@ -328,6 +337,66 @@ void aif_summary_part(const struct aif_names *names, const struct aif_attributio
 	aif_buf_printf(out, "file     %s\n", path);
 }
 
+static void put_file(const char *path, struct aif_buf *out)
+{
+	struct stat st;
+
+	aif_buf_printf(out, "file     %s, ", path);
+	if (stat(path, &st) == 0)
+		aif_human_bytes(out, (uint64_t)st.st_size);
+	else
+		aif_buf_puts(out, "size unknown");
+	aif_buf_puts(out, "; next: ");
+}
+
+/* Appends what is known of a profile without attributing anything, and why that is all. */
+static void put_without_attribution(const struct aif_names *names, uint64_t need, const char *path,
+				    struct aif_buf *out)
+{
+	static const struct aif_attribution none;
+	const struct aif_profile *p = names->p;
+	struct aif_summary_content has = {.kernels = true, .device = true};
+
+	(void)aif_summary_end(p, out);
+	put_run(p, out);
+	put_device_names(p, NULL, out);
+	aif_buf_puts(out, "launches ");
+	aif_human_count(out, aif_profile_rows(p, AIF_CHUNK_LAUNCHES));
+	aif_buf_puts(out, ", with ");
+	aif_human_counted(out, aif_profile_rows(p, AIF_CHUNK_EXECS), "execution");
+	aif_buf_puts(out,
+		     "; busy time, kernels and quality are left out, as adding them up takes ");
+	aif_human_bytes(out, need);
+	aif_buf_puts(out, " of memory: ");
+	aif_summary_command(out, "aiflame report", path);
+	aif_buf_putc(out, '\n');
+	(void)put_power(p, out);
+	put_cpu(p, NULL, path, &has, out);
+	aif_summary_others(p, out);
+	aif_summary_cost(p, &none, out);
+	aif_summary_trouble(p, false, path, out);
+	put_file(path, out);
+	aif_summary_next(names, &none, &has, path, out);
+}
+
+int aif_summary_within(const struct aif_names *names, uint64_t most, const char *path,
+		       struct aif_buf *out, struct aif_err *err)
+{
+	uint64_t need = aif_attribution_memory(names->p);
+	struct aif_attribution a = {0};
+	int r;
+
+	if (need > most) {
+		put_without_attribution(names, need, path, out);
+		return 0;
+	}
+	r = aif_attribution_compute(names->p, NULL, &a, err);
+	if (!r)
+		aif_summary_write(names, &a, path, out);
+	aif_attribution_finish(&a);
+	return r;
+}
+
 void aif_summary_write(const struct aif_names *names, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out)
 {
@@ -341,7 +410,6 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 					  .untimed = untimed_len};
 	struct aif_buf broken = {0};
 	size_t lines = aif_summary_end(p, out);
-	struct stat st;
 
 	put_run(p, out);
 	if (untimed_len)
@@ -372,11 +440,6 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 			       aif_buf_str(&broken));
 	aif_buf_finish(&broken);
 	aif_summary_trouble(p, untimed_len, path, out);
-	aif_buf_printf(out, "file     %s, ", path);
-	if (stat(path, &st) == 0)
-		aif_human_bytes(out, (uint64_t)st.st_size);
-	else
-		aif_buf_puts(out, "size unknown");
-	aif_buf_puts(out, "; next: ");
+	put_file(path, out);
 	aif_summary_next(names, a, &has, path, out);
 }

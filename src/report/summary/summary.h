@@ -11,6 +11,15 @@
 void aif_summary_write(const struct aif_names *names, const struct aif_attribution *a,
 		       const char *path, struct aif_buf *out);
 
+/* Memory that the summary of a recording may take where `record` prints it: what programs are recorded on may have no more
+ * to spare. About 20 million launches. */
+#define AIF_SUMMARY_MEMORY ((uint64_t)1 << 30)
+
+/* Computes the attribution and appends the summary of a profile; where that would take more than `most` bytes of memory,
+ * leaves out what needs it, and names the command that shows it. 0 or -errno with *err. */
+int aif_summary_within(const struct aif_names *names, uint64_t most, const char *path,
+		       struct aif_buf *out, struct aif_err *err);
+
 /* Appends the summary of a part of the recording, without what is known of the whole only: costs
  * and troubles. */
 void aif_summary_part(const struct aif_names *names, const struct aif_attribution *a,
