@@ -132,6 +132,13 @@ check "  a schedule of torch's is one, too" says "cycle 2 at step 9 t.2.data ste
 check "  it may begin before the device is opened" says "cycle 1 at step 4 l.1.data step#1 step#2 step#3 9" itself late l.data
 check "  without the agent it warns, and runs" says "does not carry the agent" "$python" "$root/tests/e2e/program_schedule.py" schedule n.data
 check "  and writes nothing" test ! -e n.1.data
+if "$python" -c 'import torch' 2>torch.err; then
+	check "schedules and on_trace_ready are torch.profiler's" says "3296 runs are the same" "$python" "$root/tests/e2e/program_torch.py" all
+	recorded_like_torch() { (eval "$("$aiflame" env)" && exec "$python" "$root/tests/e2e/program_torch.py" recorded p.data); }
+	check "  of recordings, too, those that stop() cuts short among them" recorded_like_torch
+else
+	skip "torch.profiler's schedules" "no python3 with torch: install python3-torch (300 MB)"
+fi
 export PYTHONPATH="$root/python:$root/examples"
 check "a server profiles itself on request" says "200 200 404 True" itself server server.data
 check "  what ran between" is 5 server.data "SELECT count(*) FROM launches"
