@@ -21,7 +21,7 @@ struct reducing_by {
 static uint32_t name_of(struct reducing_by *r, enum aif_run_by by, const char *text, size_t len)
 {
 	return aif_tree_name(&r->to[by],
-			     by == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_SYNTHETIC, text,
+			     by == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_RANGE, text,
 			     len);
 }
 

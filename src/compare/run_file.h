@@ -20,7 +20,7 @@
  *   kernel COPY NS LAUNCHES NAME<tab>FULL NAME
  *   name TEXT                   the next number, from 0 on
  *   frame PARENT TYPE SELF LAUNCHES NAME    the next number, from 1 on; parent 0: the root; TYPE: a letter, p Python, c C,
- *                               x C++, o OS, a API, k kernel, y copy, l line, i instruction, s stall, m a word of ours
+ *                               x C++, o OS, a API, k kernel, y copy, l line, i instruction, s stall, m a word of ours, e a range
  *   operator PARENT NS NAME     device time in an operator, in those around it: the next number, from 1 on; parent 0: none
  *   range PARENT NS NAME        the same of ranges that the program marked
  *   count N NAME                the program went N times through ranges of that name; at most AIF_RUN_FILE_COUNTS, the most frequent
@@ -41,7 +41,7 @@ const char *aif_run_amount_key(enum aif_run_amount which);
 const char *aif_run_by_key(enum aif_run_by which);
 const char *aif_run_steps_key(enum aif_phases_from from);
 /* The letters of enum aif_tree_type, in its order. */
-#define AIF_RUN_TYPES "rpcxoakylism"
+#define AIF_RUN_TYPES "rpcxoakylisme"
 
 /* Appends the file of a run. 0 or -ENOMEM. */
 int aif_run_write(const struct aif_run *r, struct aif_buf *out);

@@ -151,7 +151,7 @@ static int read_by(struct reading *r, enum aif_run_by which, const char *s, cons
 	    parent > r->by[which].len)
 		return -EINVAL;
 	take_text(r, &s, end);
-	node = aif_tree_name(t, which == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_SYNTHETIC,
+	node = aif_tree_name(t, which == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_RANGE,
 			     aif_buf_str(&r->text), r->text.len);
 	if (node != AIF_STR_NONE)
 		node = aif_tree_child(t, parent ? r->by[which].nodes[parent - 1] : 0, node);

@@ -269,14 +269,14 @@ void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b)
 
 /* ---- one line that sums up ------------------------------------------------------------------- */
 
-/* Returns the innermost frame of a stack that is the program's own, or the device's: neither a call of a runtime, nor a word of ours. */
+/* Returns the innermost frame of a stack that is the program's own, or the device's: neither a call of a runtime, nor a range or a word of ours. */
 static uint32_t named_node(const struct aif_comparison *c, uint32_t node)
 {
 	for (uint32_t n = node; n; n = c->tree.nodes[n].parent) {
 		enum aif_tree_type type =
 			aif_tree_base_type(aif_tree_type_of(&c->tree, c->tree.nodes[n].name));
 
-		if (type != AIF_TREE_API && type != AIF_TREE_SYNTHETIC)
+		if (type != AIF_TREE_API && type != AIF_TREE_SYNTHETIC && type != AIF_TREE_RANGE)
 			return n;
 	}
 	return node;

@@ -30,6 +30,7 @@ static const struct aif_palette_colour colours[] = {
 	[AIF_TREE_INSTRUCTION] = {"instruction", "i", {106, 148, 232}, {148, 180, 246}},
 	[AIF_TREE_STALL] = {"other stall", "so", {176, 176, 190}, {198, 198, 210}},
 	[AIF_TREE_SYNTHETIC] = {"note", "n", {190, 190, 190}, {204, 204, 204}},
+	[AIF_TREE_RANGE] = {"range", "e", {206, 190, 250}, {226, 216, 255}},
 	[STALL_MEMORY] = {"memory stall", "sm", {196, 128, 214}, {220, 164, 232}},
 	[STALL_EXECUTION] = {"execution stall", "sp", {150, 190, 90}, {180, 212, 126}},
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},

@@ -33,7 +33,7 @@ static unsigned types_of(unsigned type)
 		return TYPE_API;
 	case AIF_TREE_OS:
 		return TYPE_OS;
-	case AIF_TREE_SYNTHETIC:
+	case AIF_TREE_RANGE:
 		return TYPE_RANGE;
 	default:
 		return 0;

@@ -58,8 +58,8 @@ enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_f
 	type = aif_tree_base_type(type);
 	if (l->action == AIF_FOLD_START && !f->is_started)
 		return AIF_FOLD_START;
-	/* A word of ours is not what the process began with. */
-	f->is_started |= type != AIF_TREE_SYNTHETIC;
+	/* Words of ours and ranges are not what the process began with. */
+	f->is_started |= type != AIF_TREE_SYNTHETIC && type != AIF_TREE_RANGE;
 	if (l->action == AIF_FOLD_GENERATED && f->file && f->file != l->file)
 		return AIF_FOLD_HIDE;
 	if (l->file)
@@ -348,7 +348,7 @@ static int named_add(struct aif_frame_labels *l, const struct aif_frame *f, cons
 	const char *part = module_path(l->p, f->module);
 	size_t len = strlen(name);
 	unsigned type = f->kind == AIF_FRAME_OP      ? AIF_TREE_CXX
-			: f->kind == AIF_FRAME_RANGE ? AIF_TREE_SYNTHETIC
+			: f->kind == AIF_FRAME_RANGE ? AIF_TREE_RANGE
 						     : AIF_TREE_API;
 	enum aif_fold_action action;
 	int r;

@@ -23,6 +23,7 @@ enum aif_tree_type {
 	AIF_TREE_INSTRUCTION,
 	AIF_TREE_STALL,
 	AIF_TREE_SYNTHETIC, /* a word of ours, "[truncated]", not a place */
+	AIF_TREE_RANGE, /* what a program or its framework calls a part of its time: NVTX, record_function, XLA */
 	AIF_TREE_TYPE_COUNT
 };
 #define AIF_TREE_INLINED 0x40 /* or-ed to a type: not called, but compiled into its caller */

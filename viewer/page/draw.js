@@ -6,7 +6,7 @@
 	const SAFE = {
 		"Python": [230, 159, 0], "C": [240, 228, 66], "C++": [240, 228, 66], "C++, operator": [240, 228, 66], "OS kernel": [204, 121, 167],
 		"runtime, driver": [213, 110, 60], "device kernel": [86, 180, 233], "device copy": [60, 180, 145],
-		"source line": [150, 208, 240], "instruction": [120, 140, 220],
+		"source line": [150, 208, 240], "instruction": [120, 140, 220], "range": [226, 206, 178],
 	};
 	// Colours of things without an order: told apart by all, for the first eight; then lighter.
 	const spread = (k) => rgb(between(SPREAD[k % 8], [255, 255, 255], Math.min(0.6, Math.floor(k / 8) * 0.2)));
