@@ -41,9 +41,10 @@ static const struct aif_opt opts[] = {
 	 "nsys (as the file says or suggests): 10ms for samples taken at 100 Hz"},
 	{0, "from", formats, AIF_OPT_CHOICE, offsetof(struct values, from), 0,
 	 "the format, where it is not recognised: chrome is any Chrome trace, "
-	 "torch.profiler's too; sqlite is nsys's or rocpd's (auto)"},
+	 "torch.profiler's too; sqlite is nsys's or rocpd's; perf is perf script's text, which "
+	 "perf makes of its own file (auto)"},
 	{0, "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
-	 "the event to import from perf's text with several (a clock, else cycles or another "
+	 "the event to import of perf's files with several (a clock, else cycles or another "
 	 "that follows time, else the one with the most samples)"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
 	 "print no progress and no summary"},
@@ -340,13 +341,13 @@ const struct aif_command aif_command_import = {
 		"  unitrace's Chrome trace          Level Zero and OpenCL on Intel's GPUs\n"
 		"  nsys's export to SQLite          CUDA calls, kernels, ranges, call chains, CPU samples\n"
 		"  rocprofv3's rocpd (SQLite)       HIP calls, kernels, copies, markers; the older rpd\n"
-		"  perf.data, perf script's text    CPU samples with their stacks; perf reads its own file\n"
+		"  perf.data, perf script's text    CPU samples with their stacks\n"
 		"  pprof, speedscope                of any program, and what aiflame export wrote\n"
 		"  CSV of VTune and Advisor         CPU time of functions, call stacks, loops\n"
 		"  Chrome traces of other programs  spans of threads\n"
 		"  folded stacks, iaprof's text     \"frame;frame COUNT\"; EU-stall samples\n\n"
 		"Stacks with counts have no times: widths are right, but when something ran is\n"
-		"not known. --as and --count say what they count. From perf's text one event is\n"
+		"not known. --as and --count say what they count. Of perf's files one event is\n"
 		"imported, and a message says what is left out; --event selects another. If a\n"
 		"format is not recognised, name it with --from.\n\n"
 		"Truncated or damaged files are read as far as they are intact; `aiflame info`\n"

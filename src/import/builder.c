@@ -117,6 +117,14 @@ uint32_t aif_builder_module(struct aif_builder *b, enum aif_module_kind kind, ui
 	return INTERN(b, module_ids, modules, &m);
 }
 
+uint32_t aif_builder_module_build(struct aif_builder *b, uint32_t module, uint32_t build_id)
+{
+	struct aif_module m = b->p.modules[module];
+
+	m.build_id = build_id;
+	return INTERN(b, module_ids, modules, &m);
+}
+
 uint32_t aif_builder_device_module(struct aif_builder *b, uint32_t kernel)
 {
 	struct aif_module m = {.kind = AIF_MODULE_DEVICE,
@@ -144,9 +152,10 @@ uint32_t aif_builder_named_frame(struct aif_builder *b, const struct aif_frame *
 	return n.frame;
 }
 
-void aif_builder_name(struct aif_builder *b, uint32_t frame, uint32_t name)
+void aif_builder_name(struct aif_builder *b, uint32_t frame, uint32_t name, uint32_t file,
+		      uint32_t line)
 {
-	struct aif_frame_name n = {.frame = frame, .name = name, .file = AIF_NONE};
+	struct aif_frame_name n = {.frame = frame, .name = name, .file = file, .line = line};
 
 	if (b->p.frame_names_len && b->p.frame_names[b->p.frame_names_len - 1].frame == frame)
 		n.inline_depth = b->p.frame_names[b->p.frame_names_len - 1].inline_depth + 1;

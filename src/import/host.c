@@ -30,6 +30,16 @@ static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t
 		h->b, text[0] == '/' && text[1] != '/' ? AIF_MODULE_ELF : AIF_MODULE_ANON, path);
 }
 
+uint32_t aif_host_module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path,
+			    uint32_t build_id)
+{
+	uint32_t module = module_of(h, kind, path);
+
+	return module == AIF_NONE || build_id == AIF_NONE
+		       ? module
+		       : aif_builder_module_build(h->b, module, build_id);
+}
+
 static uint32_t frame_of(struct aif_host *h, struct aif_host_frame f)
 {
 	struct aif_frame row = {.kind = f.kind};

@@ -34,6 +34,9 @@ uint32_t aif_host_native(struct aif_host *h, uint32_t module, uint32_t name, uin
 /* Returns that of native code, or the OS kernel's, that the compiler put into its caller. */
 uint32_t aif_host_inlined(struct aif_host *h, enum aif_frame_kind kind, uint32_t module,
 			  uint32_t name, uint32_t file, uint32_t line);
+/* Returns the module of code, AIF_NONE if path is; build_id: of its file, AIF_NONE if not known. */
+uint32_t aif_host_module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path,
+			    uint32_t build_id);
 /* Code whose name nobody knows: drawn as [module+0xADDRESS]. */
 uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address);
 

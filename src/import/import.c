@@ -30,11 +30,6 @@ static const struct aif_importer *find(const uint8_t *head, size_t len)
 	return best;
 }
 
-static bool is_perf_data(const uint8_t *head, size_t len)
-{
-	return len >= 8 && !memcmp(head, "PERFILE2", 8);
-}
-
 /* Packed in a way that is not read here: who unpacks it. */
 static const char *unpacked_by(const uint8_t *head, size_t len)
 {
@@ -67,12 +62,6 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 
 	if (!len)
 		return aif_err_set(err, -EBADMSG, "%s: is empty", name);
-	if (is_perf_data(head, len))
-		return aif_err_set(
-			err, -EBADMSG,
-			"%s: is perf's own file; import what it prints of it: perf script -i %s | "
-			"aiflame import - -o FILE",
-			name, name);
 	if (by)
 		return aif_err_set(err, -EBADMSG,
 				   "%s: is packed in a format that is not supported; unpack "
@@ -103,7 +92,7 @@ static int check_uses(const char *name, const struct aif_importer *importer,
 		 "stacks with counts: folded text, speedscope, pprof"},
 		{o->count_ns != 0, AIF_IMPORT_USES_COUNT, "--count",
 		 "counts and samples: folded text, speedscope, pprof, iaprof, perf, nsys"},
-		{o->event != NULL, AIF_IMPORT_USES_EVENT, "--event", "perf's text"},
+		{o->event != NULL, AIF_IMPORT_USES_EVENT, "--event", "perf's files and text"},
 	};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(options); i++)
@@ -133,17 +122,41 @@ static int read_head(struct aif_import_source *s, uint8_t *head, struct aif_err 
 }
 
 /* Goes on with the text of perf's own file. 0 or -errno with *err. */
-static int read_perf_data(struct aif_import_source *s, const char *path, uint8_t *head,
-			  struct aif_err *err)
+static int read_perf_text(struct aif_import_source *s, const char *path, uint8_t *head,
+			  bool *is_converted, struct aif_err *err)
 {
 	int r = s->opts->perf_start(s->opts->arg, path, err);
 
 	if (r < 0)
 		return r;
+	*is_converted = true;
 	aif_input_close(s->input);
 	s->input = NULL;
 	r = aif_input_open_fd(r, path, s->opts->limit, &s->input, err);
 	return r ? r : read_head(s, head, err);
+}
+
+/* Has perf read its own file where the user asks for its text, or where it has what only perf reads; without perf that is
+ * left out, and told. 0 or -errno with *err. */
+static int convert(struct aif_import_source *s, const char *path, uint8_t *head,
+		   const struct aif_importer **importer, bool *is_converted, struct aif_err *err)
+{
+	const struct aif_importer *own = find(head, s->head_len);
+	bool is_asked = *importer && own && own->needs_perf && *importer != own;
+	struct aif_err none = {0};
+	int r;
+
+	if (!own || !own->needs_perf || !s->opts->perf_start || !aif_input_path(s->input) ||
+	    (!is_asked && !own->needs_perf(head, s->head_len)))
+		return 0;
+	r = read_perf_text(s, path, head, is_converted, is_asked ? err : &none);
+	if (!*is_converted)
+		return is_asked ? r : 0;
+	if (r < 0 && !is_asked && err)
+		*err = none;
+	if (!is_asked)
+		*importer = NULL;
+	return r;
 }
 
 /* One file of a run; *used: what reads it, which has to be the same for all. */
@@ -153,23 +166,25 @@ static int read_file(const char *path, const struct aif_import_opts *opts, struc
 	struct aif_import_source s = {.opts = opts};
 	uint8_t *head = malloc(AIF_IMPORT_HEAD);
 	const struct aif_importer *importer;
-	bool is_converted;
+	bool is_converted = false;
 	int r = head ? aif_input_open(path, opts->limit, &s.input, err)
 		     : aif_err_set(err, -ENOMEM, "out of memory");
 
 	if (!r)
 		r = read_head(&s, head, err);
-	is_converted =
-		!r && is_perf_data(head, s.head_len) && opts->perf_start && aif_input_path(s.input);
-	if (is_converted)
-		r = read_perf_data(&s, path, head, err);
+	importer = opts->from;
+	if (!r)
+		r = convert(&s, path, head, &importer, &is_converted, err);
 	/* Takes perf's own reason where it printed nothing: the file is not empty. */
 	if (is_converted && !r && !s.head_len) {
 		r = opts->perf_end(opts->arg, path, true, err);
 		if (!r)
 			r = aif_err_set(err, -ENODATA, "%s: no sample in it", path);
 	}
-	importer = r || !s.head_len ? NULL : opts->from ? opts->from : find(head, s.head_len);
+	if (r || !s.head_len)
+		importer = NULL;
+	else if (!importer)
+		importer = find(head, s.head_len);
 	if (!r && !importer)
 		r = unknown(aif_input_name(s.input), head, s.head_len, err);
 	if (!r && *used && importer != *used)

@@ -32,8 +32,8 @@ struct aif_import_opts {
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	/* Makes perf script's text of a file of perf's own: returns where it is read from, or -errno with *err.  Then
-	 * perf_end is called, when no more is read of it; is_whole: all of it was. 0 or -errno with *err. NULL: such a file is
-	 * refused. */
+	 * perf_end is called, when no more is read of it; is_whole: all of it was. 0 or -errno with *err. NULL: there is no
+	 * perf. */
 	int (*perf_start)(void *arg, const char *path, struct aif_err *err);
 	int (*perf_end)(void *arg, const char *path, bool is_whole, struct aif_err *err);
 	void *arg;
@@ -47,6 +47,8 @@ struct aif_import_source {
 	const struct aif_import_opts *opts;
 	uint64_t events; /* so far, for the progress */
 };
+/* Reports the progress. 0, or -EINTR with *err when the import is to stop. */
+int aif_import_go_on(struct aif_import_source *s, struct aif_err *err);
 /* The file's bytes from its beginning. As aif_input_read(), and -EINTR when it was stopped. */
 ssize_t aif_import_read(void *source, void *buf, size_t n, struct aif_err *err);
 
@@ -62,6 +64,8 @@ struct aif_importer {
 	unsigned uses; /* enum aif_import_uses */
 	/* Does the file begin like one of these? 0: no; else the best answer is the greatest. */
 	int (*probe)(const uint8_t *head, size_t len);
+	/* Returns what only perf reads of it, or NULL: then perf's text is read instead, where perf can be run. May be NULL. */
+	const char *(*needs_perf)(const uint8_t *head, size_t len);
 	/* Adds what is in the file. *state is NULL at first, then what the importer leaves there for the next file
 	 * of the same run. 0 or -errno with *err. */
 	int (*read)(struct aif_import_source *s, struct aif_builder *b, void **state,

@@ -177,7 +177,7 @@ uint32_t aif_synthetic_timeline_inside(struct aif_synthetic_timeline *l, uint32_
 		if (at == names)
 			frame = inlined_frame(l->b, &f, name, is_inlined);
 		else if (frame != AIF_NONE)
-			aif_builder_name(l->b, (uint32_t)frame, name);
+			aif_builder_name(l->b, (uint32_t)frame, name, AIF_NONE, 0);
 		at = semicolon ? semicolon + 1 : end;
 	}
 	l->b->failed |= aif_map_put(&l->frames, key, frame) < 0;

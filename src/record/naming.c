@@ -237,22 +237,6 @@ static void learn_files(struct aif_naming *n)
 	}
 }
 
-/* The vdso is the kernel's, the same in every process: ours serves. */
-static void learn_vdso(struct aif_naming *n, uint32_t module)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t lo, hi;
-	char line[4200];
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (strstr(line, "[vdso]") && sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2)
-			aif_symbols_image(n->symbols, module, (const void *)(uintptr_t)lo, hi - lo,
-					  "[vdso]");
-	if (maps)
-		fclose(maps);
-	aif_map_put(&n->known, module, 1);
-}
-
 static size_t take_jobs(struct aif_naming *n, struct job *jobs)
 {
 	const struct aif_profile *p = &n->store->p;
@@ -453,9 +437,10 @@ static void name_frame(struct aif_naming *n, uint32_t id, struct job *j)
 		name_device_frame(n, id, &j->frame);
 		return;
 	}
-	if (j->path && j->module_kind == AIF_MODULE_VDSO)
-		learn_vdso(n, j->frame.module);
-	else if (j->path && !aif_map_get(&n->known, j->frame.module, NULL)) {
+	if (j->path && j->module_kind == AIF_MODULE_VDSO) {
+		aif_symbols_vdso(n->symbols, j->frame.module, NULL);
+		aif_map_put(&n->known, j->frame.module, 1);
+	} else if (j->path && !aif_map_get(&n->known, j->frame.module, NULL)) {
 		aif_symbols_module(n->symbols, j->frame.module, -1, j->path, NULL);
 		aif_map_put(&n->known, j->frame.module, 1);
 	}

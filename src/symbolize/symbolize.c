@@ -7,6 +7,7 @@
 #include "base/map.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,6 +205,27 @@ int aif_symbols_image(struct aif_symbols *s, uint32_t module, const void *bytes,
 		r = aif_elf_init_bytes(&m->elf, bytes, n);
 	if (r == 0)
 		m->have_elf = true;
+	return r;
+}
+
+int aif_symbols_vdso(struct aif_symbols *s, uint32_t module, const char *build_id)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t lo, hi;
+	char line[4200];
+	int r = -ENOENT;
+
+	while (maps && r == -ENOENT && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vdso]") && sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2)
+			r = aif_symbols_image(s, module, (const void *)(uintptr_t)lo, hi - lo,
+					      "[vdso]");
+	if (maps)
+		fclose(maps);
+	if (!r && build_id && build_id_differs(&s->modules[s->modules_len - 1]->elf, build_id)) {
+		aif_elf_finish(&s->modules[s->modules_len - 1]->elf);
+		s->modules[s->modules_len - 1]->have_elf = false;
+		r = -ESTALE;
+	}
 	return r;
 }
 

@@ -42,6 +42,10 @@ int aif_symbols_module(struct aif_symbols *s, uint32_t module, int fd, const cha
 int aif_symbols_image(struct aif_symbols *s, uint32_t module, const void *bytes, size_t n,
 		      const char *path);
 
+/* The same for the vdso of this process: it is the kernel's, and so that of all others. -ENOENT if there is none, -ESTALE:
+ * another build-id than `build_id` (hexadecimal, may be NULL). */
+int aif_symbols_vdso(struct aif_symbols *s, uint32_t module, const char *build_id);
+
 /*
  * The functions at an address of the file's own numbering, a point inside an instruction: [0] the
  * one that really stands there, then those inlined into it, inwards; `line` is the place inside

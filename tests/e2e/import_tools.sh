@@ -137,19 +137,67 @@ sys.exit([len(periods), sum(periods)] != got or not periods)
 END
 	adds_up real
 	check "perf's own file: import" "$aiflame" import -q real.perf -o own.data
-	rows="SELECT time_ns, weight_ns, process, tid, (SELECT count(*) FROM stacks) FROM cpu_samples ORDER BY 1, 4"
+	adds_up own
+	# perf's text has each function once, whatever the place in it.
+	rows="SELECT weight_ns, process, tid FROM cpu_samples ORDER BY time_ns, 3" # times of the text are in us
 	check "perf's own file: the same samples as of its text" sh -c "'$aiflame' query --format csv real.data '$rows' >a.csv && '$aiflame' query --format csv own.data '$rows' | diff a.csv - && [ \$(wc -l <a.csv) -gt 10 ]"
 	check "perf's own file: its name is kept" sh -c "'$aiflame' info own.data | grep -q 'imported from real.perf'"
-	check "perf's own file, by call chains of dwarf" sh -c "perf record -q -e cpu-clock -F 499 --call-graph dwarf -o dwarf.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q dwarf.perf -o dwarf.data && '$aiflame' flame --of cpu -o dwarf.folded dwarf.data && [ -s dwarf.folded ]"
-	check "perf's own file, from a pipe: what to do is said" says "perf script -i standard input | aiflame import -" sh -c "'$aiflame' import -q - -o no.data <real.perf; true"
-	# perf says why; nothing is left of what it had printed.
-	head -c 300 real.perf >torn.perf
-	check "perf's own file, torn" sh -c "'$aiflame' import -q torn.perf -o no.data 2>torn.err; [ \$? = 1 ] && [ ! -e no.data ] && grep -q 'torn.perf: perf script ended with status' torn.err"
-	check "perf's own file, without perf" says "is perf's own file, and perf, which reads it, cannot be started" sh -c "PATH=/nowhere '$aiflame' import -q real.perf -o no.data; true"
+	check "perf's own file: without perf, and from a pipe" sh -c "PATH=/nowhere '$aiflame' import -q - -o pipe.data <real.perf && '$aiflame' query --format csv pipe.data '$rows' | diff a.csv -"
+	check "perf's own file: what perf record writes to a pipe" sh -c "perf record -q -e cpu-clock -F 499 -g -o - sh spin.sh 2>perf.log | '$aiflame' import -q - -o piped.data && '$aiflame' flame --of cpu -o piped.folded piped.data && [ -s piped.folded ]"
+	check "perf's own file: --from perf has perf read it" sh -c "'$aiflame' import -q --from perf real.perf -o text.data && '$aiflame' info text.data | grep -q 'imported  *perf script'"
+	if command -v cc >/dev/null; then
+		cat >work.c <<'END'
+#include <string.h>
+#include <time.h>
+static volatile double sum;
+static char a[1 << 20], b[1 << 20];
+__attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) sum += i * 1.0001; }
+__attribute__((noinline)) void copies(void) { memcpy(a, b, sizeof(a)); }
+__attribute__((noinline)) void reads(void) { struct timespec t; for (int i = 0; i < 2000; i++) clock_gettime(CLOCK_MONOTONIC, &t); }
+int main(void) { for (int i = 0; i < 2000; i++) { leaf(50000); copies(); reads(); } return sum == 0; }
+END
+		check "perf's own file: shares of functions are those of perf report" sh -c "cc -O1 -g -fno-omit-frame-pointer work.c -o work && perf record -q -e cpu-clock -F 999 -g -o work.perf ./work >perf.log 2>&1 && '$aiflame' import -q work.perf -o work.data && perf report -i work.perf --stdio -g none --no-children -F overhead,sym -t , 2>/dev/null >report.csv && python3 '$root/tests/e2e/perf_shares.py' '$aiflame' work.data report.csv"
+	fi
+	check "perf's own file, by call chains of dwarf: perf reads it" sh -c "perf record -q -e cpu-clock -F 499 --call-graph dwarf -o dwarf.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q dwarf.perf -o dwarf.data && '$aiflame' flame --of cpu -o dwarf.folded dwarf.data && [ -s dwarf.folded ] && '$aiflame' info dwarf.data | grep -q 'imported  *perf script'"
+	check "perf's own file, by call chains of dwarf, without perf: what is missing is told" sh -c "PATH=/nowhere '$aiflame' import -q dwarf.perf -o bare.data && '$aiflame' info bare.data | grep -q '1733 IMPORT_STACKS'"
+	check "perf's own file, packed: perf reads it" sh -c "perf record -q -z -e cpu-clock -F 499 -g -o packed.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q packed.perf -o packed.data && '$aiflame' info packed.data | grep -q 'imported  *perf script'"
+	check "perf's own file, packed, without perf" says "only perf unpacks" sh -c "PATH=/nowhere '$aiflame' import -q packed.perf -o no.data; true"
+	head -c 200 real.perf >torn.perf
+	check "perf's own file, torn in its header" sh -c "'$aiflame' import -q torn.perf -o no.data 2>torn.err; [ \$? = 1 ] && [ ! -e no.data ] && grep -q 'torn.perf: ends within its header' torn.err"
 	check "an event of it" says "no sample of event cycles; it has cpu-clock" sh -c "'$aiflame' import -q --event cycles real.perf -o no.data; true"
 else
 	skip "perf itself" "perf cannot record here"
 fi
+
+# ---- perf.data, by its format's rules --------------------------------------------------------------
+
+# Offsets and addresses of this machine's shell differ: what counts is which place of a file they are.
+made() { # NAME OPTIONS...
+	name=$1
+	shift
+	python3 "$root/tests/e2e/perf_data.py" "$name.perf" /nowhere/app 0x1180:0x1180 "$@" && "$aiflame" import -q "$name.perf" -o "$name.data"
+}
+cat >made.folded <<'END'
+[anon+0x900000];[unknown+0x700000];[app+0x1180] 3000000
+[anon+0x900000];[unknown+0x700000];[else.so+0x1180] 4000000
+END
+for kind in plain big pipe lost torn killed; do
+	check "perf.data, $kind: import" made "$kind" "$kind"
+	folded "$kind.data" out.folded --of cpu
+	check "perf.data, $kind: mappings and forks in the order of time" same made.folded out.folded
+	adds_up "$kind"
+done
+check "perf.data: times, and threads by their numbers" says "400,8,2000000" "$aiflame" query --format csv plain.data "SELECT time_ns, tid, weight_ns FROM cpu_samples"
+check "perf.data: names of threads, by exec and by fork" says "7,app 8,app 9,worker" sh -c "'$aiflame' query --format csv plain.data 'SELECT tid, name FROM threads ORDER BY 1' | paste -sd ' '"
+check "perf.data: other events are told" says "1730 IMPORT_OTHER_EVENT   1" "$aiflame" info plain.data
+check "perf.data: --event" sh -c "'$aiflame' import -q --event page-faults plain.perf -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 1,1"
+check "perf.data: build ids of modules" says "abababababababababababababababababababab" "$aiflame" query --format csv plain.data "SELECT build_id FROM modules"
+check "perf.data: files that are not here are told" sh -c "'$aiflame' info plain.data | grep -E '1734 IMPORT_FILES +2 '"
+check "perf.data: what perf lost is told" sh -c "'$aiflame' info lost.data | grep -E '1732 IMPORT_LOST +5 '"
+check "perf.data: torn is told" says "1701 IMPORT_TORN" "$aiflame" info torn.data
+check "perf.data: perf record that was killed is told" says "1701 IMPORT_TORN" "$aiflame" info killed.data
+made other other
+check "perf.data: a damaged record is told" sh -c "'$aiflame' info other.data | grep -E '1700 IMPORT_TEXT +1 '"
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 
