@@ -55,21 +55,10 @@ static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 /* From now on stacks stand on the thread. */
 static int thread_begin(struct towers *t, uint32_t thread)
 {
-	const struct aif_thread *th = thread == AIF_NONE ? NULL : &t->p->threads[thread];
-	const char *process =
-		th && th->process != AIF_NONE ? aif_process_name(t->p, th->process) : NULL;
-	bool is_main = th && th->process != AIF_NONE && t->p->processes[th->process].pid == th->tid;
 	struct aif_buf text = {0};
 	int r;
 
-	aif_buf_printf(&text, "[%s%s%sthread", process ? process : "", process ? ", " : "",
-		       is_main ? "main " : "");
-	if (th && th->name != AIF_NONE && *aif_profile_str(t->p, th->name))
-		aif_buf_printf(&text, " %s", aif_profile_str(t->p, th->name));
-	if (th)
-		aif_buf_printf(&text, " %" PRIu32 "]", th->tid);
-	else
-		aif_buf_puts(&text, " unknown]");
+	aif_thread_note(t->p, thread, &text);
 	t->on = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = t->on.known_on + 1};
 	r = aif_towers_note(t, &text, &t->on);
 	t->on.fold = AIF_FRAME_FOLD_ROOT;

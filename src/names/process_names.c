@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 /* Programs that a process was before it became the one that uses a device have its number, too. */
 static bool is_counted(const struct aif_process *p)
@@ -101,4 +102,21 @@ const char *aif_process_name(const struct aif_profile *p, uint32_t process)
 		if (are_alike(&p->processes[i], &p->processes[process]))
 			return aif_profile_str(p, p->processes[process].cmdline);
 	return NULL;
+}
+
+void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out)
+{
+	const struct aif_thread *th = thread == AIF_NONE ? NULL : &p->threads[thread];
+	const char *process =
+		th && th->process != AIF_NONE ? aif_process_name(p, th->process) : NULL;
+	bool is_main = th && th->process != AIF_NONE && p->processes[th->process].pid == th->tid;
+
+	aif_buf_printf(out, "[%s%s%sthread", process ? process : "", process ? ", " : "",
+		       is_main ? "main " : "");
+	if (th && th->name != AIF_NONE && *aif_profile_str(p, th->name))
+		aif_buf_printf(out, " %s", aif_profile_str(p, th->name));
+	if (th)
+		aif_buf_printf(out, " %" PRIu32 "]", th->tid);
+	else
+		aif_buf_puts(out, " unknown]");
 }

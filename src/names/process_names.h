@@ -26,3 +26,5 @@ const char *aif_process_names_get(const struct aif_process_names *n, uint32_t pr
 const char *aif_process_names_show(const struct aif_process_names *n, uint32_t process);
 /* aif_process_names_get() without a table of all, in time that grows with the number of processes. */
 const char *aif_process_name(const struct aif_profile *p, uint32_t process);
+/* Appends "[python3, main thread loader 4711]": what threads' towers stand on; of AIF_NONE "[thread unknown]". */
+void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out);

@@ -5,8 +5,7 @@
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "flame/build.h"
-#include "names/process_names.h"
-#include "text/json.h"
+#include "page/roots.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +19,7 @@ struct device_tree {
 	bool *has_cells; /* by group */
 	struct aif_page_cells cells;
 	struct aif_page_entries entries;
+	struct aif_page_roots roots;
 	struct aif_power_rates rates; /* .len 0: no energy is known */
 	struct idle_part *idle;       /* by row */
 	size_t idle_len, idle_cap;
@@ -75,8 +75,14 @@ static int cells_fill(struct device_tree *d, bool is_narrow)
 			    &group))
 			continue;
 		d->has_cells[group] = true;
-		r = aif_page_cells_add(&d->cells, (uint32_t)group, x->start, x->end,
-				       aif_exec_timeline_whole(x, AIF_MAX(aif_timed_ns(x), 1)));
+		if (x->launch != AIF_NONE)
+			r = aif_page_roots_part(
+				&d->roots, (uint32_t)group, t->launches[x->launch].thread,
+				aif_exec_timeline_whole(x, AIF_MAX(aif_timed_ns(x), 1)));
+		if (r == 0)
+			r = aif_page_cells_add(
+				&d->cells, (uint32_t)group, x->start, x->end,
+				aif_exec_timeline_whole(x, AIF_MAX(aif_timed_ns(x), 1)));
 	}
 	return r;
 }
@@ -204,33 +210,45 @@ static int idle_placed(struct device_tree *d, const struct aif_flame_placed *s)
 	return r;
 }
 
+/* Adds a value of a row of device work, to each thread that launched it. */
+static int work_add(struct device_tree *d, const struct aif_attribution_row *row, uint32_t group,
+		    uint32_t node, enum aif_page_metric metric, uint64_t value)
+{
+	struct aif_page_root_share share = aif_page_roots_of(&d->roots, group, row->process);
+	uint32_t timed = d->has_cells[group] ? group : AIF_NONE;
+	uint64_t part;
+	int r = 0;
+
+	while (r == 0 && aif_page_root_next(&d->roots, &share, value, &d->entries.root, &part))
+		r = aif_page_entry_add(&d->entries, node, timed, metric, part);
+	return r ? r : d->roots.failed ? -ENOMEM : 0;
+}
+
 static int placed(void *arg, const struct aif_flame_placed *s)
 {
 	struct device_tree *d = arg;
-	struct aif_page_entries *e = &d->entries;
+	const struct aif_profile *p = d->t->names->p;
+	const struct aif_attribution_row *row;
 	uint32_t group;
 	int r;
 
-	e->root = s->kernel_node ? d->a->rows[s->row].process
-				 : d->t->idle->blame.rows[s->row].process;
-	if (!s->kernel_node)
-		return idle_placed(d, s);
+	if (!s->kernel_node) {
+		const struct aif_idle_row *idle = &d->t->idle->blame.rows[s->row];
+
+		d->entries.root = aif_page_root(&d->roots, idle->process, idle->thread);
+		return d->roots.failed ? -ENOMEM : idle_placed(d, s);
+	}
+	row = &d->a->rows[s->row];
 	group = d->group[s->row];
-	if (!d->has_cells[group])
-		group = AIF_NONE;
-	r = aif_page_entry_add(e, s->node, group, AIF_PAGE_TIME, s->ns);
-	if (r == 0 && d->a->rows[s->row].device < d->rates.len)
-		r = aif_page_entry_add(
-			e, s->node, group, AIF_PAGE_ENERGY,
-			(uint64_t)(1e3 * (double)s->ns *
-					   d->rates.uj_per_ns[d->a->rows[s->row].device] +
-				   0.5));
-	if (r == 0)
-		r = aif_page_entry_add(e, s->node, group, AIF_PAGE_SAMPLES,
-				       d->t->names->p->traits.samples_unknown ? 0 : s->samples);
-	if (r == 0)
-		r = aif_page_entry_add(e, s->kernel_node, group, AIF_PAGE_LAUNCHES,
-				       d->t->names->p->traits.is_lengths ? 0 : s->launches);
+	r = work_add(d, row, group, s->node, AIF_PAGE_TIME, s->ns);
+	if (r == 0 && row->device < d->rates.len)
+		r = work_add(
+			d, row, group, s->node, AIF_PAGE_ENERGY,
+			(uint64_t)(1e3 * (double)s->ns * d->rates.uj_per_ns[row->device] + 0.5));
+	if (r == 0 && !p->traits.samples_unknown)
+		r = work_add(d, row, group, s->node, AIF_PAGE_SAMPLES, s->samples);
+	if (r == 0 && !p->traits.is_lengths)
+		r = work_add(d, row, group, s->kernel_node, AIF_PAGE_LAUNCHES, s->launches);
 	return r;
 }
 
@@ -246,44 +264,6 @@ static uint8_t *grades_of(const struct aif_tree *t)
 				ret[i] = (uint8_t)g;
 	}
 	return ret;
-}
-
-/* Appends "processes":[...], by number the names below which the page draws each process's part, where several are in the
- * tree. 0 or -ENOMEM. */
-static int processes_put(const struct device_tree *d, bool *ret)
-{
-	const struct aif_page_trees *t = d->t;
-	const struct aif_profile *p = t->names->p;
-	struct aif_process_names shown;
-	struct aif_buf name = {0};
-	int r = 0;
-
-	*ret = false;
-	for (size_t i = 1; i < d->entries.len; i++)
-		*ret = *ret || d->entries.at[i].root != d->entries.at[0].root;
-	if (!*ret)
-		return 0;
-	r = aif_process_names_init(&shown, p);
-	for (size_t i = 0; r == 0 && i < p->processes_len; i++) {
-		const char *text = aif_process_names_show(&shown, (uint32_t)i);
-
-		name.len = 0;
-		aif_buf_putc(&name, AIF_TREE_SYNTHETIC);
-		aif_buf_printf(&name, "process %llu", (unsigned long long)p->processes[i].pid);
-		if (text)
-			aif_buf_printf(&name, ": %s", text);
-		if (aif_buf_failed(&name) ||
-		    aif_strset_put(&t->texts->names, (const char *)name.data, name.len) ==
-			    AIF_STR_NONE)
-			r = -ENOMEM;
-		aif_buf_puts(t->processes, i ? "," : "");
-		if (r == 0)
-			aif_out_json_string(t->processes, (const char *)name.data + 1,
-					    name.len - 1);
-	}
-	aif_process_names_finish(&shown);
-	aif_buf_finish(&name);
-	return r;
 }
 
 static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err)
@@ -312,7 +292,7 @@ static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err
 
 	if (r == 0) {
 		page.groups = d->groups_len;
-		r = processes_put(d, &page.has_roots);
+		r = aif_page_roots_put(&d->roots, t->texts, t->roots, &page.has_roots);
 		if (r < 0)
 			aif_err_set(err, r, "view: %s", strerror(-r));
 	}
@@ -333,7 +313,9 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	int r;
 
 	aif_page_cells_init(&d.cells, t->grid);
+	d.roots.p = p;
 	r = groups_make(&d);
+	aif_page_roots_seal(&d.roots);
 	if (r == 0)
 		r = idle_parts_make(&d);
 	if (r == 0 && by == AIF_BY_WALL) {
@@ -352,6 +334,7 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	free(d.has_cells);
 	free(d.entries.at);
 	free(d.idle);
+	aif_page_roots_finish(&d.roots);
 	aif_power_rates_finish(&d.rates);
 	return r;
 }

@@ -26,7 +26,7 @@ struct page {
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
-	struct aif_buf json, lacks, trees, processes;
+	struct aif_buf json, lacks, trees, roots;
 };
 
 void aif_page_lack(struct aif_buf *lacks, const char *text)
@@ -210,7 +210,7 @@ static int trees_put(struct page *g, struct aif_err *err)
 				   .texts = &g->texts,
 				   .columns = &g->columns,
 				   .json = &g->trees,
-				   .processes = &g->processes,
+				   .roots = &g->roots,
 				   .lacks = &g->lacks};
 	struct aif_err why = {0};
 	int r = aif_page_device_tree(&t, &why);
@@ -267,15 +267,15 @@ static int object_make(struct page *g, struct aif_err *err)
 	aif_page_names_write(&g->texts, &g->columns, &g->json);
 	aif_buf_puts(&g->json, ",\"trees\":[");
 	aif_buf_append(&g->json, g->trees.data, g->trees.len);
-	aif_buf_puts(&g->json, "],\"processes\":[");
-	aif_buf_append(&g->json, g->processes.data, g->processes.len);
+	aif_buf_puts(&g->json, "],\"roots\":[");
+	aif_buf_append(&g->json, g->roots.data, g->roots.len);
 	aif_buf_puts(&g->json, "],\"lacks\":[");
 	aif_buf_append(&g->json, g->lacks.data, g->lacks.len);
 	aif_buf_puts(&g->json, "],\"columns\":");
 	aif_buf_append(&g->json, g->columns.index.data, g->columns.index.len);
 	aif_buf_puts(&g->json, "}}");
 	return aif_buf_failed(&g->json) || aif_buf_failed(&g->trees) || aif_buf_failed(&g->lacks) ||
-			       aif_buf_failed(&g->processes) || aif_page_columns_failed(&g->columns)
+			       aif_buf_failed(&g->roots) || aif_page_columns_failed(&g->columns)
 		       ? aif_err_set(err, -ENOMEM, "view: out of memory")
 		       : 0;
 }
@@ -305,6 +305,6 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	aif_buf_finish(&g.json);
 	aif_buf_finish(&g.lacks);
 	aif_buf_finish(&g.trees);
-	aif_buf_finish(&g.processes);
+	aif_buf_finish(&g.roots);
 	return r;
 }

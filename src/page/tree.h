@@ -27,7 +27,7 @@ enum aif_page_metric {
 
 struct aif_page_entry {
 	uint32_t node, group; /* group AIF_NONE: of no known time */
-	uint32_t root;        /* the process, where the tree has .processes */
+	uint32_t root;        /* number of roots.h, where the tree has roots */
 	enum aif_page_metric metric;
 	uint64_t value;
 };

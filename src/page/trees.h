@@ -18,9 +18,8 @@ struct aif_page_trees {
 	uint32_t frames_max;
 	struct aif_page_names *texts;
 	struct aif_page_columns *columns;
-	struct aif_buf *json; /* a list of trees, each an object */
-	struct aif_buf
-		*processes; /* JSON texts: names of processes, if the device tree has several */
+	struct aif_buf *json;  /* a list of trees, each an object */
+	struct aif_buf *roots; /* JSON: of the device tree (roots.h), if it has several */
 	struct aif_buf
 		*lacks; /* JSON texts, each behind a comma: what there is nothing of, and why */
 };

@@ -265,7 +265,7 @@ test("memory at its peak is that of the command line, as a tree and as a strip",
 test("processes stand apart when asked for, each with the time that the command line has for it alone", "full", "#v1&view=flame", async (page) => {
 	const names = (d) => page.evaluate((depth) => { const { F, data } = window.aiflame; return [...F.g.rows[depth]].map((i) => [data.names[F.g.name[i]], F.g.total[i]]); }, d);
 	const whole = await sum(page);
-	await page.check("#roots");
+	await page.selectOption("#roots", "1");
 	assert.equal((await state(page)).roots, "1");
 	assert.deepEqual((await names(1)).map(([name]) => name), ["process 4711", "process 4712"]);
 	for (const [name, ns] of await names(1)) {
@@ -278,8 +278,21 @@ test("processes stand apart when asked for, each with the time that the command 
 	assert.ok(red === green && green === blue, "a note's colour is grey");
 	await page.evaluate(() => window.aiflame.go({ time: "0-0.5" }));
 	assert.ok((await names(1)).reduce((n, [, ns]) => n + ns, 0) < whole);
-	await page.uncheck("#roots");
+	await page.selectOption("#roots", "");
 	assert.ok(!(await names(1)).some(([name]) => name.startsWith("process")));
+});
+test("threads stand apart when asked for, each with the launches that the command line has for it alone", "full", "#v1&view=flame&roots=2&by=launches", async (page) => {
+	const { processes, threads, whole } = await page.evaluate(() => {
+		const { F: { g }, data } = window.aiflame, list = (d) => [...g.rows[d]].map((i) => [data.names[g.name[i]], g.total[i], data.names[g.name[g.parent[i]]]]);
+		return { processes: list(1), threads: list(2), whole: g.sum };
+	});
+	assert.deepEqual(processes.map(([name]) => name), ["process 4711", "process 4712"]);
+	assert.ok(threads.length > processes.length && threads.every(([name]) => /^\[(main )?thread/.test(name)), JSON.stringify(threads));
+	assert.ok(Math.abs(threads.reduce((a, [, n]) => a + n, 0) - whole) < 1);
+	for (const [name, n, process] of threads.filter(([t]) => / \d+\]$/.test(t))) {
+		const theirs = [...folded(["--process", process.slice(8), "--tid", / (\d+)\]$/.exec(name)[1], "--by", "launches", join(work, "full.data")]).values()].reduce((a, b) => a + b);
+		assert.equal(n, theirs, name);
+	}
 });
 test("communication of each rank is a row, and its process has a name", "ranks", "#v1&view=tables&table=comm", async (page) => {
 	assert.match(await text(page, "table-body"), /\(rank 0\)[^]*\(rank 1\)/);
@@ -290,7 +303,7 @@ test("communication of each rank is a row, and its process has a name", "ranks",
 });
 test("each control's picture is painted where its boxes are, and nowhere else", "full", "#v1&view=flame", async (page) => {
 	const seen = new Set();
-	for (const change of [{}, { of: "loop" }, { of: "loop", roots: "1" }, { of: "cpu" }, { leaf: "9" }, { leaf: "8" }, { leaf: "7" }, { by: "samples" }, { by: "launches" }, { mine: "1" },
+	for (const change of [{}, { of: "loop" }, { of: "loop", roots: "1" }, { of: "loop", roots: "2" }, { of: "cpu" }, { leaf: "9" }, { leaf: "8" }, { leaf: "7" }, { by: "samples" }, { by: "launches" }, { mine: "1" },
 		{ dir: "icicle" }, { colour: "safe" }, { colour: "self" }, { colour: "module" }, { colour: "stall" }, { of: "idle", colour: "idle" }, { colour: "grade" }, { time: "0.1-0.5" },
 		{ ops: '[["sandwich","train_step (train.py)"]]' }]) {
 		const found = await page.evaluate(async (now) => {

@@ -87,8 +87,8 @@
 		const has = F.g && F.g.sum > 0;
 		$("mine").checked = S.mine === "1";
 		$("per").checked = S.per === "1";
-		$("roots").checked = S.roots === "1";
-		$("roots-line").hidden = !kinds.length || !trees[kind_now()[2]].root;
+		$("roots").value = S.roots;
+		$("roots").hidden = !kinds.length || !trees[kind_now()[2]].root;
 		$("re").setAttribute("aria-pressed", S.re ? "true" : "false");
 		if (document.activeElement !== $("find"))
 			$("find").value = S.find;

@@ -110,13 +110,13 @@
 			}
 			return ret;
 		}
-		// A graph of what has these metrics in the selected time; of one process, if it is given.
-		weigh(metrics, time, root) {
+		// A graph of what has these metrics in the selected time; of a set of roots, if it is given.
+		weigh(metrics, time, roots) {
 			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }; // one graph at a time
 			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
-				if (!metrics.includes(metric[i]) || (root >= 0 && this.root[i] !== root))
+				if (!metrics.includes(metric[i]) || (roots && !roots.has(this.root[i])))
 					continue;
 				if (!part)
 					self[node[i]] += value[i];
@@ -127,22 +127,24 @@
 			}
 			return graph({ ...this.shape, ...kept, untimed });
 		}
-		// The same, each process below its name.
-		weigh_apart(metrics, time) {
-			const to = new Growing(this.shape), at = new Int32Array(this.n);
+		// The same, each process, or each of its threads, below its name.
+		weigh_apart(metrics, time, threads) {
+			const to = new Growing(this.shape), at = new Int32Array(this.n), of = {};
 			let untimed = 0;
-			H.processes.forEach((name, root) => {
-				const g = this.weigh(metrics, time, root);
+			H.roots.forEach((names, root) => (of[JSON.stringify(threads ? names.slice(processes() < 2) : [names[0]])] ||= new Set()).add(root));
+			for (const key of Object.keys(of).sort()) {
+				const g = this.weigh(metrics, time, of[key]);
 				untimed += g.untimed;
 				for (let i = 0; i < g.n; i++)
 					if (g.total[i] > 0) {
-						at[i] = i ? to.under(at[g.parent[i]], g.name[i], g.full[i]) : to.under(0, H.names.indexOf(name), 0);
+						at[i] = i ? to.under(at[g.parent[i]], g.name[i], g.full[i]) : JSON.parse(key).reduce((up, name) => to.under(up, H.names.indexOf(name), 0), 0);
 						to.give(at[i], g, i);
 					}
-			});
+			}
 			return to.graph(untimed);
 		}
 	}
+	const processes = () => new Set(H.roots.map(([name]) => name)).size;
 
 	// Callers, and the first index behind each subtree, of frames in the order of a walk.
 	function family(depth) {

@@ -7,7 +7,8 @@
 		$("rows").hidden = $("per-line").hidden = !H.steps[0].length;
 		// Of the loop, unless a time is selected.
 		$("per").onchange = (e) => go({ per: e.target.checked ? "1" : "", time: S.time || !e.target.checked ? S.time : time_text([H.steps[0][0], H.steps[1].at(-1)]) });
-		$("roots").onchange = (e) => go({ roots: e.target.checked ? "1" : "", zoom: "" });
+		choices("roots", [["", "together"], ...processes() > 1 ? [["1", "by process"]] : [], ...H.roots.length > processes() ? [["2", "by thread"]] : []]);
+		$("roots").onchange = (e) => go({ roots: e.target.value, zoom: "" });
 		$("kernel").onchange = (e) => { code_nth = 0; go({ kernel: e.target.value, at: "" }); };
 		$("range-clear").onclick = () => go({ time: "" });
 		$("scope-flame").onclick = () => go({ view: "flame" });
