@@ -247,7 +247,7 @@ static int compare(const struct values *v, struct aif_err *err)
 		r = aif_sides_compare((char *[]){(char *)aif_buf_str(&a), (char *)aif_buf_str(&b)},
 				      NULL, &o, &s, err);
 	if (!r) {
-		aif_comparison_text(&s.c, MOST_ROWS, &out);
+		aif_comparison_text(&s.c, MOST_ROWS, aif_view_columns(), &out);
 		aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);

@@ -74,7 +74,9 @@ static int write_answer(const struct values *v, int format, const struct aif_com
 		aif_comparison_markdown(c, v->limit, aif_out_buf(out));
 		break;
 	default:
-		aif_comparison_text(c, v->limit, aif_out_buf(out));
+		aif_comparison_text(c, v->limit,
+				    v->output && strcmp(v->output, "-") ? 0 : aif_view_columns(),
+				    aif_out_buf(out));
 		break;
 	}
 	return aif_buf_failed(aif_out_buf(out)) ? -ENOMEM : 0;

@@ -437,6 +437,7 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 		status = require_of_each(v, c);
 	if (!r && !status) {
 		r = aif_gate_judge(c, budgets, given, n, &g);
+		g.columns = aif_view_columns();
 		status = r ? AIF_EXIT_FAILURE : print(v, &g, err);
 	}
 	if (r && !err->code)

@@ -31,6 +31,7 @@ struct aif_gate {
 	size_t len;
 	enum aif_gate_answer answer; /* the worst of all */
 	struct aif_buf problem;      /* why there is no comparison; "" */
+	size_t columns; /* of the terminal that shows the text, whose stacks are cut to it; 0: none */
 };
 
 /* Judges. *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */

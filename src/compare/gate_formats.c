@@ -151,9 +151,25 @@ static void put_head(const struct aif_gate *g, const char *end, struct aif_buf *
 	put_lines(&g->c->notes, "note: ", end, out);
 }
 
-/* The stack to look at first, where something was exceeded. */
-static void put_first(const struct aif_gate *g, const char *end, struct aif_buf *out)
+#define LOOK_AT "look at "
+/* No stack is cut to fewer columns. */
+#define LEAST_STACK 40
+
+/* Puts a stack that shares a line with `beside` other columns, its middle cut where it has no room. */
+static void put_cut(const struct aif_buf *stack, size_t beside, size_t columns, struct aif_buf *out)
 {
+	size_t room = columns > beside + LEAST_STACK ? columns - beside : LEAST_STACK;
+
+	if (stack->len)
+		aif_elide(stack->data, stack->len, room, out);
+}
+
+/* The stack to look at first, where something was exceeded. */
+static void put_first(const struct aif_gate *g, size_t columns, const char *end,
+		      struct aif_buf *out)
+{
+	struct aif_buf stack = {0}, rest = {0};
+
 	if (!g->c || g->answer != AIF_GATE_EXCEEDED)
 		return;
 	for (size_t i = 0; i < g->c->findings_len; i++) {
@@ -161,15 +177,25 @@ static void put_first(const struct aif_gate *g, const char *end, struct aif_buf 
 
 		if (f->delta <= 0)
 			continue;
-		aif_buf_puts(out, "look at ");
-		aif_compare_stack(g->c, f->node, 4, out);
-		aif_buf_puts(out, ": ");
-		aif_words_signed_ns(g->c, f->delta, out);
-		aif_buf_puts(out, ", ");
-		aif_words_how(g->c, f, out);
+		aif_compare_stack(g->c, f->node, 0, &stack);
+		aif_buf_puts(&rest, ": ");
+		aif_words_signed_ns(g->c, f->delta, &rest);
+		aif_buf_puts(&rest, ", ");
+		aif_words_how(g->c, f, &rest);
+		aif_buf_puts(out, LOOK_AT);
+		if (columns)
+			put_cut(&stack,
+				strlen(LOOK_AT) + aif_elide_width(aif_buf_str(&rest), rest.len),
+				columns, out);
+		else
+			aif_buf_append(out, stack.data, stack.len);
+		aif_buf_append(out, rest.data, rest.len);
 		aif_buf_puts(out, end);
-		return;
+		break;
 	}
+	out->failed |= aif_buf_failed(&stack) || aif_buf_failed(&rest);
+	aif_buf_finish(&stack);
+	aif_buf_finish(&rest);
 }
 
 void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
@@ -187,7 +213,7 @@ void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
 		aif_gate_say(g, row, out);
 		aif_buf_putc(out, '\n');
 	}
-	put_first(g, "\n", out);
+	put_first(g, g->columns, "\n", out);
 	aif_buf_printf(out, "gate: %s\n", verdict(g));
 }
 
@@ -218,7 +244,7 @@ void aif_gate_markdown(const struct aif_gate *g, struct aif_buf *out)
 		aif_buf_puts(out, " |\n");
 	}
 	aif_buf_putc(out, '\n');
-	put_first(g, "\n", out);
+	put_first(g, 0, "\n", out);
 	out->failed |= aif_buf_failed(&said);
 	aif_buf_finish(&said);
 }

@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frames of a stack that are shown. */
+/* Frames of a stack that Markdown shows: tables of a web page have no room for more. */
 #define MOST_FRAMES 8
+/* No last column is cut to fewer columns of a terminal. */
+#define LEAST_LAST 40
 
 enum { COLUMNS_MAX = 6 };
 
 /* A table of texts, written with columns of equal width or as Markdown. */
 struct grid {
 	bool is_markdown;
+	size_t line; /* columns of a terminal to which the last column is cut; 0: it is not */
 	size_t columns, rows, cap;
 	struct cells {
 		struct aif_buf text[COLUMNS_MAX];
@@ -54,15 +57,45 @@ static bool is_empty(const struct grid *g, size_t column)
 	return true;
 }
 
+/* Cuts the texts of the last column in the middle where a line has no room for them. Texts that differ still do. */
+static int cut_last(struct grid *g, size_t beside)
+{
+	size_t last = g->columns - 1,
+	       room = g->line > beside + LEAST_LAST ? g->line - beside : LEAST_LAST;
+	struct aif_elider cuts = {0};
+	int e = 0;
+
+	for (size_t r = 1; r < g->rows && !e; r++)
+		e = aif_elider_add(&cuts, aif_buf_str(&g->row[r].text[last]),
+				   g->row[r].text[last].len);
+	if (!e)
+		e = aif_elider_make(&cuts, room);
+	for (size_t r = 1; r < g->rows && !e; r++) {
+		struct aif_buf *cell = &g->row[r].text[last], cut = {0};
+		size_t len;
+		const char *text = aif_elider_get(&cuts, aif_buf_str(cell), cell->len, &len);
+
+		aif_buf_append(&cut, text, len);
+		aif_buf_finish(cell);
+		*cell = cut;
+	}
+	aif_elider_finish(&cuts);
+	return e;
+}
+
 static void grid_print(struct grid *g, struct aif_buf *out)
 {
-	size_t width[COLUMNS_MAX] = {0};
+	size_t width[COLUMNS_MAX] = {0}, beside = 0;
 
 	for (size_t r = 0; r < g->rows; r++)
 		for (size_t i = 0; i < g->columns; i++)
 			width[i] =
 				AIF_MAX(width[i], aif_elide_width(aif_buf_str(&g->row[r].text[i]),
 								  g->row[r].text[i].len));
+	for (size_t i = 0; i + 1 < g->columns; i++)
+		beside += is_empty(g, i) ? 0 : width[i] + 2;
+	if (g->line && beside + width[g->columns - 1] > g->line && cut_last(g, beside) < 0)
+		g->failed = true;
 	for (size_t r = 0; r < g->rows; r++) {
 		aif_buf_puts(out, g->is_markdown ? "|" : "");
 		for (size_t i = 0; i < g->columns; i++) {
@@ -148,11 +181,11 @@ static void put_heading(bool is_markdown, const char *text, struct aif_buf *out)
 	aif_buf_printf(out, is_markdown ? "\n### %s\n\n" : "\n%s\n", text);
 }
 
-static void put_findings(const struct aif_comparison *c, size_t most, bool is_markdown,
+static void put_findings(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
 			 struct aif_buf *out)
 {
 	static const char *const titles[] = {"change", "verdict", "how", "stack"};
-	struct grid g = {.is_markdown = is_markdown};
+	struct grid g = {.is_markdown = is_markdown, .line = line};
 	size_t n = most ? AIF_MIN(most, c->findings_len) : c->findings_len;
 
 	put_heading(is_markdown, "Stacks that changed", out);
@@ -171,7 +204,7 @@ static void put_findings(const struct aif_comparison *c, size_t most, bool is_ma
 		else if (c->decides)
 			aif_buf_puts(&cells[1], aif_words_answer(f->time.answer, true));
 		aif_words_how(c, f, &cells[2]);
-		aif_compare_stack(c, f->node, MOST_FRAMES, &cells[3]);
+		aif_compare_stack(c, f->node, is_markdown ? MOST_FRAMES : 0, &cells[3]);
 	}
 	grid_print(&g, out);
 	if (n < c->findings_len)
@@ -189,11 +222,11 @@ static void put_kernel_name(const struct aif_compared_kernel *k, struct aif_buf 
 		aif_buf_puts(b, k->b);
 }
 
-static void put_kernels(const struct aif_comparison *c, size_t most, bool is_markdown,
+static void put_kernels(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
 			struct aif_buf *out)
 {
 	static const char *const titles[] = {"A", "B", "change", "verdict", "launches", "kernel"};
-	struct grid g = {.is_markdown = is_markdown};
+	struct grid g = {.is_markdown = is_markdown, .line = line};
 	size_t n = most ? AIF_MIN(most, c->kernels_len) : c->kernels_len;
 
 	if (!n)
@@ -234,7 +267,7 @@ static void put_lines(const struct aif_buf *lines, const char *before, struct ai
 	}
 }
 
-static void put_all(const struct aif_comparison *c, size_t most, bool is_markdown,
+static void put_all(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
 		    struct aif_buf *out)
 {
 	const char *end = is_markdown ? "  \n" : "\n";
@@ -253,17 +286,18 @@ static void put_all(const struct aif_comparison *c, size_t most, bool is_markdow
 	put_lines(&c->problems, "no verdict: ", out);
 	put_lines(&c->notes, "note: ", out);
 	put_metrics(c, is_markdown, out);
-	put_findings(c, most, is_markdown, out);
-	put_kernels(c, most, is_markdown, out);
+	put_findings(c, most, line, is_markdown, out);
+	put_kernels(c, most, line, is_markdown, out);
 }
 
-void aif_comparison_text(const struct aif_comparison *c, size_t most, struct aif_buf *out)
+void aif_comparison_text(const struct aif_comparison *c, size_t most, size_t columns,
+			 struct aif_buf *out)
 {
-	put_all(c, most, false, out);
+	put_all(c, most, columns, false, out);
 }
 
 void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out)
 {
 	aif_buf_puts(out, "## aiflame diff\n\n");
-	put_all(c, most, true, out);
+	put_all(c, most, 0, true, out);
 }

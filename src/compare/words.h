@@ -28,8 +28,10 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b);
 /* "A  base.data, 5 runs". */
 void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b);
 
-/* compare/text.c, json.c: the whole comparison. `most`: rows of kernels and findings, 0: all. */
-void aif_comparison_text(const struct aif_comparison *c, size_t most, struct aif_buf *out);
+/* compare/text.c, json.c: the whole comparison. `most`: rows of kernels and findings, 0: all. columns: of the
+ * terminal, to which stacks and kernels are cut in the middle; 0: none is cut. */
+void aif_comparison_text(const struct aif_comparison *c, size_t most, size_t columns,
+			 struct aif_buf *out);
 void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out);
 void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out);
 /* compare/svg.c: the colours of enum aif_compare_look, of verdicts or of differences that nobody knows to be more than chance. */

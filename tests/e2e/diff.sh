@@ -378,6 +378,31 @@ assert sorted(m) == [\"gelu\", \"norm\"] and len(s) == 2, s
 k = {x[\"b_kernel\"] or x[\"a_kernel\"]: x[\"matched_by\"] for x in d[\"kernels\"]}
 assert k == {\"attention\": \"same\", \"gemm\": \"same\", \"norm\": \"none\", \"gelu\": \"none\"}, k'"
 
+stack='gemm < [0x40120f] < [0x4010ff] < [fake graph] < [0x40101f] < [0x401fff]'
+check "the stack to look at is named whole" says "look at $stack: " "$aiflame" gate --budget 'device +3%' graph_a graph_b
+check "in Markdown, too" says "look at $stack: " "$aiflame" gate --format md --budget 'device +3%' graph_a graph_b
+check "a diff has whole stacks" says "$stack" "$aiflame" diff graph_a graph_b
+# on_terminal COLUMNS COMMAND...: prints what it prints to a terminal that wide
+on_terminal() { python3 -c '
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
+    os.environ.pop("COLUMNS", None)
+    os.execv(sys.argv[2], sys.argv[2:])
+text = b""
+try:
+    while part := os.read(fd, 4096):
+        text += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.write(text.decode().replace("\r", ""))' "$@"; }
+on_terminal 100 "$aiflame" gate --budget 'device +3%' graph_a graph_b >narrow.txt
+check "a terminal has it cut in the middle" grep -qF 'look at gemm < [0x40120f] < [0x4010f…] < [0x401fff]: ' narrow.txt
+on_terminal 100 "$aiflame" diff graph_a graph_b >narrow.txt
+check "as it has the stacks of a diff" grep -qF 'gemm < [0x40120f] < [0x401… < [0x401fff]' narrow.txt
+
 # In one of three runs no loop is found: its steps are launches of any two kernels. It has the loop of the others.
 cat >steps.py <<'EOF'
 # steps.py SEED: 15 steps of three launches; with a seed, the last two of them are of any two of four kernels
