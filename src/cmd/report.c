@@ -33,7 +33,7 @@ static const struct aif_opt opts[] = {
 #include "report/reports.def"
 #undef AIF_REPORT
 	{0, "by", "name|shape|stack", AIF_OPT_CHOICE, AT(by), 0,
-	 "what else to group operators by (name)"},
+	 "what else to group operators by, or memory: by stack (name)"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},
@@ -148,8 +148,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		no_table(err);
 		return AIF_EXIT_USAGE;
 	}
-	if ((v->by || v->style) && !aif_report_has_by(table_of(v))) {
-		aif_err_set(err, -EINVAL, "report: --%s is for --ops", v->by ? "by" : "style");
+	if (v->by && !aif_report_has_by(table_of(v))) {
+		aif_err_set(err, -EINVAL, "report: --by is for --ops and --memory");
+		return AIF_EXIT_USAGE;
+	}
+	if (v->style && !aif_report_has_style(table_of(v))) {
+		aif_err_set(err, -EINVAL, "report: --style is for --ops");
 		return AIF_EXIT_USAGE;
 	}
 	if (v->style && (v->format != AIF_TABLE_PLAIN || v->by == AIF_REPORT_BY_STACK)) {
@@ -234,6 +238,7 @@ const struct aif_command aif_command_report = {
 		"aiflame report --kernels --process 'python3 (rank 1)'\tof one imported rank\n"
 		"aiflame report --stalls --kernel gemm\twhat these kernels wait for\n"
 		"aiflame report --ops --by shape --sort cpu_total\toperators by shapes of their inputs\n"
+		"aiflame report --memory --by stack\twho holds memory at its peak\n"
 		"aiflame report --idle\twhy devices ran nothing: causes, with the stacks to blame\n"
 		"aiflame report --gaps --limit 10\tthe longest times in which a device ran nothing\n"
 		"aiflame report --queue\tis the host ahead of the device, or late at each launch?\n"

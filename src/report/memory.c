@@ -9,7 +9,8 @@
 #include <string.h>
 
 struct owner {
-	uint32_t process, device, op, caller; /* op, caller: texts */
+	uint32_t process, device, op,
+		caller; /* op, caller: texts; by stack the stack's line in place of the caller */
 	uint64_t at_peak, now, peak, allocated, released, allocations;
 	bool is_before; /* whoever allocated before the recording */
 };
@@ -19,6 +20,7 @@ struct table {
 	struct aif_memory m;
 	struct aif_strset texts;
 	struct aif_map of_stack; /* operator << 32 | caller */
+	struct aif_buf line;
 	struct aif_strset keys;
 	AIF_TABLE(owner, owners);
 	uint32_t *of_block;
@@ -33,9 +35,32 @@ static const struct aif_table_column columns[] = {
 	{"operator", AIF_TABLE_TEXT},  {"caller", AIF_TABLE_TEXT},
 };
 
+/* Columns of --by stack: the stack stands in place of the operator and the caller. */
+static const struct aif_table_column by_stack[] = {
+	{"at_peak", AIF_TABLE_BYTES},  {"at_peak_share", AIF_TABLE_SHARE},
+	{"peak", AIF_TABLE_BYTES},     {"allocated", AIF_TABLE_BYTES},
+	{"released", AIF_TABLE_BYTES}, {"allocations", AIF_TABLE_COUNT},
+	{"process", AIF_TABLE_ID},     {"device", AIF_TABLE_TEXT},
+	{"stack", AIF_TABLE_TEXT},
+};
+
+static bool is_by_stack(const struct table *t)
+{
+	return t->r->o->by == AIF_REPORT_BY_STACK;
+}
+
 static uint32_t put(struct aif_strset *s, const char *text)
 {
 	return text ? aif_strset_puts(s, text) : AIF_STR_NONE;
+}
+
+/* Returns the line of a stack, valid until the next call, or NULL when memory runs out. */
+static const char *line_of(struct table *t, uint32_t stack)
+{
+	aif_buf_clear(&t->line);
+	return aif_stack_names_line(t->r->stacks, stack, &t->line) < 0 || aif_buf_failed(&t->line)
+		       ? NULL
+		       : aif_buf_str(&t->line);
 }
 
 /* 0 or -ENOMEM. */
@@ -45,8 +70,9 @@ static int names_of(struct table *t, uint32_t stack, uint64_t *ret)
 
 	if (aif_map_get(&t->of_stack, stack, ret))
 		return 0;
-	op = put(&t->texts, aif_stack_names_operator(t->r->stacks, stack));
-	caller = put(&t->texts, aif_stack_names_caller(t->r->stacks, stack));
+	op = put(&t->texts, is_by_stack(t) ? "" : aif_stack_names_operator(t->r->stacks, stack));
+	caller = put(&t->texts, is_by_stack(t) ? line_of(t, stack)
+					       : aif_stack_names_caller(t->r->stacks, stack));
 	if (op == AIF_STR_NONE || caller == AIF_STR_NONE)
 		return -ENOMEM;
 	*ret = (uint64_t)op << 32 | caller;
@@ -135,11 +161,29 @@ static uint64_t peak_of(const struct table *t, uint32_t device)
 	return 0;
 }
 
+static void put_stack(struct table *t, uint32_t line)
+{
+	struct aif_report *r = t->r;
+
+	aif_buf_clear(&t->line);
+	aif_buf_puts(&t->line, aif_strset_get(&t->texts, line, NULL));
+	if (r->o->format == AIF_TABLE_PLAIN && r->o->detail != AIF_NAME_FULL)
+		aif_report_elide_stack(&t->line);
+	r->t.failed |= aif_buf_failed(&t->line);
+	aif_table_text(&r->t, aif_buf_str(&t->line));
+}
+
 static int put_rows(struct table *t)
 {
 	struct aif_report *r = t->r;
 	bool several = false, devices = false;
 
+	if (is_by_stack(t)) {
+		aif_table_init(&r->t, by_stack, AIF_ARRAY_LEN(by_stack));
+		r->t.folds = AIF_STACK_CALLED_BY;
+	} else {
+		aif_table_init(&r->t, columns, AIF_ARRAY_LEN(columns));
+	}
 	for (size_t i = 0; i < t->owners_len; i++) {
 		const struct owner *o = &t->owners[i];
 		const char *op = aif_strset_get(&t->texts, o->op, NULL);
@@ -158,6 +202,10 @@ static int put_rows(struct table *t)
 			aif_table_text(&r->t, "host");
 		else
 			aif_report_device_cell(r, o->device);
+		if (is_by_stack(t)) {
+			put_stack(t, o->caller);
+			continue;
+		}
 		aif_table_text(&r->t, op);
 		/* A trace without Python has the operator in both places. */
 		aif_table_text(&r->t, o->caller == o->op && r->o->format == AIF_TABLE_PLAIN
@@ -169,7 +217,7 @@ static int put_rows(struct table *t)
 	if (!devices)
 		aif_report_hide(r, "device");
 	if (!t->have_operators)
-		aif_report_hide(r, "operator");
+		aif_report_hide_known(r, "operator");
 	aif_memory_say(r->p, &t->m, &r->before);
 	aif_buf_putc(&r->before, '\n');
 	return aif_table_sort(&r->t, 0);
@@ -178,7 +226,10 @@ static int put_rows(struct table *t)
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct table t = {.r = r};
-	int e = aif_report_name_stacks(r, AIF_NAME_NORMAL, err);
+	int e = r->o->by != AIF_REPORT_BY_SHAPE
+			? aif_report_name_stacks(
+				  r, is_by_stack(&t) ? r->o->detail : AIF_NAME_NORMAL, err)
+			: aif_err_set(err, -EINVAL, "report: --by shape is for --ops");
 
 	if (!e)
 		e = aif_memory_read(r->p, r->o->sel, &t.m);
@@ -193,6 +244,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_strset_finish(&t.texts);
 	aif_strset_finish(&t.keys);
 	aif_map_finish(&t.of_stack);
+	aif_buf_finish(&t.line);
 	free(t.owners);
 	free(t.of_block);
 	return e;
@@ -203,6 +255,6 @@ const struct aif_report_table aif_report_table_memory = {
 	.hint = "record a program that allocates a device's memory, or import a trace of "
 		"torch.profiler taken with profile_memory=True",
 	.no_kernel = "memory is allocated by the host",
-	AIF_REPORT_COLUMNS(columns),
+	.has_by = true,
 	.fill = fill,
 };

@@ -26,6 +26,11 @@ bool aif_report_has_by(const struct aif_report_table *t)
 	return t->has_by;
 }
 
+bool aif_report_has_style(const struct aif_report_table *t)
+{
+	return t->print_style != NULL;
+}
+
 /* Writes why a plain table has no rows, which is an answer, too. */
 static void describe_empty(const struct aif_report *r, struct aif_buf *out)
 {

@@ -38,8 +38,9 @@ extern const struct aif_report_table *const aif_report_tables[];
 
 /* True if the table is made from an attribution. */
 bool aif_report_needs_attribution(const struct aif_report_table *t);
-/* True if --by chooses what its rows are, and --style how they are printed. */
+/* True if --by chooses what its rows are; if --style chooses how they are printed. */
 bool aif_report_has_by(const struct aif_report_table *t);
+bool aif_report_has_style(const struct aif_report_table *t);
 
 /* Appends the table; `a` is NULL for tables that need no attribution. Plain tables of device work
  * have a column `process` if more than one process has some, the other formats always. A table

@@ -215,6 +215,9 @@ options flame-nothing.folded flame --format folded -o - --focus 'no such frame'
 options flame-memory.folded flame --of memory --format folded -o -
 options flame-memory-time.folded flame --of memory --format folded -o - --time 0.22,0.29
 options report-memory-thread.table report --memory --tid 4730
+options report-memory-stack.table report --memory --by stack
+options report-memory-stack.csv report --memory --by stack --format csv
+options report-memory-shape.table report --memory --by shape
 options flame-one-thread.folded flame --format folded -o - --of cpu --by-thread no
 options summary-time.txt report --time 0.5,1
 options summary-process.txt report --process 4712
