@@ -822,6 +822,19 @@ test("dark, and small, nothing lies beside the page", "full", "#v1&view=flame", 
 		assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), view);
 	}
 }, { colorScheme: "dark", viewport: { width: 420, height: 800 } });
+test("a picture by --headless has the page, which needs no worker where it is small", "sides", "", async () => {
+	const dom = execFileSync(process.env.CHROMIUM, ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom", url("sides")], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+	assert.match(dom, /What changed from A to B/);
+	assert.doesNotMatch(dom, /Unpacking/);
+});
+for (const name of ["sides", "counts"])
+	for (const width of [420, 900])
+		test(`${name}, ${width} wide: tables scroll in themselves, and not the page`, name, "", async (page) => {
+			for (const view of ["overview", "flame", "tables"]) {
+				await page.click("#view-" + view);
+				assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), view);
+			}
+		}, { viewport: { width, height: 800 } });
 test("at 200 % zoom nothing is cut or out of reach", "full", "#v1&view=flame", async (page) => {
 	for (const view of ["overview", "flame", "scope", "tables", "code"]) {
 		await page.click("#view-" + view);
