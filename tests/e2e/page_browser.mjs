@@ -460,6 +460,28 @@ test("frames below a pixel are one box, which says how many and opens", "stacks"
 	assert.ok((await state(page)).zoom.includes("\"x\""));
 });
 
+test("boxes of each row have all of its frames, and all of their width", "stacks", "#v1&view=flame", async (page) => {
+	for (const go of [{}, { dir: "icicle" }, { ops: '[["sandwich","f1_0"]]' }])
+		assert.deepEqual(await page.evaluate((change) => {
+			window.aiflame.go({ dir: "", ops: "", ...change }, true);
+			const { F } = window.aiflame, place = document.getElementById("chart"), top = place.scrollTop, ret = [], width = place.clientWidth, row_of = new Map();
+			for (let y = 0; y < place.scrollHeight; y += place.clientHeight / 2) {
+				place.scrollTop = y;
+				for (const b of F.boxes)
+					row_of.set([b.g === F.g, b.g.depth[b.i], b.i].join(), b);
+			}
+			place.scrollTop = top;
+			for (const g of [F.g, F.up].filter(Boolean))
+				for (let d = g === F.up ? 2 : F.up ? 1 : 0; d < g.rows.length; d++) {
+					const all = [...row_of.values()].filter((b) => b.g === g && b.g.depth[b.i] === d), frames = all.reduce((n, b) => n + b.n, 0);
+					const covered = all.reduce((w, b) => w + b.w, 0), wanted = g.rows[d].reduce((w, i) => w + g.total[i], 0) / F.g.sum * width;
+					if (frames !== g.rows[d].length || covered < wanted - 1.5)
+						ret.push([d, frames, g.rows[d].length, covered, wanted]);
+				}
+			return ret;
+		}, go), [], JSON.stringify(go));
+});
+
 test("boxes of a pixel, of which neighbours are drawn at once, have their own colours", "stacks", "#v1&view=flame", async (page) => {
 	const at = await page.locator("#flame").boundingBox(), all = (await boxes(page)).filter((b) => b.y - at.y > 1 && b.y - at.y < at.height - 20);
 	// Nothing else of the row is on that pixel.
@@ -712,13 +734,42 @@ test("functions on CPUs have listings, too", "host", "#v1&view=code&kernel=gemm"
 	assert.match(await text(page, "code-body"), /^gemm.*of CPU time/);
 });
 
-test("names of every field run no script", "hostile", "", async (page) => {
-	for (const hash of ["view=overview", "view=flame", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module", "view=flame&time=0.2-1.5&per=1", "view=flame&of=loop&roots=1", "view=flame&colour=stall", "view=flame&of=loop&colour=idle", "view=flame&colour=grade&leaf=7",
-		"view=overview&more=1", "view=overview&time=0.5-1", "view=scope&rows=steps", "view=scope", ...await page.evaluate(() => window.aiflame.data.code_of.map((k) => "view=code&kernel=" + encodeURIComponent(k))),
-		...await page.evaluate(() => Object.keys(window.aiflame.data.tables).flatMap((t) => ["view=tables&table=" + t, "view=tables&time=0.5-1&table=" + t]))]) {
+// Visits views and returns the numbers of the hostile texts (page_inputs.py) that stand in the page, or in its canvas.
+async function hostile_seen(page, hashes) {
+	const seen = new Set();
+	for (const hash of hashes) {
 		await page.evaluate((h) => { location.hash = "#v1&" + h; }, hash);
 		await settled(page, hash, async () => (await state(page)).view === /view=(\w+)/.exec(hash)[1]);
+		for (const n of await page.evaluate(() => {
+			const { F, data } = window.aiflame, drawn = window.aiflame.state.view === "flame" && F.g ? F.boxes.map((b) => data.names[b.g.name[b.i]]) : [];
+			return [document.title, document.body.textContent, ...[...document.querySelectorAll("[title]")].map((e) => e.title), ...drawn].join().match(/owned=\d+/g) || [];
+		}))
+			seen.add(+n.slice(6));
 	}
+	const drawn = (await state(page)).view === "flame" ? await boxes(page) : [];
+	for (const b of drawn.slice(0, 12))
+		await page.mouse.move(b.x + Math.min(3, b.w / 2), b.y + 5);
+	assert.equal(await page.evaluate(() => window.owned), undefined);
+	assert.equal(await page.evaluate(() => document.images.length + document.scripts.length), 0); // the page has taken its own out
+	return seen;
+}
+const FIELDS = { // of src/profile/schema.c: those with texts that the page shows, and those that it has not
+	shown: ["meta.value", "process.exe", "thread.name", "device.name", "device.runtime", "kernel.name", "module.path", "frame_name.name", "frame_name.file", "program.source", "code.arch"],
+	of_ranks: ["process.cmdline"],
+	hidden: ["meta.key", "process.host", "device.vendor", "device.driver", "program.options", "program.source_name", "kernel.short_name", "module.build_id",
+		"code.name", "loss.detail"],
+};
+test("texts of every field of a profile run no script", "hostile", "", async (page) => {
+	const { code, tables } = await page.evaluate(() => ({ code: window.aiflame.data.code_of, tables: Object.keys(window.aiflame.data.tables) }));
+	const seen = await hostile_seen(page, ["view=overview", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module",
+		"view=flame&time=0.2-1.5&per=1", "view=flame&of=loop&roots=1", "view=flame&roots=2", "view=flame&colour=stall", "view=flame&of=loop&colour=idle", "view=flame&colour=grade&leaf=7", "view=overview&more=1", "view=overview&time=0.5-1",
+		"view=scope&rows=steps", "view=scope", ...code.map((k) => "view=code&kernel=" + encodeURIComponent(k)), ...tables.flatMap((t) => ["view=tables&table=" + t, "view=tables&time=0.5-1&table=" + t]), "view=flame"]);
+	const fields = JSON.parse(readFileSync(join(work, "hostile.data.json"))), only = (list, others) => list.filter((n) => !others.some((o) => fields[o].includes(n)));
+	const schema = [...readFileSync(new URL("../../src/profile/schema.c", import.meta.url), "utf8").matchAll(/\bSTR\(aif_(\w+), (\w+)\)/g)].map((m) => `${m[1]}.${m[2]}`);
+	assert.deepEqual(schema.sort(), Object.values(FIELDS).flat().sort(), "each field that the format has is of one kind");
+	for (const f of FIELDS.shown)
+		assert.ok(fields[f].some((n) => seen.has(n)), `${f} is shown`);
+	assert.deepEqual(FIELDS.hidden.filter((f) => fields[f] && only(fields[f], Object.keys(fields).filter((o) => o !== f)).some((n) => seen.has(n))), [], "others are not shown");
 	// Each table whose rows have texts has them as text.
 	const shown = await page.evaluate(() => Object.entries(window.aiflame.data.tables).filter(([key, t]) => {
 		window.aiflame.go({ view: "tables", table: key, time: "", filter: "", sort: "" }, true);
@@ -726,16 +777,22 @@ test("names of every field run no script", "hostile", "", async (page) => {
 	}).map(([key]) => key));
 	for (const key of ["kernels", "cpu", "stacks", "idle", "breakdown", "steps", "ranges", "ops", "copies", "memory", "comm", "streams", "threads", "processes", "counters", "stalls"])
 		assert.ok(shown.includes(key), `${key} of ${shown}`);
-	await page.evaluate(() => { location.hash = "#v1&view=flame"; });
-	await settled(page, "the flame graph is shown", async () => (await state(page)).view === "flame");
-	const all = await boxes(page);
-	assert.ok(all.some((b) => b.name.includes("<img src=x onerror=")), "the names are there as text");
-	for (const b of all.slice(0, 12))
-		await page.mouse.move(b.x + Math.min(3, b.w / 2), b.y + 5);
-	await page.mouse.click(all[1].x + 2, all[1].y + 5);
-	assert.equal(await page.evaluate(() => window.owned), undefined);
-	assert.equal(await page.evaluate(() => document.images.length + document.scripts.length), 0); // the page has taken its own out
 	assert.match(await page.title(), /<img src=x/);
+});
+test("texts of ranks run no script", "hostile_ranks", "", async (page) => {
+	const tables = await page.evaluate(() => Object.keys(window.aiflame.data.tables));
+	const seen = await hostile_seen(page, ["view=overview", "view=scope", ...tables.map((t) => "view=tables&table=" + t), "view=flame&of=loop&roots=1", "view=flame&roots=2"]);
+	const fields = JSON.parse(readFileSync(join(work, "hostile_ranks.data.json")));
+	for (const f of [...FIELDS.of_ranks, "device.name", "kernel.name", "frame_name.name"])
+		assert.ok(fields[f].some((n) => seen.has(n)), `${f} is shown`);
+});
+test("texts of two sides run no script", "hostile_sides", "", async (page) => {
+	const tables = await page.evaluate(() => Object.keys(window.aiflame.data.tables));
+	const seen = await hostile_seen(page, ["view=overview", "view=flame", "view=flame&by=a", "view=flame&by=b", "view=flame&dir=icicle", "view=flame&colour=module", ...tables.map((t) => "view=tables&table=" + t), "view=flame"]);
+	assert.ok(seen.has(1) && seen.has(2), "the names of the sides are shown");
+	const fields = JSON.parse(readFileSync(join(work, "</script><img src=x onerror=window.owned=1>", "0.data.json")));
+	for (const f of ["kernel.name", "frame_name.name"])
+		assert.ok(fields[f].some((n) => seen.has(n)), `${f} is shown`);
 });
 
 test("two sides: what changed, in words, in a table and in a picture with what is gone", "sides", "", async (page) => {

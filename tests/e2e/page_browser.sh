@@ -52,6 +52,9 @@ said=$(AIFLAME_STANDBY=$work/standby LD_LIBRARY_PATH=$build/tests/mock/cuda:$bui
 page energy
 import trace "$root/tests/golden/views/input/trace.json"
 import ranks "$root/tests/golden/views/input/trace.json" "$root/tests/golden/views/input/trace_rank1.json"
+cp ranks.data hostile_ranks.data
+python3 "$here/page_inputs.py" hostile hostile_ranks.data || exit 1
+page hostile_ranks
 python3 "$here/page_inputs.py" trace phases.json || exit 1
 import phases phases.json
 cp phases.data damaged.data
@@ -67,5 +70,11 @@ for i in 0 1 2; do
 	for side in a b; do "$aiflame" import -q -o $side/$i.data $side$i.json || exit 1; done
 done
 "$aiflame" diff a b -o sides.html || exit 1
+# Sides whose names and texts would run scripts.
+side_a='</script><img src=x onerror=window.owned=1>' side_b='"><img src=x onerror=window.owned=2>'
+mkdir -p "$side_a" "$side_b" || exit 1
+cp a/*.data "$side_a" && cp b/*.data "$side_b" || exit 1
+for file in "$side_a"/*.data "$side_b"/*.data; do python3 "$here/page_inputs.py" hostile "$file" || exit 1; done
+"$aiflame" diff "$side_a" "$side_b" -o hostile_sides.html || exit 1
 "$aiflame" diff stacks.folded stacks.data --format html -o counts.html || exit 1
 AIFLAME=$aiflame WORK=$work CHROMIUM=$chromium node "$here/page_browser.mjs"

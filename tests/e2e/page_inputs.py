@@ -12,21 +12,39 @@ page_inputs.py sides FOLDER          runs of three traces each in a/ and b/: in 
 import json
 import sqlite3
 import sys
+import zlib
 
-HOSTILE = '"\'></script><img src=x onerror="window.owned=1"><script>window.owned=1</script>${window.owned=1}'
+# What src/profile/schema.c calls STR, but keys.
+TEXTS = [pair.split(".") for pair in """meta.value process.exe process.cmdline process.host thread.name device.name device.vendor device.driver device.runtime
+    program.source program.options program.source_name kernel.name kernel.short_name module.path module.build_id frame_name.name frame_name.file
+    code.name code.arch loss.detail""".split()]
+# Numbers say which text ran, or is shown.
+HOSTILE = '"\'></script><img src=x onerror="window.owned=%d"><script>window.owned=%d</script>${window.owned=%d}'
+LAST = '"\'><img src=x onerror="window.owned=%d">' # of a path, which is often shown without its folders
 
 
 def hostile(path):
+    """Also writes FILE.data.json: by table and column, the numbers of its texts."""
     db = sqlite3.connect(path)
     keys = {row[0] for row in db.execute("SELECT key FROM meta")}
-    for number, value in db.execute("SELECT id, value FROM string").fetchall():
-        if number in keys:
+    number_of = {}
+    for at, value in db.execute("SELECT id, value FROM string").fetchall():
+        if at in keys:
             continue
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        new = HOSTILE + text
-        db.execute("UPDATE string SET value = ? WHERE id = ?", (new.encode() if isinstance(value, bytes) else new, number))
+        number = zlib.crc32(text.encode())
+        number_of[at] = number
+        folder, slash, name = text.rpartition("/")
+        new = HOSTILE % (number, number, number) + folder + slash + (LAST % number if slash else "") + name
+        db.execute("UPDATE string SET value = ? WHERE id = ?", (new.encode() if isinstance(value, bytes) else new, at))
     db.execute("DELETE FROM cache")
     db.commit()
+    fields = {}
+    for table, column in TEXTS:
+        used = {row[0] for row in db.execute(f'SELECT "{column}" FROM "{table}"')}
+        fields[f"{table}.{column}"] = sorted(number_of[at] for at in used if at in number_of)
+    with open(path + ".json", "w") as out:
+        json.dump(fields, out)
 
 
 def damaged(path):
