@@ -114,7 +114,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 	struct values of_a = *v, of_b = *v;
 	struct aif_runbook_judged before = {0}, after = {0};
 	struct aif_buf why = {0};
-	bool differs = aif_runbook_config_differs(a, b, &why);
+	bool differs = aif_runbook_config_differs(a, b, false, &why);
 	int e;
 
 	of_a.dir = a;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SCHEMA "aiflame.config.v1"
 static const char *const keys[] = {"command", "threads", "cpus", "cpu", "devices"};
 enum { COMMAND, THREADS, CPUS, CPU, DEVICES, KEYS };
 
@@ -66,8 +67,7 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 		aif_buf_append(&all, argv[i], strlen(argv[i]) + 1);
 	for (size_t k = THREADS; k < KEYS; k++)
 		aif_buf_append(&all, aif_buf_str(&of[k]), of[k].len + 1);
-	aif_buf_printf(&text,
-		       "{\n  \"schema\": \"aiflame.config.v1\",\n  \"hash\": \"%016" PRIx64 "\"",
+	aif_buf_printf(&text, "{\n  \"schema\": \"" SCHEMA "\",\n  \"hash\": \"%016" PRIx64 "\"",
 		       aif_hash_bytes(all.data, all.len));
 	for (size_t k = 0; k < KEYS; k++) {
 		aif_buf_printf(&text, ",\n  \"%s\": ", keys[k]);
@@ -103,11 +103,22 @@ void aif_runbook_config_hash(const char *dir, struct aif_buf *out)
 	get(dir, "hash", out);
 }
 
-bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *why)
+/* True if the directory has a config.json of ours: models have files of that name, too. */
+static bool is_config(const char *dir)
+{
+	struct aif_buf schema = {0};
+	bool is_it = get(dir, "schema", &schema) && !strcmp(aif_buf_str(&schema), SCHEMA);
+
+	aif_buf_finish(&schema);
+	return is_it;
+}
+
+bool aif_runbook_config_differs(const char *a, const char *b, bool any_machine, struct aif_buf *why)
 {
 	struct aif_buf x = {0}, y = {0};
-	bool differs = get(a, "hash", &x) && get(b, "hash", &y) &&
-		       strcmp(aif_buf_str(&x), aif_buf_str(&y)) != 0;
+	bool differs = is_config(a) && is_config(b) && get(a, "hash", &x) && get(b, "hash", &y) &&
+		       strcmp(aif_buf_str(&x), aif_buf_str(&y)) != 0,
+	     is_named = false;
 	const char *before = "";
 
 	for (size_t k = 0; k < KEYS && differs; k++) {
@@ -115,8 +126,10 @@ bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *wh
 		aif_buf_clear(&y);
 		get(a, keys[k], &x);
 		get(b, keys[k], &y);
-		if (!strcmp(aif_buf_str(&x), aif_buf_str(&y)))
+		if (!strcmp(aif_buf_str(&x), aif_buf_str(&y)) ||
+		    (any_machine && (k == CPU || k == DEVICES)))
 			continue;
+		is_named = true;
 		/* Texts of a file that may be somebody else's go to a terminal. */
 		aif_buf_printf(why, "%s%s '", before, keys[k]);
 		aif_name_sanitize(x.data, x.len, why);
@@ -127,5 +140,6 @@ bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *wh
 	}
 	aif_buf_finish(&x);
 	aif_buf_finish(&y);
-	return differs;
+	/* Commands whose words are divided in another way have the same text. */
+	return differs && (is_named || !any_machine);
 }

@@ -15,5 +15,7 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 			   const struct aif_profile *p, struct aif_err *err);
 /* Appends the hash; nothing where the directory has none. */
 void aif_runbook_config_hash(const char *dir, struct aif_buf *out);
-/* Appends in which texts two directories differ, and returns if they do. Directories without config.json, as v7's, do not. */
-bool aif_runbook_config_differs(const char *a, const char *b, struct aif_buf *why);
+/* Appends in which texts two directories differ, and returns if they do. Directories without config.json, as v7's, do not.
+ * any_machine: the CPU, devices and drivers may differ. */
+bool aif_runbook_config_differs(const char *a, const char *b, bool any_machine,
+				struct aif_buf *why);

@@ -3,6 +3,7 @@
 
 #include "cmd/file_kind.h"
 #include "cmd/profile_arg.h"
+#include "cmd/runbook_config.h"
 #include "cmd/selection.h"
 #include "compare/run_file.h"
 #include "flame/flame.h"
@@ -522,15 +523,57 @@ static int compare_whole(const struct aif_compare_opts *o, struct aif_sides *ret
 	return r ? r : aif_compare(&ret->a, &ret->b, o, &ret->c, err);
 }
 
-int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *o,
+/* Appends the directory of a run's file. */
+static void put_directory(const struct aif_run *r, struct aif_buf *out)
+{
+	const char *slash = strrchr(r->path, '/');
+
+	if (slash)
+		aif_buf_append(out, r->path, (size_t)(slash - r->path));
+	else
+		aif_buf_putc(out, '.');
+}
+
+static const struct aif_run *run_of(const struct aif_sides *s, size_t i)
+{
+	return i < s->a.len ? &s->a.runs[i] : &s->b.runs[i - s->a.len];
+}
+
+/* Looks for a run that is of another configuration than the first, by the run directories that they lie in. */
+static void compare_configs(const struct aif_sides *s, bool any_machine, struct aif_buf *problem)
+{
+	struct aif_buf first = {0}, dir = {0}, why = {0};
+	bool differs = false;
+
+	for (size_t i = 0; i < s->a.len + s->b.len && !differs; i++) {
+		aif_buf_clear(&dir);
+		put_directory(run_of(s, i), i ? &dir : &first);
+		differs = i && strcmp(aif_buf_str(&first), aif_buf_str(&dir)) &&
+			  aif_runbook_config_differs(aif_buf_str(&first), aif_buf_str(&dir),
+						     any_machine, &why);
+	}
+	if (differs)
+		aif_buf_printf(problem, "configurations of %s and %s differ: %s\n",
+			       aif_buf_str(&first), aif_buf_str(&dir), aif_buf_str(&why));
+	aif_buf_finish(&first);
+	aif_buf_finish(&dir);
+	aif_buf_finish(&why);
+}
+
+int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *opts,
 		      struct aif_sides *ret, struct aif_err *err)
 {
+	struct aif_compare_opts with_problem = *opts, *o = &with_problem;
+	struct aif_buf problem = {0};
 	int r;
 
 	keep_memory();
 	r = read_sides(words, baselines, ret, err);
 	if (!r)
 		r = aif_sides_agree(&ret->a, &ret->b, reduce_again, err);
+	if (!r)
+		compare_configs(ret, o->any_machine, &problem);
+	with_problem.problem = aif_buf_str(&problem);
 	if (!r && o->unit == AIF_UNIT_CYCLES)
 		r = to_cycles(&ret->a, err);
 	if (!r && o->unit == AIF_UNIT_CYCLES)
@@ -540,6 +583,7 @@ int aif_sides_compare(char **words, const char *baselines, const struct aif_comp
 	if (!r && aif_compare_lacks_whole(&ret->c) && !has_loops_alone(&ret->a) &&
 	    !has_loops_alone(&ret->b))
 		r = compare_whole(o, ret, err);
+	aif_buf_finish(&problem);
 	return r;
 }
 

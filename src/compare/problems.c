@@ -294,6 +294,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
 	find_shared(c);
+	aif_buf_puts(&c->problems, o->problem ? o->problem : "");
 	find_runs(c, o);
 	find_clocks(c, o);
 	find_commands(c);
