@@ -12,7 +12,7 @@ def when(v): return isinstance(v, str) and bool(time.match(v))
 def digits(v): return isinstance(v, str) and re.fullmatch(r"-?\d*(\.\d+)?", v) is not None
 def ratio(v): return isinstance(v, num) and 0 <= v <= 1
 def hexes(v): return isinstance(v, str) and re.fullmatch(r"[0-9a-f]+", v) is not None
-def nullable(kind): return lambda v: v is None or isinstance(v, kind)
+def nullable(kind): return lambda v: v is None or not wrong(v, kind, "")
 def each(of): return ("each", of)    # an object with any keys
 def some(of): return ("some", of)    # a list
 def one_of(*values): return lambda v: v in values

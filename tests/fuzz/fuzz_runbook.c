@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/json_value.h"
 #include "cmd/runbook_dir.h"
+#include "runbook/grown.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 
 /*
  * Any bytes up to the first zero byte as profile_summary.json, those behind it as perf_stat_summary.json of a run
- * directory. A value is a number or missing; the judge and the decision table take what was read.
+ * directory. A value is a number or missing; the judge and the decision table take what was read. The same two as folded
+ * text before and after: what grew is an array of JSON, or nothing.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +31,22 @@ static void put(const char *dir, const char *name, const uint8_t *data, size_t s
 	close(fd);
 }
 
+static void grow(const uint8_t *data, size_t first, size_t size)
+{
+	struct aif_buf before = {0}, after = {0}, out = {0};
+	size_t skip = first < size;
+	bool ok;
+
+	aif_buf_append(&before, data, first);
+	aif_buf_append(&after, data + first + skip, size - first - skip);
+	ok = aif_runbook_grown(&before, &after, &out);
+	if (ok ? out.len < 2 || out.data[0] != '[' || out.data[out.len - 1] != ']' : out.len != 0)
+		abort();
+	aif_buf_finish(&before);
+	aif_buf_finish(&after);
+	aif_buf_finish(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = size ? memchr(data, '\0', size) : NULL;
@@ -41,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool is_number;
 	int r;
 
+	grow(data, first, size);
 	snprintf(dir, sizeof(dir), "/dev/shm/fuzz_runbook.%d", (int)getpid());
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		abort();
