@@ -62,27 +62,43 @@ static int64_t since_start(const struct aif_profile *p, uint64_t time)
 	return (int64_t)(time - p->start_ns);
 }
 
+/* Returns the text of the innermost frame behind `prefix`, if it is a mark that begins with that; else NULL. */
+static const char *mark_behind(const struct aif_profile *p, uint32_t stack, const char *prefix)
+{
+	uint32_t frame = stack < p->stacks_len ? p->stacks[stack].frame : AIF_NONE;
+	size_t len = strlen(prefix);
+	const char *text;
+
+	if (frame >= p->frames_len || p->frames[frame].kind != AIF_FRAME_MARK ||
+	    p->frames[frame].address >= p->strings.len)
+		return NULL;
+	text = aif_profile_str(p, (uint32_t)p->frames[frame].address);
+	return strncmp(text, prefix, len) ? NULL : text + len;
+}
+
+bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
+{
+	return mark_behind(p, stack, AIF_OFF_CPU);
+}
+
+const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack)
+{
+	return mark_behind(p, stack, AIF_OFF_CPU_SEEN);
+}
+
 bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 		  const struct aif_cpu_row *row, struct aif_cpu_row *ret)
 {
 	uint32_t process = row->thread == AIF_NONE ? AIF_NONE : p->threads[row->thread].process;
 
 	*ret = *row;
+	if (row->waiting && aif_cpu_seen(p, row->stack))
+		return false;
 	if (!sel)
 		return true;
 	return aif_selection_keeps_moment(sel, row->thread, since_start(p, row->time)) &&
 	       (!sel->processes || (process != AIF_NONE && sel->processes[process])) &&
 	       cut(p, sel, ret);
-}
-
-bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
-{
-	uint32_t frame = stack < p->stacks_len ? p->stacks[stack].frame : AIF_NONE;
-
-	return frame < p->frames_len && p->frames[frame].kind == AIF_FRAME_MARK &&
-	       p->frames[frame].address < p->strings.len &&
-	       !strncmp(aif_profile_str(p, (uint32_t)p->frames[frame].address), AIF_OFF_CPU,
-			strlen(AIF_OFF_CPU));
 }
 
 static int row_add(struct totals *t, const struct aif_cpu_row *row)

@@ -7,7 +7,7 @@
 /*
  * Cuts a CPU row to the processes, threads and time that `sel` (NULL: all) names: *ret. A sample is kept or not by its
  * moment; spans and waits of an imported trace, which have a beginning and a length, are cut where the time begins and
- * ends. False: nothing is left.
+ * ends. False: nothing is left, or the row is one of aif_cpu_seen().
  */
 bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 		  const struct aif_cpu_row *row, struct aif_cpu_row *ret);
@@ -16,8 +16,11 @@ bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
  * the waits of a recording, several of which may be one row. */
 bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row);
 
-/* True if a stack is of time off CPU (record --off-cpu), whatever for. */
+/* True if a stack is of time off CPU, whatever for. */
 bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
+/* Returns what follows AIF_OFF_CPU_SEEN in the mark of time off CPU that the recorder saw from outside; NULL for all other stacks. Such
+ * rows have no stack and are of launching threads mostly: they tell causes of idle time, and aif_cpu_part() leaves them out. */
+const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack);
 
 /* Sums of CPU samples by stack; and of the time that threads waited for devices, which no sample has
  * seen. */

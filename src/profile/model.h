@@ -154,6 +154,10 @@ enum aif_stack_flag {
 #define AIF_OFF_CPU          "[off CPU"
 #define AIF_OFF_CPU_BLOCKED  AIF_OFF_CPU "]"
 #define AIF_OFF_CPU_RUNNABLE AIF_OFF_CPU ", runnable]"
+/* The beginning of the only frame of such rows that the recorder saw from outside, without a stack; the
+ * C library's function in which the thread slept follows, and "]": "[off CPU, seen in epoll_wait]". */
+#define AIF_OFF_CPU_SEEN    AIF_OFF_CPU ", seen "
+#define AIF_OFF_CPU_SEEN_IN AIF_OFF_CPU_SEEN "in "
 struct aif_program {              /* what kernels were built from */
 	uint32_t process, source; /* source: string with the text, AIF_NONE if not kept */
 	uint32_t options;         /* build options as the application gave them; string */

@@ -49,12 +49,38 @@ check "  whose time is apart from that of other causes, and all add up" sums
 check "  which info proves" says "the causes add up on each device" "$aiflame" info idle.data
 check "  nothing bounds it" says "bound by nothing to do: for " "$aiflame" why idle.data
 check "  and it has requests, no loop" says "loop     none, but " "$aiflame" why idle.data
+# Without a stack the recorder sees from outside in what it waits; what it waits for a CPU is none of that.
+outside() {
+	"$aiflame" record -q --all-launches --device-rate 0 -o idle.data "$app" serve 300 >idle.out &&
+		"$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv || return
+	is=$(blamed 'no demand' launch) was=$(truth demand_ns)
+	echo "$is ns, truly $was"
+	awk -v a="$is" -v b="$was" 'BEGIN { exit !(a >= 0.5 * b && a <= 1.15 * b) }'
+}
+check "  nor by default, without any stack of it" in_three outside
+check "  which all add up" sums
+check "  and in what it waited is said" says "and nothing computes: in accept" "$aiflame" why idle.data
+check "  for programs, too" says '"seen":"in accept"' "$aiflame" why --format json idle.data
+no_stacks() { [ "$("$aiflame" query --format csv idle.data "SELECT count(*) FROM cpu_samples WHERE waiting_ns" | tail -1 | tr -d '\r')" -gt 0 ] && ! "$aiflame" flame --of off-cpu -o - --format folded idle.data | grep -q seen; }
+check "  and no view of stacks has it" no_stacks
+plain='env --' # without CAP_SYS_PTRACE
+[ "$(id -u)" != 0 ] || plain='setpriv --bounding-set=-sys_ptrace'
+hidden() {
+	$plain "$aiflame" record -q --all-launches --device-rate 0 -o idle.data "$app" hide serve 50 >idle.out 2>record.err && "$aiflame" report --idle idle.data >idle.txt || return
+	cat idle.txt
+	"$aiflame" info idle.data | grep 'not seen what launching threads wait for: .*refused' && ! grep -q 'no demand' idle.txt
+}
+if $plain true 2>/dev/null; then
+	check "where looking is refused, that is said" hidden
+else
+	skip "where looking is refused, that is said" "setpriv is not there"
+fi
 unseen() {
-	"$aiflame" record -q --all-launches --cpu-clock perf -F 999 --device-rate 0 -o idle.data "$app" serve 50 >idle.out && "$aiflame" report --idle idle.data >idle.txt || return
+	"$aiflame" record -q --all-launches --calls off --cpu-clock perf -F 999 --device-rate 0 -o idle.data "$app" serve 50 >idle.out && "$aiflame" report --idle idle.data >idle.txt || return
 	cat idle.txt
 	grep -q 'off CPU' idle.txt && ! grep -q 'no demand' idle.txt
 }
-check "where no stack shows the wait, it is off CPU and no more" unseen
+check "where nothing shows the wait, it is off CPU and no more" unseen
 "$aiflame" record -q -o none.data true 2>/dev/null
 check "nothing ran: the table is empty" sh -c "'$aiflame' report --idle none.data | grep -q '^no idle time'"
 check "and there is no picture" status_is 1 "$aiflame" flame --of idle -o none.svg none.data

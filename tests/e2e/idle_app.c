@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -13,7 +14,10 @@
  * compute, then to sleep, and in every fiftieth round to compile. Prints the CPU time of the first and last, and how long
  * the thread was on no CPU in all three: "compute_ns=... compile_ns=... off_ns=...".
  *
- * idle_app serve REQUESTS: a server, whose only client asks for one piece of work after pauses of 1 to 32 ms. Prints how long it waited for it in all, and how often: "demand_ns=... requests=...".
+ * idle_app serve REQUESTS: a server, whose only client asks for one piece of work after pauses of 3 to 6 ms. Prints how
+ * long it waited for it in all, and how often: "demand_ns=... requests=...".
+ *
+ * idle_app hide ...: the same, at which nobody without CAP_SYS_PTRACE may look.
  */
 #define NS_PER_S 1000000000ull
 #define PART_NS  3000000ull
@@ -171,6 +175,11 @@ int main(int argc, char **argv)
 	struct target t;
 	cl_kernel kernel;
 
+	if (argc > 2 && !strcmp(argv[1], "hide")) {
+		CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+		argv++;
+		argc--;
+	}
 	if (argc > 2 && !strcmp(argv[1], "serve"))
 		return serve(atoi(argv[2]));
 	target_open(&t);

@@ -108,7 +108,7 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	size_t i = first_segment(b, row->thread, at);
 	int r = 0;
 
-	b->is_followed[row->thread] |= off_cpu && row->is_whole;
+	b->is_followed[row->thread] |= off_cpu && row->is_whole && !aif_cpu_seen(b->p, row->stack);
 	for (unsigned n = 0;
 	     r == 0 && (n < SEGMENTS_OF_SPAN || (off_cpu && b->sums_left && b->sums_left--)) &&
 	     i < b->segments_len && b->segments[i].thread == row->thread &&
@@ -131,6 +131,20 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 				      off_cpu && row->is_whole);
 	}
 	return r;
+}
+
+/* Adds a look at a thread that slept: as a sample does, it stands for the time since the one before. Outside of gaps it tells
+ * whether the process is a server. */
+static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
+{
+	size_t i = first_segment(b, row->thread, at);
+	enum aif_idle_cause cause = cause_of_sleep(b, row->thread, row->stack);
+
+	if (i == b->segments_len || b->segments[i].thread != row->thread ||
+	    b->segments[i].from > at)
+		return 0;
+	return share_add(b, &b->segments[i], cause, row->stack,
+			 b->segments[i].weight * (double)row->waiting, false);
 }
 
 /* Adds a span of a thread's activity to the segments that it overlaps. */
@@ -212,7 +226,8 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		if (row->thread == AIF_NONE)
 			continue;
 		if (row->waiting) {
-			r = span_add(b, at, row);
+			r = !row->is_whole && aif_cpu_seen(b->p, row->stack) ? look_add(b, at, row)
+									     : span_add(b, at, row);
 			continue;
 		}
 		if (b->p->threads[row->thread].process != AIF_NONE)

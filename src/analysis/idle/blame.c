@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/blame.h"
 
+#include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
 #include "analysis/idle/course.h"
@@ -21,17 +22,25 @@ static struct aif_idle_row row_of(const struct aif_idle_blaming *b, uint32_t dev
 				     .device = device,
 				     .stack = stack,
 				     .thread = thread,
-				     .drain = from ? from->drain : AIF_NONE};
+				     .drain = from ? from->drain : AIF_NONE,
+				     .seen = AIF_NONE};
 }
 
+/* A place that is blamed; as in struct aif_idle_row. */
+struct place {
+	uint32_t stack, seen;
+	bool is_before;
+};
+
 /* Adds a part of a bracket's idle time. */
-static int row_add(struct aif_idle_blaming *b, enum aif_idle_cause cause, uint32_t stack,
-		   bool is_before, double ns, const struct aif_idle_bracket *of)
+static int row_add(struct aif_idle_blaming *b, enum aif_idle_cause cause, struct place at,
+		   double ns, const struct aif_idle_bracket *of)
 {
-	struct aif_idle_row row = row_of(b, of->device, cause, stack, of->thread, of);
+	struct aif_idle_row row = row_of(b, of->device, cause, at.stack, of->thread, of);
 	int r;
 
-	row.is_before = is_before;
+	row.is_before = at.is_before;
+	row.seen = at.seen;
 	r = aif_idle_sums_add(&b->sums, &row, ns);
 	return r ? r
 		 : aif_idle_course_part(b->course, aif_idle_row_key(&row),
@@ -262,13 +271,12 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 		double most = of->whole > of->idle ? of->idle / of->whole : 1;
 		double ns = most * s->whole + fits_of(of) * (s->ns - s->whole);
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
-		bool is_before;
-		uint32_t stack = aif_idle_place(b->p, s->stack, of->before, of->after, &is_before);
+		struct place at = {.seen = aif_cpu_seen(b->p, s->stack) ? s->stack : AIF_NONE};
 
-		r = row_add(b, s->cause, stack, is_before, ns * part, of);
+		at.stack = aif_idle_place(b->p, s->stack, of->before, of->after, &at.is_before);
+		r = row_add(b, s->cause, at, ns * part, of);
 		if (r == 0)
-			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, stack, is_before, ns * (1 - part),
-				    of);
+			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part), of);
 	}
 	return r;
 }
@@ -284,14 +292,16 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 		uint32_t process = b->to->devices[of->device].process;
 		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
 			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
-		bool is_on = of->thread != AIF_NONE && b->is_followed[of->thread], is_before;
-		uint32_t stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &is_before);
+		bool is_on = of->thread != AIF_NONE && b->is_followed[of->thread];
+		struct place at = {.seen = AIF_NONE};
+
+		at.stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &at.is_before);
 
 		r = row_add(b,
 			    is_on    ? AIF_IDLE_CAUSE_CPU
 			    : is_off ? AIF_IDLE_CAUSE_OFF_CPU
 				     : AIF_IDLE_CAUSE_HOST,
-			    stack, is_before, rest, of);
+			    at, rest, of);
 	}
 	return r;
 }

@@ -60,6 +60,8 @@ struct aif_idle_row {
 	 * such wait, or AIF_NONE. */
 	uint64_t drained_ns;
 	uint32_t drain;
+	/* A stack of aif_cpu_seen(): in what T was seen to sleep from outside, for the longest; AIF_NONE: it was not. */
+	uint32_t seen;
 };
 /* A process's idle time on a device, by cause: these sum to .idle_ns. */
 struct aif_idle_device {

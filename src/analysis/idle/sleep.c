@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/sleep.h"
 
+#include "analysis/cpu_totals.h"
+
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +57,31 @@ static enum aif_idle_sleep sleep_in(const char *name)
 		if (strlen(sleeps[i].name) == len && !strncmp(name, sleeps[i].name, len))
 			return sleeps[i].kind;
 	return AIF_IDLE_SLEEP_NONE;
+}
+
+/* Looks up what the recorder saw a thread in: "in epoll_wait]", "in read of a socket]" (record/sources/sleep_calls.h). */
+static enum aif_idle_sleep sleep_seen(const char *text)
+{
+	enum aif_idle_sleep found;
+	const char *of;
+	char name[64];
+
+	if (strncmp(text, "in ", 3) != 0)
+		return AIF_IDLE_SLEEP_NONE;
+	text += 3;
+	of = strstr(text, " of ");
+	snprintf(name, sizeof(name), "%.*s", (int)(of ? of - text : (ptrdiff_t)strcspn(text, "]")),
+		 text);
+	found = sleep_in(name);
+	if (!of || found == AIF_IDLE_SLEEP_SERVE || found == AIF_IDLE_SLEEP_HANDED)
+		return found ? found : AIF_IDLE_SLEEP_ASLEEP;
+	/* Another thread writes to an eventfd, a child process to a pipe. */
+	if (!strcmp(of, " of an eventfd]"))
+		return AIF_IDLE_SLEEP_HANDED;
+	return (found == AIF_IDLE_SLEEP_OUTSIDE || !strncmp(name, "read", 4)) &&
+			       (!strcmp(of, " of a socket]") || !strcmp(of, " of a terminal]"))
+		       ? AIF_IDLE_SLEEP_OUTSIDE
+		       : AIF_IDLE_SLEEP_ASLEEP;
 }
 
 static bool is_mark(const struct aif_profile *p, const struct aif_frame *f, const char *text)
@@ -108,7 +137,10 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 	enum aif_idle_sleep found = AIF_IDLE_SLEEP_NONE;
 	bool is_asleep = false; /* in a function without a name */
 	bool in_library = true;
+	const char *seen = aif_cpu_seen(p, stack);
 
+	if (seen)
+		return sleep_seen(seen);
 	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
 		uint32_t frame = p->stacks[s].frame, module;
 		const struct aif_frame *f;

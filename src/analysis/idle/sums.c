@@ -19,17 +19,22 @@ int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, d
 		if (aif_grow(&to->rows, &to->cap, i + 1, sizeof(*to->rows)) < 0 ||
 		    aif_grow(&s->ns, &s->ns_cap, i + 1, sizeof(*s->ns)) < 0 ||
 		    aif_grow(&s->drained, &s->drained_cap, i + 1, sizeof(*s->drained)) < 0 ||
+		    aif_grow(&s->seen, &s->seen_cap, i + 1, sizeof(*s->seen)) < 0 ||
 		    aif_map_put(&s->row_of, key, i) < 0)
 			return -ENOMEM;
 		to->rows[i] = *row;
-		to->rows[i].drain = AIF_NONE;
-		s->ns[i] = s->drained[i] = 0;
+		to->rows[i].drain = to->rows[i].seen = AIF_NONE;
+		s->ns[i] = s->drained[i] = s->seen[i] = 0;
 		to->len++;
 	}
 	of = &to->rows[i];
 	s->ns[i] += ns;
 	if (of->thread != row->thread)
 		of->thread = AIF_NONE;
+	if (row->seen != AIF_NONE && ns > s->seen[i]) {
+		of->seen = row->seen;
+		s->seen[i] = ns;
+	}
 	if (row->drain != AIF_NONE) {
 		if (ns > s->drained[i])
 			of->drain = row->drain;
@@ -74,7 +79,8 @@ static int add_unknown(struct aif_idle_blame *b, uint32_t device)
 						  .stack = AIF_NONE,
 						  .thread = AIF_NONE,
 						  .ns = d->idle_ns,
-						  .drain = AIF_NONE};
+						  .drain = AIF_NONE,
+						  .seen = AIF_NONE};
 	d->of_cause[AIF_IDLE_CAUSE_UNKNOWN] += d->idle_ns;
 	b->of_cause[AIF_IDLE_CAUSE_UNKNOWN] += d->idle_ns;
 	return 0;
@@ -123,5 +129,6 @@ void aif_idle_sums_finish(struct aif_idle_sums *s)
 {
 	free(s->ns);
 	free(s->drained);
+	free(s->seen);
 	aif_map_finish(&s->row_of);
 }

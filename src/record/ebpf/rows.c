@@ -13,17 +13,6 @@
 #define LAUNCH_OURS   (UINT64_C(0xff) << 40)
 #define LAUNCH_NUMBER ((UINT64_C(1) << 40) - 1)
 
-static uint32_t mark_frame(struct aif_store *s, const char *text)
-{
-	uint32_t string = aif_store_puts(s, text),
-		 module = aif_store_module(s, AIF_MODULE_ANON, "[mark]", strlen("[mark]"), NULL, 0);
-
-	/* A module of their own, so that no address of code is taken for one. */
-	return string == AIF_NONE || module == AIF_NONE
-		       ? AIF_NONE
-		       : aif_store_frame(s, AIF_FRAME_MARK, module, string);
-}
-
 static uint32_t push(struct aif_store *s, uint32_t stack, uint32_t frame, uint32_t flags)
 {
 	uint32_t next = frame == AIF_NONE ? AIF_NONE : aif_store_stack(s, stack, frame, flags);
@@ -81,7 +70,7 @@ uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		return AIF_NONE;
 	if (ps->all) { /* whose it is: many programs have a main() */
 		snprintf(text, sizeof(text), "%s", comm);
-		at = push(d->store, at, mark_frame(d->store, text), top ? 0 : flags);
+		at = push(d->store, at, aif_store_mark(d->store, text), top ? 0 : flags);
 	}
 	for (uint32_t i = user_len; i-- > 0;)
 		at = push(d->store, at, frames[i], --top ? 0 : flags);
@@ -89,7 +78,7 @@ uint32_t aif_ebpf_stack(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		at = push(d->store, at, kernel_frame(d->store, stack->kernel[i] - (i > 0)),
 			  --top ? 0 : flags);
 	if (*stack->mark)
-		at = push(d->store, at, mark_frame(d->store, stack->mark), flags);
+		at = push(d->store, at, aif_store_mark(d->store, stack->mark), flags);
 	return at;
 }
 

@@ -68,6 +68,7 @@ static void on_thread(struct aif_ingest *in, const struct aif_wire_thread *r)
 	thread = aif_target_thread(in->drainer, in->target, r->head.aux, name);
 	if (thread != in->slot->thread)
 		aif_program_ranges_forget(in);
+	in->slot->has_launched &= thread == in->slot->thread;
 	in->slot->thread = thread;
 }
 

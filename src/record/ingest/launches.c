@@ -315,8 +315,11 @@ static void on_launch(struct aif_ingest *in, const struct aif_wire_launch *r)
 	/* The number's slot part is what makes it unique: it must be this ring's. */
 	row.launch.launch = (uint64_t)in->slot_index << AIF_WIRE_SLOT_SHIFT |
 			    (r->launch & ((UINT64_C(1) << AIF_WIRE_SLOT_SHIFT) - 1));
-	if (has_kind(in, &r->head))
-		resolve_or_defer(in, &row);
+	if (!has_kind(in, &r->head))
+		return;
+	in->target->launching += !in->slot->has_launched;
+	in->slot->has_launched = true;
+	resolve_or_defer(in, &row);
 }
 
 static void on_exec(struct aif_ingest *in, const struct aif_wire_exec *r)

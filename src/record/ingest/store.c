@@ -183,6 +183,17 @@ uint32_t aif_store_frame(struct aif_store *s, enum aif_frame_kind kind, uint32_t
 	return (uint32_t)id;
 }
 
+uint32_t aif_store_mark(struct aif_store *s, const char *text)
+{
+	uint32_t string = aif_store_puts(s, text),
+		 module = aif_store_module(s, AIF_MODULE_ANON, "[mark]", strlen("[mark]"), NULL, 0);
+
+	/* A module of their own, so that no address of code is taken for one. */
+	return string == AIF_NONE || module == AIF_NONE
+		       ? AIF_NONE
+		       : aif_store_frame(s, AIF_FRAME_MARK, module, string);
+}
+
 uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, uint32_t flags)
 {
 	/* Rows do not change once written: the same frames with other flags are another stack. */

@@ -66,6 +66,8 @@ uint32_t aif_store_module(struct aif_store *s, enum aif_module_kind kind, const 
 /* address < 2^48, module < 2^16 (else AIF_NONE) */
 uint32_t aif_store_frame(struct aif_store *s, enum aif_frame_kind kind, uint32_t module,
 			 uint64_t address);
+/* A frame that is no code but a text: kind AIF_FRAME_MARK. */
+uint32_t aif_store_mark(struct aif_store *s, const char *text);
 uint32_t aif_store_stack(struct aif_store *s, uint32_t parent, uint32_t frame, uint32_t flags);
 uint32_t aif_store_shape(struct aif_store *s, const struct aif_shape *shape);
 uint32_t aif_store_device(struct aif_store *s, const struct aif_device *device);

@@ -37,6 +37,7 @@ struct aif_target_slot {
 	struct aif_drain drain;
 	struct aif_address_map ranges; /* as its ring defines them, in the order of its stacks */
 	uint32_t thread;               /* of the store, AIF_NONE before the first THREAD record */
+	bool has_launched;             /* that thread */
 	struct aif_map pycodes;        /* agent's id -> number of pycode.h */
 	struct aif_map stacks, shapes, names;      /* names: of ranges */
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
@@ -96,6 +97,7 @@ struct aif_target {
 
 	uint64_t before_attach, no_slot, no_memory, no_calls; /* already counted */
 	uint64_t launches, execs;
+	uint64_t launching;    /* times that a slot's thread has become one that launches */
 	uint64_t lost_samples; /* that its rings had no room for */
 	uint64_t uncaptured;   /* launches that the overhead budget left out */
 	/* gaps.c: since when it does not collect, 0 = it does; what it reported last. */

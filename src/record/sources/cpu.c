@@ -4,6 +4,7 @@
 #include "base/open_regular.h"
 #include "record/sources/cpu_event.h"
 #include "record/sources/sources.h"
+#include "record/sources/tids.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -113,38 +113,6 @@ int aif_cpu_probe(void)
 	return 0;
 }
 
-static bool is_same_namespace(int pid)
-{
-	struct stat ours, theirs;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return stat("/proc/self/ns/pid", &ours) == 0 && stat(path, &theirs) == 0 &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}
-
-/* The thread's number in its own, innermost namespace. */
-static uint32_t inner_tid(int pid, uint32_t tid)
-{
-	char path[64], line[256];
-	uint32_t inner = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/status", pid, tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, "NSpid:", 6)) {
-			const char *last = strrchr(line, '\t');
-
-			inner = last ? (uint32_t)strtoul(last, NULL, 10) : 0;
-			break;
-		}
-	fclose(f);
-	return inner;
-}
-
 static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_reason reason,
 		 int error)
 {
@@ -178,7 +146,7 @@ static void find_threads(struct aif_drainer *d, struct aif_target *t)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
-			 inner = outer ? inner_tid(t->pid, outer) : 0;
+			 inner = outer ? aif_tids_inner(t->pid, outer) : 0;
 
 		for (size_t i = 0; inner && i < AIF_ARRAY_LEN(e->at); i++)
 			if (e->at[i].is_new && e->at[i].tid == inner) {
@@ -222,7 +190,7 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
 		e->at[i].fd = -1;
 	e->random = aif_now_ns();
-	e->same_namespace = is_same_namespace(t->pid);
+	e->same_namespace = aif_tids_are_ours(t->pid);
 	cpu_of(t)->events = e;
 	atomic_store(&t->shm->cpu, AIF_CPU_RECORDER);
 }

@@ -2,8 +2,10 @@
 /* The same facts as one JSON object: times in ns, shares in 1/1,000,000. */
 #include "report/why/why.h"
 
+#include "analysis/cpu_totals.h"
 #include "text/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The last character; 0 where there is none, or no memory. */
@@ -176,7 +178,19 @@ static void put_causes(const struct aif_profile *p, const struct aif_why *w, str
 	aif_buf_putc(b, ']');
 }
 
-static void put_owners(const struct aif_why *w, struct aif_buf *b)
+/* Adds in what a thread was seen to sleep: "in accept". */
+static void put_seen(const struct aif_profile *p, uint32_t stack, struct aif_buf *b)
+{
+	const char *seen = stack == AIF_NONE ? NULL : aif_cpu_seen(p, stack);
+	char name[128];
+
+	if (!seen)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(seen, "]"), seen);
+	text(b, "seen", name);
+}
+
+static void put_owners(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
 	open(b, "idle", '[');
 	for (size_t i = 0; i < w->owners_len; i++) {
@@ -186,6 +200,7 @@ static void put_owners(const struct aif_why *w, struct aif_buf *b)
 		text(b, "group", aif_why_group_key(o->group));
 		text(b, "place", aif_strset_get(&w->places, o->place, NULL));
 		number(b, "is_before", o->is_before);
+		put_seen(names->p, o->seen, b);
 		number(b, "ns", o->ns);
 		aif_buf_putc(b, '}');
 	}
@@ -278,7 +293,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	put_queue(w, out);
 	put_groups(names->p, w, out);
 	put_causes(names->p, w, out);
-	put_owners(w, out);
+	put_owners(names, w, out);
 	put_kernels(names, w, out);
 	put_power(w, out);
 	put_unknown(names->p, w, out);

@@ -163,7 +163,7 @@ static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
 
 /* Adds idle time of a group to who owns it. */
 static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t stack, bool is_before,
-		     uint64_t ns)
+		     uint32_t seen, uint64_t ns)
 {
 	struct aif_why *w = m->w;
 	uint32_t place = AIF_STR_NONE;
@@ -177,13 +177,19 @@ static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t sta
 	w->of_group[group] += ns;
 	if (aif_map_get(&m->owners, key, &i)) {
 		w->owners[i].ns += ns;
+		if (w->owners[i].seen == AIF_NONE)
+			w->owners[i].seen = seen;
 		return 0;
 	}
 	if (aif_grow(&w->owners, &w->owners_cap, w->owners_len + 1, sizeof(*w->owners)) < 0 ||
 	    aif_map_put(&m->owners, key, w->owners_len) < 0)
 		return -ENOMEM;
-	w->owners[w->owners_len++] = (struct aif_why_owner){
-		.group = group, .stack = stack, .is_before = is_before, .ns = ns, .place = place};
+	w->owners[w->owners_len++] = (struct aif_why_owner){.group = group,
+							    .stack = stack,
+							    .is_before = is_before,
+							    .seen = seen,
+							    .ns = ns,
+							    .place = place};
 	return 0;
 }
 
@@ -210,12 +216,12 @@ static int add_idle(struct measuring *m, struct aif_idle_blame *b)
 					  ? (uint64_t)((double)row->drained_ns * m->w->waited_part)
 					  : 0;
 
-		e = add_owner(m, group, row->stack, row->is_before, row->ns - waited);
+		e = add_owner(m, group, row->stack, row->is_before, row->seen, row->ns - waited);
 		/* The wait itself is what could be left out. */
 		if (!e)
 			e = add_owner(m, AIF_WHY_SYNC,
 				      row->drain == AIF_NONE ? row->stack : row->drain,
-				      row->drain == AIF_NONE && row->is_before, waited);
+				      row->drain == AIF_NONE && row->is_before, AIF_NONE, waited);
 	}
 	m->w->idle = b->devices;
 	m->w->idle_len = b->devices_len;
@@ -367,13 +373,15 @@ static bool is_torch(const struct aif_profile *p)
 	return false;
 }
 
-/* Stacks of times off CPU were recorded: each ends in a mark. */
+/* Stacks of times off CPU were recorded: each ends in a mark. What was seen from outside has none. */
 static bool has_off_cpu(const struct aif_profile *p)
 {
 	for (size_t i = 0; i < p->frames_len; i++)
 		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].address < p->strings.len &&
 		    !strncmp(aif_profile_str(p, (uint32_t)p->frames[i].address), AIF_OFF_CPU,
-			     strlen(AIF_OFF_CPU)))
+			     strlen(AIF_OFF_CPU)) &&
+		    strncmp(aif_profile_str(p, (uint32_t)p->frames[i].address), AIF_OFF_CPU_SEEN,
+			    strlen(AIF_OFF_CPU_SEEN)) != 0)
 			return true;
 	return false;
 }

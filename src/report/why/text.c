@@ -2,6 +2,7 @@
 /* The answer for people: at most 25 lines. */
 #include "report/why/why.h"
 
+#include "analysis/cpu_totals.h"
 #include "base/human.h"
 #include "text/elide.h"
 
@@ -266,6 +267,15 @@ static void say_queue(struct saying *s)
 	end_line(s);
 }
 
+/* Appends what a thread was seen to sleep in: "in accept". */
+static void say_seen(struct saying *s, const struct aif_why_owner *o, const char *between)
+{
+	const char *seen = o->seen == AIF_NONE ? NULL : aif_cpu_seen(s->names->p, o->seen);
+
+	if (seen)
+		aif_buf_printf(&s->line, "%s%.*s", between, (int)strcspn(seen, "]"), seen);
+}
+
 static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
@@ -289,6 +299,11 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 		aif_buf_printf(&s->line, " of the time %s", aif_why_group_evidence(order[0]));
 		if (order[0] == AIF_WHY_HOST && !w->has_cpu)
 			aif_buf_puts(&s->line, "; what it did meanwhile was not sampled");
+		for (size_t i = 0; i < w->owners_len; i++)
+			if (w->owners[i].group == order[0]) {
+				say_seen(s, &w->owners[i], ": ");
+				break;
+			}
 	}
 	end_line(s);
 }
@@ -319,8 +334,10 @@ static void say_owners(struct saying *s)
 		aif_human_share(&s->line, share(s, o->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
-		aif_buf_printf(&s->line, "%s, %s%s", aif_why_group_name(o->group),
-			       o->is_before ? "before " : "", *at ? at : "place not known");
+		aif_buf_puts(&s->line, aif_why_group_name(o->group));
+		say_seen(s, o, ", ");
+		aif_buf_printf(&s->line, ", %s%s", o->is_before ? "before " : "",
+			       *at ? at : "place not known");
 		end_line(s);
 		shown++;
 	}

@@ -51,6 +51,7 @@ struct aif_why_owner {
 	enum aif_why_group group;
 	uint32_t stack; /* of the row with the most time; AIF_NONE: not known */
 	bool is_before; /* the time before a launch there */
+	uint32_t seen;  /* of that row (idle/blame.h) */
 	uint64_t ns;
 	uint32_t place; /* a string of .places: "f (file.py:12)" */
 };

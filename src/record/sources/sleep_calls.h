@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A system call in which a thread sleeps, as /proc/PID/task/TID/syscall has it. */
+struct aif_sleep_call {
+	long number; /* -1: asleep outside of system calls, waiting for a page */
+	uint64_t args[6];
+};
+
+/* Reads the text of such a file. False: the thread runs, or the text is none of its. */
+bool aif_sleep_call_parse(const char *text, struct aif_sleep_call *ret);
+
+/* Puts what a thread of process `pid` sleeps in: "epoll_wait", "read of a socket", "poll of an eventfd", "system call 42". Of several descriptors
+ * the likeliest to bring work is named: a socket, then a terminal. What may not be looked at is left out. */
+#define AIF_SLEEP_NAME 64
+void aif_sleep_call_name(int pid, const struct aif_sleep_call *call, char ret[AIF_SLEEP_NAME]);

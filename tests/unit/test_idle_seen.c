@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests what the recorder's looks from outside say of a device's idle time. */
+#include "fixture_idle_blame.h"
+
+#include "analysis/cpu_totals.h"
+
+/* Adds a stack that is one mark. */
+static uint32_t seen(struct ops_fixture *f, const char *text)
+{
+	FIXTURE_ADD(&f->made, frames, .kind = AIF_FRAME_MARK, .module = AIF_NONE,
+		    .address = ops_string(f, text));
+	FIXTURE_ADD(&f->made, stacks, .parent = AIF_NONE, .frame = (uint32_t)f->made.frames_len - 1,
+		    .depth = 1, .flags = AIF_STACK_FRAME_POINTERS);
+	return (uint32_t)f->made.stacks_len - 1;
+}
+
+/* A gap from 10 to 50 ms, of which 30 were seen in one sleep. Returns ns of the cause at the place between the launches. */
+static uint64_t of_gap(const char *text, enum aif_idle_cause cause, bool is_server)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint64_t ns;
+	uint32_t stack;
+
+	begin(&f);
+	stack = seen(&f, text);
+	kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+	cpu(&f, 0, 1 * MS, MS, 0, COMPUTE);
+	off(&f, 15 * MS, 30 * MS, stack);
+	if (is_server)
+		cpu(&f, 1, 2 * MS, 0, 90 * MS, seen(&f, "[off CPU, seen in epoll_wait]"));
+	kernel(&f, 50 * MS, 50 * MS, 60 * MS, LAUNCH_B);
+	blame(&f, &b);
+	ns = row(&b, cause, FURTHER);
+	for (size_t i = 0; ns && i < b.len; i++)
+		if (b.rows[i].cause == cause && cause != AIF_IDLE_CAUSE_HOST)
+			assert_int_equal(b.rows[i].seen, stack);
+	end(&f, &b);
+	return ns;
+}
+
+static void sleeps_are_what_they_are_in(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_demand, of_server;
+	} sleeps[] = {
+		{"[off CPU, seen in epoll_wait]", true, true},
+		{"[off CPU, seen in accept]", true, true},
+		{"[off CPU, seen in recvfrom]", true, true},
+		{"[off CPU, seen in poll]", true, true},
+		{"[off CPU, seen in poll of a socket]", true, true},
+		{"[off CPU, seen in read of a socket]", true, true},
+		{"[off CPU, seen in read of a terminal]", true, true},
+		/* Workers of a data loader, and other threads, write to these. */
+		{"[off CPU, seen in poll of a pipe]", false, false},
+		{"[off CPU, seen in read of a pipe]", false, false},
+		{"[off CPU, seen in read of an eventfd]", false, true},
+		{"[off CPU, seen in futex]", false, true},
+		{"[off CPU, seen in read]", false, false},
+		{"[off CPU, seen in write of a socket]", false, false},
+		{"[off CPU, seen in nanosleep]", false, false},
+		{"[off CPU, seen in system call 999]", false, false},
+		{"[off CPU, seen in ]", false, false},
+		{"[off CPU, seen in", false, false},
+		{"[off CPU, seen of a socket]", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(sleeps); i++) {
+		assert_int_equal(of_gap(sleeps[i].text, AIF_IDLE_CAUSE_DEMAND, false),
+				 sleeps[i].is_demand ? 30 * MS : 0);
+		assert_int_equal(of_gap(sleeps[i].text, AIF_IDLE_CAUSE_OFF_CPU, false),
+				 sleeps[i].is_demand ? 0 : 30 * MS);
+		assert_int_equal(of_gap(sleeps[i].text, AIF_IDLE_CAUSE_DEMAND, true),
+				 sleeps[i].of_server ? 30 * MS : 0);
+	}
+}
+
+/* Sleeps of 4 ms in gaps of 8, of which only every fifth is looked at: the looks stand for all, where they were. */
+static void looks_stand_for_the_time_between_them(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint32_t stack;
+
+	(void)state;
+	begin(&f);
+	stack = seen(&f, "[off CPU, seen in accept]");
+	kernel(&f, 0, 0, 2 * MS, LAUNCH_A);
+	for (uint64_t i = 1; i <= 100; i++) {
+		kernel(&f, 10 * i * MS, 10 * i * MS, (10 * i + 2) * MS, LAUNCH_A);
+		if (i % 5 == 0)
+			cpu(&f, 0, (10 * i - 3) * MS, 0, 20 * MS, stack);
+	}
+	/* While the device works, a look says nothing. */
+	cpu(&f, 0, 11 * MS, 0, 20 * MS, stack);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_DEMAND], 20 * 20 * MS);
+	end(&f, &b);
+}
+
+/* The thread may have been on a CPU in the rest: looks are none of the times that are known one by one. */
+static void the_rest_is_not_taken_for_computing(void **state)
+{
+	(void)state;
+	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_CPU, false), 0);
+	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_HOST, false), 10 * MS);
+}
+
+static void views_of_stacks_leave_looks_out(void **state)
+{
+	struct aif_cpu_totals totals;
+	struct aif_err err = {0};
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	off(&f, 15 * MS, 30 * MS, seen(&f, "[off CPU, seen in accept]"));
+	off(&f, 15 * MS, 20 * MS, OFF);
+	ops_read(&f);
+	assert_ok(aif_cpu_totals(&f.p, NULL, &totals, &err), &err);
+	assert_int_equal(totals.off_cpu_ns, 20 * MS);
+	assert_int_equal(totals.stacks_len, 1);
+	aif_cpu_totals_finish(&totals);
+	ops_end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sleeps_are_what_they_are_in),
+		cmocka_unit_test(looks_stand_for_the_time_between_them),
+		cmocka_unit_test(the_rest_is_not_taken_for_computing),
+		cmocka_unit_test(views_of_stacks_leave_looks_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
