@@ -107,11 +107,14 @@ static int progress(void *arg, const struct aif_import_progress *p)
 /* Appends the commands that show something of this file. */
 static void next(const struct aif_builder *b, const char *path, struct aif_buf *out)
 {
-	bool has_device = b->execs_len, has_cpu = b->waits_len, has_operators = false;
+	bool has_device = b->execs_len, has_cpu = b->waits_len, has_operators = false,
+	     has_ranges = false;
 	const char *before = "Next: ";
 
-	for (size_t i = 0; i < b->ops_len && !has_operators; i++)
-		has_operators = b->ops[i].kind == AIF_OP_OPERATOR;
+	for (size_t i = 0; i < b->ops_len && !(has_operators && has_ranges); i++) {
+		has_operators |= b->ops[i].kind == AIF_OP_OPERATOR;
+		has_ranges |= b->ops[i].kind == AIF_OP_RANGE;
+	}
 	const struct {
 		bool is_there;
 		const char *command;
@@ -120,6 +123,7 @@ static void next(const struct aif_builder *b, const char *path, struct aif_buf *
 		{has_device, "aiflame report --kernels"},
 		{has_operators, "aiflame report --ops"},
 		{!has_device && has_cpu, "aiflame flame --of cpu"},
+		{has_ranges, "aiflame report --ranges"},
 		{b->counters_len, "aiflame report --counters"},
 		{!has_device && !has_operators, "aiflame info"},
 	};

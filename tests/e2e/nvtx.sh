@@ -96,6 +96,7 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 	check "what idle time is there$of" says "idle where nothing of what was asked for ran" "$aiflame" why --range "^layer 0$" l.data
 	check "and that nothing follows from it$of" sh -c '! "$1" why --range "^layer 0$" l.data | grep -q "^try"' - "$aiflame"
 	check "one that is not there$of" says "report --ranges" "$aiflame" report --range nothing l.data
+	check "the summary names that table$of" says "aiflame report --ranges l.data" "$aiflame" report l.data
 	check "report --ranges has them$of" says "optimizer" "$aiflame" report --ranges l.data
 	check "ranges that say which step it is$of" recorded --nvtx -o p.data "$app" steps 12
 	steps() { "$aiflame" report --steps --format csv "$@" p.data | grep -c 'train_step [0-9]'; }

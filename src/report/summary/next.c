@@ -10,22 +10,24 @@
 #include <errno.h>
 #include <string.h>
 
-static int find_operator(void *found, const struct aif_op_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].kind == AIF_OP_OPERATOR) {
-			*(bool *)found = true;
-			return -ECANCELED; /* the rest is of no interest */
-		}
-	return 0;
-}
+/* Rows in which ranges and operators are looked for: who marks some does so early. */
+#define MOST_OPS 1000000
 
-static bool has_operators(const struct aif_profile *p)
-{
-	bool found = false;
+struct marked {
+	bool operators, ranges;
+	uint64_t seen;
+};
 
-	aif_profile_ops(p, find_operator, &found, NULL);
-	return found;
+static int find_marked(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct marked *m = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		m->operators |= rows[i].kind == AIF_OP_OPERATOR;
+		m->ranges |= rows[i].kind == AIF_OP_RANGE;
+	}
+	m->seen += n;
+	return (m->operators && m->ranges) || m->seen >= MOST_OPS ? -ECANCELED : 0;
 }
 
 /* Appends "aiflame annotate KERNEL" for the kernel with the most time of those that have stall
@@ -60,9 +62,12 @@ void aif_summary_next(const struct aif_names *names, const struct aif_attributio
 	const struct aif_profile *p = names->p;
 	struct aif_buf annotate = {0};
 	struct aif_stalls stalls;
+	struct marked marked = {0};
 	bool known = has->kernels && aif_stalls_init(&stalls, p, a) == 0,
 	     has_stalls = known && stalls.kernels_len,
 	     has_listing = has_stalls && put_annotate(names, &stalls, &annotate);
+
+	(void)aif_profile_ops(p, find_marked, &marked, NULL);
 	const struct {
 		bool is_there;
 		const char *command;
@@ -77,7 +82,8 @@ void aif_summary_next(const struct aif_names *names, const struct aif_attributio
 		{has->functions, "aiflame report --cpu"},
 		{!has->device && has->cpu, AIF_SUMMARY_OF_CPU},
 		{!has->device && has->off_cpu, AIF_SUMMARY_OF_OFF_CPU},
-		{p->traits.is_imported && has_operators(p), "aiflame report --ops"},
+		{p->traits.is_imported && marked.operators, "aiflame report --ops"},
+		{marked.ranges, "aiflame report --ranges"},
 	};
 
 	if ((has->kernels && !known) || aif_buf_failed(&annotate))
