@@ -26,6 +26,8 @@
  *   count N NAME                the program went N times through ranges of that name; at most AIF_RUN_FILE_COUNTS, the most frequent
  *   end
  *
+ * Transfers were called by their kind once, "[write]": reading calls them "Memcpy HtoD", as profiles do.
+ *
  * In TEXT a backslash, tab and line end are \\, \t and \n. Lines that begin with another word are skipped: a later version may
  * add some. At most AIF_RUN_FILE_BYTES are written: stacks with the least time are left out, their time is their
  * callers'; kernels with the least time are one, "[left out]".

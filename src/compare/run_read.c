@@ -80,9 +80,27 @@ static void take_text(struct reading *r, const char **s, const char *end)
 	*s += *s < end;
 }
 
-static uint32_t put_kernel_name(struct reading *r, const char **s, const char *end)
+/* Sets *len. Returns what a transfer is called today: older files say "[write]", its kind. Other names stay. */
+static const char *transfer_name(const char *name, size_t *len)
+{
+	unsigned kind = *len && *name == '[' ? aif_transfer_kind(name, *len) : AIF_LAUNCH_KERNEL;
+
+	if (kind == AIF_LAUNCH_KERNEL)
+		return name;
+	name = aif_transfer_name(kind);
+	*len = strlen(name);
+	return name;
+}
+
+static uint32_t put_kernel_name(struct reading *r, bool is_copy, const char **s, const char *end)
 {
 	take_text(r, s, end);
+	if (is_copy) {
+		size_t len = r->text.len;
+		const char *name = transfer_name(aif_buf_str(&r->text), &len);
+
+		return aif_strset_put(&r->run->kernel_names, name, len);
+	}
 	return aif_strset_put(&r->run->kernel_names, r->text.data, r->text.len);
 }
 
@@ -96,8 +114,8 @@ static int read_kernel(struct reading *r, const char *s, const char *end)
 	    !take_number(&s, end, &k.launches))
 		return -EINVAL;
 	k.is_copy = is_copy;
-	k.name = put_kernel_name(r, &s, end);
-	k.full = put_kernel_name(r, &s, end);
+	k.name = put_kernel_name(r, is_copy, &s, end);
+	k.full = put_kernel_name(r, is_copy, &s, end);
 	if (k.name == AIF_STR_NONE || k.full == AIF_STR_NONE ||
 	    aif_grow(&run->kernels, &run->kernels_cap, run->kernels_len + 1,
 		     sizeof(*run->kernels)) < 0)
@@ -121,14 +139,19 @@ static int read_frame(struct reading *r, const char *s, const char *end)
 {
 	struct aif_tree *t = &r->run->tree;
 	uint64_t parent, type, self, launches, name;
+	const char *text;
 	uint32_t node;
+	size_t len;
 
 	if (!take_number(&s, end, &parent) || !take_type(&s, end, &type) ||
 	    !take_number(&s, end, &self) || !take_number(&s, end, &launches) ||
 	    !take_number(&s, end, &name) || parent > r->frames_len || name >= r->names_len)
 		return -EINVAL;
-	node = aif_tree_name(t, (unsigned)type, (char *)r->bytes.data + r->names[name].at,
-			     r->names[name].len);
+	text = (char *)r->bytes.data + r->names[name].at;
+	len = r->names[name].len;
+	if (type == AIF_TREE_COPY)
+		text = transfer_name(text, &len);
+	node = aif_tree_name(t, (unsigned)type, text, len);
 	if (node != AIF_STR_NONE)
 		node = aif_tree_child(t, parent ? r->frames[parent - 1] : 0, node);
 	if (!node || node == AIF_STR_NONE ||

@@ -308,7 +308,9 @@ import json, sys
 d = json.load(sys.stdin)
 assert d[\"a\"][\"runs\"][0][\"steps\"] == 11, d[\"a\"]
 assert {x[\"metric\"]: x[\"a\"] for x in d[\"metrics\"]}[\"launches\"] == 5
-assert any(k[\"a_kernel\"] == \"attention\" and k[\"matched_by\"] == \"same\" for k in d[\"kernels\"])'"
+same = {k[\"a_kernel\"] for k in d[\"kernels\"] if k[\"matched_by\"] == \"same\"}
+assert {\"attention\", \"Memcpy HtoD\"} <= same, same
+assert not any(\"[write]\" in str(s) for s in d[\"stacks\"]), d[\"stacks\"]'"
 sed 's/^aiflame-run 1$/aiflame-run 2/' "$golden" >two.run
 check "another version is refused by name" says 'another version than 1' "$aiflame" diff two.run before
 
