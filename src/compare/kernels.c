@@ -221,15 +221,15 @@ static int read_stacks(struct matching *m)
 
 /* ---- partners -------------------------------------------------------------------------------- */
 
-/* Appends a name without what renames change: template arguments, parameters, numbers. */
-static void put_stem(const char *name, struct aif_buf *b)
+/* Appends a name without what renames change: numbers, and unless `with_arguments` template arguments and parameters. */
+static void put_stem(const char *name, bool with_arguments, struct aif_buf *b)
 {
 	unsigned depth = 0;
 
 	for (const char *s = name; *s; s++) {
-		if (*s == '<' || *s == '(') {
+		if (!with_arguments && (*s == '<' || *s == '(')) {
 			depth++;
-		} else if (*s == '>' || *s == ')') {
+		} else if (!with_arguments && (*s == '>' || *s == ')')) {
 			depth -= depth > 0;
 		} else if (depth) {
 			continue;
@@ -242,10 +242,10 @@ static void put_stem(const char *name, struct aif_buf *b)
 	}
 }
 
-static uint64_t stem_of(struct matching *m, size_t i, struct aif_buf *b)
+static uint64_t stem_of(struct matching *m, size_t i, bool with_arguments, struct aif_buf *b)
 {
 	aif_buf_clear(b);
-	put_stem(aif_strset_get(&m->c->names, m->k[i].name, NULL), b);
+	put_stem(aif_strset_get(&m->c->names, m->k[i].name, NULL), with_arguments, b);
 	return aif_hash_bytes(b->data, b->len);
 }
 
@@ -295,7 +295,7 @@ static int pair(struct matching *m, const uint64_t *keys, enum aif_partner how)
 	return e;
 }
 
-/* Pairs by name and stack, then by name, then by stack. */
+/* Pairs by name and stack, then by name, with arguments where several are called alike without, then by stack. */
 static int find_partners(struct matching *m)
 {
 	uint64_t *keys = calloc(m->len + 1, sizeof(*keys));
@@ -303,11 +303,15 @@ static int find_partners(struct matching *m)
 	int e = keys ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < m->len && !e; i++)
-		keys[i] = m->k[i].stack ? aif_mix64(stem_of(m, i, &b) ^ m->k[i].stack) : 0;
+		keys[i] = m->k[i].stack ? aif_mix64(stem_of(m, i, false, &b) ^ m->k[i].stack) : 0;
 	if (!e)
 		e = pair(m, keys, AIF_PARTNER_NAME);
 	for (size_t i = 0; i < m->len && !e; i++)
-		keys[i] = stem_of(m, i, &b);
+		keys[i] = stem_of(m, i, true, &b);
+	if (!e)
+		e = pair(m, keys, AIF_PARTNER_NAME);
+	for (size_t i = 0; i < m->len && !e; i++)
+		keys[i] = stem_of(m, i, false, &b);
 	if (!e)
 		e = pair(m, keys, AIF_PARTNER_NAME);
 	for (size_t i = 0; i < m->len && !e; i++)

@@ -20,9 +20,8 @@ struct reducing_by {
 
 static uint32_t name_of(struct reducing_by *r, enum aif_run_by by, const char *text, size_t len)
 {
-	return aif_tree_name(&r->to[by],
-			     by == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_RANGE, text,
-			     len);
+	return aif_tree_name(&r->to[by], by == AIF_RUN_BY_OPERATOR ? AIF_TREE_CXX : AIF_TREE_RANGE,
+			     text, len);
 }
 
 /* Names frames that are operators: those of traces, and the functions by which PyTorch asks for one. *ret_any: there are some. */

@@ -336,6 +336,11 @@ static void renamed_kernels_have_partners_and_others_none(void **state)
 		"",
 		"flash_fwd<64, 128>",
 		{{"main;train;attention;flash_fwd<128, 64>", 3e6, 4}}};
+	static const struct run_row wide_4[] = {{"main;f;cudaLaunch;wide<4, add>", 1e6, 4},
+						{"main;f;cudaLaunch;wide<4, gelu>", 2e6, 4}};
+	static const struct run_row wide_8[] = {{"main;f;hipLaunch;wide<8, add>", 1e6, 4},
+						{"main;f;hipLaunch;wide<8, gelu>", 2e6, 4}};
+	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
 	struct run_row rows[RUNS_BASE_LEN + 4];
 	struct compared x;
 	const struct aif_compared_kernel *k;
@@ -353,6 +358,13 @@ static void renamed_kernels_have_partners_and_others_none(void **state)
 	assert_int_equal(k->matched_by, AIF_PARTNER_NONE);
 	k = kernel(&x.c, NULL, "shift");
 	assert_null(k->a);
+	finish(&x);
+	/* Two that are called alike without their arguments, launched by other calls. */
+	x.a = side_make("a", wide_4, AIF_ARRAY_LEN(wide_4), RUNS, NOISE, 5);
+	x.b = side_make("b", wide_8, AIF_ARRAY_LEN(wide_8), RUNS, NOISE, 6);
+	assert_int_equal(aif_compare(&x.a, &x.b, &o, &x.c, NULL), 0);
+	assert_string_equal(kernel(&x.c, NULL, "wide<8, gelu>")->a, "wide<4, gelu>");
+	assert_string_equal(kernel(&x.c, NULL, "wide<8, add>")->a, "wide<4, add>");
 	finish(&x);
 }
 
