@@ -14,7 +14,7 @@
  *
  * Where a call is "gated", it is not begun while sampling is switched, and sampling is not switched before all that
  * were begun have returned. A run ends after 5 s (or so many as are said behind its name), or when nobody has got on
- * for 3 s.
+ * for 3 s; then it says in which calls they are. "beside-records": kernel records are on throughout.
  */
 #include <cuda.h>
 #include <cupti.h>
@@ -44,6 +44,7 @@ static struct {
 	bool is_gated;
 	enum {
 		SWITCHES,
+		BESIDE_RECORDS,
 		DRAINS,
 		FINALIZES,
 		FINALIZES_ONCE,
@@ -59,6 +60,20 @@ static struct {
 	CUpti_PCSamplingData *data, *out;
 } it;
 static _Thread_local CUstream stream;
+/* The call that each thread is in, the switching one first. */
+static const char *volatile doing[WORKERS + 1];
+static _Thread_local unsigned self;
+/* A call of a worker's, gated or not. */
+#define DO(gated, what, call)           \
+	do {                            \
+		if (gated)              \
+			enter();        \
+		doing[self] = (what);   \
+		must(what, (int)call);  \
+		doing[self] = "";       \
+		if (gated)              \
+			it.under_way--; \
+	} while (0)
 
 /* slow: 3 ms. second: one. */
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -117,7 +132,9 @@ static void enable(void)
 	info[0].attributeData.collectionModeData.collectionMode =
 		CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
 	info[1].attributeData.samplingDataBufferData.samplingDataBuffer = it.data;
+	doing[0] = "enable";
 	must("enable", (int)cuptiPCSamplingEnable(&p));
+	doing[0] = "configure";
 	must("configure", (int)cuptiPCSamplingSetConfigurationAttribute(&c));
 }
 
@@ -126,7 +143,9 @@ static void disable(void)
 	CUpti_PCSamplingDisableParams p = {.size = CUpti_PCSamplingDisableParamsSize,
 					   .ctx = it.context};
 
+	doing[0] = "disable";
 	must("disable", (int)cuptiPCSamplingDisable(&p));
+	doing[0] = "";
 }
 
 static void drain(void)
@@ -135,7 +154,9 @@ static void drain(void)
 					   .ctx = it.context,
 					   .pcSamplingData = it.out};
 
+	doing[0] = "drain";
 	cuptiPCSamplingGetData(&p);
+	doing[0] = "";
 }
 
 static void between(void (*what)(void))
@@ -208,12 +229,16 @@ static void from_records(void)
 static void *switching(void *unused)
 {
 	must("context", (int)cuCtxSetCurrent(it.context));
+	if (it.does == BESIDE_RECORDS)
+		subscribe();
 	if (it.does < FINALIZES)
 		between(enable);
 	while (!it.over) {
 		usleep(20000);
 		switch (it.does) {
 		case SWITCHES:
+		case BESIDE_RECORDS:
+			drain();
 			between(disable);
 			usleep(5000);
 			between(enable);
@@ -469,6 +494,54 @@ static void library_lazily(void)
 	it.under_way--;
 }
 
+/* Loads a library, sets and asks attributes, launches from it and unloads it, as cuDNN does with a plan compiled at run time. The bits of
+ * `gated` say which of these passes the gate, beside launches and unloading: 1 asking and setting, 4 loading. */
+static void plan(unsigned gated)
+{
+	const bool asks = gated & 1, loads = gated & 4;
+	CUfunction f;
+	CUlibrary l;
+	CUkernel k;
+	int n;
+
+	DO(loads, "cuLibraryLoadData", cuLibraryLoadData(&l, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	DO(asks, "cuLibraryGetKernel", cuLibraryGetKernel(&k, l, "nothing"));
+	DO(asks, "cuKernelSetAttribute",
+	   cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, k,
+				it.device));
+	DO(asks, "cuKernelGetAttribute",
+	   cuKernelGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, k, it.device));
+	DO(loads, "cuKernelGetFunction", cuKernelGetFunction(&f, k));
+	DO(asks, "cuFuncGetAttribute", cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+	DO(asks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+	   cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, 0));
+	for (int i = 0; i < 20; i++)
+		DO(true, "cuLaunchKernel",
+		   cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+	DO(false, "cuStreamSynchronize", cuStreamSynchronize(stream));
+	DO(true, "cuLibraryUnload", cuLibraryUnload(l));
+}
+
+static void plan_0(void)
+{
+	plan(0);
+}
+
+static void plan_1(void)
+{
+	plan(1);
+}
+
+static void plan_4(void)
+{
+	plan(4);
+}
+
+static void plan_5(void)
+{
+	plan(5);
+}
+
 static void keep_busy(void)
 {
 	launch_it(it.second);
@@ -548,17 +621,33 @@ static const struct {
 	{"load-gated", loaded_7, true, SWITCHES},
 	{"library-gated-launch", library, true, SWITCHES},
 	{"library-gated", library_lazily, true, SWITCHES},
+	{"plan", plan_0, true, SWITCHES},
+	{"plan-asks-gated", plan_1, true, SWITCHES},
+	{"plan-loads-gated", plan_4, true, SWITCHES},
+	{"plan-gated", plan_5, true, SWITCHES},
+	{"plan-beside-records", plan_0, true, BESIDE_RECORDS},
+	{"plan-asks-gated-beside-records", plan_1, true, BESIDE_RECORDS},
+	{"plan-loads-gated-beside-records", plan_4, true, BESIDE_RECORDS},
+	{"plan-gated-beside-records", plan_5, true, BESIDE_RECORDS},
 	{"device-busy-gated", keep_busy, true, SWITCHES},
 	{"context", make_context, false, SWITCHES},
 	{"host-function", call_host, false, SWITCHES},
 };
 
-static void *worker(void *call)
+struct job {
+	void (*call)(void);
+	unsigned self;
+};
+
+static void *worker(void *of)
 {
+	const struct job *job = of;
+
+	self = job->self;
 	must("context", (int)cuCtxSetCurrent(it.context));
 	must("stream", (int)cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	while (!it.over) {
-		(*(void (*const *)(void))call)();
+		job->call();
 		it.calls++;
 	}
 	return NULL;
@@ -590,6 +679,7 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
+	struct job jobs[WORKERS + 1];
 	pthread_t threads[WORKERS + 1];
 	unsigned cycles = 0, i;
 	uint64_t calls = 0;
@@ -607,8 +697,10 @@ int main(int argc, char **argv)
 	it.is_gated = tries[i].is_gated;
 	it.does = tries[i].does;
 	pthread_create(&threads[0], NULL, switching, NULL);
-	for (unsigned k = 1; k <= WORKERS; k++)
-		pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)&tries[i].call);
+	for (unsigned k = 1; k <= WORKERS; k++) {
+		jobs[k] = (struct job){.call = tries[i].call, .self = k};
+		pthread_create(&threads[k], NULL, worker, &jobs[k]);
+	}
 	begin = moved = now();
 	while (now() - begin < seconds + STUCK && now() - moved < STUCK) {
 		usleep(50000);
@@ -624,6 +716,8 @@ int main(int argc, char **argv)
 	printf("%-24s %4u switches, slowest %.2f s on, %.2f s off; %llu calls%s\n", tries[i].name,
 	       cycles, it.slowest[1], it.slowest[0], (unsigned long long)calls,
 	       now() - moved > 1 ? "; STUCK" : "");
+	for (unsigned k = 0; k <= WORKERS && now() - moved > 1; k++)
+		printf("    %s: %s\n", k ? "a worker" : "who switches", doing[k] ? doing[k] : "");
 	fflush(stdout);
 	_exit(now() - moved > 1);
 }

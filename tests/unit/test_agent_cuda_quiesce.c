@@ -286,6 +286,47 @@ static void nobody_is_held_for_long(void **state)
 	pthread_join(held, NULL);
 }
 
+static void *loading(void *unused)
+{
+	aif_cuda_quiesce_enter(&it.cuda, true);
+	atomic_store(&it.inside, 1);
+	while (!atomic_load(&it.over))
+		usleep(100);
+	aif_cuda_quiesce_leave(&it.cuda);
+	return unused;
+}
+
+/* Code is loaded under the driver's lock, for which CUPTI waits while it switches sampling. But one who
+ * waits for that switch for very long may be CUPTI's own thread, for which it waits. */
+static void loads_are_held_but_not_for_ever(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_true(aif_cuda_quiesce_shut(&it.cuda, false));
+	assert_int_equal(pthread_create(&thread, NULL, loading, NULL), 0);
+	while (!atomic_load(&it.cuda.quiesce.held))
+		usleep(100);
+	usleep(20000);
+	assert_int_equal(atomic_load(&it.inside), 0);
+	aif_cuda_quiesce_open(&it.cuda);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_false(can_shut(false));
+	atomic_store(&it.over, 1);
+	pthread_join(thread, NULL);
+	atomic_store(&it.inside, 0);
+
+	assert_true(aif_cuda_quiesce_shut(&it.cuda, false));
+	assert_int_equal(pthread_create(&thread, NULL, loading, NULL), 0);
+	while (!atomic_load(&it.inside))
+		usleep(100);
+	assert_int_equal(atomic_load(&it.cuda.quiesce.held), 0);
+	aif_cuda_quiesce_open(&it.cuda);
+	pthread_join(thread, NULL);
+	assert_true(can_shut(false));
+}
+
 static void *inside_for_long(void *unused)
 {
 	aif_cuda_quiesce_enter(&it.cuda, false);
@@ -464,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup(a_long_call_is_waited_for_while_nobody_is_held, setup),
 		cmocka_unit_test_setup(a_thread_of_the_program_does_not_wait_so_long, setup),
 		cmocka_unit_test_setup(nobody_is_held_for_long, setup),
+		cmocka_unit_test_setup(loads_are_held_but_not_for_ever, setup),
 		cmocka_unit_test_setup(somebody_stays_inside, setup),
 		cmocka_unit_test_setup(a_device_must_be_idle, setup),
 		cmocka_unit_test_setup(an_old_driver, setup),

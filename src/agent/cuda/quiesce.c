@@ -20,11 +20,14 @@
  * no call was under way). cuptiActivityEnable() may meet any call.
  *
  * Sampling. cuptiPCSamplingEnable and Disable hold a lock of CUPTI's while they wait for one of the
- * driver's. Launches, also of graphs, and the unloading of what was launched hold the driver's and
- * wait for CUPTI's: at the first such meeting both wait for ever, and the program with them
- * (measured: bench/gpu/sampling.c). Copies, memory, streams, loading and waiting may go on; copies
- * are held all the same, since records may be on beside samples, and loading is not, since CUPTI
- * may load a library of its own meanwhile. Disable, moreover, waits until the device is idle, and
+ * driver's. Launches, also of graphs, loading, and the unloading of what was launched hold the
+ * driver's and wait for CUPTI's: at the first such meeting both wait for ever, and the program with
+ * them (measured: bench/gpu/sampling.c). Code is loaded late, too, by the first call that asks for
+ * more than a kernel's name: a decode was met inside cuKernelSetAttribute
+ * (bench/results/h100-survive.md). Copies, memory, streams and waiting may go on; copies are held
+ * all the same, since records may be on beside samples. CUPTI may load a library of its own
+ * meanwhile: the thread that switches passes, any other is held for LOAD_NS at most.
+ * Disable, moreover, waits until the device is idle, and
  * what runs there may be waiting for a launch that is yet to come: NCCL's kernels do, here for
  * another device's of this process, or for one of another process, whose gate may be closed, too.
  * So nobody disables before his own device is idle; nothing comes to it then that could wait for
@@ -54,6 +57,8 @@
 
 /* The longest that a thread waits for one try, at the gate or because it switches itself. */
 #define GATE_NS (AIF_NS_PER_S / 4)
+/* The longest that a call that loads code waits at the gate: longer than sampling takes to be switched. */
+#define LOAD_NS AIF_NS_PER_S
 /* While none does: a thread that is alone may be inside a call that waits for the device, which others use, too. */
 #define FREE_NS  AIF_NS_PER_S
 #define QUIET_NS AIF_NS_PER_S
@@ -117,30 +122,32 @@ void aif_cuda_quiesce_leave(struct aif_cuda *cuda)
 	counted = 0;
 }
 
-static bool is_held(struct aif_cuda *cuda, bool loads)
+/* False: the call is not to wait any longer. */
+static AIF_NOINLINE bool wait_at_gate(struct aif_cuda *cuda, bool loads)
 {
-	return atomic_load(&cuda->quiesce.owner) &&
-	       (!loads || atomic_load(&cuda->quiesce.holds_loads));
-}
-
-static AIF_NOINLINE void wait_at_gate(struct aif_cuda *cuda, bool loads)
-{
+	const uint64_t until = loads ? aif_now_ns() + LOAD_NS : UINT64_MAX;
 	int saved = errno;
+	bool waits = true;
 
 	atomic_fetch_add(&cuda->quiesce.held, 1);
-	for (int i = 0; is_held(cuda, loads); i++)
-		if (i < LOOKS)
+	for (int i = 0; waits && atomic_load(&cuda->quiesce.owner); i++) {
+		if (i < LOOKS) {
 			relax();
-		else
-			sleep_a_little();
+			continue;
+		}
+		sleep_a_little();
+		waits = !loads || aif_now_ns() < until;
+	}
 	atomic_fetch_sub(&cuda->quiesce.held, 1);
 	errno = saved;
+	return waits;
 }
 
 void aif_cuda_quiesce_enter(struct aif_cuda *cuda, bool loads)
 {
 	struct aif_cuda_quiesce *g = &cuda->quiesce;
 	const uint64_t self = (uint64_t)pthread_self();
+	bool waits = true;
 
 	if (aif_unlikely(counted))
 		aif_cuda_quiesce_leave(cuda);
@@ -155,10 +162,10 @@ void aif_cuda_quiesce_enter(struct aif_cuda *cuda, bool loads)
 		/* After it was counted: else who switches would miss it, and it the gate. */
 		who = atomic_load(&g->owner);
 		if (aif_likely(!who) || who == self || /* self: by CUPTI, while it switches */
-		    !is_held(cuda, loads))
+		    !waits)
 			return;
 		aif_cuda_quiesce_leave(cuda);
-		wait_at_gate(cuda, loads);
+		waits = wait_at_gate(cuda, loads);
 	}
 }
 
@@ -183,12 +190,12 @@ void aif_cuda_quiesce_settle(struct aif_cuda *cuda)
 	cuda->quiesce.again_ns = 0;
 }
 
-static bool calls_are_under_way(struct aif_cuda *cuda, bool loads)
+static bool calls_are_under_way(struct aif_cuda *cuda)
 {
 	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
-		if ((atomic_load(&cuda->quiesce.calls[i].n[0]) & UNDER_WAY) ||
-		    (loads && (atomic_load(&cuda->quiesce.calls[i].n[1]) & UNDER_WAY)))
-			return true;
+		for (unsigned loads = 0; loads < 2; loads++)
+			if (atomic_load(&cuda->quiesce.calls[i].n[loads]) & UNDER_WAY)
+				return true;
 	return false;
 }
 
@@ -270,7 +277,7 @@ static bool is_alone(struct aif_cuda *cuda, bool idle)
 	uint64_t begin = aif_now_ns(), soon = begin + GATE_NS,
 		 until = aif_helper_is_here() ? begin + FREE_NS : soon;
 
-	while (calls_are_under_way(cuda, !cuda->quiesce.is_settled)) {
+	while (calls_are_under_way(cuda)) {
 		uint64_t now = aif_now_ns();
 
 		if (cuda->exiting)
@@ -289,12 +296,11 @@ static bool is_alone(struct aif_cuda *cuda, bool idle)
 	return !atomic_load(&cuda->captures) && (!idle || becomes_idle(cuda, until));
 }
 
-static void shut(struct aif_cuda *cuda, bool loads)
+static void shut(struct aif_cuda *cuda)
 {
 	struct aif_cuda_quiesce *g = &cuda->quiesce;
 	const bool was_counted = counted; /* within cuCtxDestroy, for instance */
 
-	atomic_store(&g->holds_loads, loads);
 	atomic_store(&g->owner, (uint64_t)pthread_self());
 	aif_cuda_quiesce_leave(cuda);
 	g->counts_self = was_counted;
@@ -308,7 +314,7 @@ bool aif_cuda_quiesce_shut(struct aif_cuda *cuda, bool idle)
 	/* Without callbacks nobody is counted, or waits. */
 	if (!cuda->callbacks_on || (!g->is_settled && aif_now_ns() < g->again_at))
 		return false;
-	shut(cuda, false);
+	shut(cuda);
 	if (is_alone(cuda, idle || !g->is_settled)) {
 		aif_cuda_quiesce_settle(cuda);
 		return true;
@@ -326,7 +332,7 @@ static bool is_alone_soon(struct aif_cuda *cuda)
 	uint64_t now = aif_now_ns(), until = now + BRIEF_NS;
 	bool held = false;
 
-	for (int i = 0; calls_are_under_way(cuda, true); i++) {
+	for (int i = 0; calls_are_under_way(cuda); i++) {
 		if (i < LOOKS) {
 			relax();
 			continue;
@@ -347,14 +353,13 @@ bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda)
 {
 	if (!cuda->callbacks_on)
 		return false;
-	/* Calls that were begun before callbacks came are not counted. The gate that waits for
-	 * their end does not hold calls that load code. */
+	/* Calls that were begun before callbacks came are not counted. */
 	if (!cuda->quiesce.is_settled) {
 		if (!cuda->api.can_record || !aif_cuda_quiesce_shut(cuda, true))
 			return false;
 		aif_cuda_quiesce_open(cuda);
 	}
-	shut(cuda, true);
+	shut(cuda);
 	if (is_alone_soon(cuda))
 		return true;
 	aif_cuda_quiesce_open(cuda);

@@ -12,12 +12,11 @@ struct aif_cuda;
 
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_quiesce {
-	_Atomic uint64_t owner;   /* pthread_self() of the thread that switches; 0 = none */
-	_Atomic bool holds_loads; /* calls that load code wait, too: records are switched */
-	_Atomic uint32_t held;    /* threads that wait at the gate */
-	_Atomic uint32_t epoch;   /* changes when all counts start anew */
-	bool counts_self;         /* the thread that switches is itself inside a counted call */
-	bool is_settled;          /* all that are inside such a call are counted */
+	_Atomic uint64_t owner; /* pthread_self() of the thread that switches; 0 = none */
+	_Atomic uint32_t held;  /* threads that wait at the gate */
+	_Atomic uint32_t epoch; /* changes when all counts start anew */
+	bool counts_self;       /* the thread that switches is itself inside a counted call */
+	bool is_settled;        /* all that are inside such a call are counted */
 	/* After a try in vain: when the next one may be, and how long that was; 0 = it was not. */
 	uint64_t again_at, again_ns;
 	uint64_t seen, quiet_since; /* so many had been begun by then, and still have */
@@ -28,7 +27,8 @@ struct aif_cuda_quiesce {
 	} calls[AIF_CUDA_SHARDS];
 };
 
-/* Around a call that must not meet a switch of records or sampling. The first may wait for one. */
+/* Around a call that must not meet a switch of records or sampling. The first may wait for one; if it loads code, for a
+ * second at most: it may be CUPTI's own. */
 void aif_cuda_quiesce_enter(struct aif_cuda *cuda, bool loads);
 void aif_cuda_quiesce_leave(struct aif_cuda *cuda);
 /* Before callbacks are switched on: nobody is counted. */
