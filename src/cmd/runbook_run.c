@@ -42,6 +42,7 @@ struct run {
 	bool is_device;           /* flame graphs and entries are of device time, not CPU time */
 	struct aif_buf svg[LIST_MAX], folded[LIST_MAX]; /* paths */
 	struct aif_runbook_hotspots hotspots[LIST_MAX];
+	struct aif_stat_result counts;
 	double elapsed_s;
 	struct aif_runbook_metric uarch[6];
 	size_t uarch_len;
@@ -67,47 +68,55 @@ static void find_uarch(struct run *r, const struct aif_stat_result *result)
 				metrics[i].name, 100 * result->derived[metrics[i].of].median};
 }
 
-/* Counts the command, and writes perf_stat_summary.txt and .json. */
+/* Counts the command, and writes perf_stat_summary.txt. */
 static int count(struct run *r, struct aif_err *err)
 {
 	const struct aif_stat_opts o = {
 		.argv = r->argv,
 		.events = aif_stat_events_of(AIF_STAT_SET_ALL | AIF_STAT_SET_TOPDOWN),
 		.threads = r->v->threads};
-	struct aif_stat_result result = {.argv = r->argv, .events = o.events};
-	struct aif_buf text = {0}, source = {0};
+	struct aif_stat_result *result = &r->counts;
+	struct aif_buf text = {0};
 	int e = 0;
 
-	result.runs = calloc(r->v->runs, sizeof(*result.runs));
-	if (!result.runs)
+	*result = (struct aif_stat_result){.argv = r->argv, .events = o.events};
+	result->runs = calloc(r->v->runs, sizeof(*result->runs));
+	if (!result->runs)
 		return aif_err_set(err, -ENOMEM, "runbook: out of memory");
-	while (result.len < r->v->runs && !e) {
-		e = aif_stat_run_once(&o, &result.runs[result.len], err);
-		if (!e && result.runs[result.len].status)
+	while (result->len < r->v->runs && !e) {
+		e = aif_stat_run_once(&o, &result->runs[result->len], err);
+		if (!e && result->runs[result->len].status)
 			e = aif_err_set(
 				err, -ECHILD,
 				"runbook: the command ended with status %d: nothing is kept",
-				result.runs[result.len].status);
-		result.len += !e;
+				result->runs[result->len].status);
+		result->len += !e;
 	}
 	if (!e)
-		e = aif_stat_result_make(&result);
+		e = aif_stat_result_make(result);
 	if (!e) {
-		r->elapsed_s = result.usage[AIF_STAT_ELAPSED].median;
-		find_uarch(r, &result);
-		aif_stat_text(&result, &text);
+		r->elapsed_s = result->usage[AIF_STAT_ELAPSED].median;
+		find_uarch(r, result);
+		aif_stat_text(result, &text);
 		e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.txt", &text, err);
 	}
-	if (!e) {
-		aif_buf_clear(&text);
-		aif_buf_printf(&source, "%s/perf_stat_summary.txt", r->dir);
-		aif_stat_json(&result, aif_buf_str(&source), &text);
-		e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.json", &text, err);
-	}
+	aif_buf_finish(&text);
+	return e && !err->code ? aif_err_set(err, e, "runbook: %s", strerror(-e)) : e;
+}
+
+/* Writes perf_stat_summary.json: what was counted, and what devices did meanwhile. */
+static int put_counts(struct run *r, const char *device, struct aif_err *err)
+{
+	struct aif_buf text = {0}, source = {0};
+	int e;
+
+	r->counts.device = device;
+	aif_buf_printf(&source, "%s/perf_stat_summary.txt", r->dir);
+	aif_stat_json(&r->counts, aif_buf_str(&source), &text);
+	e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.json", &text, err);
 	aif_buf_finish(&text);
 	aif_buf_finish(&source);
-	free(result.runs);
-	return e && !err->code ? aif_err_set(err, e, "runbook: %s", strerror(-e)) : e;
+	return e;
 }
 
 static int record(struct run *r, struct aif_err *err)
@@ -206,7 +215,7 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 	static const char *const files[] = {"profile_summary.json", "profile_decode.csv",
 					    "profile_decode.json"};
 	struct aif_runbook_entries modes[LIST_MAX] = {{0}};
-	struct aif_buf text = {0};
+	struct aif_buf text = {0}, device = {0};
 	int e = 0;
 
 	for (size_t i = 0; i < r->modes_len && !e; i++) {
@@ -224,6 +233,11 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 		write[f](modes, r->modes_len, &text);
 		e = aif_runbook_dir_put(r->v->dir, files[f], &text, err);
 	}
+	if (!e) {
+		aif_runbook_device(names, modes, r->modes_len, &device);
+		e = put_counts(r, aif_buf_str(&device), err);
+	}
+	aif_buf_finish(&device);
 	aif_buf_finish(&text);
 	for (size_t i = 0; i < r->modes_len; i++)
 		aif_runbook_entries_finish(&modes[i]);
@@ -352,6 +366,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 		aif_buf_finish(&r.folded[i]);
 		aif_runbook_hotspots_finish(&r.hotspots[i]);
 	}
+	free(r.counts.runs);
 	free(r.dir);
 	return e;
 }

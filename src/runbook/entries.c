@@ -148,6 +148,10 @@ static int share_all(struct finder *f)
 	if (!e && !is_marked)
 		e = whole_run(f);
 	f->to->tokens = is_marked ? f->turns_len : 0;
+	if (f->turns_len) {
+		f->to->from_ns = f->turns[0].at_ns;
+		f->to->to_ns = f->turns[f->turns_len - 1].at_ns + f->turns[f->turns_len - 1].ns;
+	}
 	f->sums = calloc(f->to->names.len + 1, sizeof(*f->sums));
 	if (!f->sums)
 		e = -ENOMEM;

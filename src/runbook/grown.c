@@ -20,7 +20,7 @@ struct shares {
 /* Adds the counts of a text to .before or .after, and makes shares of them. */
 static bool read_text(struct shares *s, const struct aif_buf *text, bool is_after)
 {
-	const char *at = (const char *)text->data, *end = at + text->len;
+	const char *at = text->len ? (const char *)text->data : "", *end = at + text->len;
 	double sum = 0;
 
 	while (at < end) {

@@ -25,7 +25,8 @@ struct aif_runbook_entries {
 	struct aif_runbook_entry *at;
 	size_t len, cap;
 	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
-	bool is_device; /* time is that of a device's kernels, not of CPU samples */
+	int64_t from_ns, to_ns; /* from the first range's begin to the last one's end */
+	bool is_device;         /* time is that of a device's kernels, not of CPU samples */
 };
 
 /*
@@ -49,6 +50,11 @@ void aif_runbook_profile_csv(const struct aif_runbook_entries *modes, size_t len
 			     struct aif_buf *out);
 void aif_runbook_profile_json(const struct aif_runbook_entries *modes, size_t len,
 			      struct aif_buf *out);
+
+/* Appends what devices did, as an object: the busy part of the time from their first to their last work, classes of stalls
+ * where samples have reasons, energy where it was read. Nothing where no device worked. */
+void aif_runbook_device(const struct aif_names *names, const struct aif_runbook_entries *modes,
+			size_t len, struct aif_buf *out);
 
 /* A function with its own time. */
 struct aif_runbook_hotspot {

@@ -174,6 +174,8 @@ static void put_ours(const struct aif_stat_result *r, struct aif_buf *out)
 	put_spread(&r->cpus, 1, out);
 	put_usage(r, out);
 	put_unavailable(r, out);
+	if (r->device && *r->device)
+		aif_buf_printf(out, ",\n    \"device\": %s", r->device);
 	if (r->roofs) {
 		aif_buf_puts(out, ",\n    \"roofs\": ");
 		aif_roofs_json(r->roofs, out);

@@ -36,6 +36,7 @@ struct aif_stat_result {
 	size_t len;
 	bool is_foreign; /* not counted here: this machine's CPUs say nothing about it */
 	const struct aif_roofs *roofs; /* of this machine; NULL: not measured */
+	const char *device; /* JSON of what devices did, for aif_stat_json(); "" or NULL: nothing */
 	struct aif_spread values[AIF_STAT_EVENTS], usage[AIF_STAT_USAGES],
 		derived[AIF_STAT_DERIVED_LEN];
 	double running

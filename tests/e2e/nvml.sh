@@ -43,6 +43,16 @@ check "GPM: tensor cores" value 'tensor active' '25.0 %'
 # 150 W, whenever it is read: of each reading since the one before it.
 check "energy is that of the time between readings" is 0 two "SELECT count(*) FROM (SELECT device, sum(value) AS j,
 	(max(time_ns) - min(time_ns)) / 1e9 AS s FROM counters WHERE name = 'energy' GROUP BY device) WHERE abs(j - 150 * s) > 0.02 * j OR s < 1"
+run_directory() { # whose energy is that of the time from the first to the last work
+	MOCK_NVML='' timeout -k 5 60 "$aiflame" runbook run -d kept -r 1 -- "$mock/app" -s 100 -n "$launches" "$cubin" >kept.out 2>&1 || { cat kept.out; return 1; }
+	python3 - "$(ask kept/train.data 'SELECT (max(start_ns + dur_ns) - min(start_ns)) / 1e9 FROM executions')" <<'PY'
+import json, sys
+d = json.load(open("kept/perf_stat_summary.json"))["aiflame"]["device"]
+print(d, sys.argv)
+assert abs(d["joules"] / (150 * float(sys.argv[1])) - 1) < 0.1 and "joules_per_token" not in d and 0 < d["busy"] <= 1
+PY
+}
+check "a run directory has it, too" run_directory
 check "read from the first use of the GPU to the last launch" is 1 two "SELECT (SELECT max(time_ns) FROM counters WHERE name = 'energy') >= max(time_ns)
 	AND (SELECT min(time_ns) FROM counters WHERE name = 'energy') < min(time_ns) + 1e9 AS ok FROM launches"
 check "what the GPU may take, and the driver" told two 'nvml.driver  *999.1 (simulated)'

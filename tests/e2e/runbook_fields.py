@@ -26,6 +26,9 @@ check = {"metric": text, "value": nullable(num), "comparison": one_of(">=", "<="
          "reason": one_of("ok", "missing", "below_threshold", "above_threshold"),
          "aiflame": {"verdict": one_of("pass", "fail", "cannot tell")}}
 entry = {"mode": text, "kernel": text, "op": text, "layer": digits, "time_us": digits, "token_id": digits}
+device = {"busy": ratio, "busy_seconds": num, "kernel_seconds": num, "copy_seconds": num, "?stalls": each(ratio),
+          "?joules": num, "?joules_per_token": each(num)}
+spread = each(anything)
 derived = {"?ipc": num, "?cache_miss_rate": ratio, "?branch_miss_rate": ratio, "?dtlb_load_miss_rate": ratio,
            "?dtlb_store_miss_rate": ratio, "?dtlb_miss_rate": ratio, "?itlb_misses_per_kinst": num,
            "?page_walks": num, "?page_walks_per_kinst": num, "?stlb_hits": num, "?stlb_hits_per_kinst": num,
@@ -45,7 +48,9 @@ files = {
     "perf_stat_summary.json": {
         "generated_at": when, "source": text, "counters": each(num), "derived": derived, "elapsed_seconds": nullable(num),
         "notes": each(text), "rows": some({"metric": text, "value": num, "note": text}), "cpu_topology": each(anything),
-        "aiflame": each(anything)},
+        "aiflame": {"command": some(text), "runs": each(spread), "derived_runs": each(spread), "percent_running": each(num),
+                    "cpus_utilized": anything, "usage": each(anything), "unavailable": some(
+                        {"event": text, "errno": int, "reason": text, "fix": text}), "?roofs": anything, "?device": device}},
     "flamegraph_manifest.json": dict(flame, available_modes=some(text), by_mode=each(flame)),
     "vtune_summary.json": {
         "generated_at": when, "analysis": one_of("hotspots"), "result_dir": text, "report_path": nullable(text),

@@ -127,4 +127,8 @@ has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bou
 check "memory bound: fires at 20.1 % of slots (a made up summary of VTune)" fires "memory bound" made
 has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bound": 20.0}'
 check "memory bound: silent at 20 %" silent "memory bound" made
+has perf_stat_summary.json '["aiflame"]["device"] = {"busy": 0.9, "stalls": {"memory": 0.501, "issue": 0.499}}'
+check "device memory bound: fires at 50.1 % of samples (a made up summary)" fires "device memory bound" made
+has perf_stat_summary.json '["aiflame"]["device"] = {"busy": 0.9, "stalls": {"memory": 0.5, "issue": 0.5}}'
+check "device memory bound: silent at 50 %" silent "device memory bound" made
 done_testing

@@ -26,8 +26,8 @@ run() { # DIR COPIES
 check "a program with prefill and decode is measured" run before 0
 sed 's/^/#   /' check.out
 holds() { # DIR: what its files say is what the program said of its recorded run, the last one
-	python3 - "$1" "$prompts" "$tokens" <<'PY'
-import json, os, sys
+	python3 - "$1" "$prompts" "$tokens" "$aiflame" <<'PY'
+import json, os, subprocess, sys
 d, want = sys.argv[1], {"prefill": int(sys.argv[2]), "decode": int(sys.argv[3])}
 said = {}
 for line in open(d + ".said"):
@@ -45,6 +45,12 @@ for mode in want:
     for e in entries: ops[e["op"]] = ops.get(e["op"], 0) + float(e["time_us"])
     print("  " + ", ".join("%s %.0f %%" % (op, 100 * us / sum(ops.values())) for op, us in sorted(ops.items())))
     assert ops.get("gemm", 0) > 0
+c = json.load(open(d + "/perf_stat_summary.json"))["aiflame"]["device"]
+print("device: " + ", ".join("%s %s" % (k, v) for k, v in c.items()))
+assert 0 < c["busy"] <= 1 and abs(c["kernel_seconds"] + c["copy_seconds"] - c["busy_seconds"]) < 1e-5
+sums = subprocess.run([sys.argv[4], "query", "--format", "csv", d + "/prefill.data",
+    "SELECT (SELECT sum(dur_ns) FROM executions) + (SELECT coalesce(sum(dur_ns), 0) FROM copies)"], capture_output=True, text=True)
+assert abs(c["busy_seconds"] * 1e9 / float(sums.stdout.split()[-1]) - 1) < 0.02, sums
 m = json.load(open(d + "/flamegraph_manifest.json"))
 assert sorted(m["by_mode"]) == ["decode", "prefill"] and all(os.path.getsize(v["svg_path"]) for v in m["by_mode"].values())
 for mode, v in m["by_mode"].items():
