@@ -49,14 +49,13 @@ uint32_t aif_export_graph_node(struct aif_host_stacks *h, const struct aif_profi
 			       uint32_t node, uint32_t device, uint32_t graph, uint32_t replay,
 			       uint32_t capture)
 {
-	char text[128];
+	struct aif_buf text = {0};
 
 	if (!node)
 		return 0;
-	snprintf(text, sizeof(text), "[%s graph %" PRIu32 "]",
-		 device == AIF_NONE ? "device" : aif_profile_str(p, p->devices[device].runtime),
-		 graph);
-	node = aif_host_stacks_mark(h, node, text);
+	aif_names_put_graph(p, device, graph, &text);
+	node = aif_buf_failed(&text) ? 0 : aif_host_stacks_mark(h, node, aif_buf_str(&text));
+	aif_buf_finish(&text);
 	if (node && capture != AIF_NONE)
 		node = aif_host_stacks_capture(h, node, replay, capture);
 	return node;

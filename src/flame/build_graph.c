@@ -2,7 +2,6 @@
 #include "flame/towers.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* Towers of what a replayed graph executed: on the replay, the graph, and the stack and ranges that made the node. */
@@ -90,11 +89,7 @@ int aif_towers_graph(struct towers *t, const struct aif_attribution_row *row, st
 	struct aif_buf text = {0};
 	int r;
 
-	aif_buf_printf(&text, "[%s graph %" PRIu32 "]",
-		       row->device == AIF_NONE
-			       ? "device"
-			       : aif_profile_str(t->p, t->p->devices[row->device].runtime),
-		       row->graph);
+	aif_names_put_graph(t->p, row->device, row->graph, &text);
 	r = aif_towers_note(t, &text, at);
 	if (r == 0 && row->capture != AIF_NONE)
 		r = capture_place(t, row, at);

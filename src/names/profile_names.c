@@ -179,6 +179,15 @@ const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t ke
 	return name ? name : aif_names_work_full(n, kind, kernel);
 }
 
+void aif_names_put_graph(const struct aif_profile *p, uint32_t device, uint32_t graph,
+			 struct aif_buf *out)
+{
+	aif_buf_printf(out, "[%s graph %" PRIu32 "]",
+		       device == AIF_NONE ? "device"
+					  : aif_profile_str(p, p->devices[device].runtime),
+		       graph);
+}
+
 int aif_names_brief(const struct aif_names *names, struct aif_strset *strings, uint32_t **ret)
 {
 	const struct aif_profile *p = names->p;

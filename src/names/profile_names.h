@@ -37,6 +37,10 @@ const char *aif_names_work(const struct aif_names *n, uint32_t kind, uint32_t ke
 /* Returns the same with the kernel's name in full. */
 const char *aif_names_work_full(const struct aif_names *n, uint32_t kind, uint32_t kernel);
 
+/* Appends what a graph of a device (AIF_NONE: not known) is called: "[cuda graph 7]". */
+void aif_names_put_graph(const struct aif_profile *p, uint32_t device, uint32_t graph,
+			 struct aif_buf *out);
+
 /* Makes the briefest names that still tell the profile's kernels apart: *ret[i] is kernel i's, a
  * string of *strings; without any template arguments where no other kernel is called like that,
  * else its short name. *ret is for free(), *strings is finished by the caller, also after a

@@ -20,6 +20,7 @@ struct execs {
 	struct aif_map attributes; /* registers of a thread << 32 | bytes that a block shares */
 	struct aif_map devices;    /* of those that have attributes */
 	struct aif_map bytes; /* of copies whose runtime says only afterwards how much they moved */
+	struct aif_map graphs; /* replayed: device << 32 | number */
 };
 
 struct launches {
@@ -36,8 +37,12 @@ static int add_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 	struct execs *x = arg;
 
 	for (size_t i = 0; i < n; i++) {
-		if (rows[i].graph)
+		if (rows[i].graph) {
+			if (aif_map_put(&x->graphs, rows[i].launch,
+					(uint64_t)rows[i].device << 32 | rows[i].graph) < 0)
+				return -ENOMEM;
 			continue;
+		}
 		if (rows[i].registers &&
 		    (aif_map_put(&x->attributes, rows[i].launch,
 				 (uint64_t)rows[i].registers << 32 | rows[i].shared_bytes) < 0 ||
@@ -54,6 +59,21 @@ static void shape_cell(struct launches *l, const uint32_t v[3])
 	aif_buf_clear(&l->text);
 	if (v && v[0])
 		aif_buf_printf(&l->text, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, v[0], v[1], v[2]);
+	aif_table_text(&l->r->t, aif_buf_str(&l->text));
+}
+
+/* Adds a cell with what was launched: a replayed graph goes by its number. */
+static void kernel_cell(struct launches *l, const struct aif_launch_row *row)
+{
+	uint64_t graph;
+
+	if (row->kind != AIF_LAUNCH_KERNEL || row->kernel != AIF_NONE ||
+	    !aif_map_get(&l->execs.graphs, row->launch, &graph)) {
+		aif_report_kernel_cell(l->r, row->kind, row->kernel);
+		return;
+	}
+	aif_buf_clear(&l->text);
+	aif_names_put_graph(l->r->p, (uint32_t)(graph >> 32), (uint32_t)graph, &l->text);
 	aif_table_text(&l->r->t, aif_buf_str(&l->text));
 }
 
@@ -116,7 +136,7 @@ static void add_launch(struct launches *l, const struct aif_launch_row *row)
 	shape_cell(l, shape ? shape->block : NULL);
 	aif_table_number(&r->t, attributes >> 32);
 	aif_table_number(&r->t, (uint32_t)attributes);
-	aif_report_kernel_cell(r, row->kind, row->kernel);
+	kernel_cell(l, row);
 	aif_work_caller_cell(r, row->stack);
 	occupancy_cell(l, row, attributes);
 }
@@ -166,6 +186,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_map_finish(&l.execs.attributes);
 	aif_map_finish(&l.execs.devices);
 	aif_map_finish(&l.execs.bytes);
+	aif_map_finish(&l.execs.graphs);
 	aif_buf_finish(&l.text);
 	return e;
 }

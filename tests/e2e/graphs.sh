@@ -54,6 +54,9 @@ check "everything adds up" says "everything adds up" "$aiflame" info a.data
 number() { "$aiflame" info a.data | sed -n "s/^  $1  *//p"; }
 check "info tells calls from what they ran, as tables count it" \
 	test "$(number launches),$(number executions),$("$aiflame" report --kernels --format csv a.data | awk -F, 'NR > 1 { n += $5 } END { print n }')" = 6,12,12
+check "a replay is called by its graph, not a kernel that nobody knows" sh -c "
+	'$aiflame' report --launches --format csv a.data >launches.csv; cat launches.csv
+	[ \$(grep -c 'fake graph 7' launches.csv) = 3 ] && grep -q 'fake graph 9' launches.csv && ! grep -q unknown launches.csv"
 check "export has them" sh -c "
 	'$aiflame' export -i a.data -o x.sqlite && [ \"\$(sqlite3 x.sqlite 'SELECT sum(graph), sum(registers) FROM executions')\" = '51|936' ]"
 
