@@ -16,32 +16,14 @@
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Sets *ret_len. Returns a command without the shell through which bench runs it: "/bin/sh -c './app 1'". */
-static const char *command_of(const struct aif_run *r, size_t *ret_len)
-{
-	static const char shell[] = "/bin/sh -c ";
-	const char *s = aif_run_text(r, AIF_RUN_COMMAND);
-
-	*ret_len = strlen(s);
-	if (strncmp(s, shell, sizeof(shell) - 1) != 0)
-		return s;
-	s += sizeof(shell) - 1;
-	*ret_len -= sizeof(shell) - 1;
-	if (*ret_len > 1 && *s == '\'' && strchr(s + 1, '\'') == s + *ret_len - 1) {
-		s++;
-		*ret_len -= 2;
-	}
-	return s;
-}
-
 /* Notes the first command that is another than the first run's. */
 static void find_commands(struct aif_comparison *c)
 {
 	size_t len, first_len;
-	const char *first = command_of(aif_compare_run(c, 0), &first_len);
+	const char *first = aif_run_command(aif_compare_run(c, 0), &first_len);
 
 	for (size_t i = 1; i < aif_compare_runs(c); i++) {
-		const char *command = command_of(aif_compare_run(c, i), &len);
+		const char *command = aif_run_command(aif_compare_run(c, i), &len);
 
 		if (len == first_len && !memcmp(command, first, len))
 			continue;

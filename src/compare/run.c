@@ -110,6 +110,23 @@ uint64_t aif_run_ranges(const struct aif_run *r, const char *name)
 	return number < r->ranges_len ? r->ranges[number] : 0;
 }
 
+const char *aif_run_command(const struct aif_run *r, size_t *ret_len)
+{
+	static const char shell[] = "/bin/sh -c ";
+	const char *s = aif_run_text(r, AIF_RUN_COMMAND);
+
+	*ret_len = strlen(s);
+	if (strncmp(s, shell, sizeof(shell) - 1) != 0)
+		return s;
+	s += sizeof(shell) - 1;
+	*ret_len -= sizeof(shell) - 1;
+	if (*ret_len > 1 && *s == '\'' && strchr(s + 1, '\'') == s + *ret_len - 1) {
+		s++;
+		*ret_len -= 2;
+	}
+	return s;
+}
+
 bool aif_run_is_idle(const struct aif_tree *t, uint32_t name)
 {
 	size_t len;

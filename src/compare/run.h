@@ -124,6 +124,9 @@ int aif_run_to_cycles(struct aif_run *r, struct aif_err *err);
 int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
 		      struct aif_err *err);
 
+/* Sets *ret_len. Returns a run's command without the shell through which bench runs it: "/bin/sh -c './app 1'". */
+const char *aif_run_command(const struct aif_run *r, size_t *ret_len);
+
 /* True for the innermost frame of idle time: "[idle: ...]" or "[idle before it: ...]". */
 bool aif_run_is_idle(const struct aif_tree *t, uint32_t name);
 

@@ -259,12 +259,15 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
 
 void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b)
 {
-	const char *command = aif_run_text(&s->runs[0], AIF_RUN_COMMAND);
+	size_t len;
+	const char *command = aif_run_command(&s->runs[0], &len);
 
 	aif_buf_printf(b, "%c  %s, ", letter, s->name);
 	aif_human_counted(b, s->len, "run");
-	if (*command)
-		aif_buf_printf(b, " of %s", command);
+	if (len) {
+		aif_buf_puts(b, " of ");
+		aif_buf_append(b, command, len);
+	}
 }
 
 /* ---- one line that sums up ------------------------------------------------------------------- */

@@ -487,6 +487,7 @@ fi
 check "bench records both sides in turns" sh -c 'grep -o "^[ab] [0-9]" sets/conditions.txt | tr "\n" " " | grep -qx "a 1 b 1 b 2 a 2 a 3 b 3 "'
 check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' bench.txt
 check "the shell that bench runs a side by is no other command" sh -c "! grep -q '/bin/sh.*;\|; */bin/sh' bench.txt"
+check "nor is it named" sh -c "grep -q '^B .*, 3 runs of $app fusion 12 2000$' bench.txt"
 check "nor are equal commands called different" sh -c "'$aiflame' bench -n 1 --warm-up 0 -o equal --against '$app base 12 2000' -- '$app' base 12 2000 >equal.txt 2>&1 && ! grep -q 'commands differ' equal.txt"
 check "its sets are sides" status_is 3 "$aiflame" gate --budget 'launches 0' sets/a sets/b
 check "what is there is not overwritten" says 'remove it, or give another -o' "$aiflame" bench -o sets -- true
