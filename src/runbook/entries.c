@@ -3,6 +3,7 @@
 #include "runbook/runbook.h"
 
 #include "query/query.h"
+#include "runbook/layers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,11 @@
 struct spent {
 	int64_t at_ns;
 	int64_t ns;
+	uint32_t what; /* of .whats */
+};
+struct what {
 	uint32_t name;
+	int64_t layer;
 };
 struct turn {
 	int64_t at_ns, ns;
@@ -28,16 +33,30 @@ struct finder {
 	size_t spent_len, spent_cap;
 	struct turn *turns;
 	size_t turns_len, turns_cap;
+	struct what *whats;
+	size_t whats_len, whats_cap;
+	struct aif_map what_ids;
+	struct aif_runbook_layers layers;
 	bool is_device;
-	double *sums; /* ns of each name in the turn */
+	double *sums; /* ns of each of .whats in the turn */
 };
 
-static int intern(struct finder *f, const char *text, uint32_t *ret)
+static int intern(struct finder *f, const char *text, int64_t layer, uint32_t *ret)
 {
-	if (!text || !*text)
-		text = "[unknown]";
-	*ret = aif_strset_puts(&f->to->names, text);
-	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+	uint32_t name = aif_strset_puts(&f->to->names, text && *text ? text : "[unknown]");
+	uint64_t key = (uint64_t)name << 32 | (uint32_t)(layer + 1), id;
+
+	if (name == AIF_STR_NONE)
+		return -ENOMEM;
+	if (!aif_map_get(&f->what_ids, key, &id)) {
+		id = f->whats_len;
+		if (aif_grow(&f->whats, &f->whats_cap, id + 1, sizeof(*f->whats)) < 0 ||
+		    aif_map_put(&f->what_ids, key, id) < 0)
+			return -ENOMEM;
+		f->whats[f->whats_len++] = (struct what){name, layer};
+	}
+	*ret = (uint32_t)id;
+	return 0;
 }
 
 /* Calls row() for each row of a statement whose parameter, if it has one, is the mode. */
@@ -70,10 +89,23 @@ static int turn_add(struct finder *f, sqlite3_stmt *st)
 	return 0;
 }
 
+static int layer_add(struct finder *f, sqlite3_stmt *st)
+{
+	int64_t from = sqlite3_column_int64(st, 0);
+	const char *name = (const char *)sqlite3_column_text(st, 2);
+
+	return aif_runbook_layer_add(&f->layers, name ? name : "", from,
+				     from + sqlite3_column_int64(st, 1));
+}
+
+/* Adds a row: its time, length and name, and when it was launched or sampled. */
 static int spent_add(struct finder *f, sqlite3_stmt *st)
 {
 	struct spent s = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), 0};
-	int e = intern(f, (const char *)sqlite3_column_text(st, 2), &s.name);
+	int64_t layer = sqlite3_column_type(st, 3) == SQLITE_NULL
+				? -1
+				: aif_runbook_layer_at(&f->layers, sqlite3_column_int64(st, 3));
+	int e = intern(f, (const char *)sqlite3_column_text(st, 2), layer, &s.what);
 
 	if (!e)
 		e = aif_grow(&f->spent, &f->spent_cap, f->spent_len + 1, sizeof(s));
@@ -82,7 +114,7 @@ static int spent_add(struct finder *f, sqlite3_stmt *st)
 	return e;
 }
 
-static int entry_add(struct finder *f, uint32_t name, int64_t token, double ns)
+static int entry_add(struct finder *f, uint32_t what, int64_t token, double ns)
 {
 	struct aif_runbook_entries *to = f->to;
 
@@ -90,7 +122,8 @@ static int entry_add(struct finder *f, uint32_t name, int64_t token, double ns)
 		return -EFBIG;
 	if (aif_grow(&to->at, &to->cap, to->len + 1, sizeof(*to->at)) < 0)
 		return -ENOMEM;
-	to->at[to->len++] = (struct aif_runbook_entry){name, token, ns / 1e3};
+	to->at[to->len++] = (struct aif_runbook_entry){f->whats[what].name, token,
+						       f->whats[what].layer, ns / 1e3};
 	return 0;
 }
 
@@ -102,16 +135,16 @@ static int share(struct finder *f, const struct turn *t, int64_t token, size_t f
 	int e = 0;
 
 	for (size_t i = from; i < to; i++) {
-		f->sums[f->spent[i].name] += (double)f->spent[i].ns;
+		f->sums[f->spent[i].what] += (double)f->spent[i].ns;
 		sum += (double)f->spent[i].ns;
 	}
 	/* Kernels that overlap, or end behind the turn, take no more than the turn has. */
 	scale = sum > 0 && (!f->is_device || sum > (double)t->ns) ? (double)t->ns / sum : 1;
 	for (size_t i = from; i < to && !e; i++) {
-		double *of = &f->sums[f->spent[i].name];
+		double *of = &f->sums[f->spent[i].what];
 
 		if (*of > 0)
-			e = entry_add(f, f->spent[i].name, token, *of * scale);
+			e = entry_add(f, f->spent[i].what, token, *of * scale);
 		*of = 0;
 	}
 	if (!e && sum * scale < (double)t->ns - 0.5)
@@ -143,7 +176,7 @@ static int share_all(struct finder *f)
 	bool is_marked = f->turns_len;
 	size_t from = 0;
 	uint32_t rest;
-	int e = intern(f, f->is_device ? "(no kernel)" : "(no samples)", &rest);
+	int e = intern(f, f->is_device ? "(no kernel)" : "(no samples)", -1, &rest);
 
 	if (!e && !is_marked)
 		e = whole_run(f);
@@ -152,7 +185,7 @@ static int share_all(struct finder *f)
 		f->to->from_ns = f->turns[0].at_ns;
 		f->to->to_ns = f->turns[f->turns_len - 1].at_ns + f->turns[f->turns_len - 1].ns;
 	}
-	f->sums = calloc(f->to->names.len + 1, sizeof(*f->sums));
+	f->sums = calloc(f->whats_len + 1, sizeof(*f->sums));
 	if (!f->sums)
 		e = -ENOMEM;
 	for (size_t t = 0; t < f->turns_len && !e; t++) {
@@ -175,12 +208,21 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 {
 	static const char ranges[] = "SELECT start_ns, dur_ns FROM ops WHERE kind = 'range' AND "
 				     "name = ?1 ORDER BY start_ns";
+	static const char layers[] =
+		"SELECT start_ns, dur_ns, name FROM ops WHERE kind = 'range' ORDER BY start_ns";
 	static const char executions[] =
-		"SELECT e.start_ns AS at, e.dur_ns, k.short FROM executions e JOIN kernels k ON "
-		"k.id = e.kernel UNION ALL SELECT start_ns, dur_ns, name FROM copies ORDER BY at";
+		"SELECT e.start_ns AS at, e.dur_ns, k.short, NULL FROM executions e JOIN kernels k "
+		"ON k.id = e.kernel UNION ALL SELECT start_ns, dur_ns, name, NULL FROM copies ORDER "
+		"BY at";
+	/* A device runs a layer's kernels later than the program launches them. */
+	static const char launched[] =
+		"SELECT e.start_ns AS at, e.dur_ns, k.short, l.time_ns FROM executions e JOIN "
+		"kernels k ON k.id = e.kernel LEFT JOIN launches l ON l.launch = e.launch UNION "
+		"ALL SELECT c.start_ns, c.dur_ns, c.name, l.time_ns FROM copies c LEFT JOIN "
+		"launches l ON l.launch = c.launch ORDER BY at";
 	static const char samples[] =
 		"SELECT c.time_ns, c.weight_ns, (SELECT n.name FROM frame_names n WHERE n.frame = "
-		"s.frame AND n.inline_depth = 0) FROM cpu_samples c JOIN stacks s ON s.id = "
+		"s.frame AND n.inline_depth = 0), c.time_ns FROM cpu_samples c JOIN stacks s ON s.id = "
 		"c.stack WHERE c.weight_ns > 0 ORDER BY c.time_ns";
 	struct finder f = {.to = ret};
 	struct aif_query *q = NULL;
@@ -193,7 +235,9 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 		e = each(&f, ranges, turn_add, err);
 	}
 	if (!e)
-		e = each(&f, executions, spent_add, err);
+		e = each(&f, layers, layer_add, err);
+	if (!e)
+		e = each(&f, f.layers.len ? launched : executions, spent_add, err);
 	ret->is_device = f.is_device = f.spent_len;
 	if (!e && !f.is_device)
 		e = each(&f, samples, spent_add, err);
@@ -206,6 +250,9 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 	free(f.spent);
 	free(f.turns);
 	free(f.sums);
+	free(f.whats);
+	free(f.layers.at);
+	aif_map_finish(&f.what_ids);
 	aif_query_free(q);
 	return e;
 }

@@ -21,9 +21,9 @@ static const char *class_of(const struct aif_runbook_entries *m, const struct ai
 	return aif_runbook_class(name, n);
 }
 
-/* Appends a sum by class, of one token (-1: of all), and returns it whole. */
+/* Appends a sum by class and returns it whole. first_only: of the first token; layer: of that one, -1: of all. */
 static double put_by_op(const struct aif_runbook_entries *m, size_t len, bool first_only,
-			struct aif_buf *out)
+			int64_t layer, struct aif_buf *out)
 {
 	double sums[CLASSES] = {0}, all = 0;
 	const char *before = "";
@@ -32,7 +32,8 @@ static double put_by_op(const struct aif_runbook_entries *m, size_t len, bool fi
 		for (size_t k = 0; k < m[i].len; k++) {
 			const char *class = class_of(&m[i], &m[i].at[k]);
 
-			if (first_only && m[i].at[k].token != 0)
+			if ((first_only && m[i].at[k].token != 0) ||
+			    (layer >= 0 && m[i].at[k].layer != layer))
 				continue;
 			all += m[i].at[k].us;
 			for (size_t c = 0; c < CLASSES; c++)
@@ -48,6 +49,27 @@ static double put_by_op(const struct aif_runbook_entries *m, size_t len, bool fi
 	}
 	aif_buf_putc(out, '}');
 	return all;
+}
+
+/* Appends sums of the first token's layers, in their order. */
+static void put_by_layer(const struct aif_runbook_entries *m, size_t len, struct aif_buf *out)
+{
+	int64_t layer = -1, next;
+
+	aif_buf_puts(out, "  \"by_layer\": {");
+	for (const char *before = "";; before = ", ") {
+		next = INT64_MAX;
+		for (size_t i = 0; i < len; i++)
+			for (size_t k = 0; k < m[i].len; k++)
+				if (m[i].at[k].token == 0 && m[i].at[k].layer > layer)
+					next = AIF_MIN(next, m[i].at[k].layer);
+		if (next == INT64_MAX)
+			break;
+		layer = next;
+		aif_buf_printf(out, "%s\"%" PRId64 "\": ", before, layer);
+		put_by_op(m, len, true, layer, out);
+	}
+	aif_buf_putc(out, '}');
 }
 
 static void put_token(int64_t token, struct aif_buf *out)
@@ -67,8 +89,8 @@ static void put_entry(const struct aif_runbook_entries *m, const struct aif_runb
 	aif_out_json_text(out, m->mode);
 	aif_buf_puts(out, ", \"kernel\": ");
 	aif_out_json_string(out, name, n);
-	aif_buf_printf(out, ", \"op\": \"%s\", \"layer\": %s-1%s, \"time_us\": %s%.1f%s, ",
-		       aif_runbook_class(name, n), quote, quote, quote, e->us, quote);
+	aif_buf_printf(out, ", \"op\": \"%s\", \"layer\": %s%" PRId64 "%s, \"time_us\": %s%.1f%s, ",
+		       aif_runbook_class(name, n), quote, e->layer, quote, quote, e->us, quote);
 	aif_buf_printf(out, "\"token_id\": %s", quote);
 	if (is_typed && e->token < 0)
 		aif_buf_puts(out, "null");
@@ -98,13 +120,14 @@ void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t
 	double first;
 
 	aif_buf_puts(out, "{\n  \"by_op\": ");
-	first = put_by_op(modes, len, true, out);
+	first = put_by_op(modes, len, true, -1, out);
 	aif_buf_printf(out, ",\n  \"total_us\": %.1f,\n  \"total_ms\": %.4f,\n", first,
 		       first / 1e3);
-	aif_buf_puts(out, "  \"by_layer\": {},\n  \"by_mode\": {");
+	put_by_layer(modes, len, out);
+	aif_buf_puts(out, ",\n  \"by_mode\": {");
 	for (size_t i = 0; i < len; i++) {
 		struct aif_buf ops = {0};
-		double all = put_by_op(&modes[i], 1, false, &ops);
+		double all = put_by_op(&modes[i], 1, false, -1, &ops);
 
 		aif_buf_puts(out, i ? ", " : "");
 		aif_out_json_text(out, modes[i].mode);
@@ -172,7 +195,8 @@ void aif_runbook_profile_csv(const struct aif_runbook_entries *modes, size_t len
 			put_field(modes[i].mode, strlen(modes[i].mode), out);
 			aif_buf_putc(out, ',');
 			put_field(name, n, out);
-			aif_buf_printf(out, ",%s,-1,%.1f,", aif_runbook_class(name, n), e->us);
+			aif_buf_printf(out, ",%s,%" PRId64 ",%.1f,", aif_runbook_class(name, n),
+				       e->layer, e->us);
 			put_token(e->token, out);
 			aif_buf_putc(out, '\n');
 		}

@@ -17,6 +17,7 @@
 struct aif_runbook_entry {
 	uint32_t kernel; /* of .names */
 	int64_t token;   /* ordinal of the mode's range, from 0; -1: the program marks none */
+	int64_t layer;   /* -1: the program marks none */
 	double us;
 };
 struct aif_runbook_entries {

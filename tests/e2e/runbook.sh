@@ -22,6 +22,11 @@ assert {int(e['token_id']) for e in p['entries']} == set(range(30))
 near = lambda a, b: abs(a - b) <= 0.1 * len(p['entries']) + 1e-4 * abs(b)
 total = lambda f: sum(float(e['time_us']) for e in p['entries'] if f(e))
 assert near(p['total_us'], total(lambda e: e['token_id'] == '0')) and near(p['total_ms'] * 1e3, p['total_us'])
+layers = lambda f: {e['layer'] for e in p['entries'] if f(e)}
+assert layers(lambda e: e['kernel'] == 'gemm') >= {'0', '1'} and layers(lambda e: True) <= {'-1', '0', '1'}
+assert total(lambda e: e['layer'] != '-1') > 0.5 * total(lambda e: e['op'] == 'gemm')
+assert set(p['by_layer']) == layers(lambda e: e['token_id'] == '0') - {'-1'}
+for n, ops in p['by_layer'].items(): assert near(sum(ops.values()), total(lambda e: e['token_id'] == '0' and e['layer'] == n)), n
 d = p['by_mode']['decode']
 assert near(d['total_us'], total(lambda e: True)) and near(sum(d['by_op'].values()), d['total_us'])
 for op, us in d['by_op'].items(): assert near(us, total(lambda e: e['op'] == op)), op

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runbook_app TOKENS COPIES: a model of one matrix; each token is a range called decode, after one called prefill. COPIES of
+/* runbook_app TOKENS COPIES: a model of one matrix; each token is a range called decode with two layers, after one called prefill. COPIES of
  * the weights a token are what nobody wants. */
 #include <aiflame.h>
 
@@ -38,8 +38,14 @@ int main(int argc, char **argv)
 	aiflame_range_end();
 	for (int t = 0; t < tokens; t++) {
 		aiflame_range_begin("decode");
-		for (int i = 0; i < 12; i++)
+		for (int i = 0; i < 12; i++) {
+			char layer[16];
+
+			snprintf(layer, sizeof(layer), "layer %d", i / 6);
+			aiflame_range_begin(layer);
 			gemm();
+			aiflame_range_end();
+		}
 		shuffle_weights(copies);
 		aiflame_range_end();
 	}

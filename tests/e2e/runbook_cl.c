@@ -52,8 +52,14 @@ static double run(const char *name, int times, int gemms, int copies)
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < times; i++) {
 		aiflame_range_begin(name);
-		for (int k = 0; k < gemms; k++)
+		for (int k = 0; k < gemms; k++) {
+			char layer[16];
+
+			snprintf(layer, sizeof(layer), "layer.%d", k % 2);
+			aiflame_range_begin(layer);
 			enqueue(gemm, 2, N);
+			aiflame_range_end();
+		}
 		for (int k = 0; k < copies; k++)
 			enqueue(copy, 1, (size_t)N * N);
 		CHECK(!clFinish(t.queue));

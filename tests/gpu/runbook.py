@@ -23,6 +23,7 @@ class Model:
         """x: the positions to read; past: keys and values of each layer, of those before."""
         kept = []
         for i, (qkv, out, up, down) in enumerate(self.layers):
+            torch.cuda.nvtx.range_push("layer %d" % i)
             q, k, v = (t.view(1, -1, HEADS, WIDTH // HEADS).transpose(1, 2)
                        for t in (F.layer_norm(x, (WIDTH,)) @ qkv).chunk(3, -1))
             if past:
@@ -31,6 +32,7 @@ class Model:
             y = F.scaled_dot_product_attention(q, k, v, is_causal=not past)
             x = x + y.transpose(1, 2).reshape(1, -1, WIDTH) @ out
             x = x + F.gelu(F.layer_norm(x, (WIDTH,)) @ up) @ down
+            torch.cuda.nvtx.range_pop()
         return x[:, -1:], kept, (x[:, -1] @ self.head).argmax(-1)
 
     def copy_weights(self):

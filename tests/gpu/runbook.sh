@@ -45,6 +45,13 @@ for mode in want:
     for e in entries: ops[e["op"]] = ops.get(e["op"], 0) + float(e["time_us"])
     print("  " + ", ".join("%s %.0f %%" % (op, 100 * us / sum(ops.values())) for op, us in sorted(ops.items())))
     assert ops.get("gemm", 0) > 0
+layers = {}
+for e in p["entries"]:
+    if e["op"] == "gemm" and e["mode"] == "prefill": layers[e["layer"]] = layers.get(e["layer"], 0) + float(e["time_us"])
+print("gemm of prefill by layer: " + ", ".join("%s %.0f us" % (n, layers[n]) for n in sorted(layers, key=int)))
+marked = [n for n in layers if n != "-1"]
+assert {"0", "1"} <= set(marked) and sum(layers[n] for n in marked) > 0.5 * sum(layers.values())
+assert max(layers[n] for n in marked) < 2 * min(layers[n] for n in marked) and set(p["by_layer"]) == set(marked)
 c = json.load(open(d + "/perf_stat_summary.json"))["aiflame"]["device"]
 print("device: " + ", ".join("%s %s" % (k, v) for k, v in c.items()))
 assert 0 < c["busy"] <= 1 and abs(c["kernel_seconds"] + c["copy_seconds"] - c["busy_seconds"]) < 1e-5

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runbook/grown.h"
+#include "runbook/layers.h"
 #include "runbook/judge.h"
 #include "runbook/runbook.h"
 
@@ -39,6 +40,7 @@ static void each_rule_fires_beyond_its_limit_and_is_silent_at_it(void **state)
 		{AIF_RUNBOOK_IPC, "low IPC", 0.6, 0.59},
 		{AIF_RUNBOOK_CACHE, "cache misses", 0.25, 0.26},
 		{AIF_RUNBOOK_MEMORY, "memory bound", 20, 20.1},
+		{AIF_RUNBOOK_DEVICE_MEMORY, "device memory bound", 0.5, 0.51},
 		{AIF_RUNBOOK_OUTSIDE, "outside the expected", 0.25, 0.26},
 		{AIF_RUNBOOK_DTLB, "data TLB misses", 0.005, 0.0051},
 		{AIF_RUNBOOK_WALKS_KINST, "page walks", 0.05, 0.051},
@@ -187,6 +189,44 @@ static void stacks_that_grew_have_a_greater_share(void **state)
 		 NULL);
 }
 
+static void test_layers(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t layer;
+	} names[] = {{"layer 3", 3},
+		     {"Layer_12", 12},
+		     {"model.layers.0", 0},
+		     {"block7", 7},
+		     {"layer", -1},
+		     {"transformer.h.5", 5},
+		     {"h5", -1},
+		     {"", -1},
+		     {"multilayer 3", -1},
+		     {"7", -1},
+		     {"layer 1234567", -1},
+		     {"decode 3", -1}};
+	struct aif_runbook_layers l = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
+		assert_int_equal(aif_runbook_layer_of(names[i].name), names[i].layer);
+	assert_int_equal(aif_runbook_layer_at(&l, 5), -1);
+	assert_int_equal(aif_runbook_layer_add(&l, "layer 1", 10, 50), 0);
+	assert_int_equal(aif_runbook_layer_add(&l, "block 2", 20, 30), 0); /* within it */
+	assert_int_equal(aif_runbook_layer_add(&l, "attention", 25, 26), 0);
+	assert_int_equal(aif_runbook_layer_add(&l, "layer 3", 60, 70), 0);
+	assert_int_equal(l.len, 3);
+	assert_int_equal(aif_runbook_layer_at(&l, 9), -1);
+	assert_int_equal(aif_runbook_layer_at(&l, 10), 1);
+	assert_int_equal(aif_runbook_layer_at(&l, 25), 2);
+	assert_int_equal(aif_runbook_layer_at(&l, 30), 1);
+	assert_int_equal(aif_runbook_layer_at(&l, 50), -1);
+	assert_int_equal(aif_runbook_layer_at(&l, 69), 3);
+	assert_int_equal(aif_runbook_layer_at(&l, 70), -1);
+	free(l.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
 		cmocka_unit_test(the_environment_replaces_budgets),
 		cmocka_unit_test(names_have_classes),
+		cmocka_unit_test(test_layers),
 		cmocka_unit_test(stacks_that_grew_have_a_greater_share),
 	};
 
