@@ -32,25 +32,6 @@ static const struct {
 	{&aif_report_table_counters, "counters", "Counters"},
 };
 
-static void types_write(const struct aif_report_table *t, struct aif_buf *json)
-{
-	static const char *const names[] = {
-		[AIF_TABLE_TEXT] = "text",   [AIF_TABLE_COUNT] = "count", [AIF_TABLE_NS] = "ns",
-		[AIF_TABLE_BYTES] = "bytes", [AIF_TABLE_SHARE] = "share", [AIF_TABLE_ID] = "id",
-		[AIF_TABLE_AT] = "at",       [AIF_TABLE_ANY] = "any",
-	};
-
-	aif_buf_putc(json, '{');
-	for (size_t i = 0; i < t->columns_len; i++) {
-		if (i)
-			aif_buf_putc(json, ',');
-		aif_out_json_text(json, t->columns[i].name);
-		aif_buf_putc(json, ':');
-		aif_out_json_text(json, names[t->columns[i].type]);
-	}
-	aif_buf_putc(json, '}');
-}
-
 static int table_write(const struct aif_names *names, const struct aif_attribution *a, size_t i,
 		       struct aif_page_columns *columns, struct aif_buf *json, struct aif_err *err)
 {
@@ -60,11 +41,14 @@ static int table_write(const struct aif_names *names, const struct aif_attributi
 				    .detail = AIF_NAME_NORMAL,
 				    .limit = AIF_PAGE_ROWS_MAX + 1};
 	struct aif_err why = {0};
-	struct aif_buf rows = {0};
-	int r = aif_report_write(names, a, &o, &rows, &why);
+	struct aif_buf rows = {0}, types = {0};
+	int r;
 
-	if (r == -ENOMEM || aif_buf_failed(&rows)) {
+	o.types = &types;
+	r = aif_report_write(names, a, &o, &rows, &why);
+	if (r == -ENOMEM || aif_buf_failed(&rows) || aif_buf_failed(&types)) {
 		aif_buf_finish(&rows);
+		aif_buf_finish(&types);
 		return aif_err_set(err, -ENOMEM, "view: out of memory");
 	}
 	aif_out_json_text(json, tables[i].name);
@@ -77,12 +61,13 @@ static int table_write(const struct aif_names *names, const struct aif_attributi
 		aif_out_json_text(json, why.text);
 	} else {
 		aif_buf_puts(json, ",\"types\":");
-		types_write(tables[i].table, json);
+		aif_buf_append(json, types.data, types.len);
 		snprintf(column, sizeof(column), "rows_%s", tables[i].name);
 		aif_page_u8(columns, column, rows.data, rows.len);
 	}
 	aif_buf_putc(json, '}');
 	aif_buf_finish(&rows);
+	aif_buf_finish(&types);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analysis/untimed.h"
 #include "base/human.h"
+#include "text/json.h"
 
 #include <errno.h>
 
@@ -199,6 +200,28 @@ static void finish(struct aif_report *r)
 	aif_regex_finish(&r->kernel);
 }
 
+/* Appends the types of a table's columns. */
+static void write_types(const struct aif_table *t, struct aif_buf *json)
+{
+	static const char *const names[] = {
+		[AIF_TABLE_TEXT] = "text",    [AIF_TABLE_COUNT] = "count",
+		[AIF_TABLE_NS] = "ns",        [AIF_TABLE_BYTES] = "bytes",
+		[AIF_TABLE_SHARE] = "share",  [AIF_TABLE_ID] = "id",
+		[AIF_TABLE_AT] = "at",        [AIF_TABLE_ANY] = "any",
+		[AIF_TABLE_CHANGE] = "bytes",
+	};
+
+	aif_buf_putc(json, '{');
+	for (size_t i = 0; i < t->width; i++) {
+		if (i)
+			aif_buf_putc(json, ',');
+		aif_out_json_text(json, t->columns[i].name);
+		aif_buf_putc(json, ':');
+		aif_out_json_text(json, names[t->columns[i].type]);
+	}
+	aif_buf_putc(json, '}');
+}
+
 int aif_report_write(const struct aif_names *names, const struct aif_attribution *a,
 		     const struct aif_report_opts *opts, struct aif_buf *out, struct aif_err *err)
 {
@@ -213,6 +236,8 @@ int aif_report_write(const struct aif_names *names, const struct aif_attribution
 
 	if (!e)
 		e = make_rows(&r, err);
+	if (!e && opts->types)
+		write_types(&r.t, opts->types);
 	if (!e)
 		e = print(&r);
 	finish(&r);

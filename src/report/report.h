@@ -27,6 +27,7 @@ struct aif_report_opts {
 	uint32_t columns;            /* of the terminal, for plain tables; 0 = no end */
 	const char *kernel;          /* expression: only these; NULL: all */
 	const struct aif_selection *sel; /* what the attribution is of, for launches; NULL: all */
+	struct aif_buf *types;           /* JSON texts: gets {column: type}; NULL: nobody asks */
 };
 
 #define AIF_REPORT(name, help) extern const struct aif_report_table aif_report_table_##name;

@@ -35,6 +35,8 @@
 		return (p > 0 && p < 0.01 ? "< 0.01" : p.toFixed(p < 10 ? 2 : 1)) + " %";
 	}
 	function bytes(v) {
+		if (v < 0)
+			return "\u2212" + bytes(-v);
 		for (const unit of ["B", "KiB", "MiB", "GiB"]) {
 			if (v < 1024)
 				return v.toFixed(unit === "B" ? 0 : 1) + " " + unit;
