@@ -18,9 +18,10 @@
 		choices("kernel", list.map((t) => [t, t]));
 		$("kernel").value = list[at];
 		const { head, all, functions } = H.code[at], panes = [[], []], rows = []; // rows: its element, what chooses it
+		const most = functions.flatMap((f) => [...f.lines, ...f.code]).reduce((m, r) => Math.max(m, r[2] || 0), 1);
 		for (const f of functions) {
 			const sides = [f.lines, f.code].map((list, side) => {
-				const most = Math.max(1, ...list.map((r) => r[2] || 0)), width = (k) => Math.max(0, ...list.map((r) => (r[k] || "").length)), wide = [width(0), Math.min(width(1), 60)];
+				const width = (k) => Math.max(0, ...list.map((r) => (r[k] || "").length)), wide = [width(0), Math.min(width(1), 60)];
 				return list.map(([where = "", text = "", n = 0, line, waits], k) => {
 					const e = el("div", { class: "line", onclick: () => show(side, k) }, `${(n ? share(n, all) : "").padStart(8)}  ${where.padEnd(wide[0])}  ${waits ? text.padEnd(wide[1]) + "  " + waits : text}`);
 					if (n)

@@ -56,7 +56,7 @@
 	}
 	function scope_render() {
 		const layout = scope_layout(), list = scopes(), body = $("scope-body");
-		const wide = Math.max(2, Math.min(24, Math.floor((body.clientWidth - 4) / layout.spans.length)));
+		const wide = Math.max(2, Math.min(layout.spans.length < 12 ? 90 : 24, Math.floor((body.clientWidth - 4) / layout.spans.length)));
 		const tall = list.length < 2 ? 8 : list.length < 3 ? 6 : 4;
 		$("scope-said").textContent = (layout.steps ? `A column is a step, a row ${ns(layout.row_ns)} of it` :
 			`A column is ${ns(layout.period)}, a row ${ns(layout.row_ns)}`) + "; time goes up. Two clicks select a time for all views.";

@@ -30,7 +30,7 @@
 			for (const s of of)
 				s.of[k + 3].forEach((v, c) => { counts[c] += v; });
 			const most = Math.max(...counts);
-			return most && { device: "idle: " + GROUPS[key][0], title: `, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
+			return most && { device: `idle: ${GROUPS[key][0]}, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
 		}).filter(Boolean);
 	}
 	const device_strips = () => strips.filter((s) => s.of);
