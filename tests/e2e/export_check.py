@@ -95,10 +95,15 @@ def no_overlap(spans, what):
         end = span[1]
 
 
+# Rows of threads that were seen from outside to sleep are no stacks: views leave them out.
+SHOWN = """coalesce(stack, -1) NOT IN (SELECT s.id FROM stacks s JOIN frames f ON f.id = s.frame JOIN strings t ON t.id = f.address
+    WHERE f.kind = 'mark' AND t.text LIKE '[off CPU, seen %')"""
+
+
 # Totals by the values that pprof and OTLP have.
 def totals():
     rows = [int(v or 0) for v in query("SELECT sum(weight_ns), sum(time_ns), sum(launches), sum(count) FROM attributed")[0]]
-    cpu = [int(v or 0) for v in query("SELECT sum(CASE WHEN waiting_ns THEN 0 ELSE weight_ns END), sum(waiting_ns) FROM cpu_samples")[0]]
+    cpu = [int(v or 0) for v in query("SELECT sum(CASE WHEN waiting_ns THEN 0 ELSE weight_ns END), sum(waiting_ns) FROM cpu_samples WHERE " + SHOWN)[0]]
     return {"device_time": rows[0], "device_duration": rows[1], "launches": rows[2], "device_samples": rows[3],
             "cpu": cpu[0], "device_wait": cpu[1]}
 
