@@ -76,9 +76,14 @@ static const char *mark_behind(const struct aif_profile *p, uint32_t stack, cons
 	return strncmp(text, prefix, len) ? NULL : text + len;
 }
 
-bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
+const char *aif_cpu_off(const struct aif_profile *p, uint32_t stack)
 {
 	return mark_behind(p, stack, AIF_OFF_CPU);
+}
+
+bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
+{
+	return aif_cpu_off(p, stack);
 }
 
 const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack)

@@ -158,6 +158,8 @@ enum aif_stack_flag {
  * C library's function in which the thread slept follows, and "]": "[off CPU, seen in epoll_wait]". */
 #define AIF_OFF_CPU_SEEN    AIF_OFF_CPU ", seen "
 #define AIF_OFF_CPU_SEEN_IN AIF_OFF_CPU_SEEN "in "
+/* The same of time that the thread could have run and had no CPU. */
+#define AIF_OFF_CPU_SEEN_RUNNABLE AIF_OFF_CPU_SEEN "runnable]"
 struct aif_program {              /* what kernels were built from */
 	uint32_t process, source; /* source: string with the text, AIF_NONE if not kept */
 	uint32_t options;         /* build options as the application gave them; string */

@@ -23,7 +23,7 @@ near() {
 }
 agrees() {
 	record && "$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv &&
-		near compute_ns 'on CPU' compute_on_host && near compile_ns 'compile|on CPU' compile_on_host && near off_ns 'off CPU|host' main
+		near compute_ns 'on CPU' compute_on_host && near compile_ns 'compile|on CPU' compile_on_host && near off_ns 'off CPU|no CPU|host' main
 }
 check "the right function is to blame for what it did while the device was idle" in_three agrees
 sums() {
@@ -63,6 +63,29 @@ check "  and in what it waited is said" says "and nothing computes: in accept" "
 check "  for programs, too" says '"seen":"in accept"' "$aiflame" why --format json idle.data
 no_stacks() { [ "$("$aiflame" query --format csv idle.data "SELECT count(*) FROM cpu_samples WHERE waiting_ns" | tail -1 | tr -d '\r')" -gt 0 ] && ! "$aiflame" flame --of off-cpu -o - --format folded idle.data | grep -q seen; }
 check "  and no view of stacks has it" no_stacks
+# A machine whose CPU another program has, too: what the program loses by that is none of its own.
+busy() {
+	taskset -c 0 sh -c 'while :; do :; done' &
+	hog=$!
+	taskset -c 0 "$aiflame" record --all-launches --device-rate 0 -o idle.data "$app" 100 >idle.out 2>summary
+	status=$?
+	kill "$hog"
+	wait "$hog" 2>/dev/null
+	"$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv && "$aiflame" why idle.data >why.txt || return
+	cat summary why.txt
+	# It sleeps 300 ms; all the rest of the time off CPU it had none.
+	is=$(blamed 'no CPU' '') was=$(($(truth off_ns) - 300000000))
+	echo "$is ns, truly $was or more"
+	[ "$status" = 0 ] && [ "$was" -gt 0 ] && [ "$is" -ge $((was / 2)) ] &&
+		grep -qE '^ +the machine was busy: 1 thread waited [^ ]* m?s for a CPU, [0-9.]+ % of the time that it could have run$' summary &&
+		grep -q '^machine  busy: 1 thread waited ' why.txt && grep -q ' a busy machine, ' why.txt
+}
+if taskset -c 0 true 2>/dev/null; then
+	check "a busy machine is told from a slow program" in_three busy
+	check "  which all adds up" sums
+else
+	skip "a busy machine is told from a slow program" "taskset is not there, or CPU 0 is not ours"
+fi
 plain='env --' # without CAP_SYS_PTRACE
 [ "$(id -u)" != 0 ] || plain='setpriv --bounding-set=-sys_ptrace'
 hidden() {

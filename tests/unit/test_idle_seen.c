@@ -3,6 +3,7 @@
 #include "fixture_idle_blame.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/run_delay.h"
 
 /* Adds a stack that is one mark. */
 static uint32_t seen(struct ops_fixture *f, const char *text)
@@ -108,6 +109,43 @@ static void the_rest_is_not_taken_for_computing(void **state)
 	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_HOST, false), 10 * MS);
 }
 
+/* Waits for a CPU are a cause of their own, whatever the thread did when it lost it. */
+static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
+{
+	struct aif_idle_blame b;
+	struct aif_run_delay d;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+	cpu(&f, 0, 15 * MS, 0, 12 * MS, seen(&f, AIF_OFF_CPU_SEEN_RUNNABLE));
+	cpu(&f, 0, 30 * MS, 0, 8 * MS, RUNNABLE_ACCEPT);
+	cpu(&f, 0, 40 * MS, PERIOD, 0, COMPUTE);
+	/* Another thread's time is not that of those that waited. */
+	cpu(&f, 1, 40 * MS, 90 * MS, 0, COMPUTE);
+	kernel(&f, 50 * MS, 50 * MS, 60 * MS, LAUNCH_B);
+	blame(&f, &b);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_NO_CPU], 20 * MS);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_NO_CPU, FURTHER), 12 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_OFF_CPU], 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, 0, 100 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 20 * MS);
+	assert_int_equal(d.ran_ns, PERIOD);
+	assert_int_equal(d.threads, 1);
+	assert_true(aif_run_delay_is_busy(&d, 100 * MS));
+	assert_true(aif_run_delay_is_busy(&d, 2000 * MS));
+	assert_false(aif_run_delay_is_busy(&d, 2001 * MS));
+	/* Cut to a part of the time. */
+	assert_int_equal(aif_run_delay_measure(&f.p, 20 * MS, 35 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 12 * MS);
+	assert_int_equal(d.ran_ns, 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, 60 * MS, 100 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 0);
+	assert_false(aif_run_delay_is_busy(&d, 40 * MS));
+	end(&f, &b);
+}
+
 static void views_of_stacks_leave_looks_out(void **state)
 {
 	struct aif_cpu_totals totals;
@@ -132,6 +170,7 @@ int main(void)
 		cmocka_unit_test(sleeps_are_what_they_are_in),
 		cmocka_unit_test(looks_stand_for_the_time_between_them),
 		cmocka_unit_test(the_rest_is_not_taken_for_computing),
+		cmocka_unit_test(a_thread_without_a_cpu_is_no_programs_fault),
 		cmocka_unit_test(views_of_stacks_leave_looks_out),
 	};
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_thread_end(const void *a, const void *b)
 {
@@ -86,6 +87,8 @@ static enum aif_idle_cause cause_of_sleep(struct aif_idle_blaming *b, uint32_t t
 {
 	enum aif_idle_cause cause = stack == AIF_NONE ? AIF_IDLE_CAUSE_CPU : cause_of(b, stack);
 
+	if (aif_idle_demand_sleep(&b->demand, stack) == AIF_IDLE_SLEEP_READY)
+		return AIF_IDLE_CAUSE_NO_CPU;
 	if (cause != AIF_IDLE_CAUSE_CPU)
 		return cause;
 	return aif_idle_demand_is_for(&b->demand, thread, stack) ? AIF_IDLE_CAUSE_DEMAND
@@ -106,6 +109,7 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 		off_cpu ? cause_of_sleep(b, row->thread, row->stack) : AIF_IDLE_CAUSE_WAIT;
 	int64_t end = at + (int64_t)AIF_MIN(row->waiting, (uint64_t)AIF_TIME_MAX);
 	size_t i = first_segment(b, row->thread, at);
+	bool is_delay = cause == AIF_IDLE_CAUSE_NO_CPU && aif_cpu_seen(b->p, row->stack);
 	int r = 0;
 
 	b->is_followed[row->thread] |= off_cpu && row->is_whole && !aif_cpu_seen(b->p, row->stack);
@@ -126,11 +130,21 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 			to->drain_ns = waited;
 			to->drain = row->stack;
 		}
-		if (until > from)
+		if (until > from && is_delay)
+			to->delayed += s->weight * (double)(until - from);
+		else if (until > from)
 			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
 				      off_cpu && row->is_whole);
 	}
 	return r;
+}
+
+/* True if a row is of a look at a thread that slept, not a sum of times nor one time. */
+static bool is_look(const struct aif_idle_blaming *b, const struct aif_cpu_row *row)
+{
+	const char *seen = row->is_whole ? NULL : aif_cpu_seen(b->p, row->stack);
+
+	return seen && strcmp(seen, AIF_OFF_CPU_SEEN_RUNNABLE + strlen(AIF_OFF_CPU_SEEN)) != 0;
 }
 
 /* Adds a look at a thread that slept: as a sample does, it stands for the time since the one before. Outside of gaps it tells
@@ -226,8 +240,7 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		if (row->thread == AIF_NONE)
 			continue;
 		if (row->waiting) {
-			r = !row->is_whole && aif_cpu_seen(b->p, row->stack) ? look_add(b, at, row)
-									     : span_add(b, at, row);
+			r = is_look(b, row) ? look_add(b, at, row) : span_add(b, at, row);
 			continue;
 		}
 		if (b->p->threads[row->thread].process != AIF_NONE)

@@ -287,7 +287,8 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 	for (size_t i = 0; i < b->brackets_len && r == 0; i++) {
 		const struct aif_idle_bracket *of = &b->brackets[i];
-		double rest = of->idle - of->seen;
+		double room = AIF_MAX(of->idle - of->seen, 0);
+		double delayed = AIF_MIN(of->delayed, room), rest = room - delayed;
 		/* Samples that were refused are none that are missing. */
 		uint32_t process = b->to->devices[of->device].process;
 		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
@@ -297,6 +298,10 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 		at.stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &at.is_before);
 
+		if (delayed > 0)
+			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at, delayed, of);
+		if (r < 0)
+			break;
 		r = row_add(b,
 			    is_on    ? AIF_IDLE_CAUSE_CPU
 			    : is_off ? AIF_IDLE_CAUSE_OFF_CPU

@@ -28,6 +28,9 @@
  * sampled on a CPU in the same bracket's gaps: then T may wait for these. Waits until another thread hands it something count in
  * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU.
  *
+ * Waits for a CPU are NO_CPU. Those that record --ebpf --off-cpu has are where they were; those that the recorder counts from
+ * outside (record/sources/sleeps.c) are somewhere between two looks: they are of what samples and sleeps leave over.
+ *
  * Stacks along frame pointers (record --ebpf) that lack the function in which T was are not blamed: what they say of the cause goes
  * to the place between T's launches.
  *

@@ -27,6 +27,8 @@ struct aif_idle_bracket {
 	double drain_ns;
 	/* Parts of .seen: waits for work from outside; and what threads other than .thread computed meanwhile. */
 	double demand, others;
+	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
+	double delayed;
 };
 /* Activity of threads in a bracket's gaps, by stack. */
 struct aif_idle_share {

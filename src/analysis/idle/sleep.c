@@ -66,6 +66,8 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 	const char *of;
 	char name[64];
 
+	if (!strcmp(text, AIF_OFF_CPU_SEEN_RUNNABLE + strlen(AIF_OFF_CPU_SEEN)))
+		return AIF_IDLE_SLEEP_READY;
 	if (strncmp(text, "in ", 3) != 0)
 		return AIF_IDLE_SLEEP_NONE;
 	text += 3;
@@ -151,7 +153,7 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 		f = &p->frames[frame];
 		/* The thread would run if it got a CPU. */
 		if (is_mark(p, f, AIF_OFF_CPU_RUNNABLE))
-			return AIF_IDLE_SLEEP_NONE;
+			return AIF_IDLE_SLEEP_READY;
 		if (f->kind != AIF_FRAME_NATIVE)
 			continue;
 		module = f->module;

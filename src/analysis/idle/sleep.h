@@ -8,7 +8,8 @@
  * runtime's library waits for the device: it is ASLEEP, whatever the function.
  */
 enum aif_idle_sleep {
-	AIF_IDLE_SLEEP_NONE, /* the stack is not known to be a sleep */
+	AIF_IDLE_SLEEP_NONE,  /* the stack is not known to be a sleep */
+	AIF_IDLE_SLEEP_READY, /* the thread could run, and has no CPU */
 	AIF_IDLE_SLEEP_ASLEEP,
 	AIF_IDLE_SLEEP_HANDED,
 	AIF_IDLE_SLEEP_OUTSIDE,

@@ -25,6 +25,8 @@
  *   a look that finds a thread in a sleep which it was not in before stands for the time since the look before, as a
  *   sample does: .waiting is that time, .time the moment. Edges and shorter sleeps are in such rows.
  *
+ * A third kind is what a thread waited for a CPU between two looks, by the same counts, which begins at the first of them.
+ *
  * Other threads of a process that launches are looked at each second, since one that waits for clients makes it a
  * server (analysis/idle/demand.h). Stacks are what a look lacks: record --wall and --ebpf --off-cpu have them, and no
  * looks then; nor has a recording without calls (--calls off), where threads wait for devices in system calls, too.
@@ -35,17 +37,22 @@
  */
 #define LOOK_NS  UINT64_C(10000000)
 #define OTHER_NS AIF_NS_PER_S
-#define LOOKS    8
+/* Waits for a CPU of less are added up before they are a row. */
+#define WAITED_NS 1000000
+#define LOOKS     8
 /* The drain thread's turns come up to a tenth earlier than they are due. */
 #define SLACK_NS (LOOK_NS / 10)
 
 struct sleeper {
-	uint32_t tid;            /* as the agent lists it; 0: none */
-	uint32_t outer;          /* as we see it; 0: not found yet */
-	bool launches;           /* has launched work */
-	int counts_fd, call_fd;  /* of one that launches; -1: not open */
-	uint64_t looked_ns;      /* 0: not yet, or not without a pause since */
-	uint64_t cpu_ns, turns;  /* at that look */
+	uint32_t tid;           /* as the agent lists it; 0: none */
+	uint32_t outer;         /* as we see it; 0: not found yet */
+	bool launches;          /* has launched work */
+	int counts_fd, call_fd; /* of one that launches; -1: not open */
+	uint64_t looked_ns;     /* 0: not yet, or not without a pause since */
+	uint64_t cpu_ns, turns; /* at that look */
+	uint64_t delay_ns; /* at that look: for so long it could have run in all, and had no CPU */
+	uint64_t waited_ns,
+		waited_since_ns; /* of that, in no row yet; since the look before it began */
 	char in[AIF_SLEEP_NAME]; /* what it slept in then; "": it did not */
 	uint64_t since_ns,
 		seen_ns; /* it has slept from one look to the other; the same: only seen once */
@@ -78,10 +85,9 @@ static bool is_wanted(const struct aif_record_opts *o, const struct aif_target *
 /* ---- rows -------------------------------------------------------------------------------------- */
 
 static void put_row(struct aif_drainer *d, struct aif_target *t, const struct sleeper *s,
-		    uint64_t time, uint64_t ns, bool is_whole)
+		    const char *text, uint64_t time, uint64_t ns, bool is_whole)
 {
 	struct aif_cpu_row *row;
-	char text[sizeof(AIF_OFF_CPU_SEEN_IN) + AIF_SLEEP_NAME];
 	uint32_t mark;
 
 	if (!ns)
@@ -93,7 +99,6 @@ static void put_row(struct aif_drainer *d, struct aif_target *t, const struct sl
 		return;
 	}
 	d->store->payer = &t->quota;
-	snprintf(text, sizeof(text), AIF_OFF_CPU_SEEN_IN "%s]", s->in);
 	mark = aif_store_mark(d->store, text);
 	*row = (struct aif_cpu_row){
 		.time = time,
@@ -108,12 +113,31 @@ static void put_row(struct aif_drainer *d, struct aif_target *t, const struct sl
 	d->store->payer = NULL;
 }
 
+static void put_asleep(struct aif_drainer *d, struct aif_target *t, const struct sleeper *s,
+		       uint64_t time, uint64_t ns, bool is_whole)
+{
+	char text[sizeof(AIF_OFF_CPU_SEEN_IN) + AIF_SLEEP_NAME];
+
+	snprintf(text, sizeof(text), AIF_OFF_CPU_SEEN_IN "%s]", s->in);
+	if (*s->in)
+		put_row(d, t, s, text, time, ns, is_whole);
+}
+
 /* Makes a row of a sleep that has lasted; it may go on. */
 static void put_sleep(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
 {
-	if (*s->in)
-		put_row(d, t, s, s->since_ns, s->seen_ns - s->since_ns, true);
+	put_asleep(d, t, s, s->since_ns, s->seen_ns - s->since_ns, true);
 	s->since_ns = s->seen_ns;
+}
+
+/* Makes a row of what was waited for a CPU, from `least` ns on. */
+static void put_waited(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
+		       uint64_t least)
+{
+	if (s->waited_ns < least)
+		return;
+	put_row(d, t, s, AIF_OFF_CPU_SEEN_RUNNABLE, s->waited_since_ns, s->waited_ns, false);
+	s->waited_ns = 0;
 }
 
 /* ---- looks ------------------------------------------------------------------------------------- */
@@ -171,6 +195,16 @@ static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleepe
 		       aif_store_puts(d->store, strerror((int)-n)), 1);
 }
 
+/* Adds a wait for a CPU that has ended since the look before; it may have begun before that. */
+static void add_wait(struct aif_drainer *d, struct aif_target *t, struct sleeper *s, uint64_t ns,
+		     uint64_t now)
+{
+	if (!s->waited_ns)
+		s->waited_since_ns = AIF_MIN(s->looked_ns, now - AIF_MIN(ns, now));
+	s->waited_ns += ns;
+	put_waited(d, t, s, WAITED_NS);
+}
+
 static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s, uint64_t now)
 {
 	uint64_t cpu_ns, delay_ns, turns;
@@ -179,11 +213,14 @@ static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 
 	if (read_file(t, s, "schedstat", &s->counts_fd, text, sizeof(text)) <= 0 ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &cpu_ns, &delay_ns, &turns) != 3) {
+		put_waited(d, t, s, 0);
 		put_sleep(d, t, s);
 		*s->in = '\0';
 		s->looked_ns = 0;
 		return;
 	}
+	if (!is_first && delay_ns > s->delay_ns)
+		add_wait(d, t, s, delay_ns - s->delay_ns, now);
 	goes_on = !is_first && *s->in && cpu_ns == s->cpu_ns && turns == s->turns;
 	if (goes_on) {
 		s->seen_ns = now;
@@ -193,12 +230,13 @@ static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 		put_sleep(d, t, s);
 		read_call(d, t, s);
 		s->since_ns = s->seen_ns = now;
-		if (*s->in && !is_first)
-			put_row(d, t, s, now, now - s->looked_ns, false);
+		if (!is_first)
+			put_asleep(d, t, s, now, now - s->looked_ns, false);
 	}
 	s->looked_ns = now;
 	s->cpu_ns = cpu_ns;
 	s->turns = turns;
+	s->delay_ns = delay_ns;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -226,6 +264,7 @@ static void find_threads(const struct aif_target *t, struct target_state *state)
 
 static void forget_thread(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
 {
+	put_waited(d, t, s, 0);
 	put_sleep(d, t, s);
 	close_files(s);
 	*s = (struct sleeper){.counts_fd = -1, .call_fd = -1};
@@ -285,6 +324,7 @@ static bool start(const struct aif_target *t, struct target_state *state)
 static void pause_looks(struct aif_drainer *d, struct aif_target *t, struct target_state *state)
 {
 	for (size_t i = 0; state->at && i < state->len; i++) {
+		put_waited(d, t, &state->at[i], 0);
 		put_sleep(d, t, &state->at[i]);
 		*state->at[i].in = '\0';
 		state->at[i].looked_ns = 0;

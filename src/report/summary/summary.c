@@ -230,6 +230,23 @@ static void put_quality(const struct aif_profile *p, const struct aif_attributio
 	aif_buf_putc(out, '\n');
 }
 
+/* Appends that threads had to wait for CPUs. */
+static void put_run_delay(const struct aif_profile *p, const struct aif_selection *part,
+			  struct aif_buf *out)
+{
+	int64_t from = part ? (int64_t)part->from_ns : 0,
+		to = part && part->to_ns ? (int64_t)part->to_ns
+					 : (int64_t)(p->end_ns - p->start_ns);
+	struct aif_run_delay d;
+
+	if (aif_run_delay_measure(p, from, to, &d) < 0 ||
+	    !aif_run_delay_is_busy(&d, (uint64_t)(to - from)))
+		return;
+	aif_buf_puts(out, "         the machine was busy: ");
+	aif_run_delay_say(&d, out);
+	aif_buf_putc(out, '\n');
+}
+
 /* Appends where the host's time went, if it was sampled; sets what *has of it. */
 static void put_cpu(const struct aif_profile *p, const struct aif_selection *part, const char *path,
 		    struct aif_summary_content *has, struct aif_buf *out)
@@ -250,6 +267,7 @@ static void put_cpu(const struct aif_profile *p, const struct aif_selection *par
 			aif_summary_command(out, AIF_SUMMARY_OF_OFF_CPU, path);
 		aif_buf_putc(out, '\n');
 	}
+	put_run_delay(p, part, out);
 	if (t.damaged)
 		aif_buf_puts(out,
 			     "         CPU samples are missing: part of the file is damaged\n");

@@ -257,6 +257,17 @@ static void put_power(const struct aif_why *w, struct aif_buf *b)
 	aif_buf_putc(b, ']');
 }
 
+static void put_run_delay(const struct aif_why *w, struct aif_buf *b)
+{
+	if (!w->run_delay.waited_ns)
+		return;
+	open(b, "run_delay", '{');
+	number(b, "threads", w->run_delay.threads);
+	number(b, "waited_ns", w->run_delay.waited_ns);
+	number(b, "ran_ns", w->run_delay.ran_ns);
+	aif_buf_putc(b, '}');
+}
+
 static void put_unknown(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
@@ -296,6 +307,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	put_owners(names, w, out);
 	put_kernels(names, w, out);
 	put_power(w, out);
+	put_run_delay(w, out);
 	put_unknown(names->p, w, out);
 	aif_buf_puts(out, "}\n");
 }

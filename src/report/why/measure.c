@@ -566,6 +566,9 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	if (!e)
 		e = place_loop(&m);
 	if (!e)
+		e = aif_run_delay_measure(names->p, ret->from, ret->to, &ret->run_delay);
+	ret->damaged += ret->run_delay.damaged;
+	if (!e)
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);

@@ -308,6 +308,21 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 	end_line(s);
 }
 
+static bool is_busy_machine(const struct aif_why *w)
+{
+	return aif_run_delay_is_busy(&w->run_delay, (uint64_t)(w->to - w->from));
+}
+
+/* Says that threads had to wait for CPUs: the program's times would be others on a machine of its own. */
+static void say_machine(struct saying *s)
+{
+	if (!is_busy_machine(s->w))
+		return;
+	aif_buf_puts(&s->line, "machine  busy: ");
+	aif_run_delay_say(&s->w->run_delay, &s->line);
+	end_line(s);
+}
+
 /* ---- who has it ------------------------------------------------------------------------------ */
 
 static void say_owners(struct saying *s)
@@ -316,8 +331,8 @@ static void say_owners(struct saying *s)
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
 	size_t shown = 0, most;
 
-	/* A line for what is not known takes the place of one. */
-	most = aif_why_unknown(s->names->p, w, what) ? MOST_OWNERS - 1 : MOST_OWNERS;
+	/* Lines for what is not known and for a busy machine take the place of one each. */
+	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - is_busy_machine(w);
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
 	aif_buf_puts(&s->line, w->owners_len && share(s, w->owners[0].ns) >= LEAST_PPM
@@ -533,6 +548,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	say_window(&s);
 	say_bound(&s, order, n);
 	say_queue(&s);
+	say_machine(&s);
 	say_owners(&s);
 	say_kernels(&s);
 	say_power(&s);

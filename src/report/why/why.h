@@ -6,6 +6,7 @@
 #include "analysis/queue/queue.h"
 #include "analysis/roof/opportunity.h"
 #include "analysis/power/power.h"
+#include "analysis/run_delay.h"
 #include "base/map.h"
 #include "text/table.h"
 #include "names/profile_names.h"
@@ -108,9 +109,10 @@ struct aif_why {
 	uint32_t level_places[AIF_LOOP_LEVELS]; /* the same of nested periods (.phases.level) */
 	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
-		has_cpu;        /* PyTorch; times off CPU, and CPU samples, were recorded */
-	uint64_t damaged;       /* chunks that could not be read */
-	struct aif_power power; /* of the window */
+		has_cpu;                /* PyTorch; times off CPU, and CPU samples, were recorded */
+	uint64_t damaged;               /* chunks that could not be read */
+	struct aif_power power;         /* of the window */
+	struct aif_run_delay run_delay; /* of the window */
 };
 
 /* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err

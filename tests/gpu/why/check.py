@@ -45,10 +45,10 @@ def idle_rows(begin, end):
     for line in text.splitlines():
         stack, ns = line.rsplit(" ", 1)
         *frames, leaf = stack.split(";")
-        kind = re.match(r"\[idle(?: before it)?: (.*)\]$", leaf)
+        kind = re.match(r"\[idle(?: before it)?: (.*)\]$", leaf)[1].replace("no CPU", "off CPU") # the truth has one for both
         found = [FRAME.match(f) for f in frames]
         own = [(m[1], int(m[3])) for m in found if m and m[2] in ("causes.py", "device.py")]
-        yield kind[1], own, int(ns), stack
+        yield kind, own, int(ns), stack
 
 
 def is_in(frames, lines):

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/run_delay.h"
+
+#include "analysis/cpu_totals.h"
+#include "analysis/time.h"
+#include "base/human.h"
+#include "profile/file.h"
+#include "text/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct measuring {
+	const struct aif_profile *p;
+	struct aif_run_delay *to;
+	int64_t from, end;
+	bool *waited; /* by thread */
+};
+
+static bool is_for_a_cpu(const struct aif_profile *p, uint32_t stack)
+{
+	const char *off = aif_cpu_off(p, stack), *seen = aif_cpu_seen(p, stack);
+
+	return (off && !strcmp(off, AIF_OFF_CPU_RUNNABLE + strlen(AIF_OFF_CPU))) ||
+	       (seen && !strcmp(seen, AIF_OFF_CPU_SEEN_RUNNABLE + strlen(AIF_OFF_CPU_SEEN)));
+}
+
+/* Adds the part of a row that lies in the time at hand. */
+static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_row *row, uint64_t ns)
+{
+	int64_t at = aif_time_clamp((int64_t)(row->time - m->p->start_ns));
+	int64_t end = at + (int64_t)AIF_MIN(ns, (uint64_t)AIF_TIME_MAX);
+
+	/* A sample counts where it is. */
+	if (row->waiting) {
+		at = AIF_MAX(at, m->from);
+		end = AIF_MIN(end, m->end);
+	} else if (at < m->from || at >= m->end) {
+		return 0;
+	}
+	return end > at && __builtin_add_overflow(*sum, (uint64_t)(end - at), sum) ? -EOVERFLOW : 0;
+}
+
+static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct measuring *m = arg;
+	int e = 0;
+
+	for (size_t i = 0; i < n && !e; i++) {
+		if (!rows[i].waiting || rows[i].thread == AIF_NONE ||
+		    !is_for_a_cpu(m->p, rows[i].stack))
+			continue;
+		m->to->threads += !m->waited[rows[i].thread];
+		m->waited[rows[i].thread] = true;
+		e = add(&m->to->waited_ns, m, &rows[i], rows[i].waiting);
+	}
+	return e;
+}
+
+static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct measuring *m = arg;
+	int e = 0;
+
+	for (size_t i = 0; i < n && !e; i++)
+		if (!rows[i].waiting && rows[i].thread != AIF_NONE && m->waited[rows[i].thread])
+			e = add(&m->to->ran_ns, m, &rows[i], rows[i].weight);
+	return e;
+}
+
+int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
+			  struct aif_run_delay *ret)
+{
+	struct measuring m = {.p = p, .to = ret, .from = from, .end = to};
+	uint64_t damaged = 0; /* counted already */
+	int e;
+
+	*ret = (struct aif_run_delay){0};
+	if (p->traits.cpu_weights != AIF_CPU_WEIGHTS_TIME)
+		return 0;
+	m.waited = calloc(p->threads_len + 1, sizeof(*m.waited));
+	e = m.waited ? aif_profile_cpu(p, take_waits, &m, &ret->damaged) : -ENOMEM;
+	if (!e && ret->threads)
+		e = aif_profile_cpu(p, take_samples, &m, &damaged);
+	free(m.waited);
+	return e;
+}
+
+static uint64_t share(const struct aif_run_delay *d)
+{
+	return aif_share_ppm(d->waited_ns, d->waited_ns + d->ran_ns);
+}
+
+bool aif_run_delay_is_busy(const struct aif_run_delay *d, uint64_t ns)
+{
+	return d->waited_ns && share(d) >= AIF_RUN_DELAY_PPM &&
+	       d->waited_ns >= ns / AIF_RUN_DELAY_OF;
+}
+
+void aif_run_delay_say(const struct aif_run_delay *d, struct aif_buf *out)
+{
+	aif_human_counted(out, d->threads, "thread");
+	aif_buf_puts(out, " waited ");
+	aif_human_ns(out, d->waited_ns);
+	aif_buf_puts(out, " for a CPU, ");
+	aif_human_share(out, share(d));
+	aif_buf_printf(out, " of the time that %s could have run", d->threads == 1 ? "it" : "they");
+}
