@@ -220,11 +220,12 @@ static int check_values(const struct values *v, const struct aif_budgets *budget
 				       (int)strcspn(v->metric[m], "="), v->metric[m]);
 		aif_err_set(err, -EINVAL,
 			    "gate: budget '%.200s': no metric is called '%.100s'; give %s%s%s, or "
-			    "define it by --metric%s%s",
+			    "define it by --metric%s%s%s",
 			    b->text, b->name, near ? near : aif_buf_str(&names),
 			    near ? "" : "kernel:/RE/, stack:/RE/, op:/RE/, range:/RE/",
-			    near ? ", if that was meant" : "", defined.len ? ", which has " : "",
-			    aif_buf_str(&defined));
+			    near ? ", if that was meant" : "", defined.len ? ", which has " : " ",
+			    defined.len ? aif_buf_str(&defined) : b->name,
+			    defined.len ? "" : "={}.json:.WAY");
 		aif_buf_finish(&defined);
 		aif_buf_finish(&names);
 		return -EINVAL;
@@ -429,7 +430,8 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 
 	for (; v->metric[n] && !r; n++) {
 		r = read_metric(v->metric[n], c, &outside[n], err);
-		given[n] = (struct aif_gate_value){outside[n].name, outside[n].values};
+		given[n] =
+			(struct aif_gate_value){outside[n].name, outside[n].values, outside[n].why};
 	}
 	if (!r)
 		status = require_metrics(v, outside, n);
@@ -560,13 +562,13 @@ const struct aif_command aif_command_gate = {
 		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
 		"    op:/^aten::mm$/ +3%         range:/prefill/ +3%   busy >= 60%\n"
 		"    tok_s -2%                   ttft lower +3%    time <= 12ms\n\n"
-		"Of values that --metric reads, say which way is better: -2% or 'higher' where more\n"
-		"is, 'lower' where less is. Where a percentage and an amount are given, both must be exceeded. Metrics are time,\n"
-		"startup and tail (of whole runs: --unit run), device, cpu, idle, communication, copies,\n"
-		"launches and bytes, a step or other unit each; memory, the most in use on the devices;\n"
-		"kernel:/RE/, stack:/RE/, op:/RE/ and range:/RE/, the device time of kernels, under\n"
-		"functions, in operators, and in ranges that the program marked; busy; and names given by\n"
-		"--metric.\n\n"
+		"Of values that --metric reads, say which way is better: -2% or the word higher where\n"
+		"more is, lower where less is. Where a percentage and an amount are given, both must be\n"
+		"exceeded. Metrics are time, startup and tail (of whole runs: --unit run), device, cpu,\n"
+		"idle, communication, copies, launches and bytes, a step or other unit each; memory, the\n"
+		"most in use on the devices; kernel:/RE/, stack:/RE/, op:/RE/ and range:/RE/, the device\n"
+		"time of kernels, under functions, in operators, and in ranges that the program marked;\n"
+		"busy; and names given by --metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
 		"together (Holm, 2 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
 		"tell, nor where something is missing or empty, runs are fewer than three a side, or\n"

@@ -231,6 +231,22 @@ static int is_run(const struct dirent *d)
 	       (!strcmp(dot, ".data") || !strcmp(dot, AIF_BASELINE_SUFFIX));
 }
 
+/* Says that a directory has no runs, and where those of a bench are. */
+static int no_runs(const char *path, struct aif_err *err)
+{
+	struct aif_buf a = {0};
+	struct stat st;
+	bool is_bench;
+
+	aif_buf_printf(&a, "%s/a", path);
+	is_bench = !aif_buf_failed(&a) && stat(aif_buf_str(&a), &st) == 0 && S_ISDIR(st.st_mode);
+	aif_err_set(err, -ENOENT,
+		    "%s: no profile (*.data) and no reduced run in this directory%s%s", path,
+		    is_bench ? "; give " : "", is_bench ? aif_buf_str(&a) : "");
+	aif_buf_finish(&a);
+	return -ENOENT;
+}
+
 /* All runs of a directory; of each the part behind `at`, "@steps:2-5", or NULL. */
 static int add_directory(struct aif_side *s, const char *path, const char *at, struct aif_err *err)
 {
@@ -240,9 +256,7 @@ static int add_directory(struct aif_side *s, const char *path, const char *at, s
 	if (n < 0)
 		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!n)
-		r = aif_err_set(err, -ENOENT,
-				"%s: no profile (*.data) and no reduced run in this directory",
-				path);
+		r = no_runs(path, err);
 	for (int i = 0; i < n; i++) {
 		struct aif_buf file = {0};
 
@@ -264,6 +278,38 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static int is_baseline(const struct dirent *d)
+{
+	return *d->d_name != '.';
+}
+
+/* Says that there is no such baseline, and which there are. */
+static int no_baseline(const char *baselines, const char *name, struct aif_err *err)
+{
+	enum { MOST_SHOWN = 8 };
+	const char *dir = baselines ? baselines : AIF_BASELINES;
+	struct dirent **list = NULL;
+	struct aif_buf names = {0};
+	int n = scandir(dir, &list, is_baseline, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		if (i < MOST_SHOWN)
+			aif_buf_printf(&names, "%s%s", i ? ", " : "", list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	if (n > 0)
+		aif_err_set(err, -ENOENT, "baseline:%s: no such baseline in %s, which has %s%s",
+			    name, dir, aif_buf_str(&names), n > MOST_SHOWN ? " and more" : "");
+	else
+		aif_err_set(
+			err, -ENOENT,
+			"baseline:%s: no baseline in %s; make it by aiflame baseline set %s RUNS",
+			name, dir, name);
+	aif_buf_finish(&names);
+	return -ENOENT;
+}
+
 static int add_word(struct aif_side *s, const char *word, const char *baselines,
 		    struct aif_err *err)
 {
@@ -271,7 +317,10 @@ static int add_word(struct aif_side *s, const char *word, const char *baselines,
 
 	if (!strncmp(word, "baseline:", 9)) {
 		char *path = aif_baseline_path(baselines, word + 9, err);
-		int r = path ? add_directory(s, path, NULL, err) : err->code;
+		int r = !path ? err->code
+			: access(path, F_OK) < 0 && errno == ENOENT
+				? no_baseline(baselines, word + 9, err)
+				: add_directory(s, path, NULL, err);
 
 		free(path);
 		return r;

@@ -88,11 +88,12 @@ static double busy_share(const struct aif_run *r)
 	return busy + idle > 0 ? busy / (busy + idle) : NAN;
 }
 
-static const double *value_of(const struct aif_gate_value *v, size_t n, const char *name)
+static const struct aif_gate_value *value_of(const struct aif_gate_value *v, size_t n,
+					     const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(v[i].name, name))
-			return v[i].values;
+			return &v[i];
 	return NULL;
 }
 
@@ -132,9 +133,8 @@ static bool has_metric(const struct aif_comparison *c, const struct aif_run *r, 
 
 /* Sets values[i] of each run, a unit where the metric is given by unit. */
 static int read_values(const struct aif_comparison *c, const struct aif_budget *b,
-		       const struct aif_gate_value *given, size_t given_len, double *values)
+		       const struct aif_gate_value *outside, double *values)
 {
-	const double *outside = value_of(given, given_len, b->name);
 	int e = 0;
 
 	for (size_t i = 0; i < c->a->len + c->b->len && !e; i++) {
@@ -171,7 +171,7 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 			values[i] = busy_share(r);
 			break;
 		case AIF_BUDGET_VALUE:
-			values[i] = outside ? outside[i] : NAN;
+			values[i] = outside ? outside->values[i] : NAN;
 			break;
 		}
 	}
@@ -319,13 +319,16 @@ static void say_lack(const struct aif_comparison *c, enum aif_metric m, bool by_
 		aif_buf_puts(why, ": no device was used");
 	else if (is_of_whole_runs(m))
 		aif_buf_puts(why, ": whole runs have it, --unit run");
+	else if (m == AIF_METRIC_MEMORY)
+		aif_buf_puts(why, ": it is read of NVIDIA's devices, by NVML");
 	else if (m == AIF_METRIC_COMMUNICATION)
 		aif_buf_puts(why, by_both ? ": no communication in either side"
 					  : ": no communication in it");
 }
 
 /* Notes runs that lack a value. A kernel that A never had is new, which is no lack; nor is one gone, which is. */
-static void find_missing(const struct aif_comparison *c, double *values, struct aif_gate_row *row)
+static void find_missing(const struct aif_comparison *c, const struct aif_gate_value *outside,
+			 double *values, struct aif_gate_row *row)
 {
 	size_t lack[2] = {0};
 
@@ -355,6 +358,10 @@ static void find_missing(const struct aif_comparison *c, double *values, struct 
 		       lack[0] ? c->a->len : c->b->len, lack[0] ? 'A' : 'B');
 	if (row->budget->of == AIF_BUDGET_METRIC)
 		say_lack(c, row->budget->metric, lack[0] && lack[1], &row->why);
+	else if (row->budget->of == AIF_BUDGET_VALUE && outside && outside->why)
+		aif_buf_printf(&row->why, ": %s", outside->why);
+	else if (aif_budget_is_by_name(row->budget) && lack[0] == c->a->len && lack[1] == c->b->len)
+		aif_buf_puts(&row->why, ": nothing matches in either side");
 }
 
 static int adjust(struct aif_gate *g)
@@ -388,11 +395,13 @@ int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *bud
 	e = v && g->rows ? 0 : -ENOMEM;
 	for (size_t i = 0; i < budgets->len && !e; i++) {
 		struct aif_gate_row *row = &g->rows[g->len++];
+		const struct aif_gate_value *outside =
+			value_of(values, values_len, budgets->budget[i].name);
 
 		*row = (struct aif_gate_row){.budget = &budgets->budget[i],
 					     .answer = AIF_GATE_UNKNOWN};
-		e = read_values(c, row->budget, values, values_len, v);
-		find_missing(c, v, row);
+		e = read_values(c, row->budget, outside, v);
+		find_missing(c, outside, v, row);
 		if (e || row->is_missing)
 			continue;
 		if (row->budget->kind == AIF_BUDGET_CHANGE)

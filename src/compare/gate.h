@@ -14,6 +14,7 @@ enum aif_gate_answer { AIF_GATE_KEPT, AIF_GATE_EXCEEDED, AIF_GATE_UNKNOWN };
 struct aif_gate_value {
 	const char *name;
 	const double *values;
+	const char *why; /* why the first run without one has none; NULL */
 };
 
 struct aif_gate_row {

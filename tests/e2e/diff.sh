@@ -111,7 +111,7 @@ check "nor for a gate, which cannot tell" status_is 4 "$aiflame" gate --unit tok
 check "a range's number is no part of its name" says "ranges are counted without the number at their end: range:head" "$aiflame" diff --unit range:head_3 before after
 check "a unit that is none is misuse" status_is 2 "$aiflame" gate --unit parsec before after
 check "a range that no run has is no win" status_is 4 "$aiflame" gate --budget 'range:/^nowhere$/ +3%' before after
-check "nor is an operator" says 'missing in 3 of 3 runs of A' "$aiflame" gate --budget 'op:/^aten::mm$/ +3%' before after
+check "nor is an operator" says 'missing in 3 of 3 runs of A: nothing matches in either side' "$aiflame" gate --budget 'op:/^aten::mm$/ +3%' before after
 check "a kernel that is gone is no win" status_is 4 "$aiflame" gate --budget 'kernel:/scale_and_shift/ +3%' before after
 check "a missing file is no win" status_is 4 "$aiflame" gate before nowhere.data
 "$aiflame" record -o empty.data -- true >empty.out 2>&1
@@ -129,6 +129,7 @@ check "for numbers as well" says "less of it is better, a minus would pass any r
 check "a time without a unit is misuse" says 'give +3%, +3us' "$aiflame" gate --budget 'time +3' before after
 check "numbers have none" status_is 0 "$aiflame" gate --budget 'launches +3' before after
 check "a mistyped metric is misuse" status_is 2 "$aiflame" gate --budget 'tiem +3%' before after
+check "how to define one is said" says 'or define it by --metric tok_s={}.json:.WAY' "$aiflame" gate --budget 'tok_s -3%' before after
 check "what --metric has is named, too" says 'or define it by --metric, which has tok_s' "$aiflame" gate --metric 'tok_s={}.json:.x' --budget 'tokens +3%' before after
 check "and the nearest is named" says "no metric is called 'tiem'; give time" "$aiflame" gate --budget 'tiem +3%' before after
 printf 'launches +30%%\0\nlaunches 0\n' >nul.budgets
@@ -167,6 +168,7 @@ check "and none where less is better" status_is 0 "$aiflame" gate --metric "$met
 rm after/2.json
 check "which is required" status_is 5 "$aiflame" gate --metric "$metric" --require tok_s --budget 'tok_s -5%' before after
 check "which is missing" status_is 4 "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
+check "with its reason" says 'missing in 1 of 3 runs of B: after/2.json' "$aiflame" gate --metric "$metric" --budget 'tok_s -5%' before after
 for run in before/*.data after/*.data; do echo '{"parity": true}' >"${run%.data}.ok.json"; done
 check "a value that each run has as required" status_is 0 "$aiflame" gate --require '{}.ok.json:.parity=true' --budget 'launches +30%' before after
 echo '{"parity": false}' >after/2.ok.json
@@ -301,6 +303,8 @@ check "and judged by from then on" status_is 0 "$aiflame" gate --budget 'launche
 check "but not the runs that it is of" says 'A and B are the same runs' "$aiflame" gate --budget 'launches 0' baseline:main after
 check "a baseline's name is no path" says "a name has letters" "$aiflame" diff baseline:../x after
 check "one that is not there is no win" status_is 4 "$aiflame" gate baseline:nothing after
+check "those that are there are named" says 'baseline:nothing: no such baseline in aiflame.baselines, which has main' "$aiflame" gate baseline:nothing after
+check "or how to make one" says 'no baseline in nowhere; make it by aiflame baseline set nothing RUNS' "$aiflame" gate --baselines nowhere baseline:nothing after
 check "a baseline is removed" sh -c "'$aiflame' baseline rm main && [ ! -e aiflame.baselines/main ]"
 golden=$root/tests/golden/reduced-run-1.run
 check "version 1 of a reduced run opens" sh -c "'$aiflame' diff --format json '$golden' before/1.data | python3 -c '
@@ -489,6 +493,7 @@ check "and compares them" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' ben
 check "the shell that bench runs a side by is no other command" sh -c "! grep -q '/bin/sh.*;\|; */bin/sh' bench.txt"
 check "nor is it named" sh -c "grep -q '^B .*, 3 runs of $app fusion 12 2000$' bench.txt"
 check "nor are equal commands called different" sh -c "'$aiflame' bench -n 1 --warm-up 0 -o equal --against '$app base 12 2000' -- '$app' base 12 2000 >equal.txt 2>&1 && ! grep -q 'commands differ' equal.txt"
+check "where its sets are is said" says 'in this directory; give sets/a' "$aiflame" diff sets before
 check "its sets are sides" status_is 3 "$aiflame" gate --budget 'launches 0' sets/a sets/b
 check "what is there is not overwritten" says 'remove it, or give another -o' "$aiflame" bench -o sets -- true
 check "a run that fails is no run" says 'side A ended with status 3' "$aiflame" bench -n 1 --warm-up 0 -o failing -- sh -c 'exit 3'

@@ -160,7 +160,7 @@ static void values_below_nothing_are_judged_by_their_signs(void **state)
 {
 	static const double values[] = {-5, -5, -5, -5, -5, -10, -10, -10, -10, -10};
 	static const double better[] = {-10, -10, -10, -10, -10, -5, -5, -5, -5, -5};
-	struct aif_gate_value given = {"score", values};
+	struct aif_gate_value given = {.name = "score", .values = values};
 	struct aif_budgets b = {0};
 	struct aif_gate g = {0};
 	struct compared x;
@@ -308,7 +308,7 @@ static void budgets_are_read(void **state)
 /* Gives the first row's change where nobody can tell; `x` has runs of values[2][3] ns a unit. */
 static void assert_unknown(const double values[6], const char *budget, const char *says)
 {
-	struct aif_gate_value given = {"score", values};
+	struct aif_gate_value given = {.name = "score", .values = values};
 	struct aif_budgets b = {0};
 	struct aif_gate g = {0};
 	struct aif_buf said = {0};
