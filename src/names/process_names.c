@@ -3,8 +3,11 @@
 
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Programs that a process was before it became the one that uses a device have its number, too. */
 static bool is_counted(const struct aif_process *p)
@@ -111,12 +114,20 @@ void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_bu
 		th && th->process != AIF_NONE ? aif_process_name(p, th->process) : NULL;
 	bool is_main = th && th->process != AIF_NONE && p->processes[th->process].pid == th->tid;
 
+	const char *name = th && th->name != AIF_NONE ? aif_profile_str(p, th->name) : "";
+	char tid[16];
+
+	/* As torch.profiler names it: "thread 4711 (python)". */
+	if (!strncmp(name, "thread ", 7))
+		name += 7;
+	snprintf(tid, sizeof(tid), "%" PRIu32, th ? th->tid : 0);
 	aif_buf_printf(out, "[%s%s%sthread", process ? process : "", process ? ", " : "",
 		       is_main ? "main " : "");
-	if (th && th->name != AIF_NONE && *aif_profile_str(p, th->name))
-		aif_buf_printf(out, " %s", aif_profile_str(p, th->name));
-	if (th)
-		aif_buf_printf(out, " %" PRIu32 "]", th->tid);
-	else
-		aif_buf_puts(out, " unknown]");
+	if (*name)
+		aif_buf_printf(out, " %s", name);
+	if (!th)
+		aif_buf_puts(out, " unknown");
+	else if (strncmp(name, tid, strlen(tid)) != 0 || isdigit((unsigned char)name[strlen(tid)]))
+		aif_buf_printf(out, " %s", tid);
+	aif_buf_putc(out, ']');
 }

@@ -151,6 +151,18 @@ for (const scheme of ["light", "dark"])
 		assert.ok(ratio >= 4.5, ratio.toFixed(2));
 	}, { colorScheme: scheme });
 
+test("what is 0 in all rows takes no room in a table, and an import is known by its file", "phases", "#v1&view=tables&table=steps", async (page) => {
+	const names = await page.locator("#table-body th").allTextContents();
+	assert.ok(names.includes("idle") && !names.includes("not collected") && !names.includes("communication alone"), names.join());
+	assert.ok(await page.evaluate(() => "not_collected" in window.aiflame.data.tables.steps.rows[0]));
+	assert.equal(await text(page, "title"), "imported from phases.json");
+});
+
+test("strips of one name say whose they are", "full", "#v1&more=1", async (page) => {
+	const names = (await page.locator("#strip-names div").allTextContents()).filter((n) => /^memory allocated/.test(n));
+	assert.ok(names.length > 1 && names.every((n) => /^memory allocated \(.*\), to/.test(n)), names.join());
+});
+
 test("a step's number and name stand first", "full", "#v1&view=tables&table=steps", async (page) => {
 	assert.deepEqual((await page.locator("#table-body th").allTextContents()).slice(0, 3), ["number", "step", "start"]);
 });
@@ -256,7 +268,7 @@ test("memory at its peak is that of the command line, as a tree and as a strip",
 	const bytes = total(folded(["--of", "memory", join(work, "full.data")]));
 	assert.equal(await sum(page), bytes);
 	assert.match(await text(page, "panel"), /^all4\.9 MiB · 100\.0 % of all/);
-	assert.match(await text(page, "strip-names"), /memory allocated, to /);
+	assert.match(await text(page, "strip-names"), /memory allocated \(.*\), to /);
 	const most = await page.evaluate(() => window.aiflame.data.counters.filter((c) => c.name === "memory allocated" && c.device !== "host").map((c) => c.most));
 	assert.equal(most.reduce((a, b) => a + b), bytes);
 	await page.evaluate(() => window.aiflame.go({ time: "0.5-1" }));

@@ -57,6 +57,37 @@ static void those_of_one_number_have_names(void **state)
 	aif_profile_finish(&p);
 }
 
+static void threads_have_their_number_once(void **state)
+{
+	static const struct {
+		uint32_t process, tid;
+		const char *name, *note;
+	} rows[] = {
+		{4, 2, "python3", "[main thread python3 2]"},
+		{4, 7, "", "[thread 7]"},
+		{3, 7, "loader", "[python3 (rank 1), thread loader 7]"},
+		{4, 25772, "thread 25772 (python)", "[thread 25772 (python)]"},
+		{4, 25, "thread 257", "[thread 257 25]"},
+	};
+	struct aif_buf text = {0};
+	struct aif_profile p;
+
+	(void)state;
+	fixture_ranks(&p);
+	for (uint32_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
+		FIXTURE_ADD(&p, threads, .process = rows[i].process, .tid = rows[i].tid,
+			    .name = aif_strset_puts(&p.strings, rows[i].name));
+		aif_buf_clear(&text);
+		aif_thread_note(&p, i, &text);
+		assert_string_equal(aif_buf_str(&text), rows[i].note);
+	}
+	aif_buf_clear(&text);
+	aif_thread_note(&p, AIF_NONE, &text);
+	assert_string_equal(aif_buf_str(&text), "[thread unknown]");
+	aif_buf_finish(&text);
+	aif_profile_finish(&p);
+}
+
 /* Unless a name is of two numbers: then it says less than they do. */
 static void people_are_shown_ranks(void **state)
 {
@@ -171,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_one_number_have_names),
+		cmocka_unit_test(threads_have_their_number_once),
 		cmocka_unit_test(people_are_shown_ranks),
 		cmocka_unit_test(what_no_launch_explains_stands_on_one),
 		cmocka_unit_test(tables_have_numbers_or_names),

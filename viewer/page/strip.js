@@ -17,7 +17,7 @@
 		if (S.more && idle)
 			strips.push(...idle_strips());
 		if (S.more)
-			strips.push(...H.counters.map((c, k) => ({ device: `${c.name}, to ${c.unit === "B" || c.unit === "bytes" ? bytes(c.most) : +c.most.toPrecision(3) + " " + c.unit}`, title: ", " + c.device, counts: columns("c" + k) })));
+			strips.push(...H.counters.map((c, k) => ({ device: `${c.name}${H.counters.some((o) => o !== c && o.name === c.name) ? ` (${c.device})` : ""}, to ${c.unit === "B" || c.unit === "bytes" ? bytes(c.most) : +c.most.toPrecision(3) + " " + c.unit}`, title: ", " + c.device, counts: columns("c" + k) })));
 		for (const [key, label] of [["n_device", "samples of devices"], ["n_cpu", "samples of CPUs"]])
 			if (H.has(key) && (key === "n_cpu" || !H.strips.length))
 				strips.push({ device: label, counts: columns(key) });

@@ -65,7 +65,9 @@
 			place.replaceChildren(el("p", { class: "none" }, table.none && table.none.replace(/^report: /, "") || (all ? "No row matches." : `There are no ${table.help || "rows"} in this profile.`)));
 			return;
 		}
-		const names = Object.keys(shown[0]).filter((c) => base.some((r) => c === "error" ? r[c] : r[c] !== "" && r[c] !== null));
+		const names = Object.keys(shown[0]).filter((c) => base.some((r) => r[c] || (r[c] === 0 && /^(id|text|any)$/.test(type_of(table, c, 0)))));
+		if (!names.length)
+			names.push(...Object.keys(shown[0]));
 		const types = Object.fromEntries(names.map((c) => [c, type_of(table, c, shown[0][c])]));
 		// What a row is called stands first.
 		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => c === "step") || text.find((c) => /kernel|operator|range|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
