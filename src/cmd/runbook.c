@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/cpu_list.h"
 #include "cmd/json_value.h"
@@ -7,6 +8,7 @@
 #include "cmd/runbook_check.h"
 #include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_plan.h"
 #include "cmd/tool.h"
 #include "runbook/grown.h"
 #include "text/iso_time.h"
@@ -29,15 +31,19 @@ extern char **environ;
 
 struct values {
 	const char *dir, *mode[LIST_MAX + 1], *expect, *family, *note, *baseline;
-	const char *require[LIST_MAX + 1], *rate, *cpus;
+	const char *require[AIF_RUNBOOK_PLAN_LIST + 1], *rate, *cpus, *plan;
 	uint32_t runs, threads;
 	int cannot_tell;
 	bool v7_exit;
+	const struct aif_runbook_plan *of_plan; /* none is an empty one */
 };
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{'d', "dir", "DIR", AIF_OPT_STRING, AT(dir), 0, "the run directory (runbook)"},
+	{0, "plan", "FILE", AIF_OPT_STRING, AT(plan), 0,
+	 "commands, pins, metrics and requirements; options replace what it says (runbook.json, where "
+	 "it is there)"},
 	{'m', "mode", "NAME", AIF_OPT_LIST, AT(mode), LIST_MAX,
 	 "of run: a part of the program, decode, prefill or train: the ranges of that name, each of "
 	 "which is a token or step, or the whole run where there are none (train); may be given several "
@@ -49,7 +55,7 @@ static const struct aif_opt opts[] = {
 	 "of run: let the command run on these CPUs only: 0-3,8"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
 	 "of run: CPU samples a second of each thread (999)"},
-	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), LIST_MAX,
+	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), AIF_RUNBOOK_PLAN_LIST,
 	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
 	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
 	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
@@ -64,11 +70,7 @@ static const struct aif_opt opts[] = {
 	{0, "baseline", "NAME", AIF_OPT_STRING, AT(baseline), 0, "of ledger: against what"},
 	{0},
 };
-static const struct values defaults = {.dir = "runbook",
-				       .expect = AIF_RUNBOOK_EXPECT,
-				       .rate = "999",
-				       .runs = 3,
-				       .cannot_tell = -1};
+static const struct values defaults = {.dir = "runbook", .rate = "999", .cannot_tell = -1};
 
 /* ---- check, render, compare ------------------------------------------------------------------ */
 
@@ -109,6 +111,18 @@ static int do_render(const struct values *v, struct aif_err *err)
 	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
+static void print_change(const char *name, size_t n, double x, double y)
+{
+	struct aif_buf shown = {0};
+
+	aif_name_sanitize(name, n, &shown);
+	printf("%-24s %12.6g -> %12.6g", aif_buf_str(&shown), x, y);
+	aif_buf_finish(&shown);
+	if (x > 0)
+		printf("  %+.1f %%", 100 * (y - x) / x);
+	putchar('\n');
+}
+
 static int do_compare(const struct values *v, const char *a, const char *b, struct aif_err *err)
 {
 	struct values of_a = *v, of_b = *v;
@@ -127,11 +141,16 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 
 		if (isnan(x) || isnan(y))
 			continue;
-		printf("%-24s %12.6g -> %12.6g", aif_runbook_value_key((enum aif_runbook_value)i),
-		       x, y);
-		if (x > 0)
-			printf("  %+.1f %%", 100 * (y - x) / x);
-		putchar('\n');
+		print_change(aif_runbook_value_key((enum aif_runbook_value)i),
+			     strlen(aif_runbook_value_key((enum aif_runbook_value)i)), x, y);
+	}
+	for (size_t i = 0; i < v->of_plan->metrics.len && !e; i++) {
+		size_t n;
+		double x = aif_runbook_plan_metric(v->of_plan, i, a, &n),
+		       y = aif_runbook_plan_metric(v->of_plan, i, b, &n);
+
+		if (!isnan(x) && !isnan(y))
+			print_change(v->of_plan->metrics.at[i], n, x, y);
 	}
 	if (!e) {
 		after.signals_len = aif_runbook_signals(
@@ -251,6 +270,33 @@ static void put_grown(const char *dir, const char *baseline, struct aif_buf *out
 	aif_buf_finish(&after);
 }
 
+static void put_metrics(const struct values *v, const struct aif_runbook_values *values,
+			struct aif_buf *out)
+{
+	const char *before = "";
+
+	aif_buf_puts(out, ", \"metrics\": {");
+	for (unsigned i = 0; i < AIF_RUNBOOK_VALUES; i++) {
+		if (isnan(values->of[i]))
+			continue;
+		aif_buf_printf(out, "%s\"%s\": %.10g", before,
+			       aif_runbook_value_key((enum aif_runbook_value)i), values->of[i]);
+		before = ", ";
+	}
+	for (size_t i = 0; i < v->of_plan->metrics.len; i++) {
+		size_t n;
+		double value = aif_runbook_plan_metric(v->of_plan, i, v->dir, &n);
+
+		if (!isfinite(value))
+			continue;
+		aif_buf_puts(out, before);
+		aif_out_json_string(out, v->of_plan->metrics.at[i], n);
+		aif_buf_printf(out, ": %.10g", value);
+		before = ", ";
+	}
+	aif_buf_putc(out, '}');
+}
+
 /* Adds a line to ledger.jsonl by one write: two at once do not mix. */
 static int do_ledger(const struct values *v, struct aif_err *err)
 {
@@ -273,13 +319,8 @@ static int do_ledger(const struct values *v, struct aif_err *err)
 		aif_runbook_config_hash(v->dir, &hash);
 		aif_buf_puts(&line, ", \"config_hash\": ");
 		aif_out_json_text(&line, aif_buf_str(&hash));
-		aif_buf_puts(&line, ", \"metrics\": {");
-		for (unsigned i = 0, n = 0; i < AIF_RUNBOOK_VALUES; i++)
-			if (!isnan(j.values.of[i]))
-				aif_buf_printf(&line, "%s\"%s\": %.10g", n++ ? ", " : "",
-					       aif_runbook_value_key((enum aif_runbook_value)i),
-					       j.values.of[i]);
-		aif_buf_printf(&line, "}, \"verdict\": \"%s\", \"grown\": ",
+		put_metrics(v, &j.values, &line);
+		aif_buf_printf(&line, ", \"verdict\": \"%s\", \"grown\": ",
 			       aif_runbook_verdict_word(j.verdict));
 		put_grown(v->dir, v->baseline, &line);
 		aif_buf_puts(&line, ", \"artifacts\": {");
@@ -332,49 +373,92 @@ static int do_make(void)
 	return AIF_EXIT_OK;
 }
 
+/* Runs argv, or where that is empty the plan's command. */
 static int do_run(const struct values *v, char **argv, struct aif_err *err)
 {
 	static const char *const train[] = {"train"};
+	const char *modes[AIF_RUNBOOK_MODES + 1] = {NULL};
+	const struct aif_runbook_plan *plan = v->of_plan;
+	char threads[16];
 	cpu_set_t cpus;
 	struct aif_runbook_run_opts o = {.dir = v->dir,
-					 .modes = v->mode[0] ? v->mode : train,
-					 .modes_len = !v->mode[0],
+					 .modes = modes,
 					 .rate = v->rate,
 					 .runs = v->runs,
+					 .warmup = plan->warmup,
 					 .threads = v->threads,
+					 .env = plan->env.at,
 					 .argv = argv};
 
-	while (v->mode[0] && v->mode[o.modes_len])
+	for (size_t i = 0; v->mode[i]; i++)
+		modes[i] = v->mode[i];
+	if (!*argv && aif_runbook_plan_command(plan, modes, &o.argv, err) < 0)
+		return AIF_EXIT_USAGE;
+	while (modes[o.modes_len])
 		o.modes_len++;
+	if (!o.modes_len) {
+		o.modes = train;
+		o.modes_len = 1;
+	}
 	if (v->cpus) {
 		if (aif_cpu_list("runbook", v->cpus, &cpus, err))
 			return AIF_EXIT_USAGE;
 		o.cpus = &cpus;
 	}
+	snprintf(threads, sizeof(threads), "%" PRIu32, v->threads);
+	for (size_t i = 0; v->threads && i < plan->thread_env.len; i++)
+		setenv(plan->thread_env.at[i], threads, 1);
 	return aif_runbook_run(&o, err) || aif_runbook_pages(v->dir, err) ? AIF_EXIT_FAILURE
 									  : AIF_EXIT_OK;
 }
 
-static int run(const void *values, char **words, int words_len, struct aif_err *err)
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* Takes from the plan what the command line does not say. */
+static void complete(struct values *v, const struct aif_runbook_plan *plan)
+{
+	v->of_plan = plan;
+	v->family = v->family ? v->family : plan->family;
+	v->expect = v->expect ? v->expect : plan->expect ? plan->expect : AIF_RUNBOOK_EXPECT;
+	v->cpus = v->cpus ? v->cpus : plan->cpus;
+	v->threads = v->threads ? v->threads : plan->threads;
+	v->runs = v->runs ? v->runs : plan->runs ? plan->runs : 3;
+	for (size_t i = 0; i < plan->require.len && (i || !v->require[0]); i++)
+		v->require[i] = plan->require.at[i];
+}
+
+static int check_values(const struct values *v, struct aif_err *err)
+{
+	if (v->runs > RUNS_MAX || v->of_plan->warmup > RUNS_MAX)
+		return aif_err_set(err, -EINVAL, "runbook: --runs, warmup: give at most %d",
+				   RUNS_MAX);
+	if (v->of_plan->family && strcmp(v->family, aif_runbook_family(v->family)))
+		return aif_err_set(err, -EINVAL,
+				   "runbook: family '%s': give qwen2, qwen3, gemma or default",
+				   v->family);
+	for (size_t i = 0; v->mode[i]; i++)
+		if (strchr(v->mode[i], '/') || !*v->mode[i])
+			return aif_err_set(err, -EINVAL,
+					   "runbook: --mode '%s': give a name without /",
+					   v->mode[i]);
+	for (size_t i = 0; i < v->of_plan->modes_len; i++)
+		if (strchr(v->of_plan->modes[i].name, '/'))
+			return aif_err_set(err, -EINVAL,
+					   "runbook: mode '%s' of " AIF_RUNBOOK_PLAN
+					   ": give a name without /",
+					   v->of_plan->modes[i].name);
+	return 0;
+}
+
+static int run_what(const struct values *v, char **words, int words_len, struct aif_err *err)
 {
 	static const struct {
 		const char *what;
 		int (*run)(const struct values *v, struct aif_err *err);
 	} of_one[] = {{"check", do_check}, {"render", do_render}, {"ledger", do_ledger}};
-	const struct values *v = values;
 	const char *what = words[0];
 
-	if (v->runs > RUNS_MAX) {
-		aif_err_set(err, -EINVAL, "runbook: --runs: give at most %d", RUNS_MAX);
-		return AIF_EXIT_USAGE;
-	}
-	for (size_t i = 0; v->mode[i]; i++)
-		if (strchr(v->mode[i], '/') || !*v->mode[i]) {
-			aif_err_set(err, -EINVAL, "runbook: --mode '%s': give a name without /",
-				    v->mode[i]);
-			return AIF_EXIT_USAGE;
-		}
-	if (!strcmp(what, "run") && words_len > 1)
+	if (!strcmp(what, "run") && (words_len > 1 || v->of_plan->modes_len))
 		return do_run(v, words + 1, err);
 	if (!strcmp(what, "compare") && words_len == 3)
 		return do_compare(v, words[1], words[2], err);
@@ -388,11 +472,27 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		if (!strcmp(what, of_one[i].what))
 			return of_one[i].run(&of, err);
 	}
-	aif_err_set(
-		err, -EINVAL,
-		"runbook: give run -- COMMAND, check [DIR], render [DIR], compare A B, ledger [DIR] "
-		"or make; see aiflame runbook -h");
+	aif_err_set(err, -EINVAL,
+		    "runbook: give run -- COMMAND (or a " AIF_RUNBOOK_PLAN
+		    " that has it), check [DIR], render [DIR], compare A B, ledger [DIR] or make; "
+		    "see aiflame runbook -h");
 	return AIF_EXIT_USAGE;
+}
+
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	struct values v = *(const struct values *)values;
+	struct aif_runbook_plan plan = {0};
+	const char *path = v.plan ? v.plan : AIF_RUNBOOK_PLAN;
+	int status = AIF_EXIT_USAGE;
+
+	if ((!v.plan && access(path, F_OK) < 0) || aif_runbook_plan_read(path, &plan, err) == 0) {
+		complete(&v, &plan);
+		if (check_values(&v, err) == 0)
+			status = run_what(&v, words, words_len, err);
+	}
+	aif_runbook_plan_finish(&plan);
+	return status;
 }
 
 const struct aif_command aif_command_runbook = {
@@ -402,7 +502,7 @@ const struct aif_command aif_command_runbook = {
 	.description =
 		"Measures a command and keeps what was found as a directory of files, with the names and\n"
 		"fields of C-Kernel-Engine's v7 runbook: its viewer and gate read them, too.\n\n"
-		"    run      counts COMMAND, records it, writes all files\n"
+		"    run      counts COMMAND, or that of runbook.json, records it, writes all files\n"
 		"    check    judges by absolute budgets, writes perf_gate_report.json; prints which\n"
 		"             signals of the decision table fire\n"
 		"    render   writes hub.html, one page with everything in it\n"

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define SCHEMA "aiflame.config.v1"
-static const char *const keys[] = {"command", "threads", "cpus", "cpu", "devices"};
-enum { COMMAND, THREADS, CPUS, CPU, DEVICES, KEYS };
+static const char *const keys[] = {"command", "threads", "env", "cpus", "cpu", "devices"};
+enum { COMMAND, THREADS, ENV, CPUS, CPU, DEVICES, KEYS };
 
 /* Appends the CPUs that this process may use, and so the command: "0-3,8". */
 static void put_cpus(struct aif_buf *out)
@@ -48,7 +48,7 @@ static void put_devices(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
-int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
+int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads, char *const *env,
 			   const struct aif_profile *p, struct aif_err *err)
 {
 	struct aif_buf of[KEYS] = {{0}}, all = {0}, text = {0};
@@ -59,6 +59,8 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 		aif_buf_printf(&of[COMMAND], "%s%s", i ? " " : "", argv[i]);
 	if (threads)
 		aif_buf_printf(&of[THREADS], "%" PRIu32, threads);
+	for (size_t i = 0; env && env[i]; i++)
+		aif_buf_printf(&of[ENV], "%s%s", i ? " " : "", env[i]);
 	put_cpus(&of[CPUS]);
 	aif_buf_puts(&of[CPU], cpu ? cpu : "");
 	put_devices(p, &of[DEVICES]);

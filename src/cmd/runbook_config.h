@@ -10,8 +10,8 @@
  * and their drivers; and a hash of these. Runs of two configurations are not compared.
  */
 
-/* Writes it. threads 0: not pinned. 0 or -errno with *err. */
-int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
+/* Writes it. threads 0: not pinned; env: what was set, NULL-terminated, or NULL. 0 or -errno with *err. */
+int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads, char *const *env,
 			   const struct aif_profile *p, struct aif_err *err);
 /* Appends the hash; nothing where the directory has none. */
 void aif_runbook_config_hash(const char *dir, struct aif_buf *out);

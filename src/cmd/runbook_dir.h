@@ -40,6 +40,8 @@ struct aif_runbook_run_opts {
 	size_t modes_len;
 	const char *rate;       /* CPU samples a second */
 	uint32_t runs, threads; /* threads 0: not pinned */
+	uint32_t warmup;        /* runs before, which nobody counts */
+	char *const *env;       /* NAME=VALUE of the command, NULL-terminated; NULL: none */
 	const cpu_set_t *cpus;  /* NULL: not pinned */
 	char **argv;
 };

@@ -68,6 +68,19 @@ static void find_uarch(struct run *r, const struct aif_stat_result *result)
 				metrics[i].name, 100 * result->derived[metrics[i].of].median};
 }
 
+static int run_once(const struct aif_stat_opts *o, struct aif_stat_run *ret, struct aif_err *err)
+{
+	int e;
+
+	*ret = (struct aif_stat_run){0};
+	e = aif_stat_run_once(o, ret, err);
+	if (!e && ret->status)
+		e = aif_err_set(err, -ECHILD,
+				"runbook: the command ended with status %d: nothing is kept",
+				ret->status);
+	return e;
+}
+
 /* Counts the command, and writes perf_stat_summary.txt. */
 static int count(struct run *r, struct aif_err *err)
 {
@@ -83,13 +96,10 @@ static int count(struct run *r, struct aif_err *err)
 	result->runs = calloc(r->v->runs, sizeof(*result->runs));
 	if (!result->runs)
 		return aif_err_set(err, -ENOMEM, "runbook: out of memory");
+	for (uint32_t i = 0; i < r->v->warmup && !e; i++)
+		e = run_once(&o, &result->runs[0], err);
 	while (result->len < r->v->runs && !e) {
-		e = aif_stat_run_once(&o, &result->runs[result->len], err);
-		if (!e && result->runs[result->len].status)
-			e = aif_err_set(
-				err, -ECHILD,
-				"runbook: the command ended with status %d: nothing is kept",
-				result->runs[result->len].status);
+		e = run_once(&o, &result->runs[result->len], err);
 		result->len += !e;
 	}
 	if (!e)
@@ -335,6 +345,9 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!r.dir)
 		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
 	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
+	for (size_t i = 0; v->env && v->env[i]; i++)
+		if (putenv(v->env[i]) != 0)
+			e = -ENOMEM;
 	/* The command and all that runs it inherit the CPUs of this process. */
 	if (v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
 		e = aif_err_set(err, -errno, "runbook: --cpus: %s", strerror(errno));
@@ -347,7 +360,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e)
 		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
 	if (!e)
-		e = aif_runbook_config_put(v->dir, v->argv, v->threads, &p, err);
+		e = aif_runbook_config_put(v->dir, v->argv, v->threads, v->env, &p, err);
 	if (!e)
 		e = put_modes(&r, &names, err);
 	if (!e)

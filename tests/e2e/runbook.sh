@@ -107,6 +107,35 @@ import json
 hash = json.load(open('before/config.json'))['hash']
 assert len(hash) == 16 and json.loads(open('before/ledger.jsonl').readline())['config_hash'] == hash
 assert json.load(open('after/config.json'))['hash'] == hash"
+# what a project runs, and how, in a file
+mkdir plan && cp generate copies plan
+cat >plan/runbook.json <<'END'
+{"schema": "aiflame.runbook.v1", "family": "qwen3", "runs": 2, "warmup": 1, "expect": ["gemm", "copy"],
+ "pin": {"threads": 1, "thread_env": ["MY_THREADS"], "env": {"WITH": "a b"}},
+ "modes": {"decode": {"cli": ["./logged", "30"], "python": ["python3", "none.py"]}, "prefill": {"cli": ["./logged", "30"]},
+           "train": {"cli": ["./logged", "9"]}},
+ "metrics": {"loss": "{}/train.json:.loss"}, "require": ["test -s {}/run_index.json || test -s run/run_index.json", "{}/train.json:.pass=true"]}
+END
+printf '#!/bin/sh\necho "$MY_THREADS $OMP_NUM_THREADS $WITH" >>said\nexec ./generate "$@"\n' >plan/logged
+chmod +x plan/logged
+planned() { # by the file alone; what is said beside it replaces it
+	(cd plan && "$aiflame" runbook run -d run -m decode -m prefill && [ "$(sort said | uniq -c | tr -s ' ')" = " 4 1 1 a b" ] &&
+		grep -q '"env": "WITH=a b"' run/config.json && grep -q '"command": "./logged 30"' run/config.json &&
+		python3 -c 'import json; assert json.load(open("run/profile_summary.json"))["aiflame"]["tokens"]["decode"] == 30
+r = json.load(open("run/perf_stat_summary.json"))["aiflame"]["cpus_utilized"]; assert r["n"] == 2, r')
+}
+check "runbook.json: commands, modes, pins, runs and a warm-up" planned
+status_in() { (cd plan && status_is "$@"); }
+check "  what it requires is looked at first" status_in 5 "$aiflame" runbook check run --cannot-tell pass
+echo '{"pass": true, "loss": 2.25}' >plan/run/train.json
+check "  its family has the budgets" sh -c "cd plan && '$aiflame' runbook check run --cannot-tell pass && grep -q '\"family\": \"qwen3\"' run/perf_gate_report.json"
+check "  its metrics are in the ledger" sh -c "cd plan && '$aiflame' runbook ledger run && grep -q '\"loss\": 2.25[,}]' run/ledger.jsonl"
+check "  and compared" sh -c "cd plan && '$aiflame' runbook compare run run | grep -q '^loss  *2.25 -> *2.25'"
+check "  modes with two commands are not one run" sh -c "cd plan && ! '$aiflame' runbook run -d all 2>said.err && grep -q 'modes decode and train have two commands' said.err"
+check "  nor is one without a command of the runtime" sh -c "cd plan && ! V7_PERF_RUNTIME=python '$aiflame' runbook run -d all -m prefill 2>said.err && grep -q 'no python command of mode prefill' said.err"
+for bad in '{"schema": "aiflame.runbook.v2"}' '{"schema": "aiflame.runbook.v1", "thread": 1}' '{"schema": "aiflame.runbook.v1", "runs": -1}' '{"family": "qwen3"' '[]'; do
+	check "  one that is none is refused, with its place: $bad" sh -c "printf '%s' '$bad' >bad.json && ! '$aiflame' runbook check before --plan bad.json 2>said.err && grep -q 'bad.json: at byte' said.err"
+done
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 pages() { # no page asks for anything but the others beside it
 	[ -s after/decode.html ] && grep -q '<a href="decode.html">' after/hub.html && ! ls after/*.html | xargs grep -lE '(src|href)="?(https?:|//)' &&

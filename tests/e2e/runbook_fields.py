@@ -76,7 +76,7 @@ files = {
         "schema": one_of("ck.run.index.v1"), "generated_by": text, "generated_at_epoch": int, "run_dir": text,
         "files": each({"path": text, "exists": flag, "size_bytes": int})},
     "config.json": {
-        "schema": one_of("aiflame.config.v1"), "hash": hexes, "command": text, "threads": digits, "cpus": text, "cpu": text,
+        "schema": one_of("aiflame.config.v1"), "hash": hexes, "command": text, "threads": digits, "env": text, "cpus": text, "cpu": text,
         "devices": text},
     "ledger.jsonl": {
         "schema": one_of("aiflame.ledger.v1"), "id": hexes, "at": when, "git": anything, "note": text,

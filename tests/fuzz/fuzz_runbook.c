@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/json_value.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_plan.h"
 #include "runbook/grown.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 /*
  * Any bytes up to the first zero byte as profile_summary.json, those behind it as perf_stat_summary.json of a run
  * directory. A value is a number or missing; the judge and the decision table take what was read. The same two as folded
- * text before and after: what grew is an array of JSON, or nothing.
+ * text before and after: what grew is an array of JSON, or nothing. The first also as runbook.json: it is refused with words, or has
+ * a command or not.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -45,6 +47,24 @@ static void grow(const uint8_t *data, size_t first, size_t size)
 	aif_buf_finish(&before);
 	aif_buf_finish(&after);
 	aif_buf_finish(&out);
+}
+
+static void plan(const char *path)
+{
+	const char *modes[AIF_RUNBOOK_MODES + 1] = {NULL};
+	struct aif_runbook_plan p;
+	struct aif_err err = {0};
+	char **argv = NULL;
+	size_t n;
+	int r = aif_runbook_plan_read(path, &p, &err);
+
+	if ((r < 0) != (err.code < 0))
+		abort();
+	for (size_t i = 0; !r && i < p.metrics.len; i++)
+		aif_runbook_plan_metric(&p, i, "/nowhere", &n);
+	if (!r && (aif_runbook_plan_command(&p, modes, &argv, &err) == 0) != (argv && *argv))
+		abort();
+	aif_runbook_plan_finish(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -86,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		aif_runbook_gate_json(dir, "default", &v, budgets, checks, false, &text);
 	}
 	snprintf(path, sizeof(path), "%s/profile_summary.json", dir);
+	plan(path);
 	err = (struct aif_err){0};
 	if (aif_json_scalar(path, ".entries[0].mode", &scalar, &is_number, &err) == 0 && err.code)
 		abort();

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "cmd/runbook_dir.h"
+
+/*
+ * runbook.json: what a project runs and how, so that each run is of the same configuration (docs/runbook.md). What the
+ * command line says replaces it.
+ */
+#define AIF_RUNBOOK_PLAN "runbook.json"
+
+enum { AIF_RUNBOOK_PLAN_LIST = 64 };
+/* Strings with a NULL behind them. */
+struct aif_runbook_words {
+	char *at[AIF_RUNBOOK_PLAN_LIST + 1];
+	size_t len;
+};
+struct aif_runbook_plan {
+	char *family, *expect, *cpus; /* NULL: not said; expect: with commas */
+	uint32_t threads, runs, warmup;
+	struct aif_runbook_words thread_env, env, require,
+		metrics; /* env: NAME=VALUE; metrics: NAME=FILE:.WAY */
+	struct aif_runbook_plan_mode {
+		char *name;
+		struct aif_runbook_words cli, python;
+	} modes[AIF_RUNBOOK_MODES];
+	size_t modes_len;
+};
+
+/* Reads a file. 0; -ENOENT without it; another -errno: it is damaged or has what is not known; *err is set. *ret is finished
+ * by the caller in any case. */
+int aif_runbook_plan_read(const char *path, struct aif_runbook_plan *ret, struct aif_err *err);
+void aif_runbook_plan_finish(struct aif_runbook_plan *p);
+
+/* Finds the command of these modes (NULL-terminated; none: all of the plan, which *modes then names), of Python programs
+ * where V7_PERF_RUNTIME says so. 0, or -EINVAL with *err: there is none, or they have several. */
+int aif_runbook_plan_command(const struct aif_runbook_plan *p,
+			     const char *modes[AIF_RUNBOOK_MODES + 1], char ***ret,
+			     struct aif_err *err);
+
+/* Returns the metric i of a run directory, NAN where the file has no such number; *ret_name_len: of its name, with which
+ * the text begins. */
+double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const char *dir,
+			       size_t *ret_name_len);
