@@ -31,8 +31,7 @@ static const struct aif_opt opts[] = {
 	 "give verdicts though devices or drivers differ"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the file to write: .html is a page, .svg a picture, .json, .md, others text (standard "
-	 "output)"},
+	 "the file to write: .html is a page, .svg a picture, .json, .md, .txt (standard output)"},
 	{0, "format", "table|md|json|svg|html", AIF_OPT_CHOICE, AT(format), 0,
 	 "text for people, Markdown for a summary, JSON for programs, a flame graph, red where B "
 	 "takes longer, or a page with it (by the name; table)"},
@@ -40,23 +39,23 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.margin = 30000, .limit = 10, .format = FORMAT_BY_NAME};
 
+/* Returns the format that is asked for, or that a file's name has; FORMAT_BY_NAME: it has none of them. */
 static int format_of(const struct values *v)
 {
 	static const struct {
 		const char *end;
 		int format;
-	} by_name[] = {{".svg", FORMAT_SVG},
-		       {".html", FORMAT_HTML},
-		       {".json", FORMAT_JSON},
-		       {".md", FORMAT_MARKDOWN}};
-	const char *end = v->output ? strrchr(v->output, '.') : NULL;
+	} by_name[] = {{".svg", FORMAT_SVG},     {".html", FORMAT_HTML}, {".json", FORMAT_JSON},
+		       {".md", FORMAT_MARKDOWN}, {".txt", FORMAT_TABLE}, {".out", FORMAT_TABLE}};
+	const char *slash = v->output ? strrchr(v->output, '/') : NULL,
+		   *end = v->output ? strrchr(slash ? slash : v->output, '.') : NULL;
 
-	if (v->format != FORMAT_BY_NAME)
-		return v->format;
-	for (size_t i = 0; end && i < AIF_ARRAY_LEN(by_name); i++)
+	if (v->format != FORMAT_BY_NAME || !end)
+		return v->format == FORMAT_BY_NAME ? FORMAT_TABLE : v->format;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(by_name); i++)
 		if (!strcmp(end, by_name[i].end))
 			return by_name[i].format;
-	return FORMAT_TABLE;
+	return FORMAT_BY_NAME;
 }
 
 static int write_answer(const struct values *v, int format, const struct aif_comparison *c,
@@ -130,6 +129,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	(void)words_len;
 	if (aif_unit_arg(v->unit, &o, err) < 0)
 		return AIF_EXIT_USAGE;
+	if (format_of(v) == FORMAT_BY_NAME) {
+		aif_err_set(
+			err, -EINVAL,
+			"diff: -o %s: the suffix names no format; use .html, .svg, .json, .md or "
+			".txt, or give --format",
+			v->output);
+		return AIF_EXIT_USAGE;
+	}
 	if (aif_sides_compare(words, v->baselines, &o, &s, err) == 0)
 		status = to_file || format_of(v) >= FORMAT_SVG ? write_file(v, &s.c, err)
 							       : print(v, &s.c, err);

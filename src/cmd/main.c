@@ -83,14 +83,15 @@ static int usage_error(const char *text)
 	return AIF_EXIT_USAGE;
 }
 
-/* The first of the words that are no option and in no brackets: what is missing where there are
- * too few. */
+/* Names the word that is missing where there are too few: the next of those that are no option and in no brackets. */
 static void wrong_words(const struct aif_command *cmd, int words_len)
 {
 	const char *word = cmd->words;
 	bool are_few = words_len < cmd->min_words;
 
 	while (*word == '[' && strchr(word, ' '))
+		word = strchr(word, ' ') + 1;
+	for (int i = 0; are_few && i < words_len && strchr(word, ' '); i++)
 		word = strchr(word, ' ') + 1;
 	fprintf(stderr, "aiflame %s: ", cmd->name);
 	if (are_few)

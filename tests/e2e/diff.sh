@@ -91,6 +91,10 @@ assert \"A: before (3), B: after (3)\" in t, t[:2000]
 assert \"only in A\" in t and \"only in B\" in t
 for frame in (\"scale_and_shift\", \"shift\", \"attention\"):
     assert frame in t, frame'"
+check "a suffix that names no format is misuse" says 'the suffix names no format; use .html, .svg, .json, .md or .txt, or give --format' "$aiflame" diff before after -o diff.png
+check "and no file is made" [ ! -e diff.png ]
+check "text is written to .txt" sh -c "'$aiflame' diff before after -o diff.txt && grep -q '^B  after' diff.txt"
+check "a side that is missing is named" says 'diff: B is missing' "$aiflame" diff before
 check "it is written over, other files are not" sh -c "'$aiflame' diff before after -o diff.svg && echo precious >mine.txt && ! '$aiflame' diff before after -o mine.txt"
 
 check "a gate passes what is kept" status_is 0 "$aiflame" gate --budget 'launches +30%' --budget 'bytes 0' before after
