@@ -82,6 +82,38 @@ static void what_was_launched_before_is_late(void **state)
 	end(&f, &b);
 }
 
+/* Loads code in a launch call for 7 ms, behind which the device is late for 1: a trace has the end of the call. */
+static void a_launch_call_that_lasts_is_no_late_start(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	for (int is_imported = 0; is_imported < 2; is_imported++) {
+		begin(&f);
+		if (is_imported)
+			FIXTURE_ADD(&f.made, meta, .key = ops_string(&f, "imported"),
+				    .value = ops_string(&f, "kineto"));
+		kernel(&f, 0, 0, 1 * MS, LAUNCH_A);
+		ops_add_row(&f, (struct aif_op_row){.start = 2 * MS,
+						    .end = 9 * MS,
+						    .clock = AIF_CLOCK_MONOTONIC,
+						    .name = ops_string(&f, "hipLaunchKernel"),
+						    .kind = AIF_OP_RUNTIME,
+						    .shapes = AIF_NONE,
+						    .types = AIF_NONE,
+						    .stack = AIF_NONE,
+						    .sequence = -1});
+		kernel(&f, 2 * MS, 10 * MS, 11 * MS, LAUNCH_B);
+		blame(&f, &b);
+		assert_int_equal(row(&b, AIF_IDLE_CAUSE_LAUNCH, LAUNCH_B),
+				 is_imported ? 7 * MS : 0);
+		assert_int_equal(row(&b, AIF_IDLE_CAUSE_LATE, LAUNCH_B),
+				 is_imported ? 1 * MS : 8 * MS);
+		end(&f, &b);
+	}
+}
+
 /* 200 steps with a gap of 1 ms, in which main computes: each tenth has a sample that weighs 10 ms. */
 static void samples_of_like_gaps_are_added_up(void **state)
 {
@@ -478,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_gap_is_split_at_its_launch_call),
 		cmocka_unit_test(a_loop_that_is_not_known_is_not_blamed),
 		cmocka_unit_test(what_was_launched_before_is_late),
+		cmocka_unit_test(a_launch_call_that_lasts_is_no_late_start),
 		cmocka_unit_test(samples_of_like_gaps_are_added_up),
 		cmocka_unit_test(where_samples_are_missing_it_was_on_no_cpu),
 		cmocka_unit_test(functions_on_the_stack_name_the_cause),

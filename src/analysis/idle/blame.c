@@ -5,6 +5,7 @@
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
 #include "analysis/idle/course.h"
+#include "analysis/op_tree.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -172,15 +173,16 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 		x->launch == AIF_NONE ? NULL : &b->t->launches[x->launch];
 	double weight = (double)x->weight / AIF_WEIGHT_ONE;
 	enum aif_idle_cause cause = AIF_IDLE_CAUSE_LAUNCH;
-	int64_t call, end = AIF_MIN(x->start, b->window_to);
+	int64_t call, done, end = AIF_MIN(x->start, b->window_to);
 	int r = 0;
 
 	if (!gap.ns || gap.is_cut)
 		return 0;
 	/* A pause in the gap is taken from its beginning. */
 	from = x->start - (int64_t)gap.ns;
-	if (l && (l->at < from ? x->start - from > AIF_IDLE_KERNEL_NS
-			       : x->start - l->at > AIF_IDLE_LAUNCH_NS))
+	done = l ? AIF_MIN(b->call_end ? b->call_end[x->launch] : l->at, x->start) : x->start;
+	if (l && (l->at < from ? x->start - AIF_MAX(from, done) > AIF_IDLE_KERNEL_NS
+			       : x->start - done > AIF_IDLE_LAUNCH_NS))
 		cause = AIF_IDLE_CAUSE_LATE;
 	from = AIF_MAX(from, b->window_from);
 	if (from >= end)
@@ -193,8 +195,12 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
 	if (call > from)
 		r = before_call_add(b, x->launch, from, call, weight);
+	done = AIF_CLAMP(done, call, end);
 	if (r == 0)
-		r = time_add(b, cause, l->stack, l->thread, call, end, weight, NULL);
+		r = time_add(b, AIF_IDLE_CAUSE_LAUNCH, l->stack, l->thread, call, done, weight,
+			     NULL);
+	if (r == 0)
+		r = time_add(b, cause, l->stack, l->thread, done, end, weight, NULL);
 	return r;
 }
 
@@ -321,6 +327,24 @@ static int brackets_to_course(struct aif_idle_blaming *b)
 	return r;
 }
 
+/* Finds the ends of launch calls in traces of others: one that loads code lasts for milliseconds. */
+static int find_call_ends(struct aif_idle_blaming *b)
+{
+	struct aif_op_tree ops = {0};
+	int r;
+
+	if (!b->p->traits.is_imported)
+		return 0;
+	r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
+	b->call_end = r ? NULL : malloc((b->t->launches_len + 1) * sizeof(*b->call_end));
+	for (size_t i = 0; b->call_end && i < b->t->launches_len; i++)
+		b->call_end[i] =
+			ops.calls[i] == AIF_NONE ? b->t->launches[i].at : ops.ops[ops.calls[i]].end;
+	r = r || b->call_end ? r : -ENOMEM;
+	aif_op_tree_finish(&ops);
+	return r;
+}
+
 static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 {
 	int r = aif_idle_launches_before(b->t, &b->before);
@@ -329,6 +353,8 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	if (r == 0 && *aif_profile_meta(b->p, "calls"))
 		r = aif_host_calls_read(b->p, NULL, &b->calls);
 	b->to->damaged += b->calls.damaged;
+	if (r == 0)
+		r = find_call_ends(b);
 	if (r == 0)
 		r = find_gaps(b, u);
 	if (r < 0)
@@ -383,6 +409,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.is_sampled);
 	free(b.is_followed);
 	free(b.before);
+	free(b.call_end);
 	free(b.segments);
 	free(b.brackets);
 	free(b.shares);

@@ -10,7 +10,8 @@
  * on thread T. Only T could have ended it earlier. So the gap is
  *
  *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X did not start within AIF_IDLE_KERNEL_NS
- *              of the gap's beginning, where it was launched before, or else within AIF_IDLE_LAUNCH_NS of its call
+ *              of the gap's beginning, where it was launched before, or else within AIF_IDLE_LAUNCH_NS of its call. A call
+ *              whose end is known, as in traces of torch.profiler, is LAUNCH until then
  *   before l   what T did: the calls that it was in, where they are recorded (calls/host_calls.h), for exactly as long;
  *              elsewhere estimated waits for the device. Times off CPU, and operators and ranges that have a rule
  *              (rules.def), where they overlap the gap; else CPU samples of T in it.

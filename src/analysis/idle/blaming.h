@@ -42,7 +42,8 @@ struct aif_idle_blaming {
 	const struct aif_exec_timeline *t;
 	struct aif_idle_blame *to;
 	struct aif_idle_course *course; /* NULL: nobody asks */
-	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
+	uint32_t *before;  /* by launch: the same thread's launch before it, AIF_NONE: none */
+	int64_t *call_end; /* by launch: the end of its call; NULL: calls are not known */
 	struct aif_idle_segment *segments;
 	size_t segments_len, segments_cap;
 	struct aif_idle_bracket *brackets;
