@@ -180,6 +180,29 @@ static void what_is_neither_has_no_word(void **state)
 	end(&f, &w);
 }
 
+/* A step of 100 ms, in whose last 2 ms the device works: it compiled before. */
+static void a_step_before_its_device_work_is_said_first(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_add(&f, 0, 0, 100000 * US, AIF_OP_STEP, "ProfilerStep#1");
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		kernel(&f, (98000 + i * 100) * US, (98000 + i * 100) * US + 5 * US, 20 * US);
+	measure(&f, &w);
+	assert_says(
+		&f, &w,
+		"\nbound by what comes before its first device work or behind the last: 98.1 % of "
+		"it; between these by the host, launch-bound: for ");
+	assert_says(
+		&f, &w,
+		"\ntry      see what the program does before and behind its device work: aiflame "
+		"flame --of cpu\n");
+	end(&f, &w);
+}
+
 static void few_launches_are_no_evidence(void **state)
 {
 	struct ops_fixture f;
@@ -219,6 +242,7 @@ int main(void)
 		cmocka_unit_test(a_rare_wait_is_no_lock_step),
 		cmocka_unit_test(a_host_that_is_idle_between_bursts_is_not_launch_bound),
 		cmocka_unit_test(what_is_neither_has_no_word),
+		cmocka_unit_test(a_step_before_its_device_work_is_said_first),
 		cmocka_unit_test(few_launches_are_no_evidence),
 		cmocka_unit_test(an_estimate_near_a_bound_is_no_word),
 	};

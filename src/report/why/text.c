@@ -276,12 +276,24 @@ static void say_seen(struct saying *s, const struct aif_why_owner *o, const char
 		aif_buf_printf(&s->line, "%s%.*s", between, (int)strcspn(seen, "]"), seen);
 }
 
+/* True if most of the window lies before its first device work or behind the last. */
+static bool is_mostly_outside(const struct aif_why *w)
+{
+	return (w->is_part || w->is_loop) && w->outside_ns > w->time_ns;
+}
+
 static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
 	size_t named = 1;
 
 	aif_buf_puts(&s->line, "bound by ");
+	if (is_mostly_outside(w)) {
+		aif_buf_puts(&s->line,
+			     "what comes before its first device work or behind the last: ");
+		aif_human_share(&s->line, aif_share_ppm(w->outside_ns, w->outside_ns + w->time_ns));
+		aif_buf_puts(&s->line, " of it; between these by ");
+	}
 	if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
 		named = AIF_MIN(n, 3);
@@ -456,6 +468,15 @@ static void say_advice(struct saying *s, const enum aif_why_group *order, size_t
 {
 	size_t said = 0;
 
+	if (is_mostly_outside(s->w)) {
+		aif_buf_puts(
+			&s->line,
+			"try      see what the program does before and behind its device work: aiflame ");
+		aif_buf_puts(&s->line,
+			     s->names->p->traits.is_imported ? "report --ops" : "flame --of cpu");
+		end_line(s);
+		return;
+	}
 	for (size_t i = 0; i < n && said < MOST_ADVICE; i++) {
 		const char *advice = aif_why_advice(s->names->p, s->w, order[i]);
 		double most = aif_why_at_most(s->w, s->w->of_group[order[i]]);
