@@ -117,7 +117,7 @@ void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_bu
 	const char *name = th && th->name != AIF_NONE ? aif_profile_str(p, th->name) : "";
 	char tid[16];
 
-	/* As torch.profiler names it: "thread 4711 (python)". */
+	/* Drops the word with which torch.profiler begins: "thread 4711 (python)". */
 	if (!strncmp(name, "thread ", 7))
 		name += 7;
 	snprintf(tid, sizeof(tid), "%" PRIu32, th ? th->tid : 0);
