@@ -203,6 +203,40 @@ static void a_step_before_its_device_work_is_said_first(void **state)
 	end(&f, &w);
 }
 
+/* Waits of a thread for a CPU count in the time of which the shares are; a device made of the CPU starts late for want of one. */
+static void a_busy_machine_is_said_with_its_own_advice(void **state)
+{
+	struct ops_fixture f;
+	struct aif_cpu_row row = {.waiting = 500 * US};
+	struct aif_err err = {0};
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "opencl");
+	f.made.devices[0].kind = AIF_DEVICE_CPU;
+	FIXTURE_ADD(&f.made, frames, .kind = AIF_FRAME_MARK, .module = AIF_NONE,
+		    .address = ops_string(&f, AIF_OFF_CPU_SEEN_RUNNABLE));
+	FIXTURE_ADD(&f.made, stacks, .parent = AIF_NONE, .frame = 0, .depth = 1,
+		    .flags = AIF_STACK_FRAME_POINTERS);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		kernel(&f, (1000 + i * 100) * US, (1000 + i * 100) * US + 5 * US, 20 * US);
+	/* Before the first device work, and in it. */
+	for (uint64_t at = 100; at <= 1100; at += 1000) {
+		row.time = OPS_START + at * US;
+		assert_ok(aif_writer_cpu(f.w, &row, 1, &err), &err);
+	}
+	measure(&f, &w);
+	assert_int_equal(w.run_delay.waited_ns, 500 * US);
+	assert_says(
+		&f, &w,
+		"\nmachine  busy: 1 thread waited 500 us for a CPU, 100.0 % of the time that it "
+		"could have run\n");
+	assert_advice(&f, &w, AIF_WHY_LATE, "let it have CPUs: ");
+	w.is_busy_machine = false;
+	assert_advice(&f, &w, AIF_WHY_LATE, "other streams");
+	end(&f, &w);
+}
+
 static void few_launches_are_no_evidence(void **state)
 {
 	struct ops_fixture f;
@@ -243,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_host_that_is_idle_between_bursts_is_not_launch_bound),
 		cmocka_unit_test(what_is_neither_has_no_word),
 		cmocka_unit_test(a_step_before_its_device_work_is_said_first),
+		cmocka_unit_test(a_busy_machine_is_said_with_its_own_advice),
 		cmocka_unit_test(few_launches_are_no_evidence),
 		cmocka_unit_test(an_estimate_near_a_bound_is_no_word),
 	};

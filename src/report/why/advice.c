@@ -121,12 +121,20 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, ANY };
+enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, CROWDED, ANY };
 
 static bool has_runtime(const struct aif_profile *p, const char *name)
 {
 	for (size_t i = 0; i < p->devices_len; i++)
 		if (!strcmp(aif_profile_str(p, p->devices[i].runtime), name))
+			return true;
+	return false;
+}
+
+static bool has_cpu_device(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->devices_len; i++)
+		if (p->devices[i].kind == AIF_DEVICE_CPU)
 			return true;
 	return false;
 }
@@ -142,6 +150,8 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 		return has_runtime(p, "opencl");
 	case LEVEL_ZERO:
 		return has_runtime(p, "level zero");
+	case CROWDED:
+		return w->is_busy_machine && has_cpu_device(p);
 	case UNSEEN:
 		return !w->has_off_cpu;
 	case ANY:

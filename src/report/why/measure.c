@@ -511,6 +511,27 @@ static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 	w->damaged += part->t.damaged + part->blame.damaged;
 }
 
+/* Measures waits for CPUs in the time of which the shares are. */
+static int measure_run_delay(const struct aif_idle_part *part, const struct aif_profile *p,
+			     struct aif_why *w)
+{
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	int e;
+
+	for (size_t i = 0; i < part->t.execs_len; i++) {
+		from = AIF_MIN(from, part->t.execs[i].start);
+		to = AIF_MAX(to, part->t.execs[i].end);
+	}
+	from = w->is_loop || w->is_part ? w->from : from;
+	to = w->is_loop || w->is_part ? w->to : to;
+	if (from >= to)
+		return 0;
+	e = aif_run_delay_measure(p, from, to, &w->run_delay);
+	w->is_busy_machine = aif_run_delay_is_busy(&w->run_delay, (uint64_t)(to - from));
+	w->damaged += w->run_delay.damaged;
+	return e;
+}
+
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
 	struct aif_idle_part part;
@@ -536,6 +557,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = count_placed(m, &part);
 	if (!e)
 		e = measure_ahead(&part, m->w);
+	if (!e)
+		e = measure_run_delay(&part, m->p, m->w);
 	count_launches(&part, m->w);
 	aif_idle_part_finish(&part);
 	return e;
@@ -565,9 +588,6 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		ret->phase_busy_ppm[1] = aif_share_ppm(ret->time_ns - ret->idle_ns, ret->time_ns);
 	if (!e)
 		e = place_loop(&m);
-	if (!e)
-		e = aif_run_delay_measure(names->p, ret->from, ret->to, &ret->run_delay);
-	ret->damaged += ret->run_delay.damaged;
 	if (!e)
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
 	ret->damaged += ret->power.damaged;

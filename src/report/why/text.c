@@ -320,15 +320,10 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 	end_line(s);
 }
 
-static bool is_busy_machine(const struct aif_why *w)
-{
-	return aif_run_delay_is_busy(&w->run_delay, (uint64_t)(w->to - w->from));
-}
-
 /* Says that threads had to wait for CPUs: the program's times would be others on a machine of its own. */
 static void say_machine(struct saying *s)
 {
-	if (!is_busy_machine(s->w))
+	if (!s->w->is_busy_machine)
 		return;
 	aif_buf_puts(&s->line, "machine  busy: ");
 	aif_run_delay_say(&s->w->run_delay, &s->line);
@@ -344,7 +339,7 @@ static void say_owners(struct saying *s)
 	size_t shown = 0, most;
 
 	/* Lines for what is not known and for a busy machine take the place of one each. */
-	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - is_busy_machine(w);
+	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - w->is_busy_machine;
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
 	aif_buf_puts(&s->line, w->owners_len && share(s, w->owners[0].ns) >= LEAST_PPM

@@ -113,6 +113,7 @@ struct aif_why {
 	uint64_t damaged;               /* chunks that could not be read */
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
+	bool is_busy_machine;           /* that is worth a word */
 };
 
 /* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err

@@ -113,7 +113,7 @@ def main():
             wrong += ["  %9.3f ms %s" % (ns / 1e6, stack[-150:]) for ns, stack in sorted(bad, reverse=True)[:6]]
     why = json.loads(run("why", "--format", "json", profile))
     loop = why["loop"]
-    if expect.get("no_loop") and (mode == "full" or truth["case"] != "server"): # by default a wait for requests is not seen
+    if expect.get("no_loop"):
         notes.append("loop: " + loop["found_by"])
         if loop["found_by"] not in ("none", "requests"):
             wrong.append("a loop where there is none: %s" % loop)
