@@ -311,9 +311,11 @@ static void judge_change(const struct aif_comparison *c, struct aif_gate_row *ro
 static void say_lack(const struct aif_comparison *c, enum aif_metric m, bool by_both,
 		     struct aif_buf *why)
 {
-	bool is_cpu = aif_compare_run(c, 0)->is_cpu || c->b->runs[0].is_cpu;
+	bool is_cpu = c->a->runs[0].is_cpu || c->b->runs[0].is_cpu;
 
-	if (m == AIF_METRIC_CPU)
+	if (c->a->runs[0].is_counts || c->b->runs[0].is_counts)
+		aif_buf_puts(why, ": counts have no times");
+	else if (m == AIF_METRIC_CPU)
 		aif_buf_puts(why, ": CPU time is compared of programs without a device");
 	else if (is_cpu && m != AIF_METRIC_TIME)
 		aif_buf_puts(why, ": no device was used");

@@ -128,6 +128,10 @@ static void what_no_side_has_is_missing(void **state)
 		x.a.runs[i].is_cpu = x.b.runs[i].is_cpu = true;
 	assert_int_equal(gate(&x, "launches 0", "no device was used"), AIF_GATE_UNKNOWN);
 	assert_int_equal(gate(&x, "copies +3%", "no device was used"), AIF_GATE_UNKNOWN);
+	for (size_t i = 0; i < RUNS; i++)
+		x.b.runs[i].is_counts = true;
+	assert_int_equal(gate(&x, "time +3%", "5 of 5 runs of B: counts have no times"),
+			 AIF_GATE_UNKNOWN);
 	finish(&x);
 	/* All of it is hidden by computation. */
 	memcpy(rows, runs_base, sizeof(runs_base));
