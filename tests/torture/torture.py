@@ -245,6 +245,7 @@ def programs(args):
     add("why as JSON", ["why", "--format", "json", "--time", "steps:2-3", "full.data"])
     add("diff", ["diff", "full.data", "full.data@steps:2-3"])
     add("diff as JSON", ["diff", "--format", "json", "--unit", "run", "full.data,full.data", "full.data"])
+    add("diff of folded text", ["diff", "import-folded", "import-folded"], reads=["import-folded"])
     add("diff as a picture", ["diff", "-o", "out.svg", "full.data", "full.data"], makes=["out.svg"])
     add("diff as a page", ["diff", "-o", "out.html", "full.data", "full.data@steps:2-3"], makes=["out.html"])
     add("info", ["info", "full.data"])
