@@ -64,15 +64,15 @@ static _Thread_local CUstream stream;
 static const char *volatile doing[WORKERS + 1];
 static _Thread_local unsigned self;
 /* A call of a worker's, gated or not. */
-#define DO(gated, what, call)           \
-	do {                            \
-		if (gated)              \
-			enter();        \
-		doing[self] = (what);   \
-		must(what, (int)call);  \
-		doing[self] = "";       \
-		if (gated)              \
-			it.under_way--; \
+#define DO(gated, f, ...)                      \
+	do {                                   \
+		if (gated)                     \
+			enter();               \
+		doing[self] = #f;              \
+		must(#f, (int)f(__VA_ARGS__)); \
+		doing[self] = "";              \
+		if (gated)                     \
+			it.under_way--;        \
 	} while (0)
 
 /* slow: 3 ms. second: one. */
@@ -132,9 +132,7 @@ static void enable(void)
 	info[0].attributeData.collectionModeData.collectionMode =
 		CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
 	info[1].attributeData.samplingDataBufferData.samplingDataBuffer = it.data;
-	doing[0] = "enable";
 	must("enable", (int)cuptiPCSamplingEnable(&p));
-	doing[0] = "configure";
 	must("configure", (int)cuptiPCSamplingSetConfigurationAttribute(&c));
 }
 
@@ -143,9 +141,7 @@ static void disable(void)
 	CUpti_PCSamplingDisableParams p = {.size = CUpti_PCSamplingDisableParamsSize,
 					   .ctx = it.context};
 
-	doing[0] = "disable";
 	must("disable", (int)cuptiPCSamplingDisable(&p));
-	doing[0] = "";
 }
 
 static void drain(void)
@@ -154,9 +150,7 @@ static void drain(void)
 					   .ctx = it.context,
 					   .pcSamplingData = it.out};
 
-	doing[0] = "drain";
 	cuptiPCSamplingGetData(&p);
-	doing[0] = "";
 }
 
 static void between(void (*what)(void))
@@ -167,7 +161,9 @@ static void between(void (*what)(void))
 	while (it.is_gated && it.under_way)
 		usleep(10);
 	begin = now();
+	doing[0] = what == disable ? "disable" : "enable";
 	what();
+	doing[0] = "";
 	it.gate = 0;
 	if (now() - begin > *slowest)
 		*slowest = now() - begin;
@@ -494,52 +490,36 @@ static void library_lazily(void)
 	it.under_way--;
 }
 
-/* Loads a library, sets and asks attributes, launches from it and unloads it, as cuDNN does with a plan compiled at run time. The bits of
- * `gated` say which of these passes the gate, beside launches and unloading: 1 asking and setting, 4 loading. */
-static void plan(unsigned gated)
+/* Loads a library, sets and asks attributes, launches from it and unloads it, as cuDNN does with a plan compiled at run
+ * time. Launches and unloading pass the gate; the others do if `gated`. */
+static void plan(bool gated)
 {
-	const bool asks = gated & 1, loads = gated & 4;
 	CUfunction f;
 	CUlibrary l;
 	CUkernel k;
 	int n;
 
-	DO(loads, "cuLibraryLoadData", cuLibraryLoadData(&l, ptx, NULL, NULL, 0, NULL, NULL, 0));
-	DO(asks, "cuLibraryGetKernel", cuLibraryGetKernel(&k, l, "nothing"));
-	DO(asks, "cuKernelSetAttribute",
-	   cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, k,
-				it.device));
-	DO(asks, "cuKernelGetAttribute",
-	   cuKernelGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, k, it.device));
-	DO(loads, "cuKernelGetFunction", cuKernelGetFunction(&f, k));
-	DO(asks, "cuFuncGetAttribute", cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
-	DO(asks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-	   cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, 0));
+	DO(gated, cuLibraryLoadData, &l, ptx, NULL, NULL, 0, NULL, NULL, 0);
+	DO(gated, cuLibraryGetKernel, &k, l, "nothing");
+	DO(gated, cuKernelSetAttribute, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536, k,
+	   it.device);
+	DO(gated, cuKernelGetAttribute, &n, CU_FUNC_ATTRIBUTE_NUM_REGS, k, it.device);
+	DO(gated, cuKernelGetFunction, &f, k);
+	DO(gated, cuOccupancyMaxActiveBlocksPerMultiprocessor, &n, f, 128, 0);
 	for (int i = 0; i < 20; i++)
-		DO(true, "cuLaunchKernel",
-		   cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
-	DO(false, "cuStreamSynchronize", cuStreamSynchronize(stream));
-	DO(true, "cuLibraryUnload", cuLibraryUnload(l));
+		DO(true, cuLaunchKernel, (CUfunction)k, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
+	DO(false, cuStreamSynchronize, stream);
+	DO(true, cuLibraryUnload, l);
 }
 
-static void plan_0(void)
+static void plan_open(void)
 {
-	plan(0);
+	plan(false);
 }
 
-static void plan_1(void)
+static void plan_gated(void)
 {
-	plan(1);
-}
-
-static void plan_4(void)
-{
-	plan(4);
-}
-
-static void plan_5(void)
-{
-	plan(5);
+	plan(true);
 }
 
 static void keep_busy(void)
@@ -621,14 +601,10 @@ static const struct {
 	{"load-gated", loaded_7, true, SWITCHES},
 	{"library-gated-launch", library, true, SWITCHES},
 	{"library-gated", library_lazily, true, SWITCHES},
-	{"plan", plan_0, true, SWITCHES},
-	{"plan-asks-gated", plan_1, true, SWITCHES},
-	{"plan-loads-gated", plan_4, true, SWITCHES},
-	{"plan-gated", plan_5, true, SWITCHES},
-	{"plan-beside-records", plan_0, true, BESIDE_RECORDS},
-	{"plan-asks-gated-beside-records", plan_1, true, BESIDE_RECORDS},
-	{"plan-loads-gated-beside-records", plan_4, true, BESIDE_RECORDS},
-	{"plan-gated-beside-records", plan_5, true, BESIDE_RECORDS},
+	{"plan", plan_open, true, SWITCHES},
+	{"plan-gated", plan_gated, true, SWITCHES},
+	{"plan-beside-records", plan_open, true, BESIDE_RECORDS},
+	{"plan-gated-beside-records", plan_gated, true, BESIDE_RECORDS},
 	{"device-busy-gated", keep_busy, true, SWITCHES},
 	{"context", make_context, false, SWITCHES},
 	{"host-function", call_host, false, SWITCHES},

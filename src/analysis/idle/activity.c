@@ -144,7 +144,7 @@ static bool is_look(const struct aif_idle_blaming *b, const struct aif_cpu_row *
 {
 	const char *seen = row->is_whole ? NULL : aif_cpu_seen(b->p, row->stack);
 
-	return seen && strcmp(seen, AIF_OFF_CPU_SEEN_RUNNABLE + strlen(AIF_OFF_CPU_SEEN)) != 0;
+	return seen && strcmp(seen, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]) != 0;
 }
 
 /* Adds a look at a thread that slept: as a sample does, it stands for the time since the one before. Outside of gaps it tells

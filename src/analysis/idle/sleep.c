@@ -66,7 +66,7 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 	const char *of;
 	char name[64];
 
-	if (!strcmp(text, AIF_OFF_CPU_SEEN_RUNNABLE + strlen(AIF_OFF_CPU_SEEN)))
+	if (!strcmp(text, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]))
 		return AIF_IDLE_SLEEP_READY;
 	if (strncmp(text, "in ", 3) != 0)
 		return AIF_IDLE_SLEEP_NONE;
