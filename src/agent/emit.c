@@ -478,8 +478,8 @@ bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const 
 	return true;
 }
 
-bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const double *values,
-		     unsigned n)
+bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, uint64_t launch,
+		     const double *values, unsigned n)
 {
 	struct aif_wire_values *r = RESERVE(t, VALUES, values, n * sizeof(*values), first);
 
@@ -487,6 +487,8 @@ bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const 
 		return false;
 	r->time = time;
 	r->count = n;
+	r->zero = 0;
+	r->launch = launch;
 	memcpy(r->values, values, n * sizeof(*values));
 	aif_ring_commit(&t->ring);
 	return true;

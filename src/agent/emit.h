@@ -148,11 +148,12 @@ struct aif_emit_node {
 	uint32_t stack; /* of MADE */
 };
 bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n);
-/* A counter before its first value (wire.h); at most AIF_WIRE_MAX_VALUES values at a time. */
+/* A counter before its first value (wire.h); at most AIF_WIRE_MAX_VALUES values at a time. launch: 1 + that around which
+ * they were measured, or 0. */
 bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const char *name,
 		      const char *unit);
-bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, const double *values,
-		     unsigned n);
+bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, uint64_t launch,
+		     const double *values, unsigned n);
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 

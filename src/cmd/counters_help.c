@@ -52,6 +52,12 @@ int aif_counters_check(const char *list, struct aif_err *err)
 				   "name a group instead of many counters (--counters help "
 				   "lists them)",
 				   AIF_RECORD_COUNTERS - 1);
+	/* Around kernels it is one group, all of it. */
+	if (!strncmp(list, "query:", 6) ? !list[6] || strchr(list, ',') != NULL
+					: strstr(list, ",query:") || strstr(list, " query:"))
+		return aif_err_set(err, -EINVAL,
+				   "record: --counters: 'query:' takes the name of one group and "
+				   "nothing beside it: --counters query:ComputeBasic");
 	while (next_name(&at, &n))
 		if (!n)
 			return aif_err_set(
@@ -443,8 +449,8 @@ int aif_counters_help(const char *names, struct aif_err *err)
 				     "\n"
 				     "--counters reads a group by its name, or counters of one by "
 				     "theirs: --counters help,GROUP lists those.\n"
-				     "aiflame cannot read groups whose sampling is `query`: they "
-				     "measure single commands.\n");
+				     "Groups whose sampling has `query` can be read around each "
+				     "kernel: --counters query:GROUP.\n");
 		status = aif_view_print_text(&l.out, err);
 	}
 	aif_buf_finish(&text);

@@ -90,8 +90,8 @@ static const struct aif_opt opts[] = {
 	 "is tested with the libcupti found, less if a recording has crashed in it"},
 	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
 	 "read a GPU's counters 100 times a second through Level Zero: names of metrics or "
-	 "of a metric group, separated by commas, or default (docs/counters.md). --counters "
-	 "help lists the groups, help,GROUP the metrics of one"},
+	 "of a metric group, separated by commas, or default; or around each kernel: "
+	 "query:GROUP (docs/counters.md). --counters help lists the groups, help,GROUP the metrics of one"},
 	{0, "nvml", "auto|off", AIF_OPT_CHOICE, AT(nvml), 0,
 	 "read clocks, power, energy and use of the NVIDIA GPUs that the command uses, through NVML, in "
 	 "the recorder: at most 1.5% of one CPU (auto); off: not"},

@@ -160,6 +160,7 @@ static const struct aif_chunk_column counter_columns[] = {
 	COUNTER(6, process, U32, AIF_NONE, RAW, P(ONE)),
 	COUNTER(1, time, U64, 0, P(ONE), P(COUNTER_NAME), P_M(ONE, COUNTER_NAME)),
 	COUNTER(2, value, U64, 0, RAW, P(ONE), P(COUNTER_NAME)),
+	COUNTER(7, launch, U64, 0, RAW, P(ONE), P(COUNTER_NAME), P_M(ONE, COUNTER_NAME)),
 };
 
 /* A loop allocates the same from the same places; blocks of one size follow each other. */
@@ -181,7 +182,7 @@ static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_op_row) == 64, "fields were added: give each a column");
-static_assert(sizeof(struct aif_counter_row) == 32, "fields were added: give each a column");
+static_assert(sizeof(struct aif_counter_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)

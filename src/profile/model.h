@@ -285,6 +285,7 @@ struct aif_counter_row {
 	double value;
 	uint32_t device, name, unit; /* strings; unit AIF_NONE: a number, or not known */
 	uint32_t process;            /* whose part of the device's it is; AIF_NONE: all of it */
+	uint64_t launch; /* 1 + the number of that around which it was measured; 0: none */
 };
 
 /* An allocation or a release of memory, by a framework's allocator (traces) or by a runtime (recordings). */

@@ -457,8 +457,10 @@ static void counters_column(struct aif_query *q, size_t row, int column, sqlite3
 		return sqlite3_result_double(ctx, r->value);
 	case 4:
 		return str(q, ctx, r->unit);
-	default:
+	case 5:
 		return id(ctx, r->process);
+	default:
+		return r->launch ? number(ctx, r->launch - 1) : sqlite3_result_null(ctx);
 	}
 }
 
@@ -540,8 +542,8 @@ const struct aif_query_table aif_query_tables[] = {
 	{"queue",
 	 "launch, time_ns, process, tid, device, delay_ns, ahead, ahead_ns, after_wait, weight",
 	 NEEDS_QUEUE, queue_rows, NULL, queue_column, AIF_KEY_OTHER},
-	{"counters", "time_ns, device, name, value, unit, process", NEEDS_COUNTERS, counters_rows,
-	 NULL, counters_column, AIF_KEY_OTHER},
+	{"counters", "time_ns, device, name, value, unit, process, launch", NEEDS_COUNTERS,
+	 counters_rows, NULL, counters_column, AIF_KEY_OTHER},
 	{"memory", "time_ns, kind, process, tid, device, bytes, block, stack, allocated, reserved",
 	 NEEDS_MEMORY, memory_rows, NULL, memory_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),

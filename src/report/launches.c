@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --launches: each launch, in the order of the file. */
+#include "report/launch_counters.h"
 #include "report/work_table.h"
 
 #include "analysis/occupancy.h"
@@ -26,6 +27,7 @@ struct execs {
 struct launches {
 	struct aif_report *r;
 	struct execs execs;
+	struct aif_launch_counters counters;
 	struct aif_buf text;
 	uint64_t
 		chosen; /* launches of the time, processes, threads and devices that were asked for */
@@ -91,6 +93,41 @@ static void occupancy_cell(struct launches *l, const struct aif_launch_row *row,
 	aif_table_number(&l->r->t, (uint64_t)(1e6 * aif_exec_occupancy(l->r->p, &exec, row)));
 }
 
+/* Adds a cell with the value of each counter that was measured around launches. */
+static void counter_cells(struct launches *l, uint64_t launch)
+{
+	for (size_t i = 0; i < l->counters.len; i++) {
+		double value;
+		bool is_known = aif_launch_counter(&l->counters, launch, i, &value);
+
+		aif_buf_clear(&l->text);
+		if (is_known)
+			aif_buf_printf(&l->text, "%.6g", value);
+		aif_table_any(&l->r->t, is_known ? 'n' : '0', aif_buf_str(&l->text), l->text.len);
+	}
+}
+
+/* Makes the table: its columns, and those of counters. 0 or -errno. */
+static int begin(struct launches *l)
+{
+	struct aif_report *r = l->r;
+	size_t n = 0;
+	int e = aif_launch_counters_read(r->p, &l->counters);
+
+	static_assert(AIF_ARRAY_LEN(columns) + AIF_LAUNCH_COUNTERS_MAX <= AIF_TITLES_MAX, "made");
+	for (; n < AIF_ARRAY_LEN(columns); n++)
+		r->made[n] = columns[n];
+	for (size_t i = 0; i < l->counters.len; i++)
+		r->made[n++] = (struct aif_table_column){
+			aif_profile_str(r->p, l->counters.names[i]), AIF_TABLE_ANY};
+	aif_table_init(&r->t, r->made, n);
+	/* Columns for programs only: lines for people are long enough. */
+	aif_report_hide(r, "registers");
+	aif_report_hide(r, "shared");
+	aif_report_hide(r, "occupancy");
+	return e;
+}
+
 static bool is_kept(const bool *keep, uint32_t id)
 {
 	return !keep || (id != AIF_NONE && keep[id]);
@@ -139,6 +176,7 @@ static void add_launch(struct launches *l, const struct aif_launch_row *row)
 	kernel_cell(l, row);
 	aif_work_caller_cell(r, row->stack);
 	occupancy_cell(l, row, attributes);
+	counter_cells(l, row->launch);
 }
 
 static int add_launches(void *arg, const struct aif_launch_row *rows, size_t n)
@@ -168,16 +206,14 @@ static void add_notes(struct launches *l)
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct launches l = {.r = r};
-	int e = r->p->traits.is_lengths
-			? aif_err_set(err, -ENODATA,
-				      "report: launches are not known: the imported file has "
-				      "stacks and their lengths; see report --stacks")
-			: aif_work_table_begin(r, AIF_NAME_NORMAL, err);
+	int e = begin(&l);
 
-	/* Columns for programs only: lines for people are long enough. */
-	aif_report_hide(r, "registers");
-	aif_report_hide(r, "shared");
-	aif_report_hide(r, "occupancy");
+	if (!e)
+		e = r->p->traits.is_lengths
+			    ? aif_err_set(err, -ENODATA,
+					  "report: launches are not known: the imported file has "
+					  "stacks and their lengths; see report --stacks")
+			    : aif_work_table_begin(r, AIF_NAME_NORMAL, err);
 	if (!e)
 		e = aif_profile_execs(r->p, add_execs, &l.execs, NULL);
 	if (!e)
@@ -187,6 +223,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_map_finish(&l.execs.devices);
 	aif_map_finish(&l.execs.bytes);
 	aif_map_finish(&l.execs.graphs);
+	aif_launch_counters_finish(&l.counters);
 	aif_buf_finish(&l.text);
 	return e;
 }
@@ -201,6 +238,5 @@ const struct aif_report_table aif_report_table_launches = {
 	.needs = AIF_REPORT_NEEDS_ATTRIBUTION,
 	.rows = "launches",
 	.left_out = left_out,
-	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,
 };

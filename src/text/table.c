@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Columns of a text column that are always shown, however narrow the terminal. */
@@ -104,6 +106,15 @@ struct order {
 	size_t row;
 };
 
+/* A cell of any type as a number, for ordering: text and no value come last. */
+static double any_number(const struct aif_table *t, uint64_t cell)
+{
+	const char *s = aif_strset_get(&t->text, (uint32_t)cell, NULL);
+	double v = *s == 'n' ? strtod(s + 1, NULL) : -HUGE_VAL;
+
+	return isnan(v) ? -HUGE_VAL : v;
+}
+
 static int by_column(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
@@ -116,6 +127,8 @@ static int by_column(const void *a, const void *b)
 	if (type == AIF_TABLE_TEXT || (type == AIF_TABLE_ID && u & v & NAMED))
 		r = strcmp(aif_strset_get(&t->text, (uint32_t)u, NULL),
 			   aif_strset_get(&t->text, (uint32_t)v, NULL));
+	else if (u != v && type == AIF_TABLE_ANY)
+		r = (any_number(t, u) < any_number(t, v)) - (any_number(t, u) > any_number(t, v));
 	else if (u != v && type == AIF_TABLE_CHANGE)
 		r = (int64_t)u > (int64_t)v ? -1 : 1;
 	else if (u != v) /* what is not known comes last: it is 0 here */

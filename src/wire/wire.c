@@ -335,8 +335,9 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 	}
 	case AIF_WIRE_VALUES: {
 		const struct aif_wire_values *v = p;
-		return snprintf(text, size, "%s %" PRIu32 " time=%" PRIu64 " count=%" PRIu32, name,
-				h->aux, v->time, v->count);
+		return snprintf(text, size,
+				"%s %" PRIu32 " time=%" PRIu64 " count=%" PRIu32 " launch=%" PRIu64,
+				name, h->aux, v->time, v->count, v->launch);
 	}
 	default:
 		return snprintf(text, size, "%s words=%" PRIu16, name, h->words);

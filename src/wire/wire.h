@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    17
+#define AIF_WIRE_VERSION    18
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -51,7 +51,7 @@
 	X(MARK, mark, 32, 1)             \
 	X(NAME, name, 24, 1)             \
 	X(COUNTER, counter, 24, 1)       \
-	X(VALUES, values, 24, 2)         \
+	X(VALUES, values, 32, 2)         \
 	X(NODE, node, 40, 0)             \
 	X(MEMORY, memory, 64, 0)
 
@@ -370,6 +370,7 @@ struct aif_wire_values {
 	struct aif_wire_head head; /* aux: the first one's id */
 	uint64_t time;             /* CLOCK_MONOTONIC ns */
 	uint32_t count, zero;
+	uint64_t launch; /* 1 + that around which they were measured; 0: none */
 	double values[]; /* of it and those that follow it */
 };
 #define AIF_WIRE_MAX_VALUES 256

@@ -142,6 +142,49 @@ check 'one that is killed before it has told any is counted' killed
 no_gpu() { "$aiflame" record -q --counters default -o no_gpu.data true && reason no_gpu 1371 1; }
 check 'that nothing used a GPU is said' no_gpu
 
+# ---- around each kernel ----
+# The simulated driver's k-th query, executed for the r-th time, says 100 k + 10 r + m of metric m (tests/mock/level_zero/queries.c).
+options='--device-rate 0'
+around="SELECT l.launch % 1024, c.name, min(c.value), max(c.value), count(*) FROM launches l JOIN counters c USING (launch) WHERE c.name LIKE 'Gpu%' GROUP BY 1, 2"
+# how_many NAME: launches of kernels, executions, launches with values, executions with values, those without
+how_many() { are "$1" "SELECT (SELECT count(*) FROM launches WHERE kind = 'kernel'), (SELECT count(*) FROM executions WHERE kernel IS NOT NULL), count(DISTINCT launch),
+	sum(name = 'GpuBusy'), (SELECT coalesce(sum(count), 0) FROM losses WHERE reason = 1374) FROM counters WHERE launch IS NOT NULL" "$2"; }
+check 'around each kernel, on lists of both kinds' rec query query:computebasic '' immediate a b regular thrice
+check 'each launch has its own values, executed again others' are query "$around" 0,GpuBusy,111.0,111.0,1 0,GpuTime,110.0,110.0,1 1,GpuBusy,211.0,211.0,1 \
+	1,GpuTime,210.0,210.0,1 2,GpuBusy,311.0,331.0,3 2,GpuTime,310.0,330.0,3 3,GpuBusy,411.0,431.0,3 3,GpuTime,410.0,430.0,3
+check 'nothing is lost' are query 'SELECT count(*) FROM losses' 0
+check 'columns of report --launches, the mean of executions' says '420      421                     422        424        1' "$aiflame" report --launches query.data
+table() { "$aiflame" report --launches --format csv query.data | cut -d, -f13- | diff - columns.txt; }
+printf '%s\n' GpuTime,GpuBusy,AvgGpuCoreFrequencyMHz,XveActive,Stalled 110,111,112,114,1 210,211,212,214,1 320,321,322,324,1 420,421,422,424,1 >columns.txt
+check 'in CSV' table
+sorted() { "$aiflame" report --launches --sort GpuBusy --limit 1 query.data | grep -q '420      421'; }
+check 'in the order of one' sorted
+check 'no streamer is opened' test ! -e query.stalls.counting.0
+check 'it adds up' says 'everything adds up' "$aiflame" info query.data
+few() { rec few query:ComputeBasic few_queries regular thrice && how_many few 2,6,1,3,1; }
+check 'a pool that is used up: the others are counted' few
+many() { rec many query:ComputeBasic '' threads && are many "SELECT count(DISTINCT launch) + (SELECT sum(count) FROM losses WHERE reason = 1374), count(DISTINCT launch) >= 1024 FROM counters" 8000,1; }
+check 'four threads: each launch has values or is counted' many
+contexts() { rec contexts query:ComputeBasic '' contexts && how_many contexts 100,100,100,100,0; }
+check 'contexts that come and go' contexts
+events() { rec events query:ComputeBasic '' event timed immediate event timed && how_many events 12,12,12,12,0; }
+check "the application's own events" events
+raced() { rec raced query:ComputeBasic late_return immediate race && how_many raced 5,5,5,5,0; }
+check 'one that another thread resets before the call returns' raced
+forked() { rec forked query:ComputeBasic '' a fork inherit a && are forked 'SELECT count(DISTINCT launch) = (SELECT count(*) FROM launches) FROM counters' 1; }
+check 'children' forked
+unread() { rec unread query:ComputeBasic "$1" a b && how_many unread "2,2,0,,$2"; }
+check 'values that cannot be read are counted' unread queries_fail 2
+check 'queries that cannot be ended, too' unread query_end_fails 2
+refused() { rec refused "$1" "$2" a b && how_many refused 2,2,0,,0 && reason refused "$3" 1 && says "$4" "$aiflame" info refused.data; }
+check 'no pool of queries: it is said' refused query:ComputeBasic no_queries 1347 zetMetricQueryPoolCreate
+check 'no such group' refused query:Nothing '' 1346 query:Nothing
+check 'a group that can only be read over time' refused query:MemoryProfile '' 1346 query:MemoryProfile
+for list in query: query:A,B GpuBusy,query:A 'GpuBusy, query:A'; do
+	check "--counters '$list' is refused" status_is 2 "$aiflame" record --counters "$list" true
+done
+options=
+
 # ---- of what runs already ----
 # attached NAME SIGN ENV... : record -p of the application, started with what `aiflame env ENV...` prints, until the driver
 # has given the SIGN, and a while longer

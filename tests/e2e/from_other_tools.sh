@@ -223,7 +223,7 @@ ze_row 'sysctl dev.i915' '' '' 'grep -q dev.xe.observation_paranoid out'
 ze_row 'Metrics Discovery' "env ZE_ENABLE_ALT_DRIVERS=$mock/libze_mock.so" 's/help$/&; [ $? = 1 ]/' 'grep -q "apt-get install libigdmd1" all'
 ze_row 'enumerate metric groups' "$counting" 's/GROUP/ComputeBasic/' 'grep -q ComputeBasic all && grep -q XveActive out'
 ze_row 'time-based sampling' "$counting" 's,GROUP$,ComputeBasic ./workload,; s/^aiflame record/& -q --device-rate 0/' 'grep -q XveActive out'
-unrun 'event-based sampling' 'there is none yet'
+ze_row 'event-based sampling' "$counting" 's,GROUP$,ComputeBasic ./workload,; s/^aiflame record/& -q --device-rate 0/' 'grep -q "XveActive  Stalled" out'
 ze_row 'epilogs of zeModuleCreate' '' '' 'aiflame query --format csv run.data "SELECT count(*) FROM kernels k JOIN modules m ON m.id = k.module WHERE k.name = '\''mm'\''" | grep -qx 1'
 ze_row 'instruction address minus base' '' 's/KERNEL/mm/; s/^aiflame flame.*/& -o o.folded/' 'grep -q "send.ugm +0x228" o.folded && grep -q "+0x0228 .*sbid" out'
 ze_row 'readelf -x .text.KERNEL' '' 's/KERNEL/mm/' 'readelf -x .text.mm k.zebin >/dev/null 2>&1 &&

@@ -74,6 +74,9 @@ static void structs_are_the_same(void **state)
 	AT(aif_ze_metric_properties, name, zet_metric_properties_t, name);
 	AT(aif_ze_metric_properties, type, zet_metric_properties_t, metricType);
 	AT(aif_ze_metric_properties, units, zet_metric_properties_t, resultUnits);
+	SIZE(aif_ze_query_pool_desc, zet_metric_query_pool_desc_t);
+	AT(aif_ze_query_pool_desc, type, zet_metric_query_pool_desc_t, type);
+	AT(aif_ze_query_pool_desc, count, zet_metric_query_pool_desc_t, count);
 	SIZE(aif_ze_streamer_desc, zet_metric_streamer_desc_t);
 	AT(aif_ze_streamer_desc, notify, zet_metric_streamer_desc_t, notifyEveryNReports);
 	AT(aif_ze_streamer_desc, period_ns, zet_metric_streamer_desc_t, samplingPeriod);
@@ -120,6 +123,7 @@ static void values_are_the_same(void **state)
 	assert_int_equal(AIF_ZE_FORMAT_SPIRV, ZE_MODULE_FORMAT_IL_SPIRV);
 	assert_int_equal(AIF_ZE_GROUP_PROPS, ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES);
 	assert_int_equal(AIF_ZE_METRIC_PROPS, ZET_STRUCTURE_TYPE_METRIC_PROPERTIES);
+	assert_int_equal(AIF_ZE_QUERY_POOL_DESC, ZET_STRUCTURE_TYPE_METRIC_QUERY_POOL_DESC);
 	assert_int_equal(AIF_ZE_STREAMER_DESC, ZET_STRUCTURE_TYPE_METRIC_STREAMER_DESC);
 	assert_int_equal(AIF_ZE_TIME_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED);
 	assert_int_equal(AIF_ZE_EVENT_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED);

@@ -337,7 +337,8 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 					   (int64_t)odd_count(next(&r))};
 		v[i] = (struct aif_counter_row){s[i].time,   i % 3 ? -1e300 : __builtin_nan(""),
 						s[i].device, s[i].frame,
-						s[i].reason, s[i].process};
+						s[i].reason, s[i].process,
+						s[i].time};
 		m[i] = (struct aif_memory_row){
 			o[i].start,          next(&r) % 8,        odd_count(next(&r)),
 			odd_count(next(&r)), odd_count(next(&r)), odd_id(next(&r)),

@@ -235,9 +235,9 @@ static void counters_have_units_and_times(void **state)
 		      "5|allocate|0|100|0|100|4096|0|1100|2000\n"
 		      "9|release|0|100|NULL|100|NULL|NULL|NULL|NULL\n");
 	assert_answer(o, "SELECT * FROM counters LIMIT 3",
-		      "0|0|a\u2400\ufffd;\"\nz|0.0|NULL|0\n"
-		      "0|0|host|1600.0|h\xc3\xa4l|NULL\n"
-		      "10000000|0|a\u2400\ufffd;\"\nz|0.5|NULL|NULL\n");
+		      "0|0|a\u2400\ufffd;\"\nz|0.0|NULL|0|NULL\n"
+		      "0|0|host|1600.0|h\xc3\xa4l|NULL|NULL\n"
+		      "10000000|0|a\u2400\ufffd;\"\nz|0.5|NULL|NULL|NULL\n");
 	assert_answer(o,
 		      "SELECT name, count(*), max(value), max(time_ns) FROM counters GROUP BY name",
 		      "a\u2400\ufffd;\"\nz|1500|25.0|14990000000\n"

@@ -343,7 +343,7 @@ static void values(struct aif_thread *t, const struct aif_fake_order *o)
 
 	for (unsigned i = 0; i < o->stack_len; i++)
 		v[i] = (double)o->stack[i];
-	aif_emit_values(t, o->counter, o->time, v, o->stack_len);
+	aif_emit_values(t, o->counter, o->time, 0, v, o->stack_len);
 }
 
 static void place(struct aif_thread *t, const struct aif_fake_order *o)

@@ -139,8 +139,7 @@ static void take_metrics(struct aif_level_zero *l0, struct aif_ze_counters *c,
 {
 	struct aif_ze_metric_properties m;
 
-	*c = (struct aif_ze_counters){.session = l0->metrics.session,
-				      .first = l0->metrics.counters};
+	*c = (struct aif_ze_counters){.session = l0->metrics.session};
 	c->metrics = metrics_get(l0, of->group, metrics);
 	c->time = c->metrics;
 	for (uint32_t i = 0; i < c->metrics; i++) {
@@ -156,7 +155,7 @@ static void take_metrics(struct aif_level_zero *l0, struct aif_ze_counters *c,
 			 strcmp(m.units, "percent") != 0 ? m.units : "%");
 		c->len++;
 	}
-	l0->metrics.counters += c->len * SETS_MAX;
+	c->first = atomic_fetch_add(&l0->metrics.counters, c->len * SETS_MAX);
 }
 
 /* Names that nothing in the group has. */
@@ -253,9 +252,9 @@ bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, 
 /* ---- what they are --------------------------------------------------------------------------- */
 
 /* All of all sets that there are; of several the name says which. */
-static bool define_names(struct aif_ze_streamer *s, struct aif_thread *t, uint32_t sets)
+static bool define_names(struct aif_ze_counters *c, const struct aif_ze_device *device,
+			 struct aif_thread *t, uint32_t sets)
 {
-	struct aif_ze_counters *c = s->counters;
 	char name[COUNTER_NAME + 16];
 
 	if (c->defined_gen == t->generation && c->defined_by == t && c->sets >= sets)
@@ -266,8 +265,8 @@ static bool define_names(struct aif_ze_streamer *s, struct aif_thread *t, uint32
 				snprintf(name, sizeof(name), "%s, tile %u", c->at[i].name, k);
 			else
 				snprintf(name, sizeof(name), "%s", c->at[i].name);
-			if (!aif_emit_counter(t, c->first + k * c->len + i, s->device->desc.id,
-					      name, c->at[i].unit))
+			if (!aif_emit_counter(t, c->first + k * c->len + i, device->desc.id, name,
+					      c->at[i].unit))
 				return false;
 		}
 	c->defined_gen = t->generation;
@@ -306,7 +305,7 @@ static void take(struct aif_level_zero *l0, struct aif_ze_streamer *s, struct ai
 		return;
 	t = aif_thread_enter();
 	if (!t || set.index >= SETS_MAX || !aif_ze_metrics_device_define(l0, t, s->device) ||
-	    !define_names(s, t, AIF_MIN(set.of, (uint32_t)SETS_MAX))) {
+	    !define_names(c, s->device, t, AIF_MIN(set.of, (uint32_t)SETS_MAX))) {
 		s->counting.lost += rows;
 		rows = 0;
 	}
@@ -319,12 +318,40 @@ static void take(struct aif_level_zero *l0, struct aif_ze_streamer *s, struct ai
 		for (uint32_t k = 0; k < c->len; k++)
 			v[k] = aif_ze_number(&row[c->at[k].metric]);
 		if (!aif_emit_values(t, c->first + set.index * c->len,
-				     time_of(s, &c->clocks[set.index], row, rows - 1 - i, now), v,
-				     c->len))
+				     time_of(s, &c->clocks[set.index], row, rows - 1 - i, now), 0,
+				     v, c->len))
 			s->counting.lost++;
 	}
 	if (t)
 		aif_thread_leave(t);
+}
+
+bool aif_ze_counters_describe(struct aif_level_zero *l0, void *group, struct aif_ze_counters **c)
+{
+	void **metrics = aif_pages(METRICS_MAX * sizeof(*metrics));
+	const struct candidate of = {.group = group, .all = true};
+
+	if (!*c)
+		*c = aif_pages(sizeof(**c));
+	if (!metrics || !*c)
+		return false;
+	take_metrics(l0, *c, &of, metrics);
+	munmap(metrics, METRICS_MAX * sizeof(*metrics));
+	return (*c)->len;
+}
+
+bool aif_ze_counters_emit(struct aif_level_zero *l0, struct aif_thread *t,
+			  struct aif_ze_counters *c, struct aif_ze_device *device, uint64_t launch,
+			  const struct aif_ze_value *values, size_t n)
+{
+	double v[COUNTERS_MAX];
+
+	aif_ze_device_define_locked(l0, t, device);
+	if (n < c->metrics || !define_names(c, device, t, 1))
+		return false;
+	for (uint32_t k = 0; k < c->len; k++)
+		v[k] = aif_ze_number(&values[c->at[k].metric]);
+	return aif_emit_values(t, c->first, aif_now_ns(), 1 + launch, v, c->len);
 }
 
 bool aif_ze_counters_read(struct aif_level_zero *l0, struct aif_ze_streamer *s)

@@ -17,6 +17,7 @@ void aif_ze_context_destroy_begin(const struct aif_ze_call *call)
 	aif_ze_context_settle(l0, c);
 	c->destroyed = true;
 	aif_handles_put(&l0->contexts, c->handle, NULL);
+	aif_ze_queries_destroy(l0, c);
 	aif_ze_event_pools_destroy(l0, c);
 	pthread_mutex_unlock(&l0->lock);
 }

@@ -102,11 +102,13 @@ void aif_ze_append_begin(const struct aif_ze_call *call, const struct aif_ze_app
 	c->bytes = a->bytes;
 	c->stream = list->stream;
 	c->once = list->stream;
-	if (t) {
+	if (t)
 		launch(l0, t, c, call->regs, call->api, now);
+	give_event(l0, c, list, a->event);
+	if (t) {
+		aif_ze_query_begin(l0, t, c, list);
 		aif_thread_leave(t);
 	}
-	give_event(l0, c, list, a->event);
 	*call->instance = c;
 }
 
@@ -129,6 +131,7 @@ void aif_ze_append_end(const struct aif_ze_call *call)
 	if (!c)
 		return;
 	*call->instance = NULL;
+	aif_ze_query_end(l0, c, AIF_ZE_ARG(call, 0, void *));
 	if (call->result != AIF_ZE_SUCCESS) {
 		failed();
 		/* Another thread may just have found it by its event. */

@@ -126,8 +126,10 @@ static void enable(bool on)
 {
 	struct aif_level_zero *l0 = L0;
 
-	if (l0 && !on)
+	if (l0 && !on) {
 		aif_ze_metrics_stop(l0);
+		aif_ze_queries_stop(l0);
+	}
 	if (!l0 || l0->tracing)
 		return;
 	if (!l0->tracer) {
@@ -155,6 +157,7 @@ static void report_counts(struct aif_level_zero *l0, struct aif_thread *t)
 	report_count(t, &l0->timeless, AIF_REASON_NO_TIMES);
 	report_count(t, &l0->timeless_runs, AIF_REASON_ZE_NO_TIMES);
 	report_count(t, &l0->unknown, AIF_REASON_ZE_UNKNOWN_LIST);
+	report_count(t, &l0->queries_lost, AIF_REASON_ZE_QUERY_LOST);
 }
 
 static void tick(uint64_t now)

@@ -6,6 +6,7 @@
 #include "agent/emit.h"
 #include "agent/memory/handles.h"
 #include "agent/level_zero/metrics.h"
+#include "agent/level_zero/queries.h"
 #include "agent/level_zero/translate.h"
 #include "agent/memory/pages.h"
 #include "agent/runtime.h"
@@ -119,6 +120,7 @@ struct aif_ze_command {
 	void *handle;                 /* of either; NULL: it gives no times */
 	_Atomic uint32_t calling;     /* enum aif_ze_calling */
 	struct aif_ze_kernel_times early;
+	struct aif_ze_query *query;   /* around it, or NULL */
 	struct aif_ze_stream *stream; /* that executes it */
 	uint64_t last_start;          /* of its last execution, by the event */
 	uint64_t
@@ -136,7 +138,8 @@ struct aif_ze_list {
 	void *handle;
 	struct aif_ze_context *context;
 	struct aif_ze_device *device;
-	struct aif_ze_stream *stream; /* of an immediate list */
+	struct aif_ze_stream *stream;      /* of an immediate list */
+	struct aif_ze_query_pool *queries; /* that its kernels' are of; NULL: not yet known */
 	struct aif_ze_command *commands, *last;
 	struct aif_ze_list *next; /* free */
 };
@@ -226,6 +229,8 @@ struct aif_level_zero {
 	uint32_t pairs;   /* and how often */
 	uint32_t refused; /* the session that knows that we have no tracer */
 	struct aif_ze_metrics metrics;
+	struct aif_ze_queries *queries; /* NULL: none yet */
+	_Atomic uint64_t queries_lost;  /* yet unreported */
 };
 
 #define L0      AIF_RUNTIME_STATE(level_zero, aif_level_zero)

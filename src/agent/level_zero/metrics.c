@@ -441,7 +441,7 @@ static bool look(struct aif_ze_metrics *m)
 
 	if (shm && session->stall_rate)
 		stalls = atomic_load_explicit(&shm->streamers, memory_order_acquire);
-	if (shm && *session->counters)
+	if (shm && *session->counters && !aif_ze_queries_wanted())
 		counting = atomic_load_explicit(&shm->counting, memory_order_acquire);
 	is_new = stalls != m->may_stall || counting != m->may_count;
 	m->may_stall = stalls;
@@ -493,8 +493,10 @@ static uint64_t next_look(struct aif_ze_metrics *m, uint64_t now)
 		m->eager = session->generation;
 		m->eager_until = now + EAGER_NS;
 	}
-	return *session->counters && !m->may_count && now < m->eager_until ? now + GLANCE_NS
-									   : UINT64_MAX;
+	return *session->counters && !aif_ze_queries_wanted() && !m->may_count &&
+			       now < m->eager_until
+		       ? now + GLANCE_NS
+		       : UINT64_MAX;
 }
 
 uint64_t aif_ze_metrics_poll(struct aif_level_zero *l0, uint64_t now)

@@ -66,7 +66,8 @@ struct aif_ze_metrics {
 	/* Thread that last defined the reasons, and in which session: another thread's ring may be read before its. */
 	const struct aif_thread *defined_by;
 	uint32_t defined_gen;
-	uint32_t windows, counters; /* written so far */
+	uint32_t windows;          /* written so far */
+	_Atomic uint32_t counters; /* the same, also those of queries, without the lock */
 	struct aif_ze_streamer streamers[AIF_ZE_STREAMERS];
 	uint32_t len;
 	char reasons[AIF_ZE_REASONS_MAX][64];
@@ -118,5 +119,12 @@ void aif_ze_stalls_report(struct aif_level_zero *l0, struct aif_ze_streamer *s);
 bool aif_ze_counters_find(struct aif_level_zero *l0, struct aif_ze_streamer *s, char *ret_others,
 			  size_t size);
 bool aif_ze_counters_read(struct aif_level_zero *l0, struct aif_ze_streamer *s);
+/* Finds out what all counters of a group are; *c, if it is not NULL, is used again. False: there are none. */
+bool aif_ze_counters_describe(struct aif_level_zero *l0, void *group, struct aif_ze_counters **c);
+/* Writes the first row of n values as measured around a launch. Under l0->lock. False: the ring has no room, or the row
+ * is not whole. */
+bool aif_ze_counters_emit(struct aif_level_zero *l0, struct aif_thread *t,
+			  struct aif_ze_counters *c, struct aif_ze_device *device, uint64_t launch,
+			  const struct aif_ze_value *values, size_t n);
 /* Reports how many reports of counters were lost. */
 void aif_ze_counters_define(struct aif_ze_streamer *s);

@@ -32,6 +32,7 @@ struct aif_ze_command *aif_ze_command_new(struct aif_level_zero *l0)
 	c->event = NULL;
 	c->app = NULL;
 	c->handle = NULL;
+	c->query = NULL;
 	atomic_store_explicit(&c->calling, AIF_ZE_CALL_RETURNED, memory_order_relaxed);
 	c->stream = NULL;
 	c->last_start = c->since = 0;
@@ -49,6 +50,7 @@ void aif_ze_command_free(struct aif_level_zero *l0, struct aif_ze_command *c)
 		atomic_compare_exchange_strong(&c->app->command, &self, NULL);
 	if (c->event)
 		aif_ze_event_free(l0, c->event);
+	aif_ze_query_free(l0, c);
 	c->app = NULL;
 	c->event = NULL;
 	aif_ze_push(&l0->free, &c->next, (uint32_t)(c - l0->commands));
@@ -107,6 +109,7 @@ static void report(struct aif_level_zero *l0, struct aif_thread *t, struct aif_z
 		.bytes = c->kind == AIF_EMIT_KERNEL ? 0 : c->bytes,
 	};
 
+	aif_ze_query_report(l0, t, c);
 	/* Times of a clock that cannot be read are of no use. */
 	if (!atomic_load_explicit(&d->last_ns, memory_order_relaxed) ||
 	    !aif_ze_times(times, aif_ze_device_now(d), d->kernel_bits, &e.start, &e.end)) {
@@ -137,14 +140,19 @@ static bool look(struct aif_level_zero *l0, struct aif_thread *t, struct aif_ze_
 {
 	struct aif_ze_kernel_times times;
 	uint32_t r = AIF_ZE_NOT_READY;
+	enum aif_ze_calling calling;
 
 	if (c->ended)
 		return true;
-	switch ((enum aif_ze_calling)atomic_load_explicit(&c->calling, memory_order_acquire)) {
+	calling = atomic_load_explicit(&c->calling, memory_order_acquire);
+	if (calling == AIF_ZE_CALLING || calling == AIF_ZE_CALLING_LOST ||
+	    calling == AIF_ZE_CALLING_EARLY || (!last && !aif_ze_query_is_over(l0, c)))
+		return false;
+	switch (calling) {
 	case AIF_ZE_CALLING:
 	case AIF_ZE_CALLING_LOST:
 	case AIF_ZE_CALLING_EARLY:
-		return false;
+		break;
 	case AIF_ZE_CALL_RETURNED_EARLY:
 		report(l0, t, c, &c->early);
 		c->ended = true;
@@ -219,6 +227,7 @@ void aif_ze_command_executed(struct aif_level_zero *l0, struct aif_ze_command *c
 		c->since = since;
 		chain(l0, c);
 	}
+	aif_ze_query_executed(c);
 	c->executed = true;
 }
 
@@ -326,6 +335,8 @@ void aif_ze_context_settle(struct aif_level_zero *l0, const struct aif_ze_contex
 	     i++) {
 		struct aif_ze_command *c = &l0->commands[i];
 
+		if (aif_ze_query_is_of(c, context))
+			c->query = NULL;
 		if (!c->event || c->event->context != context)
 			continue;
 		c->event = NULL;

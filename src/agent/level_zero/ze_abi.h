@@ -39,7 +39,8 @@
 #define AIF_ZE_PCI_PROPS     0x10008
 #define AIF_ZE_FORMAT_SPIRV  0 /* of a module's input */
 /* Structure type of the tools' half (zet). */
-#define AIF_ZE_STREAMER_DESC 0x3
+#define AIF_ZE_STREAMER_DESC   0x3
+#define AIF_ZE_QUERY_POOL_DESC 0x4
 
 struct aif_ze_tracer_desc {
 	uint32_t stype;
@@ -130,6 +131,12 @@ struct aif_ze_streamer_desc {
 	uint32_t notify, period_ns; /* period_ns: the driver says what it became */
 };
 
+struct aif_ze_query_pool_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t type, count; /* type 0: performance */
+};
+
 struct aif_ze_value {
 	uint32_t type;
 	union {
@@ -197,6 +204,18 @@ typedef void aif_ze_callback(void **arguments, uint32_t result, void *user, void
 	  (void *group, int type, size_t size, const uint8_t *raw, uint32_t *sets, uint32_t *n,   \
 	   uint32_t *counts, struct aif_ze_value *values),                                        \
 	  false)                                                                                  \
+	X(zetMetricQueryPoolCreate,                                                               \
+	  (void *context, void *device, void *group, const struct aif_ze_query_pool_desc *desc,   \
+	   void **ret_pool),                                                                      \
+	  false)                                                                                  \
+	X(zetMetricQueryPoolDestroy, (void *pool), false)                                         \
+	X(zetMetricQueryCreate, (void *pool, uint32_t index, void **ret_query), false)            \
+	X(zetMetricQueryDestroy, (void *query), false)                                            \
+	X(zetMetricQueryReset, (void *query), false)                                              \
+	X(zetMetricQueryGetData, (void *query, size_t *size, uint8_t *raw), false)                \
+	X(zetCommandListAppendMetricQueryBegin, (void *list, void *query), false)                 \
+	X(zetCommandListAppendMetricQueryEnd,                                                     \
+	  (void *list, void *query, void *event, uint32_t n, void **events), false)               \
 	X(zetMetricGroupCalculateMetricValues,                                                    \
 	  (void *group, int type, size_t size, const uint8_t *raw, uint32_t *n,                   \
 	   struct aif_ze_value *values),                                                          \

@@ -66,7 +66,12 @@ static void on_values(struct aif_ingest *in, const struct aif_wire_values *r)
 {
 	struct aif_store *s = in->drainer->store;
 	const struct target_state *k = counters_of(in->target);
-	uint64_t lost = 0;
+	uint64_t lost = 0, launch = 0;
+
+	if (r->launch)
+		launch = ((uint64_t)in->target->process << 48 |
+			  ((r->launch - 1) & ((UINT64_C(1) << 48) - 1))) +
+			 1;
 
 	for (uint32_t i = 0; i < r->count; i++) {
 		uint32_t at = aif_ingest_get(&k->ids, (uint64_t)r->head.aux + i);
@@ -84,7 +89,8 @@ static void on_values(struct aif_ingest *in, const struct aif_wire_values *r)
 						.device = k->counter[at].device,
 						.name = k->counter[at].name,
 						.unit = k->counter[at].unit,
-						.process = AIF_NONE};
+						.process = AIF_NONE,
+						.launch = launch};
 	}
 	if (lost)
 		aif_store_loss(s, AIF_REASON_WRITER_BEHIND, in->target->process,

@@ -110,6 +110,17 @@ void mock_counters_metric(const void *metric, zet_metric_properties_t *p)
 	p->resultType = k->result;
 }
 
+void mock_counters_report(unsigned base, size_t *size, uint8_t *to)
+{
+	struct report r = {.stamp = base};
+
+	for (unsigned i = 0; i < MOST; i++)
+		r.values[i] = base + i;
+	if (to && *size >= sizeof(r))
+		memcpy(to, &r, sizeof(r));
+	*size = sizeof(r);
+}
+
 /* ---- the streamer ---- */
 
 static void read_script(struct stream *s)

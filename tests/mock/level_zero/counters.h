@@ -21,3 +21,17 @@ ze_result_t mock_counters_read(void *streamer, size_t *size, uint8_t *to);
 ze_result_t mock_counters_calculate(const void *group, size_t size, const uint8_t *raw,
 				    uint32_t *sets, uint32_t *n, uint32_t *counts,
 				    zet_typed_value_t *values);
+
+/* A report of a query (queries.c), whose value of metric m is base + m. */
+void mock_counters_report(unsigned base, size_t *size, uint8_t *to);
+int mock_is_active(const void *group);
+
+/* Queries on lists: the device says when it has written one. */
+struct mock_query;
+void mock_query_ran(struct mock_query *q);
+ze_result_t mock_append(ze_command_list_handle_t list, uint64_t ns, ze_event_handle_t event,
+			struct mock_query *q);
+ze_result_t mock_event_status(ze_event_handle_t event);
+void mock_fill_queries(const char *name, void *at);
+void mock_fill_table(const char *name, const char *wanted, void *at, const void *table,
+		     size_t size);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "counters.h"
+
 #include <level_zero/ze_api.h>
 #include <level_zero/ze_ddi.h>
 #include <level_zero/zes_ddi.h>
@@ -68,6 +70,7 @@ struct event {
 };
 struct command {
 	struct event *event;
+	struct mock_query *query; /* that it ends */
 	uint64_t ns;
 };
 struct list {
@@ -255,7 +258,7 @@ static int is_signalled(struct event *e)
 	return e->end && e->end <= now_ns() && !has("no_times");
 }
 
-static ze_result_t event_status(ze_event_handle_t h)
+ze_result_t mock_event_status(ze_event_handle_t h)
 {
 	return is_signalled((struct event *)h) ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
@@ -335,6 +338,8 @@ static void run(uint64_t *busy_until, const struct command *c)
 	uint64_t now = now_ns(), start = *busy_until > now ? *busy_until : now;
 
 	*busy_until = start + c->ns;
+	if (c->query)
+		mock_query_ran(c->query);
 	if (!c->event)
 		return;
 	(void)is_signalled(c->event);
@@ -404,10 +409,12 @@ static ze_result_t list_reset(ze_command_list_handle_t h)
 	return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t append(ze_command_list_handle_t h, uint64_t ns, ze_event_handle_t event)
+ze_result_t mock_append(ze_command_list_handle_t h, uint64_t ns, ze_event_handle_t event,
+			struct mock_query *q)
 {
 	struct list *l = (struct list *)h;
 	struct command c = {.event = (struct event *)event,
+			    .query = q,
 			    .ns = has("instant") ? 0
 				  : has("slow")  ? ns * 250
 						 : ns};
@@ -431,7 +438,7 @@ static ze_result_t append_launch(ze_command_list_handle_t l, ze_kernel_handle_t 
 	struct event *e = (struct event *)event;
 	unsigned resets = e ? e->resets : 0;
 	ze_result_t r = has("launch_fails") ? ZE_RESULT_ERROR_INVALID_ARGUMENT
-					    : append(l, KERNEL_NS, event);
+					    : mock_append(l, KERNEL_NS, event, NULL);
 
 	(void)k, (void)groups, (void)n, (void)waits;
 	for (unsigned i = 0; e && has("late_return") && e->resets == resets && i < 4000; i++)
@@ -445,14 +452,14 @@ static ze_result_t append_multiple(ze_command_list_handle_t l, uint32_t kernels,
 				   uint32_t n, ze_event_handle_t *waits)
 {
 	(void)k, (void)count, (void)groups, (void)n, (void)waits;
-	return append(l, (uint64_t)kernels * KERNEL_NS, event);
+	return mock_append(l, (uint64_t)kernels * KERNEL_NS, event, NULL);
 }
 
 static ze_result_t append_copy(ze_command_list_handle_t l, void *to, const void *from, size_t size,
 			       ze_event_handle_t event, uint32_t n, ze_event_handle_t *waits)
 {
 	(void)to, (void)from, (void)size, (void)n, (void)waits;
-	return append(l, COPY_NS, event);
+	return mock_append(l, COPY_NS, event, NULL);
 }
 
 static ze_result_t append_fill(ze_command_list_handle_t l, void *to, const void *pattern,
@@ -460,14 +467,14 @@ static ze_result_t append_fill(ze_command_list_handle_t l, void *to, const void 
 			       uint32_t n, ze_event_handle_t *waits)
 {
 	(void)to, (void)pattern, (void)pattern_size, (void)size, (void)n, (void)waits;
-	return append(l, COPY_NS, event);
+	return mock_append(l, COPY_NS, event, NULL);
 }
 
 static ze_result_t append_barrier(ze_command_list_handle_t l, ze_event_handle_t event, uint32_t n,
 				  ze_event_handle_t *waits)
 {
 	(void)n, (void)waits;
-	return append(l, 0, event);
+	return mock_append(l, 0, event, NULL);
 }
 
 /* ---- memory: device memory is what zeMemAllocDevice() gave last ---- */
@@ -649,7 +656,7 @@ static void fill(const char *name, void *at)
 	      .pfnDestroy = pool_destroy)
 	TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, .pfnCreate = event_create,
 	      .pfnDestroy = event_destroy, .pfnHostSynchronize = event_wait,
-	      .pfnQueryStatus = event_status, .pfnHostReset = event_reset,
+	      .pfnQueryStatus = mock_event_status, .pfnHostReset = event_reset,
 	      .pfnQueryKernelTimestamp = event_times)
 	TABLE(zeGetMemProcAddrTable, ze_mem_dditable_t, .pfnAllocShared = mem_shared,
 	      .pfnAllocDevice = mem_device, .pfnAllocHost = mem_host, .pfnFree = mem_free,

@@ -209,6 +209,11 @@ static int is_active(const void *group)
 	return active[0] == group || active[1] == group;
 }
 
+int mock_is_active(const void *group)
+{
+	return is_active(group);
+}
+
 static ze_result_t activate(zet_context_handle_t c, zet_device_handle_t d, uint32_t n,
 			    zet_metric_group_handle_t *g)
 {
@@ -354,6 +359,12 @@ static ze_result_t calculate(zet_metric_group_handle_t g, zet_metric_group_calcu
 	return calculate_sets(g, type, size, raw, &sets, n, &count, values);
 }
 
+void mock_fill_table(const char *name, const char *wanted, void *at, const void *table, size_t size)
+{
+	if (!strcmp(name, wanted))
+		memcpy(at, table, size);
+}
+
 void mock_fill_metrics(const char *name, void *at)
 {
 #define TABLE(function, type, ...)            \
@@ -372,4 +383,5 @@ void mock_fill_metrics(const char *name, void *at)
 	TABLE(zetGetMetricStreamerProcAddrTable, zet_metric_streamer_dditable_t,
 	      .pfnOpen = streamer_open, .pfnReadData = streamer_read, .pfnClose = streamer_close)
 #undef TABLE
+	mock_fill_queries(name, at);
 }
