@@ -2,6 +2,7 @@
 /* Turns of a mode and what their time was spent in. */
 #include "runbook/runbook.h"
 
+#include "names/host_stacks.h"
 #include "query/query.h"
 #include "runbook/layers.h"
 
@@ -37,6 +38,7 @@ struct finder {
 	size_t whats_len, whats_cap;
 	struct aif_map what_ids;
 	struct aif_runbook_layers layers;
+	struct aif_host_stacks stacks;
 	bool is_device;
 	double *sums; /* ns of each of .whats in the turn */
 };
@@ -106,6 +108,27 @@ static int spent_add(struct finder *f, sqlite3_stmt *st)
 				? -1
 				: aif_runbook_layer_at(&f->layers, sqlite3_column_int64(st, 3));
 	int e = intern(f, (const char *)sqlite3_column_text(st, 2), layer, &s.what);
+
+	if (!e)
+		e = aif_grow(&f->spent, &f->spent_cap, f->spent_len + 1, sizeof(s));
+	if (!e)
+		f->spent[f->spent_len++] = s;
+	return e;
+}
+
+/* Adds a CPU sample under the innermost function that the flame graph shows of its stack: of Python's, not the
+ * interpreter's. */
+static int sample_add(struct finder *f, sqlite3_stmt *st)
+{
+	struct spent s = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), 0};
+	uint32_t stack = sqlite3_column_type(st, 2) == SQLITE_NULL
+				 ? AIF_NONE
+				 : (uint32_t)sqlite3_column_int64(st, 2),
+		 node = aif_host_stacks_node(&f->stacks, stack);
+	size_t n;
+	int e = !node ? -ENOMEM
+		      : intern(f, aif_host_name(&f->stacks, node, &n),
+			       aif_runbook_layer_at(&f->layers, s.at_ns), &s.what);
 
 	if (!e)
 		e = aif_grow(&f->spent, &f->spent_cap, f->spent_len + 1, sizeof(s));
@@ -220,10 +243,8 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 		"kernels k ON k.id = e.kernel LEFT JOIN launches l ON l.launch = e.launch UNION "
 		"ALL SELECT c.start_ns, c.dur_ns, c.name, l.time_ns FROM copies c LEFT JOIN "
 		"launches l ON l.launch = c.launch ORDER BY at";
-	static const char samples[] =
-		"SELECT c.time_ns, c.weight_ns, (SELECT n.name FROM frame_names n WHERE n.frame = "
-		"s.frame AND n.inline_depth = 0), c.time_ns FROM cpu_samples c JOIN stacks s ON s.id = "
-		"c.stack WHERE c.weight_ns > 0 ORDER BY c.time_ns";
+	static const char samples[] = "SELECT time_ns, weight_ns, stack FROM cpu_samples WHERE "
+				      "weight_ns > 0 ORDER BY time_ns";
 	struct finder f = {.to = ret};
 	struct aif_query *q = NULL;
 	int e;
@@ -240,7 +261,9 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 		e = each(&f, f.layers.len ? launched : executions, spent_add, err);
 	ret->is_device = f.is_device = f.spent_len;
 	if (!e && !f.is_device)
-		e = each(&f, samples, spent_add, err);
+		e = aif_host_stacks_init(&f.stacks, names, AIF_NAME_NORMAL);
+	if (!e && !f.is_device)
+		e = each(&f, samples, sample_add, err);
 	if (!e)
 		e = share_all(&f);
 	if (e && !err->code)
@@ -253,6 +276,7 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 	free(f.whats);
 	free(f.layers.at);
 	aif_map_finish(&f.what_ids);
+	aif_host_stacks_finish(&f.stacks);
 	aif_query_free(q);
 	return e;
 }

@@ -177,6 +177,9 @@ check "has no tokens, and says so" python3 -c "
 import json
 p = json.load(open('py/profile_summary.json'))
 assert p['aiflame']['tokens'] == {'decode': None, 'prefill': None}
-assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0"
+assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0
+# Time is that of the Python function, not of what the interpreter runs for it.
+d = p['by_mode']['decode']
+assert d['by_op'].get('gemm', 0) > 0.5 * d['total_us'], d"
 check "rules for make have v7's names" sh -c "'$aiflame' runbook make >r.mk && make -n -f r.mk v7-perf-gate | grep -q 'check --dir runbook --v7-exit'"
 done_testing
