@@ -440,6 +440,7 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 	if (!r && !status) {
 		r = aif_gate_judge(c, budgets, given, n, &g);
 		g.columns = aif_view_columns();
+		g.unknown_fails = !v->cannot_tell;
 		status = r ? AIF_EXIT_FAILURE : print(v, &g, err);
 	}
 	if (r && !err->code)
@@ -460,6 +461,7 @@ static int not_compared(const struct values *v, char **words, struct aif_err *er
 	int status;
 
 	aif_gate_fail(words[0], words[1], err->text, &g);
+	g.unknown_fails = !v->cannot_tell;
 	*err = (struct aif_err){0};
 	status = print(v, &g, err);
 	aif_gate_finish(&g);

@@ -32,6 +32,7 @@ struct aif_gate {
 	size_t len;
 	enum aif_gate_answer answer; /* the worst of all */
 	struct aif_buf problem;      /* why there is no comparison; "" */
+	bool unknown_fails; /* the caller's: what nobody can tell fails as what is exceeded */
 	size_t columns; /* of the terminal that shows the text, whose stacks are cut to it; 0: none */
 };
 
@@ -51,7 +52,7 @@ void aif_gate_say(const struct aif_gate *g, const struct aif_gate_row *row, stru
 void aif_gate_text(const struct aif_gate *g, struct aif_buf *out);
 void aif_gate_markdown(const struct aif_gate *g, struct aif_buf *out);
 void aif_gate_json(const struct aif_gate *g, struct aif_buf *out);
-/* JUnit's XML: a test case a budget; cannot tell is skipped, no comparison an error. */
+/* JUnit's XML: a test case a budget; cannot tell is skipped, or a failure by .unknown_fails; no comparison is an error. */
 void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out);
-/* Workflow commands of CI: ::error and ::warning, at most 10, exceeded budgets first. */
+/* Workflow commands of CI, at most 10, exceeded budgets first: ::error of what fails, else ::warning. */
 void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out);

@@ -113,6 +113,26 @@ void aif_gate_say(const struct aif_gate *g, const struct aif_gate_row *row, stru
 	}
 }
 
+/* Says the answer and why nobody can tell, where neither stands beside it. */
+static void say_alone(const struct aif_gate *g, const struct aif_gate_row *row, struct aif_buf *out)
+{
+	if (row->answer == AIF_GATE_UNKNOWN)
+		aif_buf_printf(out, "%s: ", aif_gate_word(row->answer));
+	aif_gate_say(g, row, out);
+	if (row->answer != AIF_GATE_UNKNOWN || !g->c || !g->c->problems.len)
+		return;
+	aif_buf_puts(out, "; ");
+	for (size_t i = 0; i < g->c->problems.len && g->c->problems.data[i] != '\n'; i++)
+		aif_buf_putc(out, (char)g->c->problems.data[i]);
+}
+
+/* True if a budget alone makes the gate fail. */
+static bool is_failure(const struct aif_gate *g, const struct aif_gate_row *row)
+{
+	return row->answer == AIF_GATE_EXCEEDED ||
+	       (row->answer == AIF_GATE_UNKNOWN && g->unknown_fails);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_lines(const struct aif_buf *lines, const char *before, const char *end,
@@ -316,25 +336,34 @@ static void put_attribute(const char *name, const char *value, struct aif_buf *o
 	aif_buf_finish(&text);
 }
 
-static size_t count(const struct aif_gate *g, enum aif_gate_answer a)
+static size_t count_failures(const struct aif_gate *g)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->len; i++)
-		n += g->rows[i].answer == a;
+		n += is_failure(g, &g->rows[i]);
+	return n;
+}
+
+static size_t count_kept(const struct aif_gate *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->len; i++)
+		n += g->rows[i].answer == AIF_GATE_KEPT;
 	return n;
 }
 
 void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out)
 {
 	bool is_error = g->problem.len || !g->len;
+	size_t failures = count_failures(g);
 	struct aif_buf said = {0};
 
 	aif_buf_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite "
 			  "name=\"aiflame gate\"");
 	aif_buf_printf(out, " tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\" errors=\"%d\">\n",
-		       g->len + is_error, count(g, AIF_GATE_EXCEEDED), count(g, AIF_GATE_UNKNOWN),
-		       is_error);
+		       g->len + is_error, failures, g->len - failures - count_kept(g), is_error);
 	if (is_error) {
 		aif_buf_puts(out, "<testcase classname=\"aiflame\" name=\"comparison\"><error");
 		put_attribute("message",
@@ -347,12 +376,12 @@ void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out)
 		const struct aif_gate_row *row = &g->rows[i];
 
 		aif_buf_clear(&said);
-		aif_gate_say(g, row, &said);
+		say_alone(g, row, &said);
 		aif_buf_puts(out, "<testcase classname=\"aiflame\"");
 		put_attribute("name", row->budget->text, out);
-		aif_buf_puts(out, row->answer == AIF_GATE_KEPT       ? "><system-out>"
-				  : row->answer == AIF_GATE_EXCEEDED ? "><failure"
-								     : "><skipped");
+		aif_buf_puts(out, row->answer == AIF_GATE_KEPT ? "><system-out>"
+				  : is_failure(g, row)         ? "><failure"
+							       : "><skipped");
 		if (row->answer == AIF_GATE_KEPT) {
 			aif_svg_text(out, aif_buf_str(&said), said.len, MOST_COLUMNS);
 			aif_buf_puts(out, "</system-out></testcase>\n");
@@ -390,8 +419,8 @@ void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out)
 	size_t n = 0;
 
 	if (g->problem.len) {
-		put_command("warning", "not compared", aif_buf_str((struct aif_buf *)&g->problem),
-			    out);
+		put_command(g->unknown_fails ? "error" : "warning", "not compared",
+			    aif_buf_str((struct aif_buf *)&g->problem), out);
 		n++;
 	}
 	for (size_t o = 0; o < AIF_ARRAY_LEN(order); o++)
@@ -399,8 +428,8 @@ void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out)
 			if (g->rows[i].answer != order[o])
 				continue;
 			aif_buf_clear(&said);
-			aif_gate_say(g, &g->rows[i], &said);
-			put_command(order[o] == AIF_GATE_EXCEEDED ? "error" : "warning",
+			say_alone(g, &g->rows[i], &said);
+			put_command(is_failure(g, &g->rows[i]) ? "error" : "warning",
 				    g->rows[i].budget->text, aif_buf_str(&said), out);
 			n++;
 		}

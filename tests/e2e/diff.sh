@@ -187,6 +187,15 @@ s = e.parse(\"gate.xml\").getroot()[0]
 assert (s.get(\"tests\"), s.get(\"failures\"), s.get(\"skipped\")) == (\"2\", \"1\", \"1\"), s.attrib
 assert s[1].get(\"name\").startswith(\"kernel:/\\\"<x>\\\"/\"), s[1].attrib'"
 check "annotations" says '::error title=aiflame gate::launches 0: more, +20.0 %25' "$aiflame" gate --annotations --budget 'launches 0' before after
+# one_a_side OPTION...: a gate of one run a side
+one_a_side() { "$aiflame" gate --budget 'launches +30%' "$@" before/1.data after/1.data; }
+why='cannot tell: +20.0 %: 5 -&gt; 6 a step; 1 run on a side: how much runs differ'
+check "JUnit says that nobody can tell, and why" says "<skipped message=\"$why" one_a_side --format junit
+check "where that fails, it is a failure" says "<failure message=\"$why" one_a_side --format junit --cannot-tell fail
+check "and counted as one" says 'failures="1" skipped="0"' one_a_side --format junit --cannot-tell fail
+why='title=aiflame gate::launches +30%25: cannot tell: +20.0 %25: 5 -> 6 a step; 1 run on a side: '
+check "annotations say so" says "::warning $why" one_a_side --annotations
+check "as errors, where it fails" says "::error $why" one_a_side --annotations --cannot-tell fail
 head -c 60000 before/1.data >half.data
 check "half a file is no win" status_is 4 "$aiflame" gate before half.data,half.data,half.data
 
