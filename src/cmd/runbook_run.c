@@ -337,9 +337,11 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	struct run r = {.v = v, .argv = v->argv, .modes = v->modes, .modes_len = v->modes_len};
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
+	bool is_new;
 	int e = 0;
 
-	if (mkdir(v->dir, 0777) < 0 && errno != EEXIST)
+	is_new = mkdir(v->dir, 0777) == 0;
+	if (!is_new && errno != EEXIST)
 		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
 	r.dir = realpath(v->dir, NULL);
 	if (!r.dir)
@@ -380,6 +382,8 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 		aif_runbook_hotspots_finish(&r.hotspots[i]);
 	}
 	free(r.counts.runs);
+	if (e && is_new)
+		rmdir(v->dir); /* where nothing is in it */
 	free(r.dir);
 	return e;
 }

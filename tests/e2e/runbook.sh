@@ -80,6 +80,7 @@ fails() { # leaves the ledger alone of what the run before wrote
 		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }
 }
 check "a run that fails leaves no files of two" fails
+check "a command that is not there is said, and leaves no directory" sh -c "! '$aiflame' runbook run -d none -- ./nothing 2>said.err && grep -q 'cannot start ./nothing' said.err && [ ! -e none ]"
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 pinned() { # once more, but on one CPU
 	cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
