@@ -317,13 +317,13 @@ static const struct outside *find_outside(const struct outside *o, size_t n, con
 /* ---- what is required ------------------------------------------------------------------------ */
 
 /* Commands, and values of files that are not of each run, before anything else. */
-static int require_first(const struct values *v)
+static int require_first(const struct values *v, struct aif_err *why)
 {
 	for (size_t i = 0; v->require[i]; i++) {
 		const char *arg = v->require[i];
 
 		if (is_metric(v, arg) || aif_require_is_of_each(arg) ||
-		    !aif_require("gate", arg, ""))
+		    !aif_require("gate", arg, "", why))
 			continue;
 		if (v->metric[0] && !arg[strspn(arg, NAME_LETTERS)])
 			aif_message("gate: no --metric is called '%s', so it was run as a command",
@@ -334,7 +334,8 @@ static int require_first(const struct values *v)
 }
 
 /* Values of files that each run has. */
-static int require_of_each(const struct values *v, const struct aif_comparison *c)
+static int require_of_each(const struct values *v, const struct aif_comparison *c,
+			   struct aif_err *why)
 {
 	int status = 0;
 
@@ -345,19 +346,22 @@ static int require_of_each(const struct values *v, const struct aif_comparison *
 			if (!aif_require_is_of_each(v->require[i]))
 				break;
 			put_path("{}", 2, aif_compare_run(c, run)->path, &path);
-			status = aif_require("gate", v->require[i], aif_buf_str(&path));
+			status = aif_require("gate", v->require[i], aif_buf_str(&path), why);
 			aif_buf_finish(&path);
 		}
 	return status;
 }
 
-static int require_metrics(const struct values *v, const struct outside *o, size_t n)
+static int require_metrics(const struct values *v, const struct outside *o, size_t n,
+			   struct aif_err *why)
 {
 	for (size_t i = 0; v->require[i]; i++) {
 		const struct outside *of = find_outside(o, n, v->require[i]);
 
 		if (of && of->why) {
-			aif_message("gate: --require %s: %s: nothing is judged", of->name, of->why);
+			aif_err_set(why, -EPERM, "--require %s: %s: nothing is judged", of->name,
+				    of->why);
+			aif_message("gate: %s", why->text);
 			return AIF_EXIT_REQUIRED;
 		}
 	}
@@ -377,6 +381,8 @@ static bool has_all_values(const struct aif_gate *g)
 
 static int exit_status(const struct values *v, const struct aif_gate *g)
 {
+	if (g->is_required)
+		return AIF_EXIT_REQUIRED;
 	switch (g->answer) {
 	case AIF_GATE_KEPT:
 		return AIF_EXIT_OK;
@@ -418,6 +424,22 @@ static int print(const struct values *v, const struct aif_gate *g, struct aif_er
 	return status == AIF_EXIT_OK ? exit_status(v, g) : status;
 }
 
+/* Says in the format that was asked for what is required and does not hold; text is on standard error already. Returns an
+ * exit status. */
+static int not_judged(const struct values *v, const char *a, const char *b, const char *why,
+		      struct aif_err *err)
+{
+	struct aif_gate g = {0};
+	int status = AIF_EXIT_REQUIRED;
+
+	aif_gate_fail(a, b, why, &g);
+	g.is_required = true;
+	if (v->format != FORMAT_TEXT || v->annotations)
+		status = print(v, &g, err);
+	aif_gate_finish(&g);
+	return status;
+}
+
 /* Judges what could be compared. Returns an exit status. */
 static int judge(const struct values *v, const struct aif_comparison *c,
 		 const struct aif_budgets *budgets, struct aif_err *err)
@@ -425,6 +447,7 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 	struct outside outside[LIST_MAX] = {{0}};
 	struct aif_gate_value given[LIST_MAX];
 	struct aif_gate g = {0};
+	struct aif_err why = {0};
 	size_t n = 0;
 	int r = 0, status = AIF_EXIT_FAILURE;
 
@@ -434,9 +457,11 @@ static int judge(const struct values *v, const struct aif_comparison *c,
 			(struct aif_gate_value){outside[n].name, outside[n].values, outside[n].why};
 	}
 	if (!r)
-		status = require_metrics(v, outside, n);
+		status = require_metrics(v, outside, n, &why);
 	if (!r && !status)
-		status = require_of_each(v, c);
+		status = require_of_each(v, c, &why);
+	if (!r && status == AIF_EXIT_REQUIRED)
+		status = not_judged(v, c->a->name, c->b->name, why.text, err);
 	if (!r && !status) {
 		r = aif_gate_judge(c, budgets, given, n, &g);
 		g.columns = aif_view_columns();
@@ -474,6 +499,7 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
 	struct aif_budgets budgets = {0};
 	struct aif_sides s = {0};
+	struct aif_err why = {0};
 	int r, status = AIF_EXIT_USAGE;
 
 	r = aif_unit_arg(v->unit, &o, err);
@@ -488,7 +514,9 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 	if (!r)
 		r = aif_require_check("gate", v->require, err);
 	if (!r)
-		status = require_first(v);
+		status = require_first(v, &why);
+	if (!r && status == AIF_EXIT_REQUIRED)
+		status = not_judged(v, words[0], words[1], why.text, err);
 	if (!r && !status) {
 		r = aif_sides_compare(words, v->baselines, &o, &s, err);
 		/* Programs without a device have CPU time in its place. */

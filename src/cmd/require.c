@@ -70,7 +70,7 @@ static bool is_same(struct aif_buf *is, bool is_number, const char *value)
 	       strtod(aif_buf_str(is), NULL) == want;
 }
 
-static bool holds(const char *who, const char *arg, const char *of)
+static bool holds(const char *arg, const char *of, struct aif_err *ret)
 {
 	struct aif_buf path = {0}, from = {0}, is = {0};
 	const char *way, *value;
@@ -93,9 +93,9 @@ static bool holds(const char *who, const char *arg, const char *of)
 	     aif_json_scalar(aif_buf_str(&path), aif_buf_str(&from), &is, &is_number, &why) == 0 &&
 	     !aif_buf_failed(&is) && is_same(&is, is_number, value);
 	if (!ok && why.code)
-		aif_message("%s: --require %s: %s: nothing is judged", who, arg, why.text);
+		aif_err_set(ret, -EPERM, "--require %s: %s: nothing is judged", arg, why.text);
 	else if (!ok)
-		aif_message("%s: --require %s: it is %.200s in %s: nothing is judged", who, arg,
+		aif_err_set(ret, -EPERM, "--require %s: it is %.200s in %s: nothing is judged", arg,
 			    aif_buf_str(&is), aif_buf_str(&path));
 	aif_buf_finish(&path);
 	aif_buf_finish(&from);
@@ -110,7 +110,7 @@ static bool is_interrupt(int status)
 						: WTERMSIG(status) == SIGINT);
 }
 
-static bool succeeds(const char *who, const char *command)
+static bool succeeds(const char *command, struct aif_err *ret)
 {
 	struct aif_buf line = {0};
 	int status;
@@ -119,14 +119,20 @@ static bool succeeds(const char *who, const char *command)
 	status = aif_buf_failed(&line) ? -1 : system(aif_buf_str(&line));
 	aif_buf_finish(&line);
 	if (status)
-		aif_message("%s: --require '%s' %s: nothing is judged", who, command,
+		aif_err_set(ret, -EPERM, "--require '%s' %s: nothing is judged", command,
 			    is_interrupt(status) ? "was interrupted" : "failed");
 	return !status;
 }
 
-int aif_require(const char *who, const char *arg, const char *of)
+int aif_require(const char *who, const char *arg, const char *of, struct aif_err *why)
 {
-	bool ok = aif_require_is_value(arg) ? holds(who, arg, of) : succeeds(who, arg);
+	struct aif_err is = {0};
+	bool ok = aif_require_is_value(arg) ? holds(arg, of, &is) : succeeds(arg, &is);
 
-	return ok ? 0 : AIF_EXIT_REQUIRED;
+	if (ok)
+		return 0;
+	aif_message("%s: %s", who, is.text);
+	if (why)
+		*why = is;
+	return AIF_EXIT_REQUIRED;
 }

@@ -20,5 +20,5 @@ bool aif_require_is_of_each(const char *arg);
 /* Refuses an empty word in a NULL-terminated list. 0; -EINVAL with *err. */
 int aif_require_check(const char *who, const char *const *args, struct aif_err *err);
 /* Checks the value for `of`, what "{}" stands for, or runs the command, its output going to standard error. Says on standard
- * error, as `who`, what does not hold. 0 or AIF_EXIT_REQUIRED. */
-int aif_require(const char *who, const char *arg, const char *of);
+ * error, as `who`, and in *why (may be NULL) what does not hold. 0 or AIF_EXIT_REQUIRED. */
+int aif_require(const char *who, const char *arg, const char *of, struct aif_err *why);

@@ -88,7 +88,7 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 	if (e)
 		return o->v7_exit ? 2 : AIF_EXIT_USAGE;
 	for (size_t i = 0; o->require[i]; i++)
-		if (aif_require(o->who, o->require[i], o->dir)) {
+		if (aif_require(o->who, o->require[i], o->dir, NULL)) {
 			if (forget(o->dir, err))
 				return o->v7_exit ? 2 : AIF_EXIT_FAILURE;
 			return o->v7_exit ? 1 : AIF_EXIT_REQUIRED;

@@ -26,20 +26,21 @@ struct aif_gate_row {
 	struct aif_buf why; /* why nobody can tell; "" */
 };
 struct aif_gate {
-	const struct aif_comparison *c; /* NULL: a side could not be read */
+	const struct aif_comparison *c; /* NULL: a side could not be read, or nothing was judged */
 	const char *a, *b;              /* the sides' names */
 	struct aif_gate_row *rows;
 	size_t len;
 	enum aif_gate_answer answer; /* the worst of all */
-	struct aif_buf problem;      /* why there is no comparison; "" */
-	bool unknown_fails; /* the caller's: what nobody can tell fails as what is exceeded */
+	bool is_required; /* what the caller requires does not hold, which .problem says: nothing is judged */
+	struct aif_buf problem; /* why there is no comparison; "" */
+	bool unknown_fails;     /* the caller's: what nobody can tell fails as what is exceeded */
 	size_t columns; /* of the terminal that shows the text, whose stacks are cut to it; 0: none */
 };
 
 /* Judges. *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */
 int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *budgets,
 		   const struct aif_gate_value *values, size_t values_len, struct aif_gate *ret);
-/* The gate of sides that cannot be compared: nobody can tell. */
+/* Makes the gate of sides that cannot be compared: nobody can tell. The caller may set .is_required. */
 void aif_gate_fail(const char *a, const char *b, const char *why, struct aif_gate *ret);
 void aif_gate_finish(struct aif_gate *g);
 

@@ -149,7 +149,8 @@ static void put_lines(const struct aif_buf *lines, const char *before, const cha
 
 static const char *verdict(const struct aif_gate *g)
 {
-	return g->answer == AIF_GATE_KEPT       ? "fine"
+	return g->is_required                   ? "not judged"
+	       : g->answer == AIF_GATE_KEPT     ? "fine"
 	       : g->answer == AIF_GATE_EXCEEDED ? "regression"
 						: "cannot tell";
 }
@@ -158,7 +159,7 @@ static void put_head(const struct aif_gate *g, const char *end, struct aif_buf *
 {
 	if (!g->c) {
 		aif_buf_printf(out, "A  %s%sB  %s%s", g->a, end, g->b, end);
-		put_lines(&g->problem, "not compared: ", end, out);
+		put_lines(&g->problem, g->is_required ? "" : "not compared: ", end, out);
 		return;
 	}
 	aif_words_side(g->c->a, 'A', out);
@@ -365,7 +366,8 @@ void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out)
 	aif_buf_printf(out, " tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\" errors=\"%d\">\n",
 		       g->len + is_error, failures, g->len - failures - count_kept(g), is_error);
 	if (is_error) {
-		aif_buf_puts(out, "<testcase classname=\"aiflame\" name=\"comparison\"><error");
+		aif_buf_printf(out, "<testcase classname=\"aiflame\" name=\"%s\"><error",
+			       g->is_required ? "require" : "comparison");
 		put_attribute("message",
 			      g->problem.len ? aif_buf_str((struct aif_buf *)&g->problem)
 					     : "no budget",
@@ -419,7 +421,8 @@ void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out)
 	size_t n = 0;
 
 	if (g->problem.len) {
-		put_command(g->unknown_fails ? "error" : "warning", "not compared",
+		put_command(g->unknown_fails || g->is_required ? "error" : "warning",
+			    g->is_required ? verdict(g) : "not compared",
 			    aif_buf_str((struct aif_buf *)&g->problem), out);
 		n++;
 	}

@@ -154,6 +154,12 @@ check "of a side that is missing" status_is 2 "$aiflame" gate --v7-exit --cannot
 check "of wrong usage" status_is 2 "$aiflame" gate --v7-exit --budget 'tiem +3%' before after
 check "a gate of one side is misuse" status_is 2 "$aiflame" gate before
 check "what is required and fails: nothing is judged" status_is 5 "$aiflame" gate --require false --budget 'launches +30%' before after
+# required OPTION...: standard output of a gate whose --require fails
+required() { "$aiflame" gate --require 'exit 7' "$@" before after; }
+check "JUnit has it as an error" says "name=\"require\"><error message=\"--require &#39;exit 7&#39; failed: nothing is judged\"" required --format junit
+check "JSON, too" says "\"result\":\"not judged\",\"not_compared\":[\"--require 'exit 7' failed: nothing is judged\"]" required --format json
+check "and Markdown" says "## aiflame gate: not judged" required --format md
+check "and annotations" says "::error title=aiflame gate::not judged: --require 'exit 7' failed" required --annotations
 check "an empty requirement is misuse" says "--require '' is empty; give a shell command" "$aiflame" gate --require '' before after
 check "as is one of blanks" status_is 2 "$aiflame" gate --require ' ' before after
 check "a mistyped metric that is required is said to be none" says "no --metric is called 'tok_z', so it was run as a command" "$aiflame" gate --metric 'tok_s={}.json:.x' --require tok_z before after
