@@ -107,8 +107,7 @@ static uint64_t recording_of(const struct aif_profile *p)
 	       1;
 }
 
-/* Returns the signal that ended the command, or the shell's command; 0: none did, or somebody who meant to end it. */
-static int fatal_signal(const struct aif_profile *p)
+int aif_run_fatal_signal(const struct aif_profile *p)
 {
 	long status = strtol(aif_profile_meta(p, "exit_status"), NULL, 10);
 	int number = status > 128 && status <= 192 ? (int)status - 128 : 0;
@@ -134,9 +133,9 @@ static int find_problem(struct reducing *r, const struct aif_attribution *a)
 		aif_buf_printf(&why, "%.1f %% of its launches were lost", 100 * lost);
 	else if (r->why.damaged || c->damaged)
 		aif_buf_puts(&why, "parts of the file are damaged");
-	else if (!r->run->is_part && fatal_signal(r->p))
+	else if (!r->run->is_part && aif_run_fatal_signal(r->p))
 		aif_buf_printf(&why, "its command was ended by %s",
-			       aif_signal_name(fatal_signal(r->p)));
+			       aif_signal_name(aif_run_fatal_signal(r->p)));
 	e = aif_buf_failed(&why) ? -ENOMEM
 				 : aif_run_set(r->run, AIF_RUN_PROBLEM, aif_buf_str(&why));
 	aif_buf_finish(&why);

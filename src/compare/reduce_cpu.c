@@ -3,15 +3,18 @@
 #include "compare/run.h"
 
 #include "analysis/cpu_totals.h"
+#include "base/signals.h"
 #include "flame/build.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int describe(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
 		    struct aif_run *run)
 {
+	char why[64];
 	int e = aif_run_set(run, AIF_RUN_MACHINE, aif_profile_meta(p, "cpu"));
 
 	if (!e)
@@ -22,6 +25,11 @@ static int describe(const struct aif_profile *p, const struct aif_cpu_totals *cp
 		e = aif_run_set(run, AIF_RUN_PROBLEM, "the recording was cut short");
 	else if (!e && cpu->damaged)
 		e = aif_run_set(run, AIF_RUN_PROBLEM, "parts of the file are damaged");
+	else if (!e && !run->is_part && aif_run_fatal_signal(p)) {
+		snprintf(why, sizeof(why), "its command was ended by %s",
+			 aif_signal_name(aif_run_fatal_signal(p)));
+		e = aif_run_set(run, AIF_RUN_PROBLEM, why);
+	}
 	return e;
 }
 
@@ -53,6 +61,8 @@ int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection
 		ret->amount[AIF_RUN_ELAPSED] = ret->is_whole ? p->end_ns - p->start_ns
 							     : aif_cpu_span_ns(p, sel, &by_thread);
 		ret->amount[AIF_RUN_CPU] = cpu.weight_ns;
+		ret->amount[AIF_RUN_STATUS] =
+			strtoull(aif_profile_meta(p, "exit_status"), NULL, 10);
 		e = describe(p, &cpu, ret);
 	}
 	aif_cpu_totals_finish(&cpu);

@@ -145,5 +145,7 @@ const char *aif_run_text_key(enum aif_run_text which);
 const char *aif_run_text(const struct aif_run *r, enum aif_run_text which);
 /* True of a recording that ended before its command did, or that kept only its last seconds. Imported ones do not say. */
 bool aif_run_is_open(const struct aif_profile *p);
+/* Returns the signal that ended the command, or the shell's command; 0: none did, or somebody who meant to end it. */
+int aif_run_fatal_signal(const struct aif_profile *p);
 /* Sets a text, the beginning of a very long one. 0 or -ENOMEM. */
 int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text);
