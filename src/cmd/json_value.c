@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,51 +31,88 @@ static char next_part(const char **way, const char **ret_key, size_t *ret_len)
 	return *ret_len ? kind : 0;
 }
 
-/* Goes to the value of a key of the object that was entered. */
-static bool find_key(struct aif_json *j, const char *key, size_t len)
+struct finding {
+	struct aif_json j;
+	/* Takes the value whose token was read. */
+	bool (*take)(struct aif_json *j, enum aif_json_token token, void *ret);
+	void *ret;
+	bool has_value, is_twice;
+};
+
+/* True if the key that was read is that one, also where it is written with escapes. */
+static bool is_key(struct aif_json *j, const char *key, size_t len)
 {
-	while (aif_json_next(j) == AIF_JSON_KEY) {
-		if (j->len == len && !memcmp(j->text, key, len))
-			return true;
-		if (aif_json_skip(j) == AIF_JSON_ERROR)
-			return false;
-	}
-	return false;
+	struct aif_buf text = {0};
+	bool is;
+
+	if (!j->escaped)
+		return aif_json_is(j, key, len);
+	aif_json_text(j, &text);
+	is = text.len == len && !memcmp(aif_buf_str(&text), key, len);
+	aif_buf_finish(&text);
+	return is;
 }
 
-static bool find_index(struct aif_json *j, unsigned long index)
-{
-	for (; index; index--) {
-		enum aif_json_token t = aif_json_skip(j);
+static void find(struct finding *f, const char *way);
 
-		if (t == AIF_JSON_CLOSE || t == AIF_JSON_ERROR || t == AIF_JSON_END)
-			return false;
+/* Reads all of an object; the value of `key` is where the rest of the way begins. */
+static void find_key(struct finding *f, const char *key, size_t len, const char *way)
+{
+	bool found = false;
+
+	while (aif_json_next(&f->j) == AIF_JSON_KEY) {
+		if (!is_key(&f->j, key, len)) {
+			aif_json_skip(&f->j);
+			continue;
+		}
+		f->is_twice |= found;
+		if (found)
+			aif_json_skip(&f->j);
+		else
+			find(f, way);
+		found = true;
 	}
-	return true;
 }
 
-/* Goes to the value that `way` leads to. Returns its token; AIF_JSON_ERROR where there is none. */
-static enum aif_json_token find(struct aif_json *j, const char *way)
+/* The same of an array. */
+static void find_index(struct finding *f, unsigned long index, const char *way)
 {
+	unsigned depth = f->j.depth;
+
+	/* A value that is left, or an end of the array, ends it early. */
+	for (; index && f->j.depth == depth && !f->j.why; index--)
+		aif_json_skip(&f->j);
+	if (f->j.depth == depth && !f->j.why)
+		find(f, way);
+	while (f->j.depth >= depth && !f->j.why)
+		aif_json_skip(&f->j);
+}
+
+/* Reads the next value whole, and takes what `way` leads to in it. */
+static void find(struct finding *f, const char *way)
+{
+	unsigned depth = f->j.depth;
 	const char *key;
 	size_t len;
-	char kind;
+	char kind = next_part(&way, &key, &len);
+	enum aif_json_token t = aif_json_next(&f->j);
 
-	while ((kind = next_part(&way, &key, &len))) {
-		if (aif_json_next(j) != (kind == '.' ? AIF_JSON_OBJECT : AIF_JSON_ARRAY))
-			return AIF_JSON_ERROR;
-		if (kind == '.' ? !find_key(j, key, len) : !find_index(j, strtoul(key, NULL, 10)))
-			return AIF_JSON_ERROR;
-	}
-	return *way ? AIF_JSON_ERROR : aif_json_next(j);
+	if (kind == '.' && t == AIF_JSON_OBJECT)
+		find_key(f, key, len, way);
+	else if (kind == '[' && t == AIF_JSON_ARRAY)
+		find_index(f, strtoul(key, NULL, 10), way);
+	else if (!kind && !*way)
+		f->has_value = f->take(&f->j, t, f->ret);
+	while (f->j.depth > depth && !f->j.why)
+		aif_json_next(&f->j);
 }
 
-static bool take_number(struct aif_json *j, const char *way, void *ret)
+static bool take_number(struct aif_json *j, enum aif_json_token token, void *ret)
 {
 	char number[64], *end;
 	double *value = ret;
 
-	if (find(j, way) != AIF_JSON_NUMBER || j->len >= sizeof(number))
+	if (token != AIF_JSON_NUMBER || j->len >= sizeof(number))
 		return false;
 	memcpy(number, j->text, j->len);
 	number[j->len] = '\0';
@@ -87,11 +125,11 @@ struct scalar {
 	bool is_number;
 };
 
-static bool take_scalar(struct aif_json *j, const char *way, void *ret)
+static bool take_scalar(struct aif_json *j, enum aif_json_token token, void *ret)
 {
 	struct scalar *s = ret;
 
-	switch (find(j, way)) {
+	switch (token) {
 	case AIF_JSON_TRUE:
 		aif_buf_puts(s->text, "true");
 		return true;
@@ -116,38 +154,58 @@ static bool take_scalar(struct aif_json *j, const char *way, void *ret)
 	}
 }
 
+/* Reads a file whole: of one that is no JSON, cut off perhaps, no value is to be trusted. */
 static int value(const char *file, const char *way,
-		 bool (*take)(struct aif_json *j, const char *way, void *ret), void *ret,
+		 bool (*take)(struct aif_json *j, enum aif_json_token token, void *ret), void *ret,
 		 const char *what, struct aif_err *err)
 {
-	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r = 0;
-	struct aif_json j = {.read = read_some, .arg = &fd};
+	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r;
+	struct finding f = {
+		.j = {.read = read_some, .arg = &fd, .strict = true}, .take = take, .ret = ret};
 
 	if (fd < 0)
 		return aif_err_set(err, fd, "%s: %s", file,
 				   fd == -EINVAL ? "not a file" : strerror(-fd));
-	r = aif_json_init(&j);
-	if (r)
-		aif_err_set(err, r, "%s: %s", file, strerror(-r));
-	else if (!take(&j, way, ret))
+	r = aif_json_init(&f.j);
+	if (r) {
+		close(fd);
+		return aif_err_set(err, r, "%s: %s", file, strerror(-r));
+	}
+	find(&f, way);
+	aif_json_next(&f.j);
+	if (f.j.io)
+		r = aif_err_set(err, f.j.io, "%s: %s", file, strerror(-f.j.io));
+	else if (f.j.why)
+		r = aif_err_set(err, -EINVAL, "%s: damaged, no JSON: %s (byte %" PRIu64 ")", file,
+				f.j.why, f.j.why_at);
+	else if (f.is_twice)
+		r = aif_err_set(err, -EINVAL, "%s: damaged: a key of %s stands twice", file, way);
+	else if (!f.has_value)
 		r = aif_err_set(err, -ENOENT, "%s: no %s at %s", file, what, way);
-	if (!r || r == -ENOENT)
-		aif_json_finish(&j);
+	aif_json_finish(&f.j);
 	close(fd);
 	return r;
 }
 
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err)
 {
-	return value(file, way, take_number, ret, "number", err);
+	double number;
+	int r = value(file, way, take_number, &number, "number", err);
+
+	if (!r)
+		*ret = number;
+	return r;
 }
 
 int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, bool *ret_is_number,
 		    struct aif_err *err)
 {
 	struct scalar s = {ret, false};
+	size_t before = ret->len;
 	int r = value(file, way, take_scalar, &s, "value", err);
 
+	if (r)
+		ret->len = before;
 	*ret_is_number = s.is_number;
 	return r;
 }

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Reads one number of a JSON file, ".a.b[2]" being the way to it: the first where a key stands twice. 0; -ENOENT without a
- * file or such a value; another -errno; *err is set. */
+/* Reads one number of a JSON file, ".a.b[2]" being the way to it. 0; -ENOENT without a file or such a value; -EINVAL where the file
+ * as a whole is no JSON, or a key of the way stands twice; another -errno; *err is set. */
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err);
 /* Appends such a value as text: a string's, a number as it stands, true, false or null. As above. */
 int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, bool *ret_is_number,

@@ -21,5 +21,32 @@ if says 'cpu' "$aiflame" gate --budget 'cpu <= 1000s' fine status_too && ! grep 
 else
 	skip "CPU time of runs that failed is no win" "the CPU cannot be sampled here"
 fi
+
+# Values of files, one beside each run.
+golden=$root/tests/golden/reduced-run-1.run
+mkdir a b
+for i in 1 2 3; do
+	sed "s/^start .*/start 10$i/; s/^recording .*/recording $i/" "$golden" >a/$i.run
+	sed "s/^start .*/start 20$i/; s/^recording .*/recording 2$i/" "$golden" >b/$i.run
+	echo "{\"x\": [1], \"r\": {\"tok_s\": 10$i}}" | tee a/$i.json >b/$i.json
+done
+tok_s() { "$aiflame" gate --metric 'tok_s={}.json:.r.tok_s' --budget 'tok_s -5%' "$@" a b; }
+check "a value of each run" status_is 0 tok_s
+damaged() { # WHAT TEXT WHY
+	printf '%s' "$2" >b/2.json
+	check "$1: no value" status_is 4 tok_s
+	check "$1: which is said" says "b/2.json: $3" tok_s
+	check "$1: nor is it what is required" status_is 5 tok_s --require tok_s
+	check "$1: nor by its file" status_is 5 tok_s --require '{}.json:.r.tok_s=102'
+}
+damaged "a brace that is missing" '{"x": [1], "r": {"tok_s": 102}' 'damaged, no JSON: the text ends in an object'
+damaged "a number that ends in a letter" '{"r": {"tok_s": 102N}}' 'damaged, no JSON: no comma between two values'
+damaged "a number that is cut off" '{"r": {"tok_s": 102' 'damaged, no JSON: the text ends in an object'
+damaged "what follows is no JSON" '{"r": {"tok_s": 102}} x' 'damaged, no JSON: data behind the end'
+damaged "a list that is cut off" '{"r": {"tok_s": 102}, "x": [1,' 'damaged, no JSON: the text ends where a value should be'
+damaged "a value that stands twice" '{"r": {"tok_s": 102, "tok_s": 102}}' 'damaged: a key of .r.tok_s stands twice'
+damaged "an object that stands twice" '{"r": {"tok_s": 102}, "\u0072": {}}' 'damaged: a key of .r.tok_s stands twice'
+damaged "an empty file" '' 'damaged, no JSON: the text ends where a value should be'
+cp a/2.json b
 echo "1..$n"
 [ $failed -eq 0 ]
