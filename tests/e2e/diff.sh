@@ -144,7 +144,8 @@ printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
 check "budgets of other systems' editors are read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
 mkfifo pipe
 for side in pipe /dev/zero; do check "a side that is no file is refused: $side" says 'not a file' timeout 20 "$aiflame" diff before $side; done
-check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x=pipe:.x' --budget 'x lower +3%' before after
+mkfifo before/1.pipe
+check "nor is a pipe waited for as a value" status_is 4 timeout 20 "$aiflame" gate --metric 'x={}.pipe:.x' --budget 'x lower +3%' before after
 check "a metric of a name that is taken is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
 check "v7's status of what is exceeded" status_is 1 "$aiflame" gate --v7-exit --budget 'launches 0' before after
 check "of what is kept" status_is 0 "$aiflame" gate --v7-exit --budget 'launches +30%' before after

@@ -48,5 +48,7 @@ damaged "a value that stands twice" '{"r": {"tok_s": 102, "tok_s": 102}}' 'damag
 damaged "an object that stands twice" '{"r": {"tok_s": 102}, "\u0072": {}}' 'damaged: a key of .r.tok_s stands twice'
 damaged "an empty file" '' 'damaged, no JSON: the text ends where a value should be'
 cp a/2.json b
+check "one file for all runs is misuse" status_is 2 "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
+check "which is said" says 'one file for all runs: write {} where the run' "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
 echo "1..$n"
 [ $failed -eq 0 ]
