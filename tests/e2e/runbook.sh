@@ -182,5 +182,6 @@ assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0
 # Time is that of the Python function, not of what the interpreter runs for it.
 d = p['by_mode']['decode']
 assert d['by_op'].get('gemm', 0) > 0.5 * d['total_us'], d"
+check "  by runbook.json, where there is one" sh -c "cd plan && '$aiflame' runbook make >r.mk && make -n -f r.mk profile-v7-decode | grep -x 'aiflame runbook run --dir runbook --mode decode *' && make -n -f r.mk profile-v7-vtune profile-v7-advisor && cd .. && make -n -f plan/r.mk profile-v7-decode | grep -e '--mode decode -- ./train'"
 check "rules for make have v7's names" sh -c "'$aiflame' runbook make >r.mk && make -n -f r.mk v7-perf-gate | grep -q 'check --dir runbook --v7-exit'"
 done_testing
