@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/tables.h"
 
+#include "analysis/cpu_totals.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -106,10 +107,22 @@ LOADER(launches, aif_launch_row)
 LOADER(execs, aif_exec_row)
 LOADER(samples, aif_sample_row)
 LOADER(windows, aif_window_row)
-LOADER(cpu, aif_cpu_row)
 LOADER(ops, aif_op_row)
 LOADER(counters, aif_counter_row)
 LOADER(memory, aif_memory_row)
+
+/* Leaves out what the recorder saw from outside: it repeats times that other rows have, without their stacks. */
+static int load_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct aif_query *q = arg;
+
+	if (aif_grow(&q->cpu, &q->cpu_cap, q->cpu_len + n, sizeof(*rows)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (!rows[i].waiting || !aif_cpu_seen(q->p, rows[i].stack))
+			q->cpu[q->cpu_len++] = rows[i];
+	return 0;
+}
 
 static int index_launches(struct aif_query *q)
 {
