@@ -64,8 +64,7 @@ static void put_stacks(struct page *g, struct aif_buf *b)
 {
 	const struct aif_comparison *c = g->c;
 
-	begin_table(g, "stacks", "Stacks that changed",
-		    c->decides ? "None, as far as can be told." : "None by more than the margin.");
+	begin_table(g, "stacks", "Stacks that changed", aif_words_no_stacks(c));
 	for (size_t i = 0; i < c->findings_len; i++) {
 		const struct aif_finding *f = &c->findings[i];
 

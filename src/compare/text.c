@@ -190,7 +190,7 @@ static void put_findings(const struct aif_comparison *c, size_t most, size_t lin
 
 	put_heading(is_markdown, "Stacks that changed", out);
 	if (!n) {
-		aif_buf_puts(out, c->decides ? "none, as far as can be told\n" : "none\n");
+		aif_buf_printf(out, "%s\n", aif_words_no_stacks(c));
 		return;
 	}
 	grid_head(&g, titles, AIF_ARRAY_LEN(titles));

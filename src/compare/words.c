@@ -209,6 +209,11 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	}
 }
 
+const char *aif_words_no_stacks(const struct aif_comparison *c)
+{
+	return c->decides ? "None, as far as can be told." : "None beyond the margin.";
+}
+
 static void put_units(const struct aif_comparison *c, const struct aif_side *s, struct aif_buf *b)
 {
 	double least = INFINITY, most = 0;

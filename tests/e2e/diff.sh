@@ -298,7 +298,9 @@ check "a baseline is set" says 'main: 3 runs in aiflame.baselines/main' "$aiflam
 check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^main .* v1 '"
 check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
 check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
-check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^none' same.txt"
+"$aiflame" diff before/1.data copy.data -o same.html
+check "where no stack changed, text says by how much, and the page has no words of its own" sh -c "'$aiflame' diff before/1.data copy.data | grep -qx 'None beyond the margin.' && ! grep -q 'None beyond the margin' same.html"
+check "it is what it was made of" sh -c "'$aiflame' diff baseline:main before >same.txt && ! grep -Eq 'slower|faster|more|less|new|gone' same.txt && grep -q '^None' same.txt"
 check "and how often they were" says 'per head: 12 in A, 12 in B' "$aiflame" diff --unit range:head baseline:main after
 check "ranges are kept in it" sh -c "grep -qx 'range 0 [1-9][0-9]* head' aiflame.baselines/main/*.run && [ \"\$1\" = \"\$2\" ]" sh \
 	"$(sum_of --budget 'range:/^head$/ +300%')" "$("$aiflame" gate --format json --budget 'range:/^head$/ +300%' baseline:main after | python3 -c 'import json, sys; print(json.load(sys.stdin)["budgets"][0]["a"])')"

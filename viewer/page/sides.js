@@ -71,7 +71,7 @@
 				el("table", { class: "sums" }, el("thead", {}, el("tr", {}, ["", "A", "B", "change", D.no_verdict.length ? "" : "verdict"].map((t) => el("th", { scope: "col" }, t)))), el("tbody", {}, metrics.rows.map((m) =>
 					row({}, [["", m.metric], ["num", m.A], ["num", m.B], ["num", m.change], ["is-" + m.verdict.split(" ")[0], m.verdict]]))))),
 			el("section", { class: "card wide" }, el("h2", {}, "Stacks that changed"), stacks.rows.length ? el("table", { class: "found" }, el("tbody", {}, stacks.rows.slice(0, 10).map((s, k) =>
-				row(opens(() => finding_open(k)), [["num", cell_text("signed", s.difference)], ["verdict is-" + s.verdict.split(" ")[0], s.verdict], ["how", s.how], ["name", s.stack]])))) : el("p", { class: "none" }, "None by more than the margin."),
+				row(opens(() => finding_open(k)), [["num", cell_text("signed", s.difference)], ["verdict is-" + s.verdict.split(" ")[0], s.verdict], ["how", s.how], ["name", s.stack]])))) : el("p", { class: "none" }, stacks.none),
 			button("All of them", () => go({ view: "tables", table: "stacks" }), { class: "link" })),
 			...["a", "b"].map((k) => card(`${k.toUpperCase()}: ${side_name(D[k])}`, el("dl", {}, facts(k, "command", D[k].runs.map((r) => r.command.replace(/^\/bin\/sh -c '([^']*)'$/, "$1"))), facts(k, "machine", D[k].runs.map((r) => r.machine)),
 				facts(k, "run", D[k].runs.map((r) => r.path))))),
