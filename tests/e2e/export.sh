@@ -168,7 +168,7 @@ for data in left late; do
 	check "chrome and back, of $data.data: it stands for as much, by the same callers" back_stands_for $data
 done
 check "a recording without times" dense timeless --cupti launches
-launches_of() { "$aiflame" flame --by launches --format folded -o - "$1" && "$aiflame" query --format csv "$1" "SELECT kind, kernel, count(*), count(DISTINCT stack) FROM launches GROUP BY 1, 2 ORDER BY 1, 2"; }
+launches_of() { "$aiflame" flame --by launches --format folded -o - "$1" && "$aiflame" query --format csv "$1" "SELECT l.kind, k.name, count(*), count(DISTINCT l.stack) FROM launches l LEFT JOIN kernels k ON k.id = l.kernel GROUP BY 1, 2 ORDER BY 1, 2"; }
 launches_come_back() {
 	"$aiflame" export --format chrome -o again.json timeless.data && "$aiflame" import -q -o again.data again.json &&
 		launches_of timeless.data >launches.txt && launches_of again.data >back.txt && [ "$(wc -l <launches.txt)" -ge 5 ] && diff launches.txt back.txt
