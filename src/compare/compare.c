@@ -98,7 +98,7 @@ bool aif_compare_lacks_whole(const struct aif_comparison *c)
 	for (size_t i = 0; i < aif_compare_runs(c); i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
-		if (r->is_counts || r->is_part || r->is_open)
+		if (!r->is_counts && (r->is_part || r->is_open))
 			return false;
 		lacks |= r->is_loop;
 	}
@@ -292,6 +292,8 @@ static void find_whole(struct aif_comparison *c, enum aif_compare_unit asked)
 		loop = r->is_loop && !loop ? r : loop;
 	}
 	c->is_whole = whole == n;
+	if (c->by_share)
+		return;
 	if (parts && parts < n)
 		aif_buf_puts(
 			&c->problems,
@@ -344,7 +346,9 @@ static int measure_metrics(struct aif_comparison *c)
 		for (size_t i = 0; i < n; i++) {
 			const struct aif_run *r = aif_compare_run(c, i);
 
-			values[i] = r->is_counts ? 0 : aif_metric_of(c, r, (enum aif_metric)m);
+			values[i] = r->is_counts || c->by_share
+					    ? 0
+					    : aif_metric_of(c, r, (enum aif_metric)m);
 			lacks |= !(values[i] > 0);
 			any |= values[i] > 0;
 		}
@@ -467,6 +471,16 @@ static void note_work(struct aif_comparison *c)
 			       "one %s is compared, not the work of a run (--unit run)\n", unit);
 }
 
+/* True if some runs have counts and others times, whose numbers are not of one unit. */
+static bool has_counts_and_times(const struct aif_comparison *c)
+{
+	size_t counts = 0, n = aif_compare_runs(c);
+
+	for (size_t i = 0; i < n; i++)
+		counts += aif_compare_run(c, i)->is_counts;
+	return counts && counts < n;
+}
+
 int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		const struct aif_compare_opts *o, struct aif_comparison *ret, struct aif_err *err)
 {
@@ -476,6 +490,7 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin, .range = o->range};
 	ret->recordings[0] = count_recordings(a);
 	ret->recordings[1] = count_recordings(b);
+	ret->by_share = has_counts_and_times(ret);
 	e = set_unit(ret, o->unit, err);
 	if (!e) {
 		aif_compare_find_problems(ret, o);
@@ -490,7 +505,7 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		ret->decides = false;
 		e = measure_metrics(ret);
 	}
-	if (!e)
+	if (!e && !ret->by_share)
 		e = aif_compare_kernels(ret, &aliases);
 	if (!e)
 		e = aif_compare_stacks(ret, &aliases);

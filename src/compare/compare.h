@@ -134,7 +134,8 @@ struct aif_comparison {
 	enum aif_compare_unit unit;
 	const char *range; /* aif_compare_opts.range */
 	double margin;
-	bool is_whole;        /* by run: all are whole runs, with start-up and tail */
+	bool is_whole; /* by run: all are whole runs, with start-up and tail */
+	bool by_share; /* some runs have counts, others times: stacks are given in ppm of their side's whole */
 	bool is_shared;       /* a run is on both sides: nothing is decided */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];

@@ -176,7 +176,10 @@ void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 	aif_compare_json_side(b, "a", c->a);
 	aif_compare_json_side(b, "b", c->b);
 	aif_compare_json_text(b, "unit", aif_compare_unit_name(c));
-	aif_compare_json_text(b, "times_in", aif_compare_run(c, 0)->in_cycles ? "cycles" : "ns");
+	aif_compare_json_text(b, "times_in",
+			      c->by_share                        ? "ppm"
+			      : aif_compare_run(c, 0)->in_cycles ? "cycles"
+								 : "ns");
 	aif_compare_json_number(b, "margin", c->margin);
 	aif_compare_json_lines(b, "no_verdict", &c->problems);
 	aif_compare_json_lines(b, "notes", &c->notes);

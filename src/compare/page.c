@@ -213,9 +213,9 @@ static int put_all(struct page *g, const char *title)
 	aif_compare_json_text(&g->json, "version", AIF_VERSION);
 	aif_compare_json_text(&g->json, "first", "overview");
 	aif_compare_json_text(&g->json, "unit",
-			      run->is_counts   ? "counts"
-			      : run->in_cycles ? "cycles"
-					       : "ns");
+			      run->is_counts || c->by_share ? "counts"
+			      : run->in_cycles              ? "cycles"
+							    : "ns");
 	aif_compare_json_number(&g->json, "scale", g->scale);
 	aif_buf_puts(&g->json, ",\"end_ns\":0,\"cell_ns\":1,\"diff\":{");
 	aif_compare_json_side(&g->json, "a", c->a);

@@ -25,7 +25,11 @@ static void find_commands(struct aif_comparison *c)
 	for (size_t i = 1; i < aif_compare_runs(c); i++) {
 		const char *command = aif_run_command(aif_compare_run(c, i), &len);
 
-		if (len == first_len && !memcmp(command, first, len))
+		if (!first_len) {
+			first = command;
+			first_len = len;
+		}
+		if (!len || (len == first_len && !memcmp(command, first, len)))
 			continue;
 		aif_buf_printf(&c->notes, "commands differ: %.*s; %.*s\n", (int)first_len, first,
 			       (int)len, command);
@@ -44,8 +48,8 @@ static void find_statuses(struct aif_comparison *c)
 	for (size_t i = 1; i < aif_compare_runs(c); i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
-		if (r->amount[AIF_RUN_STATUS] == first || r->is_part ||
-		    aif_compare_run(c, 0)->is_part)
+		if (r->amount[AIF_RUN_STATUS] == first || r->is_part || r->is_counts ||
+		    aif_compare_run(c, 0)->is_part || aif_compare_run(c, 0)->is_counts)
 			continue;
 		aif_buf_printf(&c->problems, "%s: %s ended with %" PRIu64 ", %s with %" PRIu64 "\n",
 			       first == INTERRUPTED || r->amount[AIF_RUN_STATUS] == INTERRUPTED
@@ -67,7 +71,7 @@ static void find_open(struct aif_comparison *c)
 	for (size_t i = aif_compare_runs(c); i-- > 0;) {
 		const struct aif_run *r = aif_compare_run(c, i);
 
-		if (!r->is_part)
+		if (!r->is_part && !r->is_counts)
 			*(r->is_open ? &open : &whole) = r;
 	}
 	if (!open || (!whole && c->unit != AIF_UNIT_RUN))
@@ -150,12 +154,17 @@ static void find_repeated(struct aif_comparison *c)
 	}
 }
 
+/* Returns what stands for a machine's name in a line. */
+static const char *machine_name(const char *name)
+{
+	return *name ? name : "a device that is not known";
+}
+
 static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o)
 {
-	const struct aif_run *first = aif_compare_run(c, 0);
+	const struct aif_run *first = NULL; /* with times */
 	size_t n = aif_compare_runs(c);
-	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false,
-	     has_both = false;
+	bool has_machine = false, has_driver = false, has_counts = false, has_cpu = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_run *r = aif_compare_run(c, i);
@@ -167,16 +176,14 @@ static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o
 			aif_buf_printf(&c->problems, "%s: %s\n", r->path,
 				       aif_run_text(r, AIF_RUN_PROBLEM));
 		if (r->is_counts && !has_counts)
-			aif_buf_printf(&c->problems, "%s has counts and no times\n", r->path);
+			aif_buf_printf(&c->problems, "%s has counts and no times%s\n", r->path,
+				       c->by_share ? ": shares of each side's whole are compared"
+						   : "");
 		has_counts |= r->is_counts;
-		if (r->is_counts != first->is_counts && !has_both) {
-			aif_buf_printf(
-				&c->problems,
-				"%s has counts, %s has times: their numbers are not of one unit\n",
-				first->is_counts ? first->path : r->path,
-				first->is_counts ? r->path : first->path);
-			has_both = true;
-		}
+		if (r->is_counts)
+			continue;
+		if (!first)
+			first = r;
 		if (r->is_cpu != first->is_cpu && !has_cpu)
 			aif_buf_printf(
 				&c->problems,
@@ -186,7 +193,8 @@ static void find_runs(struct aif_comparison *c, const struct aif_compare_opts *o
 		has_cpu |= r->is_cpu != first->is_cpu;
 		if (strcmp(machine, aif_run_text(first, AIF_RUN_MACHINE)) && !has_machine) {
 			aif_buf_printf(b, "machines differ: %s ran on %s, %s on %s\n", first->path,
-				       aif_run_text(first, AIF_RUN_MACHINE), r->path, machine);
+				       machine_name(aif_run_text(first, AIF_RUN_MACHINE)), r->path,
+				       machine_name(machine));
 			has_machine = true;
 		} else if (strcmp(driver, aif_run_text(first, AIF_RUN_DRIVER)) && !has_driver &&
 			   !has_machine) {
@@ -254,7 +262,7 @@ static void find_clocks(struct aif_comparison *c, const struct aif_compare_opts 
 			       "clocks differ: %.0f MHz in A, %.0f MHz in B (SM, median); lock "
 			       "them (nvidia-smi -lgc), or compare by --unit cycles\n",
 			       clock_a / 1e3, clock_b / 1e3);
-	else if ((clock_a > 0) != (clock_b > 0))
+	else if ((clock_a > 0) != (clock_b > 0) && !c->by_share)
 		aif_buf_printf(&c->notes, "clocks are known in %c only: not compared\n",
 			       clock_a > 0 ? 'A' : 'B');
 	for (size_t i = 0; i < aif_compare_runs(c); i++) {

@@ -18,6 +18,9 @@
 /* A callee with that part of a change stands for it, where what was moved is named. */
 #define MAIN_PART 0.8
 
+/* The sum of a side's shares, in ppm. */
+#define WHOLE 1e6
+
 enum { DEVICE, IDLE, KINDS };
 
 struct comparing {
@@ -76,6 +79,15 @@ static uint32_t name_of(struct comparing *s, const struct aif_map *aliases,
 	return aif_tree_name(&c->tree, type, text, len);
 }
 
+/* True for an instruction of a kernel, which folded text has and a reduced run has not. */
+static bool is_in_kernel(const struct aif_tree *t, size_t n)
+{
+	uint32_t parent = t->nodes[n].parent;
+
+	return parent &&
+	       aif_tree_base_type(aif_tree_type_of(t, t->nodes[parent].name)) == AIF_TREE_KERNEL;
+}
+
 /* Maps a run's nodes to those of both sides' tree. */
 static uint32_t *map_nodes(struct comparing *s, const struct aif_map *aliases,
 			   const struct aif_tree *t)
@@ -89,6 +101,10 @@ static uint32_t *map_nodes(struct comparing *s, const struct aif_map *aliases,
 	for (size_t n = 1; n < t->len && ok; n++) {
 		uint32_t name = t->nodes[n].name;
 
+		if (s->c->by_share && is_in_kernel(t, n)) {
+			nodes[n] = nodes[t->nodes[n].parent];
+			continue;
+		}
 		if (names[name] == AIF_STR_NONE)
 			names[name] = name_of(s, aliases, t, name);
 		ok = names[name] != AIF_STR_NONE;
@@ -127,10 +143,16 @@ static int add_values(struct comparing *s, size_t run, const uint32_t *nodes)
 
 	if (!idle)
 		return -ENOMEM;
+	if (s->c->by_share)
+		units = (double)AIF_MAX(t->nodes[0].total - idle[0], 1) / WHOLE;
 	for (size_t n = 0; n < t->len; n++) {
 		size_t at = nodes[n] * s->runs + run;
 
+		if (n && nodes[n] == nodes[t->nodes[n].parent])
+			continue; /* its caller's */
 		s->values[DEVICE][at] += (double)(t->nodes[n].total - idle[n]) / units;
+		if (s->c->by_share)
+			continue; /* folded text has neither */
 		s->values[IDLE][at] += (double)idle[n] / units;
 		s->launches[at] += t->details ? (double)t->details[n].launches / units : 0;
 	}

@@ -29,7 +29,9 @@ void aif_words_ns(const struct aif_comparison *c, double ns, struct aif_buf *b)
 	if (ns < 0)
 		aif_buf_putc(b, '-');
 	ns = fabs(ns);
-	if (c && aif_compare_run(c, 0)->is_counts)
+	if (c && c->by_share)
+		aif_buf_printf(b, "%.1f %%", ns / 1e4);
+	else if (c && aif_compare_run(c, 0)->is_counts)
 		put_number(ns, b);
 	else if (c && aif_compare_run(c, 0)->in_cycles)
 		put_cycles(ns, b);
@@ -237,11 +239,12 @@ void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b)
 
 	switch (c->unit) {
 	case AIF_UNIT_RUN:
-		aif_buf_puts(b, first->is_counts ? "counts"
-				: first->is_loop ? "all of the loop"
-				: first->is_part ? "all of the part"
-				: c->is_whole    ? "a whole run"
-						 : "from the first to the last work");
+		aif_buf_puts(b, c->by_share ? "shares of each side's whole, without idle time"
+				: first->is_counts ? "counts"
+				: first->is_loop   ? "all of the loop"
+				: first->is_part   ? "all of the part"
+				: c->is_whole      ? "a whole run"
+						   : "from the first to the last work");
 		return;
 	case AIF_UNIT_SECOND:
 		aif_buf_puts(b, "per second");
@@ -320,13 +323,22 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 	}
 }
 
+static bool has_counts(const struct aif_comparison *c)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < c->a->len + c->b->len; i++)
+		has |= aif_compare_run(c, i)->is_counts;
+	return has;
+}
+
 static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 {
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
 	aif_buf_puts(b, "cannot tell: ");
-	/* A shared run stands first among the problems. */
-	if (fewest < AIF_CHANGE_RUNS_MIN && !c->is_shared) {
+	/* A shared run, and counts, stand first among the problems: more runs would not tell. */
+	if (fewest < AIF_CHANGE_RUNS_MIN && !c->is_shared && !has_counts(c)) {
 		aif_human_counted(b, fewest, "run");
 		aif_buf_printf(b, " %s; %d are needed",
 			       c->recordings[0] == c->recordings[1] ? "a side" : "on a side",

@@ -70,6 +70,15 @@ check "no clock is known: no cycles" says 'no clock of a device in it' "$aiflame
 check "a comma belongs to a time" says '2 runs' "$aiflame" diff before/1.data@0,9,before/2.data after
 check "folded text has no verdict" sh -c "'$aiflame' flame before/1.data -o a.folded && '$aiflame' flame after/1.data -o b.folded &&
 	'$aiflame' diff a.folded b.folded | grep -q 'has counts and no times'"
+check "against a profile, shares of the whole are compared" sh -c "'$aiflame' diff --format json a.folded before/1.data | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+assert (d[\"times_in\"], d[\"metrics\"], d[\"kernels\"]) == (\"ppm\", [], []), d
+# The same recording: what stacks have is the same, but ranges of the program are frames of folded text alone.
+assert not any(s[\"changed\"] for s in d[\"stacks\"]), d[\"stacks\"]'"
+"$aiflame" diff b.folded before/1.data >mixed.txt
+check "the verdict is that there is none" says 'cannot tell: b.folded has counts and no times' head -1 mixed.txt
+check "which says nothing of names that folded text has not, nor of a loop" sh -c "! grep -Eq 'ran on|commands differ|loop of a run|  new' mixed.txt"
 printf 'import os;x 1\nimport sys\n' >app.py
 echo ' {"traceEvents": []}' >trace.json
 gzip -k trace.json
