@@ -408,6 +408,42 @@ int aif_side_read_whole(struct aif_side *s, struct aif_err *err)
 	return r;
 }
 
+/* Reads a part of a profile again: the whole steps in it. */
+static int read_steps(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
+{
+	const struct aif_opt_span time = {.from_ns = run->steps_from_ns, .to_ns = run->steps_to_ns};
+	const char *at = strrchr(run->path, '@');
+	char *path = strndup(run->path, at ? (size_t)(at - run->path) : strlen(run->path));
+	int r;
+
+	*ret = (struct aif_run){0};
+	if (!path)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	r = with_path(path, read_profile(path, run->path, &time, 0, false, ret, err), err);
+	if (!r && run->in_cycles)
+		r = aif_run_to_cycles(ret, err);
+	ret->hash = run->hash;
+	ret->recording = run->recording;
+	free(path);
+	return r;
+}
+
+static int side_read_steps(struct aif_side *s, struct aif_err *err)
+{
+	struct aif_run steps;
+	int r = 0;
+
+	for (size_t i = 0; i < s->len && !r; i++) {
+		if (!s->runs[i].steps_to_ns)
+			continue;
+		r = read_steps(&s->runs[i], &steps, err);
+		aif_run_finish(r ? &steps : &s->runs[i]);
+		if (!r)
+			s->runs[i] = steps;
+	}
+	return r;
+}
+
 /* True if a run of the side is a file that has no more than the loop. */
 static bool has_loops_alone(const struct aif_side *s)
 {
@@ -560,15 +596,16 @@ static int read_sides(char **words, const char *baselines, struct aif_sides *ret
 	return b.r;
 }
 
-/* Compares again, by whole runs. */
-static int compare_whole(const struct aif_compare_opts *o, struct aif_sides *ret,
+/* Compares again what `read` then has of each run: all of it, or whole steps. */
+static int compare_again(int (*read)(struct aif_side *, struct aif_err *),
+			 const struct aif_compare_opts *o, struct aif_sides *ret,
 			 struct aif_err *err)
 {
-	int r = aif_side_read_whole(&ret->a, err);
+	int r = read(&ret->a, err);
 
 	aif_comparison_finish(&ret->c);
 	if (!r)
-		r = aif_side_read_whole(&ret->b, err);
+		r = read(&ret->b, err);
 	return r ? r : aif_compare(&ret->a, &ret->b, o, &ret->c, err);
 }
 
@@ -631,7 +668,9 @@ int aif_sides_compare(char **words, const char *baselines, const struct aif_comp
 		r = aif_compare(&ret->a, &ret->b, o, &ret->c, err);
 	if (!r && aif_compare_lacks_whole(&ret->c) && !has_loops_alone(&ret->a) &&
 	    !has_loops_alone(&ret->b))
-		r = compare_whole(o, ret, err);
+		r = compare_again(aif_side_read_whole, o, ret, err);
+	if (!r && aif_compare_cuts_steps(&ret->c))
+		r = compare_again(side_read_steps, o, ret, err);
 	aif_buf_finish(&problem);
 	return r;
 }

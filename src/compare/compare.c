@@ -105,6 +105,15 @@ bool aif_compare_lacks_whole(const struct aif_comparison *c)
 	return lacks;
 }
 
+bool aif_compare_cuts_steps(const struct aif_comparison *c)
+{
+	bool cuts = false;
+
+	for (size_t i = 0; i < aif_compare_runs(c); i++)
+		cuts |= aif_compare_run(c, i)->is_cut && aif_compare_run(c, i)->steps_to_ns;
+	return cuts && c->unit == AIF_UNIT_STEP;
+}
+
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i)
 {
 	return i < c->a->len ? &c->a->runs[i] : &c->b->runs[i - c->a->len];

@@ -180,6 +180,8 @@ size_t aif_compare_join_parts(const struct aif_side *s, double *values);
 double aif_metric_of(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m);
 /* True if whole runs are compared, but some are the loop alone, and could be read again as a whole. */
 bool aif_compare_lacks_whole(const struct aif_comparison *c);
+/* True if values are given by step, and a run that could be read again has parts of steps, too. */
+bool aif_compare_cuts_steps(const struct aif_comparison *c);
 /* Returns a run of either side, A's first. */
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
 /* "step", "launch", "second", "run", or the name of the range that is the unit. */

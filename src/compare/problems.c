@@ -88,6 +88,22 @@ static void find_open(struct aif_comparison *c)
 	aif_buf_putc(&c->problems, '\n');
 }
 
+/* Looks for runs that have parts of steps, which are in their values and not in their number of steps. */
+static void find_cut(struct aif_comparison *c)
+{
+	for (size_t i = 0; i < aif_compare_runs(c) && c->unit == AIF_UNIT_STEP; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		if (!r->is_cut)
+			continue;
+		aif_buf_printf(&c->problems,
+			       "%s begins or ends within a step, or has more than steps: choose "
+			       "whole ones, as in FILE@steps:10-50\n",
+			       r->path);
+		return;
+	}
+}
+
 /* ---- what stands against a verdict ----------------------------------------------------------- */
 
 /* Looks for runs that are on both sides, by what is in them, which say nothing of a difference: a file named twice by mistake
@@ -290,6 +306,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_commands(c);
 	find_statuses(c);
 	find_open(c);
+	find_cut(c);
 	find_repeated(c);
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");

@@ -203,6 +203,28 @@ static uint64_t count_steps(const struct reducing *r)
 	return (uint64_t)((double)(w->to - w->from) / ((double)ns / (double)n) + 0.5);
 }
 
+/* Finds out whether a part has more than whole steps, and where those are. Seen in part only, their number is by the work of all. */
+static void find_cut(struct reducing *r)
+{
+	const struct aif_why *w = &r->why;
+	int64_t from = INT64_MAX, to = 0;
+
+	for (size_t i = 0; i < w->phases.len; i++) {
+		const struct aif_loop_step *s = &w->phases.steps[i];
+
+		if (s->start < w->from || s->end > w->to)
+			continue;
+		from = AIF_MIN(from, s->start);
+		to = AIF_MAX(to, s->end);
+	}
+	r->run->is_cut = w->is_part && r->run->steps && !w->phases.is_sparse &&
+			 (from > w->from || to < w->to);
+	if (!r->run->is_cut)
+		return;
+	r->run->steps_from_ns = (uint64_t)from;
+	r->run->steps_to_ns = (uint64_t)to;
+}
+
 static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 {
 	const struct aif_why *w = &r->why;
@@ -236,6 +258,7 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 		if (w->kernels[i].kind == AIF_LAUNCH_KERNEL)
 			run->amount[AIF_RUN_LAUNCHES] += w->kernels[i].runs;
 	run->steps = w->phases.from && (w->is_loop || w->is_part) ? count_steps(r) : 0;
+	find_cut(r);
 	for (size_t i = 0; i < a->rows_len; i++)
 		run->amount[AIF_RUN_BYTES] += a->rows[i].bytes;
 }

@@ -247,6 +247,7 @@ static int read_line(struct reading *r, const char *s, const char *end)
 		return take_number(&s, end, &run->start_s) ? 0 : -EINVAL;
 	if (take_word(&s, end, "is")) {
 		run->is_part |= take_word(&s, end, "part");
+		run->is_cut |= take_word(&s, end, "cut");
 		run->is_loop |= take_word(&s, end, "loop");
 		run->is_whole |= take_word(&s, end, "whole");
 		run->is_open |= take_word(&s, end, "open");

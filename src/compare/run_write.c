@@ -85,6 +85,7 @@ static void put_head(const struct aif_run *r, struct aif_buf *b)
 	aif_buf_printf(b, "start %" PRIu64 "\nsteps %" PRIu64 " %s\n", r->start_s, r->steps,
 		       aif_run_steps_key(r->steps_from));
 	aif_buf_puts(b, r->is_part ? "is part\n" : "");
+	aif_buf_puts(b, r->is_cut ? "is cut\n" : "");
 	aif_buf_puts(b, r->is_loop ? "is loop\n" : "");
 	aif_buf_puts(b, r->is_whole ? "is whole\n" : "");
 	aif_buf_puts(b, r->is_open ? "is open\n" : "");

@@ -50,5 +50,42 @@ damaged "an empty file" '' 'damaged, no JSON: the text ends where a value should
 cp a/2.json b
 check "one file for all runs is misuse" status_is 2 "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
 check "which is said" says 'one file for all runs: write {} where the run' "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
+
+# Thirty steps of 10 ms, of three launches each.
+cat >steps.py <<'EOF'
+print("device 0 name=\"Fake GPU\" kind=gpu units=4 clock=monotonic\nstream 0 device=0\nprogram 0")
+for i, name in enumerate(["attention", "scale", "shift"]):
+    print(f"kernel {i} program=0 name={name}")
+print("now")
+t = 1000
+for step in range(30):
+    for k in range(3):
+        print(f"launch stream=0 kernel={k} time={t} stack={hex(0x401000 + 16 * k)},0x402000 start={t + 1000} end={t + 3000000}")
+        t += 3333000
+print("sleep time=400000000")
+EOF
+python3 steps.py >steps.script
+mkdir steps_a steps_b
+for i in 1 2 3; do
+	"$aiflame" record -q --all-launches -o steps_a/$i.data "$build/tests/mock/fake_app" steps.script
+	"$aiflame" record -q --all-launches -o steps_b/$i.data "$build/tests/mock/fake_app" steps.script
+done
+# parts DIRECTORY FROM TO: of each run that part, in ms since its first launch
+parts() {
+	for i in 1 2 3; do
+		"$aiflame" query --format csv "$1/$i.data" 'SELECT min(time_ns) FROM launches' | awk -v run="$1/$i.data" -v from="$2" -v to="$3" \
+			'END { printf "%s@%.6fms,%.6fms\n", run, $1 / 1e6 + from, $1 / 1e6 + to }'
+	done | paste -sd,
+}
+part_a=$(parts steps_a 25 125) part_b=$(parts steps_b 52 136)
+launches() { "$aiflame" gate --format json --unit "$1" --budget 'launches 0' "$2" "$3" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+b = d["budgets"][0]
+print(d["unit"], b["a"], b["b"], b["result"])'; }
+check "a part that begins and ends within steps has the launches of whole ones" [ "$(launches auto "$part_a" "$part_b")" = "step 3 3 kept" ]
+check "by run, all of the part counts" sh -c "echo \"\$1\" | grep -q '^run 3[0-9]'" sh "$(launches run "$part_a" "$part_b")"
+"$aiflame" baseline set part "$part_a" >/dev/null
+check "a baseline of one, which has no more, is no win" says 'begins or ends within a step, or has more than steps' "$aiflame" gate --unit step --budget 'launches +50%' baseline:part "$part_b"
 echo "1..$n"
 [ $failed -eq 0 ]
