@@ -333,6 +333,12 @@ static int set_unit(struct aif_comparison *c, enum aif_compare_unit unit, struct
 					   "%s: no %s in it to give values by; choose another "
 					   "--unit",
 					   r->path, aif_compare_unit_name(c));
+		if (c->unit == AIF_UNIT_STEP && r->is_whole)
+			return aif_err_set(err, -ENODATA,
+					   "%s is a whole run, whose start-up and end are no "
+					   "steps: compare by --unit run, or the loop alone "
+					   "(aiflame baseline set without --whole)",
+					   r->path);
 	}
 	if (c->unit == AIF_UNIT_RUN)
 		find_whole(c, unit);

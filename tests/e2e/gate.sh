@@ -87,5 +87,10 @@ check "a part that begins and ends within steps has the launches of whole ones" 
 check "by run, all of the part counts" sh -c "echo \"\$1\" | grep -q '^run 3[0-9]'" sh "$(launches run "$part_a" "$part_b")"
 "$aiflame" baseline set part "$part_a" >/dev/null
 check "a baseline of one, which has no more, is no win" says 'begins or ends within a step, or has more than steps' "$aiflame" gate --unit step --budget 'launches +50%' baseline:part "$part_b"
+"$aiflame" baseline set --whole whole steps_a >/dev/null
+check "whole runs have more than steps" says 'is a whole run, whose start-up and end are no steps' "$aiflame" gate --unit step --budget 'launches 0' baseline:whole steps_b
+check "and do not pass by step" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' baseline:whole steps_b
+check "nor do others beside them" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' steps_a baseline:whole
+check "by run they do" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
 echo "1..$n"
 [ $failed -eq 0 ]
