@@ -825,7 +825,7 @@ test("two sides: what changed, in words, in a table and in a picture with what i
 	assert.equal(await colour("late_kernel"), "240,124,104");
 	assert.equal(await colour("gone_kernel"), "98,146,230");
 	assert.equal(await colour("early_kernel"), "238,234,222");
-	assert.match(await text(page, "legend"), /the sameslower.*only in A/);
+	assert.match(await text(page, "legend"), /the samecannot tellslower.*only in A/);
 	const both = await sum(page), gone = (await box(page, "gone_kernel")).total;
 	assert.ok(Math.abs(gone - 28e6) < 2e4, String(gone));
 	await page.selectOption("#by", "b");
