@@ -92,6 +92,8 @@ struct aif_compared_kernel {
 	bool is_by_launch;             /* the time is that of one of its launches */
 	struct aif_compared time;      /* ns a unit */
 	double a_launches, b_launches; /* a unit */
+	/* UP, DOWN: all runs of each side have the same number of launches a unit, and the sides differ; else UNKNOWN */
+	enum aif_change_answer launches;
 };
 
 enum aif_finding_kind {

@@ -59,6 +59,7 @@ static const char *answer_key(enum aif_change_answer a)
 void aif_compare_json_compared(struct aif_buf *b, const struct aif_compared *of)
 {
 	const struct aif_change *c = &of->change;
+	size_t needed = aif_change_needed(c);
 	double none = NAN;
 
 	aif_compare_json_number(b, "a", c->a);
@@ -68,9 +69,12 @@ void aif_compare_json_compared(struct aif_buf *b, const struct aif_compared *of)
 	aif_compare_json_number(b, "high", c->is_ratio && c->has_interval ? c->high : none);
 	aif_compare_json_number(b, "p", c->has_interval ? of->p : none);
 	aif_compare_json_text(b, "answer", answer_key(of->answer));
-	if (of->answer == AIF_CHANGE_UNKNOWN && c->has_interval)
-		aif_compare_json_number(b, "runs_needed",
-					aif_change_needed(c) ? (double)aif_change_needed(c) : none);
+	if (of->answer != AIF_CHANGE_UNKNOWN || !c->has_interval)
+		return;
+	/* The runs that are there do not tell, among so many rows. */
+	aif_compare_json_number(b, "runs_needed",
+				needed ? (double)AIF_MAX(needed, AIF_MIN(c->a_len, c->b_len) + 1)
+				       : none);
 }
 
 void aif_compare_json_lines(struct aif_buf *b, const char *name, const struct aif_buf *lines)
@@ -160,6 +164,7 @@ static void put_kernel(const struct aif_compared_kernel *k, struct aif_buf *b)
 	aif_compare_json_text(b, "matched_by", by[k->matched_by]);
 	aif_compare_json_number(b, "a_launches", k->a_launches);
 	aif_compare_json_number(b, "b_launches", k->b_launches);
+	aif_compare_json_text(b, "launches_answer", answer_key(k->launches));
 	aif_compare_json_compared(b, &k->time);
 	aif_buf_putc(b, '}');
 }

@@ -327,6 +327,25 @@ static int find_partners(struct matching *m)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* Answers by how often a kernel was launched, by run, where that is counted and the same in all runs of a side. */
+static enum aif_change_answer answer_launches(const struct aif_comparison *c, const double *count)
+{
+	double of[2] = {0};
+
+	if (!c->decides || c->unit == AIF_UNIT_LAUNCH)
+		return AIF_CHANGE_UNKNOWN;
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		double n = count[i] / aif_compare_units_of(c, r);
+		bool is_b = i >= c->a->len;
+
+		if (r->amount[AIF_RUN_ERROR] || (i != 0 && i != c->a->len && n != of[is_b]))
+			return AIF_CHANGE_UNKNOWN;
+		of[is_b] = n;
+	}
+	return of[1] > of[0] ? AIF_CHANGE_UP : of[1] < of[0] ? AIF_CHANGE_DOWN : AIF_CHANGE_UNKNOWN;
+}
+
 static int add_row(struct matching *m, size_t i)
 {
 	struct aif_comparison *c = m->c;
@@ -356,6 +375,7 @@ static int add_row(struct matching *m, size_t i)
 		.time = aif_compare_values(c, k->ns, !by_launch, !by_launch),
 		.a_launches = a->launches[0],
 		.b_launches = k->launches[1],
+		.launches = answer_launches(c, k->count),
 	};
 	return 0;
 }
@@ -387,6 +407,10 @@ static int adjust(struct aif_comparison *c)
 	for (size_t i = 0; i < c->kernels_len && !e; i++) {
 		c->kernels[i].time.p = p[i];
 		c->kernels[i].time.answer = aif_compare_answer_of_many(c, &c->kernels[i].time);
+		/* Runs of one side have none of it, all of the other do: time of it is more than none. */
+		if (c->kernels[i].launches != AIF_CHANGE_UNKNOWN &&
+		    c->kernels[i].matched_by == AIF_PARTNER_NONE)
+			c->kernels[i].time.answer = c->kernels[i].launches;
 	}
 	free(p);
 	if (!e && c->kernels_len)

@@ -38,14 +38,11 @@ static void put_item(struct page *g)
 }
 
 static void put_compared(struct page *g, const struct aif_compared *of, bool is_time,
-			 bool says_how_many, struct aif_buf *b)
+			 struct aif_buf *b)
 {
 	aif_words_change(&of->change, b);
 	put_words(g, "change", b);
-	if (says_how_many)
-		aif_words_verdict(g->c, of, is_time, b);
-	else if (g->c->decides)
-		aif_buf_puts(b, aif_words_answer(of->answer, is_time));
+	aif_words_verdict(g->c, of, is_time, b);
 	put_words(g, "verdict", b);
 }
 
@@ -106,7 +103,10 @@ static void put_kernels(struct page *g, struct aif_buf *b)
 					k->time.change.b - k->time.change.a);
 		aif_compare_json_number(&g->json, "A", k->a ? k->time.change.a : NAN);
 		aif_compare_json_number(&g->json, "B", k->b ? k->time.change.b : NAN);
-		put_compared(g, &k->time, true, false, b);
+		aif_words_change(&k->time.change, b);
+		put_words(g, "change", b);
+		aif_buf_puts(b, c->decides ? aif_words_kernel(k) : "");
+		put_words(g, "verdict", b);
 		aif_compare_json_number(&g->json, "launches_in_A", k->a_launches);
 		aif_compare_json_number(&g->json, "launches_in_B", k->b_launches);
 		if (k->a && k->b && *partners[k->matched_by])
@@ -131,7 +131,7 @@ static void put_metrics(struct page *g, struct aif_buf *b)
 		put_words(g, "A", b);
 		aif_words_value(c, m, c->metric[m].change.b, b);
 		put_words(g, "B", b);
-		put_compared(g, &c->metric[m], aif_metric_is_ns(m), true, b);
+		put_compared(g, &c->metric[m], aif_metric_is_ns(m), b);
 		aif_buf_putc(&g->json, '}');
 	}
 	aif_buf_puts(&g->json, "]}");

@@ -243,7 +243,7 @@ static void put_kernels(const struct aif_comparison *c, size_t most, size_t line
 			aif_words_ns(c, k->time.change.b, &cells[1]);
 		aif_words_change(&k->time.change, &cells[2]);
 		if (c->decides)
-			aif_buf_puts(&cells[3], aif_words_answer(k->time.answer, true));
+			aif_buf_puts(&cells[3], aif_words_kernel(k));
 		aif_words_value(c, AIF_METRIC_LAUNCHES, k->a_launches, &cells[4]);
 		if (k->a_launches != k->b_launches) {
 			aif_buf_puts(&cells[4], " -> ");

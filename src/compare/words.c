@@ -211,6 +211,13 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	}
 }
 
+const char *aif_words_kernel(const struct aif_compared_kernel *k)
+{
+	if (k->time.answer != AIF_CHANGE_UNKNOWN || k->launches == AIF_CHANGE_UNKNOWN)
+		return aif_words_answer(k->time.answer, true);
+	return k->launches == AIF_CHANGE_UP ? "more launches" : "fewer launches";
+}
+
 const char *aif_words_no_stacks(const struct aif_comparison *c)
 {
 	return c->decides ? "None, as far as can be told." : "None beyond the margin.";
@@ -349,16 +356,56 @@ static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 		aif_buf_putc(b, (char)c->problems.data[i]);
 }
 
-void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)
+/* Returns the kernel whose launches changed the most that way (UNKNOWN: either), of those that are counted; NULL where there is none. */
+static const struct aif_compared_kernel *most_launches(const struct aif_comparison *c,
+						       enum aif_change_answer way)
+{
+	const struct aif_compared_kernel *most = NULL;
+
+	for (size_t i = 0; i < c->kernels_len; i++) {
+		const struct aif_compared_kernel *k = &c->kernels[i];
+
+		if (k->launches != AIF_CHANGE_UNKNOWN && !k->is_copy &&
+		    (way == AIF_CHANGE_UNKNOWN || k->launches == way) &&
+		    (!most || fabs(k->b_launches - k->a_launches) >
+				      fabs(most->b_launches - most->a_launches)))
+			most = k;
+	}
+	return most;
+}
+
+static void put_from_to(double from, double to, struct aif_buf *b)
+{
+	put_number(from, b);
+	aif_buf_puts(b, " -> ");
+	put_number(to, b);
+}
+
+/* Says how many kernels were launched where that is another number, and names the one that has most of it. */
+static void put_launches(const struct aif_comparison *c, struct aif_buf *b)
+{
+	const struct aif_compared *all = &c->metric[AIF_METRIC_LAUNCHES];
+	bool differ = all->answer == AIF_CHANGE_UP || all->answer == AIF_CHANGE_DOWN;
+	const struct aif_compared_kernel *most =
+		most_launches(c, differ ? all->answer : AIF_CHANGE_UNKNOWN);
+
+	if (!differ && !most)
+		return;
+	aif_buf_printf(b, "; launches a %s: ", aif_compare_unit_name(c));
+	if (differ)
+		put_from_to(all->change.a, all->change.b, b);
+	if (!most)
+		return;
+	aif_buf_printf(b, "%s%s ", differ ? ", of " : "", most->b ? most->b : most->a);
+	put_from_to(most->a_launches, most->b_launches, b);
+}
+
+static void put_time(const struct aif_comparison *c, struct aif_buf *b)
 {
 	bool by_time = c->has_metric[AIF_METRIC_TIME];
 	const struct aif_compared *of = &c->metric[by_time ? AIF_METRIC_TIME : AIF_METRIC_DEVICE];
 	const char *what = by_time ? "time" : "device time";
 
-	if (!c->decides) {
-		put_undecided(c, b);
-		return;
-	}
 	switch (of->answer) {
 	case AIF_CHANGE_SAME:
 		aif_buf_printf(b, "the %s is the same within %.3g %%", what, 100 * c->margin);
@@ -379,4 +426,14 @@ void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)
 	aif_buf_printf(b, " a %s", aif_compare_unit_name(c));
 	if (of->answer != AIF_CHANGE_UNKNOWN)
 		put_most(c, of->change.b - of->change.a, b);
+}
+
+void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)
+{
+	if (!c->decides) {
+		put_undecided(c, b);
+		return;
+	}
+	put_time(c, b);
+	put_launches(c, b);
 }

@@ -20,6 +20,8 @@ void aif_words_verdict(const struct aif_comparison *c, const struct aif_compared
 		       struct aif_buf *b);
 /* Says how a finding changed: "takes longer: 9.5 -> 10.1 ms a launch". */
 void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, struct aif_buf *b);
+/* Answers for a kernel: by its time, else by how often it was launched: "more launches". */
+const char *aif_words_kernel(const struct aif_compared_kernel *k);
 /* Says that no stack is known to have changed, as a sentence. */
 const char *aif_words_no_stacks(const struct aif_comparison *c);
 /* A line that sums up: "B is slower: +5.1 % (+3.9 to +6.2 %) a step, most of it f, which takes longer"; "cannot tell: 2 runs a side; 3 are

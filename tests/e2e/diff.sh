@@ -26,6 +26,8 @@ check "steps are the unit" grep -q '^per step: 12 in A, 12 in B, marked by the p
 check "kernels of one side only are not merged" grep -Eq 'new .* shift$' one.txt
 check "three runs a side have verdicts" sh -c "'$aiflame' diff before after >three.txt && ! grep -q '^no verdict' three.txt"
 check "launches that never vary are exact" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' three.txt
+check "the first line names them, too" sh -c "head -1 three.txt | grep -q '; launches a step: 5 -> 6, of [a-z]* 0 -> 1$'"
+check "kernels that each run of one side has, and none of the other, are told" sh -c "grep -Eq 'new +slower +0 -> 1 +shift$' three.txt && grep -Eq 'gone +faster +1 -> 0 +scale_and_shift$' three.txt"
 check "both sides are named" sh -c "grep -q '^A  before, 3 runs of ' three.txt && grep -q '^B  after, 3 runs of ' three.txt"
 check "JSON is JSON" sh -c "'$aiflame' diff --format json before after | python3 -c '
 import json, sys
@@ -34,6 +36,8 @@ m = {x[\"metric\"]: x for x in d[\"metrics\"]}
 assert d[\"summary\"], d
 assert d[\"unit\"] == \"step\" and m[\"launches\"][\"answer\"] == \"up\" and m[\"bytes\"][\"answer\"] == \"same\", m
 k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
+assert k[\"shift\"][\"launches_answer\"] == k[\"shift\"][\"answer\"] == \"up\" and k[\"attention\"][\"launches_answer\"] == \"cannot tell\", k
+assert all(x.get(\"runs_needed\") is None or x[\"runs_needed\"] > 3 for x in d[\"kernels\"]), k
 assert k[\"shift\"][\"a_kernel\"] is None and k[\"attention\"][\"a_kernel\"] == \"attention\", k
 assert all(s[\"stack\"].endswith(\"main\") or s[\"stack\"] == \"all\" for s in d[\"stacks\"]), d[\"stacks\"]'"
 # documented COMMAND...: all keys of its JSON stand in docs/diff.md
