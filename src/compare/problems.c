@@ -104,6 +104,23 @@ static void find_cut(struct aif_comparison *c)
 	}
 }
 
+/* Looks for whole runs beside loops: of start-up and end only one side has work. By run that is found otherwise. */
+static void find_loops_beside_whole(struct aif_comparison *c)
+{
+	const struct aif_run *loop = NULL, *whole = NULL;
+
+	for (size_t i = aif_compare_runs(c); i-- > 0;) {
+		const struct aif_run *r = aif_compare_run(c, i);
+
+		loop = r->is_loop ? r : loop;
+		whole = r->is_whole && r->amount[AIF_RUN_LOOP] ? r : whole;
+	}
+	if (loop && whole && c->unit != AIF_UNIT_RUN)
+		aif_buf_printf(&c->problems,
+			       "%s is a whole run, %s the loop of one: compare by --unit run\n",
+			       whole->path, loop->path);
+}
+
 /* ---- what stands against a verdict ----------------------------------------------------------- */
 
 /* Looks for runs that are on both sides, by what is in them, which say nothing of a difference: a file named twice by mistake
@@ -307,6 +324,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_statuses(c);
 	find_open(c);
 	find_cut(c);
+	find_loops_beside_whole(c);
 	find_repeated(c);
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");

@@ -91,6 +91,9 @@ check "a baseline of one, which has no more, is no win" says 'begins or ends wit
 check "whole runs have more than steps" says 'is a whole run, whose start-up and end are no steps' "$aiflame" gate --unit step --budget 'launches 0' baseline:whole steps_b
 check "and do not pass by step" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' baseline:whole steps_b
 check "nor do others beside them" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' steps_a baseline:whole
+for unit in second launch; do
+	check "nor by $unit" says 'is a whole run, steps_b/1.data the loop of one: compare by --unit run' "$aiflame" gate --unit $unit --budget 'device +50%' baseline:whole steps_b
+done
 check "by run they do" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
 echo "1..$n"
 [ $failed -eq 0 ]
