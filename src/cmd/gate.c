@@ -27,7 +27,8 @@ enum { LIST_MAX = 64 };
 
 struct values {
 	const char *baselines, *dir, *family, *unit;
-	const char *budgets, *metric[LIST_MAX + 1], *require[LIST_MAX + 1], *budget[LIST_MAX + 1];
+	const char *budgets[LIST_MAX + 1], *metric[LIST_MAX + 1], *require[LIST_MAX + 1],
+		*budget[LIST_MAX + 1];
 	int format, cannot_tell;
 	uint32_t margin;
 	bool any_machine, annotations, v7_exit;
@@ -35,8 +36,9 @@ struct values {
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
-	{0, "budgets", "FILE", AIF_OPT_STRING, AT(budgets), 0,
-	 "what may get worse by how much, a line each (time and device by the margin)"},
+	{0, "budgets", "FILE", AIF_OPT_LIST, AT(budgets), LIST_MAX,
+	 "what may get worse by how much, a line each (time and device by the margin); may be given "
+	 "several times"},
 	{0, "budget", "LINE", AIF_OPT_LIST, AT(budget), LIST_MAX,
 	 "one such line: 'kernel:/gemm/ +5% +20us'; may be given several times"},
 	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
@@ -131,10 +133,11 @@ static int add_defaults(const struct values *v, const char *metric, struct aif_b
 	return r;
 }
 
-static int read_budgets(const struct values *v, struct aif_budgets *ret, struct aif_err *err)
+static int read_budget_file(const char *path, struct aif_budgets *ret, struct aif_err *err)
 {
 	struct aif_buf text = {0};
-	int r = v->budgets ? read_file(v->budgets, &text, err) : 0;
+	size_t before = ret->len;
+	int r = read_file(path, &text, err);
 
 	/* Editors of some systems begin text with a mark. */
 	if (!r)
@@ -142,15 +145,30 @@ static int read_budgets(const struct values *v, struct aif_budgets *ret, struct 
 			ret,
 			aif_buf_str(&text) +
 				(strncmp(aif_buf_str(&text), "\xef\xbb\xbf", 3) ? 0 : 3),
-			v->budgets ? v->budgets : "", err);
+			path, err);
+	if (!r && ret->len == before)
+		r = aif_err_set(err, -EINVAL, "%s: no budget in it", path);
+	aif_buf_finish(&text);
+	return r;
+}
+
+static bool has_budgets(const struct values *v)
+{
+	return v->budgets[0] || v->budget[0];
+}
+
+static int read_budgets(const struct values *v, struct aif_budgets *ret, struct aif_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; v->budgets[i] && !r; i++)
+		r = read_budget_file(v->budgets[i], ret, err);
 	for (size_t i = 0; v->budget[i] && !r; i++)
 		r = aif_budgets_add(ret, v->budget[i], "--budget", err);
-	if (!r && !v->budgets && !v->budget[0])
+	if (!r && !has_budgets(v))
 		r = add_defaults(v, "device", ret, err);
 	if (!r && !ret->len)
-		r = aif_err_set(err, -EINVAL, "%s: no budget in it",
-				v->budgets ? v->budgets : "--budget");
-	aif_buf_finish(&text);
+		r = aif_err_set(err, -EINVAL, "--budget: no budget in it");
 	return r;
 }
 
@@ -525,7 +543,7 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 	if (!r && !status) {
 		r = aif_sides_compare(words, v->baselines, &o, &s, err);
 		/* Programs without a device have CPU time in its place. */
-		if (!r && !v->budgets && !v->budget[0] && aif_compare_run(&s.c, 0)->is_cpu) {
+		if (!r && !has_budgets(v) && aif_compare_run(&s.c, 0)->is_cpu) {
 			aif_budgets_finish(&budgets);
 			r = add_defaults(v, "cpu", &budgets, err);
 		}
@@ -558,7 +576,7 @@ static int judge_dir(const struct values *v, struct aif_err *err)
 						 .cannot_tell = v->cannot_tell,
 						 .v7_exit = v->v7_exit};
 
-	if (v->budgets || v->budget[0] || v->metric[0] || v->annotations || v->format) {
+	if (has_budgets(v) || v->metric[0] || v->annotations || v->format) {
 		aif_err_set(
 			err, -EINVAL,
 			"gate: --dir takes budgets from the environment (docs/runbook.md), and "
