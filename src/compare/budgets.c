@@ -179,6 +179,13 @@ static int read_limit(struct aif_budget *b, const char *op, char **rest, const c
 			     : aif_budget_is_time(b)  ? "give a time: time <= 12ms"
 						      : "give a number without a unit",
 			     err);
+	if (b->better == (b->kind == AIF_BUDGET_AT_MOST ? AIF_BUDGET_MORE : AIF_BUDGET_LESS))
+		return wrong(where, b->text,
+			     b->kind == AIF_BUDGET_AT_MOST
+				     ? "more of it is better, a <= would pass any loss; give a >="
+				     : "less of it is better, a >= would pass any regression; "
+				       "give a <=",
+			     err);
 	if (b->of == AIF_BUDGET_BUSY && b->limit > 1)
 		return wrong(where, b->text, "a share is at most 100%", err);
 	return 0;
@@ -189,7 +196,10 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 			struct aif_err *err)
 {
 	enum aif_budget_better signs = AIF_BUDGET_NOT_SAID;
+	bool has_part = false, has_amount = false;
 
+	if (b->of == AIF_BUDGET_BUSY)
+		return wrong(where, b->text, "give a share: busy >= 60%", err);
 	for (; word; word = next_word(rest)) {
 		bool is_minus = *word == '-', is_signed = is_minus || *word == '+';
 		double v;
@@ -217,6 +227,13 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 				     "more of it is better, a plus would pass any loss; give a "
 				     "minus, as in -3%",
 				     err);
+		if (unit == '%' ? has_part : has_amount)
+			return wrong(where, b->text,
+				     unit == '%' ? "two percentages in one budget"
+						 : "two amounts in one budget",
+				     err);
+		has_part |= unit == '%';
+		has_amount |= unit != '%';
 		if (is_signed)
 			signs = is_minus ? AIF_BUDGET_MORE : AIF_BUDGET_LESS;
 		if (unit == '%')
@@ -224,8 +241,6 @@ static int read_changes(struct aif_budget *b, char *word, char **rest, const cha
 		else
 			b->absolute = v;
 	}
-	if (b->of == AIF_BUDGET_BUSY)
-		return wrong(where, b->text, "give a share: busy >= 60%", err);
 	/* A plus does not say it: some write "tok_s +2%" and mean 2 % either way. */
 	if (signs == AIF_BUDGET_MORE)
 		b->better = AIF_BUDGET_MORE;
@@ -245,7 +260,9 @@ static int read_budget(struct aif_budget *b, char *line, const char *where, stru
 		return r;
 	word = next_word(&rest);
 	/* Values of the caller's may be better either way. */
-	b->better = b->of == AIF_BUDGET_VALUE ? AIF_BUDGET_NOT_SAID : AIF_BUDGET_LESS;
+	b->better = b->of == AIF_BUDGET_VALUE  ? AIF_BUDGET_NOT_SAID
+		    : b->of == AIF_BUDGET_BUSY ? AIF_BUDGET_MORE
+					       : AIF_BUDGET_LESS;
 	if (word && (!strcmp(word, "higher") || !strcmp(word, "lower"))) {
 		if (b->of != AIF_BUDGET_VALUE)
 			return wrong(where, b->text, "higher and lower are for values of --metric",

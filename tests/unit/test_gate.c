@@ -235,6 +235,14 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"tok_s higher",
 		"time higher +3%",
 		"tok_s -3% higher",
+		"time +3% +300%",
+		"time +3us +3s",
+		"time +3% 0 +3us",
+		"time >= 1ms",
+		"kernel:/x/ >= 1ms",
+		"busy <= 60%",
+		"busy -3%",
+		"tok_s higher <= 5",
 	};
 
 	(void)state;
