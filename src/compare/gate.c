@@ -183,15 +183,19 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 static void judge_limit(const struct aif_comparison *c, double *values, struct aif_gate_row *row)
 {
 	const struct aif_budget *b = row->budget;
-	bool is_most = b->kind == AIF_BUDGET_AT_MOST;
+	bool is_most = b->kind == AIF_BUDGET_AT_MOST, all_break = true;
+	double *of_b = values + c->a->len;
+	size_t n = aif_compare_join_parts(c->b, of_b);
 
-	aif_change_interval(values + c->a->len, aif_compare_join_parts(c->b, values + c->a->len),
-			    &row->mean, &row->low, &row->high);
+	aif_change_interval(of_b, n, &row->mean, &row->low, &row->high);
+	for (size_t i = 0; i < n; i++)
+		all_break &= is_most ? of_b[i] > b->limit : of_b[i] < b->limit;
 	if (!c->decides)
 		return;
 	if (is_most ? row->high <= b->limit : row->low >= b->limit)
 		row->answer = AIF_GATE_KEPT;
-	else if (is_most ? row->low > b->limit : row->high < b->limit)
+	/* A limit that each run breaks is exceeded, however far apart they are. */
+	else if (all_break || (is_most ? row->low > b->limit : row->high < b->limit))
 		row->answer = AIF_GATE_EXCEEDED;
 }
 

@@ -340,6 +340,27 @@ static void assert_unknown(const double values[6], const char *budget, const cha
 	finish(&x);
 }
 
+/* Runs that all break a limit do so however far apart they are; if one does not, nobody can tell. */
+static void a_limit_that_each_run_breaks_is_exceeded(void **state)
+{
+	static const double all[] = {1, 1, 1, 110, 205, 420}, some[] = {1, 1, 1, 90, 205, 420};
+	struct aif_gate_value given = {.name = "score", .values = all};
+	struct aif_budgets b = {0};
+	struct aif_gate g = {0};
+	struct compared x;
+
+	(void)state;
+	compared_make(&x, runs_base, RUNS_BASE_LEN, 3, 0.001, 8);
+	assert_int_equal(aif_budgets_add_text(&b, "score <= 100", "test", NULL), 0);
+	assert_int_equal(aif_gate_judge(&x.c, &b, &given, 1, &g), 0);
+	assert_true(g.rows[0].low < 100);
+	assert_int_equal(g.rows[0].answer, AIF_GATE_EXCEEDED);
+	aif_gate_finish(&g);
+	aif_budgets_finish(&b);
+	finish(&x);
+	assert_unknown(some, "score <= 100", "");
+}
+
 /* Only a change near its budget is said to be close to it. */
 static void the_reason_why_nobody_can_tell_fits(void **state)
 {
@@ -369,6 +390,7 @@ int main(void)
 		cmocka_unit_test(values_below_nothing_are_judged_by_their_signs),
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(the_reason_why_nobody_can_tell_fits),
+		cmocka_unit_test(a_limit_that_each_run_breaks_is_exceeded),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
 		cmocka_unit_test(usual_expressions_are_read),
 		cmocka_unit_test(budgets_are_read),
