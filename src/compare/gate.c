@@ -113,6 +113,22 @@ static bool has_communication(const struct aif_run *r)
 	return has;
 }
 
+/* True for a run with a copy or fill, also where computation hides all of it. */
+static bool has_copies(const struct aif_run *r)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < r->kernels_len && !has; i++)
+		has = r->kernels[i].is_copy;
+	return has;
+}
+
+/* True for a metric of which a program may have none. */
+static bool is_of_some(enum aif_metric m)
+{
+	return m == AIF_METRIC_COMMUNICATION || m == AIF_METRIC_COPIES || m == AIF_METRIC_BYTES;
+}
+
 /* False where a run's 0 says that it has no such thing, and not how little of it. */
 static bool has_metric(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m)
 {
@@ -126,6 +142,10 @@ static bool has_metric(const struct aif_comparison *c, const struct aif_run *r, 
 		return r->amount[AIF_RUN_MEMORY] > 0;
 	case AIF_METRIC_COMMUNICATION:
 		return has_communication(r);
+	case AIF_METRIC_COPIES:
+		return r->amount[AIF_RUN_COPY] > 0 || has_copies(r);
+	case AIF_METRIC_BYTES:
+		return r->amount[AIF_RUN_BYTES] > 0;
 	default:
 		return true;
 	}
@@ -327,9 +347,10 @@ static void say_lack(const struct aif_comparison *c, enum aif_metric m, bool by_
 		aif_buf_puts(why, ": whole runs have it, --unit run");
 	else if (m == AIF_METRIC_MEMORY)
 		aif_buf_puts(why, ": it is read of NVIDIA's devices, by NVML");
-	else if (m == AIF_METRIC_COMMUNICATION)
-		aif_buf_puts(why, by_both ? ": no communication in either side"
-					  : ": no communication in it");
+	else if (is_of_some(m))
+		aif_buf_printf(why, ": no %s in %s",
+			       m == AIF_METRIC_COMMUNICATION ? "communication" : "copies",
+			       by_both ? "either side" : "it");
 }
 
 /* Notes runs that lack a value. A kernel that A never had is new, which is no lack; nor is one gone, which is. */
@@ -351,8 +372,7 @@ static void find_missing(const struct aif_comparison *c, const struct aif_gate_v
 	if (row->budget->kind != AIF_BUDGET_CHANGE)
 		lack[0] = 0;
 	if ((aif_budget_is_by_name(row->budget) ||
-	     (row->budget->of == AIF_BUDGET_METRIC &&
-	      row->budget->metric == AIF_METRIC_COMMUNICATION)) &&
+	     (row->budget->of == AIF_BUDGET_METRIC && is_of_some(row->budget->metric))) &&
 	    lack[0] == c->a->len && !lack[1])
 		lack[0] = 0;
 	for (size_t i = 0; i < c->a->len + c->b->len; i++)

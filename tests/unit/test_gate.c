@@ -122,6 +122,8 @@ static void what_no_side_has_is_missing(void **state)
 	compared_make(&x, runs_base, RUNS_BASE_LEN, RUNS, NOISE, 7);
 	assert_int_equal(gate(&x, "communication +3%", "no communication in either side"),
 			 AIF_GATE_UNKNOWN);
+	assert_int_equal(gate(&x, "copies +3%", "no copies in either side"), AIF_GATE_UNKNOWN);
+	assert_int_equal(gate(&x, "bytes 0", "no copies in either side"), AIF_GATE_UNKNOWN);
 	assert_int_equal(gate(&x, "communication <= 1ms", "no communication in it"),
 			 AIF_GATE_UNKNOWN);
 	for (size_t i = 0; i < RUNS; i++)
