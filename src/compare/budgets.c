@@ -313,10 +313,12 @@ done:
 int aif_budgets_add_text(struct aif_budgets *b, const char *text, const char *where,
 			 struct aif_err *err)
 {
+	char at[256];
 	int r = 0;
 
-	while (*text && !r) {
-		r = aif_budgets_add(b, text, where, err);
+	for (size_t line = 1; *text && !r; line++) {
+		snprintf(at, sizeof(at), "%.200s:%zu", where, line);
+		r = aif_budgets_add(b, text, at, err);
 		text += strcspn(text, "\n");
 		text += *text == '\n';
 	}

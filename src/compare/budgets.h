@@ -54,7 +54,7 @@ struct aif_budgets {
 /* Adds one line, nothing for an empty one. 0; -EINVAL with *err, which names `where`, or -ENOMEM. */
 int aif_budgets_add(struct aif_budgets *b, const char *line, const char *where,
 		    struct aif_err *err);
-/* Adds the lines of a text. */
+/* Adds the lines of a text; *err names the line, too. */
 int aif_budgets_add_text(struct aif_budgets *b, const char *text, const char *where,
 			 struct aif_err *err);
 /* True if the budget is of what matches an expression. */

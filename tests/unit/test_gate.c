@@ -292,6 +292,7 @@ static void budgets_are_read(void **state)
 					      "kernel:/a b/ +5% +20us # both\ntok_s -2%\nbusy>=1\n",
 					      "file", &err),
 			 -EINVAL);
+	assert_non_null(strstr(err.text, "file:6: budget 'busy>=1'"));
 	assert_int_equal(b.len, 3);
 	assert_true(b.budget[0].of == AIF_BUDGET_METRIC && b.budget[0].part == 0.03);
 	assert_string_equal(b.budget[1].name, "kernel:/a b/");
