@@ -138,8 +138,10 @@ static int parse_steps(const char *s, struct aif_opt_span *ret)
 		if (!r)
 			r = aif_parse_count(dash + 1, &span.last);
 	}
-	if (r < 0 || !span.first || span.last < span.first)
+	if (r < 0 || !span.first)
 		return -EINVAL;
+	if (span.last < span.first)
+		return -ERANGE;
 	*ret = span;
 	return 0;
 }
@@ -185,7 +187,7 @@ int aif_parse_span(const char *s, struct aif_opt_span *ret)
 		return -EINVAL;
 	/* An empty span would read as "everything". */
 	if (comma[1] && span.to_ns <= span.from_ns)
-		return -EINVAL;
+		return span.to_ns < span.from_ns ? -ERANGE : -EINVAL;
 	*ret = span;
 	return 0;
 }

@@ -125,7 +125,10 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 			wanted = "a percentage such as 2 or 0.5";
 		break;
 	case AIF_OPT_SPAN:
-		if (aif_parse_span(arg, to) < 0)
+		i = aif_parse_span(arg, to);
+		if (i == -ERANGE)
+			wanted = "an end behind the beginning";
+		else if (i < 0)
 			wanted =
 				"FROM,TO such as 1.5,2 or 10ms, or one of loop, startup, tail, step:3, steps:3-5";
 		break;

@@ -191,7 +191,9 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 
 	if (!path)
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	if (at && aif_parse_span(at + 1, &time) < 0)
+	if (at && aif_parse_span(at + 1, &time) == -ERANGE)
+		r = aif_err_set(err, -EINVAL, "%s: '%s' ends before it begins", path, at + 1);
+	else if (at && aif_parse_span(at + 1, &time) < 0)
 		r = aif_err_set(err, -EINVAL,
 				"%s: '%s' is no part of a run; give FROM,TO, loop, startup, tail, "
 				"step:N or steps:N-M",

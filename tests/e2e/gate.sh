@@ -95,5 +95,19 @@ for unit in second launch; do
 	check "nor by $unit" says 'is a whole run, steps_b/1.data the loop of one: compare by --unit run' "$aiflame" gate --unit $unit --budget 'device +50%' baseline:whole steps_b
 done
 check "by run they do" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
+
+check "all files of budgets count" sh -c "echo 'launches +30%' >loose.budgets && echo 'busy >= 100%' >strict.budgets && '$aiflame' gate --format json --budgets strict.budgets --budgets loose.budgets a b | grep -q '\"budget\":\"busy >= 100%\".*\"budget\":\"launches +30%\"'"
+check "two percentages in a budget are misuse" says 'two percentages in one budget' "$aiflame" gate --budget 'time +3% +300%' a b
+check "as are two amounts" says 'two amounts in one budget' "$aiflame" gate --budget 'time +3us +3s' a b
+check "a limit that passes any regression is misuse" says 'less of it is better, a >= would pass any regression; give a <=' "$aiflame" gate --budget 'time >= 1ms' a b
+check "or any loss" says 'more of it is better, a <= would pass any loss; give a >=' "$aiflame" gate --budget 'busy <= 60%' a b
+check "busy has a share alone" says 'give a share: busy >= 60%' "$aiflame" gate --budget 'busy -3%' a b
+printf '# mine\n\nlaunches +3%%\ntime +3\n' >wrong.budgets
+check "a wrong line is named" says "wrong.budgets:4: budget 'time +3': a number of times has a unit" "$aiflame" gate --budgets wrong.budgets a b
+check "copies that no side has are missing, not the same" says 'no copies in either side' "$aiflame" gate --budget 'copies +3%' steps_a steps_b
+check "as are bytes" status_is 4 "$aiflame" gate --budget 'bytes 0' steps_a steps_b
+for part in steps:10-2 2,1; do
+	check "a part that ends before it begins: $part" says "'$part' ends before it begins" "$aiflame" gate steps_a@$part steps_b
+done
 echo "1..$n"
 [ $failed -eq 0 ]
