@@ -195,6 +195,12 @@ static int put_tree(struct page *g)
 		aif_out_json_text(&g->json, aif_buf_str(&text));
 		aif_buf_finish(&text);
 	}
+	if (c->a->len > 1 || c->b->len > 1) {
+		aif_buf_puts(&g->json, tree.joined ? "," : "");
+		aif_out_json_text(&g->json,
+				  "the picture has arithmetic means, which add up; tables "
+				  "have geometric ones");
+	}
 	aif_buf_putc(&g->json, ']');
 	free(own);
 	free(entries.at);

@@ -61,6 +61,7 @@ int aif_run_reduce_cpu(const struct aif_names *names, const struct aif_selection
 		ret->amount[AIF_RUN_ELAPSED] = ret->is_whole ? p->end_ns - p->start_ns
 							     : aif_cpu_span_ns(p, sel, &by_thread);
 		ret->amount[AIF_RUN_CPU] = cpu.weight_ns;
+		ret->amount[AIF_RUN_SAMPLES] = cpu.samples;
 		ret->amount[AIF_RUN_STATUS] =
 			strtoull(aif_profile_meta(p, "exit_status"), NULL, 10);
 		e = describe(p, &cpu, ret);

@@ -45,6 +45,7 @@ enum aif_run_amount {
 	AIF_RUN_STARTUP, /* ns before the first device work of a whole run, not in the elapsed time */
 	AIF_RUN_TAIL,    /* ns behind the last, likewise */
 	AIF_RUN_LOOP,    /* ns: of the loop whose turns are its steps */
+	AIF_RUN_SAMPLES, /* on CPUs, of AIF_RUN_CPU; 0: not known */
 	AIF_RUN_AMOUNTS
 };
 

@@ -35,6 +35,7 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_STARTUP] = "startup",
 		[AIF_RUN_TAIL] = "tail",
 		[AIF_RUN_LOOP] = "loop",
+		[AIF_RUN_SAMPLES] = "samples",
 	};
 
 	return keys[which];

@@ -460,14 +460,57 @@ static int by_size(const void *a, const void *b, void *arg)
 /* A frame narrower than that part of the picture is not drawn. */
 #define NARROW_PART (1.0 / 10000)
 
+/* Frames with fewer samples in all runs of a side are there by chance. */
+#define LEAST_SAMPLES 5
+
+/* Returns how many samples a frame has in a side's runs, INFINITY where times are not sampled. */
+static double samples_of(const struct comparing *s, size_t n, bool is_b)
+{
+	const struct aif_comparison *c = s->c;
+	size_t from = is_b ? c->a->len : 0, to = is_b ? s->runs : c->a->len;
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct aif_run *r = aif_compare_run(c, i);
+		double part, all = (double)r->amount[AIF_RUN_CPU];
+
+		if (!r->is_cpu || !r->amount[AIF_RUN_SAMPLES] || !(all > 0))
+			return INFINITY;
+		part = s->values[DEVICE][n * s->runs + i] /
+		       (c->by_share ? WHOLE : all / aif_compare_units_of(c, r));
+		sum += part * (double)r->amount[AIF_RUN_SAMPLES];
+	}
+	return sum;
+}
+
+/* True if a frame that one side alone has is none by chance: each run of that side has it, and, of what is sampled, a test says
+ * so where there was one. */
+static bool is_alone(const struct comparing *s, size_t n, bool is_b)
+{
+	const struct aif_comparison *c = s->c;
+	size_t from = is_b ? c->a->len : 0, to = is_b ? s->runs : c->a->len;
+	bool is_tested = c->decides && is_large(s, DEVICE, n);
+
+	if (is_tested && s->tests[n].answer != AIF_CHANGE_UNKNOWN)
+		return true;
+	for (size_t i = from; i < to; i++)
+		if (!(s->values[DEVICE][n * s->runs + i] > 0))
+			return false;
+	return !is_tested || !aif_compare_run(c, from)->is_cpu;
+}
+
 static enum aif_compare_look look_of(const struct comparing *s, size_t n)
 {
 	const struct aif_comparison *c = s->c;
 	const struct aif_compared *t = &s->tests[n];
 	double a = c->means[n][0], b = c->means[n][1];
 
+	if (fmax(samples_of(s, n, false), samples_of(s, n, true)) < LEAST_SAMPLES)
+		return AIF_LOOK_UNKNOWN;
 	if (!(a > 0) || !(b > 0))
-		return a > 0 ? AIF_LOOK_GONE : AIF_LOOK_NEW;
+		return !is_alone(s, n, !(a > 0)) ? AIF_LOOK_UNKNOWN
+		       : a > 0                   ? AIF_LOOK_GONE
+						 : AIF_LOOK_NEW;
 	if (!is_large(s, DEVICE, n))
 		return AIF_LOOK_UNKNOWN;
 	if (c->decides)

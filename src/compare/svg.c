@@ -91,6 +91,8 @@ int aif_comparison_svg(const struct aif_comparison *c, const char *title, uint32
 	}
 	aif_words_unit(c, &quality);
 	aif_buf_puts(&quality, "; frames are as wide as where they take more");
+	if (c->a->len > 1 || c->b->len > 1)
+		aif_buf_puts(&quality, "; arithmetic means, which add up (tables: geometric)");
 	aif_buf_puts(&total, "A ");
 	aif_words_ns(c, c->means[0][0], &total);
 	aif_buf_puts(&total, ", B ");

@@ -104,6 +104,26 @@ assert \"A: before (3), B: after (3)\" in t, t[:2000]
 assert \"only in A\" in t and \"only in B\" in t
 for frame in (\"scale_and_shift\", \"shift\", \"attention\"):
     assert frame in t, frame'"
+cat >samples.py <<'EOF'
+# samples.py NAME=N...: text of perf script with as many samples of functions that main calls
+import sys
+t = 1.0
+for name, n in (word.split("=") for word in sys.argv[1:]):
+    for _ in range(int(n)):
+        t += 0.01
+        print(f"app 100 [000] {t:.6f}:   10000000 cpu-clock:u:\n\t    401000 {name}+0x10 (/bin/app)\n\t    402000 main+0x10 (/bin/app)\n")
+EOF
+python3 samples.py f=400 rare_a=1 >cpu_a.perf
+python3 samples.py f=400 rare_b=4 fresh=20 >cpu_b.perf
+for side in cpu_a cpu_b; do "$aiflame" import $side.perf -o $side.data >import.out 2>&1 || cat import.out; done
+"$aiflame" diff cpu_a.data cpu_b.data -o cpu.svg
+check "frames of a few samples are grey, those of more are not" python3 -c '
+import xml.etree.ElementTree as e
+looks = {t.text.split("\n")[0]: t.text.split("\n")[-1] for t in e.parse("cpu.svg").getroot().iter("{http://www.w3.org/2000/svg}title") if "\n" in t.text}
+assert looks["rare_a"] == looks["rare_b"] == "little time" and looks["fresh"] == "only in B", looks'
+"$aiflame" baseline --baselines sampled set x cpu_b.data >/dev/null
+"$aiflame" diff --baselines sampled cpu_a.data baseline:x -o cpu.svg
+check "a baseline knows how many there are" sh -c "grep -A2 '<title>rare_b' cpu.svg | grep -q '^little time'"
 check "a suffix that names no format is misuse" says 'the suffix names no format; use .html, .svg, .json, .md or .txt, or give --format' "$aiflame" diff before after -o diff.png
 check "and no file is made" [ ! -e diff.png ]
 check "text is written to .txt" sh -c "'$aiflame' diff before after -o diff.txt && grep -q '^B  after' diff.txt"
