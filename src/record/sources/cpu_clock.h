@@ -22,9 +22,8 @@
  */
 
 /* The share of a thread's time that events may take, in 1/1,000,000, as they are measured: with a signal that is ignored,
- * back to back. In a program, with its handler and caches, they take 2.5 times that: 51 us each where 20 us were
- * measured, by the CPU time of eight pairs of runs at 99 and 999 Hz, on a machine that other programs kept busy. */
-#define AIF_CPU_EVENTS_PPM 2500
+ * back to back. In a program, with its handler and caches, they take twice that. */
+#define AIF_CPU_EVENTS_PPM 4000
 
 /* Returns whether CPU timers leave system calls of this kernel alone. */
 bool aif_cpu_ticks_are_safe(void);
