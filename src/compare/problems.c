@@ -16,14 +16,85 @@
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* Returns a run's command, "" where it was imported: the name of a file is none. */
+static const char *command_of(const struct aif_run *r, size_t *ret_len)
+{
+	static const char imported[] = "imported from ";
+	const char *command = aif_run_command(r, ret_len);
+
+	if (*ret_len < sizeof(imported) - 1 || memcmp(command, imported, sizeof(imported) - 1) != 0)
+		return command;
+	*ret_len = 0;
+	return "";
+}
+
+/* Puts a command as runs of one program have it in common: without digits, as those of a seed, and without directories. */
+static void put_program(const char *command, size_t len, struct aif_buf *b)
+{
+	size_t word = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (command[i] == '/') {
+			b->len = word;
+			continue;
+		}
+		if (command[i] < '0' || command[i] > '9')
+			aif_buf_putc(b, (uint8_t)command[i]);
+		if (command[i] == ' ' || command[i] == '=')
+			word = b->len;
+	}
+}
+
+static bool is_same_program(const char *x, size_t x_len, const char *y, size_t y_len)
+{
+	struct aif_buf a = {0}, b = {0};
+	bool is_same;
+
+	put_program(x, x_len, &a);
+	put_program(y, y_len, &b);
+	is_same = a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));
+	aif_buf_finish(&a);
+	aif_buf_finish(&b);
+	return is_same;
+}
+
+/* Looks for a side whose runs are of several programs: how runs of one program differ is not in it. */
+static bool find_programs(struct aif_comparison *c)
+{
+	const struct aif_side *const sides[] = {c->a, c->b};
+	bool any = false;
+
+	for (size_t s = 0; s < AIF_ARRAY_LEN(sides); s++) {
+		size_t len, first_len = 0;
+		const char *first = "";
+
+		for (size_t i = 0; i < sides[s]->len; i++) {
+			const char *command = command_of(&sides[s]->runs[i], &len);
+
+			if (!first_len) {
+				first = command;
+				first_len = len;
+			}
+			if (!len || is_same_program(first, first_len, command, len))
+				continue;
+			aif_buf_printf(&c->problems,
+				       "runs of %c are of different commands: %.*s; %.*s\n",
+				       s ? 'B' : 'A', (int)first_len, first, (int)len, command);
+			any = true;
+			break;
+		}
+	}
+	return any;
+}
+
 /* Notes the first command that is another than the first run's. */
 static void find_commands(struct aif_comparison *c)
 {
-	size_t len, first_len;
-	const char *first = aif_run_command(aif_compare_run(c, 0), &first_len);
+	size_t len, first_len = 0;
+	const char *first = "";
 
-	for (size_t i = 1; i < aif_compare_runs(c); i++) {
-		const char *command = aif_run_command(aif_compare_run(c, i), &len);
+	for (size_t i = 0; i < aif_compare_runs(c); i++) {
+		const char *command = command_of(aif_compare_run(c, i), &len);
 
 		if (!first_len) {
 			first = command;
@@ -320,7 +391,8 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	aif_buf_puts(&c->problems, o->problem ? o->problem : "");
 	find_runs(c, o);
 	find_clocks(c, o);
-	find_commands(c);
+	if (!find_programs(c))
+		find_commands(c);
 	find_statuses(c);
 	find_open(c);
 	find_cut(c);

@@ -59,6 +59,8 @@ a=before/1.data
 cp $a copy.data
 check "a run that is named three times counts once" status_is 4 "$aiflame" gate $a,$a,copy.data after
 check "which is noted" says 'note: A: a run was named twice, 2 times: it counts once' "$aiflame" diff $a,$a,copy.data after
+check "nor have runs of different commands on one side" says "no verdict: runs of B are of different commands: $app fusion 12 2000; $app base 12 2000" "$aiflame" diff before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data
+check "which the gate says, too" status_is 4 "$aiflame" gate --budget 'launches +300%' before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data
 check "runs on both sides have no verdict" says 'no verdict: 2 runs are on both sides (before/1.data)' "$aiflame" diff before before/1.data,before/2.data,after/3.data
 check "nor has a copy by another name" says 'cannot tell: A and B are the same runs' "$aiflame" diff $a copy.data
 check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
