@@ -305,7 +305,7 @@ static int read_metric(const char *arg, const struct aif_comparison *c, struct o
 		return aif_err_set(err, -EINVAL,
 				   "--metric '%s': give NAME=FILE:.WAY, as in tok_s={}.json:.tok_s",
 				   arg);
-	if (n > 1 && !memmem(is, (size_t)(colon - is), "{}", 2))
+	if (!memmem(is, (size_t)(colon - is), "{}", 2))
 		return aif_err_set(err, -EINVAL,
 				   "--metric '%s': one file for all runs: write {} where the run's "
 				   "name stands, as in {}.json",
