@@ -45,7 +45,9 @@ static void put_program(const char *command, size_t len, struct aif_buf *b)
 	}
 }
 
-static bool is_same_program(const char *x, size_t x_len, const char *y, size_t y_len)
+/* Compares commands so. Without memory *ret_failed is set. */
+static bool is_same_program(const char *x, size_t x_len, const char *y, size_t y_len,
+			    bool *ret_failed)
 {
 	struct aif_buf a = {0}, b = {0};
 	bool is_same;
@@ -53,6 +55,7 @@ static bool is_same_program(const char *x, size_t x_len, const char *y, size_t y
 	put_program(x, x_len, &a);
 	put_program(y, y_len, &b);
 	is_same = a.len == b.len && (!a.len || !memcmp(a.data, b.data, a.len));
+	*ret_failed |= aif_buf_failed(&a) || aif_buf_failed(&b);
 	aif_buf_finish(&a);
 	aif_buf_finish(&b);
 	return is_same;
@@ -75,7 +78,8 @@ static bool find_programs(struct aif_comparison *c)
 				first = command;
 				first_len = len;
 			}
-			if (!len || is_same_program(first, first_len, command, len))
+			if (!len ||
+			    is_same_program(first, first_len, command, len, &c->problems.failed))
 				continue;
 			aif_buf_printf(&c->problems,
 				       "runs of %c are of different commands: %.*s; %.*s\n",
