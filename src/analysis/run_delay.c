@@ -22,7 +22,7 @@ static bool is_for_a_cpu(const struct aif_profile *p, uint32_t stack)
 {
 	const char *off = aif_cpu_off(p, stack), *seen = aif_cpu_seen(p, stack);
 
-	return (off && !strcmp(off, AIF_OFF_CPU_RUNNABLE + strlen(AIF_OFF_CPU))) ||
+	return (off && !strcmp(off, &AIF_OFF_CPU_RUNNABLE[strlen(AIF_OFF_CPU)])) ||
 	       (seen && !strcmp(seen, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]));
 }
 
