@@ -417,8 +417,9 @@ static int exit_status(const struct values *v, const struct aif_gate *g)
 	if (!v->cannot_tell)
 		return AIF_EXIT_REGRESSION;
 	/* Noise may pass; what is missing, cannot be read or compared, or is the other side itself, is no win. */
-	return v->cannot_tell > 0 && has_all_values(g) && !g->c->is_shared ? AIF_EXIT_OK
-									   : AIF_EXIT_CANNOT_TELL;
+	return v->cannot_tell > 0 && has_all_values(g) && g->c->is_comparable
+		       ? AIF_EXIT_OK
+		       : AIF_EXIT_CANNOT_TELL;
 }
 
 static int print(const struct values *v, const struct aif_gate *g, struct aif_err *err)

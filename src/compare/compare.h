@@ -138,7 +138,8 @@ struct aif_comparison {
 	double margin;
 	bool is_whole; /* by run: all are whole runs, with start-up and tail */
 	bool by_share; /* some runs have counts, others times: stacks are given in ppm of their side's whole */
-	bool is_shared;       /* a run is on both sides: nothing is decided */
+	bool is_shared; /* a run is on both sides: nothing is decided */
+	bool is_comparable; /* but for the number of runs: one machine, program and outcome, and no run on both sides */
 	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
 	bool has_metric[AIF_METRICS];
 	struct aif_compared metric[AIF_METRICS];

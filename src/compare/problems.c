@@ -402,6 +402,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_cut(c);
 	find_loops_beside_whole(c);
 	find_repeated(c);
+	c->is_comparable = !c->problems.len;
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");
 		aif_buf_printf(&c->problems,

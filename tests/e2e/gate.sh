@@ -14,6 +14,7 @@ for i in 1 2 3; do
 done
 if says 'cpu' "$aiflame" gate --budget 'cpu <= 1000s' fine status_too && ! grep -q 'not compared' says.out; then
 	check "CPU time of runs that failed is no win" says 'no verdict: exit statuses differ: fine/1.data ended with 0, status/1.data with 3' "$aiflame" gate --budget 'cpu <= 1000s' fine status
+	check "nor may it pass" status_is 4 "$aiflame" gate --cannot-tell pass --budget 'cpu <= 1000s' fine status
 	check "which the status says" status_is 4 "$aiflame" gate --budget 'cpu <= 1000s' fine status
 	check "but where all did, it is judged" status_is 0 "$aiflame" gate --budget 'cpu <= 1000s' status status_too
 	check "CPU time of runs that were killed is no win" says "no verdict: killed/1.data: its command was ended by SIGKILL" "$aiflame" gate --budget 'cpu <= 1000s' fine killed
