@@ -10,6 +10,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 /* after those */
 #include <cmocka.h>
@@ -47,7 +48,9 @@ static void calls_are_named_with_what_they_wait_for(void **state)
 	int sockets[2], pipes[2], event = eventfd(0, 0), file = open("/proc/self/exe", O_RDONLY);
 	int null = open("/dev/null", O_RDONLY);
 	struct pollfd both[2], none = {.fd = -1};
+	struct iovec from = {&none, sizeof(none)}, to = {&both[0], sizeof(none)};
 	fd_set set;
+	bool reads;
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
@@ -62,19 +65,25 @@ static void calls_are_named_with_what_they_wait_for(void **state)
 	assert_named(SYS_read, (uint64_t)file, 0, "read of a file");
 	assert_named(SYS_read, (uint64_t)null, 0, "read of a device");
 	assert_named(SYS_read, 100000, 0, "read");
-	/* The socket is the likelier. */
+	reads = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(none);
 	both[0] = (struct pollfd){.fd = pipes[0]};
 	both[1] = (struct pollfd){.fd = sockets[0]};
-	assert_named(SYS_ppoll, (uintptr_t)both, 2, "ppoll of a socket");
-	assert_named(SYS_ppoll, (uintptr_t)both, 1, "ppoll of a pipe");
+	/* qemu-user reads no memory of processes. The socket is the likelier. */
+	if (reads) {
+		assert_named(SYS_ppoll, (uintptr_t)both, 2, "ppoll of a socket");
+		assert_named(SYS_ppoll, (uintptr_t)both, 1, "ppoll of a pipe");
+	}
 	assert_named(SYS_ppoll, (uintptr_t)both, 0, "ppoll");
 	assert_named(SYS_ppoll, (uintptr_t)&none, 1, "ppoll");
 	assert_named(SYS_ppoll, 0, UINT64_MAX, "ppoll");
 	FD_ZERO(&set);
 	FD_SET(pipes[0], &set);
-	assert_named(SYS_pselect6, (uint64_t)pipes[0] + 1, (uintptr_t)&set, "pselect of a pipe");
+	if (reads)
+		assert_named(SYS_pselect6, (uint64_t)pipes[0] + 1, (uintptr_t)&set,
+			     "pselect of a pipe");
 	FD_SET(sockets[0], &set);
-	assert_named(SYS_pselect6, UINT64_MAX, (uintptr_t)&set, "pselect of a socket");
+	if (reads)
+		assert_named(SYS_pselect6, UINT64_MAX, (uintptr_t)&set, "pselect of a socket");
 	assert_named(SYS_pselect6, 0, (uintptr_t)&set, "pselect");
 	assert_named(SYS_pselect6, 100, 0, "pselect");
 	close(null);
