@@ -35,43 +35,42 @@ const struct aif_cuda_call *aif_cuda_call_at(unsigned i)
 	return i < AIF_ARRAY_LEN(calls) ? &calls[i] : NULL;
 }
 
-static const struct {
-	uint32_t id;
-	int step;
-} asides[] = {
-#define X(number, function, s) {(number), (s)},
+static const uint32_t asides[] = {
+#define X(number, function, s) (number),
+	AIF_CUDA_ASIDES(X)
+#undef X
+};
+
+/* By the call's number, since programs set a kernel's attributes before each launch. */
+static const int8_t steps[] = {
+#define X(number, function, s) [number] = (s),
 	AIF_CUDA_ASIDES(X)
 #undef X
 };
 
 int aif_cuda_aside_step(uint32_t id)
 {
-	for (unsigned i = 0; i < AIF_ARRAY_LEN(asides); i++)
-		if (asides[i].id == id)
-			return asides[i].step;
-	return 0;
+	return id < AIF_ARRAY_LEN(steps) ? steps[id] : 0;
 }
 
 uint32_t aif_cuda_aside_at(unsigned i)
 {
-	return i < AIF_ARRAY_LEN(asides) ? asides[i].id : 0;
+	return i < AIF_ARRAY_LEN(asides) ? asides[i] : 0;
 }
 
-static const struct {
-	uint32_t id;
-	enum aif_host_call_id call;
-} host_calls[] = {
-#define X(number, function) {(number), AIF_CALL_##function},
+/* By the call's number: the call plus 1. */
+static const uint8_t host_calls[] = {
+#define X(number, function) [number] = AIF_CALL_##function + 1,
 	AIF_CUDA_ALLOCATIONS(X) AIF_CUDA_HOST_CALLS(X)
 #undef X
 };
+static_assert(AIF_HOST_CALLS < UINT8_MAX, "host_calls");
 
 enum aif_host_call_id aif_cuda_host_call(uint32_t id)
 {
-	for (unsigned i = 0; i < AIF_ARRAY_LEN(host_calls); i++)
-		if (host_calls[i].id == id)
-			return host_calls[i].call;
-	return AIF_HOST_CALLS;
+	return id < AIF_ARRAY_LEN(host_calls) && host_calls[id]
+		       ? (enum aif_host_call_id)(host_calls[id] - 1)
+		       : AIF_HOST_CALLS;
 }
 
 uint32_t aif_cuda_allocation_at(unsigned i)
