@@ -51,6 +51,9 @@ check "no execution starts before its launch" test "$(sql m.data "
 check "it adds up" says "everything adds up" "$aiflame" info m.data
 check "the stack of every launch is complete" test "$(sql m.data "SELECT sum(flags) FROM stacks
 	WHERE id IN (SELECT stack FROM launches)")" = 0
+# One of 36 recordings had a CPU sample with a stack that is cut; why is not known.
+check "those of CPU samples, too, but one at most" test "$(sql m.data "SELECT count(*) FROM cpu_samples
+	JOIN stacks ON id = stack WHERE flags")" -le 1
 check "widths sum to the busy time" test "$("$aiflame" flame -i m.data -o a.folded && awk '{ s += $NF } END { printf "%.0f", s }' a.folded)" = \
 	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
 check "whatever is folded away" test "$("$aiflame" flame --detail full -i m.data -o b.folded && awk '{ s += $NF } END { printf "%.0f", s }' b.folded)" = \
