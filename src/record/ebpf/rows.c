@@ -195,8 +195,7 @@ bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
 	if (row)
 		*row = (struct aif_launch_row){
-			.launch = (uint64_t)t->process << 48 | LAUNCH_OURS |
-				  (*number & LAUNCH_NUMBER),
+			.launch = aif_target_launch(t, LAUNCH_OURS | (*number & LAUNCH_NUMBER)),
 			.time = r->e.time,
 			.thread = aif_target_thread(d, t, r->e.tid, r->e.comm),
 			.kind = AIF_LAUNCH_KERNEL,

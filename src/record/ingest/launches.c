@@ -141,7 +141,7 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 	}
 	t->launches++;
 	*row = (struct aif_launch_row){
-		.launch = (uint64_t)t->process << 48 | r->launch.launch,
+		.launch = aif_target_launch(t, r->launch.launch),
 		.time = r->launch.time,
 		.thread = r->thread,
 		.kind = r->head.aux,
@@ -178,7 +178,7 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 	start = r->exec.start + aif_target_shift(t, clock);
 	end = r->exec.end + aif_target_shift(t, clock);
 	*row = (struct aif_exec_row){
-		.launch = (uint64_t)t->process << 48 | r->exec.launch,
+		.launch = aif_target_launch(t, r->exec.launch),
 		.start = start,
 		.end = AIF_MAX(start, end),
 		.clock = clock,

@@ -159,6 +159,11 @@ size_t aif_target_drain(struct aif_drainer *d, struct aif_target *t);
 
 /* Says how far its clocks are from ours, before anything of it is read. */
 void aif_target_set_clocks(struct aif_target *t, const struct aif_proc_clocks *clocks);
+/* Returns the profile's number of a launch that has this one, of 48 bits, in its process. */
+static inline uint64_t aif_target_launch(const struct aif_target *t, uint64_t launch)
+{
+	return (uint64_t)t->process << 48 | (launch & ((UINT64_C(1) << 48) - 1));
+}
 /* A CLOCK_MONOTONIC stamp of the target's shared page in our time; 0, none, stays 0. */
 static inline uint64_t aif_target_time(const struct aif_target *t, uint64_t stamp)
 {

@@ -66,12 +66,8 @@ static void on_values(struct aif_ingest *in, const struct aif_wire_values *r)
 {
 	struct aif_store *s = in->drainer->store;
 	const struct target_state *k = counters_of(in->target);
-	uint64_t lost = 0, launch = 0;
-
-	if (r->launch)
-		launch = ((uint64_t)in->target->process << 48 |
-			  ((r->launch - 1) & ((UINT64_C(1) << 48) - 1))) +
-			 1;
+	uint64_t lost = 0,
+		 launch = r->launch ? aif_target_launch(in->target, r->launch - 1) + 1 : 0;
 
 	for (uint32_t i = 0; i < r->count; i++) {
 		uint32_t at = aif_ingest_get(&k->ids, (uint64_t)r->head.aux + i);
