@@ -6,7 +6,6 @@
 #include "record/sources/sources.h"
 #include "record/sources/tids.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -133,29 +132,30 @@ static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i,
 		lose(d, t, AIF_REASON_CPU_TOO_MANY, fd);
 }
 
+struct finding {
+	struct aif_drainer *d;
+	struct aif_target *t;
+};
+
+static void found(void *arg, uint32_t outer, uint32_t inner)
+{
+	const struct finding *f = arg;
+	struct events *e = cpu_of(f->t)->events;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
+		if (e->at[i].is_new && e->at[i].tid == inner) {
+			e->at[i].is_new = false;
+			sample_thread(f->d, f->t, i, outer);
+		}
+}
+
 /* The places that wait for it get their threads, found by what the target calls these: in one go, since each
  * thread's file must be read. */
 static void find_threads(struct aif_drainer *d, struct aif_target *t)
 {
 	struct events *e = cpu_of(t)->events;
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) != NULL) {
-		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
-			 inner = outer ? aif_tids_inner(t->pid, outer) : 0;
-
-		for (size_t i = 0; inner && i < AIF_ARRAY_LEN(e->at); i++)
-			if (e->at[i].is_new && e->at[i].tid == inner) {
-				e->at[i].is_new = false;
-				sample_thread(d, t, i, outer);
-			}
-	}
-	if (dir)
-		closedir(dir);
+	aif_tids_each(t->pid, found, &(struct finding){d, t});
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
 		e->at[i].is_new = false; /* ended, or never there, whatever the target says */
 }

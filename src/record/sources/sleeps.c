@@ -6,7 +6,6 @@
 #include "record/sources/tids.h"
 #include "wire/shm.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -241,25 +240,13 @@ static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
-/* Finds what we call the threads of another namespace, in one go, as each one's file must be read. */
-static void find_threads(const struct aif_target *t, struct target_state *state)
+static void found(void *arg, uint32_t outer, uint32_t inner)
 {
-	struct dirent *entry;
-	char path[64];
-	DIR *dir;
+	struct target_state *state = arg;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) != NULL) {
-		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
-			 inner = outer ? aif_tids_inner(t->pid, outer) : 0;
-
-		for (size_t i = 0; inner && i < AIF_SHM_CPU_THREADS; i++)
-			if (state->at[i].tid == inner)
-				state->at[i].outer = outer;
-	}
-	if (dir)
-		closedir(dir);
+	for (size_t i = 0; i < AIF_SHM_CPU_THREADS; i++)
+		if (state->at[i].tid == inner)
+			state->at[i].outer = outer;
 }
 
 static void forget_thread(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
@@ -288,8 +275,8 @@ static void follow(struct aif_drainer *d, struct aif_target *t, struct target_st
 		state->launching = 0; /* its thread may have launched before */
 		any_new |= tid && !state->are_ours;
 	}
-	if (any_new)
-		find_threads(t, state);
+	if (any_new) /* all in one go, as each one's file must be read */
+		aif_tids_each(t->pid, found, state);
 }
 
 static void find_launching(const struct aif_drainer *d, const struct aif_target *t,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/sources/tids.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ bool aif_tids_are_ours(int pid)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-uint32_t aif_tids_inner(int pid, uint32_t tid)
+/* 0: it is not known. */
+static uint32_t inner_of(int pid, uint32_t tid)
 {
 	char path[64], line[256];
 	uint32_t inner = 0;
@@ -35,4 +37,23 @@ uint32_t aif_tids_inner(int pid, uint32_t tid)
 		}
 	fclose(f);
 	return inner;
+}
+
+void aif_tids_each(int pid, void (*with)(void *arg, uint32_t outer, uint32_t inner), void *arg)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		uint32_t outer = (uint32_t)strtoul(entry->d_name, NULL, 10),
+			 inner = outer ? inner_of(pid, outer) : 0;
+
+		if (inner)
+			with(arg, outer, inner);
+	}
+	if (dir)
+		closedir(dir);
 }

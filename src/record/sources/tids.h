@@ -8,5 +8,5 @@
 
 /* True if the process's thread numbers are those that we see. */
 bool aif_tids_are_ours(int pid);
-/* Returns the number of a thread, which we call `tid`, in its innermost namespace; 0: it is not known. */
-uint32_t aif_tids_inner(int pid, uint32_t tid);
+/* Calls with each thread of a process: with what we call it, and its number in its innermost namespace. Reads a file of each. */
+void aif_tids_each(int pid, void (*with)(void *arg, uint32_t outer, uint32_t inner), void *arg);
