@@ -41,7 +41,7 @@ static const uint32_t asides[] = {
 #undef X
 };
 
-/* By the call's number, since programs set a kernel's attributes before each launch. */
+/* Steps by the call's number: programs set attributes of kernels before each launch. */
 static const int8_t steps[] = {
 #define X(number, function, s) [number] = (s),
 	AIF_CUDA_ASIDES(X)
@@ -58,7 +58,7 @@ uint32_t aif_cuda_aside_at(unsigned i)
 	return i < AIF_ARRAY_LEN(asides) ? asides[i] : 0;
 }
 
-/* By the call's number: the call plus 1. */
+/* Calls plus 1, by CUPTI's number. */
 static const uint8_t host_calls[] = {
 #define X(number, function) [number] = AIF_CALL_##function + 1,
 	AIF_CUDA_ALLOCATIONS(X) AIF_CUDA_HOST_CALLS(X)

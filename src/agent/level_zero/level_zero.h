@@ -138,8 +138,9 @@ struct aif_ze_list {
 	void *handle;
 	struct aif_ze_context *context;
 	struct aif_ze_device *device;
-	struct aif_ze_stream *stream;      /* of an immediate list */
-	struct aif_ze_query_pool *queries; /* that its kernels' are of; NULL: not yet known */
+	struct aif_ze_stream *stream; /* an immediate list's; NULL: the list is a regular one */
+	struct aif_ze_query_pool
+		*queries; /* its kernels' queries come from it; NULL: not yet known */
 	struct aif_ze_command *commands, *last;
 	struct aif_ze_list *next; /* free */
 };

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #define RAW_BYTES (64u << 10)
-#define VALUES_MAX \
-	4096 /* of a query: a device with tiles has several rows, of which the first is read */
+/* A query of a device with tiles has a row of values for each; the first is read. */
+#define VALUES_MAX 4096
 
 struct aif_ze_query_pool {
 	const struct aif_ze_context *context; /* NULL: free */

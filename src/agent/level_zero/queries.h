@@ -24,7 +24,8 @@ struct aif_ze_query_pool;
  * Queries are of pools, one for each context and device, made with its first kernel. A launch that finds no query in its
  * pool has no values, and is counted.
  */
-#define AIF_ZE_QUERIES     1024 /* of a pool: on lists, or under way, at a time */
+/* A pool's queries are as many as kernels may have one at a time, on lists or under way. */
+#define AIF_ZE_QUERIES     1024
 #define AIF_ZE_QUERY_POOLS 16
 
 struct aif_ze_query {
