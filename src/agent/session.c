@@ -376,7 +376,8 @@ int aif_session_start_without_device(const struct aif_session_hooks *hooks)
 {
 	struct aif_session *s = &aif_agent.session;
 
-	if (s->armed && !atomic_load(&s->armed->generation))
+	/* Only children of a session have its helper's mark; without it another thread is at the start. */
+	if (s->armed && atomic_load(&s->helped) && !atomic_load(&s->armed->generation))
 		return aif_session_rearm(AIF_JOINS_WITHOUT_DEVICE) ? 0 : -EAGAIN;
 	return start(s, hooks, AIF_JOINS_WITHOUT_DEVICE);
 }

@@ -22,6 +22,10 @@ for line in open('$2'):
         assert abs(have.get(name, -100) - float(share)) <= 3"
 }
 
+# Marks of a program that are made while a thread of the agent's meets the recorder.
+check "a first range waits for a recorder that is slow to answer" "$aiflame" record -q --cpu -o first.data "$build/tests/e2e/first_range"
+check "  and is recorded" test "$(number first.data "SELECT group_concat(name, ' ') FROM ops WHERE kind = 'range'")" = "first second"
+
 # C.
 metered check "a C program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o c.data '$app' 3 >c.shares 2>c.screen"
 used=$(sed -n 's/^sum //p' c.shares)

@@ -122,7 +122,7 @@ chmod +x plan/logged
 planned() { # by the file alone; what is said beside it replaces it
 	(cd plan && "$aiflame" runbook run -d run -m decode -m prefill && [ "$(sort said | uniq -c | tr -s ' ')" = " 4 1 1 a b" ] &&
 		grep -q '"env": "WITH=a b"' run/config.json && grep -q '"command": "./logged 30"' run/config.json &&
-		python3 -c 'import json; assert json.load(open("run/profile_summary.json"))["aiflame"]["tokens"]["decode"] == 30
+		python3 -c 'import json; assert json.load(open("run/profile_summary.json"))["aiflame"]["tokens"] == {"decode": 30, "prefill": 1}
 r = json.load(open("run/perf_stat_summary.json"))["aiflame"]["cpus_utilized"]; assert r["n"] == 2, r')
 }
 check "runbook.json: commands, modes, pins, runs and a warm-up" planned
