@@ -6,9 +6,8 @@
 
 #include <cmocka.h>
 
-#include "fixture_runs.h"
+#include "fixture_gate.h"
 
-#include "compare/gate.h"
 #include "compare/words.h"
 
 #include <errno.h>
@@ -24,27 +23,6 @@ static const struct run_row base[] = {
 	{"main;train;[idle: wait]", 1e6, 0},
 };
 #define BASE_LEN AIF_ARRAY_LEN(base)
-
-static enum aif_gate_answer gate(const struct compared *x, const char *budgets, const char *says)
-{
-	struct aif_budgets b = {0};
-	struct aif_gate g = {0};
-	struct aif_buf text = {0};
-	struct aif_err err = {0};
-	enum aif_gate_answer answer;
-
-	assert_int_equal(aif_budgets_add_text(&b, budgets, "test", &err), 0);
-	assert_int_equal(aif_gate_judge(&x->c, &b, NULL, 0, &g), 0);
-	aif_gate_text(&g, &text);
-	if (!strstr(aif_buf_str(&text), says))
-		print_message("%s", aif_buf_str(&text));
-	assert_non_null(strstr(aif_buf_str(&text), says));
-	answer = g.answer;
-	aif_buf_finish(&text);
-	aif_gate_finish(&g);
-	aif_budgets_finish(&b);
-	return answer;
-}
 
 /* Lets a side's runs have other numbers of launches of one kernel, as estimates of what was left out have. */
 static void estimate_launches(struct aif_side *s, const char *kernel, const double *factors)
