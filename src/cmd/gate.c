@@ -285,14 +285,7 @@ static void put_path(const char *file, size_t len, const char *run, struct aif_b
 	dot = memrchr(run, '.', n);
 	if (dot && !memchr(dot, '/', n - (size_t)(dot - run)))
 		n = (size_t)(dot - run);
-	for (size_t i = 0; i < len; i++) {
-		if (i + 1 < len && file[i] == '{' && file[i + 1] == '}') {
-			aif_buf_append(out, run, n);
-			i++;
-		} else {
-			aif_buf_putc(out, file[i]);
-		}
-	}
+	aif_json_path(file, len, run, n, out);
 }
 
 static int read_metric(const char *arg, const struct aif_comparison *c, struct outside *ret,

@@ -187,6 +187,18 @@ static int value(const char *file, const char *way,
 	return r;
 }
 
+void aif_json_path(const char *file, size_t len, const char *is, size_t is_len, struct aif_buf *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (i + 1 < len && file[i] == '{' && file[i + 1] == '}') {
+			aif_buf_append(out, is, is_len);
+			i++;
+		} else {
+			aif_buf_putc(out, (uint8_t)file[i]);
+		}
+	}
+}
+
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err)
 {
 	double number;

@@ -4,6 +4,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* Appends the path of such a file, each {} in which stands for `is`. */
+void aif_json_path(const char *file, size_t len, const char *is, size_t is_len,
+		   struct aif_buf *out);
 /* Reads one number of a JSON file, ".a.b[2]" being the way to it. 0; -ENOENT without a file or such a value; -EINVAL where the file
  * as a whole is no JSON, or a key of the way stands twice; another -errno; *err is set. */
 int aif_json_value(const char *file, const char *way, double *ret, struct aif_err *err);

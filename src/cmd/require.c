@@ -79,14 +79,7 @@ static bool holds(const char *arg, const char *of, struct aif_err *ret)
 	bool ok, is_number = false;
 
 	split(arg, &file, &way, &value);
-	for (size_t i = 0; i < file; i++) {
-		if (i + 1 < file && arg[i] == '{' && arg[i + 1] == '}') {
-			aif_buf_puts(&path, of);
-			i++;
-		} else {
-			aif_buf_putc(&path, arg[i]);
-		}
-	}
+	aif_json_path(arg, file, of, strlen(of), &path);
 	aif_buf_printf(&from, "%s%.*s", *way == '.' || *way == '[' ? "" : ".",
 		       (int)(value - 1 - way), way);
 	ok = !aif_buf_failed(&path) && !aif_buf_failed(&from) &&

@@ -338,15 +338,8 @@ double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const
 	double value = NAN;
 
 	*ret_name_len = (size_t)(file - 1 - metric);
-	for (const char *c = file; way && c < way; c++) {
-		bool is_dir = c[0] == '{' && c[1] == '}';
-
-		if (is_dir)
-			aif_buf_puts(&path, dir);
-		else
-			aif_buf_putc(&path, *c);
-		c += is_dir;
-	}
+	if (way)
+		aif_json_path(file, (size_t)(way - file), dir, strlen(dir), &path);
 	if (!way || aif_json_value(aif_buf_str(&path), way + 1, &value, &none) < 0)
 		value = NAN;
 	aif_buf_finish(&path);
