@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/side_arg.h"
 #include "compare/run_file.h"
+#include "stats/change.h"
 #include "text/out.h"
 #include "text/table.h"
 
@@ -101,11 +103,27 @@ static int write_run(const char *path, const struct aif_run *run, struct aif_str
 	return r;
 }
 
+/* Runs of a baseline that is set: those that it has now, and how many it had. */
+struct replacing {
+	struct aif_strset written;
+	size_t before;
+};
+
+static int count_old(const char *file, void *arg, struct aif_err *err)
+{
+	struct replacing *r = arg;
+
+	(void)file;
+	(void)err;
+	r->before++;
+	return 0;
+}
+
 static int remove_old(const char *file, void *arg, struct aif_err *err)
 {
-	const struct aif_strset *written = arg;
+	const struct replacing *r = arg;
 
-	if (aif_strset_find(written, file, strlen(file)) != AIF_STR_NONE)
+	if (aif_strset_find(&r->written, file, strlen(file)) != AIF_STR_NONE)
 		return 0;
 	return unlink(file) < 0 ? aif_err_set(err, -errno, "%s: %s", file, strerror(errno)) : 0;
 }
@@ -133,13 +151,30 @@ static int write_reason(const char *path, const char *reason, size_t runs, struc
 	return r;
 }
 
+/* Says what a baseline has now, and what that has replaced. */
+static void print_set(const char *name, const char *path, const struct replacing *runs)
+{
+	struct aif_buf line = {0};
+
+	aif_buf_printf(&line, "%s: ", name);
+	aif_human_counted(&line, runs->written.len, "run");
+	aif_buf_printf(&line, " in %s", path);
+	if (runs->before)
+		aif_buf_printf(&line, ", in place of %zu", runs->before);
+	printf("%s\n", aif_buf_str(&line));
+	aif_buf_finish(&line);
+	if (runs->written.len < AIF_CHANGE_RUNS_MIN && runs->before >= AIF_CHANGE_RUNS_MIN)
+		aif_message("baseline: %s has fewer than %d runs now: no gate decides by it", name,
+			    AIF_CHANGE_RUNS_MIN);
+}
+
 /* Sets a baseline to the runs of a side; runs that it had are removed once the new ones are there. */
 static int set(const struct values *v, const char *name, const char *spec, struct aif_err *err)
 {
 	const char *baselines = v->baselines ? v->baselines : AIF_BASELINES;
 	char *path = aif_baseline_path(baselines, name, err);
 	struct aif_side side = {0};
-	struct aif_strset written = {0};
+	struct replacing runs = {0};
 	int r = path ? aif_side_arg(spec, v->baselines, &side, err) : err->code;
 
 	if (!r && v->whole)
@@ -152,20 +187,21 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 		r = make_directory(baselines, err);
 	if (!r)
 		r = make_directory(path, err);
+	if (!r)
+		r = each_run(path, count_old, &runs, err);
 	for (size_t i = 0; i < side.len && !r; i++) {
 		if (v->label && aif_run_set(&side.runs[i], AIF_RUN_LABEL, v->label) < 0)
 			r = aif_err_set(err, -ENOMEM, "out of memory");
 		if (!r)
-			r = write_run(path, &side.runs[i], &written, err);
+			r = write_run(path, &side.runs[i], &runs.written, err);
 	}
 	if (!r)
-		r = each_run(path, remove_old, &written, err);
+		r = each_run(path, remove_old, &runs, err);
 	if (!r && v->reason)
 		r = write_reason(path, v->reason, side.len, err);
 	if (!r)
-		printf("%s: %zu run%s in %s\n", name, written.len, written.len > 1 ? "s" : "",
-		       path);
-	aif_strset_finish(&written);
+		print_set(name, path, &runs);
+	aif_strset_finish(&runs.written);
 	aif_side_finish(&side);
 	free(path);
 	return r;
@@ -174,9 +210,9 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 /* ---- list, rm -------------------------------------------------------------------------------- */
 
 static const struct aif_table_column columns[] = {
-	{"baseline", AIF_TABLE_TEXT}, {"date", AIF_TABLE_TEXT},    {"steps", AIF_TABLE_COUNT},
-	{"time", AIF_TABLE_NS},       {"machine", AIF_TABLE_TEXT}, {"label", AIF_TABLE_TEXT},
-	{"file", AIF_TABLE_TEXT},     {"problem", AIF_TABLE_TEXT},
+	{"baseline", AIF_TABLE_TEXT}, {"date", AIF_TABLE_TEXT}, {"of", AIF_TABLE_TEXT},
+	{"steps", AIF_TABLE_COUNT},   {"time", AIF_TABLE_NS},   {"machine", AIF_TABLE_TEXT},
+	{"label", AIF_TABLE_TEXT},    {"file", AIF_TABLE_TEXT}, {"problem", AIF_TABLE_TEXT},
 };
 
 struct listing {
@@ -193,6 +229,7 @@ static void list_wrong(struct listing *l, const char *file, struct aif_err *why)
 
 	aif_table_text(&l->table, l->name);
 	aif_table_text(&l->table, "");
+	aif_table_text(&l->table, "");
 	aif_table_number(&l->table, 0);
 	aif_table_number(&l->table, 0);
 	aif_table_text(&l->table, "");
@@ -201,6 +238,14 @@ static void list_wrong(struct listing *l, const char *file, struct aif_err *why)
 	aif_table_text(&l->table, why->text + (is_named ? len + 2 : 0));
 	l->any_wrong = true;
 	*why = (struct aif_err){0};
+}
+
+/* Names what a reduced run has of its run, on which the units depend that it can be compared by. */
+static const char *extent(const struct aif_run *r)
+{
+	if (r->is_part)
+		return "part";
+	return r->is_loop ? "loop" : r->is_whole ? "whole run" : "part";
 }
 
 static int list_run(const char *file, void *arg, struct aif_err *err)
@@ -219,6 +264,7 @@ static int list_run(const char *file, void *arg, struct aif_err *err)
 			strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &tm);
 		aif_table_text(&l->table, l->name);
 		aif_table_text(&l->table, date);
+		aif_table_text(&l->table, extent(run));
 		aif_table_number(&l->table, run->steps);
 		aif_table_number(&l->table, run->amount[AIF_RUN_ELAPSED]);
 		aif_table_text(&l->table, aif_run_text(run, AIF_RUN_MACHINE));
@@ -373,8 +419,8 @@ const struct aif_command aif_command_baseline = {
 		"`set NAME SIDE` reduces the runs of a side and puts them in the baseline's place.\n"
 		"`accept NAME SIDE --reason TEXT` does the same after a change that is meant, and\n"
 		"writes who accepted it, when and why to accepted.txt. `list` shows the runs of one\n"
-		"or all, `rm` removes a baseline. Stacks with the least time are left out, their\n"
-		"time is their callers'.",
+		"or all, and whether each is a loop, a part or a whole run; `rm` removes a baseline.\n"
+		"Stacks with the least time are left out, their time is their callers'.",
 	.examples =
 		"aiflame baseline set main aiflame.bench/a --label v1.4\tof five runs\n"
 		"aiflame gate baseline:main aiflame.bench/b\tjudge a change by it\n"

@@ -331,6 +331,10 @@ for k, x in m[0].items():
 
 check "a baseline is set" says 'main: 3 runs in aiflame.baselines/main' "$aiflame" baseline set main before --label v1
 check "and listed with its label" sh -c "'$aiflame' baseline list | grep -Eq '^main .* v1 '"
+check "of loops" sh -c "[ \$('$aiflame' baseline list main | grep -Ec '^main .* loop ') = 3 ]"
+check "  fewer in its place are said to be that" says 'few: 1 run in aiflame.baselines/few, in place of 3' sh -c "'$aiflame' baseline set few before && '$aiflame' baseline set few before/1.data 2>few.err"
+check "  and that they decide nothing" grep -qx 'aiflame: baseline: few has fewer than 3 runs now: no gate decides by it' few.err
+check "  a whole run and a part are listed as such" sh -c "'$aiflame' baseline set --whole few before/1.data && '$aiflame' baseline list few | grep -Eq '^few .* whole run ' && '$aiflame' baseline set few before/1.data@steps:2-5 && '$aiflame' baseline list few | grep -Eq '^few .* part ' && '$aiflame' baseline rm few"
 check "each run is one small file" sh -c 'ls aiflame.baselines/main/*.run | wc -l | grep -qx 3 && [ -z "$(find aiflame.baselines -size +100k)" ]'
 check "the same runs are the same files" sh -c "ls aiflame.baselines/main >1.txt && '$aiflame' baseline set main before --label v1 && ls aiflame.baselines/main | cmp - 1.txt"
 "$aiflame" diff before/1.data copy.data -o same.html
