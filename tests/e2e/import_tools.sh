@@ -198,6 +198,10 @@ check "perf.data: torn is told" says "1701 IMPORT_TORN" "$aiflame" info torn.dat
 check "perf.data: perf record that was killed is told" says "1701 IMPORT_TORN" "$aiflame" info killed.data
 made other other
 check "perf.data: a damaged record is told" sh -c "'$aiflame' info other.data | grep -E '1700 IMPORT_TEXT +1 '"
+made epochs epochs
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "[app+0x%x] %d\n", 4480 + 16 * i, i < 9 ? 2000 : 1000 }' >epochs.folded
+folded epochs.data out.folded --of cpu
+check "perf.data: places before and behind a mapping are themselves" same epochs.folded out.folded
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 

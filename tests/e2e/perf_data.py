@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|other]...
+"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|killed|other|epochs|threads|deep|jit]...
 
 One process maps PROGRAM at 0x400000 and forks; the child maps another file over it, later. Samples of cpu-clock are at
 the address, whose offset in the file is OFFSET, with a caller that perf cannot place and one in memory of a JIT compiler;
 page-faults have one. The records of two CPUs are not in the order of time.
+
+  epochs    40 places of PROGRAM, after another mapping the first 9 of them again
+  threads   a named thread starts another one
+  deep      a stack deeper than importers keep
+  jit       two children of one process have different code at one address
 """
 import struct
 import sys
@@ -49,8 +54,8 @@ def comm(pid, tid, name, time, is_exec=False):
     return record(3, 1 << 13 if is_exec else 0, struct.pack(E + "II", pid, tid) + text(name) + tail(pid, tid, time))
 
 
-def fork(pid, parent, tid, time):
-    return record(7, 0, struct.pack(E + "IIIIQ", pid, parent, tid, parent, time) + tail(pid, tid, time))
+def fork(pid, parent, tid, time, parent_tid=None):
+    return record(7, 0, struct.pack(E + "IIIIQ", pid, parent, tid, parent_tid or parent, time) + tail(pid, tid, time))
 
 
 def sample(event, pid, tid, time, period, chain):
@@ -76,6 +81,19 @@ data = b"".join([
     comm(8, 9, b"worker", 850),
     record(68, 0, b""),
 ])
+start = [comm(7, 7, b"app", 10, True), mmap(7, 0x400000, 0x100000, offset - address, program, 20)]
+if "epochs" in options:
+    data = b"".join(start + [sample(1, 7, 7, 100 + i, 1000, [USER, at + 16 * i]) for i in range(40)] +
+                    [mmap(7, 0x900000, 0x1000, 0, b"//anon", 200)] +
+                    [sample(1, 7, 7, 300 + i, 1000, [USER, at + 16 * i]) for i in range(9)])
+if "threads" in options:
+    data = b"".join(start + [comm(7, 8, b"worker", 30), fork(7, 7, 9, 40, 8), sample(1, 7, 9, 100, 1000, [USER, at])])
+if "deep" in options:
+    data = b"".join(start + [sample(1, 7, 7, 100, 1000, [USER] + [at] * 5000)])
+if "jit" in options:
+    pids = (4194401, 4194402)  # that no process has
+    data = b"".join(start + [mmap(7, 0x900000, 0x1000, 0, b"//anon", 21)] + [fork(i, 7, i, 30) for i in pids] +
+                    [sample(1, i, i, 100, 1000, [USER, 0x900010]) for i in pids])
 if "lost" in options:
     data += record(2, 0, struct.pack(E + "QQ", 1, 5) + tail(7, 7, 950))
 if "other" in options:

@@ -100,7 +100,8 @@ static int sample(struct replay *w, const struct aif_perf_raw *raw)
 				    .period = raw->period,
 				    .has_pid = true,
 				    .has_period = raw->has_period};
-	uint64_t key = aif_mix64(aif_perf_spaces_epoch(&w->spaces, raw->pid) * 31 + raw->place),
+	/* There are fewer epochs than changes, which are numbered in 32 bits: no two keys are equal. */
+	uint64_t key = aif_perf_spaces_epoch(&w->spaces, raw->pid) << 32 | raw->place,
 		 name = AIF_STR_NONE, node;
 	char number[32];
 
