@@ -202,6 +202,8 @@ made epochs epochs
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "[app+0x%x] %d\n", 4480 + 16 * i, i < 9 ? 2000 : 1000 }' >epochs.folded
 folded epochs.data out.folded --of cpu
 check "perf.data: places before and behind a mapping are themselves" same epochs.folded out.folded
+made threads threads
+check "perf.data: a thread has the name of the thread that started it" says "9,worker" "$aiflame" query --format csv threads.data "SELECT tid, name FROM threads"
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 

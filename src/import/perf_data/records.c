@@ -257,6 +257,7 @@ static void change(struct aif_perf_data *x, enum aif_perf_type type, unsigned mi
 	if (type == AIF_PERF_FORK) {
 		c.from = c.tid; /* the parent's process stands where others have the thread */
 		c.tid = aif_perf_u32(x, p + 8);
+		c.from_tid = aif_perf_u32(x, p + 12);
 	} else {
 		c.name = aif_perf_text_at(x, p + least, n - least);
 	}

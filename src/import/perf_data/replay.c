@@ -57,7 +57,7 @@ static void change(struct replay *w, const struct aif_perf_change *c)
 		break;
 	case AIF_PERF_FORK:
 		aif_perf_spaces_fork(&w->spaces, c->pid, c->from);
-		if (aif_map_get(&w->names, thread_key(c->from, c->from), &name))
+		if (aif_map_get(&w->names, thread_key(c->from, c->from_tid), &name))
 			r = aif_map_put(&w->names, thread_key(c->pid, c->tid), name);
 		break;
 	default:
