@@ -204,6 +204,8 @@ folded epochs.data out.folded --of cpu
 check "perf.data: places before and behind a mapping are themselves" same epochs.folded out.folded
 made threads threads
 check "perf.data: a thread has the name of the thread that started it" says "9,worker" "$aiflame" query --format csv threads.data "SELECT tid, name FROM threads"
+made deep deep
+check "perf.data: a stack that is cut says so" says "4096,1" "$aiflame" query --format csv deep.data "SELECT max(depth), max(flags) FROM stacks"
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 

@@ -127,13 +127,14 @@ static uint32_t place_of(struct aif_perf_data *x, uint32_t parent, uint64_t addr
 static uint32_t chain_of(struct aif_perf_data *x, const struct rest *chain, uint64_t n, uint64_t ip,
 			 unsigned mode)
 {
-	uint64_t address[AIF_PERF_DEPTH_MAX];
-	bool is_os[AIF_PERF_DEPTH_MAX], os = mode == MODE_KERNEL, is_first = true;
+	/* Has room for one frame too many, by which a stack is known to be cut. */
+	uint64_t address[AIF_PERF_DEPTH_MAX + 1];
+	bool is_os[AIF_PERF_DEPTH_MAX + 1], os = mode == MODE_KERNEL, is_first = true;
 	uint32_t place = AIF_NONE;
 	size_t len = 0;
 	bool has_user = false;
 
-	for (uint64_t i = 0; i < n && len < AIF_PERF_DEPTH_MAX; i++) {
+	for (uint64_t i = 0; i < n && len <= AIF_PERF_DEPTH_MAX; i++) {
 		uint64_t at = aif_perf_u64(x, chain->p + 8 * i);
 
 		if (at >= CONTEXT_FIRST) {
