@@ -19,6 +19,7 @@ struct perf_frame {
 	uint32_t kind, module, name, file; /* strings of its own, AIF_NONE */
 	uint32_t build_id;                 /* of the module */
 	uint32_t level, levels;            /* of code: its names, inwards */
+	uint32_t pid;                      /* of code that only its process can name */
 	uint64_t address;                  /* of code, and of what has no name */
 };
 struct perf_level {
@@ -74,7 +75,8 @@ static uint32_t string(struct aif_perf_samples *x, const char *p, size_t len)
 static bool same_frame(const struct perf_frame *a, const struct perf_frame *b)
 {
 	return a->kind == b->kind && a->module == b->module && a->name == b->name &&
-	       a->file == b->file && a->address == b->address && a->build_id == b->build_id;
+	       a->file == b->file && a->address == b->address && a->build_id == b->build_id &&
+	       a->pid == b->pid;
 }
 
 static bool same_node(const struct perf_node *a, const struct perf_node *b)
@@ -118,7 +120,8 @@ static bool is_idle(struct aif_perf_text name)
 static uint32_t frame_of(struct aif_perf_samples *x, const struct perf_frame *row)
 {
 	uint64_t hash = aif_mix64((uint64_t)row->name << 32 | row->module) +
-			aif_mix64(row->address) + ((uint64_t)row->file << 8) + row->kind;
+			aif_mix64(row->address + ((uint64_t)row->pid << 32)) +
+			((uint64_t)row->file << 8) + row->kind;
 
 	return INTERN(x, frame_ids, frames, hash, row, same_frame);
 }
@@ -179,6 +182,7 @@ uint32_t aif_perf_samples_code(struct aif_perf_samples *x, const struct aif_perf
 				 .file = AIF_NONE,
 				 .level = (uint32_t)x->levels_len,
 				 .levels = (uint32_t)n,
+				 .pid = c->pid,
 				 .address = c->address};
 
 	if (c->module)

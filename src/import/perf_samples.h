@@ -56,6 +56,7 @@ struct aif_perf_code {
 	enum aif_frame_kind kind;
 	const char *module, *build_id;
 	uint64_t address;
+	uint32_t pid; /* of code in no file, which each process names for itself; else 0 */
 };
 struct aif_perf_level {
 	const char *name, *file; /* file NULL, line 0: not known */

@@ -206,6 +206,13 @@ made threads threads
 check "perf.data: a thread has the name of the thread that started it" says "9,worker" "$aiflame" query --format csv threads.data "SELECT tid, name FROM threads"
 made deep deep
 check "perf.data: a stack that is cut says so" says "4096,1" "$aiflame" query --format csv deep.data "SELECT max(depth), max(flags) FROM stacks"
+echo "900000 100 one" >/tmp/perf-4194401.map
+echo "900000 100 two" >/tmp/perf-4194402.map
+made jit jit
+rm -f /tmp/perf-4194401.map /tmp/perf-4194402.map
+printf 'one 1000\ntwo 1000\n' >jit.folded
+folded jit.data out.folded --of cpu
+check "perf.data: code of JIT compilers by the names of its process" same jit.folded out.folded
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 

@@ -234,8 +234,10 @@ static uint64_t key_of(uint64_t space, uint64_t address)
 static uint32_t jit_frame(struct aif_perf_objects *o, const struct aif_perf_object *obj,
 			  uint32_t pid, uint64_t address)
 {
-	const struct aif_perf_code code = {
-		.kind = AIF_FRAME_NATIVE, .module = text_of(o, obj->path), .address = address};
+	const struct aif_perf_code code = {.kind = AIF_FRAME_NATIVE,
+					   .module = text_of(o, obj->path),
+					   .address = address,
+					   .pid = pid};
 	uint64_t key = key_of(UINT64_C(1) << 40 | pid, address), known;
 	struct aif_perf_jit jit = {.address = address, .pid = pid};
 

@@ -60,7 +60,7 @@ struct aif_perf_change {
 	uint64_t time, start, len, offset;
 	enum aif_perf_type type;
 	uint32_t pid, tid, from, from_tid; /* from: the process and thread that forked */
-	uint32_t name, build_id; /* strings, AIF_STR_NONE */
+	uint32_t name, build_id;           /* strings, AIF_STR_NONE */
 	bool is_exec;
 };
 /* A place of code and what called it, as they lie in memory. */

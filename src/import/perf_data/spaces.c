@@ -122,7 +122,7 @@ void aif_perf_spaces_fork(struct aif_perf_spaces *s, uint32_t pid, uint32_t from
 	if (parent->len)
 		memcpy(sp->ranges, parent->ranges, parent->len * sizeof(*sp->ranges));
 	sp->len = parent->len;
-	sp->epoch = parent->epoch;
+	sp->epoch = ++s->epochs; /* code of JIT compilers is another process's from now on */
 	s->ranges += sp->len;
 }
 

@@ -25,5 +25,5 @@ void aif_perf_spaces_exec(struct aif_perf_spaces *s, uint32_t pid);
 /* Returns what lies there, or NULL; valid until the next change. */
 const struct aif_perf_range *aif_perf_spaces_find(const struct aif_perf_spaces *s, uint32_t pid,
 						  uint64_t address);
-/* Returns a number that spaces share only if they are equal; 0: nothing is mapped. */
+/* Returns the number of a process's mappings as they are, which no others have; 0: nothing is mapped. */
 uint64_t aif_perf_spaces_epoch(const struct aif_perf_spaces *s, uint32_t pid);
