@@ -69,7 +69,7 @@ uint32_t aif_perf_samples_code(struct aif_perf_samples *x, const struct aif_perf
 void aif_perf_samples_name(struct aif_perf_samples *x, uint32_t frame, const char *name,
 			   size_t len);
 
-/* Makes the event's samples rows of the profile, and tells it what the others were. asked: the event's name, or NULL.
- * 0 or -errno with *err. */
+/* Makes the samples of the event that *opts names, or of the best one, rows of the profile; counts those of others. 0 or
+ * -errno with *err. */
 int aif_perf_samples_rows(struct aif_perf_samples *x, const struct aif_import_opts *opts,
 			  struct aif_err *err);

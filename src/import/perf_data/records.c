@@ -85,7 +85,7 @@ static void pass_read(struct rest *c, uint64_t format)
 
 /* ---- samples ------------------------------------------------------------------------------------- */
 
-/* Returns a sample's event, from its id; all events have the id at the same place. ATTRS_MAX: none. */
+/* Returns a sample's event, from its id; all events have the id at the same place. attrs_len: none. */
 static size_t attr_of(const struct aif_perf_data *x, const uint8_t *p, size_t n)
 {
 	uint64_t type = x->attrs_len ? x->attrs[0].sample_type : 0, index = 0;
