@@ -26,7 +26,7 @@ static bool is_for_a_cpu(const struct aif_profile *p, uint32_t stack)
 	       (seen && !strcmp(seen, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]));
 }
 
-/* Adds the part of a row that lies in the time at hand. */
+/* Adds the part of a row that lies in the time at hand. Returns 1 if there is any, else 0, or -EOVERFLOW. */
 static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_row *row, uint64_t ns)
 {
 	int64_t at = aif_time_clamp((int64_t)(row->time - m->p->start_ns));
@@ -39,7 +39,9 @@ static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_ro
 	} else if (at < m->from || at >= m->end) {
 		return 0;
 	}
-	return end > at && __builtin_add_overflow(*sum, (uint64_t)(end - at), sum) ? -EOVERFLOW : 0;
+	if (end <= at)
+		return 0;
+	return __builtin_add_overflow(*sum, (uint64_t)(end - at), sum) ? -EOVERFLOW : 1;
 }
 
 static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -47,15 +49,15 @@ static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
 	struct measuring *m = arg;
 	int e = 0;
 
-	for (size_t i = 0; i < n && !e; i++) {
+	for (size_t i = 0; i < n && e >= 0; i++) {
 		if (!rows[i].waiting || rows[i].thread == AIF_NONE ||
 		    !is_for_a_cpu(m->p, rows[i].stack))
 			continue;
-		m->to->threads += !m->waited[rows[i].thread];
-		m->waited[rows[i].thread] = true;
 		e = add(&m->to->waited_ns, m, &rows[i], rows[i].waiting);
+		m->to->threads += e > 0 && !m->waited[rows[i].thread];
+		m->waited[rows[i].thread] |= e > 0;
 	}
-	return e;
+	return AIF_MIN(e, 0);
 }
 
 static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -63,10 +65,10 @@ static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
 	struct measuring *m = arg;
 	int e = 0;
 
-	for (size_t i = 0; i < n && !e; i++)
+	for (size_t i = 0; i < n && e >= 0; i++)
 		if (!rows[i].waiting && rows[i].thread != AIF_NONE && m->waited[rows[i].thread])
 			e = add(&m->to->ran_ns, m, &rows[i], rows[i].weight);
-	return e;
+	return AIF_MIN(e, 0);
 }
 
 int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,

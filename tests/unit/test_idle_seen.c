@@ -140,8 +140,10 @@ static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 	assert_int_equal(aif_run_delay_measure(&f.p, 20 * MS, 35 * MS, &d), 0);
 	assert_int_equal(d.waited_ns, 12 * MS);
 	assert_int_equal(d.ran_ns, 0);
+	assert_int_equal(d.threads, 1);
 	assert_int_equal(aif_run_delay_measure(&f.p, 60 * MS, 100 * MS, &d), 0);
 	assert_int_equal(d.waited_ns, 0);
+	assert_int_equal(d.threads, 0);
 	assert_false(aif_run_delay_is_busy(&d, 40 * MS));
 	end(&f, &b);
 }
