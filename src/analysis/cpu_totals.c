@@ -76,14 +76,17 @@ static const char *mark_behind(const struct aif_profile *p, uint32_t stack, cons
 	return strncmp(text, prefix, len) ? NULL : text + len;
 }
 
-const char *aif_cpu_off(const struct aif_profile *p, uint32_t stack)
+bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
 {
 	return mark_behind(p, stack, AIF_OFF_CPU);
 }
 
-bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack)
+bool aif_cpu_is_runnable(const struct aif_profile *p, uint32_t stack)
 {
-	return aif_cpu_off(p, stack);
+	const char *mark = mark_behind(p, stack, "");
+
+	return mark &&
+	       (!strcmp(mark, AIF_OFF_CPU_RUNNABLE) || !strcmp(mark, AIF_OFF_CPU_SEEN_RUNNABLE));
 }
 
 const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack)

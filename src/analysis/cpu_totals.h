@@ -18,10 +18,11 @@ bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 
 /* True if a stack is of time off CPU, whatever for. */
 bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
-/* Returns what follows AIF_OFF_CPU in the mark of time off CPU; NULL for all other stacks. */
-const char *aif_cpu_off(const struct aif_profile *p, uint32_t stack);
-/* Returns what follows AIF_OFF_CPU_SEEN in the mark of time off CPU that the recorder saw from outside; NULL for all other stacks. Such
- * rows have no stack and are of launching threads mostly: they tell causes of idle time, and aif_cpu_part() leaves them out. */
+/* True if a stack is of time in which the thread could run and had no CPU. */
+bool aif_cpu_is_runnable(const struct aif_profile *p, uint32_t stack);
+/* Returns what follows AIF_OFF_CPU_SEEN in the mark of time off CPU that the recorder saw from outside; NULL for all
+ * other stacks. Such rows have no callers and are of launching threads mostly: they tell causes of idle time, and
+ * aif_cpu_part() leaves them out. */
 const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack);
 
 /* Sums of CPU samples by stack; and of the time that threads waited for devices, which no sample has

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct measuring {
 	const struct aif_profile *p;
@@ -17,14 +16,6 @@ struct measuring {
 	int64_t from, end;
 	bool *waited; /* by thread */
 };
-
-static bool is_for_a_cpu(const struct aif_profile *p, uint32_t stack)
-{
-	const char *off = aif_cpu_off(p, stack), *seen = aif_cpu_seen(p, stack);
-
-	return (off && !strcmp(off, &AIF_OFF_CPU_RUNNABLE[strlen(AIF_OFF_CPU)])) ||
-	       (seen && !strcmp(seen, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]));
-}
 
 /* Adds the part of a row that lies in the time at hand. Returns 1 if there is any, else 0, or -EOVERFLOW. */
 static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_row *row, uint64_t ns)
@@ -51,7 +42,7 @@ static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
 
 	for (size_t i = 0; i < n && e >= 0; i++) {
 		if (!rows[i].waiting || rows[i].thread == AIF_NONE ||
-		    !is_for_a_cpu(m->p, rows[i].stack))
+		    !aif_cpu_is_runnable(m->p, rows[i].stack))
 			continue;
 		e = add(&m->to->waited_ns, m, &rows[i], rows[i].waiting);
 		m->to->threads += e > 0 && !m->waited[rows[i].thread];

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int by_thread_end(const void *a, const void *b)
 {
@@ -139,16 +138,15 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	return r;
 }
 
-/* True if a row is of a look at a thread that slept, not a sum of times nor one time. */
+/* True if a row is the recorder's look at a thread that slept: neither a sum of times nor one time. */
 static bool is_look(const struct aif_idle_blaming *b, const struct aif_cpu_row *row)
 {
-	const char *seen = row->is_whole ? NULL : aif_cpu_seen(b->p, row->stack);
-
-	return seen && strcmp(seen, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]) != 0;
+	return !row->is_whole && aif_cpu_seen(b->p, row->stack) &&
+	       !aif_cpu_is_runnable(b->p, row->stack);
 }
 
-/* Adds a look at a thread that slept: as a sample does, it stands for the time since the one before. Outside of gaps it tells
- * whether the process is a server. */
+/* Adds a row of is_look() to the segment that it falls into. The row stands, as a CPU sample does, for the time since the look
+ * before. A look outside of gaps adds no time, and may mark its process as a server. */
 static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
 {
 	size_t i = first_segment(b, row->thread, at);

@@ -66,8 +66,6 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 	const char *of;
 	char name[64];
 
-	if (!strcmp(text, &AIF_OFF_CPU_SEEN_RUNNABLE[strlen(AIF_OFF_CPU_SEEN)]))
-		return AIF_IDLE_SLEEP_READY;
 	if (strncmp(text, "in ", 3) != 0)
 		return AIF_IDLE_SLEEP_NONE;
 	text += 3;
@@ -84,12 +82,6 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 			       (!strcmp(of, " of a socket]") || !strcmp(of, " of a terminal]"))
 		       ? AIF_IDLE_SLEEP_OUTSIDE
 		       : AIF_IDLE_SLEEP_ASLEEP;
-}
-
-static bool is_mark(const struct aif_profile *p, const struct aif_frame *f, const char *text)
-{
-	return f->kind == AIF_FRAME_MARK && f->address < p->strings.len &&
-	       !strcmp(aif_profile_str(p, (uint32_t)f->address), text);
 }
 
 static bool is_in_c_library(const struct aif_profile *p, const struct aif_frame *f)
@@ -141,6 +133,8 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 	bool in_library = true;
 	const char *seen = aif_cpu_seen(p, stack);
 
+	if (aif_cpu_is_runnable(p, stack))
+		return AIF_IDLE_SLEEP_READY;
 	if (seen)
 		return sleep_seen(seen);
 	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
@@ -151,9 +145,6 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 		if (frame == AIF_NONE)
 			continue;
 		f = &p->frames[frame];
-		/* The thread would run if it got a CPU. */
-		if (is_mark(p, f, AIF_OFF_CPU_RUNNABLE))
-			return AIF_IDLE_SLEEP_READY;
 		if (f->kind != AIF_FRAME_NATIVE)
 			continue;
 		module = f->module;
