@@ -2,7 +2,6 @@
 #include "analysis/idle/blaming.h"
 
 #include "analysis/cpu_totals.h"
-#include "analysis/op_tree.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -184,20 +183,11 @@ static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o,
 /* Takes operators and ranges by their names, the outermost that has a rule: imported traces have no samples. */
 static int take_ops(struct aif_idle_blaming *b)
 {
-	struct aif_op_tree ops = {0};
-	bool *has_rule = NULL;
-	bool any = false;
-	uint64_t damaged;
-	int r = aif_idle_rules_any(&b->rules, &any, &damaged);
+	bool *has_rule = calloc(b->ops.len + 1, sizeof(*has_rule));
+	int r = has_rule ? 0 : -ENOMEM;
 
-	if (r == 0 && any)
-		r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
-	if (r == 0) {
-		has_rule = calloc(ops.len + 1, sizeof(*has_rule));
-		r = has_rule ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < ops.len && r == 0; i++) {
-		const struct aif_op *o = &ops.ops[i];
+	for (size_t i = 0; i < b->ops.len && r == 0; i++) {
+		const struct aif_op *o = &b->ops.ops[i];
 		bool is_inside = o->parent != AIF_NONE && has_rule[o->parent];
 		enum aif_idle_cause cause;
 
@@ -208,9 +198,7 @@ static int take_ops(struct aif_idle_blaming *b)
 		has_rule[i] = true;
 		r = activity_add(b, o, cause);
 	}
-	b->to->damaged += damaged;
 	free(has_rule);
-	aif_op_tree_finish(&ops);
 	return r;
 }
 

@@ -5,7 +5,6 @@
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
 #include "analysis/idle/course.h"
-#include "analysis/op_tree.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -165,6 +164,15 @@ static int before_call_add(struct aif_idle_blaming *b, uint32_t launch, int64_t 
 	return b->has_calls ? divide_among_calls(b, s) : segment_add(b, &s);
 }
 
+/* Returns when a launch call ended, in imported traces that say so; else when it began. A call that loads code lasts for
+ * milliseconds. */
+static int64_t call_end(const struct aif_idle_blaming *b, uint32_t launch)
+{
+	uint32_t call = b->p->traits.is_imported && b->ops.calls ? b->ops.calls[launch] : AIF_NONE;
+
+	return call == AIF_NONE ? b->t->launches[launch].at : b->ops.ops[call].end;
+}
+
 static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilization *d, int64_t from,
 		   const struct aif_timeline_exec *x)
 {
@@ -180,7 +188,7 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 		return 0;
 	/* A pause in the gap is taken from its beginning. */
 	from = x->start - (int64_t)gap.ns;
-	done = l ? AIF_MIN(b->call_end ? b->call_end[x->launch] : l->at, x->start) : x->start;
+	done = l ? AIF_MIN(call_end(b, x->launch), x->start) : x->start;
 	if (l && (l->at < from ? x->start - AIF_MAX(from, done) > AIF_IDLE_KERNEL_NS
 			       : x->start - done > AIF_IDLE_LAUNCH_NS))
 		cause = AIF_IDLE_CAUSE_LATE;
@@ -327,22 +335,17 @@ static int brackets_to_course(struct aif_idle_blaming *b)
 	return r;
 }
 
-/* Finds the ends of launch calls in traces of others: one that loads code lasts for milliseconds. */
-static int find_call_ends(struct aif_idle_blaming *b)
+/* Makes the tree of operators, for the ends of launch calls in imported traces and for names that have a rule. */
+static int make_ops(struct aif_idle_blaming *b)
 {
-	struct aif_op_tree ops = {0};
-	int r;
+	uint64_t damaged = 0;
+	bool any = false;
+	int r = aif_idle_rules_any(&b->rules, &any, &damaged);
 
-	if (!b->p->traits.is_imported)
-		return 0;
-	r = aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &ops);
-	b->call_end = r ? NULL : malloc((b->t->launches_len + 1) * sizeof(*b->call_end));
-	for (size_t i = 0; b->call_end && i < b->t->launches_len; i++)
-		b->call_end[i] =
-			ops.calls[i] == AIF_NONE ? b->t->launches[i].at : ops.ops[ops.calls[i]].end;
-	r = r || b->call_end ? r : -ENOMEM;
-	aif_op_tree_finish(&ops);
-	return r;
+	b->to->damaged += damaged;
+	return r == 0 && (any || b->p->traits.is_imported)
+		       ? aif_op_tree_make(b->p, NULL, b->t, AIF_OWNERS_ALL, &b->ops)
+		       : r;
 }
 
 static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
@@ -354,7 +357,7 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 		r = aif_host_calls_read(b->p, NULL, &b->calls);
 	b->to->damaged += b->calls.damaged;
 	if (r == 0)
-		r = find_call_ends(b);
+		r = make_ops(b);
 	if (r == 0)
 		r = find_gaps(b, u);
 	if (r < 0)
@@ -409,7 +412,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.is_sampled);
 	free(b.is_followed);
 	free(b.before);
-	free(b.call_end);
+	aif_op_tree_finish(&b.ops);
 	free(b.segments);
 	free(b.brackets);
 	free(b.shares);

@@ -6,6 +6,7 @@
 #include "analysis/idle/demand.h"
 #include "analysis/idle/rules.h"
 #include "analysis/idle/sums.h"
+#include "analysis/op_tree.h"
 
 /* Blame for idle time in the making: its gaps (blame.c), and what threads did in them (activity.c). */
 
@@ -42,8 +43,9 @@ struct aif_idle_blaming {
 	const struct aif_exec_timeline *t;
 	struct aif_idle_blame *to;
 	struct aif_idle_course *course; /* NULL: nobody asks */
-	uint32_t *before;  /* by launch: the same thread's launch before it, AIF_NONE: none */
-	int64_t *call_end; /* by launch: the end of its call; NULL: calls are not known */
+	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
+	/* Empty if no operator has a rule and launch calls are none. */
+	struct aif_op_tree ops;
 	struct aif_idle_segment *segments;
 	size_t segments_len, segments_cap;
 	struct aif_idle_bracket *brackets;
