@@ -223,8 +223,6 @@ EACH(AIF_CHUNK_OPS, ops, aif_op_row)
 EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
 EACH(AIF_CHUNK_MEMORY, memory, aif_memory_row)
 
-/* ---- cached results -------------------------------------------------------------------------- */
-
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind)
 {
 	const struct aif_file_chunks *k = p->file ? &p->file->kinds[kind] : NULL;
@@ -234,6 +232,8 @@ uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind)
 		n += k->chunk[i].rows;
 	return n;
 }
+
+/* ---- cached results -------------------------------------------------------------------------- */
 
 /* The text of a vendor's tool is nowhere else: a cache that cannot be read is not one that lacks it. */
 static int cache_failed(const struct aif_profile *p)
