@@ -109,9 +109,9 @@ struct aif_attribution {
  * -errno with *err. *ret is finished by aif_attribution_finish. */
 int aif_attribution_compute(const struct aif_profile *p, const struct aif_selection *opts,
 			    struct aif_attribution *ret, struct aif_err *err);
-/* Returns about how many bytes of memory computing that of a whole profile takes at its peak, by the rows that the file's
- * index counts. Measured: 40 MB for each million launches with an execution; 868 MB in all for 20 million launches of 1,000
- * stacks, 20 kernels and 4 streams. */
+/* Returns about how many bytes of memory the attribution of a whole profile takes at its peak, by the rows that the file's
+ * index counts. Measured: 40 MB for each million launches with an execution; 868 MB in all for 20 million launches of
+ * 1,000 stacks, 20 kernels and 4 streams. */
 uint64_t aif_attribution_memory(const struct aif_profile *p);
 void aif_attribution_finish(struct aif_attribution *a);
 /* For views that count samples: .unmatched become rows among the others. 0 or -ENOMEM. */

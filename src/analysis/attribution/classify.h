@@ -16,7 +16,8 @@
 struct aif_run {
 	uint64_t start, end;
 	uint32_t group;
-	uint32_t cycle; /* of the overhead budget; AIF_NONE: it stands for itself */
+	/* The cycle of the overhead budget whose weight the execution has (weights.h); AIF_NONE: weight 1. */
+	uint32_t cycle;
 };
 _Static_assert(sizeof(struct aif_run) == 24, "recordings have tens of millions of executions");
 
@@ -38,14 +39,14 @@ struct aif_classified {
 	uint64_t launches, joined, unreported, unread;
 	uint64_t executions_unjoined, started_before_launch;
 	uint64_t durations_ns; /* weighted */
-	uint64_t
-		for_others_ns; /* a part of .durations_ns: launched for another thread's range (sole_threads.h) */
+	/* The part of .durations_ns that was launched for another thread's range (sole_threads.h). */
+	uint64_t for_others_ns;
 	uint64_t damaged; /* chunks */
 };
 
 /* 0 or -errno. *ret, which is zeroed, is finished by aif_classified_finish() in any case. */
 int aif_classify(const struct aif_scope *s, const struct aif_loaded *l, struct aif_classified *ret);
-/* Puts runs and sums in order: apart, as sorting takes memory that the launches must not take at the same time. */
+/* Sorts runs and sums. Not done by aif_classify(), so that the launches' memory is free before sorting takes its own. */
 void aif_classified_sort(struct aif_classified *c);
 void aif_classified_finish(struct aif_classified *c);
 /* Lets go of what the rounding and counting stages do not need; runs_len stays. */

@@ -6,7 +6,8 @@
 #include "profile/chunk.h"
 #include "profile/file.h"
 
-/* Bytes a row: launches are gone (load.h) when runs are sorted, which takes them twice; so are samples. */
+/* Bytes a row. Sorting takes runs and samples twice; launches are freed before runs are sorted. A launch takes 16 bytes in
+ * load.h, and two flags in classify.c. */
 #define LAUNCH_BYTES 18
 #define RUN_BYTES    sizeof(struct aif_run)
 #define SAMPLE_BYTES sizeof(struct aif_sample_row)

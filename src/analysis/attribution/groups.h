@@ -10,8 +10,8 @@
 struct aif_group {
 	uint32_t process, device, stream, kind, kernel, stack, graph, range;
 	uint32_t capture, capture_range; /* attribution.h */
-	uint32_t
-		kernel_name; /* that of .kernel, a string; AIF_NONE for copies (aif_scope_launched_name) */
+	/* The name of .kernel, a string; AIF_NONE for copies (aif_scope_launched_name). */
+	uint32_t kernel_name;
 	/* Sums over its executions; of those that stand for others (weights.h), as often as they
 	 * count. */
 	aif_fraction launches; /* in AIF_WEIGHT_ONE */

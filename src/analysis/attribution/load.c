@@ -10,7 +10,7 @@
 struct loading {
 	const struct aif_scope *s;
 	struct aif_loaded *l;
-	uint64_t *numbers; /* of the launches, until their index is made */
+	uint64_t *numbers; /* by launch: its number in the file; freed once .by_launch is made */
 	size_t numbers_cap;
 };
 

@@ -27,7 +27,7 @@ struct aif_loaded {
 	struct aif_timeline *timeline;
 	struct aif_weights *weights; /* NULL: everything was captured */
 	struct aif_gaps gaps;
-	/* Launches: 12 bytes each, 16 with the index. aif_loaded_launch() has one of them. */
+	/* Launches: 12 bytes each, 16 with the index. aif_loaded_launch() puts one together. */
 	uint64_t *times;
 	uint32_t *calls; /* numbers of .distinct_calls */
 	size_t launches_len, times_cap, calls_cap;

@@ -64,7 +64,7 @@ struct aif_idle_row {
 	 * such wait, or AIF_NONE. */
 	uint64_t drained_ns;
 	uint32_t drain;
-	/* A stack of aif_cpu_seen(): in what T was seen to sleep from outside, for the longest; AIF_NONE: it was not. */
+	/* The stack of aif_cpu_seen() with most of the time that the recorder saw T sleep; AIF_NONE: it saw none. */
 	uint32_t seen;
 };
 /* A process's idle time on a device, by cause: these sum to .idle_ns. */

@@ -7,13 +7,14 @@
 /* Idle time in the making: amounts by device, cause and stack, which become whole ns that add up on each device. */
 struct aif_idle_sums {
 	struct aif_idle_blame *to;
-	double *ns, *drained, *seen; /* by row; seen: the longest with the row's .seen */
+	/* By row. .seen is the largest amount that was added with the row's .seen. */
+	double *ns, *drained, *seen;
 	size_t ns_cap, drained_cap, seen_cap;
 	struct aif_map row_of; /* aif_idle_row_key() -> row */
 };
 
 /* Adds `ns` of `row`, whose amounts do not matter; row->drain is the stack of a wait behind which they are, or AIF_NONE;
- * row->seen in what T was seen meanwhile, or AIF_NONE. 0 or -ENOMEM. */
+ * row->seen is the stack of what T was seen in meanwhile, or AIF_NONE. 0 or -ENOMEM. */
 int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns);
 /* Sets the amounts of s->to, so that the rows of each device are its idle time; of one without rows the cause is unknown. 0 or
  * -ENOMEM. */

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Rows in which ranges and operators are looked for: who marks some does so early. */
+/* Rows that are searched for ranges and operators: a program that marks any does so early. */
 #define MOST_OPS 1000000
 
 struct marked {

@@ -52,7 +52,7 @@ struct aif_why_owner {
 	enum aif_why_group group;
 	uint32_t stack; /* of the row with the most time; AIF_NONE: not known */
 	bool is_before; /* the time before a launch there */
-	uint32_t seen;  /* of that row (idle/blame.h) */
+	uint32_t seen;  /* of the longest row that has one (idle/blame.h), AIF_NONE: none has */
 	uint64_t ns;
 	uint32_t place; /* a string of .places: "f (file.py:12)" */
 };
@@ -113,7 +113,7 @@ struct aif_why {
 	uint64_t damaged;               /* chunks that could not be read */
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
-	bool is_busy_machine;           /* that is worth a word */
+	bool is_busy_machine;           /* .run_delay is long enough to be named */
 };
 
 /* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err
