@@ -96,6 +96,7 @@ if "jit" in options:
                     [sample(1, i, i, 100, 1000, [USER, 0x900010]) for i in pids])
 if "lost" in options:
     data += record(2, 0, struct.pack(E + "QQ", 1, 5) + tail(7, 7, 950))
+    data += record(13, 0, struct.pack(E + "Q", 5) + tail(0, 0, 0))  # perf's own count of the same
 if "other" in options:
     data += record(9, 2, b"\0" * 8)  # too short for a sample
 names = struct.pack(E + "II", 2, 112)

@@ -41,7 +41,8 @@ static void losses_report(const struct aif_perf_data *x, struct aif_builder *b)
 	aif_builder_loss(b, AIF_REASON_IMPORT_TEXT, AIF_NONE, aif_builder_puts(b, text), x->bad);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, name,
 			 x->is_torn || aif_input_is_torn(x->source->input));
-	aif_builder_loss(b, AIF_REASON_IMPORT_LOST, AIF_NONE, name, x->lost);
+	aif_builder_loss(b, AIF_REASON_IMPORT_LOST, AIF_NONE, name,
+			 AIF_MAX(x->lost, x->lost_samples));
 	aif_builder_loss(b, AIF_REASON_IMPORT_STACKS, AIF_NONE, name, x->has_stacks);
 }
 

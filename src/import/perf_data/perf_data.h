@@ -89,7 +89,7 @@ struct aif_perf_data {
 	AIF_TABLE(aif_perf_raw, raws);
 	struct aif_strset strings;
 	struct aif_map ids, place_ids, build_ids; /* build_ids: path -> build id, strings */
-	uint64_t last_time, lost, bad, others, first_bad;
+	uint64_t last_time, lost, lost_samples, bad, others, first_bad;
 	bool is_memory, is_torn, has_stacks; /* has_stacks: copies, which perf would unwind */
 };
 

@@ -279,13 +279,16 @@ static void change(struct aif_perf_data *x, enum aif_perf_type type, unsigned mi
 		x->changes[x->changes_len++] = c;
 }
 
-/* Counts what the kernel had no room for. */
+/* Counts what the kernel had no room for: records as it tells them, and samples, which perf 6.1 and later count once more at
+ * the end. */
 static void lost(struct aif_perf_data *x, enum aif_perf_type type, const uint8_t *p, size_t n)
 {
 	if (n < (type == AIF_PERF_LOST ? 16u : 8u))
 		aif_perf_bad(x);
+	else if (type == AIF_PERF_LOST)
+		x->lost += aif_perf_u64(x, p + 8);
 	else
-		x->lost += aif_perf_u64(x, type == AIF_PERF_LOST ? p + 8 : p);
+		x->lost_samples += aif_perf_u64(x, p);
 }
 
 static int record(struct aif_perf_data *x, const uint8_t *p, size_t size, struct aif_err *err)
