@@ -108,20 +108,18 @@ void aif_builder_meta(struct aif_builder *b, const char *key, const char *fmt, .
 
 uint32_t aif_builder_module(struct aif_builder *b, enum aif_module_kind kind, uint32_t path)
 {
+	return aif_builder_module_build(b, kind, path, AIF_NONE);
+}
+
+uint32_t aif_builder_module_build(struct aif_builder *b, enum aif_module_kind kind, uint32_t path,
+				  uint32_t build_id)
+{
 	struct aif_module m = {.kind = kind,
 			       .path = path,
-			       .build_id = AIF_NONE,
+			       .build_id = build_id,
 			       .kernel = AIF_NONE,
 			       .program = AIF_NONE};
 
-	return INTERN(b, module_ids, modules, &m);
-}
-
-uint32_t aif_builder_module_build(struct aif_builder *b, uint32_t module, uint32_t build_id)
-{
-	struct aif_module m = b->p.modules[module];
-
-	m.build_id = build_id;
 	return INTERN(b, module_ids, modules, &m);
 }
 

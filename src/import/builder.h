@@ -35,8 +35,9 @@ uint32_t aif_builder_puts(struct aif_builder *b, const char *str);
 void aif_builder_meta(struct aif_builder *b, const char *key, const char *fmt, ...)
 	AIF_PRINTF(3, 4); /* replaces */
 uint32_t aif_builder_module(struct aif_builder *b, enum aif_module_kind kind, uint32_t path);
-/* Returns the same module of a known build. */
-uint32_t aif_builder_module_build(struct aif_builder *b, uint32_t module, uint32_t build_id);
+/* The same of a known build. */
+uint32_t aif_builder_module_build(struct aif_builder *b, enum aif_module_kind kind, uint32_t path,
+				  uint32_t build_id);
 /* The code of one kernel. */
 uint32_t aif_builder_device_module(struct aif_builder *b, uint32_t kernel);
 uint32_t aif_builder_frame(struct aif_builder *b, const struct aif_frame *frame);

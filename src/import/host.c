@@ -12,7 +12,8 @@ void aif_host_finish(struct aif_host *h)
 	free(h->known_threads);
 }
 
-static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path)
+uint32_t aif_host_module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path,
+			    uint32_t build_id)
 {
 	const char *text;
 
@@ -25,19 +26,15 @@ static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t
 		return aif_builder_module(h->b, AIF_MODULE_SOURCE, path);
 	text = aif_profile_str(&h->b->p, path);
 	if (!strcmp(text, "[vdso]"))
-		return aif_builder_module(h->b, AIF_MODULE_VDSO, path);
-	return aif_builder_module(
-		h->b, text[0] == '/' && text[1] != '/' ? AIF_MODULE_ELF : AIF_MODULE_ANON, path);
+		return aif_builder_module_build(h->b, AIF_MODULE_VDSO, path, build_id);
+	return aif_builder_module_build(
+		h->b, text[0] == '/' && text[1] != '/' ? AIF_MODULE_ELF : AIF_MODULE_ANON, path,
+		build_id);
 }
 
-uint32_t aif_host_module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path,
-			    uint32_t build_id)
+static uint32_t module_of(struct aif_host *h, enum aif_frame_kind kind, uint32_t path)
 {
-	uint32_t module = module_of(h, kind, path);
-
-	return module == AIF_NONE || build_id == AIF_NONE
-		       ? module
-		       : aif_builder_module_build(h->b, module, build_id);
+	return aif_host_module_of(h, kind, path, AIF_NONE);
 }
 
 static uint32_t frame_of(struct aif_host *h, struct aif_host_frame f)
