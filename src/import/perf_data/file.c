@@ -93,6 +93,19 @@ uint32_t aif_perf_text_at(struct aif_perf_data *x, const uint8_t *p, size_t max)
 	return id;
 }
 
+uint32_t aif_perf_build_id_at(struct aif_perf_data *x, const uint8_t *p, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t hex[40];
+
+	size = AIF_MIN(size, 20);
+	for (size_t i = 0; i < size; i++) {
+		hex[2 * i] = (uint8_t)digits[p[i] >> 4];
+		hex[2 * i + 1] = (uint8_t)digits[p[i] & 15];
+	}
+	return size ? aif_perf_text_at(x, hex, 2 * size) : AIF_STR_NONE;
+}
+
 void aif_perf_bad(struct aif_perf_data *x)
 {
 	if (!x->bad++)

@@ -2,7 +2,6 @@
 #include "import/perf_data/perf_data.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The most that may stand before the first record, or behind the last: attributes with an id for each CPU, and features. */
@@ -164,7 +163,6 @@ void aif_perf_attr_record(struct aif_perf_data *x, const uint8_t *p, size_t n)
 void aif_perf_build_id_record(struct aif_perf_data *x, const uint8_t *p, size_t n)
 {
 	uint32_t path, id;
-	char hex[41];
 	size_t size;
 
 	if (n < BUILD_ID_HEAD) {
@@ -172,12 +170,11 @@ void aif_perf_build_id_record(struct aif_perf_data *x, const uint8_t *p, size_t 
 		return;
 	}
 	/* The id's size is behind it, where the record says so; else the id is of SHA-1. */
-	size = aif_perf_u16(x, p + 4) & 1 << 15 ? AIF_MIN(p[32], 20) : 20;
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", p[12 + i]);
+	size = aif_perf_u16(x, p + 4) & 1 << 15 ? p[32] : 20;
 	path = aif_perf_text_at(x, p + BUILD_ID_HEAD, n - BUILD_ID_HEAD);
-	id = aif_perf_text_at(x, (const uint8_t *)hex, 2 * size);
-	x->is_memory |= aif_map_put(&x->build_ids, path, id) < 0;
+	id = aif_perf_build_id_at(x, p + 12, size);
+	if (id != AIF_STR_NONE)
+		x->is_memory |= aif_map_put(&x->build_ids, path, id) < 0;
 }
 
 static void build_ids_read(struct aif_perf_data *x, const uint8_t *p, size_t n)

@@ -105,6 +105,8 @@ uint16_t aif_perf_u16(const struct aif_perf_data *x, const uint8_t *p);
 uint32_t aif_perf_u32(const struct aif_perf_data *x, const uint8_t *p);
 uint64_t aif_perf_u64(const struct aif_perf_data *x, const uint8_t *p);
 uint32_t aif_perf_text_at(struct aif_perf_data *x, const uint8_t *p, size_t max);
+/* Returns a build id of at most 20 bytes in hexadecimal, a string; AIF_STR_NONE for one of no bytes. */
+uint32_t aif_perf_build_id_at(struct aif_perf_data *x, const uint8_t *p, size_t size);
 void aif_perf_bad(struct aif_perf_data *x); /* what is next is damaged */
 
 /* ---- header.c: what says how to read it ---- */

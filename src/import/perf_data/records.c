@@ -225,19 +225,6 @@ static uint64_t time_of(const struct aif_perf_data *x, const uint8_t *p, size_t 
 	return time;
 }
 
-static uint32_t build_id_of(struct aif_perf_data *x, const uint8_t *p, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t hex[40];
-
-	size = AIF_MIN(size, 20);
-	for (size_t i = 0; i < size; i++) {
-		hex[2 * i] = (uint8_t)digits[p[i] >> 4];
-		hex[2 * i + 1] = (uint8_t)digits[p[i] & 15];
-	}
-	return size ? aif_perf_text_at(x, hex, 2 * size) : AIF_STR_NONE;
-}
-
 static void change(struct aif_perf_data *x, enum aif_perf_type type, unsigned misc,
 		   const uint8_t *p, size_t size)
 {
@@ -272,7 +259,7 @@ static void change(struct aif_perf_data *x, enum aif_perf_type type, unsigned mi
 		c.offset = aif_perf_u64(x, p + 24);
 	}
 	if (type == AIF_PERF_MMAP2 && misc & MISC_BUILD_ID)
-		c.build_id = build_id_of(x, p + 36, p[32]);
+		c.build_id = aif_perf_build_id_at(x, p + 36, p[32]);
 	if (aif_grow(&x->changes, &x->changes_cap, x->changes_len + 1, sizeof(c)) < 0)
 		x->is_memory = true;
 	else
