@@ -196,10 +196,13 @@ static void a_step_before_its_device_work_is_said_first(void **state)
 		&f, &w,
 		"\nbound by what comes before its first device work or behind the last: 98.1 % of "
 		"it; between these by the host, launch-bound: for ");
-	assert_says(
-		&f, &w,
-		"\ntry      see what the program does before and behind its device work: aiflame "
-		"flame --of cpu\n");
+	assert_says(&f, &w,
+		    "\ntry      see what the program does before and behind its device work: "
+		    "record CPU samples (no --cpu-rate 0)\n");
+	w.has_cpu = true;
+	assert_says(&f, &w,
+		    "\ntry      see what the program does before and behind its device work: "
+		    "aiflame flame --of cpu\n");
 	end(&f, &w);
 }
 

@@ -466,9 +466,10 @@ static void say_advice(struct saying *s, const enum aif_why_group *order, size_t
 	if (is_mostly_outside(s->w)) {
 		aif_buf_puts(
 			&s->line,
-			"try      see what the program does before and behind its device work: aiflame ");
-		aif_buf_puts(&s->line,
-			     s->names->p->traits.is_imported ? "report --ops" : "flame --of cpu");
+			"try      see what the program does before and behind its device work: ");
+		aif_buf_puts(&s->line, s->names->p->traits.is_imported ? "aiflame report --ops"
+				       : s->w->has_cpu                 ? "aiflame flame --of cpu"
+						       : "record CPU samples (no --cpu-rate 0)");
 		end_line(s);
 		return;
 	}
