@@ -115,6 +115,12 @@ static void find_capture(const struct classifying *x, const struct aif_exec_row 
 		aif_timeline_map(x->l->timeline, AIF_CLOCK_MONOTONIC, e->process, n->made, NULL));
 }
 
+/* Returns the kernel of an execution, or that of its launch, which may be NULL, where the execution's is not known. */
+static uint32_t kernel_of(const struct aif_exec_row *e, const struct aif_loaded_launch *launch)
+{
+	return e->kernel == AIF_NONE && launch ? launch->call.kernel : e->kernel;
+}
+
 static int add_run(struct classifying *x, const struct aif_exec_row *e,
 		   const struct aif_loaded_launch *launch, int64_t launched_at, uint32_t range,
 		   struct aif_run *run)
@@ -125,8 +131,7 @@ static int add_run(struct classifying *x, const struct aif_exec_row *e,
 				  .device = e->device,
 				  .stream = e->stream,
 				  .kind = e->kind,
-				  .kernel =
-					  e->kernel == AIF_NONE && call ? call->kernel : e->kernel,
+				  .kernel = kernel_of(e, launch),
 				  .stack = call ? call->stack : AIF_NONE,
 				  .graph = e->graph,
 				  .range = range};
@@ -170,10 +175,7 @@ static int classify_execution(struct classifying *x, const struct aif_exec_row *
 	start = aif_timeline_map_after(l->timeline, e->clock, e->process, e->start, launched_at,
 				       NULL);
 	r = note_execution(x, e, launch, launch ? &x->executed[i] : NULL,
-			   aif_scope_launched_name(s, e->kind,
-						   e->kernel == AIF_NONE && launch
-							   ? launch->call.kernel
-							   : e->kernel),
+			   aif_scope_launched_name(s, e->kind, kernel_of(e, launch)),
 			   (uint64_t)AIF_MAX(start, 0));
 	if (r < 0)
 		return r;
