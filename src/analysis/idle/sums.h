@@ -7,7 +7,7 @@
 /* Idle time in the making: amounts by device, cause and stack, which become whole ns that add up on each device. */
 struct aif_idle_sums {
 	struct aif_idle_blame *to;
-	/* By row. .seen is the largest amount that was added with the row's .seen. */
+	/* Amounts of each row. .seen is the largest one that was added with the row's .seen. */
 	double *ns, *drained, *seen;
 	size_t ns_cap, drained_cap, seen_cap;
 	struct aif_map row_of; /* aif_idle_row_key() -> row */
