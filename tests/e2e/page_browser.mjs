@@ -163,6 +163,19 @@ test("strips of one name say whose they are", "full", "#v1&more=1", async (page)
 	assert.ok(names.length > 1 && names.every((n) => /^memory allocated \(.*\), to/.test(n)), names.join());
 });
 
+test("names that begin alike are told apart where room is short", "ranks", "", async (page) => {
+	const shown = await page.evaluate(() => [...document.querySelectorAll(".cut")].map((e) => {
+		const place = e.parentElement.getBoundingClientRect(), end = e.lastChild.getBoundingClientRect();
+		return [e.textContent, e.firstChild.scrollWidth > e.firstChild.clientWidth, end.width > 0 && end.right <= place.right + 1];
+	}));
+	assert.ok(shown.some(([, is_cut]) => is_cut) && shown.every(([, , has_end]) => has_end), JSON.stringify(shown));
+	const ends = await page.locator("#strip-names .cut :last-child").allTextContents();
+	assert.deepEqual(ends.map((t) => / \(rank (\d)\)$/.exec(t)[1]), ["0", "1"]);
+	const idle = page.locator(".card", { hasText: "Idle time, by its owner" }).locator(".name");
+	assert.equal((await idle.allTextContents())[0], "before main (train.py:12)");
+	assert.equal(await idle.first().getAttribute("title"), "The host: before main (train.py:12)");
+});
+
 test("a step's number and name stand first", "full", "#v1&view=tables&table=steps", async (page) => {
 	assert.deepEqual((await page.locator("#table-body th").allTextContents()).slice(0, 3), ["number", "step", "start"]);
 });

@@ -58,6 +58,11 @@
 		e.style.background = colour;
 		return e;
 	}
+	// A text that loses its middle where room is short: names that begin alike are told apart by their ends.
+	function cut(text) {
+		const at = text.search(/.{0,10}$/su);
+		return el("span", { class: "cut" }, [text.slice(0, at), text.slice(at)].map((t) => el("span", {}, t)));
+	}
 	// A bar of parts: [words, share, colour].
 	function stack_bar(list) {
 		const said = list.map(([words, v]) => `${words} ${share(v, 1)}`);

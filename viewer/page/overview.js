@@ -1,6 +1,6 @@
 	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
 	function overview_render() {
-		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0];
+		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
 		if (w && w.groups.length) {
 			const open = (g) => go({ zoom: "", ops: "", find: "", ...(group(g.group)[2] || { view: "flame", of: "idle" }) });
 			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, `var(${group(g.group)[1]})`]));
@@ -15,8 +15,8 @@
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
 		}
-		const bars = (rows, total, what, open, colour) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
-			const name = el("td", { class: "name", title: what(r) }, what(r));
+		const bars = (rows, total, what, open, colour, brief = what) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
+			const name = el("td", { class: "name", title: what(r) }, cut(brief(r)));
 			name.style.backgroundSize = `${100 * r.ns / rows[0].ns}% 3px`;
 			if (colour)
 				name.style.backgroundImage = `linear-gradient(${colour(r)} 0 100%)`;
@@ -34,8 +34,8 @@
 		else if (w && w.kernels.length)
 			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
 		if (w && w.idle.length)
-			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => `${name(r.group)}${r.place ? (r.is_before ? ": before " : ": ") + r.place : ""}`,
-				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), (r) => `var(${group(r.group)[1]})`), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
+				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), (r) => `var(${group(r.group)[1]})`, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
 			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);

@@ -24,7 +24,7 @@
 		if (strips_of !== S.more) {
 			strips_of = S.more;
 			strips_make();
-			$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device + (s.title || "") }, s.device + (s.pid && strips.length > 1 ? ` (${s.pid})` : ""))));
+			$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device + (s.title || "") }, cut(s.device + (s.pid && strips.some((o) => o !== s && o.device === s.device) ? ` (${s.pid})` : "")))));
 			$("band").hidden = !strips.length;
 		}
 		strip_draw();
