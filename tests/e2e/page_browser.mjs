@@ -163,6 +163,10 @@ test("strips of one name say whose they are", "full", "#v1&more=1", async (page)
 	assert.ok(names.length > 1 && names.every((n) => /^memory allocated \(.*\), to/.test(n)), names.join());
 });
 
+test("all files of an import are named", "ranks", "", async (page) => {
+	assert.equal(await text(page, "title"), "imported from trace.json, trace_rank1.json");
+});
+
 test("names that begin alike are told apart where room is short", "ranks", "", async (page) => {
 	const shown = await page.evaluate(() => [...document.querySelectorAll(".cut")].map((e) => {
 		const place = e.parentElement.getBoundingClientRect(), end = e.lastChild.getBoundingClientRect();

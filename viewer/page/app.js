@@ -4,7 +4,7 @@
 	function page_build() {
 		document.body.classList.add("live");
 		$("title").title = H.title;
-		$("title").textContent = H.title.replace(/^(imported from ).*\//, "$1") || "profile";
+		$("title").textContent = H.title.replace(/^imported from .*/, (t) => t.replace(/( from|,) [^,]*\//g, "$1 ")) || "profile";
 		$("host").textContent = [H.host, H.date].filter(Boolean).join(", ");
 		$("nav").replaceChildren(...views().map(([k, text]) => button(text, () => go({ view: k }), { id: "view-" + k, class: "tab" })));
 		choices("of", kinds);
