@@ -135,8 +135,9 @@
 		// The same, each process, or each of its threads, below its name.
 		weigh_apart(metrics, time, threads) {
 			const to = new Growing(this.shape), at = new Int32Array(this.n), of = {};
+			const first = processes() < 2 ? 1 : 0;
 			let untimed = 0;
-			H.roots.forEach((names, root) => (of[JSON.stringify(threads ? names.slice(processes() < 2) : [names[0]])] ||= new Set()).add(root));
+			H.roots.forEach((names, root) => (of[JSON.stringify(threads ? names.slice(first) : [names[0]])] ||= new Set()).add(root));
 			for (const key of Object.keys(of).sort()) {
 				const g = this.weigh(metrics, time, of[key]);
 				untimed += g.untimed;
