@@ -87,14 +87,12 @@ static int end_find(const struct page *g, uint64_t *ret)
 static int page_read(struct page *g, struct aif_err *err)
 {
 	const struct aif_profile *p = g->names->p;
-	uint64_t end = 0, damaged = 0;
+	uint64_t end = 0;
 	int r = aif_attribution_compute(p, NULL, &g->a, err);
 
 	if (r < 0)
 		return r;
 	r = aif_idle_part_read_course(p, &g->course, &g->idle);
-	if (r == 0)
-		r = aif_why_waited_part(p, NULL, &g->idle, &damaged, &g->waited_part);
 	if (r == 0)
 		r = end_find(g, &end);
 	if (r < 0)
@@ -174,11 +172,13 @@ static int steps_put(struct page *g, const struct aif_phases *f)
 	return at ? 0 : -ENOMEM;
 }
 
+/* Appends what `why` says, and sets .waited_part: to that of its window, or of the whole run where it says nothing. */
 static int why_put(struct page *g, struct aif_err *err)
 {
 	struct aif_why why = {0};
 	struct aif_err reason = {0};
-	int r = aif_why_measure(g->names, NULL, &why, &reason);
+	uint64_t damaged = 0; /* the trees say so */
+	int r = g->o->is_scope ? -ENODATA : aif_why_measure(g->names, NULL, &why, &reason);
 
 	if (r == 0) {
 		struct aif_buf brief = {0};
@@ -192,8 +192,9 @@ static int why_put(struct page *g, struct aif_err *err)
 		g->waited_part = why.waited_part;
 		r = steps_put(g, &why.phases);
 	} else if (r != -ENOMEM) {
-		text_put(g, "why_none", reason.text);
-		r = 0;
+		if (!g->o->is_scope)
+			text_put(g, "why_none", reason.text);
+		r = aif_why_waited_part(g->names->p, NULL, &g->idle, &damaged, &g->waited_part);
 	}
 	aif_why_finish(&why);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
@@ -241,7 +242,7 @@ static int object_make(struct page *g, struct aif_err *err)
 	aif_page_palette_write(&g->json, has_operators(g->names->p));
 	aif_buf_putc(&g->json, ',');
 	r = trees_put(g, err);
-	if (r == 0 && !g->o->is_scope)
+	if (r == 0)
 		r = why_put(g, err);
 	if (r == 0 && aif_page_strips_write(g->names->p, &g->idle, &g->course, g->waited_part,
 					    &g->grid, &g->columns, &g->json) < 0)
