@@ -34,7 +34,7 @@ struct aif_page_entry {
 struct aif_page_entries {
 	struct aif_page_entry *at;
 	size_t len, cap;
-	uint32_t root; /* the node that entries are added under, until it is set again */
+	uint32_t root; /* of entries that are added, until it is set again */
 };
 /* Adds an entry, but none of 0. 0 or -ENOMEM. */
 int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group,
