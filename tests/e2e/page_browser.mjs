@@ -85,6 +85,13 @@ for (const name of ["full", "phases", "energy"])
 			assert.ok(Math.abs((said[n] || 0) - (drawn[n] || 0)) < 0.6, `${n}: ${JSON.stringify([said, drawn])}`);
 	});
 
+test("each group of why has a colour of strips, by which its time is not left out", "phases", "", async () => {
+	const read = (file) => readFileSync(new URL("../../" + file, import.meta.url), "utf8");
+	const groups = [...read("src/report/why/groups.def").matchAll(/^AIF_WHY_GROUP\(\w+, "(\w+)"/gm)].map((m) => m[1]);
+	const drawn = [.../const GROUPS = [^]*?\n\t};/.exec(read("viewer/page/strip.js"))[0].matchAll(/(\w+): \["/g)].map((m) => m[1]);
+	assert.deepEqual(drawn, [...groups, "off"]); // idle time is that behind the first three
+});
+
 test("counters are strips on request", "full", "", async (page) => {
 	const height = async () => (await page.locator("#strip-canvas").boundingBox()).height, before = await height();
 	await page.click("#more");

@@ -4,7 +4,7 @@
 		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
 		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
 		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
-		no_demand: ["Nothing to do", "--idle"], no_cpu: ["Busy machine", "--late"], unknown: ["Not known", "--idle"], off: ["Not collected", "--off"],
+		no_cpu: ["Busy machine", "--late"], no_demand: ["Nothing to do", "--idle"], unknown: ["Not known", "--idle"], off: ["Not collected", "--off"],
 	};
 	const CLASSES = Object.keys(GROUPS);
 	const STRIP = 22, GAP = 5, AXIS = 18;
