@@ -185,6 +185,8 @@ test("names that begin alike are told apart where room is short", "ranks", "", a
 	const idle = page.locator(".card", { hasText: "Idle time, by its owner" }).locator(".name");
 	assert.equal((await idle.allTextContents())[0], "before main (train.py:12)");
 	assert.equal(await idle.first().getAttribute("title"), "The host: before main (train.py:12)");
+	await page.setViewportSize({ width: 1100, height: 860 });
+	assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".lines")].filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight).map((e) => e.textContent)), []);
 });
 
 test("a step's number and name stand first", "full", "#v1&view=tables&table=steps", async (page) => {

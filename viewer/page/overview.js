@@ -15,8 +15,8 @@
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
 		}
-		const bars = (rows, total, what, open, colour, brief = what) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
-			const name = el("td", { class: "name", title: what(r) }, cut(brief(r)));
+		const bars = (rows, total, what, open, colour, brief) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
+			const name = el("td", { class: "name", title: what(r) }, brief ? el("span", { class: "lines" }, brief(r)) : cut(what(r)));
 			name.style.backgroundSize = `${100 * r.ns / rows[0].ns}% 3px`;
 			if (colour)
 				name.style.backgroundImage = `linear-gradient(${colour(r)} 0 100%)`;
