@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Energy of a part of which less was read is not known. */
+/* Energy of a part of which less was read is not known; nor is that of a mode whose ranges fill less of the time from the first
+ * to the last one: it was spent on other modes, too. */
 #define COVERED_LEAST 0.9
 
 static void put_busy(const struct aif_conservation *c, struct aif_buf *out)
@@ -75,7 +76,10 @@ static void put_energy(const struct aif_profile *p, const struct aif_runbook_ent
 	if (energy_of(p, (int64_t)c->first_start_ns, (int64_t)c->last_end_ns, &j))
 		aif_buf_printf(out, ", \"joules\": %.3f", j);
 	for (size_t i = 0; i < len; i++) {
-		if (!modes[i].tokens || !energy_of(p, modes[i].from_ns, modes[i].to_ns, &j))
+		int64_t ns = modes[i].to_ns - modes[i].from_ns;
+
+		if (!modes[i].tokens || (double)modes[i].ranges_ns < COVERED_LEAST * (double)ns ||
+		    !energy_of(p, modes[i].from_ns, modes[i].to_ns, &j))
 			continue;
 		aif_buf_puts(out, before);
 		aif_out_json_text(out, modes[i].mode);

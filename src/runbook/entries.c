@@ -215,6 +215,7 @@ static int share_all(struct finder *f)
 		const struct turn *turn = &f->turns[t];
 		size_t to;
 
+		f->to->ranges_ns += turn->ns;
 		while (from < f->spent_len && f->spent[from].at_ns < turn->at_ns)
 			from++;
 		for (to = from; to < f->spent_len &&

@@ -27,6 +27,7 @@ struct aif_runbook_entries {
 	size_t len, cap;
 	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
 	int64_t from_ns, to_ns; /* from the first range's begin to the last one's end */
+	int64_t ranges_ns;      /* the ranges' sum */
 	bool is_device;         /* time is that of a device's kernels, not of CPU samples */
 };
 

@@ -53,6 +53,17 @@ assert abs(d["joules"] / (150 * float(sys.argv[1])) - 1) < 0.1 and "joules_per_t
 PY
 }
 check "a run directory has it, too" run_directory
+tokens() { # energy of a mode's tokens, unless other modes have part of it
+	MOCK_NVML='' timeout -k 5 60 "$aiflame" runbook run -d tokens -r 1 -m load -m prefill -m decode -- \
+		sh -c 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"' "$build/tests/e2e/librange_marks.so" "$mock/app" -s 100 -n "$launches" "$cubin" >tokens.out 2>&1 || { cat tokens.out; return 1; }
+	python3 - <<'PY'
+import json
+d = json.load(open("tokens/perf_stat_summary.json"))["aiflame"]["device"]["joules_per_token"]
+print(d)
+assert list(d) == ["load"] and abs(d["load"] / (150 * 0.04) - 1) < 0.2
+PY
+}
+check "  and that of tokens, where no other mode's are among them" tokens
 check "read from the first use of the GPU to the last launch" is 1 two "SELECT (SELECT max(time_ns) FROM counters WHERE name = 'energy') >= max(time_ns)
 	AND (SELECT min(time_ns) FROM counters WHERE name = 'energy') < min(time_ns) + 1e9 AS ok FROM launches"
 check "what the GPU may take, and the driver" told two 'nvml.driver  *999.1 (simulated)'
