@@ -243,10 +243,10 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 		write[f](modes, r->modes_len, &text);
 		e = aif_runbook_dir_put(r->v->dir, files[f], &text, err);
 	}
-	if (!e) {
-		aif_runbook_device(names, modes, r->modes_len, &device);
+	if (!e)
+		e = aif_runbook_device(names, modes, r->modes_len, &device, err);
+	if (!e)
 		e = put_counts(r, aif_buf_str(&device), err);
-	}
 	aif_buf_finish(&device);
 	aif_buf_finish(&text);
 	for (size_t i = 0; i < r->modes_len; i++)
@@ -349,7 +349,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
 	for (size_t i = 0; v->env && v->env[i]; i++)
 		if (putenv(v->env[i]) != 0)
-			e = -ENOMEM;
+			e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
 	/* The command and all that runs it inherit the CPUs of this process. */
 	if (v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
 		e = aif_err_set(err, -errno, "runbook: --cpus: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #include "query/query.h"
 #include "text/json.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Energy of a part of which less was read is not known; nor is that of a mode whose ranges fill less of the time from the first
@@ -24,25 +25,28 @@ static void put_busy(const struct aif_conservation *c, struct aif_buf *out)
 }
 
 /* Appends what samples of device code waited for, by class; nothing where samples have no reasons. */
-static void put_stalls(const struct aif_names *names, struct aif_buf *out)
+static int put_stalls(const struct aif_names *names, struct aif_buf *out, struct aif_err *err)
 {
 	static const char sql[] = "SELECT reason, sum(count) FROM samples WHERE reason IS NOT NULL "
 				  "AND reason != '' GROUP BY reason";
 	double of[AIF_STALL_CLASS_COUNT] = {0}, all = 0;
 	const char *before = ", \"stalls\": {";
 	struct aif_query *q = NULL;
-	struct aif_err none = {0};
 	sqlite3_stmt *st = NULL;
+	int r, e = aif_query_new(names, &q, err);
 
-	if (aif_query_new(names, &q, &none) == 0 &&
-	    sqlite3_prepare_v2(aif_query_db(q), sql, -1, &st, NULL) == SQLITE_OK)
-		while (sqlite3_step(st) == SQLITE_ROW) {
-			const char *reason = (const char *)sqlite3_column_text(st, 0);
-			double count = sqlite3_column_double(st, 1);
+	if (e)
+		return e;
+	r = sqlite3_prepare_v2(aif_query_db(q), sql, -1, &st, NULL);
+	while ((r == SQLITE_OK || r == SQLITE_ROW) && (r = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *reason = (const char *)sqlite3_column_text(st, 0);
+		double count = sqlite3_column_double(st, 1);
 
-			of[aif_stall_find(reason, strlen(reason))->of] += count;
-			all += count;
-		}
+		of[aif_stall_find(reason, strlen(reason))->of] += count;
+		all += count;
+	}
+	if (r != SQLITE_DONE)
+		e = aif_err_set(err, -EIO, "runbook: %s", sqlite3_errmsg(aif_query_db(q)));
 	for (unsigned i = 0; i < AIF_STALL_CLASS_COUNT && all > 0; i++) {
 		aif_buf_printf(out, "%s\"%s\": %.4f", before,
 			       aif_stall_class_name((enum aif_stall_class)i), of[i] / all);
@@ -51,6 +55,7 @@ static void put_stalls(const struct aif_names *names, struct aif_buf *out)
 	aif_buf_puts(out, all > 0 ? "}" : "");
 	sqlite3_finalize(st);
 	aif_query_free(q);
+	return e;
 }
 
 /* Measures the energy of all devices in a part of the run. False: less than most of it was read. */
@@ -90,18 +95,21 @@ static void put_energy(const struct aif_profile *p, const struct aif_runbook_ent
 	aif_buf_puts(out, any ? "}" : "");
 }
 
-void aif_runbook_device(const struct aif_names *names, const struct aif_runbook_entries *modes,
-			size_t len, struct aif_buf *out)
+int aif_runbook_device(const struct aif_names *names, const struct aif_runbook_entries *modes,
+		       size_t len, struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_attribution a = {0};
-	struct aif_err none = {0};
+	int e = aif_attribution_compute(names->p, NULL, &a, err);
 
-	if (aif_attribution_compute(names->p, NULL, &a, &none) == 0 && a.conservation.busy_ns) {
+	if (!e && a.conservation.busy_ns) {
 		aif_buf_putc(out, '{');
 		put_busy(&a.conservation, out);
-		put_stalls(names, out);
+		e = put_stalls(names, out, err);
 		put_energy(names->p, modes, len, &a.conservation, out);
 		aif_buf_putc(out, '}');
 	}
 	aif_attribution_finish(&a);
+	if (!e && aif_buf_failed(out))
+		e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
+	return e;
 }

@@ -54,9 +54,9 @@ void aif_runbook_profile_json(const struct aif_runbook_entries *modes, size_t le
 			      struct aif_buf *out);
 
 /* Appends what devices did, as an object: the busy part of the time from their first to their last work, classes of stalls
- * where samples have reasons, energy where it was read. Nothing where no device worked. */
-void aif_runbook_device(const struct aif_names *names, const struct aif_runbook_entries *modes,
-			size_t len, struct aif_buf *out);
+ * where samples have reasons, energy where it was read. Nothing where no device worked. 0 or -errno with *err. */
+int aif_runbook_device(const struct aif_names *names, const struct aif_runbook_entries *modes,
+		       size_t len, struct aif_buf *out, struct aif_err *err);
 
 /* A function with its own time. */
 struct aif_runbook_hotspot {
