@@ -74,5 +74,5 @@ int aif_parse_time(const char *s, uint64_t *ret_ns);
 int aif_parse_bytes(const char *s, uint64_t *ret);
 int aif_parse_count(const char *s, uint32_t *ret);
 int aif_parse_percent(const char *s, uint32_t *ret_ppm); /* 0 to 100 */
-int aif_parse_span(const char *s,
-		   struct aif_opt_span *ret); /* or -ERANGE: it ends before it begins */
+/* Returns -ERANGE for a span that ends before it begins. */
+int aif_parse_span(const char *s, struct aif_opt_span *ret);

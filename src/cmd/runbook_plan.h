@@ -19,8 +19,8 @@ struct aif_runbook_words {
 struct aif_runbook_plan {
 	char *family, *expect, *cpus; /* NULL: not said; expect: with commas */
 	uint32_t threads, runs, warmup;
-	struct aif_runbook_words thread_env, env, require,
-		metrics; /* env: NAME=VALUE; metrics: NAME=FILE:.WAY */
+	struct aif_runbook_words thread_env, require;
+	struct aif_runbook_words env, metrics; /* NAME=VALUE; NAME=FILE:.WAY */
 	struct aif_runbook_plan_mode {
 		char *name;
 		struct aif_runbook_words cli, python;

@@ -40,8 +40,8 @@ struct aif_budget {
 	enum aif_metric metric;
 	struct aif_regex re;
 	enum aif_budget_kind kind;
-	enum aif_budget_better
-		better;  /* AIF_BUDGET_NOT_SAID: of a value of the caller's, which asks */
+	/* AIF_BUDGET_NOT_SAID: a value of --metric, of which the command refuses a change. */
+	enum aif_budget_better better;
 	double part;     /* AIF_BUDGET_CHANGE: 0.03 */
 	double absolute; /* and more than this, in ns or the metric's own number */
 	double limit;    /* of the others */

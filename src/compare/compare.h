@@ -59,8 +59,8 @@ struct aif_compare_opts {
 	const char *range; /* AIF_UNIT_RANGE's name, without the number at its end; else NULL */
 	double margin;     /* 0.03: 3 % */
 	bool any_machine;  /* machines that differ are compared all the same */
-	const char
-		*problem; /* what the caller has against a verdict, a line; "" or NULL: nothing */
+	/* What the caller has against a verdict, a line; "" or NULL: nothing. */
+	const char *problem;
 };
 
 #define AIF_METRIC(id, amount, key, name, is_time, by_unit) AIF_METRIC_##id,

@@ -203,7 +203,8 @@ static uint64_t count_steps(const struct reducing *r)
 	return (uint64_t)((double)(w->to - w->from) / ((double)ns / (double)n) + 0.5);
 }
 
-/* Finds out whether a part has more than whole steps, and where those are. Seen in part only, their number is by the work of all. */
+/* Finds out whether a part has more than whole steps, and where those are. Where only some steps
+ * were seen their number is an estimate, count_steps(), and none is cut. */
 static void find_cut(struct reducing *r)
 {
 	const struct aif_why *w = &r->why;

@@ -78,11 +78,11 @@ struct aif_run {
 	enum aif_phases_from steps_from;
 	uint64_t steps; /* in the part; 0: none are known */
 	uint64_t loop;  /* where turns begin that are its steps (aif_phases.place); 0: not known */
-	/* The steps of a part begin and end here, ns since the recording's start, where it has parts of others beside them: of its work
-	 * nobody knows how many steps it is. */
+	bool is_part;   /* of a time that was asked for */
+	/* A part that has more than whole steps: its sums are not those of .steps. Whole ones are between these times, in ns
+	 * since the recording's start; 0: not known, of a baseline. */
+	bool is_cut;
 	uint64_t steps_from_ns, steps_to_ns;
-	bool is_part; /* of a time that was asked for */
-	bool is_cut;  /* that is so */
 	bool is_loop;
 	bool is_whole; /* the recording has the whole run, and all of it is read: start-up and tail are known */
 	bool is_open; /* the recording ended before the command did, or dropped its beginning: it is no whole run */
