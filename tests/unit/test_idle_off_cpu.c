@@ -42,6 +42,29 @@ static void whole_times_off_cpu_leave_the_rest_to_the_cpu(void **state)
 	}
 }
 
+/* The thread may have slept in the rest, where the recorder lost times off CPU. */
+static void lost_times_off_cpu_leave_the_rest_unknown(void **state)
+{
+	static const uint32_t reasons[] = {AIF_REASON_EBPF_OFF_CPU, AIF_REASON_WRITER_BEHIND};
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons); i++) {
+		begin(&f);
+		FIXTURE_ADD(&f.made, losses, .reason = reasons[i], .process = AIF_NONE,
+			    .thread = AIF_NONE, .detail = AIF_NONE, .count = 1);
+		kernel(&f, 0, 0, 2 * MS, LAUNCH_A);
+		off(&f, 4 * MS, 2 * MS, OFF);
+		kernel(&f, 10 * MS, 10 * MS, 11 * MS, LAUNCH_A);
+		blame(&f, &b);
+		assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, OFF), 2 * MS);
+		assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_CPU], 0);
+		assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_HOST], 6 * MS);
+		end(&f, &b);
+	}
+}
+
 /* A damaged file's overlap: they are scaled. */
 static void whole_times_that_overlap_are_bounded(void **state)
 {
@@ -65,6 +88,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_off_cpu_are_known_exactly),
 		cmocka_unit_test(whole_times_off_cpu_leave_the_rest_to_the_cpu),
+		cmocka_unit_test(lost_times_off_cpu_leave_the_rest_unknown),
 		cmocka_unit_test(whole_times_that_overlap_are_bounded),
 	};
 

@@ -3,10 +3,12 @@
 
 #include "analysis/cpu_totals.h"
 #include "analysis/time.h"
+#include "base/reasons.h"
 #include "profile/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_thread_end(const void *a, const void *b)
 {
@@ -277,6 +279,13 @@ static int find_others(struct aif_idle_blaming *b)
 	return aif_profile_cpu(b->p, take_others, b, &damaged);
 }
 
+/* Lost times off CPU would be taken for time on a CPU. */
+static bool lacks_off_cpu(const struct aif_profile *p)
+{
+	return aif_profile_loss(p, AIF_REASON_EBPF_OFF_CPU) ||
+	       aif_profile_loss(p, AIF_REASON_WRITER_BEHIND);
+}
+
 int aif_idle_take_activity(struct aif_idle_blaming *b)
 {
 	int r;
@@ -285,6 +294,8 @@ int aif_idle_take_activity(struct aif_idle_blaming *b)
 	if (b->segments_len)
 		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
 	r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	if (lacks_off_cpu(b->p))
+		memset(b->is_followed, 0, b->p->threads_len * sizeof(*b->is_followed));
 	if (r == 0)
 		r = find_others(b);
 	return r == 0 ? take_ops(b) : r;

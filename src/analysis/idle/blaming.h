@@ -67,7 +67,7 @@ struct aif_idle_blaming {
 	struct aif_idle_sums sums;
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled;  /* by process: it has CPU samples */
-	bool *is_followed; /* by thread: all its times off CPU are known */
+	bool *is_followed; /* by thread: all its times off CPU are known, none was lost */
 };
 
 /* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */
