@@ -59,7 +59,7 @@ struct aif_compare_opts {
 	const char *range; /* AIF_UNIT_RANGE's name, without the number at its end; else NULL */
 	double margin;     /* 0.03: 3 % */
 	bool any_machine;  /* machines that differ are compared all the same */
-	/* What the caller has against a verdict, a line; "" or NULL: nothing. */
+	/* Objection of the caller's to a verdict, a line; "" or NULL: none. */
 	const char *problem;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To be preloaded: a thread marks ranges while the program runs, 40 ms each. Four called load follow one another, then four of
+/* Library to preload: a thread marks ranges while the program runs, 40 ms each. Four called load follow one another, then four of
  * prefill and decode take turns. */
 #include <aiflame.h>
 
