@@ -67,13 +67,14 @@ static char *text(struct reader *r)
 
 static bool add(struct reader *r, struct aif_runbook_words *to, char *word)
 {
-	if (word && to->len == AIF_RUNBOOK_PLAN_LIST) {
+	if (!word)
+		return memory(r);
+	if (to->len == AIF_RUNBOOK_PLAN_LIST) {
 		free(word);
 		return wrong(r, "a list has more than 64 texts");
 	}
-	if (word)
-		to->at[to->len++] = word;
-	return word;
+	to->at[to->len++] = word;
+	return true;
 }
 
 /* Reads a text in place of *to. */
@@ -127,7 +128,7 @@ static bool read_pairs(struct reader *r, void *to)
 
 		if (ok)
 			aif_buf_printf(&pair, "%s=%s", key, word);
-		ok = ok ? add(r, to, strdup(aif_buf_str(&pair)))
+		ok = ok ? add(r, to, aif_buf_failed(&pair) ? NULL : strdup(aif_buf_str(&pair)))
 			: wrong(r, "a name of a pair has a '='");
 		aif_buf_finish(&pair);
 		free(key);
@@ -136,6 +137,21 @@ static bool read_pairs(struct reader *r, void *to)
 			return false;
 	}
 	return t == AIF_JSON_CLOSE || wrong(r, "an object of texts is wanted here");
+}
+
+/* Reads pairs whose values are FILE:.WAY: another would have no value in any run, without a word. */
+static bool read_metrics(struct reader *r, void *to)
+{
+	const struct aif_runbook_words *metrics = to;
+	bool ok = read_pairs(r, to);
+
+	for (size_t i = 0; i < metrics->len && ok; i++) {
+		const char *way = strrchr(strchr(metrics->at[i], '='), ':');
+
+		ok = (way && (way[1] == '.' || way[1] == '[')) ||
+		     wrong(r, "a metric is FILE:.WAY, as in {}/train.json:.loss");
+	}
+	return ok;
 }
 
 struct field {
@@ -222,7 +238,7 @@ int aif_runbook_plan_read(const char *path, struct aif_runbook_plan *ret, struct
 				       {"family", read_text, &ret->family},
 				       {"pin", read_pin, ret},
 				       {"modes", read_modes, ret},
-				       {"metrics", read_pairs, &ret->metrics},
+				       {"metrics", read_metrics, &ret->metrics},
 				       {"require", read_words, &ret->require},
 				       {"runs", read_number, &ret->runs},
 				       {"warmup", read_number, &ret->warmup},

@@ -134,7 +134,7 @@ check "  its metrics are in the ledger" sh -c "cd plan && '$aiflame' runbook led
 check "  and compared" sh -c "cd plan && '$aiflame' runbook compare run run | grep -q '^loss  *2.25 -> *2.25'"
 check "  modes with two commands are not one run" sh -c "cd plan && ! '$aiflame' runbook run -d all 2>said.err && grep -q 'modes decode and train have two commands' said.err"
 check "  nor is one without a command of the runtime" sh -c "cd plan && ! V7_PERF_RUNTIME=python '$aiflame' runbook run -d all -m prefill 2>said.err && grep -q 'no python command of mode prefill' said.err"
-for bad in '{"schema": "aiflame.runbook.v2"}' '{"schema": "aiflame.runbook.v1", "thread": 1}' '{"schema": "aiflame.runbook.v1", "runs": -1}' '{"family": "qwen3"' '[]'; do
+for bad in '{"schema": "aiflame.runbook.v2"}' '{"schema": "aiflame.runbook.v1", "thread": 1}' '{"schema": "aiflame.runbook.v1", "runs": -1}' '{"family": "qwen3"' '[]' '{"schema": "aiflame.runbook.v1", "metrics": {"loss": "{}/train.json"}}'; do
 	check "  one that is none is refused, with its place: $bad" sh -c "printf '%s' '$bad' >bad.json && ! '$aiflame' runbook check before --plan bad.json 2>said.err && grep -q 'bad.json: at byte' said.err"
 done
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
