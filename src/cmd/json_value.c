@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static ssize_t read_some(void *arg, void *buf, size_t n, struct aif_err *err)
+ssize_t aif_json_read_fd(void *arg, void *buf, size_t n, struct aif_err *err)
 {
 	ssize_t got = read(*(int *)arg, buf, n);
 
@@ -160,8 +160,9 @@ static int value(const char *file, const char *way,
 		 const char *what, struct aif_err *err)
 {
 	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r;
-	struct finding f = {
-		.j = {.read = read_some, .arg = &fd, .strict = true}, .take = take, .ret = ret};
+	struct finding f = {.j = {.read = aif_json_read_fd, .arg = &fd, .strict = true},
+			    .take = take,
+			    .ret = ret};
 
 	if (fd < 0)
 		return aif_err_set(err, fd, "%s: %s", file,

@@ -4,6 +4,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <sys/types.h>
+
+/* Reads from a file, arg: int *, for struct aif_json. */
+ssize_t aif_json_read_fd(void *arg, void *buf, size_t n, struct aif_err *err);
 /* Appends the path of such a file, each {} in which stands for `is`. */
 void aif_json_path(const char *file, size_t len, const char *is, size_t is_len,
 		   struct aif_buf *out);

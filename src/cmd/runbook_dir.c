@@ -37,13 +37,6 @@ struct reader {
 	long long last_token;
 };
 
-static ssize_t read_some(void *arg, void *buf, size_t n, struct aif_err *err)
-{
-	ssize_t got = read(*(int *)arg, buf, n);
-
-	return got < 0 ? aif_err_set(err, -errno, "%s", strerror(errno)) : got;
-}
-
 static bool is_expected(const char *expect, const char *op)
 {
 	size_t n = strlen(op);
@@ -193,7 +186,7 @@ static int read_profile(const char *path, const char *expect, struct aif_runbook
 	} else {
 		struct aif_err none = {0};
 
-		r->j = (struct aif_json){.read = read_some, .arg = &fd};
+		r->j = (struct aif_json){.read = aif_json_read_fd, .arg = &fd};
 		r->to = ret;
 		r->expect = expect;
 		r->last_token = -1;

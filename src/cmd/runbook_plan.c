@@ -23,13 +23,6 @@ struct reader {
 	int r; /* the first error */
 };
 
-static ssize_t read_some(void *arg, void *buf, size_t n, struct aif_err *err)
-{
-	ssize_t got = read(*(int *)arg, buf, n);
-
-	return got < 0 ? aif_err_set(err, -errno, "%s", strerror(errno)) : got;
-}
-
 /* Keeps the first error: what is wrong, and where. Returns false. */
 static bool wrong(struct reader *r, const char *what)
 {
@@ -250,7 +243,7 @@ int aif_runbook_plan_read(const char *path, struct aif_runbook_plan *ret, struct
 		e = r ? fd : -ENOMEM;
 		aif_err_set(err, e, "%s: %s", path, strerror(-e));
 	} else {
-		*r = (struct reader){.j = {.read = read_some, .arg = &fd, .strict = true},
+		*r = (struct reader){.j = {.read = aif_json_read_fd, .arg = &fd, .strict = true},
 				     .path = path,
 				     .err = err};
 		if (aif_json_init(&r->j) < 0)
