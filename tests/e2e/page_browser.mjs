@@ -332,6 +332,17 @@ test("threads stand apart when asked for, each with the launches that the comman
 		assert.equal(n, theirs, name);
 	}
 });
+test("a picture that has no threads of its own is whole where threads are asked for", "full", "#v1&view=flame&of=cpu", async (page) => {
+	const whole = await sum(page);
+	await page.evaluate(() => window.aiflame.go({ of: "" }));
+	await page.selectOption("#roots", "2");
+	await page.selectOption("#of", "cpu");
+	assert.equal(await sum(page), whole);
+});
+test("a link to threads opens a page that has one", "phases", "#v1&view=flame&roots=2", async (page) => {
+	assert.equal(await page.locator("[role=alert]").count(), 0);
+	assert.ok(await sum(page) > 0);
+});
 test("communication of each rank is a row, and its process has a name", "ranks", "#v1&view=tables&table=comm", async (page) => {
 	assert.match(await text(page, "table-body"), /\(rank 0\)[^]*\(rank 1\)/);
 	assert.equal(await page.locator("#table-body tbody tr").count(), 2);

@@ -85,7 +85,10 @@
 		const of = Object.entries(stalls.get(kernel) || {}).sort((a, b) => b[1] - a[1]), all = of.reduce((sum, [, v]) => sum + v, 0);
 		return of.length ? stack_bar(of.map(([c, v]) => [c, v / all, rgb(H.palette.find((p) => p.name === c).low)])) : "";
 	}
-	const whole_make = () => trees[kind_now()[2]][S.roots && trees[kind_now()[2]].root ? "weigh_apart" : "weigh"](metrics_now().metrics, time(), S.roots > 1);
+	function whole_make() {
+		const t = trees[kind_now()[2]], { metrics } = metrics_now();
+		return S.roots && t.root ? t.weigh_apart(metrics, time(), S.roots > 1) : t.weigh(metrics, time());
+	}
 	function frame_said(i, g) {
 		const v = g.total[i], all = F.whole.sum;
 		const ret = [worth(v) + " \u00b7 " + share(v, all) + " of all"];
