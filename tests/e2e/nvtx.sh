@@ -75,6 +75,8 @@ wide ä€,1" r.data "SELECT name, count(*) FROM ops WHERE kind = 'range' AND na
 3023,999,1" a.data "SELECT length(shapes) AS l, count(*), count(DISTINCT shapes) FROM ops WHERE name = 'TSL:thunk' GROUP BY l"
 	check "schemas that lie$of" recorded --nvtx -o h.data "$app" hostile
 	check "a payload that is cut off ends where it does$of" is "comm=1" h.data "SELECT shapes FROM ops WHERE shapes <> '' ORDER BY start_ns LIMIT 1"
+	check "payloads that are not where they are said to be are left out$of" is ",5
+many=1,1" h.data "SELECT shapes, count(*) FROM ops WHERE name LIKE '%wild' GROUP BY 1 ORDER BY 1"
 	check "threads, a fork, a library that comes and goes$of" recorded --nvtx -o s.data "$app" storm "$lib" 2000
 	check "its launches are there$of" is 1442 s.data "SELECT (SELECT count(*) FROM launches) + (SELECT coalesce(sum(count), 0) FROM losses WHERE reason < 1100)"
 	check "and its ranges$of" is 1 s.data "SELECT count(*) > 40000 FROM ops WHERE name = 'storm' OR name = 'span' OR name LIKE 'storm %'"

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -277,6 +278,60 @@ static void names(int n)
 	}
 }
 
+/* Registers a schema of one number at `offset`, of any size, and as many entries as it says. */
+static uint64_t lying_schema(nvtxDomainHandle_t d, uint64_t offset, const char *name,
+			     size_t entries)
+{
+	uint8_t *pages =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	nvtxPayloadSchemaEntry_t *e = (void *)(pages + 4096 - sizeof(*e));
+	nvtxPayloadSchemaAttr_t a = {.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+						  NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+						  NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+						  NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE,
+				     .type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC,
+				     .entries = e,
+				     .numEntries = entries,
+				     .payloadStaticSize = SIZE_MAX};
+	uint64_t schema;
+
+	CHECK(pages != MAP_FAILED && !mprotect(pages + 4096, 4096, PROT_NONE));
+	*e = (nvtxPayloadSchemaEntry_t){
+		.type = NVTX_PAYLOAD_ENTRY_TYPE_UINT64, .name = name, .offset = offset};
+	schema = nvtxPayloadSchemaRegister(d, &a);
+	munmap(pages, 8192);
+	return schema;
+}
+
+/* Pushes a range with payloads that are not where they are said to be, or not so large. */
+static void wild_payloads(nvtxDomainHandle_t d)
+{
+	const void *const nowhere = (const void *)(uintptr_t)0x1234;
+	uint64_t here = 1,
+		 schemas[] = {lying_schema(d, UINT64_C(1) << 40, "far", 1),
+			      lying_schema(d, 0, nowhere, 1), lying_schema(d, 0, "many", SIZE_MAX),
+			      NVTX_PAYLOAD_ENTRY_TYPE_UINT64};
+	const nvtxPayloadData_t data[] = {{schemas[0], SIZE_MAX, &here},
+					  {schemas[1], 8, nowhere},
+					  {schemas[2], SIZE_MAX, &here},
+					  {schemas[3], 8, nowhere},
+					  {schemas[3], 8, (const void *)(UINTPTR_MAX - 3)}};
+	nvtxEventAttributes_t a = named(NVTX_MESSAGE_TYPE_ASCII);
+
+	a.message.ascii = "wild";
+	a.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+	for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+		a.reserved0 = 1;
+		a.payload.ullValue = (uint64_t)(uintptr_t)&data[i];
+		nvtxDomainRangePushEx(d, &a);
+		nvtxDomainRangePop(d);
+	}
+	a.reserved0 = 8;
+	a.payload.ullValue = (uint64_t)(uintptr_t)nowhere;
+	nvtxDomainRangePushEx(d, &a);
+	nvtxDomainRangePop(d);
+}
+
 static void hostile(void)
 {
 	nvtxDomainHandle_t d = nvtxDomainCreateA("NCCL");
@@ -308,6 +363,7 @@ static void hostile(void)
 		data.schemaId += (uint64_t)(i % 3);
 		nvtxRangePopPayload(d, &data, i % 2 ? 1 : 0);
 	}
+	wild_payloads(d);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

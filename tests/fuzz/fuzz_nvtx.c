@@ -34,6 +34,12 @@ static size_t read_none(void *arg, uint64_t address, void *to, size_t len)
 	return n;
 }
 
+static bool is_readable(void *arg, uint64_t address, size_t len)
+{
+	(void)arg;
+	return address && len;
+}
+
 /* Takes bytes of the input, zeros behind its end. */
 static void take(const uint8_t **data, size_t *size, void *to, size_t n)
 {
@@ -48,8 +54,10 @@ static void take(const uint8_t **data, size_t *size, void *to, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t offsets[] = {0, 0, 1, 4, 8, 12, 63, UINT64_MAX, UINT64_MAX - 3};
-	const struct aif_nvtx_world w = {
-		.schema = find, .registered = registered, .read = read_none};
+	const struct aif_nvtx_world w = {.schema = find,
+					 .registered = registered,
+					 .read = read_none,
+					 .is_readable = is_readable};
 	char text[AIF_NVTX_TEXT];
 	uint8_t head[4];
 	size_t len = 0;
@@ -80,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		a.size = head[1] == 255 ? UINT64_MAX : head[1] % 2 ? head[1] : 0;
 		a.pack = head[2] % 9;
 		e.size = head[3] % 9;
-		if (head[3] & 128 ? !aif_nvtx_enum_copy(&e, 0, &schemas[s])
+		if (head[3] & 128 ? !aif_nvtx_enum_copy(&e, 0, &w, &schemas[s])
 				  : !aif_nvtx_schema_copy(&a, 0, &w, &schemas[s]))
 			schemas[s].len = 0;
 	}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <wchar.h>
 
 #include <cmocka.h>
@@ -196,6 +197,16 @@ static size_t read_text(void *arg, uint64_t address, void *to, size_t len)
 	return len;
 }
 
+static const uint8_t *unreadable; /* a page, or NULL */
+
+static bool is_readable(void *arg, uint64_t address, size_t len)
+{
+	uint64_t page = (uint64_t)(uintptr_t)unreadable;
+
+	assert_non_null(arg);
+	return !page || address >= page + 4096 || address + len <= page;
+}
+
 struct call {
 	uint64_t comm, bytes;
 	int32_t op;
@@ -243,7 +254,7 @@ static struct aif_nvtx_schema_attributes schema_of(const struct aif_nvtx_schema_
 
 static uint64_t add_schema(struct aif_nvtx_tables *t, const struct aif_nvtx_schema_attributes *a)
 {
-	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text};
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
 	struct aif_nvtx_schema s;
 
 	assert_true(aif_nvtx_schema_copy(a, 1, &w, &s));
@@ -253,7 +264,7 @@ static uint64_t add_schema(struct aif_nvtx_tables *t, const struct aif_nvtx_sche
 static const char *text_of(struct aif_nvtx_tables *t, uint64_t schema, const void *data,
 			   size_t size)
 {
-	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text};
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
 	static char text[AIF_NVTX_TEXT];
 	const struct aif_nvtx_data d = {schema, size, data};
 	size_t len;
@@ -275,10 +286,11 @@ static void a_payload_is_read_by_its_schema(void **state)
 						   .id = (1 << 24) + 20};
 	struct aif_nvtx_schema_attributes a = schema_of(fields, AIF_ARRAY_LEN(fields), 1 << 24);
 	struct call c = {77, 4096, 1, 0.5F, 1000, 0, "inside!!", -3, 2.25};
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
 	struct aif_nvtx_schema s;
 
 	c.handle = (uintptr_t)aif_nvtx_string_handle(put(t, 0, "registered"));
-	assert_true(aif_nvtx_enum_copy(&e, 1, &s));
+	assert_true(aif_nvtx_enum_copy(&e, 1, &w, &s));
 	assert_int_equal(aif_nvtx_schema_add(t, &s), (1 << 24) + 20);
 	assert_int_equal(add_schema(t, &a), 1 << 24);
 	assert_string_equal(text_of(t, 1 << 24, &c, sizeof(c)),
@@ -335,7 +347,7 @@ static void schemas_that_lie_end(void **state)
 	struct aif_nvtx_schema_attributes a = schema_of(e, 40, (1 << 24) + 7);
 	uint8_t data[64] = {0};
 	struct aif_nvtx_schema s;
-	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text};
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
 
 	for (int i = 0; i < 40; i++)
 		e[i] = (struct aif_nvtx_schema_entry){.type = (1 << 24) + 7, .name = "itself"};
@@ -367,6 +379,53 @@ static void schemas_that_lie_end(void **state)
 	}
 }
 
+/* Leaves out what schemas and payloads say of memory and is not so: neither where it is nor how much is believed. */
+static void what_cannot_be_read_is_left_out(void **state)
+{
+	struct aif_nvtx_tables *t = *state;
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
+	uint8_t *pages =
+		mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct aif_nvtx_schema_entry *e = (void *)(pages + 4096 - 2 * sizeof(*e));
+	struct aif_nvtx_enum_entry *values = (void *)(pages + 4096 - sizeof(*values));
+	struct aif_nvtx_schema_attributes a = schema_of(e, 1000000, 1 << 24);
+	const struct aif_nvtx_enum_attributes names = {.fields = UINT64_MAX,
+						       .entries = values,
+						       .entries_len = 1000000,
+						       .size = 4,
+						       .id = (1 << 24) + 20};
+	struct aif_nvtx_repeated *seen = calloc(AIF_NVTX_REPEATED, sizeof(*seen));
+	struct aif_nvtx_data d = {1 << 24, 16, pages + 4096 - 8};
+	struct aif_nvtx_schema s;
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_non_null(seen);
+	unreadable = pages + 4096;
+	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+	/* Fields beyond the array, a name that is not there, and one that its page's end cuts. */
+	e[0] = (struct aif_nvtx_schema_entry){.type = 6, .name = (const char *)unreadable};
+	e[1] = (struct aif_nvtx_schema_entry){.type = 6, .offset = 4};
+	assert_true(aif_nvtx_schema_copy(&a, 1, &w, &s));
+	assert_int_equal(s.len, 2);
+	assert_string_equal(s.fields[0].name, "");
+	e[0].name = memcpy(pages + 4, "two", 4);
+	e[1].name = (const char *)(pages + 4096 - 1); /* its own last byte, which is 0 */
+	assert_int_equal(add_schema(t, &a), 1 << 24);
+	values[0] = (struct aif_nvtx_enum_entry){.name = "one", .value = 1};
+	assert_true(aif_nvtx_enum_copy(&names, 1, &w, &s));
+	assert_int_equal(s.len, 1);
+	/* Payloads that begin, end or lie where nothing is. */
+	memset(pages + 4096 - 8, 0, 8);
+	assert_string_equal(text_of(t, 1 << 24, pages + 4096 - 8, 16), "two=0, 0");
+	assert_string_equal(text_of(t, 1 << 24, pages + 4096 - 4, 16), "two=0");
+	assert_string_equal(text_of(t, 1 << 24, unreadable, SIZE_MAX), "");
+	assert_string_equal(text_of(t, 18, pages + 4096 - 4, 8), "");
+	assert_int_equal(aif_nvtx_repeated(t, seen, &w, 1, &d), AIF_NVTX_NAME_OTHER);
+	unreadable = NULL;
+	munmap(pages, 2 * 4096);
+	free(seen);
+}
+
 struct thunk {
 	uint64_t source, hlo;
 	int32_t id;
@@ -388,7 +447,7 @@ static const struct aif_nvtx_schema *count_schemas(void *arg, uint32_t domain, u
 static void payloads_of_a_step_are_remembered(void **state)
 {
 	struct aif_nvtx_tables *t = *state;
-	const struct aif_nvtx_world w = {t, count_schemas, find_registered, read_text};
+	const struct aif_nvtx_world w = {t, count_schemas, find_registered, read_text, is_readable};
 	struct aif_nvtx_schema_attributes a = schema_of(thunk_fields, 3, 1 << 24);
 	struct aif_nvtx_repeated *seen = calloc(AIF_NVTX_REPEATED, sizeof(*seen));
 	struct thunk one = {0};
@@ -409,7 +468,7 @@ static void payloads_of_a_step_are_remembered(void **state)
 static void a_payload_that_comes_again_is_one_name(void **state)
 {
 	struct aif_nvtx_tables *t = *state;
-	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text};
+	const struct aif_nvtx_world w = {t, find_schema, find_registered, read_text, is_readable};
 	struct aif_nvtx_schema_attributes a = schema_of(thunk_fields, 3, 1 << 24);
 	struct aif_nvtx_repeated seen[AIF_NVTX_REPEATED] = {0};
 	char tree[2 * AIF_NVTX_STRING_MAX];
@@ -466,6 +525,7 @@ int main(void)
 		TEST(a_payload_is_read_by_its_schema),
 		TEST(offsets_follow_from_alignment),
 		TEST(schemas_that_lie_end),
+		TEST(what_cannot_be_read_is_left_out),
 		TEST(a_payload_that_comes_again_is_one_name),
 		TEST(payloads_of_a_step_are_remembered),
 	};

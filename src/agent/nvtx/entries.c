@@ -37,6 +37,7 @@ static const char *find_registered(void *arg, uint64_t handle)
 static size_t read_foreign(void *arg, uint64_t address, void *to, size_t len)
 {
 	size_t page = 4096 - address % 4096, n = 0;
+	int saved = errno;
 
 	(void)arg;
 	if (aif_sandbox_may_be_on())
@@ -50,11 +51,48 @@ static size_t read_foreign(void *arg, uint64_t address, void *to, size_t len)
 
 		if (r <= 0)
 			break;
-		if (memchr((uint8_t *)to + n, '\0', (size_t)r))
-			return n + (size_t)r;
 		n += (size_t)r;
+		if (memchr((uint8_t *)to + n - r, '\0', (size_t)r))
+			break;
 	}
+	errno = saved;
 	return n;
+}
+
+/* True if the page can be read, or if that cannot be found out. */
+static AIF_NOINLINE bool page_is_readable(uint64_t page)
+{
+	uint8_t byte;
+	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)(page * 4096), 1};
+	int saved = errno;
+	bool is;
+
+	if (aif_sandbox_may_be_on())
+		return true;
+	is = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
+	errno = saved;
+	return is;
+}
+
+/* A system call for each payload would take longer than all else. So pages that could be read are remembered: payloads are
+ * mostly in few of them, of a thread's stack. */
+static bool is_readable(void *arg, uint64_t address, size_t len)
+{
+	struct aif_nvtx *x = arg;
+	uint64_t page = address / 4096, last;
+
+	if (!len || __builtin_add_overflow(address, len - 1, &last))
+		return false;
+	for (last /= 4096; page <= last; page++) {
+		_Atomic uint64_t *seen = &x->pages[page % AIF_NVTX_PAGES];
+
+		if (aif_likely(page && atomic_load_explicit(seen, memory_order_relaxed) == page))
+			continue;
+		if (!page_is_readable(page))
+			return false;
+		atomic_store_explicit(seen, page, memory_order_relaxed);
+	}
+	return true;
 }
 
 static struct aif_nvtx_world world_of(struct aif_nvtx *x)
@@ -62,7 +100,8 @@ static struct aif_nvtx_world world_of(struct aif_nvtx *x)
 	return (struct aif_nvtx_world){.arg = x,
 				       .schema = find_schema,
 				       .registered = find_registered,
-				       .read = read_foreign};
+				       .read = read_foreign,
+				       .is_readable = is_readable};
 }
 
 static size_t data_text(struct aif_nvtx *x, uint32_t domain, const struct aif_nvtx_data *data,
@@ -70,7 +109,9 @@ static size_t data_text(struct aif_nvtx *x, uint32_t domain, const struct aif_nv
 {
 	const struct aif_nvtx_world w = world_of(x);
 
-	for (uint64_t i = 0; data && i < n && i < DATA_MAX; i++)
+	for (uint64_t i = 0;
+	     data && i < n && i < DATA_MAX && aif_nvtx_is_readable(&w, &data[i], sizeof(data[i]));
+	     i++)
 		len = aif_nvtx_payload_text(&w, domain, &data[i], text, len, AIF_NVTX_TEXT);
 	return len;
 }
@@ -106,7 +147,7 @@ static void event_data(struct aif_nvtx *x, struct aif_nvtx_thread *s,
 {
 	const struct aif_nvtx_world w = world_of(x);
 
-	if (s && data && n == 1 && !len)
+	if (s && data && n == 1 && !len && aif_nvtx_is_readable(&w, data, sizeof(*data)))
 		e->payload = aif_nvtx_repeated(&x->tables, s->repeated, &w, e->domain, data);
 	if (e->payload == AIF_NVTX_NAME_OTHER)
 		len = data_text(x, e->domain, data, n, text, len);
@@ -372,7 +413,7 @@ static void *domain_create_w(const void *name)
 static uint64_t schema_register(const void *handle, const struct aif_nvtx_schema_attributes *a)
 {
 	struct aif_nvtx *x = aif_nvtx_now();
-	const struct aif_nvtx_world w = {.arg = x, .schema = find_schema};
+	const struct aif_nvtx_world w = world_of(x);
 	struct aif_nvtx_schema s;
 
 	return a && aif_nvtx_schema_copy(a, aif_nvtx_domain_of(&x->tables, handle), &w, &s)
@@ -382,9 +423,10 @@ static uint64_t schema_register(const void *handle, const struct aif_nvtx_schema
 static uint64_t enum_register(const void *handle, const struct aif_nvtx_enum_attributes *a)
 {
 	struct aif_nvtx *x = aif_nvtx_now();
+	const struct aif_nvtx_world w = world_of(x);
 	struct aif_nvtx_schema s;
 
-	return a && aif_nvtx_enum_copy(a, aif_nvtx_domain_of(&x->tables, handle), &s)
+	return a && aif_nvtx_enum_copy(a, aif_nvtx_domain_of(&x->tables, handle), &w, &s)
 		       ? aif_nvtx_schema_add(&x->tables, &s)
 		       : 0;
 }

@@ -33,12 +33,16 @@ static const struct {
 /* Longer strings within a payload are cut; registered ones only by the text's end: XLA's first is a stack of Python's. */
 #define STRING_MAX 200
 
-static void copy_name(char to[AIF_NVTX_FIELD_NAME], const char *from)
+static void copy_name(const struct aif_nvtx_world *w, char to[AIF_NVTX_FIELD_NAME],
+		      const char *from)
 {
-	size_t n = from ? strnlen(from, AIF_NVTX_FIELD_NAME - 1) : 0;
+	size_t n = 0;
 
-	if (n)
-		memcpy(to, from, n);
+	for (; from && n < AIF_NVTX_FIELD_NAME - 1 && aif_nvtx_is_readable(w, from + n, 1); n++) {
+		if (!from[n])
+			break;
+		to[n] = from[n];
+	}
 	to[n] = '\0';
 }
 
@@ -124,10 +128,15 @@ bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t d
 		ret->id = a->id;
 	for (uint64_t i = 0; i < a->entries_len && ret->len < AIF_NVTX_FIELDS; i++) {
 		const struct aif_nvtx_schema_entry *e = &a->entries[i];
-		struct extent x = extent_of(e, domain, w);
-		uint64_t align = pack ? AIF_MIN(x.align, pack) : x.align;
-		struct aif_nvtx_field *f = &ret->fields[ret->len++];
+		struct aif_nvtx_field *f = &ret->fields[ret->len];
+		struct extent x;
+		uint64_t align;
 
+		if (!aif_nvtx_is_readable(w, e, sizeof(*e)))
+			break;
+		ret->len++;
+		x = extent_of(e, domain, w);
+		align = pack ? AIF_MIN(x.align, pack) : x.align;
 		if (e->offset) {
 			at = e->offset;
 			is_known = true;
@@ -137,7 +146,7 @@ bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t d
 		f->type = e->type;
 		f->offset = at;
 		f->is_hidden = !is_read(e, &f->length) || !is_known;
-		copy_name(f->name, e->name);
+		copy_name(w, f->name, e->name);
 		is_known &= x.size != 0 && !__builtin_add_overflow(at, x.size, &at);
 	}
 	ret->size = a->fields & AIF_NVTX_SCHEMA_SIZE ? a->size : is_known ? at : 0;
@@ -146,7 +155,7 @@ bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t d
 }
 
 bool aif_nvtx_enum_copy(const struct aif_nvtx_enum_attributes *a, uint32_t domain,
-			struct aif_nvtx_schema *ret)
+			const struct aif_nvtx_world *w, struct aif_nvtx_schema *ret)
 {
 	const uint64_t needed = AIF_NVTX_ENUM_ENTRIES | AIF_NVTX_ENUM_ENTRIES_LEN;
 
@@ -160,10 +169,13 @@ bool aif_nvtx_enum_copy(const struct aif_nvtx_enum_attributes *a, uint32_t domai
 	if (ret->size != 1 && ret->size != 2 && ret->size != 4 && ret->size != 8)
 		return false;
 	for (uint64_t i = 0; i < a->entries_len && ret->len < AIF_NVTX_FIELDS; i++) {
-		struct aif_nvtx_field *f = &ret->fields[ret->len++];
+		struct aif_nvtx_field *f = &ret->fields[ret->len];
 
+		if (!aif_nvtx_is_readable(w, &a->entries[i], sizeof(a->entries[i])))
+			break;
+		ret->len++;
 		f->offset = a->entries[i].value;
-		copy_name(f->name, a->entries[i].name);
+		copy_name(w, f->name, a->entries[i].name);
 	}
 	return true;
 }
@@ -297,7 +309,7 @@ static void put_one(struct writing *x, const struct aif_nvtx_field *f, const uin
 	uint64_t needed;
 
 	if (f->length) {
-		if (size < f->length)
+		if (size < f->length || !aif_nvtx_is_readable(x->w, data, f->length))
 			return;
 		put_field(x, f->name);
 		put(x, "%.*s", (int)strnlen((const char *)data, f->length), (const char *)data);
@@ -305,12 +317,12 @@ static void put_one(struct writing *x, const struct aif_nvtx_field *f, const uin
 	}
 	if (f->type < AIF_ARRAY_LEN(types)) {
 		needed = types[f->type].size;
-		if (needed && size >= needed)
+		if (needed && size >= needed && aif_nvtx_is_readable(x->w, data, needed))
 			put_value(x, f, data);
 		return;
 	}
 	s = x->w->schema(x->w->arg, x->domain, f->type);
-	if (s && s->is_enum && size >= s->size)
+	if (s && s->is_enum && size >= s->size && aif_nvtx_is_readable(x->w, data, s->size))
 		put_enum(x, f, s, unsigned_at(data, s->size));
 	else if (s && !s->is_enum && nesting < AIF_NVTX_NESTING)
 		put_schema(x, s, data, size, nesting + 1);

@@ -5,7 +5,8 @@
 
 /*
  * Payloads of ranges as text: "Message size [bytes]=4096, Reduction operation=Sum". A schema is copied when the program
- * registers it; a payload is read by the copy, no byte beyond its own size. Both are the program's and may be anything.
+ * registers it; a payload is read by the copy, no byte beyond its own size. Both are the program's and may be anything: what
+ * they say of memory is asked for before it is read.
  * Pure: no memory but the caller's.
  */
 
@@ -43,16 +44,23 @@ struct aif_nvtx_world {
 	const struct aif_nvtx_schema *(*schema)(void *arg, uint32_t domain, uint64_t id);
 	/* The text of a registered string, terminated, or NULL. */
 	const char *(*registered)(void *arg, uint64_t handle);
-	/* Reads at most `len` bytes at an address that may not be readable. Returns how many. */
+	/* Reads at most `len` bytes at an address that may not be readable, no more than a string there. Returns how many. */
 	size_t (*read)(void *arg, uint64_t address, void *to, size_t len);
+	/* True if `len` bytes there can be read. */
+	bool (*is_readable)(void *arg, uint64_t address, size_t len);
 };
+
+static inline bool aif_nvtx_is_readable(const struct aif_nvtx_world *w, const void *at, size_t len)
+{
+	return w->is_readable(w->arg, (uint64_t)(uintptr_t)at, len);
+}
 
 /* Copies a schema, with the offsets that its fields' natural alignment gives where it has none. `w` finds the size of
  * those within. False: nothing of it can be used. */
 bool aif_nvtx_schema_copy(const struct aif_nvtx_schema_attributes *a, uint32_t domain,
 			  const struct aif_nvtx_world *w, struct aif_nvtx_schema *ret);
 bool aif_nvtx_enum_copy(const struct aif_nvtx_enum_attributes *a, uint32_t domain,
-			struct aif_nvtx_schema *ret);
+			const struct aif_nvtx_world *w, struct aif_nvtx_schema *ret);
 
 /* True if a payload of that schema (NULL: none) is the same text as one of the same bytes, and a long one. */
 static inline bool aif_nvtx_is_repeated(const struct aif_nvtx_schema *s)

@@ -29,8 +29,12 @@ struct aif_nvtx_thread {
 	struct aif_nvtx_repeated repeated[AIF_NVTX_REPEATED];
 };
 
+/* Pages that payloads of the program were in. */
+#define AIF_NVTX_PAGES 64
+
 struct aif_nvtx {
 	_Atomic uint64_t spans; /* ranges that need not end in their thread, so far */
+	_Atomic uint64_t pages[AIF_NVTX_PAGES]; /* numbers of pages that could be read */
 	struct aif_nvtx_tables tables;
 };
 

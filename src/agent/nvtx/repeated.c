@@ -23,7 +23,8 @@ uint32_t aif_nvtx_repeated(struct aif_nvtx_tables *t, struct aif_nvtx_repeated *
 	uint64_t hash;
 	uint32_t name;
 
-	if (!d->data || !d->size || d->size > AIF_NVTX_REPEATED_BYTES)
+	if (!d->data || !d->size || d->size > AIF_NVTX_REPEATED_BYTES ||
+	    !aif_nvtx_is_readable(w, d->data, d->size))
 		return AIF_NVTX_NAME_OTHER;
 	hash = aif_mix64(aif_hash_bytes(d->data, d->size) ^ d->schema ^ (uint64_t)domain << 32);
 	set = &seen[hash % (AIF_NVTX_REPEATED / AIF_NVTX_REPEATED_WAYS) * AIF_NVTX_REPEATED_WAYS];
