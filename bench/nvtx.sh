@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a push and a pop of an NVTX range cost: with no tool, with a tool whose functions only count (the floor of every
-# tool), with the agent where nobody records, with the agent while it records. Interleaved; the least of each, and as a
-# ratio to the floor. A thunk is a range as XLA marks its 200 instructions by, with a text and a payload of strings. With
-# NVTX's own headers where they are installed.
-#   bench/nvtx.sh [ROUNDS] [RANGES]
+# What a push and a pop of an NVTX range cost: with no tool, with a tool whose functions only count, with the agent where
+# nobody records, with the agent while it records. Interleaved; of rounds of 400 pairs the least, and the lower quartile.
+# A thunk is a range as XLA marks its 200 instructions by, with a text and a payload of strings. With NVTX's own headers
+# where they are installed.
+#   [AGENTS="LIBRARY LIBRARY"] bench/nvtx.sh [ROUNDS] [RANGES]      AGENTS: others of the agent, compared in turns
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD_DIR:-$root/build}
@@ -18,27 +18,37 @@ log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 cd "$log"
 unset NVTX_INJECTION64_PATH
-# Few enough for the ring (4 MiB) to hold all of them, ten times.
-some=$((ranges / 500))
+# measure STATE AGENT
 measure() {
+	export AIFLAME_AGENT="$2"
 	case $1 in
 	none) "$app" cost "$ranges" ;;
 	trivial) NVTX_INJECTION64_PATH=$trivial "$app" cost "$ranges" ;;
 	off) "$build/src/aiflame" record -q --nvtx --delay 100000 "$app" cost "$ranges" ;;
-	on) "$build/src/aiflame" record -q --nvtx --all-launches "$app" cost "$some" ;;
-	esac | awk -v what="$1" '{ print what, $2, $4, $6 }' >>ns
+	# Rounds with pauses, so that the ring (4 MiB) has room.
+	on) NVTX_APP_PAUSES=1 "$build/src/aiflame" record -q --nvtx --all-launches "$app" cost $((ranges / 5)) ;;
+	esac | awk -v what="$1 $2" '{ print what, $2, $4, $6 }' >>ns
 }
+agents=${AGENTS:-$build/src/agent/libaiflame-agent.so}
 for i in $(seq "$rounds"); do
-	for what in $(printf 'none\ntrivial\noff\non\n' | shuf); do
-		measure "$what"
-	done
+	for what in none trivial; do echo "$what -"; done >turns
+	for agent in $agents; do printf 'off %s\non %s\n' "$agent" "$agent"; done >>turns
+	shuf turns >turn
+	while read -r what agent; do measure "$what" "$agent" </dev/null; done <turn
 done
-awk '{ for (k = 2; k <= 4; k++) if (!(($1, k) in least) || $k < least[$1, k]) least[$1, k] = $k }
-	END {
-		print "push and pop, ns        text  registered   thunk  ratio to a counting tool"
-		n = split("none trivial off on", order, " ")
-		name["none"] = "no tool"; name["trivial"] = "a tool that counts"; name["off"] = "agent, not recording"; name["on"] = "agent, recording"
-		for (i = 1; i <= n; i++) { w = order[i]
-			printf "%-20s %7.1f %11.1f %7.1f  %6.1f %6.1f %6.1f\n", name[w], least[w, 2], least[w, 3], least[w, 4],
-				least[w, 2] / least["trivial", 2], least[w, 3] / least["trivial", 3], least[w, 4] / least["trivial", 4] }
-	}' ns
+# row NAME STATE AGENT
+row() {
+	printf '%-34s' "$1"
+	for column in 3 4 5; do
+		awk -v what="$2 $3" -v column=$column '$1 " " $2 == what { print $column }' ns | sort -n >sorted
+		printf ' %7.1f (%.1f)' "$(head -n 1 sorted)" "$(sed -n "$(($(wc -l <sorted) / 4 + 1))p" sorted)"
+	done
+	echo
+}
+echo "push and pop, ns: the least round (lower quartile): by text, by a registered string, a thunk"
+row "no tool" none -
+row "a tool that counts" trivial -
+for agent in $agents; do
+	row "agent, not recording ${AGENTS:+$(basename "$(dirname "$agent")")}" off "$agent"
+	row "agent, recording ${AGENTS:+$(basename "$(dirname "$agent")")}" on "$agent"
+done

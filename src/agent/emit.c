@@ -558,16 +558,22 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 
 bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
 {
-	struct aif_wire_mark *r = RESERVE(t, MARK, mark, m->text_len, (uint32_t)m->kind);
+	size_t len = AIF_ALIGN_UP(sizeof(struct aif_wire_mark) + m->text_len, 8);
+	struct aif_wire_mark *r = aif_ring_reserve(&t->ring, AIF_WIRE_MARK, len);
 
-	if (!r)
+	if (aif_unlikely(!r)) {
+		count(&t->slot->lost_others);
 		return false;
+	}
+	r->head.aux = (uint32_t)m->kind;
 	r->time = m->time;
 	r->number = m->number;
 	r->depth = m->depth;
 	r->name_len = (uint32_t)m->text_len;
-	if (m->text_len)
+	if (m->text_len) {
+		memset((uint8_t *)r + len - 8, 0, 8); /* what lies behind the text */
 		memcpy(r + 1, m->text, m->text_len);
+	}
 	aif_ring_commit(&t->ring);
 	return true;
 }

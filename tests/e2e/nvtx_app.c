@@ -23,7 +23,7 @@
  *   hostile        schemas and payloads that lie
  *   layers N       a model's pass, N times: ranges in ranges, launches within
  *   steps N        the same, each pass in a range that says which it is
- *   cost N         ns of a push and a pop, N times, each form
+ *   cost N         ns of a push and a pop, N times, each form, of each 400
  *   hold SECONDS   launches and marks until then, for who attaches
  */
 
@@ -471,7 +471,8 @@ static double ns_since(const struct timespec *from)
 }
 
 /* A step of so many instructions. */
-#define THUNKS 200
+#define THUNKS    200
+#define COST_EACH 400 /* pairs of a round */
 
 static void cost(int n)
 {
@@ -493,25 +494,31 @@ static void cost(int n)
 		thunk[i].message.ascii = names[i];
 	}
 	a.message.registered = nvtxDomainRegisterStringA(d, "registered");
-	for (int round = 0; round < 5; round++) {
+	/* Short rounds: the least of many is without what else the machine does. */
+	for (int round = 0; round < n / COST_EACH; round++) {
+		double ns[3];
+
+		if (getenv("NVTX_APP_PAUSES"))
+			usleep(2000); /* the recorder keeps up */
 		clock_gettime(CLOCK_MONOTONIC, &from);
-		for (int i = 0; i < n; i++) {
+		for (int i = 0; i < COST_EACH; i++) {
 			nvtxRangePushA("a name of usual length");
 			nvtxRangePop();
 		}
-		printf("text %.1f", ns_since(&from) / n);
+		ns[0] = ns_since(&from);
 		clock_gettime(CLOCK_MONOTONIC, &from);
-		for (int i = 0; i < n; i++) {
+		for (int i = 0; i < COST_EACH; i++) {
 			nvtxDomainRangePushEx(d, &a);
 			nvtxDomainRangePop(d);
 		}
-		printf(" registered %.1f", ns_since(&from) / n);
+		ns[1] = ns_since(&from);
 		clock_gettime(CLOCK_MONOTONIC, &from);
-		for (int i = 0; i < n; i++) {
+		for (int i = 0; i < COST_EACH; i++) {
 			nvtxDomainRangePushEx(d, &thunk[i % THUNKS]);
 			nvtxDomainRangePop(d);
 		}
-		printf(" thunk %.1f\n", ns_since(&from) / n);
+		printf("text %.1f registered %.1f thunk %.1f\n", ns[0] / COST_EACH,
+		       ns[1] / COST_EACH, ns_since(&from) / COST_EACH);
 	}
 }
 

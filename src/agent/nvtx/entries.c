@@ -120,7 +120,41 @@ static size_t data_text(struct aif_nvtx *x, uint32_t domain, const struct aif_nv
 #define HAS(a, field) \
 	((a)->size >= offsetof(struct aif_nvtx_attributes, field) + sizeof((a)->field))
 
-static uint32_t message_name(struct aif_nvtx *x, uint32_t domain,
+/* Finds the place in which a thread remembers the name of a text, or would. */
+static struct aif_nvtx_recent *recent_of(struct aif_nvtx_thread *s, uint32_t domain,
+					 const char *text)
+{
+	uint64_t hash = ((uint64_t)(uintptr_t)text ^ domain) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	struct aif_nvtx_recent *set =
+		&s->recent[hash % (AIF_NVTX_RECENT / AIF_NVTX_RECENT_WAYS) * AIF_NVTX_RECENT_WAYS];
+
+	for (struct aif_nvtx_recent *r = set; r < set + AIF_NVTX_RECENT_WAYS; r++)
+		if (!r->text || (r->text == text && r->domain == domain))
+			return r;
+	return &set[(hash >> 16) % AIF_NVTX_RECENT_WAYS];
+}
+
+/* The name of a text; `s` remembers it, if it is not NULL. A program mostly gives the same constants. */
+static uint32_t text_name(struct aif_nvtx *x, struct aif_nvtx_thread *s, uint32_t domain,
+			  const char *text)
+{
+	struct aif_nvtx_recent *r = s ? recent_of(s, domain, text) : NULL;
+	uint32_t name;
+	size_t len;
+
+	/* The program may have written there since. */
+	if (r && r->text == text && r->domain == domain &&
+	    !strcmp(text, aif_nvtx_name_text(&x->tables, r->name, &len) +
+				  x->tables.names[r->name].prefix))
+		return r->name;
+	name = aif_nvtx_name(&x->tables, domain, text, aif_nvtx_length(text));
+	/* A text that was cut is not equal to its name. */
+	if (r && name != AIF_NVTX_NAME_OTHER)
+		*r = (struct aif_nvtx_recent){.text = text, .domain = domain, .name = name};
+	return name;
+}
+
+static uint32_t message_name(struct aif_nvtx *x, struct aif_nvtx_thread *s, uint32_t domain,
 			     const struct aif_nvtx_attributes *a)
 {
 	char wide[AIF_NVTX_NAME_MAX];
@@ -129,7 +163,7 @@ static uint32_t message_name(struct aif_nvtx *x, uint32_t domain,
 		return AIF_NVTX_NAME_NONE;
 	switch (a->message_type) {
 	case AIF_NVTX_MESSAGE_ASCII:
-		return aif_nvtx_name(&x->tables, domain, a->message, aif_nvtx_length(a->message));
+		return text_name(x, s, domain, a->message);
 	case AIF_NVTX_MESSAGE_UNICODE:
 		return aif_nvtx_name(&x->tables, domain, wide,
 				     aif_nvtx_narrow(a->message, wide, sizeof(wide)));
@@ -176,12 +210,12 @@ static void event_of(struct aif_nvtx *x, struct aif_nvtx_thread *s, uint32_t dom
 	size_t len = category_text(x, domain, a, text);
 
 	*e = (struct aif_nvtx_event){
-		.domain = domain, .name = message_name(x, domain, a), .text = text};
+		.domain = domain, .name = message_name(x, s, domain, a), .text = text};
 	if (HAS(a, payload) && a->payload_type == AIF_NVTX_PAYLOAD_EXTENDED && a->payloads > 0) {
 		event_data(x, s, a->payload.data, (uint64_t)a->payloads, text, len, e);
 		return;
 	}
-	if (HAS(a, payload))
+	if (HAS(a, payload) && a->payload_type)
 		len = aif_nvtx_number_text(a, text, len, AIF_NVTX_TEXT);
 	e->text_len = len;
 }
@@ -210,11 +244,12 @@ static AIF_NOINLINE void form_event(struct aif_nvtx *x, struct aif_nvtx_thread *
 	}
 	*e = (struct aif_nvtx_event){.domain = domain, .name = AIF_NVTX_NAME_NONE, .text = text};
 	if (f->ascii)
-		e->name = aif_nvtx_name(&x->tables, domain, f->ascii, aif_nvtx_length(f->ascii));
+		e->name = text_name(x, s, domain, f->ascii);
 	else if (f->wide)
 		e->name = aif_nvtx_name(&x->tables, domain, wide,
 					aif_nvtx_narrow(f->wide, wide, sizeof(wide)));
-	event_data(x, s, f->data, f->data_len, text, 0, e);
+	if (f->data)
+		event_data(x, s, f->data, f->data_len, text, 0, e);
 }
 
 static uint64_t do_event(enum what what, struct aif_thread *t, uint32_t domain,
@@ -236,7 +271,6 @@ static AIF_NOINLINE uint64_t record_event(enum what what, const void *handle, co
 	uint32_t domain = aif_nvtx_domain_of(&x->tables, handle);
 	char text[AIF_NVTX_TEXT];
 	struct aif_nvtx_event e;
-	int saved = errno;
 	enum aif_busy was;
 	struct aif_thread *t = aif_thread_enter_callback(&was);
 	uint64_t r;
@@ -246,11 +280,10 @@ static AIF_NOINLINE uint64_t record_event(enum what what, const void *handle, co
 	r = do_event(what, t, domain, t ? &e : NULL);
 	if (t)
 		aif_thread_leave_callback(t, was);
-	errno = saved;
 	return r;
 }
 
-static inline uint64_t event(enum what what, const void *handle, const struct form *f)
+static AIF_NOINLINE uint64_t event(enum what what, const void *handle, const struct form *f)
 {
 	const struct aif_nvtx *x = aif_nvtx_now();
 
@@ -259,15 +292,13 @@ static inline uint64_t event(enum what what, const void *handle, const struct fo
 		       : record_event(what, handle, f);
 }
 
-static int pop(const void *handle, const struct aif_nvtx_data *data, uint64_t n)
+static int pop(const void *handle)
 {
-	struct aif_nvtx *x = aif_nvtx_now();
-	uint32_t domain = aif_nvtx_domain_of(&x->tables, handle);
-	char text[AIF_NVTX_TEXT];
+	int r;
 
-	return aif_nvtx_pop(domain, text,
-			    n && !aif_nvtx_is_asleep() ? data_text(x, domain, data, n, text, 0)
-						       : 0);
+	if (aif_nvtx_pop_counted(&r))
+		return r;
+	return aif_nvtx_pop(aif_nvtx_domain_of(&aif_nvtx_now()->tables, handle), NULL, 0);
 }
 
 static void end(const void *handle, uint64_t range, const struct aif_nvtx_data *data, uint64_t n)
@@ -316,11 +347,17 @@ static void range_end(uint64_t range)
 }
 static int push_ex(const struct aif_nvtx_attributes *a)
 {
-	return (int)event(PUSH, NULL, &(struct form){.attributes = a});
+	int r;
+
+	return aif_nvtx_push_counted(&r) ? r
+					 : (int)event(PUSH, NULL, &(struct form){.attributes = a});
 }
 static int push_a(const char *text)
 {
-	return (int)event(PUSH, NULL, &(struct form){.ascii = text});
+	int r;
+
+	return aif_nvtx_push_counted(&r) ? r
+					 : (int)event(PUSH, NULL, &(struct form){.ascii = text});
 }
 static int push_w(const void *text)
 {
@@ -328,7 +365,7 @@ static int push_w(const void *text)
 }
 static int range_pop(void)
 {
-	return pop(NULL, NULL, 0);
+	return pop(NULL);
 }
 
 static void name_category(const void *handle, uint32_t id, const char *name)
@@ -369,11 +406,15 @@ static void domain_end(const void *domain, uint64_t range)
 }
 static int domain_push_ex(const void *domain, const struct aif_nvtx_attributes *a)
 {
-	return (int)event(PUSH, domain, &(struct form){.attributes = a});
+	int r;
+
+	return aif_nvtx_push_counted(&r)
+		       ? r
+		       : (int)event(PUSH, domain, &(struct form){.attributes = a});
 }
 static int domain_pop(const void *domain)
 {
-	return pop(domain, NULL, 0);
+	return pop(domain);
 }
 
 static void *register_text(const void *handle, const char *text, size_t len)
@@ -438,9 +479,15 @@ static int push_payload(const void *domain, const struct aif_nvtx_data *data, si
 {
 	return (int)event(PUSH, domain, &(struct form){.data = data, .data_len = n});
 }
-static int pop_payload(const void *domain, const struct aif_nvtx_data *data, size_t n)
+static int pop_payload(const void *handle, const struct aif_nvtx_data *data, size_t n)
 {
-	return pop(domain, data, n);
+	struct aif_nvtx *x = aif_nvtx_now();
+	uint32_t domain = aif_nvtx_domain_of(&x->tables, handle);
+	char text[AIF_NVTX_TEXT];
+
+	return aif_nvtx_pop(domain, text,
+			    n && !aif_nvtx_is_asleep() ? data_text(x, domain, data, n, text, 0)
+						       : 0);
 }
 static uint64_t start_payload(const void *domain, const struct aif_nvtx_data *data, size_t n)
 {

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Ranges that the thread is in, begun before it had a stack of them: nobody has recorded it yet. */
-static __thread uint32_t below __attribute__((tls_model("initial-exec")));
+__thread uint32_t aif_nvtx_below __attribute__((tls_model("initial-exec")));
 
 struct aif_nvtx *aif_nvtx_get(void)
 {
@@ -108,12 +107,12 @@ int aif_nvtx_push(struct aif_thread *t, uint32_t domain, const struct aif_nvtx_e
 	uint32_t i;
 
 	if (!s)
-		return (int)AIF_MIN(below++, (uint32_t)INT32_MAX);
+		return (int)AIF_MIN(aif_nvtx_below++, (uint32_t)INT32_MAX);
 	if (s->len == AIF_NVTX_OPEN) {
 		s->over++;
 		if (e)
 			aif_emit_note(t, AIF_REASON_RANGES_DEEP, 1, "");
-		return (int)(below + s->len + s->over - 1);
+		return (int)(aif_nvtx_below + s->len + s->over - 1);
 	}
 	/* A signal's handler may push in between: it then uses the next place. */
 	i = s->len++;
@@ -127,7 +126,7 @@ int aif_nvtx_push(struct aif_thread *t, uint32_t domain, const struct aif_nvtx_e
 		if (begin_write(t, s, AIF_MARK_OPEN, e, &m))
 			s->open[i].start = m.time;
 	}
-	return (int)(below + i);
+	return (int)(aif_nvtx_below + i);
 }
 
 /* The place of the thread's innermost range of that domain, or its length. */
@@ -146,9 +145,8 @@ static struct aif_thread *enter(enum aif_busy *ret_was)
 	return aif_nvtx_is_asleep() ? NULL : aif_thread_enter_callback(ret_was);
 }
 
-static void count_unbegun(void)
+static AIF_NOINLINE void count_unbegun(void)
 {
-	int saved = errno;
 	enum aif_busy was;
 	struct aif_thread *t = enter(&was);
 
@@ -156,7 +154,6 @@ static void count_unbegun(void)
 		aif_emit_note(t, AIF_REASON_RANGES_UNBEGUN, 1, "");
 		aif_thread_leave_callback(t, was);
 	}
-	errno = saved;
 }
 
 int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
@@ -166,15 +163,14 @@ int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
 	uint32_t i = s ? innermost(s, domain) : 0;
 	struct aif_thread *t;
 	enum aif_busy was;
-	int saved;
 
 	if (s && s->over) {
 		s->over--;
-		return (int)(below + s->len + s->over);
+		return (int)(aif_nvtx_below + s->len + s->over);
 	}
 	if (!s || i == s->len) {
-		if (below)
-			return (int)--below;
+		if (aif_nvtx_below)
+			return (int)--aif_nvtx_below;
 		count_unbegun();
 		return -1;
 	}
@@ -184,16 +180,14 @@ int aif_nvtx_pop(uint32_t domain, const char *text, size_t text_len)
 	while (s->len && s->open[s->len - 1].is_closed)
 		s->len--;
 	if (!m.number)
-		return (int)(below + i);
-	saved = errno;
+		return (int)(aif_nvtx_below + i);
 	t = enter(&was);
 	if (t) {
 		m.time = aif_now_ns();
 		aif_emit_mark_text(t, &m);
 		aif_thread_leave_callback(t, was);
 	}
-	errno = saved;
-	return (int)(below + i);
+	return (int)(aif_nvtx_below + i);
 }
 
 void aif_nvtx_mark(struct aif_thread *t, const struct aif_nvtx_event *e)
@@ -240,7 +234,6 @@ void aif_nvtx_end(uint64_t range, const char *text, size_t text_len)
 		.kind = AIF_MARK_FINISH, .number = range, .text = text, .text_len = text_len};
 	enum aif_busy was;
 	struct aif_thread *t;
-	int saved = errno;
 
 	if (!(range & 1))
 		return;
@@ -251,5 +244,4 @@ void aif_nvtx_end(uint64_t range, const char *text, size_t text_len)
 	}
 	if (t)
 		aif_thread_leave_callback(t, was);
-	errno = saved;
 }

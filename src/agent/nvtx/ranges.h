@@ -16,6 +16,15 @@
 
 /* Ranges of a thread that are open at a time; more are counted, and not recorded. */
 #define AIF_NVTX_OPEN 64
+/* Texts that a thread remembers the names of, and places in which one can be: a step of XLA's has some 200. */
+#define AIF_NVTX_RECENT      1024
+#define AIF_NVTX_RECENT_WAYS 4
+
+/* A text of the program's that was named; it may have another text at that address since. */
+struct aif_nvtx_recent {
+	const char *text;
+	uint32_t domain, name;
+};
 
 struct aif_nvtx_thread {
 	uint32_t takes, announcements; /* those of struct aif_thread that this is of */
@@ -26,6 +35,7 @@ struct aif_nvtx_thread {
 		bool is_closed; /* while one above it is open */
 	} open[AIF_NVTX_OPEN];
 	uint64_t defined[AIF_NVTX_NAMES / 64]; /* names that the ring has, a bit each */
+	struct aif_nvtx_recent recent[AIF_NVTX_RECENT];
 	struct aif_nvtx_repeated repeated[AIF_NVTX_REPEATED];
 };
 
@@ -54,6 +64,29 @@ static inline bool aif_nvtx_is_asleep(void)
 		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
 
 	return !armed || !atomic_load_explicit(&armed->on, memory_order_acquire);
+}
+
+/* Ranges that the thread is in, begun before it had a stack of them: nobody has recorded it yet. */
+extern __thread uint32_t aif_nvtx_below __attribute__((tls_model("initial-exec")));
+
+/* Counts a range of a thread that has no stack of them while nobody records: all that such a push does. False: there is
+ * more to do. */
+static inline bool aif_nvtx_push_counted(int *ret)
+{
+	if (aif_unlikely(!aif_nvtx_is_asleep() || (aif_self && aif_self->nvtx)))
+		return false;
+	*ret = (int)AIF_MIN(aif_nvtx_below, (uint32_t)INT32_MAX);
+	aif_nvtx_below++;
+	return true;
+}
+
+/* Ends such a range; false: there is more to do. */
+static inline bool aif_nvtx_pop_counted(int *ret)
+{
+	if (aif_unlikely(!aif_nvtx_below || (aif_self && aif_self->nvtx)))
+		return false;
+	*ret = (int)--aif_nvtx_below;
+	return true;
 }
 
 /* An event as the program gave it. `name` is a name's number. */

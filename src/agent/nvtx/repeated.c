@@ -15,6 +15,23 @@ static AIF_NOINLINE uint32_t name_make(struct aif_nvtx_tables *t, const struct a
 	return len ? aif_nvtx_name(t, 0, text, len) : AIF_NVTX_NAME_OTHER;
 }
 
+/* A quick hash: payloads that have the same are told apart by their bytes. */
+static uint64_t hash_of(uint32_t domain, const struct aif_nvtx_data *d)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = (d->schema ^ (uint64_t)domain << 32 ^ d->size) * odd, word;
+	const uint8_t *at = d->data;
+	size_t rest = d->size;
+
+	for (; rest >= sizeof(word); rest -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		h = (h ^ word ^ h >> 32) * odd;
+	}
+	for (word = 0; rest; rest--)
+		word = word << 8 | at[rest - 1];
+	return aif_mix64(h ^ word);
+}
+
 uint32_t aif_nvtx_repeated(struct aif_nvtx_tables *t, struct aif_nvtx_repeated *seen,
 			   const struct aif_nvtx_world *w, uint32_t domain,
 			   const struct aif_nvtx_data *d)
@@ -26,7 +43,7 @@ uint32_t aif_nvtx_repeated(struct aif_nvtx_tables *t, struct aif_nvtx_repeated *
 	if (!d->data || !d->size || d->size > AIF_NVTX_REPEATED_BYTES ||
 	    !aif_nvtx_is_readable(w, d->data, d->size))
 		return AIF_NVTX_NAME_OTHER;
-	hash = aif_mix64(aif_hash_bytes(d->data, d->size) ^ d->schema ^ (uint64_t)domain << 32);
+	hash = hash_of(domain, d);
 	set = &seen[hash % (AIF_NVTX_REPEATED / AIF_NVTX_REPEATED_WAYS) * AIF_NVTX_REPEATED_WAYS];
 	for (at = set; at < set + AIF_NVTX_REPEATED_WAYS && at->size; at++)
 		if (at->size == d->size && at->schema == d->schema && at->domain == domain &&
