@@ -339,9 +339,13 @@ static int graph_id(void *graph, uint32_t *ret)
 	return 0;
 }
 
+static unsigned asked;   /* CUPTI, for numbers of nodes */
+static uint64_t renamed; /* what numbers have become more since */
+
 static int node_id(void *node, uint64_t *ret)
 {
-	*ret = (uintptr_t)node;
+	asked++;
+	*ret = (uintptr_t)node + renamed;
 	return (uintptr_t)node == 13; /* one that CUPTI does not know */
 }
 
@@ -409,6 +413,68 @@ static void what_becomes_of_nodes_is_recorded(void **state)
 		assert_int_equal(nodes[i].from, want[i].from);
 		assert_int_equal(nodes[i].stack, want[i].stack);
 		assert_true(nodes[i].time > 0);
+	}
+}
+
+static void assert_node(enum aif_wire_node_kind kind, uint64_t node, uint64_t from)
+{
+	assert_int_equal(nodes_len, 1);
+	assert_int_equal(nodes[0].kind, kind);
+	assert_int_equal(nodes[0].node, node);
+	assert_int_equal(nodes[0].from, from);
+	nodes_len = 0;
+}
+
+/* CUPTI takes long for a number: a copy and its original have those that they had when they were made, until a graph is
+ * gone, or something was made unseen. */
+static void numbers_of_nodes_are_asked_for_once(void **state)
+{
+	(void)state;
+	cuda.api.cuptiEnableCallback = enable_graphs;
+	cuda.api.cuptiGetGraphId = graph_id;
+	cuda.api.cuptiGetGraphNodeId = node_id;
+	cuda.api.can_follow_graphs = true;
+	cuda.version = 130001;
+	cuda.on = true;
+	refused_event = nodes_len = asked = 0;
+	aif_cuda_graphs_subscribe(&cuda);
+	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x1000, 0);
+	assert_node(AIF_NODE_MADE, 0x1000, 0);
+	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x2000, 0);
+	assert_node(AIF_NODE_MADE, 0x2000, 0);
+	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 0x2000, 0x1000);
+	assert_node(AIF_NODE_CLONED, 0x2000, 0x1000);
+	assert_int_equal(asked, 2); /* for those that were made */
+	/* Another node at the address of one that is gone. */
+	renamed = 5;
+	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x2000, 0);
+	assert_node(AIF_NODE_MADE, 0x2005, 0);
+	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 0x2000, 0x1000);
+	assert_node(AIF_NODE_CLONED, 0x2005, 0x1000);
+	assert_int_equal(asked, 3);
+	/* Nodes of a graph that is gone may have become another's. */
+	graph_event(AIF_CUPTI_GRAPH_DESTROYED, 0, 0);
+	nodes_len = 0;
+	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 0x2000, 0x1000);
+	assert_node(AIF_NODE_CLONED, 0x2005, 0x1005);
+	assert_int_equal(asked, 5);
+	/* While nobody records, nothing is known of what is made. */
+	cuda.on = false;
+	atomic_store(&aif_agent.session.armed->recorder_alive, 0);
+	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x1000, 0);
+	assert_int_equal(nodes_len, 0);
+	cuda.on = true;
+	renamed = 7;
+	graph_event(AIF_CUPTI_GRAPHNODE_CLONED, 0x2000, 0x1000);
+	assert_node(AIF_NODE_CLONED, 0x2007, 0x1007);
+	/* More nodes than are remembered. */
+	for (uintptr_t i = 1; i <= 300000; i++) {
+		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, i << 6, 0);
+		assert_node(AIF_NODE_MADE, (i << 6) + 7, 0);
+	}
+	for (uintptr_t i = 1; i < 300000; i++) {
+		graph_event(AIF_CUPTI_GRAPHNODE_CLONED, (i + 1) << 6, i << 6);
+		assert_node(AIF_NODE_CLONED, ((i + 1) << 6) + 7, (i << 6) + 7);
 	}
 }
 
@@ -627,6 +693,7 @@ int main(void)
 		cmocka_unit_test_setup(stacks_of_memory_are_within_the_budget, setup),
 		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
 		cmocka_unit_test_setup(what_becomes_of_nodes_is_recorded, setup),
+		cmocka_unit_test_setup(numbers_of_nodes_are_asked_for_once, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
