@@ -3,7 +3,7 @@
 
 /*
  * Running call frame instructions for three registers: CFA, frame pointer (rbp, x29), return
- * address. The program is a list of "from here on, register R is saved there" and "move on by N
+ * address; and for rbx, which a caller's frame may be computed from. The program is a list of "from here on, register R is saved there" and "move on by N
  * bytes", so it is run from the function's start until it would pass the wanted pc; what holds then
  * is the row. (ehframe.c has the wider picture.)
  */
@@ -62,11 +62,25 @@ struct state {
 	uint64_t cfa_reg, cfa_off; /* the offset wraps as two's complement */
 	struct aif_eh_reader cfa_expr;
 	struct rule bp, ra;
+#if defined(__x86_64__)
+	struct rule bx;
+#endif
 };
 
 static struct rule *rule_of(struct state *s, uint64_t reg)
 {
-	return reg == AIF_CFI_REG_BP ? &s->bp : reg == AIF_CFI_REG_RA ? &s->ra : NULL;
+	switch (reg) {
+	case AIF_CFI_REG_BP:
+		return &s->bp;
+	case AIF_CFI_REG_RA:
+		return &s->ra;
+#if defined(__x86_64__)
+	case AIF_CFI_REG_BX:
+		return &s->bx;
+#endif
+	default:
+		return NULL;
+	}
 }
 
 static void set_rule(struct state *s, uint64_t reg, enum rule_kind kind, int64_t off)
@@ -81,10 +95,11 @@ static void set_rule(struct state *s, uint64_t reg, enum rule_kind kind, int64_t
 
 static void restore_rule(struct state *s, const struct state *initial, uint64_t reg)
 {
-	if (reg == AIF_CFI_REG_BP)
-		s->bp = initial->bp;
-	else if (reg == AIF_CFI_REG_RA)
-		s->ra = initial->ra;
+	struct rule *rule = rule_of(s, reg);
+	struct state from = *initial;
+
+	if (rule)
+		*rule = *rule_of(&from, reg);
 }
 
 static struct aif_eh_reader read_block(struct aif_eh_reader *r)
@@ -343,7 +358,8 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 	if (!s->cfa_is_expr) {
 		if (cfa_off < INT32_MIN || cfa_off > INT32_MAX)
 			return bad_row(AIF_ROW_BAD_CFA);
-		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R13)
+		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R13 ||
+		    s->cfa_reg == AIF_CFI_REG_BX)
 			return aif_row_make(AIF_ROW_REG, bp, (int16_t)s->cfa_reg, (int32_t)cfa_off);
 		if (bp == AIF_ROW_BP_AT_BP) {
 			/* gcc, at the `ret` of an over-aligned function: it forgot to say that
@@ -410,16 +426,38 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 
 #endif
 
-uint64_t aif_cfi_row(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
-		     uint64_t pc)
+static bool state_at(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
+		     uint64_t pc, struct state *ret)
 {
-	struct state initial = {0}, s;
+	struct state initial = {0};
 
 	/* A CIE's program has no location of its own: it runs to its end. */
 	if (!run(c->program, c, NULL, 0, UINT64_MAX, &initial))
-		return bad_row(AIF_ROW_BAD_TABLE);
-	s = initial;
-	if (!run(program, c, &initial, start, pc, &s))
-		return bad_row(AIF_ROW_BAD_TABLE);
-	return row_of(&s, c->signal_frame);
+		return false;
+	*ret = initial;
+	return run(program, c, &initial, start, pc, ret);
 }
+
+uint64_t aif_cfi_row(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
+		     uint64_t pc)
+{
+	struct state s;
+
+	return state_at(c, program, start, pc, &s) ? row_of(&s, c->signal_frame)
+						   : bad_row(AIF_ROW_BAD_TABLE);
+}
+
+#if defined(__x86_64__)
+int64_t aif_cfi_bx(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
+		   uint64_t pc)
+{
+	struct state s;
+
+	if (!state_at(c, program, start, pc, &s) || c->signal_frame)
+		return AIF_CFI_UNKNOWN;
+	if (s.bx.kind == RULE_SAME)
+		return AIF_CFI_SAME;
+	return s.bx.kind == RULE_AT_CFA && s.bx.off && s.bx.off % 8 == 0 ? s.bx.off
+									 : AIF_CFI_UNKNOWN;
+}
+#endif

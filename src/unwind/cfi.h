@@ -9,6 +9,7 @@
 /* DWARF register numbers. */
 enum {
 #if defined(__x86_64__)
+	AIF_CFI_REG_BX = 3,
 	AIF_CFI_REG_BP = 6,
 	AIF_CFI_REG_SP = 7,
 	AIF_CFI_REG_R10 = 10,
@@ -34,3 +35,9 @@ struct aif_cfi_cie {
 /* The row at pc of the function that begins at `start` (<= pc) and has `program`. */
 uint64_t aif_cfi_row(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
 		     uint64_t pc);
+
+/* Returns how far above the CFA the caller's rbx is saved at pc, AIF_CFI_SAME or AIF_CFI_UNKNOWN.
+ * x86-64 only. */
+enum { AIF_CFI_SAME = 0, AIF_CFI_UNKNOWN = 1 };
+int64_t aif_cfi_bx(const struct aif_cfi_cie *c, struct aif_eh_reader program, uint64_t start,
+		   uint64_t pc);

@@ -22,7 +22,7 @@
  * program's first instructions. Running the program from the function's start up to the wanted pc
  * yields the rule for each register there. We follow three of them only: CFA (the frame's upper
  * end), rbp, and the return address, because the CFA of all but exotic code is computed from rsp or
- * rbp.
+ * rbp. (The rule of rbx is asked for where the loader binds a function: unwind.c.)
  *
  * No table is built. The header is a sorted index already, and one look-up (binary search, then one
  * FDE interpreted) costs 0.2 to 0.8 us, once per distinct pc: a PyTorch process needed 257 of them.
@@ -190,11 +190,11 @@ static int32_t table_value(const struct aif_ehframe *e, size_t pair, size_t colu
 	return v;
 }
 
-static uint64_t search_table(const struct aif_ehframe *e, uint64_t pc)
+/* Finds the function at pc. AIF_ROW_NONE: there is none; AIF_ROW_BAD: its entry is malformed. */
+static enum aif_row_kind search_table(const struct aif_ehframe *e, uint64_t pc, struct fde *f)
 {
 	int64_t rel = (int64_t)(pc - (uint64_t)(uintptr_t)e->hdr);
 	size_t lo = 0, hi = e->table_len;
-	struct fde f;
 
 	while (lo < hi) { /* the first that starts after pc */
 		size_t mid = lo + (hi - lo) / 2;
@@ -205,19 +205,17 @@ static uint64_t search_table(const struct aif_ehframe *e, uint64_t pc)
 			hi = mid;
 	}
 	if (lo == 0)
-		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
+		return AIF_ROW_NONE;
 	/* Adds as integers: the sum may point anywhere, parse_fde() judges it. */
 	if (!parse_fde(e,
 		       (const uint8_t *)((uintptr_t)e->hdr +
 					 (uintptr_t)(intptr_t)table_value(e, lo - 1, 1)),
-		       &f))
-		return aif_row_make(AIF_ROW_BAD, 0, AIF_ROW_BAD_TABLE, 0);
-	if (pc < f.start || pc >= f.end)
-		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
-	return aif_cfi_row(&f.cie, f.program, f.start, pc);
+		       f))
+		return AIF_ROW_BAD;
+	return pc < f->start || pc >= f->end ? AIF_ROW_NONE : AIF_ROW_KIND_COUNT;
 }
 
-static uint64_t search_linear(const struct aif_ehframe *e, uint64_t pc)
+static enum aif_row_kind search_linear(const struct aif_ehframe *e, uint64_t pc, struct fde *f)
 {
 	const uint8_t *p = e->frames.lo;
 	struct aif_ehframe head = *e;
@@ -226,19 +224,41 @@ static uint64_t search_linear(const struct aif_ehframe *e, uint64_t pc)
 	if ((size_t)(head.frames.hi - p) > MAX_LINEAR_BYTES)
 		head.frames.hi = p + MAX_LINEAR_BYTES;
 	while (open_entry(p, head.frames.hi, &entry)) {
-		struct fde f;
-
-		if (parse_fde(&head, p, &f) && pc >= f.start && pc < f.end)
-			return aif_cfi_row(&f.cie, f.program, f.start, pc);
+		if (parse_fde(&head, p, f) && pc >= f->start && pc < f->end)
+			return AIF_ROW_KIND_COUNT;
 		p = entry.end;
 	}
-	return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
+	return AIF_ROW_NONE;
+}
+
+static enum aif_row_kind search(const struct aif_ehframe *e, uint64_t pc, struct fde *f)
+{
+	return e->table ? search_table(e, pc, f) : search_linear(e, pc, f);
 }
 
 uint64_t aif_ehframe_row(const struct aif_ehframe *e, uint64_t pc)
 {
-	return e->table ? search_table(e, pc) : search_linear(e, pc);
+	struct fde f;
+
+	switch (search(e, pc, &f)) {
+	case AIF_ROW_NONE:
+		return aif_row_make(AIF_ROW_NONE, 0, 0, 0);
+	case AIF_ROW_BAD:
+		return aif_row_make(AIF_ROW_BAD, 0, AIF_ROW_BAD_TABLE, 0);
+	default:
+		return aif_cfi_row(&f.cie, f.program, f.start, pc);
+	}
 }
+
+#if defined(__x86_64__)
+int64_t aif_ehframe_bx(const struct aif_ehframe *e, uint64_t pc)
+{
+	struct fde f;
+
+	return search(e, pc, &f) == AIF_ROW_KIND_COUNT ? aif_cfi_bx(&f.cie, f.program, f.start, pc)
+						       : AIF_CFI_UNKNOWN;
+}
+#endif
 
 static const struct aif_span *span_of(uint64_t at, const struct aif_span *spans, size_t n)
 {

@@ -31,6 +31,9 @@ int aif_ehframe_init(struct aif_ehframe *e, const uint8_t *hdr, size_t len,
 /* The row for the instruction at pc. Never fails: what cannot be told is NONE or BAD. */
 uint64_t aif_ehframe_row(const struct aif_ehframe *e, uint64_t pc);
 
+/* Returns where the function at pc has saved its caller's rbx, as aif_cfi_bx(). x86-64 only. */
+int64_t aif_ehframe_bx(const struct aif_ehframe *e, uint64_t pc);
+
 /*
  * An .eh_frame that may vanish is copied before it is read. *at: where the next entry begins in the
  * copy, 0 at first; `moved`: the original's address less the copy's. False: no more functions. What

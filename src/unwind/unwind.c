@@ -68,6 +68,9 @@
  * enters a library at the same place before that could still meet an old row. An unwind that began
  * before the change ends with the old rows, which were right for the frames that it can meet.
  *
+ * Few functions compute their frame from rbx: the loader's, where a function is called for the first
+ * time. Its value is looked for only there (bx_of_last), in the frames of the functions further in.
+ *
  * One window in which no unwinder is right: while libgcc transfers control to an exception's
  * handler it overwrites, for some instructions, the return address that it is about to leave. Only
  * a signal can look at the stack then.
@@ -101,6 +104,7 @@ struct frame {
 	bool knows_lr;
 	bool exact;                       /* pc is an instruction, not a return address */
 	const struct aif_regs_more *more; /* of where it was interrupted, if they are known */
+	const uint64_t *bx;               /* rbx, if it was looked for and is known */
 };
 
 size_t aif_unwinder_size(void)
@@ -281,13 +285,20 @@ static inline bool outside(uint64_t sp, uint64_t limit, uint64_t cfa, uint64_t r
 	return cfa - 8 < sp || cfa - 8 > limit || ra_at < sp || ra_at > limit;
 }
 
-/* The CFA of an over-aligned function. */
+/* Returns the CFA of a function that has it in a register (AIF_ROW_REG). False: its value is not known. */
 static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret)
 {
 #if defined(__x86_64__)
-	if (f->more) {
-		*ret = aif_row_aux(row) == AIF_CFI_REG_R10 ? f->more->r10 : f->more->r13;
-		*ret += (uint64_t)(int64_t)aif_row_off(row);
+	const uint64_t *value;
+
+	if (aif_row_aux(row) == AIF_CFI_REG_BX)
+		value = f->bx;
+	else if (!f->more)
+		return false;
+	else
+		value = aif_row_aux(row) == AIF_CFI_REG_R10 ? &f->more->r10 : &f->more->r13;
+	if (value) {
+		*ret = *value + (uint64_t)(int64_t)aif_row_off(row);
 		return true;
 	}
 #else
@@ -296,6 +307,53 @@ static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret
 	(void)ret;
 #endif
 	return false;
+}
+
+/* Returns rbx as the function of the last frame has it, of frames that begin where *more was taken: from the nearest of
+ * those further in that has saved it, else as it was there. NULL: not known. */
+static AIF_NOINLINE const uint64_t *bx_of_last(const struct aif_unwinder *u, const uint64_t *pcs,
+					       const struct aif_unwind_frame *frames,
+					       unsigned depth, const struct aif_regs_more *more,
+					       struct aif_stack_bounds bounds, uint64_t *ret)
+{
+#if defined(__x86_64__)
+	struct aif_ehframe tables;
+	struct aif_module module;
+
+	for (unsigned i = depth - 1; i-- > 0;) {
+		uint64_t pc = pcs[i] - (i > 0);
+		int64_t off;
+
+		if (aif_row_kind(frames[i].row) > AIF_ROW_REG ||
+		    !aif_modules_find(&u->modules, pc, &module) ||
+		    aif_module_ehframe(&module, &tables) < 0)
+			return NULL;
+		off = aif_ehframe_bx(&tables, pc);
+		if (off == AIF_CFI_UNKNOWN)
+			return NULL;
+		if (off == AIF_CFI_SAME)
+			continue;
+		*ret = frames[i + 1].sp + (uint64_t)off;
+		if (*ret < bounds.lo || *ret > bounds.hi - 8)
+			return NULL;
+		*ret = aif_peek(*ret);
+		return ret;
+	}
+	return &more->rbx;
+#else
+	(void)u, (void)pcs, (void)frames, (void)depth, (void)more, (void)bounds, (void)ret;
+	return NULL;
+#endif
+}
+
+static inline bool needs_bx(uint64_t row)
+{
+#if defined(__x86_64__)
+	return aif_row_kind(row) == AIF_ROW_REG && aif_row_aux(row) == AIF_CFI_REG_BX;
+#else
+	(void)row;
+	return false;
+#endif
 }
 
 /* May pc be an address of code? What is called through a null pointer is interrupted near 0;
@@ -493,6 +551,7 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 	struct beyond beyond = {.foreign_from = UINT_MAX, .guessed_from = UINT_MAX};
 	struct aif_go_stack go;
 	unsigned depth = 0;
+	uint64_t bx;
 
 	if (max == 0)
 		return (struct aif_unwind_result){.stop = AIF_STOP_DEPTH};
@@ -542,6 +601,8 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 					  .more = depth == 1 ? more : NULL};
 
 			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
+			if (more && frames && needs_bx(row))
+				f.bx = bx_of_last(u, pcs, frames, depth, more, bounds, &bx);
 			if (AIF_GUESSES && aif_row_kind(row) == AIF_ROW_NONE && !switched &&
 			    beyond.guessed_from == UINT_MAX && to_goroutine(u, &f, &go)) {
 				switched = true;

@@ -125,7 +125,7 @@ struct aif_unwind_result aif_unwind_frames(struct aif_unwinder *u, const struct 
 					   uint64_t *pcs, unsigned max,
 					   struct aif_unwind_frame *frames);
 
-/* The same with frames[max + 1]. */
+/* The same with frames[max + 1]; with these it can also be told what the loader binds a function for. */
 struct aif_unwind_result
 aif_unwind_interrupted_frames(struct aif_unwinder *u, const struct aif_regs *regs,
 			      const struct aif_regs_more *more, struct aif_stack_bounds bounds,

@@ -51,9 +51,13 @@ check "no execution starts before its launch" test "$(sql m.data "
 check "it adds up" says "everything adds up" "$aiflame" info m.data
 check "the stack of every launch is complete" test "$(sql m.data "SELECT sum(flags) FROM stacks
 	WHERE id IN (SELECT stack FROM launches)")" = 0
-# One of 36 recordings had a CPU sample with a stack that is cut; why is not known.
-check "those of CPU samples, too, but one at most" test "$(sql m.data "SELECT count(*) FROM cpu_samples
-	JOIN stacks ON id = stack WHERE flags")" -le 1
+# Code at the end of a library that has no tables (crtstuff's) is passed by frame pointers, which its stack says.
+check "no CPU sample's is cut" test "$(sql m.data "SELECT count(*) FROM cpu_samples
+	JOIN stacks ON id = stack WHERE flags & 1")" = 0
+# The loader binds functions in frames that are computed from rbx: starting and ending are full of that.
+"$aiflame" record -q --device-rate 0 -F 4999 -o b.data "$matmul" 64 1 >/dev/null
+check "  nor where the loader binds functions" test "$(sql b.data "SELECT count(*) FROM cpu_samples
+	JOIN stacks ON id = stack WHERE flags & 1")" = 0
 check "widths sum to the busy time" test "$("$aiflame" flame -i m.data -o a.folded && awk '{ s += $NF } END { printf "%.0f", s }' a.folded)" = \
 	"$(sql m.data "SELECT sum(weight_ns) FROM attributed")"
 check "whatever is folded away" test "$("$aiflame" flame --detail full -i m.data -o b.folded && awk '{ s += $NF } END { printf "%.0f", s }' b.folded)" = \

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "unwind/cfi.h"
 #include "unwind/ehframe.h"
 
 #include <errno.h>
@@ -183,6 +184,7 @@ static void test_shapes(void **state)
 		{BYTES("\x0c\x0d\x08\x86\x02"), aif_row_make(AIF_ROW_REG, -2, 13, 8)},
 		{BYTES("\x0c\x0a\x00\x10\x06\x02\x76\x00"),
 		 aif_row_make(AIF_ROW_REG, AIF_ROW_BP_AT_BP, 10, 0)},
+		{BYTES("\x0c\x03\x20"), aif_row_make(AIF_ROW_REG, 0, 3, 32)},
 		{BYTES("\x0c\x0b\x00"), BAD_FOR(CFA)},     /* r11 */
 		{BYTES("\x0f\x02\x77\x08"), BAD_FOR(CFA)}, /* rsp + 8 as expression */
 		{BYTES("\x0f\x0c\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22\x96"), BAD_FOR(CFA)},
@@ -274,6 +276,32 @@ static void test_signal_frame(void **state)
 	/* and an ordinary program is no signal frame */
 	make(t, 1, zrs, BYTES("\x0e\x10"), true);
 	assert_int_equal(row_at(t, 0, 0), BAD_FOR(CFA));
+}
+
+/* The rule of rbx at `offset` of a function with the program. */
+static int64_t bx_at(struct tables *t, struct bytes program, unsigned offset)
+{
+	struct aif_ehframe e;
+
+	make(t, 1, ZR, program, true);
+	assert_int_equal(init(t, &e), 0);
+	return aif_ehframe_bx(&e, (uint64_t)(uintptr_t)t->page + FUNCTION + offset);
+}
+
+static void test_where_rbx_is_saved(void **state)
+{
+	struct tables *t = *state;
+	static const char saved[] = "\x41\x83\x04\x41\xc3"; /* from 1 to 2: at CFA - 32 */
+
+	assert_int_equal(bx_at(t, BYTES(""), 0), AIF_CFI_SAME);
+	assert_int_equal(bx_at(t, BYTES(saved), 0), AIF_CFI_SAME);
+	assert_int_equal(bx_at(t, BYTES(saved), 1), -32);
+	assert_int_equal(bx_at(t, BYTES(saved), 2), AIF_CFI_SAME);
+	assert_int_equal(bx_at(t, BYTES(saved), FUNCTION_N), AIF_CFI_UNKNOWN); /* of none */
+	assert_int_equal(bx_at(t, BYTES("\x07\x03"), 0), AIF_CFI_UNKNOWN);     /* lost */
+	assert_int_equal(bx_at(t, BYTES("\x09\x03\x06"), 0), AIF_CFI_UNKNOWN); /* in rbp */
+	assert_int_equal(bx_at(t, BYTES("\x83\x00"), 0), AIF_CFI_UNKNOWN);     /* at the CFA */
+	assert_int_equal(bx_at(t, BYTES("\x83\x02\x3f"), 0), AIF_CFI_UNKNOWN); /* malformed */
 }
 #else
 static void test_signal_frame(void **state)
@@ -502,6 +530,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_signal_frame),
+#if defined(__x86_64__)
+		cmocka_unit_test(test_where_rbx_is_saved),
+#endif
 		cmocka_unit_test(test_rows_follow_the_pc),
 		cmocka_unit_test(test_many_functions),
 		cmocka_unit_test(test_linear_search_is_bounded),

@@ -211,6 +211,7 @@ static struct {
 	uint64_t pc;
 	struct aif_unwind_result result;
 	uint64_t ours[MAX];
+	struct aif_unwind_frame frames[MAX + 1];
 } interrupted;
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -222,8 +223,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	(void)number;
 	(void)info;
 	interrupted.pc = regs.pc;
-	interrupted.result =
-		aif_unwind_interrupted(seen.u, &regs, &more, seen.bounds, interrupted.ours, MAX);
+	interrupted.result = aif_unwind_interrupted_frames(
+		seen.u, &regs, &more, seen.bounds, interrupted.ours, MAX, interrupted.frames);
 	capture();
 	use(context);
 }
@@ -320,6 +321,21 @@ static void test_interrupted_with_the_cfa_in_a_register(void **state)
 		assert_memory_equal(interrupted.ours + 1, first + 1,
 				    (interrupted.result.depth - 1) * sizeof(first[0]));
 		/* From the handler these registers are not known. */
+		assert_int_equal(seen.result.stop, AIF_STOP_BAD_ROW);
+	}
+	signal(SIGILL, SIG_DFL);
+}
+
+static void test_interrupted_above_a_cfa_in_rbx(void **state)
+{
+	struct sigaction action = {.sa_sigaction = skip_trap, .sa_flags = SA_SIGINFO};
+
+	(void)state;
+	assert_int_equal(signal_action(SIGILL, &action), 0);
+	for (volatile size_t i = 0; i < AIF_ARRAY_LEN(trap_functions_by_rbx); i++) {
+		traps(trap_functions_by_rbx[i]);
+		assert_interrupted_same();
+		/* From the handler rbx is not known. */
 		assert_int_equal(seen.result.stop, AIF_STOP_BAD_ROW);
 	}
 	signal(SIGILL, SIG_DFL);
@@ -556,6 +572,7 @@ int main(void)
 		TEST(test_interrupted_instruction_is_exact),
 #if defined(__x86_64__)
 		TEST(test_interrupted_with_the_cfa_in_a_register),
+		TEST(test_interrupted_above_a_cfa_in_rbx),
 #endif
 		TEST(test_alternate_signal_stack),
 		TEST(test_coroutine),

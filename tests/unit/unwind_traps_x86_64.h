@@ -91,10 +91,75 @@ __asm__(".text\n"
 	"	leaq -8(%r10), %rsp\n"
 	"	.cfi_def_cfa %rsp, 8\n"
 	"	ret\n"
-	"	.cfi_endproc\n");
+	"	.cfi_endproc\n"
+	/* over-aligned with the CFA in rbx, as the loader binds functions: interrupted itself, ... */
+	".macro cfa_in_rbx_begins\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	movq %rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	andq $-256, %rsp\n"
+	"	subq $256, %rsp\n"
+	".endm\n"
+	".macro cfa_in_rbx_ends\n"
+	"	movq %rbx, %rsp\n"
+	"	.cfi_def_cfa_register %rsp\n"
+	"	popq %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".endm\n"
+	".type cfa_in_rbx, @function\n"
+	"cfa_in_rbx:\n"
+	"	cfa_in_rbx_begins\n"
+	"	ud2\n"
+	"	cfa_in_rbx_ends\n"
+	/* ... while it calls a function that leaves rbx alone, ... */
+	".type cfa_in_rbx_kept, @function\n"
+	"cfa_in_rbx_kept:\n"
+	"	cfa_in_rbx_begins\n"
+	"	call first_instruction\n"
+	"	cfa_in_rbx_ends\n"
+	/* ... and one that saves it, and calls another that does. */
+	".type saves_rbx, @function\n"
+	"saves_rbx:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbp, 0\n"
+	"	pushq %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	xorl %ebx, %ebx\n"
+	"	call *%rax\n"
+	"	popq %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbx\n"
+	"	popq %rbp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbp\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type saves_rbx_again, @function\n"
+	"saves_rbx_again:\n"
+	"	.cfi_startproc\n"
+	"	leaq first_instruction(%rip), %rax\n"
+	"	call saves_rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type cfa_in_rbx_saved, @function\n"
+	"cfa_in_rbx_saved:\n"
+	"	cfa_in_rbx_begins\n"
+	"	leaq saves_rbx_again(%rip), %rax\n"
+	"	call saves_rbx\n"
+	"	cfa_in_rbx_ends\n");
 
 void first_instruction(void), red_zone(void);
 void cfa_in_r10(void), cfa_in_r13(void), rbp_at_rbp(void), rbp_restored(void);
+void cfa_in_rbx(void), cfa_in_rbx_kept(void), cfa_in_rbx_saved(void);
 
 static void (*const trap_functions[])(void) = {first_instruction, red_zone};
 
@@ -103,6 +168,8 @@ static const struct {
 	bool ours_only; /* glibc follows the stale rule for rbp into nowhere */
 } trap_functions_by_register[] = {
 	{cfa_in_r10, false}, {cfa_in_r13, false}, {rbp_at_rbp, false}, {rbp_restored, true}};
+static void (*const trap_functions_by_rbx[])(void) = {cfa_in_rbx, cfa_in_rbx_kept,
+						      cfa_in_rbx_saved};
 
 static inline void trap_skip(void *context)
 {
