@@ -85,6 +85,41 @@ else
 	skip "rules of counters by programs on a simulated CPU" "seccomp cannot supervise a process here, or no compiler with -fsanitize=thread"
 fi
 
+# A device of Intel's, simulated: fakexe gives the recorder the records of EU stalls that its driver would, the fake runtime says
+# where code lies and what was launched (tests/e2e/xe.sh); all from there on is the unmodified `aiflame runbook run`.
+fakexe=$build/tests/mock/xe/fakexe
+cat >device.script <<'END'
+device 0 name="Fake Xe" kind=gpu units=8 clock=monotonic
+stream 0 device=0
+program 0
+kernel 0 program=0 name=gemm
+code 0 name=gemm symbol=4294967295
+now
+place code=0 device=0 address=0x8000fffd0000 size=0x400
+sleep time=600000000
+launch stream=0 kernel=0 time=1000 stack=0x401000,0x402000 start=500000000 end=600000000
+sleep time=100000000
+END
+# Without the agent the fake runtime has no device: so it is when it is counted.
+printf '#!/bin/sh\n"%s" device.script || [ $? = 3 ]\n' "$build/tests/mock/fake_app" >on_device
+chmod +x on_device
+on_device() { # DIR STALLS: what 100 samples waited for, a record of each
+	printf 'gt 0 20.1\nrecords 0 100 0xfffd0228 %s\n' "$2" >"$1.card"
+	"$fakexe" "$1.card" "$aiflame" runbook run -d "$1" -r 1 -- ./on_device
+}
+stalls() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1] + "/perf_stat_summary.json"))["aiflame"]["device"]; print(d); assert d["stalls"]["memory"] == float(sys.argv[2])' "$@"; }
+echo >none.card
+if "$fakexe" none.card true 2>/dev/null; then
+	check "on a simulated device, a kernel that waits for memory" on_device loads sbid=2,send=1,active=2
+	check "  three of five samples" stalls loads 0.6
+	check "device memory bound: fires on it" fires "device memory bound" loads
+	check "on a simulated device, a kernel that issues" on_device issues sbid=1,pipestall=2,active=2
+	check "  one of five samples" stalls issues 0.2
+	check "device memory bound: silent on it" silent "device memory bound" issues
+else
+	skip "device memory bound by programs on a simulated device" "seccomp cannot supervise a process here"
+fi
+
 # Made up counts, at each rule's own limit: cycles instructions cache-misses dTLB-load-misses major-faults
 counts() {
 	printf '\n Performance counter stats for "made up":\n\n'
