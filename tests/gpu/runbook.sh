@@ -56,7 +56,7 @@ c = json.load(open(d + "/perf_stat_summary.json"))["aiflame"]["device"]
 print("device: " + ", ".join("%s %s" % (k, v) for k, v in c.items()))
 assert 0 < c["busy"] <= 1 and abs(c["kernel_seconds"] + c["copy_seconds"] - c["busy_seconds"]) < 1e-5
 sums = subprocess.run([sys.argv[4], "query", "--format", "csv", d + "/prefill.data",
-    "SELECT (SELECT sum(dur_ns) FROM executions) + (SELECT coalesce(sum(dur_ns), 0) FROM copies)"], capture_output=True, text=True)
+    "SELECT (SELECT sum(dur_ns * weight) FROM executions) + (SELECT coalesce(sum(dur_ns * weight), 0) FROM copies)"], capture_output=True, text=True)
 assert abs(c["busy_seconds"] * 1e9 / float(sums.stdout.split()[-1]) - 1) < 0.02, sums
 m = json.load(open(d + "/flamegraph_manifest.json"))
 assert sorted(m["by_mode"]) == ["decode", "prefill"] and all(os.path.getsize(v["svg_path"]) for v in m["by_mode"].values())
