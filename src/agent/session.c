@@ -185,6 +185,7 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	atomic_store(&s->spent_ns, 0);
 	atomic_store(&s->device_bytes, 0);
 	atomic_store(&aif_agent.objects_bytes, 0);
+	atomic_store_explicit(&shm->launching_at, aif_launching_at(), memory_order_relaxed);
 	atomic_store_explicit(&shm->stopped_ns, s->born_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shm->before_attach, atomic_exchange(&s->before_attach, 0),
 				  memory_order_relaxed);

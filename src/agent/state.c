@@ -5,3 +5,4 @@
 
 struct aif_agent aif_agent;
 __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+__thread uint64_t aif_launching __attribute__((tls_model("initial-exec")));

@@ -15,6 +15,20 @@
 
 #define FIRST_ENTRIES 256
 
+int64_t aif_launching_at(void)
+{
+	uintptr_t at;
+
+#if defined(__x86_64__)
+	__asm__("mov %%fs:0, %0" : "=r"(at));
+#elif defined(__aarch64__)
+	__asm__("mrs %0, tpidr_el0" : "=r"(at));
+#else
+	at = (uintptr_t)__builtin_thread_pointer();
+#endif
+	return (int64_t)((uintptr_t)&aif_launching - at);
+}
+
 static void give_back(void *arg)
 {
 	struct aif_threads *threads = &aif_agent.threads;

@@ -139,9 +139,21 @@ struct aif_threads {
 	_Atomic uint64_t scavenged_ns;
 };
 
-/* The calling thread's state. A single initial-exec pointer: a preloaded library has little static
- * TLS. */
+/* The calling thread's state. An initial-exec pointer, and a word: a preloaded library has little
+ * static TLS. */
 extern __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+
+/* 1 + the number of the launch in whose vendor's call the thread is; 0: in none. The recorder's BPF
+ * programs read it when the thread enters the OS kernel (record --ebpf), at aif_launching_at() from
+ * the thread pointer. */
+extern __thread uint64_t aif_launching __attribute__((tls_model("initial-exec")));
+
+static inline void aif_launching_set(uint64_t launching)
+{
+	*(volatile uint64_t *)&aif_launching = launching;
+}
+
+int64_t aif_launching_at(void);
 
 /* Prefetches the part of the thread's state that an entry uses, without its first line, which the
  * entry reads first. */

@@ -10,3 +10,7 @@
 
 /* Is it one? They name no device and no stream, and their stack is one along frame pointers. */
 bool aif_is_ebpf_launch(const struct aif_profile *p, const struct aif_launch_row *row);
+
+/* Returns the part of a launch's stack that ends at the runtime's call: without the system call below it, and the functions of
+ * the OS kernel that it entered (record --ebpf). */
+uint32_t aif_stack_of_call(const struct aif_profile *p, uint32_t stack);

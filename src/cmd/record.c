@@ -516,7 +516,7 @@ const struct aif_command aif_command_record = {
 		"as unshare() does, may fail.\n\n"
 		"With --ebpf processes without the agent are sampled too, with OS kernel frames:\n"
 		"the command and its children, the processes of -p and their children, or with -a\n"
-		"the whole machine.",
+		"the whole machine. Stacks of launches that enter a device's driver go on into it.",
 	.examples = "aiflame record ./matmul\twrites aiflame.data\n"
 		    "aiflame record --flame run.svg ./matmul\tand draws its flame graph\n"
 		    "aiflame record -o run.data --device-rate 4999 ./a.out 512\tmore samples\n"

@@ -132,6 +132,9 @@ struct aif_shm {
 	_Atomic uint64_t no_calls;      /* of threads that were new under a filter */
 	_Atomic uint64_t before_attach; /* launches made before this memory was had */
 	_Atomic uint64_t helper_cpu_ns; /* CPU time of the agent's helper thread */
+	/* Offset from each thread's pointer of the number of the launch that it is in
+	 * (agent/thread.h); 0 = not known. */
+	_Atomic int64_t launching_at;
 	_Atomic uint64_t capture_ns,
 		captures; /* time inside our hooks, measured on a sample of them */
 	_Atomic uint32_t capture_times[AIF_SHM_TIMES]; /* how many took so long: aif_shm_time() */

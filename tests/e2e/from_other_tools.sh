@@ -203,7 +203,12 @@ fi
 if aiflame record -q --ebpf -o ebpf.data sh -c 'for i in 1 2 3 4 5 6; do dd if=/dev/zero of=/dev/null bs=1M count=300; done' >ebpf.out 2>&1; then
 	check "$theirs: --ebpf" sh -c 'aiflame flame --of cpu --detail full -o k.svg ebpf.data && python3 hues.py k.svg "OS kernel"'
 fi
-unrun 'OS kernel frames below device towers' 'there are none yet'
+if [ -e ebpf.data ] && [ -e "$build/tests/e2e/driver_layer.so" ]; then
+	entering="sh -c 'OPENCL_LAYERS=$build/tests/e2e/driver_layer.so:\$OPENCL_LAYERS exec $build/examples/matmul 64 3000'"
+	row 'OS kernel frames below device towers' cl "s,\$, -q --all-launches -o k.data $entering," 'aiflame flame -o k.folded k.data && grep -q "sys_ioctl_.k.;random_ioctl_.k.;multiply" k.folded'
+else
+	unrun 'OS kernel frames below device towers' 'no eBPF, or no OpenCL layers to build with'
+fi
 ze_row 'EU stalls on Battlemage' "$xe" 's,$, ./workload,' 'aiflame report --stalls aiflame.data | grep -q sbid'
 ze_row 'custom OS kernel driver' '' '' 'aiflame query --format csv run.data "SELECT sum(count) > 0 FROM samples" | grep -qx 1'
 row '-fno-omit-frame-pointer' cl '' 'aiflame report --stacks run.data | grep multiply_basic | grep -q " < main"'

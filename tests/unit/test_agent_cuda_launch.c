@@ -24,6 +24,7 @@
 
 struct aif_agent aif_agent;
 __thread struct aif_thread *aif_self __attribute__((tls_model("initial-exec")));
+__thread uint64_t aif_launching __attribute__((tls_model("initial-exec")));
 
 static struct aif_cuda cuda;
 static struct aif_cuda_correlation correlations[AIF_CUDA_CORRELATIONS];
@@ -205,6 +206,19 @@ static uint64_t meant(uint32_t correlation)
 	uint64_t launch;
 
 	return aif_cuda_correlation_get(cuda.correlations, correlation, &launch) ? launch : 0;
+}
+
+static void test_a_launch_is_shown_while_its_call_lasts(void **state)
+{
+	uint64_t data = 0, launch = call(0, 5);
+	int result = 0;
+	struct aif_cupti_callback cb = {
+		.site = AIF_CUPTI_EXIT, .result = &result, .data = &data, .correlation = 5};
+
+	(void)state;
+	assert_int_equal(aif_launching, launch + 1);
+	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, LAUNCH_KERNEL, &cb);
+	assert_int_equal(aif_launching, 0);
 }
 
 static int setup(void **state)
@@ -683,6 +697,7 @@ static void who_launches_does_not_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_launch_is_shown_while_its_call_lasts, setup),
 		cmocka_unit_test_setup(each_number_is_a_launch, setup),
 		cmocka_unit_test_setup(a_number_of_many_calls_is_nobodys, setup),
 		cmocka_unit_test_setup(nor_is_it_of_who_gets_it_by_counting, setup),

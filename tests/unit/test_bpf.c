@@ -5,6 +5,7 @@
 #define __TARGET_ARCH_x86 1
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "record/ebpf/cpu.bpf.c"
+#include "record/ebpf/driver.bpf.c"
 #include "record/ebpf/launch.bpf.c"
 #include "record/ebpf/offcpu.bpf.c"
 
@@ -22,10 +23,10 @@ static size_t fake_key_size(const void *map)
 
 static size_t fake_value_size(const void *map)
 {
-	return map == &aif_off    ? sizeof(struct aif_ebpf_off_value)
-	       : map == &aif_left ? sizeof(struct aif_ebpf_left)
-	       : map == &aif_lost ? 8
-				  : 4;
+	return map == &aif_off                                ? sizeof(struct aif_ebpf_off_value)
+	       : map == &aif_left                             ? sizeof(struct aif_ebpf_left)
+	       : map == &aif_lost || map == &aif_launching_at ? 8
+							      : 4;
 }
 
 static int fake_is_array(const void *map)
@@ -147,6 +148,97 @@ static void test_a_launch_knows_its_caller(void **state)
 	flag(100, AIF_EBPF_NO_LAUNCHES);
 	aif_launch(&regs);
 	assert_int_equal(fake.ring_records, 2);
+}
+
+static long driver_ioctl(void *file, unsigned int command, unsigned long argument)
+{
+	(void)file, (void)command, (void)argument;
+	return 0;
+}
+
+static void test_a_driver_is_entered_in_a_launch(void **state)
+{
+	uint64_t launching = 0;
+	struct task_struct task = {.thread.fsbase = (uintptr_t)&launching + 64};
+	struct inode inode = {.i_mode = AIF_FILE_DEVICE | 0666};
+	const struct file_operations ops = {.unlocked_ioctl = driver_ioctl};
+	struct file file = {.f_inode = &inode, .f_op = &ops};
+	struct aif_registers regs = {.ip = 0x1234};
+	uint32_t pid = 100;
+	int64_t at = -64;
+	struct aif_ebpf_read r;
+
+	(void)state;
+	fake.task = &task;
+	fake.regs = &regs;
+	fake.kernel[0] = 0x5678;
+	fake.kernel_len = 1;
+	launching = 8;
+	aif_ioctl(NULL, &file, 0xc0106440); /* nobody has asked for this process */
+	bpf_map_update_elem(&aif_launching_at, &pid, &at, 0);
+	launching = 0;
+	aif_ioctl(NULL, &file, 0xc0106440); /* in no launch */
+	launching = 8;
+	aif_ioctl(NULL, &file, 0x5451); /* FIOCLEX */
+	inode.i_mode = 0100666;         /* a regular file */
+	aif_ioctl(NULL, &file, 0xc0106440);
+	assert_int_equal(fake.ring_records, 0);
+	inode.i_mode = AIF_FILE_DEVICE | 0666;
+	fake.function_ip = 0x4711;
+	aif_ioctl(NULL, &file, 0xc0106440);
+	assert_int_equal(fake.ring_records, 1);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.kind, AIF_EBPF_DRIVER_INSTEAD);
+	assert_int_equal(r.e.pid, 100);
+	assert_int_equal(r.e.launch, 7);
+	assert_int_equal(r.e.caller, (uintptr_t)driver_ioctl);
+	assert_int_equal(r.e.probed, 0x4711);
+	assert_int_equal(r.e.user_len, 1);
+	assert_int_equal(r.user[0], 0x1234);
+	assert_int_equal(r.e.kernel_len, 1);
+	assert_int_equal(r.kernel[0], 0x5678);
+	fake.arguments[1] = 0x99;
+	aif_drm_ioctl(NULL);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.kind, AIF_EBPF_DRIVER_BELOW);
+	assert_int_equal(r.e.caller, 0x99);
+	fake.ring_full = 1;
+	aif_ioctl(NULL, &file, 0xc0106440);
+	assert_int_equal(lost(AIF_EBPF_LOST_DRIVERS), 1);
+}
+
+static void test_a_driver_is_entered_by_a_system_call(void **state)
+{
+	uint64_t launching = 8;
+	struct inode inode = {.i_mode = AIF_FILE_DEVICE | 0666};
+	const struct file_operations ops = {.unlocked_ioctl = driver_ioctl};
+	struct file file = {.f_inode = &inode, .f_op = &ops}, *open[4] = {NULL, NULL, NULL, &file};
+	struct fdtable table = {.max_fds = 4, .fd = open};
+	struct files_struct files = {.fdt = &table};
+	struct task_struct task = {.thread.fsbase = (uintptr_t)&launching, .files = &files};
+	struct aif_registers regs = {.di = 3, .si = 0xc0106440, .ip = 0x1234};
+	uint32_t pid = 100;
+	int64_t at = 0;
+	struct aif_ebpf_read r;
+
+	(void)state;
+	fake.task = &task;
+	bpf_map_update_elem(&aif_launching_at, &pid, &at, 0);
+	aif_sys_enter(NULL, &regs, 1); /* another call */
+	regs.di = 2;                   /* no such file */
+	aif_sys_enter(NULL, &regs, AIF_SYS_IOCTL);
+	regs.di = 4;
+	aif_sys_enter(NULL, &regs, AIF_SYS_IOCTL);
+	assert_int_equal(fake.ring_records, 0);
+	regs.di = 3;
+	aif_sys_enter(NULL, &regs, AIF_SYS_IOCTL);
+	assert_true(aif_ebpf_event_read(fake.ring, fake.ring_len, &r));
+	assert_int_equal(r.e.kind, AIF_EBPF_DRIVER_SYSCALL);
+	assert_int_equal(r.user[0], 0x1234);
+	assert_int_equal(r.e.kernel_len, 0); /* no stack was to be had */
+	assert_int_equal(r.e.launch, 7);
+	assert_int_equal(r.e.caller, (uintptr_t)driver_ioctl);
+	assert_int_equal(fake.ring_records, 1);
 }
 
 /* prev leaves its CPU at `time` to next. */
@@ -323,6 +415,8 @@ int main(void)
 		cmocka_unit_test_setup(test_numbers_of_the_recorders_namespace, setup),
 		cmocka_unit_test_setup(test_what_finds_no_room_is_counted, setup),
 		cmocka_unit_test_setup(test_a_launch_knows_its_caller, setup),
+		cmocka_unit_test_setup(test_a_driver_is_entered_in_a_launch, setup),
+		cmocka_unit_test_setup(test_a_driver_is_entered_by_a_system_call, setup),
 		cmocka_unit_test_setup(test_time_off_cpu_adds_up, setup),
 		cmocka_unit_test_setup(test_longer_times_are_sent, setup),
 		cmocka_unit_test(test_many_waits_raise_the_bound),

@@ -54,8 +54,10 @@ static AIF_NOINLINE void launch(struct aif_cuda *cuda, struct aif_thread *t,
 	/* After the stack, which may start the ring's ids anew. */
 	if (has_shape)
 		l.shape = aif_emit_shape(t, &shape);
-	if (aif_emit_launch(t, &l, &number))
+	if (aif_emit_launch(t, &l, &number)) {
 		aif_cuda_correlation_set(cuda->correlations, cb->correlation, number);
+		aif_launching_set(number + 1);
+	}
 	aif_emit_cost_end(&cost);
 }
 
@@ -193,6 +195,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	else if (*began && aif_self && aif_self->graph_call == cb->correlation &&
 		 !aif_self->graph_nodes) /* else callbacks were switched on meanwhile */
 		begin(cuda, call, cb, regs, *began);
+	aif_launching_set(0);
 	aif_cuda_quiesce_leave(cuda);
 }
 

@@ -107,6 +107,7 @@ void aif_ze_append_begin(const struct aif_ze_call *call, const struct aif_ze_app
 	give_event(l0, c, list, a->event);
 	if (t) {
 		aif_ze_query_begin(l0, t, c, list);
+		aif_launching_set(c->generation ? c->launch + 1 : 0);
 		aif_thread_leave(t);
 	}
 	*call->instance = c;
@@ -128,6 +129,7 @@ void aif_ze_append_end(const struct aif_ze_call *call)
 	struct aif_ze_command *c = *call->instance;
 	struct aif_ze_list *list;
 
+	aif_launching_set(0);
 	if (!c)
 		return;
 	*call->instance = NULL;

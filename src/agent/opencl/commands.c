@@ -77,6 +77,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 		l->shape = aif_emit_shape(t, shape);
 	if (!aif_emit_launch(t, l, &number))
 		goto out;
+	aif_launching_set(number + 1);
 	p = c->queue->profiled ? aif_cl_pending_new() : NULL;
 	if (!p) {
 		aif_emit_note(t, AIF_REASON_NO_TIMES, 1, "");
@@ -142,6 +143,7 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 	struct aif_thread *t = c->thread;
 	uint64_t waited, since;
 
+	aif_launching_set(0);
 	aif_thread_back(t);
 	if (c->call)
 		aif_host_call_close(t, c->call, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "analysis/idle/blame.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/ebpf_launches.h"
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
 #include "analysis/idle/course.h"
@@ -152,8 +153,10 @@ static int before_call_add(struct aif_idle_blaming *b, uint32_t launch, int64_t 
 
 	wait = b->has_calls ? aif_host_calls_longest_wait(&b->calls, l->thread, s.prev, to, &waited)
 			    : NULL;
-	r = bracket_get(b, before == AIF_NONE ? AIF_NONE : b->t->launches[before].stack, l->stack,
-			l->thread, wait, &s.bracket);
+	r = bracket_get(b,
+			before == AIF_NONE ? AIF_NONE
+					   : aif_stack_of_call(b->p, b->t->launches[before].stack),
+			aif_stack_of_call(b->p, l->stack), l->thread, wait, &s.bracket);
 	if (r < 0)
 		return r;
 	of = &b->brackets[s.bracket];

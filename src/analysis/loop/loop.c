@@ -2,6 +2,7 @@
 /* The choice of a thread whose launches recur, and statistics of its steps. */
 #include "analysis/loop/internal.h"
 
+#include "analysis/ebpf_launches.h"
 #include "analysis/gaps.h"
 #include "analysis/time.h"
 #include "base/map.h"
@@ -63,7 +64,8 @@ static struct aif_loop_site site_of(const struct reading *r, const struct aif_ti
 	uint32_t no_kernel = (uint32_t)r->p->kernels_len;
 
 	return (struct aif_loop_site){
-		.stack = l->stack == AIF_NONE ? AIF_NONE : r->same[l->stack],
+		.stack = l->stack == AIF_NONE ? AIF_NONE
+					      : r->same[aif_stack_of_call(r->p, l->stack)],
 		.kernel = l->kernel != AIF_NONE
 				  ? r->kernel[l->kernel]
 				  : no_kernel + AIF_MIN(l->kind, AIF_LAUNCH_KIND_COUNT)};

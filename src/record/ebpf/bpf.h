@@ -20,10 +20,38 @@
 #define AIF_SETTING const volatile
 #endif
 
+struct thread_struct { /* of it: the thread pointer */
+#if defined(__TARGET_ARCH_x86)
+	unsigned long fsbase;
+#else
+	struct {
+		unsigned long tp_value;
+	} AIF_CORE uw;
+#endif
+} AIF_CORE;
 struct task_struct {
 	int pid, tgid;        /* of a thread and of its process, in the kernel's words */
 	unsigned int flags;   /* PF_... */
 	unsigned int __state; /* TASK_... */
+	struct thread_struct thread;
+	struct files_struct *files;
+} AIF_CORE;
+struct inode {
+	unsigned short i_mode;
+} AIF_CORE;
+struct file_operations {
+	long (*unlocked_ioctl)(void *file, unsigned int command, unsigned long argument);
+} AIF_CORE;
+struct file {
+	struct inode *f_inode;
+	const struct file_operations *f_op;
+} AIF_CORE;
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} AIF_CORE;
+struct files_struct {
+	struct fdtable *fdt;
 } AIF_CORE;
 struct task_struct___old { /* before Linux 5.14 */
 	long state;
@@ -32,14 +60,22 @@ struct task_struct___old { /* before Linux 5.14 */
 #define PF_KTHREAD 0x00200000 /* a thread of the kernel */
 #define TASK_DEAD  0x00000080 /* it will not come back */
 
-/* Registers of a program, as uprobes find them: a fixed layout of each architecture. */
+/* Registers of a program, as uprobes and system calls find them: a fixed layout of each architecture. */
 #if defined(__TARGET_ARCH_x86)
 struct aif_registers {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
 		flags, sp, ss;
 };
+#define AIF_SYS_IOCTL        16
+#define AIF_ARGUMENT_0(regs) ((regs)->di)
+#define AIF_ARGUMENT_1(regs) ((regs)->si)
+#define AIF_PC(regs)         ((regs)->ip)
 #elif defined(__TARGET_ARCH_arm64)
 struct aif_registers {
 	__u64 regs[31], sp, pc, pstate;
 };
+#define AIF_SYS_IOCTL        29
+#define AIF_ARGUMENT_0(regs) ((regs)->regs[0])
+#define AIF_ARGUMENT_1(regs) ((regs)->regs[1])
+#define AIF_PC(regs)         ((regs)->pc)
 #endif

@@ -10,6 +10,11 @@
 enum aif_ebpf_kind {
 	AIF_EBPF_SAMPLE = 1, /* a tick found this thread on a CPU */
 	AIF_EBPF_LAUNCH = 2, /* it entered a function that launches work on a device */
+	/* In a launch's call it is about to enter the driver: .caller is called by who has called .probed, by .probed itself, or by
+	 * ioctl()'s function, which is not entered yet (syscalls.h). */
+	AIF_EBPF_DRIVER_INSTEAD = 3,
+	AIF_EBPF_DRIVER_BELOW = 4,
+	AIF_EBPF_DRIVER_SYSCALL = 5,
 };
 
 /* Frames of the kernel, and of the program: the kernel's own limit (kernel.perf_event_max_stack). */
@@ -23,7 +28,9 @@ struct aif_ebpf_event {
 	__u32 pid, tid;
 	__u32 user_len, kernel_len;
 	__u32 zero;
-	__u64 caller; /* of a launch: who has called it, which no frame pointer says on entry; 0: unknown */
+	__u64 caller; /* of a launch: who has called it, which no frame pointer says on entry; 0: unknown. Of a driver: its function */
+	__u64 launch; /* of a driver: the launch's number, as its agent counts */
+	__u64 probed; /* of a driver: where the function of the kernel begins that the program runs in front of */
 	char comm[AIF_EBPF_COMM];
 };
 #define AIF_EBPF_EVENT_MAX (sizeof(struct aif_ebpf_event) + 2 * AIF_EBPF_FRAMES * sizeof(__u64))
@@ -80,5 +87,6 @@ enum aif_ebpf_loss {
 	AIF_EBPF_LOST_OFF,        /* times off CPU: no room for another stack */
 	AIF_EBPF_LOST_OFF_STACKS, /* whose places others have: their time lacks a stack */
 	AIF_EBPF_LOST_WAITS,      /* the ring of waits was full: when they were is not known */
+	AIF_EBPF_LOST_DRIVERS, /* the ring was full: of which driver's functions a launch entered */
 	AIF_EBPF_LOSSES
 };

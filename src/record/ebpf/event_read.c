@@ -11,7 +11,7 @@ bool aif_ebpf_event_read(const void *bytes, size_t len, struct aif_ebpf_read *re
 		return false;
 	memcpy(&ret->e, bytes, sizeof(ret->e));
 	ret->e.comm[sizeof(ret->e.comm) - 1] = '\0';
-	if ((ret->e.kind != AIF_EBPF_SAMPLE && ret->e.kind != AIF_EBPF_LAUNCH) ||
+	if (ret->e.kind < AIF_EBPF_SAMPLE || ret->e.kind > AIF_EBPF_DRIVER_SYSCALL ||
 	    ret->e.user_len > AIF_EBPF_FRAMES || ret->e.kernel_len > AIF_EBPF_FRAMES ||
 	    len < sizeof(ret->e) + ((size_t)ret->e.user_len + ret->e.kernel_len) * sizeof(*frames))
 		return false;

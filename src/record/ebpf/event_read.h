@@ -7,7 +7,7 @@
 
 #include "record/ebpf/event.h"
 
-static_assert(sizeof(struct aif_ebpf_event) == 56, "a record of the ring");
+static_assert(sizeof(struct aif_ebpf_event) == 72, "a record of the ring");
 static_assert(sizeof(struct aif_ebpf_off_key) == 24, "a key of a map");
 static_assert(sizeof(struct aif_ebpf_off_value) == 32, "a value of a map");
 static_assert(sizeof(struct aif_ebpf_left) == 48, "a value of a map");

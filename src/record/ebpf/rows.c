@@ -212,3 +212,92 @@ bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	paid(d, p, t);
 	return row;
 }
+
+static struct aif_target *agents_target(const struct aif_drainer *d, uint32_t pid)
+{
+	struct aif_target *found = NULL;
+
+	for (struct aif_target *t = d->targets; t; t = t->next)
+		if (t->pid == (int)pid && t->shm && (!found || found->ended))
+			found = t;
+	return found;
+}
+
+/* Returns how many frames, innermost first, lie in front of the driver's caller: those of the BPF program. UINT32_MAX: the
+ * function that it was called from is not there. */
+static uint32_t above_driver(const struct aif_ebpf_syscalls *syscalls,
+			     const struct aif_ebpf_read *r)
+{
+	if (r->e.kind == AIF_EBPF_DRIVER_SYSCALL)
+		return aif_ebpf_syscalls_above(syscalls, r->kernel, r->e.kernel_len);
+	for (uint32_t i = 0; i < r->e.kernel_len; i++)
+		if (r->kernel[i] >= r->e.probed && r->kernel[i] - r->e.probed < 32)
+			return i + (r->e.kind == AIF_EBPF_DRIVER_INSTEAD);
+	return UINT32_MAX;
+}
+
+/* Finds the frames in front of the driver's function, innermost first: those of the event or, where it came without a stack,
+ * of another ioctl(). False: they are not known. */
+static bool outer_frames(struct aif_ebpf_syscalls *syscalls, const struct aif_ebpf_read *r,
+			 const uint64_t **ret, uint32_t *ret_len)
+{
+	uint32_t above = above_driver(syscalls, r);
+	bool is_same = r->e.kind != AIF_EBPF_DRIVER_BELOW;
+
+	if (above != UINT32_MAX) {
+		*ret = r->kernel + above;
+		*ret_len = r->e.kernel_len - above;
+		if (is_same && *ret_len <= AIF_EBPF_OUTER) {
+			memcpy(syscalls->outer, *ret, *ret_len * sizeof(**ret));
+			syscalls->outer_len = *ret_len;
+		}
+		return true;
+	}
+	*ret = syscalls->outer;
+	*ret_len = syscalls->outer_len;
+	return is_same && *ret_len;
+}
+
+/* Puts the OS kernel's frames behind those that are there, outermost first; returns how many there are then, 0: they are not
+ * known, or too many. */
+static uint32_t driver_frames(struct aif_store *s, struct aif_ebpf_syscalls *syscalls,
+			      const struct aif_ebpf_read *r, uint32_t *frames, uint32_t n)
+{
+	const uint64_t *outer;
+	uint32_t len;
+
+	if (!r->e.caller || !outer_frames(syscalls, r, &outer, &len) ||
+	    n + len + 2 > AIF_DRIVER_CALLS_FRAMES)
+		return 0;
+	while (len--)
+		frames[n++] = kernel_frame(s, outer[len] - 1);
+	if (r->e.kind == AIF_EBPF_DRIVER_SYSCALL)
+		frames[n++] = kernel_frame(s, syscalls->ioctl);
+	frames[n++] = kernel_frame(s, r->e.caller);
+	return n;
+}
+
+void aif_ebpf_row_driver(struct aif_drainer *d, struct aif_driver_calls *calls,
+			 struct aif_ebpf_syscalls *syscalls, const struct aif_ebpf_read *r)
+{
+	struct aif_target *t = agents_target(d, r->e.pid);
+	uint32_t frames[AIF_DRIVER_CALLS_FRAMES], n;
+	const struct aif_address_range *range;
+
+	if (!t || !r->e.user_len)
+		return;
+	d->store->payer = &t->quota;
+	/* The system call's own function is there always, or nothing is (analysis/ebpf_launches.h). */
+	range = aif_target_range(d, t, r->user[0], r->e.time);
+	frames[0] = range && range->module != AIF_NONE
+			    ? aif_store_frame(d->store, AIF_FRAME_NATIVE, range->module,
+					      r->user[0] - range->base)
+			    : AIF_NONE;
+	n = driver_frames(d->store, syscalls, r, frames, 1);
+	d->store->payer = NULL;
+	for (uint32_t i = 0; i < n; i++)
+		if (frames[i] == AIF_NONE)
+			return;
+	if (n)
+		aif_driver_calls_add(calls, aif_target_launch(t, r->e.launch), frames, n);
+}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "record/ebpf/driver_calls.h"
 #include "record/ebpf/event_read.h"
 #include "record/ebpf/processes.h"
+#include "record/ebpf/syscalls.h"
 
 /* Rows of the profile from what the BPF programs tell. All need the store's lock. */
 
@@ -24,6 +26,9 @@ bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 /* A launch of a kernel that is not known; its number is made unique with *number, which goes up. */
 bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 			 const struct aif_ebpf_read *r, uint64_t *number);
+/* A launch of an agent's has entered a driver. */
+void aif_ebpf_row_driver(struct aif_drainer *d, struct aif_driver_calls *calls,
+			 struct aif_ebpf_syscalls *syscalls, const struct aif_ebpf_read *r);
 /* Time off CPU since `since`, `ns` in all; is_whole: one time, not a sum. */
 struct aif_ebpf_off {
 	struct aif_ebpf_off_key key;

@@ -54,6 +54,10 @@ struct aif_ebpf {
 	uint64_t lost[AIF_EBPF_LOSSES]; /* already counted */
 	uint64_t number, off_since;
 	uint64_t waits; /* since .off_since */
+	struct aif_driver_calls driver_calls;
+	struct aif_ebpf_syscalls syscalls;
+	struct aif_map launching_at; /* process -> what the programs know of it */
+	bool has_driver_calls, collects;
 	struct aif_off_stack *known;
 	char host[256];
 };
@@ -76,7 +80,19 @@ static int no_print(enum libbpf_print_level level, const char *text, va_list arg
 	return 0;
 }
 
-static int programs_load(struct aif_ebpf *e)
+/* Ways to see that drivers are entered, from none to the best. */
+enum driver_probes { DRIVER_NONE, DRIVER_SYSCALL, DRIVER_IOCTL, DRIVER_DRM };
+
+/* False: the kernel has no such function, or no types of it. */
+static bool find_function(struct bpf_program *program, const char *name, bool wanted)
+{
+	bool found = wanted && bpf_program__set_attach_target(program, 0, name) == 0;
+
+	bpf_program__set_autoload(program, found);
+	return found;
+}
+
+static int programs_try(struct aif_ebpf *e, enum driver_probes probes)
 {
 	struct aif_programs *p;
 	struct stat ns;
@@ -93,6 +109,16 @@ static int programs_load(struct aif_ebpf *e)
 	p->rodata->aif_some_wanted = !e->processes.all && !p->rodata->aif_pid_ino;
 	bpf_program__set_autoload(p->progs.aif_switch, e->opts->off_cpu);
 	bpf_program__set_autoload(p->progs.aif_fork, e->opts->off_cpu);
+	bpf_program__set_autoload(p->progs.aif_sys_enter, probes == DRIVER_SYSCALL);
+	e->has_driver_calls =
+		find_function(p->progs.aif_ioctl, "security_file_ioctl", probes >= DRIVER_IOCTL);
+	find_function(p->progs.aif_drm_ioctl, "drm_ioctl_kernel",
+		      e->has_driver_calls && probes == DRIVER_DRM);
+	e->has_driver_calls |= probes == DRIVER_SYSCALL;
+	if (probes > DRIVER_SYSCALL && !e->has_driver_calls) {
+		aif_programs__destroy(p);
+		return -ENOENT;
+	}
 	if (!e->opts->off_cpu) {
 		/* 20 MB that nobody would use. */
 		bpf_map__set_max_entries(p->maps.aif_off_stacks, 1);
@@ -111,6 +137,39 @@ static int programs_load(struct aif_ebpf *e)
 	}
 	e->programs = p;
 	return 0;
+}
+
+static struct bpf_link *driver_attach_one(struct bpf_program *program)
+{
+	return bpf_program__autoload(program) ? bpf_program__attach(program) : NULL;
+}
+
+/* False: the kernel has the functions, and does not let them be probed. */
+static bool driver_attach(struct aif_programs *p)
+{
+	p->links.aif_ioctl = driver_attach_one(p->progs.aif_ioctl);
+	p->links.aif_drm_ioctl = driver_attach_one(p->progs.aif_drm_ioctl);
+	p->links.aif_sys_enter = driver_attach_one(p->progs.aif_sys_enter);
+	return p->links.aif_ioctl || p->links.aif_sys_enter;
+}
+
+/* An older kernel refuses what it does not know, others by their configuration; the rest is there all the same. */
+static int programs_load(struct aif_ebpf *e)
+{
+	int r = -ENOENT;
+
+	for (int probes = DRIVER_DRM; probes >= DRIVER_NONE; probes--) {
+		if (probes == DRIVER_SYSCALL && !aif_ebpf_syscalls_read(&e->syscalls))
+			continue;
+		r = programs_try(e, (enum driver_probes)probes);
+		if (r < 0)
+			continue;
+		if (probes == DRIVER_NONE || driver_attach(e->programs))
+			break;
+		aif_programs__destroy(e->programs);
+		e->programs = NULL;
+	}
+	return r;
 }
 
 static int item_add(struct aif_ebpf *e, enum item_kind kind, uint64_t time, const void *data,
@@ -248,6 +307,8 @@ static void ebpf_free(struct aif_drainer *d, struct aif_ebpf *e)
 	aif_ebpf_processes_finish(d, &e->processes);
 	aif_map_finish(&e->unwanted);
 	aif_map_finish(&e->probed);
+	aif_map_finish(&e->launching_at);
+	aif_driver_calls_finish(&e->driver_calls);
 	aif_buf_finish(&e->bytes);
 	free(e->items);
 	free(e->known);
@@ -343,6 +404,8 @@ static void tell_event(struct aif_drainer *d, struct aif_ebpf *e, const struct i
 		return;
 	if (r.e.kind == AIF_EBPF_SAMPLE)
 		d->samples += aif_ebpf_row_sample(d, &e->processes, &r, weight);
+	else if (r.e.kind >= AIF_EBPF_DRIVER_INSTEAD)
+		aif_ebpf_row_driver(d, &e->driver_calls, &e->syscalls, &r);
 	else
 		d->agentless_launches += aif_ebpf_row_launch(d, &e->processes, &r, &e->number);
 }
@@ -364,6 +427,24 @@ static void tell_unwanted(struct aif_drainer *d, struct aif_ebpf *e)
 			continue;
 		if (bpf_map_update_elem(fd, &pid, &flags, BPF_ANY) == 0)
 			aif_map_put(&e->unwanted, pid, flags);
+	}
+}
+
+/* Tells the BPF programs where threads of a process with the agent note the launch that they are in. */
+static void tell_launching(struct aif_drainer *d, struct aif_ebpf *e)
+{
+	int fd = bpf_map__fd(e->programs->maps.aif_launching_at);
+
+	for (const struct aif_target *t = d->targets; t; t = t->next) {
+		uint32_t pid = (uint32_t)t->pid;
+		int64_t at = atomic_load_explicit(&t->shm->launching_at, memory_order_relaxed);
+		uint64_t known = 0;
+
+		if (t->pid <= 0 || t->ended || !at ||
+		    (aif_map_get(&e->launching_at, pid, &known) && known == (uint64_t)at))
+			continue;
+		if (bpf_map_update_elem(fd, &pid, &at, BPF_ANY) == 0)
+			aif_map_put(&e->launching_at, pid, (uint64_t)at);
 	}
 }
 
@@ -396,6 +477,7 @@ static void count_losses(struct aif_drainer *d, struct aif_ebpf *e)
 		[AIF_EBPF_LOST_OFF] = AIF_REASON_EBPF_OFF_CPU,
 		[AIF_EBPF_LOST_OFF_STACKS] = AIF_REASON_EBPF_OFF_STACKS,
 		[AIF_EBPF_LOST_WAITS] = AIF_REASON_EBPF_WAITS,
+		[AIF_EBPF_LOST_DRIVERS] = AIF_REASON_EBPF_DRIVERS,
 	};
 	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(e->programs->maps.aif_lost);
 	uint64_t *counts = cpus > 0 ? calloc((size_t)cpus, sizeof(*counts)) : NULL;
@@ -494,17 +576,59 @@ static void step(struct aif_drainer *d, const struct aif_turn *turn)
 
 	if (!e)
 		return;
+	e->collects = turn->collects;
 	tell_unwanted(d, e);
+	if (e->has_driver_calls)
+		tell_launching(d, e);
 	/* While the writer is behind what is in the rings waits there. */
 	if (!aif_batches_room(&d->store->batches))
 		return;
 	read_rings(d, e, turn->collects);
+	aif_driver_calls_release(&e->driver_calls, d->store, now);
 	if (!turn->each_second)
 		return;
 	forget_unwanted(d, e);
 	fetch_off_cpu(d, e, now, turn->collects, false);
 	count_losses(d, e);
 	aif_ebpf_processes_tidy(d, &e->processes, now > TIDY_NS ? now - TIDY_NS : 0);
+}
+
+/* Reads what a process did last before it is forgotten. */
+static void target_drain(struct aif_drainer *d, struct aif_target *t)
+{
+	struct aif_ebpf *e = *ebpf_of(d);
+
+	if (e && e->has_driver_calls && t->ended && aif_batches_room(&d->store->batches))
+		read_rings(d, e, e->collects);
+}
+
+static void target_end(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	struct aif_ebpf *e = *ebpf_of(d);
+	uint32_t pid = (uint32_t)t->pid;
+	uint64_t known;
+
+	(void)now;
+	if (!e || !aif_map_get(&e->launching_at, pid, &known) || !known)
+		return;
+	bpf_map_delete_elem(bpf_map__fd(e->programs->maps.aif_launching_at), &pid);
+	aif_map_put(&e->launching_at, pid, 0);
+}
+
+static bool take_launch(struct aif_drainer *d, const struct aif_launch_row *row)
+{
+	struct aif_ebpf *e = *ebpf_of(d);
+
+	return e && e->has_driver_calls &&
+	       aif_driver_calls_hold(&e->driver_calls, row, aif_now_ns());
+}
+
+static void last(struct aif_drainer *d)
+{
+	struct aif_ebpf *e = *ebpf_of(d);
+
+	if (e)
+		aif_driver_calls_release(&e->driver_calls, d->store, UINT64_MAX);
 }
 
 static uint64_t stop(struct aif_drainer *d, bool collects)
@@ -531,7 +655,11 @@ const struct aif_source aif_source_ebpf = {
 	.name = "ebpf",
 	.state_size = sizeof(struct aif_ebpf *),
 	.init = init,
+	.take_launch = take_launch,
+	.target_drain = target_drain,
+	.target_end = target_end,
 	.step = step,
 	.stop = stop,
+	.last = last,
 	.finish = finish,
 };

@@ -126,21 +126,14 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 	bool is_kernel = r->head.aux == AIF_LAUNCH_KERNEL;
 	uint32_t kernel = is_kernel ? aif_ingest_get(&t->kernels, r->launch.kernel) : AIF_NONE;
 	uint32_t stream = aif_ingest_get(&t->streams, r->launch.stream);
-	struct aif_launch_row *row;
+	struct aif_launch_row row, *to;
 
 	/* A stream or kernel that the agent does not know at the launch is named by the
 	 * execution. */
 	if (!last_try && ((stream == AIF_NONE && r->launch.stream != AIF_WIRE_NONE) ||
 			  (is_kernel && kernel == AIF_NONE && r->launch.kernel != AIF_WIRE_NONE)))
 		return false;
-	row = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
-	if (!row) {
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
-			       aif_store_puts(d->store, "launches"), 1);
-		return true;
-	}
-	t->launches++;
-	*row = (struct aif_launch_row){
+	row = (struct aif_launch_row){
 		.launch = aif_target_launch(t, r->launch.launch),
 		.time = r->launch.time,
 		.thread = r->thread,
@@ -152,6 +145,16 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 		.shape = is_kernel ? r->shape : AIF_NONE,
 		.bytes = is_kernel ? 0 : r->launch.bytes,
 	};
+	if (!d->has_kernel_rings || !aif_sources_take_launch(d, &row)) {
+		to = aif_batches_row(&d->store->batches, AIF_BATCH_LAUNCH);
+		if (!to) {
+			aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+				       aif_store_puts(d->store, "launches"), 1);
+			return true;
+		}
+		*to = row;
+	}
+	t->launches++;
 	return true;
 }
 

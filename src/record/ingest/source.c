@@ -54,6 +54,14 @@ void aif_sources_target_free(const struct aif_drainer *d, struct aif_target *t)
 		free(t->source_state[i]);
 }
 
+bool aif_sources_take_launch(struct aif_drainer *d, const struct aif_launch_row *row)
+{
+	for (unsigned i = 0; i < d->sources_len; i++)
+		if (d->sources[i]->take_launch && d->sources[i]->take_launch(d, row))
+			return true;
+	return false;
+}
+
 void aif_sources_record(struct aif_ingest *in, const struct aif_wire_head *record)
 {
 	const struct aif_drainer *d = in->drainer;

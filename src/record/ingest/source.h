@@ -31,6 +31,8 @@ struct aif_source {
 	/* AIF_SOURCE_RECORD() of each type of record that on_record gets, after ingest has had it. */
 	uint32_t records;
 	void (*on_record)(struct aif_ingest *in, const void *record);
+	/* A launch is about to become a row. True: the source has taken the row and adds it later, but before last() returns. */
+	bool (*take_launch)(struct aif_drainer *d, const struct aif_launch_row *row);
 	/* An execution of the target's has become a row. */
 	void (*on_exec)(struct aif_drainer *d, struct aif_target *t,
 			const struct aif_exec_row *row);
@@ -77,6 +79,9 @@ void aif_sources_finish(struct aif_drainer *d);
 /* Gives a new target the sources' states. False: no memory. */
 bool aif_sources_target_new(const struct aif_drainer *d, struct aif_target *t);
 void aif_sources_target_free(const struct aif_drainer *d, struct aif_target *t);
+
+/* Offers a launch's row to the sources. True: one has taken it. */
+bool aif_sources_take_launch(struct aif_drainer *d, const struct aif_launch_row *row);
 
 /* Hands a record to the sources that asked for its type. */
 void aif_sources_record(struct aif_ingest *in, const struct aif_wire_head *record);
