@@ -9,13 +9,6 @@
 /* TEXT pieces: large enough to be few, small enough to fit where a ring is nearly full. */
 #define TEXT_PIECE 8192
 
-static void count(_Atomic uint64_t *n)
-{
-	/* Written by the slot's owner only. */
-	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-}
-
 static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed, size_t tail,
 		     uint32_t aux)
 {
@@ -24,7 +17,8 @@ static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed
 		len <= AIF_WIRE_MAX_RECORD ? aif_ring_reserve(&t->ring, type, len) : NULL;
 
 	if (!h) {
-		count(&t->slot->lost_others);
+		aif_emit_count(type == AIF_WIRE_NAME ? &t->slot->lost_ranges
+						     : &t->slot->lost_others);
 		return NULL;
 	}
 	h->aux = aux;
@@ -217,7 +211,7 @@ bool aif_emit_launch(struct aif_thread *t, const struct aif_emit_launch *l, uint
 
 	atomic_store_explicit(&slot->launches, number + 1, memory_order_relaxed);
 	if (aif_unlikely(!r)) {
-		count(&slot->lost_launches);
+		aif_emit_count(&slot->lost_launches);
 		return false;
 	}
 	r->head.aux = l->kind;
@@ -241,7 +235,7 @@ bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
 	struct aif_wire_exec *r = aif_ring_reserve(&t->ring, AIF_WIRE_EXEC, sizeof(*r));
 
 	if (aif_unlikely(!r)) {
-		count(&t->slot->lost_execs);
+		aif_emit_count(&t->slot->lost_execs);
 		return false;
 	}
 	r->head.aux = e->kind;
@@ -325,7 +319,7 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 	struct aif_wire_sample *r = aif_ring_reserve(&t->ring, AIF_WIRE_SAMPLE, sizeof(*r));
 
 	if (!r) {
-		count(&t->slot->lost_samples);
+		aif_emit_count(&t->slot->lost_samples);
 		return false;
 	}
 	r->head.aux = tid;
@@ -562,7 +556,8 @@ bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
 	struct aif_wire_mark *r = aif_ring_reserve(&t->ring, AIF_WIRE_MARK, len);
 
 	if (aif_unlikely(!r)) {
-		count(&t->slot->lost_others);
+		aif_emit_count(m->kind == AIF_MARK_CALL ? &t->slot->lost_others
+							: &t->slot->lost_ranges);
 		return false;
 	}
 	r->head.aux = (uint32_t)m->kind;

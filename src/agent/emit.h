@@ -157,6 +157,13 @@ bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, uint64
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t count,
 		   const char *detail);
 
+/* Raises a counter in the slot of a thread that is inside an entry, which alone writes it. */
+static inline void aif_emit_count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
 /* Counts a launch for which aif_thread_enter() gave NULL, unless it was within another entry or nobody
  * collects. */
 void aif_emit_missed(void);

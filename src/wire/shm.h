@@ -194,6 +194,9 @@ struct aif_slot {
 	/* Number and time, ns, of such calls that were too short to be written, never reset; and number of those that
 	 * were left by longjmp() or an exception. */
 	_Atomic uint64_t short_calls, short_calls_ns, left_calls;
+	/* Number of records of ranges for which the ring was full; of ranges that go as [other names]; of those that
+	 * were too deep; of ends without a begin. Counted here, since a program can make millions. */
+	_Atomic uint64_t lost_ranges, unnamed_ranges, deep_ranges, unbegun_ranges;
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t tail; /* bytes ever consumed */
 };

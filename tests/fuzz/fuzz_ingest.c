@@ -206,6 +206,8 @@ static void open_call(struct aif_target *t, unsigned i, const uint8_t *words)
 	slot->short_calls = since * words[10];
 	slot->short_calls_ns = since + words[11];
 	slot->left_calls = since >> (words[12] & 63);
+	slot->lost_ranges = slot->deep_ranges = since >> (words[11] & 63);
+	slot->unnamed_ranges = slot->unbegun_ranges = since * words[10];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

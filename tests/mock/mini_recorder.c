@@ -158,7 +158,7 @@ static void report(struct recorder *r)
 			lost[0] += slot->lost_launches;
 			lost[1] += slot->lost_execs;
 			lost[2] += slot->lost_samples;
-			lost[3] += slot->lost_others;
+			lost[3] += slot->lost_others + slot->lost_ranges;
 			used += slot->claims != 0;
 			held += slot->owner != 0;
 			bad += p->drains[s].bad;

@@ -26,10 +26,22 @@ static void losses_are_counted_once(void **state)
 	aif_target_losses(&w->d, w->t);
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5);
 	assert_int_equal(loss_of(&w->store.p, AIF_REASON_BEFORE_ATTACH), 4);
+	/* Losses of ranges, of which a program can make millions, are counters, too. */
+	atomic_store(&slot->lost_ranges, 2);
+	atomic_store(&slot->unnamed_ranges, 1000000);
+	atomic_store(&slot->deep_ranges, 7);
+	atomic_store(&slot->unbegun_ranges, 8);
+	aif_target_losses(&w->d, w->t);
+	aif_target_losses(&w->d, w->t);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RANGE_NAMES), 1000000);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RANGES_DEEP), 7);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RANGES_UNBEGUN), 8);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5 + 2);
+	atomic_store(&slot->lost_ranges, 0);
 	/* A hostile target counts backwards: no wrap into billions. */
 	atomic_store(&slot->lost_launches, 0);
 	aif_target_losses(&w->d, w->t);
-	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5);
+	assert_int_equal(loss_of(&w->store.p, AIF_REASON_RING_FULL), 5 + 2);
 }
 
 /* One round of a writer that never says the same twice: names of 32 KB, stacks of places where nothing was. */

@@ -84,7 +84,7 @@ static bool begin_write(struct aif_thread *t, struct aif_nvtx_thread *s,
 			struct aif_emit_mark *m)
 {
 	if (e->name == AIF_NVTX_NAME_OTHER)
-		aif_emit_note(t, AIF_REASON_RANGE_NAMES, 1, "");
+		aif_emit_count(&t->slot->unnamed_ranges);
 	if (!name_define(t, s, e->name) || (e->payload && !name_define(t, s, e->payload)))
 		return false;
 	m->kind = kind;
@@ -111,7 +111,7 @@ int aif_nvtx_push(struct aif_thread *t, uint32_t domain, const struct aif_nvtx_e
 	if (s->len == AIF_NVTX_OPEN) {
 		s->over++;
 		if (e)
-			aif_emit_note(t, AIF_REASON_RANGES_DEEP, 1, "");
+			aif_emit_count(&t->slot->deep_ranges);
 		return (int)(aif_nvtx_below + s->len + s->over - 1);
 	}
 	/* A signal's handler may push in between: it then uses the next place. */
@@ -151,7 +151,7 @@ static AIF_NOINLINE void count_unbegun(void)
 	struct aif_thread *t = enter(&was);
 
 	if (t) {
-		aif_emit_note(t, AIF_REASON_RANGES_UNBEGUN, 1, "");
+		aif_emit_count(&t->slot->unbegun_ranges);
 		aif_thread_leave_callback(t, was);
 	}
 }

@@ -14,7 +14,8 @@ static void add_loss(struct lost *l, const struct aif_loss *loss, const char *de
 	switch ((enum aif_reason)loss->reason) {
 	case AIF_REASON_RING_FULL:
 		*(!strcmp(detail, "launches") ? &l->launches : &l->executions) +=
-			!strcmp(detail, "definitions") ? 0 : loss->count;
+			!strcmp(detail, "definitions") || !strcmp(detail, "ranges") ? 0
+										    : loss->count;
 		break;
 	case AIF_REASON_WRITER_BEHIND:
 		l->launches += !strcmp(detail, "launches") ? loss->count : 0;

@@ -164,6 +164,32 @@ static uint64_t more(_Atomic uint64_t *shared, uint64_t *seen)
 	return now > was && now - was < UINT64_C(1) << 48 ? now - was : 0;
 }
 
+/* Counts what was lost of the ranges of programs and libraries. */
+static void count_ranges(struct aif_drainer *d, struct aif_target *t)
+{
+	struct aif_store *s = d->store;
+	uint64_t lost = 0, unnamed = 0, deep = 0, unbegun = 0;
+
+	for (uint32_t i = 0; i < t->slots_len; i++) {
+		struct aif_slot *shared = aif_shm_slot(t->shm, i);
+		struct aif_target_slot *slot = &t->slots[i];
+
+		lost += more(&shared->lost_ranges, &slot->lost_ranges);
+		unnamed += more(&shared->unnamed_ranges, &slot->unnamed_ranges);
+		deep += more(&shared->deep_ranges, &slot->deep_ranges);
+		unbegun += more(&shared->unbegun_ranges, &slot->unbegun_ranges);
+	}
+	if (lost)
+		aif_store_loss(s, AIF_REASON_RING_FULL, t->process, aif_store_puts(s, "ranges"),
+			       lost);
+	if (unnamed)
+		aif_store_loss(s, AIF_REASON_RANGE_NAMES, t->process, AIF_NONE, unnamed);
+	if (deep)
+		aif_store_loss(s, AIF_REASON_RANGES_DEEP, t->process, AIF_NONE, deep);
+	if (unbegun)
+		aif_store_loss(s, AIF_REASON_RANGES_UNBEGUN, t->process, AIF_NONE, unbegun);
+}
+
 void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 {
 	struct aif_store *s = d->store;
@@ -195,6 +221,7 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 	if (others)
 		aif_store_loss(s, AIF_REASON_RING_FULL, t->process,
 			       aif_store_puts(s, "definitions"), others);
+	count_ranges(d, t);
 	if (left)
 		aif_store_loss(s, AIF_REASON_CALLS_LEFT, t->process, AIF_NONE, left);
 	if (bad)

@@ -43,6 +43,7 @@ struct aif_target_slot {
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
 	uint64_t short_calls, short_calls_ns, left_calls;
+	uint64_t lost_ranges, unnamed_ranges, deep_ranges, unbegun_ranges;
 	uint64_t bad;
 };
 
