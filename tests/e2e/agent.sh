@@ -71,10 +71,14 @@ many_stacks() {
 		counts 0 100000 && [ "$(of thread 0)" -gt 1 ]
 }
 check "40,000 stacks in one thread start its table anew" many_stacks
-anew() {
+anew() { # what a full ring drops, where the recorder gets no CPU, is counted
 	"$aiflame" record -q --all-launches --cpu-rate 0 -o anew.data "$fake" \
 		"generate launches=100000 rate=50000 stacks=40000 depth=20" &&
-		[ "$("$aiflame" query --format csv anew.data "SELECT count(*) FROM launches WHERE grid IS NOT NULL" | tail -1)" = 100000 ]
+		"$aiflame" query --format csv anew.data "WITH lost AS (SELECT
+			coalesce(sum(count) FILTER (WHERE detail = 'launches'), 0) AS launches,
+			coalesce(sum(count) FILTER (WHERE detail = 'definitions'), 0) AS definitions FROM losses WHERE name = 'RING_FULL')
+			SELECT count(*) + max(lost.launches), count(*) - count(grid) <= max(lost.definitions) FROM launches, lost" |
+		tee anew.csv | tail -1 | grep -qx 100000,1 || { cat anew.csv; return 1; }
 }
 check "and no launch loses its shape by that" anew
 # What the memo has noted of one stack is of no use when ids have begun anew.
