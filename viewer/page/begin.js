@@ -6,6 +6,7 @@
 "use strict";
 (() => {
 	const $ = (id) => document.getElementById(id);
+	const { abs, floor, max, min, round } = Math;
 
 	// An element: attributes, properties that are functions or booleans, children or texts.
 	function el(tag, attributes, ...children) {

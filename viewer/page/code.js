@@ -9,7 +9,7 @@
 		return 0;
 	}
 	function code_render() {
-		const list = H.code_of || [], at = Math.max(0, list.indexOf(S.kernel)), place = $("code-body");
+		const list = H.code_of || [], at = max(0, list.indexOf(S.kernel)), place = $("code-body");
 		$("kernel").hidden = $("hottest").hidden = !list.length;
 		if (!list.length) {
 			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions, and no function known lines, so no listing: see aiflame info."));
@@ -18,14 +18,14 @@
 		choices("kernel", list.map((t) => [t, t]));
 		$("kernel").value = list[at];
 		const { head, all, functions } = H.code[at], panes = [[], []], rows = []; // rows: its element, what chooses it
-		const most = functions.flatMap((f) => [...f.lines, ...f.code]).reduce((m, r) => Math.max(m, r[2] || 0), 1);
+		const most = functions.flatMap((f) => [...f.lines, ...f.code]).reduce((m, r) => max(m, r[2] || 0), 1);
 		for (const f of functions) {
 			const sides = [f.lines, f.code].map((list, side) => {
-				const width = (k) => Math.max(0, ...list.map((r) => (r[k] || "").length)), wide = [width(0), Math.min(width(1), 60)];
+				const width = (k) => max(0, ...list.map((r) => (r[k] || "").length)), wide = [width(0), min(width(1), 60)];
 				return list.map(([where = "", text = "", n = 0, line, waits], k) => {
 					const e = el("div", { class: "line", onclick: () => show(side, k) }, `${(n ? share(n, all) : "").padStart(8)}  ${where.padEnd(wide[0])}  ${waits ? text.padEnd(wide[1]) + "  " + waits : text}`);
 					if (n)
-						e.style.background = `color-mix(in srgb, var(--hot) ${Math.round(6 + 54 * n / most)}%, transparent)`;
+						e.style.background = `color-mix(in srgb, var(--hot) ${round(6 + 54 * n / most)}%, transparent)`;
 					rows.push({ side, n, where, show: () => show(side, k) });
 					return e;
 				});
@@ -52,7 +52,7 @@
 		place.replaceChildren(el("p", { class: "dim" }, head.map((t) => el("div", {}, t))), el("div", { class: "panes" }, panes.map((p, side) =>
 			p.length ? el("pre", { tabindex: "0", "aria-label": (side ? "instructions of " : "source of ") + list[at] }, p) : "")));
 		const hot = rows.filter((r) => r.n && r.side === (panes[1].length ? 1 : 0)).sort((a, b) => b.n - a.n);
-		$("hottest").onclick = () => hot.length && hot[code_nth++ % Math.min(hot.length, 10)].show();
+		$("hottest").onclick = () => hot.length && hot[code_nth++ % min(hot.length, 10)].show();
 		const frame = S.at && rows.find((r) => r.where && (r.where.split(" ")[0] === S.at || S.at.endsWith(" " + r.where.replace(/x0+(?=.)/, "x"))));
 		if (frame)
 			frame.show();

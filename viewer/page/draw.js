@@ -9,7 +9,7 @@
 		"source line": [150, 208, 240], "instruction": [120, 140, 220], "range": [226, 206, 178],
 	};
 	// Colours of things without an order: told apart by all, for the first eight; then lighter.
-	const spread = (k) => rgb(between(SPREAD[k % 8], [255, 255, 255], Math.min(0.6, Math.floor(k / 8) * 0.2)));
+	const spread = (k) => rgb(between(SPREAD[k % 8], [255, 255, 255], min(0.6, floor(k / 8) * 0.2)));
 	const SPREAD = [[86, 180, 233], [230, 159, 0], [60, 180, 145], [240, 228, 66], [204, 121, 167], [120, 140, 220], [213, 110, 60], [128, 128, 128]];
 	function shade(text) {
 		let h = 2166136261;
@@ -18,7 +18,7 @@
 		return ((h >>> 8) % 8) / 7;
 	}
 	const between = (low, high, s) => low.map((v, k) => v + (high[k] - v) * s);
-	const rgb = (c) => `rgb(${c.map(Math.round).join(",")})`;
+	const rgb = (c) => `rgb(${c.map(round).join(",")})`;
 	// What a frame's colour means: its place in the legend, the legend's words, the colour. By name, where it hangs on no more.
 	let groups = [];
 	function group_of(g, i) {
@@ -51,17 +51,17 @@
 	const ROW = 20, CHAR = 6.6, LABELLED = 24, FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 	// As much of a name as a box has room for.
 	function label(name, width) {
-		const room = Math.floor((width - 8) / CHAR);
-		return name.length <= room ? name : name.slice(0, Math.max(room - 1, 1)) + "\u2026";
+		const room = floor((width - 8) / CHAR);
+		return name.length <= room ? name : name.slice(0, max(room - 1, 1)) + "\u2026";
 	}
 	// As large as its place, in the device's pixels. Returns its context, scaled to CSS's.
 	function canvas_fit(canvas, width, height) {
 		const by = window.devicePixelRatio || 1;
-		width = Math.max(1, Math.floor(width));
-		height = Math.max(1, Math.min(Math.floor(height), 8192));
-		if (canvas.width !== Math.round(width * by) || canvas.height !== Math.round(height * by)) {
-			canvas.width = Math.round(width * by);
-			canvas.height = Math.round(height * by);
+		width = max(1, floor(width));
+		height = max(1, min(floor(height), 8192));
+		if (canvas.width !== round(width * by) || canvas.height !== round(height * by)) {
+			canvas.width = round(width * by);
+			canvas.height = round(height * by);
 			canvas.style.width = width + "px";
 			canvas.style.height = height + "px";
 		}
@@ -94,21 +94,21 @@
 			if (g.start[i] >= x1)
 				break;
 			if (w >= 1) {
-				const from = Math.max(0, left);
-				box(from, Math.min(width, left + w) - from, i, 1, i, k);
+				const from = max(0, left);
+				box(from, min(width, left + w) - from, i, 1, i, k);
 				k++;
 				continue;
 			}
 			// To the end of this pixel; a wide frame that begins in it ends behind it, and is not skipped.
-			const first = k, edge = x0 + (Math.floor(left) + 1) / scale;
+			const first = k, edge = x0 + (floor(left) + 1) / scale;
 			let lo = first, far = first + 1; // it is near
 			for (let by = 2; far < row.length && ends[far] <= edge; far += by, by *= 2)
 				lo = far;
-			let last = Math.max(first + 1, row_find(ends, edge, lo, Math.min(far, row.length)));
+			let last = max(first + 1, row_find(ends, edge, lo, min(far, row.length)));
 			while (last > first + 1 && g.total[row[last - 1]] * scale >= 1)
 				last--;
 			k = last;
-			box(Math.floor(left), 1, i, k - first, row[k - 1], first);
+			box(floor(left), 1, i, k - first, row[k - 1], first);
 		}
 	}
 
@@ -119,7 +119,7 @@
 	let painted = new Map(), painted_key = "", line = null;
 	const pixel = (colour, alpha) => {
 		const [r, g, b] = colour.match(/[\d.]+/g);
-		return (Math.round(255 * alpha) << 24 | b << 16 | g << 8 | r) >>> 0;
+		return (round(255 * alpha) << 24 | b << 16 | g << 8 | r) >>> 0;
 	};
 	function row_paint(g, d, x0, x1, width) {
 		const row = g.rows[d], contrast = forced.matches, search = F.search, image = new Uint32Array(width), boxes = [], found = [], pixels = new Map();
@@ -128,7 +128,7 @@
 		row_boxes(g, row, x0, x1, width, (x, w, i, n, last, k) => {
 			const hit = search && hits[k + n] > hits[k], fill = contrast ? (hit ? "Highlight" : "Canvas") : hit ? FOUND : n > 1 ? css_merged : fill_of(g, i), alpha = search && !hit ? DIMMED : 1;
 			if (hit && w < 3) {
-				const first = Math.floor(x), after = Math.max(first + 1, Math.round(x + w)), run = found.at(-1);
+				const first = floor(x), after = max(first + 1, round(x + w)), run = found.at(-1);
 				if (run && run[1] >= first)
 					run[1] = after;
 				else
@@ -142,7 +142,7 @@
 			}
 			const key = fill + alpha;
 			image[x] = pixels.get(key) || pixels.set(key, pixel(fill, alpha)).get(key);
-			from = Math.min(from, x);
+			from = min(from, x);
 			to = x + 1;
 		});
 		return { image, from, to, boxes, found };
@@ -156,7 +156,7 @@
 		painted_key = key;
 		line ||= el("canvas", {});
 		line.width = width;
-		line.height = Math.max(1, rows.length);
+		line.height = max(1, rows.length);
 		const made = rows.map(([g, d, x0, x1]) => painted.get(g.rows[d]) || painted.set(g.rows[d], row_paint(g, d, x0, x1, width)).get(g.rows[d]));
 		const to = line.getContext("2d"), image = to.createImageData(width, line.height), words = new Uint32Array(image.data.buffer);
 		made.forEach((m, k) => words.set(m.image, k * width));
@@ -175,7 +175,7 @@
 				ctx.globalAlpha = 1;
 				if (contrast) {
 					ctx.strokeStyle = "CanvasText";
-					ctx.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1, 0), ROW - 2);
+					ctx.strokeRect(x + 0.5, y + 0.5, max(w - 1, 0), ROW - 2);
 				}
 				if (i >= 0 && w > LABELLED) {
 					ctx.fillStyle = contrast ? (hit ? "HighlightText" : "CanvasText") : alpha < 1 && is_dark() ? css("--ink") : "#141419";
@@ -188,10 +188,10 @@
 			const by = width / (x1 - x0), x = (g.start[here] - x0) * by, w = g.total[here] * by;
 			if (g !== F.g || here < 0 || g.depth[here] !== d || x + w < 0 || x > width)
 				return;
-			const left = w < 1 ? Math.floor(x) : Math.max(0, x);
+			const left = w < 1 ? floor(x) : max(0, x);
 			ctx.strokeStyle = css_here;
 			ctx.lineWidth = 2;
-			ctx.strokeRect(left + 1, y + 1, Math.max((w < 1 ? 1 : Math.min(width, x + w) - left) - 2, 1), ROW - 3);
+			ctx.strokeRect(left + 1, y + 1, max((w < 1 ? 1 : min(width, x + w) - left) - 2, 1), ROW - 3);
 			ctx.lineWidth = 1;
 		});
 	}

@@ -72,13 +72,13 @@
 				F.x0 = g.start[i];
 				F.x1 = F.x0 + g.total[i];
 				if (zoom.x && zoom.x.length === 2 && zoom.x[1] > zoom.x[0]) {
-					F.x1 = F.x0 + g.total[i] * Math.min(1, zoom.x[1]);
-					F.x0 += g.total[i] * Math.max(0, zoom.x[0]);
+					F.x1 = F.x0 + g.total[i] * min(1, zoom.x[1]);
+					F.x0 += g.total[i] * max(0, zoom.x[0]);
 				}
 			}
 		}
 	}
-	const rows_of = (g) => g ? Math.max(g.rows.length, 1) : 0;
+	const rows_of = (g) => g ? max(g.rows.length, 1) : 0;
 	function flame_height() {
 		return (rows_of(F.g) + (F.up ? rows_of(F.up) - 3 : 0)) * ROW + 8;
 	}
@@ -89,14 +89,14 @@
 			return (rows - 1 - d) * ROW + 4;
 		if (inverted())
 			return (rows - 3 + d) * ROW + 4;
-		return Math.max(flame_height(), F.view_height || 0) - (d + 1) * ROW - 4;
+		return max(flame_height(), F.view_height || 0) - (d + 1) * ROW - 4;
 	}
 	function flame_draw() {
 		const place = $("chart"), canvas = $("flame");
 		if (!F.g || place.hidden)
 			return;
 		const width = place.clientWidth, height = place.clientHeight, ctx = canvas_fit(canvas, width, height);
-		const whole = Math.max(flame_height(), height);
+		const whole = max(flame_height(), height);
 		F.view_height = height;
 		$("tall").style.height = whole + "px";
 		const top = place.scrollTop;
@@ -160,7 +160,7 @@
 	}
 	function box_at(event) {
 		const r = $("flame").getBoundingClientRect(), x = event.clientX - r.left, y = event.clientY - r.top;
-		return boxes_at(y, y + 1).find((o) => x >= o.x && x < o.x + Math.max(o.w, 1) && y >= o.y && y < o.y + ROW);
+		return boxes_at(y, y + 1).find((o) => x >= o.x && x < o.x + max(o.w, 1) && y >= o.y && y < o.y + ROW);
 	}
 	function flame_click(event) {
 		const b = box_at(event);
@@ -188,7 +188,7 @@
 		const name = H.names[b.g.name[b.i]], full = H.full[b.g.full[b.i] - 1];
 		if (b.n > 1) {
 			let sum = 0;
-			for (let i = b.i; i <= b.last; i = Math.max(i + 1, b.g.end[i]))
+			for (let i = b.i; i <= b.last; i = max(i + 1, b.g.end[i]))
 				sum += b.g.total[i];
 			tip.replaceChildren(el("b", {}, `${count(b.n)} frames below a pixel`), el("div", {}, worth(sum) + " \u00b7 " +
 				share(sum, F.whole.sum) + " of all"), el("div", { class: "dim" }, "click to open them"));
@@ -197,8 +197,8 @@
 				el("div", { class: "dim" }, kind_of(b.g, b.i)), full ? el("div", { class: "dim full" }, full) : "");
 		}
 		const w = tip.offsetWidth, h = tip.offsetHeight;
-		tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - w - 8)) + "px";
-		tip.style.top = (event.clientY + 18 + h > innerHeight ? Math.max(4, event.clientY - h - 12) : event.clientY + 18) + "px";
+		tip.style.left = max(4, min(event.clientX + 14, innerWidth - w - 8)) + "px";
+		tip.style.top = (event.clientY + 18 + h > innerHeight ? max(4, event.clientY - h - 12) : event.clientY + 18) + "px";
 	}
 
 	// ---- keys ---------------------------------------------------------------------------------------------------
@@ -324,8 +324,8 @@
 			item.k = k;
 			item.show({
 				id: "item" + k, level: g.depth[k] + 1, here: k === i, more: g.depth[k] < g.depth[i] || (k === i ? below.length > 0 : g.end[k] > k + 1 ? false : null),
-				share: share(part, 1), name: H.names[g.name[k]], indent: Math.max(0, g.depth[k] - g.depth[i] + 4) * 6 + "px",
-				width: (100 * Math.min(1, part)).toFixed() + "%", fill: fill_of(g, k),
+				share: share(part, 1), name: H.names[g.name[k]], indent: max(0, g.depth[k] - g.depth[i] + 4) * 6 + "px",
+				width: (100 * min(1, part)).toFixed() + "%", fill: fill_of(g, k),
 			});
 			if (item.e.parentNode !== P.tree)
 				P.tree.append(item.e);

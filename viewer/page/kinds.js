@@ -43,7 +43,7 @@
 			all += k ? 0 : v;
 		}
 		timed_key = S.time;
-		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: Math.round(ns), launches: Math.round(launches) }));
+		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: round(ns), launches: round(launches) }));
 	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {
@@ -55,7 +55,7 @@
 				sums.set(of, (sums.get(of) || 0) + v);
 			all += of ? v : 0;
 		}
-		return [...sums].sort((a, b) => b[1] - a[1]).map(([of, v]) => [of, Math.round(v), v / all]);
+		return [...sums].sort((a, b) => b[1] - a[1]).map(([of, v]) => [of, round(v), v / all]);
 	}
 	function idle_timed() {
 		const t = trees.device, names = (i) => i > 0 ? [H.names[t.name[i]], ...names(t.shape.parent[i])] : [];
@@ -63,7 +63,7 @@
 	}
 	const cpu_timed = () => sums_timed(trees.cpu, TIME, (i) => !H.names[trees.cpu.name[i]].startsWith("[waiting") && H.names[trees.cpu.name[i]]).map(([f, self, self_share]) => ({ self_share, self, function: f }));
 	// How many steps the selected time has.
-	const steps_in = ([from, to]) => H.steps[0].reduce((sum, a, k) => sum + Math.max(0, Math.min(to, H.steps[1][k]) - Math.max(from, a)) / (H.steps[1][k] - a || 1), 0);
+	const steps_in = ([from, to]) => H.steps[0].reduce((sum, a, k) => sum + max(0, min(to, H.steps[1][k]) - max(from, a)) / (H.steps[1][k] - a || 1), 0);
 	const per_now = () => S.per && steps_in(time() || [0, H.end_ns]) || 1;
 	// What each kernel's sampled time waits for, by class: a bar, by the kernel's name in short and in full.
 	let stalls = null;
@@ -119,7 +119,7 @@
 		g.classes_key = key;
 		return g.classes = (i) => groups[sums.reduce((best, s, k) => s[i] > (best < 0 ? 0 : sums[best][i]) ? k : best, -1)] || NONE;
 	}
-	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? Math.round(4 * g.self[i] / g.total[i]) : 0] :
+	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? round(4 * g.self[i] / g.total[i]) : 0] :
 		S.colour === "grade" ? g.look && GRADES[g.look[i]] || UNGRADED : CLASS_OF[S.colour] ? class_groups(g)(i) : null;
 	function group_by(name) {
 		const m = H.module[name];

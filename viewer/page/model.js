@@ -105,8 +105,8 @@
 			for (let g = 0, i = 0; g < ret.length; g++) {
 				let all = 0, part = 0;
 				for (const end = i + this.pairs[g]; i < end; i++) {
-					const from = this.cell[i] * cell_ns, to = Math.min(from + cell_ns, H.end_ns); // the last one is shorter
-					const inside = Math.min(to, time[1]) - Math.max(from, time[0]);
+					const from = this.cell[i] * cell_ns, to = min(from + cell_ns, H.end_ns); // the last one is shorter
+					const inside = min(to, time[1]) - max(from, time[0]);
 					all += this.weight[i];
 					if (inside > 0)
 						part += this.weight[i] * inside / (to - from);

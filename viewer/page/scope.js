@@ -4,7 +4,7 @@
 	// A second; of what is shorter, so that there are at least 40 columns; a step on request.
 	function scope_layout() {
 		if (S.rows === "steps" && H.steps[0].length > 1) {
-			const spans = Array.from(H.steps[0], (s, k) => [s, H.steps[1][k]]), longest = Math.max(...spans.map(([a, b]) => b - a));
+			const spans = Array.from(H.steps[0], (s, k) => [s, H.steps[1][k]]), longest = max(...spans.map(([a, b]) => b - a));
 			return { steps: true, spans, row_ns: longest / SCOPE_ROWS, period: longest };
 		}
 		let period = 1e9;
@@ -16,7 +16,7 @@
 		const spans = [];
 		for (let t = 0; t < H.end_ns && spans.length < 4000; t += period)
 			spans.push([t, t + period]);
-		return { spans, row_ns: Math.max(H.cell_ns, period / SCOPE_ROWS), period };
+		return { spans, row_ns: max(H.cell_ns, period / SCOPE_ROWS), period };
 	}
 	function scopes() {
 		const ret = [];
@@ -33,30 +33,30 @@
 	}
 	// Values by column and row, and the greatest.
 	function scope_values(scope, layout) {
-		const rows = Math.max(1, Math.round(layout.period / layout.row_ns)), ret = new Float32Array(layout.spans.length * rows).fill(-1);
+		const rows = max(1, round(layout.period / layout.row_ns)), ret = new Float32Array(layout.spans.length * rows).fill(-1);
 		let most = scope.mean ? 1 : 0;
 		layout.spans.forEach(([from, to], x) => {
 			for (let y = 0; y < rows; y++) {
-				const a = from + y * layout.row_ns, b = Math.min(a + layout.row_ns, to, H.end_ns);
+				const a = from + y * layout.row_ns, b = min(a + layout.row_ns, to, H.end_ns);
 				if (a >= b)
 					break;
-				const first = Math.floor(a / H.cell_ns + 1e-6), last = Math.max(first + 1, Math.floor(b / H.cell_ns - 1e-6) + 1);
+				const first = floor(a / H.cell_ns + 1e-6), last = max(first + 1, floor(b / H.cell_ns - 1e-6) + 1);
 				let sum = 0;
 				for (let c = first; c < last && c < H.cells; c++)
 					sum += scope.of(c);
 				ret[x * rows + y] = scope.mean ? sum / (last - first) : sum;
-				most = Math.max(most, ret[x * rows + y]);
+				most = max(most, ret[x * rows + y]);
 			}
 		});
 		return { rows, values: ret, most: most || 1 };
 	}
 	function heat(v) { // from the ground to the ink, by way of the strip's colour
 		const stops = is_dark() ? [[30, 32, 38], [32, 112, 118], [160, 236, 232]] : [[236, 239, 243], [96, 188, 192], [10, 62, 84]], k = v < 0.5 ? 0 : 1, t = v * 2 - k;
-		return [0, 1, 2].map((c) => stops[k][c] + (stops[k + 1][c] - stops[k][c]) * Math.max(0, Math.min(1, t)));
+		return [0, 1, 2].map((c) => stops[k][c] + (stops[k + 1][c] - stops[k][c]) * max(0, min(1, t)));
 	}
 	function scope_render() {
 		const layout = scope_layout(), list = scopes(), body = $("scope-body");
-		const wide = Math.max(2, Math.min(layout.spans.length < 12 ? 90 : 24, Math.floor((body.clientWidth - 4) / layout.spans.length)));
+		const wide = max(2, min(layout.spans.length < 12 ? 90 : 24, floor((body.clientWidth - 4) / layout.spans.length)));
 		const tall = list.length < 2 ? 8 : list.length < 3 ? 6 : 4;
 		$("scope-said").textContent = (layout.steps ? `A column is a step, a row ${ns(layout.row_ns)} of it` :
 			`A column is ${ns(layout.period)}, a row ${ns(layout.row_ns)}`) + "; time goes up. Two clicks select a time for all views.";
@@ -66,7 +66,7 @@
 		}
 		body.replaceChildren(...list.map((scope, k) => {
 			const { rows, values, most } = scope_values(scope, layout), canvas = el("canvas", { class: "heat", "aria-label": `${scope.title}: heat map` });
-			const width = layout.spans.length * wide, height = rows * tall, ctx = canvas_fit(canvas, Math.min(width, 8000), height);
+			const width = layout.spans.length * wide, height = rows * tall, ctx = canvas_fit(canvas, min(width, 8000), height);
 			const t = time(), picture = ctx.createImageData(layout.spans.length, rows);
 			for (let x = 0; x < layout.spans.length; x++)
 				for (let y = 0; y < rows; y++) {
@@ -78,7 +78,7 @@
 			small.height = rows;
 			small.getContext("2d").putImageData(picture, 0, 0);
 			const paint = () => {
-				const c = canvas_fit(canvas, Math.min(width, 8000), height);
+				const c = canvas_fit(canvas, min(width, 8000), height);
 				c.imageSmoothingEnabled = false;
 				c.clearRect(0, 0, width, height);
 				c.drawImage(small, 0, 0, width, height);
@@ -86,7 +86,7 @@
 				if (chosen) {
 					c.fillStyle = css("--chosen");
 					layout.spans.forEach(([from, to], x) => {
-						const a = Math.max(from, chosen[0]), b = Math.min(to, chosen[1]);
+						const a = max(from, chosen[0]), b = min(to, chosen[1]);
 						if (b > a)
 							c.fillRect(x * wide, height - (b - from) / layout.row_ns * tall, wide, (b - a) / layout.row_ns * tall);
 					});
@@ -94,8 +94,8 @@
 			};
 			paint();
 			const cell = (e) => {
-				const r = canvas.getBoundingClientRect(), x = Math.min(layout.spans.length - 1, Math.max(0, Math.floor((e.clientX - r.left) / wide)));
-				const y = Math.min(rows - 1, Math.max(0, rows - 1 - Math.floor((e.clientY - r.top) / tall)));
+				const r = canvas.getBoundingClientRect(), x = min(layout.spans.length - 1, max(0, floor((e.clientX - r.left) / wide)));
+				const y = min(rows - 1, max(0, rows - 1 - floor((e.clientY - r.top) / tall)));
 				return { at: layout.spans[x][0] + y * layout.row_ns, v: values[x * rows + y] };
 			};
 			canvas.onclick = (e) => {
@@ -107,7 +107,7 @@
 					paint();
 					return;
 				}
-				const from = Math.min(scope_from, at), to = Math.min(H.end_ns, Math.max(scope_from, at) + layout.row_ns);
+				const from = min(scope_from, at), to = min(H.end_ns, max(scope_from, at) + layout.row_ns);
 				scope_from = null;
 				go({ time: time_text([from, to]) });
 			};

@@ -20,16 +20,16 @@
 	// Widths: where a frame takes more, so that what is gone is seen; or those of one side.
 	function sides_graph(g) {
 		const [a, b] = g.side;
-		g.self = a.map((v, i) => S.by === "a" ? v : S.by === "b" ? b[i] : Math.max(v, b[i]));
+		g.self = a.map((v, i) => S.by === "a" ? v : S.by === "b" ? b[i] : max(v, b[i]));
 		g.sums = g.side.map((v) => totals(g, v, new Float64Array(g.n)));
 	}
-	const percent = (v) => Math.abs(v) < 0.0005 ? "0 %" : (v < 0 ? "\u2212" : "+") + (100 * Math.abs(v)).toFixed(Math.abs(v) < 1 ? 1 : 0) + " %";
+	const percent = (v) => abs(v) < 0.0005 ? "0 %" : (v < 0 ? "\u2212" : "+") + (100 * abs(v)).toFixed(abs(v) < 1 ? 1 : 0) + " %";
 	const look_in = (g, i) => {
 		const [a, b] = [g.sums[0][i], g.sums[1][i]];
 		if (g.look[i] !== UNTESTED)
 			return H.looks[g.look[i]];
 		// SAME, UNKNOWN, UP, DOWN, NEW, GONE of src/compare/compare.h
-		return H.pale[!a ? 4 : !b ? 5 : Math.abs(b / a - 1) < D.margin ? 0 : b > a ? 2 : 3];
+		return H.pale[!a ? 4 : !b ? 5 : abs(b / a - 1) < D.margin ? 0 : b > a ? 2 : 3];
 	};
 	function frame_said(i, g) {
 		const [a, b] = [g.sums[0][i], g.sums[1][i]];

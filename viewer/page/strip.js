@@ -29,19 +29,19 @@
 			const counts = new Float64Array(H.cells);
 			for (const s of of)
 				s.of[k + 3].forEach((v, c) => { counts[c] += v; });
-			const most = Math.max(...counts);
+			const most = max(...counts);
 			return most && { device: `idle: ${GROUPS[key][0]}, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
 		}).filter(Boolean);
 	}
 	const device_strips = () => strips.filter((s) => s.of);
 	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
-	const strip_t = (x) => Math.max(0, Math.min(H.end_ns, x / $("strip").clientWidth * H.end_ns));
+	const strip_t = (x) => max(0, min(H.end_ns, x / $("strip").clientWidth * H.end_ns));
 
 	// The mean of a class over the cells of each pixel.
 	function strip_sums(column, width) {
 		const ret = new Float64Array(width), per = H.end_ns / H.cell_ns / width;
 		for (let x = 0; x < width; x++) {
-			const from = Math.floor(x * per), to = Math.max(from + 1, Math.floor((x + 1) * per));
+			const from = floor(x * per), to = max(from + 1, floor((x + 1) * per));
 			let sum = 0;
 			for (let c = from; c < to && c < column.length; c++)
 				sum += column[c];
@@ -57,7 +57,7 @@
 			ctx.fillStyle = css("--strip");
 			ctx.fillRect(0, top, width, STRIP);
 			if (s.counts) {
-				const sums = strip_sums(s.counts, width), most = Math.max(...sums, 1e-9);
+				const sums = strip_sums(s.counts, width), most = max(...sums, 1e-9);
 				ctx.fillStyle = css(s.colour || "--compute");
 				for (let x = 0; x < width; x++)
 					ctx.fillRect(x, top + STRIP * (1 - sums[x] / most), 1, STRIP * sums[x] / most);
@@ -82,23 +82,23 @@
 		const steps = H.steps[0];
 		if (steps.length && steps.length < width / 3)
 			for (const t of steps)
-				ctx.fillRect(Math.round(strip_x(t)), axis - GAP, 1, GAP);
-		for (const t of ticks(H.end_ns, Math.max(2, Math.floor(width / 110)))) {
+				ctx.fillRect(round(strip_x(t)), axis - GAP, 1, GAP);
+		for (const t of ticks(H.end_ns, max(2, floor(width / 110)))) {
 			const x = strip_x(t), text = t ? ns(t) : "0";
-			ctx.fillRect(Math.round(x), axis, 1, 4);
+			ctx.fillRect(round(x), axis, 1, 4);
 			ctx.textAlign = x > width - 40 ? "right" : t ? "center" : "left";
 			ctx.fillText(text, x, axis + 11);
 		}
 		return canvas;
 	}
 	function ticks(end, most) {
-		const ret = [], ten = 10 ** Math.max(0, Math.floor(Math.log10(end / most))), step = [1, 2, 5, 10].map((m) => m * ten).find((s) => end / s <= most);
+		const ret = [], ten = 10 ** max(0, floor(Math.log10(end / most))), step = [1, 2, 5, 10].map((m) => m * ten).find((s) => end / s <= most);
 		for (let t = 0; t <= end; t += step)
 			ret.push(t);
 		return ret;
 	}
 	function strip_draw(drag) {
-		const canvas = $("strip-canvas"), width = Math.floor($("strip").clientWidth), height = strips.length * (STRIP + GAP) + AXIS;
+		const canvas = $("strip-canvas"), width = floor($("strip").clientWidth), height = strips.length * (STRIP + GAP) + AXIS;
 		const key = [width, height, devicePixelRatio, is_dark(), forced.matches].join();
 		if (!strips.length || width < 10 || strip_drawn === key + S.time + drag)
 			return;
@@ -110,7 +110,7 @@
 		ctx.drawImage(strip_picture.canvas, 0, 0, width, height);
 		const t = drag || time();
 		if (t) {
-			const from = strip_x(t[0]), to = Math.max(strip_x(t[1]), from + 1);
+			const from = strip_x(t[0]), to = max(strip_x(t[1]), from + 1);
 			ctx.fillStyle = css("--veil");
 			ctx.fillRect(0, 0, from, height - AXIS);
 			ctx.fillRect(to, 0, width - to, height - AXIS);
@@ -123,9 +123,9 @@
 	// What devices did in a time, in shares of it, by class: sums over the cells.
 	function strip_shares(s, t) {
 		const [from, to] = t || [0, H.end_ns], sums = CLASSES.map(() => 0);
-		const first = Math.floor(from / H.cell_ns), last = Math.min(H.cells, Math.ceil(to / H.cell_ns));
+		const first = floor(from / H.cell_ns), last = min(H.cells, Math.ceil(to / H.cell_ns));
 		for (let c = first; c < last; c++) {
-			const part = (Math.min((c + 1) * H.cell_ns, to) - Math.max(c * H.cell_ns, from)) / H.cell_ns;
+			const part = (min((c + 1) * H.cell_ns, to) - max(c * H.cell_ns, from)) / H.cell_ns;
 			s.of.forEach((v, k) => { sums[k] += (v[c] || 0) / 10000 * part * H.cell_ns; });
 		}
 		return sums;
@@ -167,17 +167,17 @@
 		place.onpointermove = (e) => {
 			const t = at(e);
 			if (strip_from >= 0)
-				strip_draw([Math.min(strip_from, t), Math.max(strip_from, t)]);
+				strip_draw([min(strip_from, t), max(strip_from, t)]);
 		};
 		place.onpointerup = (e) => {
 			const from = strip_from, t = at(e), few = H.end_ns / place.clientWidth * 3;
 			strip_from = -1;
 			if (from < 0)
 				return;
-			if (Math.abs(t - from) < few)
+			if (abs(t - from) < few)
 				go({ time: step_at(t) && !time() ? time_text(step_at(t)) : "" });
 			else
-				go({ time: time_text([Math.min(from, t), Math.max(from, t)]) });
+				go({ time: time_text([min(from, t), max(from, t)]) });
 		};
 		place.onpointercancel = () => { strip_from = -1; strip_draw(); };
 		place.onkeydown = (e) => {
@@ -188,7 +188,7 @@
 			else if (e.key === "+" || e.key === "=")
 				to = [mid - (t[1] - t[0]) / 4, mid + (t[1] - t[0]) / 4];
 			else if (e.key === "-")
-				to = [Math.max(0, mid - (t[1] - t[0])), Math.min(H.end_ns, mid + (t[1] - t[0]))];
+				to = [max(0, mid - (t[1] - t[0])), min(H.end_ns, mid + (t[1] - t[0]))];
 			else if (e.key !== "Escape")
 				return;
 			e.preventDefault();

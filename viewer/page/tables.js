@@ -25,7 +25,7 @@
 		if (typeof v !== "number")
 			return v === null || v === undefined ? "" : String(v);
 		if (type === "value" || type === "signed") // of two sides
-			return (type === "signed" ? v < 0 ? "\u2212" : "+" : "") + (H.unit === "ns" && v && Math.abs(v) < 10 ? Math.abs(v).toFixed(1) + " ns" : amount(Math.abs(v), H.unit));
+			return (type === "signed" ? v < 0 ? "\u2212" : "+" : "") + (H.unit === "ns" && v && abs(v) < 10 ? abs(v).toFixed(1) + " ns" : amount(abs(v), H.unit));
 		return type === "ns" || type === "at" ? ns(v) : type === "share" ? share(v, 1) : type === "bytes" ? bytes(v) : type === "id" ? String(v) :
 			Number.isInteger(v) ? count(v) : v.toPrecision(4);
 	}
@@ -72,7 +72,7 @@
 		// What a row is called stands first.
 		const text = names.filter((c) => types[c] === "text" && c !== "stack" && c !== "process"), lead = text.find((c) => c === "step") || text.find((c) => /kernel|operator|range|cause|device|name|counter/.test(c) && shown.some((r) => r[c])) || text[0];
 		const order = [...new Set(["number", lead, ...names])].filter((c) => names.includes(c));
-		const most = Object.fromEntries(names.map((c) => [c, Math.max(...base.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
+		const most = Object.fromEntries(names.map((c) => [c, max(...base.map((r) => typeof r[c] === "number" ? r[c] : 0))]));
 		const [sorted, way] = S.sort.split(":"), bar = row_bar(key);
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
@@ -82,7 +82,7 @@
 			return el("tr", opens(() => row_open(key, r)), order.map((c) => {
 				const td = el("td", { class: types[c] + (c === lead ? " lead" : ""), title: types[c] === "text" ? String(r[c]) : null }, c === "kernel" ? short_of(r[c]) : cell_text(types[c], r[c]));
 				if (types[c] === "share" && typeof r[c] === "number")
-					td.style.backgroundSize = `${Math.min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
+					td.style.backgroundSize = `${min(100, 100 * r[c] / (most[c] || 1))}% 3px`;
 				return td;
 			}).toSpliced(1, 0, bar ? el("td", {}, bar[1](r)) : ""));
 		}))), ...(rows.length > shown.length ? [button(`Show more (${count(rows.length - shown.length)} rows)`, () => { rows_more++; tables_render(); })] : []));
