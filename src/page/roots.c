@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 void aif_page_roots_finish(struct aif_page_roots *r)
 {
@@ -129,6 +130,18 @@ static int name_put(const struct aif_buf *name, struct aif_page_names *texts, st
 	return 0;
 }
 
+/* Returns what people know a process by: its name where that is no other's, else its program; NULL: neither is known. */
+static const char *process_said(const struct aif_process_names *shown, uint32_t process)
+{
+	const char *text = aif_process_names_show(shown, process), *slash;
+
+	if (text || process == AIF_NONE || shown->p->processes[process].exe == AIF_NONE)
+		return text;
+	text = aif_profile_str(shown->p, shown->p->processes[process].exe);
+	slash = strrchr(text, '/');
+	return slash && slash[1] ? slash + 1 : *text ? text : NULL;
+}
+
 int aif_page_roots_put(const struct aif_page_roots *r, struct aif_page_names *texts,
 		       struct aif_buf *json, bool *ret_several)
 {
@@ -142,7 +155,7 @@ int aif_page_roots_put(const struct aif_page_roots *r, struct aif_page_names *te
 	e = aif_process_names_init(&shown, r->p);
 	for (size_t i = 0; e == 0 && i < r->len; i++) {
 		uint32_t process = r->at[i].process;
-		const char *text = aif_process_names_show(&shown, process);
+		const char *text = process_said(&shown, process);
 
 		aif_buf_clear(&name);
 		aif_buf_putc(&name, AIF_TREE_SYNTHETIC);

@@ -305,13 +305,13 @@ test("processes stand apart when asked for, each with the time that the command 
 	const whole = await sum(page);
 	await page.selectOption("#roots", "1");
 	assert.equal((await state(page)).roots, "1");
-	assert.deepEqual((await names(1)).map(([name]) => name), ["process 4711", "process 4712"]);
+	assert.deepEqual((await names(1)).map(([name]) => name), ["process 4711: python3.11", "process 4712: python3.11"]);
 	for (const [name, ns] of await names(1)) {
-		const theirs = [...folded(["--process", name.slice(8), join(work, "full.data")]).values()].reduce((a, b) => a + b);
+		const theirs = [...folded(["--process", /\d+/.exec(name)[0], join(work, "full.data")]).values()].reduce((a, b) => a + b);
 		assert.ok(Math.abs(ns - theirs) <= 2, `${name}: ${ns} ${theirs}`);
 	}
 	assert.ok(Math.abs(await sum(page) - whole) < 1);
-	const b = await box(page, "process 4712"), at = await page.locator("#flame").boundingBox();
+	const b = await box(page, "process 4712: python3.11"), at = await page.locator("#flame").boundingBox();
 	const [red, green, blue] = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 3);
 	assert.ok(red === green && green === blue, "a note's colour is grey");
 	await page.evaluate(() => window.aiflame.go({ time: "0-0.5" }));
@@ -324,11 +324,11 @@ test("threads stand apart when asked for, each with the launches that the comman
 		const { F: { g }, data } = window.aiflame, list = (d) => [...g.rows[d]].map((i) => [data.names[g.name[i]], g.total[i], data.names[g.name[g.parent[i]]]]);
 		return { processes: list(1), threads: list(2), whole: g.sum };
 	});
-	assert.deepEqual(processes.map(([name]) => name), ["process 4711", "process 4712"]);
+	assert.deepEqual(processes.map(([name]) => name), ["process 4711: python3.11", "process 4712: python3.11"]);
 	assert.ok(threads.length > processes.length && threads.every(([name]) => /^\[(main )?thread/.test(name)), JSON.stringify(threads));
 	assert.ok(Math.abs(threads.reduce((a, [, n]) => a + n, 0) - whole) < 1);
 	for (const [name, n, process] of threads.filter(([t]) => / \d+\]$/.test(t))) {
-		const theirs = [...folded(["--process", process.slice(8), "--tid", / (\d+)\]$/.exec(name)[1], "--by", "launches", join(work, "full.data")]).values()].reduce((a, b) => a + b);
+		const theirs = [...folded(["--process", /\d+/.exec(process)[0], "--tid", / (\d+)\]$/.exec(name)[1], "--by", "launches", join(work, "full.data")]).values()].reduce((a, b) => a + b);
 		assert.equal(n, theirs, name);
 	}
 });
