@@ -110,6 +110,16 @@ static void text_put(struct page *g, const char *key, const char *text)
 	aif_buf_putc(&g->json, ',');
 }
 
+/* Appends what `why` calls idle time, by its cause. */
+static void causes_put(struct page *g)
+{
+	aif_buf_puts(&g->json, "\"causes\":{");
+	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
+		aif_buf_printf(&g->json, "%s\"%s\":\"%s\"", c ? "," : "", aif_idle_cause_name(c),
+			       aif_why_group_key(aif_why_group_of(c)));
+	aif_buf_puts(&g->json, "},");
+}
+
 static void head_put(struct page *g)
 {
 	const struct aif_profile *p = g->names->p;
@@ -239,6 +249,7 @@ static int object_make(struct page *g, struct aif_err *err)
 
 	aif_buf_putc(&g->json, '{');
 	head_put(g);
+	causes_put(g);
 	aif_page_palette_write(&g->json, has_operators(g->names->p));
 	aif_buf_putc(&g->json, ',');
 	r = trees_put(g, err);

@@ -92,6 +92,15 @@ test("each group of why has a colour of strips, by which its time is not left ou
 	assert.deepEqual(drawn, [...groups, "off"]); // idle time is that behind the first three
 });
 
+test("each cause of idle time has the colour of its group in strips", "full", "#v1&view=flame&of=idle&colour=idle", async (page) => {
+	const causes = await page.evaluate(() => window.aiflame.data.causes), def = readFileSync(new URL("../../src/analysis/idle/causes.def", import.meta.url), "utf8");
+	assert.deepEqual(Object.keys(causes), [...def.matchAll(/^AIF_IDLE_CAUSE\(\w+, "([^"]+)"/gm)].map((m) => m[1]));
+	const of = (id) => page.evaluate((i) => Object.fromEntries([...document.querySelectorAll(`#${i} .key`)].map((e) => [/^[^\d<]*[^\d< ]/.exec(e.textContent)[0], e.firstChild.style.background])), id);
+	const strips = await of("range"), legend = await of("legend");
+	assert.ok(Object.keys(legend).length > 2, JSON.stringify(legend));
+	for (const [name, colour] of Object.entries(legend).filter(([n]) => n !== "none of it"))
+		assert.equal(colour, strips[name], name);
+});
 test("counters are strips on request", "full", "", async (page) => {
 	const height = async () => (await page.locator("#strip-canvas").boundingBox()).height, before = await height();
 	await page.click("#more");
@@ -132,7 +141,12 @@ const numbers = (source, name) => {
 test("palettes are told apart by all, whatever cones they have", "sides", "", async (page) => {
 	const source = readFileSync(new URL("../../viewer/page/draw.js", import.meta.url), "utf8");
 	const looks = await page.evaluate(() => window.aiflame.data.looks.slice(0, 4).map((l) => /\d+,\d+,\d+/.exec(l[2])[0].split(",").map(Number)));
-	for (const [what, colours] of [["SAFE", numbers(source, "SAFE")], ["SPREAD", numbers(source, "SPREAD")], ["two sides", looks]]) {
+	const groups = [...readFileSync(new URL("../../viewer/page/strip.js", import.meta.url), "utf8").matchAll(/"#(..)(..)(..)"/g)].map((m) => m.slice(1).map((v) => parseInt(v, 16)));
+	assert.equal(groups.length, 12);
+	const busy = [[47, 158, 166], [90, 158, 120], [138, 99, 196]]; // of the style
+	for (const sight in SIGHTS)
+		assert.ok(nearest([...groups, ...busy], sight) >= 8, `groups of why, ${sight}`);
+	for (const [what, colours] of [["groups of idle time", groups], ["SAFE", numbers(source, "SAFE")], ["SPREAD", numbers(source, "SPREAD")], ["two sides", looks]]) {
 		assert.ok(colours.length >= 4, what);
 		for (const sight in SIGHTS)
 			assert.ok(nearest(colours, sight) >= 8, `${what}, ${sight}: ${nearest(colours, sight).toFixed(1)}`);
@@ -186,7 +200,7 @@ test("names that begin alike are told apart where room is short", "ranks", "", a
 	assert.equal((await idle.allTextContents())[0], "before main (train.py:12)");
 	assert.equal(await idle.first().getAttribute("title"), "The host: before main (train.py:12)");
 	await page.setViewportSize({ width: 1100, height: 860 });
-	assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".lines")].filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight).map((e) => e.textContent)), []);
+	assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".bars .name")].filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight).map((e) => e.textContent)), []);
 });
 
 test("a step's number and name stand first", "full", "#v1&view=tables&table=steps", async (page) => {
@@ -441,6 +455,21 @@ test("a click zooms, the back button undoes, a link holds it by names", "full", 
 	assert.ok(Math.abs((await box(page, "aten::addmm")).w - before.w) < 1);
 });
 
+test("a link fits the page of a profile made anew, whose frames have other numbers", "stacks", "#v1&view=flame", async (page, open) => {
+	const seen = (p) => p.evaluate(() => {
+		const { F, data } = window.aiflame;
+		return { name: data.names[F.g.name[F.zoomed]], id: F.zoomed, total: F.g.total[F.zoomed], x: F.x1 - F.x0, found: F.found.sum, frames: F.found.frames.length, crumbs: document.getElementById("crumbs").textContent };
+	});
+	const wide = (await boxes(page)).filter((b) => b.n === 1 && b.w < 300).sort((a, b) => b.w - a.w);
+	await page.mouse.click(wide[0].x + wide[0].w / 2, wide[0].y + 8);
+	const inside = await page.evaluate(() => { const { F, data } = window.aiflame; return data.names[F.g.name[F.zoomed + 1]]; });
+	await page.evaluate((n) => window.aiflame.go({ ops: JSON.stringify([["hide", n]]), find: "leaf_7", dir: "icicle" }), wide[1].name === inside ? wide[2].name : wide[1].name);
+	const before = await seen(page), after = await seen(await open("again", new URL(page.url()).hash));
+	assert.notEqual(after.id, before.id);
+	assert.deepEqual({ ...after, id: 0 }, { ...before, id: 0 });
+	assert.ok(before.total > 0 && before.frames > 0, JSON.stringify(before));
+});
+
 test("a search counts what matches once, of everything, and goes from match to match", "full", "#v1&view=flame", async (page) => {
 	await page.keyboard.press("/");
 	await page.keyboard.type("train_step");
@@ -672,7 +701,7 @@ test("flames, icicles, widths and colours", "full", "#v1&view=flame", async (pag
 	assert.notEqual(await fill("module", "train_step (train.py)"), await fill("module", "Block.forward (mödel.py)"));
 	assert.match(await legend(), /train\.py.*libtorch_cuda\.so/);
 	assert.equal(await fill("idle", "clEnqueueNDRangeKernel"), await fill("idle", "[idle before it: off CPU]")); // most of it
-	assert.match(await legend(), /late start.*off CPU.*none of it/);
+	assert.match(await legend(), /Late starts.*Not running.*none of it/);
 	assert.equal(await fill("stall", "größe_gemm"), await fill("stall", "sbid"));
 	assert.match(await legend(), /memory stall.*none of it/);
 	assert.notEqual(await fill("grade", "größe_gemm"), await fill("grade", "cudaLaunchKernel"));
@@ -966,6 +995,10 @@ test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
 	const at = await page.locator("#flame").boundingBox(), b = await box(page, "all");
 	const inside = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 4);
 	assert.ok(new Set(inside.slice(0, 3)).size === 1, inside.join());
+	const strip = await page.locator("#strip").boundingBox(), seen = new Set();
+	for (let x = 2; x < strip.width; x += 7)
+		seen.add((await pixel(page, "strip-canvas", x, 19)).slice(0, 3).join());
+	assert.ok(seen.has("47,158,166") && seen.size > 2, [...seen].join(" "));
 }, { forcedColors: "active" });
 test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview", async (page) => {
 	await page.evaluate(() => document.documentElement.dataset.theme = "dark");

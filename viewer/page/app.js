@@ -77,7 +77,7 @@
 			$("view-" + k).setAttribute("aria-current", k === S.view ? "page" : "false");
 		}
 		for (const key of ["of", "by", "leaf", "colour", "dir", "theme", "rows"])
-			$(key).value = S[key] || (key === "of" && kinds.length ? kinds[0][0] : "");
+			$(key).value = key === "of" && kinds.length ? kind_now()[0] : S[key];
 		$("tip").hidden = true;
 		page_draw();
 		view[2]();

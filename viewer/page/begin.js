@@ -59,11 +59,12 @@
 		e.style.background = colour;
 		return e;
 	}
-	// A text that loses its middle where room is short: names that begin alike are told apart by their ends.
+	// A text that loses its middle where room is short: names that begin alike are told apart by their ends, a number or a value.
 	function cut(text) {
-		const at = text.search(/.{0,10}$/su);
+		const at = text.search(/(,? to .{1,14}| \([^(]{1,14}\)|.{0,10})$/su);
 		return el("span", { class: "cut" }, [text.slice(0, at), text.slice(at)].map((t) => el("span", {}, t)));
 	}
+	const middle_cut = (text, room) => text.length > room ? text.slice(0, room * 0.6) + "\u2026" + text.slice(1 - room * 0.4) : text;
 	// A bar of parts: [words, share, colour].
 	function stack_bar(list) {
 		const said = list.map(([words, v]) => `${words} ${share(v, 1)}`);

@@ -34,12 +34,13 @@
 		const k = H.colour[name], c = H.palette[k], s = shade(H.names[name]);
 		return [k, c.name, rgb(safe ? (SAFE[c.name] || [190, 190, 190]).map((v) => v + (255 - v) * s * 0.25) : between(c.low, c.high, s))];
 	}
-	// The value that a custom property of the style has now, as a colour that a canvas knows.
+	// The value that a colour, or a custom property of the style, has now: as a canvas knows it.
 	let colours = {};
 	function css(name) {
 		if (!colours[name]) {
-			const probe = el("i", {});
-			probe.style.color = `var(${name})`;
+			const probe = el("i");
+			probe.style.forcedColorAdjust = "none"; // strips have their colours with those of the user, too
+			probe.style.color = name.startsWith("--") ? `var(${name})` : name;
 			document.body.append(probe);
 			colours[name] = getComputedStyle(probe).color;
 			probe.remove();
@@ -49,8 +50,9 @@
 
 	// ---- canvas ---------------------------------------------------------------------------------------------
 	const ROW = 20, CHAR = 6.6, LABELLED = 24, FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
-	// As much of a name as a box has room for.
+	// As much of a name as a box has room for; of idle time the cause.
 	function label(name, width) {
+		name = name.replace(/^\[idle b.*: /, "[idle: ");
 		const room = floor((width - 8) / CHAR);
 		return name.length <= room ? name : name.slice(0, max(room - 1, 1)) + "\u2026";
 	}
@@ -154,7 +156,7 @@
 		if (key !== painted_key)
 			painted = new Map();
 		painted_key = key;
-		line ||= el("canvas", {});
+		line ||= el("canvas");
 		line.width = width;
 		line.height = max(1, rows.length);
 		const made = rows.map(([g, d, x0, x1]) => painted.get(g.rows[d]) || painted.set(g.rows[d], row_paint(g, d, x0, x1, width)).get(g.rows[d]));

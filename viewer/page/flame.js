@@ -361,7 +361,7 @@
 	}
 	// The canvas below a line that says what it is of.
 	function flame_png() {
-		const from = $("flame"), by = window.devicePixelRatio || 1, to = el("canvas", {}), ctx = canvas_fit(to, from.width / by, from.height / by + CAPTION);
+		const from = $("flame"), by = window.devicePixelRatio || 1, to = el("canvas"), ctx = canvas_fit(to, from.width / by, from.height / by + CAPTION);
 		ctx.fillStyle = css("--paper");
 		ctx.fillRect(0, 0, to.width, to.height);
 		ctx.fillStyle = css("--ink");

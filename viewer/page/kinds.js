@@ -83,7 +83,7 @@
 			}
 		}
 		const of = Object.entries(stalls.get(kernel) || {}).sort((a, b) => b[1] - a[1]), all = of.reduce((sum, [, v]) => sum + v, 0);
-		return of.length ? stack_bar(of.map(([c, v]) => [c, v / all, rgb(H.palette.find((p) => p.name === c).low)])) : "";
+		return of.length ? stack_bar(of.map(([c, v]) => [c, v / all, stall_colour(c)])) : "";
 	}
 	function whole_make() {
 		const t = trees[kind_now()[2]], { metrics } = metrics_now();
@@ -108,16 +108,23 @@
 		stall: (name) => H.type[name] === 10 && H.palette[H.colour[name]].name,
 		idle: (name) => (/^\[idle[^:]*: (.*)\]$/.exec(H.names[name]) || [])[1],
 	};
+	const stall_colour = (c) => rgb(H.palette.find((p) => p.name === c).low);
 	// The class that most of each frame's time is in, of its own and of what it calls.
 	function class_groups(g) {
 		const key = F.key + S.colour;
 		if (g.classes_key === key)
 			return g.classes;
-		const of = H.names.map((_, name) => CLASS_OF[S.colour](name)), names = [...new Set(of)].filter(Boolean).sort(),
-			sums = names.map((c) => totals(g, g.self.map((v, i) => of[g.name[i]] === c ? v : 0), new Float64Array(g.n)));
-		const groups = names.map((c, k) => [k, c, spread(k)]);
+		const by_group = S.colour === "idle", of = H.names.map((_, name) => by_group ? H.causes[CLASS_OF.idle(name)] : CLASS_OF.stall(name));
+		const keys = [...new Set(of)].filter(Boolean).sort(), groups = keys.map((c) => by_group ? [CLASSES.indexOf(c), GROUPS[c][0], css(GROUPS[c][1])] : [0, c, stall_colour(c)]);
+		const sum = new Float64Array(g.n), most = new Float64Array(g.n), which = new Uint8Array(g.n); // one class at a time
+		keys.forEach((c, k) => totals(g, g.self.map((v, i) => of[g.name[i]] === c ? v : 0), sum).forEach((v, i) => {
+			if (v > most[i]) {
+				most[i] = v;
+				which[i] = k + 1;
+			}
+		}));
 		g.classes_key = key;
-		return g.classes = (i) => groups[sums.reduce((best, s, k) => s[i] > (best < 0 ? 0 : sums[best][i]) ? k : best, -1)] || NONE;
+		return g.classes = (i) => groups[which[i] - 1] || NONE;
 	}
 	const group_in = (g, i) => S.colour === "self" ? HEATS[g.total[i] ? round(4 * g.self[i] / g.total[i]) : 0] :
 		S.colour === "grade" ? g.look && GRADES[g.look[i]] || UNGRADED : CLASS_OF[S.colour] ? class_groups(g)(i) : null;

@@ -1,25 +1,25 @@
 	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
 	function overview_render() {
-		const w = H.why, body = [], group = (g) => GROUPS[g] || [g, "--idle"], name = (g) => group(g)[0], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
+		const w = H.why, body = [], name = (g) => GROUPS[g][0], colour = (r) => GROUPS[r.group][1], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
 		if (w && w.groups.length) {
-			const open = (g) => go({ zoom: "", ops: "", find: "", ...(group(g.group)[2] || { view: "flame", of: "idle" }) });
-			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, `var(${group(g.group)[1]})`]));
+			const open = (g) => go({ zoom: "", ops: "", find: "", ...(GROUPS[g.group][2] || { view: "flame", of: "idle" }) });
+			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, colour(g)]));
 			const of = w.window.of === "loop" ? "the loop" : "the devices' time", outside = w.outside_ns > w.time_ns / 20 ? `, without ${ns(w.outside_ns)} before the first device work in it and behind the last` : "";
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
 				el("p", { class: "lead" }, H.why_brief || ""), bar,
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
-					el("tr", opens(() => open(g)), el("td", {}, dot(`var(${group(g.group)[1]})`), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
+					el("tr", opens(() => open(g)), el("td", {}, dot(colour(g)), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
 						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
 						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares of ${ns(w.time_ns)} of ${of}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}${outside}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
 		} else {
 			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
 		}
-		const bars = (rows, total, what, open, colour, brief) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
-			const name = el("td", { class: "name", title: what(r) }, brief ? el("span", { class: "lines" }, brief(r)) : cut(what(r)));
+		const bars = (rows, total, what, open, fill, brief = what) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
+			const name = el("td", { class: fill ? "name" : "name all", title: what(r) }, middle_cut(brief(r), 50));
 			name.style.backgroundSize = `${100 * r.ns / rows[0].ns}% 3px`;
-			if (colour)
-				name.style.backgroundImage = `linear-gradient(${colour(r)} 0 100%)`;
+			if (fill)
+				name.style.backgroundImage = `linear-gradient(${fill(r)} 0 100%)`;
 			return el("tr", opens(() => open(r)), name, el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
 		})));
 		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => short_of(r.kernel), (r) =>
@@ -35,7 +35,7 @@
 			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
 		if (w && w.idle.length)
 			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
-				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), (r) => `var(${group(r.group)[1]})`, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
 			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);

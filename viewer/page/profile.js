@@ -29,7 +29,6 @@
 		}
 		strip_draw();
 		strip_say();
-		$("strip").setAttribute("aria-valuetext", time_said(time()));
 	}
 	// What a table's rows have beside their columns: its title, what makes it.
 	const row_bar = (key) => key === "kernels" && H.type.includes(10) && ["waits for", (r) => stalls_of(r.kernel)];

@@ -65,7 +65,7 @@
 			return;
 		}
 		body.replaceChildren(...list.map((scope, k) => {
-			const { rows, values, most } = scope_values(scope, layout), canvas = el("canvas", { class: "heat", "aria-label": `${scope.title}: heat map` });
+			const { rows, values, most } = scope_values(scope, layout), canvas = el("canvas", { class: "heat", role: "img", "aria-label": `${scope.title}: heat map` });
 			const width = layout.spans.length * wide, height = rows * tall, ctx = canvas_fit(canvas, min(width, 8000), height);
 			const t = time(), picture = ctx.createImageData(layout.spans.length, rows);
 			for (let x = 0; x < layout.spans.length; x++)
@@ -73,7 +73,7 @@
 					const v = values[x * rows + y], at = ((rows - 1 - y) * layout.spans.length + x) * 4;
 					picture.data.set(v < 0 ? [0, 0, 0, 0] : [...heat(v / most), 255], at);
 				}
-			const small = document.createElement("canvas");
+			const small = el("canvas");
 			small.width = layout.spans.length;
 			small.height = rows;
 			small.getContext("2d").putImageData(picture, 0, 0);

@@ -1,10 +1,10 @@
 	// ---- devices over time: one strip each, with a brush ------------------------------------------------------
 	const GROUPS = { // of src/report/why/groups.def, and columns of strips: name, colour, where it is shown
-		compute: ["Computing", "--compute", { view: "flame", of: "device" }], copies: ["Copies", "--copy", { view: "tables", table: "copies" }],
-		communication: ["Communication", "--comm", { view: "tables", table: "comm" }], host: ["The host", "--host"], sync: ["Synchronisation", "--between"],
-		late: ["Late starts", "--late"], input: ["Input", "--wait"], compile: ["Compiling", "--wait"], allocate: ["Allocation", "--late"],
-		collect: ["Garbage collection", "--wait"], gil: ["Python's lock", "--late"], off_cpu: ["Not running", "--between"],
-		no_cpu: ["Busy machine", "--late"], no_demand: ["Nothing to do", "--idle"], unknown: ["Not known", "--idle"], off: ["Not collected", "--off"],
+		compute: ["Computing", "var(--compute)", { view: "flame", of: "device" }], copies: ["Copies", "var(--copy)", { view: "tables", table: "copies" }],
+		communication: ["Communication", "var(--comm)", { view: "tables", table: "comm" }], host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
+		late: ["Late starts", "#b7b7d3"], input: ["Input", "#f15fa5"], compile: ["Compiling", "#df5240"], allocate: ["Allocation", "#97c67b"],
+		collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
+		no_cpu: ["Busy machine", "#a0c7fa"], no_demand: ["Nothing to do", "#d9e6f2"], unknown: ["Not known", "#d7bdbc"], off: ["Not collected", "var(--off)"],
 	};
 	const CLASSES = Object.keys(GROUPS);
 	const STRIP = 22, GAP = 5, AXIS = 18;
@@ -51,7 +51,7 @@
 	}
 	let strips_of = null, strip_picture = null, strip_drawn = ""; // without the brush; what the canvas has
 	function strip_paint(width, height) {
-		const canvas = document.createElement("canvas"), ctx = canvas_fit(canvas, width, height);
+		const canvas = el("canvas"), ctx = canvas_fit(canvas, width, height);
 		strips.forEach((s, k) => {
 			const top = k * (STRIP + GAP);
 			ctx.fillStyle = css("--strip");
@@ -118,7 +118,8 @@
 			ctx.lineWidth = 1.5;
 			ctx.strokeRect(from, 0.75, to - from, height - AXIS - 1.5);
 		}
-		$("strip").setAttribute("aria-label", `time, ${time_said(t)}`);
+		set($("strip"), "aria-valuenow", round(t ? 100 * t[0] / H.end_ns : 0));
+		set($("strip"), "aria-valuetext", time_said(t));
 	}
 	// What devices did in a time, in shares of it, by class: sums over the cells.
 	function strip_shares(s, t) {
@@ -142,7 +143,7 @@
 	// Words, share, colour of each class that there is.
 	function shares_of(t) {
 		const sums = class_sums(t), all = device_time(t);
-		return CLASSES.map((key, k) => [GROUPS[key][0], sums[k] / all, `var(${GROUPS[key][1]})`]).filter(([, v]) => v >= 0.0005);
+		return CLASSES.map((key, k) => [GROUPS[key][0], sums[k] / all, GROUPS[key][1]]).filter(([, v]) => v >= 0.0005);
 	}
 	const shares_keys = (t) => shares_of(t).map(([label, v, colour]) => el("span", { class: "key" }, dot(colour), `${label} ${share(v, 1)}`));
 	let strip_said = null;

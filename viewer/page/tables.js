@@ -1,5 +1,5 @@
 	// ---- tables: those of `aiflame report` ---------------------------------------------------------------------------
-	const ROWS_SHOWN = 300;
+	const ROWS_SHOWN = 300, UNITS = { gb_s: "GB/s", gflop_s: "GFLOP/s" };
 	let rows_more = 1;
 	const kernel_row = (name) => H.tables.kernels.rows && H.tables.kernels.rows.some((r) => r.kernel === name);
 	// What pictures call it.
@@ -76,7 +76,7 @@
 		const [sorted, way] = S.sort.split(":"), bar = row_bar(key);
 		place.replaceChildren(el("table", {}, el("caption", { class: "hidden" }, H.tables[key].title), el("thead", {}, el("tr", {}, order.map((c) =>
 			el("th", { scope: "col", class: types[c], "aria-sort": c === sorted ? (way === "up" ? "ascending" : "descending") : "none" },
-				button(c.replaceAll("_", " ") + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
+				button((UNITS[c] || c.replaceAll("_", " ")) + (c === sorted ? (way === "up" ? " \u25b4" : " \u25be") : ""), () =>
 					go({ sort: c + (c === sorted && way !== "up" ? ":up" : ":down") }, true)))).toSpliced(1, 0, bar ? el("th", { scope: "col" }, bar[0]) : ""))),
 		el("tbody", {}, shown.map((r) => {
 			return el("tr", opens(() => row_open(key, r)), order.map((c) => {
