@@ -231,7 +231,7 @@ static const char *const range_says[] = {
 int aif_towers_range(struct towers *t, const struct aif_range_chain *chain, struct place *at)
 {
 	const char *name = aif_strset_get(&t->o->sel->ranges->names, chain->name, NULL);
-	unsigned type = chain->kind == AIF_RANGE_SOURCE ? AIF_TREE_PYTHON : AIF_TREE_SYNTHETIC;
+	unsigned type = chain->kind == AIF_RANGE_SOURCE ? AIF_TREE_PYTHON : AIF_TREE_RANGE;
 	struct aif_frame_label l = {.module = AIF_NONE};
 	struct aif_buf full = {0};
 
