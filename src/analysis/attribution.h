@@ -41,14 +41,14 @@ struct aif_attribution_row {
 	uint64_t error_ns;
 };
 
-/* Time of a device from the first to the last moment that was asked for: startup + busy + idle
- * + not collected + tail. Busy and idle are those of [first_ns, last_ns), from the beginning of
+/* Time of a device from the first to the last moment that was asked for: before + busy + idle
+ * + not collected + after. Busy and idle are those of [first_ns, last_ns), from the beginning of
  * its first work to the end of its last; blocks next to it in which launches were left out
  * belong to it (weights.h). */
 struct aif_device_time {
 	uint64_t device;
 	uint64_t first_ns, last_ns;   /* since the recording's start */
-	uint64_t startup_ns, tail_ns; /* before the first, after the last work */
+	uint64_t before_ns, after_ns; /* before the first, after the last work */
 	uint64_t busy_ns, idle_ns, uncollected_ns;
 	uint64_t kernel_ns, copy_ns; /* of busy: with a kernel; with copies only */
 	/* Standard errors of busy and idle; 0: exact. That of idle also knows how well .last_ns
@@ -59,10 +59,10 @@ struct aif_device_time {
 /* Everything in ns or counts. The four equalities of DESIGN section 4 are checked by
  * aif_conservation_check(). */
 struct aif_conservation {
-	/* elapsed x devices = start-up + busy + idle + not collected + tail: sums of struct
+	/* elapsed x devices = before + busy + idle + not collected + after: sums of struct
 	 * aif_device_time. Not collected: nothing is known to have run on the device, but a
 	 * process that uses it was not collected then (gaps.h), whenever that was. */
-	uint64_t elapsed_ns, devices, startup_ns, busy_ns, idle_ns, uncollected_ns, tail_ns;
+	uint64_t elapsed_ns, devices, before_ns, busy_ns, idle_ns, uncollected_ns, after_ns;
 	uint64_t error_ns, idle_error_ns;  /* standard errors of busy and idle, of all devices */
 	uint64_t durations_ns, overlap_ns; /* durations = busy + overlap */
 	uint64_t samples, sampled_attributed, sampled_unmatched, samples_dropped, samples_outside;

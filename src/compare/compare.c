@@ -82,10 +82,10 @@ double aif_metric_of(const struct aif_comparison *c, const struct aif_run *r, en
 {
 	double of = (double)r->amount[metrics[m].amount];
 
-	if (m == AIF_METRIC_STARTUP || m == AIF_METRIC_TAIL)
+	if (m == AIF_METRIC_BEFORE || m == AIF_METRIC_AFTER)
 		return c->is_whole ? of : 0;
 	if (m == AIF_METRIC_TIME && c->is_whole)
-		of += (double)r->amount[AIF_RUN_STARTUP] + (double)r->amount[AIF_RUN_TAIL];
+		of += (double)r->amount[AIF_RUN_BEFORE] + (double)r->amount[AIF_RUN_AFTER];
 	return of;
 }
 

@@ -99,7 +99,7 @@ static const struct aif_gate_value *value_of(const struct aif_gate_value *v, siz
 
 static bool is_of_whole_runs(enum aif_metric m)
 {
-	return m == AIF_METRIC_STARTUP || m == AIF_METRIC_TAIL;
+	return m == AIF_METRIC_BEFORE || m == AIF_METRIC_AFTER;
 }
 
 /* True for a run with a kernel of a communication library, also where computation hides all of it. */

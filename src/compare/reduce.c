@@ -246,8 +246,8 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 	}
 	run->amount[AIF_RUN_ELAPSED] = to > from ? (uint64_t)(to - from) : 0;
 	if (run->is_whole) {
-		run->amount[AIF_RUN_STARTUP] = from > w->from ? (uint64_t)(from - w->from) : 0;
-		run->amount[AIF_RUN_TAIL] = w->to > to ? (uint64_t)(w->to - to) : 0;
+		run->amount[AIF_RUN_BEFORE] = from > w->from ? (uint64_t)(from - w->from) : 0;
+		run->amount[AIF_RUN_AFTER] = w->to > to ? (uint64_t)(w->to - to) : 0;
 	}
 	run->amount[AIF_RUN_BUSY] = w->time_ns - w->idle_ns;
 	run->amount[AIF_RUN_IDLE] = w->idle_ns;

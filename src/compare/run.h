@@ -42,9 +42,9 @@ enum aif_run_amount {
 	AIF_RUN_POWER_LIMIT, /* mW, sum */
 	AIF_RUN_CAPPED, /* ppm of the time in which the power limit held clocks down, of the device with most */
 	AIF_RUN_THROTTLED, /* ppm of the time in which heat or the board did */
-	AIF_RUN_STARTUP, /* ns before the first device work of a whole run, not in the elapsed time */
-	AIF_RUN_TAIL,    /* ns behind the last, likewise */
-	AIF_RUN_LOOP,    /* ns: of the loop whose turns are its steps */
+	AIF_RUN_BEFORE, /* ns before the first device work of a whole run, not in the elapsed time */
+	AIF_RUN_AFTER,  /* ns behind the last, likewise */
+	AIF_RUN_LOOP,   /* ns: of the loop whose turns are its steps */
 	AIF_RUN_SAMPLES, /* on CPUs, of AIF_RUN_CPU; 0: not known */
 	AIF_RUN_AMOUNTS
 };

@@ -32,8 +32,8 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_POWER_LIMIT] = "power-limit",
 		[AIF_RUN_CAPPED] = "capped",
 		[AIF_RUN_THROTTLED] = "throttled",
-		[AIF_RUN_STARTUP] = "startup",
-		[AIF_RUN_TAIL] = "tail",
+		[AIF_RUN_BEFORE] = "startup",
+		[AIF_RUN_AFTER] = "tail",
 		[AIF_RUN_LOOP] = "loop",
 		[AIF_RUN_SAMPLES] = "samples",
 	};

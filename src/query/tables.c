@@ -301,8 +301,8 @@ static size_t device_times_rows(const struct aif_query *q)
 static void device_times_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_device_time *t = &q->attribution.devices[row];
-	const uint64_t values[] = {t->device,   t->first_ns,      t->last_ns,        t->startup_ns,
-				   t->busy_ns,  t->idle_ns,       t->uncollected_ns, t->tail_ns,
+	const uint64_t values[] = {t->device,   t->first_ns,      t->last_ns,        t->before_ns,
+				   t->busy_ns,  t->idle_ns,       t->uncollected_ns, t->after_ns,
 				   t->error_ns, t->idle_error_ns, t->kernel_ns,      t->copy_ns};
 
 	number(ctx, values[column]);
@@ -530,7 +530,7 @@ const struct aif_query_table aif_query_tables[] = {
 	 "frame, kind, error_ns, graph, capture",
 	 NEEDS_ATTRIBUTION, attributed_rows, NULL, attributed_column, AIF_KEY_OTHER},
 	{"device_times",
-	 "device, first_ns, last_ns, startup_ns, busy_ns, idle_ns, not_collected_ns, tail_ns, error_ns, "
+	 "device, first_ns, last_ns, before_ns, busy_ns, idle_ns, not_collected_ns, after_ns, error_ns, "
 	 "idle_error_ns, kernel_ns, copy_ns",
 	 NEEDS_ATTRIBUTION, device_times_rows, NULL, device_times_column, AIF_KEY_OTHER},
 	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,

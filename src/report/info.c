@@ -59,10 +59,10 @@ static void conservation(const struct aif_profile *p, const struct aif_conservat
 
 	aif_buf_puts(out, "\nconservation\n");
 	line_ns(out, "elapsed x devices", c->elapsed_ns * c->devices);
-	line_ns(out, "  = start-up", c->startup_ns);
+	line_ns(out, "  = before the first work", c->before_ns);
 	line_ns(out, "  + busy", c->busy_ns);
 	line_ns(out, "  + idle", c->idle_ns);
-	line_ns(out, "  + tail", c->tail_ns);
+	line_ns(out, "  + after the last work", c->after_ns);
 	if (c->uncollected_ns || !is_imported)
 		line_ns(out, "  + not collected", c->uncollected_ns);
 	line_ns(out, "sum of durations", c->durations_ns);

@@ -507,14 +507,14 @@ for i in 1 2 3; do
 	"$aiflame" record -q --all-launches -o half/$i.data "$fake" steps.script
 done
 check "a start and an end that take longer are no other step" status_is 0 "$aiflame" gate --budget 'time +30%' loop_b late
-check "but a longer run, by start and end" sh -c "'$aiflame' gate --format json --unit run --budget 'time +30%' --budget 'tail +30%' loop_b late | python3 -c '
+check "but a longer run, by start and end" sh -c "'$aiflame' gate --format json --unit run --budget 'time +30%' --budget 'after_work +30%' loop_b late | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-time, tail = d[\"budgets\"]
+time, after = d[\"budgets\"]
 assert d[\"unit\"] == \"run\" and not d[\"no_verdict\"], d
-assert all(x[\"result\"] != \"kept\" and x[\"b\"] - x[\"a\"] > 1e9 for x in (time, tail)), d'"
+assert all(x[\"result\"] != \"kept\" and x[\"b\"] - x[\"a\"] > 1e9 for x in (time, after)), d'"
 check "of which the device has none" status_is 0 "$aiflame" gate --unit run --budget 'device +3%' loop_b late
-check "without --unit run a start-up is missing, not kept" status_is 4 "$aiflame" gate --budget 'startup +3%' loop_b late
+check "without --unit run the time before device work is missing, not kept" status_is 4 "$aiflame" gate --budget 'before_work +3%' loop_b late
 check "half the steps are noted" says 'note: a run of A has 15 steps, of B 6: one step is compared, not the work of a run (--unit run)' "$aiflame" gate --budget 'device +3%' loop_b half
 check "in JSON, too" sh -c "'$aiflame' gate --format json loop_b half | grep -q 'a run of A has 15 steps'"
 check "and in Markdown" says 'note: a run of A has 15 steps' "$aiflame" diff --format md loop_b half
@@ -522,7 +522,7 @@ check "of whole runs it is less work" says 'whole runs are not the same work' "$
 "$aiflame" baseline --baselines loops set late late >/dev/null
 check "a baseline has the loop" says 'is the loop of a run, without its start-up and end' "$aiflame" diff --baselines loops --unit run baseline:late late
 "$aiflame" baseline --baselines loops set --whole late late >/dev/null
-check "or whole runs" sh -c "'$aiflame' diff --baselines loops baseline:late late >whole.txt && grep -q '^a whole run;' whole.txt && grep -Eq '^tail +2' whole.txt && ! grep -q '^no verdict' whole.txt"
+check "or whole runs" sh -c "'$aiflame' diff --baselines loops baseline:late late >whole.txt && grep -q '^a whole run;' whole.txt && grep -Eq '^after device work +2' whole.txt && ! grep -q '^no verdict' whole.txt"
 check "alone it has none" says 'not compared: loop_a/2.data: no step in it' "$aiflame" gate --unit step loop_a/2.data loop_a/2.data
 
 # The same program with its functions inlined, and all lines moved: the same stacks.

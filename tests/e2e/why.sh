@@ -126,7 +126,7 @@ sys.exit(abs(said / 100 - busy / ns) > 0.001 or abs(area / 60000 - busy / ns) > 
 EOF
 strip() {
 	busy=$("$aiflame" query --format csv idle.data 'SELECT sum(busy_ns) FROM device_times' | tail -1)
-	length=$("$aiflame" query --format csv idle.data 'SELECT last_ns + tail_ns FROM device_times' | tail -1)
+	length=$("$aiflame" query --format csv idle.data 'SELECT last_ns + after_ns FROM device_times' | tail -1)
 	"$aiflame" flame --time loop -o strip.svg idle.data && python3 strip.py strip.svg "$busy" "$length"
 }
 check "the strip above it has the device's time" strip

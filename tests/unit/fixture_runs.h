@@ -134,8 +134,8 @@ static inline void side_be_whole(struct aif_side *s, uint64_t startup, uint64_t 
 		r->is_loop = false;
 		r->is_whole = true;
 		r->amount[AIF_RUN_LOOP] = r->amount[AIF_RUN_ELAPSED];
-		r->amount[AIF_RUN_STARTUP] = startup;
-		r->amount[AIF_RUN_TAIL] = tail;
+		r->amount[AIF_RUN_BEFORE] = startup;
+		r->amount[AIF_RUN_AFTER] = tail;
 	}
 }
 

@@ -172,7 +172,7 @@ static double busy_is_off(const struct totals *t)
 		truth += t->truth[s];
 	assert_int_equal(t->c.first_start_ns, t->first);
 	assert_true(t->c.last_end_ns + 1 >= t->last && t->c.last_end_ns < t->last + 200000);
-	assert_int_equal(t->c.startup_ns, t->first);
+	assert_int_equal(t->c.before_ns, t->first);
 	return (double)t->c.busy_ns - truth;
 }
 
@@ -547,7 +547,7 @@ static void the_last_block_ends_with_its_launches(void **state)
 	}
 	compute(&(struct small){blocks, 6, execs, 90, 300001, false}, &a, &sql);
 	assert_int_equal(a.conservation.last_end_ns, 150000);
-	assert_int_equal(a.conservation.tail_ns, 150000);
+	assert_int_equal(a.conservation.after_ns, 150000);
 	assert_int_equal(a.conservation.busy_ns + a.conservation.idle_ns, 150000);
 	assert_int_equal(a.devices[0].idle_error_ns, a.devices[0].error_ns);
 	aif_attribution_finish(&a);

@@ -31,8 +31,8 @@ static void widths_are_times_and_insides_are_samples(void **state)
 	assert_int_equal(row(&w, 2, 0, 4)->grade, AIF_GRADE_EXACT);
 	assert_int_equal(w.a.conservation.busy_ns, 400);
 	assert_int_equal(w.a.conservation.idle_ns, 0);
-	assert_int_equal(w.a.conservation.startup_ns, 100);
-	assert_int_equal(w.a.conservation.tail_ns, 500);
+	assert_int_equal(w.a.conservation.before_ns, 100);
+	assert_int_equal(w.a.conservation.after_ns, 500);
 	assert_int_equal(w.a.conservation.sampled_attributed, 5);
 	assert_int_equal(w.a.conservation.sampled_unmatched, 1);
 	assert_int_equal(w.a.conservation.samples_outside, 1);
@@ -184,11 +184,11 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 {
 	struct aif_conservation good = {.elapsed_ns = 10,
 					.devices = 2,
-					.startup_ns = 1,
+					.before_ns = 1,
 					.busy_ns = 15,
 					.idle_ns = 1,
 					.uncollected_ns = 1,
-					.tail_ns = 2,
+					.after_ns = 2,
 					.busy_kernel_ns = 12,
 					.busy_copy_ns = 3,
 					.durations_ns = 17,
@@ -206,8 +206,8 @@ static void the_conservation_report_catches_what_is_missing(void **state)
 					.unreported = 7,
 					.outside = 6,
 					.lost = 1};
-	uint64_t *each[] = {&good.startup_ns,
-			    &good.tail_ns,
+	uint64_t *each[] = {&good.before_ns,
+			    &good.after_ns,
 			    &good.idle_ns,
 			    &good.uncollected_ns,
 			    &good.samples_in_flight,

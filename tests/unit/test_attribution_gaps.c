@@ -35,8 +35,8 @@ static void a_pause_is_not_idle(void **state)
 	assert_int_equal(w.a.conservation.busy_ns, 150 + 20 + 70 + 100);
 	assert_int_equal(w.a.conservation.uncollected_ns, 50 + 260 + 100);
 	assert_int_equal(w.a.conservation.idle_ns, 50);
-	assert_int_equal(w.a.conservation.startup_ns, 100);
-	assert_int_equal(w.a.conservation.tail_ns, 100);
+	assert_int_equal(w.a.conservation.before_ns, 100);
+	assert_int_equal(w.a.conservation.after_ns, 100);
 	over(&w);
 }
 
@@ -274,8 +274,8 @@ static void time_that_was_dropped_is_not_idle(void **state)
 	assert_int_equal(w.a.conservation.launches, 1);
 	assert_int_equal(w.a.conservation.elapsed_ns, 500);
 	assert_int_equal(w.a.conservation.busy_ns, 200);
-	assert_int_equal(w.a.conservation.startup_ns, 200);
-	assert_int_equal(w.a.conservation.tail_ns, 100);
+	assert_int_equal(w.a.conservation.before_ns, 200);
+	assert_int_equal(w.a.conservation.after_ns, 100);
 	over(&w);
 }
 

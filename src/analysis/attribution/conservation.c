@@ -21,8 +21,8 @@ static bool equal(struct aif_buf *ret, const char *what, uint64_t left, const ui
 
 bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *ret_text)
 {
-	const uint64_t time[] = {c->startup_ns, c->busy_ns, c->idle_ns, c->uncollected_ns,
-				 c->tail_ns},
+	const uint64_t time[] = {c->before_ns, c->busy_ns, c->idle_ns, c->uncollected_ns,
+				 c->after_ns},
 		       durations[] = {c->busy_ns, c->overlap_ns},
 		       samples[] = {c->sampled_attributed, c->sampled_unmatched,
 				    c->samples_dropped,    c->samples_outside,
@@ -49,7 +49,7 @@ bool aif_conservation_check(const struct aif_conservation *c, struct aif_buf *re
 				       c->damaged);
 		return false;
 	}
-	return equal(ret_text, "elapsed x devices = start-up + busy + idle + not collected + tail",
+	return equal(ret_text, "elapsed x devices = before + busy + idle + not collected + after",
 		     c->elapsed_ns * c->devices, time, 5) &&
 	       equal(ret_text, "busy = kernels + copies", c->busy_ns, busy, 2) &&
 	       equal(ret_text, "durations = busy + overlap", c->durations_ns, durations, 2) &&

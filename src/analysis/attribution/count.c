@@ -97,11 +97,11 @@ static void count_times(const struct aif_stages *s, struct aif_conservation *c)
 	for (size_t i = 0; i < s->scope.p->devices_len; i++) {
 		const struct aif_device_time *t = &s->extrapolated.devices[i];
 
-		c->startup_ns += t->startup_ns;
+		c->before_ns += t->before_ns;
 		c->busy_ns += t->busy_ns;
 		c->idle_ns += t->idle_ns;
 		c->uncollected_ns += t->uncollected_ns;
-		c->tail_ns += t->tail_ns;
+		c->after_ns += t->after_ns;
 		c->busy_kernel_ns += t->kernel_ns;
 		c->busy_copy_ns += t->copy_ns;
 		variance += (double)t->error_ns * (double)t->error_ns;

@@ -207,8 +207,7 @@ static int add_runs(struct sweeping *x, const struct aif_run *runs, size_t n, ui
 	return r;
 }
 
-/* From what was asked for on: start-up until the first work, idle time until the last, and the
- * tail. */
+/* Sweeps over what was asked for: until the first work, idle time until the last, what is after it. */
 static int sweep_device(struct sweeping *x, const struct aif_run *runs, size_t n)
 {
 	struct aif_swept_device *d = x->device;
@@ -222,7 +221,7 @@ static int sweep_device(struct sweeping *x, const struct aif_run *runs, size_t n
 	x->gaps_len = gaps.len;
 	if (!r)
 		r = find_reach(x, runs, n, &d->t);
-	x->nothing = &d->t.startup_ns;
+	x->nothing = &d->t.before_ns;
 	if (!r)
 		r = advance(x, &now, d->t.first_ns);
 	x->nothing = &d->t.idle_ns;
@@ -230,7 +229,7 @@ static int sweep_device(struct sweeping *x, const struct aif_run *runs, size_t n
 		r = add_runs(x, runs, n, &now);
 	if (!r)
 		r = advance(x, &now, d->t.last_ns);
-	x->nothing = &d->t.tail_ns;
+	x->nothing = &d->t.after_ns;
 	if (!r)
 		r = advance(x, &now, x->s->to);
 	d->busy_error = aif_estimate_error(&x->busy, x->l->weights);

@@ -56,7 +56,7 @@ void aif_summary_busy(const struct aif_conservation *c, struct aif_buf *out)
 	aif_human_ns(out, c->idle_ns);
 	put_ns(out, " \u00b1", c->idle_error_ns);
 	put_ns(out, "; not collected ", c->uncollected_ns);
-	put_ns(out, "; start-up ", c->startup_ns);
-	put_ns(out, "; tail ", c->tail_ns);
+	put_ns(out, "; before the first work ", c->before_ns);
+	put_ns(out, "; after the last ", c->after_ns);
 	put_ns(out, "; overlapping ", c->overlap_ns);
 }

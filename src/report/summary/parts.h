@@ -6,8 +6,8 @@
 /* The lines of the summary, for summary.c. */
 
 /* Appends "99.0 % of the time from the first to the last device work (kernels 2.0 s, copies
- * alone 3 ms), idle 20 ms; start-up 3.1 s; tail 1 ms", with standard errors where launches were
- * left out. */
+ * alone 3 ms), idle 20 ms; before the first work 3.1 s; after the last 1 ms", with standard errors
+ * where launches were left out. */
 void aif_summary_busy(const struct aif_conservation *c, struct aif_buf *out);
 /* Appends " ±20 ms", the standard error of an estimate in the unit of `of`, which has `time` of its
  * own; nothing where it is exact. Appends that too few blocks were measured where it is more than
