@@ -383,6 +383,7 @@ static int draw_idle(const struct values *v, const struct aif_names *names,
 	int r;
 
 	o.idle = a ? &part->blame : NULL;
+	o.wakers = !a;
 	r = a ? aif_flame_build(names, a, &o, &t, err)
 	      : aif_flame_build_idle(names, &part->blame, &o, &t, err);
 	if (!r) {

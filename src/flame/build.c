@@ -259,6 +259,23 @@ int aif_towers_ranges(struct towers *t, uint32_t range, struct place *at)
 	return r;
 }
 
+/* Places the frames of a stack up to `end`, AIF_NONE: all, above *at. */
+static int frames_place(struct towers *t, uint32_t stack, uint32_t end, struct place *at)
+{
+	const struct aif_stack *stacks = t->p->stacks;
+	size_t n = 0;
+	int r = 0;
+
+	for (uint32_t s = stack; r == 0 && s != AIF_NONE && s != end; s = stacks[s].parent) {
+		r = aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path));
+		if (r == 0 && stacks[s].frame != AIF_NONE)
+			t->path[n++] = stacks[s].frame;
+	}
+	while (r == 0 && n)
+		r = aif_towers_frame(t, t->path[--n], at);
+	return r;
+}
+
 /* ---- the backward -------------------------------------------------------------------------------- */
 
 /* Launches of a node: the forward that made it, the node, and what is inside of it. */
@@ -266,8 +283,6 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 {
 	struct place *known = &t->part_places[part - t->backward.parts], at;
 	struct aif_frame_label node;
-	const struct aif_stack *stacks = t->p->stacks;
-	size_t n = 0;
 	int r = 0;
 
 	if (known->known_on) {
@@ -282,14 +297,8 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 		r = aif_frame_labels_backward(t->labels, &t->backward, part, &node);
 		r = r < 0 ? r : label_place(t, &node, &at);
 	}
-	for (uint32_t s = part->stack; r == 0 && s != AIF_NONE && s != part->inside;
-	     s = stacks[s].parent) {
-		r = aif_grow(&t->path, &t->path_cap, n + 1, sizeof(*t->path));
-		if (r == 0 && stacks[s].frame != AIF_NONE)
-			t->path[n++] = stacks[s].frame;
-	}
-	while (r == 0 && n)
-		r = aif_towers_frame(t, t->path[--n], &at);
+	if (r == 0)
+		r = frames_place(t, part->stack, part->inside, &at);
 	if (r == 0)
 		*known = *ret = at;
 	return r;
@@ -476,10 +485,50 @@ int aif_towers_begin(struct towers *t, struct aif_err *err)
 
 /* ---- idle time ----------------------------------------------------------------------------------- */
 
-static int idle_row_add(struct towers *t, const struct aif_idle_row *row)
+static int idle_ns_add(struct towers *t, const struct place *at, uint64_t ns)
+{
+	if (!ns || !aif_filter_keeps(&t->filter, at->hits))
+		return 0;
+	if (__builtin_add_overflow(t->tree->nodes[at->node].self, ns,
+				   &t->tree->nodes[at->node].self) ||
+	    __builtin_add_overflow(t->tree->details[at->node].time_ns, ns,
+				   &t->tree->details[at->node].time_ns))
+		return -EOVERFLOW;
+	return aif_flame_report_placed(t->o, t->row, at->node, 0, ns, 0, 0);
+}
+
+/* Adds the parts of a row above *at that wakers ended. *ret_left: what is left of its time. */
+static int wakes_add(struct towers *t, const struct aif_idle_blame *idle,
+		     const struct aif_idle_row *row, const struct place *at, uint64_t *ret_left)
+{
+	size_t n;
+	const struct aif_idle_wake *wakes = aif_idle_wakes_of(idle, row, &n);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0 && t->o->wakers; i++) {
+		uint64_t ns = AIF_MIN(wakes[i].ns, *ret_left);
+		struct aif_buf text = {0};
+		struct place on = *at;
+
+		aif_buf_puts(&text, "[waits for ");
+		aif_idle_waker_say(t->p, &wakes[i], &text);
+		aif_buf_putc(&text, ']');
+		r = aif_towers_note(t, &text, &on);
+		if (r == 0 && wakes[i].kind == AIF_IDLE_WAKER_THREAD)
+			r = frames_place(t, wakes[i].stack, AIF_NONE, &on);
+		if (r == 0)
+			r = idle_ns_add(t, &on, ns);
+		*ret_left -= ns;
+	}
+	return r;
+}
+
+static int idle_row_add(struct towers *t, const struct aif_idle_blame *idle,
+			const struct aif_idle_row *row)
 {
 	struct aif_buf text = {0};
 	struct place at;
+	uint64_t left = row->ns;
 	int r = aif_towers_stack(t, row->stack, &at);
 
 	aif_buf_printf(&text, row->is_before ? "[idle before it: %s]" : "[idle: %s]",
@@ -488,14 +537,9 @@ static int idle_row_add(struct towers *t, const struct aif_idle_row *row)
 		r = aif_towers_note(t, &text, &at);
 	else
 		aif_buf_finish(&text);
-	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
-		return r;
-	if (__builtin_add_overflow(t->tree->nodes[at.node].self, row->ns,
-				   &t->tree->nodes[at.node].self) ||
-	    __builtin_add_overflow(t->tree->details[at.node].time_ns, row->ns,
-				   &t->tree->details[at.node].time_ns))
-		return -EOVERFLOW;
-	return aif_flame_report_placed(t->o, t->row, at.node, 0, row->ns, 0, 0);
+	if (r == 0)
+		r = wakes_add(t, idle, row, &at, &left);
+	return r < 0 ? r : idle_ns_add(t, &at, left);
 }
 
 static int idle_rows_add(struct towers *t, const struct aif_idle_blame *idle)
@@ -503,7 +547,7 @@ static int idle_rows_add(struct towers *t, const struct aif_idle_blame *idle)
 	int r = 0;
 
 	for (t->row = 0; r == 0 && t->row < idle->len; t->row++)
-		r = idle_row_add(t, &idle->rows[t->row]);
+		r = idle_row_add(t, idle, &idle->rows[t->row]);
 	return r;
 }
 

@@ -61,6 +61,7 @@ struct aif_flame_opts {
 		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
 	const struct aif_power_rates *energy; /* AIF_BY_ENERGY: of the devices */
 	const struct aif_idle_blame *idle;    /* of device time: idle time beside it; or NULL */
+	bool wakers; /* of idle time: above a sleep who ended it, with what that thread did meanwhile */
 	/* Is given each row that has a place in the tree, for who needs to know which; NULL: nobody. 0 or -errno, which
 	 * ends it. */
 	int (*placed)(void *arg, const struct aif_flame_placed *placed);

@@ -61,7 +61,7 @@
 enum { LAUNCH_THREAD = 0, LAUNCH_STACK = 1 };
 enum { EXEC_KERNEL = 1, EXEC_STREAM = 2, EXEC_SPAN = 7 };
 enum { SAMPLE_THREAD = 0, SAMPLE_DEVICE = 2, SAMPLE_FRAME = 4 };
-enum { CPU_THREAD = 0 };
+enum { CPU_THREAD = 0, CPU_STACK = 1 };
 enum { OP_THREAD = 0, OP_NAME = 1 };
 enum { COUNTER_NAME = 1 };
 enum { MEMORY_STACK = 1, MEMORY_DEVICE = 2 };
@@ -134,6 +134,8 @@ static const struct aif_chunk_column cpu_columns[] = {
 	CPU(2, weight, U64, 0, RAW, RAW_M(CPU_THREAD)),
 	CPU(5, waiting, U64, 0, RAW, RAW_M(CPU_THREAD)),
 	CPU(6, is_whole, U32, 0, RAW, P(ONE)),
+	CPU(7, waker_thread, U32, 0, RAW, P(ONE), P(CPU_STACK)),
+	CPU(8, waker, U32, 0, RAW, P(ONE), P(CPU_STACK)),
 };
 
 /* Operators come in the same order in each step, with the same shapes; their numbers count up. */
@@ -180,7 +182,7 @@ static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each
 static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
-static_assert(sizeof(struct aif_cpu_row) == 40, "fields were added: give each a column");
+static_assert(sizeof(struct aif_cpu_row) == 48, "fields were added: give each a column");
 static_assert(sizeof(struct aif_op_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_counter_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");

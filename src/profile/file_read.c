@@ -63,6 +63,10 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 		case AIF_CHUNK_CPU:
 			check(&c[i].thread, p->threads_len);
 			check(&c[i].stack, p->stacks_len);
+			if (c[i].waker_thread > p->threads_len)
+				c[i].waker_thread = 0;
+			if (c[i].waker > p->stacks_len)
+				c[i].waker = 0;
 			break;
 		case AIF_CHUNK_OPS:
 			check(&o[i].thread, p->threads_len);

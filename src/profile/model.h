@@ -249,6 +249,9 @@ struct aif_cpu_row {
 	uint64_t waiting; /* ns of waiting that it stands for: without CPU time used meanwhile */
 	uint32_t thread, stack;
 	uint32_t is_whole; /* 1: one wait, from .time to .time + .waiting; 0: a sum of waits */
+	/* The thread that ended the wait (record --ebpf --off-cpu): 1 + its number, 1 + its stack then; 0: not known. One of a process that
+	 * was not recorded has a stack alone, which begins with a mark, its name. */
+	uint32_t waker_thread, waker;
 	uint32_t zero;
 };
 

@@ -325,8 +325,12 @@ static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 		return id(ctx, r->stack);
 	case 4:
 		return number(ctx, r->weight);
-	default:
+	case 5:
 		return number(ctx, r->waiting);
+	case 6:
+		return id(ctx, r->waker_thread ? q->p->threads[r->waker_thread - 1].tid : AIF_NONE);
+	default:
+		return id(ctx, r->waker ? r->waker - 1 : AIF_NONE);
 	}
 }
 
@@ -533,8 +537,8 @@ const struct aif_query_table aif_query_tables[] = {
 	 "device, first_ns, last_ns, before_ns, busy_ns, idle_ns, not_collected_ns, after_ns, error_ns, "
 	 "idle_error_ns, kernel_ns, copy_ns",
 	 NEEDS_ATTRIBUTION, device_times_rows, NULL, device_times_column, AIF_KEY_OTHER},
-	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns", NEEDS_CPU, cpu_rows,
-	 NULL, cpu_column, AIF_KEY_OTHER},
+	{"cpu_samples", "time_ns, process, tid, stack, weight_ns, waiting_ns, waker_tid, waker",
+	 NEEDS_CPU, cpu_rows, NULL, cpu_column, AIF_KEY_OTHER},
 	{"ops", "start_ns, dur_ns, process, tid, kind, name, shapes, stack, id, sequence",
 	 NEEDS_OPS, ops_rows, NULL, ops_column, AIF_KEY_OTHER},
 	{"calls", "start_ns, dur_ns, process, tid, kind, name, stack", NEEDS_CALLS, calls_rows,

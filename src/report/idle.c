@@ -2,13 +2,14 @@
 /* --idle: time in which devices ran nothing, by what the thread did that launched next. */
 #include "report/report_table.h"
 #include "analysis/idle/part.h"
+#include "names/wake_text.h"
 
 #include <errno.h>
 
 static const struct aif_table_column columns[] = {
 	{"idle_share", AIF_TABLE_SHARE}, {"idle", AIF_TABLE_NS},    {"after_wait", AIF_TABLE_SHARE},
 	{"cause", AIF_TABLE_TEXT},       {"process", AIF_TABLE_ID}, {"caller", AIF_TABLE_TEXT},
-	{"stack", AIF_TABLE_TEXT},
+	{"waits_for", AIF_TABLE_TEXT},   {"stack", AIF_TABLE_TEXT},
 };
 
 /* Rows of one cause whose stacks are folded to the same text are one. */
@@ -45,6 +46,8 @@ static int put_row(struct aif_report *r, const struct aif_idle_blame *b, const s
 		   const struct sum *s, struct aif_buf *line)
 {
 	const char *caller = aif_stack_names_caller(r->stacks, s->of.stack);
+	const struct aif_idle_wake *wake;
+	size_t wakes;
 
 	aif_table_number(&r->t, aif_share_ppm(s->of.ns, b->idle_ns));
 	aif_table_number(&r->t, s->of.ns);
@@ -54,6 +57,11 @@ static int put_row(struct aif_report *r, const struct aif_idle_blame *b, const s
 	aif_buf_clear(line);
 	if (caller && *caller)
 		aif_buf_printf(line, "%s%s", s->of.is_before ? "before " : "", caller);
+	aif_table_text(&r->t, aif_buf_str(line));
+	wake = aif_idle_wakes_of(b, &s->of, &wakes);
+	aif_buf_clear(line);
+	if (wakes && aif_wake_text(r->p, r->stacks, wake, line) < 0)
+		return -ENOMEM;
 	aif_table_text(&r->t, aif_buf_str(line));
 	aif_table_text(&r->t, aif_strset_get(&sums->texts, s->text, NULL));
 	return caller ? 0 : -ENOMEM;
@@ -99,6 +107,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	}
 	if (!e)
 		e = put_rows(r, &part.blame);
+	if (!part.blame.wakes_len)
+		aif_report_hide(r, "waits_for");
 	r->timeline.damaged += part.blame.damaged;
 	aif_idle_part_finish(&part);
 	return e ? e : aif_table_sort(&r->t, 1);

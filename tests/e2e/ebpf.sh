@@ -98,6 +98,35 @@ check "nor waiting for devices" sh -c "! '$aiflame' info s.data | grep -q 'waiti
 check "without --off-cpu there is none" says "record with --ebpf --off-cpu" "$aiflame" flame --of off-cpu -o n.svg c.data
 check "--off-cpu alone is refused" status_is 2 "$aiflame" record --off-cpu true
 
+# Who ended it: a sleep ends by a timer. A launching thread that another feeds waits for that.
+slept_for_a_timer() {
+	by=$(number s.data "SELECT count(*) FROM cpu_samples JOIN stacks AS s ON s.id = waker JOIN frames AS f ON f.id = s.frame
+		WHERE waiting_ns BETWEEN 200000000 AND 300000000 AND f.kind = 'os'")
+	echo "$by of 3" && [ "$by" = 3 ]
+}
+check "each sleep has the stack that ended it" slept_for_a_timer
+fed() {
+	"$aiflame" record -q --ebpf --off-cpu --all-launches --device-rate 0 -o f.data "$build/tests/e2e/idle_app" fed 200 >fed.out &&
+		"$aiflame" report --idle --format csv --limit 0 f.data >fed.csv && "$aiflame" why --format json f.data >fed.json &&
+		python3 - "$(sed -n 's/fed_ns=//p' fed.out)" <<'EOF'
+import csv, json, sys
+fed = int(sys.argv[1])
+table = sum(int(r["idle"]) for r in csv.DictReader(open("fed.csv")) if r["waits_for"].startswith("feeder: compute_on_host"))
+waits = [w for i in json.load(open("fed.json"))["idle"] for w in i.get("waits_for", [])]
+why = sum(w["ns"] for w in waits if w["what"].startswith("feeder: compute_on_host ("))
+print("waited", fed, "table", table, "why", why)
+sys.exit(not (0.8 * fed < table < 1.1 * fed and 0.8 * fed < why < 1.1 * fed))
+EOF
+}
+if [ -x "$build/tests/e2e/idle_app" ]; then
+	check "a thread that another feeds waits for that, and for what it does" in_three fed
+	check "  which the line of why says" sh -c "'$aiflame' why f.data | grep -q ', waits for feeder: compute_on_host (idle_app.c'"
+	check "  with what to try" says "do faster, or earlier, what its launching thread waits for" "$aiflame" why f.data
+	check "  and the picture" sh -c "'$aiflame' flame --of idle --format folded -o - f.data | grep -q ';.idle[a-z ]*: off CPU.;.waits for feeder.;.*compute_on_host'"
+else
+	skip "a thread that another feeds waits for that" "OpenCL was not there at build time"
+fi
+
 # All processes, and those of before.
 "$app" burn 600 &
 before=$!

@@ -147,6 +147,20 @@ static void cpu_row(struct full *f, uint64_t at, uint32_t thread, uint32_t stack
 	GOLDEN_ROW(f->g, cpu, &row);
 }
 
+/* A thread is off its CPU until another of the process, in a system call, wakes it. */
+static void wait_row(struct full *f, uint64_t at, uint64_t ns)
+{
+	struct aif_cpu_row row = {.time = GOLDEN_START + at,
+				  .waiting = ns,
+				  .thread = MAIN,
+				  .stack = f->off_cpu,
+				  .is_whole = 1,
+				  .waker_thread = AUTOGRAD + 1,
+				  .waker = f->in_os + 1};
+
+	GOLDEN_ROW(f->g, cpu, &row);
+}
+
 void full_cpu(struct full *f)
 {
 	for (uint64_t i = 0; i < STEPS; i++) {
@@ -157,7 +171,7 @@ void full_cpu(struct full *f)
 		cpu_row(f, at + 31 * MS, MAIN, f->forward, 10101010, 0);
 		cpu_row(f, at + 211 * MS, AUTOGRAD, f->backward, 10101010, 0);
 		cpu_row(f, at + 341 * MS, MAIN, f->waiting, 0, 8 * MS);
-		cpu_row(f, at + 400 * MS, MAIN, f->off_cpu, 0, 20 * MS);
+		wait_row(f, at + 400 * MS, 20 * MS);
 		cpu_row(f, at + 50 * MS, OTHER, f->other, 10101010, 0);
 		cpu_row(f, at + 60 * MS, LOADER, f->loader, 20202020, 0);
 	}

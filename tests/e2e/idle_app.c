@@ -2,6 +2,7 @@
 #include "agent_cl.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,6 +17,9 @@
  *
  * idle_app serve REQUESTS: a server, whose only client asks for one piece of work after pauses of 3 to 6 ms. Prints how
  * long it waited for it in all, and how often: "demand_ns=... requests=...".
+ *
+ * idle_app fed ROUNDS: a thread "feeder" computes what the launching thread waits for at a condition variable. Prints how long
+ * that waited in all: "fed_ns=...".
  *
  * idle_app hide ...: the same, at which nobody without CAP_SYS_PTRACE may look.
  */
@@ -168,6 +172,58 @@ static int serve(int requests)
 	return 0;
 }
 
+static struct feed {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int full, left;
+} feed = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+
+/* Waits until the feed is full, or empty, and makes it the other. */
+__attribute__((noinline)) static void turn_feed(int full)
+{
+	pthread_mutex_lock(&feed.lock);
+	while (feed.full != full)
+		pthread_cond_wait(&feed.changed, &feed.lock);
+	feed.full = !full;
+	pthread_cond_signal(&feed.changed);
+	pthread_mutex_unlock(&feed.lock);
+}
+
+static void *feeder(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "feeder");
+	while (feed.left--) {
+		compute_on_host();
+		turn_feed(0);
+	}
+	return NULL;
+}
+
+static int be_fed(int rounds)
+{
+	uint64_t waited = 0;
+	struct target t;
+	cl_kernel kernel;
+	pthread_t thread;
+
+	target_open(&t);
+	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 2000);
+	WORK();
+	feed.left = rounds;
+	CHECK(!pthread_create(&thread, NULL, feeder, NULL));
+	for (int i = 0; i < rounds; i++) {
+		uint64_t from = now();
+
+		turn_feed(1);
+		waited += now() - from;
+		WORK();
+	}
+	CHECK(!pthread_join(thread, NULL));
+	printf("fed_ns=%llu\n", (unsigned long long)waited);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 100;
@@ -182,6 +238,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2 && !strcmp(argv[1], "serve"))
 		return serve(atoi(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "fed"))
+		return be_fed(atoi(argv[2]));
 	target_open(&t);
 	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 2000);
 	target_launch(t.queue, kernel, 64);

@@ -318,6 +318,60 @@ static void test_longer_times_are_sent(void **state)
 	assert_int_equal(sum_of(10, 11, 7, 0)->ns, AIF_EBPF_LEAST_WAIT - 1 + 1000000);
 }
 
+/* Lets `by` wake p at `time`. */
+static void wake(uint64_t time, const struct task_struct *by, struct task_struct *p)
+{
+	fake.time = time;
+	fake.pid_tgid = (uint64_t)(uint32_t)by->tgid << 32 | (uint32_t)by->pid;
+	aif_waking(NULL, p);
+}
+
+static struct aif_ebpf_wait last_wait(void)
+{
+	struct aif_ebpf_wait w;
+
+	assert_int_equal(fake.ring_len, sizeof(w));
+	memcpy(&w, fake.ring, sizeof(w));
+	return w;
+}
+
+/* Tests that the first wake-up counts, of a wait that has a row of its own. */
+static void test_who_wakes_is_sent(void **state)
+{
+	struct task_struct idle = {0}, a = {.pid = 11, .tgid = 10, .__state = 1},
+			   b = {.pid = 21, .tgid = 20}, c = {.pid = 31, .tgid = 30};
+	struct aif_ebpf_wait w;
+
+	(void)state;
+	wake(50, &b, &a); /* it has not left */
+	switch_to(100, 0, &a, &idle);
+	wake(100 + AIF_EBPF_LEAST_WAIT - 1, &c, &a); /* too early */
+	wake(100 + AIF_EBPF_LEAST_WAIT, &b, &a);
+	wake(101 + AIF_EBPF_LEAST_WAIT, &c, &a);
+	switch_to(200 + AIF_EBPF_LEAST_WAIT, 0, &idle, &a);
+	w = last_wait();
+	assert_int_equal(w.waker.at, 100 + AIF_EBPF_LEAST_WAIT);
+	assert_int_equal(w.waker.key.pid, 20);
+	assert_int_equal(w.waker.key.tid, 21);
+	assert_int_equal(w.waker.key.user, 7);
+	assert_int_equal(w.waker.key.kernel, 8);
+	assert_string_equal(w.waker.comm, "python3");
+	/* An interrupt of an idle CPU. */
+	switch_to(1000000, 0, &a, &idle);
+	wake(2000000, &idle, &a);
+	switch_to(2000000, 0, &idle, &a);
+	w = last_wait();
+	assert_int_equal(w.waker.at, 2000000);
+	assert_int_equal(w.waker.key.pid, 0);
+	assert_true(w.waker.key.user < 0);
+	assert_int_equal(w.waker.key.kernel, 8);
+	/* A thread that could run was not woken. */
+	switch_to(3000000, 1, &a, &idle);
+	wake(4000000, &b, &a);
+	switch_to(4000000, 0, &idle, &a);
+	assert_int_equal(last_wait().waker.at, 0);
+}
+
 static void test_many_waits_raise_the_bound(void **state)
 {
 	const uint64_t least = AIF_EBPF_LEAST_WAIT, second = 1000000000;
@@ -419,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_driver_is_entered_by_a_system_call, setup),
 		cmocka_unit_test_setup(test_time_off_cpu_adds_up, setup),
 		cmocka_unit_test_setup(test_longer_times_are_sent, setup),
+		cmocka_unit_test_setup(test_who_wakes_is_sent, setup),
 		cmocka_unit_test(test_many_waits_raise_the_bound),
 		cmocka_unit_test_setup(test_who_does_not_come_back_is_not_waited_for, setup),
 		cmocka_unit_test_setup(test_only_the_wanted_and_their_children, setup),

@@ -23,13 +23,13 @@ struct world {
 static int set_up(void **state)
 {
 	static const struct aif_cpu_row rows[] = {
-		{FIXTURE_START + 100, 1000, 0, 0, 1, 0, 0},
-		{FIXTURE_START + 200, 2000, 0, 0, 1, 0, 0},
-		{FIXTURE_START + 300, 4000, 0, 1, 0, 0, 0},
-		{FIXTURE_START + 400, 8000, 0, 1, AIF_NONE, 0, 0},
-		{FIXTURE_START - 50, 16000, 0, AIF_NONE, 0, 0, 0}, /* before the start */
-		{FIXTURE_START + 250, 0, 32000, 0, 1, 0, 0},
-		{FIXTURE_START + 450, 0, 64000, 1, AIF_NONE, 0, 0},
+		{FIXTURE_START + 100, 1000, 0, 0, 1, 0, 0, 0, 0},
+		{FIXTURE_START + 200, 2000, 0, 0, 1, 0, 0, 0, 0},
+		{FIXTURE_START + 300, 4000, 0, 1, 0, 0, 0, 0, 0},
+		{FIXTURE_START + 400, 8000, 0, 1, AIF_NONE, 0, 0, 0, 0},
+		{FIXTURE_START - 50, 16000, 0, AIF_NONE, 0, 0, 0, 0, 0}, /* before the start */
+		{FIXTURE_START + 250, 0, 32000, 0, 1, 0, 0, 0, 0},
+		{FIXTURE_START + 450, 0, 64000, 1, AIF_NONE, 0, 0, 0, 0},
 	};
 	struct world *w = calloc(1, sizeof(*w));
 	struct aif_err err = {0};

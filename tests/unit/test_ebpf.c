@@ -331,6 +331,50 @@ static void test_nobody_else_is_sampled(void **state)
 	assert_int_equal(w->store.p.processes_len, 0);
 }
 
+static void test_a_waker_is_a_thread_or_a_name(void **state)
+{
+	const uint64_t user[] = {0x5010, 0x5021}, kernel[] = {0xffffffff81001000};
+	const struct aif_ebpf_stack both = {
+		.user = user, .kernel = kernel, .user_len = 2, .kernel_len = 1, .mark = ""};
+	struct aif_ebpf_woken woken = {.thread = AIF_NONE, .stack = AIF_NONE}, other = woken,
+			      nobody = woken;
+	struct aif_ebpf_off off = {.key = {.pid = A, .tid = A + 7},
+				   .comm = "sleeper",
+				   .since = 100,
+				   .ns = 50,
+				   .is_whole = true,
+				   .woken = &woken};
+	struct aif_ebpf_waker of = {.at = 150, .key = {.pid = A, .tid = A}};
+	struct world *w = *state;
+	const struct aif_profile *p = &w->store.p;
+	const struct aif_cpu_row *row;
+	uint32_t at = AIF_NONE;
+
+	tell(w, task(PERF_RECORD_FORK, A, 5, A, 10));
+	tell(w, map(A, 0x5000, 0x2000, "//anon", 11));
+	aif_ebpf_row_waker(&w->d, &w->ps, &of, "waker", &both, &woken);
+	assert_int_equal(p->threads[woken.thread].tid, A);
+	assert_int_equal(p->stacks[woken.stack].depth, 3);
+	assert_true(aif_ebpf_row_off(&w->d, &w->ps, &off, &both, &at));
+	row = &w->store.batches.open[AIF_BATCH_CPU]->cpu[0];
+	assert_int_equal(row->waker_thread, woken.thread + 1);
+	assert_int_equal(row->waker, woken.stack + 1);
+	/* Somebody else's process; a CPU that was idle. */
+	of.key.pid = of.key.tid = C;
+	aif_ebpf_row_waker(&w->d, &w->ps, &of, "client", &both, &other);
+	assert_int_equal(other.thread, AIF_NONE);
+	assert_int_equal(p->stacks[other.stack].depth, 2);
+	at = p->stacks[other.stack].parent;
+	assert_int_equal(p->frames[p->stacks[at].frame].kind, AIF_FRAME_MARK);
+	assert_string_equal(aif_profile_str(p, (uint32_t)p->frames[p->stacks[at].frame].address),
+			    "client");
+	of.key.pid = of.key.tid = 0;
+	aif_ebpf_row_waker(&w->d, &w->ps, &of, "swapper", &both, &nobody);
+	assert_int_equal(nobody.thread, AIF_NONE);
+	assert_int_equal(p->stacks[nobody.stack].depth, 1);
+	assert_int_equal(p->processes_len, 1);
+}
+
 static void test_a_launch_has_its_caller_in_its_place(void **state)
 {
 	const uint64_t user[] = {0x5010, 0x5031};
@@ -378,6 +422,7 @@ int main(void)
 		IN_WORLD(test_with_all_everybody_is),
 		IN_WORLD(test_a_stack_has_the_kernel_on_top),
 		IN_WORLD(test_nobody_else_is_sampled),
+		IN_WORLD(test_a_waker_is_a_thread_or_a_name),
 		IN_WORLD(test_a_launch_has_its_caller_in_its_place),
 	};
 

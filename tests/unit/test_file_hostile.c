@@ -317,13 +317,10 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 			odd_id(next(&r)),    odd_id(next(&r)),    odd_id(next(&r)),
 			odd_count(next(&r)), odd_count(next(&r)), odd_count(next(&r)),
 			odd_id(next(&r)),    odd_id(next(&r))};
-		c[i] = (struct aif_cpu_row){odd_time(next(&r)),
-					    odd_count(next(&r)),
-					    odd_count(next(&r)),
-					    odd_id(next(&r)),
-					    odd_id(next(&r)),
-					    odd_id(next(&r)),
-					    0};
+		c[i] = (struct aif_cpu_row){
+			odd_time(next(&r)), odd_count(next(&r)), odd_count(next(&r)),
+			odd_id(next(&r)),   odd_id(next(&r)),    odd_id(next(&r)),
+			odd_id(next(&r)),   odd_id(next(&r)),    0};
 		o[i] = (struct aif_op_row){odd_time(next(&r)),
 					   odd_time(next(&r)),
 					   odd_id(next(&r)),

@@ -123,13 +123,13 @@ static void recorded(const char *runtime, uint32_t reason, uint32_t process, con
 		FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, imported),
 			    aif_strset_puts(&p.strings, "x"));
 	const struct aif_cpu_row rows[] = {
-		{FIXTURE_START + 100, 3000000, 0, 0, cupti, 0, 0},
-		{FIXTURE_START + 200, 5000000, 0, 1, cupti, 0, 0},
-		{FIXTURE_START + 300, 1000000, 0, 0, 0, 0, 0},
-		{FIXTURE_START + 400, 1000000, 0, 1, 0, 0, 0},
-		{FIXTURE_START + 500, 1000000, 70000000, 0, cupti, 0, 0},
-		{FIXTURE_START + 600, 90000000, 0, AIF_NONE, cupti, 0, 0},
-		{FIXTURE_START + 700, 90000000, 0, 0, AIF_NONE, 0, 0},
+		{FIXTURE_START + 100, 3000000, 0, 0, cupti, 0, 0, 0, 0},
+		{FIXTURE_START + 200, 5000000, 0, 1, cupti, 0, 0, 0, 0},
+		{FIXTURE_START + 300, 1000000, 0, 0, 0, 0, 0, 0, 0},
+		{FIXTURE_START + 400, 1000000, 0, 1, 0, 0, 0, 0, 0},
+		{FIXTURE_START + 500, 1000000, 70000000, 0, cupti, 0, 0, 0, 0},
+		{FIXTURE_START + 600, 90000000, 0, AIF_NONE, cupti, 0, 0, 0, 0},
+		{FIXTURE_START + 700, 90000000, 0, 0, AIF_NONE, 0, 0, 0, 0},
 	};
 
 	snprintf(path, sizeof(path), "/tmp/aiflame-owner-%d", (int)getpid());

@@ -58,10 +58,16 @@ static enum aif_idle_cause cause_of(struct aif_idle_blaming *b, uint32_t stack)
 	return found;
 }
 
+static uint64_t share_key(const struct aif_idle_segment *s, enum aif_idle_cause cause,
+			  uint32_t stack)
+{
+	return (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack;
+}
+
 static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *s,
 		     enum aif_idle_cause cause, uint32_t stack, double ns, bool is_whole)
 {
-	uint64_t key = (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack, i;
+	uint64_t key = share_key(s, cause, stack), i;
 
 	if (!aif_map_get(&b->share_of, key, &i)) {
 		i = b->shares_len;
@@ -100,6 +106,17 @@ static enum aif_idle_cause cause_of_sleep(struct aif_idle_blaming *b, uint32_t t
 /* Times off CPU are sums over a second: so many more in all. */
 #define SEGMENTS_OF_SUMS (1u << 24)
 
+/* Adds who ended a part of a sleep. */
+static int wake_add(struct aif_idle_blaming *b, uint64_t share, const struct aif_cpu_row *row,
+		    int64_t at, int64_t end, double ns)
+{
+	uint64_t i;
+
+	return aif_map_get(&b->share_of, share, &i)
+		       ? aif_idle_wakers_add(&b->wakers, i, row->thread, at, end, ns)
+		       : 0;
+}
+
 /* Waits and times off CPU have a beginning and a length; several short waits may be one row (agent/wait.h), whose length then
  * reaches beyond what it is of: its segment's end bounds it. */
 static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
@@ -135,6 +152,9 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 		else if (until > from)
 			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
 				      off_cpu && row->is_whole);
+		if (r == 0 && until > from && row->waker && !is_delay)
+			r = wake_add(b, share_key(s, cause, row->stack), row, at, end,
+				     s->weight * (double)(until - from));
 	}
 	return r;
 }
@@ -288,12 +308,15 @@ static bool lacks_off_cpu(const struct aif_profile *p)
 
 int aif_idle_take_activity(struct aif_idle_blaming *b)
 {
+	uint64_t damaged = 0; /* counted below */
 	int r;
 
 	b->sums_left = SEGMENTS_OF_SUMS;
 	if (b->segments_len)
 		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
-	r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	r = aif_idle_wakers_read(b->p, &b->wakers, &damaged);
+	if (r == 0)
+		r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
 	if (lacks_off_cpu(b->p))
 		memset(b->is_followed, 0, b->p->threads_len * sizeof(*b->is_followed));
 	if (r == 0)

@@ -31,6 +31,7 @@ static struct aif_idle_row row_of(const struct aif_idle_blaming *b, uint32_t dev
 struct place {
 	uint32_t stack, seen;
 	bool is_before;
+	const struct aif_idle_share *share; /* whose time it is; NULL: none's */
 };
 
 /* Adds a part of a bracket's idle time. */
@@ -43,6 +44,9 @@ static int row_add(struct aif_idle_blaming *b, enum aif_idle_cause cause, struct
 	row.is_before = at.is_before;
 	row.seen = at.seen;
 	r = aif_idle_sums_add(&b->sums, &row, ns);
+	if (r == 0 && at.share && at.share->ns > 0 && ns > 0)
+		r = aif_idle_wakers_to_row(&b->wakers, (uint64_t)(at.share - b->shares),
+					   aif_idle_row_key(&row), ns / at.share->ns, b->to);
 	return r ? r
 		 : aif_idle_course_part(b->course, aif_idle_row_key(&row),
 					(uint64_t)(of - b->brackets), ns);
@@ -258,9 +262,9 @@ static int find_gaps(struct aif_idle_blaming *b, const struct aif_utilization *u
 /* Returns the part of what samples, sums and estimates say that the bracket has room for beside exact times. */
 static double fits_of(const struct aif_idle_bracket *of)
 {
-	double room = of->idle - of->whole, seen = of->seen - of->whole;
+	double room = AIF_MAX(of->idle - of->whole, 0), seen = of->seen - of->whole;
 
-	return seen > room ? AIF_MAX(room, 0) / seen : 1;
+	return seen > room ? room / seen : 1;
 }
 
 /* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
@@ -288,7 +292,8 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 		double most = of->whole > of->idle ? of->idle / of->whole : 1;
 		double ns = most * s->whole + fits_of(of) * (s->ns - s->whole);
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
-		struct place at = {.seen = aif_cpu_seen(b->p, s->stack) ? s->stack : AIF_NONE};
+		struct place at = {.seen = aif_cpu_seen(b->p, s->stack) ? s->stack : AIF_NONE,
+				   .share = s};
 
 		at.stack = aif_idle_place(b->p, s->stack, of->before, of->after, &at.is_before);
 		r = row_add(b, s->cause, at, ns * part, of);
@@ -376,6 +381,7 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 		return r;
 	r = aif_idle_sums_round(&b->sums);
 	aif_idle_sums_sort(b->to);
+	aif_idle_wakers_sort(b->to);
 	return r;
 }
 
@@ -410,6 +416,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	if (r == 0)
 		r = blame(&b, u);
 	aif_idle_demand_finish(&b.demand);
+	aif_idle_wakers_finish(&b.wakers);
 	aif_idle_rules_finish(&b.rules);
 	free(b.cause_of_stack);
 	free(b.is_sampled);

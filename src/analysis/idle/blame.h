@@ -29,6 +29,8 @@
  * sampled on a CPU in the same bracket's gaps: then T may wait for these. Waits until another thread hands it something count in
  * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU.
  *
+ * Where wake-ups were recorded, .wakes say who ended such sleeps (wakers.h).
+ *
  * Waits for a CPU are NO_CPU. Those that record --ebpf --off-cpu has are where they were; those that the recorder counts from
  * outside (record/sources/sleeps.c) are somewhere between two looks: they are of what samples and sleeps leave over.
  *
@@ -67,6 +69,25 @@ struct aif_idle_row {
 	/* The stack of aif_cpu_seen() with most of the time that the recorder saw T sleep; AIF_NONE: it saw none. */
 	uint32_t seen;
 };
+/* Kinds of wakers (wakers.h). */
+enum aif_idle_waker {
+	AIF_IDLE_WAKER_UNKNOWN,
+	AIF_IDLE_WAKER_THREAD,    /* one that was recorded */
+	AIF_IDLE_WAKER_STRANGER,  /* one of a process that was not, or of the OS kernel */
+	AIF_IDLE_WAKER_TIMER,     /* a time had passed */
+	AIF_IDLE_WAKER_INTERRUPT, /* a device, or another CPU */
+};
+/* A part of a row's time: its sleeps that one waker ended. */
+struct aif_idle_wake {
+	uint64_t row; /* aif_idle_row_key() */
+	enum aif_idle_waker kind;
+	uint32_t thread; /* of THREAD; else AIF_NONE */
+	/* Stack of what the waker did meanwhile, most of the time that was seen; else from where it woke (is_wake). Of STRANGER its name
+	 * is the outermost frame, a mark. AIF_NONE: not known. */
+	uint32_t stack;
+	bool is_wake;
+	uint64_t ns;
+};
 /* A process's idle time on a device, by cause: these sum to .idle_ns. */
 struct aif_idle_device {
 	uint32_t process, device;
@@ -77,6 +98,8 @@ struct aif_idle_blame {
 	size_t len, cap;
 	struct aif_idle_device *devices; /* as in struct aif_utilization */
 	size_t devices_len, devices_cap;
+	struct aif_idle_wake *wakes;
+	size_t wakes_len, wakes_cap;
 	uint64_t idle_ns, captured_ns, gaps;
 	uint64_t of_cause[AIF_IDLE_CAUSES];
 	uint64_t damaged; /* chunks that could not be read */
@@ -102,6 +125,12 @@ struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
 				       const struct aif_utilization *u,
 				       const struct aif_device_utilization *d, int64_t from,
 				       int64_t to);
+/* Returns the wakes of a row, most time first. */
+const struct aif_idle_wake *aif_idle_wakes_of(const struct aif_idle_blame *b,
+					      const struct aif_idle_row *row, size_t *ret_len);
+/* Appends who ended a sleep: a thread's name, "a timer", "an interrupt", "kworker/0:1". */
+void aif_idle_waker_say(const struct aif_profile *p, const struct aif_idle_wake *w,
+			struct aif_buf *out);
 /* "12.3 s idle in 41,000 gaps: 60.1 % on CPU, 22.4 % wait, ..." */
 void aif_idle_blame_say(const struct aif_idle_blame *b, struct aif_buf *out);
 /* True if the rows of each device add up to its idle time, by cause, and all to .idle_ns; else appends what does not to *ret_text. */

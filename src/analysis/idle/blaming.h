@@ -6,6 +6,7 @@
 #include "analysis/idle/demand.h"
 #include "analysis/idle/rules.h"
 #include "analysis/idle/sums.h"
+#include "analysis/idle/wakers.h"
 #include "analysis/op_tree.h"
 
 /* Blame for idle time in the making: its gaps (blame.c), and what threads did in them (activity.c). */
@@ -64,6 +65,7 @@ struct aif_idle_blaming {
 	struct aif_idle_rules rules;
 	unsigned sums_left; /* segments that sums of times off CPU may still be laid over */
 	struct aif_idle_demand demand;
+	struct aif_idle_wakers wakers;
 	struct aif_idle_sums sums;
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled;  /* by process: it has CPU samples */

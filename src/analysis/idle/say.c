@@ -77,5 +77,6 @@ void aif_idle_blame_finish(struct aif_idle_blame *b)
 {
 	free(b->rows);
 	free(b->devices);
+	free(b->wakes);
 	*b = (struct aif_idle_blame){0};
 }

@@ -63,11 +63,21 @@ struct aif_ebpf_off_value {
 	char comm[AIF_EBPF_COMM];
 };
 
+/* The thread that ran where another was woken. In an interrupt it is the one that was interrupted, which its stack of
+ * the kernel says. */
+struct aif_ebpf_waker {
+	__u64 at; /* CLOCK_MONOTONIC ns; 0: no wake-up was seen */
+	struct aif_ebpf_off_key
+		key; /* .pid 0: a CPU that was idle, or a thread that the recorder does not see */
+	char comm[AIF_EBPF_COMM];
+};
+
 /* A thread that is off CPU (map aif_left). */
 struct aif_ebpf_left {
 	__u64 since; /* CLOCK_MONOTONIC ns; 0: it is back */
 	struct aif_ebpf_off_key key;
 	char comm[AIF_EBPF_COMM];
+	struct aif_ebpf_waker waker;
 };
 
 /* A time off CPU, in a ring of its own (map aif_waits): of aif_least_wait ns or more. Shorter ones, and those for which the
@@ -76,6 +86,7 @@ struct aif_ebpf_wait {
 	__u64 since, ns;
 	struct aif_ebpf_off_key key;
 	char comm[AIF_EBPF_COMM];
+	struct aif_ebpf_waker waker;
 };
 /* The least aif_least_wait; the recorder raises it where waits are too many. */
 #define AIF_EBPF_LEAST_WAIT 50000

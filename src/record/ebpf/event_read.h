@@ -10,8 +10,8 @@
 static_assert(sizeof(struct aif_ebpf_event) == 72, "a record of the ring");
 static_assert(sizeof(struct aif_ebpf_off_key) == 24, "a key of a map");
 static_assert(sizeof(struct aif_ebpf_off_value) == 32, "a value of a map");
-static_assert(sizeof(struct aif_ebpf_left) == 48, "a value of a map");
-static_assert(sizeof(struct aif_ebpf_wait) == 56, "a record of the ring of waits");
+static_assert(sizeof(struct aif_ebpf_left) == 96, "a value of a map");
+static_assert(sizeof(struct aif_ebpf_wait) == 104, "a record of the ring of waits");
 
 /* An event of the ring, taken apart. Frames are innermost first, and lie behind the copy of the
  * event. */

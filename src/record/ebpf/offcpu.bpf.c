@@ -3,7 +3,8 @@
  * Time off CPU: runs at each switch from a thread to another, as the one that leaves. Where it
  * stands then is kept for it. When it comes back a longer time is sent with its beginning and end, as
  * one that may explain a gap of a device; the others are added up here, and the recorder fetches the
- * sums: a busy machine switches 100,000 times a second.
+ * sums: a busy machine switches 100,000 times a second. A longer one also has who ended it: the
+ * thread that ran where it was woken.
  */
 #include "record/ebpf/maps.bpf.h"
 
@@ -25,11 +26,11 @@ struct {
 	__type(value, struct aif_ebpf_off_value);
 } aif_off SEC(".maps");
 
-/* 1 MiB holds 16,384 waits; the recorder empties it 20 times a second or more often, and chooses
+/* 2 MiB hold 18,000 waits; the recorder empties it 20 times a second or more often, and chooses
  * aif_least_wait so that some thousand come in a second. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 2 << 20);
 } aif_waits SEC(".maps");
 volatile __u64 aif_least_wait = AIF_EBPF_LEAST_WAIT;
 
@@ -86,6 +87,7 @@ static __always_inline int aif_wait_sent(const struct aif_ebpf_left *l, __u64 no
 	if (w.ns < aif_least_wait)
 		return 0;
 	__builtin_memcpy(w.comm, l->comm, sizeof(w.comm));
+	__builtin_memcpy(&w.waker, &l->waker, sizeof(w.waker));
 	if (!bpf_ringbuf_output(&aif_waits, &w, sizeof(w), BPF_RB_NO_WAKEUP))
 		return 1;
 	aif_count_lost(AIF_EBPF_LOST_WAITS);
@@ -135,6 +137,29 @@ static __always_inline __s32 aif_stack(void *ctx, __u64 flags)
 	if (id != NO_PLACE)
 		return aif_in_table(id, 2);
 	return aif_in_table(bpf_get_stackid(ctx, &aif_off_stacks_4, flags), 3);
+}
+
+/* Runs at each wake-up, as who wakes; sched_wakeup would run as the woken where its CPU does the rest. A wait that is too
+ * short for a row of its own has no use for it. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(aif_waking, struct task_struct *woken)
+{
+	__u32 tid = (__u32)woken->pid;
+	struct aif_ebpf_left *l = bpf_map_lookup_elem(&aif_left, &tid);
+	__u64 now = bpf_ktime_get_ns();
+	struct aif_ebpf_waker *w;
+
+	if (!l || !l->since || l->key.runnable || l->waker.at || now < l->since ||
+	    now - l->since < aif_least_wait)
+		return 0;
+	w = &l->waker;
+	if (!aif_who(&w->key.pid, &w->key.tid))
+		w->key.pid = w->key.tid = 0;
+	w->key.user = w->key.pid ? aif_stack(ctx, BPF_F_USER_STACK) : -1;
+	w->key.kernel = aif_stack(ctx, OWN_FRAMES);
+	bpf_get_current_comm(w->comm, sizeof(w->comm));
+	w->at = now;
+	return 0;
 }
 
 static __always_inline unsigned int aif_state(struct task_struct *task)

@@ -148,6 +148,29 @@ bool aif_ebpf_row_sample(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	return kept;
 }
 
+void aif_ebpf_row_waker(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			const struct aif_ebpf_waker *w, const char *comm,
+			const struct aif_ebpf_stack *stack, struct aif_ebpf_woken *ret)
+{
+	struct aif_ebpf_process *p = NULL;
+	struct aif_target *t = w->key.pid ? payer_of(d, ps, w->key.pid, comm, w->at, &p) : NULL;
+
+	if (t) {
+		ret->thread = aif_target_thread(d, t, w->key.tid, comm);
+		if (ret->stack == AIF_NONE)
+			ret->stack = aif_ebpf_stack(d, ps, p, t, comm, stack, aif_now_ns());
+		paid(d, p, t);
+		return;
+	}
+	if (ret->stack != AIF_NONE)
+		return;
+	if (w->key.pid)
+		ret->stack = push(d->store, AIF_NONE, aif_store_mark(d->store, comm), 0);
+	for (uint32_t i = stack->kernel_len; i-- > 0;)
+		ret->stack = push(d->store, ret->stack,
+				  kernel_frame(d->store, stack->kernel[i] - (i > 0)), 0);
+}
+
 bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		      const struct aif_ebpf_off *off, const struct aif_ebpf_stack *stack,
 		      uint32_t *at)
@@ -163,6 +186,11 @@ bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		if (*at == AIF_NONE)
 			*at = aif_ebpf_stack(d, ps, p, t, off->comm, stack, aif_now_ns());
 		row.stack = *at;
+		if (off->woken) {
+			/* AIF_NONE + 1 is 0. */
+			row.waker_thread = off->woken->thread + 1;
+			row.waker = off->woken->stack + 1;
+		}
 		kept = off->ns && put_cpu_row(d, t, &row);
 		paid(d, p, t);
 	}

@@ -29,12 +29,22 @@ bool aif_ebpf_row_launch(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 /* A launch of an agent's has entered a driver. */
 void aif_ebpf_row_driver(struct aif_drainer *d, struct aif_driver_calls *calls,
 			 struct aif_ebpf_syscalls *syscalls, const struct aif_ebpf_read *r);
-/* Time off CPU since `since`, `ns` in all; is_whole: one time, not a sum. */
+/* The thread that ended a time off CPU, in the store; AIF_NONE: not known. */
+struct aif_ebpf_woken {
+	uint32_t thread, stack;
+};
+/* Makes *ret. A thread of a process that is not wanted has a stack alone, with its name below the kernel's frames. ret->stack:
+ * its stack in the store; AIF_NONE: to be made of `stack`. */
+void aif_ebpf_row_waker(struct aif_drainer *d, struct aif_ebpf_processes *ps,
+			const struct aif_ebpf_waker *w, const char *comm,
+			const struct aif_ebpf_stack *stack, struct aif_ebpf_woken *ret);
+/* Time off CPU since `since`, `ns` in all; is_whole: one time, not a sum. woken: NULL, no wake-up was seen. */
 struct aif_ebpf_off {
 	struct aif_ebpf_off_key key;
 	const char *comm;
 	uint64_t since, ns;
 	bool is_whole;
+	const struct aif_ebpf_woken *woken;
 };
 /* *at: its stack in the store; AIF_NONE: to be made of `stack`. */
 bool aif_ebpf_row_off(struct aif_drainer *d, struct aif_ebpf_processes *ps,

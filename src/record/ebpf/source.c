@@ -109,6 +109,7 @@ static int programs_try(struct aif_ebpf *e, enum driver_probes probes)
 	p->rodata->aif_some_wanted = !e->processes.all && !p->rodata->aif_pid_ino;
 	bpf_program__set_autoload(p->progs.aif_switch, e->opts->off_cpu);
 	bpf_program__set_autoload(p->progs.aif_fork, e->opts->off_cpu);
+	bpf_program__set_autoload(p->progs.aif_waking, e->opts->off_cpu);
 	bpf_program__set_autoload(p->progs.aif_sys_enter, probes == DRIVER_SYSCALL);
 	e->has_driver_calls =
 		find_function(p->progs.aif_ioctl, "security_file_ioctl", probes >= DRIVER_IOCTL);
@@ -237,9 +238,12 @@ static int start(struct aif_ebpf *e, struct aif_err *err)
 		want(e, e->processes.own_pid, AIF_EBPF_CHILDREN);
 		p->links.aif_fork = bpf_program__attach(p->progs.aif_fork);
 		if (p->links.aif_fork)
+			p->links.aif_waking = bpf_program__attach(p->progs.aif_waking);
+		if (p->links.aif_waking)
 			p->links.aif_switch = bpf_program__attach(p->progs.aif_switch);
 		if (!p->links.aif_switch)
-			return refused(-errno, "following the scheduler (sched_switch)", err);
+			return refused(-errno,
+				       "following the scheduler (sched_waking, sched_switch)", err);
 	}
 	return 0;
 }

@@ -121,7 +121,7 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, CROWDED, ANY };
+enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, WOKEN, CROWDED, ANY };
 
 static bool has_runtime(const struct aif_profile *p, const char *name)
 {
@@ -129,6 +129,21 @@ static bool has_runtime(const struct aif_profile *p, const char *name)
 		if (!strcmp(aif_profile_str(p, p->devices[i].runtime), name))
 			return true;
 	return false;
+}
+
+/* True if most of the time in which launching threads do not run they waited for other threads, whose places are known. */
+static bool waits_for_threads(const struct aif_why *w)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < w->owners_len; i++) {
+		size_t n;
+		const struct aif_why_wake *wakes = aif_why_wakes_of(w, &w->owners[i], &n);
+
+		for (size_t k = 0; w->owners[i].group == AIF_WHY_OFF_CPU && k < n; k++)
+			ns += wakes[k].kind == AIF_IDLE_WAKER_THREAD ? wakes[k].ns : 0;
+	}
+	return ns > w->of_group[AIF_WHY_OFF_CPU] / 2;
 }
 
 static bool has_cpu_device(const struct aif_profile *p)
@@ -154,6 +169,8 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 		return w->is_busy_machine && has_cpu_device(p);
 	case UNSEEN:
 		return !w->has_off_cpu;
+	case WOKEN:
+		return waits_for_threads(w);
 	case ANY:
 		break;
 	}

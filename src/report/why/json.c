@@ -190,6 +190,29 @@ static void put_seen(const struct aif_profile *p, uint32_t stack, struct aif_buf
 	text(b, "seen", name);
 }
 
+/* Adds what an owner's sleeps waited for. */
+static void put_wakes(const struct aif_profile *p, const struct aif_why *w,
+		      const struct aif_why_owner *o, struct aif_buf *b)
+{
+	static const char *const kinds[] = {"unknown", "thread", "process", "timer", "interrupt"};
+	size_t n;
+	const struct aif_why_wake *wakes = aif_why_wakes_of(w, o, &n);
+
+	if (!n)
+		return;
+	open(b, "waits_for", '[');
+	for (size_t i = 0; i < n; i++) {
+		item(b);
+		text(b, "kind", kinds[wakes[i].kind]);
+		if (wakes[i].thread != AIF_NONE)
+			number(b, "tid", p->threads[wakes[i].thread].tid);
+		text(b, "what", aif_strset_get(&w->places, wakes[i].text, NULL));
+		number(b, "ns", wakes[i].ns);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
 static void put_owners(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
 	open(b, "idle", '[');
@@ -202,6 +225,7 @@ static void put_owners(const struct aif_names *names, const struct aif_why *w, s
 		number(b, "is_before", o->is_before);
 		put_seen(names->p, o->seen, b);
 		number(b, "ns", o->ns);
+		put_wakes(names->p, w, o, b);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');

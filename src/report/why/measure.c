@@ -2,7 +2,9 @@
 #include "report/why/why.h"
 
 #include "analysis/gaps.h"
+#include "analysis/step_names.h"
 #include "names/stack_names.h"
+#include "names/wake_text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -140,25 +142,45 @@ struct measuring {
 	struct aif_map owners; /* group << 33 | before << 32 | place -> owner */
 };
 
-/* Sets *ret, a string of .places: the caller, or else what stands innermost on the stack. 0 or -ENOMEM. */
+/* Returns the name of the innermost range of a stack that is no step, "" if there is none. */
+static const char *range_of(const struct aif_profile *p, uint32_t stack)
+{
+	for (; stack != AIF_NONE; stack = p->stacks[stack].parent) {
+		uint32_t frame = p->stacks[stack].frame;
+		const char *name;
+
+		if (frame == AIF_NONE || p->frames[frame].kind != AIF_FRAME_RANGE ||
+		    p->frames[frame].address >= p->strings.len)
+			continue;
+		name = aif_profile_str(p, (uint32_t)p->frames[frame].address);
+		if (strncmp(name, "ProfilerStep#", 13) != 0 && !aif_step_names_match(name))
+			return name;
+	}
+	return "";
+}
+
+/* Sets *ret, a string of .places: the caller, or else what stands innermost on the stack. Behind a name without a
+ * line, such as an operator's, which is called in many places, stands the range around it; not of a backward, whose stack is the
+ * forward's. 0 or -ENOMEM. */
 static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
 {
-	const char *caller = aif_stack_names_caller(m->stacks, stack);
-	size_t len;
-	int e = caller ? 0 : -ENOMEM;
+	const char *caller = aif_stack_names_caller(m->stacks, stack), *range = "", *end;
 
+	if (!caller)
+		return -ENOMEM;
 	aif_buf_clear(&m->line);
-	if (!e && !*caller && stack != AIF_NONE) {
-		e = aif_stack_names_line(m->stacks, stack, &m->line);
-		caller = aif_buf_str(&m->line);
-	}
-	if (e)
-		return e;
-	len = strstr(caller, AIF_STACK_CALLED_BY)
-		      ? (size_t)(strstr(caller, AIF_STACK_CALLED_BY) - caller)
-		      : strlen(caller);
-	*ret = aif_strset_put(&m->w->places, caller, len);
-	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+	aif_buf_puts(&m->line, caller);
+	if (!*caller && stack != AIF_NONE && aif_stack_names_line(m->stacks, stack, &m->line) < 0)
+		return -ENOMEM;
+	end = strstr(aif_buf_str(&m->line), AIF_STACK_CALLED_BY);
+	if (end)
+		m->line.len = (size_t)(end - (const char *)m->line.data);
+	if (!strpbrk(aif_buf_str(&m->line), "(["))
+		range = range_of(m->p, stack);
+	if (*range && strcmp(range, aif_buf_str(&m->line)) != 0)
+		aif_buf_printf(&m->line, " in %s", range);
+	*ret = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
+	return aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
 /* Adds idle time of a group to who owns it. */
@@ -193,6 +215,29 @@ static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t sta
 	return 0;
 }
 
+/* Adds who ended the sleeps of a row to the owner that has it. */
+static int add_wakes(struct measuring *m, enum aif_why_group group, const struct aif_idle_blame *b,
+		     const struct aif_idle_row *row)
+{
+	struct aif_why_owner owner = {.group = group, .is_before = row->is_before};
+	size_t n;
+	const struct aif_idle_wake *wakes = aif_idle_wakes_of(b, row, &n);
+	int e = n ? place_of(m, row->stack, &owner.place) : 0;
+
+	for (size_t i = 0; i < n && !e; i++) {
+		uint32_t text = AIF_STR_NONE;
+
+		aif_buf_clear(&m->line);
+		e = aif_wake_text(m->p, m->stacks, &wakes[i], &m->line);
+		if (!e)
+			text = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
+		if (!e)
+			e = text == AIF_STR_NONE ? -ENOMEM
+						 : aif_why_wake_add(m->w, &owner, &wakes[i], text);
+	}
+	return e;
+}
+
 static int by_owner_time(const void *a, const void *b)
 {
 	const struct aif_why_owner *x = a, *y = b;
@@ -217,12 +262,15 @@ static int add_idle(struct measuring *m, struct aif_idle_blame *b)
 					  : 0;
 
 		e = add_owner(m, group, row->stack, row->is_before, row->seen, row->ns - waited);
+		if (!e)
+			e = add_wakes(m, group, b, row);
 		/* The wait itself is what could be left out. */
 		if (!e)
 			e = add_owner(m, AIF_WHY_SYNC,
 				      row->drain == AIF_NONE ? row->stack : row->drain,
 				      row->drain == AIF_NONE && row->is_before, AIF_NONE, waited);
 	}
+	aif_why_wakes_sort(m->w);
 	m->w->idle = b->devices;
 	m->w->idle_len = b->devices_len;
 	b->devices = NULL;
@@ -635,6 +683,7 @@ void aif_why_finish(struct aif_why *w)
 	aif_queue_finish(&w->queue);
 	free(w->idle);
 	free(w->owners);
+	free(w->wakes);
 	free(w->kernels);
 	aif_opportunity_finish(&w->work);
 	aif_strset_finish(&w->places);

@@ -276,6 +276,28 @@ static void say_seen(struct saying *s, const struct aif_why_owner *o, const char
 		aif_buf_printf(&s->line, "%s%.*s", between, (int)strcspn(seen, "]"), seen);
 }
 
+/* Appends what an owner's sleeps waited for, if most of its time did for one: ", waits for feeder: produce (feed.py:12)". */
+static void say_wake(struct saying *s, const struct aif_why_owner *o)
+{
+	uint64_t ns, most = 0;
+	uint32_t text = AIF_STR_NONE;
+	size_t n;
+	const struct aif_why_wake *wake = aif_why_wakes_of(s->w, o, &n);
+
+	/* Threads of a pool that do the same are one. */
+	for (size_t i = 0; i < n; i++) {
+		ns = 0;
+		for (size_t k = 0; k < n; k++)
+			ns += wake[k].text == wake[i].text ? wake[k].ns : 0;
+		if (ns > most) {
+			most = ns;
+			text = wake[i].text;
+		}
+	}
+	if (n && 2 * most >= o->ns)
+		aif_buf_printf(&s->line, ", waits for %s", place(s, text));
+}
+
 /* True if most of the window lies before its first device work or behind the last. */
 static bool is_mostly_outside(const struct aif_why *w)
 {
@@ -360,6 +382,7 @@ static void say_owners(struct saying *s)
 		say_seen(s, o, ", ");
 		aif_buf_printf(&s->line, ", %s%s", o->is_before ? "before " : "",
 			       *at ? at : "place not known");
+		say_wake(s, o);
 		end_line(s);
 		shown++;
 	}

@@ -57,6 +57,15 @@ struct aif_why_owner {
 	uint32_t place; /* a string of .places: "f (file.py:12)" */
 };
 
+/* A waker for which sleeps of an owner waited (idle/wakers.h), in one place. */
+struct aif_why_wake {
+	uint64_t owner;
+	enum aif_idle_waker kind;
+	uint32_t thread; /* AIF_NONE: no thread that was recorded */
+	uint32_t text;   /* a string of .places: "feeder: produce (feed.py:12)" */
+	uint64_t ns;
+};
+
 struct aif_why_kernel {
 	uint32_t kind, kernel;
 	uint64_t ns, runs; /* sums of durations: what overlaps counts twice */
@@ -100,6 +109,8 @@ struct aif_why {
 	size_t idle_len;
 	struct aif_why_owner *owners; /* by time, longest first */
 	size_t owners_len, owners_cap;
+	struct aif_why_wake *wakes; /* of owners, most time first: aif_why_wakes_of() */
+	size_t wakes_len, wakes_cap;
 	struct aif_strset places;
 	struct aif_why_kernel *kernels; /* by .saved_ns, most first */
 	size_t kernels_len, kernels_cap;
@@ -126,6 +137,14 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 			    struct aif_why *ret, struct aif_idle_part *ret_part,
 			    struct aif_err *err);
 void aif_why_finish(struct aif_why *w);
+/* Adds what sleeps of an owner waited for, in words: a string of .places. 0 or -ENOMEM. */
+int aif_why_wake_add(struct aif_why *w, const struct aif_why_owner *owner,
+		     const struct aif_idle_wake *wake, uint32_t text);
+/* Adds up equal ones and puts them in order. */
+void aif_why_wakes_sort(struct aif_why *w);
+/* Returns those of an owner, most time first; NULL: it has none. */
+const struct aif_why_wake *aif_why_wakes_of(const struct aif_why *w, const struct aif_why_owner *o,
+					    size_t *ret_len);
 
 /* Returns the group of idle time of that cause. Of HOST's, .waited_part of what lies behind a wait (.drained_ns of the
  * blame's rows) is SYNC instead. */

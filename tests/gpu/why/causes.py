@@ -349,6 +349,37 @@ def case_threads(s, seconds):
     other.join()
 
 
+def produce(ns):
+    return compute(ns)
+
+
+def case_fed(s, seconds):
+    """A thread that computes what the launching thread waits for."""
+    asked, made = threading.Semaphore(0), threading.Semaphore(0)
+    stop = threading.Event()
+
+    def producer():
+        while asked.acquire() and not stop.is_set():
+            produce(3000000)
+            made.release()
+
+    def taking(_):
+        begin = now()
+        asked.release()
+        made.acquire()
+        end = now()
+        s.run()
+        add("off CPU", begin, end, taking, taking)
+
+    thread = threading.Thread(target=producer)
+    thread.start()
+    repeat(seconds, taking)
+    stop.set()
+    asked.release()
+    thread.join()
+    truth["expect"]["waits_for"] = lines_of(produce)
+
+
 def case_decode(s, seconds):
     """Bound by launching: short work, nothing waited for but at the end of a token."""
     if torch and s.device.name == "cuda":

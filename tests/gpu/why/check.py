@@ -44,8 +44,10 @@ def idle_rows(begin, end):
                "-o", "-", profile)
     for line in text.splitlines():
         stack, ns = line.rsplit(" ", 1)
-        *frames, leaf = stack.split(";")
-        kind = re.match(r"\[idle(?: before it)?: (.*)\]$", leaf)[1].replace("no CPU", "off CPU") # the truth has one for both
+        frames = stack.split(";")
+        # Behind the class may stand who the thread waited for.
+        at, found = next((i, m) for i, m in enumerate(re.match(r"\[idle(?: before it)?: (.*)\]$", f) for f in frames) if m)
+        frames, kind = frames[:at], found[1].replace("no CPU", "off CPU") # the truth has one for both
         found = [FRAME.match(f) for f in frames]
         own = [(m[1], int(m[3])) for m in found if m and m[2] in ("causes.py", "device.py")]
         yield kind, own, int(ns), stack
@@ -156,6 +158,13 @@ def main():
         notes.append("pageable" if "pageable" in text else "not said to be pageable")
         if expect["copies"] not in text:
             wrong.append("copies are not said to be " + expect["copies"])
+    if "waits_for" in expect and mode == "ebpf":
+        rows = rows_of("report", "--idle", "--format", "csv", "--limit", "0", "--time",
+                       "%.9f,%.9f" % ((truth["from"] - zero) / 1e9, (truth["to"] - zero) / 1e9), profile)
+        for_it = sum(int(r["idle"]) for r in rows if re.search(r": (produce|compute) \(", r["waits_for"]))
+        notes.append("%.1f %% of %.3f s wait for %s" % (100 * for_it / max(known, 1), known / 1e9, expect["waits_for"][0]))
+        if for_it < ASKED[1] * known:
+            wrong.append("who is waited for: %s" % sorted({r["waits_for"] for r in rows}))
     if truth["case"] == "item":
         text = run("report", "--sync", "--format", "csv", "--limit", "0", profile)
         if "read_one" not in text:

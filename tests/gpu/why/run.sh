@@ -24,7 +24,7 @@ list() {
 	for case in $cases; do
 		echo "full/$case default/$case"
 	done
-	[ "$(id -u)" = 0 ] && echo ebpf/sleep ebpf/server ebpf/quota ebpf/mix_host
+	[ "$(id -u)" = 0 ] && echo ebpf/sleep ebpf/fed ebpf/server ebpf/quota ebpf/mix_host
 	[ "$cuda" = True ] && echo calls/allocate calls/item calls/compile calls/mix_host
 }
 one() {
