@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/palette.h"
 
+#include "analysis/idle/blame.h"
 #include "names/stall_rules.h"
+
+#include <string.h>
 
 /* Black text has a contrast of at least 4.5 on each of these (WCAG AA). */
 enum {
@@ -10,11 +13,29 @@ enum {
 	STALL_SYNC,
 	STALL_FETCH,
 	STALL_ISSUED,
+	IDLE_HOST,
+	IDLE_SYNC,
+	IDLE_LATE,
+	IDLE_PREPARE,
+	IDLE_PYTHON,
+	IDLE_INPUT,
+	IDLE_OFF_CPU,
+	IDLE_DEMAND,
+	IDLE_UNKNOWN,
 };
 static const uint8_t stall_colours[AIF_STALL_CLASS_COUNT] = {
 	[AIF_STALL_MEMORY] = STALL_MEMORY, [AIF_STALL_EXECUTION] = STALL_EXECUTION,
 	[AIF_STALL_SYNC] = STALL_SYNC,     [AIF_STALL_FETCH] = STALL_FETCH,
 	[AIF_STALL_ISSUE] = STALL_ISSUED,  [AIF_STALL_OTHER] = AIF_TREE_STALL,
+};
+static const uint8_t idle_colours[AIF_IDLE_CAUSES] = {
+	[AIF_IDLE_CAUSE_LAUNCH] = IDLE_HOST,      [AIF_IDLE_CAUSE_HOST] = IDLE_HOST,
+	[AIF_IDLE_CAUSE_CPU] = IDLE_HOST,         [AIF_IDLE_CAUSE_LATE] = IDLE_LATE,
+	[AIF_IDLE_CAUSE_WAIT] = IDLE_SYNC,        [AIF_IDLE_CAUSE_OFF_CPU] = IDLE_OFF_CPU,
+	[AIF_IDLE_CAUSE_NO_CPU] = IDLE_OFF_CPU,   [AIF_IDLE_CAUSE_COMPILE] = IDLE_PREPARE,
+	[AIF_IDLE_CAUSE_ALLOCATE] = IDLE_PREPARE, [AIF_IDLE_CAUSE_COLLECT] = IDLE_PYTHON,
+	[AIF_IDLE_CAUSE_GIL] = IDLE_PYTHON,       [AIF_IDLE_CAUSE_INPUT] = IDLE_INPUT,
+	[AIF_IDLE_CAUSE_DEMAND] = IDLE_DEMAND,    [AIF_IDLE_CAUSE_UNKNOWN] = IDLE_UNKNOWN,
 };
 
 static const struct aif_palette_colour colours[] = {
@@ -36,12 +57,40 @@ static const struct aif_palette_colour colours[] = {
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},
 	[STALL_FETCH] = {"fetch stall", "sf", {170, 176, 120}, {194, 200, 150}},
 	[STALL_ISSUED] = {"issue", "si", {126, 206, 126}, {160, 226, 160}},
+	[IDLE_HOST] = {"idle: host, launch", "jh", {168, 180, 204}, {190, 200, 220}},
+	[IDLE_SYNC] = {"idle: wait", "jw", {214, 190, 132}, {230, 210, 160}},
+	[IDLE_LATE] = {"idle: late start", "jl", {180, 196, 150}, {200, 214, 174}},
+	[IDLE_PREPARE] = {"idle: compile, allocate", "jc", {200, 160, 204}, {218, 186, 222}},
+	[IDLE_PYTHON] = {"idle: GIL, garbage collection", "jp", {224, 156, 164}, {236, 184, 190}},
+	[IDLE_INPUT] = {"idle: data loader", "ji", {134, 194, 158}, {164, 212, 184}},
+	[IDLE_OFF_CPU] = {"idle: off CPU, no CPU", "jo", {150, 150, 158}, {172, 172, 178}},
+	[IDLE_DEMAND] = {"idle: no demand", "jd", {224, 224, 226}, {236, 236, 238}},
+	[IDLE_UNKNOWN] = {"idle: unknown", "ju", {232, 208, 196}, {240, 222, 212}},
 };
 
 const struct aif_palette_colour *aif_palette(size_t *ret_len)
 {
 	*ret_len = AIF_ARRAY_LEN(colours);
 	return colours;
+}
+
+/* Returns the colour of a note by the cause of idle time that it names; of others that of all notes. */
+static size_t colour_of_note(const char *text, size_t len)
+{
+	static const char *const before[] = {"[idle: ", "[idle before it: "};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(before); i++) {
+		size_t n = strlen(before[i]);
+
+		for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++) {
+			const char *name = aif_idle_cause_name((enum aif_idle_cause)c);
+
+			if (len == n + strlen(name) + 1 && !memcmp(text, before[i], n) &&
+			    !memcmp(text + n, name, len - n - 1))
+				return idle_colours[c];
+		}
+	}
+	return AIF_TREE_SYNTHETIC;
 }
 
 size_t aif_palette_of(unsigned type, const char *text, size_t len)
@@ -51,6 +100,8 @@ size_t aif_palette_of(unsigned type, const char *text, size_t len)
 	assert(base < AIF_TREE_TYPE_COUNT);
 	if (base == AIF_TREE_STALL)
 		return stall_colours[aif_stall_find(text, len)->of];
+	if (base == AIF_TREE_SYNTHETIC)
+		return colour_of_note(text, len);
 	return base;
 }
 

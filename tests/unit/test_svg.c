@@ -502,6 +502,13 @@ static void test_palette(void **state)
 	assert_string_equal(colours[aif_palette_of(AIF_TREE_STALL, "?", 1)].name, "other stall");
 	assert_string_equal(colours[aif_palette_of(AIF_TREE_C | AIF_TREE_INLINED, "f", 1)].name,
 			    "C");
+	assert_string_equal(colours[aif_palette_of(AIF_TREE_SYNTHETIC, "[idle: wait]", 12)].name,
+			    "idle: wait");
+	assert_string_equal(
+		colours[aif_palette_of(AIF_TREE_SYNTHETIC, "[idle before it: host]", 22)].name,
+		"idle: host, launch");
+	assert_string_equal(colours[aif_palette_of(AIF_TREE_SYNTHETIC, "[idle: ?]", 9)].name,
+			    "note");
 }
 
 static void test_glob(void **state)
