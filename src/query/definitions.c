@@ -27,7 +27,8 @@ void aif_query_strings_column(struct aif_query *q, size_t row, int column, sqlit
 ROWS(frames)
 void aif_query_frames_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
-	static const char *const kinds[] = {"?", "native", "os", "python", "device", "mark"};
+	static const char *const kinds[] = {"?",    "native",   "os",    "python", "device",
+					    "mark", "operator", "range", "call"};
 	const struct aif_frame *f = &q->p->frames[row];
 	const struct aif_frame_name *n;
 

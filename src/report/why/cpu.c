@@ -7,6 +7,7 @@
  *   bound     by all CPUs, if ALL_PPM of them are in use; by one thread, if the busiest has THREAD_PPM of the time on a
  *             CPU; by what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
+ *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
  */
 #include "report/why/why.h"
 
@@ -14,6 +15,7 @@
 #include "base/human.h"
 #include "names/cpu_functions.h"
 #include "names/process_names.h"
+#include "names/stack_names.h"
 #include "text/json.h"
 
 #include <errno.h>
@@ -34,6 +36,12 @@ struct cpu_why {
 	const char *options; /* of the selection */
 	const struct aif_profile *p;
 	struct aif_cpu_functions functions;
+	struct line {
+		uint32_t place; /* a string of .places */
+		uint64_t ns;
+	} * lines; /* most time first */
+	size_t lines_len, lines_cap;
+	struct aif_strset places;
 	uint64_t time_ns, used_ppm, busiest_ns, busiest_ppm;
 	uint32_t busiest; /* a thread; AIF_NONE */
 	size_t threads;
@@ -67,6 +75,63 @@ static void find_busiest(struct cpu_why *w, const struct aif_cpu_totals *by_thre
 			w->busiest = s->thread;
 		}
 	}
+}
+
+static bool has_python(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->frames_len; i++)
+		if (p->frames[i].kind == AIF_FRAME_PYTHON)
+			return true;
+	return false;
+}
+
+static int line_add(struct cpu_why *w, const char *caller, uint64_t ns)
+{
+	const char *end = strstr(caller, AIF_STACK_CALLED_BY);
+	uint32_t place =
+		aif_strset_put(&w->places, caller, end ? (size_t)(end - caller) : strlen(caller));
+
+	if (place == AIF_STR_NONE)
+		return -ENOMEM;
+	if (place == w->lines_len) {
+		if (aif_grow(&w->lines, &w->lines_cap, w->lines_len + 1, sizeof(*w->lines)) < 0)
+			return -ENOMEM;
+		w->lines[w->lines_len++] = (struct line){.place = place};
+	}
+	w->lines[place].ns += ns;
+	return 0;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Adds up the time of the program's own lines. */
+static int find_lines(struct cpu_why *w, const struct aif_names *names,
+		      const struct aif_cpu_totals *totals)
+{
+	struct aif_stack_names *stacks = NULL;
+	int r = has_python(names->p) ? aif_stack_names_new_with_lines(names, &stacks) : 0;
+
+	for (size_t i = 0; stacks && r == 0 && i < totals->stacks_len; i++) {
+		const struct aif_cpu_stack *s = &totals->stacks[i];
+		const char *caller;
+
+		if (s->waiting || !s->weight_ns || s->stack == AIF_NONE)
+			continue;
+		caller = aif_stack_names_caller(stacks, s->stack);
+		r = caller ? line_add(w, caller, s->weight_ns) : -ENOMEM;
+	}
+	if (w->lines_len)
+		qsort(w->lines, w->lines_len, sizeof(*w->lines), by_ns);
+	if (stacks)
+		aif_stack_names_free(stacks);
+	return r;
 }
 
 static void find_bound(struct cpu_why *w)
@@ -104,6 +169,9 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 		w->time_ns = aif_cpu_span_ns(names->p, sel, &by_thread);
 		find_busiest(w, &by_thread);
 		find_bound(w);
+		r = find_lines(w, names, &by_thread);
+		if (r)
+			aif_err_set(err, r, "why: %s", strerror(-r));
 	}
 	aif_cpu_totals_finish(&by_thread);
 	return r;
@@ -126,7 +194,9 @@ static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 	static const char *const bounds[] = {
 		[BOUND_ALL_CPUS] = "all CPUs, which compute",
 		[BOUND_ONE_THREAD] = "one thread, which computes",
-		[BOUND_OFF_CPU] = "what is not on a CPU: files, locks, sleep or other processes",
+		[BOUND_OFF_CPU] =
+			"what is not on a CPU: files, locks, sleep, other processes, or a "
+			"machine whose CPUs others had",
 		[BOUND_NONE] = "nothing alone",
 	};
 	const struct aif_thread *t = w->busiest == AIF_NONE ? NULL : &w->p->threads[w->busiest];
@@ -169,6 +239,24 @@ static void say_functions(const struct cpu_why *w, struct aif_buf *out)
 	aif_buf_finish(&cell);
 }
 
+static void say_lines(const struct cpu_why *w, struct aif_buf *out)
+{
+	struct aif_buf cell = {0};
+
+	for (size_t i = 0; i < w->lines_len && i < MOST; i++) {
+		uint64_t ppm = aif_share_ppm(w->lines[i].ns, w->functions.weight_ns);
+		const char *at = aif_strset_get(&w->places, w->lines[i].place, NULL);
+
+		if (ppm < LEAST_PPM)
+			break;
+		aif_human_share(&cell, ppm);
+		aif_buf_printf(out, "%s%-8s %s\n", i ? "         " : "lines    ",
+			       aif_buf_str(&cell), *at ? at : "not known");
+		aif_buf_clear(&cell);
+	}
+	aif_buf_finish(&cell);
+}
+
 static void say_advice(const struct cpu_why *w, struct aif_buf *out)
 {
 	const struct aif_cpu_function *f = &w->functions.at[0];
@@ -201,6 +289,7 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 {
 	say_bound(w, out);
 	say_functions(w, out);
+	say_lines(w, out);
 	if (w->functions.len)
 		say_advice(w, out);
 	aif_buf_printf(out, "next     aiflame report --cpu%s ", w->options);
@@ -246,6 +335,12 @@ static void say_json(const struct cpu_why *w, struct aif_buf *out)
 		out->failed |= aif_buf_failed(&place);
 		aif_buf_finish(&place);
 	}
+	aif_buf_puts(out, "],\"lines\":[");
+	for (size_t i = 0; i < w->lines_len; i++) {
+		aif_buf_puts(out, i ? ",{\"place\":" : "{\"place\":");
+		aif_out_json_text(out, aif_strset_get(&w->places, w->lines[i].place, NULL));
+		aif_buf_printf(out, ",\"ns\":%" PRIu64 "}", w->lines[i].ns);
+	}
 	aif_buf_puts(out, "]}\n");
 }
 
@@ -260,5 +355,7 @@ int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, 
 	else if (!r)
 		say(&w, path, out);
 	aif_cpu_functions_finish(&w.functions);
+	aif_strset_finish(&w.places);
+	free(w.lines);
 	return r;
 }
