@@ -497,6 +497,25 @@ static bool may_loop(const struct token *t)
 	return t->entries >= AIF_LOOP_ENTRIES && t->calls >= 2 * (uint64_t)t->entries;
 }
 
+/* A loop that warms up another has about as much device time where it makes as many turns: a twentieth less does not count. */
+#define WARM_UP 20
+
+/* Returns the last of the tokens that follow one another and have about as much device time as `most`, which has the most. */
+static uint32_t behind_warm_up(const struct walk *w, uint32_t most)
+{
+	uint64_t least = w->tokens[most].weight - w->tokens[most].weight / WARM_UP;
+	uint32_t to = most;
+
+	for (uint32_t i = 0; i < w->tokens_len; i++) {
+		const struct token *t = &w->tokens[i];
+
+		if (t->calls && t->entries < AIF_LOOP_ENTRIES && t->weight >= least &&
+		    t->first > w->tokens[to].first)
+			to = i;
+	}
+	return w->tokens[most].entries < AIF_LOOP_ENTRIES ? to : most;
+}
+
 /* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. Once the steps are
  * known, only inner periods are left to be found: what has none, such as a prefill before tokens, is passed by. */
 static uint32_t descend(struct walk *w)
@@ -517,6 +536,7 @@ static uint32_t descend(struct walk *w)
 			 (w->tokens[i].weight == w->tokens[to].weight &&
 			  w->tokens[i].calls > w->tokens[to].calls))
 			to = i;
+	to = only ? to : behind_warm_up(w, to);
 	for (size_t i = 0; i < w->set.len; i++)
 		if (token(w, i) == to)
 			w->set.at[n++] = w->set.at[i];
