@@ -940,6 +940,11 @@ test("one of CPU samples only", "cpu", "#v1&view=flame", async (page) => {
 	assert.equal(await page.evaluate(() => document.getElementById("of").value), "cpu");
 	await page.click("#view-overview");
 	assert.match(await text(page, "overview"), /no device|No work of a device/i);
+	const first = page.locator(".card", { hasText: "Functions on CPUs" }).locator(".bars tr").first();
+	assert.match(await first.textContent(), /^gemm<float.*65\.4 %/);
+	await first.click();
+	assert.equal((await state(page)).view, "flame");
+	assert.match(await text(page, "found"), /% of all/);
 });
 test("one whose narrow frames were joined", "joined", "", async (page) => {
 	assert.match(await text(page, "overview"), /frames narrower than .* are joined/);

@@ -20,7 +20,7 @@
 			name.style.backgroundSize = `${100 * r.ns / rows[0].ns}% 3px`;
 			if (fill)
 				name.style.backgroundImage = `linear-gradient(${fill(r)} 0 100%)`;
-			return el("tr", opens(() => open(r)), name, el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, ns(r.ns)));
+			return el("tr", opens(() => open(r)), name, el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, amount(r.ns, r.unit || "ns")));
 		})));
 		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => short_of(r.kernel), (r) =>
 			go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })) : el("p", { class: "none" }, "none"),
@@ -33,6 +33,10 @@
 			body.push(kernels("Kernels, in the selected time", in_time.map((r) => ({ kernel: r.kernel, ns: r.time })), device_time(t)));
 		else if (w && w.kernels.length)
 			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
+		const functions = !(w && w.groups.length) && trees.cpu && H.tables.cpu.rows;
+		if (functions && functions.length)
+			body.push(card("Functions on CPUs", bars(functions.filter((r) => r.self).slice(0, 8).map((r) => ({ ...r, ns: r.self, unit: trees.cpu.unit })), functions[0].self / functions[0].self_share, (r) => r.function, (r) => row_open("cpu", r)),
+				button("All functions", () => go({ view: "tables", table: "cpu" }), { class: "link" })));
 		if (w && w.idle.length)
 			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
 				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
