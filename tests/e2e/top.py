@@ -266,6 +266,33 @@ def signals(command):
         t.check_restored()
 
 
+def faults(command):
+    """What ends it without its doing leaves the terminal as it was, too."""
+    for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+        t = Terminal(80, 24, command)
+        t.wait("spin")
+        os.kill(t.pid, number)
+        got = t.end()
+        assert got == -number, "status %d after signal %d" % (got, number)
+        t.check_restored()
+
+
+def closed(command):
+    """The terminal's window is closed: it ends, with what it has started."""
+    t = Terminal(80, 24, command)
+    t.wait("spin")
+    started = children(t.pid)
+    assert started, "no recorder"
+    os.close(t.ours)
+    end = time.monotonic() + PATIENCE
+    while not os.waitpid(t.pid, os.WNOHANG)[0]:
+        assert time.monotonic() < end, "it does not end"
+        time.sleep(0.05)
+    while any(os.path.exists("/proc/%d" % pid) for pid in started):
+        assert time.monotonic() < end, "its recorder does not end"
+        time.sleep(0.05)
+
+
 def suspended(command):
     """Ctrl-Z gives the terminal back, fg takes it again."""
     t = Terminal(80, 24, command)

@@ -101,6 +101,8 @@ check "... whose numbers add up" says "conservation" "$aiflame" info aiflame-top
 rm -f aiflame-top-*
 check "any size from 1 by 1, and changes of it" at_terminal sizes "$aiflame" top -- "$app" 1000000
 check "signals restore the terminal" at_terminal signals "$aiflame" top -- "$app" 1000000
+check "a fault restores the terminal" at_terminal faults "$aiflame" top -- "$app" 1000000
+check "a terminal that is closed ends it" at_terminal closed "$aiflame" top -- "$app" 1000000
 check "Ctrl-Z and fg" at_terminal suspended "$aiflame" top -- "$app" 1000000
 check "the command's end" at_terminal target_ends "$aiflame" top -- "$app" 300
 check "a command that cannot be started" at_terminal no_command "$aiflame" top -- ./no-such-program
