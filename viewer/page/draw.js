@@ -73,7 +73,15 @@
 	}
 
 	// Where the frames of a row end, behind one another: a walk over the tree's own columns misses the cache at each.
-	const row_ends = (g, row) => (g.ends ||= new Map()).get(row) || g.ends.set(row, Float64Array.from(row, (i) => g.start[i] + g.total[i])).get(row);
+	function row_ends(g, row) {
+		let ret = (g.ends ||= new Map()).get(row);
+		if (!ret) {
+			g.ends.set(row, ret = new Float64Array(row.length));
+			for (let k = 0; k < row.length; k++)
+				ret[k] = g.start[row[k]] + g.total[row[k]];
+		}
+		return ret;
+	}
 	// The first of a row's ends, from `lo` on, that lies beyond x. Frames of a row are apart, so that ends ascend as starts do.
 	function row_find(ends, x, lo = 0, hi = ends.length) {
 		while (lo < hi) {
