@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// page-pictures.mjs TRACES [NAME...]: draws docs/images/view-NAME.png and view-NAME-dark.png, the pictures of the page in docs.
-// TRACES has public traces: hta/ (facebookresearch/HolisticTraceAnalysis, tests/data) and tracelens/ (AMD-AGI/TraceLens, tests/traces),
-// '/' in names of files replaced by '__'. It needs a build with tests and examples (BUILD_DIR), Chromium (CHROMIUM), what npm
+// page-pictures.mjs TRACES RECORDED [NAME...]: draws docs/images/view-NAME.png and view-NAME-dark.png, the pictures of the page in docs.
+// TRACES has public traces: tracelens/ (AMD-AGI/TraceLens, tests/traces), '/' in names of files replaced by '__'. RECORDED has
+// train.data, decode.data and graph-decode.data: `aiflame record` of train.py 10, decode.py 400 and scenes/graph_decode.py
+// capture 4 of tests/gpu, on a GPU. It needs a build with tests and examples (BUILD_DIR), Chromium (CHROMIUM), what npm
 // brings for tests/e2e, PoCL for the demo, and makes a million frames of text. Profiles are kept in WORK_DIR, if that is given.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,9 +15,9 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), ".."), build = process.env.BUILD_DIR || join(root, "build");
 const { chromium } = createRequire(join(root, "tests/e2e/"))("playwright-core");
-const [traces, ...only] = process.argv.slice(2);
-if (!traces || traces.startsWith("-")) {
-	console.error("usage: page-pictures.mjs TRACES [NAME...]");
+const [traces, recorded, ...only] = process.argv.slice(2);
+if (!recorded || traces.startsWith("-")) {
+	console.error("usage: page-pictures.mjs TRACES RECORDED [NAME...]");
 	process.exit(2);
 }
 const work = process.env.WORK_DIR || mkdtempSync(join(tmpdir(), "page-pictures-"));
@@ -26,10 +27,11 @@ const trace = (file) => (data) => aiflame("import", "-q", "-o", data, join(trace
 
 // ---- profiles, and the views of their pages
 const PROFILES = {
-	train: [trace("hta/nccl_parser_config__nccl_data.json.gz"), "A training loop on an A100"],
-	decode: [trace("tracelens/inference__vllm_decode_full__graph_execution.json.gz"), "A decoding step of vLLM on an MI300X"],
+	train: [(data) => copyFileSync(join(recorded, "train.data"), join(work, data)), "Ten training steps of a small transformer"],
+	decode: [(data) => copyFileSync(join(recorded, "decode.data"), join(work, data)), "Decoding with a small Llama"],
 	h100: [trace("tracelens/h100__gaunernst_bert-small-uncased__1016001.json.gz")],
 	mi300: [trace("tracelens/mi300__gaunernst_bert-small-uncased__1016001.json.gz")],
+	graph: [(data) => copyFileSync(join(recorded, "graph-decode.data"), join(work, data)), "Decoding by CUDA graphs"],
 	demo: [(data) => aiflame("record", "-q", "-o", data, join(build, "examples/matmul"), "512", "12"), "Three matrix products on PoCL"],
 	// Copied, since the page shows where it is.
 	program: [(data) => {
@@ -43,20 +45,20 @@ const PROFILES = {
 		aiflame("import", "-q", "--as", "device", "--count", "300us", "-o", data, "million.folded");
 	}, "A million frames"],
 };
-const VIEWS = { // profile, state, size
-	overview: ["train", "view=overview", 1200, 760],
-	flame: ["train", "view=flame&of=loop", 1200, 820],
-	idle: ["train", "view=flame&of=idle&more=1&colour=idle", 1200, 820],
-	scope: ["train", "view=scope&rows=steps", 1200, 520],
-	tables: ["train", "view=tables&table=kernels", 1200, 640],
-	decode: ["decode", "view=flame", 1200, 760],
+const VIEWS = { // profile, state, size; time=loop: the time that `why` is of
+	overview: ["train", "view=overview", 1200, 860],
+	flame: ["train", "view=flame&of=loop&time=loop", 1200, 860],
+	idle: ["decode", "view=flame&of=idle&more=1&colour=idle&time=loop", 1200, 900],
+	scope: ["graph", "view=scope", 1200, 640],
+	tables: ["train", "view=tables&table=kernels", 1200, 700],
+	decode: ["decode", "view=flame&time=loop", 1200, 860],
 	code: ["program", "view=code", 1200, 640],
 	demo: ["demo", "view=flame", 1200, 720],
 	million: ["million", "view=flame", 1200, 760],
 	sides: ["h100", "view=flame", 1200, 820, "mi300"],
 };
 
-// ---- PNG: with a palette of the 256 most frequent colours, as a page has few
+// ---- PNG: with a palette of 256 colours, as a page has few: those that are frequent, and those that are like no other
 function png_read(file) {
 	const parts = [];
 	for (let at = 8; at < file.length; at += 12 + file.readUInt32BE(at))
@@ -79,8 +81,15 @@ function png_write({ width, height, colours }) {
 	const often = new Map();
 	for (const c of colours)
 		often.set(c, (often.get(c) || 0) + 1);
-	const palette = [...often].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([c]) => c), index = new Map(palette.map((c, k) => [c, k]));
 	const far = (a, b) => [16, 8, 0].reduce((sum, s) => sum + ((a >> s & 255) - (b >> s & 255)) ** 2, 0);
+	const sorted = [...often].sort((a, b) => b[1] - a[1]), palette = sorted.slice(0, 128).map(([c]) => c);
+	const rest = sorted.slice(128).map(([c, n]) => ({ c, n, far: Math.min(...palette.map((p) => far(p, c))) }));
+	while (palette.length < Math.min(256, sorted.length)) {
+		const next = rest.reduce((best, r) => r.n * r.far > best.n * best.far ? r : best);
+		palette.push(next.c);
+		rest.forEach((r) => { r.far = Math.min(r.far, far(r.c, next.c)); });
+	}
+	const index = new Map(palette.map((c, k) => [c, k]));
 	const nearest = (c) => palette.reduce((best, p, k) => far(p, c) < far(palette[best], c) ? k : best, 0);
 	const rows = Buffer.alloc((width + 1) * height);
 	colours.forEach((c, i) => {
@@ -116,6 +125,8 @@ for (const [name, [profile, state, width, height, other]] of Object.entries(VIEW
 		const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
 		await page.goto("file://" + join(work, name + ".html") + "#v1&" + state);
 		await page.waitForSelector("html[data-ready=yes]", { state: "attached", timeout: 60000 });
+		if (/time=loop/.test(state))
+			await page.evaluate(() => { const { data, go } = window.aiflame, { from_ns, to_ns } = data.why.window; go({ time: `${from_ns / 1e9}-${to_ns / 1e9}` }); });
 		await page.waitForTimeout(300);
 		const file = join(root, "docs/images", `view-${name}${scheme === "dark" ? "-dark" : ""}.png`), png = png_write(png_read(await page.screenshot()));
 		writeFileSync(file, png);
