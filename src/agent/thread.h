@@ -107,6 +107,7 @@ struct aif_thread {
 	uint64_t cpu_ns, cpu_read_ns; /* its CPU time when wait.c read it last, and when that was */
 	uint32_t graph_nodes;         /* of CUDA: made since its last call began */
 	uint32_t graph_call;          /* that call's number */
+	uint8_t graph_copies;         /* enum aif_cuda_copies */
 	uint32_t correlation;         /* CUPTI's correlation id of its last launch */
 	uint32_t takes;               /* threads that have had this memory */
 	uint32_t announcements; /* THREAD records written: definitions in the ring start anew */

@@ -515,6 +515,8 @@ struct aif_cuda_map { /* a release has the address alone */
 #define AIF_CUDA_LOADS 3
 /* In those with AIF_CUDA_WAITS the thread does nothing but wait for the device. They may meet any switch. */
 #define AIF_CUDA_WAITS 4
+/* Calls with AIF_CUDA_INSTANTIATES may load code, too, and copy a graph and its nodes. */
+#define AIF_CUDA_INSTANTIATES 5
 /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, _UNJOINED: the capture has ended. */
 #define AIF_CUDA_CAPTURE_INVALIDATED 901
 #define AIF_CUDA_CAPTURE_UNJOINED    904
@@ -593,11 +595,11 @@ struct aif_cuda_map { /* a release has the address alone */
 	X(676, cuOccupancyMaxActiveClusters, AIF_CUDA_LOADS)                         \
 	X(502, cuGraphAddKernelNode, AIF_CUDA_LOADS)                                 \
 	X(689, cuGraphAddKernelNode_v2, AIF_CUDA_LOADS)                              \
-	X(513, cuGraphInstantiate, AIF_CUDA_LOADS)                                   \
-	X(578, cuGraphInstantiate_v2, AIF_CUDA_LOADS)                                \
-	X(643, cuGraphInstantiateWithFlags, AIF_CUDA_LOADS)                          \
-	X(656, cuGraphInstantiateWithParams, AIF_CUDA_LOADS)                         \
-	X(657, cuGraphInstantiateWithParams_ptsz, AIF_CUDA_LOADS)                    \
+	X(513, cuGraphInstantiate, AIF_CUDA_INSTANTIATES)                            \
+	X(578, cuGraphInstantiate_v2, AIF_CUDA_INSTANTIATES)                         \
+	X(643, cuGraphInstantiateWithFlags, AIF_CUDA_INSTANTIATES)                   \
+	X(656, cuGraphInstantiateWithParams, AIF_CUDA_INSTANTIATES)                  \
+	X(657, cuGraphInstantiateWithParams_ptsz, AIF_CUDA_INSTANTIATES)             \
 	X(561, cuGraphExecUpdate, AIF_CUDA_LOADS)                                    \
 	X(696, cuGraphExecUpdate_v2, AIF_CUDA_LOADS)                                 \
 	X(516, cuGraphExecDestroy, AIF_CUDA_LOADS)                                   \

@@ -153,6 +153,14 @@ void aif_cuda_graph_launched(struct aif_cuda *cuda, const struct aif_cupti_callb
 		aif_cuda_replay_called(cuda->replays, graph, cb->correlation, launch, now - ago);
 }
 
+void aif_cuda_graphs_called(const struct aif_cuda *cuda, int step, enum aif_cupti_site site)
+{
+	if (cuda->follows_graphs && aif_self)
+		aif_self->graph_copies = site == AIF_CUPTI_ENTER && step == AIF_CUDA_INSTANTIATES
+						 ? AIF_CUDA_COPIES
+						 : AIF_CUDA_COPIES_NOT;
+}
+
 void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct aif_cupti_graph *g,
 			  const struct aif_regs *regs)
 {
@@ -172,6 +180,9 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 	case AIF_CUPTI_GRAPHNODE_CREATED:
 		n.kind = AIF_NODE_MADE;
 		n.node = number_of_made(cuda, g->node);
+		/* The CLONED that comes next says all of it. */
+		if (aif_self && aif_self->graph_copies == AIF_CUDA_COPIES)
+			return;
 		break;
 	case AIF_CUPTI_GRAPHNODE_CLONED:
 		n.kind = AIF_NODE_CLONED;
@@ -185,6 +196,8 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 		break;
 	case AIF_CUPTI_GRAPHEXEC_STARTING:
 		n.kind = AIF_GRAPH_INSTANTIATING;
+		if (aif_self && aif_self->graph_copies)
+			aif_self->graph_copies = AIF_CUDA_COPIES_END;
 		n.node = number_of_graph(cuda, g->graph);
 		break;
 	case AIF_CUPTI_GRAPHEXEC_CREATED:
@@ -206,7 +219,8 @@ void aif_cuda_graph_event(struct aif_cuda *cuda, uint32_t event, const struct ai
 		return;
 	n.time = aif_now_ns();
 	aif_emit_cost_begin(t, &cost, n.time);
-	if (n.kind == AIF_NODE_MADE)
+	/* The driver's own nodes have nobody's stack. */
+	if (n.kind == AIF_NODE_MADE && t->graph_copies == AIF_CUDA_COPIES_NOT)
 		n.stack = aif_capture(t, regs, &none);
 	aif_emit_node(t, &n);
 	aif_emit_cost_end(&cost);

@@ -185,6 +185,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 		t = aif_thread_enter();
 		if (t) {
 			t->graph_nodes = 0;
+			t->graph_copies = AIF_CUDA_COPIES_NOT;
 			t->graph_call = cb->correlation;
 			aif_thread_leave(t);
 		}
@@ -243,8 +244,10 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 	/* Before and after: who looks a name up meanwhile may see either. */
 	if (step == AIF_CUDA_UNLOADS)
 		aif_cuda_names_invalidate(cuda);
+	aif_cuda_graphs_called(cuda, step, cb->site);
 	if (cb->site == AIF_CUPTI_ENTER) {
-		aif_cuda_quiesce_enter(cuda, step == AIF_CUDA_LOADS);
+		aif_cuda_quiesce_enter(cuda,
+				       step == AIF_CUDA_LOADS || step == AIF_CUDA_INSTANTIATES);
 		return;
 	}
 	count_capture(cuda, step, *cb->result);
