@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs without an accelerator under record --cpu, beside perf:
+# Programs without an accelerator under record --cpu and under stat, beside perf:
 #   cost     CPU time with recording / without it, interleaved: C and Python, which run a fixed amount of work, and the
 #            recorder's own. The bars: 1.01 and 1.02, of the medians
+#   stat     the same with counters, of the CPU time and by the wall clock. The bar: 1.005
 #   shares   of the functions, against `perf record -e cpu-clock --call-graph dwarf` of another run of the same program:
 #            the greatest difference in points (bar: 3), and the ratio of the bytes stored (bar: 1/20)
 # bench/cpu_program.sh [PAIRS]; BUILD_DIR is the build. Needs perf for the second part, and a quiet machine.
@@ -59,37 +60,44 @@ int main(int argc, char **argv)
 E2
 cc -O2 -o own own.c
 cat >pairs.py <<'E2'
-import os, random, statistics, sys
-aiflame, bar, n, command = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+import os, random, statistics, sys, time
+aiflame, how, bar, n, command = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
+around = {"record": ["-q", "--cpu", "-F", "999", "-o", "b.data", "--"], "stat": ["-o", "b.txt", "--"]}
 def one(recorded):
-    """CPU time (s) of the command, and of the recorder around it."""
+    """CPU time (s) of the command, and of what is around it, and the time of both by the wall clock."""
     words = ["./own", "t.txt"] + command
     if recorded:
-        words = [aiflame, "record", "-q", "--cpu", "-F", "999", "-o", "b.data", "--"] + words
+        words = [aiflame, how] + around[how] + words
+    begin = time.monotonic()
     pid = os.spawnvp(os.P_NOWAIT, words[0], words)
     _, status, usage = os.wait4(pid, 0)
     assert not status, status
+    wall = time.monotonic() - begin
     own = float(open("t.txt").read())
-    return own, usage.ru_utime + usage.ru_stime - own
+    return own, usage.ru_utime + usage.ru_stime - own, wall
 def median(x, digits):
     random.seed(1)
     boots = sorted(statistics.median(random.choices(x, k=len(x))) for _ in range(2000))
     return f"{statistics.median(x):.{digits}f} (95 %: {boots[50]:.{digits}f} to {boots[1949]:.{digits}f})"
-ratios, more, recorder = [], [], []
+ratios, more, recorder, walls = [], [], [], []
 for i in range(n):
     order = (False, True) if i % 2 else (True, False)
     got = {recorded: one(recorded) for recorded in order}
     ratios.append(got[True][0] / got[False][0])
     more.append(1e3 * (got[True][0] - got[False][0]))
     recorder.append(1e3 * got[True][1])
+    walls.append(got[True][2] / got[False][2])
 name = " ".join([command[0].rsplit("/", 1)[-1]] + command[1:])
-print(f"{name:22} CPU time recorded / not: median {median(ratios, 4)}, bar {bar}; {median(more, 1)} ms more, the recorder {median(recorder, 0)} ms; {n} pairs")
+print(f"{how:6} {name:22} CPU time with / without: median {median(ratios, 4)}, bar {bar}; {median(more, 1)} ms more, aiflame {median(recorder, 0)} ms; by the wall clock {median(walls, 4)}; {n} pairs")
 E2
 # The short ones show what each process costs, however long it runs.
-python3 pairs.py "$aiflame" 1.01 "$pairs" ./work 50
-python3 pairs.py "$aiflame" 1.01 "$pairs" ./work 8000
-python3 pairs.py "$aiflame" 1.02 "$pairs" "$python" work.py 50
-python3 pairs.py "$aiflame" 1.02 "$pairs" "$python" work.py 4000
+python3 pairs.py "$aiflame" record 1.01 "$pairs" ./work 50
+python3 pairs.py "$aiflame" record 1.01 "$pairs" ./work 8000
+python3 pairs.py "$aiflame" record 1.02 "$pairs" "$python" work.py 50
+python3 pairs.py "$aiflame" record 1.02 "$pairs" "$python" work.py 4000
+python3 pairs.py "$aiflame" record 1.02 "$pairs" "$python" work.py 16000
+python3 pairs.py "$aiflame" stat 1.005 "$pairs" ./work 8000
+python3 pairs.py "$aiflame" stat 1.005 "$pairs" "$python" work.py 4000
 if ! command -v perf >/dev/null || ! perf record -q -e cpu-clock -o x.perf true 2>/dev/null; then
 	echo "shares: no perf here that works"
 	exit 0
