@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LINE_BYTES 64
+
 static void put_number(double value, struct aif_buf *out)
 {
 	if (!isfinite(value))
@@ -138,6 +140,35 @@ static void put_unavailable(const struct aif_stat_result *r, struct aif_buf *out
 	aif_buf_puts(out, "]");
 }
 
+/* Appends a share of all cycles, where both are counted. */
+static void put_share(const struct aif_stat_result *r, const char *name, enum aif_stat_event of,
+		      struct aif_buf *out)
+{
+	if (!r->values[of].n || !(r->values[AIF_STAT_CYCLES].median > 0))
+		return;
+	aif_buf_printf(out, ",\n    \"%s\": ", name);
+	put_number(r->values[of].median / r->values[AIF_STAT_CYCLES].median, out);
+}
+
+/* Appends how fast memory was read and written, estimated: a cache line for each miss of the last cache. Prefetches, and what
+ * devices and other programs move, are not in it. */
+static void put_dram(const struct aif_stat_result *r, struct aif_buf *out)
+{
+	const struct aif_spread *loads = &r->values[AIF_STAT_LLC_LOAD_MISSES],
+				*stores = &r->values[AIF_STAT_LLC_STORE_MISSES];
+	double s = r->usage[AIF_STAT_ELAPSED].median, gb_s;
+
+	if (!loads->n || !(s > 0))
+		return;
+	gb_s = LINE_BYTES * (loads->median + (stores->n ? stores->median : 0)) / s / 1e9;
+	aif_buf_puts(out, ",\n    \"dram_gb_s\": ");
+	put_number(gb_s, out);
+	if (!r->roofs || !r->roofs->all[AIF_ROOF_DRAM].n)
+		return;
+	aif_buf_puts(out, ",\n    \"dram_share_of_roof\": ");
+	put_number(gb_s * 1e9 / r->roofs->all[AIF_ROOF_DRAM].max, out);
+}
+
 static void put_ours(const struct aif_stat_result *r, struct aif_buf *out)
 {
 	const char *before = "";
@@ -172,6 +203,9 @@ static void put_ours(const struct aif_stat_result *r, struct aif_buf *out)
 	}
 	aif_buf_puts(out, "},\n    \"cpus_utilized\": ");
 	put_spread(&r->cpus, 1, out);
+	put_share(r, "frontend_stall_share", AIF_STAT_STALLED_FRONTEND, out);
+	put_share(r, "backend_stall_share", AIF_STAT_STALLED_BACKEND, out);
+	put_dram(r, out);
 	put_usage(r, out);
 	put_unavailable(r, out);
 	if (r->device && *r->device)
