@@ -154,6 +154,44 @@ static bool take_scalar(struct aif_json *j, enum aif_json_token token, void *ret
 	}
 }
 
+struct memory {
+	const char *text;
+	size_t len;
+};
+
+static ssize_t read_memory(void *arg, void *buf, size_t n, struct aif_err *err)
+{
+	struct memory *m = arg;
+
+	(void)err;
+	n = AIF_MIN(n, m->len);
+	memcpy(buf, m->text, n);
+	m->text += n;
+	m->len -= n;
+	return (ssize_t)n;
+}
+
+bool aif_json_text_scalar(const char *text, size_t len, const char *way, struct aif_buf *ret)
+{
+	struct memory m = {text, len};
+	struct scalar s = {ret, false};
+	struct finding f = {.j = {.read = read_memory, .arg = &m, .strict = true},
+			    .take = take_scalar,
+			    .ret = &s};
+	size_t before = ret->len;
+
+	if (aif_json_init(&f.j))
+		return false;
+	find(&f, way);
+	aif_json_next(&f.j);
+	if (f.j.why || f.is_twice || !f.has_value) {
+		ret->len = before;
+		f.has_value = false;
+	}
+	aif_json_finish(&f.j);
+	return f.has_value;
+}
+
 /* Reads a file whole: of one that is no JSON, cut off perhaps, no value is to be trusted. */
 static int value(const char *file, const char *way,
 		 bool (*take)(struct aif_json *j, enum aif_json_token token, void *ret), void *ret,

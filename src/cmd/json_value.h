@@ -17,3 +17,5 @@ int aif_json_value(const char *file, const char *way, double *ret, struct aif_er
 /* Appends such a value as text: a string's, a number as it stands, true, false or null. As above. */
 int aif_json_scalar(const char *file, const char *way, struct aif_buf *ret, bool *ret_is_number,
 		    struct aif_err *err);
+/* Appends such a value of a text. False: it is no JSON, or has no such value. */
+bool aif_json_text_scalar(const char *text, size_t len, const char *way, struct aif_buf *ret);

@@ -3,6 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/page_file.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_hub.h"
 
 #include "text/json.h"
 #include "text/svg_text.h"
@@ -16,9 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST_SVG    (16u << 20)
-#define MOST_LEDGER (4u << 20)
-enum { MOST_COLUMNS = 300, LEDGER_SHOWN = 20 };
+#define MOST_SVG (16u << 20)
+enum { MOST_COLUMNS = 300 };
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -30,7 +30,8 @@ static const char head[] =
 	"padding:8px 12px;min-width:150px}.card b{display:block;font-size:20px}.card small{color:#666}"
 	".pass{border-left:6px solid #2a7d3f}.fail{border-left:6px solid #b3261e}.cannot{border-left:"
 	"6px solid #999}table{border-collapse:collapse;margin:8px 0}th,td{border-bottom:1px solid "
-	"#ddd;padding:4px 10px;text-align:left;vertical-align:top}"
+	"#ddd;padding:4px 10px;text-align:left;vertical-align:top}td.n{text-align:right}"
+	".bar{display:inline-block;height:10px;background:#4a7ab5}"
 	"iframe{width:100%;height:560px;border:1px solid #ccc}h2{margin:24px 0 8px}"
 	"</style></head><body>\n";
 
@@ -206,34 +207,6 @@ static int put_page(const char *dir, const char *name, void *arg)
 	return 0;
 }
 
-static void put_ledger(const char *dir, struct aif_buf *out)
-{
-	struct aif_buf text = {0};
-	struct aif_err none = {0};
-	const char *at, *all;
-	size_t lines = 0;
-
-	if (aif_runbook_dir_read(dir, "ledger.jsonl", MOST_LEDGER, &text, &none) == 0) {
-		all = aif_buf_str(&text);
-		at = all + text.len;
-		while (at > all && lines <= LEDGER_SHOWN)
-			if (*--at == '\n')
-				lines++;
-		at += *at == '\n';
-		aif_buf_puts(out, "<h2>Ledger</h2>\n<table>\n");
-		while (*at) {
-			size_t n = strcspn(at, "\n");
-
-			aif_buf_puts(out, "<tr><td>");
-			put_html(at, n, out);
-			aif_buf_puts(out, "</tr>\n");
-			at += n + (at[n] == '\n');
-		}
-		aif_buf_puts(out, "</table>\n");
-	}
-	aif_buf_finish(&text);
-}
-
 static void put_missing(const char *dir, struct aif_buf *out)
 {
 	static const char *const names[] = {
@@ -270,7 +243,7 @@ void aif_runbook_hub(const char *dir, const struct aif_runbook_values *v,
 	aif_buf_puts(out, "<h2>Pages of the recordings</h2>\n");
 	each_recording(dir, put_page, out);
 	put_flames(dir, out);
-	put_ledger(dir, out);
+	aif_runbook_hub_tables(dir, out);
 	put_missing(dir, out);
 	aif_buf_puts(out, "</body></html>\n");
 }

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of hub.html, of what the directory's files say. They may be somebody else's. */
+#include "cmd/runbook_hub.h"
+
+#include "cmd/json_value.h"
+#include "cmd/runbook_dir.h"
+#include "text/svg_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_LEDGER (4u << 20)
+enum { MOST_COLUMNS = 200, HOTSPOTS_SHOWN = 10, LEDGER_SHOWN = 20, BAR_PX = 240 };
+
+static void put_html(const char *text, size_t n, struct aif_buf *out)
+{
+	aif_svg_text(out, text, n, MOST_COLUMNS);
+}
+
+/* Reads a number of a file, NAN: there is none. */
+static double number(const char *dir, const char *file, const char *way)
+{
+	struct aif_buf path = {0};
+	struct aif_err none = {0};
+	double ret;
+
+	aif_buf_printf(&path, "%s/%s", dir, file);
+	if (aif_json_value(aif_buf_str(&path), way, &ret, &none) < 0)
+		ret = NAN;
+	aif_buf_finish(&path);
+	return ret;
+}
+
+/* Appends a text of a file. False: there is none. */
+static bool text(const char *dir, const char *file, const char *way, struct aif_buf *out)
+{
+	struct aif_buf path = {0};
+	struct aif_err none = {0};
+	bool is_number, ok;
+
+	aif_buf_printf(&path, "%s/%s", dir, file);
+	ok = aif_json_scalar(aif_buf_str(&path), way, out, &is_number, &none) == 0;
+	aif_buf_finish(&path);
+	return ok;
+}
+
+static void put_hotspots(const char *dir, struct aif_buf *out)
+{
+	struct aif_buf symbol = {0};
+	char way[64];
+	size_t n;
+
+	aif_buf_puts(out,
+		     "<h2>Functions</h2>\n<table><tr><th>function<th>seconds<th>percent</tr>\n");
+	for (n = 0; n < HOTSPOTS_SHOWN; n++) {
+		aif_buf_clear(&symbol);
+		snprintf(way, sizeof(way), ".hotspots[%zu].symbol", n);
+		if (!text(dir, "vtune_summary.json", way, &symbol))
+			break;
+		aif_buf_puts(out, "<tr><td>");
+		put_html(aif_buf_str(&symbol), symbol.len, out);
+		snprintf(way, sizeof(way), ".hotspots[%zu].value", n);
+		aif_buf_printf(out, "<td class=\"n\">%.3f", number(dir, "vtune_summary.json", way));
+		snprintf(way, sizeof(way), ".hotspots[%zu].percent", n);
+		aif_buf_printf(out, "<td class=\"n\">%.1f</tr>\n",
+			       number(dir, "vtune_summary.json", way));
+	}
+	aif_buf_puts(out, n ? "</table>\n" : "</table>\n<p>n/a: no samples of functions.</p>\n");
+	aif_buf_finish(&symbol);
+}
+
+/* Appends a row with a bar, `value` of `all`. */
+static void put_bar(const char *name, double value, double all, const char *format,
+		    struct aif_buf *out)
+{
+	double share = all > 0 && value > 0 ? AIF_MIN(value / all, 1.0) : 0;
+	char shown[48];
+
+	snprintf(shown, sizeof(shown), "%.4g", value);
+	aif_buf_printf(out,
+		       "<tr><td>%s<td class=\"n\">%s%s<td><span class=\"bar\" "
+		       "style=\"width:%.0fpx\"></span></tr>\n",
+		       name, shown, format, share * BAR_PX);
+}
+
+/* Appends bars of the members that a file has, `scale` times their values; `none` where it has none of them. */
+static void put_bars(const char *dir, const char *file, const char *title, const char *object,
+		     const char *const (*members)[2], size_t len, double all, double scale,
+		     const char *unit, const char *none, struct aif_buf *out)
+{
+	bool any = false;
+
+	aif_buf_printf(out, "<h2>%s</h2>\n", title);
+	for (size_t i = 0; i < len; i++) {
+		char way[128];
+		double value;
+
+		snprintf(way, sizeof(way), "%s.%s", object, members[i][0]);
+		value = number(dir, file, way);
+		if (isnan(value))
+			continue;
+		aif_buf_puts(out, any ? "" : "<table>\n");
+		any = true;
+		put_bar(members[i][1], scale * value, all, unit, out);
+	}
+	if (any)
+		aif_buf_puts(out, "</table>\n");
+	else
+		aif_buf_printf(out, "<p>n/a: %s.</p>\n", none);
+}
+
+static void put_slots(const char *dir, struct aif_buf *out)
+{
+	static const char *const slots[][2] = {{"Retiring", "retiring"},
+					       {"Bad Speculation", "bad speculation"},
+					       {"Frontend Bound", "frontend bound"},
+					       {"Backend Bound", "backend bound"},
+					       {"Memory Bound", "of these memory bound"},
+					       {"Core Bound", "of these core bound"}};
+	static const char *const memory[][2] = {{"L1 Bound", "L1 bound"},
+						{"L2 Bound", "L2 bound"},
+						{"L3 Bound", "L3 bound"},
+						{"DRAM Bound", "DRAM bound"},
+						{"Store Bound", "store bound"}};
+	static const char *const kinds[][2] = {{"packed_fp", "packed floating point"},
+					       {"scalar_fp", "scalar floating point"},
+					       {"load", "loads"},
+					       {"store", "stores"},
+					       {"branch", "branches"}};
+
+	put_bars(dir, "vtune_summary.json", "Slots of the CPU",
+		 ".analysis_metrics.uarch-exploration", slots, AIF_ARRAY_LEN(slots), 100, 1, " %",
+		 "neither the CPU's topdown counters nor VTune", out);
+	put_bars(dir, "vtune_summary.json", "Memory", ".analysis_metrics.memory-access", memory,
+		 AIF_ARRAY_LEN(memory), 100, 1, " %", "VTune's memory-access was not run", out);
+	put_bars(dir, "vtune_summary.json", "Instructions of the samples",
+		 ".aiflame.instruction_mix", kinds, AIF_ARRAY_LEN(kinds), 100, 100, " %",
+		 "the recording has no code that was sampled", out);
+}
+
+static void put_roofs(const char *dir, struct aif_buf *out)
+{
+	static const char *const flops[][2] = {{"sp_fma_peak_gflops", "multiply-adds, 32 bits"},
+					       {"dp_fma_peak_gflops", "multiply-adds, 64 bits"}};
+	static const char *const bytes[][2] = {{"l1_bw_gb_s", "L1"},
+					       {"l2_bw_gb_s", "L2"},
+					       {"l3_bw_gb_s", "L3"},
+					       {"dram_bw_gb_s", "memory"}};
+	static const char none[] = "not measured: run with --deep";
+
+	put_bars(dir, "advisor_summary.json", "Roofs: arithmetic", ".summary_metrics", flops,
+		 AIF_ARRAY_LEN(flops),
+		 number(dir, "advisor_summary.json", ".summary_metrics.sp_fma_peak_gflops"), 1,
+		 " GFLOP/s", none, out);
+	put_bars(dir, "advisor_summary.json", "Roofs: bytes", ".summary_metrics", bytes,
+		 AIF_ARRAY_LEN(bytes),
+		 number(dir, "advisor_summary.json", ".summary_metrics.l1_bw_gb_s"), 1, " GB/s",
+		 none, out);
+}
+
+/* ---- the ledger ------------------------------------------------------------------------------ */
+
+static double number_in(const char *line, size_t n, const char *way)
+{
+	struct aif_buf value = {0};
+	double ret = NAN;
+
+	if (aif_json_text_scalar(line, n, way, &value))
+		ret = strtod(aif_buf_str(&value), NULL);
+	aif_buf_finish(&value);
+	return ret;
+}
+
+static void put_cell(const char *line, size_t n, const char *way, size_t most, struct aif_buf *out)
+{
+	struct aif_buf value = {0};
+
+	aif_buf_puts(out, "<td>");
+	if (aif_json_text_scalar(line, n, way, &value))
+		put_html(aif_buf_str(&value), AIF_MIN(value.len, most), out);
+	aif_buf_finish(&value);
+}
+
+static void put_line(const char *line, size_t n, double most, struct aif_buf *out)
+{
+	double speed = number_in(line, n, ".metrics.decode_tok_s");
+
+	aif_buf_puts(out, "<tr>");
+	put_cell(line, n, ".at", 19, out);
+	put_cell(line, n, ".git.commit", 10, out);
+	put_cell(line, n, ".note", MOST_COLUMNS, out);
+	put_cell(line, n, ".baseline", MOST_COLUMNS, out);
+	put_cell(line, n, ".verdict", MOST_COLUMNS, out);
+	aif_buf_puts(out, "<td class=\"n\">");
+	if (isnan(speed))
+		aif_buf_puts(out, "n/a<td>");
+	else
+		aif_buf_printf(out, "%.4g<td><span class=\"bar\" style=\"width:%.0fpx\"></span>",
+			       speed, most > 0 ? BAR_PX * AIF_MIN(speed / most, 1.0) : 0);
+	aif_buf_puts(out, "</tr>\n");
+}
+
+/* Returns where the last lines of a text begin. */
+static const char *last_lines(const char *all, size_t len)
+{
+	const char *at = all + len;
+	size_t lines = 0;
+
+	while (at > all && (at[-1] != '\n' || lines++ < LEDGER_SHOWN + (all[len - 1] == '\n') - 1))
+		at--;
+	return at;
+}
+
+static void put_ledger(const char *dir, struct aif_buf *out)
+{
+	struct aif_buf all = {0};
+	struct aif_err none = {0};
+	const char *from;
+	double most = 0;
+
+	if (aif_runbook_dir_read(dir, "ledger.jsonl", MOST_LEDGER, &all, &none) < 0 || !all.len) {
+		aif_buf_finish(&all);
+		return;
+	}
+	from = last_lines(aif_buf_str(&all), all.len);
+	for (const char *at = from; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0)) {
+		double speed = number_in(at, strcspn(at, "\n"), ".metrics.decode_tok_s");
+
+		most = isnan(speed) ? most : AIF_MAX(most, speed);
+	}
+	aif_buf_puts(out, "<h2>Ledger</h2>\n<table><tr><th>at<th>commit<th>note<th>baseline"
+			  "<th>verdict<th>decode_tok_s<th></tr>\n");
+	for (const char *at = from; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
+		put_line(at, strcspn(at, "\n"), most, out);
+	aif_buf_puts(out, "</table>\n");
+	aif_buf_finish(&all);
+}
+
+void aif_runbook_hub_tables(const char *dir, struct aif_buf *out)
+{
+	put_hotspots(dir, out);
+	put_slots(dir, out);
+	put_roofs(dir, out);
+	put_ledger(dir, out);
+}
