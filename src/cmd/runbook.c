@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/hash.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/cpu_list.h"
@@ -8,33 +7,25 @@
 #include "cmd/runbook_check.h"
 #include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_ledger.h"
 #include "cmd/runbook_plan.h"
-#include "cmd/tool.h"
-#include "runbook/grown.h"
-#include "text/iso_time.h"
-#include "text/json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LIST_MAX = AIF_RUNBOOK_MODES, RUNS_MAX = 100 };
-#define MOST_FOLDED (64 << 20)
-
-extern char **environ;
-
 struct values {
 	const char *dir, *mode[LIST_MAX + 1], *expect, *family, *note, *baseline;
-	const char *require[AIF_RUNBOOK_PLAN_LIST + 1], *rate, *cpus, *plan;
+	const char *require[AIF_RUNBOOK_PLAN_LIST + 1], *metric[AIF_RUNBOOK_PLAN_LIST + 1];
+	const char *rate, *cpus, *plan, *with;
 	uint32_t runs, threads;
 	int cannot_tell;
-	bool v7_exit;
+	bool v7_exit, is_deep;
 	const struct aif_runbook_plan *of_plan; /* none is an empty one */
 };
 
@@ -55,6 +46,15 @@ static const struct aif_opt opts[] = {
 	 "of run: let the command run on these CPUs only: 0-3,8"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
 	 "of run: CPU samples a second of each thread (999)"},
+	{0, "with", "vtune,advisor", AIF_OPT_STRING, AT(with), 0,
+	 "of run: let these analyse the command, too, where they are installed"},
+	{0, "deep", NULL, AIF_OPT_FLAG, AT(is_deep), 0,
+	 "of run: measure what this machine can do, for some seconds, and let VTune analyse the CPU's "
+	 "slots and memory"},
+	{0, "metric", "NAME=FILE:.WAY|NAME=range:RANGE", AIF_OPT_LIST, AT(metric),
+	 AIF_RUNBOOK_PLAN_LIST,
+	 "of compare and ledger: a number of a JSON file, {} in FILE being the directory, or the mean "
+	 "milliseconds of the program's ranges of that name; may be given several times"},
 	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), AIF_RUNBOOK_PLAN_LIST,
 	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
 	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
@@ -96,8 +96,10 @@ static int do_render(const struct values *v, struct aif_err *err)
 {
 	struct aif_runbook_judged j = {0};
 	struct aif_buf text = {0};
-	int e = judge(v, &j, err);
+	int lock = -1, e = aif_runbook_dir_lock(v->dir, &lock, err);
 
+	if (!e)
+		e = judge(v, &j, err);
 	if (!e)
 		e = aif_runbook_pages(v->dir, err);
 	if (!e) {
@@ -106,6 +108,8 @@ static int do_render(const struct values *v, struct aif_err *err)
 	}
 	if (!e)
 		aif_message("runbook: wrote %s/hub.html", v->dir);
+	if (lock >= 0)
+		close(lock);
 	aif_buf_finish(&text);
 	aif_buf_finish(&j.values.outside);
 	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
@@ -167,186 +171,16 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 
 /* ---- ledger, make ---------------------------------------------------------------------------- */
 
-/* Appends the first word that a tool prints; nothing where it fails. */
-static bool tool_word(const char *const *argv, struct aif_buf *out)
-{
-	posix_spawn_file_actions_t files;
-	struct aif_buf text = {0};
-	int ends[2], e;
-	pid_t pid;
-	bool ok = false;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return false;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	e = posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	close(ends[1]);
-	if (aif_tool_output(e ? -1 : pid, ends[0], 1 << 20, &text) == 0) {
-		const char *word = aif_buf_str(&text);
-
-		aif_buf_append(out, word, strcspn(word, " \n"));
-		ok = true;
-	}
-	aif_buf_finish(&text);
-	return ok;
-}
-
-static void put_artifacts(const char *dir, struct aif_buf *out)
-{
-	static const char *const names[] = {"profile_summary.json",     "perf_stat_summary.json",
-					    "flamegraph_manifest.json", "vtune_summary.json",
-					    "advisor_summary.json",     "perf_gate_report.json"};
-	const char *before = "";
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct aif_buf path = {0}, sum = {0};
-		const char *argv[] = {"sha256sum", "--", NULL, NULL};
-
-		aif_buf_printf(&path, "%s/%s", dir, names[i]);
-		argv[2] = aif_buf_str(&path);
-		if (tool_word(argv, &sum)) {
-			aif_buf_printf(out, "%s\"%s\": {\"path\": ", before, names[i]);
-			aif_out_json_text(out, aif_buf_str(&path));
-			aif_buf_puts(out, ", \"sha256\": ");
-			aif_out_json_text(out, aif_buf_str(&sum));
-			aif_buf_putc(out, '}');
-			before = ", ";
-		}
-		aif_buf_finish(&path);
-		aif_buf_finish(&sum);
-	}
-}
-
-static void put_git(struct aif_buf *out)
-{
-	static const char *const commit[] = {"git", "rev-parse", "HEAD", NULL};
-	static const char *const changed[] = {"git", "status", "--porcelain", "-uno", NULL};
-	struct aif_buf id = {0}, dirty = {0};
-
-	if (tool_word(commit, &id)) {
-		bool is_dirty = tool_word(changed, &dirty);
-
-		aif_buf_puts(out, "{\"commit\": ");
-		aif_out_json_text(out, aif_buf_str(&id));
-		aif_buf_printf(out, ", \"dirty\": %s}", is_dirty ? "true" : "false");
-	} else {
-		aif_buf_puts(out, "null");
-	}
-	aif_buf_finish(&id);
-	aif_buf_finish(&dirty);
-}
-
-/* Reads the stacks of a directory's first mode. The manifest may be somebody else's: its paths are not followed. */
-static bool read_folded(const char *dir, struct aif_buf *ret)
-{
-	struct aif_buf path = {0}, mode = {0};
-	struct aif_err none = {0};
-	bool is_number, ok;
-
-	aif_buf_printf(&path, "%s/flamegraph_manifest.json", dir);
-	ok = aif_json_scalar(aif_buf_str(&path), ".mode", &mode, &is_number, &none) == 0 &&
-	     mode.len && !memchr(mode.data, '/', mode.len);
-	if (ok) {
-		aif_buf_puts(&mode, ".folded");
-		ok = aif_runbook_dir_read(dir, aif_buf_str(&mode), MOST_FOLDED, ret, &none) == 0;
-	}
-	aif_buf_finish(&path);
-	aif_buf_finish(&mode);
-	return ok;
-}
-
-/* Appends the stacks that grew since the baseline, null where that is no run directory. */
-static void put_grown(const char *dir, const char *baseline, struct aif_buf *out)
-{
-	struct aif_buf before = {0}, after = {0};
-
-	if (!baseline || !read_folded(baseline, &before) || !read_folded(dir, &after) ||
-	    !aif_runbook_grown(&before, &after, out))
-		aif_buf_puts(out, "null");
-	aif_buf_finish(&before);
-	aif_buf_finish(&after);
-}
-
-static void put_metrics(const struct values *v, const struct aif_runbook_values *values,
-			struct aif_buf *out)
-{
-	const char *before = "";
-
-	aif_buf_puts(out, ", \"metrics\": {");
-	for (unsigned i = 0; i < AIF_RUNBOOK_VALUES; i++) {
-		if (isnan(values->of[i]))
-			continue;
-		aif_buf_printf(out, "%s\"%s\": %.10g", before,
-			       aif_runbook_value_key((enum aif_runbook_value)i), values->of[i]);
-		before = ", ";
-	}
-	for (size_t i = 0; i < v->of_plan->metrics.len; i++) {
-		size_t n;
-		double value = aif_runbook_plan_metric(v->of_plan, i, v->dir, &n);
-
-		if (!isfinite(value))
-			continue;
-		aif_buf_puts(out, before);
-		aif_out_json_string(out, v->of_plan->metrics.at[i], n);
-		aif_buf_printf(out, ": %.10g", value);
-		before = ", ";
-	}
-	aif_buf_putc(out, '}');
-}
-
-/* Adds a line to ledger.jsonl by one write: two at once do not mix. */
 static int do_ledger(const struct values *v, struct aif_err *err)
 {
-	struct aif_runbook_judged j = {0};
-	struct aif_buf line = {0}, rest = {0}, path = {0}, hash = {0};
-	int e = judge(v, &j, err), fd = -1;
+	const struct aif_runbook_ledger_opts o = {.dir = v->dir,
+						  .family = v->family,
+						  .expect = v->expect,
+						  .note = v->note,
+						  .baseline = v->baseline,
+						  .plan = v->of_plan};
 
-	if (!e) {
-		aif_buf_puts(&line, "\"at\": \"");
-		aif_iso_time_now(&line);
-		aif_buf_puts(&line, "\", \"git\": ");
-		put_git(&line);
-		aif_buf_puts(&line, ", \"note\": ");
-		aif_out_json_text(&line, v->note ? v->note : "");
-		aif_buf_puts(&line, ", \"baseline\": ");
-		if (v->baseline)
-			aif_out_json_text(&line, v->baseline);
-		else
-			aif_buf_puts(&line, "null");
-		aif_runbook_config_hash(v->dir, &hash);
-		aif_buf_puts(&line, ", \"config_hash\": ");
-		aif_out_json_text(&line, aif_buf_str(&hash));
-		put_metrics(v, &j.values, &line);
-		aif_buf_printf(&line, ", \"verdict\": \"%s\", \"grown\": ",
-			       aif_runbook_verdict_word(j.verdict));
-		put_grown(v->dir, v->baseline, &line);
-		aif_buf_puts(&line, ", \"artifacts\": {");
-		put_artifacts(v->dir, &line);
-		aif_buf_puts(&line, "}}\n");
-		/* The id is a hash of all that the line says. */
-		rest = line;
-		line = (struct aif_buf){0};
-		aif_buf_printf(&line,
-			       "{\"schema\": \"aiflame.ledger.v1\", \"id\": \"%016" PRIx64 "\", %s",
-			       aif_hash_bytes(rest.data, rest.len), aif_buf_str(&rest));
-		aif_buf_printf(&path, "%s/ledger.jsonl", v->dir);
-		fd = open(aif_buf_str(&path), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-		if (aif_buf_failed(&line) || aif_buf_failed(&rest))
-			e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
-		else if (fd < 0 || write(fd, line.data, line.len) != (ssize_t)line.len)
-			e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
-	}
-	if (fd >= 0)
-		close(fd);
-	aif_buf_finish(&line);
-	aif_buf_finish(&rest);
-	aif_buf_finish(&path);
-	aif_buf_finish(&hash);
-	aif_buf_finish(&j.values.outside);
-	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+	return aif_runbook_ledger(&o, err) ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
 static int do_make(void)
@@ -359,15 +193,27 @@ static int do_make(void)
 	      "RUNBOOK_CMD = $(if $(filter python,$(V7_PERF_RUNTIME)),$(RUNBOOK_PYTHON),$(RUNBOOK_CLI))\n"
 	      "RUNBOOK_WHAT = $(if $(wildcard runbook.json),,-- $(RUNBOOK_CMD))\n"
 	      "RUNBOOK = aiflame runbook\n"
+	      "V7_WITH_VTUNE ?= 1\n"
+	      "V7_WITH_ADVISOR ?= 1\n"
+	      "V7_VTUNE_DEEP ?= 1\n"
+	      "RUNBOOK_WITH = $(if $(filter 1,$(V7_WITH_VTUNE)),--with vtune$(if $(filter "
+	      "1,$(V7_WITH_ADVISOR)),$(comma)advisor),$(if $(filter 1,$(V7_WITH_ADVISOR)),--with "
+	      "advisor))\n"
+	      "RUNBOOK_DEEP = $(if $(filter 1,$(V7_VTUNE_DEEP)),--deep)\n"
+	      "comma := ,\n"
 	      "export V7_PERF_RUNTIME\n"
 	      ".PHONY: profile-v7-decode profile-v7-prefill profile-v7-perf-stat profile-v7-flamegraph "
 	      "profile-v7-vtune profile-v7-advisor profile-v7-full v7-perf-gate\n"
 	      "profile-v7-decode profile-v7-prefill:\n"
 	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --mode $(@:profile-v7-%=%) $(RUNBOOK_WHAT)\n"
-	      "profile-v7-perf-stat profile-v7-flamegraph profile-v7-vtune profile-v7-advisor:\n"
+	      "profile-v7-perf-stat profile-v7-flamegraph:\n"
 	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) $(RUNBOOK_WHAT)\n"
+	      "profile-v7-vtune profile-v7-advisor:\n"
+	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --with $(@:profile-v7-%=%) $(RUNBOOK_DEEP) "
+	      "$(RUNBOOK_WHAT)\n"
 	      "profile-v7-full:\n"
-	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --mode decode --mode prefill $(RUNBOOK_WHAT)\n"
+	      "\t$(RUNBOOK) run --dir $(RUNBOOK_DIR) --mode decode --mode prefill $(RUNBOOK_WITH) "
+	      "$(RUNBOOK_DEEP) $(RUNBOOK_WHAT)\n"
 	      "\t$(RUNBOOK) render --dir $(RUNBOOK_DIR)\n"
 	      "v7-perf-gate: profile-v7-full\n"
 	      "\t$(RUNBOOK) check --dir $(RUNBOOK_DIR) --v7-exit\n",
@@ -390,6 +236,9 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 					 .warmup = plan->warmup,
 					 .threads = v->threads,
 					 .env = plan->env.at,
+					 .with_vtune = plan->with_vtune,
+					 .with_advisor = plan->with_advisor,
+					 .is_deep = v->is_deep,
 					 .argv = argv};
 
 	for (size_t i = 0; v->mode[i]; i++)
@@ -416,6 +265,23 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Takes tools of the command line in place of the plan's. */
+static int take_tools(const char *with, struct aif_runbook_plan *plan, struct aif_err *err)
+{
+	if (with)
+		plan->with_vtune = plan->with_advisor = false;
+	for (size_t n; with && *with; with += n + (with[n] == ',')) {
+		n = strcspn(with, ",");
+		if (!aif_runbook_plan_tool(plan, with, n))
+			return aif_err_set(
+				err, -EINVAL,
+				"runbook: --with '%s': give vtune, advisor, or both with "
+				"a comma between",
+				with);
+	}
+	return 0;
+}
+
 /* Takes from the plan what the command line does not say. */
 static void complete(struct values *v, const struct aif_runbook_plan *plan)
 {
@@ -429,6 +295,15 @@ static void complete(struct values *v, const struct aif_runbook_plan *plan)
 		v->require[i] = plan->require.at[i];
 }
 
+/* Files are called as modes are, and hub.html is the page of all. */
+#define MODE_MOST   200
+#define MODE_WANTED "give a name of at most 200 bytes without /, and not hub"
+
+static bool is_mode(const char *name)
+{
+	return *name && !strchr(name, '/') && strlen(name) <= MODE_MOST && strcmp(name, "hub") != 0;
+}
+
 static int check_values(const struct values *v, struct aif_err *err)
 {
 	if (v->runs > RUNS_MAX || v->of_plan->warmup > RUNS_MAX)
@@ -438,16 +313,20 @@ static int check_values(const struct values *v, struct aif_err *err)
 		return aif_err_set(err, -EINVAL,
 				   "runbook: family '%s': give qwen2, qwen3, gemma or default",
 				   v->family);
-	for (size_t i = 0; v->mode[i]; i++)
-		if (strchr(v->mode[i], '/') || !*v->mode[i])
-			return aif_err_set(err, -EINVAL,
-					   "runbook: --mode '%s': give a name without /",
+	for (size_t i = 0; v->mode[i]; i++) {
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(v->mode[k], v->mode[i]))
+				return aif_err_set(err, -EINVAL,
+						   "runbook: --mode '%s' stands twice", v->mode[i]);
+		if (!is_mode(v->mode[i]))
+			return aif_err_set(err, -EINVAL, "runbook: --mode '%s': " MODE_WANTED,
 					   v->mode[i]);
+	}
 	for (size_t i = 0; i < v->of_plan->modes_len; i++)
-		if (strchr(v->of_plan->modes[i].name, '/'))
+		if (!is_mode(v->of_plan->modes[i].name))
 			return aif_err_set(err, -EINVAL,
 					   "runbook: mode '%s' of " AIF_RUNBOOK_PLAN
-					   ": give a name without /",
+					   ": " MODE_WANTED,
 					   v->of_plan->modes[i].name);
 	return 0;
 }
@@ -490,7 +369,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if ((!v.plan && access(path, F_OK) < 0) || aif_runbook_plan_read(path, &plan, err) == 0) {
 		complete(&v, &plan);
-		if (check_values(&v, err) == 0)
+		if (check_values(&v, err) == 0 && take_tools(v.with, &plan, err) == 0 &&
+		    aif_runbook_plan_set_metrics(&plan, v.metric, err) == 0)
 			status = run_what(&v, words, words_len, err);
 	}
 	aif_runbook_plan_finish(&plan);

@@ -79,11 +79,49 @@ void aif_runbook_print_signals(const struct aif_runbook_judged *j)
 	}
 }
 
+static void print_checks(const struct aif_runbook_judged *j)
+{
+	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++) {
+		const struct aif_runbook_check *c = &j->checks[i];
+
+		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
+		if (isnan(c->value))
+			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
+		else
+			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
+	}
+}
+
+/* Writes perf_gate_report.json and the index. 0 or -errno with *err. */
+static int put_report(const struct aif_runbook_check_opts *o, const struct aif_runbook_judged *j,
+		      struct aif_err *err)
+{
+	char *path = realpath(o->dir, NULL);
+	struct aif_buf text = {0};
+	const struct aif_runbook_gate g = {.dir = path ? path : o->dir,
+					   .family = j->family,
+					   .values = &j->values,
+					   .budgets = j->budgets,
+					   .checks = j->checks,
+					   .verdict = j->verdict,
+					   .signals = j->signals,
+					   .signals_len = j->signals_len,
+					   .missing_passes = o->cannot_tell == 1};
+	int e;
+
+	aif_runbook_gate_json(&g, &text);
+	e = aif_runbook_dir_put(o->dir, "perf_gate_report.json", &text, err);
+	if (!e)
+		e = aif_runbook_dir_put_index(o->dir, err);
+	aif_buf_finish(&text);
+	free(path);
+	return e;
+}
+
 int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *err)
 {
 	struct aif_runbook_judged j = {0};
-	struct aif_buf text = {0};
-	int e = aif_require_check(o->who, o->require, err);
+	int lock = -1, e = aif_require_check(o->who, o->require, err);
 
 	if (e)
 		return o->v7_exit ? 2 : AIF_EXIT_USAGE;
@@ -93,29 +131,17 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 				return o->v7_exit ? 2 : AIF_EXIT_FAILURE;
 			return o->v7_exit ? 1 : AIF_EXIT_REQUIRED;
 		}
-	e = aif_runbook_dir_judge(o->dir, o->family, o->expect, &j, err);
+	e = aif_runbook_dir_lock(o->dir, &lock, err);
+	if (!e)
+		e = aif_runbook_dir_judge(o->dir, o->family, o->expect, &j, err);
+	if (!e)
+		e = put_report(o, &j, err);
 	if (!e) {
-		char *path = realpath(o->dir, NULL);
-
-		aif_runbook_gate_json(path ? path : o->dir, j.family, &j.values, j.budgets,
-				      j.checks, o->cannot_tell == 1, &text);
-		free(path);
-		e = aif_runbook_dir_put(o->dir, "perf_gate_report.json", &text, err);
-	}
-	if (!e)
-		e = aif_runbook_dir_put_index(o->dir, err);
-	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS && !e; i++) {
-		const struct aif_runbook_check *c = &j.checks[i];
-
-		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
-		if (isnan(c->value))
-			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
-		else
-			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
-	}
-	if (!e)
+		print_checks(&j);
 		aif_runbook_print_signals(&j);
-	aif_buf_finish(&text);
+	}
+	if (lock >= 0)
+		close(lock);
 	aif_buf_finish(&j.values.outside);
 	return !e ? check_status(o, j.verdict) : o->v7_exit ? 2 : AIF_EXIT_FAILURE;
 }

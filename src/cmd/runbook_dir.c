@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -241,6 +242,20 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
+
+int aif_runbook_dir_lock(const char *dir, int *ret_fd, struct aif_err *err)
+{
+	*ret_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_fd < 0 || flock(*ret_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		aif_err_set(err, -EWOULDBLOCK,
+			    "runbook: another aiflame works in %s; wait for it, or give --dir",
+			    dir);
+	close(*ret_fd);
+	*ret_fd = -1;
+	return err->code;
+}
 
 static int put_file(const char *path, const struct aif_buf *text, struct aif_err *err)
 {

@@ -11,6 +11,10 @@
 int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbook_values *ret,
 			   struct aif_err *err);
 
+/* Takes the directory for this process alone until *ret_fd is closed. 0, *ret_fd being -1 where its file system has no locks or
+ * it is not there; -EWOULDBLOCK with *err: another process has it. */
+int aif_runbook_dir_lock(const char *dir, int *ret_fd, struct aif_err *err);
+
 /* Writes a file of the directory whole or not at all, and the same to .ck_build where the directory has one. */
 int aif_runbook_dir_put(const char *dir, const char *name, const struct aif_buf *text,
 			struct aif_err *err);
@@ -38,11 +42,13 @@ struct aif_runbook_run_opts {
 	const char *dir;          /* made where it is not there */
 	const char *const *modes; /* at least one, at most AIF_RUNBOOK_MODES */
 	size_t modes_len;
-	const char *rate;       /* CPU samples a second */
-	uint32_t runs, threads; /* threads 0: not pinned */
-	uint32_t warmup;        /* runs before, which nobody counts */
-	char *const *env;       /* NAME=VALUE of the command, NULL-terminated; NULL: none */
-	const cpu_set_t *cpus;  /* NULL: not pinned */
+	const char *rate;              /* CPU samples a second */
+	uint32_t runs, threads;        /* threads 0: not pinned */
+	uint32_t warmup;               /* runs before, which nobody counts */
+	char *const *env;              /* NAME=VALUE of the command, NULL-terminated; NULL: none */
+	const cpu_set_t *cpus;         /* NULL: not pinned */
+	bool with_vtune, with_advisor; /* these analyse it, too */
+	bool is_deep;                  /* VTune's longer analyses, and the machine's roofs */
 	char **argv;
 };
 #define AIF_RUNBOOK_MODES 16

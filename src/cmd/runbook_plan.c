@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,17 +131,29 @@ static bool read_pairs(struct reader *r, void *to)
 	return t == AIF_JSON_CLOSE || wrong(r, "an object of texts is wanted here");
 }
 
-/* Reads pairs whose values are FILE:.WAY: another would have no value in any run, without a word. */
+/* Reads pairs whose values are metrics: another would have no value in any run, without a word. */
 static bool read_metrics(struct reader *r, void *to)
 {
 	const struct aif_runbook_words *metrics = to;
 	bool ok = read_pairs(r, to);
 
-	for (size_t i = 0; i < metrics->len && ok; i++) {
-		const char *way = strrchr(strchr(metrics->at[i], '='), ':');
+	for (size_t i = 0; i < metrics->len && ok; i++)
+		ok = aif_runbook_is_metric(metrics->at[i]) ||
+		     wrong(r, "a metric is FILE:.WAY, as in {}/train.json:.loss, or range:NAME");
+	return ok;
+}
 
-		ok = (way && (way[1] == '.' || way[1] == '[')) ||
-		     wrong(r, "a metric is FILE:.WAY, as in {}/train.json:.loss");
+/* Reads names of tools. */
+static bool read_tools(struct reader *r, void *to)
+{
+	struct aif_runbook_plan *p = to;
+	struct aif_runbook_words words = {0};
+	bool ok = read_words(r, &words);
+
+	for (size_t i = 0; i < words.len; i++) {
+		ok = ok && (aif_runbook_plan_tool(p, words.at[i], strlen(words.at[i])) ||
+			    wrong(r, "a tool is vtune or advisor"));
+		free(words.at[i]);
 	}
 	return ok;
 }
@@ -184,6 +195,14 @@ static bool read_pin(struct reader *r, void *to)
 	return read_fields(r, fields, AIF_ARRAY_LEN(fields));
 }
 
+static const struct aif_runbook_plan_mode *find(const struct aif_runbook_plan *p, const char *name)
+{
+	for (size_t i = 0; i < p->modes_len; i++)
+		if (!strcmp(p->modes[i].name, name))
+			return &p->modes[i];
+	return NULL;
+}
+
 static bool read_modes(struct reader *r, void *to)
 {
 	struct aif_runbook_plan *p = to;
@@ -199,6 +218,10 @@ static bool read_modes(struct reader *r, void *to)
 		if (p->modes_len == AIF_RUNBOOK_MODES)
 			return wrong(r, "there are more than 16 modes");
 		m->name = text(r);
+		if (m->name && find(p, m->name)) {
+			free(m->name);
+			return wrong(r, "this mode stands twice");
+		}
 		p->modes_len++;
 		if (!m->name || !read_fields(r, fields, AIF_ARRAY_LEN(fields)))
 			return false;
@@ -235,6 +258,7 @@ int aif_runbook_plan_read(const char *path, struct aif_runbook_plan *ret, struct
 				       {"require", read_words, &ret->require},
 				       {"runs", read_number, &ret->runs},
 				       {"warmup", read_number, &ret->warmup},
+				       {"tools", read_tools, ret},
 				       {"expect", read_expect, &ret->expect}};
 	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY), e;
 
@@ -269,6 +293,17 @@ static void words_finish(struct aif_runbook_words *w)
 		free(w->at[i]);
 }
 
+bool aif_runbook_plan_tool(struct aif_runbook_plan *p, const char *name, size_t len)
+{
+	if (len == 5 && !memcmp(name, "vtune", 5))
+		p->with_vtune = true;
+	else if (len == 7 && !memcmp(name, "advisor", 7))
+		p->with_advisor = true;
+	else
+		return false;
+	return true;
+}
+
 void aif_runbook_plan_finish(struct aif_runbook_plan *p)
 {
 	free(p->family);
@@ -286,14 +321,6 @@ void aif_runbook_plan_finish(struct aif_runbook_plan *p)
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */
-
-static const struct aif_runbook_plan_mode *find(const struct aif_runbook_plan *p, const char *name)
-{
-	for (size_t i = 0; i < p->modes_len; i++)
-		if (!strcmp(p->modes[i].name, name))
-			return &p->modes[i];
-	return NULL;
-}
 
 static bool same(const struct aif_runbook_words *a, const struct aif_runbook_words *b)
 {
@@ -335,22 +362,4 @@ int aif_runbook_plan_command(const struct aif_runbook_plan *p,
 				   "behind --");
 	*ret = (char **)first->at;
 	return 0;
-}
-
-double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const char *dir,
-			       size_t *ret_name_len)
-{
-	const char *metric = p->metrics.at[i], *file = strchr(metric, '=') + 1,
-		   *way = strrchr(file, ':');
-	struct aif_buf path = {0};
-	struct aif_err none = {0};
-	double value = NAN;
-
-	*ret_name_len = (size_t)(file - 1 - metric);
-	if (way)
-		aif_json_path(file, (size_t)(way - file), dir, strlen(dir), &path);
-	if (!way || aif_json_value(aif_buf_str(&path), way + 1, &value, &none) < 0)
-		value = NAN;
-	aif_buf_finish(&path);
-	return value;
 }

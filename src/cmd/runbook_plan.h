@@ -19,8 +19,9 @@ struct aif_runbook_words {
 struct aif_runbook_plan {
 	char *family, *expect, *cpus; /* NULL: not said; expect: with commas */
 	uint32_t threads, runs, warmup;
+	bool with_vtune, with_advisor;
 	struct aif_runbook_words thread_env, require;
-	struct aif_runbook_words env, metrics; /* NAME=VALUE; NAME=FILE:.WAY */
+	struct aif_runbook_words env, metrics; /* NAME=VALUE; NAME=FILE:.WAY or NAME=range:RANGE */
 	struct aif_runbook_plan_mode {
 		char *name;
 		struct aif_runbook_words cli, python;
@@ -39,7 +40,15 @@ int aif_runbook_plan_command(const struct aif_runbook_plan *p,
 			     const char *modes[AIF_RUNBOOK_MODES + 1], char ***ret,
 			     struct aif_err *err);
 
-/* Returns the metric i of a run directory, NAN where the file has no such number; *ret_name_len: of its name, with which
- * the text begins. */
+/* Adds a tool by its name. False: there is no such. */
+bool aif_runbook_plan_tool(struct aif_runbook_plan *p, const char *name, size_t len);
+
+/* True if a text is a metric: NAME=FILE:.WAY or NAME=range:RANGE. */
+bool aif_runbook_is_metric(const char *text);
+/* Takes these (NULL-terminated) in place of the plan's metrics, if there are any. 0 or -errno with *err. */
+int aif_runbook_plan_set_metrics(struct aif_runbook_plan *p, const char *const *metrics,
+				 struct aif_err *err);
+/* Returns the metric i of a run directory: a number of a file, or the mean milliseconds of the recording's ranges of a name;
+ * NAN where there is none. *ret_name_len: of its name, with which the text begins. runbook_metric.c */
 double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const char *dir,
 			       size_t *ret_name_len);

@@ -6,12 +6,12 @@
 #include "cmd/profile_arg.h"
 #include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_tools.h"
 #include "cmd/selection.h"
 #include "cmd/tool.h"
 #include "stat/result.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +19,6 @@
 #include <unistd.h>
 
 enum { LIST_MAX = AIF_RUNBOOK_MODES };
-
-extern char **environ;
-
-/* Runs this program again with other arguments. Returns the exit status, or -errno. */
-static int self(char *const *argv)
-{
-	pid_t pid;
-	int e = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
-
-	return e ? -e : aif_tool_wait(pid);
-}
 
 struct run {
 	const struct aif_runbook_run_opts *v;
@@ -46,6 +35,9 @@ struct run {
 	double elapsed_s;
 	struct aif_runbook_metric uarch[6];
 	size_t uarch_len;
+	struct aif_runbook_vtune_run vtune;
+	struct aif_runbook_advisor_run advisor;
+	struct aif_roofs roofs; /* with is_deep */
 };
 
 /* Keeps what topdown counted, under the names of VTune's uarch-exploration. */
@@ -121,6 +113,7 @@ static int put_counts(struct run *r, const char *device, struct aif_err *err)
 	int e;
 
 	r->counts.device = device;
+	r->counts.roofs = r->v->is_deep ? &r->roofs : NULL;
 	aif_buf_printf(&source, "%s/perf_stat_summary.txt", r->dir);
 	aif_stat_json(&r->counts, aif_buf_str(&source), &text);
 	e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.json", &text, err);
@@ -152,7 +145,7 @@ static int record(struct run *r, struct aif_err *err)
 		return aif_err_set(err, -ENOMEM, "runbook: out of memory");
 	memcpy(argv, args, sizeof(args));
 	memcpy(argv + n, r->argv, words * sizeof(*argv));
-	e = self(argv);
+	e = aif_tool_run(argv, true);
 	free(argv);
 	if (e)
 		return aif_err_set(err, e < 0 ? e : -ECHILD,
@@ -189,7 +182,7 @@ static int draw(struct run *r, size_t mode, const char *to, struct aif_err *err)
 		args[n++] = "--range";
 		args[n++] = aif_buf_str(&range);
 	}
-	e = self((char *const *)args);
+	e = aif_tool_run((char *const *)args, true);
 	aif_buf_finish(&range);
 	return e ? aif_err_set(err, e < 0 ? e : -EIO, "runbook: %s cannot be drawn", to) : 0;
 }
@@ -299,6 +292,78 @@ static int find_hotspots(struct run *r, const struct aif_names *names, struct ai
 	return e;
 }
 
+/* Writes vtune_summary.json: of VTune where it ran, else of our own samples and counters. */
+static int put_vtune(struct run *r, const struct aif_runbook_flame *mode, struct aif_err *err)
+{
+	struct aif_runbook_analysis at[AIF_RUNBOOK_ANALYSES + 1] = {{0}};
+	struct aif_runbook_vtune v = {.mode = mode, .analyses = at, .tool = "aiflame record"};
+	struct aif_runbook_hotspots theirs = {0};
+	struct aif_profile p = {0};
+	struct aif_names names = {0};
+	struct aif_buf text = {0};
+	int e = 0;
+
+	if (r->vtune.len) {
+		v.tool = "vtune";
+		e = aif_view_profile(aif_buf_str(&r->vtune.data), &p, &names, err);
+		if (!e)
+			e = aif_runbook_hotspots_find(&names, NULL, &theirs, err);
+	} else {
+		at[v.len++] = (struct aif_runbook_analysis){
+			.name = "hotspots", .result = mode->data, .hotspots = mode->hotspots};
+	}
+	for (size_t i = 0; i < r->vtune.len; i++) {
+		struct aif_runbook_vtune_analysis *a = &r->vtune.analyses[i];
+
+		at[v.len++] = (struct aif_runbook_analysis){a->name,
+							    aif_buf_str(&a->result),
+							    aif_buf_str(&a->report),
+							    aif_buf_str(&a->csv),
+							    i ? NULL : &theirs,
+							    &a->raw,
+							    a->metrics,
+							    a->metrics_len};
+	}
+	if (r->uarch_len && r->vtune.len <= 1)
+		at[v.len++] = (struct aif_runbook_analysis){.name = "uarch-exploration",
+							    .result = mode->data,
+							    .metrics = r->uarch,
+							    .metrics_len = r->uarch_len};
+	v.skipped = r->vtune.why.len ? aif_buf_str(&r->vtune.why) : NULL;
+	if (!e) {
+		aif_runbook_vtune(&v, &text);
+		e = aif_runbook_dir_put(r->v->dir, "vtune_summary.json", &text, err);
+	}
+	aif_buf_finish(&text);
+	aif_runbook_hotspots_finish(&theirs);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+	return e;
+}
+
+static int put_advisor(struct run *r, const struct aif_runbook_flame *mode, struct aif_err *err)
+{
+	struct aif_runbook_advisor_run *a = &r->advisor;
+	struct aif_runbook_advisor v = {.mode = mode,
+					.elapsed_s = r->elapsed_s,
+					.roofs = r->v->is_deep ? &r->roofs : NULL,
+					.skipped = a->why.len ? aif_buf_str(&a->why) : NULL};
+	struct aif_buf text = {0};
+	int e;
+
+	if (a->has_run) {
+		v.project = aif_buf_str(&a->project);
+		v.report = aif_buf_str(&a->report);
+		v.csv = aif_buf_str(&a->csv);
+		v.raw = &a->raw;
+		v.rows = &a->rows;
+	}
+	aif_runbook_advisor(&v, &text);
+	e = aif_runbook_dir_put(r->v->dir, "advisor_summary.json", &text, err);
+	aif_buf_finish(&text);
+	return e;
+}
+
 static int put_hotspots(struct run *r, struct aif_err *err)
 {
 	struct aif_runbook_flame flames[LIST_MAX] = {{0}};
@@ -318,18 +383,34 @@ static int put_hotspots(struct run *r, struct aif_err *err)
 	}
 	aif_runbook_manifest(flames, len, &text);
 	e = aif_runbook_dir_put(r->v->dir, "flamegraph_manifest.json", &text, err);
-	aif_buf_clear(&text);
-	if (!e) {
-		aif_runbook_vtune(&flames[0], r->uarch, r->uarch_len, &text);
-		e = aif_runbook_dir_put(r->v->dir, "vtune_summary.json", &text, err);
-	}
-	aif_buf_clear(&text);
-	if (!e) {
-		aif_runbook_advisor(&flames[0], r->elapsed_s, r->hotspots[0].seconds, &text);
-		e = aif_runbook_dir_put(r->v->dir, "advisor_summary.json", &text, err);
-	}
+	if (!e)
+		e = put_vtune(r, &flames[0], err);
+	if (!e)
+		e = put_advisor(r, &flames[0], err);
 	aif_buf_finish(&text);
 	return e;
+}
+
+/* Has other tools analyse the command, where they are asked for. */
+static void run_tools(struct run *r)
+{
+	if (r->v->with_vtune)
+		aif_runbook_vtune_run(r->dir, r->argv, r->v->is_deep, &r->vtune);
+	if (r->vtune.why.len)
+		aif_message("runbook: without VTune: %s; the functions are of our own samples",
+			    aif_buf_str(&r->vtune.why));
+	if (r->v->with_advisor)
+		aif_runbook_advisor_run(r->dir, r->argv, &r->advisor);
+	if (r->advisor.why.len)
+		aif_message("runbook: without Advisor: %s", aif_buf_str(&r->advisor.why));
+}
+
+static int measure_roofs(struct run *r, struct aif_err *err)
+{
+	if (!r->v->is_deep)
+		return 0;
+	aif_message("runbook: measuring what this machine can do, for some seconds");
+	return aif_roofs_measure(&r->roofs, err);
 }
 
 int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
@@ -337,8 +418,9 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	struct run r = {.v = v, .argv = v->argv, .modes = v->modes, .modes_len = v->modes_len};
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
+	struct stat st = {0};
 	bool is_new;
-	int e = 0;
+	int e = 0, lock = -1;
 
 	is_new = mkdir(v->dir, 0777) == 0;
 	if (!is_new && errno != EEXIST)
@@ -347,18 +429,32 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!r.dir)
 		return aif_err_set(err, -errno, "%s: %s", v->dir, strerror(errno));
 	aif_buf_printf(&r.data, "%s/%s.data", r.dir, r.modes[0]);
-	for (size_t i = 0; v->env && v->env[i]; i++)
+	/* Before the command is run for minutes. */
+	if (stat(r.dir, &st) < 0 || !S_ISDIR(st.st_mode) || access(r.dir, W_OK | X_OK) < 0) {
+		e = S_ISDIR(st.st_mode) ? -errno : -ENOTDIR;
+		aif_err_set(err, e, "%s: %s", v->dir, strerror(-e));
+	}
+	if (!e)
+		e = aif_runbook_dir_lock(r.dir, &lock, err);
+	for (size_t i = 0; v->env && v->env[i] && !e; i++)
 		if (putenv(v->env[i]) != 0)
 			e = aif_err_set(err, -ENOMEM, "runbook: out of memory");
 	/* The command and all that runs it inherit the CPUs of this process. */
-	if (v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
+	if (!e && v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
 		e = aif_err_set(err, -errno, "runbook: --cpus: %s", strerror(errno));
 	if (!e)
 		e = aif_runbook_dir_clear(v->dir, err);
 	if (!e)
+		e = aif_runbook_tools_clear(r.dir, err);
+	if (!e)
+		e = measure_roofs(&r, err);
+	if (!e)
 		e = count(&r, err);
 	if (!e)
 		e = record(&r, err);
+	/* Before a profile is opened, which bounds the memory of all that is started. */
+	if (!e)
+		run_tools(&r);
 	if (!e)
 		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
 	if (!e)
@@ -381,7 +477,11 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 		aif_buf_finish(&r.folded[i]);
 		aif_runbook_hotspots_finish(&r.hotspots[i]);
 	}
+	aif_runbook_vtune_run_finish(&r.vtune);
+	aif_runbook_advisor_run_finish(&r.advisor);
 	free(r.counts.runs);
+	if (lock >= 0)
+		close(lock);
 	if (e && is_new)
 		rmdir(v->dir); /* where nothing is in it */
 	free(r.dir);

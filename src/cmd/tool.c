@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,31 @@ int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret)
 		return 0;
 	aif_buf_clear(ret);
 	return is_whole ? -EINVAL : -ETIMEDOUT;
+}
+
+int aif_tool_run(char *const *argv, bool is_self)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_int, old_quit;
+	pid_t parent = getpid(), pid;
+	int status;
+
+	sigaction(SIGINT, &ignore, &old_int);
+	sigaction(SIGQUIT, &ignore, &old_quit);
+	pid = fork();
+	if (pid == 0) {
+		sigaction(SIGINT, &old_int, NULL);
+		sigaction(SIGQUIT, &old_quit, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() == parent && is_self)
+			execv("/proc/self/exe", argv);
+		else if (getppid() == parent)
+			execvp(argv[0], argv);
+		_exit(127);
+	}
+	status = pid < 0 ? -errno : aif_tool_wait(pid);
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	return status;
 }
 
 int aif_tool_wait(pid_t pid)

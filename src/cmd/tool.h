@@ -11,5 +11,9 @@
  * end in time (or never began): do not ask again. On failure *ret is empty. */
 int aif_tool_output(pid_t pid, int fd, size_t max, struct aif_buf *ret);
 
+/* Runs a program, which ends with its parent: argv[0], looked for in PATH, or, with is_self, this one. SIGINT and SIGQUIT go to
+ * it alone meanwhile. Returns its exit status, 127 where it cannot be started, 128 + n for signal n, or -errno. */
+int aif_tool_run(char *const *argv, bool is_self);
+
 /* Waits for a child process. Returns its exit status, 128 + n for signal n as shells do, or -errno. */
 int aif_tool_wait(pid_t pid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions with most CPU time of their own; the files that name them. */
+/* Functions with most CPU time of their own, what their instructions did, and flamegraph_manifest.json. */
 #include "runbook/runbook.h"
 
 #include "names/cpu_functions.h"
+#include "runbook/instructions.h"
 #include "text/iso_time.h"
 #include "text/json.h"
 
@@ -11,26 +12,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adds what the samples of a function of its own did. */
+static void count_fp(const struct aif_cpu_functions *f, const struct aif_cpu_function *of,
+		     const uint8_t *kinds, struct aif_runbook_hotspot *ret)
+{
+	for (size_t i = 0; i < f->leaves_len; i++) {
+		const struct aif_cpu_leaf *leaf = &f->leaves[i];
+
+		if (leaf->name != of->name || leaf->module != of->module ||
+		    kinds[i] == AIF_RUNBOOK_NO_KINDS)
+			continue;
+		if (kinds[i] & AIF_INSN_BIT(AIF_INSN_PACKED_FP))
+			ret->packed_samples += leaf->samples;
+		if (kinds[i] &
+		    (AIF_INSN_BIT(AIF_INSN_PACKED_FP) | AIF_INSN_BIT(AIF_INSN_SCALAR_FP)))
+			ret->fp_samples += leaf->samples;
+	}
+}
+
+static void count_kinds(const struct aif_cpu_functions *f, const uint8_t *kinds,
+			struct aif_runbook_hotspots *ret)
+{
+	for (size_t i = 0; i < f->leaves_len; i++) {
+		if (kinds[i] == AIF_RUNBOOK_NO_KINDS)
+			continue;
+		ret->known += f->leaves[i].samples;
+		for (unsigned k = 0; k < AIF_INSN_KINDS; k++)
+			if (kinds[i] & AIF_INSN_BIT(k))
+				ret->of_kind[k] += f->leaves[i].samples;
+	}
+}
+
 int aif_runbook_hotspots_find(const struct aif_names *names, const struct aif_selection *sel,
 			      struct aif_runbook_hotspots *ret, struct aif_err *err)
 {
 	struct aif_cpu_functions f = {0};
 	int e = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &f, err);
+	uint8_t *kinds = malloc(f.leaves_len + 1);
 
-	*ret = (struct aif_runbook_hotspots){.seconds = (double)f.weight_ns / 1e9,
-					     .samples = f.samples};
+	*ret = (struct aif_runbook_hotspots){
+		.seconds = (double)f.weight_ns / 1e9, .samples = f.samples, .threads = f.threads};
 	ret->at = calloc(AIF_RUNBOOK_HOTSPOTS, sizeof(*ret->at));
-	if (!ret->at)
-		e = -ENOMEM;
+	if (!e)
+		e = ret->at && kinds ? aif_runbook_instructions_find(names->p, &f, kinds) : -ENOMEM;
+	if (!e)
+		count_kinds(&f, kinds, ret);
 	for (size_t i = 0; i < f.len && !e && ret->len < AIF_RUNBOOK_HOTSPOTS; i++) {
+		struct aif_runbook_hotspot *to = &ret->at[ret->len];
+
 		if (!f.at[i].self_samples)
 			continue;
-		ret->at[ret->len] = (struct aif_runbook_hotspot){
-			strdup(aif_cpu_function_name(&f, &f.at[i])), (double)f.at[i].self_ns / 1e9,
-			f.at[i].self_samples};
-		if (ret->at[ret->len++].symbol == NULL)
+		*to = (struct aif_runbook_hotspot){
+			.symbol = strdup(aif_cpu_function_name(&f, &f.at[i])),
+			.seconds = (double)f.at[i].self_ns / 1e9,
+			.total_seconds = (double)f.at[i].total_ns / 1e9,
+			.samples = f.at[i].self_samples};
+		count_fp(&f, &f.at[i], kinds, to);
+		ret->len++;
+		if (!to->symbol)
 			e = -ENOMEM;
 	}
+	free(kinds);
 	aif_cpu_functions_finish(&f);
 	return e && !err->code ? aif_err_set(err, e, "runbook: %s", strerror(-e)) : e;
 }
@@ -43,7 +85,7 @@ void aif_runbook_hotspots_finish(struct aif_runbook_hotspots *h)
 	*h = (struct aif_runbook_hotspots){0};
 }
 
-static void put_text(const char *key, const char *value, struct aif_buf *out)
+void aif_runbook_put_text(const char *key, const char *value, struct aif_buf *out)
 {
 	aif_buf_printf(out, "\"%s\": ", key);
 	if (value)
@@ -53,7 +95,7 @@ static void put_text(const char *key, const char *value, struct aif_buf *out)
 	aif_buf_puts(out, ", ");
 }
 
-static void put_time(struct aif_buf *out)
+void aif_runbook_put_time(struct aif_buf *out)
 {
 	aif_buf_puts(out, "\"generated_at\": \"");
 	aif_iso_time_now(out);
@@ -64,11 +106,11 @@ static void put_flame(const struct aif_runbook_flame *m, struct aif_buf *out)
 {
 	const char *before = "";
 
-	put_time(out);
-	put_text("mode", m->mode, out);
-	put_text("svg_path", m->svg, out);
-	put_text("perf_data_path", m->data, out);
-	put_text("folded_path", m->folded, out);
+	aif_runbook_put_time(out);
+	aif_runbook_put_text("mode", m->mode, out);
+	aif_runbook_put_text("svg_path", m->svg, out);
+	aif_runbook_put_text("perf_data_path", m->data, out);
+	aif_runbook_put_text("folded_path", m->folded, out);
 	aif_buf_puts(out, "\"top_symbols\": [");
 	for (size_t i = 0; i < m->hotspots->len; i++) {
 		aif_buf_puts(out, before);
@@ -105,122 +147,44 @@ void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, str
 	aif_buf_puts(out, "}\n}\n");
 }
 
-static void put_hotspots(const struct aif_runbook_hotspots *h, struct aif_buf *out)
+void aif_runbook_put_raw(const struct aif_runbook_hotspots *h, const struct aif_buf *raw,
+			 struct aif_buf *out)
 {
-	aif_buf_putc(out, '[');
-	for (size_t i = 0; i < h->len; i++) {
-		aif_buf_puts(out, i ? ",\n    " : "\n    ");
-		aif_buf_puts(out, "{\"symbol\": ");
-		aif_out_json_text(out, h->at[i].symbol);
-		aif_buf_printf(out, ", \"value\": %.6f, \"percent\": %.4f}", h->at[i].seconds,
-			       h->seconds > 0 ? 100 * h->at[i].seconds / h->seconds : 0);
-	}
-	aif_buf_putc(out, ']');
-}
-
-static void put_raw(const struct aif_runbook_hotspots *h, struct aif_buf *out)
-{
+	static const char cut[] = "\n...[truncated]...";
 	struct aif_buf text = {0};
 
-	aif_buf_puts(&text, "Function\tCPU Time\n");
-	for (size_t i = 0; i < h->len; i++)
+	if (raw) {
+		size_t n = AIF_MIN(raw->len, (size_t)AIF_RUNBOOK_RAW_MAX);
+
+		aif_buf_append(&text, raw->data, n);
+		if (n < raw->len)
+			aif_buf_puts(&text, cut);
+	} else {
+		aif_buf_puts(&text, "Function\tCPU Time\n");
+	}
+	for (size_t i = 0; !raw && h && i < h->len; i++)
 		aif_buf_printf(&text, "%s\t%.6fs\n", h->at[i].symbol, h->at[i].seconds);
 	aif_buf_puts(out, "\"raw_text\": ");
 	aif_out_json_string(out, aif_buf_str(&text), text.len);
 	aif_buf_finish(&text);
 }
 
-/* Appends the members that vtune_summary.json has for all and for each analysis. */
-static void put_analysis(const struct aif_runbook_hotspots *h, struct aif_buf *out)
+static void put_artifact(const char *label, const char *path, const char *before,
+			 struct aif_buf *out)
 {
-	aif_buf_puts(out, "\n  \"hotspots\": ");
-	put_hotspots(h, out);
-	aif_buf_puts(out, ",\n  \"top_hotspots\": ");
-	put_hotspots(h, out);
-	aif_buf_puts(out, ",\n  ");
-	put_raw(h, out);
-}
-
-static void put_artifacts(const struct aif_runbook_flame *m, struct aif_buf *out)
-{
-	aif_buf_puts(out, "\"artifacts\": [{\"label\": \"profile\", \"path\": ");
-	aif_out_json_text(out, m->data);
-	aif_buf_puts(out, "}, {\"label\": \"flame graph\", \"path\": ");
-	aif_out_json_text(out, m->svg);
-	aif_buf_puts(out, "}]");
-}
-
-static void put_metrics(const struct aif_runbook_metric *m, size_t len, struct aif_buf *out)
-{
-	aif_buf_putc(out, '{');
-	for (size_t i = 0; i < len; i++)
-		aif_buf_printf(out, "%s\"%s\": %.4f", i ? ", " : "", m[i].name, m[i].value);
+	aif_buf_printf(out, "%s{\"label\": \"%s\", \"path\": ", before, label);
+	aif_out_json_text(out, path);
 	aif_buf_putc(out, '}');
 }
 
-void aif_runbook_vtune(const struct aif_runbook_flame *m, const struct aif_runbook_metric *uarch,
-		       size_t len, struct aif_buf *out)
+void aif_runbook_put_artifacts(const struct aif_runbook_flame *m, const char *const (*others)[2],
+			       size_t len, struct aif_buf *out)
 {
-	static const struct aif_runbook_hotspots none;
-
-	aif_buf_puts(out, "{\n  ");
-	put_time(out);
-	aif_buf_puts(out, "\"analysis\": \"hotspots\", ");
-	put_text("result_dir", m->data, out);
-	put_text("report_path", NULL, out);
-	put_text("csv_path", NULL, out);
-	put_analysis(m->hotspots, out);
-	aif_buf_puts(out, ",\n  \"analyses\": [{\"name\": \"hotspots\", ");
-	put_text("result_dir", m->data, out);
-	put_text("report_text", NULL, out);
-	put_text("report_csv", NULL, out);
-	put_analysis(m->hotspots, out);
-	aif_buf_puts(out, ", \"summary_metrics\": {}}");
-	if (len) {
-		aif_buf_puts(out, ", {\"name\": \"uarch-exploration\", ");
-		put_text("result_dir", m->data, out);
-		put_text("report_text", NULL, out);
-		put_text("report_csv", NULL, out);
-		put_analysis(&none, out);
-		aif_buf_puts(out, ", \"summary_metrics\": ");
-		put_metrics(uarch, len, out);
-		aif_buf_putc(out, '}');
-	}
-	aif_buf_puts(out, "],\n  \"analysis_metrics\": {\"hotspots\": {}");
-	if (len) {
-		aif_buf_puts(out, ", \"uarch-exploration\": ");
-		put_metrics(uarch, len, out);
-	}
-	aif_buf_puts(out, "},\n  ");
-	put_artifacts(m, out);
-	aif_buf_puts(out, ",\n  \"aiflame\": {\"tool\": \"aiflame record\"}\n}\n");
-}
-
-void aif_runbook_advisor(const struct aif_runbook_flame *m, double elapsed_s, double cpu_s,
-			 struct aif_buf *out)
-{
-	aif_buf_puts(out, "{\n  ");
-	put_time(out);
-	aif_buf_puts(out, "\"analysis\": \"roofline\", ");
-	put_text("project_dir", m->data, out);
-	put_text("project_path", m->data, out);
-	put_text("report_path", NULL, out);
-	put_text("csv_path", NULL, out);
-	put_text("html_path", NULL, out);
-	aif_buf_printf(out,
-		       "\n  \"summary_metrics\": {\"elapsed_time_s\": %.6f, \"total_cpu_time_s\": "
-		       "%.6f},\n  \"preview_rows\": [",
-		       elapsed_s, cpu_s);
-	for (size_t i = 0; i < m->hotspots->len; i++) {
-		aif_buf_puts(out, i ? ",\n    " : "\n    ");
-		aif_buf_puts(out, "{\"Function\": ");
-		aif_out_json_text(out, m->hotspots->at[i].symbol);
-		aif_buf_printf(out, ", \"Self Time\": \"%.6fs\"}", m->hotspots->at[i].seconds);
-	}
-	aif_buf_puts(out, "],\n  ");
-	put_raw(m->hotspots, out);
-	aif_buf_puts(out, ",\n  ");
-	put_artifacts(m, out);
-	aif_buf_puts(out, ",\n  \"aiflame\": {\"tool\": \"aiflame record\", \"unavailable\": "
-			  "[\"roofs\", \"operations\", \"bytes\"]}\n}\n");
+	aif_buf_puts(out, "\"artifacts\": [");
+	put_artifact("profile", m->data, "", out);
+	put_artifact("flame graph", m->svg, ", ", out);
+	for (size_t i = 0; i < len; i++)
+		if (others[i][1])
+			put_artifact(others[i][0], others[i][1], ", ", out);
+	aif_buf_putc(out, ']');
 }

@@ -201,44 +201,56 @@ static void put_diagnostics(const struct aif_runbook_values *v, struct aif_buf *
 		aif_buf_puts(out, "{}");
 }
 
-void aif_runbook_gate_json(const char *dir, const char *family, const struct aif_runbook_values *v,
-			   const double budgets[AIF_RUNBOOK_BUDGETS],
-			   const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
-			   bool missing_passes, struct aif_buf *out)
+/* Appends the rows of the decision table that fired. */
+static void put_signals(const struct aif_runbook_gate *g, struct aif_buf *out)
+{
+	aif_buf_puts(out, "\"signals\": [");
+	for (size_t i = 0; i < g->signals_len; i++) {
+		const struct aif_runbook_signal *s = &g->signals[i];
+
+		aif_buf_printf(out, "%s\n    {\"signal\": \"%s\", \"value\": ", i ? "," : "",
+			       s->signal);
+		put_number(s->value, out);
+		aif_buf_puts(out, ", \"threshold\": ");
+		put_number(s->threshold, out);
+		aif_buf_printf(out,
+			       ", \"means\": \"%s\", \"action\": \"%s\", \"evidence\": ", s->means,
+			       s->action);
+		if (s->of == AIF_RUNBOOK_OUTSIDE)
+			aif_out_json_string(out, (const char *)g->values->outside.data,
+					    g->values->outside.len);
+		else
+			aif_out_json_text(out, values[s->of].key);
+		aif_buf_putc(out, '}');
+	}
+	aif_buf_putc(out, ']');
+}
+
+static void put_sources(const char *dir, struct aif_buf *out)
 {
 	struct aif_buf path = {0};
-	bool all = true;
 
-	aif_buf_puts(out, "{\n  \"generated_at\": \"");
-	aif_iso_time_now(out);
-	aif_buf_puts(out, "\",\n  \"model_dir\": ");
-	aif_out_json_text(out, dir);
-	aif_buf_puts(out, ",\n  \"family\": ");
-	aif_out_json_text(out, family);
-	aif_buf_puts(out, ",\n  \"budgets\": {");
-	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++)
-		aif_buf_printf(out, "%s\"%s\": %.10g", i ? ", " : "", budget[i].key, budgets[i]);
-	aif_buf_puts(out, "},\n  \"sources\": {\"profile_summary\": ");
+	aif_buf_puts(out, "\"sources\": {\"profile_summary\": ");
 	aif_buf_printf(&path, "%s/profile_summary.json", dir);
 	aif_out_json_text(out, aif_buf_str(&path));
 	aif_buf_clear(&path);
 	aif_buf_printf(&path, "%s/perf_stat_summary.json", dir);
 	aif_buf_puts(out, ", \"perf_stat_summary\": ");
 	aif_out_json_text(out, aif_buf_str(&path));
+	aif_buf_putc(out, '}');
 	aif_buf_finish(&path);
-	aif_buf_puts(out, "},\n  \"metrics\": {");
+}
+
+/* Appends all checks. Returns true where none of them fails. */
+static bool put_checks(const struct aif_runbook_gate *g, struct aif_buf *out)
+{
+	bool all = true;
+
+	aif_buf_puts(out, "\"checks\": [");
 	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++) {
-		aif_buf_printf(out, "\"%s\": ", checks[i].metric);
-		put_number(checks[i].value, out);
-		aif_buf_puts(out, ", ");
-	}
-	aif_buf_puts(out, "\"decode_diagnostics\": ");
-	put_diagnostics(v, out);
-	aif_buf_puts(out, "},\n  \"checks\": [");
-	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++) {
-		const struct aif_runbook_check *c = &checks[i];
+		const struct aif_runbook_check *c = &g->checks[i];
 		bool ok = c->verdict == AIF_RUNBOOK_PASS ||
-			  (missing_passes && c->verdict == AIF_RUNBOOK_CANNOT_TELL);
+			  (g->missing_passes && c->verdict == AIF_RUNBOOK_CANNOT_TELL);
 
 		all = all && ok;
 		aif_buf_printf(out, "%s\n    {\"metric\": \"%s\", \"value\": ", i ? "," : "",
@@ -250,5 +262,37 @@ void aif_runbook_gate_json(const char *dir, const char *family, const struct aif
 			       c->comparison, c->threshold, ok ? "true" : "false", c->reason,
 			       aif_runbook_verdict_word(c->verdict));
 	}
-	aif_buf_printf(out, "\n  ],\n  \"passed\": %s\n}\n", all ? "true" : "false");
+	aif_buf_puts(out, "\n  ]");
+	return all;
+}
+
+void aif_runbook_gate_json(const struct aif_runbook_gate *g, struct aif_buf *out)
+{
+	bool all;
+
+	aif_buf_puts(out, "{\n  \"generated_at\": \"");
+	aif_iso_time_now(out);
+	aif_buf_puts(out, "\",\n  \"model_dir\": ");
+	aif_out_json_text(out, g->dir);
+	aif_buf_puts(out, ",\n  \"family\": ");
+	aif_out_json_text(out, g->family);
+	aif_buf_puts(out, ",\n  \"budgets\": {");
+	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++)
+		aif_buf_printf(out, "%s\"%s\": %.10g", i ? ", " : "", budget[i].key, g->budgets[i]);
+	aif_buf_puts(out, "},\n  ");
+	put_sources(g->dir, out);
+	aif_buf_puts(out, ",\n  \"metrics\": {");
+	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++) {
+		aif_buf_printf(out, "\"%s\": ", g->checks[i].metric);
+		put_number(g->checks[i].value, out);
+		aif_buf_puts(out, ", ");
+	}
+	aif_buf_puts(out, "\"decode_diagnostics\": ");
+	put_diagnostics(g->values, out);
+	aif_buf_puts(out, "},\n  ");
+	all = put_checks(g, out);
+	aif_buf_printf(out, ",\n  \"passed\": %s,\n  \"aiflame\": {\"verdict\": \"%s\", ",
+		       all ? "true" : "false", aif_runbook_verdict_word(g->verdict));
+	put_signals(g, out);
+	aif_buf_puts(out, "}\n}\n");
 }

@@ -57,8 +57,16 @@ enum aif_runbook_verdict aif_runbook_judge(const struct aif_runbook_values *v,
 					   const double budgets[AIF_RUNBOOK_BUDGETS],
 					   struct aif_runbook_check ret[AIF_RUNBOOK_BUDGETS]);
 const char *aif_runbook_verdict_word(enum aif_runbook_verdict v);
-/* Appends perf_gate_report.json. missing_passes: what is missing does not fail, v7's --allow-missing-metrics. */
-void aif_runbook_gate_json(const char *dir, const char *family, const struct aif_runbook_values *v,
-			   const double budgets[AIF_RUNBOOK_BUDGETS],
-			   const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
-			   bool missing_passes, struct aif_buf *out);
+/* The contents of perf_gate_report.json. missing_passes: what is missing does not fail, v7's --allow-missing-metrics. */
+struct aif_runbook_gate {
+	const char *dir, *family;
+	const struct aif_runbook_values *values;
+	const double *budgets;                  /* AIF_RUNBOOK_BUDGETS */
+	const struct aif_runbook_check *checks; /* as many */
+	enum aif_runbook_verdict verdict;
+	const struct aif_runbook_signal *signals;
+	size_t signals_len;
+	bool missing_passes;
+};
+/* Appends perf_gate_report.json. */
+void aif_runbook_gate_json(const struct aif_runbook_gate *g, struct aif_buf *out);

@@ -169,7 +169,8 @@ void aif_runbook_profile_json(const struct aif_runbook_entries *modes, size_t le
 /* One field of CSV after RFC 4180. */
 static void put_field(const char *text, size_t n, struct aif_buf *out)
 {
-	if (!memchr(text, ',', n) && !memchr(text, '"', n) && !memchr(text, '\n', n)) {
+	if (!memchr(text, ',', n) && !memchr(text, '"', n) && !memchr(text, '\n', n) &&
+	    !memchr(text, '\r', n)) {
 		aif_buf_append(out, text, n);
 		return;
 	}

@@ -5,7 +5,9 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "analysis/attribution.h"
+#include "isa/insn_kind.h"
 #include "names/profile_names.h"
+#include "stat/roofs.h"
 
 /*
  * A run directory: what a run of a command was measured to be, as files with the names and fields of C-Kernel-Engine's v7
@@ -61,14 +63,19 @@ int aif_runbook_device(const struct aif_names *names, const struct aif_runbook_e
 /* A function with its own time. */
 struct aif_runbook_hotspot {
 	char *symbol;
-	double seconds;
+	double seconds, total_seconds; /* its own; with what it calls */
 	uint64_t samples;
+	uint64_t fp_samples,
+		packed_samples; /* at instructions of floating point; on several elements */
 };
 struct aif_runbook_hotspots {
 	struct aif_runbook_hotspot *at; /* most time first */
 	size_t len;
 	double seconds; /* of all */
 	uint64_t samples;
+	uint64_t threads;
+	uint64_t known; /* samples whose instruction is known */
+	uint64_t of_kind[AIF_INSN_KINDS];
 };
 #define AIF_RUNBOOK_HOTSPOTS 25
 
@@ -83,15 +90,49 @@ struct aif_runbook_flame {
 	bool is_device; /* the graphs are of device time; hotspots are of CPU time in any case */
 	const struct aif_runbook_hotspots *hotspots;
 };
-/* Append flamegraph_manifest.json, decode at its top level where there is one; vtune_summary.json and
- * advisor_summary.json of our own analysis, with what other tools would have to measure left out. */
+/* Appends flamegraph_manifest.json, decode at its top level where there is one. */
 void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, struct aif_buf *out);
-/* uarch[len]: what became of the CPU's slots, percent; where there is any, it is an analysis, uarch-exploration. */
+
 struct aif_runbook_metric {
 	const char *name;
 	double value;
 };
-void aif_runbook_vtune(const struct aif_runbook_flame *mode, const struct aif_runbook_metric *uarch,
-		       size_t len, struct aif_buf *out);
-void aif_runbook_advisor(const struct aif_runbook_flame *mode, double elapsed_s, double cpu_s,
+/* An analysis of vtune_summary.json. */
+struct aif_runbook_analysis {
+	const char *name;                  /* hotspots, uarch-exploration, memory-access */
+	const char *result, *report, *csv; /* paths; NULL: there is none */
+	const struct aif_runbook_hotspots *hotspots; /* NULL: it has none */
+	const struct aif_buf *raw;                   /* its report; NULL: a table of the hotspots */
+	const struct aif_runbook_metric *metrics;    /* percent, and GB/s */
+	size_t metrics_len;
+};
+#define AIF_RUNBOOK_RAW_MAX 120000 /* bytes of a report that are kept, as v7 keeps them */
+struct aif_runbook_vtune {
+	const struct aif_runbook_flame *mode;        /* our own recording */
+	const struct aif_runbook_analysis *analyses; /* hotspots first */
+	size_t len;
+	const char *tool; /* whose analyses they are */
+	const char *
+		skipped; /* why VTune, which was asked for, has none; NULL: it has, or nobody asked */
+};
+void aif_runbook_vtune(const struct aif_runbook_vtune *v, struct aif_buf *out);
+
+struct aif_runbook_advisor {
+	const struct aif_runbook_flame *mode; /* our own recording */
+	double elapsed_s;
+	const struct aif_roofs *roofs; /* what the machine can do; NULL: not measured */
+	/* Advisor's own; NULL: it has not run. rows: the first of its CSV as a JSON array. */
+	const char *project, *report, *csv;
+	const struct aif_buf *raw, *rows;
+	const char *skipped; /* as of VTune */
+};
+void aif_runbook_advisor(const struct aif_runbook_advisor *v, struct aif_buf *out);
+
+/* Append members that several files have: a text, or null; "generated_at"; raw_text of a report, cut; hotspots as a table. */
+void aif_runbook_put_text(const char *key, const char *value, struct aif_buf *out);
+void aif_runbook_put_time(struct aif_buf *out);
+void aif_runbook_put_raw(const struct aif_runbook_hotspots *h, const struct aif_buf *raw,
 			 struct aif_buf *out);
+/* Appends "artifacts" of a recording and of what another tool left; len: of `others`, pairs of label and path. */
+void aif_runbook_put_artifacts(const struct aif_runbook_flame *m, const char *const (*others)[2],
+			       size_t len, struct aif_buf *out);

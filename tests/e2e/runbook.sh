@@ -46,10 +46,11 @@ assert abs(sum(h['percent'] for h in v['hotspots']) - 100) < 1
 a = load('advisor_summary.json')
 assert a['analysis'] == 'roofline' and a['project_dir'] == a['project_path'] and a['summary_metrics']['elapsed_time_s'] > 0
 g = load('perf_gate_report.json')
-assert set(g) == {'generated_at', 'model_dir', 'family', 'budgets', 'sources', 'metrics', 'checks', 'passed'}
+assert set(g) == {'generated_at', 'model_dir', 'family', 'budgets', 'sources', 'metrics', 'checks', 'passed', 'aiflame'}
 t = g['metrics']['decode_diagnostics']
 assert t['decode_tokens'] == 30 and abs(t['decode_tokens'] * 1e6 / t['decode_total_us'] - g['metrics']['decode_tok_s']) < 0.1
 assert [c['metric'] for c in g['checks']] == ['decode_tok_s', 'ipc', 'cache_miss_rate', 'branch_miss_rate']
+assert g['aiflame']['verdict'] == ('pass' if g['metrics']['ipc'] else 'cannot tell') and {s['signal'] for s in g['aiflame']['signals']} <= {'major faults'}, g['aiflame']
 i = load('run_index.json')
 assert i['schema'] == 'ck.run.index.v1' and len(i['files']) == 22
 for f in i['files'].values(): assert f['exists'] == os.path.exists(f['path']), f
@@ -63,6 +64,10 @@ for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb
 PY
 check "and no file has a field more or less than its definition" python3 "$root/tests/e2e/runbook_fields.py" before
 check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
+check "  in its report, too" python3 -c "
+import json
+s = {x['signal']: x for x in json.load(open('after/perf_gate_report.json'))['aiflame']['signals']}['outside the expected']
+assert s['value'] > s['threshold'] == 0.25 and s['evidence'].startswith('shuffle_weights') and s['action'], s"
 check "  its files have the fields of their definition, stacks that grew too" python3 "$root/tests/e2e/runbook_fields.py" after
 check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
 check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true
@@ -88,6 +93,7 @@ pinned() { # once more, but on one CPU
 		grep -q '"threads": "1"' pinned/config.json && grep -q '"command": "./generate 30"' pinned/config.json
 }
 check "threads and CPUs are pinned, and remembered" pinned
+check "  by time as well, with or without tokens" sh -c "'$aiflame' runbook compare before after | grep -E '^elapsed_seconds  *[0-9.]+ -> *[0-9.]+  [+][0-9.]+ %' && '$aiflame' runbook compare before after | grep '^task_clock_ms '"
 check "runs of two configurations are not compared" sh -c "'$aiflame' runbook compare after pinned >compared; [ \$? -eq 4 ]"
 check "  and it is said in what they differ" grep "^cannot tell  other configurations: threads '', then '1'" compared
 # gates A B TEXT: they are not judged, for that reason
@@ -138,6 +144,13 @@ for bad in '{"schema": "aiflame.runbook.v2"}' '{"schema": "aiflame.runbook.v1", 
 	check "  one that is none is refused, with its place: $bad" sh -c "printf '%s' '$bad' >bad.json && ! '$aiflame' runbook check before --plan bad.json 2>said.err && grep -q 'bad.json: at byte' said.err"
 done
 check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
+hub() { # the tables of its files, and why one is not there
+	for text in '<h2>Functions' '<td>shuffle_weights<td' 'Instructions of the samples' 'scalar floating point' 'n/a: not measured: run with --deep' \
+		"n/a: VTune's memory-access was not run" '<h2>Ledger' '<td>one change<td>before<td>' ; do
+		grep -qF "$text" after/hub.html || { echo "no $text"; return 1; }
+	done
+}
+check "it has functions, instructions, roofs and the ledger, or why not" hub
 pages() { # no page asks for anything but the others beside it
 	[ -s after/decode.html ] && grep -q '<a href="decode.html">' after/hub.html && ! ls after/*.html | xargs grep -lE '(src|href)="?(https?:|//)' &&
 		cp -r after moved && begin=$(date +%s%N) && "$aiflame" runbook render moved && echo "rendered in $((($(date +%s%N) - begin) / 1000000)) ms"
@@ -170,10 +183,10 @@ check "a directory without files is missing input" status_is 2 "$aiflame" runboo
 echo '{"entries": [{"mode": 3' >profile_summary.json
 cp before/perf_stat_summary.json .
 check "a damaged file is said with its place" says "at byte" "$aiflame" runbook check -d .
-check "Python, two modes, of which it marks none" says "no range of the program is called prefill" "$aiflame" runbook run -d py -r 1 --mode decode --mode prefill -- python3 -c '
+check "Python, two modes, of which it marks none" says "no range of the program is called prefill" "$aiflame" runbook run -d py -r 1 --mode decode --mode prefill -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
 def gemm(n):
     return sum(i * i for i in range(n))
-gemm(3000000)'
+gemm(6000000)'
 check "has no tokens, and says so" python3 -c "
 import json
 p = json.load(open('py/profile_summary.json'))

@@ -28,7 +28,23 @@ check = {"metric": text, "value": nullable(num), "comparison": one_of(">=", "<="
 entry = {"mode": text, "kernel": text, "op": text, "layer": digits, "time_us": digits, "token_id": digits}
 device = {"busy": ratio, "busy_seconds": num, "kernel_seconds": num, "copy_seconds": num, "?stalls": each(ratio),
           "?joules": num, "?joules_per_token": each(num)}
-spread = each(anything)
+spread = {"n": int, "median": num, "min": num, "max": num}
+percent = lambda v: isinstance(v, num) and 0 <= v <= 100
+usage = {"elapsed_seconds": spread, "user_seconds": spread, "sys_seconds": spread, "max_rss_bytes": spread, "?read_bytes": spread,
+         "?written_bytes": spread, "voluntary_switches": spread, "involuntary_switches": spread}
+cache = {"size_bytes": int, "size_human": text}
+topology = {"source": text, "?model_name": text, "?num_sockets": int, "?physical_cores": int, "logical_cpus": int, "?has_avx": flag,
+            "?has_avx2": flag, "?has_avx512f": flag, "?has_fma": flag, "?has_avx512vnni": flag, "?has_amx_bf16": flag,
+            "?current_mhz_avg": num, "?max_freq_mhz": num, "caches": each(cache), "hybrid_cpu": flag, "?thp_status": text,
+            "?hugepage_size_kb": int}
+roof_keys = ("fma_sp", "fma_dp", "l1_read", "l2_read", "l3_read", "dram_read", "dram_triad")
+roof = {"?" + k: {"best": num, "median": num, "min": num, "n": int} for k in roof_keys}
+mix = {"samples": int, "packed_fp": ratio, "scalar_fp": ratio, "load": ratio, "store": ratio, "branch": ratio}
+roof_item = {"name": text, "bandwidth_gops": num, "kind": one_of("compute", "memory"), "threading": one_of("single", "multi")}
+vectorized = {"routine": text, "is_vectorized": flag, "self_time_s": num, "total_time_s": num}
+advisor = {"elapsed_time_s": num, "total_cpu_time_s": num, "cpu_threads": int, "?sp_fma_peak_gflops": num, "?dp_fma_peak_gflops": num,
+           "?l1_bw_gb_s": num, "?l2_bw_gb_s": num, "?l3_bw_gb_s": num, "?dram_bw_gb_s": num, "?isa_used": text}
+signal = {"signal": text, "value": num, "threshold": num, "means": text, "action": text, "evidence": text}
 derived = {"?ipc": num, "?cache_miss_rate": ratio, "?branch_miss_rate": ratio, "?dtlb_load_miss_rate": ratio,
            "?dtlb_store_miss_rate": ratio, "?dtlb_miss_rate": ratio, "?itlb_misses_per_kinst": num,
            "?page_walks": num, "?page_walks_per_kinst": num, "?stlb_hits": num, "?stlb_hits_per_kinst": num,
@@ -47,22 +63,27 @@ files = {
         "entries": some(dict(entry, layer=int, time_us=num, token_id=nullable(int))), "total_entries": int, "token_id": int},
     "perf_stat_summary.json": {
         "generated_at": when, "source": text, "counters": each(num), "derived": derived, "elapsed_seconds": nullable(num),
-        "notes": each(text), "rows": some({"metric": text, "value": num, "note": text}), "cpu_topology": each(anything),
-        "aiflame": {"command": some(text), "runs": each(spread), "derived_runs": each(spread), "percent_running": each(num),
-                    "cpus_utilized": anything, "usage": each(anything), "unavailable": some(
-                        {"event": text, "errno": int, "reason": text, "fix": text}), "?roofs": anything, "?device": device}},
+        "notes": each(text), "rows": some({"metric": text, "value": num, "note": text}), "cpu_topology": topology,
+        "aiflame": {"command": some(text), "runs": each(spread), "derived_runs": each(spread), "percent_running": each(percent),
+                    "cpus_utilized": spread, "?frontend_stall_share": ratio, "?backend_stall_share": ratio,
+                    "?dram_gb_s": num, "?dram_share_of_roof": num, "usage": usage, "unavailable": some(
+                        {"event": text, "errno": int, "reason": text, "fix": text}), "?roofs": {"isa": text, "threads": int, "one": roof, "all": roof}, "?device": device}},
     "flamegraph_manifest.json": dict(flame, available_modes=some(text), by_mode=each(flame)),
     "vtune_summary.json": {
         "generated_at": when, "analysis": one_of("hotspots"), "result_dir": text, "report_path": nullable(text),
         "csv_path": nullable(text), "hotspots": hotspot, "top_hotspots": hotspot, "raw_text": text,
         "analyses": some({"name": text, "result_dir": text, "report_text": nullable(text), "report_csv": nullable(text),
                           "hotspots": hotspot, "top_hotspots": hotspot, "raw_text": text, "summary_metrics": each(num)}),
-        "analysis_metrics": each(each(num)), "artifacts": artifacts, "aiflame": {"tool": text}},
+        "analysis_metrics": each(each(num)), "artifacts": artifacts, "aiflame": {"tool": one_of("aiflame record", "vtune"), "?skipped": {"vtune": text}, "?instruction_mix": mix}},
     "advisor_summary.json": {
         "generated_at": when, "analysis": one_of("roofline"), "project_dir": text, "project_path": text,
-        "report_path": nullable(text), "csv_path": nullable(text), "html_path": nullable(text), "summary_metrics": each(num),
+        "report_path": nullable(text), "csv_path": nullable(text), "html_path": nullable(text), "summary_metrics": advisor,
+        "?advisum_metrics": {"roof_items": some(roof_item), "global_metrics": {"ISAUsed": text, "CPUThreads": int},
+                             "memory_traffic_gb": each(num)},
+        "vectorization_hotspots": some(vectorized),
         "preview_rows": some(each(text)), "raw_text": text, "artifacts": artifacts,
-        "aiflame": {"tool": text, "unavailable": some(text)}},
+        "aiflame": {"tool": one_of("aiflame record", "advisor"), "unavailable": some(one_of("roofs", "operations", "bytes")),
+                    "?skipped": {"advisor": text}}},
     "perf_gate_report.json": {
         "generated_at": when, "model_dir": text, "family": one_of("default", "qwen2", "qwen3", "gemma"),
         "budgets": {"min_decode_tok_s": num, "min_ipc": num, "max_cache_miss_rate": num, "max_branch_miss_rate": num},
@@ -71,7 +92,8 @@ files = {
                     "branch_miss_rate": nullable(num),
                     "decode_diagnostics": {"?decode_total_us": num, "?decode_tokens": num, "?decode_tok_s_source": num,
                                            "?legacy_total_ms": num}},
-        "checks": some(check), "passed": flag},
+        "checks": some(check), "passed": flag,
+        "aiflame": {"verdict": one_of("pass", "fail", "cannot tell"), "signals": some(signal)}},
     "run_index.json": {
         "schema": one_of("ck.run.index.v1"), "generated_by": text, "generated_at_epoch": int, "run_dir": text,
         "files": each({"path": text, "exists": flag, "size_bytes": int})},
@@ -79,7 +101,7 @@ files = {
         "schema": one_of("aiflame.config.v1"), "hash": hexes, "command": text, "threads": digits, "env": text, "cpus": text, "cpu": text,
         "devices": text},
     "ledger.jsonl": {
-        "schema": one_of("aiflame.ledger.v1"), "id": hexes, "at": when, "git": anything, "note": text,
+        "schema": one_of("aiflame.ledger.v1"), "id": hexes, "at": when, "git": nullable({"commit": hexes, "dirty": flag}), "note": text,
         "baseline": nullable(text),
         "grown": nullable(some({"stack": text, "before": ratio, "after": ratio})),
         "config_hash": hexes, "metrics": each(num), "verdict": one_of("pass", "fail", "cannot tell"),

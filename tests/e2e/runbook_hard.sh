@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# aiflame runbook where something is in its way: signals, a full disk, a directory that cannot be written, two at once, and names
+# with blanks and newlines.
+. "$(dirname "$0")/tap.sh"
+program=$build/tests/e2e/cpu_program
+nl='
+'
+# Two at once.
+printf '#!/bin/sh\necho $$ >>ran\n"%s" 1 >/dev/null\nwhile [ -e hold ]; do sleep 0.05; done\n' "$program" >held
+chmod +x held
+wait_for() { # COMMAND...: until it holds
+	for _ in $(seq 1200); do "$@" && return; sleep 0.05; done
+	return 1
+}
+at_once() {
+	: >hold
+	"$aiflame" runbook run -d one -r 1 -- ./held >first.out 2>&1 &
+	first=$!
+	wait_for test -s ran || return 1
+	status_is 1 "$aiflame" runbook run -d one -r 1 -- true 2>second.err && grep "another aiflame works in" second.err || return 1
+	for stage in check ledger render; do status_is 1 "$aiflame" runbook $stage one 2>second.err && grep "another aiflame works in" second.err || return 1; done
+	status_is 2 "$aiflame" gate --dir one --v7-exit || return 1
+	rm hold
+	wait $first
+}
+check "two at once in one directory: the second says so, and ends" at_once
+check "  the first has all its files" sh -c "'$aiflame' runbook check one --cannot-tell pass && '$aiflame' runbook ledger one && python3 '$root/tests/e2e/runbook_fields.py' one"
+
+# Signals, in each stage: as the command is counted, and as it is recorded.
+ended() { ! kill -0 "$1" 2>/dev/null; }
+stopped() { # SIGNAL STAGE: how often the command has begun
+	rm -rf ran stopped
+	: >hold
+	setsid env --default-signal=INT,QUIT "$aiflame" runbook run -d stopped -r 1 -- ./held >stopped.out 2>&1 &
+	group=$!
+	if [ "$2" = 2 ]; then wait_for test -s ran && rm hold && wait_for sh -c '[ "$(wc -l <ran)" = 2 ]' && : >hold; else wait_for test -s ran; fi || return 1
+	case $1 in
+	INT) kill -s INT -- "-$group" ;; # as the terminal's Ctrl-C: to all
+	*) kill "-$1" $group ;;
+	esac
+	wait $group
+	status=$?
+	rm -f hold
+	[ $status -ne 0 ] || { echo "status 0"; return 1; }
+	# shellcheck disable=SC2013 # numbers
+	for pid in $(cat ran); do wait_for ended "$pid" || { echo "$pid lives on"; return 1; }; done
+	# What is there is whole, and is not taken for a run.
+	! ls stopped/*.tmp stopped/flamegraph_manifest.json stopped/run_index.json 2>/dev/null || return 1
+	status_is 2 "$aiflame" runbook check stopped --v7-exit
+}
+for signal in INT TERM HUP; do
+	check "SIG$signal as the command is counted: it ends, and nothing is taken for a run" stopped $signal 1
+	check "SIG$signal as it is recorded" stopped $signal 2
+done
+check "the directory can be used again" sh -c "'$aiflame' runbook run -d stopped -r 1 -- '$program' 1 && '$aiflame' runbook check stopped --cannot-tell pass"
+
+# Directories that are none, or are not to be written to.
+check "a directory in a directory that is not there" says "No such file or directory" "$aiflame" runbook run -d none/deep -r 1 -- true
+check "a file in its place" sh -c ": >file; ! '$aiflame' runbook run -d file -- true 2>said.err && grep -q 'file: Not a directory' said.err"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$aiflame"; then
+	chmod 755 . && mkdir -m 755 closed
+	closed() {
+		rm -f began && ! setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent "$aiflame" runbook run -d closed -- sh -c ': >/dev/null; echo began' >began 2>said.err &&
+			grep 'closed: Permission denied' said.err && [ ! -s began ]
+	}
+	check "a directory that cannot be written to is told before the command runs" closed
+else
+	skip "a directory that cannot be written to" "not root, or the build is closed to other users"
+fi
+
+# A full disk.
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; then
+	trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+	full() {
+		head -c 250000 /dev/zero >small/filler
+		! "$aiflame" runbook run -d small/run -r 1 -- "$program" 1 2>said.err && grep -E 'disk is full|No space left' said.err &&
+			! ls small/run/*.tmp 2>/dev/null && ! ls small/run/run_index.json 2>/dev/null
+	}
+	check "a full disk is said, and nothing is taken for a run" full
+	ledger() { # what does not fit is not half there
+		rm -rf small/run small/filler && cp -r one small/run && before=$(cksum <small/run/ledger.jsonl)
+		cat /dev/zero >small/filler 2>/dev/null
+		head -c 3000 /dev/zero | tr '\0' n >note
+		while "$aiflame" runbook ledger small/run --note "$(cat note)" 2>said.err; do before=$(cksum <small/run/ledger.jsonl); done
+		grep 'No space left' said.err && [ "$(cksum <small/run/ledger.jsonl)" = "$before" ]
+	}
+	rm -f one/*.data one/*.html one/*.svg
+	check "a ledger that cannot grow keeps whole lines" ledger
+	umount small
+else
+	skip "a full disk" "no file system can be mounted here"
+fi
+
+# Names.
+odd="a  b${nl}c'\"\\&<d>"
+cp "$program" "./my program"
+named() {
+	"$aiflame" runbook run -d "$odd" -r 1 -m "de code$nl\"x" -- "./my program" 1 "two${nl}lines" 1 '' &&
+		"$aiflame" runbook check "$odd" --cannot-tell pass && "$aiflame" runbook ledger "$odd" --note "first${nl}second" --baseline "$odd" &&
+		"$aiflame" runbook render "$odd" && "$aiflame" runbook compare "$odd" "$odd" && python3 "$root/tests/e2e/runbook_fields.py" "$odd"
+}
+check "names with blanks, newlines and quotes: directory, mode, command, note" named
+check "  in files that say the same" python3 - "$odd" <<'PY'
+import csv, hashlib, json, os, sys
+d, mode = sys.argv[1], 'de code\n"x'
+load = lambda name: json.load(open(os.path.join(d, name)))
+p = load("profile_summary.json")
+assert list(p["by_mode"]) == [mode] and {e["mode"] for e in p["entries"]} == {mode}
+assert list(csv.DictReader(open(os.path.join(d, "profile_decode.csv"), newline=""))) == p["entries"]
+m = load("flamegraph_manifest.json")
+assert m["mode"] == mode and all(os.path.getsize(m[k]) for k in ("svg_path", "folded_path", "perf_data_path"))
+assert load("perf_stat_summary.json")["aiflame"]["command"] == ["./my program", "1", "two\nlines", "1", ""]
+assert load("config.json")["command"] == "./my program 1 two\nlines 1 "
+lines = open(os.path.join(d, "ledger.jsonl")).read().splitlines()
+assert len(lines) == 1
+l = json.loads(lines[0])
+assert l["note"] == "first\nsecond" and l["baseline"] == d and l["artifacts"]
+for f in l["artifacts"].values(): assert hashlib.sha256(open(f["path"], "rb").read()).hexdigest() == f["sha256"], f
+for f in load("run_index.json")["files"].values(): assert f["exists"] == os.path.exists(f["path"])
+hub = open(os.path.join(d, "hub.html")).read()
+assert "<d>" not in hub and 'de%20code%0A%22x.html"' in hub
+PY
+for mode in hub a/b "$(head -c 201 /dev/zero | tr '\0' m)" ''; do
+	check "a mode that can be no file's name: $(printf %.9s "$mode")" status_is 2 "$aiflame" runbook run -d none -m "$mode" -- true
+done
+check "a mode that stands twice" status_is 2 "$aiflame" runbook run -d none -m a -m a -- true
+check "  in runbook.json, too" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"modes\": {\"a\": {}, \"a\": {}}}' >bad.json; ! '$aiflame' runbook check one --plan bad.json 2>said.err && grep -qE 'at byte [0-9]+: (this mode stands twice|.*twice)' said.err"
+
+# Values that a project names.
+echo '{"loss": 2.5}' >one/train.json
+"$aiflame" runbook run -d ranges -r 1 -m decode -- "$build/tests/e2e/runbook_app" 10 0
+echo '{"loss": 2.25}' >ranges/train.json
+check "--metric: a number of a file, and the mean length of a range" sh -c "'$aiflame' runbook ledger ranges --metric 'loss={}/train.json:.loss' --metric ms=range:decode --metric none=range:nothing && python3 -c '
+import json
+m = json.loads(open(\"ranges/ledger.jsonl\").readline())[\"metrics\"]
+print(m)
+assert m[\"loss\"] == 2.25 and abs(m[\"ms\"] * m[\"decode_tok_s\"] / 1000 - 1) < 0.01 and \"none\" not in m'"
+check "  compared" sh -c "'$aiflame' runbook compare ranges ranges --metric ms=range:decode | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
+for bad in loss loss=x =range:a 'a=range:'; do check "  one that is none: $bad" status_is 2 "$aiflame" runbook compare one one --metric "$bad"; done
+done_testing
