@@ -73,7 +73,7 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 		       aif_hash_bytes(all.data, all.len));
 	for (size_t k = 0; k < KEYS; k++) {
 		aif_buf_printf(&text, ",\n  \"%s\": ", keys[k]);
-		aif_out_json_text(&text, aif_buf_str(&of[k]));
+		aif_out_json_escaped_text(&text, aif_buf_str(&of[k]));
 	}
 	aif_buf_puts(&text, "\n}\n");
 	e = aif_buf_failed(&all) ? aif_err_set(err, -ENOMEM, "runbook: out of memory")

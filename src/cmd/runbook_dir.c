@@ -427,7 +427,7 @@ static void put_index(const char *dir, struct aif_buf *out)
 		       "{\n  \"schema\": \"ck.run.index.v1\",\n  \"generated_by\": \"aiflame\",\n"
 		       "  \"generated_at_epoch\": %lld,\n  \"run_dir\": ",
 		       (long long)time(NULL));
-	aif_out_json_text(out, dir);
+	aif_out_json_escaped_text(out, dir);
 	aif_buf_puts(out, ",\n  \"files\": {");
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct stat st = {0};
@@ -437,7 +437,7 @@ static void put_index(const char *dir, struct aif_buf *out)
 		aif_buf_printf(&path, "%s/%s", dir, names[i]);
 		is_there = stat(aif_buf_str(&path), &st) == 0;
 		aif_buf_printf(out, "%s\n    \"%s\": {\"path\": ", i ? "," : "", names[i]);
-		aif_out_json_text(out, aif_buf_str(&path));
+		aif_out_json_escaped_text(out, aif_buf_str(&path));
 		aif_buf_printf(out, ", \"exists\": %s, \"size_bytes\": %lld}",
 			       is_there ? "true" : "false", is_there ? (long long)st.st_size : 0);
 	}

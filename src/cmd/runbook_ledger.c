@@ -69,9 +69,9 @@ static void put_artifacts(const char *dir, struct aif_buf *out)
 			const char *hex = aif_buf_str(&sum) + (*aif_buf_str(&sum) == '\\');
 
 			aif_buf_printf(out, "%s\"%s\": {\"path\": ", before, names[i]);
-			aif_out_json_text(out, aif_buf_str(&path));
+			aif_out_json_escaped_text(out, aif_buf_str(&path));
 			aif_buf_puts(out, ", \"sha256\": ");
-			aif_out_json_text(out, hex);
+			aif_out_json_escaped_text(out, hex);
 			aif_buf_putc(out, '}');
 			before = ", ";
 		}
@@ -90,7 +90,7 @@ static void put_git(struct aif_buf *out)
 		bool is_dirty = tool_word(changed, &dirty);
 
 		aif_buf_puts(out, "{\"commit\": ");
-		aif_out_json_text(out, aif_buf_str(&id));
+		aif_out_json_escaped_text(out, aif_buf_str(&id));
 		aif_buf_printf(out, ", \"dirty\": %s}", is_dirty ? "true" : "false");
 	} else {
 		aif_buf_puts(out, "null");
@@ -150,7 +150,7 @@ static void put_metrics(const struct aif_runbook_ledger_opts *v,
 		if (!isfinite(value))
 			continue;
 		aif_buf_puts(out, before);
-		aif_out_json_string(out, v->plan->metrics.at[i], n);
+		aif_out_json_escaped(out, v->plan->metrics.at[i], n);
 		aif_buf_printf(out, ": %.10g", value);
 		before = ", ";
 	}
@@ -168,15 +168,15 @@ static void put_members(const struct aif_runbook_ledger_opts *v, const struct ai
 	aif_buf_puts(line, "\", \"git\": ");
 	put_git(line);
 	aif_buf_puts(line, ", \"note\": ");
-	aif_out_json_text(line, v->note ? v->note : "");
+	aif_out_json_escaped_text(line, v->note ? v->note : "");
 	aif_buf_puts(line, ", \"baseline\": ");
 	if (v->baseline)
-		aif_out_json_text(line, v->baseline);
+		aif_out_json_escaped_text(line, v->baseline);
 	else
 		aif_buf_puts(line, "null");
 	aif_runbook_config_hash(v->dir, &hash);
 	aif_buf_puts(line, ", \"config_hash\": ");
-	aif_out_json_text(line, aif_buf_str(&hash));
+	aif_out_json_escaped_text(line, aif_buf_str(&hash));
 	put_metrics(v, &j->values, line);
 	aif_buf_printf(line,
 		       ", \"verdict\": \"%s\", \"grown\": ", aif_runbook_verdict_word(j->verdict));

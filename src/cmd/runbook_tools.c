@@ -334,9 +334,9 @@ void aif_runbook_table_rows(const char *text, struct aif_buf *out)
 			if (i >= columns)
 				continue;
 			aif_buf_puts(out, i ? ", " : "");
-			aif_out_json_string(out, aif_buf_str(&names[i]), names[i].len);
+			aif_out_json_escaped(out, aif_buf_str(&names[i]), names[i].len);
 			aif_buf_puts(out, ": ");
-			aif_out_json_string(out, aif_buf_str(&field), field.len);
+			aif_out_json_escaped(out, aif_buf_str(&field), field.len);
 		}
 		aif_buf_putc(out, '}');
 	}

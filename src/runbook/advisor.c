@@ -33,7 +33,7 @@ static void put_summary(const struct aif_runbook_advisor *v, struct aif_buf *out
 				       v->roofs->all[roof_names[i].roof].max / 1e9);
 	if (v->roofs) {
 		aif_buf_puts(out, ", \"isa_used\": ");
-		aif_out_json_text(out, v->roofs->isa);
+		aif_out_json_escaped_text(out, v->roofs->isa);
 	}
 	aif_buf_putc(out, '}');
 }
@@ -76,7 +76,7 @@ static void put_vectorized(const struct aif_runbook_hotspots *h, struct aif_buf 
 		if (!s->fp_samples)
 			continue;
 		aif_buf_printf(out, "%s\n    {\"routine\": ", before);
-		aif_out_json_text(out, s->symbol);
+		aif_out_json_escaped_text(out, s->symbol);
 		aif_buf_printf(out,
 			       ", \"is_vectorized\": %s, \"self_time_s\": %.6f, \"total_time_s\": "
 			       "%.6f}",
@@ -100,7 +100,7 @@ static void put_rows(const struct aif_runbook_advisor *v, struct aif_buf *out)
 	for (size_t i = 0; i < h->len; i++) {
 		aif_buf_puts(out, i ? ",\n    " : "\n    ");
 		aif_buf_puts(out, "{\"Function\": ");
-		aif_out_json_text(out, h->at[i].symbol);
+		aif_out_json_escaped_text(out, h->at[i].symbol);
 		aif_buf_printf(out, ", \"Self Time\": \"%.6fs\"}", h->at[i].seconds);
 	}
 	aif_buf_putc(out, ']');
@@ -135,7 +135,7 @@ void aif_runbook_advisor(const struct aif_runbook_advisor *v, struct aif_buf *ou
 		       v->project ? "advisor" : "aiflame record", v->roofs ? "" : "\"roofs\", ");
 	if (v->skipped) {
 		aif_buf_puts(out, ", \"skipped\": {\"advisor\": ");
-		aif_out_json_text(out, v->skipped);
+		aif_out_json_escaped_text(out, v->skipped);
 		aif_buf_putc(out, '}');
 	}
 	aif_buf_puts(out, "}\n}\n");

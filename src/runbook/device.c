@@ -87,7 +87,7 @@ static void put_energy(const struct aif_profile *p, const struct aif_runbook_ent
 		    !energy_of(p, modes[i].from_ns, modes[i].to_ns, &j))
 			continue;
 		aif_buf_puts(out, before);
-		aif_out_json_text(out, modes[i].mode);
+		aif_out_json_escaped_text(out, modes[i].mode);
 		aif_buf_printf(out, ": %.6g", j / (double)modes[i].tokens);
 		before = ", ";
 		any = true;

@@ -78,7 +78,7 @@ bool aif_runbook_grown(const struct aif_buf *before, const struct aif_buf *after
 			if (s.at[i].after - s.at[i].before < AIF_RUNBOOK_GROWN_LEAST)
 				break;
 			aif_buf_puts(out, i ? ", {\"stack\": " : "{\"stack\": ");
-			aif_out_json_string(out, stack, n);
+			aif_out_json_escaped(out, stack, n);
 			aif_buf_printf(out, ", \"before\": %.4f, \"after\": %.4f}", s.at[i].before,
 				       s.at[i].after);
 		}

@@ -89,7 +89,7 @@ void aif_runbook_put_text(const char *key, const char *value, struct aif_buf *ou
 {
 	aif_buf_printf(out, "\"%s\": ", key);
 	if (value)
-		aif_out_json_text(out, value);
+		aif_out_json_escaped_text(out, value);
 	else
 		aif_buf_puts(out, "null");
 	aif_buf_puts(out, ", ");
@@ -115,7 +115,7 @@ static void put_flame(const struct aif_runbook_flame *m, struct aif_buf *out)
 	for (size_t i = 0; i < m->hotspots->len; i++) {
 		aif_buf_puts(out, before);
 		aif_buf_puts(out, "\n    {\"symbol\": ");
-		aif_out_json_text(out, m->hotspots->at[i].symbol);
+		aif_out_json_escaped_text(out, m->hotspots->at[i].symbol);
 		aif_buf_printf(out, ", \"samples\": %" PRIu64 "}", m->hotspots->at[i].samples);
 		before = ",";
 	}
@@ -134,12 +134,12 @@ void aif_runbook_manifest(const struct aif_runbook_flame *modes, size_t len, str
 	aif_buf_puts(out, ",\n  \"available_modes\": [");
 	for (size_t i = 0; i < len; i++) {
 		aif_buf_puts(out, i ? ", " : "");
-		aif_out_json_text(out, modes[i].mode);
+		aif_out_json_escaped_text(out, modes[i].mode);
 	}
 	aif_buf_puts(out, "],\n  \"by_mode\": {");
 	for (size_t i = 0; i < len; i++) {
 		aif_buf_puts(out, i ? ",\n  " : "\n  ");
-		aif_out_json_text(out, modes[i].mode);
+		aif_out_json_escaped_text(out, modes[i].mode);
 		aif_buf_puts(out, ": {");
 		put_flame(&modes[i], out);
 		aif_buf_putc(out, '}');
@@ -165,7 +165,7 @@ void aif_runbook_put_raw(const struct aif_runbook_hotspots *h, const struct aif_
 	for (size_t i = 0; !raw && h && i < h->len; i++)
 		aif_buf_printf(&text, "%s\t%.6fs\n", h->at[i].symbol, h->at[i].seconds);
 	aif_buf_puts(out, "\"raw_text\": ");
-	aif_out_json_string(out, aif_buf_str(&text), text.len);
+	aif_out_json_escaped(out, aif_buf_str(&text), text.len);
 	aif_buf_finish(&text);
 }
 
@@ -173,7 +173,7 @@ static void put_artifact(const char *label, const char *path, const char *before
 			 struct aif_buf *out)
 {
 	aif_buf_printf(out, "%s{\"label\": \"%s\", \"path\": ", before, label);
-	aif_out_json_text(out, path);
+	aif_out_json_escaped_text(out, path);
 	aif_buf_putc(out, '}');
 }
 

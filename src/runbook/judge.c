@@ -217,10 +217,10 @@ static void put_signals(const struct aif_runbook_gate *g, struct aif_buf *out)
 			       ", \"means\": \"%s\", \"action\": \"%s\", \"evidence\": ", s->means,
 			       s->action);
 		if (s->of == AIF_RUNBOOK_OUTSIDE)
-			aif_out_json_string(out, (const char *)g->values->outside.data,
-					    g->values->outside.len);
+			aif_out_json_escaped(out, (const char *)g->values->outside.data,
+					     g->values->outside.len);
 		else
-			aif_out_json_text(out, values[s->of].key);
+			aif_out_json_escaped_text(out, values[s->of].key);
 		aif_buf_putc(out, '}');
 	}
 	aif_buf_putc(out, ']');
@@ -232,11 +232,11 @@ static void put_sources(const char *dir, struct aif_buf *out)
 
 	aif_buf_puts(out, "\"sources\": {\"profile_summary\": ");
 	aif_buf_printf(&path, "%s/profile_summary.json", dir);
-	aif_out_json_text(out, aif_buf_str(&path));
+	aif_out_json_escaped_text(out, aif_buf_str(&path));
 	aif_buf_clear(&path);
 	aif_buf_printf(&path, "%s/perf_stat_summary.json", dir);
 	aif_buf_puts(out, ", \"perf_stat_summary\": ");
-	aif_out_json_text(out, aif_buf_str(&path));
+	aif_out_json_escaped_text(out, aif_buf_str(&path));
 	aif_buf_putc(out, '}');
 	aif_buf_finish(&path);
 }
@@ -273,9 +273,9 @@ void aif_runbook_gate_json(const struct aif_runbook_gate *g, struct aif_buf *out
 	aif_buf_puts(out, "{\n  \"generated_at\": \"");
 	aif_iso_time_now(out);
 	aif_buf_puts(out, "\",\n  \"model_dir\": ");
-	aif_out_json_text(out, g->dir);
+	aif_out_json_escaped_text(out, g->dir);
 	aif_buf_puts(out, ",\n  \"family\": ");
-	aif_out_json_text(out, g->family);
+	aif_out_json_escaped_text(out, g->family);
 	aif_buf_puts(out, ",\n  \"budgets\": {");
 	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++)
 		aif_buf_printf(out, "%s\"%s\": %.10g", i ? ", " : "", budget[i].key, g->budgets[i]);

@@ -86,9 +86,9 @@ static void put_entry(const struct aif_runbook_entries *m, const struct aif_runb
 
 	name = aif_runbook_kernel(m, e->kernel, &n);
 	aif_buf_puts(out, "{\"mode\": ");
-	aif_out_json_text(out, m->mode);
+	aif_out_json_escaped_text(out, m->mode);
 	aif_buf_puts(out, ", \"kernel\": ");
-	aif_out_json_string(out, name, n);
+	aif_out_json_escaped(out, name, n);
 	aif_buf_printf(out, ", \"op\": \"%s\", \"layer\": %s%" PRId64 "%s, \"time_us\": %s%.1f%s, ",
 		       aif_runbook_class(name, n), quote, e->layer, quote, quote, e->us, quote);
 	aif_buf_printf(out, "\"token_id\": %s", quote);
@@ -130,7 +130,7 @@ void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t
 		double all = put_by_op(&modes[i], 1, false, -1, &ops);
 
 		aif_buf_puts(out, i ? ", " : "");
-		aif_out_json_text(out, modes[i].mode);
+		aif_out_json_escaped_text(out, modes[i].mode);
 		aif_buf_printf(out, ": {\"total_us\": %.1f, \"by_op\": %s}", all,
 			       aif_buf_str(&ops));
 		aif_buf_finish(&ops);
@@ -140,7 +140,7 @@ void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t
 	aif_buf_puts(out, ",\n  \"aiflame\": {\"tokens\": {");
 	for (size_t i = 0; i < len; i++) {
 		aif_buf_puts(out, i ? ", " : "");
-		aif_out_json_text(out, modes[i].mode);
+		aif_out_json_escaped_text(out, modes[i].mode);
 		aif_buf_puts(out, ": ");
 		if (modes[i].tokens)
 			aif_buf_printf(out, "%zu", modes[i].tokens);

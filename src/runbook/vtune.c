@@ -12,7 +12,7 @@ static void put_hotspots(const struct aif_runbook_hotspots *h, struct aif_buf *o
 	for (size_t i = 0; h && i < h->len; i++) {
 		aif_buf_puts(out, i ? ",\n    " : "\n    ");
 		aif_buf_puts(out, "{\"symbol\": ");
-		aif_out_json_text(out, h->at[i].symbol);
+		aif_out_json_escaped_text(out, h->at[i].symbol);
 		aif_buf_printf(out, ", \"value\": %.6f, \"percent\": %.4f}", h->at[i].seconds,
 			       h->seconds > 0 ? 100 * h->at[i].seconds / h->seconds : 0);
 	}
@@ -91,7 +91,7 @@ void aif_runbook_vtune(const struct aif_runbook_vtune *v, struct aif_buf *out)
 	aif_buf_printf(out, ",\n  \"aiflame\": {\"tool\": \"%s\"", v->tool);
 	if (v->skipped) {
 		aif_buf_puts(out, ", \"skipped\": {\"vtune\": ");
-		aif_out_json_text(out, v->skipped);
+		aif_out_json_escaped_text(out, v->skipped);
 		aif_buf_putc(out, '}');
 	}
 	put_mix(v->mode->hotspots, out);

@@ -176,7 +176,7 @@ static void put_ours(const struct aif_stat_result *r, struct aif_buf *out)
 	aif_buf_puts(out, "  \"aiflame\": {\n    \"command\": [");
 	for (char *const *a = r->argv; a && *a; a++) {
 		aif_buf_puts(out, a == r->argv ? "" : ", ");
-		aif_out_json_text(out, *a);
+		aif_out_json_escaped_text(out, *a);
 	}
 	aif_buf_puts(out, "],\n    \"runs\": {");
 	for (unsigned e = 0; e < AIF_STAT_EVENTS; e++) {
@@ -222,7 +222,7 @@ void aif_stat_json(const struct aif_stat_result *r, const char *source, struct a
 	aif_buf_puts(out, "{\n  \"generated_at\": \"");
 	aif_iso_time_now(out);
 	aif_buf_puts(out, "\",\n  \"source\": ");
-	aif_out_json_text(out, source);
+	aif_out_json_escaped_text(out, source);
 	aif_buf_puts(out, ",\n");
 	put_counters(r, out);
 	aif_buf_puts(out, "  \"elapsed_seconds\": ");

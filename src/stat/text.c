@@ -3,6 +3,7 @@
 #include "stat/result.h"
 
 #include "base/human.h"
+#include "base/name_sanitize.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -194,8 +195,11 @@ static void put_unavailable(const struct aif_stat_result *r, struct aif_buf *out
 void aif_stat_text(const struct aif_stat_result *r, struct aif_buf *out)
 {
 	aif_buf_puts(out, "\n Performance counter stats for '");
-	for (char *const *a = r->argv; a && *a; a++)
-		aif_buf_printf(out, "%s%s", a == r->argv ? "" : " ", *a);
+	/* Words with newlines would be lines of counters. */
+	for (char *const *a = r->argv; a && *a; a++) {
+		aif_buf_puts(out, a == r->argv ? "" : " ");
+		aif_name_sanitize(*a, strlen(*a), out);
+	}
 	aif_buf_puts(out, "'");
 	if (r->len > 1)
 		aif_buf_printf(out, " (%zu runs: median, least to most)", r->len);

@@ -88,6 +88,48 @@ void aif_out_json_text(struct aif_buf *b, const char *text)
 	aif_out_json_string(b, text, strlen(text));
 }
 
+static void put_escape(struct aif_buf *b, unsigned char c)
+{
+	switch (c) {
+	case '\n':
+		aif_buf_puts(b, "\\n");
+		break;
+	case '\t':
+		aif_buf_puts(b, "\\t");
+		break;
+	case '\r':
+		aif_buf_puts(b, "\\r");
+		break;
+	default:
+		aif_buf_printf(b, "\\u%04x", c);
+	}
+}
+
+void aif_out_json_escaped(struct aif_buf *b, const char *bytes, size_t n)
+{
+	struct aif_buf run = {0};
+
+	aif_buf_putc(b, '"');
+	for (size_t i = 0, len; i < n; i += len + 1) {
+		for (len = 0; i + len < n && (unsigned char)bytes[i + len] >= ' ';)
+			len++;
+		aif_buf_clear(&run);
+		aif_out_json_string(&run, bytes + i, len);
+		if (run.len > 2)
+			aif_buf_append(b, run.data + 1, run.len - 2);
+		if (i + len < n)
+			put_escape(b, (unsigned char)bytes[i + len]);
+	}
+	b->failed |= aif_buf_failed(&run);
+	aif_buf_putc(b, '"');
+	aif_buf_finish(&run);
+}
+
+void aif_out_json_escaped_text(struct aif_buf *b, const char *text)
+{
+	aif_out_json_escaped(b, text, strlen(text));
+}
+
 bool aif_json_is_lists(const char *text)
 {
 	size_t depth = 0;

@@ -9,6 +9,10 @@
  * its picture, as aif_name_sanitize() has it. */
 void aif_out_json_string(struct aif_buf *b, const char *bytes, size_t n);
 void aif_out_json_text(struct aif_buf *b, const char *text);
+/* The same with escapes in place of pictures for control characters of ASCII, for texts whose reader needs each byte: paths,
+ * commands, reports of several lines. */
+void aif_out_json_escaped(struct aif_buf *b, const char *bytes, size_t n);
+void aif_out_json_escaped_text(struct aif_buf *b, const char *text);
 
 /* Decimal numbers. */
 void aif_out_json_u64(struct aif_buf *b, uint64_t v);

@@ -28,6 +28,10 @@ static void test_json(void **state)
 	assert_text(&b, "\"a\\\"b\\\\c\u240a\u2401\ufffd\u00e4\u2400z\"");
 	aif_out_json_text(&b, "");
 	assert_text(&b, "\"\"");
+	aif_out_json_escaped(&b, "a\"b\\c\n\x01\xff\xc3\xa4\0z\t\r", 14);
+	assert_text(&b, "\"a\\\"b\\\\c\\n\\u0001\ufffd\u00e4\\u0000z\\t\\r\"");
+	aif_out_json_escaped_text(&b, "");
+	assert_text(&b, "\"\"");
 	aif_out_json_u64(&b, UINT64_MAX);
 	assert_text(&b, "18446744073709551615");
 	aif_out_json_i64(&b, INT64_MIN);
