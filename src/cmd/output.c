@@ -43,6 +43,18 @@ static bool is_proto(const uint8_t *head, size_t n)
 	return n > 2 && head[0] == '\n' && (head[1] == 4 || head[1] >= 0x80);
 }
 
+/* Counters of `aiflame stat`: text, whose first line is empty, JSON, and CSV, whose first event is task-clock unless others were
+ * asked for. */
+static bool is_counters(const uint8_t *head, size_t n)
+{
+	const uint8_t *end = memchr(head, '\n', n);
+
+	return begins(head, n, "\n Performance counter stats for '") ||
+	       begins(head, n, "\n Roofs of this machine") ||
+	       (begins(head, n, "{\n  \"generated_at\": \"") && has(head, n, "\"cpu_topology\"")) ||
+	       (end && has(head, (size_t)(end - head), "task-clock"));
+}
+
 static bool is_ours(const uint8_t *head, size_t n)
 {
 	static const uint8_t id[] = {
@@ -59,7 +71,7 @@ static bool is_ours(const uint8_t *head, size_t n)
 	return begins(head, n, "{\"schemaVersion\":1,\"") ||
 	       begins(head, n, "{\"$schema\":\"https://www.speedscope.app/") ||
 	       begins(head, n, "{\"meta\":{\"") || begins(head, n, "interval\t") ||
-	       is_proto(head, n) || is_folded(head, n);
+	       is_proto(head, n) || is_folded(head, n) || is_counters(head, n);
 }
 
 /* Packed or plain. 0 or -errno. */

@@ -121,4 +121,8 @@ check "  what only perf has is named" sh -c "python3 -c \"
 import json
 d = json.load(open('n.json'))
 assert 'cpu-migrations' in [u['event'] for u in d['aiflame']['unavailable']] and 'page-faults' in d['counters'] and not d['aiflame']['percent_running'], d['aiflame']\""
+for format in text json csv; do
+	check "a second time into the same file: $format" sh -c "'$aiflame' stat --format $format -o again.$format true && '$aiflame' stat --format $format -o again.$format true"
+done
+check "  but not over another's" sh -c "echo 'dear diary' >diary && ! '$aiflame' stat -o diary true 2>said.err && grep -q 'cannot write diary' said.err && grep -q diary diary"
 done_testing
