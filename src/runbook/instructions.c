@@ -26,30 +26,53 @@ static int by_place(const void *pa, const void *pb)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Reads the instructions of a function's code, of which places[0] is the first place in it. Returns how many places are in it. */
-static size_t read_code(const struct aif_code *c, const char *arch, struct aif_disasm *d,
-			const struct place *places, size_t len, uint8_t *ret)
+/* Marks where branches of a function's code lead to in it. Returns a bit a byte of code, for free(); NULL: no memory. */
+static uint8_t *targets_of(const struct aif_code *c, struct aif_disasm *d)
 {
+	uint8_t *bits = calloc(c->size / 8 + 1, 1);
+	struct aif_insn insn;
+
+	for (uint64_t o = 0; o < c->size && bits; o += insn.size) {
+		uint64_t to;
+
+		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
+		to = insn.target - c->address;
+		if (insn.has_target && to < c->size)
+			bits[to / 8] |= (uint8_t)(1 << to % 8);
+	}
+	return bits;
+}
+
+/* Reads the instructions of a function's code, of which places[0] is the first place in it. An interrupt is taken behind the
+ * instruction that took the time: it is the one before the place, unless that is a branch, or branches lead to the place.
+ * *ret_len: how many places are in the code. 0 or -ENOMEM. */
+static int read_code(const struct aif_code *c, const char *arch, struct aif_disasm *d,
+		     const struct place *places, size_t len, uint8_t *ret, size_t *ret_len)
+{
+	uint8_t *targets = targets_of(c, d), kinds, before = AIF_RUNBOOK_NO_KINDS;
 	struct aif_insn insn;
 	size_t at = 0;
 
+	if (!targets)
+		return -ENOMEM;
 	for (uint64_t o = 0; o < c->size && at < len && places[at].module == places[0].module;
-	     o += insn.size) {
-		uint64_t end;
-		bool is_known;
-		unsigned kinds;
+	     o += insn.size, before = kinds) {
+		bool is_known, is_after;
 
 		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
-		end = c->address + o + insn.size;
-		if (places[at].address >= end)
-			continue;
-		kinds = aif_insn_kinds(arch, &insn, &is_known);
-		for (;
-		     at < len && places[at].module == places[0].module && places[at].address < end;
+		kinds = (uint8_t)aif_insn_kinds(arch, &insn, &is_known);
+		kinds = is_known ? kinds : AIF_RUNBOOK_NO_KINDS;
+		is_after = before != AIF_RUNBOOK_NO_KINDS &&
+			   !(before & AIF_INSN_BIT(AIF_INSN_BRANCH)) &&
+			   !(targets[o / 8] >> o % 8 & 1);
+		for (; at < len && places[at].module == places[0].module &&
+		       places[at].address < c->address + o + insn.size;
 		     at++)
-			ret[places[at].leaf] = is_known ? (uint8_t)kinds : AIF_RUNBOOK_NO_KINDS;
+			ret[places[at].leaf] = is_after ? before : kinds;
 	}
-	return at;
+	free(targets);
+	*ret_len = at;
+	return 0;
 }
 
 static int read_all(const struct aif_profile *p, const struct place *places, size_t len,
@@ -68,7 +91,8 @@ static int read_all(const struct aif_profile *p, const struct place *places, siz
 			continue;
 		e = aif_disasm_new(aif_profile_str(p, c->arch), &d);
 		if (!e)
-			n = read_code(c, aif_profile_str(p, c->arch), d, places + i, len - i, ret);
+			e = read_code(c, aif_profile_str(p, c->arch), d, places + i, len - i, ret,
+				      &n);
 		else if (e == -ENOTSUP)
 			e = 0;
 		aif_disasm_free(d);

@@ -7,7 +7,6 @@
 #define AIF_RUNBOOK_NO_KINDS UINT8_MAX
 
 /* Finds the kinds (bits, isa/insn_kind.h) of the instructions at which the functions' samples were: ret[f->leaves_len]. An
- * interrupt comes some instructions behind the one that took the time, which sums over many samples show less than one
- * place does. 0 or -ENOMEM. */
+ * interrupt is taken behind the instruction that took the time, which is the one before the sample's place. 0 or -ENOMEM. */
 int aif_runbook_instructions_find(const struct aif_profile *p, const struct aif_cpu_functions *f,
 				  uint8_t *ret);
