@@ -26,7 +26,7 @@ struct aif_regs {
 
 /* Registers needed in addition where a signal interrupted a function. */
 struct aif_regs_more {
-	uint64_t r10, r13, rbx;
+	uint64_t r10, r11, r13, rbx;
 };
 
 #define AIF_ARCH_ADDRESS_BITS 47  /* of user addresses */
@@ -49,8 +49,8 @@ static inline void aif_regs_of_ucontext(const ucontext_t *uc, struct aif_regs *r
 	const greg_t *g = uc->uc_mcontext.gregs;
 
 	*ret = (struct aif_regs){(uint64_t)g[REG_RIP], (uint64_t)g[REG_RSP], (uint64_t)g[REG_RBP]};
-	*ret_more = (struct aif_regs_more){(uint64_t)g[REG_R10], (uint64_t)g[REG_R13],
-					   (uint64_t)g[REG_RBX]};
+	*ret_more = (struct aif_regs_more){(uint64_t)g[REG_R10], (uint64_t)g[REG_R11],
+					   (uint64_t)g[REG_R13], (uint64_t)g[REG_RBX]};
 }
 
 #elif defined(__aarch64__)

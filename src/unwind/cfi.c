@@ -358,8 +358,8 @@ static uint64_t row_of(const struct state *s, bool signal_frame)
 	if (!s->cfa_is_expr) {
 		if (cfa_off < INT32_MIN || cfa_off > INT32_MAX)
 			return bad_row(AIF_ROW_BAD_CFA);
-		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R13 ||
-		    s->cfa_reg == AIF_CFI_REG_BX)
+		if (s->cfa_reg == AIF_CFI_REG_R10 || s->cfa_reg == AIF_CFI_REG_R11 ||
+		    s->cfa_reg == AIF_CFI_REG_R13 || s->cfa_reg == AIF_CFI_REG_BX)
 			return aif_row_make(AIF_ROW_REG, bp, (int16_t)s->cfa_reg, (int32_t)cfa_off);
 		if (bp == AIF_ROW_BP_AT_BP) {
 			/* gcc, at the `ret` of an over-aligned function: it forgot to say that

@@ -13,6 +13,7 @@ enum {
 	AIF_CFI_REG_BP = 6,
 	AIF_CFI_REG_SP = 7,
 	AIF_CFI_REG_R10 = 10,
+	AIF_CFI_REG_R11 = 11,
 	AIF_CFI_REG_R13 = 13,
 	AIF_CFI_REG_RA = 16,
 #else

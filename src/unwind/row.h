@@ -19,8 +19,9 @@
  *
  * REG: the CFA is in a register that only an interruption tells (aif_unwind_interrupted_frames):
  * while an over-aligned function sets up or takes down its frame, where gcc takes r10, and r13
- * where r10 is needed; and in the loader's code that binds a function at its first call, whose rbx
- * the functions above may have saved.
+ * where r10 is needed; in r11 while the pages of a large frame are touched one after the other
+ * (-fstack-clash-protection); and in the loader's code that binds a function at its first call,
+ * whose rbx the functions further in may have saved.
  */
 enum aif_row_kind {
 	AIF_ROW_RSP,       /* CFA = rsp + off */
@@ -28,7 +29,7 @@ enum aif_row_kind {
 	AIF_ROW_PLT,       /* CFA = rsp + 8, and 8 more from (rip & 15) == aux on */
 	AIF_ROW_RBP_DEREF, /* CFA = *(rbp + aux): over-aligned frames */
 	AIF_ROW_RSP_DEREF, /* CFA = *(rsp + aux) */
-	AIF_ROW_REG,       /* CFA = r10 + off, r13 + off or rbx + off: aux says which */
+	AIF_ROW_REG,       /* CFA = off + r10, r11, r13 or rbx: aux says which */
 	AIF_ROW_LR,        /* CFA = sp + off, the return address is still in x30 */
 	AIF_ROW_SIGNAL,    /* interrupted: its rsp is at rsp + off, its rip at rsp + aux */
 	AIF_ROW_END,       /* outermost frame: nobody called */

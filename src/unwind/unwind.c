@@ -289,14 +289,16 @@ static inline bool outside(uint64_t sp, uint64_t limit, uint64_t cfa, uint64_t r
 static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret)
 {
 #if defined(__x86_64__)
-	const uint64_t *value;
+	const uint64_t *value = NULL;
 
 	if (aif_row_aux(row) == AIF_CFI_REG_BX)
 		value = f->bx;
-	else if (!f->more)
-		return false;
-	else
-		value = aif_row_aux(row) == AIF_CFI_REG_R10 ? &f->more->r10 : &f->more->r13;
+	else if (f->more && aif_row_aux(row) == AIF_CFI_REG_R10)
+		value = &f->more->r10;
+	else if (f->more && aif_row_aux(row) == AIF_CFI_REG_R11)
+		value = &f->more->r11;
+	else if (f->more)
+		value = &f->more->r13;
 	if (value) {
 		*ret = *value + (uint64_t)(int64_t)aif_row_off(row);
 		return true;

@@ -115,8 +115,8 @@ static bool agree(struct run *r, uint64_t row, const struct golden *g)
 		bp = atoi(g->bp + 1) / 8;
 	else if (strcmp(g->bp, "u") != 0 && strcmp(g->bp, "s") != 0)
 		return kind == AIF_ROW_BAD;
-	if (strncmp(g->cfa, "r10+", 4) == 0 || strncmp(g->cfa, "r13+", 4) == 0 ||
-	    strncmp(g->cfa, "rbx+", 4) == 0) {
+	if (strncmp(g->cfa, "r10+", 4) == 0 || strncmp(g->cfa, "r11+", 4) == 0 ||
+	    strncmp(g->cfa, "r13+", 4) == 0 || strncmp(g->cfa, "rbx+", 4) == 0) {
 		r->special++;
 		return kind == AIF_ROW_REG &&
 		       aif_row_aux(row) == (g->cfa[1] == 'b' ? 3 : atoi(g->cfa + 1)) &&

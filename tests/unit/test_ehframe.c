@@ -185,7 +185,8 @@ static void test_shapes(void **state)
 		{BYTES("\x0c\x0a\x00\x10\x06\x02\x76\x00"),
 		 aif_row_make(AIF_ROW_REG, AIF_ROW_BP_AT_BP, 10, 0)},
 		{BYTES("\x0c\x03\x20"), aif_row_make(AIF_ROW_REG, 0, 3, 32)},
-		{BYTES("\x0c\x0b\x00"), BAD_FOR(CFA)},     /* r11 */
+		{BYTES("\x0c\x0b\x88\x20"), aif_row_make(AIF_ROW_REG, 0, 11, 4104)},
+		{BYTES("\x0c\x0c\x00"), BAD_FOR(CFA)},     /* r12 */
 		{BYTES("\x0f\x02\x77\x08"), BAD_FOR(CFA)}, /* rsp + 8 as expression */
 		{BYTES("\x0f\x0c\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22\x96"), BAD_FOR(CFA)},
 		{BYTES("\x09\x06\x03"), BAD_FOR(BP)},         /* rbp in rbx */

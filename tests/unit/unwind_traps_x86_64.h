@@ -59,6 +59,18 @@ __asm__(".text\n"
 	"	movq %r11, %r13\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
+	/* in r11 while the pages of a large frame are touched, ... */
+	".type cfa_in_r11, @function\n"
+	"cfa_in_r11:\n"
+	"	.cfi_startproc\n"
+	"	leaq -16384(%rsp), %r11\n"
+	"	.cfi_def_cfa %r11, 16392\n"
+	"	subq $4096, %rsp\n"
+	"	ud2\n"
+	"	addq $4096, %rsp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
 	/* ... with rbp saved at rbp, and when that has been restored, which is not said */
 	".type rbp_at_rbp, @function\n"
 	"rbp_at_rbp:\n"
@@ -158,7 +170,7 @@ __asm__(".text\n"
 	"	cfa_in_rbx_ends\n");
 
 void first_instruction(void), red_zone(void);
-void cfa_in_r10(void), cfa_in_r13(void), rbp_at_rbp(void), rbp_restored(void);
+void cfa_in_r10(void), cfa_in_r11(void), cfa_in_r13(void), rbp_at_rbp(void), rbp_restored(void);
 void cfa_in_rbx(void), cfa_in_rbx_kept(void), cfa_in_rbx_saved(void);
 
 static void (*const trap_functions[])(void) = {first_instruction, red_zone};
@@ -166,8 +178,11 @@ static void (*const trap_functions[])(void) = {first_instruction, red_zone};
 static const struct {
 	void (*f)(void);
 	bool ours_only; /* glibc follows the stale rule for rbp into nowhere */
-} trap_functions_by_register[] = {
-	{cfa_in_r10, false}, {cfa_in_r13, false}, {rbp_at_rbp, false}, {rbp_restored, true}};
+} trap_functions_by_register[] = {{cfa_in_r10, false},
+				  {cfa_in_r11, false},
+				  {cfa_in_r13, false},
+				  {rbp_at_rbp, false},
+				  {rbp_restored, true}};
 static void (*const trap_functions_by_rbx[])(void) = {cfa_in_rbx, cfa_in_rbx_kept,
 						      cfa_in_rbx_saved};
 
