@@ -70,9 +70,8 @@ static int take(struct iaprof *x, const struct aif_attribution_row *row)
 	const struct aif_profile *p = x->x->profile;
 	struct place *to;
 
-	if (!row->samples || (row->frame == AIF_NONE && row->grade != AIF_GRADE_UNMATCHED) ||
-	    (x->kernel.is_set &&
-	     !aif_filter_kernel(&x->kernel, x->x->names, row->kind, row->kernel)))
+	if (!row->samples || (x->kernel.is_set &&
+			      !aif_filter_kernel(&x->kernel, x->x->names, row->kind, row->kernel)))
 		return 0;
 	if (aif_grow(&x->places, &x->places_cap, x->places_len + 1, sizeof(*to)) < 0)
 		return -ENOMEM;

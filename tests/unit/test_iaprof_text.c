@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fixture_rows.h"
+
+#include "export/exporter.h"
 #include "text/iaprof_text.h"
 
 #include <errno.h>
@@ -52,7 +55,7 @@ static int on_metric(void *arg, const struct aif_iaprof_metric *m)
 }
 
 /* All of it, `step` bytes at a time; as text. */
-static char *read_all(const char *text, size_t step, struct aif_iaprof_reader *ret)
+static char *read_text(const char *text, size_t step, struct aif_iaprof_reader *ret)
 {
 	struct aif_buf out = {0};
 	struct aif_iaprof_reader r = {.sink = {on_sample, on_metric, &out}};
@@ -86,7 +89,7 @@ static void every_count_is_read(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < sizeof(recording); step += step < 20 ? 1 : 97) {
-		char *got = read_all(recording, step, &r);
+		char *got = read_text(recording, step, &r);
 
 		assert_string_equal(got, expected);
 		assert_int_equal(r.bad, 0);
@@ -111,7 +114,7 @@ static void samples_of_2025_are_read(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < sizeof(text); step += 13) {
-		char *got = read_all(text, step, &r);
+		char *got = read_text(text, step, &r);
 
 		assert_string_equal(got,
 				    "3 1000250000000 app[7] main;run;;ioctl_[k];||mm|mad (16) "
@@ -152,7 +155,7 @@ static void what_is_torn_or_wrong_is_counted(void **state)
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
 		struct aif_iaprof_reader r;
-		char *got = read_all(cases[i].text, 5, &r);
+		char *got = read_text(cases[i].text, 5, &r);
 
 		assert_string_equal(got, cases[i].got);
 		assert_int_equal(r.bad, cases[i].bad);
@@ -207,7 +210,7 @@ static void it_goes_round(void **state)
 	aif_iaprof_write_interval(&w, 0, UINT64_C(1000250000000));
 	assert_int_equal(aif_iaprof_read(&r, recording, strlen(recording)), 0);
 	assert_int_equal(aif_iaprof_read_end(&r), 0);
-	got = read_all(aif_buf_str(&w.out), 1000, &again);
+	got = read_text(aif_buf_str(&w.out), 1000, &again);
 	/* A tab in a string is the one thing that cannot be written. */
 	memcpy(plain, expected, sizeof(expected));
 	while ((tab = strchr(plain, '\t')) != NULL)
@@ -218,6 +221,57 @@ static void it_goes_round(void **state)
 	aif_iaprof_writer_finish(&w);
 }
 
+/* The samples of iaprof's text: ten counts at the end of each line. */
+static uint64_t samples_of_text(const char *text)
+{
+	uint64_t sum = 0;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		unsigned fields = 0;
+
+		line += *line == '\n';
+		if (strncmp(line, "eustall\t", 8))
+			continue;
+		for (; *line && *line != '\n'; line++)
+			if (*line == '\t' && ++fields > 2)
+				sum += strtoull(line + 1, NULL, 10);
+	}
+	return sum;
+}
+
+/* A sample of a kernel at an address that nothing is known of. */
+static void samples_without_a_place_are_written(void **state)
+{
+	static char text[1 << 16];
+	struct aif_profile p;
+	struct aif_names names = {0};
+	struct aif_export e = {.profile = &p, .names = &names};
+	struct aif_err err = {0};
+	struct aif_writer *w;
+	FILE *f;
+
+	(void)state;
+	fixture_profile(&p);
+	assert_ok(aif_writer_new("p", p.start_ns, &w, &err), &err);
+	assert_ok(aif_writer_tables(w, &p, &err), &err);
+	samples[1].frame = AIF_NONE;
+	assert_ok(aif_writer_launches(w, launches, 4, &err), &err);
+	assert_ok(aif_writer_execs(w, execs, 4, &err), &err);
+	assert_ok(aif_writer_samples(w, samples, 4, &err), &err);
+	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
+	aif_profile_finish(&p);
+	assert_ok(aif_profile_open("p", &p, &err), &err);
+	assert_int_equal(aif_names_make(&names, &p), 0);
+	assert_ok(aif_export_write(aif_exporter_of("q.iaprof"), &e, "q", &err), &err);
+	f = fopen("q", "r");
+	assert_non_null(f);
+	assert_in_range(fread(text, 1, sizeof(text) - 1, f), 1, sizeof(text) - 2);
+	fclose(f);
+	assert_int_equal(samples_of_text(text), 4);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +280,8 @@ int main(void)
 		cmocka_unit_test(what_is_torn_or_wrong_is_counted),
 		cmocka_unit_test(a_line_without_end_is_left_out),
 		cmocka_unit_test(it_goes_round),
+		cmocka_unit_test_setup_teardown(samples_without_a_place_are_written,
+						enter_directory, leave_directory),
 	};
 
 	return cmocka_run_group_tests_name("iaprof_text", tests, NULL, NULL);
