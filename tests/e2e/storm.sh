@@ -20,6 +20,8 @@ build() {
 		for worker in 0 1 2 3 4 5 6 7; do cp "$to/$name.so" "$to/$name$worker.so"; done
 	done
 }
+# is_built DIR OUT: by a build() that has ended, which said OUT
+is_built() { [ -e "$1/plugin_c7.so" ] || { cat "$2"; return 1; }; }
 # storm DIR WALKS SHORT_THREADS FORKS
 storm() {
 	for try in 1 2 3; do
@@ -49,8 +51,15 @@ check "the comparison sees a wrong count" sh -c '! python3 "$1" "$2" s.data othe
 for cxx in g++ clang++; do
 	command -v $cxx >/dev/null || continue
 	for level in 0 1 2 3; do
+		# Both at once, before anything runs.
+		built=
 		for pointer in -fomit-frame-pointer -fno-omit-frame-pointer; do
-			check "$cxx -O$level $pointer: build" build "$cxx$level$pointer" $cxx -O$level $pointer
+			build "$cxx$level$pointer" $cxx -O$level $pointer >"build$pointer.out" 2>&1 &
+			built="$built $!"
+		done
+		for pid in $built; do wait "$pid"; done
+		for pointer in -fomit-frame-pointer -fno-omit-frame-pointer; do
+			check "$cxx -O$level $pointer: build" is_built "$cxx$level$pointer" "build$pointer.out"
 			check "$cxx -O$level $pointer: runs" storm "$cxx$level$pointer" 2000 400 10
 			check "$cxx -O$level $pointer: each launch has the stack that it had" counted "$cxx$level$pointer"
 		done
