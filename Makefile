@@ -51,6 +51,7 @@ gpu-test: all
 	@tests/gpu/several.sh
 	@tests/gpu/nvml.sh
 	@tests/gpu/memory.sh
+	@tests/gpu/driver_calls.sh
 	@tests/gpu/why/run.sh
 
 bench:
