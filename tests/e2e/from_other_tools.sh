@@ -4,23 +4,51 @@
 # but for names (FILE, KERNEL ...), and followed by a look at what came of it. A row without a case here fails; rows that
 # cannot be run are listed with the reason and counted. No hardware of NVIDIA, Intel or IBM is in it: Level Zero is its
 # real loader above a SIMULATED driver, the xe driver is simulated, and traces are made by the rules of their writers.
+# Rows are tried side by side, each in a folder and among recordings of its own.
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 PATH=$(dirname "$aiflame"):$PATH
-mkdir -m 700 run
-export XDG_RUNTIME_DIR="$work/run" PYTHONPATH="$root/python:$root/examples" AIFLAME="$aiflame" AIFLAME_STANDBY="$work/standby"
+export PYTHONPATH="$root/python:$root/examples" AIFLAME="$aiflame"
 python=/usr/bin/python3
+top=$work jobs=0
+trap 'rm -rf "$top"' EXIT
+mkdir rows.d
+mkfifo free && exec 9<>free
+for _ in $(seq $(($(nproc) + 1))); do echo >&9; done
+# own FOLDER: recordings that begin from here on are announced there
+own() {
+	work=$1
+	mkdir -p "$work" && mkdir -m 700 "$work/run" || exit 1
+	cd "$work" || exit 1
+	export XDG_RUNTIME_DIR="$work/run" AIFLAME_STANDBY="$work/standby"
+}
+own "$top/made"
+# later COMMAND...: a case or several, beside others; what they print is printed by collect, in order
+later() {
+	jobs=$((jobs + 1))
+	read -r _ <&9
+	{
+		(own "$(printf '%s/rows.d/%03d' "$top" $jobs)" && "$@") >"$(printf '%s/rows.d/%03d.tap' "$top" $jobs)" 2>&1 9<&- </dev/null
+		echo >&9
+	} &
+}
+collect() {
+	wait
+	cat "$top"/rows.d/*.tap | awk -v n=$n '/^(not )?ok [0-9]+/ { sub(/ok [0-9]+/, "ok " ++n) } { print } END { print n >"'"$top"'/cases" }'
+	n=$(cat "$top/cases")
+	failed=$((failed + $(cat "$top"/rows.d/*.tap | grep -c '^not ok ')))
+}
 
 # ---- the page ----
 # A row a line: their cell, ours, separated by a tab; without backticks in theirs.
-sed 's/\\|/\x01/g' "$root/docs/from-other-tools.md" | awk -F ' *[|] *' '/^\| / && $2 != "theirs" { gsub("`", "", $2); print $2 "\t" $3 }' | tr '\001' '|' >rows
-: >tried
+sed 's/\\|/\x01/g' "$root/docs/from-other-tools.md" | awk -F ' *[|] *' '/^\| / && $2 != "theirs" { gsub("`", "", $2); print $2 "\t" $3 }' | tr '\001' '|' >"$top/rows"
+: >"$top/tried"
 # find_row START: the row that begins so, and none but it; into $theirs and $cell
 find_row() {
-	theirs=$(awk -F '\t' -v s="$1" 'index($1, s) == 1 { print $1 }' rows)
-	cell=$(awk -F '\t' -v s="$1" 'index($1, s) == 1 { print $2 }' rows)
+	theirs=$(awk -F '\t' -v s="$1" 'index($1, s) == 1 { print $1 }' "$top/rows")
+	cell=$(awk -F '\t' -v s="$1" 'index($1, s) == 1 { print $2 }' "$top/rows")
 	[ "$(printf '%s\n' "$theirs" | grep -c .)" = 1 ] || { theirs=$1 cell='no such row, or several'; return 1; }
-	printf '%s\n' "$theirs" >>tried
+	printf '%s\n' "$theirs" >>"$top/tried"
 }
 # The words to type of $cell, a line each. An option alone belongs to the command before it.
 words() {
@@ -38,28 +66,30 @@ typed() {
 # row START KIT [SED [LOOK]]: all commands of aiflame's in the row, one after the other, in a copy of the folder KIT, after
 # SED has put in names; then LOOK, a condition of the shell in that folder: `out` is what the last command printed, `all`
 # what all did
-row() {
+row() { later row_now "$@"; }
+row_now() {
 	find_row "$1" || { check "$1" false; return; }
-	rm -rf now
-	cp -r "$2" now
+	cp -r "$top/made/$2" now
 	cd now || exit 1
 	: >all
 	words | grep '^aiflame ' | sed -E "${3:-}" >commands
 	[ -s commands ] || [ -n "${4:-}" ] || check "$theirs: a command" false
 	while read -r command; do check "$theirs: $command" typed "$command"; done <commands
 	[ -z "${4:-}" ] || check "$theirs: what came of it" sh -c "$4"
-	cd "$work" || exit 1
 }
 # unrun START WHY: a row that cannot be run here
 unrun_rows=0
 unrun() {
-	find_row "$1" || { check "$1" false; return; }
 	unrun_rows=$((unrun_rows + 1))
+	later unrun_now "$@"
+}
+unrun_now() {
+	find_row "$1" || { check "$1" false; return; }
 	skip "$theirs" "$2"
 }
 
 # ---- what there is to try it on: folders with run.data, which is aiflame.data, too, and a program ./workload ----
-export XDG_CACHE_HOME="$work/cache"
+export XDG_CACHE_HOME="$top/cache"
 program() { # KIT COMMAND
 	printf '#!/bin/sh\nexec %s\n' "$2" >"$1/workload"
 	chmod +x "$1/workload"
@@ -103,18 +133,19 @@ python_row() {
 		unrun "$1" "no python3-pyopencl"
 		return
 	fi
+	later python_row_now "$@"
+}
+python_row_now() {
 	find_row "$1" || { check "$1" false; return; }
-	rm -rf now
-	cp -r cl now
+	cp -r "$top/made/cl" now
 	cd now || exit 1
 	: >all
 	words | grep -v '^aiflame ' >words
-	{ cat "$work/python_row.py" && echo "$2"; } >row.py
+	{ cat "$top/made/python_row.py" && echo "$2"; } >row.py
 	check "$theirs: $(tr '\n' ' ' <words)" sh -c 'eval "$("$AIFLAME" env)" && exec timeout -k 5 60 "$0" row.py' "$python"
 	words | grep '^aiflame ' | sed -E "${3:-}" >commands
 	while read -r command; do check "$theirs: $command" typed "$command"; done <commands
 	[ -z "${4:-}" ] || check "$theirs: what came of it" sh -c "$4"
-	cd "$work" || exit 1
 }
 # An Intel GPU: Intel's own driver in AUB mode compiles a kernel and gives it an address, stalls come from the simulated xe
 # driver. Where that is not installed the rows are left out.
@@ -159,7 +190,7 @@ echo '0 800000000008 SbidStall=7' >ze/stalls
 
 # ---- iaprof and the AI Flame Graph ----
 standing() { # the row's command in one terminal, the workload in another, Ctrl-C
-	find_row 'sudo ./scripts/aiflamegraph.sh' && cp -r cl standing && cd standing || return 1
+	find_row 'sudo ./scripts/aiflamegraph.sh' && cp -r "$top/made/cl" standing && cd standing || return 1
 	start=$(words | sed -n '/^aiflame record/p') carry=$(words | sed -n '/^eval/p')
 	sh -c "exec $start --duration 60" >out 2>&1 &
 	recorder=$!
@@ -169,8 +200,7 @@ standing() { # the row's command in one terminal, the workload in another, Ctrl-
 	wait $recorder
 	grep -q multiply_basic run.svg || { cat out; return 1; }
 }
-check "sudo ./scripts/aiflamegraph.sh: record -a --flame, a workload elsewhere, Ctrl-C" standing
-cd "$work" || exit 1
+later check "sudo ./scripts/aiflamegraph.sh: record -a --flame, a workload elsewhere, Ctrl-C" standing
 row 'the same of one program' cl '' 'grep -q multiply_basic run.svg'
 row 'open the SVG' cl '' 'aiflame flame -o s.svg run.data && grep -q "<script" s.svg' # svg_browser.sh clicks and searches
 row FlameScope cl '' 'grep -q "<script" "$(head -n 1 out)"'
@@ -190,18 +220,18 @@ missing = set(sys.argv[2:]) - seen
 assert not missing, missing
 END
 colours() { # README's names for them
-	cd cl && "$aiflame" record -q --all-launches -o colours.data "$python" program.py &&
-		"$aiflame" flame --detail full -o c.svg colours.data && python3 ../hues.py c.svg C Python 'device kernel' &&
-		"$aiflame" flame --detail full -o x.svg run.data && python3 ../hues.py x.svg C++
+	cp -r "$top/made/cl" now && cd now && "$aiflame" record -q --all-launches -o colours.data "$python" program.py &&
+		"$aiflame" flame --detail full -o c.svg colours.data && python3 "$top/made/hues.py" c.svg C Python 'device kernel' &&
+		"$aiflame" flame --detail full -o x.svg run.data && python3 "$top/made/hues.py" x.svg C++
 }
+colours_row() { find_row 'colours: C red' && check "$theirs" colours; }
 if [ -n "$have_python" ]; then
-	find_row 'colours: C red' && check "$theirs" colours
-	cd "$work" || exit 1
+	later colours_row
 else
 	unrun 'colours: C red' 'no python3-pyopencl'
 fi
 if aiflame record -q --ebpf -o ebpf.data sh -c 'for i in 1 2 3 4 5 6; do dd if=/dev/zero of=/dev/null bs=1M count=300; done' >ebpf.out 2>&1; then
-	check "$theirs: --ebpf" sh -c 'aiflame flame --of cpu --detail full -o k.svg ebpf.data && python3 hues.py k.svg "OS kernel"'
+	later check "colours: OS kernel orange, --ebpf" sh -c 'aiflame flame --of cpu --detail full -o k.svg "$0/ebpf.data" && python3 "$0/hues.py" k.svg "OS kernel"' "$top/made"
 fi
 if [ -e ebpf.data ] && [ -e "$build/tests/e2e/driver_layer.so" ]; then
 	entering="sh -c 'OPENCL_LAYERS=$build/tests/e2e/driver_layer.so:\$OPENCL_LAYERS exec $build/examples/matmul 64 3000'"
@@ -217,7 +247,7 @@ python_row 'sysctl kernel.perf_event_max_stack' 'import aiflame
 with aiflame.profile("deep.data", "--all-launches"): deep(200)' '' '[ "$(aiflame flame --detail full -o - --format folded deep.data | grep -o "deep (" | wc -l)" -gt 127 ]'
 unrun "Vulkan's shader names" 'Vulkan is not recorded'
 demo() { find_row "SYCL's three" && make -s -n -C "$root" demo BUILD="$build" N=64 REPETITIONS=2 | grep -E '^[^ ]*/src/aiflame ' >demo.sh && sh -e demo.sh && grep -q multiply_local_access demo.svg; }
-check "SYCL's three matrix multiplies: make demo" demo
+later check "SYCL's three matrix multiplies: make demo" demo
 unrun 'PyTorch with IPEX' 'neither is in Debian'
 unrun '"a recent Golang conference"' 'tests/e2e/languages.sh compiles and records them, for minutes'
 row '"can I use it continuously?"' cl 's/^aiflame record.*/timeout -s INT 2 & -o keep.data; [ $? = 124 ]/' 'aiflame info keep.data'
@@ -275,14 +305,15 @@ row 'Perfetto' trace '' '[ -s run.pftrace ]'
 row 'tensorboard --logdir DIR' trace 's/view$/& run.data/' 'grep -q "<script" "$(head -n 1 out)"'
 row 'misaligned events' cl '' 'grep -Eq "started before their launch +0$" out && grep -q clock out'
 requests() { # of a server: the recording that it runs in, then one that attaches to it; examples/profile_server.py for itself
-	find_row "vLLM's" && mkdir server && cd server || return 1
+	find_row "vLLM's" || return 1
 	"$aiflame" record -q --delay 1000 -o server.data "$build/tests/e2e/program_app" steps 100000 20 >server.out 2>&1 &
 	recorder=$!
 	until [ -n "$("$aiflame" ctl status | awk '/server.data/')" ] || ! kill -0 $recorder; do sleep 0.05; done
 	words | grep '^aiflame ctl' >commands
 	[ "$(wc -l <commands)" = 2 ] || return 1
-	while read -r command; do typed "$command" || return 1; sleep 0.3; done <commands
-	started=$(cat /proc/$recorder/task/$recorder/children)
+	# The server has launched when PoCL has loaded what it compiled.
+	until started=$(cat /proc/$recorder/task/$recorder/children) && grep -q kcache "/proc/${started% }/maps"; do kill -0 $recorder || return 1; sleep 0.05; done
+	while read -r command; do typed "$command" || return 1; sleep 1; done <commands
 	"$aiflame" ctl stop server.data
 	wait $recorder
 	# shellcheck disable=SC2086 # words
@@ -298,8 +329,7 @@ requests() { # of a server: the recording that it runs in, then one that attache
 	[ -z "$have_python" ] || sh -c 'eval "$("$AIFLAME" env)" && exec "$0" "$1" server own.data' "$python" "$here/program_schedule.py" | grep -qx '200 200 404 True'
 }
 if [ -x "$build/tests/e2e/program_app" ]; then
-	check "vLLM's /start_profile, /stop_profile: ctl start and pause, record -p, profile_server.py" requests
-	cd "$work" || exit 1
+	later check "vLLM's /start_profile, /stop_profile: ctl start and pause, record -p, profile_server.py" requests
 else
 	unrun "vLLM's" 'no OpenCL to build with'
 fi
@@ -322,17 +352,18 @@ row 'make profile-v7-full' book '' 'make -s -f runbook.mk profile-v7-full RUNBOO
 row 'V7_PERF_RUNTIME' book '' 'aiflame runbook make >runbook.mk && make -n -f runbook.mk profile-v7-full V7_PERF_RUNTIME=python | grep -q "python3 train.py" && make -n -f runbook.mk profile-v7-full V7_PERF_RUNTIME=cli | grep -q "./train"'
 unrun 'V7_WITH_VTUNE' 'no VTune runs'
 row 'ck-cli-v7 profile' book 's,COMMAND,./workload,; s/DIR/-r 1 new/; s/-d -r 1 new/-r 1 -d new/' '[ -s new/run_index.json ]'
-files() { find_row "$1" && for f in $(printf '%s' "$theirs" | tr -d ,); do [ -s "book/DIR/$f" ] || { echo "no $f"; return 1; }; done; }
-check 'profile_summary.json ...: the files are there' files profile_summary.json
-check 'vtune_summary.json, advisor_summary.json: the files are there' files vtune_summary.json
+files() { find_row "$1" && for f in $(printf '%s' "$theirs" | tr -d ,); do [ -s "$top/made/book/DIR/$f" ] || { echo "no $f"; return 1; }; done; }
+later check 'profile_summary.json ...: the files are there' files profile_summary.json
+later check 'vtune_summary.json, advisor_summary.json: the files are there' files vtune_summary.json
 row 'perf_gate_v7.py' book 's/$/ --cannot-tell pass/' '[ -s DIR/perf_gate_report.json ]'
 row 'open_ir_visualizer.py' book '' '[ -s DIR/hub.html ]'
 row '"optimize only after parity' book "s,FILE:WAY=VALUE,{}/run_index.json:.schema=ck.run.index.v1 --cannot-tell pass," 'aiflame gate --dir DIR --require false; [ $? = 5 ]'
 row 'train_tok_s drop' book 's/check$/check DIR --cannot-tell pass/' 'aiflame runbook compare before DIR | grep -q decode_tok_s'
-row 'regression loop' cl 's,bench$,bench -n 3 --warm-up 0 --against ./workload -- ./workload,; s,(diff|gate)$,\1 aiflame.bench/a aiflame.bench/b,; s,gate .*,&; case $? in 0 | 3 | 4) ;; *) false ;; esac,; s,ledger$,ledger ../book/DIR,' '[ -s ../book/DIR/ledger.jsonl ]'
+row 'regression loop' cl 's,bench$,bench -n 3 --warm-up 0 --against ./workload -- ./workload,; s,(diff|gate)$,\1 aiflame.bench/a aiflame.bench/b,; s,gate .*,&; case $? in 0 | 3 | 4) ;; *) false ;; esac,; s,ledger$,ledger DIR,; s,^aiflame bench,cp -r ../../../made/book/DIR . \&\& &,' '[ -s DIR/ledger.jsonl ]'
 
 # ---- all of them ----
-every_row() { cut -f 1 rows | sort >all.rows && sort tried | diff all.rows -; }
+collect
+every_row() { cut -f 1 "$top/rows" | sort >all.rows && sort "$top/tried" | diff all.rows -; }
 check "every row of the page has a case here, and every case a row" every_row
-echo "# $(wc -l <rows) rows, of which $unrun_rows could not be run here"
+echo "# $(wc -l <"$top/rows") rows, of which $unrun_rows could not be run here"
 done_testing
