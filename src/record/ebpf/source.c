@@ -150,8 +150,18 @@ static bool driver_attach(struct aif_programs *p)
 {
 	p->links.aif_ioctl = driver_attach_one(p->progs.aif_ioctl);
 	p->links.aif_drm_ioctl = driver_attach_one(p->progs.aif_drm_ioctl);
+	return p->links.aif_ioctl || bpf_program__autoload(p->progs.aif_sys_enter);
+}
+
+/* Attaches what every system call of the machine pays for, once there is a process to watch. */
+static void driver_attach_late(struct aif_ebpf *e)
+{
+	struct aif_programs *p = e->programs;
+
+	if (p->links.aif_ioctl || p->links.aif_sys_enter)
+		return;
 	p->links.aif_sys_enter = driver_attach_one(p->progs.aif_sys_enter);
-	return p->links.aif_ioctl || p->links.aif_sys_enter;
+	e->has_driver_calls = p->links.aif_sys_enter != NULL;
 }
 
 /* An older kernel refuses what it does not know, others by their configuration; the rest is there all the same. */
@@ -447,6 +457,7 @@ static void tell_launching(struct aif_drainer *d, struct aif_ebpf *e)
 		if (t->pid <= 0 || t->ended || !at ||
 		    (aif_map_get(&e->launching_at, pid, &known) && known == (uint64_t)at))
 			continue;
+		driver_attach_late(e);
 		if (bpf_map_update_elem(fd, &pid, &at, BPF_ANY) == 0)
 			aif_map_put(&e->launching_at, pid, (uint64_t)at);
 	}
