@@ -57,10 +57,10 @@ words() {
 		{ if (held != "") print held; held = $0 }
 		END { if (held != "") print held }'
 }
-# typed COMMAND: it runs here, with what it prints in `out`; 1 minute each
+# typed COMMAND: it runs here, with what it prints in `out`; 2 minutes each
 typed() {
 	echo "$1" >command
-	timeout -k 5 60 ${env_words-} sh -c "$1" >out 2>&1 || { echo "status $? of: $1"; tail -n 12 out; return 1; }
+	timeout -k 5 120 ${env_words-} sh -c "$1" >out 2>&1 || { echo "status $? of: $1"; tail -n 12 out; return 1; }
 	cat out >>all
 }
 # row START KIT [SED [LOOK]]: all commands of aiflame's in the row, one after the other, in a copy of the folder KIT, after
@@ -318,15 +318,17 @@ requests() { # of a server: the recording that it runs in, then one that attache
 	wait $recorder
 	# shellcheck disable=SC2086 # words
 	kill $started # it goes on without its recorder
-	"$aiflame" query --format csv server.data 'SELECT count(*) > 0 FROM launches' | grep -qx 1 || return 1
+	"$aiflame" query --format csv server.data 'SELECT count(*) > 0 FROM launches' | grep -qx 1 || { echo 'nothing between start and pause'; return 1; }
 	(eval "$("$aiflame" env)" && exec "$build/tests/e2e/program_app" steps 100000 20) >server.out 2>&1 &
 	server=$!
 	until "$aiflame" ctl status | grep -q "^$server "; do kill -0 $server || return 1; sleep 0.05; done
-	typed "$(words | grep '^aiflame record' | sed "s/PID/$server/; s/--duration 10/--duration 1/")"
+	typed "$(words | grep '^aiflame record' | sed "s/PID/$server/; s/--duration 10/--duration 3/")"
 	got=$?
 	kill $server
-	[ $got = 0 ] && "$aiflame" query --format csv aiflame.data 'SELECT count(*) > 0 FROM launches' | grep -qx 1 || return 1
-	[ -z "$have_python" ] || sh -c 'eval "$("$AIFLAME" env)" && exec "$0" "$1" server own.data' "$python" "$here/program_schedule.py" | grep -qx '200 200 404 True'
+	[ $got = 0 ] && "$aiflame" query --format csv aiflame.data 'SELECT count(*) > 0 FROM launches' | grep -qx 1 || { echo 'nothing while attached'; return 1; }
+	[ -n "$have_python" ] || return 0
+	sh -c 'eval "$("$AIFLAME" env)" && exec "$0" "$1" server own.data' "$python" "$here/program_schedule.py" >own.out 2>&1
+	grep -qx '200 200 404 True' own.out || { cat own.out; return 1; }
 }
 if [ -x "$build/tests/e2e/program_app" ]; then
 	later check "vLLM's /start_profile, /stop_profile: ctl start and pause, record -p, profile_server.py" requests
