@@ -40,7 +40,13 @@ most() {
 	[ "$got" -le "$truth" ] && [ "$got" -ge $((truth * 9 / 10)) ]
 }
 check "each launch that entered it has the driver's function, that of its last call" most
-check "no launch has the function of another call" test "$(into d.data tun_chr_ioctl)" = 0
+# Of a launch that lasts for longer than the recorder holds its row the call before is the last that is known.
+others() {
+	got=$(into d.data tun_chr_ioctl) slow=$(sed -n 's/^ENTERED .*, \([0-9]*\) slow$/\1/p' said)
+	echo "$got, $slow slow"
+	[ "$got" -le "$slow" ]
+}
+check "no launch has the function of another call" others
 aligned() {
 	"$aiflame" flame --detail full -o d.folded d.data &&
 		grep -qE ';main;.*clEnqueueNDRangeKernel;(__GI___)?ioctl;(entry_SYSCALL_64_after_hwframe|el0[^;]*)_.k.;.*;(__x64_|__arm64_)sys_ioctl_.k.;random_ioctl_.k.;multiply_[a-z_]*_.g.' d.folded || { grep random_ioctl d.folded | head -n 3; return 1; }
@@ -55,7 +61,7 @@ half() {
 }
 check "towers are split by the share of launches that entered" half
 check "all launches are there, and everything adds up" sh -c '"$0" info d.data | grep -q "everything adds up"' "$aiflame"
-truth() { number d.data "SELECT count(*) FROM launches WHERE kind = 'kernel'" | grep -qx "$(sed -n 's/^ENTERED [0-9]* of //p' said)"; }
+truth() { number d.data "SELECT count(*) FROM launches WHERE kind = 'kernel'" | grep -qx "$(sed -n 's/^ENTERED [0-9]* of \([0-9]*\),.*/\1/p' said)"; }
 check "as many launches as the driver has counted" truth
 plain() {
 	with_layer -o p.data && [ "$(into p.data random_ioctl)" = 0 ]
