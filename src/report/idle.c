@@ -2,7 +2,7 @@
 /* --idle: time in which devices ran nothing, by what the thread did that launched next. */
 #include "report/report_table.h"
 #include "analysis/idle/part.h"
-#include "names/wake_text.h"
+#include "report/wake_text.h"
 
 #include <errno.h>
 

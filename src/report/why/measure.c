@@ -4,7 +4,7 @@
 #include "analysis/gaps.h"
 #include "analysis/step_names.h"
 #include "names/stack_names.h"
-#include "names/wake_text.h"
+#include "report/wake_text.h"
 
 #include <errno.h>
 #include <string.h>

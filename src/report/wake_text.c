@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "names/wake_text.h"
+#include "report/wake_text.h"
 
 #include <errno.h>
 #include <string.h>
