@@ -4,6 +4,9 @@
 . "$(dirname "$0")/tap.sh"
 app=$build/tests/e2e/ebpf_app
 here=$root/tests/e2e
+# `ctl status` lists all recordings of the runtime directory, those of tests beside this one included.
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
 
 if ! "$aiflame" record -q --ebpf -o x.data true >x.out 2>&1 && grep -q -- '--ebpf:' x.out; then
 	skip "CPU samples by BPF programs" "$(sed 's/^aiflame: //' x.out | head -1)"
