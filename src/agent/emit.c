@@ -566,7 +566,7 @@ bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
 	r->depth = m->depth;
 	r->name_len = (uint32_t)m->text_len;
 	if (m->text_len) {
-		memset((uint8_t *)r + len - 8, 0, 8); /* what lies behind the text */
+		memset((uint8_t *)r + len - 8, 0, 8); /* the padding behind the text */
 		memcpy(r + 1, m->text, m->text_len);
 	}
 	aif_ring_commit(&t->ring);

@@ -27,8 +27,8 @@ static uint32_t in_os(struct ops_fixture *f, uint32_t on, const char *outer, con
 	return stack_on(f, s, AIF_FRAME_OS, inner);
 }
 
-static void nap(struct ops_fixture *f, uint32_t thread, uint64_t from, uint64_t to, uint32_t stack,
-		uint32_t waker_thread, uint32_t waker)
+static void add_sleep(struct ops_fixture *f, uint32_t thread, uint64_t from, uint64_t to,
+		      uint32_t stack, uint32_t waker_thread, uint32_t waker)
 {
 	cpu_row(f, &(struct aif_cpu_row){.time = from,
 					 .waiting = to - from,
@@ -73,7 +73,7 @@ static void a_thread_and_what_it_did_meanwhile(void **state)
 
 		begin_gap(&f);
 		waker = in_os(&f, SYNC, "futex_wake", "try_to_wake_up");
-		nap(&f, T, 40 * MS, 70 * MS, OFF, U, waker);
+		add_sleep(&f, T, 40 * MS, 70 * MS, OFF, U, waker);
 		for (uint64_t i = 1; with_samples && i <= 2; i++)
 			cpu(&f, U, (40 + 10 * i) * MS, PERIOD, 0, COMPUTE);
 		cpu(&f, U, 20 * MS, 9 * PERIOD, 0, COMPILE); /* not meanwhile */
@@ -109,8 +109,8 @@ static void time_passes_and_devices_interrupt(void **state)
 		struct ops_fixture f;
 
 		begin_gap(&f);
-		nap(&f, T, 40 * MS, 70 * MS, OFF, U,
-		    in_os(&f, SYNC, wakers[i].outer, wakers[i].inner));
+		add_sleep(&f, T, 40 * MS, 70 * MS, OFF, U,
+			  in_os(&f, SYNC, wakers[i].outer, wakers[i].inner));
 		w = wake_of(&f, &b, wakers[i].kind != AIF_IDLE_WAKER_UNKNOWN);
 		assert_int_equal(w.kind, wakers[i].kind);
 		if (wakers[i].kind > AIF_IDLE_WAKER_THREAD)
@@ -128,10 +128,11 @@ static void other_processes_have_a_name(void **state)
 
 	(void)state;
 	begin_gap(&f);
-	nap(&f, T, 40 * MS, 70 * MS, OFF, AIF_NONE,
-	    in_os(&f, stack_on(&f, AIF_NONE, AIF_FRAME_MARK, "client"), NULL, "try_to_wake_up"));
+	add_sleep(&f, T, 40 * MS, 70 * MS, OFF, AIF_NONE,
+		  in_os(&f, stack_on(&f, AIF_NONE, AIF_FRAME_MARK, "client"), NULL,
+			"try_to_wake_up"));
 	w = wake_of(&f, &b, 1);
-	assert_int_equal(w.kind, AIF_IDLE_WAKER_STRANGER);
+	assert_int_equal(w.kind, AIF_IDLE_WAKER_FOREIGN);
 	aif_idle_waker_say(&f.p, &w, &text);
 	assert_string_equal(aif_buf_str(&text), "client");
 	aif_buf_finish(&text);
@@ -150,8 +151,8 @@ static void who_slept_itself_waited_for_another(void **state)
 
 		begin_gap(&f);
 		waker = in_os(&f, SYNC, "futex_wake", "try_to_wake_up");
-		nap(&f, T, 40 * MS, 70 * MS, OFF, U, waker);
-		nap(&f, U, from * MS, 69 * MS, OFF_COND, V, waker);
+		add_sleep(&f, T, 40 * MS, 70 * MS, OFF, U, waker);
+		add_sleep(&f, U, from * MS, 69 * MS, OFF_COND, V, waker);
 		cpu(&f, V, 60 * MS, PERIOD, 0, COMPUTE);
 		w = wake_of(&f, &b, 1);
 		assert_int_equal(w.thread, from == 42 ? V : U);
@@ -172,8 +173,8 @@ static void waits_with_a_limit_are_one(void **state)
 	begin_gap(&f);
 	timer = in_os(&f, AIF_NONE, NULL, "hrtimer_wakeup");
 	for (uint64_t at = 40; at < 65; at += 5)
-		nap(&f, T, at * MS, (at + 5) * MS - 50 * US, OFF, AIF_NONE, timer);
-	nap(&f, T, 65 * MS, 69 * MS, OFF, U, in_os(&f, SYNC, "futex_wake", "try_to_wake_up"));
+		add_sleep(&f, T, at * MS, (at + 5) * MS - 50 * US, OFF, AIF_NONE, timer);
+	add_sleep(&f, T, 65 * MS, 69 * MS, OFF, U, in_os(&f, SYNC, "futex_wake", "try_to_wake_up"));
 	cpu(&f, U, 60 * MS, PERIOD, 0, COMPUTE);
 	w = wake_of(&f, &b, 1);
 	assert_int_equal(w.kind, AIF_IDLE_WAKER_THREAD);
@@ -195,8 +196,8 @@ static void circles_end(void **state)
 		begin_gap(&f);
 		waker = in_os(&f, SYNC, "futex_wake", "try_to_wake_up");
 		for (int i = 0; i < 100; i++) {
-			nap(&f, T, 40 * MS, 70 * MS, OFF, to, waker);
-			nap(&f, U, 40 * MS, 70 * MS, OFF, T, waker);
+			add_sleep(&f, T, 40 * MS, 70 * MS, OFF, to, waker);
+			add_sleep(&f, U, 40 * MS, 70 * MS, OFF, T, waker);
 		}
 		w = wake_of(&f, &b, 1);
 		assert_int_equal(w.thread, to);

@@ -80,7 +80,8 @@ struct aif_cuda {
 	_Atomic bool has_replays;         /* graphs were launched while callbacks were on */
 	bool follows_graphs;              /* writes what becomes of their nodes (graphs.c) */
 	struct aif_cuda_replays *replays; /* NULL: not with this CUPTI */
-	struct aif_cuda_numbers *numbers; /* of nodes (graphs.c); the same */
+	struct aif_cuda_numbers
+		*numbers; /* of graphs' nodes (graphs.c); NULL: not with this CUPTI */
 	uint32_t refused; /* the session in which CUPTI would not have us; 0 = none */
 	struct aif_cuda_quiesce quiesce;
 	struct aif_cuda_records records;

@@ -15,7 +15,7 @@ static AIF_NOINLINE uint32_t name_make(struct aif_nvtx_tables *t, const struct a
 	return len ? aif_nvtx_name(t, 0, text, len) : AIF_NVTX_NAME_OTHER;
 }
 
-/* A quick hash: payloads that have the same are told apart by their bytes. */
+/* Hashes a payload. Equal hashes are no proof: the bytes are compared, too. */
 static uint64_t hash_of(uint32_t domain, const struct aif_nvtx_data *d)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);

@@ -73,7 +73,7 @@ struct aif_idle_row {
 enum aif_idle_waker {
 	AIF_IDLE_WAKER_UNKNOWN,
 	AIF_IDLE_WAKER_THREAD,    /* one that was recorded */
-	AIF_IDLE_WAKER_STRANGER,  /* one of a process that was not, or of the OS kernel */
+	AIF_IDLE_WAKER_FOREIGN,   /* one of a process that was not, or of the OS kernel */
 	AIF_IDLE_WAKER_TIMER,     /* a time had passed */
 	AIF_IDLE_WAKER_INTERRUPT, /* a device, or another CPU */
 };
@@ -81,8 +81,8 @@ enum aif_idle_waker {
 struct aif_idle_wake {
 	uint64_t row; /* aif_idle_row_key() */
 	enum aif_idle_waker kind;
-	uint32_t thread; /* of THREAD; else AIF_NONE */
-	/* Stack of what the waker did meanwhile, most of the time that was seen; else from where it woke (is_wake). Of STRANGER its name
+	uint32_t thread; /* the waker where kind is THREAD, else AIF_NONE */
+	/* Stack of what the waker did meanwhile, most of the time that was seen; else from where it woke (is_wake). Of FOREIGN its name
 	 * is the outermost frame, a mark. AIF_NONE: not known. */
 	uint32_t stack;
 	bool is_wake;

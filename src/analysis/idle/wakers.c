@@ -22,28 +22,28 @@ static int64_t since_start(const struct aif_profile *p, uint64_t time)
 	return aif_time_clamp((int64_t)(time - p->start_ns));
 }
 
-static bool is_nap(const struct aif_profile *p, const struct aif_cpu_row *row)
+static bool is_sleep(const struct aif_profile *p, const struct aif_cpu_row *row)
 {
 	return row->waiting && row->is_whole && row->thread != AIF_NONE &&
 	       aif_cpu_is_off_cpu(p, row->stack) && !aif_cpu_seen(p, row->stack) &&
 	       !aif_cpu_is_runnable(p, row->stack);
 }
 
-static int take_naps(void *arg, const struct aif_cpu_row *rows, size_t n)
+static int take_sleeps(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct aif_idle_wakers *w = arg;
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t at = since_start(w->p, rows[i].time);
 
-		if (!is_nap(w->p, &rows[i]))
+		if (!is_sleep(w->p, &rows[i]))
 			continue;
 		if (rows[i].waker_thread &&
 		    aif_map_put(&w->is_waker, rows[i].waker_thread - 1, 1) < 0)
 			return -ENOMEM;
-		if (aif_grow(&w->naps, &w->naps_cap, w->naps_len + 1, sizeof(*w->naps)) < 0)
+		if (aif_grow(&w->sleeps, &w->sleeps_cap, w->sleeps_len + 1, sizeof(*w->sleeps)) < 0)
 			return -ENOMEM;
-		w->naps[w->naps_len++] = (struct aif_idle_nap){
+		w->sleeps[w->sleeps_len++] = (struct aif_idle_off_cpu){
 			.from = at,
 			.to = at + (int64_t)AIF_MIN(rows[i].waiting, (uint64_t)AIF_TIME_MAX),
 			.thread = rows[i].thread,
@@ -54,7 +54,7 @@ static int take_naps(void *arg, const struct aif_cpu_row *rows, size_t n)
 	return 0;
 }
 
-static int take_ticks(void *arg, const struct aif_cpu_row *rows, size_t n)
+static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct aif_idle_wakers *w = arg;
 	uint64_t is;
@@ -62,20 +62,21 @@ static int take_ticks(void *arg, const struct aif_cpu_row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].waiting || !aif_map_get(&w->is_waker, rows[i].thread, &is))
 			continue;
-		if (aif_grow(&w->ticks, &w->ticks_cap, w->ticks_len + 1, sizeof(*w->ticks)) < 0)
+		if (aif_grow(&w->samples, &w->samples_cap, w->samples_len + 1,
+			     sizeof(*w->samples)) < 0)
 			return -ENOMEM;
-		w->ticks[w->ticks_len++] =
-			(struct aif_idle_tick){.at = since_start(w->p, rows[i].time),
-					       .weight = rows[i].weight,
-					       .thread = rows[i].thread,
-					       .stack = rows[i].stack};
+		w->samples[w->samples_len++] =
+			(struct aif_idle_sample){.at = since_start(w->p, rows[i].time),
+						 .weight = rows[i].weight,
+						 .thread = rows[i].thread,
+						 .stack = rows[i].stack};
 	}
 	return 0;
 }
 
 static int by_thread_end(const void *a, const void *b)
 {
-	const struct aif_idle_nap *x = a, *y = b;
+	const struct aif_idle_off_cpu *x = a, *y = b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -86,7 +87,7 @@ static int by_thread_end(const void *a, const void *b)
 
 static int by_thread_time(const void *a, const void *b)
 {
-	const struct aif_idle_tick *x = a, *y = b;
+	const struct aif_idle_sample *x = a, *y = b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -95,8 +96,8 @@ static int by_thread_time(const void *a, const void *b)
 
 static bool any_waker(const struct aif_idle_wakers *w)
 {
-	for (size_t i = 0; i < w->naps_len; i++)
-		if (w->naps[i].waker)
+	for (size_t i = 0; i < w->sleeps_len; i++)
+		if (w->sleeps[i].waker)
 			return true;
 	return false;
 }
@@ -107,28 +108,28 @@ int aif_idle_wakers_read(const struct aif_profile *p, struct aif_idle_wakers *re
 	int r;
 
 	ret->p = p;
-	r = aif_profile_cpu(p, take_naps, ret, ret_damaged);
+	r = aif_profile_cpu(p, take_sleeps, ret, ret_damaged);
 	if (r == 0 && !any_waker(ret))
-		ret->naps_len = 0;
-	if (r < 0 || !ret->naps_len)
+		ret->sleeps_len = 0;
+	if (r < 0 || !ret->sleeps_len)
 		return r;
 	if (ret->is_waker.len)
-		r = aif_profile_cpu(p, take_ticks, ret, ret_damaged);
-	qsort(ret->naps, ret->naps_len, sizeof(*ret->naps), by_thread_end);
-	if (ret->ticks_len)
-		qsort(ret->ticks, ret->ticks_len, sizeof(*ret->ticks), by_thread_time);
+		r = aif_profile_cpu(p, take_samples, ret, ret_damaged);
+	qsort(ret->sleeps, ret->sleeps_len, sizeof(*ret->sleeps), by_thread_end);
+	if (ret->samples_len)
+		qsort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_thread_time);
 	return r;
 }
 
 void aif_idle_wakers_finish(struct aif_idle_wakers *w)
 {
-	free(w->naps);
-	free(w->ticks);
-	free(w->waked);
+	free(w->sleeps);
+	free(w->samples);
+	free(w->woken);
 	aif_map_finish(&w->is_waker);
 	aif_map_finish(&w->first_of);
 	aif_map_finish(&w->number_of);
-	aif_map_finish(&w->waked_of);
+	aif_map_finish(&w->woken_of);
 	aif_map_finish(&w->did);
 }
 
@@ -152,7 +153,7 @@ static enum aif_idle_waker rule_of(const char *name)
 }
 
 /* Returns the frame of the name with which the stack of a thread begins whose process was not recorded; AIF_NONE: it has none. */
-static uint32_t stranger(const struct aif_profile *p, uint32_t stack)
+static uint32_t name_of_foreign(const struct aif_profile *p, uint32_t stack)
 {
 	uint32_t outermost = AIF_NONE;
 
@@ -163,7 +164,7 @@ static uint32_t stranger(const struct aif_profile *p, uint32_t stack)
 }
 
 /* Without names of the OS kernel's functions nobody knows whether an interrupt woke. */
-static enum aif_idle_waker kind_of(const struct aif_profile *p, const struct aif_idle_nap *n)
+static enum aif_idle_waker kind_of(const struct aif_profile *p, const struct aif_idle_off_cpu *n)
 {
 	bool is_named = false;
 
@@ -187,20 +188,20 @@ static enum aif_idle_waker kind_of(const struct aif_profile *p, const struct aif
 		return AIF_IDLE_WAKER_UNKNOWN;
 	if (n->waker_thread)
 		return AIF_IDLE_WAKER_THREAD;
-	return stranger(p, n->waker - 1) == AIF_NONE ? AIF_IDLE_WAKER_UNKNOWN
-						     : AIF_IDLE_WAKER_STRANGER;
+	return name_of_foreign(p, n->waker - 1) == AIF_NONE ? AIF_IDLE_WAKER_UNKNOWN
+							    : AIF_IDLE_WAKER_FOREIGN;
 }
 
 /* Returns the first sleep of the thread that ends at `at` or later, or a later thread's. */
-static size_t first_nap(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
+static size_t first_sleep(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = w->naps_len;
+	size_t lo = 0, hi = w->sleeps_len;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (w->naps[mid].thread < thread ||
-		    (w->naps[mid].thread == thread && w->naps[mid].to < at))
+		if (w->sleeps[mid].thread < thread ||
+		    (w->sleeps[mid].thread == thread && w->sleeps[mid].to < at))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -210,40 +211,41 @@ static size_t first_nap(const struct aif_idle_wakers *w, uint32_t thread, int64_
 
 static bool goes_on(const struct aif_idle_wakers *w, size_t i)
 {
-	const struct aif_idle_nap *n = &w->naps[i], *next = n + 1;
+	const struct aif_idle_off_cpu *n = &w->sleeps[i], *next = n + 1;
 
-	return i + 1 < w->naps_len && next->thread == n->thread && next->stack == n->stack &&
+	return i + 1 < w->sleeps_len && next->thread == n->thread && next->stack == n->stack &&
 	       next->from >= n->to && next->from - n->to <= AIF_IDLE_WAIT_AGAIN_NS;
 }
 
 /* Returns the sleep whose waker ended the i-th: itself, or the last of waits with a limit that follow each other. */
-static const struct aif_idle_nap *last_of(const struct aif_idle_wakers *w, size_t i)
+static const struct aif_idle_off_cpu *last_of(const struct aif_idle_wakers *w, size_t i)
 {
 	for (unsigned n = 0;
-	     n < LOOKS && kind_of(w->p, &w->naps[i]) == AIF_IDLE_WAKER_TIMER && goes_on(w, i); n++)
+	     n < LOOKS && kind_of(w->p, &w->sleeps[i]) == AIF_IDLE_WAKER_TIMER && goes_on(w, i);
+	     n++)
 		i++;
-	return &w->naps[i];
+	return &w->sleeps[i];
 }
 
 /* Returns the sleep of a thread that has half of [from, to) or more, and ends in it; NULL: there is none. */
-static const struct aif_idle_nap *slept_through(const struct aif_idle_wakers *w, uint32_t thread,
-						int64_t from, int64_t to)
+static const struct aif_idle_off_cpu *slept_through(const struct aif_idle_wakers *w,
+						    uint32_t thread, int64_t from, int64_t to)
 {
-	size_t i = first_nap(w, thread, from + 1);
+	size_t i = first_sleep(w, thread, from + 1);
 
-	for (unsigned n = 0;
-	     n < LOOKS && i < w->naps_len && w->naps[i].thread == thread && w->naps[i].to <= to;
+	for (unsigned n = 0; n < LOOKS && i < w->sleeps_len && w->sleeps[i].thread == thread &&
+			     w->sleeps[i].to <= to;
 	     i++, n++)
-		if (2 * (w->naps[i].to - AIF_MAX(w->naps[i].from, from)) >= to - from)
-			return &w->naps[i];
+		if (2 * (w->sleeps[i].to - AIF_MAX(w->sleeps[i].from, from)) >= to - from)
+			return &w->sleeps[i];
 	return NULL;
 }
 
 /* Returns the sleep whose waker is who the i-th sleep waited for: that of who woke it, if that slept itself until a thread woke it,
  * and so on. */
-static const struct aif_idle_nap *waited_for(const struct aif_idle_wakers *w, size_t i)
+static const struct aif_idle_off_cpu *waited_for(const struct aif_idle_wakers *w, size_t i)
 {
-	const struct aif_idle_nap *self = &w->naps[i], *of = last_of(w, i), *next;
+	const struct aif_idle_off_cpu *self = &w->sleeps[i], *of = last_of(w, i), *next;
 
 	for (unsigned hop = 1; hop < AIF_IDLE_WAKER_HOPS; hop++) {
 		if (kind_of(w->p, of) != AIF_IDLE_WAKER_THREAD)
@@ -259,30 +261,30 @@ static const struct aif_idle_nap *waited_for(const struct aif_idle_wakers *w, si
 
 /* ---- what it did meanwhile --------------------------------------------------------------------- */
 
-static int did_add(struct aif_idle_wakers *w, uint64_t waked, uint32_t stack, uint64_t ns)
+static int did_add(struct aif_idle_wakers *w, uint64_t woken, uint32_t stack, uint64_t ns)
 {
-	uint64_t key = waked << 32 | stack, sum = 0;
+	uint64_t key = woken << 32 | stack, sum = 0;
 
 	if (stack == AIF_NONE || !ns)
 		return 0;
 	(void)aif_map_get(&w->did, key, &sum);
 	sum += ns;
-	if (sum > w->waked[waked].most) {
-		w->waked[waked].most = sum;
-		w->waked[waked].meanwhile = stack;
+	if (sum > w->woken[woken].most) {
+		w->woken[woken].most = sum;
+		w->woken[woken].meanwhile = stack;
 	}
 	return aif_map_put(&w->did, key, sum);
 }
 
-static size_t first_tick(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
+static size_t first_sample(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = w->ticks_len;
+	size_t lo = 0, hi = w->samples_len;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (w->ticks[mid].thread < thread ||
-		    (w->ticks[mid].thread == thread && w->ticks[mid].at < at))
+		if (w->samples[mid].thread < thread ||
+		    (w->samples[mid].thread == thread && w->samples[mid].at < at))
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -291,50 +293,50 @@ static size_t first_tick(const struct aif_idle_wakers *w, uint32_t thread, int64
 }
 
 /* Adds what a waker did in [from, to). */
-static int add_meanwhile(struct aif_idle_wakers *w, uint64_t waked, uint32_t thread, int64_t from,
+static int add_meanwhile(struct aif_idle_wakers *w, uint64_t woken, uint32_t thread, int64_t from,
 			 int64_t to)
 {
-	size_t i = first_nap(w, thread, from + 1), k = first_tick(w, thread, from);
+	size_t i = first_sleep(w, thread, from + 1), k = first_sample(w, thread, from);
 	int r = 0;
 
-	for (unsigned n = 0; r == 0 && n < LOOKS && i < w->naps_len &&
-			     w->naps[i].thread == thread && w->naps[i].from < to;
+	for (unsigned n = 0; r == 0 && n < LOOKS && i < w->sleeps_len &&
+			     w->sleeps[i].thread == thread && w->sleeps[i].from < to;
 	     i++, n++)
-		r = did_add(
-			w, waked, w->naps[i].stack,
-			(uint64_t)(AIF_MIN(w->naps[i].to, to) - AIF_MAX(w->naps[i].from, from)));
-	for (unsigned n = 0; r == 0 && n < LOOKS && k < w->ticks_len &&
-			     w->ticks[k].thread == thread && w->ticks[k].at < to;
+		r = did_add(w, woken, w->sleeps[i].stack,
+			    (uint64_t)(AIF_MIN(w->sleeps[i].to, to) -
+				       AIF_MAX(w->sleeps[i].from, from)));
+	for (unsigned n = 0; r == 0 && n < LOOKS && k < w->samples_len &&
+			     w->samples[k].thread == thread && w->samples[k].at < to;
 	     k++, n++)
-		r = did_add(w, waked, w->ticks[k].stack, w->ticks[k].weight);
+		r = did_add(w, woken, w->samples[k].stack, w->samples[k].weight);
 	return r;
 }
 
 /* ---- sleeps of shares -------------------------------------------------------------------------- */
 
 /* Sets *ret to the share's entry for a waker, made if there is none. */
-static int waked_get(struct aif_idle_wakers *w, uint64_t share, enum aif_idle_waker kind,
-		     const struct aif_idle_nap *of, uint64_t *ret)
+static int woken_get(struct aif_idle_wakers *w, uint64_t share, enum aif_idle_waker kind,
+		     const struct aif_idle_off_cpu *of, uint64_t *ret)
 {
-	uint32_t who = kind == AIF_IDLE_WAKER_THREAD     ? of->waker_thread - 1
-		       : kind == AIF_IDLE_WAKER_STRANGER ? stranger(w->p, of->waker - 1)
-							 : 0;
+	uint32_t who = kind == AIF_IDLE_WAKER_THREAD    ? of->waker_thread - 1
+		       : kind == AIF_IDLE_WAKER_FOREIGN ? name_of_foreign(w->p, of->waker - 1)
+							: 0;
 	uint64_t key = (uint64_t)kind << 32 | who, number = w->number_of.len, first = 0;
 
 	if (!aif_map_get(&w->number_of, key, &number) &&
 	    aif_map_put(&w->number_of, key, number) < 0)
 		return -ENOMEM;
 	key = share << 32 | number;
-	if (aif_map_get(&w->waked_of, key, ret))
+	if (aif_map_get(&w->woken_of, key, ret))
 		return 0;
-	*ret = w->waked_len;
+	*ret = w->woken_len;
 	(void)aif_map_get(&w->first_of, share, &first);
-	if (aif_grow(&w->waked, &w->waked_cap, w->waked_len + 1, sizeof(*w->waked)) < 0 ||
-	    aif_map_put(&w->waked_of, key, *ret) < 0 ||
+	if (aif_grow(&w->woken, &w->woken_cap, w->woken_len + 1, sizeof(*w->woken)) < 0 ||
+	    aif_map_put(&w->woken_of, key, *ret) < 0 ||
 	    aif_map_put(&w->first_of, share, *ret + 1) < 0)
 		return -ENOMEM;
-	w->waked[w->waked_len++] =
-		(struct aif_idle_waked){.kind = kind,
+	w->woken[w->woken_len++] =
+		(struct aif_idle_woken){.kind = kind,
 					.thread = kind == AIF_IDLE_WAKER_THREAD ? who : AIF_NONE,
 					.stack = of->waker - 1,
 					.meanwhile = AIF_NONE,
@@ -345,26 +347,26 @@ static int waked_get(struct aif_idle_wakers *w, uint64_t share, enum aif_idle_wa
 int aif_idle_wakers_add(struct aif_idle_wakers *w, uint64_t share, uint32_t thread, int64_t at,
 			int64_t end, double ns)
 {
-	size_t i = first_nap(w, thread, end);
-	const struct aif_idle_nap *of;
+	size_t i = first_sleep(w, thread, end);
+	const struct aif_idle_off_cpu *of;
 	enum aif_idle_waker kind;
-	uint64_t waked;
+	uint64_t woken;
 	int r;
 
-	while (i < w->naps_len && w->naps[i].thread == thread && w->naps[i].to == end &&
-	       w->naps[i].from < at)
+	while (i < w->sleeps_len && w->sleeps[i].thread == thread && w->sleeps[i].to == end &&
+	       w->sleeps[i].from < at)
 		i++;
-	if (i == w->naps_len || w->naps[i].thread != thread || w->naps[i].to != end)
+	if (i == w->sleeps_len || w->sleeps[i].thread != thread || w->sleeps[i].to != end)
 		return 0;
 	of = waited_for(w, i);
 	kind = kind_of(w->p, of);
 	if (!kind)
 		return 0;
-	r = waked_get(w, share, kind, of, &waked);
+	r = woken_get(w, share, kind, of, &woken);
 	if (r == 0)
-		w->waked[waked].ns += ns;
+		w->woken[woken].ns += ns;
 	return r == 0 && kind == AIF_IDLE_WAKER_THREAD
-		       ? add_meanwhile(w, waked, of->waker_thread - 1, at, end)
+		       ? add_meanwhile(w, woken, of->waker_thread - 1, at, end)
 		       : r;
 }
 
@@ -377,8 +379,8 @@ int aif_idle_wakers_to_row(const struct aif_idle_wakers *w, uint64_t share, uint
 
 	if (!aif_map_get(&w->first_of, share, &next))
 		return 0;
-	for (; next; next = w->waked[next - 1].next) {
-		const struct aif_idle_waked *k = &w->waked[next - 1];
+	for (; next; next = w->woken[next - 1].next) {
+		const struct aif_idle_woken *k = &w->woken[next - 1];
 
 		if (aif_grow(&to->wakes, &to->wakes_cap, to->wakes_len + 1, sizeof(*to->wakes)) < 0)
 			return -ENOMEM;
@@ -457,9 +459,9 @@ const struct aif_idle_wake *aif_idle_wakes_of(const struct aif_idle_blame *b,
 }
 
 /* Appends the name with which the stack of a thread begins whose process was not recorded. */
-static void say_stranger(const struct aif_profile *p, uint32_t stack, struct aif_buf *ret)
+static void say_foreign(const struct aif_profile *p, uint32_t stack, struct aif_buf *ret)
 {
-	uint32_t name = stranger(p, stack);
+	uint32_t name = name_of_foreign(p, stack);
 
 	if (name != AIF_NONE && p->frames[name].address < p->strings.len)
 		aif_buf_puts(ret, aif_profile_str(p, (uint32_t)p->frames[name].address));
@@ -480,8 +482,8 @@ void aif_idle_waker_say(const struct aif_profile *p, const struct aif_idle_wake 
 	case AIF_IDLE_WAKER_INTERRUPT:
 		aif_buf_puts(ret, "an interrupt");
 		break;
-	case AIF_IDLE_WAKER_STRANGER:
-		say_stranger(p, w->stack, ret);
+	case AIF_IDLE_WAKER_FOREIGN:
+		say_foreign(p, w->stack, ret);
 		break;
 	default:
 		if (t && !*name)

@@ -17,19 +17,19 @@
 #define AIF_IDLE_WAIT_AGAIN_NS 200000
 
 /* A time off CPU, of whichever thread. Times are ns since the recording's start. */
-struct aif_idle_nap {
+struct aif_idle_off_cpu {
 	int64_t from, to;
 	uint32_t thread, stack;
 	uint32_t waker_thread, waker; /* as in struct aif_cpu_row */
 };
-struct aif_idle_tick { /* a CPU sample */
+struct aif_idle_sample { /* a CPU sample */
 	int64_t at;
 	uint64_t weight;
 	uint32_t thread, stack;
 };
 
 /* Sleeps in a share of idle time (blaming.h) that one waker ended. */
-struct aif_idle_waked {
+struct aif_idle_woken {
 	enum aif_idle_waker kind;
 	uint32_t thread, stack; /* who; the stack from which it woke */
 	uint32_t meanwhile; /* the stack of most of what it was seen to do; AIF_NONE: nothing was */
@@ -40,18 +40,18 @@ struct aif_idle_waked {
 
 struct aif_idle_wakers {
 	const struct aif_profile *p;
-	struct aif_idle_nap *naps; /* by thread, then end */
-	size_t naps_len, naps_cap;
-	struct aif_idle_tick *ticks; /* of threads that woke others; by thread, then time */
-	size_t ticks_len, ticks_cap;
+	struct aif_idle_off_cpu *sleeps; /* by thread, then end */
+	size_t sleeps_len, sleeps_cap;
+	struct aif_idle_sample *samples; /* of threads that woke others; by thread, then time */
+	size_t samples_len, samples_cap;
 	struct aif_map is_waker; /* by thread, of those that woke others */
-	struct aif_idle_waked *waked;
-	size_t waked_len, waked_cap;
+	struct aif_idle_woken *woken;
+	size_t woken_len, woken_cap;
 	struct aif_map first_of; /* share -> 1 + its first */
 	struct aif_map
 		number_of; /* kind << 32 | thread, or the frame of a name -> dense number of who */
-	struct aif_map waked_of; /* share << 32 | number of who -> waked */
-	struct aif_map did;      /* waked << 32 | stack -> ns */
+	struct aif_map woken_of; /* share << 32 | number of who -> woken */
+	struct aif_map did;      /* woken << 32 | stack -> ns */
 };
 
 /* Reads sleeps and samples, if any sleep has a waker: else *ret stays empty. *ret is finished by the caller, also after a
