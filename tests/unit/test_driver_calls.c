@@ -130,6 +130,17 @@ static void test_rows_keep_their_order(void **state)
 		assert_int_equal(row(w, i)->launch, i);
 }
 
+static void test_too_many_ways_are_refused(void **state)
+{
+	struct world *w = *state;
+
+	for (uint32_t i = 0; i < AIF_DRIVER_CALLS_PATHS; i++)
+		assert_true(aif_driver_calls_add(&w->calls, i, &i, 1));
+	assert_false(aif_driver_calls_add(&w->calls, 1, (uint32_t[]){1, 2}, 2));
+	/* A way that is known is still noted. */
+	assert_true(aif_driver_calls_add(&w->calls, 2, (uint32_t[]){1}, 1));
+}
+
 static void test_too_many_rows_do_not_wait(void **state)
 {
 	struct world *w = *state;
@@ -239,13 +250,10 @@ int main(void)
 {
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		IN_WORLD(test_a_stack_goes_on),
-		IN_WORLD(test_an_event_may_be_early),
-		IN_WORLD(test_rows_keep_their_order),
-		IN_WORLD(test_too_many_rows_do_not_wait),
-		IN_WORLD(test_frames_of_a_driver),
-		IN_WORLD(test_frames_of_a_system_call),
-		IN_WORLD(test_frames_that_cannot_be_told),
+		IN_WORLD(test_a_stack_goes_on),           IN_WORLD(test_an_event_may_be_early),
+		IN_WORLD(test_rows_keep_their_order),     IN_WORLD(test_too_many_ways_are_refused),
+		IN_WORLD(test_too_many_rows_do_not_wait), IN_WORLD(test_frames_of_a_driver),
+		IN_WORLD(test_frames_of_a_system_call),   IN_WORLD(test_frames_that_cannot_be_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

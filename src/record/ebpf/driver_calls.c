@@ -12,15 +12,14 @@ void aif_driver_calls_finish(struct aif_driver_calls *c)
 	*c = (struct aif_driver_calls){0};
 }
 
-void aif_driver_calls_add(struct aif_driver_calls *c, uint64_t launch, const uint32_t *frames,
+bool aif_driver_calls_add(struct aif_driver_calls *c, uint64_t launch, const uint32_t *frames,
 			  uint32_t n)
 {
 	uint32_t path = aif_strset_find(&c->paths, frames, n * sizeof(*frames));
 
 	if (path == AIF_STR_NONE && c->paths.len < AIF_DRIVER_CALLS_PATHS)
 		path = aif_strset_put(&c->paths, frames, n * sizeof(*frames));
-	if (path != AIF_STR_NONE)
-		aif_map_put(&c->recent, launch, path);
+	return path != AIF_STR_NONE && aif_map_put(&c->recent, launch, path) == 0;
 }
 
 static struct aif_held_launch *held_at(struct aif_driver_calls *c, size_t i)

@@ -41,8 +41,9 @@ struct aif_driver_calls {
 };
 void aif_driver_calls_finish(struct aif_driver_calls *c);
 
-/* Notes that the launch, a number of the profile's, entered the driver there: `n` frames, outermost first. */
-void aif_driver_calls_add(struct aif_driver_calls *c, uint64_t launch, const uint32_t *frames,
+/* Notes that the launch, a number of the profile's, entered the driver there: `n` frames, outermost first. False: there
+ * are AIF_DRIVER_CALLS_PATHS other ways, or no memory. */
+bool aif_driver_calls_add(struct aif_driver_calls *c, uint64_t launch, const uint32_t *frames,
 			  uint32_t n);
 
 /* Takes a launch's row. False: no memory. */

@@ -311,6 +311,7 @@ void aif_ebpf_row_driver(struct aif_drainer *d, struct aif_driver_calls *calls,
 	struct aif_target *t = agents_target(d, r->e.pid);
 	uint32_t frames[AIF_DRIVER_CALLS_FRAMES], n;
 	const struct aif_address_range *range;
+	bool is_known = true;
 
 	if (!t || !r->e.user_len)
 		return;
@@ -324,8 +325,8 @@ void aif_ebpf_row_driver(struct aif_drainer *d, struct aif_driver_calls *calls,
 	n = driver_frames(d->store, syscalls, r, frames, 1);
 	d->store->payer = NULL;
 	for (uint32_t i = 0; i < n; i++)
-		if (frames[i] == AIF_NONE)
-			return;
-	if (n)
-		aif_driver_calls_add(calls, aif_target_launch(t, r->e.launch), frames, n);
+		is_known &= frames[i] != AIF_NONE;
+	if (n && !(is_known &&
+		   aif_driver_calls_add(calls, aif_target_launch(t, r->e.launch), frames, n)))
+		aif_store_loss(d->store, AIF_REASON_EBPF_DRIVERS, t->process, AIF_NONE, 1);
 }
