@@ -99,19 +99,26 @@ static void assert_node(enum aif_wire_node_kind kind, uint64_t node, uint64_t fr
 	nodes_len = 0;
 }
 
-/* CUPTI takes long for a number: a copy and its original have those that they had when they were made, until a graph is
- * gone, or something was made unseen. */
-static void numbers_of_nodes_are_asked_for_once(void **state)
+/* Subscribes to the graphs of a CUPTI whose numbers of nodes are their addresses. */
+static void follow_graphs(void)
 {
-	(void)state;
 	cuda.api.cuptiEnableCallback = enable_graphs;
 	cuda.api.cuptiGetGraphId = graph_id;
 	cuda.api.cuptiGetGraphNodeId = node_id;
 	cuda.api.can_follow_graphs = true;
 	cuda.version = 130001;
 	cuda.on = true;
-	refused_event = nodes_len = asked = 0;
+	refused_event = renamed = 0;
+	nodes_len = asked = 0;
 	aif_cuda_graphs_subscribe(&cuda);
+}
+
+/* CUPTI takes long for a number: a copy and its original have those that they had when they were made, until a graph is
+ * gone, or something was made unseen. */
+static void numbers_of_nodes_are_asked_for_once(void **state)
+{
+	(void)state;
+	follow_graphs();
 	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x1000, 0);
 	assert_node(AIF_NODE_MADE, 0x1000, 0);
 	graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x2000, 0);
@@ -159,16 +166,8 @@ static void copies_have_no_stacks_of_their_own(void **state)
 	struct aif_cupti_callback cb = {.site = AIF_CUPTI_ENTER, .result = &result};
 
 	(void)state;
-	cuda.api.cuptiEnableCallback = enable_graphs;
-	cuda.api.cuptiGetGraphId = graph_id;
-	cuda.api.cuptiGetGraphNodeId = node_id;
-	cuda.api.can_follow_graphs = true;
-	cuda.version = 130001;
-	cuda.on = true;
-	refused_event = nodes_len = 0;
-	renamed = 0;
 	here = aif_self = &threads[0];
-	aif_cuda_graphs_subscribe(&cuda);
+	follow_graphs();
 	aif_cuda_callback(&cuda, AIF_CUPTI_DOMAIN_DRIVER, GRAPH_INSTANTIATE_WITH_FLAGS, &cb);
 	for (uintptr_t i = 1; i <= 3; i++) {
 		graph_event(AIF_CUPTI_GRAPHNODE_CREATED, 0x2000 + i, 0);
