@@ -99,11 +99,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (isinf(v.of[i]))
 				abort();
 		aif_runbook_budgets("default", budgets);
-		aif_runbook_judge(&v, budgets, checks);
-		if (aif_runbook_signals(&v, NULL, signals) > AIF_RUNBOOK_SIGNALS_MAX ||
-		    aif_runbook_signals(&v, &v, signals) > AIF_RUNBOOK_SIGNALS_MAX)
+		struct aif_runbook_gate gate = {.dir = dir,
+						.family = "default",
+						.values = &v,
+						.budgets = budgets,
+						.checks = checks,
+						.verdict = aif_runbook_judge(&v, budgets, checks),
+						.signals = signals};
+
+		if (aif_runbook_signals(&v, NULL, signals) > AIF_RUNBOOK_SIGNALS_MAX)
 			abort();
-		aif_runbook_gate_json(dir, "default", &v, budgets, checks, false, &text);
+		gate.signals_len = aif_runbook_signals(&v, &v, signals);
+		if (gate.signals_len > AIF_RUNBOOK_SIGNALS_MAX)
+			abort();
+		aif_runbook_gate_json(&gate, &text);
 	}
 	snprintf(path, sizeof(path), "%s/profile_summary.json", dir);
 	plan(path);
