@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-enum { OF_NOT_GIVEN = -1, OF_DEVICE, OF_CPU };
+enum { OF_NOT_GIVEN = -1, OF_DEVICE, OF_CPU, OF_HOST };
 
 struct values {
 	const char *input;
@@ -21,8 +21,9 @@ struct values {
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
-	{0, "of", "device|cpu", AIF_OPT_CHOICE, AT(of), 0,
-	 "kernels on devices, or functions on CPUs (device, where anything ran on one)"},
+	{0, "of", "device|cpu|host", AIF_OPT_CHOICE, AT(of), 0,
+	 "kernels on devices; functions on CPUs; functions by the device time launched from "
+	 "their lines (device, where anything ran on one)"},
 	{0, "min", "PCT", AIF_OPT_PERCENT, AT(min_ppm), 0,
 	 "hide lines and instructions with a smaller share of the kernel's samples; 0 shows "
 	 "all (0.5)"},
@@ -62,10 +63,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		aif_view_report_cut(path, &view.profile);
 		bool of_cpu = v->of == OF_CPU || (v->of == OF_NOT_GIVEN && has_only_cpu(&view));
 
-		if ((of_cpu ? aif_annotate_cpu_write(&view.names, &o, &out, err)
-			    : aif_annotate_write(&view.names, &view.attribution, &o, &out, err)) ==
-			    0 &&
-		    aif_profile_check(&view.profile, path, err) == 0)
+		int r = of_cpu ? aif_annotate_cpu_write(&view.names, &o, &out, err)
+			: v->of == OF_HOST
+				? aif_annotate_host_write(&view.names, &view.attribution, &o, &out,
+							  err)
+				: aif_annotate_write(&view.names, &view.attribution, &o, &out, err);
+
+		if (r == 0 && aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
 	if (status == AIF_EXIT_OK)
@@ -90,16 +94,20 @@ const struct aif_command aif_command_annotate = {
 		"`long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls explains\n"
 		"the reasons. `...` stands for instructions with few samples (--min).\n\n"
 		"Of a program that used no device, or with --of cpu, KERNEL names functions on CPUs:\n"
-		"their lines and, recorded with --cpu, their instructions, with their CPU time.\n\n"
-		"The profile has the text of source lines of programs that were built from source\n"
-		"at run time. Operands of NVIDIA's instructions come from nvdisasm, which is\n"
-		"searched in $PATH, $CUDA_HOME/bin, /usr/local/cuda/bin and the Triton package of\n"
-		"a Python in $PATH; its output is kept in the profile. Operands of Intel's come\n"
-		"in the same way from IGA (libiga64), a part of Intel's graphics compiler.\n"
+		"their lines and, recorded with --cpu, their instructions, with their CPU time. With\n"
+		"--of host it names functions of the program, Python's too: their lines, with the\n"
+		"device time that each of them launched, by itself or by what it calls.\n\n"
+		"The profile has the text of lines of programs that were built from source at run\n"
+		"time, and of files that were there when it was recorded. Operands of NVIDIA's\n"
+		"instructions come from nvdisasm, which is searched in $PATH, $CUDA_HOME/bin,\n"
+		"/usr/local/cuda/bin and the Triton package of a Python in $PATH; its output is kept\n"
+		"in the profile. Operands of Intel's come in the same way from IGA (libiga64), a part\n"
+		"of Intel's graphics compiler.\n"
 		"Without these tools only mnemonics are shown. Long lines are cut at the width of\n"
 		"a terminal, not in pipes and files.",
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
+		"aiflame annotate --of host forward run.data\twhich lines of forward() cost device time\n"
 		"aiflame annotate --of cpu '^step' run.data\ta function of the program itself\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",
 	.opts = opts,

@@ -18,6 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Windows that --once waits for the first work of a command that uses a device. */
+#define IDLE_WINDOWS 4
 /* Launches are kept longer than the window, as their executions may come later. */
 #define LAUNCHES_NS (3 * AIF_NS_PER_S)
 /* Bound of compressed chunks: 30 s of 50,000 launches a second are 8 MB. */
@@ -145,10 +147,17 @@ int aif_top_session_analyse(struct aif_top_session *s, enum aif_top_view view, s
 
 /* ---- --once ---------------------------------------------------------------------------------- */
 
-/* Reads until the window is full, or nothing comes any more. A command counts from its first use of a device. */
+/* True if work has run on a device. */
+static bool has_work(const struct aif_profile *p)
+{
+	return aif_profile_rows(p, AIF_CHUNK_EXECS) || aif_profile_rows(p, AIF_CHUNK_SAMPLES);
+}
+
+/* Reads until the window is full, or nothing comes any more. A command's window begins when it first has work on a device;
+ * one that uses a device and gives it no work, as a server that waits does, gets that window after a while. */
 static int fill_window(struct aif_top_session *s, struct aif_err *err)
 {
-	uint64_t from = 0;
+	uint64_t from = 0, used = 0;
 	unsigned commits;
 	int r = 0;
 
@@ -159,7 +168,10 @@ static int fill_window(struct aif_top_session *s, struct aif_err *err)
 		if (!p || !commits)
 			continue;
 		measure_costs(s);
-		if (!from && (!s->o->has_command || p->devices_len))
+		if (!used && p->devices_len)
+			used = c->now_ns;
+		if (!from && (!s->o->has_command || has_work(p) ||
+			      (used && c->now_ns - used >= IDLE_WINDOWS * s->o->window_ns)))
 			from = c->now_ns;
 		if (from && c->now_ns - from >= s->o->window_ns)
 			return 0;
@@ -320,8 +332,8 @@ const struct aif_command aif_command_top = {
 		"any of them: the recording that runs, or else as -a.\n\n"
 		"With --once it prints one window when that is full and ends, as text or, for\n"
 		"programs, as JSON (docs/top.md has its members); a COMMAND's window begins when\n"
-		"it first uses a device. No file is written but by `w`; memory is bounded however\n"
-		"long it runs.\n\n"
+		"work first runs on a device. No file is written but by `w`; memory is bounded\n"
+		"however long it runs.\n\n"
 		"Colours are left out where NO_COLOR is set.",
 	.examples = "aiflame top python train.py\tstart it and look\n"
 		    "aiflame top -p 4711\ta server that carries the agent\n"

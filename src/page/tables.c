@@ -100,6 +100,8 @@ int aif_page_listings_write(const struct aif_names *names, const struct aif_attr
 	aif_buf_putc(&code, '[');
 	r = aif_annotate_json(names, a, o, AIF_PAGE_LISTINGS_MAX, json, &code);
 	if (!r)
+		r = aif_annotate_host_json(names, a, AIF_PAGE_LISTINGS_MAX, json, &code);
+	if (!r)
 		r = aif_annotate_cpu_json(names, AIF_PAGE_LISTINGS_MAX, json, &code);
 	aif_buf_putc(json, ']');
 	aif_buf_putc(&code, ']');

@@ -533,6 +533,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_VERSION, -1);
 		return;
 	}
+	if (h->kind == AIF_HELLO_CARRIER || h->kind == AIF_HELLO_RUNTIME)
+		aif_source_reader_add(&w->reader, cred.uid, cred.gid);
 	if (h->kind == AIF_HELLO_CARRIER) {
 		introduce(w, process_of(w, cred.pid, AIF_PROCESS_AGENT), h,
 			  (size_t)n - AIF_HELLO_FIXED);

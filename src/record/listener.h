@@ -5,6 +5,7 @@
 #include "record/attach/attach.h"
 #include "record/cupti_crashes.h"
 #include "record/drain.h"
+#include "record/source_texts.h"
 #include "wire/handshake.h"
 
 /*
@@ -42,7 +43,8 @@ struct aif_listener {
 	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
 	size_t crashes_len;
 	unsigned refused;
-	enum aif_control control; /* what `ctl` has asked for last; 0 = nothing */
+	enum aif_control control;        /* what `ctl` has asked for last; 0 = nothing */
+	struct aif_source_reader reader; /* of those that said hello */
 };
 
 int aif_listener_open(struct aif_listener *w, struct aif_store *s,

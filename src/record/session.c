@@ -14,6 +14,7 @@
 #include "record/attach/spawn.h"
 #include "record/attach/foreign_uid.h"
 #include "record/listener.h"
+#include "record/source_texts.h"
 #include "record/sources/cpu_clock.h"
 #include "record/thread_error.h"
 #include "record/watchers.h"
@@ -474,6 +475,8 @@ static int finish(struct session *s, struct aif_err *err)
 	/* Naming may take seconds more, in which nothing is collected. */
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
+	if (!s->is_held && !s->opts->no_source)
+		aif_source_texts_add(&s->store, &s->listener.reader, &listener.is_impatient);
 	/* A last look notes the processes that have ended since the one before. */
 	s->family.next_ns = 0;
 	if (s->family.listener)

@@ -11,14 +11,13 @@
 #include <string.h>
 
 /* Columns that a GPU's instruction has at least, however narrow the terminal is. */
-#define TEXT_COLUMNS   36
-#define GEN_COLUMNS    44 /* of Intel's: operands have types and regions */
-#define TEXT_LEAST     11 /* a name and its guard: a kernel's functions look alike */
-#define TEXT_ALIGNED   64 /* what stands behind longer ones stands behind them at once */
-#define SOURCE_COLUMNS 24
-#define BAR_COLUMNS    6
-#define SHARE_COLUMNS  7
-#define PLACE_COLUMNS  (SHARE_COLUMNS + 2 + BAR_COLUMNS + 11) /* in front of an instruction */
+#define TEXT_COLUMNS  36
+#define GEN_COLUMNS   44 /* of Intel's: operands have types and regions */
+#define TEXT_LEAST    11 /* a name and its guard: a kernel's functions look alike */
+#define TEXT_ALIGNED  64 /* what stands behind longer ones stands behind them at once */
+#define BAR_COLUMNS   6
+#define SHARE_COLUMNS 7
+#define PLACE_COLUMNS (SHARE_COLUMNS + 2 + BAR_COLUMNS + 11) /* in front of an instruction */
 
 /* Aligned at the right. */
 static void put_cell(struct aif_listing *l, int columns)
@@ -41,32 +40,11 @@ static void put_bar(struct aif_listing *l, uint64_t samples)
 
 /* ---- source ---------------------------------------------------------------------------------- */
 
-/* The place and, as far as the terminal is wide, the text, behind `used` columns. */
+/* The place and the text, behind `used` columns. */
 static void put_source(struct aif_listing *l, const struct aif_source_line *s, size_t used)
 {
-	size_t len, room;
-	const char *text = aif_source_text(l->p, s, &len);
-
-	aif_source_place(l->p, s, &l->cell);
-	if (text) {
-		size_t begin;
-
-		aif_buf_puts(&l->cell, "  ");
-		begin = l->cell.len;
-		used += begin;
-		room = l->o->columns > used + SOURCE_COLUMNS ? l->o->columns - used
-							     : SOURCE_COLUMNS;
-		for (size_t i = 0; i < len; i++) {
-			if (text[i] == '\t')
-				aif_buf_puts(&l->cell, "    ");
-			else
-				aif_buf_putc(&l->cell, text[i]);
-		}
-		if (l->o->columns && l->cell.len - begin > room)
-			aif_name_cut(&l->cell, begin, room);
-	}
-	aif_buf_printf(l->out, "%s\n", aif_buf_str(&l->cell));
-	aif_buf_clear(&l->cell);
+	aif_source_put(l->p, s, l->o->columns, used, l->out);
+	aif_buf_putc(l->out, '\n');
 }
 
 /* The function's lines that were sampled, in their files' order. */

@@ -29,3 +29,7 @@ int aif_annotate_write(const struct aif_names *names, const struct aif_attributi
  * first. -ENODATA where there is none, with *err. */
 int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
 			   struct aif_buf *out, struct aif_err *err);
+/* The same of functions that launched device work, with the device time of each line and of what it calls. */
+int aif_annotate_host_write(const struct aif_names *names, const struct aif_attribution *a,
+			    const struct aif_annotate_opts *o, struct aif_buf *out,
+			    struct aif_err *err);

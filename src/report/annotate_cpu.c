@@ -9,6 +9,7 @@
 #include "names/cpu_functions.h"
 #include "names/filter.h"
 #include "report/annotate_json.h"
+#include "report/annotate_places.h"
 #include "text/json.h"
 #include "text/table.h"
 
@@ -17,16 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_COLUMNS 7
-#define BAR_COLUMNS   6
 #define JSON_CODE_MAX 65536 /* bytes of a function whose instructions a page has */
-
-/* Weight of one place: a line of a file, or an instruction. */
-struct place {
-	uint32_t file, line, frame; /* strings; a frame there */
-	uint64_t address, ns;
-	int64_t row; /* of its line in "lines"; of JSON alone */
-};
 
 struct listing {
 	const struct aif_profile *p;
@@ -34,8 +26,7 @@ struct listing {
 	const struct aif_cpu_functions *all;
 	const struct aif_cpu_function *function;
 	struct aif_code_index codes;
-	struct place *places;
-	size_t len, cap;
+	struct aif_places places;
 	struct aif_buf *out, cell;
 };
 
@@ -46,79 +37,29 @@ static bool is_cold(const struct listing *l, uint64_t ns)
 
 static void put_share(struct listing *l, uint64_t ns)
 {
-	uint64_t ppm = aif_share_ppm(ns, l->function->self_ns);
-	int n = (int)AIF_MIN((ppm * BAR_COLUMNS + 499999) / 1000000, (uint64_t)BAR_COLUMNS);
-
-	if (ns)
-		aif_human_share(&l->cell, ppm);
-	aif_buf_printf(l->out, "%*s  %.*s%*s", SHARE_COLUMNS, aif_buf_str(&l->cell), n, "######",
-		       BAR_COLUMNS - n, "");
-	aif_buf_clear(&l->cell);
+	aif_place_put_share(ns, l->function->self_ns, l->out);
 }
 
 /* Finds the places of the function's samples. 0 or -ENOMEM. */
 static int places_find(struct listing *l)
 {
-	l->len = 0;
-	for (size_t i = 0; i < l->all->leaves_len; i++) {
+	int r = 0;
+
+	l->places.len = 0;
+	for (size_t i = 0; i < l->all->leaves_len && !r; i++) {
 		const struct aif_cpu_leaf *leaf = &l->all->leaves[i];
-		const struct aif_frame_name *n;
 
-		if (leaf->name != l->function->name || leaf->module != l->function->module)
-			continue;
-		if (aif_grow(&l->places, &l->cap, l->len + 1, sizeof(*l->places)) < 0)
-			return -ENOMEM;
-		n = aif_cpu_frame_name(l->p, leaf->frame, leaf->depth);
-		l->places[l->len++] = (struct place){
-			.file = n && n->line ? n->file : AIF_NONE,
-			.line = n ? n->line : 0,
-			.frame = leaf->frame,
-			.address = l->p->frames[leaf->frame].address,
-			.ns = leaf->ns,
-			.row = -1,
-		};
+		if (leaf->name == l->function->name && leaf->module == l->function->module)
+			r = aif_places_add(&l->places, leaf->frame, leaf->depth, leaf->ns);
 	}
-	return 0;
-}
-
-static int by_line(const void *pa, const void *pb)
-{
-	const struct place *a = pa, *b = pb;
-
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return r;
 }
 
 static int by_address(const void *pa, const void *pb)
 {
-	const struct place *a = pa, *b = pb;
+	const struct aif_place *a = pa, *b = pb;
 
 	return (a->address > b->address) - (a->address < b->address);
-}
-
-static void put_lines(struct listing *l)
-{
-	if (l->len)
-		qsort(l->places, l->len, sizeof(*l->places), by_line);
-	for (size_t i = 0, end; i < l->len; i = end) {
-		uint64_t ns = 0;
-		const char *file, *slash;
-
-		for (end = i; end < l->len && !by_line(&l->places[i], &l->places[end]); end++)
-			ns += l->places[end].ns;
-		if (is_cold(l, ns))
-			continue;
-		put_share(l, ns);
-		if (l->places[i].file == AIF_NONE) {
-			aif_buf_puts(l->out, "  line not known\n");
-			continue;
-		}
-		file = aif_profile_str(l->p, l->places[i].file);
-		slash = strrchr(file, '/');
-		aif_buf_printf(l->out, "  %s:%" PRIu32 "\n", slash ? slash + 1 : file,
-			       l->places[i].line);
-	}
 }
 
 static void insn_text(const struct aif_code *c, const struct aif_insn *insn, struct aif_buf *out)
@@ -155,16 +96,16 @@ static void put_code(struct listing *l, const struct aif_code *c, struct aif_dis
 		bool is_hot;
 
 		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
-		while (*at < l->len && l->places[*at].address < c->address + o + insn.size)
-			ns += l->places[(*at)++].ns;
+		while (*at < l->places.len &&
+		       l->places.at[*at].address < c->address + o + insn.size)
+			ns += l->places.at[(*at)++].ns;
 		is_hot = !is_cold(l, ns) && (ns || !l->o->min_ppm);
 		if (is_hot && !was_shown)
 			put_instruction(l, c, &last, 0);
 		if (is_hot || was_hot)
 			put_instruction(l, c, &insn, ns);
 		else if (was_shown && o)
-			aif_buf_printf(l->out, "%*s  %*s  ...\n", SHARE_COLUMNS, "", BAR_COLUMNS,
-				       "");
+			aif_buf_printf(l->out, "%*s  ...\n", AIF_PLACE_SHARE_COLUMNS, "");
 		was_shown = is_hot || was_hot;
 		was_hot = is_hot;
 		last = insn;
@@ -175,11 +116,12 @@ static int put_codes(struct listing *l)
 {
 	bool is_any = false;
 
-	if (l->len)
-		qsort(l->places, l->len, sizeof(*l->places), by_address);
-	for (size_t i = 0; i < l->len;) {
-		const struct aif_code *c = aif_code_index_find(
-			&l->codes, l->p->frames[l->places[i].frame].module, l->places[i].address);
+	if (l->places.len)
+		qsort(l->places.at, l->places.len, sizeof(*l->places.at), by_address);
+	for (size_t i = 0; i < l->places.len;) {
+		const struct aif_code *c =
+			aif_code_index_find(&l->codes, l->p->frames[l->places.at[i].frame].module,
+					    l->places.at[i].address);
 		struct aif_disasm *d = NULL;
 		int r = c && c->bytes ? aif_disasm_new(aif_profile_str(l->p, c->arch), &d)
 				      : -ENOTSUP;
@@ -235,15 +177,15 @@ static int put_function(struct listing *l)
 		return r;
 	put_head(l);
 	aif_buf_puts(l->out, "\n\n");
-	put_lines(l);
-	return put_codes(l);
+	r = aif_places_put_lines(&l->places, l->o, l->function->self_ns, l->out);
+	return r < 0 ? r : put_codes(l);
 }
 
 int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
 			   struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_cpu_functions f = {0};
-	struct listing l = {.p = names->p, .o = o, .all = &f, .out = out};
+	struct listing l = {.p = names->p, .o = o, .all = &f, .places.p = names->p, .out = out};
 	struct aif_regex wanted;
 	size_t shown = 0;
 	int r = aif_regex_init(&wanted, "annotate: FUNCTION", o->kernel, err);
@@ -276,7 +218,7 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 	aif_code_index_finish(&l.codes);
 	aif_cpu_functions_finish(&f);
 	aif_buf_finish(&l.cell);
-	free(l.places);
+	free(l.places.at);
 	return r;
 }
 
@@ -287,37 +229,6 @@ static void json_text(struct aif_buf *json, struct aif_buf *text)
 	json->failed |= aif_buf_failed(text);
 	aif_out_json_string(json, (const char *)text->data, text->len);
 	aif_buf_clear(text);
-}
-
-/* Lines in the order of their files; each place gets the row of its own. */
-static void json_lines(struct listing *l, struct aif_buf *json)
-{
-	int64_t rows = 0;
-
-	if (l->len)
-		qsort(l->places, l->len, sizeof(*l->places), by_line);
-	aif_buf_puts(json, "\"lines\":[");
-	for (size_t i = 0, end; i < l->len; i = end) {
-		const char *file, *slash;
-		uint64_t ns = 0;
-
-		for (end = i; end < l->len && !by_line(&l->places[i], &l->places[end]); end++) {
-			ns += l->places[end].ns;
-			l->places[end].row = rows;
-		}
-		aif_buf_puts(json, rows++ ? ",[" : "[");
-		if (l->places[i].file == AIF_NONE) {
-			aif_buf_puts(json, "\"line not known\"");
-		} else {
-			file = aif_profile_str(l->p, l->places[i].file);
-			slash = strrchr(file, '/');
-			aif_buf_printf(&l->cell, "%s:%" PRIu32, slash ? slash + 1 : file,
-				       l->places[i].line);
-			json_text(json, &l->cell);
-		}
-		aif_buf_printf(json, ",\"\",%" PRIu64 "]", ns);
-	}
-	aif_buf_putc(json, ']');
 }
 
 /* All instructions of one code; *at: the first of its places, moved behind them. */
@@ -331,9 +242,11 @@ static void json_code(struct listing *l, const struct aif_code *c, struct aif_di
 		uint64_t ns = 0;
 
 		aif_disasm_one(d, c->bytes + o, c->size - o, c->address + o, &insn);
-		for (; *at < l->len && l->places[*at].address < c->address + o + insn.size; ++*at) {
-			ns += l->places[*at].ns;
-			row = l->places[*at].row;
+		for (;
+		     *at < l->places.len && l->places.at[*at].address < c->address + o + insn.size;
+		     ++*at) {
+			ns += l->places.at[*at].ns;
+			row = l->places.at[*at].row;
 		}
 		aif_buf_printf(json, "%s[\"+0x%04" PRIx64 "\",", o ? "," : "", o);
 		insn_text(c, &insn, &l->cell);
@@ -347,14 +260,16 @@ static int json_codes(struct listing *l, struct aif_buf *json)
 {
 	size_t n = 0;
 
-	aif_buf_puts(json, "{\"head\":[],");
-	json_lines(l, json);
+	aif_buf_putc(json, '{');
+	if (aif_places_json(&l->places, l->function->self_ns, json) < 0)
+		return -ENOMEM;
 	aif_buf_puts(json, ",\"code\":[");
-	if (l->len)
-		qsort(l->places, l->len, sizeof(*l->places), by_address);
-	for (size_t i = 0, begin; i < l->len; i = AIF_MAX(i, begin + 1)) {
-		const struct aif_code *c = aif_code_index_find(
-			&l->codes, l->p->frames[l->places[i].frame].module, l->places[i].address);
+	if (l->places.len)
+		qsort(l->places.at, l->places.len, sizeof(*l->places.at), by_address);
+	for (size_t i = 0, begin; i < l->places.len; i = AIF_MAX(i, begin + 1)) {
+		const struct aif_code *c =
+			aif_code_index_find(&l->codes, l->p->frames[l->places.at[i].frame].module,
+					    l->places.at[i].address);
 		struct aif_disasm *d = NULL;
 		int r = c && c->bytes ? aif_disasm_new(aif_profile_str(l->p, c->arch), &d)
 				      : -ENOTSUP;
@@ -376,8 +291,8 @@ static int json_codes(struct listing *l, struct aif_buf *json)
 /* True if a line or an instruction of the function is known. */
 static bool has_places(const struct listing *l)
 {
-	for (size_t i = 0; i < l->len; i++) {
-		const struct place *at = &l->places[i];
+	for (size_t i = 0; i < l->places.len; i++) {
+		const struct aif_place *at = &l->places.at[i];
 		const struct aif_code *c;
 
 		if (at->file != AIF_NONE)
@@ -395,7 +310,7 @@ int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif
 	struct aif_cpu_functions f = {0};
 	struct aif_buf head = {0};
 	struct aif_err err = {0};
-	struct listing l = {.p = names->p, .all = &f, .out = &head};
+	struct listing l = {.p = names->p, .all = &f, .places.p = names->p, .out = &head};
 	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, &err);
 
 	if (!r)
@@ -424,6 +339,6 @@ int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif
 	aif_cpu_functions_finish(&f);
 	aif_buf_finish(&l.cell);
 	aif_buf_finish(&head);
-	free(l.places);
+	free(l.places.at);
 	return r;
 }

@@ -6,7 +6,7 @@
 #include "names/filter.h"
 #include "names/names.h"
 #include "report/annotate_listing.h"
-#include "report/source_lines.h"
+#include "report/source_json.h"
 #include "text/json.h"
 
 #include <errno.h>
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines around a sampled one, where the profile has the text; what is farther apart is not joined. */
-#define CONTEXT 4
 /* Instructions of a function that is listed whole; of a longer one, hot ones and their neighbours are. */
 #define INSNS_MAX 4000
 
@@ -25,7 +23,6 @@ struct writer {
 	struct aif_source_line *sources; /* of the function at hand, by file and line */
 	size_t sources_len;
 	uint32_t *row; /* of each source: its number in "lines" */
-	uint32_t rows;
 	struct aif_buf text;
 };
 
@@ -57,37 +54,6 @@ void aif_annotate_json_lines(struct aif_buf *json, const struct aif_buf *text)
 	aif_buf_putc(json, ']');
 }
 
-/* ---- source ---------------------------------------------------------------------------------- */
-
-static void put_source_row(struct writer *w, const struct aif_source_line *s, uint64_t samples)
-{
-	size_t len = 0;
-	const char *text = aif_source_text(w->l.p, s, &len);
-
-	aif_buf_puts(w->json, w->rows++ ? ",[" : "[");
-	aif_source_place(w->l.p, s, &w->text);
-	put_text(w->json, &w->text);
-	for (size_t i = 0; text && i < len; i++)
-		if (text[i] == '\t')
-			aif_buf_puts(&w->text, "    ");
-		else
-			aif_buf_putc(&w->text, text[i]);
-	put_text(w->json, &w->text);
-	aif_buf_printf(w->json, ",%" PRIu64 "]", samples);
-}
-
-/* Lines of the same text that have no samples: from the one of `s` on, up to that of `end`. */
-static void put_context(struct writer *w, const struct aif_source_line *s, uint32_t from,
-			uint32_t end)
-{
-	struct aif_source_line at = *s;
-	size_t len;
-
-	for (at.line = AIF_MAX(from, 1U); at.line < end; at.line++)
-		if (aif_source_text(w->l.p, &at, &len))
-			put_source_row(w, &at, 0);
-}
-
 /* The lines that were sampled, with those around them. */
 static int put_sources(struct writer *w)
 {
@@ -103,28 +69,8 @@ static int put_sources(struct writer *w)
 	w->row = malloc((w->sources_len + 1) * sizeof(*w->row));
 	if (!w->row)
 		return -ENOMEM;
-	w->rows = 0;
-	aif_buf_puts(w->json, ",\"lines\":[");
-	for (size_t i = 0; i < w->sources_len; i++) {
-		const struct aif_source_line *s = &w->sources[i], *next = s + 1;
-		bool has_next = i + 1 < w->sources_len && next->file == s->file;
-		uint32_t before = i && s[-1].file == s->file ? s[-1].line : 0, end;
-
-		if (!before || s->line - before > 2 * CONTEXT) {
-			if (before)
-				aif_buf_puts(w->json, w->rows++ ? ",[]" : "[]");
-			put_context(w, s, s->line > CONTEXT ? s->line - CONTEXT : 1, s->line);
-		}
-		w->row[i] = w->rows;
-		put_source_row(w, s, s->samples);
-		end = s->line > UINT32_MAX - CONTEXT - 1 ? s->line : s->line + CONTEXT + 1;
-		if (has_next && next->line <= s->line)
-			continue;
-		if (has_next && next->line - s->line <= 2 * CONTEXT)
-			end = next->line;
-		put_context(w, s, s->line + 1, end);
-	}
-	aif_buf_putc(w->json, ']');
+	aif_buf_putc(w->json, ',');
+	aif_source_json(w->l.p, w->sources, w->sources_len, w->row, w->json);
 	return 0;
 }
 

@@ -22,5 +22,8 @@ int aif_annotate_json(const struct aif_names *names, const struct aif_attributio
  * there already. 0 or -errno. */
 int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_buf *functions,
 			  struct aif_buf *json);
+/* The same of host functions that launched most device time of which lines are known, the application's first. */
+int aif_annotate_host_json(const struct aif_names *names, const struct aif_attribution *a,
+			   size_t most, struct aif_buf *functions, struct aif_buf *json);
 /* Appends a text's lines, but empty ones, as a list of texts. */
 void aif_annotate_json_lines(struct aif_buf *json, const struct aif_buf *text);

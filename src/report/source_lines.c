@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Columns of a line's text, however narrow the terminal is. */
+#define TEXT_COLUMNS 24
+
 /* True for functions other than the kernel in its listing: inlined, or called and in its code. */
 static bool is_function(const struct aif_profile *p, const struct aif_frame_name *n)
 {
@@ -47,26 +50,34 @@ static int compare(const void *pa, const void *pb)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
+size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(lines, n, sizeof(*lines), compare);
+	for (size_t i = 0; i < n; i++) {
+		if (kept && aif_source_same(&lines[kept - 1], &lines[i]))
+			lines[kept - 1].samples += lines[i].samples;
+		else
+			lines[kept++] = lines[i];
+	}
+	return kept;
+}
+
 int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
 		     struct aif_source_line **ret, size_t *ret_len)
 {
 	struct aif_source_line *lines = malloc((n + 1) * sizeof(*lines));
-	size_t len = 0, kept = 0;
+	size_t len = 0;
 
 	if (!lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (aif_source_of(p, hits[i].frame, &lines[len]))
 			lines[len++].samples = hits[i].samples;
-	qsort(lines, len, sizeof(*lines), compare);
-	for (size_t i = 0; i < len; i++) {
-		if (kept && aif_source_same(&lines[kept - 1], &lines[i]))
-			lines[kept - 1].samples += lines[i].samples;
-		else
-			lines[kept++] = lines[i];
-	}
 	*ret = lines;
-	*ret_len = kept;
+	*ret_len = aif_source_lines_sum(lines, len);
 	return 0;
 }
 
@@ -146,4 +157,34 @@ const char *aif_source_text(const struct aif_profile *p, const struct aif_source
 		stop--;
 	*ret_len = (size_t)(stop - at);
 	return at;
+}
+
+void aif_source_put_text(const struct aif_profile *p, const struct aif_source_line *s,
+			 struct aif_buf *ret)
+{
+	size_t len = 0;
+	const char *text = aif_source_text(p, s, &len);
+
+	for (size_t i = 0; text && i < len; i++)
+		if (text[i] == '\t')
+			aif_buf_puts(ret, "    ");
+		else
+			aif_buf_putc(ret, text[i]);
+}
+
+void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s, size_t columns,
+		    size_t used, struct aif_buf *ret)
+{
+	size_t begin = ret->len, len, room;
+
+	aif_source_place(p, s, ret);
+	if (!aif_source_text(p, s, &len))
+		return;
+	aif_buf_puts(ret, "  ");
+	used += ret->len - begin;
+	begin = ret->len;
+	room = columns > used + TEXT_COLUMNS ? columns - used : TEXT_COLUMNS;
+	aif_source_put_text(p, s, ret);
+	if (columns && ret->len - begin > room)
+		aif_name_cut(ret, begin, room);
 }

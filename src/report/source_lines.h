@@ -3,7 +3,7 @@
 
 #include "report/annotate_hits.h"
 
-/* Lines of source that device frames stand on, and their text where the profile keeps it. */
+/* Lines of source that frames stand on, and their text where the profile keeps it. */
 
 struct aif_source_line {
 	uint32_t file, line; /* string; AIF_NONE: none */
@@ -24,6 +24,9 @@ static inline bool aif_source_same(const struct aif_source_line *a, const struct
 int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
 		     struct aif_source_line **ret, size_t *ret_len);
 
+/* The same of lines that are there already, in place: returns how many are left. */
+size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n);
+
 /* Appends "gemm.cu:12", and " (f)" of what is not the kernel itself. */
 void aif_source_place(const struct aif_profile *p, const struct aif_source_line *s,
 		      struct aif_buf *ret);
@@ -31,3 +34,10 @@ void aif_source_place(const struct aif_profile *p, const struct aif_source_line 
 /* The line itself, without its end; not terminated. NULL: it is not in the profile. */
 const char *aif_source_text(const struct aif_profile *p, const struct aif_source_line *s,
 			    size_t *ret_len);
+/* Appends it with blanks for tabs, or nothing. */
+void aif_source_put_text(const struct aif_profile *p, const struct aif_source_line *s,
+			 struct aif_buf *ret);
+/* Appends the place and, behind it, the text as far as a terminal of that many columns (0: no end) has room beside the `used`
+ * ones. */
+void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s, size_t columns,
+		    size_t used, struct aif_buf *ret);

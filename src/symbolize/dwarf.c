@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "symbolize/debugfile.h"
+#include "symbolize/dwarf_file.h"
 #include "symbolize/dwarf_scope.h"
 
 #include <dwarf.h>
@@ -433,6 +434,18 @@ static void name_of(struct aif_dwarf *d, Dwarf_Die *die, struct aif_dwarf_level 
 	}
 }
 
+/* The same of a path put together from that of the unit. */
+static void file_of(struct aif_dwarf *d, Dwarf_Die *unit, const struct aif_dwarf_level *level,
+		    size_t *ret_made)
+{
+	size_t at = d->names.len;
+
+	if (level->file && aif_dwarf_file_put(unit, level->file, &d->names)) {
+		aif_buf_putc(&d->names, 0);
+		*ret_made = at + 1;
+	}
+}
+
 static void call_site(Dwarf_Die *unit, bool has_lines, Dwarf_Die *inlined,
 		      struct aif_dwarf_level *caller)
 {
@@ -489,7 +502,8 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 		      unsigned max)
 {
 	const struct range *in_unit = ranges_find(&d->units, address), *function;
-	size_t budget = MAX_WALK, made[AIF_DWARF_MAX_LEVELS] = {0};
+	size_t budget = MAX_WALK, made[AIF_DWARF_MAX_LEVELS] = {0},
+	       made_files[AIF_DWARF_MAX_LEVELS] = {0};
 	const struct unit *u;
 	Dwarf_Die unit, die;
 	unsigned n = 1;
@@ -528,7 +542,12 @@ int aif_dwarf_resolve(struct aif_dwarf *d, uint64_t address, struct aif_dwarf_le
 	if (u->has_lines)
 		line_of(&unit, address, &ret[n - 1]);
 	for (unsigned i = 0; i < n; i++)
-		if (made[i] && !d->names.failed)
+		file_of(d, &unit, &ret[i], &made_files[i]);
+	for (unsigned i = 0; i < n && !d->names.failed; i++) {
+		if (made[i])
 			ret[i].name = (const char *)d->names.data + made[i] - 1;
+		if (made_files[i])
+			ret[i].file = (const char *)d->names.data + made_files[i] - 1;
+	}
 	return function || ret[0].line ? (int)n : 0;
 }

@@ -814,9 +814,22 @@ test("each device frame leads to its code: an instruction to itself", "full", "#
 });
 test("functions on CPUs have listings, too", "host", "#v1&view=code&kernel=gemm", async (page) => {
 	const panes = await page.locator("#code-body pre").allTextContents();
-	assert.match(panes[0], /source not recorded.*%  cpu_program\.c:\d+/s);
+	assert.match(panes[0], /%  cpu_program\.c:\d+ +\S.*;/);
 	assert.match(panes[1], /%  \+0x\w{4}  \w+/);
 	assert.match(await text(page, "code-body"), /^gemm.*of CPU time/);
+});
+test("functions of the program have the device time that their lines launched", "full", "#v1&view=flame", async (page, open) => {
+	await page.evaluate(() => {
+		const { F, data, go } = window.aiflame, g = F.g, i = [...g.name].findIndex((n, at) => data.names[n] === "train_step (train.py)" && g.total[at] > 0), path = [];
+		for (let p = i; p > 0; p = g.parent[p])
+			path.unshift(data.names[g.name[p]]);
+		go({ view: "flame", zoom: JSON.stringify(path) });
+	});
+	await page.locator("#panel button", { hasText: /^Code$/ }).click();
+	assert.equal(await page.locator("#kernel").inputValue(), "train_step (train.py)");
+	assert.match(await text(page, "code-body"), /93\.5 % of device time: 1\.47 s launched by it and by what it calls.*source not recorded.*100\.0 % +train\.py:42/s);
+	const own = await open("energy", "#v1&view=code&kernel=main"); // its file is there
+	assert.match(await own.locator("#code-body pre").first().textContent(), /%  app\.c:\d+ +\S.*;/);
 });
 
 // Visits views and returns the numbers of the hostile texts (page_inputs.py) that stand in the page, or in its canvas.

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/source_texts.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/open_regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+/* A line that a frame stands on. */
+struct place {
+	uint32_t file, line;
+};
+
+struct texts {
+	struct aif_store *store;
+	struct aif_source_reader reader;
+	const atomic_bool *is_impatient;
+	struct place *places; /* by file, then by line */
+	size_t len, cap;
+	uint64_t changed_ns; /* CLOCK_REALTIME: files changed later are not what ran */
+	uint64_t read, kept;
+	struct aif_buf path, file, text;
+};
+
+void aif_source_reader_add(struct aif_source_reader *r, uid_t uid, gid_t gid)
+{
+	if (!r->is_known && r->uid != NOBODY)
+		*r = (struct aif_source_reader){.is_known = true, .uid = uid, .gid = gid};
+	else if (r->uid != uid || r->gid != gid)
+		*r = (struct aif_source_reader){.uid = NOBODY, .gid = NOBODY};
+}
+
+static int by_place(const void *pa, const void *pb)
+{
+	const struct place *a = pa, *b = pb;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+/* True if frames of the module are of the program's own source. */
+static bool is_host(const struct aif_profile *p, uint32_t module)
+{
+	return module < p->modules_len && (p->modules[module].kind == AIF_MODULE_ELF ||
+					   p->modules[module].kind == AIF_MODULE_SOURCE);
+}
+
+static uint64_t ns_of(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * AIF_NS_PER_S + (uint64_t)t->tv_nsec;
+}
+
+/* CLOCK_REALTIME when the first process began that carried the agent, or the recording. */
+static uint64_t began_at(const struct aif_profile *p)
+{
+	uint64_t began = p->start_ns;
+	struct timespec now;
+
+	for (size_t i = 0; i < p->processes_len; i++)
+		if ((p->processes[i].flags & AIF_PROCESS_AGENT) && p->processes[i].start_ns)
+			began = AIF_MIN(began, p->processes[i].start_ns);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ns_of(&now) - (aif_now_ns() - began);
+}
+
+/* Finds the places, but those in files whose whole text is kept. 0 or -ENOMEM. */
+static int find_places(struct texts *t)
+{
+	const struct aif_profile *p = &t->store->p;
+	struct aif_map whole = {0};
+	int r = 0;
+
+	pthread_mutex_lock(&t->store->lock);
+	t->changed_ns = began_at(p);
+	for (size_t i = 0; i < p->programs_len && !r; i++)
+		if (p->programs[i].source != AIF_NONE && p->programs[i].source_name != AIF_NONE)
+			r = aif_map_put(&whole, p->programs[i].source_name, 1);
+	for (size_t i = 0; i < p->frame_names_len && !r; i++) {
+		const struct aif_frame_name *n = &p->frame_names[i];
+
+		if (!n->line || n->file == AIF_NONE || !is_host(p, p->frames[n->frame].module) ||
+		    aif_map_get(&whole, n->file, NULL))
+			continue;
+		r = aif_grow(&t->places, &t->cap, t->len + 1, sizeof(*t->places));
+		if (!r)
+			t->places[t->len++] = (struct place){n->file, n->line};
+	}
+	pthread_mutex_unlock(&t->store->lock);
+	aif_map_finish(&whole);
+	if (t->len)
+		qsort(t->places, t->len, sizeof(*t->places), by_place);
+	return r;
+}
+
+/* Opens a file if it is the text that ran. Returns a descriptor or -errno. */
+static int open_unchanged(struct texts *t, uint64_t *ret_size)
+{
+	int fd = aif_open_spare(aif_open_regular(AT_FDCWD, aif_buf_str(&t->path), O_RDONLY));
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == 0 && ns_of(&st.st_mtim) <= t->changed_ns &&
+	    (uint64_t)st.st_size <= AIF_SOURCE_TEXT_FILE_MAX) {
+		*ret_size = (uint64_t)st.st_size;
+		return fd;
+	}
+	close(fd);
+	return -ENODATA;
+}
+
+static bool read_all(struct texts *t, int fd, uint64_t size)
+{
+	char *to = aif_buf_reserve(&t->file, size);
+
+	for (uint64_t n = 0; to && n < size;) {
+		ssize_t k = pread(fd, to + n, size - n, (off_t)n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return false;
+		n += (uint64_t)k;
+		t->file.len += (size_t)k;
+	}
+	return to && !memchr(to, '\0', size); /* else it is no text */
+}
+
+/* Copies the lines of the places [first, end), and those next to them, out of the file. */
+static void copy_lines(struct texts *t, size_t first, size_t end)
+{
+	const char *at = (const char *)t->file.data, *stop = at + t->file.len;
+
+	for (uint64_t line = 1; at < stop && first < end; line++) {
+		const char *eol = memchr(at, '\n', (size_t)(stop - at));
+		size_t len = (size_t)((eol ? eol : stop) - at);
+
+		if (line + AIF_SOURCE_TEXT_CONTEXT >= t->places[first].line)
+			aif_buf_append(&t->text, at, AIF_MIN(len, AIF_SOURCE_TEXT_LINE_MAX));
+		aif_buf_putc(&t->text, '\n');
+		while (first < end &&
+		       line >= (uint64_t)t->places[first].line + AIF_SOURCE_TEXT_CONTEXT)
+			first++;
+		at += len + (eol != NULL);
+	}
+}
+
+static void keep(struct texts *t, uint32_t file)
+{
+	struct aif_program row = {.process = AIF_NONE, .source_name = file};
+
+	if (aif_buf_failed(&t->text) || t->kept + t->text.len > AIF_SOURCE_TEXT_KEPT_MAX)
+		return;
+	t->kept += t->text.len;
+	pthread_mutex_lock(&t->store->lock);
+	row.options = aif_store_puts(t->store, "");
+	row.source = aif_store_str(t->store, t->text.data, t->text.len);
+	if (row.source != AIF_NONE && row.options != AIF_NONE)
+		aif_store_program(t->store, &row);
+	pthread_mutex_unlock(&t->store->lock);
+}
+
+/* Adds the file of the places [first, end). */
+static void add_file(struct texts *t, size_t first, size_t end)
+{
+	uint64_t size = 0;
+	int fd;
+
+	aif_buf_clear(&t->path);
+	aif_buf_clear(&t->file);
+	aif_buf_clear(&t->text);
+	pthread_mutex_lock(&t->store->lock);
+	aif_buf_puts(&t->path, aif_profile_str(&t->store->p, t->places[first].file));
+	pthread_mutex_unlock(&t->store->lock);
+	if (aif_buf_failed(&t->path) || *aif_buf_str(&t->path) != '/')
+		return;
+	fd = open_unchanged(t, &size);
+	if (fd < 0)
+		return;
+	t->read += size;
+	if (t->read <= AIF_SOURCE_TEXT_READ_MAX && read_all(t, fd, size)) {
+		copy_lines(t, first, end);
+		keep(t, t->places[first].file);
+	}
+	close(fd);
+}
+
+/* Gives the calling thread, and no other, the rights of the reader. False: it has others. */
+static bool take_rights(const struct aif_source_reader *r)
+{
+	uid_t uid = r->is_known ? r->uid : NOBODY;
+	gid_t gid = r->is_known ? r->gid : NOBODY;
+
+	if (geteuid() != 0 || uid == 0)
+		return true;
+	/* The C library's setgroups() is for all threads. */
+	if (syscall(SYS_setgroups, 0, NULL) < 0)
+		return false;
+	setfsgid(gid);
+	setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
+}
+
+static void *texts_main(void *arg)
+{
+	struct texts *t = arg;
+	unsigned files = 0;
+
+	if (!take_rights(&t->reader) || find_places(t) < 0)
+		return NULL;
+	for (size_t i = 0, end;
+	     i < t->len && files < AIF_SOURCE_TEXT_FILES && !atomic_load(t->is_impatient);
+	     i = end, files++) {
+		for (end = i; end < t->len && t->places[end].file == t->places[i].file; end++)
+			;
+		add_file(t, i, end);
+	}
+	return NULL;
+}
+
+void aif_source_texts_add(struct aif_store *s, const struct aif_source_reader *reader,
+			  const atomic_bool *is_impatient)
+{
+	struct texts t = {.store = s, .reader = *reader, .is_impatient = is_impatient};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, texts_main, &t) == 0)
+		pthread_join(thread, NULL);
+	free(t.places);
+	aif_buf_finish(&t.path);
+	aif_buf_finish(&t.file);
+	aif_buf_finish(&t.text);
+}

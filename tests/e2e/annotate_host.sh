@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# annotate --of host: lines of the program, by the device time that they launched, and the text of the program's own source.
+. "$(dirname "$0")/tap.sh"
+
+"$aiflame" record -q --all-launches -o m.data "$matmul" 128 5 >/dev/null 2>&1
+"$aiflame" annotate --of host '^main$' m.data >main.txt
+check "the program's lines are there with their text" \
+	grep -Eq '^ *[0-9.]+ %  #+ +matmul\.cpp:[0-9]+  +run_benchmark\(device, matrices, \*v, repetitions\);$' main.txt
+check "its file is named by its whole path" grep -qx "$root/examples/matmul/matmul.cpp" main.txt
+# The truth: device time under each line of main(), by SQL over the stacks.
+lines() {
+	"$aiflame" query --format csv m.data "WITH RECURSIVE up(top, stack, ns) AS (
+			SELECT stack, stack, sum(dur_ns) FROM (SELECT stack, dur_ns FROM executions UNION ALL SELECT stack, dur_ns FROM copies) GROUP BY 1
+			UNION ALL SELECT top, s.parent, ns FROM up JOIN stacks s ON s.id = up.stack WHERE s.parent IS NOT NULL)
+		SELECT n.line, sum(ns) FROM up JOIN stacks s ON s.id = up.stack JOIN frame_names n ON n.frame = s.frame
+		WHERE n.name = 'main' GROUP BY 1 ORDER BY 1" | tail -n +2
+}
+lines >truth.csv
+as_sql_says() {
+	awk -F, 'NR == FNR { ns[$1] = $2; all += $2; next }
+		match($0, /matmul\.cpp:[0-9]+/) {
+			n++
+			share = 100 * ns[substr($0, RSTART + 11, RLENGTH - 11)] / all
+			split($0, word, " ")
+			if (word[1] - share > 0.051 || share - word[1] > 0.051) { print $0, share; bad = 1 }
+		}
+		END { exit bad || !n }' truth.csv main.txt
+}
+check "their shares are what SQL says" as_sql_says
+check "no function of that name is one clear line, with one that is" \
+	says "no function that launched device work matches 'nothing'; one is '" "$aiflame" annotate --of host nothing m.data
+check "and a failure" status_is 1 "$aiflame" annotate --of host nothing m.data
+"$aiflame" record -q --no-source -o none.data "$matmul" 64 1 >/dev/null 2>&1
+check "--no-source keeps no text" test "$("$aiflame" query --format csv none.data "SELECT count(*) FROM programs WHERE source != ''" | tail -n 1)" = 0
+check "but lines" sh -c "'$aiflame' annotate --of host '^main$' none.data | grep -Eq 'matmul\.cpp:[0-9]+$'"
+
+# ---- Python
+opencl=
+for python in /usr/bin/python3 python3; do
+	"$python" -c 'import pyopencl; pyopencl.create_some_context(interactive=False)' >/dev/null 2>&1 || continue
+	opencl=$python
+	break
+done
+if [ -z "$opencl" ]; then
+	skip "Python's lines" "no pyopencl"
+	done_testing
+fi
+cat >train.py <<'END'
+import numpy, pyopencl as cl
+context = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(context)
+program = cl.Program(context, """
+__kernel void turn(__global float *a, int n) {
+	float x = a[get_global_id(0)];
+	for (int i = 0; i < n; i++) x = x * 1.0001f + 0.5f;
+	a[get_global_id(0)] = x;
+}""").build()
+a = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096 * 4)
+
+
+def run(n):
+    program.turn(queue, (4096,), None, a, numpy.int32(n))
+
+
+def step():
+    run(1000)
+    # a comment that nobody stands on
+    run(9000)
+
+
+for _ in range(20):
+    step()
+queue.finish()
+END
+"$aiflame" record -q --all-launches -o p.data "$opencl" train.py >/dev/null 2>&1
+"$aiflame" annotate --of host '^step' p.data >step.txt
+check "Python's lines, with their text" sh -c "grep -Eq '%  #* +train\.py:18  +run\(1000\)$' step.txt && grep -Eq '%  #* +train\.py:20  +run\(9000\)$' step.txt"
+check "the longer one has more" test "$(awk '/:18/ { a = $1 } /:20/ { print ($1 > 4 * a) }' step.txt)" = 1
+check "a kernel's lines are listed as before" sh -c "'$aiflame' annotate turn p.data | grep -q '^100.0 % of busy time'"
+# What a later text would say is not what ran.
+"$aiflame" record -q -o changed.data "$opencl" -c "
+open('train.py', 'a').write('# changed\n')
+exec(compile(open('train.py').read(), '$work/train.py', 'exec'))" >/dev/null 2>&1
+check "a file that has changed since has no text" sh -c "'$aiflame' annotate --of host '^step' changed.data | grep -Eq 'train\.py:18$'"
+done_testing
