@@ -16,10 +16,13 @@ enum {
 	IDLE_HOST,
 	IDLE_SYNC,
 	IDLE_LATE,
-	IDLE_PREPARE,
-	IDLE_PYTHON,
 	IDLE_INPUT,
+	IDLE_COMPILE,
+	IDLE_ALLOCATE,
+	IDLE_COLLECT,
+	IDLE_GIL,
 	IDLE_OFF_CPU,
+	IDLE_NO_CPU,
 	IDLE_DEMAND,
 	IDLE_UNKNOWN,
 };
@@ -29,13 +32,13 @@ static const uint8_t stall_colours[AIF_STALL_CLASS_COUNT] = {
 	[AIF_STALL_ISSUE] = STALL_ISSUED,  [AIF_STALL_OTHER] = AIF_TREE_STALL,
 };
 static const uint8_t idle_colours[AIF_IDLE_CAUSES] = {
-	[AIF_IDLE_CAUSE_LAUNCH] = IDLE_HOST,      [AIF_IDLE_CAUSE_HOST] = IDLE_HOST,
-	[AIF_IDLE_CAUSE_CPU] = IDLE_HOST,         [AIF_IDLE_CAUSE_LATE] = IDLE_LATE,
-	[AIF_IDLE_CAUSE_WAIT] = IDLE_SYNC,        [AIF_IDLE_CAUSE_OFF_CPU] = IDLE_OFF_CPU,
-	[AIF_IDLE_CAUSE_NO_CPU] = IDLE_OFF_CPU,   [AIF_IDLE_CAUSE_COMPILE] = IDLE_PREPARE,
-	[AIF_IDLE_CAUSE_ALLOCATE] = IDLE_PREPARE, [AIF_IDLE_CAUSE_COLLECT] = IDLE_PYTHON,
-	[AIF_IDLE_CAUSE_GIL] = IDLE_PYTHON,       [AIF_IDLE_CAUSE_INPUT] = IDLE_INPUT,
-	[AIF_IDLE_CAUSE_DEMAND] = IDLE_DEMAND,    [AIF_IDLE_CAUSE_UNKNOWN] = IDLE_UNKNOWN,
+	[AIF_IDLE_CAUSE_LAUNCH] = IDLE_HOST,       [AIF_IDLE_CAUSE_HOST] = IDLE_HOST,
+	[AIF_IDLE_CAUSE_CPU] = IDLE_HOST,          [AIF_IDLE_CAUSE_LATE] = IDLE_LATE,
+	[AIF_IDLE_CAUSE_WAIT] = IDLE_SYNC,         [AIF_IDLE_CAUSE_OFF_CPU] = IDLE_OFF_CPU,
+	[AIF_IDLE_CAUSE_NO_CPU] = IDLE_NO_CPU,     [AIF_IDLE_CAUSE_COMPILE] = IDLE_COMPILE,
+	[AIF_IDLE_CAUSE_ALLOCATE] = IDLE_ALLOCATE, [AIF_IDLE_CAUSE_COLLECT] = IDLE_COLLECT,
+	[AIF_IDLE_CAUSE_GIL] = IDLE_GIL,           [AIF_IDLE_CAUSE_INPUT] = IDLE_INPUT,
+	[AIF_IDLE_CAUSE_DEMAND] = IDLE_DEMAND,     [AIF_IDLE_CAUSE_UNKNOWN] = IDLE_UNKNOWN,
 };
 
 static const struct aif_palette_colour colours[] = {
@@ -57,15 +60,19 @@ static const struct aif_palette_colour colours[] = {
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},
 	[STALL_FETCH] = {"fetch stall", "sf", {170, 176, 120}, {194, 200, 150}},
 	[STALL_ISSUED] = {"issue", "si", {126, 206, 126}, {160, 226, 160}},
-	[IDLE_HOST] = {"idle: host, launch", "jh", {168, 180, 204}, {190, 200, 220}},
-	[IDLE_SYNC] = {"idle: wait", "jw", {214, 190, 132}, {230, 210, 160}},
-	[IDLE_LATE] = {"idle: late start", "jl", {180, 196, 150}, {200, 214, 174}},
-	[IDLE_PREPARE] = {"idle: compile, allocate", "jc", {200, 160, 204}, {218, 186, 222}},
-	[IDLE_PYTHON] = {"idle: GIL, garbage collection", "jp", {224, 156, 164}, {236, 184, 190}},
-	[IDLE_INPUT] = {"idle: data loader", "ji", {134, 194, 158}, {164, 212, 184}},
-	[IDLE_OFF_CPU] = {"idle: off CPU, no CPU", "jo", {150, 150, 158}, {172, 172, 178}},
-	[IDLE_DEMAND] = {"idle: no demand", "jd", {224, 224, 226}, {236, 236, 238}},
-	[IDLE_UNKNOWN] = {"idle: unknown", "ju", {232, 208, 196}, {240, 222, 212}},
+	/* Groups as the page has them (GROUPS in viewer/page/strip.js). */
+	[IDLE_HOST] = {"idle: host, launch", "jh", {206, 136, 36}, {222, 156, 70}},
+	[IDLE_SYNC] = {"idle: wait", "jw", {222, 190, 52}, {236, 210, 96}},
+	[IDLE_LATE] = {"idle: late start", "jl", {176, 176, 206}, {194, 194, 222}},
+	[IDLE_INPUT] = {"idle: data loader", "ji", {238, 92, 162}, {246, 134, 188}},
+	[IDLE_COMPILE] = {"idle: compile", "jc", {218, 78, 60}, {234, 112, 96}},
+	[IDLE_ALLOCATE] = {"idle: allocate", "ja", {144, 194, 116}, {166, 212, 142}},
+	[IDLE_COLLECT] = {"idle: garbage collection", "jg", {198, 94, 90}, {216, 124, 120}},
+	[IDLE_GIL] = {"idle: GIL", "jp", {120, 150, 246}, {150, 176, 252}},
+	[IDLE_OFF_CPU] = {"idle: off CPU", "jo", {244, 230, 130}, {252, 242, 168}},
+	[IDLE_NO_CPU] = {"idle: no CPU", "jm", {154, 194, 246}, {182, 214, 252}},
+	[IDLE_DEMAND] = {"idle: no demand", "jd", {212, 226, 240}, {228, 238, 248}},
+	[IDLE_UNKNOWN] = {"idle: unknown", "ju", {212, 184, 182}, {228, 206, 204}},
 };
 
 const struct aif_palette_colour *aif_palette(size_t *ret_len)

@@ -18,7 +18,7 @@ run() {
 	"$aiflame" record -q --all-launches -o "$name.data" "$python" "$here/compiled.py" "$PWD/cache.$name" "$@" &&
 		mv "cache.$name" "gone.$name" && "$aiflame" flame -i "$name.data" -o "$name.folded"
 }
-sources() { "$aiflame" query --format csv "$1.data" "SELECT count(*) FROM programs WHERE source_name LIKE '%.py'" | tail -1; }
+sources() { "$aiflame" query --format csv "$1.data" "SELECT count(*) FROM programs WHERE source_name LIKE '%/cache.$1/%.py'" | tail -1; }
 skipped() { "$aiflame" query --format csv "$1.data" "SELECT detail FROM losses WHERE name = 'GENERATED_SKIPPED'" | tail -n +2; }
 
 check "a program with a generated wrapper is recorded" run plain
