@@ -18,8 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Windows that --once waits for the first work of a command that uses a device. */
-#define IDLE_WINDOWS 4
+/* Time that --once waits for the first work of a command that uses a device: it may compile for long. */
+#define NO_WORK_NS (30 * AIF_NS_PER_S)
 /* Launches are kept longer than the window, as their executions may come later. */
 #define LAUNCHES_NS (3 * AIF_NS_PER_S)
 /* Bound of compressed chunks: 30 s of 50,000 launches a second are 8 MB. */
@@ -154,7 +154,7 @@ static bool has_work(const struct aif_profile *p)
 }
 
 /* Reads until the window is full, or nothing comes any more. A command's window begins when it first has work on a device;
- * one that uses a device and gives it no work, as a server that waits does, gets that window after a while. */
+ * one that uses a device and gives it no work, as a server that waits does, gets one all the same. */
 static int fill_window(struct aif_top_session *s, struct aif_err *err)
 {
 	uint64_t from = 0, used = 0;
@@ -170,8 +170,8 @@ static int fill_window(struct aif_top_session *s, struct aif_err *err)
 		measure_costs(s);
 		if (!used && p->devices_len)
 			used = c->now_ns;
-		if (!from && (!s->o->has_command || has_work(p) ||
-			      (used && c->now_ns - used >= IDLE_WINDOWS * s->o->window_ns)))
+		if (!from &&
+		    (!s->o->has_command || has_work(p) || (used && c->now_ns - used >= NO_WORK_NS)))
 			from = c->now_ns;
 		if (from && c->now_ns - from >= s->o->window_ns)
 			return 0;

@@ -475,8 +475,13 @@ static int finish(struct session *s, struct aif_err *err)
 	/* Naming may take seconds more, in which nothing is collected. */
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
-	if (!s->is_held && !s->opts->no_source)
-		aif_source_texts_add(&s->store, &s->listener.reader, &listener.is_impatient);
+	if (!s->is_held && !s->opts->no_source) {
+		/* BPF's stacks are of anybody's processes, whose line tables would say what root reads. */
+		struct aif_source_reader nobody = {0};
+
+		aif_source_texts_add(&s->store, s->opts->ebpf ? &nobody : &s->listener.reader,
+				     &listener.is_impatient);
+	}
 	/* A last look notes the processes that have ended since the one before. */
 	s->family.next_ns = 0;
 	if (s->family.listener)

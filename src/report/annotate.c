@@ -43,7 +43,7 @@ static void put_bar(struct aif_listing *l, uint64_t samples)
 /* The place and the text, behind `used` columns. */
 static void put_source(struct aif_listing *l, const struct aif_source_line *s, size_t used)
 {
-	aif_source_put(l->p, s, l->o->columns, used, l->out);
+	aif_source_put(l->p, s, &l->cursor, l->o->columns, used, l->out);
 	aif_buf_putc(l->out, '\n');
 }
 

@@ -6,6 +6,7 @@
 #include "report/annotate.h"
 #include "report/annotate_hits.h"
 #include "report/annotate_waits.h"
+#include "report/source_lines.h"
 
 /* The listing of one function after the other: what `aiflame annotate` writes as text (annotate.c) and a page as JSON
  * (annotate_json.c). */
@@ -37,6 +38,7 @@ struct aif_listing {
 	struct aif_buf full; /* the disassembler's text */
 	struct aif_sass_line *texts;
 	size_t texts_len;
+	struct aif_source_cursor cursor;
 	struct aif_buf cell;
 };
 

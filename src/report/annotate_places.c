@@ -80,6 +80,7 @@ static struct aif_source_line *lines_of(struct aif_places *l, size_t *ret_len,
 int aif_places_put_lines(struct aif_places *l, const struct aif_annotate_opts *o, uint64_t all_ns,
 			 struct aif_buf *out)
 {
+	struct aif_source_cursor cursor = {0};
 	uint64_t unknown_ns;
 	size_t n;
 	struct aif_source_line *lines = lines_of(l, &n, &unknown_ns);
@@ -91,7 +92,8 @@ int aif_places_put_lines(struct aif_places *l, const struct aif_annotate_opts *o
 			continue;
 		aif_place_put_share(lines[i].samples, all_ns, out);
 		aif_buf_puts(out, "  ");
-		aif_source_put(l->p, &lines[i], o->columns, AIF_PLACE_SHARE_COLUMNS + 2, out);
+		aif_source_put(l->p, &lines[i], &cursor, o->columns, AIF_PLACE_SHARE_COLUMNS + 2,
+			       out);
 		aif_buf_putc(out, '\n');
 	}
 	if (unknown_ns && aif_share_ppm(unknown_ns, all_ns) >= o->min_ppm) {

@@ -10,6 +10,7 @@
 
 struct writer {
 	const struct aif_profile *p;
+	struct aif_source_cursor cursor;
 	struct aif_buf *json, cell;
 	uint32_t rows;
 };
@@ -32,7 +33,7 @@ static void put_row(struct writer *w, const struct aif_source_line *s, uint64_t 
 	aif_source_place(w->p, s, &w->cell);
 	put_cell(w);
 	aif_buf_putc(w->json, ',');
-	aif_source_put_text(w->p, s, &w->cell);
+	aif_source_put_text(w->p, s, &w->cursor, &w->cell);
 	put_cell(w);
 	aif_buf_printf(w->json, ",%" PRIu64 "]", samples);
 }
@@ -45,7 +46,7 @@ static void put_context(struct writer *w, const struct aif_source_line *s, uint3
 	size_t len;
 
 	for (at.line = AIF_MAX(from, 1U); at.line < end; at.line++)
-		if (aif_source_text(w->p, &at, &len))
+		if (aif_source_text(w->p, &at, &w->cursor, &len))
 			put_row(w, &at, 0);
 }
 

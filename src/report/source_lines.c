@@ -134,7 +134,7 @@ static uint32_t source_of(const struct aif_profile *p, const struct aif_source_l
 }
 
 const char *aif_source_text(const struct aif_profile *p, const struct aif_source_line *s,
-			    size_t *ret_len)
+			    struct aif_source_cursor *c, size_t *ret_len)
 {
 	uint32_t source = source_of(p, s);
 	size_t len;
@@ -144,11 +144,13 @@ const char *aif_source_text(const struct aif_profile *p, const struct aif_source
 		return NULL;
 	at = aif_strset_get(&p->strings, source, &len);
 	end = at + len;
-	for (uint32_t line = 1; line < s->line; line++) {
+	if (c->text != at || c->line > s->line)
+		*c = (struct aif_source_cursor){.text = at, .at = at, .line = 1};
+	for (at = c->at; c->line < s->line; c->line++) {
 		at = memchr(at, '\n', (size_t)(end - at));
 		if (!at)
 			return NULL;
-		at++;
+		c->at = ++at;
 	}
 	stop = memchr(at, '\n', (size_t)(end - at));
 	if (!stop)
@@ -160,10 +162,10 @@ const char *aif_source_text(const struct aif_profile *p, const struct aif_source
 }
 
 void aif_source_put_text(const struct aif_profile *p, const struct aif_source_line *s,
-			 struct aif_buf *ret)
+			 struct aif_source_cursor *c, struct aif_buf *ret)
 {
 	size_t len = 0;
-	const char *text = aif_source_text(p, s, &len);
+	const char *text = aif_source_text(p, s, c, &len);
 
 	for (size_t i = 0; text && i < len; i++)
 		if (text[i] == '\t')
@@ -172,19 +174,19 @@ void aif_source_put_text(const struct aif_profile *p, const struct aif_source_li
 			aif_buf_putc(ret, text[i]);
 }
 
-void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s, size_t columns,
-		    size_t used, struct aif_buf *ret)
+void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s,
+		    struct aif_source_cursor *c, size_t columns, size_t used, struct aif_buf *ret)
 {
 	size_t begin = ret->len, len, room;
 
 	aif_source_place(p, s, ret);
-	if (!aif_source_text(p, s, &len))
+	if (!aif_source_text(p, s, c, &len))
 		return;
 	aif_buf_puts(ret, "  ");
 	used += ret->len - begin;
 	begin = ret->len;
 	room = columns > used + TEXT_COLUMNS ? columns - used : TEXT_COLUMNS;
-	aif_source_put_text(p, s, ret);
+	aif_source_put_text(p, s, c, ret);
 	if (columns && ret->len - begin > room)
 		aif_name_cut(ret, begin, room);
 }

@@ -31,13 +31,19 @@ size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n);
 void aif_source_place(const struct aif_profile *p, const struct aif_source_line *s,
 		      struct aif_buf *ret);
 
+/* The last line whose text was asked for, so that those behind it need not be searched from the file's begin. Zeroed at
+ * first. */
+struct aif_source_cursor {
+	const char *text, *at; /* of the file, of the line */
+	uint32_t line;
+};
 /* The line itself, without its end; not terminated. NULL: it is not in the profile. */
 const char *aif_source_text(const struct aif_profile *p, const struct aif_source_line *s,
-			    size_t *ret_len);
+			    struct aif_source_cursor *c, size_t *ret_len);
 /* Appends it with blanks for tabs, or nothing. */
 void aif_source_put_text(const struct aif_profile *p, const struct aif_source_line *s,
-			 struct aif_buf *ret);
+			 struct aif_source_cursor *c, struct aif_buf *ret);
 /* Appends the place and, behind it, the text as far as a terminal of that many columns (0: no end) has room beside the `used`
  * ones. */
-void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s, size_t columns,
-		    size_t used, struct aif_buf *ret);
+void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s,
+		    struct aif_source_cursor *c, size_t columns, size_t used, struct aif_buf *ret);

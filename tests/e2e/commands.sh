@@ -149,10 +149,13 @@ check "COLUMNS overrides it" test "$(COLUMNS=50 python3 "$root/tests/e2e/termina
 check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
 # The device must have been opened before the delay is over, which a busy machine may not manage.
 late() {
-	"$aiflame" record -q --all-launches --delay 300ms -o late.data "$matmul" 256 200 >/dev/null &&
-		"$aiflame" flame late.data -o - | grep -q '; [0-9.]* m*s not collected'
+	for delay in 300ms 1 4; do
+		"$aiflame" record -q --all-launches --delay $delay -o late.data "$matmul" 256 200 >/dev/null &&
+			"$aiflame" flame late.data -o - | grep -q '; [0-9.]* m*s not collected' && return
+	done
+	return 1
 }
-check "a picture says what was not collected" in_three late
+check "a picture says what was not collected" late
 check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
 check "and what it is not the whole of" sh -c "
 	'$aiflame' flame --kernel '^multiply' --focus main --time 1ms, -o - m.data | grep -qF '>only --time 1.0 ms,, --kernel ^multiply, --focus main; '"

@@ -36,7 +36,7 @@ conserved() {
 drive() {
 	name=$1
 	shift
-	timeout -k 5 120 "$aiflame" record -q --all-launches -o "$name.data" "$app" drive "$name.report" "$@"
+	timeout -k 5 400 "$aiflame" record -q --all-launches -o "$name.data" "$app" drive "$name.report" "$@"
 }
 # nothing_left: of processes, sockets, directories
 nothing_left() {

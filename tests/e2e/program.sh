@@ -101,7 +101,7 @@ check "a program that pauses and starts its recording" says "pause 0 start 0 pau
 check "has in it what was not paused" is 4 p.data "SELECT count(*) FROM launches"
 check "without one it is told" says "pause -38 start -38" "$app" window
 check "--repeat needs to know how long, and how long not" status_is 2 "$aiflame" record --repeat 3 --duration 1 -o x.data true
-check "--delay 1 --duration 0.2 --repeat 3" recorded --delay 1 --duration 0.2 --repeat 3 -o n.data "$app" steps 100 50 # its start may take a second
+check "--delay 2 --duration 0.2 --repeat 3" recorded --delay 2 --duration 0.2 --repeat 3 -o n.data "$app" steps 160 50 # its start may take a second
 gaps() { # three stretches of steps
 	sql n.data "SELECT start_ns, dur_ns FROM ops WHERE kind = 'step' ORDER BY 1" |
 		awk -F, 'NR == 1 || $1 > end + 100000000 { n++ } { end = $1 + $2 } END { print n, "stretches"; exit n != 3 }'
