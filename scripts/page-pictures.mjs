@@ -51,7 +51,7 @@ const VIEWS = { // profile, state, size; time=loop: the time that `why` is of
 	idle: ["decode", "view=flame&of=idle&more=1&colour=idle&time=loop", 1200, 900],
 	scope: ["graph", "view=scope", 1200, 640],
 	tables: ["train", "view=tables&table=kernels", 1200, 700],
-	lines: ["train", "view=code&kernel=" + encodeURIComponent("main (train.py)"), 1200, 640],
+	lines: ["train", "view=code&kernel=" + encodeURIComponent("train_step (train.py)"), 1200, 640],
 	decode: ["decode", "view=flame&time=loop", 1200, 860],
 	code: ["program", "view=code", 1200, 640],
 	demo: ["demo", "view=flame", 1200, 720],

@@ -12,7 +12,7 @@
 		const list = H.code_of || [], at = max(0, list.indexOf(S.kernel)), place = $("code-body");
 		$("kernel").hidden = $("hottest").hidden = !list.length;
 		if (!list.length) {
-			place.replaceChildren(el("p", { class: "none" }, "No kernel has samples of its instructions, and no function known lines, so no listing: see aiflame info."));
+			place.replaceChildren(el("p", { class: "none" }, "There is no listing: no instruction samples or lines; see aiflame info."));
 			return;
 		}
 		choices("kernel", list.map((t) => [t, t]));
