@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Programs without an accelerator under record --cpu and under stat, beside perf:
+#   control  the program beside itself, nothing recorded: what the machine's own noise makes of these ratios
 #   cost     CPU time with recording / without it, interleaved: C and Python, which run a fixed amount of work, and the
 #            recorder's own. The bars: 1.01 and 1.02, of the medians
 #   stat     the same with counters, of the CPU time and by the wall clock. The bar: 1.005
@@ -66,7 +67,7 @@ around = {"record": ["-q", "--cpu", "-F", "999", "-o", "b.data", "--"], "stat": 
 def one(recorded):
     """CPU time (s) of the command, and of what is around it, and the time of both by the wall clock."""
     words = ["./own", "t.txt"] + command
-    if recorded:
+    if recorded and how != "nothing":
         words = [aiflame, how] + around[how] + words
     begin = time.monotonic()
     pid = os.spawnvp(os.P_NOWAIT, words[0], words)
@@ -88,8 +89,10 @@ for i in range(n):
     recorder.append(1e3 * got[True][1])
     walls.append(got[True][2] / got[False][2])
 name = " ".join([command[0].rsplit("/", 1)[-1]] + command[1:])
-print(f"{how:6} {name:22} CPU time with / without: median {median(ratios, 4)}, bar {bar}; {median(more, 1)} ms more, aiflame {median(recorder, 0)} ms; by the wall clock {median(walls, 4)}; {n} pairs")
+print(f"{how:7} {name:22} CPU time with / without: median {median(ratios, 4)}, bar {bar}; {median(more, 1)} ms more, aiflame {median(recorder, 0)} ms; by the wall clock {median(walls, 4)}; {n} pairs")
 E2
+python3 pairs.py "$aiflame" nothing 1 "$pairs" ./work 8000
+python3 pairs.py "$aiflame" nothing 1 "$pairs" "$python" work.py 4000
 # The short ones show what each process costs, however long it runs.
 python3 pairs.py "$aiflame" record 1.01 "$pairs" ./work 50
 python3 pairs.py "$aiflame" record 1.01 "$pairs" ./work 8000
