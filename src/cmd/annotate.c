@@ -95,10 +95,11 @@ const struct aif_command aif_command_annotate = {
 		"the reasons. `...` stands for instructions with few samples (--min).\n\n"
 		"Of a program that used no device, or with --of cpu, KERNEL names functions on CPUs:\n"
 		"their lines and, recorded with --cpu, their instructions, with their CPU time. With\n"
-		"--of host it names functions of the program, Python's too: their lines, with the\n"
-		"device time that each of them launched, by itself or by what it calls.\n\n"
+		"--of host it names functions that launch, Python's too, the program's own first:\n"
+		"their lines, with the device time that each launched, by itself or by what it calls.\n"
+		"Names of Python's functions match with \" (file.py)\" behind them and without.\n\n"
 		"The profile has the text of lines of programs that were built from source at run\n"
-		"time, and of files that were there when it was recorded. Operands of NVIDIA's\n"
+		"time, and of files that had not changed since it began. Operands of NVIDIA's\n"
 		"instructions come from nvdisasm, which is searched in $PATH, $CUDA_HOME/bin,\n"
 		"/usr/local/cuda/bin and the Triton package of a Python in $PATH; its output is kept\n"
 		"in the profile. Operands of Intel's come in the same way from IGA (libiga64), a part\n"
@@ -108,7 +109,7 @@ const struct aif_command aif_command_annotate = {
 	.examples =
 		"aiflame annotate matmul\tthe kernels with matmul in their names\n"
 		"aiflame annotate --of host forward run.data\twhich lines of forward() cost device time\n"
-		"aiflame annotate --of cpu '^step' run.data\ta function of the program itself\n"
+		"aiflame annotate --of cpu '^gemm' run.data\ta function of the program itself\n"
 		"aiflame annotate '^gemm$' run.data --min 0\tone kernel, each of its instructions\n",
 	.opts = opts,
 	.defaults = &defaults,

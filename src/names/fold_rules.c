@@ -17,18 +17,19 @@ enum type_set {
 	TYPE_BESIDE_PYTHON = 64,
 	TYPE_OS = 128,
 	TYPE_RANGE = 256,
+	TYPE_PACKAGE = 512,
 	BY_MODULE = TYPE_INTERPRETER | TYPE_MODULE,
 };
 
 static unsigned types_of(unsigned type)
 {
-	switch (aif_tree_base_type(type & ~(unsigned)AIF_FOLD_WITH_PYTHON)) {
+	switch (aif_tree_base_type(type & ~(unsigned)(AIF_FOLD_WITH_PYTHON | AIF_FOLD_PACKAGE))) {
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
 		return TYPE_NATIVE | TYPE_MODULE | (type & AIF_TREE_INLINED ? TYPE_INLINED : 0) |
 		       (type & AIF_FOLD_WITH_PYTHON ? TYPE_INTERPRETER | TYPE_BESIDE_PYTHON : 0);
 	case AIF_TREE_PYTHON:
-		return TYPE_PYTHON;
+		return TYPE_PYTHON | (type & AIF_FOLD_PACKAGE ? TYPE_PACKAGE : 0);
 	case AIF_TREE_API:
 		return TYPE_API;
 	case AIF_TREE_OS:

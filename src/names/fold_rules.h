@@ -19,6 +19,8 @@ enum aif_fold_action {
 
 /* A flag or-ed to the type: the profile has Python frames. */
 #define AIF_FOLD_WITH_PYTHON 0x80
+/* A flag or-ed to Python's: it is of an installed package, not the program's own. */
+#define AIF_FOLD_PACKAGE 0x100
 
 /* Decides what happens at this detail to a frame of an enum aif_tree_type (AIF_TREE_INLINED
  * or-ed) and name: the function's for native frames, the label for Python's. `module`: the name

@@ -2,6 +2,7 @@
 #include "names/frame_labels.h"
 
 #include "base/demangle.h"
+#include "names/callers.h"
 #include "names/code_index.h"
 #include "names/compiled.h"
 #include "isa/disasm.h"
@@ -251,6 +252,11 @@ static void python_name_put(struct aif_buf *b, const char *name, uint32_t line_b
 	aif_buf_append(b, name, len);
 }
 
+static bool is_of_package(const char *file)
+{
+	return strstr(file, "-packages/") || !aif_caller_is_python(file);
+}
+
 static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n)
 {
 	const char *name = aif_profile_str(l->p, n->name), *file = aif_profile_str(l->p, n->file);
@@ -267,9 +273,9 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 		aif_buf_putc(&l->label, ')');
 		aif_buf_putc(&l->full, ')');
 	}
-	r = label_add(
-		l, AIF_TREE_PYTHON,
-		label_fold(l, AIF_TREE_PYTHON, (const char *)l->label.data, l->label.len, ""));
+	r = label_add(l, AIF_TREE_PYTHON,
+		      label_fold(l, AIF_TREE_PYTHON | (is_of_package(file) ? AIF_FOLD_PACKAGE : 0),
+				 (const char *)l->label.data, l->label.len, ""));
 	if (r == 0 && *file)
 		l->labels[l->labels_len - 1].file = n->file + 1;
 	return r;

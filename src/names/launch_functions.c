@@ -14,8 +14,8 @@ struct finding {
 	const struct aif_profile *p;
 	struct aif_launch_functions *to;
 	struct aif_frame_labels *labels;
-	struct aif_map by_name;  /* name | module + 1 << 32 -> function */
-	struct aif_map by_place; /* frame << 8 | depth -> place */
+	struct aif_map by_name;  /* name | file << 32 -> function */
+	struct aif_map by_place; /* line | function << 32 -> place */
 	uint32_t *path;          /* stacks from the innermost to the root */
 	size_t path_cap;
 	uint64_t *seen, *place_seen; /* the row that counted it last */
@@ -24,10 +24,10 @@ struct finding {
 };
 
 /* Returns the number of a function, made if there is none; AIF_NONE when memory runs out. */
-static uint32_t function_of(struct finding *f, const struct aif_frame_label *l, const char *file)
+static uint32_t function_of(struct finding *f, const struct aif_frame_label *l, uint32_t file)
 {
 	struct aif_launch_functions *to = f->to;
-	uint64_t i, key = l->name | ((uint64_t)l->module + 1) << 32;
+	uint64_t i, key = l->name | (uint64_t)file << 32;
 
 	if (aif_map_get(&f->by_name, key, &i))
 		return (uint32_t)i;
@@ -38,17 +38,19 @@ static uint32_t function_of(struct finding *f, const struct aif_frame_label *l, 
 		return AIF_NONE;
 	to->at[to->len] = (struct aif_launch_function){
 		.name = l->name,
-		.module = l->module,
-		.is_caller = !l->file || aif_caller_is_python(file),
+		.file = file,
+		.is_caller = !l->file || aif_caller_is_python(aif_profile_str(f->p, file)),
 	};
 	f->seen[to->len] = 0;
 	return (uint32_t)to->len++;
 }
 
-static uint32_t place_of(struct finding *f, uint32_t function, uint32_t frame, uint32_t depth)
+/* Returns the number of a line of a function; several frames may stand on it. */
+static uint32_t place_of(struct finding *f, uint32_t function, uint32_t line, uint32_t frame,
+			 uint32_t depth)
 {
 	struct aif_launch_functions *to = f->to;
-	uint64_t i, key = (uint64_t)frame << 8 | depth; /* depth < AIF_FRAME_NAMES_MAX */
+	uint64_t i, key = line | (uint64_t)function << 32;
 
 	if (aif_map_get(&f->by_place, key, &i))
 		return (uint32_t)i;
@@ -79,8 +81,10 @@ static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *f
 		name = aif_cpu_frame_name(f->p, frame, (uint32_t)i);
 		if (!name || !name->line || name->file == AIF_NONE)
 			continue;
-		function = function_of(f, &l[i], aif_profile_str(f->p, name->file));
-		place = function == AIF_NONE ? AIF_NONE : place_of(f, function, frame, (uint32_t)i);
+		function = function_of(f, &l[i], name->file);
+		place = function == AIF_NONE
+				? AIF_NONE
+				: place_of(f, function, name->line, frame, (uint32_t)i);
 		if (place == AIF_NONE)
 			return -ENOMEM;
 		if (f->seen[function] != f->row)
@@ -125,7 +129,9 @@ static int by_time(const void *pa, const void *pb)
 		return a->is_caller ? -1 : 1;
 	if (a->ns != b->ns)
 		return a->ns > b->ns ? -1 : 1;
-	return (a->name > b->name) - (a->name < b->name);
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->file > b->file) - (a->file < b->file);
 }
 
 static void put_in_order(struct aif_launch_functions *to)

@@ -8,20 +8,20 @@
 
 /*
  * Device time by the host functions and lines that it was launched from, with what these call. Functions are named and folded
- * as the flame graph has them. A function that recurs on a stack has the stack's time once, and so has each of its lines. Work of
+ * as the flame graph has them; those of one name in two files are two. A function that recurs on a stack has the stack's time once, and so has each of its lines. Work of
  * a graph is at what made its nodes where that is known, else at the replay; of PyTorch's backward at the forward that made it
  * (analysis/backward.h).
  */
 struct aif_launch_function {
-	uint32_t name, module; /* of .tree; of the profile, AIF_NONE: not known, or Python's */
+	uint32_t name, file; /* of .tree; string of the profile */
 	uint64_t ns;
 	size_t first, len; /* of .places */
 	bool is_caller;    /* the application's, by caller_rules.def */
 };
 
 struct aif_launch_place {
-	uint32_t function; /* while they are found */
-	uint32_t frame, depth;
+	uint32_t function;     /* while they are found */
+	uint32_t frame, depth; /* one that stands on the line */
 	uint64_t ns;
 };
 

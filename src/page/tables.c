@@ -93,16 +93,18 @@ int aif_page_listings_write(const struct aif_names *names, const struct aif_attr
 			    const struct aif_annotate_opts *o, struct aif_page_columns *columns,
 			    struct aif_buf *json, struct aif_err *err)
 {
+	struct aif_strset used = {0};
 	struct aif_buf code = {0};
 	int r;
 
 	aif_buf_puts(json, "\"code_of\":[");
 	aif_buf_putc(&code, '[');
-	r = aif_annotate_json(names, a, o, AIF_PAGE_LISTINGS_MAX, json, &code);
+	r = aif_annotate_json(names, a, o, AIF_PAGE_LISTINGS_MAX, &used, json, &code);
 	if (!r)
-		r = aif_annotate_host_json(names, a, AIF_PAGE_LISTINGS_MAX, json, &code);
+		r = aif_annotate_host_json(names, a, AIF_PAGE_LISTINGS_MAX, &used, json, &code);
 	if (!r)
-		r = aif_annotate_cpu_json(names, AIF_PAGE_LISTINGS_MAX, json, &code);
+		r = aif_annotate_cpu_json(names, AIF_PAGE_LISTINGS_MAX, &used, json, &code);
+	aif_strset_finish(&used);
 	aif_buf_putc(json, ']');
 	aif_buf_putc(&code, ']');
 	if (!r && aif_buf_failed(&code))

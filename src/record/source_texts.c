@@ -114,7 +114,9 @@ static int open_unchanged(struct texts *t, uint64_t *ret_size)
 
 	if (fd < 0)
 		return fd;
+	/* A program may set st_mtim back, as unpacking does; not st_ctim. */
 	if (fstat(fd, &st) == 0 && ns_of(&st.st_mtim) <= t->changed_ns &&
+	    ns_of(&st.st_ctim) <= t->changed_ns &&
 	    (uint64_t)st.st_size <= AIF_SOURCE_TEXT_FILE_MAX) {
 		*ret_size = (uint64_t)st.st_size;
 		return fd;

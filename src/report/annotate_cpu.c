@@ -196,7 +196,7 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 	if (!r)
 		r = aif_code_index_init(&l.codes, names->p);
 	for (size_t i = 0; i < f.len && !r && f.at[i].self_ns; i++) {
-		if (!aif_regex_matches(&wanted, aif_cpu_function_name(&f, &f.at[i])))
+		if (!aif_annotate_matches(&wanted, aif_cpu_function_name(&f, &f.at[i])))
 			continue;
 		if (shown++)
 			aif_buf_puts(out, "\n\n");
@@ -304,8 +304,8 @@ static bool has_places(const struct listing *l)
 	return false;
 }
 
-int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_buf *functions,
-			  struct aif_buf *json)
+int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_strset *used,
+			  struct aif_buf *functions, struct aif_buf *json)
 {
 	struct aif_cpu_functions f = {0};
 	struct aif_buf head = {0};
@@ -323,8 +323,8 @@ int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif
 		if (!has_places(&l))
 			continue;
 		most--;
-		aif_buf_puts(functions, functions->data[functions->len - 1] == '[' ? "" : ",");
-		aif_out_json_text(functions, aif_cpu_function_name(&f, &f.at[i]));
+		aif_annotate_json_name(functions, used, aif_cpu_function_name(&f, &f.at[i]),
+				       "CPU time");
 		aif_buf_puts(json, json->data[json->len - 1] == '[' ? "" : ",");
 		aif_buf_puts(json, "{\"head\":");
 		put_head(&l);

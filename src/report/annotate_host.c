@@ -32,15 +32,32 @@ static int places_find(const struct aif_launch_functions *f, const struct aif_la
 static void put_head(const struct aif_launch_functions *f, const struct aif_launch_function *of,
 		     const struct aif_places *l, struct aif_buf *out)
 {
-	const char *file = l->len ? aif_profile_str(l->p, l->at[0].file) : "";
-
-	aif_buf_printf(out, "%s\n", aif_launch_function_name(f, of));
-	if (*file)
-		aif_buf_printf(out, "%s\n", file);
+	aif_buf_printf(out, "%s\n%s\n", aif_launch_function_name(f, of),
+		       aif_profile_str(l->p, of->file));
 	aif_human_share(out, aif_share_ppm(of->ns, f->time_ns));
 	aif_buf_puts(out, " of device time: ");
 	aif_human_ns(out, of->ns);
 	aif_buf_puts(out, " launched by it and by what it calls");
+	if (!strcmp(aif_profile_meta(l->p, "imported"), "kineto"))
+		aif_buf_puts(out, "\nlines are where functions begin: the trace has no others");
+}
+
+static int no_match(const struct aif_launch_functions *f, const struct aif_attribution *a,
+		    const struct aif_annotate_opts *o, struct aif_err *err)
+{
+	if (!a->rows_len)
+		return aif_err_set(
+			err, -ENODATA,
+			"annotate: nothing ran on a device in this profile; functions by "
+			"their CPU time: --of cpu");
+	if (!f->len)
+		return aif_err_set(err, -ENODATA,
+				   "annotate: no launch has a stack with lines that are known; see "
+				   "aiflame info");
+	return aif_err_set(err, -ENODATA,
+			   "annotate: no function that launched device work matches '%s'; one is "
+			   "'%.200s'",
+			   o->kernel, aif_launch_function_name(f, &f->at[0]));
 }
 
 int aif_annotate_host_write(const struct aif_names *names, const struct aif_attribution *a,
@@ -58,7 +75,7 @@ int aif_annotate_host_write(const struct aif_names *names, const struct aif_attr
 	r = aif_launch_functions_find(names, a, &f, err);
 	for (size_t i = 0; i < f.len && !r; i++) {
 		if (!f.at[i].ns ||
-		    !aif_regex_matches(&wanted, aif_launch_function_name(&f, &f.at[i])))
+		    !aif_annotate_matches(&wanted, aif_launch_function_name(&f, &f.at[i])))
 			continue;
 		r = places_find(&f, &f.at[i], &l);
 		if (r)
@@ -70,13 +87,7 @@ int aif_annotate_host_write(const struct aif_names *names, const struct aif_attr
 		r = aif_places_put_lines(&l, o, f.at[i].ns, out);
 	}
 	if (!r && !shown)
-		r = f.len ? aif_err_set(
-				    err, -ENODATA,
-				    "annotate: no function that launched device work matches '%s'; one is '%.200s'",
-				    o->kernel, aif_launch_function_name(&f, &f.at[0]))
-			  : aif_err_set(
-				    err, -ENODATA,
-				    "annotate: no launch has a stack with lines that are known; see aiflame info");
+		r = no_match(&f, a, o, err);
 	else if (r < 0 && !err->code)
 		aif_err_set(err, r, "annotate: %s", strerror(-r));
 	aif_regex_finish(&wanted);
@@ -86,7 +97,8 @@ int aif_annotate_host_write(const struct aif_names *names, const struct aif_attr
 }
 
 int aif_annotate_host_json(const struct aif_names *names, const struct aif_attribution *a,
-			   size_t most, struct aif_buf *functions, struct aif_buf *json)
+			   size_t most, struct aif_strset *used, struct aif_buf *functions,
+			   struct aif_buf *json)
 {
 	struct aif_launch_functions f = {0};
 	struct aif_places l = {.p = names->p};
@@ -101,8 +113,8 @@ int aif_annotate_host_json(const struct aif_names *names, const struct aif_attri
 		r = places_find(&f, &f.at[i], &l);
 		if (r)
 			break;
-		aif_buf_puts(functions, functions->data[functions->len - 1] == '[' ? "" : ",");
-		aif_out_json_text(functions, aif_launch_function_name(&f, &f.at[i]));
+		aif_annotate_json_name(functions, used, aif_launch_function_name(&f, &f.at[i]),
+				       aif_profile_str(names->p, f.at[i].file));
 		aif_buf_puts(json, json->data[json->len - 1] == '[' ? "" : ",");
 		aif_buf_puts(json, "{\"head\":");
 		put_head(&f, &f.at[i], &l, &head);

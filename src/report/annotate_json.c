@@ -26,6 +26,27 @@ struct writer {
 	struct aif_buf text;
 };
 
+void aif_annotate_json_name(struct aif_buf *functions, struct aif_strset *used, const char *name,
+			    const char *more)
+{
+	struct aif_buf text = {0};
+
+	aif_buf_puts(&text, name);
+	for (unsigned n = 1;
+	     aif_strset_find(used, aif_buf_str(&text), text.len) != AIF_STR_NONE && !text.failed;
+	     n++) {
+		aif_buf_clear(&text);
+		aif_buf_printf(&text, "%s, %s", name, more);
+		if (n > 1)
+			aif_buf_printf(&text, ", %u", n);
+	}
+	aif_strset_put(used, aif_buf_str(&text), text.len);
+	aif_buf_puts(functions, functions->data[functions->len - 1] == '[' ? "" : ",");
+	aif_out_json_text(functions, aif_buf_str(&text));
+	functions->failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+}
+
 /* Appends ",TEXT" as JSON and empties the text; no comma behind a bracket. */
 static void put_text(struct aif_buf *json, struct aif_buf *text)
 {
@@ -185,8 +206,8 @@ static int put_kernel(struct writer *w)
 }
 
 int aif_annotate_json(const struct aif_names *names, const struct aif_attribution *a,
-		      const struct aif_annotate_opts *o, size_t most, struct aif_buf *kernels,
-		      struct aif_buf *json)
+		      const struct aif_annotate_opts *o, size_t most, struct aif_strset *used,
+		      struct aif_buf *kernels, struct aif_buf *json)
 {
 	struct aif_annotate_opts all = {
 		.min_ppm = 5000, .disassemble = o->disassemble, .arg = o->arg};
@@ -205,9 +226,9 @@ int aif_annotate_json(const struct aif_names *names, const struct aif_attributio
 		w.l.kernel = &h.kernels[i];
 		if (!w.l.kernel->samples)
 			continue;
-		aif_buf_puts(kernels, n ? "," : "");
-		aif_out_json_text(kernels,
-				  aif_names_work(names, AIF_LAUNCH_KERNEL, w.l.kernel->kernel));
+		aif_annotate_json_name(kernels, used,
+				       aif_names_work(names, AIF_LAUNCH_KERNEL, w.l.kernel->kernel),
+				       "a kernel");
 		aif_buf_puts(json, n++ ? "," : "");
 		r = put_kernel(&w);
 	}

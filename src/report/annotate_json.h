@@ -13,17 +13,26 @@
  * LINE is a number of a line in "lines", or -1; the last two are there where something is known to be waited for.
  */
 
+/*
+ * A page chooses a listing by its name: `used` has those that are taken, from call to call. A function whose name is taken has
+ * its file or "CPU time" behind it.
+ */
+
 /* Appends the `most` kernels with the most time that have samples: their names as flame graphs have them, and their
  * listings, both without brackets. Of `o`, only the disassembler is used. 0 or -ENOMEM. */
 int aif_annotate_json(const struct aif_names *names, const struct aif_attribution *a,
-		      const struct aif_annotate_opts *o, size_t most, struct aif_buf *kernels,
-		      struct aif_buf *json);
+		      const struct aif_annotate_opts *o, size_t most, struct aif_strset *used,
+		      struct aif_buf *kernels, struct aif_buf *json);
 /* The same of functions on CPUs with the most time of their own of which lines or instructions are known; behind what is
  * there already. 0 or -errno. */
-int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_buf *functions,
-			  struct aif_buf *json);
+int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_strset *used,
+			  struct aif_buf *functions, struct aif_buf *json);
 /* The same of host functions that launched most device time of which lines are known, the application's first. */
 int aif_annotate_host_json(const struct aif_names *names, const struct aif_attribution *a,
-			   size_t most, struct aif_buf *functions, struct aif_buf *json);
+			   size_t most, struct aif_strset *used, struct aif_buf *functions,
+			   struct aif_buf *json);
+/* Appends the name as a text, behind a comma if it is not the first; if it is taken, with ", MORE" behind it. */
+void aif_annotate_json_name(struct aif_buf *functions, struct aif_strset *used, const char *name,
+			    const char *more);
 /* Appends a text's lines, but empty ones, as a list of texts. */
 void aif_annotate_json_lines(struct aif_buf *json, const struct aif_buf *text);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SHARE_COLUMNS 7
 #define BAR_COLUMNS   6
@@ -28,6 +29,20 @@ int aif_places_add(struct aif_places *l, uint32_t frame, uint32_t depth, uint64_
 		.row = -1,
 	};
 	return 0;
+}
+
+bool aif_annotate_matches(const struct aif_regex *wanted, const char *name)
+{
+	const char *file = strrchr(name, '(');
+	struct aif_buf alone = {0};
+	bool matches = aif_regex_matches(wanted, name);
+
+	if (!matches && file && file > name && file[-1] == ' ') {
+		aif_buf_append(&alone, name, (size_t)(file - 1 - name));
+		matches = aif_regex_matches(wanted, aif_buf_str(&alone));
+	}
+	aif_buf_finish(&alone);
+	return matches;
 }
 
 void aif_place_put_share(uint64_t ns, uint64_t all_ns, struct aif_buf *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "names/filter.h"
 #include "report/annotate.h"
 
 /* Places in the source of a host function, and the time of each. */
@@ -20,6 +21,9 @@ struct aif_places {
 
 /* Adds the place of a frame at an inline depth. 0 or -ENOMEM. */
 int aif_places_add(struct aif_places *l, uint32_t frame, uint32_t depth, uint64_t ns);
+
+/* True if an expression matches a function's name, or what stands before " (file.py)" in it. */
+bool aif_annotate_matches(const struct aif_regex *wanted, const char *name);
 
 /* Appends a place's share of the whole as a number and a bar, in columns of the same width. */
 #define AIF_PLACE_SHARE_COLUMNS 15

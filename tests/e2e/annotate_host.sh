@@ -63,24 +63,41 @@ def run(n):
     program.turn(queue, (4096,), None, a, numpy.int32(n))
 
 
+def walk(n):
+    if n: walk(n - 1); walk(n - 1)
+    else: run(100)
+
+
 def step():
     run(1000)
     # a comment that nobody stands on
     run(9000)
 
 
+walk(3)
+import one.work, two.work
+one.work.go(run)
+two.work.go(run)
 for _ in range(20):
     step()
 queue.finish()
 END
+mkdir one two
+printf 'def go(run):\n    run(500)\n' >one/work.py
+printf 'def go(run):\n    # longer\n    run(1500)\n' >two/work.py
 "$aiflame" record -q --all-launches -o p.data "$opencl" train.py >/dev/null 2>&1
 "$aiflame" annotate --of host '^step' p.data >step.txt
-check "Python's lines, with their text" sh -c "grep -Eq '%  #* +train\.py:18  +run\(1000\)$' step.txt && grep -Eq '%  #* +train\.py:20  +run\(9000\)$' step.txt"
-check "the longer one has more" test "$(awk '/:18/ { a = $1 } /:20/ { print ($1 > 4 * a) }' step.txt)" = 1
+check "Python's lines, with their text" sh -c "grep -Eq '%  #* +train\.py:23  +run\(1000\)$' step.txt && grep -Eq '%  #* +train\.py:25  +run\(9000\)$' step.txt"
+check "the longer one has more" test "$(awk '/:23/ { a = $1 } /:25/ { print ($1 > 4 * a) }' step.txt)" = 1
+"$aiflame" annotate --of host '^walk$' p.data >walk.txt
+check "a line that recurs twice has the time once" sh -c "grep -Eq '^ *100.0 %  #+ +train\.py:18' walk.txt && ! grep -Eq '^ *[1-9][0-9][1-9]' walk.txt"
+"$aiflame" annotate --of host '^go$' p.data >go.txt
+check "functions of one name in two files are two" sh -c "grep -q '/one/work.py\$' go.txt && grep -q '/two/work.py\$' go.txt &&
+	[ \$(grep -c '^100.0 %  ######  work.py:[23]  ' go.txt) = 2 ]"
 check "a kernel's lines are listed as before" sh -c "'$aiflame' annotate turn p.data | grep -q '^100.0 % of busy time'"
 # What a later text would say is not what ran.
 "$aiflame" record -q -o changed.data "$opencl" -c "
 open('train.py', 'a').write('# changed\n')
 exec(compile(open('train.py').read(), '$work/train.py', 'exec'))" >/dev/null 2>&1
-check "a file that has changed since has no text" sh -c "'$aiflame' annotate --of host '^step' changed.data | grep -Eq 'train\.py:18$'"
+check "a file that has changed since has no text" sh -c "'$aiflame' annotate --of host '^step' changed.data | grep -Eq 'train\.py:23$'"
 done_testing

@@ -66,7 +66,8 @@ static void what_says_nothing_is_folded_away(void **state)
 	record(m);
 	drawn_is(
 		m, AIF_NAME_NORMAL,
-		"main;train (model.py)_[p];head (model.py)_[p];aten::add_;cudaLaunchKernel;k_[g] 1000\n");
+		"main;train (model.py)_[p];use.<locals>.wrapper (model.py)_[p];head (model.py)_[p];"
+		"aten::add_;cudaLaunchKernel;k_[g] 1000\n");
 }
 
 static void table_write(struct model *m, const struct aif_report_table *table,

@@ -36,6 +36,27 @@ static void test_hidden_frames_are_told(void **state)
 	world_finish(&w);
 }
 
+/* A decorator's function is work of the program's own, and says nothing in a package. */
+static void test_decorators(void **state)
+{
+	struct world w;
+	uint32_t s;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "main", "/home/u/train.py", 1));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "retry.<locals>.wrapper", "/home/u/train.py",
+		       2));
+	s = push(&w, s,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "once.<locals>.wrapper",
+		       "/usr/lib/python3/dist-packages/once.py", 3));
+	row(&w, s, kernel(&w, "k"), 1);
+	check(&w, &normal, "main (train.py)_[p];retry.<locals>.wrapper (train.py)_[p];k_[g] 1\n");
+	world_finish(&w);
+}
+
 /* A stack of which folding leaves nothing is not drawn as if nobody had been there. */
 static void test_folded_away(void **state)
 {
@@ -181,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hidden_frames_are_told),
+		cmocka_unit_test(test_decorators),
 		cmocka_unit_test(test_folded_away),
 		cmocka_unit_test(test_interpreters_end),
 		cmocka_unit_test(test_generated_launchers),
