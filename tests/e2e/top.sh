@@ -36,8 +36,14 @@ check "top --once of a command prints a window" busy_once
 check "... with its device, quality and cost" grep -Eq '^quality: [0-9,]+ launches, joined 100.0 %, lost 0$' text
 check "... its kernels with who launched them" grep -Eq '^ 100.0 % .* spin  \[target_launch\]$' text
 check "... and idle time by cause" grep -Eq ' %.* off CPU  \[' text
-check "JSON has the members that docs/top.md says" sh -c "'$aiflame' top --once --window 2 --format json -- '$app' 100000 2>err |
-	python3 '$here/top_check.py' '$root/docs/top.md'"
+# The program's first work is a copy; its kernel is compiled behind that.
+members() {
+	for window in 2 8 30; do
+		"$aiflame" top --once --window "$window" --format json -- "$app" 100000 2>err | python3 "$here/top_check.py" "$root/docs/top.md" && return
+	done
+	return 1
+}
+check "JSON has the members that docs/top.md says" members
 chosen() { busy_once --view kernel --limit 1 && grep -q spin text && ! grep -q 'off CPU' text; }
 check "--view and --limit choose the rows" chosen
 check "what the command writes is not in the window" sh -c "'$aiflame' top --once --window 1 --format json -- sh -c 'echo noise; $app 100000' 2>err |
