@@ -151,8 +151,8 @@ void aif_top_source_end(struct aif_top_source *s, bool has_command, struct aif_t
 
 	*ret_end = (struct aif_top_end){0};
 	if (s->pid) {
-		/* The recorder may have ended by itself, and said why. */
-		has_ended = s->has_said || read_end(s, now + 1);
+		/* The recorder may have ended by itself: it closes the stream before it says why. */
+		has_ended = s->has_said || read_end(s, now + (s->stream_ended ? first : 1));
 		for (unsigned i = 0; i < 2 && !has_ended; i++) {
 			kill(s->pid, SIGTERM);
 			now = aif_now_ns();
