@@ -121,3 +121,22 @@ bool aif_open_lacks_descriptors(int error)
 {
 	return error == -EMFILE || error == -ENFILE;
 }
+
+int aif_read_regular(int fd, uint64_t size, struct aif_buf *ret)
+{
+	char *to = aif_buf_reserve(ret, size);
+
+	if (!to)
+		return -ENOMEM;
+	for (uint64_t n = 0; n < size;) {
+		ssize_t k = pread(fd, to + n, size - n, (off_t)n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k < 0 ? -errno : -ENODATA;
+		n += (uint64_t)k;
+		ret->len += (size_t)k;
+	}
+	return 0;
+}

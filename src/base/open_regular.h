@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/buf.h"
 
 /*
  * Opens files whose paths somebody else chose: a recorded program, a file of such a program,
@@ -22,6 +22,10 @@ int aif_open_regular(int dirfd, const char *path, int flags);
 /* Opens for reading what the absolute `path` is for process `pid`, in a container too: absolute
  * symbolic links are the container's, not ours. */
 int aif_open_regular_of(int pid, const char *path);
+
+/* Appends the first `size` bytes of the file. 0; -ENODATA: it is shorter by now; else -errno, with *ret longer by
+ * what was read. */
+int aif_read_regular(int fd, uint64_t size, struct aif_buf *ret);
 
 /* Keeps the last descriptors of the limit for what a recording cannot do without. Returns `fd`; or
  * closes it and returns -EMFILE if it is one of those. An error, < 0, is returned as it is. */

@@ -43,8 +43,8 @@ struct aif_listener {
 	struct aif_cupti_crash crashes[AIF_SHM_CUPTI_CRASHES];
 	size_t crashes_len;
 	unsigned refused;
-	enum aif_control control;        /* what `ctl` has asked for last; 0 = nothing */
-	struct aif_source_reader reader; /* of those that said hello */
+	enum aif_control control;        /* last request of `aiflame ctl`; 0 = none */
+	struct aif_source_reader reader; /* user of the processes that have connected */
 };
 
 int aif_listener_open(struct aif_listener *w, struct aif_store *s,

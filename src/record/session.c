@@ -476,7 +476,7 @@ static int finish(struct session *s, struct aif_err *err)
 	end_ns = st.end_ns ? st.end_ns : aif_now_ns();
 	s->is_held = !aif_naming_finish(s->naming, &listener.is_impatient);
 	if (!s->is_held && !s->opts->no_source) {
-		/* BPF's stacks are of anybody's processes, whose line tables would say what root reads. */
+		/* BPF samples processes of all users, whose line tables would choose what root reads. */
 		struct aif_source_reader nobody = {0};
 
 		aif_source_texts_add(&s->store, s->opts->ebpf ? &nobody : &s->listener.reader,

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -18,6 +17,16 @@
 #include <unistd.h>
 
 #define NOBODY 65534
+
+/* Reasons for which an existing file has no text in the profile. */
+enum why { CHANGED, FORBIDDEN, TOO_MUCH, UNREADABLE, HURRIED, WHYS };
+static const char *const why_words[WHYS] = {
+	[CHANGED] = "changed since the program began",
+	[FORBIDDEN] = "not readable for the program's user",
+	[TOO_MUCH] = "too large, or too many",
+	[UNREADABLE] = "could not be read",
+	[HURRIED] = "the recording was ended at once",
+};
 
 /* A line that a frame stands on. */
 struct place {
@@ -31,8 +40,13 @@ struct texts {
 	struct place *places; /* by file, then by line */
 	size_t len, cap;
 	uint64_t changed_ns; /* CLOCK_REALTIME: files changed later are not what ran */
-	uint64_t read, kept;
+	uint64_t read, kept; /* bytes */
+	unsigned files;
 	struct aif_buf path, file, text;
+	struct {
+		uint64_t files;
+		struct aif_buf first; /* path of one of them */
+	} skipped[WHYS];
 };
 
 void aif_source_reader_add(struct aif_source_reader *r, uid_t uid, gid_t gid)
@@ -106,40 +120,39 @@ static int find_places(struct texts *t)
 	return r;
 }
 
-/* Opens a file if it is the text that ran. Returns a descriptor or -errno. */
-static int open_unchanged(struct texts *t, uint64_t *ret_size)
+static void skip(struct texts *t, enum why why)
+{
+	if (!t->skipped[why].files++)
+		aif_buf_append(&t->skipped[why].first, t->path.data, t->path.len);
+}
+
+/* Opens the file of t->path. Returns a descriptor, or -1 after an existing file was counted. */
+static int open_file(struct texts *t, uint64_t *ret_size)
 {
 	int fd = aif_open_spare(aif_open_regular(AT_FDCWD, aif_buf_str(&t->path), O_RDONLY));
 	struct stat st;
 
+	if (fd == -EACCES || fd == -EPERM)
+		skip(t, FORBIDDEN);
+	else if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EINVAL)
+		skip(t, UNREADABLE);
 	if (fd < 0)
-		return fd;
-	/* A program may set st_mtim back, as unpacking does; not st_ctim. */
-	if (fstat(fd, &st) == 0 && ns_of(&st.st_mtim) <= t->changed_ns &&
-	    ns_of(&st.st_ctim) <= t->changed_ns &&
-	    (uint64_t)st.st_size <= AIF_SOURCE_TEXT_FILE_MAX) {
+		return -1;
+	if (fstat(fd, &st) < 0) {
+		skip(t, UNREADABLE);
+	} else if (ns_of(&st.st_mtim) > t->changed_ns || ns_of(&st.st_ctim) > t->changed_ns) {
+		/* Unpacking sets st_mtim to an old time, but not st_ctim. */
+		skip(t, CHANGED);
+	} else if (t->files >= AIF_SOURCE_TEXT_FILES ||
+		   (uint64_t)st.st_size > AIF_SOURCE_TEXT_FILE_MAX ||
+		   t->read + (uint64_t)st.st_size > AIF_SOURCE_TEXT_READ_MAX) {
+		skip(t, TOO_MUCH);
+	} else {
 		*ret_size = (uint64_t)st.st_size;
 		return fd;
 	}
 	close(fd);
-	return -ENODATA;
-}
-
-static bool read_all(struct texts *t, int fd, uint64_t size)
-{
-	char *to = aif_buf_reserve(&t->file, size);
-
-	for (uint64_t n = 0; to && n < size;) {
-		ssize_t k = pread(fd, to + n, size - n, (off_t)n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		n += (uint64_t)k;
-		t->file.len += (size_t)k;
-	}
-	return to && !memchr(to, '\0', size); /* else it is no text */
+	return -1;
 }
 
 /* Copies the lines of the places [first, end), and those next to them, out of the file. */
@@ -165,14 +178,17 @@ static void keep(struct texts *t, uint32_t file)
 {
 	struct aif_program row = {.process = AIF_NONE, .source_name = file};
 
-	if (aif_buf_failed(&t->text) || t->kept + t->text.len > AIF_SOURCE_TEXT_KEPT_MAX)
+	if (t->kept + t->text.len > AIF_SOURCE_TEXT_KEPT_MAX) {
+		skip(t, TOO_MUCH);
 		return;
+	}
 	t->kept += t->text.len;
 	pthread_mutex_lock(&t->store->lock);
 	row.options = aif_store_puts(t->store, "");
 	row.source = aif_store_str(t->store, t->text.data, t->text.len);
-	if (row.source != AIF_NONE && row.options != AIF_NONE)
-		aif_store_program(t->store, &row);
+	if (row.source == AIF_NONE || row.options == AIF_NONE ||
+	    aif_store_program(t->store, &row) == AIF_NONE)
+		skip(t, UNREADABLE);
 	pthread_mutex_unlock(&t->store->lock);
 }
 
@@ -190,13 +206,23 @@ static void add_file(struct texts *t, size_t first, size_t end)
 	pthread_mutex_unlock(&t->store->lock);
 	if (aif_buf_failed(&t->path) || *aif_buf_str(&t->path) != '/')
 		return;
-	fd = open_unchanged(t, &size);
+	if (atomic_load(t->is_impatient)) {
+		skip(t, HURRIED);
+		return;
+	}
+	fd = open_file(t, &size);
 	if (fd < 0)
 		return;
+	t->files++;
 	t->read += size;
-	if (t->read <= AIF_SOURCE_TEXT_READ_MAX && read_all(t, fd, size)) {
+	if (aif_read_regular(fd, size, &t->file) < 0) {
+		skip(t, UNREADABLE);
+	} else if (!memchr(aif_buf_str(&t->file), '\0', size)) { /* else it is no text */
 		copy_lines(t, first, end);
-		keep(t, t->places[first].file);
+		if (aif_buf_failed(&t->text))
+			skip(t, UNREADABLE);
+		else
+			keep(t, t->places[first].file);
 	}
 	close(fd);
 }
@@ -220,18 +246,36 @@ static bool take_rights(const struct aif_source_reader *r)
 static void *texts_main(void *arg)
 {
 	struct texts *t = arg;
-	unsigned files = 0;
 
-	if (!take_rights(&t->reader) || find_places(t) < 0)
+	if (!take_rights(&t->reader) || find_places(t) < 0) {
+		skip(t, UNREADABLE);
 		return NULL;
-	for (size_t i = 0, end;
-	     i < t->len && files < AIF_SOURCE_TEXT_FILES && !atomic_load(t->is_impatient);
-	     i = end, files++) {
+	}
+	for (size_t i = 0, end; i < t->len; i = end) {
 		for (end = i; end < t->len && t->places[end].file == t->places[i].file; end++)
 			;
 		add_file(t, i, end);
 	}
 	return NULL;
+}
+
+/* Counts what was skipped, a row for each reason, with one of the files as an example. */
+static void count_skipped(struct texts *t)
+{
+	pthread_mutex_lock(&t->store->lock);
+	for (unsigned i = 0; i < WHYS; i++) {
+		struct aif_buf detail = {0};
+
+		if (!t->skipped[i].files)
+			continue;
+		aif_buf_printf(&detail, "%s: %s", why_words[i], aif_buf_str(&t->skipped[i].first));
+		if (!aif_buf_failed(&detail))
+			aif_store_loss(t->store, AIF_REASON_SOURCE_SKIPPED, AIF_NONE,
+				       aif_store_str(t->store, detail.data, detail.len),
+				       t->skipped[i].files);
+		aif_buf_finish(&detail);
+	}
+	pthread_mutex_unlock(&t->store->lock);
 }
 
 void aif_source_texts_add(struct aif_store *s, const struct aif_source_reader *reader,
@@ -242,6 +286,11 @@ void aif_source_texts_add(struct aif_store *s, const struct aif_source_reader *r
 
 	if (pthread_create(&thread, NULL, texts_main, &t) == 0)
 		pthread_join(thread, NULL);
+	else
+		skip(&t, UNREADABLE);
+	count_skipped(&t);
+	for (unsigned i = 0; i < WHYS; i++)
+		aif_buf_finish(&t.skipped[i].first);
 	free(t.places);
 	aif_buf_finish(&t.path);
 	aif_buf_finish(&t.file);

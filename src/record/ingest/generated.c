@@ -68,24 +68,6 @@ static const char *refusal(int fd, int pid, const struct aif_generated *g, uint6
 	return g->bytes + *ret_size > AIF_GENERATED_ALL_MAX ? "more than 64 MiB in all" : NULL;
 }
 
-/* Reads the whole of a file of that size. False: it is not so large any more. */
-static bool read_all(int fd, struct aif_buf *ret, uint64_t size)
-{
-	char *to = aif_buf_reserve(ret, size);
-
-	for (uint64_t n = 0; to && n < size;) {
-		ssize_t k = pread(fd, to + n, size - n, (off_t)n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		n += (uint64_t)k;
-		ret->len += (size_t)k;
-	}
-	return to != NULL;
-}
-
 /* Copies one file. must_be: that it is not there is counted. False: it is not kept, or was before. */
 static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *path, bool must_be,
 		 struct aif_buf *ret)
@@ -108,7 +90,7 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 		return false;
 	}
 	why = refusal(fd, t->pid, g, &size);
-	if (!why && !read_all(fd, ret, size))
+	if (!why && aif_read_regular(fd, size, ret) < 0)
 		why = "it could not be read";
 	close(fd);
 	if (why) {
