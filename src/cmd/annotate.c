@@ -31,6 +31,16 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.min_ppm = 5000, .of = OF_NOT_GIVEN};
 
+static int listing_write(int of, const struct aif_view *view, const struct aif_annotate_opts *o,
+			 struct aif_buf *out, struct aif_err *err)
+{
+	if (of == OF_CPU)
+		return aif_annotate_cpu_write(&view->names, o, out, err);
+	if (of == OF_HOST)
+		return aif_annotate_host_write(&view->names, &view->attribution, o, out, err);
+	return aif_annotate_write(&view->names, &view->attribution, o, out, err);
+}
+
 /* True if nothing ran on a device and threads were sampled. */
 static bool has_only_cpu(const struct aif_view *view)
 {
@@ -61,15 +71,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {
 		aif_view_report_cut(path, &view.profile);
-		bool of_cpu = v->of == OF_CPU || (v->of == OF_NOT_GIVEN && has_only_cpu(&view));
+		int of = v->of != OF_NOT_GIVEN ? v->of : has_only_cpu(&view) ? OF_CPU : OF_DEVICE;
 
-		int r = of_cpu ? aif_annotate_cpu_write(&view.names, &o, &out, err)
-			: v->of == OF_HOST
-				? aif_annotate_host_write(&view.names, &view.attribution, &o, &out,
-							  err)
-				: aif_annotate_write(&view.names, &view.attribution, &o, &out, err);
-
-		if (r == 0 && aif_profile_check(&view.profile, path, err) == 0)
+		if (listing_write(of, &view, &o, &out, err) == 0 &&
+		    aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
 	if (status == AIF_EXIT_OK)

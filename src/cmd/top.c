@@ -18,7 +18,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Time that --once waits for the first work of a command that uses a device: it may compile for long. */
+/* Time that --once waits for the first work of a command once it uses a device: compiling its
+ * kernels may take long. */
 #define NO_WORK_NS (30 * AIF_NS_PER_S)
 /* Launches are kept longer than the window, as their executions may come later. */
 #define LAUNCHES_NS (3 * AIF_NS_PER_S)
@@ -153,8 +154,8 @@ static bool has_work(const struct aif_profile *p)
 	return aif_profile_rows(p, AIF_CHUNK_EXECS) || aif_profile_rows(p, AIF_CHUNK_SAMPLES);
 }
 
-/* Reads until the window is full, or nothing comes any more. A command's window begins when it first has work on a device;
- * one that uses a device and gives it no work, as a server that waits does, gets one all the same. */
+/* Reads until the window is full or the stream ends. A command's window begins with its first work
+ * on a device, or NO_WORK_NS after it opened one: a server may wait for requests. */
 static int fill_window(struct aif_top_session *s, struct aif_err *err)
 {
 	uint64_t from = 0, used = 0;

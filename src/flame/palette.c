@@ -60,7 +60,7 @@ static const struct aif_palette_colour colours[] = {
 	[STALL_SYNC] = {"sync stall", "sy", {204, 168, 110}, {224, 194, 144}},
 	[STALL_FETCH] = {"fetch stall", "sf", {170, 176, 120}, {194, 200, 150}},
 	[STALL_ISSUED] = {"issue", "si", {126, 206, 126}, {160, 226, 160}},
-	/* Groups as the page has them (GROUPS in viewer/page/strip.js). */
+	/* Colours of the page's groups of idle time (GROUPS in viewer/page/strip.js). */
 	[IDLE_HOST] = {"idle: host, launch", "jh", {206, 136, 36}, {222, 156, 70}},
 	[IDLE_SYNC] = {"idle: wait", "jw", {222, 190, 52}, {236, 210, 96}},
 	[IDLE_LATE] = {"idle: late start", "jl", {176, 176, 206}, {194, 194, 222}},

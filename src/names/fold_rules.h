@@ -19,7 +19,7 @@ enum aif_fold_action {
 
 /* A flag or-ed to the type: the profile has Python frames. */
 #define AIF_FOLD_WITH_PYTHON 0x80
-/* A flag or-ed to Python's: it is of an installed package, not the program's own. */
+/* A flag or-ed to AIF_TREE_PYTHON: the frame is of an installed package or the standard library. */
 #define AIF_FOLD_PACKAGE 0x100
 
 /* Decides what happens at this detail to a frame of an enum aif_tree_type (AIF_TREE_INLINED

@@ -252,6 +252,7 @@ static void python_name_put(struct aif_buf *b, const char *name, uint32_t line_b
 	aif_buf_append(b, name, len);
 }
 
+/* True if a Python file is an installed package's or the standard library's. */
 static bool is_of_package(const char *file)
 {
 	return strstr(file, "-packages/") || !aif_caller_is_python(file);

@@ -14,13 +14,13 @@ struct finding {
 	const struct aif_profile *p;
 	struct aif_launch_functions *to;
 	struct aif_frame_labels *labels;
-	struct aif_map by_name;  /* name | file << 32 -> function */
-	struct aif_map by_place; /* line | function << 32 -> place */
-	uint32_t *path;          /* stacks from the innermost to the root */
+	struct aif_map by_name; /* name | file << 32 -> function */
+	struct aif_map by_line; /* line | function << 32 -> line */
+	uint32_t *path;         /* stacks from the innermost to the root */
 	size_t path_cap;
-	uint64_t *seen, *place_seen; /* the row that counted it last */
-	size_t seen_cap, place_seen_cap;
-	uint64_t row; /* 1 + the number of the stack at hand */
+	uint64_t *seen, *line_seen; /* .stack when it was counted last, by function, by line */
+	size_t seen_cap, line_seen_cap;
+	uint64_t stack; /* 1 + the number of the stack at hand */
 };
 
 /* Returns the number of a function, made if there is none; AIF_NONE when memory runs out. */
@@ -39,29 +39,29 @@ static uint32_t function_of(struct finding *f, const struct aif_frame_label *l, 
 	to->at[to->len] = (struct aif_launch_function){
 		.name = l->name,
 		.file = file,
-		.is_caller = !l->file || aif_caller_is_python(aif_profile_str(f->p, file)),
+		.is_application = !l->file || aif_caller_is_python(aif_profile_str(f->p, file)),
 	};
 	f->seen[to->len] = 0;
 	return (uint32_t)to->len++;
 }
 
-/* Returns the number of a line of a function; several frames may stand on it. */
-static uint32_t place_of(struct finding *f, uint32_t function, uint32_t line, uint32_t frame,
-			 uint32_t depth)
+/* Returns the number of a function's line, made if there is none; AIF_NONE when memory runs out. */
+static uint32_t line_of(struct finding *f, uint32_t function, uint32_t line, uint32_t frame,
+			uint32_t depth)
 {
 	struct aif_launch_functions *to = f->to;
 	uint64_t i, key = line | (uint64_t)function << 32;
 
-	if (aif_map_get(&f->by_place, key, &i))
+	if (aif_map_get(&f->by_line, key, &i))
 		return (uint32_t)i;
-	if (aif_grow(&to->places, &to->places_cap, to->places_len + 1, sizeof(*to->places)) < 0 ||
-	    aif_grow(&f->place_seen, &f->place_seen_cap, to->places_len + 1,
-		     sizeof(*f->place_seen)) < 0 ||
-	    aif_map_put(&f->by_place, key, to->places_len) < 0)
+	if (aif_grow(&to->lines, &to->lines_cap, to->lines_len + 1, sizeof(*to->lines)) < 0 ||
+	    aif_grow(&f->line_seen, &f->line_seen_cap, to->lines_len + 1, sizeof(*f->line_seen)) <
+		    0 ||
+	    aif_map_put(&f->by_line, key, to->lines_len) < 0)
 		return AIF_NONE;
-	to->places[to->places_len] = (struct aif_launch_place){function, frame, depth, 0};
-	f->place_seen[to->places_len] = 0;
-	return (uint32_t)to->places_len++;
+	to->lines[to->lines_len] = (struct aif_launch_line){function, frame, depth, 0};
+	f->line_seen[to->lines_len] = 0;
+	return (uint32_t)to->lines_len++;
 }
 
 static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *fold, uint64_t ns)
@@ -74,7 +74,7 @@ static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *f
 	for (size_t i = 0; i < n; i++) {
 		unsigned type = aif_tree_type_of(&f->to->tree, l[i].name);
 		const struct aif_frame_name *name;
-		uint32_t function, place;
+		uint32_t function, line;
 
 		if (aif_frame_fold(fold, &l[i], type) != AIF_FOLD_SHOW)
 			continue;
@@ -82,16 +82,15 @@ static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *f
 		if (!name || !name->line || name->file == AIF_NONE)
 			continue;
 		function = function_of(f, &l[i], name->file);
-		place = function == AIF_NONE
-				? AIF_NONE
-				: place_of(f, function, name->line, frame, (uint32_t)i);
-		if (place == AIF_NONE)
+		line = function == AIF_NONE ? AIF_NONE
+					    : line_of(f, function, name->line, frame, (uint32_t)i);
+		if (line == AIF_NONE)
 			return -ENOMEM;
-		if (f->seen[function] != f->row)
+		if (f->seen[function] != f->stack)
 			f->to->at[function].ns += ns;
-		if (f->place_seen[place] != f->row)
-			f->to->places[place].ns += ns;
-		f->seen[function] = f->place_seen[place] = f->row;
+		if (f->line_seen[line] != f->stack)
+			f->to->lines[line].ns += ns;
+		f->seen[function] = f->line_seen[line] = f->stack;
 	}
 	return 0;
 }
@@ -102,7 +101,7 @@ static int stack_add(struct finding *f, uint32_t stack, uint64_t ns)
 	size_t depth = 0;
 	int r = 0;
 
-	f->row++;
+	f->stack++;
 	for (uint32_t at = stack; at != AIF_NONE; at = f->p->stacks[at].parent) {
 		if (aif_grow(&f->path, &f->path_cap, depth + 1, sizeof(*f->path)) < 0)
 			return -ENOMEM;
@@ -116,7 +115,7 @@ static int stack_add(struct finding *f, uint32_t stack, uint64_t ns)
 
 static int by_function(const void *pa, const void *pb)
 {
-	const struct aif_launch_place *a = pa, *b = pb;
+	const struct aif_launch_line *a = pa, *b = pb;
 
 	return (a->function > b->function) - (a->function < b->function);
 }
@@ -125,8 +124,8 @@ static int by_time(const void *pa, const void *pb)
 {
 	const struct aif_launch_function *a = pa, *b = pb;
 
-	if (a->is_caller != b->is_caller)
-		return a->is_caller ? -1 : 1;
+	if (a->is_application != b->is_application)
+		return a->is_application ? -1 : 1;
 	if (a->ns != b->ns)
 		return a->ns > b->ns ? -1 : 1;
 	if (a->name != b->name)
@@ -136,14 +135,13 @@ static int by_time(const void *pa, const void *pb)
 
 static void put_in_order(struct aif_launch_functions *to)
 {
-	if (to->places_len)
-		qsort(to->places, to->places_len, sizeof(*to->places), by_function);
-	for (size_t i = 0, end; i < to->places_len; i = end) {
-		struct aif_launch_function *of = &to->at[to->places[i].function];
+	if (to->lines_len)
+		qsort(to->lines, to->lines_len, sizeof(*to->lines), by_function);
+	for (size_t i = 0, end; i < to->lines_len; i = end) {
+		struct aif_launch_function *of = &to->at[to->lines[i].function];
 
 		for (end = i;
-		     end < to->places_len && to->places[end].function == to->places[i].function;
-		     end++)
+		     end < to->lines_len && to->lines[end].function == to->lines[i].function; end++)
 			;
 		of->first = i;
 		of->len = end - i;
@@ -152,7 +150,7 @@ static void put_in_order(struct aif_launch_functions *to)
 		qsort(to->at, to->len, sizeof(*to->at), by_time);
 }
 
-/* Adds a row's time to the stack of the program that it is of. */
+/* Adds a row's time to the stacks that it counts for: ns[stack]. 0 or -ENOMEM. */
 static int row_add(const struct aif_attribution_row *row, const struct aif_backward *b,
 		   uint64_t *ns)
 {
@@ -209,10 +207,10 @@ int aif_launch_functions_find(const struct aif_names *names, const struct aif_at
 	aif_backward_finish(&backward);
 	aif_frame_labels_free(f.labels);
 	aif_map_finish(&f.by_name);
-	aif_map_finish(&f.by_place);
+	aif_map_finish(&f.by_line);
 	free(f.path);
 	free(f.seen);
-	free(f.place_seen);
+	free(f.line_seen);
 	free(ns);
 	if (r < 0 && err && !err->code)
 		aif_err_set(err, r, "device time by function: %s", strerror(-r));
@@ -223,7 +221,7 @@ void aif_launch_functions_finish(struct aif_launch_functions *f)
 {
 	aif_tree_finish(&f->tree);
 	free(f->at);
-	free(f->places);
+	free(f->lines);
 	*f = (struct aif_launch_functions){0};
 }
 

@@ -12,9 +12,9 @@
 
 /* Columns that a GPU's instruction has at least, however narrow the terminal is. */
 #define TEXT_COLUMNS  36
-#define GEN_COLUMNS   44 /* of Intel's: operands have types and regions */
+#define GEN_COLUMNS   44 /* the same of Intel's, whose operands have types and regions */
 #define TEXT_LEAST    11 /* a name and its guard: a kernel's functions look alike */
-#define TEXT_ALIGNED  64 /* what stands behind longer ones stands behind them at once */
+#define TEXT_ALIGNED  64 /* longest text behind which stall reasons are aligned */
 #define BAR_COLUMNS   6
 #define SHARE_COLUMNS 7
 #define PLACE_COLUMNS (SHARE_COLUMNS + 2 + BAR_COLUMNS + 11) /* in front of an instruction */
@@ -40,7 +40,7 @@ static void put_bar(struct aif_listing *l, uint64_t samples)
 
 /* ---- source ---------------------------------------------------------------------------------- */
 
-/* The place and the text, behind `used` columns. */
+/* Appends the line of source behind `used` columns. */
 static void put_source(struct aif_listing *l, const struct aif_source_line *s, size_t used)
 {
 	aif_source_put(l->p, s, &l->cursor, l->o->columns, used, l->out);
@@ -57,15 +57,15 @@ static int put_lines(struct aif_listing *l)
 	bool is_first = true;
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (aif_listing_is_cold(l, lines[i].samples))
+		if (aif_listing_is_cold(l, lines[i].weight))
 			continue;
 		if (is_first)
 			aif_buf_putc(l->out, '\n');
 		is_first = false;
-		aif_listing_share(&l->cell, lines[i].samples, l->kernel->samples);
+		aif_listing_share(&l->cell, lines[i].weight, l->kernel->samples);
 		put_cell(l, SHARE_COLUMNS);
 		aif_buf_puts(l->out, "  ");
-		put_bar(l, lines[i].samples);
+		put_bar(l, lines[i].weight);
 		aif_buf_puts(l->out, "  ");
 		put_source(l, &lines[i], SHARE_COLUMNS + 2 + BAR_COLUMNS + 2);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The listing of a function of the program: its lines, with the device time that was launched from each. */
+/* Lists the lines of a host function with the device time that each launched. */
 #include "report/annotate.h"
 
 #include "base/human.h"
@@ -22,7 +22,7 @@ static int places_find(const struct aif_launch_functions *f, const struct aif_la
 
 	l->len = 0;
 	for (size_t i = 0; i < of->len && !r; i++) {
-		const struct aif_launch_place *at = &f->places[of->first + i];
+		const struct aif_launch_line *at = &f->lines[of->first + i];
 
 		r = aif_places_add(l, at->frame, at->depth, at->ns);
 	}
@@ -52,8 +52,8 @@ static int no_match(const struct aif_launch_functions *f, const struct aif_attri
 			"their CPU time: --of cpu");
 	if (!f->len)
 		return aif_err_set(err, -ENODATA,
-				   "annotate: no launch has a stack with lines that are known; see "
-				   "aiflame info");
+				   "annotate: no launch with a time has a stack whose lines are "
+				   "known; see aiflame info");
 	return aif_err_set(err, -ENODATA,
 			   "annotate: no function that launched device work matches '%s'; one is "
 			   "'%.200s'",

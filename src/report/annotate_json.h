@@ -14,8 +14,8 @@
  */
 
 /*
- * A page chooses a listing by its name: `used` has those that are taken, from call to call. A function whose name is taken has
- * its file or "CPU time" behind it.
+ * A page chooses a listing by its name, so names are unique: `used` has those of all calls so far. A
+ * function whose name is taken gets its file or "CPU time" behind it.
  */
 
 /* Appends the `most` kernels with the most time that have samples: their names as flame graphs have them, and their
@@ -27,11 +27,12 @@ int aif_annotate_json(const struct aif_names *names, const struct aif_attributio
  * there already. 0 or -errno. */
 int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif_strset *used,
 			  struct aif_buf *functions, struct aif_buf *json);
-/* The same of host functions that launched most device time of which lines are known, the application's first. */
+/* The same of the host functions that launched the most device time, the application's first, among
+ * those with known lines. */
 int aif_annotate_host_json(const struct aif_names *names, const struct aif_attribution *a,
 			   size_t most, struct aif_strset *used, struct aif_buf *functions,
 			   struct aif_buf *json);
-/* Appends the name as a text, behind a comma if it is not the first; if it is taken, with ", MORE" behind it. */
+/* Appends the name to a JSON list of names; if it is taken, with ", MORE" behind it. */
 void aif_annotate_json_name(struct aif_buf *functions, struct aif_strset *used, const char *name,
 			    const char *more);
 /* Appends a text's lines, but empty ones, as a list of texts. */

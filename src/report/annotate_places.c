@@ -68,8 +68,8 @@ static int by_line(const void *pa, const void *pb)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Makes a line of each place whose line is known, which come first then, in order; *ret_unknown_ns: time of the others. NULL
- * when memory runs out. */
+/* Sorts the places and returns their lines, each once, for free(). *ret_unknown_ns: time at places
+ * whose line is not known. NULL when memory runs out. */
 static struct aif_source_line *lines_of(struct aif_places *l, size_t *ret_len,
 					uint64_t *ret_unknown_ns)
 {
@@ -86,7 +86,7 @@ static struct aif_source_line *lines_of(struct aif_places *l, size_t *ret_len,
 								       .line = l->at[i].line,
 								       .function = AIF_NONE,
 								       .frame = l->at[i].frame,
-								       .samples = l->at[i].ns};
+								       .weight = l->at[i].ns};
 	if (lines)
 		*ret_len = aif_source_lines_sum(lines, *ret_len);
 	return lines;
@@ -103,9 +103,9 @@ int aif_places_put_lines(struct aif_places *l, const struct aif_annotate_opts *o
 	if (!lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (aif_share_ppm(lines[i].samples, all_ns) < o->min_ppm)
+		if (aif_share_ppm(lines[i].weight, all_ns) < o->min_ppm)
 			continue;
-		aif_place_put_share(lines[i].samples, all_ns, out);
+		aif_place_put_share(lines[i].weight, all_ns, out);
 		aif_buf_puts(out, "  ");
 		aif_source_put(l->p, &lines[i], &cursor, o->columns, AIF_PLACE_SHARE_COLUMNS + 2,
 			       out);

@@ -22,15 +22,17 @@ struct aif_places {
 /* Adds the place of a frame at an inline depth. 0 or -ENOMEM. */
 int aif_places_add(struct aif_places *l, uint32_t frame, uint32_t depth, uint64_t ns);
 
-/* True if an expression matches a function's name, or what stands before " (file.py)" in it. */
+/* True if the expression matches a function's name, with or without the " (file.py)" of Python's. */
 bool aif_annotate_matches(const struct aif_regex *wanted, const char *name);
 
 /* Appends a place's share of the whole as a number and a bar, in columns of the same width. */
 #define AIF_PLACE_SHARE_COLUMNS 15
 void aif_place_put_share(uint64_t ns, uint64_t all_ns, struct aif_buf *out);
 
-/* Appends the lines, in the order of their files, but those with less than is asked for. Sorts the places. 0 or -ENOMEM. */
+/* Appends the lines in the order of their files, without those below o->min_ppm. Sorts the places. 0
+ * or -ENOMEM. */
 int aif_places_put_lines(struct aif_places *l, const struct aif_annotate_opts *o, uint64_t all_ns,
 			 struct aif_buf *out);
-/* Appends "head":[...],"lines":[...] of a function of annotate_json.h, and sets .row. Sorts the places. 0 or -ENOMEM. */
+/* Appends "head":[...],"lines":[...] of a function (annotate_json.h) and sets .row. Sorts the
+ * places. 0 or -ENOMEM. */
 int aif_places_json(struct aif_places *l, uint64_t all_ns, struct aif_buf *json);

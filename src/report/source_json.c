@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* Lines around a sampled one; what is farther apart is not joined. */
+/* Lines shown on each side of one that has a weight. */
 #define CONTEXT 4
 
 struct writer {
@@ -27,7 +27,7 @@ static void put_gap(struct writer *w)
 	aif_buf_puts(w->json, w->rows++ ? ",[]" : "[]");
 }
 
-static void put_row(struct writer *w, const struct aif_source_line *s, uint64_t samples)
+static void put_row(struct writer *w, const struct aif_source_line *s, uint64_t weight)
 {
 	aif_buf_puts(w->json, w->rows++ ? ",[" : "[");
 	aif_source_place(w->p, s, &w->cell);
@@ -35,10 +35,10 @@ static void put_row(struct writer *w, const struct aif_source_line *s, uint64_t 
 	aif_buf_putc(w->json, ',');
 	aif_source_put_text(w->p, s, &w->cursor, &w->cell);
 	put_cell(w);
-	aif_buf_printf(w->json, ",%" PRIu64 "]", samples);
+	aif_buf_printf(w->json, ",%" PRIu64 "]", weight);
 }
 
-/* Lines of the same text that have no samples: from the one of `s` on, up to that of `end`. */
+/* Appends the lines [from, end) of the file of `s`, which have no weight. */
 static void put_context(struct writer *w, const struct aif_source_line *s, uint32_t from,
 			uint32_t end)
 {
@@ -67,7 +67,7 @@ void aif_source_json(const struct aif_profile *p, const struct aif_source_line *
 			put_context(&w, s, s->line > CONTEXT ? s->line - CONTEXT : 1, s->line);
 		}
 		ret_rows[i] = w.rows;
-		put_row(&w, s, s->samples);
+		put_row(&w, s, s->weight);
 		end = s->line > UINT32_MAX - CONTEXT - 1 ? s->line : s->line + CONTEXT + 1;
 		if (has_next && next->line <= s->line)
 			continue;

@@ -58,7 +58,7 @@ size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n)
 		qsort(lines, n, sizeof(*lines), compare);
 	for (size_t i = 0; i < n; i++) {
 		if (kept && aif_source_same(&lines[kept - 1], &lines[i]))
-			lines[kept - 1].samples += lines[i].samples;
+			lines[kept - 1].weight += lines[i].weight;
 		else
 			lines[kept++] = lines[i];
 	}
@@ -75,7 +75,7 @@ int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, si
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (aif_source_of(p, hits[i].frame, &lines[len]))
-			lines[len++].samples = hits[i].samples;
+			lines[len++].weight = hits[i].samples;
 	*ret = lines;
 	*ret_len = aif_source_lines_sum(lines, len);
 	return 0;

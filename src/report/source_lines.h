@@ -9,7 +9,7 @@ struct aif_source_line {
 	uint32_t file, line; /* string; AIF_NONE: none */
 	uint32_t function;   /* string: whose line it is; AIF_NONE: the kernel's own */
 	uint32_t frame;      /* one that stands on it */
-	uint64_t samples;
+	uint64_t weight;     /* samples, or ns of CPU or device time */
 };
 
 /* Finds the line of the innermost function that has one. False if none has. */
@@ -24,15 +24,15 @@ static inline bool aif_source_same(const struct aif_source_line *a, const struct
 int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, size_t n,
 		     struct aif_source_line **ret, size_t *ret_len);
 
-/* The same of lines that are there already, in place: returns how many are left. */
+/* Sorts the lines and adds up the weights of equal ones, in place. Returns how many are left. */
 size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n);
 
 /* Appends "gemm.cu:12", and " (f)" of what is not the kernel itself. */
 void aif_source_place(const struct aif_profile *p, const struct aif_source_line *s,
 		      struct aif_buf *ret);
 
-/* The last line whose text was asked for, so that those behind it need not be searched from the file's begin. Zeroed at
- * first. */
+/* Place where the last line was found: lines behind it are searched from there, not from the
+ * beginning of the text. Zeroed at first. */
 struct aif_source_cursor {
 	const char *text, *at; /* of the file, of the line */
 	uint32_t line;
@@ -40,10 +40,10 @@ struct aif_source_cursor {
 /* The line itself, without its end; not terminated. NULL: it is not in the profile. */
 const char *aif_source_text(const struct aif_profile *p, const struct aif_source_line *s,
 			    struct aif_source_cursor *c, size_t *ret_len);
-/* Appends it with blanks for tabs, or nothing. */
+/* Appends the line's text with blanks for tabs; nothing where the profile has none. */
 void aif_source_put_text(const struct aif_profile *p, const struct aif_source_line *s,
 			 struct aif_source_cursor *c, struct aif_buf *ret);
-/* Appends the place and, behind it, the text as far as a terminal of that many columns (0: no end) has room beside the `used`
- * ones. */
+/* Appends the place and the text, cut at the width of a terminal of `columns` (0: no limit); `used`
+ * of them are taken. */
 void aif_source_put(const struct aif_profile *p, const struct aif_source_line *s,
 		    struct aif_source_cursor *c, size_t columns, size_t used, struct aif_buf *ret);

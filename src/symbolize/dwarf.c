@@ -434,7 +434,7 @@ static void name_of(struct aif_dwarf *d, Dwarf_Die *die, struct aif_dwarf_level 
 	}
 }
 
-/* The same of a path put together from that of the unit. */
+/* Makes a relative path absolute, in d->names as name_of() does. */
 static void file_of(struct aif_dwarf *d, Dwarf_Die *unit, const struct aif_dwarf_level *level,
 		    size_t *ret_made)
 {

@@ -830,6 +830,8 @@ test("functions of the program have the device time that their lines launched", 
 	assert.match(await text(page, "code-body"), /93\.5 % of device time: 1\.47 s launched by it and by what it calls.*source not recorded.*100\.0 % +train\.py:42/s);
 	const own = await open("energy", "#v1&view=code&kernel=main"); // its file is there
 	assert.match(await own.locator("#code-body pre").first().textContent(), /%  app\.c:\d+ +\S.*;/);
+	const code_of = await own.evaluate(() => window.aiflame.data.code_of); // main has CPU time, too
+	assert.equal(new Set(code_of).size, code_of.length, code_of.join("\n"));
 });
 
 // Visits views and returns the numbers of the hostile texts (page_inputs.py) that stand in the page, or in its canvas.
