@@ -9,26 +9,26 @@ unset CUDA_HOME CUDA_PATH
 export HOME="$work"
 POCL_CACHE_DIR=$work/lines "$aiflame" record -q --all-launches --device-lines -o m.data "$matmul" 256 10 >/dev/null 2>&1
 "$aiflame" annotate basic m.data >basic.txt
-check "a kernel's head has time, launches, samples" \
+check "a kernel's head has its time, launches and samples" \
 	grep -Eq '^[0-9.]+ % of busy time: .* in 11 launches; [0-9,]+ samples$' basic.txt
-check "source lines with their text" grep -Eq '^ *[0-9.]+ %  #+ +[^ ]*\.cl:11 .*c\[row \* n \+ col\] \+= ' basic.txt
-check "instructions with offset, mnemonic and operands" \
+check "source lines are listed with their text" grep -Eq '^ *[0-9.]+ %  #+ +[^ ]*\.cl:11 .*c\[row \* n \+ col\] \+= ' basic.txt
+check "instructions are listed with offset, mnemonic and operands" \
 	grep -Eq '^ *[0-9.]+ %  #* +\+0x[0-9a-f]{4}  [a-z0-9]+ .*\[r' basic.txt
-check "jumps within it go to an offset, as lines have it" sh -c "
+check "jumps within a kernel go to an offset that the listing has" sh -c "
 	'$aiflame' annotate --min 0 basic m.data >jumps.txt && ! grep -Eq '  j[a-z]+ 0x' jumps.txt &&
 	to=\$(sed -nE 's/.*  j[a-z]+ (\+0x[0-9a-f]+)\$/\1/p' jumps.txt | head -1) && [ -n \"\$to\" ] && grep -q \"  \$to  \" jumps.txt"
-check "only the kernels that match" sh -c "! grep -q multiply_local basic.txt"
+check "annotate lists only the kernels that match" sh -c "! grep -q multiply_local basic.txt"
 check "no line is longer than 110 columns" awk 'length($0) > 110 { exit 1 }' basic.txt
 "$aiflame" annotate --min 0 -i m.data '^multiply_basic$' >all.txt
-check "--min 0 leaves nothing out" sh -c "! grep -q '\.\.\.' all.txt && [ \$(wc -l <all.txt) -gt \$(wc -l <basic.txt) ]"
+check "--min 0 leaves no line out" sh -c "! grep -q '\.\.\.' all.txt && [ \$(wc -l <all.txt) -gt \$(wc -l <basic.txt) ]"
 check "the hottest kernel comes first" sh -c "'$aiflame' annotate multiply m.data | head -1 | grep -qx multiply_basic"
-check "no kernel of that name is one clear line, with one that is" \
+check "a name that no kernel has is one clear line, which names one that is there" \
 	says "no kernel that was executed matches 'nothing'; one is 'multiply_" "$aiflame" annotate nothing m.data
-check "and a failure" status_is 1 "$aiflame" annotate nothing m.data
-check "what is no expression too" status_is 1 "$aiflame" annotate '(' m.data
-check "without KERNEL it is misuse" status_is 2 "$aiflame" annotate
-check "report --stalls says what is missing" says "no stall reasons in this profile" "$aiflame" report --stalls m.data
-check "the first screen names no waits then" sh -c "! '$aiflame' report m.data | grep -q waits:"
+check "a name that no kernel has is a failure" status_is 1 "$aiflame" annotate nothing m.data
+check "a KERNEL that is no regular expression is a failure" status_is 1 "$aiflame" annotate '(' m.data
+check "annotate without KERNEL is misuse" status_is 2 "$aiflame" annotate
+check "report --stalls says that the profile has no stall reasons" says "no stall reasons in this profile" "$aiflame" report --stalls m.data
+check "the summary of a profile without stall reasons names no waits" sh -c "! '$aiflame' report m.data | grep -q waits:"
 
 # The same bytes as if they were NVIDIA's: any are allowed.
 cp m.data nv.data
@@ -36,12 +36,12 @@ sqlite3 nv.data "UPDATE string SET value = 'sm_90' WHERE value = 'x86_64'"
 cp nv.data slow.data
 cp nv.data wrong.data
 cp nv.data triton.data
-check "without nvdisasm there are names or numbers" \
+check "without nvdisasm, instructions have names or numbers" \
 	sh -c "'$aiflame' annotate basic nv.data | grep -Eq '  \+0x[0-9a-f]{3}0  (@[!UP0-9T]* )?[A-Z0-9a-fx_]+( |\$)'"
-check "one line says where there is more" sh -c "
+check "without nvdisasm, one line says where there is more text" sh -c "
 	'$aiflame' annotate basic nv.data 2>hint.txt >hinted.txt && [ \$(wc -l <hint.txt) = 1 ] && grep -q 'nvdisasm was not found' hint.txt"
-check "but not where all is there" sh -c "'$aiflame' annotate basic m.data 2>&1 >none.txt | [ \$(wc -c) = 0 ]"
-check "how lines were found stands apart from the name" sh -c "! grep -q '(line matched)' basic.txt"
+check "a listing with full text has no hint at nvdisasm" sh -c "'$aiflame' annotate basic m.data 2>&1 >none.txt | [ \$(wc -c) = 0 ]"
+check "how lines were found is not a part of the kernel's name" sh -c "! grep -q '(line matched)' basic.txt"
 tool() { # tool DIRECTORY LINE...
 	mkdir -p "$1"
 	{ echo '#!/bin/sh' && cat; } >"$1/nvdisasm"
@@ -54,29 +54,29 @@ while [ $i -lt $size ]; do printf '        /*%04x*/                   TOLD.E R%d
 EOF
 check "nvdisasm of \$CUDA_HOME gives the full text" \
 	sh -c "CUDA_HOME='$work/cuda' '$aiflame' annotate basic nv.data | grep -Eq '  TOLD\.E R[0-9]+, desc'"
-check "it is asked for one function, as raw bytes" grep -Eqx -- '-b SM90 -ndf /dev/fd/[0-9]+' asked.txt
-check "once" sh -c "CUDA_HOME='$work/cuda' '$aiflame' annotate basic nv.data >/dev/null && [ \$(wc -l <asked.txt) = 1 ]"
-check "what it said stays in the profile" sh -c "'$aiflame' annotate basic nv.data | grep -q '  TOLD\.E '"
+check "nvdisasm is asked for one function, as raw bytes" grep -Eqx -- '-b SM90 -ndf /dev/fd/[0-9]+' asked.txt
+check "nvdisasm is asked once for the same code" sh -c "CUDA_HOME='$work/cuda' '$aiflame' annotate basic nv.data >/dev/null && [ \$(wc -l <asked.txt) = 1 ]"
+check "what nvdisasm said stays in the profile" sh -c "'$aiflame' annotate basic nv.data | grep -q '  TOLD\.E '"
 tool wrong <<'EOF'
 printf '/*0000*/ HALF ;\n'
 exit 1
 EOF
-check "one that fails is left out" \
+check "the output of an nvdisasm that fails is left out" \
 	sh -c "PATH='$work/wrong:$PATH' '$aiflame' annotate --min 0 basic wrong.data >w.txt && ! grep -q HALF w.txt && grep -q +0x0010 w.txt"
 mkdir -p venv/bin venv/lib/python3.12/site-packages/triton/backends/nvidia/bin
 cp cuda/bin/nvdisasm venv/lib/python3.12/site-packages/triton/backends/nvidia/bin
-check "that of the Triton package is found" \
+check "nvdisasm of the Triton package is found" \
 	sh -c "PATH='$work/venv/bin:$PATH' '$aiflame' annotate basic triton.data | grep -q '  TOLD\.E '"
 cp wrong.data own.data
 tool own <<'EOF'
 [ "$2" = SM90a ] || exit 1
 printf '/*00d0*/ OWN.E ;\n'
 EOF
-check "a chip's own instructions are asked for by its own name" \
+check "nvdisasm is asked for sm_90a where sm_90 fails" \
 	sh -c "PATH='$work/own:$PATH' '$aiflame' annotate --min 0 basic own.data | grep -q '  OWN\.E'"
 tool slow <<'EOF'
 exec sleep 100
 EOF
-check "one that never ends is stopped" \
+check "an nvdisasm that never ends is stopped" \
 	sh -c "PATH='$work/slow:$PATH' timeout 60 '$aiflame' annotate --min 0 basic slow.data | grep -q +0x0010"
 done_testing

@@ -5,9 +5,9 @@
 
 "$aiflame" record -q --all-launches -o m.data "$matmul" 128 5 >/dev/null 2>&1
 "$aiflame" annotate --of host '^main$' m.data >main.txt
-check "the program's lines are there with their text" \
+check "lines of main() are listed with their text" \
 	grep -Eq '^ *[0-9.]+ %  #+ +matmul\.cpp:[0-9]+  +run_benchmark\(device, matrices, \*v, repetitions\);$' main.txt
-check "its file is named by its whole path" grep -qx "/.*/examples/matmul/matmul.cpp" main.txt # of where a compiler cache has it from
+check "the program's source file is named by its whole path" grep -qx "/.*/examples/matmul/matmul.cpp" main.txt # of where a compiler cache has it from
 # The truth: device time under each line of main(), by SQL over the stacks.
 lines() {
 	"$aiflame" query --format csv m.data "WITH RECURSIVE up(top, stack, ns) AS (
@@ -27,16 +27,16 @@ as_sql_says() {
 		}
 		END { exit bad || !n }' truth.csv main.txt
 }
-check "their shares are what SQL says" as_sql_says
-check "no function of that name is one clear line, with one that is" \
+check "shares of main()'s lines are what SQL says" as_sql_says
+check "a name that no function has is one clear line, which names one that is there" \
 	says "no function that launched device work matches 'nothing'; one is '" "$aiflame" annotate --of host nothing m.data
-check "and a failure" status_is 1 "$aiflame" annotate --of host nothing m.data
+check "a name that no function has is a failure" status_is 1 "$aiflame" annotate --of host nothing m.data
 "$aiflame" record -q --no-source -o none.data "$matmul" 64 1 >/dev/null 2>&1
-check "--no-source keeps no text" test "$("$aiflame" query --format csv none.data "SELECT count(*) FROM programs WHERE source != ''" | tail -n 1)" = 0
-check "but lines" sh -c "'$aiflame' annotate --of host '^main$' none.data | grep -Eq 'matmul\.cpp:[0-9]+$'"
+check "--no-source keeps no text of source files" test "$("$aiflame" query --format csv none.data "SELECT count(*) FROM programs WHERE source != ''" | tail -n 1)" = 0
+check "--no-source keeps the numbers of source lines" sh -c "'$aiflame' annotate --of host '^main$' none.data | grep -Eq 'matmul\.cpp:[0-9]+$'"
 
 "$aiflame" import -q -o trace.data "$root/tests/golden/views/input/trace.json"
-check "lines of a trace are said to be where functions begin" sh -c \
+check "lines of an imported trace are said to be where functions begin" sh -c \
 	"'$aiflame' annotate --of host . trace.data | grep -qx 'lines are where functions begin: the trace has no others'"
 
 # ---- Python
@@ -47,7 +47,7 @@ for python in /usr/bin/python3 python3; do
 	break
 done
 if [ -z "$opencl" ]; then
-	skip "Python's lines" "no pyopencl"
+	skip "Python's lines are listed with their text" "no pyopencl"
 	done_testing
 fi
 cat >train.py <<'END'
@@ -91,19 +91,19 @@ printf 'def go(run):\n    run(500)\n' >one/work.py
 printf 'def go(run):\n    # longer\n    run(1500)\n' >two/work.py
 "$aiflame" record -q --all-launches -o p.data "$opencl" train.py >/dev/null 2>&1
 "$aiflame" annotate --of host '^step' p.data >step.txt
-check "Python's lines, with their text" sh -c "grep -Eq '%  #* +train\.py:23  +run\(1000\)$' step.txt && grep -Eq '%  #* +train\.py:25  +run\(9000\)$' step.txt"
-check "the longer one has more" test "$(awk '/:23/ { a = $1 } /:25/ { print ($1 > 4 * a) }' step.txt)" = 1
+check "Python's lines are listed with their text" sh -c "grep -Eq '%  #* +train\.py:23  +run\(1000\)$' step.txt && grep -Eq '%  #* +train\.py:25  +run\(9000\)$' step.txt"
+check "the Python line whose kernel runs longer has the larger share" test "$(awk '/:23/ { a = $1 } /:25/ { print ($1 > 4 * a) }' step.txt)" = 1
 "$aiflame" annotate --of host '^walk$' p.data >walk.txt
-check "a line that recurs twice has the time once" sh -c "grep -Eq '^ *100.0 %  #+ +train\.py:18' walk.txt && awk '\$1 > 100 && \$2 == \"%\" { exit 1 }' walk.txt"
+check "a Python line that recurs has its time once" sh -c "grep -Eq '^ *100.0 %  #+ +train\.py:18' walk.txt && awk '\$1 > 100 && \$2 == \"%\" { exit 1 }' walk.txt"
 "$aiflame" annotate --of host '^go$' p.data >go.txt
-check "functions of one name in two files are two" sh -c "grep -q '/one/work.py\$' go.txt && grep -q '/two/work.py\$' go.txt &&
+check "functions of one name in two files are listed apart" sh -c "grep -q '/one/work.py\$' go.txt && grep -q '/two/work.py\$' go.txt &&
 	[ \$(grep -c '^100.0 %  ######  work.py:[23]  ' go.txt) = 2 ]"
-check "a kernel's lines are listed as before" sh -c "'$aiflame' annotate turn p.data | grep -q '^100.0 % of busy time'"
+check "a kernel that Python launched is listed by its own lines" sh -c "'$aiflame' annotate turn p.data | grep -q '^100.0 % of busy time'"
 # What a later text would say is not what ran.
 "$aiflame" record -q -o changed.data "$opencl" -c "
 open('train.py', 'a').write('# changed\n')
 exec(compile(open('train.py').read(), '$work/train.py', 'exec'))" >/dev/null 2>&1
 "$aiflame" query --format csv changed.data "SELECT detail FROM losses WHERE name = 'SOURCE_SKIPPED'" >changed.txt
-check "a file that has changed since is counted" grep -q "changed since the program began: $work/train.py" changed.txt
-check "and has no text" sh -c "'$aiflame' annotate --of host '^step' changed.data | grep -Eq 'train\.py:23$'"
+check "a source file that has changed since the program began is counted" grep -q "changed since the program began: $work/train.py" changed.txt
+check "a source file that has changed since the program began has no text" sh -c "'$aiflame' annotate --of host '^step' changed.data | grep -Eq 'train\.py:23$'"
 done_testing

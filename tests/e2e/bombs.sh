@@ -34,8 +34,8 @@ bounded product out.svg flame
 # What is kept can be looked at, and what is left out is said.
 names() { [ "$("$aiflame" query --format csv inlined.data 'SELECT count(*) FROM frame_names' 2>/dev/null | tail -1)" = 128 ]; }
 check "of 60,000 inlined names of a function 128 are kept" names
-check "which is said" says "the innermost are left out" "$aiflame" info inlined.data
-check "rows beyond what a file of its size can hold are said" says "are missing above" \
+check "info says that inlined names were left out" says "the innermost are left out" "$aiflame" info inlined.data
+check "query says that rows beyond what a file of its size can hold are missing" says "are missing above" \
 	"$aiflame" query rows.data "SELECT count(*) FROM launches"
 
 # What is said of memory: whose bound it was, and what can be done about it with this command.
@@ -44,7 +44,7 @@ there() { # only options that it has
 	cat said.out
 	grep -q -- --time said.out && ! grep -q -- --limit said.out
 }
-check "options are named that the command has" there
+check "the message about bounded memory names only options that the command has" there
 awk 'BEGIN { for (i = 0; i < 200000; i++) print "main;f" i ";g" i " 1" }' >large.folded
 own() {
 	(ulimit -d 8000 && "$aiflame" import -o a.data large.folded) >own.out 2>&1
@@ -52,19 +52,19 @@ own() {
 	cat own.out
 	[ $status -ne 0 ] && ! grep -q 'memory is bounded' own.out
 }
-check "a limit of the user's own is not taken for ours" own
+check "a limit of memory that the user set is not taken for aiflame's" own
 
 # --max-size
 check "--max-size stops a picture" says "a.svg: stopped: it would become larger than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data
-check "a folded text" status_is 1 "$aiflame" flame --max-size 1K -o a.folded long.data
-check "an export" status_is 1 "$aiflame" export --max-size 10K --format chrome -o a.json long.data
-check "one that is compressed, by its size before" status_is 1 \
+check "--max-size stops folded text" status_is 1 "$aiflame" flame --max-size 1K -o a.folded long.data
+check "--max-size stops an export" status_is 1 "$aiflame" export --max-size 10K --format chrome -o a.json long.data
+check "--max-size stops a compressed export by its size before compression" status_is 1 \
 	"$aiflame" export --max-size 100K --format chrome -o a.json.gz long.data
-check "a database" says "a.sqlite: stopped: it would become larger than 64.0 KiB" \
+check "--max-size stops a database" says "a.sqlite: stopped: it would become larger than 64.0 KiB" \
 	"$aiflame" export --max-size 64K --format sqlite -o a.sqlite long.data
-check "and a folder" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
+check "--max-size stops a folder of tables" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
 nothing() { for f in a.*; do [ ! -e "$f" ] || { echo "$f"; return 1; }; done; }
-check "nothing is left of them" nothing
+check "nothing is left of what --max-size stopped" nothing
 check "what fits is written" status_is 0 "$aiflame" flame --leaf kernel --max-size 10M -o a.svg deep.data
 done_testing

@@ -19,7 +19,7 @@ agrees() {
 		cat "$1.compared" && awk '$1 == "agrees" { exit !($2 >= 0.95) }' "$1.compared"
 }
 for mode in 'finish 1000' 'allocate 200' 'copy 500' 'compile 8' 'event 200' 'threads 1000' 'compute 200' 'mix 200'; do
-	check "the right class and function, ${mode% *}" in_three agrees ${mode}
+	check "idle time has the class and function that the program says: ${mode% *}" in_three agrees ${mode}
 done
 same_sums() {
 	for mode in copy event mix threads; do
@@ -34,7 +34,7 @@ print(sum(int(r["idle"]) for r in csv.DictReader(sys.stdin)))')
 		[ "$table" = "$sql" ] && [ "$sql" = "$rows" ] && [ "$idle" = "$whole" ] || return 1
 	done
 }
-check "table, SQL and rows have the same time in calls; causes and devices the same idle time" same_sums
+check "report --sync and SQL have the same time in calls; report --idle and SQL the same idle time" same_sums
 # All of each such call lies in one gap.
 compile_is_idle() {
 	"$aiflame" report --sync --format csv --limit 0 compile.data >compile.sync
@@ -48,7 +48,7 @@ raise SystemExit(not (idle and abs(meanwhile - idle) <= 1e-4 * idle))
 END
 }
 check "a device is idle for as long in compiling by --sync as by --idle" compile_is_idle
-check "by line, with its kind" sh -c "'$aiflame' report --sync mix.data | grep -q 'synchronise *clWaitForEvents *wait_for_event (calls_app.c:[0-9]*)'"
+check "report --sync lists a call by its caller's line, with its kind" sh -c "'$aiflame' report --sync mix.data | grep -q 'synchronise *clWaitForEvents *wait_for_event (calls_app.c:[0-9]*)'"
 threads_agree() {
 	for mode in threads copy; do
 		waits=$(query $mode.data "SELECT sum(dur_ns) FROM calls WHERE kind IN ('synchronise', 'copy')")
@@ -60,7 +60,7 @@ print(sum(int(r["waiting"]) for r in csv.DictReader(sys.stdin)))')
 		done
 	done
 }
-check "threads and processes wait for as long" threads_agree
+check "threads and processes wait for as long as SQL sums up" threads_agree
 record poll 100000
 counted() {
 	rows=$(query poll.data 'SELECT count(*) FROM calls')
@@ -78,5 +78,5 @@ open_call() {
 }
 check "a call that does not return is shown until the end" open_call
 record finish 200 --calls off
-check "--calls off" sh -c "[ \$('$aiflame' query --format csv finish.data 'SELECT count(*) FROM calls' | tail -n 1) -eq 0 ] && '$aiflame' report --idle finish.data | grep -q wait"
+check "--calls off records no calls, and idle time has a cause all the same" sh -c "[ \$('$aiflame' query --format csv finish.data 'SELECT count(*) FROM calls' | tail -n 1) -eq 0 ] && '$aiflame' report --idle finish.data | grep -q wait"
 done_testing

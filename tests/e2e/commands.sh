@@ -7,16 +7,16 @@ commands=$("$aiflame" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\) 
 check "there are commands" test -n "$commands"
 "$aiflame" help | tail -n +3 | sed '/^commands:/,/^$/{/^  /d}' | sed 's/^/    /; s/ *$//' >help.txt
 check "aiflame(1) agrees with the help" sh -c "tail -n +5 '$root/docs/man/aiflame.md' | diff - help.txt"
-check "in a part of its own" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -q '^.fBannotate'"
+check "aiflame(1) has a section COMMANDS that lists annotate" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -q '^.fBannotate'"
 for c in $commands; do
 	check "$c -h works" says "usage: aiflame $c" "$aiflame" "$c" -h
 	check "$c has a manual page" test -s "$root/docs/man/aiflame-$c.md"
 	"$aiflame" "$c" -h | sed 's/^/    /; s/ *$//' >help.txt
-	check "which agrees with -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
+	check "the manual page of $c has the text of $c -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
 	summary=$("$aiflame" help | sed -n "/^commands:/,\$s/^  $c  *//p")
-	check "and with the list of commands" test "$(sed -n 3p "$root/docs/man/aiflame-$c.md")" = "aiflame $c - $summary"
+	check "the manual page of $c has the summary that aiflame help has" test "$(sed -n 3p "$root/docs/man/aiflame-$c.md")" = "aiflame $c - $summary"
 	check "aiflame(1) lists it" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -qx '^.fB$c.fR'"
-	check "which becomes a page for man" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
+	check "the manual page of $c is built for man, with a SYNOPSIS" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
@@ -24,14 +24,14 @@ check "no command is an error with help" status_is 2 "$aiflame"
 check "--version names the features" says "opencl" "$aiflame" --version
 check "all reasons are in the documentation" sh -c "'$root/scripts/make-reasons' | diff '$root/docs/reasons.md' -"
 reasons=$(grep -o '^AIF_REASON([0-9]*, [A-Z0-9_]*' "$root/src/base/reasons.def" | sed 's/.*(//; s/,//')
-check "each, with its number and name" sh -c "[ \$(printf '%s\n' '$reasons' | wc -l) -gt 90 ] && printf '%s\n' '$reasons' | while read -r number name; do
+check "docs/reasons.md and aiflame-reasons(7) have each reason's number and name" sh -c "[ \$(printf '%s\n' '$reasons' | wc -l) -gt 90 ] && printf '%s\n' '$reasons' | while read -r number name; do
 	grep -qF \"| \$number | \\\`\$name\\\` | \" '$root/docs/reasons.md' && grep -qx \".fB\$number \$name.fR\" '$build/docs/man/aiflame-reasons.7' || { echo \$number \$name; exit 1; }
 done"
 check "help and manual tell of --version" sh -c "'$aiflame' -h | grep -q -- --version && grep -q -- --version '$root/docs/man/aiflame.md'"
 check "a missing profile is one clear line" sh -c "
 	[ \$('$aiflame' info nowhere.data 2>&1 | wc -l) = 1 ] && ! '$aiflame' info nowhere.data 2>/dev/null"
 echo "this is no profile" >text.data
-check "another file too" sh -c "[ \$('$aiflame' info text.data 2>&1 | wc -l) = 1 ]"
+check "a file that is no profile is one clear line" sh -c "[ \$('$aiflame' info text.data 2>&1 | wc -l) = 1 ]"
 
 "$aiflame" record -q -o m.data "$matmul" 64 1 >/dev/null
 check "report --format json is JSON" sh -c "'$aiflame' report --launches --format json m.data | python3 -m json.tool"
@@ -39,10 +39,10 @@ check "an unknown column is named, with the known ones" says "use one of" "$aifl
 check "query answers" says "multiply_basic" "$aiflame" query m.data "SELECT * FROM kernel_times"
 check "query only reads" sh -c "! '$aiflame' query m.data 'DELETE FROM meta'"
 for sql in "VACUUM" "VACUUM INTO 'vacuumed'" "REINDEX"; do
-	check "$sql is refused, too" says "only reads" "$aiflame" query m.data "$sql"
-	check "with a status" status_is 1 "$aiflame" query m.data "$sql"
+	check "query refuses $sql: it only reads" says "only reads" "$aiflame" query m.data "$sql"
+	check "query ends with 1 for $sql" status_is 1 "$aiflame" query m.data "$sql"
 done
-check "none has made a file" test ! -e vacuumed
+check "a refused statement has made no file" test ! -e vacuumed
 check "JSON has no infinite numbers" python3 -c "
 import json, subprocess
 out = subprocess.run(['$aiflame', 'query', '--format', 'json', 'm.data', \"SELECT 1e999 AS a, -1e999 AS b, 1e9 AS c, x'00ff' AS d\"],
@@ -56,27 +56,27 @@ check "launches and executions agree" sh -c "
 check "query tells how processes ended" test "$("$aiflame" query --format csv m.data \
 	'SELECT exit_status FROM processes WHERE runtime' | tail -1)" = 0
 "$aiflame" record -q -o killed.data sh -c "'$matmul' 64 1; kill -9 \$\$" >/dev/null 2>&1
-check "by a signal, too" test "$("$aiflame" query --format csv killed.data \
+check "query tells that a process was ended by a signal" test "$("$aiflame" query --format csv killed.data \
 	"SELECT exit_status FROM processes WHERE exit_status > 0" | tail -1)" = 137
-check "query -o FILE" sh -c "'$aiflame' query m.data -o q.csv --format csv 'SELECT count(*) AS n FROM launches' && grep -qx n q.csv"
-check "but not over the profile" status_is 2 "$aiflame" query m.data -o m.data 'SELECT count(*) FROM launches'
-check "which is still one" "$aiflame" info m.data
+check "query -o FILE writes its result there" sh -c "'$aiflame' query m.data -o q.csv --format csv 'SELECT count(*) AS n FROM launches' && grep -qx n q.csv"
+check "query does not write over its profile" status_is 2 "$aiflame" query m.data -o m.data 'SELECT count(*) FROM launches'
+check "the profile that query -o named is still one" "$aiflame" info m.data
 check "export writes plain tables" sh -c "
 	'$aiflame' export -i m.data -o x.sqlite && sqlite3 x.sqlite 'SELECT name FROM kernel_times' | grep -q multiply_basic"
 check "export -o - writes to standard output" sh -c "
 	'$aiflame' export -i m.data -o - >y.sqlite && [ ! -e ./- ] && cmp x.sqlite y.sqlite"
-check "and says when that is closed" sh -c "! '$aiflame' export -i m.data -o - >&- 2>e.txt && grep -q 'standard output' e.txt"
-check "flame -o - too" sh -c "'$aiflame' flame -i m.data -o - | grep -q '</svg>' && [ ! -e ./- ]"
-check "flame --format says what it is, whatever its name" sh -c "
+check "export -o - says when standard output is closed" sh -c "! '$aiflame' export -i m.data -o - >&- 2>e.txt && grep -q 'standard output' e.txt"
+check "flame -o - writes a picture to standard output" sh -c "'$aiflame' flame -i m.data -o - | grep -q '</svg>' && [ ! -e ./- ]"
+check "flame --format decides what is written, whatever the file's name" sh -c "
 	'$aiflame' flame -i m.data --format folded -o - | grep -q '^[^<].* [0-9]*\$' &&
 	'$aiflame' flame -i m.data --format svg -o x.txt && grep -q '</svg>' x.txt"
-check "and what its name is" sh -c "'$aiflame' flame -i m.data --format folded && [ -s aiflame.folded ] && [ ! -e aiflame.svg ]"
+check "flame --format decides the name of the file that is written" sh -c "'$aiflame' flame -i m.data --format folded && [ -s aiflame.folded ] && [ ! -e aiflame.svg ]"
 check "text may be called .txt, too, as -h says" sh -c "
 	'$aiflame' flame -i m.data -o f.txt && ! grep -q svg f.txt && grep -q ' [0-9]*\$' f.txt && '$aiflame' flame -h | grep -q '\.txt'"
-check "another name is not" says "use .svg, .folded or .txt" "$aiflame" flame -i m.data -o f.png
+check "flame refuses a name whose ending it does not know" says "use .svg, .folded or .txt" "$aiflame" flame -i m.data -o f.png
 check "query without SQL says so" says "is not SQL; try aiflame query m.data 'SELECT" "$aiflame" query m.data
-check "and is misuse" status_is 2 "$aiflame" query m.data
-check "two files are misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
+check "query without SQL is misuse" status_is 2 "$aiflame" query m.data
+check "query with two files is misuse" status_is 2 "$aiflame" query -i m.data m.data "SELECT 1"
 # 500 MB of text must pass by.
 check "query holds no result in memory" sh -c "ulimit -v 200000
 	[ \$('$aiflame' query --format csv m.data \"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
@@ -84,18 +84,18 @@ check "query holds no result in memory" sh -c "ulimit -v 200000
 for o in "--format json" "--sort time" "--limit 40" "--by shape"; do
 	check "report $o without a table is refused" status_is 2 "$aiflame" report $o m.data
 done
-check "--by is for operators" status_is 2 "$aiflame" report --kernels --by shape m.data
-check "idle time is not of a kernel" says "--kernel is not for this table" "$aiflame" report --idle --kernel x m.data
-check "two tables are misuse, not the last one" says "--kernels and --copies exclude each other" "$aiflame" report --kernels --copies m.data
-check "with status 2" status_is 2 "$aiflame" report --kernels --copies m.data
-check "one table twice is one" "$aiflame" report --kernels --kernels m.data
+check "--by is refused for a table that is not of operators" status_is 2 "$aiflame" report --kernels --by shape m.data
+check "--kernel is refused for the table of idle time" says "--kernel is not for this table" "$aiflame" report --idle --kernel x m.data
+check "two tables of report are misuse, not the last one" says "--kernels and --copies exclude each other" "$aiflame" report --kernels --copies m.data
+check "two tables of report end with status 2" status_is 2 "$aiflame" report --kernels --copies m.data
+check "one table of report given twice is one" "$aiflame" report --kernels --kernels m.data
 check "report shows no process where there is one" sh -c "! '$aiflame' report --kernels m.data | grep -q process"
-check "but to programs" sh -c "'$aiflame' report --kernels --format csv m.data | grep -q ',process,kernel,operator,caller\$'"
+check "report --format csv has the column process for a single one" sh -c "'$aiflame' report --kernels --format csv m.data | grep -q ',process,kernel,operator,caller\$'"
 check "report --launches tells microseconds" sh -c "'$aiflame' report --launches m.data | grep -qE '^ *[0-9]+\.[0-9]{6} s'"
 "$aiflame" record -q --all-launches -o two.data sh -c "'$matmul' 64 1; '$matmul' 64 2" >/dev/null
 pids=$("$aiflame" query --format csv two.data 'SELECT DISTINCT pid FROM executions e JOIN processes p ON p.id = e.process' | tail -n +2)
 second=$(echo "$pids" | tail -1)
-check "two processes are two" test "$(echo "$pids" | wc -l)" = 2
+check "a recording of two processes has two pids" test "$(echo "$pids" | wc -l)" = 2
 for t in --kernels --stacks --copies --launches; do
 	check "report $t shows both" sh -c "'$aiflame' report $t two.data | sed -n 1p | grep -q process"
 	for one in "^$second\$" "$second"; do
@@ -106,47 +106,47 @@ for t in --kernels --stacks --copies --launches; do
 done
 check "--process of digits is a pid, not a part of one" \
 	says "--process '${second%?}': nothing in this profile matches" "$aiflame" report --kernels --process "${second%?}" two.data
-check "or of a command" says "nothing in this profile matches" "$aiflame" flame --process 64 -o x.svg two.data
-check "--tid of digits, too" says "nothing in this profile matches" "$aiflame" flame --tid "${second%?}" -o x.svg two.data
-check "the summary, too" says "process  " "$aiflame" report two.data
+check "--process matches no argument of a command" says "nothing in this profile matches" "$aiflame" flame --process 64 -o x.svg two.data
+check "--tid of digits is a thread id, not a part of one" says "nothing in this profile matches" "$aiflame" flame --tid "${second%?}" -o x.svg two.data
+check "the summary of two processes names them" says "process  " "$aiflame" report two.data
 check "--kernel chooses launches" sh -c "
 	'$aiflame' report --launches --kernel '^multiply_basic\$' --limit 0 --format csv two.data | tail -n +2 >k.txt &&
 	[ -s k.txt ] && ! grep -v ,multiply_basic, k.txt"
-check "--time, too" test "$("$aiflame" report --launches --time 1000, --format csv two.data | wc -l)" = 1
-check "--device that there is none of is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
-check "--kernel is for tables" status_is 2 "$aiflame" report --kernel x two.data
+check "--time chooses launches" test "$("$aiflame" report --launches --time 1000, --format csv two.data | wc -l)" = 1
+check "a --device that nothing matches is named" says "--device 'nothing'" "$aiflame" report --kernels --device nothing two.data
+check "--kernel without a table is refused" status_is 2 "$aiflame" report --kernel x two.data
 last=$("$aiflame" query --format csv two.data 'SELECT max(start_ns) / 1000000 FROM executions' | tail -1)
 shown=$(awk -v ms="$last" 'BEGIN { printf ms < 1000 ? "%d" : "%.2f s", ms < 1000 ? ms : ms / 1000 }')
-check "the summary of a part says which" says "shown    what ran from 0 ns to $shown" "$aiflame" report --time "0,${last}ms" two.data
-check "and what there is not" says "no activity matching --time, --range, --process, --tid and --device; widen" "$aiflame" report --time 1000, two.data
-check "--kernel that nothing matches is said to people" says "no device activity matching --kernel" "$aiflame" report --kernels --kernel nosuch m.data
-check "and is no failure" "$aiflame" report --kernels --kernel nosuch m.data
+check "the summary of a part says which part it is" says "shown    what ran from 0 ns to $shown" "$aiflame" report --time "0,${last}ms" two.data
+check "the summary of a part without activity says which options to widen" says "no activity matching --time, --range, --process, --tid and --device; widen" "$aiflame" report --time 1000, two.data
+check "a --kernel that nothing matches is named in a table" says "no device activity matching --kernel" "$aiflame" report --kernels --kernel nosuch m.data
+check "a --kernel that nothing matches is no failure" "$aiflame" report --kernels --kernel nosuch m.data
 for f in table csv json; do
-	check "nor is it one, as $f, that nothing communicates" "$aiflame" report --comm --format $f m.data
-	check "but that there are no samples to tell stalls, as $f, is" status_is 1 "$aiflame" report --stalls --format $f m.data
+	check "report --comm --format $f of a program that communicates nothing is no failure" "$aiflame" report --comm --format $f m.data
+	check "report --stalls --format $f of a profile without stall reasons is a failure" status_is 1 "$aiflame" report --stalls --format $f m.data
 done
-check "so is a time without copies" says "no copies matching --time, " "$aiflame" report --copies --time 1000, m.data
-check "--kernel '[write]' is that mark" sh -c "
+check "report --copies of a time without copies names --time" says "no copies matching --time, " "$aiflame" report --copies --time 1000, m.data
+check "--kernel '[write]' chooses copies to the device" sh -c "
 	'$aiflame' report --kernels --kernel '[write]' --format csv m.data | tail -n +2 >w.txt && grep -q ',Memcpy HtoD,' w.txt && ! grep -q multiply w.txt"
-check "flame --leaf is not of CPUs" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
-check "and --by-thread is of nothing else" says "leave it out, or give --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
+check "flame --leaf is refused with --of cpu" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
+check "flame --by-thread is refused without --of cpu or off-cpu" says "leave it out, or give --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
 check "flame --width has bounds" says "give 300 to 100000" "$aiflame" flame --width 299 -o x.svg m.data
-check "which it says" says "300 to 100000" "$aiflame" flame -h
+check "flame -h says the bounds of --width" says "300 to 100000" "$aiflame" flame -h
 echo "a;b 3" >t.folded
-check "folded text has no lines" status_is 2 "$aiflame" flame --lines -o x.svg t.folded
-check "nor times" says "t.folded is folded text" "$aiflame" flame --time 1,2 -o x.svg t.folded
-check "but a picture" "$aiflame" flame --title t --width 300 --focus b -o x.svg t.folded
-check "text has no title" status_is 2 "$aiflame" flame --title t -o x.folded m.data
-check "ctl says what is missing" says "ctl: start|pause|stop|status is missing; usage: aiflame ctl start" "$aiflame" ctl
-check "annotate too" says "annotate: KERNEL is missing; " "$aiflame" annotate
-check "query too" says "query: SQL is missing; " "$aiflame" query
-check "the first screen says what the grades are of" says "; of the busy time " "$aiflame" report m.data
+check "flame --lines of folded text is misuse" status_is 2 "$aiflame" flame --lines -o x.svg t.folded
+check "flame --time of folded text is refused" says "t.folded is folded text" "$aiflame" flame --time 1,2 -o x.svg t.folded
+check "flame draws folded text as a picture" "$aiflame" flame --title t --width 300 --focus b -o x.svg t.folded
+check "flame --title of text is misuse" status_is 2 "$aiflame" flame --title t -o x.folded m.data
+check "ctl without a command says what is missing" says "ctl: start|pause|stop|status is missing; usage: aiflame ctl start" "$aiflame" ctl
+check "annotate without KERNEL says what is missing" says "annotate: KERNEL is missing; " "$aiflame" annotate
+check "query without SQL says what is missing" says "query: SQL is missing; " "$aiflame" query
+check "the summary says what the grades are shares of" says "; of the busy time " "$aiflame" report m.data
 unset COLUMNS
 long="SELECT printf('%.300c', 'x') AS x, 1 AS n FROM meta LIMIT 1"
 check "no line of a table with stacks is longer than its terminal" test "$(python3 "$root/tests/e2e/terminal.py" 100 "$aiflame" report --stacks m.data)" -le 100
-check "a query's table is cut to it" test "$(python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 70
-check "COLUMNS overrides it" test "$(COLUMNS=50 python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 50
-check "what programs read is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
+check "a query's table is cut to its terminal" test "$(python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 70
+check "COLUMNS overrides the terminal's width" test "$(COLUMNS=50 python3 "$root/tests/e2e/terminal.py" 70 "$aiflame" query m.data "$long")" = 50
+check "a query's output into a pipe is not cut" sh -c "[ \$(COLUMNS=50 '$aiflame' query m.data \"$long\" | wc -L) -gt 300 ]"
 # The device must have been opened before the delay is over, which a busy machine may not manage.
 late() {
 	for delay in 300ms 1 4; do
@@ -156,15 +156,15 @@ late() {
 	return 1
 }
 check "a picture says what was not collected" late
-check "if anything" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
-check "and what it is not the whole of" sh -c "
+check "a picture of a whole recording says nothing of what was not collected" sh -c "! '$aiflame' flame m.data -o - | grep -q 'not collected'"
+check "a picture of a selection names its options" sh -c "
 	'$aiflame' flame --kernel '^multiply' --focus main --time 1ms, -o - m.data | grep -qF '>only --time 1.0 ms,, --kernel ^multiply, --focus main; '"
-check "of other tools' stacks, too" sh -c "'$aiflame' flame --ignore c -o - t.folded | grep -qF '>only --ignore c<'"
-check "if it is not" sh -c "! '$aiflame' flame m.data -o - | grep -qE '>only --|; only --'"
-check "info says what sampled" sh -c "'$aiflame' info late.data | grep -Eq '^  sampling +opencl by (perf|timer): every [0-9.]+ [mu]s a thread\$'"
-check "a caller is a function of the program" sh -c "
+check "a picture of a selection of folded text names its options" sh -c "'$aiflame' flame --ignore c -o - t.folded | grep -qF '>only --ignore c<'"
+check "a picture of a whole profile names no selection" sh -c "! '$aiflame' flame m.data -o - | grep -qE '>only --|; only --'"
+check "info says what samples the CPU device, and how often" sh -c "'$aiflame' info late.data | grep -Eq '^  sampling +opencl by (perf|timer): every [0-9.]+ [mu]s a thread\$'"
+check "the caller of a copy is a function of the program" sh -c "
 	'$aiflame' report --copies --format csv two.data | tail -n +2 >c.txt && [ -s c.txt ] && ! grep -vE 'Matrices|run|main|enqueue|Enqueue' c.txt"
-check "--of cpu of a program without a device says why" sh -c "
+check "--of cpu of a program without a device says why there is nothing" sh -c "
 	'$aiflame' record -q -o none.data sh -c : && '$aiflame' flame --of cpu none.data 2>&1 | grep -q 'none in this profile has opened one'"
 
 # ---- what contradicts itself, or would keep or record nothing
@@ -177,18 +177,18 @@ refused() {
 	[ $? = 2 ] && [ "$(wc -l <refused.txt)" = 1 ] && grep -qF -- "$said" refused.txt && [ ! -e ran ] && [ ! -e refused.data ] ||
 		{ cat refused.txt; return 1; }
 }
-check "--overhead and --all-launches" refused "give one" --overhead 2 --all-launches
-check "in either order" refused "give one" --all-launches --overhead 1
-check "--duration 0" refused "--duration: '0' is too little; give 1ns or more, or leave it out" --duration 0
-check "less than can be told" refused "is too little" --duration 0.0000000001
-check "a negative --duration" refused "--duration: '-1' is not understood" --duration -1
-check "a negative --delay" refused "--delay: '-1' is not understood" --delay -1
-check "--keep 0" refused "--keep: '0' is too little; give 100ms or more, or leave it out" --keep 0
-check "--keep 99ms" refused "is too little" --keep 99ms
-check "--max-size 1" refused "--max-size: '1' is too little; give 64K or more, or leave it out" --max-size 1
-check "--max-size 65535" refused "is too little" --max-size 65535
-check "the least of each is taken, and --delay 0" "$aiflame" record -q -o least.data --keep 100ms --max-size 64K --duration 10 --delay 0 true
-check "that nothing was kept is the reason" sh -c "
+check "record refuses --overhead with --all-launches" refused "give one" --overhead 2 --all-launches
+check "record refuses --all-launches with --overhead" refused "give one" --all-launches --overhead 1
+check "record refuses --duration 0" refused "--duration: '0' is too little; give 1ns or more, or leave it out" --duration 0
+check "record refuses a --duration below a nanosecond" refused "is too little" --duration 0.0000000001
+check "record refuses a negative --duration" refused "--duration: '-1' is not understood" --duration -1
+check "record refuses a negative --delay" refused "--delay: '-1' is not understood" --delay -1
+check "record refuses --keep 0" refused "--keep: '0' is too little; give 100ms or more, or leave it out" --keep 0
+check "record refuses --keep 99ms" refused "is too little" --keep 99ms
+check "record refuses --max-size 1" refused "--max-size: '1' is too little; give 64K or more, or leave it out" --max-size 1
+check "record refuses --max-size 65535" refused "is too little" --max-size 65535
+check "record takes the least --keep and --max-size, and --delay 0" "$aiflame" record -q -o least.data --keep 100ms --max-size 64K --duration 10 --delay 0 true
+check "a recording of which --keep dropped everything says that --keep is the reason" sh -c "
 	'$aiflame' record --all-launches --keep 100ms -o kept.data sh -c '\"$matmul\" 64 1; sleep 1.5' 2>kept.txt >&2 &&
 	grep -q '^reason .* launches were recorded and dropped by --max-size or --keep' kept.txt || { cat kept.txt; exit 1; }"
 
@@ -200,8 +200,8 @@ mkdir "a b" && cp "$build/src/agent/libaiflame-agent.so" "a b/"
 mkdir -m 700 s && ln -s /nowhere/libaiflame-agent.so s/libaiflame-agent-0.so && ln -s /nowhere/x s/x
 k8s() { AIFLAME_STANDBY=$work/s AIFLAME_AGENT="$work/a b/libaiflame-agent.so" "$aiflame" env --format k8s; }
 check "env --format k8s mounts an agent below a name with spaces" says "path: \"$work/a b\"" k8s
-check "at one without" says 'mountPath: "/opt/aiflame"' k8s
-check "which the variables name" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
+check "env --format k8s mounts an agent below a name without spaces at /opt/aiflame" says 'mountPath: "/opt/aiflame"' k8s
+check "env --format k8s names the mounted agent in its variables" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
 check "the link for a name with spaces takes the place of dead ones" test \
 	"$(ls s | sed 's/-[0-9a-f]*.so$/-N.so/' | tr '\n' ' ')" = "libaiflame-agent-N.so x "
 cp m.data own.data

@@ -22,44 +22,44 @@ sources() { "$aiflame" query --format csv "$1.data" "SELECT count(*) FROM progra
 skipped() { "$aiflame" query --format csv "$1.data" "SELECT detail FROM losses WHERE name = 'GENERATED_SKIPPED'" | tail -n +2; }
 
 check "a program with a generated wrapper is recorded" run plain
-check "its file is kept, and that of the kernel that it names" test "$(sources plain)" = 2
-check "its text is that of the file" sh -c '
+check "the generated wrapper's file and that of its kernel are kept" test "$(sources plain)" = 2
+check "the kept text of a generated file is that of the file" sh -c '
 	"$1" query --format csv plain.data "SELECT hex(source) FROM programs WHERE source LIKE '\''# AOT ID%'\''" | tail -1 | xxd -r -p |
 		cmp - "$(grep -l "AOT ID" gone.plain/*/*.py)"' sh "$aiflame"
-check "operators stand between the wrapper and what it called" grep -q \
+check "operators stand between the generated wrapper and what it called" grep -q \
 	'call (c[a-z2-7]*\.py)_\[p\];aten.view, aten.gelu \[compiled\];<lambda>' plain.folded
-check "at most six of them" grep -q \
+check "at most six operators of a generated call are named" grep -q \
 	'call (c[a-z2-7]*\.py)_\[p\];aten.a, aten.b, aten.c, aten.d, aten.e, aten.f, \.\.\. \[compiled\];<lambda>' plain.folded
-check "so they do in pprof's format" sh -c '"$1" export --format pprof -i plain.data -o p.pb.gz && zcat p.pb.gz | grep -qa "aten.view, aten.gelu \[compiled\]"' - "$aiflame"
-check "calls without such a comment have none" grep -q 'call (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
-check "nor has an allocation" grep -q 'call (c[a-z2-7]*\.py)_\[p\];empty_strided (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
-check "comments of definitions are no calls" sh -c '! grep -q definition plain.folded'
+check "pprof's format has the operators of generated code" sh -c '"$1" export --format pprof -i plain.data -o p.pb.gz && zcat p.pb.gz | grep -qa "aten.view, aten.gelu \[compiled\]"' - "$aiflame"
+check "calls without a comment of operators have none" grep -q 'call (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
+check "an allocation in generated code has no operators" grep -q 'call (c[a-z2-7]*\.py)_\[p\];empty_strided (c[a-z2-7]*\.py)_\[p\];<lambda>' plain.folded
+check "comments of definitions are taken for no calls" sh -c '! grep -q definition plain.folded'
 
 check "a program whose torch knows which lines its code stands for" run lines lines
-check "each call has the program's line" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' lines.folded
-check "the next one has its own" grep -q 'aten.f, \.\.\. \[compiled\] model.py:15;<lambda>' lines.folded
-check "its function's name is whole" sh -c '"$1" query lines.data "SELECT source FROM programs" | grep -q "line 15, in Größe"' sh "$aiflame"
-check "they are found also if torch knows them later" run late late
-check "and stand there" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' late.folded
-check "what is none of torch's is not taken for it" run odd odd
-check "and the operators stand alone" grep -q 'aten.view, aten.gelu \[compiled\];<lambda>' odd.folded
-check "with --no-source nothing is copied" sh -c '
+check "a generated call has the line of the program that it stands for" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' lines.folded
+check "the next generated call has a line of its own" grep -q 'aten.f, \.\.\. \[compiled\] model.py:15;<lambda>' lines.folded
+check "the function's name with a letter beyond ASCII is kept whole" sh -c '"$1" query lines.data "SELECT source FROM programs" | grep -q "line 15, in Größe"' sh "$aiflame"
+check "a program whose torch knows the lines later is recorded" run late late
+check "lines that torch knows later stand at their calls" grep -q 'aten.view, aten.gelu \[compiled\] model.py:12;<lambda>' late.folded
+check "a program with a module torch that is not PyTorch is recorded" run odd odd
+check "operators stand alone where the module torch is not PyTorch" grep -q 'aten.view, aten.gelu \[compiled\];<lambda>' odd.folded
+check "a program with a generated wrapper is recorded with --no-source" sh -c '
 	"$1" record -q --no-source --all-launches -o none.data "$2" "$3/compiled.py" "$PWD/cache.none"' sh "$aiflame" "$python" "$here"
-check "and nothing is shown" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"
+check "with --no-source nothing of generated code is shown" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"
 
-check "a file of 5 MiB" run huge huge
-check "is not copied" test "$(sources huge)" = 0
-check "and named, with the reason" sh -c 'case "$1" in *.py:\ larger\ than\ 4\ MiB) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped huge)"
-check "a file of 3 GiB" run vast vast
-check "is not copied, nor what only it names" test "$(sources vast)" = 0
-check "and named, too" sh -c 'case "$1" in *.py:\ larger\ than\ 4\ MiB) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped vast)"
-check "a symbolic link to a file of the program's" run link link "$PWD/target.py"
-check "is followed" test "$(sources link)" = 2
-check "everything adds up" says "everything adds up" "$aiflame" info plain.data
+check "a program with a generated file of 5 MiB is recorded" run huge huge
+check "a generated file of 5 MiB is not copied" test "$(sources huge)" = 0
+check "a generated file of 5 MiB is named, with the reason" sh -c 'case "$1" in *.py:\ larger\ than\ 4\ MiB) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped huge)"
+check "a program with a generated file of 3 GiB is recorded" run vast vast
+check "a generated file of 3 GiB is not copied, nor a file that only it names" test "$(sources vast)" = 0
+check "a generated file of 3 GiB is named, with the reason" sh -c 'case "$1" in *.py:\ larger\ than\ 4\ MiB) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped vast)"
+check "a program whose generated file is a symbolic link is recorded" run link link "$PWD/target.py"
+check "a symbolic link to a file of the same user is followed" test "$(sources link)" = 2
+check "counts of a recording of generated code add up" says "everything adds up" "$aiflame" info plain.data
 if [ "$(id -u)" = 0 ]; then
 	echo "# Source Nodes: [secret]" >secret.py && chown 65534 secret.py && chmod 600 secret.py
-	check "a link to what another user keeps to himself" run secret secret "$PWD/secret.py"
-	check "is not read" sh -c '! "$1" query secret.data "SELECT source FROM programs" | grep -q secret' sh "$aiflame"
-	check "and named" sh -c 'case "$1" in *.py:\ it\ is\ another\ user*) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped secret)"
+	check "a program whose generated file is a link to another user's is recorded" run secret secret "$PWD/secret.py"
+	check "another user's file is not read through a link" sh -c '! "$1" query secret.data "SELECT source FROM programs" | grep -q secret' sh "$aiflame"
+	check "another user's file behind a link is named, with the reason" sh -c 'case "$1" in *.py:\ it\ is\ another\ user*) ;; *) echo "$1"; exit 1 ;; esac' sh "$(skipped secret)"
 fi
 done_testing

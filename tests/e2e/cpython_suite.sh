@@ -12,7 +12,7 @@ if ! "$python" -c 'import ctypes, test.test_generators' >/dev/null 2>&1; then
 	done_testing
 	exit
 fi
-check "build" "${CC:-cc}" -O2 -fPIC -shared -o hook.so "$here/cpython_hook.c" -ldl
+check "the hook of CPython's tests is compiled" "${CC:-cc}" -O2 -fPIC -shared -o hook.so "$here/cpython_hook.c" -ldl
 mkdir site
 cat >site/sitecustomize.py <<'END'
 import ctypes
@@ -43,9 +43,9 @@ same() {
 }
 launches=0
 suite() {
-	check "$*: the same results" same "$@"
+	check "$* ends the same with the agent as without" same "$@"
 	[ -e p.data ] || return
-	check "$*: and it adds up" says "everything adds up" "$aiflame" info p.data
+	check "the counts of the recording of $* add up" says "everything adds up" "$aiflame" info p.data
 	launches=$((launches + $("$aiflame" query --format csv p.data 'SELECT count(*) FROM launches' | tail -n 1)))
 }
 suite test_generators test_coroutines test_asyncgen
@@ -58,5 +58,5 @@ suite test_contextlib test_types test_traceback test_dynamic test_sort test_func
 suite test_signal -m '*PosixTests*' -m '*WakeupFDTests*' -m '*WakeupSignalTests*' -m '*BasicSignal*'
 suite test_subprocess -m '*ProcessTestCase.test_[a-m]*' -i '*test_check_output_timeout'
 suite test_multiprocessing_fork -m '*WithProcessesTestQueue*' -m '*WithThreadsTestPool.test_[a-m]*'
-check "with more than 10,000 launches: $launches" test "$launches" -gt 10000
+check "CPython's tests made more than 10,000 launches: $launches" test "$launches" -gt 10000
 done_testing

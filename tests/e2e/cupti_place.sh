@@ -44,9 +44,9 @@ takes() {
 	cat loaded
 	[ "$(sed -n '3,$p' loaded)" = "$wanted" ]
 }
-check "of site-packages" takes libcupti.so.13 venv/lib/python3.12/site-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
-check "of an older CUDA" takes libcupti.so.12 venv/lib/python3.12/site-packages/nvidia cublas/lib/libcublas.so.13 cuda_cupti/lib/libcupti.so.12
-check "of Debian's dist-packages" takes libcupti.so.13 lib/python3.12/dist-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
-check "of a user called nvidia" takes libcupti.so.13 home/nvidia/lib/python3.12/site-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
-check "it was of no use, which is said" says "libcupti was not found" "$aiflame" info a.data
+check "libcupti of site-packages is loaded" takes libcupti.so.13 venv/lib/python3.12/site-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
+check "libcupti of an older CUDA's package is loaded" takes libcupti.so.12 venv/lib/python3.12/site-packages/nvidia cublas/lib/libcublas.so.13 cuda_cupti/lib/libcupti.so.12
+check "libcupti of Debian's dist-packages is loaded" takes libcupti.so.13 lib/python3.12/dist-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
+check "libcupti below the home of a user called nvidia is loaded" takes libcupti.so.13 home/nvidia/lib/python3.12/site-packages/nvidia cu13/lib/libcublas.so.13 cu13/lib/libcupti.so.13
+check "info says that the loaded libcupti was of no use" says "libcupti was not found" "$aiflame" info a.data
 done_testing

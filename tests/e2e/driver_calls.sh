@@ -6,12 +6,12 @@
 layer=$build/tests/e2e/driver_layer.so
 
 if [ ! -e "$layer" ]; then
-	skip "the OS kernel below device towers" "no OpenCL layers to build with"
+	skip "stacks of launches go on into the OS kernel" "no OpenCL layers to build with"
 	done_testing
 	exit
 fi
 if ! "$aiflame" record -q --ebpf -o x.data true >x.out 2>&1 && grep -q -- '--ebpf:' x.out; then
-	skip "the OS kernel below device towers" "$(sed 's/^aiflame: //' x.out | head -1)"
+	skip "stacks of launches go on into the OS kernel" "$(sed 's/^aiflame: //' x.out | head -1)"
 	done_testing
 	exit
 fi
@@ -46,25 +46,25 @@ others() {
 	echo "$got, $slow slow"
 	[ "$got" -le "$slow" ]
 }
-check "no launch has the function of another call" others
+check "no launch has the OS kernel's function of another call" others
 aligned() {
 	"$aiflame" flame --detail full -o d.folded d.data &&
 		grep -qE ';main;.*clEnqueueNDRangeKernel;(__GI___)?ioctl;(entry_SYSCALL_64_after_hwframe|el0[^;]*)_.k.;.*;(__x64_|__arm64_)sys_ioctl_.k.;random_ioctl_.k.;multiply_[a-z_]*_.g.' d.folded || { grep random_ioctl d.folded | head -n 3; return 1; }
 }
-check "the tower goes on from the runtime's call through ioctl() into the driver, and into the kernel" aligned
-check "where less detail is asked for, it is called ioctl" sh -c '"$0" flame -o n.folded d.data && grep -q ";clEnqueueNDRangeKernel;ioctl;" n.folded' "$aiflame"
+check "the stack goes on from the runtime's call through ioctl() into the driver, and into the kernel" aligned
+check "the OS kernel's frames are one ioctl where less detail is asked for" sh -c '"$0" flame -o n.folded d.data && grep -q ";clEnqueueNDRangeKernel;ioctl;" n.folded' "$aiflame"
 check "the picture has the OS kernel's colour" sh -c '"$0" flame -o d.svg d.data && grep -q "OS kernel" d.svg && grep -q random_ioctl d.svg' "$aiflame"
 # By time: half of the launches entered.
 half() {
 	"$aiflame" flame --by launches -o n.folded d.data &&
 		awk '/multiply_/ { n += $NF } /random_ioctl.*multiply_/ { k += $NF } END { print k + 0, "of", n + 0; exit !(n && k > 0.45 * n && k <= 0.5 * n + 1) }' n.folded
 }
-check "towers are split by the share of launches that entered" half
-check "all launches are there, and everything adds up" sh -c '"$0" info d.data | grep -q "everything adds up"' "$aiflame"
+check "stacks are split by the share of launches that entered the OS kernel" half
+check "counts of a recording with --ebpf add up" sh -c '"$0" info d.data | grep -q "everything adds up"' "$aiflame"
 truth() { number d.data "SELECT count(*) FROM launches WHERE kind = 'kernel'" | grep -qx "$(sed -n 's/^ENTERED [0-9]* of \([0-9]*\),.*/\1/p' said)"; }
-check "as many launches as the driver has counted" truth
+check "the profile has as many launches as the driver counted" truth
 plain() {
 	with_layer -o p.data && [ "$(into p.data random_ioctl)" = 0 ]
 }
-check "without --ebpf no stack goes on" plain
+check "no stack goes on into the OS kernel without --ebpf" plain
 done_testing

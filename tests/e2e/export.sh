@@ -38,14 +38,14 @@ launch stream=1 kernel=0 time=2200 stack=0x401010,0x402000 grid=64,1,1 block=8,1
 launch stream=1 kernel=1 time=2300 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=3500000 end=9000000
 sleep time=50000000
 EOF
-check "a recording" "$aiflame" record -q -F 200 -o real.data "$matmul" 96 2
-check "one of a device that samples itself, whose executions overlap" \
+check "matmul is recorded" "$aiflame" record -q -F 200 -o real.data "$matmul" 96 2
+check "a device that samples itself, with executions that overlap, is recorded" \
 	"$aiflame" record -q --all-launches -o fake.data "$fake" fake.script
-check "they do" test "$("$aiflame" query --format csv fake.data 'SELECT count(*) FROM executions a JOIN executions b
+check "executions of the recording overlap on their streams" test "$("$aiflame" query --format csv fake.data 'SELECT count(*) FROM executions a JOIN executions b
 	USING (stream) WHERE a.launch < b.launch AND a.start_ns < b.start_ns + b.dur_ns AND b.start_ns < a.start_ns + a.dur_ns' | tail -1)" -ge 4
 
 formats=$("$aiflame" export -h | sed -n 's/^ *--format \([a-z|]*\)$/\1/p' | tr '|' ' ')
-check "there are formats" test -n "$formats"
+check "export -h lists the formats" test -n "$formats"
 for f in $formats; do
 	check "the help says in a line what $f is for" sh -c "'$aiflame' export -h | grep -Eq '^  $f  +(NAME\\.[a-z.]+|a (log )?directory)  +[a-zA-Z]'"
 done
@@ -66,17 +66,17 @@ for data in real fake; do
 	for f in $formats; do
 		out=$data.$f
 		if [ "$f" = iaprof ] && [ "$("$aiflame" query --format csv $data.data 'SELECT count(*) FROM samples' | tail -1)" = 0 ]; then
-			skip "$f of $data.data" "no samples of kernels here"
+			skip "$data.data is exported as $f" "no samples of kernels here"
 			continue
 		fi
-		check "$f of $data.data" "$aiflame" export --format "$f" -o "$out" $data.data
-		[ "$f" = sqlite ] || check "$f has what query has" python3 "$here/export_check.py" "$aiflame" $data.data "$f" "$out"
+		check "$data.data is exported as $f" "$aiflame" export --format "$f" -o "$out" $data.data
+		[ "$f" = sqlite ] || check "$f of $data.data has what query has" python3 "$here/export_check.py" "$aiflame" $data.data "$f" "$out"
 		case $f in
 		pprof | perfetto | otlp | tensorboard)
 			if [ -n "$have_protoc" ]; then
-				check "$f is of known fields only" decoded "$f" "$out"
+				check "$f has no fields that its readers do not know" decoded "$f" "$out"
 			else
-				skip "$f is of known fields only" "no protoc here"
+				skip "$f has no fields that its readers do not know" "no protoc here"
 			fi
 			;;
 		esac
@@ -86,8 +86,8 @@ done
 python3 "$here/import_traces.py" .
 check "a trace is imported" "$aiflame" import -q -o trace.data cuda.json
 for f in chrome perfetto firefox tensorboard; do
-	check "$f of it" "$aiflame" export --format $f -o trace.$f trace.data
-	check "$f has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
+	check "a trace is exported as $f" "$aiflame" export --format $f -o trace.$f trace.data
+	check "$f of a trace has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
 # Where launches were left out, and in pauses, nothing is known of a device: it is not drawn as an idle one.
 cuda=$build/tests/mock/cuda
@@ -98,14 +98,14 @@ dense() { # NAME OPTIONS...: of many launches, dear ones, so that the budget lea
 		"$cuda/app" -t 2 -c -g 0 -b 20000 -n 60000 "$root/tests/golden/cubin/kernels_sm90a.cubin"
 }
 gap_sum() { "$aiflame" query --format csv "$1.data" "SELECT coalesce(sum(end_ns - start_ns), 0) FROM windows WHERE device IS NULL AND NOT held" | tail -1; }
-check "a recording that leaves launches out" dense left
-check "has times without" test "$(gap_sum left)" -gt 500000000
-check "one that begins late" dense late --delay 0.5 --all-launches
-check "has a pause" test "$(gap_sum late)" -gt 300000000
+check "a recording that leaves launches out is made" dense left
+check "the recording that leaves launches out has times without them" test "$(gap_sum left)" -gt 500000000
+check "a recording that begins late is made" dense late --delay 0.5 --all-launches
+check "the recording that begins late has a pause" test "$(gap_sum late)" -gt 300000000
 for data in left late; do
 	for f in chrome perfetto firefox tensorboard; do
-		check "$f of $data.data" "$aiflame" export --format $f -o $data.$f $data.data
-		check "$f shows what was not collected, and no curve there" python3 "$here/export_check.py" "$aiflame" $data.data $f $data.$f
+		check "$data.data is exported as $f" "$aiflame" export --format $f -o $data.$f $data.data
+		check "$f of $data.data shows what was not collected, and no curve there" python3 "$here/export_check.py" "$aiflame" $data.data $f $data.$f
 	done
 done
 # A part that begins with what was captured first, and ends within the longest time without.
@@ -121,13 +121,13 @@ print(got, want)
 assert len(got) == len(want) > 0
 for g, (start, end) in zip(got, want):
 	assert abs(g['ts'] * 1e3 - start) < 10 and abs(g['dur'] * 1e3 - (end - start)) < 10"; }
-check "of a part, what lies in it" part_is "$(echo "$to" | awk "{ printf \"%.9f\", \$1 / 1e9 }")"
+check "a part of a recording has the times that were not collected in it, and no others" part_is "$(echo "$to" | awk "{ printf \"%.9f\", \$1 / 1e9 }")"
 # Its readers go by whole names.
 name='void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)'
 printf '[{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"%s","ts":1,"dur":2,"args":{"device":0,"stream":7}}]' "$name" >whole.json
 "$aiflame" import -q -o whole.data whole.json
 for d in brief normal full; do
-	check "chrome, $d: a kernel's name is the trace's" says "\"cat\":\"kernel\",\"name\":\"$name\"" "$aiflame" export --detail $d --format chrome -o - whole.data
+	check "chrome, $d: a kernel's name is that of the trace" says "\"cat\":\"kernel\",\"name\":\"$name\"" "$aiflame" export --detail $d --format chrome -o - whole.data
 done
 # A copy between devices is none within one.
 cat >peer.json <<'END'
@@ -138,8 +138,8 @@ cat >peer.json <<'END'
 END
 "$aiflame" import -q -o peer.data peer.json
 copies_of() { "$aiflame" export --format chrome -o - peer.data | sed -n 's/.*"cat":"gpu_memcpy","name":"\([^"]*\)".*/\1/p' | sort | tr '\n' ,; }
-check "chrome: copies between devices, and within one" test "$(copies_of)" = "Memcpy DtoD (Device -> Device),Memcpy PtoP (Device -> Device),"
-check "tables tell them apart, too" says "Memcpy PtoP (Device -> Device)" "$aiflame" report --copies peer.data
+check "chrome tells copies between devices from those within one" test "$(copies_of)" = "Memcpy DtoD (Device -> Device),Memcpy PtoP (Device -> Device),"
+check "report --copies tells copies between devices from those within one" says "Memcpy PtoP (Device -> Device)" "$aiflame" report --copies peer.data
 # What goes out for Chrome comes in again: stacks, names, and a second time the same.
 towers() { "$aiflame" flame --detail "$1" --leaf kernel --format folded -o - "$2"; }
 names_of() {
@@ -151,7 +151,7 @@ comes_back() { # DATA DETAIL
 		towers "$2" "$1.data" >towers.folded && towers "$2" back.data >back.folded && [ -s towers.folded ] && diff towers.folded back.folded
 }
 for d in normal full; do
-	check "chrome and back, $d: towers are equal" comes_back trace $d
+	check "a trace comes back from chrome with equal stacks, $d" comes_back trace $d
 done
 # With what the budget left out: launches stand for as many as before, and that time is no idle one.
 stands_for() {
@@ -165,29 +165,29 @@ back_stands_for() {
 		stands_for "$1.data" >stands.txt && stands_for again.data >back.txt && [ -s stands.txt ] && diff stands.txt back.txt
 }
 for data in left late; do
-	check "chrome and back, of $data.data: it stands for as much, by the same callers" back_stands_for $data
+	check "$data.data comes back from chrome with launches that stand for as many, by the same callers" back_stands_for $data
 done
-check "a recording without times" dense timeless --cupti launches
+check "a recording without times is made" dense timeless --cupti launches
 launches_of() { "$aiflame" flame --by launches --format folded -o - "$1" && "$aiflame" query --format csv "$1" "SELECT l.kind, k.name, count(*), count(DISTINCT l.stack) FROM launches l LEFT JOIN kernels k ON k.id = l.kernel GROUP BY 1, 2 ORDER BY 1, 2"; }
 launches_come_back() {
 	"$aiflame" export --format chrome -o again.json timeless.data && "$aiflame" import -q -o again.data again.json &&
 		launches_of timeless.data >launches.txt && launches_of again.data >back.txt && [ "$(wc -l <launches.txt)" -ge 5 ] && diff launches.txt back.txt
 }
-check "chrome and back: launches without times are launches" launches_come_back
-check "of some kernels that is not known, which is said" says "launches were left out (--overhead): again.json has only those that were captured" \
+check "launches without times come back from chrome as launches" launches_come_back
+check "an export of some kernels says that launches were left out" says "launches were left out (--overhead): again.json has only those that were captured" \
 	"$aiflame" export --format chrome --kernel chain -o again.json left.data
-check "what was not collected is known again" sh -c "'$aiflame' import -q -o again.data again.json && '$aiflame' info again.data | grep -q 'not collected'"
+check "an import of an export knows what was not collected" sh -c "'$aiflame' import -q -o again.data again.json && '$aiflame' info again.data | grep -q 'not collected'"
 for f in perfetto tensorboard; do
-	check "said of $f, too" says "launches were left out (--overhead): left.$f has" "$aiflame" export --format $f -o left.$f left.data
+	check "$f says that launches were left out" says "launches were left out (--overhead): left.$f has" "$aiflame" export --format $f -o left.$f left.data
 done
-check "they have Python frames and operators" sh -c "grep -q 'main (train.py)_\[p\].*;aten::mm;cudaLaunchKernel;' back.folded"
+check "a trace that comes back from chrome has Python frames and operators" sh -c "grep -q 'main (train.py)_\[p\].*;aten::mm;cudaLaunchKernel;' back.folded"
 names_of trace.data >names.txt && names_of back.data >back.txt
-check "names of threads, processes and devices, too" diff names.txt back.txt
+check "a trace that comes back from chrome has the names of threads, processes and devices" diff names.txt back.txt
 mv back.data once.data
-check "a second time as well" comes_back once full
+check "a trace comes back from chrome a second time with equal stacks" comes_back once full
 names_of back.data >back.txt
-check "with these names" diff names.txt back.txt
-check "a recording's towers: native, inlined, its calls" comes_back real normal
+check "a trace that comes back a second time has the names of threads, processes and devices" diff names.txt back.txt
+check "a recording comes back from chrome with equal stacks: native, inlined and calls" comes_back real normal
 # A table of frames that is damaged: callers that come later or are the frame itself, numbers out of order, values of all types.
 cat >frames.json <<EOF
 {"schemaVersion":1,"traceEvents":[
@@ -200,22 +200,22 @@ cat >frames.json <<EOF
 "2":{"name":"","kind":"call","parent":3},"3":{"name":"three","kind":"what","parent":1,"line":99999999999999,"category":[{}]},
 "4":[1,[2]],"x":{"kind":{}},"4":{"name":"four","kind":"mark","parent":2,"args":{"a":{"b":[]}}}}}
 EOF
-check "a damaged table of frames is read as far as it is one" "$aiflame" import -q -o frames.data frames.json
-check "with what is whole of it" says "one (one.py)_[p];three;k_[g] 5000" towers full frames.data
+check "a damaged table of stack frames is imported" "$aiflame" import -q -o frames.data frames.json
+check "a damaged table of stack frames has what is whole of it" says "one (one.py)_[p];three;k_[g] 5000" towers full frames.data
 if [ -n "$have_protoc" ]; then
-	check "of known fields only" decoded perfetto trace.perfetto
+	check "perfetto of a trace has no fields that its readers do not know" decoded perfetto trace.perfetto
 else
-	skip "of known fields only" "no protoc here"
+	skip "perfetto of a trace has no fields that its readers do not know" "no protoc here"
 fi
 # Names of any bytes.
 printf 'ma\377in;\376;k\303_[g] 5000\nma\303\244in;k_[g] 3000\n' >bytes.folded
 check "names of any bytes are imported" "$aiflame" import -q -o bytes.data bytes.folded
-check "csv of them" "$aiflame" export --format csv -o bytes.csv bytes.data
-check "is UTF-8" python3 "$here/export_check.py" "$aiflame" bytes.data csv bytes.csv
-check "with what is none marked" grep -q "ma$(printf '\357\277\275')in" bytes.csv/strings.csv
-check "and what is kept" grep -q "ma$(printf '\303\244')in" bytes.csv/strings.csv
-check "sqlite of them, and of code" sh -c "'$aiflame' export -o bytes.sqlite bytes.data && '$aiflame' export -o code.sqlite real.data"
-check "is read by Python" python3 -c "
+check "names of any bytes are exported as csv" "$aiflame" export --format csv -o bytes.csv bytes.data
+check "csv of names of any bytes is UTF-8" python3 "$here/export_check.py" "$aiflame" bytes.data csv bytes.csv
+check "csv marks the bytes of a name that are no UTF-8" grep -q "ma$(printf '\357\277\275')in" bytes.csv/strings.csv
+check "csv keeps the bytes of a name that are UTF-8" grep -q "ma$(printf '\303\244')in" bytes.csv/strings.csv
+check "names of any bytes, and code, are exported as sqlite" sh -c "'$aiflame' export -o bytes.sqlite bytes.data && '$aiflame' export -o code.sqlite real.data"
+check "Python reads sqlite of names of any bytes and of code" python3 -c "
 import sqlite3
 for name in 'bytes.sqlite', 'code.sqlite':
     db = sqlite3.connect(name)
@@ -230,8 +230,8 @@ check "overlapping executions are on lanes of their stream" sh -c "
 		if e['ph'] == 'M' and e['name'] == 'thread_name' and e['args']['name'].startswith('stream')))\" |
 	grep -qF \"'stream 0', 'stream 1', 'stream 1 (2)', 'stream 1 (3)'\""
 
-check "chrome: a recorded kernel's name is whole, too" grep -qF '"name":"chain(float*, float const*, int)"' fake.chrome
-check "the name says the format" sh -c "
+check "chrome has the whole name of a recorded kernel" grep -qF '"name":"chain(float*, float const*, int)"' fake.chrome
+check "the ending of a file's name decides the format" sh -c "
 	'$aiflame' export -o a.pb.gz fake.data && cmp a.pb.gz fake.pprof &&
 	'$aiflame' export -o a.speedscope.json fake.data && cmp a.speedscope.json fake.speedscope &&
 	'$aiflame' export -o a.firefox.json fake.data && cmp a.firefox.json fake.firefox &&
@@ -239,20 +239,20 @@ check "the name says the format" sh -c "
 	'$aiflame' export -o a.pftrace fake.data && cmp a.pftrace fake.perfetto &&
 	'$aiflame' export -o a.otlp fake.data && cmp a.otlp fake.otlp && '$aiflame' export -o a.folded fake.data && cmp a.folded fake.folded &&
 	'$aiflame' export -o a.iaprof fake.data && cmp a.iaprof fake.iaprof"
-check ".gz behind it compresses" sh -c "
+check ".gz at the end of a file's name compresses" sh -c "
 	'$aiflame' export -o a.json.gz fake.data && gzip -t a.json.gz && gzip -dc a.json.gz | cmp - fake.chrome &&
 	'$aiflame' export -o a.speedscope.json.gz fake.data && gzip -dc a.speedscope.json.gz | cmp - fake.speedscope"
-check "a name that says none is refused" status_is 2 "$aiflame" export -o a.png fake.data
-check "with the formats" says "pprof|speedscope|" "$aiflame" export -o a.png fake.data
-check "- is standard output" sh -c "'$aiflame' export --format perfetto -o - fake.data | cmp - fake.perfetto"
-check "but of no directory" says "standard output cannot be" "$aiflame" export --format csv -o - fake.data
-check "the profile is not written over" status_is 2 "$aiflame" export --format pprof -o fake.data fake.data
-check "and still is one" "$aiflame" info fake.data
+check "a file's name whose ending names no format is refused" status_is 2 "$aiflame" export -o a.png fake.data
+check "a refused file's name is answered with the formats" says "pprof|speedscope|" "$aiflame" export -o a.png fake.data
+check "-o - writes to standard output" sh -c "'$aiflame' export --format perfetto -o - fake.data | cmp - fake.perfetto"
+check "-o - is refused for a directory of tables" says "standard output cannot be" "$aiflame" export --format csv -o - fake.data
+check "export does not write over its profile" status_is 2 "$aiflame" export --format pprof -o fake.data fake.data
+check "a profile that was named as its own output still is one" "$aiflame" info fake.data
 # What aiflame wrote may be written anew, as whatever it is.
 for f in pprof speedscope otlp folded chrome perfetto firefox iaprof sqlite; do
-	check "over what was there: $f" sh -c "cp fake.$f anew.out && '$aiflame' export --format $f -o anew.out fake.data && cmp anew.out fake.$f && '$aiflame' export --format folded -o anew.out fake.data"
+	check "export writes over its own output: $f" sh -c "cp fake.$f anew.out && '$aiflame' export --format $f -o anew.out fake.data && cmp anew.out fake.$f && '$aiflame' export --format folded -o anew.out fake.data"
 done
-check "and packed, and pictures" sh -c "
+check "export writes over its own compressed output, pictures and empty files" sh -c "
 	'$aiflame' export -o a.json.gz fake.data && '$aiflame' flame -o a.svg fake.data && '$aiflame' flame --title 'b & c' -o a.svg fake.data && : >empty.json && '$aiflame' export -o empty.json fake.data"
 somebodys() { # FILE ARGS...: is not written over
 	kept=$1
@@ -264,19 +264,19 @@ printf '{\n  "schemaVersion": 1,\n  "traceEvents": []}\n' | gzip >torch.json.gz
 printf '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>\n' >logo.svg
 python3 -c "import sqlite3; d = sqlite3.connect('db.sqlite'); d.execute('CREATE TABLE mine(a)')"
 for file in notes.txt torch.json.gz logo.svg db.sqlite trace.data "$aiflame"; do
-	check "nothing is written over somebody's ${file##*/}" somebodys "$file" export --format chrome
-	check "no picture either" somebodys "$file" flame --format svg
+	check "export does not write over somebody's ${file##*/}" somebodys "$file" export --format chrome
+	check "flame does not write over somebody's ${file##*/}" somebodys "$file" flame --format svg
 done
-check "a full disk leaves nothing" sh -c "
+check "a full disk leaves no part of an export" sh -c "
 	! '$aiflame' export --format chrome -o /dev/full fake.data 2>e.txt && grep -q 'disk is full' e.txt"
-check "a directory that is not there is said" says "its directory does not exist" "$aiflame" export --format otlp -o nowhere/x fake.data
-check "folded text comes back" sh -c "
+check "export says that the directory of its output does not exist" says "its directory does not exist" "$aiflame" export --format otlp -o nowhere/x fake.data
+check "folded text is drawn, and comes back as it was" sh -c "
 	'$aiflame' flame fake.folded -o again.svg && '$aiflame' flame fake.folded --format folded -o again.folded && cmp again.folded fake.folded"
-check "a part can be asked for" sh -c "
+check "--kernel exports a part as folded text" sh -c "
 	'$aiflame' export --format folded --kernel calls -o - fake.data | grep calls && ! '$aiflame' export --format folded --kernel calls -o - fake.data | grep -v calls"
-check "of a time line, too" test "$("$aiflame" export --format chrome --kernel calls -o - fake.data | grep -c '"cat":"kernel"')" = 3
-check "by device and process" test "$("$aiflame" export --format chrome --device 'Fake' --process fake_app -o - fake.data | grep -c '"cat":"kernel"')" = 7
-check "tables have no part" status_is 2 "$aiflame" export --format csv --kernel calls -o t fake.data
+check "--kernel exports a part of a time line" test "$("$aiflame" export --format chrome --kernel calls -o - fake.data | grep -c '"cat":"kernel"')" = 3
+check "--device and --process export a part of a time line" test "$("$aiflame" export --format chrome --device 'Fake' --process fake_app -o - fake.data | grep -c '"cat":"kernel"')" = 7
+check "--kernel is refused for tables" status_is 2 "$aiflame" export --format csv --kernel calls -o t fake.data
 # Device binaries, as readelf sees them.
 pocl_binary() { # KERNEL: the function that PoCL executes is in it, of the size that is known here
 	"$aiflame" export --kernel "$1" -o "$1.elf" kernels.data && size=$("$aiflame" query --format csv kernels.data "SELECT size FROM codes WHERE name = '$1' AND arch <> 'elf'" | tail -1) &&
@@ -289,24 +289,24 @@ for times in 3 12 48; do
 	[ "$(binaries)" -gt 1 ] && break
 done
 if command -v readelf >/dev/null && [ "$(binaries)" -gt 1 ]; then
-	check "PoCL's library of a kernel is a file for readelf" pocl_binary multiply_basic
-	check "several are none, which is said with their names" says "choose one with --kernel RE, or write all into a directory" "$aiflame" export -o several.elf --kernel multiply kernels.data
-	check "and leaves no file" test ! -e several.elf
+	check "PoCL's library of a kernel is a file that readelf reads" pocl_binary multiply_basic
+	check "several device binaries for one file are refused, with their names" says "choose one with --kernel RE, or write all into a directory" "$aiflame" export -o several.elf --kernel multiply kernels.data
+	check "several device binaries for one file leave no file" test ! -e several.elf
 	all_binaries() {
 		"$aiflame" export --format elf -o binaries/ kernels.data && [ "$(find binaries -name 'multiply_*-*.elf' | wc -l)" = "$(binaries)" ] &&
 			cmp binaries/multiply_basic-*.elf multiply_basic.elf && for f in binaries/*; do readelf -h "$f" >/dev/null || return 1; done
 	}
-	check "all are files of a directory" all_binaries
-	check "a kernel that is in none is refused, with those that are" says "no device binary has a kernel that matches --kernel nosuch; there are binaries of multiply_" "$aiflame" export -o no.elf --kernel nosuch kernels.data
-	check "a part of the time is none of a binary" status_is 2 "$aiflame" export -o no.elf --time 0,1 kernels.data
-	check "--no-code keeps none, which is said" sh -c "'$aiflame' record -q --no-code -F 200 -o bare.data '$matmul' 96 2 && ! '$aiflame' export -o no.elf bare.data 2>e.txt && grep -q 'no device binary: .*--no-code' e.txt && [ ! -e no.elf ]"
+	check "all device binaries are written into a directory" all_binaries
+	check "a kernel that no device binary has is refused, with those there are" says "no device binary has a kernel that matches --kernel nosuch; there are binaries of multiply_" "$aiflame" export -o no.elf --kernel nosuch kernels.data
+	check "--time is refused for device binaries" status_is 2 "$aiflame" export -o no.elf --time 0,1 kernels.data
+	check "a recording with --no-code has no device binaries, and says why" sh -c "'$aiflame' record -q --no-code -F 200 -o bare.data '$matmul' 96 2 && ! '$aiflame' export -o no.elf bare.data 2>e.txt && grep -q 'no device binary: .*--no-code' e.txt && [ ! -e no.elf ]"
 else
-	skip "PoCL's library of a kernel is a file for readelf" "no readelf, or no samples of kernels"
+	skip "PoCL's library of a kernel is a file that readelf reads" "no readelf, or no samples of kernels"
 fi
 "$aiflame" record -q -o empty.data true
 for f in pprof speedscope chrome perfetto firefox tensorboard otlp folded iaprof; do
-	check "$f of a time when nothing was says so" sh -c "! '$aiflame' export --format $f --time 500,600 -o empty.out fake.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
-	check "$f of nothing says so" sh -c "! '$aiflame' export --format $f -o empty.out empty.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
+	check "$f of a time without activity makes no file and says why" sh -c "! '$aiflame' export --format $f --time 500,600 -o empty.out fake.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
+	check "$f of a recording without activity makes no file and says why" sh -c "! '$aiflame' export --format $f -o empty.out empty.data 2>e.txt && grep -q '; see' e.txt && [ ! -e empty.out ]"
 done
 
 # ---- of a damaged profile ------------------------------------------------------------------------
@@ -330,7 +330,7 @@ with sqlite3.connect(sys.argv[1]) as db:
         assert db.execute("UPDATE chunk SET data = x'0011223344' WHERE id = (SELECT max(id) FROM chunk WHERE kind = ?)", (int(kind),)).rowcount == 1, kind
 END
 }
-check "a profile is damaged" damaged damaged.data 1 2 5 6
+check "four chunks of a profile are damaged" damaged damaged.data 1 2 5 6
 "$aiflame" import -q -o emptied.data cuda.json
 damaged emptied.data 2
 for f in $formats; do
@@ -340,14 +340,14 @@ for f in $formats; do
 	folded) parts=2 ;; # device time only
 	*) parts=3 ;; # no operators; tensorboard no CPU time
 	esac
-	check "$f says what is missing" says "aiflame: damaged.data: $parts parts" "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
-	check "and why" grep -q "part.* damaged: what .* held is missing in damaged.$f\$" says.out
-	check "and is written" status_is 0 "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
+	check "$f of a damaged profile says how many parts are missing" says "aiflame: damaged.data: $parts parts" "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
+	check "$f of a damaged profile says which file lacks them" grep -q "part.* damaged: what .* held is missing in damaged.$f\$" says.out
+	check "$f of a damaged profile is written" status_is 0 "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
 done
-check "also where nothing is left" says "part of it is damaged: what it held is missing" "$aiflame" export --format folded -o none.folded emptied.data
-check "what is whole is said to be nothing" sh -c "! '$aiflame' export --format chrome -o whole.out trace.data 2>&1 | grep ."
-check "tables for people say it" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
-check "a picture of CPUs, too" says "BROKEN: 1 part of the file is damaged" "$aiflame" flame --of cpu -o - damaged.data
+check "an export of which nothing is left says that its part is damaged" says "part of it is damaged: what it held is missing" "$aiflame" export --format folded -o none.folded emptied.data
+check "an export of a whole profile says nothing of damage" sh -c "! '$aiflame' export --format chrome -o whole.out trace.data 2>&1 | grep ."
+check "report says that damaged chunks are not in its table" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
+check "a picture of CPUs says that a part of the file is damaged" says "BROKEN: 1 part of the file is damaged" "$aiflame" flame --of cpu -o - damaged.data
 
 # ---- what ends it early --------------------------------------------------------------------------
 # Long enough that it can be met while it writes.
@@ -369,37 +369,37 @@ stopped_twice() {
 	esac
 }
 stopped_twice "two signals leave nothing of an import" 'many.data.part*' many.data "$aiflame" import -o many.data many.json
-check "which there is without them" "$aiflame" import -q -o many.data many.json
+check "an import that no signal interrupts makes its profile" "$aiflame" import -q -o many.data many.json
 for f in chrome perfetto sqlite; do
-	stopped_twice "nor of an export, $f" "many.out.*.tmp" many.out "$aiflame" export --format $f -o many.out many.data
+	stopped_twice "two signals leave nothing of an export as $f" "many.out.*.tmp" many.out "$aiflame" export --format $f -o many.out many.data
 done
-stopped_twice "nor of a directory of tables" "many.csv/*.csv*" many.csv "$aiflame" export --format csv -o many.csv many.data
-check "but what was there before" test ! -e many.csv -a -s many.data
+stopped_twice "two signals leave nothing of a directory of tables" "many.csv/*.csv*" many.csv "$aiflame" export --format csv -o many.csv many.data
+check "a directory of tables that was interrupted leaves the profile, and nothing of itself" test ! -e many.csv -a -s many.data
 # Without a shell's `trap '' XFSZ`, by which writing fails and nobody is killed.
 for f in chrome sqlite csv; do
-	check "a limit on files' size is said, $f" sh -c "ulimit -f 100; '$aiflame' export --format $f -o limited.out many.data 2>&1 | grep -qi 'too large'"
-	check "and leaves nothing, $f" sh -c "! ls -d limited.out*"
+	check "$f that exceeds the limit of file sizes says so" sh -c "ulimit -f 100; '$aiflame' export --format $f -o limited.out many.data 2>&1 | grep -qi 'too large'"
+	check "$f that exceeds the limit of file sizes leaves nothing" sh -c "! ls -d limited.out*"
 done
-check "an import says it, too" sh -c "ulimit -f 100; '$aiflame' import -o limited.data many.json 2>&1 | grep -qi 'too large'"
-check "and leaves nothing" sh -c "! ls -d limited.data*"
+check "an import that exceeds the limit of file sizes says so" sh -c "ulimit -f 100; '$aiflame' import -o limited.data many.json 2>&1 | grep -qi 'too large'"
+check "an import that exceeds the limit of file sizes leaves nothing" sh -c "! ls -d limited.data*"
 
 # ---- by other programs ---------------------------------------------------------------------------
 if command -v go >/dev/null && go tool pprof -h 2>&1 | grep -q top; then
-	check "pprof shows the kernels" says "multiply_basic" go tool pprof -top -sample_index=device_time real.pprof
-	check "and groups by what they wait for" says "long_scoreboard" go tool pprof -tags fake.pprof
+	check "go tool pprof shows the kernels" says "multiply_basic" go tool pprof -top -sample_index=device_time real.pprof
+	check "go tool pprof groups by stall reasons" says "long_scoreboard" go tool pprof -tags fake.pprof
 else
-	skip "pprof shows the kernels" "no go tool pprof here"
+	skip "go tool pprof shows the kernels" "no go tool pprof here"
 fi
 if said=$(npm_packages); then
 	mkdir viewers
 	cp real.pprof viewers/x.pb.gz && cp real.speedscope viewers/x.speedscope.json && cp real.folded viewers/x.folded && cp real.chrome viewers/x.json
 	# Nothing of a CPU in it.
-	check "a time line without CPU samples" "$aiflame" export --format chrome --device . -o viewers/unsampled.json real.data
-	check "has no list of them" sh -c "! grep -q '\"samples\"' viewers/unsampled.json"
+	check "a time line without CPU samples is exported" "$aiflame" export --format chrome --device . -o viewers/unsampled.json real.data
+	check "a time line without CPU samples has no list of them" sh -c "! grep -q '\"samples\"' viewers/unsampled.json"
 	device_ns=$("$aiflame" query --format csv real.data "SELECT sum(weight_ns) FROM attributed" | tail -1)
-	check "speedscope and pprof's parser read them" env CHROMIUM="$chromium" node "$here/export_viewers.mjs" "$device_ns" viewers
+	check "speedscope and pprof's own parser read the exports" env CHROMIUM="$chromium" node "$here/export_viewers.mjs" "$device_ns" viewers
 else
 	printf '%s\n' "$said" | tail -n 5 | sed 's/^/# /'
-	skip "speedscope and pprof's parser read them" "npm ci in tests/e2e brings them"
+	skip "speedscope and pprof's own parser read the exports" "npm ci in tests/e2e brings them"
 fi
 done_testing
