@@ -103,10 +103,10 @@ for suite in ${*:-buster bullseye bookworm trixie}; do
 	fi
 	check "$here: the wheel installs" in_root "$suite" '
 		python3 -m venv venv && venv/bin/pip -q install --no-index /opt/*.whl && [ -x venv/bin/aiflame ]'
-	check "$here: and runs" in_root "$suite" '
+	check "$here: the installed wheel runs" in_root "$suite" '
 		venv/bin/aiflame --version && venv/bin/aiflame record -q -o w.data ./fake_app -b 2000 &&
 		venv/bin/aiflame report --kernels w.data | grep -q generated_'
-	check "$here: it goes without a trace" in_root "$suite" '
+	check "$here: the wheel is removed without a trace" in_root "$suite" '
 		[ -x venv/bin/aiflame ] && venv/bin/pip -q uninstall -y aiflame && ! [ -e venv/bin/aiflame ] && ! find venv | grep -q aiflame'
 done
 done_testing

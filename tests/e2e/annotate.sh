@@ -56,7 +56,7 @@ check "nvdisasm of \$CUDA_HOME gives the full text" \
 	sh -c "CUDA_HOME='$work/cuda' '$aiflame' annotate basic nv.data | grep -Eq '  TOLD\.E R[0-9]+, desc'"
 check "nvdisasm is asked for one function, as raw bytes" grep -Eqx -- '-b SM90 -ndf /dev/fd/[0-9]+' asked.txt
 check "nvdisasm is asked once for the same code" sh -c "CUDA_HOME='$work/cuda' '$aiflame' annotate basic nv.data >/dev/null && [ \$(wc -l <asked.txt) = 1 ]"
-check "what nvdisasm said stays in the profile" sh -c "'$aiflame' annotate basic nv.data | grep -q '  TOLD\.E '"
+check "text of nvdisasm stays in the profile" sh -c "'$aiflame' annotate basic nv.data | grep -q '  TOLD\.E '"
 tool wrong <<'EOF'
 printf '/*0000*/ HALF ;\n'
 exit 1

@@ -9,7 +9,7 @@ done
 bounded() {
 	profile=$1 out=$2
 	shift 2
-	check "$profile: $*" python3 "$root/tests/e2e/bombs.py" "$aiflame" "$profile.data" "$out" "$@"
+	check "memory is bounded in $* of $profile.data" python3 "$root/tests/e2e/bombs.py" "$aiflame" "$profile.data" "$out" "$@"
 	rm -rf "$out"
 }
 bounded rows - info
@@ -33,7 +33,7 @@ bounded product out.svg flame
 
 # What is kept can be looked at, and what is left out is said.
 names() { [ "$("$aiflame" query --format csv inlined.data 'SELECT count(*) FROM frame_names' 2>/dev/null | tail -1)" = 128 ]; }
-check "of 60,000 inlined names of a function 128 are kept" names
+check "128 of 60,000 inlined names of a function are kept" names
 check "info says that inlined names were left out" says "the innermost are left out" "$aiflame" info inlined.data
 check "query says that rows beyond what a file of its size can hold are missing" says "are missing above" \
 	"$aiflame" query rows.data "SELECT count(*) FROM launches"
@@ -66,5 +66,5 @@ check "--max-size stops a database" says "a.sqlite: stopped: it would become lar
 check "--max-size stops a folder of tables" status_is 1 "$aiflame" export --max-size 10K --format csv -o a.csv long.data
 nothing() { for f in a.*; do [ ! -e "$f" ] || { echo "$f"; return 1; }; done; }
 check "nothing is left of what --max-size stopped" nothing
-check "what fits is written" status_is 0 "$aiflame" flame --leaf kernel --max-size 10M -o a.svg deep.data
+check "a picture within --max-size is written" status_is 0 "$aiflame" flame --leaf kernel --max-size 10M -o a.svg deep.data
 done_testing

@@ -45,7 +45,7 @@ check "a program with a module torch that is not PyTorch is recorded" run odd od
 check "operators stand alone where the module torch is not PyTorch" grep -q 'aten.view, aten.gelu \[compiled\];<lambda>' odd.folded
 check "a program with a generated wrapper is recorded with --no-source" sh -c '
 	"$1" record -q --no-source --all-launches -o none.data "$2" "$3/compiled.py" "$PWD/cache.none"' sh "$aiflame" "$python" "$here"
-check "with --no-source nothing of generated code is shown" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"
+check "--no-source shows nothing of generated code" sh -c '"$1" flame -i none.data -o none.folded && ! grep -q "\[compiled\]" none.folded' sh "$aiflame"
 
 check "a program with a generated file of 5 MiB is recorded" run huge huge
 check "a generated file of 5 MiB is not copied" test "$(sources huge)" = 0

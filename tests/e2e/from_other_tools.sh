@@ -73,9 +73,9 @@ row_now() {
 	cd now || exit 1
 	: >all
 	words | grep '^aiflame ' | sed -E "${3:-}" >commands
-	[ -s commands ] || [ -n "${4:-}" ] || check "$theirs: a command" false
+	[ -s commands ] || [ -n "${4:-}" ] || check "$theirs: the page names a command" false
 	while read -r command; do check "$theirs: $command" typed "$command"; done <commands
-	[ -z "${4:-}" ] || check "$theirs: what came of it" sh -c "$4"
+	[ -z "${4:-}" ] || check "$theirs: the command did what the page says" sh -c "$4"
 }
 # unrun START WHY: a row that cannot be run here
 unrun_rows=0
@@ -98,11 +98,11 @@ mkdir cl cpu trace book ze
 program cl "\"$build/examples/matmul\" 64 8"
 program cpu "\"$build/tests/e2e/runbook_app\" 60 0"
 program book "\"$build/tests/e2e/runbook_app\" 40 0"
-[ ! -x "$build/examples/matmul" ] || check "an OpenCL program is recorded" sh -c 'cd cl && "$AIFLAME" record -q --all-launches -F 999 -o run.data ./workload'
-check "a program without a device is recorded" sh -c 'cd cpu && "$AIFLAME" record -q --cpu -o run.data ./workload'
-check "a run directory is made" sh -c 'cd book && "$AIFLAME" runbook run -r 1 -d DIR --mode decode -- ./workload && cp -r DIR before'
+[ ! -x "$build/examples/matmul" ] || check "an OpenCL program is recorded for the page's rows" sh -c 'cd cl && "$AIFLAME" record -q --all-launches -F 999 -o run.data ./workload'
+check "a program without a device is recorded for the page's rows" sh -c 'cd cpu && "$AIFLAME" record -q --cpu -o run.data ./workload'
+check "a run directory is made for the page's rows" sh -c 'cd book && "$AIFLAME" runbook run -r 1 -d DIR --mode decode -- ./workload && cp -r DIR before'
 python3 "$here/import_traces.py" trace && mv trace/cuda.json trace/trace.json && python3 "$here/aiu_guide.py" trace/guide.json
-check "traces are imported" sh -c 'cd trace && "$AIFLAME" import -q -o run.data trace.json && "$AIFLAME" import -q -o aiu.data aiu.json &&
+check "traces are imported for the page's rows" sh -c 'cd trace && "$AIFLAME" import -q -o run.data trace.json && "$AIFLAME" import -q -o aiu.data aiu.json &&
 	"$AIFLAME" import -q -o guide.data guide.json'
 # What Python rows run: a kernel, then the words of the row by number, w(0) the first that is no command.
 cat >python_row.py <<'END'
@@ -145,7 +145,7 @@ python_row_now() {
 	check "$theirs: $(tr '\n' ' ' <words)" sh -c 'eval "$("$AIFLAME" env)" && exec timeout -k 5 60 "$0" row.py' "$python"
 	words | grep '^aiflame ' | sed -E "${3:-}" >commands
 	while read -r command; do check "$theirs: $command" typed "$command"; done <commands
-	[ -z "${4:-}" ] || check "$theirs: what came of it" sh -c "$4"
+	[ -z "${4:-}" ] || check "$theirs: the command did what the page says" sh -c "$4"
 }
 # An Intel GPU: Intel's own driver in AUB mode compiles a kernel and gives it an address, stalls come from the simulated xe
 # driver. Where that is not installed the rows are left out.

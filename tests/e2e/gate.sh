@@ -13,14 +13,14 @@ for i in 1 2 3; do
 	work_and killed 'kill -9 $$'
 done
 if says 'cpu' "$aiflame" gate --budget 'cpu <= 1000s' fine status_too && ! grep -q 'not compared' says.out; then
-	check "CPU time of runs that failed is no win" says 'no verdict: exit statuses differ: fine/1.data ended with 0, status/1.data with 3' "$aiflame" gate --budget 'cpu <= 1000s' fine status
-	check "nor may it pass" status_is 4 "$aiflame" gate --cannot-tell pass --budget 'cpu <= 1000s' fine status
-	check "which the status says" status_is 4 "$aiflame" gate --budget 'cpu <= 1000s' fine status
-	check "but where all did, it is judged" status_is 0 "$aiflame" gate --budget 'cpu <= 1000s' status status_too
-	check "CPU time of runs that were killed is no win" says "no verdict: killed/1.data: its command was ended by SIGKILL" "$aiflame" gate --budget 'cpu <= 1000s' fine killed
-	check "nor of a baseline of them" sh -c "'$aiflame' baseline set k killed >k.txt && '$aiflame' gate --budget 'cpu <= 1000s' fine baseline:k >k.txt; [ \$? = 4 ] && grep -q 'its command was ended by SIGKILL' k.txt"
+	check "a gate names exit statuses that differ, where CPU time is judged" says 'no verdict: exit statuses differ: fine/1.data ended with 0, status/1.data with 3' "$aiflame" gate --budget 'cpu <= 1000s' fine status
+	check "--cannot-tell pass does not pass CPU time of runs that failed" status_is 4 "$aiflame" gate --cannot-tell pass --budget 'cpu <= 1000s' fine status
+	check "a gate cannot tell of CPU time of runs that failed" status_is 4 "$aiflame" gate --budget 'cpu <= 1000s' fine status
+	check "CPU time of runs that all failed the same way is judged" status_is 0 "$aiflame" gate --budget 'cpu <= 1000s' status status_too
+	check "a gate cannot tell of CPU time of runs that were killed" says "no verdict: killed/1.data: its command was ended by SIGKILL" "$aiflame" gate --budget 'cpu <= 1000s' fine killed
+	check "a gate cannot tell by a baseline of runs that were killed" sh -c "'$aiflame' baseline set k killed >k.txt && '$aiflame' gate --budget 'cpu <= 1000s' fine baseline:k >k.txt; [ \$? = 4 ] && grep -q 'its command was ended by SIGKILL' k.txt"
 else
-	skip "CPU time of runs that failed is no win" "the CPU cannot be sampled here"
+	skip "a gate names exit statuses that differ, where CPU time is judged" "the CPU cannot be sampled here"
 fi
 
 # Values of files, one beside each run.
@@ -32,13 +32,13 @@ for i in 1 2 3; do
 	echo "{\"x\": [1], \"r\": {\"tok_s\": 10$i}}" | tee a/$i.json >b/$i.json
 done
 tok_s() { "$aiflame" gate --metric 'tok_s={}.json:.r.tok_s' --budget 'tok_s -5%' "$@" a b; }
-check "a value of each run" status_is 0 tok_s
+check "a metric is read from the file of each run" status_is 0 tok_s
 damaged() { # WHAT TEXT WHY
 	printf '%s' "$2" >b/2.json
-	check "$1: no value" status_is 4 tok_s
-	check "$1: which is said" says "b/2.json: $3" tok_s
-	check "$1: nor is it what is required" status_is 5 tok_s --require tok_s
-	check "$1: nor by its file" status_is 5 tok_s --require '{}.json:.r.tok_s=102'
+	check "$1: a gate cannot tell" status_is 4 tok_s
+	check "$1: the gate says what is damaged" says "b/2.json: $3" tok_s
+	check "$1: --require of the metric judges nothing" status_is 5 tok_s --require tok_s
+	check "$1: --require of the value in the file judges nothing" status_is 5 tok_s --require '{}.json:.r.tok_s=102'
 }
 damaged "a brace that is missing" '{"x": [1], "r": {"tok_s": 102}' 'damaged, no JSON: the text ends in an object'
 damaged "a number that ends in a letter" '{"r": {"tok_s": 102N}}' 'damaged, no JSON: no comma between two values'
@@ -49,8 +49,8 @@ damaged "a value that stands twice" '{"r": {"tok_s": 102, "tok_s": 102}}' 'damag
 damaged "an object that stands twice" '{"r": {"tok_s": 102}, "\u0072": {}}' 'damaged: a key of .r.tok_s stands twice'
 damaged "an empty file" '' 'damaged, no JSON: the text ends where a value should be'
 cp a/2.json b
-check "one file for all runs is misuse" status_is 2 "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
-check "which is said" says 'one file for all runs: write {} where the run' "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
+check "--metric with one file for all runs is misuse" status_is 2 "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
+check "--metric with one file for all runs says to write {} where the run's name goes" says 'one file for all runs: write {} where the run' "$aiflame" gate --metric 'tok_s=a/1.json:.r.tok_s' --budget 'tok_s -5%' a b
 
 # Thirty steps of 10 ms, of three launches each.
 cat >steps.py <<'EOF'
@@ -84,31 +84,31 @@ import json, sys
 d = json.load(sys.stdin)
 b = d["budgets"][0]
 print(d["unit"], b["a"], b["b"], b["result"])'; }
-check "a part that begins and ends within steps has the launches of whole ones" [ "$(launches auto "$part_a" "$part_b")" = "step 3 3 kept" ]
-check "by run, all of the part counts" sh -c "echo \"\$1\" | grep -q '^run 3[0-9]'" sh "$(launches run "$part_a" "$part_b")"
+check "a part that begins and ends within steps has the launches of whole steps" [ "$(launches auto "$part_a" "$part_b")" = "step 3 3 kept" ]
+check "--unit run counts all launches of a part" sh -c "echo \"\$1\" | grep -q '^run 3[0-9]'" sh "$(launches run "$part_a" "$part_b")"
 "$aiflame" baseline set part "$part_a" >/dev/null
-check "a baseline of one, which has no more, is no win" says 'begins or ends within a step, or has more than steps' "$aiflame" gate --unit step --budget 'launches +50%' baseline:part "$part_b"
+check "a gate says that a baseline of a part has more than steps" says 'begins or ends within a step, or has more than steps' "$aiflame" gate --unit step --budget 'launches +50%' baseline:part "$part_b"
 "$aiflame" baseline set --whole whole steps_a >/dev/null
-check "whole runs have more than steps" says 'is a whole run, whose start-up and end are no steps' "$aiflame" gate --unit step --budget 'launches 0' baseline:whole steps_b
-check "and do not pass by step" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' baseline:whole steps_b
-check "nor do others beside them" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' steps_a baseline:whole
+check "a gate by step says that a baseline of whole runs has no steps" says 'is a whole run, whose start-up and end are no steps' "$aiflame" gate --unit step --budget 'launches 0' baseline:whole steps_b
+check "a gate by step cannot tell by a baseline of whole runs" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' baseline:whole steps_b
+check "a gate by step cannot tell of whole runs as the second side" status_is 4 "$aiflame" gate --unit step --budget 'device +50%' steps_a baseline:whole
 for unit in second launch; do
-	check "nor by $unit" says 'is a whole run, steps_b/1.data the loop of one: compare by --unit run' "$aiflame" gate --unit $unit --budget 'device +50%' baseline:whole steps_b
+	check "a gate by $unit says that whole runs and loops are compared by --unit run" says 'is a whole run, steps_b/1.data the loop of one: compare by --unit run' "$aiflame" gate --unit $unit --budget 'device +50%' baseline:whole steps_b
 done
-check "by run they do" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
+check "a gate by run compares a baseline of whole runs" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
 
 check "all files of budgets count" sh -c "echo 'launches +30%' >loose.budgets && echo 'busy >= 100%' >strict.budgets && '$aiflame' gate --format json --budgets strict.budgets --budgets loose.budgets a b | grep -q '\"budget\":\"busy >= 100%\".*\"budget\":\"launches +30%\"'"
-check "two percentages in a budget are misuse" says 'two percentages in one budget' "$aiflame" gate --budget 'time +3% +300%' a b
-check "as are two amounts" says 'two amounts in one budget' "$aiflame" gate --budget 'time +3us +3s' a b
-check "a limit that passes any regression is misuse" says 'less of it is better, a >= would pass any regression; give a <=' "$aiflame" gate --budget 'time >= 1ms' a b
-check "or any loss" says 'more of it is better, a <= would pass any loss; give a >=' "$aiflame" gate --budget 'busy <= 60%' a b
-check "busy has a share alone" says 'give a share: busy >= 60%' "$aiflame" gate --budget 'busy -3%' a b
+check "two percentages in a budget are refused" says 'two percentages in one budget' "$aiflame" gate --budget 'time +3% +300%' a b
+check "two amounts in a budget are refused" says 'two amounts in one budget' "$aiflame" gate --budget 'time +3us +3s' a b
+check "a lower limit of a metric of which less is better is refused" says 'less of it is better, a >= would pass any regression; give a <=' "$aiflame" gate --budget 'time >= 1ms' a b
+check "an upper limit of a metric of which more is better is refused" says 'more of it is better, a <= would pass any loss; give a >=' "$aiflame" gate --budget 'busy <= 60%' a b
+check "a budget of busy without a share is refused" says 'give a share: busy >= 60%' "$aiflame" gate --budget 'busy -3%' a b
 printf '# mine\n\nlaunches +3%%\ntime +3\n' >wrong.budgets
-check "a wrong line is named" says "wrong.budgets:4: budget 'time +3': a number of times has a unit" "$aiflame" gate --budgets wrong.budgets a b
+check "a wrong line of a budget file is named" says "wrong.budgets:4: budget 'time +3': a number of times has a unit" "$aiflame" gate --budgets wrong.budgets a b
 check "copies that no side has are missing, not the same" says 'no copies in either side' "$aiflame" gate --budget 'copies +3%' steps_a steps_b
-check "as are bytes" status_is 4 "$aiflame" gate --budget 'bytes 0' steps_a steps_b
+check "bytes that no side has are missing, not the same" status_is 4 "$aiflame" gate --budget 'bytes 0' steps_a steps_b
 for part in steps:10-2 2,1; do
-	check "a part that ends before it begins: $part" says "'$part' ends before it begins" "$aiflame" gate steps_a@$part steps_b
+	check "a part that ends before it begins is refused: $part" says "'$part' ends before it begins" "$aiflame" gate steps_a@$part steps_b
 done
 echo "1..$n"
 [ $failed -eq 0 ]

@@ -163,7 +163,7 @@ check "backward: nodes stand on the operator in a trace without Python" grep -qx
 check "backward: sequence numbers join the same nodes as arrows" cmp "$work/training.folded" "$work/training_numbers.folded"
 check "backward: sequence numbers are no flows" says "not kept: 0 flows" "$aiflame" info "$work/training_numbers.data"
 "$aiflame" import -q -o "$work/training_bare.data" "$work/training_bare.json"
-check "backward: what adds to gradients goes with its node without the engine around it, too" says \
+check "backward: nodes that add to gradients go with their node, also without the engine around it" says \
 	"Decoder_[p];[backward] AddmmBackward0;torch::autograd::AccumulateGrad;aten::add_;cudaLaunchKernel;accumulated_1_[g] 16000" \
 	"$aiflame" flame --format folded -o - "$work/training_bare.data"
 check "backward: info counts nodes that add to gradients" says "2 nodes joined to their forward, 2 that add to gradients behind them, 0 not joined" "$aiflame" info "$work/training_bare.data"
@@ -235,7 +235,7 @@ check "days apart: clocks are not aligned" sh -c "! '$aiflame' info '$work/apart
 check "a rank twice at one time: a warning that names both" grep -q "Warning: two files of one rank at the same time.*rank 0 ($work/same0_again.json) is of the same time as rank 0 ($work/same0.json)" "$work/again.out"
 check "a rank twice at one time: the summary warns" says "is of the same time as" "$aiflame" report "$work/again.data"
 "$aiflame" import -o "$work/eight.data" "$work/same0.json" "$work/of_eight.json" 2>"$work/eight.out"
-check "of 2 ranks and of 8: a warning that names both" grep -q "Warning: files that say different numbers of ranks.*rank 5 ($work/of_eight.json) is of 8 ranks, not of 2 as rank 0 ($work/same0.json)" "$work/eight.out"
+check "files of 2 ranks and of 8: a warning that names both" grep -q "Warning: files that say different numbers of ranks.*rank 5 ($work/of_eight.json) is of 8 ranks, not of 2 as rank 0 ($work/same0.json)" "$work/eight.out"
 "$aiflame" import -q -o "$work/windows.data" "$work/same0.json" "$work/same1.json" "$work/window.json"
 check "windows of one rank one after another get no warning" sh -c "'$aiflame' info '$work/windows.data' | grep IMPORT_APART && ! '$aiflame' info '$work/windows.data' | grep -E 'RANK_TWICE|IMPORT_WORLD'"
 "$aiflame" import -o "$work/undated.data" "$work/same0.json" "$work/lonely.json" 2>"$work/undated.out"

@@ -13,7 +13,7 @@ folded() { # FILE OUT ARGS...: of a profile
 	"$aiflame" flame --detail full "$@" -o "$out" "$file" 2>"$work/flame.err" || cat "$work/flame.err"
 }
 adds_up() { # NAME: of a profile
-	check "$1: everything adds up" says "everything adds up" "$aiflame" info "$1.data"
+	check "$1: counts of the import add up" says "everything adds up" "$aiflame" info "$1.data"
 }
 
 # ---- perf script ---------------------------------------------------------------------------------
@@ -48,24 +48,24 @@ my app 2.0;__libc_start_main;main;inner(int, std::vector<int> (*)(long)) 1000000
 my app 2.0;main;vfs_read_[k] 20000000
 python3;[unknown+0x7f0000002000];[lib.so+0x4242];work (a.py)_[p];_PyEval_EvalFrameDefault 10000000
 END
-check "perf script: import" "$aiflame" import -q perf.txt -o perf.data
+check "perf script: a recording's text is imported" "$aiflame" import -q perf.txt -o perf.data
 folded perf.data out.folded --of cpu
-check "perf script: stacks and periods" same perf.folded out.folded
-check "perf script: processes and threads by their numbers" says "4711,4712" "$aiflame" query --format csv perf.data \
+check "perf script: stacks have their periods" same perf.folded out.folded
+check "perf script: processes and threads have their numbers" says "4711,4712" "$aiflame" query --format csv perf.data \
 	"SELECT p.pid, t.tid FROM threads t JOIN processes p ON p.id = t.process"
-check "perf script: what does not count is told" says "1 samples of other events (page-faults (1)), 1 of idle CPUs" "$aiflame" info perf.data
+check "perf script: info counts samples of other events and of idle CPUs" says "1 samples of other events (page-faults (1)), 1 of idle CPUs" "$aiflame" info perf.data
 adds_up perf
 # Without periods: the usual time between two samples of the busiest thread, 4 ms here.
 awk 'BEGIN { for (i = 0; i < 9; i++) printf "a %d 5.%06d: cycles:P: \n\t1000 f%d+0x1 (/bin/a)\n\n", 7 + (i == 4), 4000 * i, i % 2 }' >cycles.txt
-check "perf script: cycles" sh -c "'$aiflame' import -q cycles.txt -o cycles.data && '$aiflame' info cycles.data | grep '1713 IMPORT_WEIGHT' | grep -F 'cycles: 4000000 ns each'"
+check "perf script: info says what a sample of cycles stands for" sh -c "'$aiflame' import -q cycles.txt -o cycles.data && '$aiflame' info cycles.data | grep '1713 IMPORT_WEIGHT' | grep -F 'cycles: 4000000 ns each'"
 folded cycles.data out.folded --of cpu
-check "perf script: each stands for that" says "f0 20000000" cat out.folded
+check "perf script: a sample of cycles has the time that it stands for" says "f0 20000000" cat out.folded
 adds_up cycles
 check "perf script: a process whose number perf did not print has none" says "0,7" "$aiflame" query --format csv cycles.data \
 	"SELECT p.pid, t.tid FROM threads t JOIN processes p ON p.id = t.process"
-check "perf script: --count" sh -c "'$aiflame' import -q --count 1ms cycles.txt -o count.data && '$aiflame' flame --of cpu -o count.folded count.data && grep 'f0 5000000' count.folded"
-check "perf script: a line that is none is told" sh -c "{ cat perf.txt; echo; echo what is this; } >bad.txt && '$aiflame' import -q bad.txt -o bad.data && '$aiflame' info bad.data | grep '1712 IMPORT_LINE'"
-check "perf script: from a pipe, packed" sh -c "gzip -c perf.txt | '$aiflame' import -q - -o pipe.data && '$aiflame' flame --detail full --of cpu -o pipe.folded pipe.data && sort pipe.folded | diff - perf.folded"
+check "perf script: --count gives a sample its time" sh -c "'$aiflame' import -q --count 1ms cycles.txt -o count.data && '$aiflame' flame --of cpu -o count.folded count.data && grep 'f0 5000000' count.folded"
+check "perf script: a line that is not understood is counted" sh -c "{ cat perf.txt; echo; echo what is this; } >bad.txt && '$aiflame' import -q bad.txt -o bad.data && '$aiflame' info bad.data | grep '1712 IMPORT_LINE'"
+check "perf script: compressed text is imported from a pipe" sh -c "gzip -c perf.txt | '$aiflame' import -q - -o pipe.data && '$aiflame' flame --detail full --of cpu -o pipe.folded pipe.data && sort pipe.folded | diff - perf.folded"
 
 # Several events: a clock counts, whatever stands first; a program after its exec; what is no sample.
 cat >events.txt <<'END'
@@ -96,24 +96,24 @@ other  4800/4800  10.050000:    1000000 task-clock:u:
 
 other  4800/4800  10.060000:          1 context-switches: 
 END
-check "perf script, several events: import, and what is left out is said" says "3 samples of other events than task-clock: events.txt: page-faults (2), context-switches (1); --event" \
+check "perf script, several events: import says which samples are left out" says "3 samples of other events than task-clock: events.txt: page-faults (2), context-switches (1); --event" \
 	"$aiflame" import events.txt -o events.data
-check "perf script, several events: in info, too" says "1730 IMPORT_OTHER_EVENT   3" "$aiflame" info events.data
-check "perf script: records are no samples, half of a stack is told" says "1 records that are no samples" "$aiflame" info events.data
-check "perf script: lines before the first sample cost themselves" sh -c "'$aiflame' info events.data | grep -E '1712 IMPORT_LINE +2 '"
-check "perf script: a process has its last name" says "4711,app" "$aiflame" query --format csv events.data "SELECT pid, exe FROM processes"
-check "perf script: and its threads theirs" says "4712,worker" "$aiflame" query --format csv events.data "SELECT tid, name FROM threads"
+check "perf script, several events: info counts samples that are left out" says "1730 IMPORT_OTHER_EVENT   3" "$aiflame" info events.data
+check "perf script, several events: records that are no samples and halves of stacks are counted" says "1 records that are no samples" "$aiflame" info events.data
+check "perf script, several events: lines before the first sample are counted" sh -c "'$aiflame' info events.data | grep -E '1712 IMPORT_LINE +2 '"
+check "perf script, several events: a process has its last name" says "4711,app" "$aiflame" query --format csv events.data "SELECT pid, exe FROM processes"
+check "perf script, several events: a thread has its name" says "4712,worker" "$aiflame" query --format csv events.data "SELECT tid, name FROM threads"
 "$aiflame" flame --detail full --of cpu -o out.folded events.data
-check "perf script: programs of several names stand on their names" sh -c "awk '{ n[\$1] += \$2 } END { exit n[\"app;main\"] != 3000000 || n[\"other;main\"] != 1000000 }' out.folded"
+check "perf script, several events: programs of several names stand on their names" sh -c "awk '{ n[\$1] += \$2 } END { exit n[\"app;main\"] != 3000000 || n[\"other;main\"] != 1000000 }' out.folded"
 adds_up events
-check "perf script: --event" sh -c "'$aiflame' import -q --event page-faults:u events.txt -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 42,2"
-check "perf script: --count makes time of what counts" sh -c "'$aiflame' import --event page-faults:u --count 1us -o timed.data events.txt 2>&1 | grep -q ': 2.0 us of CPU time' &&
+check "perf script, several events: --event chooses one" sh -c "'$aiflame' import -q --event page-faults:u events.txt -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 42,2"
+check "perf script, several events: --count makes time of an event that counts" sh -c "'$aiflame' import --event page-faults:u --count 1us -o timed.data events.txt 2>&1 | grep -q ': 2.0 us of CPU time' &&
 	'$aiflame' query --format csv timed.data \"SELECT count(*) FROM meta WHERE key LIKE 'cpu_%' AND value LIKE '%fault%'\" | grep -x 0"
-check "perf script: what counts no time is not called so" sh -c "'$aiflame' import --event page-faults events.txt -o faults.data 2>&1 | grep -q ': 42 page-faults\$' &&
+check "perf script, several events: an event that counts no time is not called so" sh -c "'$aiflame' import --event page-faults events.txt -o faults.data 2>&1 | grep -q ': 42 page-faults\$' &&
 	'$aiflame' flame --of cpu -o faults.svg faults.data && grep -q '<title>Flame graph of counts</title>' faults.svg && grep -q '42 page-faults in 1 thread, 2 samples' faults.svg && ! grep -q ' ns' faults.svg"
-check "perf script: --event that it has not" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
+check "perf script, several events: an --event that is not there is refused, with those there are" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
 	sh -c "'$aiflame' import -q --event cycles events.txt -o no.data; true"
-check "perf script: no events in it" sh -c "sed 's/ *[0-9]* [a-z-]*clock: \$//' perf.txt | grep -v page-faults >bare.txt && '$aiflame' import -q bare.txt -o bare.data && '$aiflame' info bare.data | grep '1713 IMPORT_WEIGHT'"
+check "perf script: text without names of events is imported" sh -c "sed 's/ *[0-9]* [a-z-]*clock: \$//' perf.txt | grep -v page-faults >bare.txt && '$aiflame' import -q bare.txt -o bare.data && '$aiflame' info bare.data | grep '1713 IMPORT_WEIGHT'"
 printf 'a;b 1\n' >ab.folded
 check "options that mean nothing to a format are refused" sh -c "
 	! '$aiflame' import -q --as cpu perf.txt -o no.data 2>as.err && grep -q -e '--as does not apply' as.err &&
@@ -125,9 +125,9 @@ i=0
 while [ $i -lt 300000 ]; do i=$((i + 1)); done
 END
 if perf record -q -e cpu-clock -F 499 -g -o real.perf sh spin.sh >perf.log 2>&1 && perf script -i real.perf >real.txt 2>>perf.log && grep -q cpu-clock real.txt; then
-	check "perf itself: import" "$aiflame" import -q real.txt -o real.data
+	check "perf itself: the text of a recording is imported" "$aiflame" import -q real.txt -o real.data
 	# Python sums what is in the text in its own way.
-	check "perf itself: number of samples, and their time" python3 - "$aiflame" <<'END'
+	check "perf itself: samples have perf's number and time" python3 - "$aiflame" <<'END'
 import re, subprocess, sys
 periods = [int(m[1]) for m in re.finditer(r"^\S.*? (\d+) cpu-clock\S*:\s*$", open("real.txt").read(), re.M)]
 out = subprocess.run([sys.argv[1], "query", "--format", "csv", "real.data", "SELECT count(*), sum(weight_ns) FROM cpu_samples"], capture_output=True, text=True).stdout
@@ -136,14 +136,14 @@ print(len(periods), sum(periods), got)
 sys.exit([len(periods), sum(periods)] != got or not periods)
 END
 	adds_up real
-	check "perf's own file: import" "$aiflame" import -q real.perf -o own.data
+	check "perf's own file: a recording is imported" "$aiflame" import -q real.perf -o own.data
 	adds_up own
 	# perf's text has each function once, whatever the place in it.
 	rows="SELECT weight_ns, process, tid FROM cpu_samples ORDER BY time_ns, 3" # times of the text are in us
-	check "perf's own file: the same samples as of its text" sh -c "'$aiflame' query --format csv real.data '$rows' >a.csv && '$aiflame' query --format csv own.data '$rows' | diff a.csv - && [ \$(wc -l <a.csv) -gt 10 ]"
-	check "perf's own file: its name is kept" sh -c "'$aiflame' info own.data | grep -q 'imported from real.perf'"
-	check "perf's own file: without perf, and from a pipe" sh -c "PATH=/nowhere '$aiflame' import -q - -o pipe.data <real.perf && '$aiflame' query --format csv pipe.data '$rows' | diff a.csv -"
-	check "perf's own file: what perf record writes to a pipe" sh -c "perf record -q -e cpu-clock -F 499 -g -o - sh spin.sh 2>perf.log | '$aiflame' import -q - -o piped.data && '$aiflame' flame --of cpu -o piped.folded piped.data && [ -s piped.folded ]"
+	check "perf's own file: samples are those of perf's text" sh -c "'$aiflame' query --format csv real.data '$rows' >a.csv && '$aiflame' query --format csv own.data '$rows' | diff a.csv - && [ \$(wc -l <a.csv) -gt 10 ]"
+	check "perf's own file: info names the file" sh -c "'$aiflame' info own.data | grep -q 'imported from real.perf'"
+	check "perf's own file: a recording is imported without perf, and from a pipe" sh -c "PATH=/nowhere '$aiflame' import -q - -o pipe.data <real.perf && '$aiflame' query --format csv pipe.data '$rows' | diff a.csv -"
+	check "perf's own file: what perf record writes to a pipe is imported" sh -c "perf record -q -e cpu-clock -F 499 -g -o - sh spin.sh 2>perf.log | '$aiflame' import -q - -o piped.data && '$aiflame' flame --of cpu -o piped.folded piped.data && [ -s piped.folded ]"
 	check "perf's own file: --from perf has perf read it" sh -c "'$aiflame' import -q --from perf real.perf -o text.data && '$aiflame' info text.data | grep -q 'imported  *perf script'"
 	if command -v cc >/dev/null; then
 		cat >work.c <<'END'
@@ -158,15 +158,15 @@ int main(void) { for (int i = 0; i < 2000; i++) { leaf(50000); copies(); reads()
 END
 		check "perf's own file: shares of functions are those of perf report" sh -c "cc -O1 -g -fno-omit-frame-pointer work.c -o work && perf record -q -e cpu-clock -F 999 -g -o work.perf ./work >perf.log 2>&1 && '$aiflame' import -q work.perf -o work.data && perf report -i work.perf --stdio -g none --no-children -F overhead,sym -t , 2>/dev/null >report.csv && python3 '$root/tests/e2e/perf_shares.py' '$aiflame' work.data report.csv"
 	fi
-	check "perf's own file, by call chains of dwarf: perf reads it" sh -c "perf record -q -e cpu-clock -F 499 --call-graph dwarf -o dwarf.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q dwarf.perf -o dwarf.data && '$aiflame' flame --of cpu -o dwarf.folded dwarf.data && [ -s dwarf.folded ] && '$aiflame' info dwarf.data | grep -q 'imported  *perf script'"
-	check "perf's own file, by call chains of dwarf, without perf: what is missing is told" sh -c "PATH=/nowhere '$aiflame' import -q dwarf.perf -o bare.data && '$aiflame' info bare.data | grep -q '1733 IMPORT_STACKS'"
-	check "perf's own file, packed: perf reads it" sh -c "perf record -q -z -e cpu-clock -F 499 -g -o packed.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q packed.perf -o packed.data && '$aiflame' info packed.data | grep -q 'imported  *perf script'"
-	check "perf's own file, packed, without perf" says "only perf unpacks" sh -c "PATH=/nowhere '$aiflame' import -q packed.perf -o no.data; true"
+	check "perf's own file, with call chains of dwarf: perf reads it" sh -c "perf record -q -e cpu-clock -F 499 --call-graph dwarf -o dwarf.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q dwarf.perf -o dwarf.data && '$aiflame' flame --of cpu -o dwarf.folded dwarf.data && [ -s dwarf.folded ] && '$aiflame' info dwarf.data | grep -q 'imported  *perf script'"
+	check "perf's own file, with call chains of dwarf, without perf: info says what is missing" sh -c "PATH=/nowhere '$aiflame' import -q dwarf.perf -o bare.data && '$aiflame' info bare.data | grep -q '1733 IMPORT_STACKS'"
+	check "perf's own file, compressed: perf reads it" sh -c "perf record -q -z -e cpu-clock -F 499 -g -o packed.perf sh spin.sh >perf.log 2>&1 && '$aiflame' import -q packed.perf -o packed.data && '$aiflame' info packed.data | grep -q 'imported  *perf script'"
+	check "perf's own file, compressed, without perf: the refusal says that only perf unpacks it" says "only perf unpacks" sh -c "PATH=/nowhere '$aiflame' import -q packed.perf -o no.data; true"
 	head -c 200 real.perf >torn.perf
-	check "perf's own file, torn in its header" sh -c "'$aiflame' import -q torn.perf -o no.data 2>torn.err; [ \$? = 1 ] && [ ! -e no.data ] && grep -q 'torn.perf: ends within its header' torn.err"
-	check "an event of it" says "no sample of event cycles; it has cpu-clock" sh -c "'$aiflame' import -q --event cycles real.perf -o no.data; true"
+	check "perf's own file, torn in its header: the refusal leaves no file" sh -c "'$aiflame' import -q torn.perf -o no.data 2>torn.err; [ \$? = 1 ] && [ ! -e no.data ] && grep -q 'torn.perf: ends within its header' torn.err"
+	check "perf's own file: an --event that is not there is refused, with those there are" says "no sample of event cycles; it has cpu-clock" sh -c "'$aiflame' import -q --event cycles real.perf -o no.data; true"
 else
-	skip "perf itself" "perf cannot record here"
+	skip "perf itself: the text of a recording is imported" "perf cannot record here"
 fi
 
 # ---- perf.data, by its format's rules --------------------------------------------------------------
@@ -182,37 +182,37 @@ cat >made.folded <<'END'
 [anon+0x900000];[unknown+0x700000];[else.so+0x1180] 4000000
 END
 for kind in plain big pipe lost torn killed; do
-	check "perf.data, $kind: import" made "$kind" "$kind"
+	check "perf.data, $kind: a file is imported" made "$kind" "$kind"
 	folded "$kind.data" out.folded --of cpu
-	check "perf.data, $kind: mappings and forks in the order of time" same made.folded out.folded
+	check "perf.data, $kind: mappings and forks count in the order of time" same made.folded out.folded
 	adds_up "$kind"
 done
-check "perf.data: times, and threads by their numbers" says "400,8,2000000" "$aiflame" query --format csv plain.data "SELECT time_ns, tid, weight_ns FROM cpu_samples"
-check "perf.data: names of threads, by exec and by fork" says "7,app 8,app 9,worker" sh -c "'$aiflame' query --format csv plain.data 'SELECT tid, name FROM threads ORDER BY 1' | paste -sd ' '"
-check "perf.data: other events are told" says "1730 IMPORT_OTHER_EVENT   1" "$aiflame" info plain.data
-check "perf.data: --event" sh -c "'$aiflame' import -q --event page-faults plain.perf -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 1,1"
+check "perf.data: samples have times, and threads their numbers" says "400,8,2000000" "$aiflame" query --format csv plain.data "SELECT time_ns, tid, weight_ns FROM cpu_samples"
+check "perf.data: threads have names by exec and by fork" says "7,app 8,app 9,worker" sh -c "'$aiflame' query --format csv plain.data 'SELECT tid, name FROM threads ORDER BY 1' | paste -sd ' '"
+check "perf.data: samples of other events are counted" says "1730 IMPORT_OTHER_EVENT   1" "$aiflame" info plain.data
+check "perf.data: --event chooses one" sh -c "'$aiflame' import -q --event page-faults plain.perf -o faults.data && '$aiflame' query --format csv faults.data 'SELECT sum(weight_ns), count(*) FROM cpu_samples' | grep -x 1,1"
 check "perf.data: modules are there once, with their build ids" says "1,abababababababababababababababababababab" "$aiflame" query --format csv plain.data "SELECT count(*), max(build_id) FROM modules WHERE path LIKE '%else.so'"
-check "perf.data: files that are not here are told" sh -c "'$aiflame' info plain.data | grep -E '1734 IMPORT_FILES +2 '"
-check "perf.data: what perf lost is told" sh -c "'$aiflame' info lost.data | grep -E '1732 IMPORT_LOST +5 '"
-check "perf.data: torn is told" says "1701 IMPORT_TORN" "$aiflame" info torn.data
-check "perf.data: perf record that was killed is told" says "1701 IMPORT_TORN" "$aiflame" info killed.data
+check "perf.data: files that are not here are counted" sh -c "'$aiflame' info plain.data | grep -E '1734 IMPORT_FILES +2 '"
+check "perf.data: samples that perf lost are counted" sh -c "'$aiflame' info lost.data | grep -E '1732 IMPORT_LOST +5 '"
+check "perf.data: info tells a torn file" says "1701 IMPORT_TORN" "$aiflame" info torn.data
+check "perf.data: info tells that perf record was killed" says "1701 IMPORT_TORN" "$aiflame" info killed.data
 made other other
-check "perf.data: a damaged record is told" sh -c "'$aiflame' info other.data | grep -E '1700 IMPORT_TEXT +1 '"
+check "perf.data: a damaged record is counted" sh -c "'$aiflame' info other.data | grep -E '1700 IMPORT_TEXT +1 '"
 made epochs epochs
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "[app+0x%x] %d\n", 4480 + 16 * i, i < 9 ? 2000 : 1000 }' >epochs.folded
 folded epochs.data out.folded --of cpu
-check "perf.data: places before and behind a mapping are themselves" same epochs.folded out.folded
+check "perf.data: addresses before and behind a mapping are named by themselves" same epochs.folded out.folded
 made threads threads
 check "perf.data: a thread has the name of the thread that started it" says "9,worker" "$aiflame" query --format csv threads.data "SELECT tid, name FROM threads"
 made deep deep
-check "perf.data: a stack that is cut says so" says "4096,1" "$aiflame" query --format csv deep.data "SELECT max(depth), max(flags) FROM stacks"
+check "perf.data: a stack that is cut is marked" says "4096,1" "$aiflame" query --format csv deep.data "SELECT max(depth), max(flags) FROM stacks"
 echo "900000 100 one" >/tmp/perf-4194401.map
 echo "900000 100 two" >/tmp/perf-4194402.map
 made jit jit
 rm -f /tmp/perf-4194401.map /tmp/perf-4194402.map
 printf 'one 1000\ntwo 1000\n' >jit.folded
 folded jit.data out.folded --of cpu
-check "perf.data: code of JIT compilers by the names of its process" same jit.folded out.folded
+check "perf.data: code of JIT compilers has the names of its own process" same jit.folded out.folded
 
 # ---- speedscope and pprof: there and back ---------------------------------------------------------
 
@@ -228,15 +228,15 @@ END
 grep '_\[g\]' in.folded >in.device && grep -v '_\[g\]' in.folded >in.cpu
 "$aiflame" import -q in.folded -o in.data
 for format in speedscope pprof; do
-	check "$format: what aiflame exported comes in again" sh -c "'$aiflame' export --format $format -o there in.data && '$aiflame' import -q there -o $format.data"
+	check "$format: an export is imported" sh -c "'$aiflame' export --format $format -o there in.data && '$aiflame' import -q there -o $format.data"
 	folded $format.data out.folded
-	check "$format: device time, stack by stack" same in.device out.folded
+	check "$format: device time comes back stack by stack" same in.device out.folded
 	folded $format.data out.folded --of cpu
-	check "$format: CPU time, stack by stack" same in.cpu out.folded
+	check "$format: CPU time comes back stack by stack" same in.cpu out.folded
 	adds_up $format
 done
-check "pprof: the device's name" says "device,imported" "$aiflame" query --format csv pprof.data "SELECT name, runtime FROM devices"
-check "a picture does not speak of a rate that nobody knows" sh -c "'$aiflame' flame --of cpu -o cpu.svg pprof.data && grep -q 'on CPU in' cpu.svg && ! grep ' Hz' cpu.svg"
+check "pprof: a device is called imported" says "device,imported" "$aiflame" query --format csv pprof.data "SELECT name, runtime FROM devices"
+check "pprof: a picture names no rate where none is known" sh -c "'$aiflame' flame --of cpu -o cpu.svg pprof.data && grep -q 'on CPU in' cpu.svg && ! grep ' Hz' cpu.svg"
 # With Python, modules, operators, ranges, graphs: a trace of torch.profiler.
 python3 "$root/tests/e2e/import_traces.py" "$work" >traces.log 2>&1 || exit 1
 "$aiflame" import -q cuda.json -o cuda.data
@@ -244,7 +244,7 @@ folded cuda.data torch.folded
 for format in speedscope pprof; do
 	"$aiflame" export --detail full --format $format -o there cuda.data && "$aiflame" import -q there -o back.data
 	folded back.data out.folded
-	check "$format: a trace of torch.profiler there and back" same torch.folded out.folded
+	check "$format: a trace of torch.profiler comes back from an export" same torch.folded out.folded
 done
 # A recording, to the ns.
 if "$aiflame" record -q --all-launches -F 200 -o recorded.data "$matmul" 96 2 >record.log 2>&1; then
@@ -252,7 +252,7 @@ if "$aiflame" record -q --all-launches -F 200 -o recorded.data "$matmul" 96 2 >r
 		"$aiflame" export --format $format -o there recorded.data && "$aiflame" import -q there -o back.data
 		folded recorded.data first.folded --leaf kernel
 		folded back.data second.folded --leaf kernel
-		check "$format: a recording's kernels and copies" python3 - <<'END'
+		check "$format: kernels and copies of a recording come back from an export" python3 - <<'END'
 import collections, sys
 def totals(f):
     t = collections.Counter()
@@ -267,7 +267,7 @@ END
 		rm -f first.folded second.folded back.data
 	done
 else
-	skip "a recording there and back" "there is no OpenCL here"
+	skip "speedscope and pprof: kernels and copies of a recording come back from an export" "there is no OpenCL here"
 fi
 
 # What Node's profiler (@datadog/pprof) and Go's runtime have written, summed up from the bytes in another way.
@@ -301,8 +301,8 @@ sys.exit(not wanted or int(out.splitlines()[1]) != wanted)
 END
 for of in node go; do
 	cp "$root/tests/fuzz/found/fuzz_import-pprof_$of" $of.pb
-	check "pprof of $of: import" "$aiflame" import -q $of.pb -o $of.data
-	check "pprof of $of: its last value, summed" python3 last.py "$aiflame" $of.pb $of.data
+	check "pprof of $of: a profile is imported" "$aiflame" import -q $of.pb -o $of.data
+	check "pprof of $of: the last value is taken, and summed" python3 last.py "$aiflame" $of.pb $of.data
 	adds_up $of
 done
 
@@ -317,17 +317,17 @@ cat >evented.json <<'END'
   "samples": [[0, 1], [0], [0, 1]], "weights": [1, 1, 2.5]}],
  "shared": {"frames": [{"name": "main", "file": "/src/main.c", "line": 7}, {"name": "a;b"}, {"name": "run", "file": "x/a.py"}]}}
 END
-check "speedscope by its schema: import" "$aiflame" import -q evented.json -o evented.data
+check "speedscope by its schema: a file is imported" "$aiflame" import -q evented.json -o evented.data
 folded evented.data out.folded --of cpu
 check "speedscope by its schema: events have times and weights" says "first,5,10000000,9000000" "$aiflame" query --format csv evented.data \
 	"SELECT t.name, count(*), sum(c.weight_ns), max(c.time_ns) FROM cpu_samples c JOIN threads t USING (tid) WHERE t.name = 'first'"
 check "speedscope by its schema: samples have weights" says "second,3,5" "$aiflame" query --format csv evented.data \
 	"SELECT t.name, count(*), sum(c.weight_ns) FROM cpu_samples c JOIN threads t USING (tid) WHERE t.name = 'second'"
-check "speedscope by its schema: Python by its file" says "run (a.py)_[p] 2999999" cat out.folded
+check "speedscope by its schema: frames of Python are named by their files" says "run (a.py)_[p] 2999999" cat out.folded
 adds_up evented
 folded evented.data out.folded --of cpu --time 2ms,7ms
-check "speedscope by its schema: of a span as much as lies in --time" sh -c "printf '%s\n' 'main 2000001' 'main;a:b 2000000' 'main;run (a.py)_[p] 999999' | diff - out.folded"
-check "speedscope: half of a file says what was lost" sh -c "head -c 700 evented.json >torn.json; '$aiflame' import -q torn.json -o torn.data; '$aiflame' info torn.data | grep '1701 IMPORT_TORN'"
+check "speedscope by its schema: --time cuts a span to what lies in it" sh -c "printf '%s\n' 'main 2000001' 'main;a:b 2000000' 'main;run (a.py)_[p] 999999' | diff - out.folded"
+check "speedscope: info says what half of a file lost" sh -c "head -c 700 evented.json >torn.json; '$aiflame' import -q torn.json -o torn.data; '$aiflame' info torn.data | grep '1701 IMPORT_TORN'"
 
 # ---- Chrome traces in general, and unitrace's -----------------------------------------------------
 
@@ -371,19 +371,19 @@ main;f (/src/a.py:12)_[p] 2000
 main;inner 3500
 over 5000
 END
-check "Chrome trace: import" "$aiflame" import -q other.json -o other.data
+check "Chrome trace: a trace is imported" "$aiflame" import -q other.json -o other.data
 folded other.data out.folded --of cpu
-check "Chrome trace: a thread's time is of what it was in" same other.folded out.folded
-check "Chrome trace: that it is one" sh -c "'$aiflame' info other.data | grep -E '^  imported +Chrome trace\$'"
+check "Chrome trace: a thread's time belongs to the innermost span" same other.folded out.folded
+check "Chrome trace: info calls it a Chrome trace" sh -c "'$aiflame' info other.data | grep -E '^  imported +Chrome trace\$'"
 "$aiflame" flame -o spans.svg other.data 2>spans.err
-check "a trace without a device: the picture is of what it has, and this is said" grep -q "drawing --of cpu" spans.err
-check "its title and words are of spans, no CPU and no samples" sh -c "grep -q '<title>Flame graph of spans</title>' spans.svg && grep -q 'in spans of 2 threads' spans.svg && ! grep -E 'CPU|samples?\\>' spans.svg"
-check "what is about a device is not drawn otherwise" says "no device activity" sh -c "'$aiflame' flame --leaf kernel -o no.svg other.data; true"
-check "export as folded stacks has what it has, too" sh -c "
+check "Chrome trace without a device: flame draws the spans, and says so" grep -q "drawing --of cpu" spans.err
+check "Chrome trace without a device: the picture speaks of spans, not of CPUs and samples" sh -c "grep -q '<title>Flame graph of spans</title>' spans.svg && grep -q 'in spans of 2 threads' spans.svg && ! grep -E 'CPU|samples?\\>' spans.svg"
+check "Chrome trace without a device: options about a device are refused" says "no device activity" sh -c "'$aiflame' flame --leaf kernel -o no.svg other.data; true"
+check "Chrome trace without a device: export as folded stacks has the spans" sh -c "
 	'$aiflame' export --format folded -o spans.exported other.data && '$aiflame' flame --of cpu -o spans.folded other.data &&
 	[ \$(awk '{ n += \$NF } END { print n }' spans.exported) -gt 0 ] &&
 	[ \$(awk '{ n += \$NF } END { print n }' spans.exported) = \$(awk '{ n += \$NF } END { print n }' spans.folded) ]"
-check "export of another format says who speaks, and what to do" says "aiflame: export: iaprof's text has samples and counters of devices" sh -c "'$aiflame' export --format iaprof -o no.txt other.data; true"
+check "Chrome trace without a device: export as iaprof says which profiles it is for" says "aiflame: export: iaprof's text has samples and counters of devices" sh -c "'$aiflame' export --format iaprof -o no.txt other.data; true"
 # torch.profiler without a device: no run of one is known, so time is that of operators themselves.
 cat >host.json <<'END'
 {"traceEvents": [
@@ -394,10 +394,10 @@ cat >host.json <<'END'
 {"ph": "X", "cat": "other", "name": "not of it", "pid": 7, "tid": 9, "ts": 90, "dur": 10}]}
 END
 printf 'step 40000\nstep;aten::linear 19500\nstep;aten::linear;aten::mm 30500\nstep;cudaDeviceSynchronize 10000\n' >host.folded
-check "torch.profiler's trace without a device: import" "$aiflame" import -q host.json -o host.data
+check "torch.profiler's trace without a device: a trace is imported" "$aiflame" import -q host.json -o host.data
 folded host.data out.folded --of cpu
-check "torch.profiler's trace without a device: operators' own time" same host.folded out.folded
-check "torch.profiler's trace without a device: every ns" python3 wall.py "$aiflame" host.json host.data 10000
+check "torch.profiler's trace without a device: operators have their own time" same host.folded out.folded
+check "torch.profiler's trace without a device: every ns is there" python3 wall.py "$aiflame" host.json host.data 10000
 adds_up host
 # Each of these begins before the time that is asked for, and one ends behind it.
 printf 'step 2000\nstep;aten::linear 9500\nstep;aten::linear;aten::mm 14500\n' >cut.folded
@@ -406,24 +406,24 @@ check "--time cuts spans where it begins and ends" same cut.folded out.folded
 "$aiflame" export --time 36us,62us -o cut.pprof host.data
 "$aiflame" import -q cut.pprof -o cut.data
 folded cut.data out.folded --of cpu
-check "and exports have no more of them" same cut.folded out.folded
-check "operators count where they begin, and this is said" says "Of --time: operators that begin in it" "$aiflame" report --ops --time 5us,62us host.data
-check "Chrome trace: how often, and how long in all" says "main" "$aiflame" report --ops other.data
+check "exports with --time have spans as they are cut" same cut.folded out.folded
+check "report --ops --time says that operators count where they begin" says "Of --time: operators that begin in it" "$aiflame" report --ops --time 5us,62us host.data
+check "Chrome trace: report --ops has how often and how long in all" says "main" "$aiflame" report --ops other.data
 adds_up other
 if command -v clang >clang.path 2>&1; then
 	printf '#include <stdlib.h>\n#include <string.h>\nint main(void) { return (int)strlen(getenv("HOME")); }\n' >x.c
-	check "clang -ftime-trace: import" sh -c "clang -O2 -ftime-trace -ftime-trace-granularity=0 -c x.c -o x.o && '$aiflame' import -q x.json -o clang.data"
-	check "clang -ftime-trace: every ns" python3 wall.py "$aiflame" x.json clang.data
+	check "clang -ftime-trace: a trace is imported" sh -c "clang -O2 -ftime-trace -ftime-trace-granularity=0 -c x.c -o x.o && '$aiflame' import -q x.json -o clang.data"
+	check "clang -ftime-trace: every ns is there" python3 wall.py "$aiflame" x.json clang.data
 	adds_up clang
 else
-	skip "clang -ftime-trace" "no clang"
+	skip "clang -ftime-trace: a trace is imported" "no clang"
 fi
 if command -v node >node.path 2>&1; then
-	check "node's trace events: import" sh -c "node --trace-event-categories v8,node --trace-event-file-pattern=node.json -e 'JSON.stringify(process.versions)' && '$aiflame' import -q node.json -o node.data"
-	check "node's trace events: every ns" python3 wall.py "$aiflame" node.json node.data
+	check "node's trace events: a trace is imported" sh -c "node --trace-event-categories v8,node --trace-event-file-pattern=node.json -e 'JSON.stringify(process.versions)' && '$aiflame' import -q node.json -o node.data"
+	check "node's trace events: every ns is there" python3 wall.py "$aiflame" node.json node.data
 	adds_up node
 else
-	skip "node's trace events" "no node"
+	skip "node's trace events: a trace is imported" "no node"
 fi
 # By the rules of unitrace's own writer: one category for the host, one for devices, arrows from calls to kernels.
 cat >unitrace.json <<'END'
@@ -448,13 +448,13 @@ cat >unitrace.folded <<'END'
 forward;urEnqueueUSMMemcpy;zeCommandListAppendMemoryCopy;Memcpy DtoH_[g] 100000
 forward;zeCommandListAppendLaunchKernel;gemm[SIMD32 {64: 1: 1} {16: 1: 1}]_[g] 300000
 END
-check "unitrace: import" "$aiflame" import -q unitrace.json -o unitrace.data
+check "unitrace: a trace is imported" "$aiflame" import -q unitrace.json -o unitrace.data
 folded unitrace.data out.folded
-check "unitrace: kernels and copies under the calls that launched them" same unitrace.folded out.folded
-check "unitrace: the device's name, bytes" says "DEVICE<node1>[0000:3a:00.0],read,4096" "$aiflame" query --format csv unitrace.data \
+check "unitrace: kernels and copies stand under the calls that launched them" same unitrace.folded out.folded
+check "unitrace: a device has its name, a copy its bytes" says "DEVICE<node1>[0000:3a:00.0],read,4096" "$aiflame" query --format csv unitrace.data \
 	"SELECT d.name, c.kind, c.bytes FROM copies c JOIN devices d ON d.id = c.device"
 folded unitrace.data out.folded --of cpu
-check "unitrace: what waits" says "[waiting: zeEventHostSynchronize] 600000" cat out.folded
+check "unitrace: a call that waits is a wait" says "[waiting: zeEventHostSynchronize] 600000" cat out.folded
 adds_up unitrace
 
 # ---- SQLite files of GPU tools, made by their documented schemas ----------------------------------
@@ -472,33 +472,33 @@ main;run(int) 3000
 main;vfs_read_[k] 1000
 step;cudaDeviceSynchronize;[waiting: cudaDeviceSynchronize] 85000
 END
-check "nsys: import" "$aiflame" import -q nsys.sqlite -o nsys.data
+check "nsys: a report is imported" "$aiflame" import -q nsys.sqlite -o nsys.data
 folded nsys.data out.folded
-check "nsys: ranges, libraries, call chains, calls, kernels" same nsys.folded out.folded
+check "nsys: stacks have ranges, libraries, call chains, calls and kernels" same nsys.folded out.folded
 folded nsys.data out.folded --of cpu
-check "nsys: CPU samples and waiting" same nsys.cpu out.folded
-check "nsys: a process's own numbers of devices" says "4800,NVIDIA Other,80" "$aiflame" query --format csv nsys.data \
+check "nsys: stacks have CPU samples and waiting" same nsys.cpu out.folded
+check "nsys: a process has its own numbers of devices" says "4800,NVIDIA Other,80" "$aiflame" query --format csv nsys.data \
 	"SELECT p.pid, d.name, d.units FROM executions e JOIN processes p ON p.id = e.process JOIN devices d ON d.id = e.device"
-check "nsys: registers, shared memory" says "32,1536" "$aiflame" query --format csv nsys.data "SELECT registers, shared_bytes FROM executions WHERE dur_ns = 30000"
-check "nsys: bytes" says "read,4096" "$aiflame" query --format csv nsys.data "SELECT kind, bytes FROM copies"
-check "nsys: when it was" says "1700000000001000000" "$aiflame" query nsys.data "SELECT value FROM meta WHERE key = 'start_realtime_ns'"
+check "nsys: executions have registers and shared memory" says "32,1536" "$aiflame" query --format csv nsys.data "SELECT registers, shared_bytes FROM executions WHERE dur_ns = 30000"
+check "nsys: copies have their bytes" says "read,4096" "$aiflame" query --format csv nsys.data "SELECT kind, bytes FROM copies"
+check "nsys: the profile has the date of the report" says "1700000000001000000" "$aiflame" query nsys.data "SELECT value FROM meta WHERE key = 'start_realtime_ns'"
 adds_up nsys
 cat >rocpd.folded <<'END'
 forward;hipLaunchKernel;gemm(float*)_[g] 1500
 forward;hipMemcpyAsync;Memcpy DtoH_[g] 100
 END
 for v in 3 4; do
-	check "rocpd, schema $v: import" "$aiflame" import -q rocpd$v.db -o rocpd$v.data
+	check "rocpd, schema $v: a database is imported" "$aiflame" import -q rocpd$v.db -o rocpd$v.data
 	folded rocpd$v.data out.folded
-	check "rocpd, schema $v: markers, calls, kernels and copies" same rocpd.folded out.folded
-	check "rocpd, schema $v: device, thread, registers" says "AMD Instinct Test,hip,4712,64,1024" "$aiflame" query --format csv rocpd$v.data \
+	check "rocpd, schema $v: stacks have markers, calls, kernels and copies" same rocpd.folded out.folded
+	check "rocpd, schema $v: device, thread and registers are there" says "AMD Instinct Test,hip,4712,64,1024" "$aiflame" query --format csv rocpd$v.data \
 		"SELECT d.name, d.runtime, l.tid, e.registers, e.shared_bytes FROM executions e JOIN launches l USING (launch) JOIN devices d ON d.id = e.device"
 	adds_up rocpd$v
 done
 printf 'forward;hipLaunchKernel;gemm_[g] 2500\nforward;hipMemcpy;Memcpy DtoH_[g] 100\n' >rpd.folded
-check "rocpd before ROCm 7: import" "$aiflame" import -q rpd.db -o rpd.data
+check "rocpd before ROCm 7: a database is imported" "$aiflame" import -q rpd.db -o rpd.data
 folded rpd.data out.folded
-check "rocpd before ROCm 7: calls, kernels and copies" same rpd.folded out.folded
+check "rocpd before ROCm 7: stacks have calls, kernels and copies" same rpd.folded out.folded
 adds_up rpd
 python3 - <<'END'
 import sqlite3
@@ -518,7 +518,7 @@ for f in rocpd3.db nsys.sqlite; do
 	check "the linker's name of a kernel in $f becomes the programmer's" says "gemm(float*)" "$aiflame" query --format csv mangled.data "SELECT DISTINCT name FROM kernels"
 done
 "$aiflame" import -q bomb.db -o bomb.data
-check "but not one that stands for megabytes" says "_Z1f1AIiiES_IS0_S0_E" "$aiflame" query --format csv bomb.data "SELECT name FROM kernels"
+check "a linker's name that stands for megabytes stays as it is" says "_Z1f1AIiiES_IS0_S0_E" "$aiflame" query --format csv bomb.data "SELECT name FROM kernels"
 # Each process has tables of its own: of 300 all are read, of 4,100 those that can be.
 python3 - <<'END'
 import sqlite3
@@ -535,13 +535,13 @@ for n in 300, 4100:
     db.commit()
 END
 for of in 300 4100; do
-	check "rocpd of $of processes" "$aiflame" import -q rocpd_of_$of.db -o many.data
-	check "all of them" says 300,300 "$aiflame" query --format csv many.data "SELECT count(DISTINCT pid), (SELECT count(*) FROM ops) FROM processes"
-	[ $of = 4100 ] || check "none is left out" sh -c "! '$aiflame' info many.data | grep IMPORT_PROCESSES"
+	check "rocpd of $of processes: a database is imported" "$aiflame" import -q rocpd_of_$of.db -o many.data
+	check "rocpd of $of processes: as many as can be kept are there" says 300,300 "$aiflame" query --format csv many.data "SELECT count(DISTINCT pid), (SELECT count(*) FROM ops) FROM processes"
+	[ $of = 4100 ] || check "rocpd of $of processes: none is left out" sh -c "! '$aiflame' info many.data | grep IMPORT_PROCESSES"
 done
-check "what is left out is told" says "1721 IMPORT_PROCESSES     4  processes of a file not read" "$aiflame" info many.data
-check "SQLite from a pipe says what to do" says "unpack it, and name the file" sh -c "'$aiflame' import -q - -o no.data <nsys.sqlite"
-check "SQLite of another program is refused" says "neither nsys's" sh -c "python3 -c 'import sqlite3; sqlite3.connect(\"x.db\").execute(\"CREATE TABLE t (a)\")' && '$aiflame' import -q x.db -o no.data"
+check "rocpd of 4100 processes: those left out are counted" says "1721 IMPORT_PROCESSES     4  processes of a file not read" "$aiflame" info many.data
+check "SQLite from a pipe: the refusal says what to do" says "unpack it, and name the file" sh -c "'$aiflame' import -q - -o no.data <nsys.sqlite"
+check "SQLite of another program: the refusal says what is read" says "neither nsys's" sh -c "python3 -c 'import sqlite3; sqlite3.connect(\"x.db\").execute(\"CREATE TABLE t (a)\")' && '$aiflame' import -q x.db -o no.data"
 # A view in place of a table is code of the file's.
 python3 - <<'END'
 import sqlite3
@@ -549,9 +549,9 @@ db = sqlite3.connect("view.sqlite")
 db.executescript("""CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ('a', x'00'), (1, 2);
 CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start + 1 AS end FROM n;""")
 END
-check "SQLite: views are not run, wrong types are told" sh -c "'$aiflame' import -q view.sqlite -o view.data && '$aiflame' info view.data | grep '1702 IMPORT_EVENT'"
+check "SQLite: views are not run, wrong types are counted" sh -c "'$aiflame' import -q view.sqlite -o view.data && '$aiflame' info view.data | grep '1702 IMPORT_EVENT'"
 head -c 20000 nsys.sqlite >half.sqlite
-check "SQLite: half of a file, no crash" sh -c "'$aiflame' import -q half.sqlite -o half.data; [ \$? -le 1 ]"
+check "SQLite: half of a file is imported or refused, without a crash" sh -c "'$aiflame' import -q half.sqlite -o half.data; [ \$? -le 1 ]"
 cp nsys.sqlite before.sqlite
 "$aiflame" import -q nsys.sqlite -o again.data
 check "SQLite: the file is as it was, and nothing lies beside it" sh -c "cmp nsys.sqlite before.sqlite && ! ls nsys.sqlite-* 2>nothing"
@@ -574,11 +574,11 @@ cut_short() { # what is left is a profile that adds up, or is refused with a wor
 		done
 	done
 }
-check "every format, cut short" cut_short
+check "every format cut short is imported with a loss, or refused" cut_short
 
 # ---- what is not read is told
 cp nsys.sqlite killed.sqlite && echo rows >killed.sqlite-wal
-check "a writer that was killed: what it left beside its file" sh -c "'$aiflame' import -q killed.sqlite -o killed.data; '$aiflame' info killed.data | grep 'its -wal file is not read'"
+check "SQLite: what a killed writer left beside its file is read" sh -c "'$aiflame' import -q killed.sqlite -o killed.data; '$aiflame' info killed.data | grep 'its -wal file is not read'"
 # Members of an object have no order: what Python's sort_keys makes of a file is the same file.
 cat >mixed.py <<'END'
 import json, sys
@@ -601,15 +601,15 @@ python3 mixed.py || exit 1
 "$aiflame" flame --detail full --of cpu -o whole.folded evented.data
 for order in sorted late; do
 	"$aiflame" import -q $order.json -o back.data && folded back.data out.folded --of cpu
-	check "speedscope: the order of members says nothing, $order" same whole.folded out.folded
-	check "speedscope: and nothing of it is lost, $order" sh -c "! '$aiflame' info back.data | grep IMPORT_EVENT"
+	check "speedscope: the order of members makes no difference, $order" same whole.folded out.folded
+	check "speedscope: the order of members loses nothing, $order" sh -c "! '$aiflame' info back.data | grep IMPORT_EVENT"
 done
 for bad in sample in_sample weight event profile frame; do
 	sum=10000005 # of evented.data: 10 ms, and 1 + 1 + 2.5 counts, the last one rounded
 	case $bad in sample | in_sample | weight) sum=$((sum - 1)) ;; esac
 	"$aiflame" import -q bad_$bad.json -o back.data
-	check "speedscope: damage costs what it is in, $bad" says $sum "$aiflame" query --format csv back.data "SELECT sum(weight_ns) FROM cpu_samples"
-	check "speedscope: and is told, $bad" sh -c "'$aiflame' info back.data | grep -E '1702 IMPORT_EVENT ' && ! '$aiflame' info back.data | grep IMPORT_TORN"
+	check "speedscope: damage costs only the part that it is in, $bad" says $sum "$aiflame" query --format csv back.data "SELECT sum(weight_ns) FROM cpu_samples"
+	check "speedscope: damage is counted, $bad" sh -c "'$aiflame' info back.data | grep -E '1702 IMPORT_EVENT ' && ! '$aiflame' info back.data | grep IMPORT_TORN"
 done
 "$aiflame" export --format speedscope -o there in.data
 sed 's/{"name":"main"[^}]*}/5/' there >unnamed.json
@@ -618,12 +618,12 @@ check "speedscope: a frame that is none keeps its number" sh -c "! cmp -s there 
 # ---- names, and what is packed ---------------------------------------------------------------------
 
 echo '[{"name": "before\u0000behind", "ph": "X", "pid": 7, "tid": 8, "ts": 10, "dur": 1}]' >zero.json
-check "a zero byte does not end a name" says "before�behind" sh -c "'$aiflame' import -q zero.json -o zero.data && '$aiflame' report --ops --format csv zero.data"
+check "Chrome trace: a zero byte does not end a name" says "before�behind" sh -c "'$aiflame' import -q zero.json -o zero.data && '$aiflame' report --ops --format csv zero.data"
 # Only how they begin is looked at.
 printf '\3757zXZ\0abc' >t.xz && printf 'PK\003\004abc' >t.zip && python3 -c 'import tarfile; tarfile.open("t.tar.gz", "w:gz").add("zero.json")'
-check "xz: how to unpack it is said" says "xz -dc t.xz | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.xz -o no.data; true"
-check "zip: how to unpack it is said" says "unzip -p t.zip | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.zip -o no.data; true"
-check "tar: how to unpack it is said, of a pipe, too" says "tar -xOf FILE | aiflame import - -o FILE" sh -c "'$aiflame' import -q - -o no.data <t.tar.gz; true"
+check "xz: the refusal says how to unpack it" says "xz -dc t.xz | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.xz -o no.data; true"
+check "zip: the refusal says how to unpack it" says "unzip -p t.zip | aiflame import - -o FILE" sh -c "'$aiflame' import -q t.zip -o no.data; true"
+check "tar: the refusal says how to unpack it, also from a pipe" says "tar -xOf FILE | aiflame import - -o FILE" sh -c "'$aiflame' import -q - -o no.data <t.tar.gz; true"
 echo what is this >what
-check "what is known is said, Chrome traces and unitrace's too" says "unitrace or another Chrome trace" sh -c "'$aiflame' import -q what -o no.data; true"
+check "a file of no known format: the refusal lists those that are known" says "unitrace or another Chrome trace" sh -c "'$aiflame' import -q what -o no.data; true"
 done_testing

@@ -26,7 +26,7 @@ export NEOReadDebugKeys=1 SetCommandStreamReceiver=1 ProductFamilyOverride=pvc H
 ZE_ENABLE_TRACING_LAYER=1 "$build/tests/mock/mini_recorder" -a "$agent" -o place.log "$mock/ze_app" "$module" mm a >mini.out 2>&1
 address=$(sed -n 's/.*place code=0 device=0 .*address=0x\([0-9a-f]*\) size=[1-9].*/\1/p' place.log | head -n 1)
 placed() { [ -n "$address" ] || { cat place.log; return 1; }; }
-check "the kernel has an address" placed
+check "the compiled kernel has an address" placed
 # at OFFSET: what the hardware tells of an instruction: 32 bits of its address
 at() { printf '0x%x' $(((0x$address + $1) & 0xffffffff)); }
 cat >pvc.card <<EOF
@@ -44,27 +44,27 @@ record() {
 ask() { "$aiflame" query --format csv "$1.data" "$2" | tail -n +2; }
 is() { got=$(ask "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
 for app in ze_app ze_app_dlopen; do
-	check "$app, and stalls of its kernel" record $app
-	check "every launch" is 13 $app "SELECT count(*) FROM launches"
-	check "every sample: the kernel's, and those of nobody's" is "440,5" $app \
+	check "$app is recorded with stalls of its kernel" record $app
+	check "$app: every launch is recorded" is 13 $app "SELECT count(*) FROM launches"
+	check "$app: every sample is recorded, of the kernel and of unknown code" is "440,5" $app \
 		"SELECT sum(count) FILTER (WHERE kernel IS NOT NULL), sum(count) FILTER (WHERE kernel IS NULL) FROM samples"
-	check "it adds up" says "everything adds up" "$aiflame" info $app.data
+	check "$app: counts add up" says "everything adds up" "$aiflame" info $app.data
 	# shellcheck disable=SC2086
 	"$aiflame" flame --by samples --leaf stall -o $app.folded $app.data
-	check "from main to the stall: function, call, kernel, line, instruction" grep -q \
+	check "$app: a stack has function, call, kernel, line, instruction and stall" grep -q \
 		'^main;.*path_a;zeCommandListAppendLaunchKernel;mm_\[g\];one.cl:7_\[g\];send.ugm +0x228_\[g\];sbid_\[g\] ' $app.folded
 	shares() { # 10 to 3, a sample more or less in each row
 		awk '/;path_a;/ { a += $NF } /;path_b;/ { b += $NF } END { print a, b; exit !(a + b == 440 && a > 335 && a < 343) }' $app.folded
 	}
-	check "two ways to launch it keep their shares" shares
+	check "$app: two stacks that launch the kernel keep their shares" shares
 	untimed() {
 		"$aiflame" flame --leaf stall -o unasked.folded $app.data 2>unasked.err && cmp $app.folded unasked.folded && grep -q 'without times' unasked.err &&
 			"$aiflame" report $app.data >first && grep -q '^kernels   100.0 %  mm     440 samples  path_a, waits: sbid 68.2 %$' first &&
 			grep -q '100.0 % of stacks complete' first && ! grep -E '0 ns in|active from' first && "$aiflame" report --kernels $app.data >first && ! grep -w ns first && grep -q '440  mm' first &&
 			"$aiflame" report --stacks $app.data >first && ! grep -w ns first && grep -qE '^ *(9[89]|10[0-4])  mm  .*path_b' first || { cat unasked.err first; return 1; }
 	}
-	check "without times samples are what is drawn and told" untimed
-	check "the launches are drawn where they are asked for" says "launches 13, times not known, as the driver gave none: aiflame flame --by launches" sh -c \
+	check "$app: samples without times are drawn and told as samples" untimed
+	check "$app: flame --by launches draws launches without times" says "launches 13, times not known, as the driver gave none: aiflame flame --by launches" sh -c \
 		"'$aiflame' report $app.data && '$aiflame' flame --by launches -o l.folded $app.data && grep -q 'path_a;zeCommandListAppendLaunchKernel;mm_.g. 10$' l.folded && grep -q 'path_b;.* 3$' l.folded"
 done
 # Without samples there are launches alone.
@@ -75,16 +75,16 @@ alone() {
 		says "launches without times; see report --launches" "$aiflame" report --kernels alone.data &&
 		says "have no times; draw them with --by launches" sh -c "! '$aiflame' flame --by wall -o no.svg alone.data"
 }
-check "launches alone are drawn, and said to be there" alone
+check "launches without samples are drawn by number" alone
 # What the application gave the driver, once: Intel's own compiler made the code from it.
 spirv() {
 	ask ze_app "SELECT hex(c.bytes) FROM codes c JOIN modules m ON m.id = c.module WHERE c.arch = 'spirv' AND m.path LIKE 'spirv %'" >kept.hex
 	[ "$(wc -l <kept.hex)" = 1 ] && [ "$(cat kept.hex)" = "$(od -An -v -tx1 "$module" | tr -d ' \n' | tr a-f A-F)" ]
 }
-check "the SPIR-V that it was compiled from is kept" spirv
-check "beside the code of its kernel" is 1 ze_app "SELECT count(*) FROM codes c JOIN modules m ON m.id = c.module JOIN modules s ON s.path = replace(m.path, 'zebin', 'spirv') WHERE m.path LIKE 'zebin %'"
+check "the SPIR-V that a module was compiled from is kept" spirv
+check "the code of a module's kernel is kept" is 1 ze_app "SELECT count(*) FROM codes c JOIN modules m ON m.id = c.module JOIN modules s ON s.path = replace(m.path, 'zebin', 'spirv') WHERE m.path LIKE 'zebin %'"
 without() { timeout 60 "$fakexe" pvc.card "$aiflame" record -q --no-code -o without.data "$mock/ze_app" "$module" mm a pause a pause >without.out 2>&1 && is 0 without "SELECT count(*) FROM codes WHERE arch = 'spirv'"; }
-check "not with --no-code" without
+check "--no-code keeps neither code nor SPIR-V" without
 # The same of an OpenCL program, which Intel's OpenCL driver takes, too; below us a layer keeps everybody from waiting for
 # a GPU that is not there. What was launched counts: of these devices nobody has samples.
 icd=$(find /usr/lib /usr/lib64 /usr/local/lib -name libigdrcl.so 2>/dev/null | head -n 1)
@@ -105,19 +105,19 @@ given() {
 given_without() { opencl given_without --no-code && is '0,0' given_without 'SELECT (SELECT count(*) FROM codes), (SELECT count(source_name) FROM programs WHERE process IS NOT NULL)' && is 2 given_without 'SELECT count(*) FROM launches'; }
 echo "$icd" >intel.icd
 if [ -n "$icd" ] && [ -e "$no_gpu" ] && OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 20 "$build/tests/e2e/il_app" "$module" mm >il.out 2>&1; then
-	check "an OpenCL program's SPIR-V, once for two programs of it" given
-	check "nor that with --no-code" given_without
+	check "an OpenCL program's SPIR-V is kept once for two programs of it" given
+	check "--no-code keeps no SPIR-V of an OpenCL program" given_without
 	alone() { OCL_ICD_VENDORS=$work/intel.icd timeout -k 5 60 "$aiflame" record -q --all-launches -o alone.data "$build/tests/e2e/il_app" "$module" mm >alone.out 2>&1 && is 2 alone 'SELECT count(*) FROM launches'; }
-	check "who does not wait for a device that never answers is not made to" alone
+	check "a program that does not wait for a device which never answers is not made to wait" alone
 else
-	skip "an OpenCL program's SPIR-V" "Intel's OpenCL driver, or a header of layers, is not here"
+	skip "an OpenCL program's SPIR-V is kept once for two programs of it" "Intel's OpenCL driver, or a header of layers, is not here"
 fi
 towers() { "$aiflame" flame --by samples --leaf stall --detail full -o towers.folded "$1" && sed 's/;[^;]*\.cl:[0-9]*_\[g\]//; s/_\[i\];/;/g' towers.folded | LC_ALL=C sort; }
 goes_round() {
 	"$aiflame" export --detail full --format iaprof -o t.iaprof ze_app.data && "$aiflame" import -q t.iaprof -o again.data &&
 		towers ze_app.data >1 && towers again.data >2 && grep -q 'send.ugm +0x228_.g.;sbid' 1 && grep -q 'unknown shader' 1 && diff 1 2
 }
-check "as iaprof's text and back: the same towers, but for lines and what is inlined" goes_round
+check "stacks come back from iaprof's text, but for lines and inlined frames" goes_round
 # The same through Level Zero's metrics streamer.
 cat >stalls <<EOF
 0 $(at 0x228) SbidStall=300 Active=100
@@ -131,7 +131,7 @@ streamer() {
 		says "everything adds up" "$aiflame" info streamer.data && "$aiflame" flame --by samples --leaf stall -o streamer.folded streamer.data &&
 		grep -q '^main;.*path_b;zeCommandListAppendLaunchKernel;mm_\[g\];one.cl:7_\[g\];send.ugm +0x228_\[g\];sbid_\[g\] ' streamer.folded
 }
-check "and through the metrics streamer" streamer
-check "annotated: the line, the instruction, what it waits for" sh -c \
+check "stalls that the metrics streamer samples have stacks" streamer
+check "annotate lists line, instruction and what it waits for" sh -c \
 	'"$1" annotate mm ze_app.data >a.out; cat a.out; grep -q "^one.cl:7$" a.out && grep -q "90.9 %.*+0x0228 .*sbid 75 %" a.out' - "$aiflame"
 done_testing

@@ -36,33 +36,33 @@ main='(_start;([^;]*;){0,2})?main'
 made="$main;(run_[a-z]*_\[i\];)?several;outer;call_code"
 end='launcher;aif_fake_launch;[^;]*_\[g\] [0-9]+$'
 
-check "told to debuggers, without frame pointer: recorded" run registered "$app" registered
-check "exact, by its own tables, and named" all registered 40 "^$made;\[jit\] compiled_function;$end"
-check "only calls and returns: recorded" run trampoline "$app" trampoline
-check "exact, by its instructions" all trampoline 40 "^$made;\[jit 0x[0-9a-f]+\];$end"
-check "with a frame pointer: recorded" run framed "$app" framed
-check "guessed, and marked" all framed 40 "^\[guessed\];$made;\[jit 0x[0-9a-f]+\];$end"
-check "the file says guessed" test "$("$aiflame" query --format csv framed.data \
+check "code registered with debuggers, without frame pointer: recorded" run registered "$app" registered
+check "code registered with debuggers, without frame pointer: unwound exactly, by its own tables, and named" all registered 40 "^$made;\[jit\] compiled_function;$end"
+check "code of calls and returns only: recorded" run trampoline "$app" trampoline
+check "code of calls and returns only: unwound exactly, by its instructions" all trampoline 40 "^$made;\[jit 0x[0-9a-f]+\];$end"
+check "code with a frame pointer: recorded" run framed "$app" framed
+check "code with a frame pointer: guessed, and marked" all framed 40 "^\[guessed\];$made;\[jit 0x[0-9a-f]+\];$end"
+check "code with a frame pointer: the file says that it was guessed" test "$("$aiflame" query --format csv framed.data \
 	'SELECT DISTINCT s.flags FROM launches l JOIN stacks s ON s.id = l.stack' | tail -n +2)" = 2
-check "without frame pointer: recorded" run bare "$app" bare
-check "cut, and marked" all bare 40 "^\[truncated\];\[jit 0x[0-9a-f]+\];$end"
+check "code without frame pointer: recorded" run bare "$app" bare
+check "code without frame pointer: cut, and marked" all bare 40 "^\[truncated\];\[jit 0x[0-9a-f]+\];$end"
 # Until the helper thread has seen what is executable, a stack ends where such code called such code.
-check "one calls the other, with names for perf: recorded" env AIFLAME_TEST_MAP=1 "$aiflame" record -q --all-launches \
+check "code that calls other code, with names for perf: recorded" env AIFLAME_TEST_MAP=1 "$aiflame" record -q --all-launches \
 	-o nested.data "$app" nested
 "$aiflame" flame --detail full --by launches -i nested.data -o nested.folded
-check "both are there, with their latest names" sh -c 'grep -qE "$1" nested.folded && ! grep -qE "older code|\[jit 0x" nested.folded' sh \
+check "code that calls other code, with names for perf: both have their latest names" sh -c 'grep -qE "$1" nested.folded && ! grep -qE "older code|\[jit 0x" nested.folded' sh \
 	"^\[guessed\];$made;\[jit\] mapped name \(with blanks\);\[jit\] inner::name;$end"
-check "or the stack is cut" all nested 40 "^(\[guessed\];$made;\[jit\] mapped name \(with blanks\)|\[truncated\]);\[jit\] inner::name;$end"
+check "code that calls other code, with names for perf: guessed or cut, and marked" all nested 40 "^(\[guessed\];$made;\[jit\] mapped name \(with blanks\)|\[truncated\]);\[jit\] inner::name;$end"
 check "code that takes the place of other code: recorded" run replaced "$app" replaced
 versioned="$main;(run_[a-z]*_\[i\];)?run_version;outer;call_code;\[jit\] version_[0-4];$end"
-check "each launch with the function that it had" all replaced 45 "^$versioned"
-check "and none with another's" sh -c '[ "$(grep -c " 9$" replaced.folded)" = 5 ]'
-check "faster than anybody looks: recorded" run storm "$app" storm
-check "exact, or cut: never wrong" all storm 1500 "^($versioned|\[truncated\];\[jit[^;]*\]?[^;]*;$end)"
-check "an object that vanishes, a list that breaks: no crash" run gone "$app" gone
-check "exact, or cut" all gone 120 "^($made;\[jit\] compiled_function;$end|\[truncated\];\[jit\] compiled_function;$end)"
-check "a list without end, objects of nonsense: no crash" run hostile "$app" hostile
-check "exact, or cut" all hostile 40 "^($made;\[jit[^;]*;$end|\[truncated\];\[jit[^;]*;$end)"
+check "code that takes the place of other code: each launch has the function of its time" all replaced 45 "^$versioned"
+check "code that takes the place of other code: no launch has another's function" sh -c '[ "$(grep -c " 9$" replaced.folded)" = 5 ]'
+check "code that changes faster than it is looked at: recorded" run storm "$app" storm
+check "code that changes faster than it is looked at: exact or cut, never wrong" all storm 1500 "^($versioned|\[truncated\];\[jit[^;]*\]?[^;]*;$end)"
+check "an object that vanishes, a list that breaks: recorded without a crash" run gone "$app" gone
+check "an object that vanishes, a list that breaks: exact or cut" all gone 120 "^($made;\[jit\] compiled_function;$end|\[truncated\];\[jit\] compiled_function;$end)"
+check "a list without end, objects of nonsense: recorded without a crash" run hostile "$app" hostile
+check "a list without end, objects of nonsense: exact or cut" all hostile 40 "^($made;\[jit[^;]*;$end|\[truncated\];\[jit[^;]*;$end)"
 
 # A compiler's code is looked for when a stack meets it, at most ten times a second, and by the helper thread: on a busy
 # machine a program may be over before either. Such stacks are cut, and say so; three times in a row they are not.
@@ -84,10 +84,10 @@ if [ -n "$lli" ]; then
 		check "LLVM's $kind: recorded" run lli "$lli" -jit-kind=$kind "$here/jit.ll"
 		exact() { all lli 50 "^$main;.*llvm::.*;\[jit\] main;\[jit\] outer_of_lli;\[jit\] inner_of_lli;aif_fake_launch;[^;]* 50$"; }
 		again exact lli "$lli" -jit-kind=$kind "$here/jit.ll"
-		check "LLVM's $kind: exact" exact
+		check "LLVM's $kind: unwound exactly" exact
 	done
 else
-	skip "LLVM's JIT" "no lli: install llvm"
+	skip "LLVM's JIT: recorded" "no lli: install llvm"
 fi
 
 if command -v node >/dev/null && check_addon=$("${CC:-cc}" -std=gnu17 -O2 -shared -fPIC -o jit_addon.node "$here/jit_addon.c" -ldl 2>&1); then
@@ -99,19 +99,19 @@ if command -v node >/dev/null && check_addon=$("${CC:-cc}" -std=gnu17 -O2 -share
 		const end = Date.now() + 800;
 		while (Date.now() < end) x = outerOfNode(x);
 	END
-	check "node: recorded" run node node --perf-basic-prof --interpreted-frames-native-stack --no-opt jit.js
+	check "V8: node is recorded" run node node --perf-basic-prof --interpreted-frames-native-stack --no-opt jit.js
 	# In node 18 the builtin function that calls out of V8 leads nowhere: those stacks are cut.
 	if [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]; then
 		guessed() { grep -qE "^\[guessed\];.*node::Start.*;Builtins_JSEntry;.*\[jit\] [^;]*outerOfNode [^;]*;.*\[jit\] [^;]*innerOfNode [^;]*;.*;launch;aif_fake_launch;" node.folded; }
 		again guessed node node --perf-basic-prof --interpreted-frames-native-stack --no-opt jit.js
-		check "V8's frames, guessed, by the names for perf" guessed
+		check "V8: frames are guessed, and named by the names for perf" guessed
 	else
-		skip "V8's frames" "node older than 20"
+		skip "V8: frames are guessed, and named by the names for perf" "node older than 20"
 	fi
-	check "or cut: nothing else" sh -c '! grep -vE "^\[(guessed|truncated)\];" node.folded'
+	check "V8: every stack is guessed or cut, and marked" sh -c '! grep -vE "^\[(guessed|truncated)\];" node.folded'
 	forget_map node
 else
-	skip "V8" "no node: install nodejs ${check_addon:-}"
+	skip "V8: node is recorded" "no node: install nodejs ${check_addon:-}"
 fi
 
 cat >jit.py <<-END
@@ -141,6 +141,6 @@ for python in python3 python3.12 python3.13 python3.14 ${AIFLAME_PYTHONS:-}; do
 		'$aiflame' flame -i python.data -o brief.folded && grep -q inner_of_python brief.folded && ! grep -F py:: brief.folded"
 	forget_map python
 done
-[ -n "$found" ] || skip "CPython's trampolines" "no CPython 3.12 or newer that has them"
+[ -n "$found" ] || skip "CPython with -X perf: recorded" "no CPython 3.12 or newer that has them"
 forget_map nested
 done_testing

@@ -28,30 +28,30 @@ if command -v go >/dev/null && [ "$(uname -m)" = x86_64 ]; then
 	for mode in exe pie; do
 		build_go() { (cd go && go build -buildmode=$mode -o "../go-$mode" .); }
 		check "Go, $mode: a program is built" build_go
-		check "Go, $mode: it is recorded" towers "go-$mode" "./go-$mode"
-		check "Go, $mode: its stacks are whole" whole "go-$mode.folded"
+		check "Go, $mode: the program is recorded" towers "go-$mode" "./go-$mode"
+		check "Go, $mode: stacks are whole" whole "go-$mode.folded"
 		check "Go, $mode: every launch is there" are 41 "go-$mode.folded" ';spin_'
-		check "Go, $mode: from main to the call, by each function" are 20 "go-$mode.folded" \
+		check "Go, $mode: stacks go from main to the call by each function" are 20 "go-$mode.folded" \
 			'runtime.main;main.main;main.outer;main.inner;main._Cfunc_launch[^;]*;runtime.cgocall;runtime.asmcgocall[^;]*;_cgo_[^;]*_Cfunc_launch;.*clEnqueueNDRangeKernel;spin_'
 		check "Go, $mode: another caller is told apart" are 10 "go-$mode.folded" 'runtime.main;main.main;main.other;'
 		check "Go, $mode: a goroutine begins with its function" are 10 "go-$mode.folded" '(^|guessed.*\];)main.main.func1;main.other;'
-		check "Go, $mode: a stack that was moved, with 500 frames" are 1 "go-$mode.folded" 'main.main.func1;main.deep(;main.deep)*;main.other;'
+		check "Go, $mode: a stack of 500 frames that Go moved is whole" are 1 "go-$mode.folded" 'main.main.func1;main.deep(;main.deep)*;main.other;'
 	done
-	check "Go: nothing is lost" says "everything adds up" "$aiflame" info go-exe.data
+	check "Go: counts of the recording add up" says "everything adds up" "$aiflame" info go-exe.data
 else
-	skip "Go: its stacks are whole" "no Go here: apt-get install golang-go"
+	skip "Go: stacks are whole" "no Go here: apt-get install golang-go"
 fi
 if command -v rustc >/dev/null; then
 	{ echo "#include \"$here/towers.h\"" && for f in start launch finish; do echo "int tower_$f(void); int tower_$f(void) { return $f(); }"; done; } >towers.c
 	build_rust() { cc -O2 -c -o towers.o towers.c && ar rcs libtowers.a towers.o && rustc -O -L . -l static=towers -l OpenCL -o rust "$here/towers.rs"; }
 	check "Rust: a program is built" build_rust
-	check "Rust: it is recorded" towers rust ./rust
-	check "Rust: its stacks are whole" whole rust.folded
+	check "Rust: the program is recorded" towers rust ./rust
+	check "Rust: stacks are whole" whole rust.folded
 	check "Rust: every launch is there" are 40 rust.folded ';spin_'
 	check "Rust: names are written out, from main to the call" are 20 rust.folded \
 		';main;.*;towers::main;towers::outer;<towers::Caller<u8> as towers::Inner>::inner;tower_launch;.*clEnqueueNDRangeKernel;spin_'
-	check "Rust: threads too" are 10 rust.folded '^[^;]*;?(__clone3?|clone3?|start_thread).*;towers::other;'
+	check "Rust: a thread's stack begins with the thread's function" are 10 rust.folded '^[^;]*;?(__clone3?|clone3?|start_thread).*;towers::other;'
 else
-	skip "Rust: its stacks are whole" "no rustc here: apt-get install rustc"
+	skip "Rust: stacks are whole" "no rustc here: apt-get install rustc"
 fi
 done_testing

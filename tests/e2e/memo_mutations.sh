@@ -36,17 +36,17 @@ fails() {
 without() {
 	sed "$3" "$root/src/unwind/$2.c" >"unwind/$2.c"
 	if cmp -s "unwind/$2.c" "$root/src/unwind/$2.c"; then
-		check "nothing left to take out: $1" false
+		check "nothing is left to take out: $1" false
 	elif ! ${CC:-cc} $flags -w -c "unwind/$2.c"; then
-		check "does not compile: $1" false
+		check "the memo compiles without: $1" false
 	else
-		check "noticed: $1" fails
+		check "a test fails without: $1" fails
 	fi
 	rm "unwind/$2.c"
 	${CC:-cc} $flags -c "$root/src/unwind/$2.c"
 }
 
-check "all tests pass" passes
+check "all tests of the memo pass as it is" passes
 # I1, I4: what is compared
 without "sp is not compared" memo 's/r->sp != sp || //'
 without "pc is not compared" memo 's/ || r->pc != regs->pc//'

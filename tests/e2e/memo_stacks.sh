@@ -12,8 +12,8 @@ ${CC:-cc} -O2 -g -std=gnu17 -D_GNU_SOURCE -I"$root/src" -I"$root/tests" -c "$her
 try() {
 	how=$1
 	shift
-	check "build: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -pthread
-	check "stacks: $how" ./stacks 20000
+	check "the program is compiled: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -pthread
+	check "stacks from the memo are those of the program: $how" ./stacks 20000
 }
 for compiler in g++ clang++; do
 	command -v $compiler >/dev/null 2>&1 || continue

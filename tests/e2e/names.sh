@@ -11,7 +11,7 @@ python3 "$names" poison whole.data p.data
 # clean WHAT COMMAND...: in both places
 clean() {
 	for place in pty pipe; do
-		check "$place: $*" python3 "$names" clean $place "$aiflame" "$@"
+		check "$place: no name takes over the terminal in $*" python3 "$names" clean $place "$aiflame" "$@"
 	done
 }
 for p in p n; do
@@ -26,16 +26,16 @@ for p in p n; do
 	clean query $p.data 'SELECT * FROM kernels'
 	clean query $p.data 'SELECT * FROM strings'
 	clean query $p.data 'SELECT * FROM devices'
-	check "a terminal: flame --format svg" python3 "$names" clean pty "$aiflame" flame --format svg -o - $p.data
+	check "pty: no name takes over the terminal in flame --format svg" python3 "$names" clean pty "$aiflame" flame --format svg -o - $p.data
 	for format in csv json; do
-		check "a terminal: query --format $format" python3 "$names" clean pty \
+		check "pty: no name takes over the terminal in query --format $format" python3 "$names" clean pty \
 			"$aiflame" query --format $format $p.data 'SELECT * FROM strings'
-		check "a terminal: report --format $format" python3 "$names" clean pty \
+		check "pty: no name takes over the terminal in report --format $format" python3 "$names" clean pty \
 			"$aiflame" report --kernels --format $format $p.data
 	done
-	check "a terminal: flame --format folded" python3 "$names" clean pty "$aiflame" flame --format folded -o - $p.data
+	check "pty: no name takes over the terminal in flame --format folded" python3 "$names" clean pty "$aiflame" flame --format folded -o - $p.data
 	for format in folded speedscope chrome firefox otlp iaprof; do
-		check "a terminal: export --format $format" python3 "$names" clean pty \
+		check "pty: no name takes over the terminal in export --format $format" python3 "$names" clean pty \
 			"$aiflame" export --format $format -o - $p.data
 	done
 	check "a pipe: CSV keeps each name as it is" python3 "$names" same $p.data \

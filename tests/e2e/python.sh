@@ -23,13 +23,13 @@ agree() {
 }
 # Cases of tap.sh run in this shell: `compared` is kept.
 all_parts() {
-	check "$3: functions, methods, lambdas, comprehensions, generators, callbacks, exec, exceptions, coroutines" \
+	check "$3: stacks of functions, methods, lambdas, comprehensions, generators, callbacks, exec, exceptions, coroutines" \
 		agree "$1" "$2" main 4 $((800 * $4))
-	check "$3: 900 calls deep" agree "$1" "$2" deep 1 100
-	check "$3: new functions, 300 times in one stack, 400 in one stack" agree "$1" "$2" sudden 1 18
-	check "$3: threads" agree "$1" "$2" threads 4 $((2000 * $4))
-	check "$3: 2,400 functions that come and go" agree "$1" "$2" churn 1 $((2800 * $4))
-	check "$3: fork, and multiprocessing's fork and spawn" agree "$1" "$2" forks 1 $((2000 * $4))
+	check "$3: stacks of 900 calls" agree "$1" "$2" deep 1 100
+	check "$3: stacks of new functions, 300 times in one stack, 400 in one stack" agree "$1" "$2" sudden 1 18
+	check "$3: stacks of threads" agree "$1" "$2" threads 4 $((2000 * $4))
+	check "$3: stacks of 2,400 functions that come and go" agree "$1" "$2" churn 1 $((2800 * $4))
+	check "$3: stacks of fork, and of multiprocessing's fork and spawn" agree "$1" "$2" forks 1 $((2000 * $4))
 }
 
 # ---- pyopencl ----
@@ -41,38 +41,38 @@ for python in /usr/bin/python3 python3; do
 done
 if [ -n "$opencl" ]; then
 	all_parts "$opencl" cl pyopencl 1
-	check "at least 5,000 launches were compared: $compared" test "$compared" -ge 5000
+	check "at least 5,000 launches with Python stacks were compared: $compared" test "$compared" -ge 5000
 	check "pyopencl: launches by kernel(queue, ...), through code that it generates" agree "$opencl" cl launcher 1 100
-	check "and it is not what launched: the program's function is" sh -c '
+	check "the caller of a kernel is the program's function, not pyopencl's" sh -c '
 		"$1" report --kernels --format csv p.data >callers.csv && grep -q "(python.py)" callers.csv &&
 		! grep -q "enqueue_knl\|invoker" callers.csv' sh "$aiflame"
 
 	"$aiflame" record -q --all-launches -o k.data "$opencl" "$here/python.py" cl k.txt main 1
-	check "without Python's C frames: Python, then the extension, the API, the kernel" sh -c '
+	check "without Python's C frames the stack is Python, the extension, the API, the kernel" sh -c '
 		"$1" flame -i k.data -o k.folded && [ "$(grep -cE \
 		"^<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];key \(python.py\)_\[p\];([^;]*_cl[^;]*;)+clEnqueueNDRangeKernel;f_\[g\] [0-9]+$" \
 		k.folded)" -eq 1 ]' sh "$aiflame"
-	check "with them: in their true order" sh -c '
+	check "Python's C frames, where shown, stand in their true order" sh -c '
 		"$1" flame --detail full -i k.data -o full.folded && grep -qE \
 		"Py_RunMain;.*_PyEval_EvalFrameDefault;([^;]*_\[i\];)*<module> \(python.py\)_\[p\];main \(python.py\)_\[p\];every \(python.py\)_\[p\];callbacks \(python.py\)_\[p\];[^p][^;]*;([^;]*;)*_PyEval_EvalFrameDefault;([^;]*_\[i\];)*key \(python.py\)_\[p\];([^;]*;)*[^;]*_cl[^;]*;clEnqueueNDRangeKernel;f_\[g\] " \
 		full.folded' sh "$aiflame"
-	check "--lines splits by line" sh -c '
+	check "--lines splits Python frames by line" sh -c '
 		"$1" flame --lines -i k.data -o lines.folded &&
 		[ "$(grep -oE ";callbacks \(python.py:[0-9]+\)_\[p\];key " lines.folded | sort -u | wc -l)" -eq 3 ] &&
 		! grep -q "(python.py)" lines.folded' sh "$aiflame"
 	total() { awk '{ s += $NF } END { printf "%.0f\n", s }' "$1"; }
-	check "to the same total" test "$(total k.folded)" = "$(total lines.folded)"
-	check "the same with Python's C frames" test "$(total k.folded)" = "$(total full.folded)"
+	check "--lines has the same total" test "$(total k.folded)" = "$(total lines.folded)"
+	check "--detail full, with Python's C frames, has the same total" test "$(total k.folded)" = "$(total full.folded)"
 	"$aiflame" flame -i k.data -o k.svg
 	# drawn CLASS TEXT: the frame is of that colour
 	drawn() { tr '\n' ' ' <k.svg | grep -qE "<g class=\"$1[0-9]\"[^>]*><title>$2 "; }
-	check "the picture: Python frames are pink" drawn p "callbacks \(python.py\)"
-	check "the API is muted red" drawn a clEnqueueNDRangeKernel
-	check "the kernel is aqua" drawn g f
+	check "a picture has Python frames in pink" drawn p "callbacks \(python.py\)"
+	check "a picture has the API in muted red" drawn a clEnqueueNDRangeKernel
+	check "a picture has kernels in aqua" drawn g f
 	"$aiflame" record -q --all-launches --no-python -o no.data "$opencl" "$here/python.py" cl no.txt main 1
 	count() { "$aiflame" query --format csv "$1" "$2" | tail -n 1; }
-	check "--no-python: no frame of Python" test "$(count no.data "SELECT count(*) FROM frames WHERE kind = 'python'")" = 0
-	check "but every launch" test "$(count no.data 'SELECT count(*) FROM launches')" = "$(count k.data 'SELECT count(*) FROM launches')"
+	check "--no-python records no frame of Python" test "$(count no.data "SELECT count(*) FROM frames WHERE kind = 'python'")" = 0
+	check "--no-python records every launch" test "$(count no.data 'SELECT count(*) FROM launches')" = "$(count k.data 'SELECT count(*) FROM launches')"
 	# Collected from later on, or again: each launch has its Python frames from the first on.
 	cat >steps.py <<END
 import sys, time
@@ -112,13 +112,13 @@ END
 		cat late.out
 		[ "$(cat late.out)" = 1,0 ]
 	}
-	check "--steps: each launch with Python frames" late steps --steps 30:33
-	check "start() and pause() in the program: each launch" late turns --delay 1000000
+	check "a recording that --steps begins has Python frames in each launch" late steps --steps 30:33
+	check "a recording that start() and pause() of the program begin has Python frames in each launch" late turns --delay 1000000
 	# A comparison that cannot fail would say nothing.
 	sed '/^key\t/s/[0-9]*$/1/' k.txt >other.txt
 	check "the comparison sees a wrong line" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"
 	sed '/^every\t/s/^every/other/' k.txt >other.txt
-	check "and a wrong name" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"
+	check "the comparison sees a wrong name" sh -c '! "$1" "$2" "$3" k.data other.txt' sh "$opencl" "$here/python_compare.py" "$aiflame"
 else
 	n=$((n + 1))
 	echo "ok $n - pyopencl # SKIP no python3 with pyopencl: install python3-pyopencl"

@@ -4,10 +4,10 @@
 # those that AIFLAME_PYTHONS names (a list of commands).
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
-check "build" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -D_GNU_SOURCE= -I"$root/src" -o walk.so \
+check "the walk of Python's frames is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -D_GNU_SOURCE= -I"$root/src" -o walk.so \
 	"$here/python_walk.c" "$root"/src/unwind/*.c "$root/src/base/buf.c" "$root/src/base/memory.c" "$root/src/base/reasons.c" \
 	"$root/src/symbolize/pylines.c" -ldl -pthread
-check "build a program that loads Python" "${CC:-cc}" -std=gnu17 -O2 -g -D_GNU_SOURCE= -I"$root/src" -o embed \
+check "a program that embeds Python is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -D_GNU_SOURCE= -I"$root/src" -o embed \
 	"$here/python_embed.c" "$root"/src/unwind/*.c -ldl -pthread
 
 # tell: cases that were printed to $1
@@ -41,12 +41,12 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 pytho
 	version=$(sed -n 's/^# CPython \([^ ]*\) .*/\1/p' walk.out)
 	sed -n 's/^# \(.*\)/# \1/p' walk.out
 	tell walk.out
-	check "$version: $which ends well" sh -c "[ $status = 0 ] || { tail -n 5 walk.err; exit 1; }"
+	check "$version: the walk in $which ends well" sh -c "[ $status = 0 ] || { tail -n 5 walk.err; exit 1; }"
 	if found=$("$python" -c "$library") && [ -n "$found" ]; then
 		PYTHONHOME=${found% *} ./embed "${found#* }" >embed.out 2>&1
 		status=$?
 		tell embed.out
-		check "$version: a program with ${found#* } ends well" sh -c "[ $status = 0 ] || { cat embed.out; exit 1; }"
+		check "$version: the walk in a program with ${found#* } ends well" sh -c "[ $status = 0 ] || { cat embed.out; exit 1; }"
 	fi
 done
 if [ -z "$seen" ]; then

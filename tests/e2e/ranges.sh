@@ -35,32 +35,32 @@ table() { "$aiflame" report --format csv --limit 0 "$@" t.data; }
 sum_of() { column=$1 && shift && table "$@" | python3 -c 'import csv, sys; print(sum(int(r[sys.argv[1]]) for r in csv.DictReader(sys.stdin)))' "$column"; }
 check "a range has what it launched, and what another thread did meanwhile" \
 	test "$(table --ranges | grep ',backward$' | cut -d, -f6)" = 210000
-check "--range has the same" test "$(sum_of time --kernels --range '^backward$')" = 210000
-check "in the ranges' table, too" test "$(table --ranges --range '^backward$' | tail -n 1 | cut -d, -f6)" = 210000
-check "and in the picture" test "$("$aiflame" flame --by time --leaf kernel --range '^backward$' --format folded -o - t.data | awk '{ n += $NF } END { print n }')" = 210000
-check "launches are chosen likewise" test "$(table --launches --range '^backward$' | sed 1d | wc -l)" = 12
+check "--kernels --range has the time of the range" test "$(sum_of time --kernels --range '^backward$')" = 210000
+check "--ranges --range has the time of the range" test "$(table --ranges --range '^backward$' | tail -n 1 | cut -d, -f6)" = 210000
+check "flame --range has the time of the range" test "$("$aiflame" flame --by time --leaf kernel --range '^backward$' --format folded -o - t.data | awk '{ n += $NF } END { print n }')" = 210000
+check "--launches --range has the launches of the range" test "$(table --launches --range '^backward$' | sed 1d | wc -l)" = 12
 "$aiflame" export --format chrome -o t.chrome --range '^backward$' t.data >/dev/null 2>&1
-check "a time line has them" sh -c "grep -o '\"name\":\"gemm_backward\"' t.chrome | wc -l | grep -qx 9"
-check "the other thread's own range has its own" test "$(sum_of time --kernels --range all_reduce)" = 120000
-check "a table says what other threads launched" says '--range: 180 us by threads in no range that launched for these' "$aiflame" report --kernels --range '^backward$' t.data
-check "the summary, too" says 'ranges   180 us by threads' "$aiflame" report --range '^backward$' t.data
-check "a picture, too" sh -c "'$aiflame' flame --range '^backward\$' -o b.svg t.data >/dev/null && grep -q '180 us by threads' b.svg"
-check "and why" says 'busy 180 us by threads in no range' "$aiflame" why --range '^backward$' t.data
-check "why keeps the steps of the program" says 'loop     3 steps, as the program marks them' "$aiflame" why --range '^backward$' t.data
-check "and what was chosen, in what it suggests" says "aiflame flame --of idle --range '^backward$' --process 1 --time loop t.data" \
+check "a time line of a range has its launches" sh -c "grep -o '\"name\":\"gemm_backward\"' t.chrome | wc -l | grep -qx 9"
+check "the other thread's own range has its own time" test "$(sum_of time --kernels --range all_reduce)" = 120000
+check "report --kernels --range says what threads in no range launched" says '--range: 180 us by threads in no range that launched for these' "$aiflame" report --kernels --range '^backward$' t.data
+check "the summary with --range says what threads in no range launched" says 'ranges   180 us by threads' "$aiflame" report --range '^backward$' t.data
+check "a picture with --range says what threads in no range launched" sh -c "'$aiflame' flame --range '^backward\$' -o b.svg t.data >/dev/null && grep -q '180 us by threads' b.svg"
+check "why --range says what threads in no range launched" says 'busy 180 us by threads in no range' "$aiflame" why --range '^backward$' t.data
+check "why --range keeps the steps of the program" says 'loop     3 steps, as the program marks them' "$aiflame" why --range '^backward$' t.data
+check "why --range suggests commands with the same selection" says "aiflame flame --of idle --range '^backward$' --process 1 --time loop t.data" \
 	"$aiflame" why --range '^backward$' --process 1 t.data
-check "steps are whole, with the range's work" test "$(table --steps --range '^backward$' | python3 -c '
+check "report --steps --range has whole steps, with the range's work" test "$(table --steps --range '^backward$' | python3 -c '
 import csv, sys
 rows = list(csv.DictReader(sys.stdin))
 print(len(rows), {r["time"] for r in rows}, {r["device_total"] for r in rows}, {r["launches"] for r in rows})')" = "3 {'990000'} {'70000'} {'4'}"
-check "a step may be chosen with a range" test "$(sum_of time --kernels --range '^backward$' --time step:2)" = 70000
-check "a step has the number that chooses it" test "$(table --steps --time step:2 | tail -n 1 | cut -d, -f14,15)" = "2,ProfilerStep#1"
-check "in the queue's table, too" sh -c "'$aiflame' report --queue --time step:2 t.data | grep -q 'step 2\$'"
-check "threads have the launches of the range" test "$(table --threads --range all_reduce | cut -d, -f5,7 | tail -n 1)" = 3,2
+check "--time step:2 may be given with --range" test "$(sum_of time --kernels --range '^backward$' --time step:2)" = 70000
+check "report --steps numbers a step as --time does" test "$(table --steps --time step:2 | tail -n 1 | cut -d, -f14,15)" = "2,ProfilerStep#1"
+check "report --queue names the step that --time selects" sh -c "'$aiflame' report --queue --time step:2 t.data | grep -q 'step 2\$'"
+check "report --threads --range has the launches of the range" test "$(table --threads --range all_reduce | cut -d, -f5,7 | tail -n 1)" = 3,2
 "$aiflame" report --launches --limit 2 t.data >cut.txt
-check "a table that is cut says so" grep -qx '… 19 more rows (--limit 0 shows all)' cut.txt
-check "one that is whole does not" sh -c "! '$aiflame' report --launches --limit 21 t.data | grep -q 'more row'"
-check "nor is it in CSV" sh -c "[ \$('$aiflame' report --launches --limit 2 --format csv t.data | wc -l) = 3 ]"
+check "a table that is cut says how many rows are left out" grep -qx '… 19 more rows (--limit 0 shows all)' cut.txt
+check "a table that is whole says nothing of rows left out" sh -c "! '$aiflame' report --launches --limit 21 t.data | grep -q 'more row'"
+check "a CSV that is cut says nothing of rows left out" sh -c "[ \$('$aiflame' report --launches --limit 2 --format csv t.data | wc -l) = 3 ]"
 # A kernel that two operators launch: why says of whom most are, and how many.
 python3 - <<'EOF'
 import json
@@ -82,8 +82,8 @@ events += [dict(ph="X", cat="user_annotation", name=f"layer {i}", pid=1, tid=1, 
 json.dump(dict(schemaVersion=1, traceEvents=events), open("many.json", "w"))
 EOF
 "$aiflame" import many.json -o many.data >/dev/null 2>&1
-check "many such names are one row" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'batch')" = 1
-check "  with all of their time" sh -c "'$aiflame' report --ranges --format csv --limit 0 many.data | grep -q '^3500000,70,50000,.*,batch \\* of \\*\$'"
-check "a few are not" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'layer')" = 64
-check "nor are they in full" test "$("$aiflame" report --ranges --detail full --format csv --limit 0 many.data | grep -c 'batch')" = 70
+check "seventy names with different numbers are one row of report --ranges" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'batch')" = 1
+check "a row of report --ranges that stands for many names has all of their time" sh -c "'$aiflame' report --ranges --format csv --limit 0 many.data | grep -q '^3500000,70,50000,.*,batch \\* of \\*\$'"
+check "sixty-four names with different numbers are rows of their own" test "$("$aiflame" report --ranges --format csv --limit 0 many.data | grep -c 'layer')" = 64
+check "report --ranges --detail full has each name" test "$("$aiflame" report --ranges --detail full --format csv --limit 0 many.data | grep -c 'batch')" = 70
 done_testing

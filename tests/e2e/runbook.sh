@@ -10,7 +10,7 @@ export CK_V7_PERF_MIN_DECODE_TOK_S=0.001
 PATH=$(dirname "$aiflame"):$PATH
 sed -n '/^## The loop/,/^## Modes/s/^    //p' "$root/docs/runbook.md" | sed 's/^# change one thing.*/echo 500 >copies/' >loop.sh
 check "the loop of docs/runbook.md runs" sh -e loop.sh
-check "fields are as docs/runbook.md defines them" python3 - <<'PY'
+check "fields of run files are as docs/runbook.md defines them" python3 - <<'PY'
 import csv, hashlib, json, os
 def load(name): return json.load(open('before/' + name))
 p = load('profile_summary.json')
@@ -62,30 +62,30 @@ grown = after['grown']
 assert 'shuffle_weights' in grown[0]['stack'] and all(g['after'] - g['before'] >= 0.00999 for g in grown), grown
 for name, f in l['artifacts'].items(): assert hashlib.sha256(open(f['path'], 'rb').read()).hexdigest() == f['sha256'], name
 PY
-check "and no file has a field more or less than its definition" python3 "$root/tests/e2e/runbook_fields.py" before
+check "no run file has a field more or less than its definition" python3 "$root/tests/e2e/runbook_fields.py" before
 check "time outside the expected is a signal, its function the evidence" says "shuffle_weights" "$aiflame" runbook check -d after
-check "  in its report, too" python3 -c "
+check "time outside the expected: the report has the signal" python3 -c "
 import json
 s = {x['signal']: x for x in json.load(open('after/perf_gate_report.json'))['aiflame']['signals']}['outside the expected']
 assert s['value'] > s['threshold'] == 0.25 and s['evidence'].startswith('shuffle_weights') and s['action'], s"
-check "  its files have the fields of their definition, stacks that grew too" python3 "$root/tests/e2e/runbook_fields.py" after
-check "and none where all is expected" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
+check "time outside the expected: run files have the fields of their definition" python3 "$root/tests/e2e/runbook_fields.py" after
+check "a run where all is expected has no signal" sh -c "'$aiflame' runbook check -d before >said; grep -q decode_tok_s said && ! grep outside said"
 check "a program that is over before it is sampled is told so" says "give it work for a second" "$aiflame" runbook run -d short -r 1 -- true
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$aiflame"; then
 	chmod 755 . && mkdir -m 777 user
-	check "without privileges: run, check, compare, ledger, render" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" \
+	check "an ordinary user runs, checks, compares, keeps a ledger and renders" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" \
 		sh -ec '"$1" runbook run -d user/a -r 1 --mode decode -- ./generate 30 && "$1" runbook check user/a --cannot-tell pass &&
 			"$1" runbook compare before user/a && "$1" runbook ledger user/a --baseline before && "$1" runbook render user/a' sh "$aiflame"
-	check "  all files are there, as defined, and the user's" sh -c "python3 '$root/tests/e2e/runbook_fields.py' user/a && [ -s user/a/hub.html ] && [ -z \"\$(find user/a ! -uid 65534)\" ]"
+	check "an ordinary user's run files are all there, as defined, and the user's own" sh -c "python3 '$root/tests/e2e/runbook_fields.py' user/a && [ -s user/a/hub.html ] && [ -z \"\$(find user/a ! -uid 65534)\" ]"
 else
-	skip "without privileges" "not root, or the build is closed to other users"
+	skip "an ordinary user runs, checks, compares, keeps a ledger and renders" "not root, or the build is closed to other users"
 fi
 fails() { # leaves the ledger alone of what the run before wrote
 	cp -r before again && touch again/decode.html && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
 		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }
 }
-check "a run that fails leaves no files of two" fails
-check "a command that is not there is said, and leaves no directory" sh -c "! '$aiflame' runbook run -d none -- ./nothing 2>said.err && grep -q 'cannot start ./nothing' said.err && [ ! -e none ]"
+check "a run that fails leaves no files of the run before" fails
+check "a command that cannot be started is named, and leaves no directory" sh -c "! '$aiflame' runbook run -d none -- ./nothing 2>said.err && grep -q 'cannot start ./nothing' said.err && [ ! -e none ]"
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 pinned() { # once more, but on one CPU
 	cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
@@ -93,22 +93,22 @@ pinned() { # once more, but on one CPU
 		grep -q '"threads": "1"' pinned/config.json && grep -q '"command": "./generate 30"' pinned/config.json
 }
 check "threads and CPUs are pinned, and remembered" pinned
-check "  by time as well, with or without tokens" sh -c "'$aiflame' runbook compare before after | grep -E '^elapsed_seconds  *[0-9.]+ -> *[0-9.]+  [+][0-9.]+ %' && '$aiflame' runbook compare before after | grep '^task_clock_ms '"
+check "two runs are compared by time, with or without tokens" sh -c "'$aiflame' runbook compare before after | grep -E '^elapsed_seconds  *[0-9.]+ -> *[0-9.]+  [+][0-9.]+ %' && '$aiflame' runbook compare before after | grep '^task_clock_ms '"
 check "runs of two configurations are not compared" sh -c "'$aiflame' runbook compare after pinned >compared; [ \$? -eq 4 ]"
-check "  and it is said in what they differ" grep "^cannot tell  other configurations: threads '', then '1'" compared
+check "compare says in what two configurations differ" grep "^cannot tell  other configurations: threads '', then '1'" compared
 # gates A B TEXT: they are not judged, for that reason
 gates() { "$aiflame" gate "$1/decode.data" "$2/decode.data" >gated; [ $? = 4 ] && grep -q "$3" gated || { cat gated; return 1; }; }
-check "  nor judged by gate" gates after pinned "configurations of after and pinned differ: threads '', then '1'"
-check "  by directories as well" sh -c "'$aiflame' gate after pinned | grep 'configurations of after and pinned differ'"
+check "gate of two profiles says in what their configurations differ" gates after pinned "configurations of after and pinned differ: threads '', then '1'"
+check "gate of two directories says that their configurations differ" sh -c "'$aiflame' gate after pinned | grep 'configurations of after and pinned differ'"
 machine() { # on another CPU by name, which --any-machine lets pass; what is no configuration of ours says nothing
 	cp -r after model && sed -i 's/"hash": "./"hash": "z/; s/"cpu": "/&another /' model/config.json && gates after model "differ: cpu '" &&
 		! "$aiflame" gate --any-machine after model | grep configurations && "$aiflame" gate --any-machine after pinned | grep "differ: threads" &&
 		sed -i 's/aiflame.config.v1/a model/' model/config.json && ! "$aiflame" gate after model | grep configurations
 }
-check "  other machines are, where that is asked for" machine
+check "--any-machine compares runs of different machines" machine
 slowed() { "$aiflame" runbook compare before after | grep 'throughput drop' && cp -r after other && sed -i 's/"hash": "./"hash": "z/' other/config.json && ! "$aiflame" runbook compare before other | grep 'throughput drop'; }
-check "  no rule of change fires" slowed
-check "a list of CPUs that is none is misuse" status_is 2 "$aiflame" runbook run -d bad --cpus 3-1 -- true
+check "no rule of change fires between different configurations" slowed
+check "--cpus with a range that ends before it begins is misuse" status_is 2 "$aiflame" runbook run -d bad --cpus 3-1 -- true
 check "the ledger has the configuration's hash" python3 -c "
 import json
 hash = json.load(open('before/config.json'))['hash']
@@ -131,63 +131,63 @@ planned() { # by the file alone; what is said beside it replaces it
 		python3 -c 'import json; assert json.load(open("run/profile_summary.json"))["aiflame"]["tokens"] == {"decode": 30, "prefill": 1}
 r = json.load(open("run/perf_stat_summary.json"))["aiflame"]["cpus_utilized"]; assert r["n"] == 2, r')
 }
-check "runbook.json: commands, modes, pins, runs and a warm-up" planned
+check "runbook.json gives commands, modes, pins, runs and a warm-up" planned
 status_in() { (cd plan && status_is "$@"); }
-check "  what it requires is looked at first" status_in 5 "$aiflame" runbook check run --cannot-tell pass
+check "runbook.json: what it requires is looked at before anything is judged" status_in 5 "$aiflame" runbook check run --cannot-tell pass
 echo '{"pass": true, "loss": 2.25}' >plan/run/train.json
-check "  its family has the budgets" sh -c "cd plan && '$aiflame' runbook check run --cannot-tell pass && grep -q '\"family\": \"qwen3\"' run/perf_gate_report.json"
-check "  its metrics are in the ledger" sh -c "cd plan && '$aiflame' runbook ledger run && grep -q '\"loss\": 2.25[,}]' run/ledger.jsonl"
-check "  and compared" sh -c "cd plan && '$aiflame' runbook compare run run | grep -q '^loss  *2.25 -> *2.25'"
-check "  modes with two commands are not one run" sh -c "cd plan && ! '$aiflame' runbook run -d all 2>said.err && grep -q 'modes decode and train have two commands' said.err"
-check "  nor is one without a command of the runtime" sh -c "cd plan && ! V7_PERF_RUNTIME=python '$aiflame' runbook run -d all -m prefill 2>said.err && grep -q 'no python command of mode prefill' said.err"
+check "runbook.json: its family has the budgets" sh -c "cd plan && '$aiflame' runbook check run --cannot-tell pass && grep -q '\"family\": \"qwen3\"' run/perf_gate_report.json"
+check "runbook.json: its metrics are in the ledger" sh -c "cd plan && '$aiflame' runbook ledger run && grep -q '\"loss\": 2.25[,}]' run/ledger.jsonl"
+check "runbook.json: its metrics are compared" sh -c "cd plan && '$aiflame' runbook compare run run | grep -q '^loss  *2.25 -> *2.25'"
+check "runbook.json: modes with two commands are not one run" sh -c "cd plan && ! '$aiflame' runbook run -d all 2>said.err && grep -q 'modes decode and train have two commands' said.err"
+check "runbook.json: a mode without a command for the runtime is refused" sh -c "cd plan && ! V7_PERF_RUNTIME=python '$aiflame' runbook run -d all -m prefill 2>said.err && grep -q 'no python command of mode prefill' said.err"
 for bad in '{"schema": "aiflame.runbook.v2"}' '{"schema": "aiflame.runbook.v1", "thread": 1}' '{"schema": "aiflame.runbook.v1", "runs": -1}' '{"family": "qwen3"' '[]' '{"schema": "aiflame.runbook.v1", "metrics": {"loss": "{}/train.json"}}'; do
-	check "  one that is none is refused, with its place: $bad" sh -c "printf '%s' '$bad' >bad.json && ! '$aiflame' runbook check before --plan bad.json 2>said.err && grep -q 'bad.json: at byte' said.err"
+	check "runbook.json: a wrong one is refused, with its place: $bad" sh -c "printf '%s' '$bad' >bad.json && ! '$aiflame' runbook check before --plan bad.json 2>said.err && grep -q 'bad.json: at byte' said.err"
 done
-check "the page needs nothing else" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
+check "the page of a run needs no other file" sh -c "grep -q 'iframe sandbox' after/hub.html && ! grep -Eq '(src|href)=.?https?:' after/hub.html"
 hub() { # the tables of its files, and why one is not there
 	for text in '<h2>Functions' '<td>shuffle_weights<td' 'Instructions of the samples' 'scalar floating point' 'n/a: not measured: run with --deep' \
 		"n/a: VTune's memory-access was not run" '<h2>Ledger' '<td>one change<td>before<td>' ; do
 		grep -qF "$text" after/hub.html || { echo "no $text"; return 1; }
 	done
 }
-check "it has functions, instructions, roofs and the ledger, or why not" hub
+check "the page of a run has functions, instructions, roofs and the ledger, or why not" hub
 pages() { # no page asks for anything but the others beside it
 	[ -s after/decode.html ] && grep -q '<a href="decode.html">' after/hub.html && ! ls after/*.html | xargs grep -lE '(src|href)="?(https?:|//)' &&
 		cp -r after moved && begin=$(date +%s%N) && "$aiflame" runbook render moved && echo "rendered in $((($(date +%s%N) - begin) / 1000000)) ms"
 }
-check "it links to the recording's page, both offline" pages
-check "without --require's success nothing is judged" status_is 5 "$aiflame" runbook check -d before --require false
-check "in v7's statuses that is a failure" status_is 1 "$aiflame" runbook check -d before --require false --v7-exit
-check "nor is an earlier verdict left" sh -c "! ls before/perf_gate_report.json"
-check "in the index neither" sh -c "grep -q 'perf_gate_report.json.*\"exists\": false' before/run_index.json"
+check "the page of a run links to that of the recording, both offline" pages
+check "check judges nothing where --require fails" status_is 5 "$aiflame" runbook check -d before --require false
+check "check --v7-exit ends with 1 where --require fails" status_is 1 "$aiflame" runbook check -d before --require false --v7-exit
+check "a failed --require leaves no earlier verdict" sh -c "! ls before/perf_gate_report.json"
+check "a failed --require leaves no earlier verdict in the index" sh -c "grep -q 'perf_gate_report.json.*\"exists\": false' before/run_index.json"
 echo '{"pass_parity": true, "loss": [{"v": 2.50}], "by": "gr\u00fcn=1", "text": "2.50", "nul": "true\u0000", "big": 1e400}' >before/train.json
 for ok in '.pass_parity=true' 'pass_parity=true' '.loss[0].v=2.5' '.by=grün=1' '.text=2.50'; do
-	check "a value that is as required: $ok" status_is 0 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$ok"
+	check "--require holds for a value as required: $ok" status_is 0 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$ok"
 done
 for bad in '.pass_parity=false' '.loss[0].v=2.51' '.loss=2.5' '.none=true' '.pass_parity=1' '.text=2.5' '.nul=true' '.big=1e999'; do
-	check "one that is not: $bad" status_is 5 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$bad"
+	check "--require fails for a value that is not as required: $bad" status_is 5 "$aiflame" gate --dir before --cannot-tell pass --require "{}/train.json:$bad"
 done
-check "what it is instead is said" says "it is true in before/train.json: nothing is judged" "$aiflame" gate --dir before --require "{}/train.json:.pass_parity=false"
-check "a file that is not there holds nothing" status_is 5 "$aiflame" runbook check -d before --require none.json:.x=1
-check "a command that names a JSON file is a command" status_is 0 "$aiflame" runbook check -d before --cannot-tell pass --require 'test -s before/train.json:.x=1 || true'
+check "a failed --require says what the value is" says "it is true in before/train.json: nothing is judged" "$aiflame" gate --dir before --require "{}/train.json:.pass_parity=false"
+check "--require of a file that is not there fails" status_is 5 "$aiflame" runbook check -d before --require none.json:.x=1
+check "--require of a command that names a JSON file runs the command" status_is 0 "$aiflame" runbook check -d before --cannot-tell pass --require 'test -s before/train.json:.x=1 || true'
 pmu=$(grep -c '"ipc":' before/perf_stat_summary.json)
-[ "$pmu" != 0 ] || check "what is missing is neither passed nor failed" status_is 4 "$aiflame" runbook check -d before
-check "a budget that is exceeded fails" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before; [ \$? -eq 3 ]"
-check "in v7's statuses, too" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before --v7-exit; [ \$? -eq 1 ]"
-check "gate --dir is the same judge" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' gate --dir before; [ \$? -eq 3 ] && '$aiflame' gate --dir before --v7-exit; [ \$? -eq 1 ]"
-check "of the family that is asked for" says '"family": "qwen3"' sh -c "'$aiflame' gate --dir before --family qwen3 --cannot-tell pass && cat before/perf_gate_report.json"
-check "gate --dir without files is missing input" status_is 2 "$aiflame" gate --dir . --v7-exit
-check "a directory and sides are misuse" status_is 2 "$aiflame" gate --dir before a b
-check "so is a budget that would not be read" status_is 2 "$aiflame" gate --dir before --budget 'time +3%'
-check "a directory without files is missing input" status_is 2 "$aiflame" runbook check -d . --v7-exit
+[ "$pmu" != 0 ] || check "counters that are missing are neither passed nor failed" status_is 4 "$aiflame" runbook check -d before
+check "a budget that is exceeded fails the check" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before; [ \$? -eq 3 ]"
+check "check --v7-exit ends with 1 where a budget is exceeded" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' runbook check -d before --v7-exit; [ \$? -eq 1 ]"
+check "gate --dir judges as check does" env CK_V7_PERF_MIN_DECODE_TOK_S=1e9 sh -c "'$aiflame' gate --dir before; [ \$? -eq 3 ] && '$aiflame' gate --dir before --v7-exit; [ \$? -eq 1 ]"
+check "gate --dir --family judges by that family's budgets" says '"family": "qwen3"' sh -c "'$aiflame' gate --dir before --family qwen3 --cannot-tell pass && cat before/perf_gate_report.json"
+check "gate --dir without run files is missing input" status_is 2 "$aiflame" gate --dir . --v7-exit
+check "gate --dir with two sides is misuse" status_is 2 "$aiflame" gate --dir before a b
+check "gate --dir with a budget that would not be read is misuse" status_is 2 "$aiflame" gate --dir before --budget 'time +3%'
+check "check of a directory without run files is missing input" status_is 2 "$aiflame" runbook check -d . --v7-exit
 echo '{"entries": [{"mode": 3' >profile_summary.json
 cp before/perf_stat_summary.json .
-check "a damaged file is said with its place" says "at byte" "$aiflame" runbook check -d .
-check "Python, two modes, of which it marks none" says "no range of the program is called prefill" "$aiflame" runbook run -d py -r 1 --mode decode --mode prefill -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
+check "check says at which byte a file is damaged" says "at byte" "$aiflame" runbook check -d .
+check "a run of Python names the mode that the program does not mark" says "no range of the program is called prefill" "$aiflame" runbook run -d py -r 1 --mode decode --mode prefill -- "$(python3 -c 'import sys; print(sys.executable)')" -c '
 def gemm(n):
     return sum(i * i for i in range(n))
 gemm(6000000)'
-check "has no tokens, and says so" python3 -c "
+check "a run without marked tokens has none, and says so" python3 -c "
 import json
 p = json.load(open('py/profile_summary.json'))
 assert p['aiflame']['tokens'] == {'decode': None, 'prefill': None}
@@ -195,6 +195,6 @@ assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0
 # Time is that of the Python function, not of what the interpreter runs for it.
 d = p['by_mode']['decode']
 assert d['by_op'].get('gemm', 0) > 0.5 * d['total_us'], d"
-check "  by runbook.json, where there is one" sh -c "cd plan && '$aiflame' runbook make >r.mk && make -n -f r.mk profile-v7-decode | grep -x 'aiflame runbook run --dir runbook --mode decode *' && make -n -f r.mk profile-v7-vtune profile-v7-advisor && cd .. && make -n -f plan/r.mk profile-v7-decode | grep -e '--mode decode -- ./train'"
+check "rules for make follow runbook.json where there is one" sh -c "cd plan && '$aiflame' runbook make >r.mk && make -n -f r.mk profile-v7-decode | grep -x 'aiflame runbook run --dir runbook --mode decode *' && make -n -f r.mk profile-v7-vtune profile-v7-advisor && cd .. && make -n -f plan/r.mk profile-v7-decode | grep -e '--mode decode -- ./train'"
 check "rules for make have v7's names" sh -c "'$aiflame' runbook make >r.mk && make -n -f r.mk v7-perf-gate | grep -q 'check --dir runbook --v7-exit'"
 done_testing

@@ -24,8 +24,8 @@ at_once() {
 	rm hold
 	wait $first
 }
-check "two at once in one directory: the second says so, and ends" at_once
-check "  the first has all its files" sh -c "'$aiflame' runbook check one --cannot-tell pass && '$aiflame' runbook ledger one && python3 '$root/tests/e2e/runbook_fields.py' one"
+check "two runs at once in one directory: the second says so, and ends" at_once
+check "two runs at once in one directory: the first has all its files" sh -c "'$aiflame' runbook check one --cannot-tell pass && '$aiflame' runbook ledger one && python3 '$root/tests/e2e/runbook_fields.py' one"
 
 # Signals, in each stage: as the command is counted, and as it is recorded.
 ended() { ! kill -0 "$1" 2>/dev/null; }
@@ -50,23 +50,23 @@ stopped() { # SIGNAL STAGE: how often the command has begun
 	status_is 2 "$aiflame" runbook check stopped --v7-exit
 }
 for signal in INT TERM HUP; do
-	check "SIG$signal as the command is counted: it ends, and nothing is taken for a run" stopped $signal 1
-	check "SIG$signal as it is recorded" stopped $signal 2
+	check "SIG$signal as the command is counted: the run ends, and leaves no run files" stopped $signal 1
+	check "SIG$signal as the command is recorded: the run ends, and leaves no run files" stopped $signal 2
 done
-check "the directory can be used again" sh -c "'$aiflame' runbook run -d stopped -r 1 -- '$program' 1 && '$aiflame' runbook check stopped --cannot-tell pass"
+check "a directory of an interrupted run can be used again" sh -c "'$aiflame' runbook run -d stopped -r 1 -- '$program' 1 && '$aiflame' runbook check stopped --cannot-tell pass"
 
 # Directories that are none, or are not to be written to.
-check "a directory in a directory that is not there" says "No such file or directory" "$aiflame" runbook run -d none/deep -r 1 -- true
-check "a file in its place" sh -c ": >file; ! '$aiflame' runbook run -d file -- true 2>said.err && grep -q 'file: Not a directory' said.err"
+check "a run directory in a directory that is not there is refused" says "No such file or directory" "$aiflame" runbook run -d none/deep -r 1 -- true
+check "a file in the place of the run directory is refused" sh -c ": >file; ! '$aiflame' runbook run -d file -- true 2>said.err && grep -q 'file: Not a directory' said.err"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$aiflame"; then
 	chmod 755 . && mkdir -m 755 closed
 	closed() {
 		rm -f began && ! setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent "$aiflame" runbook run -d closed -- sh -c ': >/dev/null; echo began' >began 2>said.err &&
 			grep 'closed: Permission denied' said.err && [ ! -s began ]
 	}
-	check "a directory that cannot be written to is told before the command runs" closed
+	check "a directory that cannot be written to is refused before the command runs" closed
 else
-	skip "a directory that cannot be written to" "not root, or the build is closed to other users"
+	skip "a directory that cannot be written to is refused before the command runs" "not root, or the build is closed to other users"
 fi
 
 # A full disk.
@@ -78,7 +78,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; th
 		! "$aiflame" runbook run -d small/run -r 1 -- "$program" 1 2>said.err && grep -E 'disk is full|No space left' said.err &&
 			! ls small/run/*.tmp 2>/dev/null && ! ls small/run/run_index.json 2>/dev/null
 	}
-	check "a full disk is said, and nothing is taken for a run" full
+	check "a full disk is told, and leaves no run files" full
 	ledger() { # what does not fit is not half there
 		rm -rf small/run small/filler && cp -r one small/run && before=$(cksum <small/run/ledger.jsonl)
 		cat /dev/zero >small/filler 2>/dev/null
@@ -90,7 +90,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k tmpfs small 2>/dev/null; th
 	check "a ledger that cannot grow keeps whole lines" ledger
 	umount small
 else
-	skip "a full disk" "no file system can be mounted here"
+	skip "a full disk is told, and leaves no run files" "no file system can be mounted here"
 fi
 
 # Names.
@@ -101,8 +101,8 @@ named() {
 		"$aiflame" runbook check "$odd" --cannot-tell pass && "$aiflame" runbook ledger "$odd" --note "first${nl}second" --baseline "$odd" &&
 		"$aiflame" runbook render "$odd" && "$aiflame" runbook compare "$odd" "$odd" && python3 "$root/tests/e2e/runbook_fields.py" "$odd"
 }
-check "names with blanks, newlines and quotes: directory, mode, command, note" named
-check "  in files that say the same" python3 - "$odd" <<'PY'
+check "directory, mode, command and note may have blanks, newlines and quotes" named
+check "run files with blanks, newlines and quotes in their names say the same as each other" python3 - "$odd" <<'PY'
 import csv, hashlib, json, os, sys
 d, mode = sys.argv[1], 'de code\n"x'
 load = lambda name: json.load(open(os.path.join(d, name)))
@@ -125,18 +125,18 @@ PY
 for mode in hub a/b "$(head -c 201 /dev/zero | tr '\0' m)" ''; do
 	check "a mode that can be no file's name: $(printf %.9s "$mode")" status_is 2 "$aiflame" runbook run -d none -m "$mode" -- true
 done
-check "a mode that stands twice" status_is 2 "$aiflame" runbook run -d none -m a -m a -- true
-check "  in runbook.json, too" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"modes\": {\"a\": {}, \"a\": {}}}' >bad.json; ! '$aiflame' runbook check one --plan bad.json 2>said.err && grep -qE 'at byte [0-9]+: (this mode stands twice|.*twice)' said.err"
+check "a mode given twice is misuse" status_is 2 "$aiflame" runbook run -d none -m a -m a -- true
+check "a mode that stands twice in runbook.json is refused" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"modes\": {\"a\": {}, \"a\": {}}}' >bad.json; ! '$aiflame' runbook check one --plan bad.json 2>said.err && grep -qE 'at byte [0-9]+: (this mode stands twice|.*twice)' said.err"
 
 # Values that a project names.
 echo '{"loss": 2.5}' >one/train.json
 "$aiflame" runbook run -d ranges -r 1 -m decode -- "$build/tests/e2e/runbook_app" 10 0
 echo '{"loss": 2.25}' >ranges/train.json
-check "--metric: a number of a file, and the mean length of a range" sh -c "'$aiflame' runbook ledger ranges --metric 'loss={}/train.json:.loss' --metric ms=range:decode --metric none=range:nothing && python3 -c '
+check "--metric takes a number of a file, and the mean length of a range" sh -c "'$aiflame' runbook ledger ranges --metric 'loss={}/train.json:.loss' --metric ms=range:decode --metric none=range:nothing && python3 -c '
 import json
 m = json.loads(open(\"ranges/ledger.jsonl\").readline())[\"metrics\"]
 print(m)
 assert m[\"loss\"] == 2.25 and abs(m[\"ms\"] * m[\"decode_tok_s\"] / 1000 - 1) < 0.01 and \"none\" not in m'"
-check "  compared" sh -c "'$aiflame' runbook compare ranges ranges --metric ms=range:decode | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
-for bad in loss loss=x =range:a 'a=range:'; do check "  one that is none: $bad" status_is 2 "$aiflame" runbook compare one one --metric "$bad"; done
+check "--metric of a range is compared" sh -c "'$aiflame' runbook compare ranges ranges --metric ms=range:decode | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
+for bad in loss loss=x =range:a 'a=range:'; do check "--metric that is no metric is misuse: $bad" status_is 2 "$aiflame" runbook compare one one --metric "$bad"; done
 done_testing

@@ -19,8 +19,8 @@ fires() { # SIGNAL DIR [BEFORE]
 	grep "^signal  *$1:" said.out || { cat said.out; return 1; }
 }
 silent() { ! fires "$@" >/dev/null && grep -qE "decode_tok_s" said.out; }
-for what in calm slow chase copy; do check "a program that is made to be: $what" run $what; done
-check "a program that is made to: read" run read "$file"
+for what in calm slow chase copy; do check "a program is run that is made to be $what" run $what; done
+check "a program is run that is made to read" run read "$file"
 
 # rule SIGNAL KEY DIR: by the program, where its counter is there
 rule() {
@@ -28,7 +28,7 @@ rule() {
 		check "$1: fires on $3" fires "$1" "$3"
 		check "$1: silent on calm" silent "$1" calm
 	else
-		skip "$1: by programs" "this machine counts nothing of which $2 is made"
+		skip "$1: fires by programs" "this machine counts nothing of which $2 is made"
 	fi
 }
 check "throughput drop: fires on slow after calm" fires "throughput drop" slow calm
@@ -68,13 +68,13 @@ simulate() { # WHAT: its run directory, simulated-WHAT
 	SIMULATED_PMU=$work/counts "$fakepmu" model.pmu "$aiflame" runbook run -d "simulated-$1" -r 1 --mode decode -- ./modelled "$1"
 }
 if "$fakepmu" model.pmu true 2>/dev/null && modelled; then
-	for what in reuse chase; do check "on a simulated CPU, a program that is made to be: $what" simulate $what; done
+	for what in reuse chase; do check "on a simulated CPU, a program is run that is made to be $what" simulate $what; done
 	for signal in "low IPC" "cache misses" "memory bound" "data TLB misses" "page walks"; do
 		check "$signal: fires on chase (simulated CPU)" fires "$signal" simulated-chase
 		check "$signal: silent on reuse (simulated CPU)" silent "$signal" simulated-reuse
 	done
-	check "what was counted is in all files, as defined" sh -c "'$aiflame' runbook ledger simulated-chase && python3 '$root/tests/e2e/runbook_fields.py' simulated-chase"
-	check "slots are an analysis of vtune_summary.json" python3 -c "
+	check "run files of a simulated CPU have the fields of their definition" sh -c "'$aiflame' runbook ledger simulated-chase && python3 '$root/tests/e2e/runbook_fields.py' simulated-chase"
+	check "vtune_summary.json has the slots of a simulated CPU" python3 -c "
 import json
 v = json.load(open('simulated-chase/vtune_summary.json'))
 d = json.load(open('simulated-chase/perf_stat_summary.json'))['derived']
@@ -82,7 +82,7 @@ m = v['analysis_metrics']['uarch-exploration']
 assert m == v['analyses'][1]['summary_metrics'] and v['analyses'][1]['name'] == 'uarch-exploration'
 assert abs(m['Memory Bound'] - 100 * d['memory_bound']) < 1e-3 and d['page_walks'] > 1e6, (m, d)"
 else
-	skip "rules of counters by programs on a simulated CPU" "seccomp cannot supervise a process here, or no compiler with -fsanitize=thread"
+	skip "rules of counters fire by programs on a simulated CPU" "seccomp cannot supervise a process here, or no compiler with -fsanitize=thread"
 fi
 
 # A device of Intel's, simulated: fakexe gives the recorder the records of EU stalls that its driver would, the fake runtime says
@@ -110,14 +110,14 @@ on_device() { # DIR STALLS: what 100 samples waited for, a record of each
 stalls() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1] + "/perf_stat_summary.json"))["aiflame"]["device"]; print(d); assert d["stalls"]["memory"] == float(sys.argv[2])' "$@"; }
 echo >none.card
 if "$fakexe" none.card true 2>/dev/null; then
-	check "on a simulated device, a kernel that waits for memory" on_device loads sbid=2,send=1,active=2
-	check "  three of five samples" stalls loads 0.6
-	check "device memory bound: fires on it" fires "device memory bound" loads
-	check "on a simulated device, a kernel that issues" on_device issues sbid=1,pipestall=2,active=2
-	check "  one of five samples" stalls issues 0.2
-	check "device memory bound: silent on it" silent "device memory bound" issues
+	check "on a simulated device, a kernel runs that waits for memory" on_device loads sbid=2,send=1,active=2
+	check "on a simulated device, three of five samples wait for memory" stalls loads 0.6
+	check "device memory bound: fires on a kernel that waits for memory" fires "device memory bound" loads
+	check "on a simulated device, a kernel runs that issues" on_device issues sbid=1,pipestall=2,active=2
+	check "on a simulated device, one of five samples of a kernel that issues waits for memory" stalls issues 0.2
+	check "device memory bound: silent on a kernel that issues" silent "device memory bound" issues
 else
-	skip "device memory bound by programs on a simulated device" "seccomp cannot supervise a process here"
+	skip "device memory bound: fires by programs on a simulated device" "seccomp cannot supervise a process here"
 fi
 
 # Made up counts, at each rule's own limit: cycles instructions cache-misses dTLB-load-misses major-faults
@@ -141,10 +141,10 @@ counts 1000000 600000 250000 5000 0 >made.txt
 "$aiflame" stat --from made.txt --format json -o made/perf_stat_summary.json
 none() { "$aiflame" runbook check made --cannot-tell pass >said.out && ! grep ^signal said.out; }
 check "made up counts at all limits: no rule fires" none
-check "made up counts: low IPC alone" made "low IPC" 1000000 599000 250000 5000 0
-check "made up counts: cache misses alone" made "cache misses" 1000000 600000 250100 5000 0
-check "made up counts: data TLB misses alone" made "data TLB misses" 1000000 600000 250000 5001 0
-check "made up counts: major faults alone" made "major faults" 1000000 600000 250000 5000 1
+check "made up counts: low IPC fires alone" made "low IPC" 1000000 599000 250000 5000 0
+check "made up counts: cache misses fires alone" made "cache misses" 1000000 600000 250100 5000 0
+check "made up counts: data TLB misses fires alone" made "data TLB misses" 1000000 600000 250000 5001 0
+check "made up counts: major faults fires alone" made "major faults" 1000000 600000 250000 5000 1
 # has FILE EXPRESSION: a member that our stat does not write, as v7's writers do with Intel's events and VTune
 has() {
 	rm -rf made && cp -r calm made && python3 - "made/$1" "$2" <<'PY'
@@ -157,13 +157,13 @@ PY
 has perf_stat_summary.json '["derived"]["page_walks_per_kinst"] = 0.051'
 check "page walks: fires at 0.051 in 1000 instructions (a made up summary)" fires "page walks" made
 has perf_stat_summary.json '["derived"]["page_walks_per_kinst"] = 0.05'
-check "page walks: silent at 0.05" silent "page walks" made
+check "page walks: silent at 0.05 in 1000 instructions" silent "page walks" made
 has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bound": 20.1}'
 check "memory bound: fires at 20.1 % of slots (a made up summary of VTune)" fires "memory bound" made
 has vtune_summary.json '["analysis_metrics"]["uarch-exploration"] = {"Memory Bound": 20.0}'
-check "memory bound: silent at 20 %" silent "memory bound" made
+check "memory bound: silent at 20 % of slots" silent "memory bound" made
 has perf_stat_summary.json '["aiflame"]["device"] = {"busy": 0.9, "stalls": {"memory": 0.501, "issue": 0.499}}'
 check "device memory bound: fires at 50.1 % of samples (a made up summary)" fires "device memory bound" made
 has perf_stat_summary.json '["aiflame"]["device"] = {"busy": 0.9, "stalls": {"memory": 0.5, "issue": 0.5}}'
-check "device memory bound: silent at 50 %" silent "device memory bound" made
+check "device memory bound: silent at 50 % of samples" silent "device memory bound" made
 done_testing

@@ -8,10 +8,10 @@ fields() { python3 "$root/tests/e2e/runbook_fields.py" "$1"; }
 judged() { "$aiflame" runbook check "$1" --cannot-tell pass >judged.out && "$aiflame" runbook ledger "$1"; }
 
 # Our own.
-check "a program of packed and scalar arithmetic" "$aiflame" runbook run -d own -r 1 --deep -- "$program" 2
+check "a program of packed and scalar arithmetic is run with --deep" "$aiflame" runbook run -d own -r 1 --deep -- "$program" 2
 judged own
-check "all files are as defined" fields own
-check "instructions: shares of kinds, and which functions are vectorized" python3 -c "
+check "run files of --deep have the fields of their definition" fields own
+check "the analysis has shares of kinds of instructions, and which functions are vectorized" python3 -c "
 import json
 a = json.load(open('own/advisor_summary.json'))
 v = {h['routine']: h for h in a['vectorization_hotspots']}
@@ -21,7 +21,7 @@ assert 0.3 < v['packed']['self_time_s'] / a['summary_metrics']['total_cpu_time_s
 m = json.load(open('own/vtune_summary.json'))['aiflame']['instruction_mix']
 print(m)
 assert m['packed_fp'] > 0.3 and m['scalar_fp'] > 0.3 and m['packed_fp'] + m['scalar_fp'] <= 1"
-check "--deep: the machine's roofs" python3 -c "
+check "--deep measures the machine's roofs" python3 -c "
 import json
 a = json.load(open('own/advisor_summary.json'))
 roofs = {(r['name'], r['threading']): r for r in a['advisum_metrics']['roof_items']}
@@ -31,21 +31,21 @@ assert roofs['SP Vector FMA Peak', 'multi']['kind'] == 'compute' and roofs['L1 B
 assert a['aiflame']['unavailable'] == ['operations', 'bytes'] and s['isa_used']
 best = json.load(open('own/perf_stat_summary.json'))['aiflame']['roofs']['all']['fma_sp']['best']
 assert abs(best / 1e9 - s['sp_fma_peak_gflops']) < 0.001"
-check "a tool that is not one is refused" status_is 2 "$aiflame" runbook run -d none --with vtune,perf -- true
+check "--with an unknown tool is misuse" status_is 2 "$aiflame" runbook run -d none --with vtune,perf -- true
 
 # Without the tools.
-check "tools that are not installed are left out, and it is said" says "without VTune: vtune is not in PATH" \
+check "--with a tool that is not installed says so, and runs without" says "without VTune: vtune is not in PATH" \
 	env PATH=/usr/bin:/bin "$aiflame" runbook run -d absent -r 1 --with vtune,advisor -- "$program" 1
 judged absent
-check "  in the files, whose analysis is our own" python3 -c "
+check "run files without the tools say so, and have aiflame's own analysis" python3 -c "
 import json
 v, a = (json.load(open('absent/%s_summary.json' % n)) for n in ('vtune', 'advisor'))
 assert v['aiflame']['skipped'] == {'vtune': 'vtune is not in PATH'} and v['aiflame']['tool'] == 'aiflame record', v['aiflame']
 assert a['aiflame']['skipped'] == {'advisor': 'advisor is not in PATH'} and a['aiflame']['unavailable'][0] == 'roofs'
 assert {h['symbol'] for h in v['hotspots']} >= {'packed', 'scalar'} and 'advisum_metrics' not in a"
-check "  as defined" fields absent
+check "run files without the tools have the fields of their definition" fields absent
 if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ]; then
-	skip "with the tools" "kernel.yama.ptrace_scope lets them not look into programs"
+	skip "VTune and Advisor analyse the command" "kernel.yama.ptrace_scope lets them not look into programs"
 	done_testing
 	exit
 fi
@@ -105,11 +105,11 @@ END
 chmod +x tools/vtune tools/advisor
 export LOG="$work/tools.log"
 with() { PATH="$work/tools:$PATH" "$aiflame" runbook run -r 1 "$@" -- "$program" 1; }
-check "VTune and Advisor analyse the command, too" with -d both --with vtune,advisor --deep
+check "VTune and Advisor analyse the command" with -d both --with vtune,advisor --deep
 judged both
-check "  each analysis runs it once" sh -c "[ \"\$(cat tools.log)\" = \"\$(printf '%s: $program 1\n' hotspots uarch-exploration memory-access roofline)\" ] || { cat tools.log; exit 1; }"
-check "  all files are as defined" fields both
-check "  functions, metrics and reports are theirs" python3 -c "
+check "each analysis of VTune and Advisor runs the command once" sh -c "[ \"\$(cat tools.log)\" = \"\$(printf '%s: $program 1\n' hotspots uarch-exploration memory-access roofline)\" ] || { cat tools.log; exit 1; }"
+check "run files of VTune and Advisor have the fields of their definition" fields both
+check "functions, metrics and reports of VTune and Advisor are in the run files" python3 -c "
 import json, os
 v = json.load(open('both/vtune_summary.json'))
 assert [(h['symbol'], h['value'], h['percent']) for h in v['hotspots']] == [('ck_gemm', 1.97, 98.5), ('ck_attention', 0.03, 1.5)], v['hotspots']
@@ -124,12 +124,12 @@ a = json.load(open('both/advisor_summary.json'))
 assert a['preview_rows'] == [{'ID': '1', 'Function Call Sites and Loops': '[loop in gemm at a.c:7, and 8]', 'Total Time': '1.5s', 'Self GFLOPS': '12.5'},
     {'ID': '2', 'Function Call Sites and Loops': 'main', 'Total Time': '0.1s', 'Self GFLOPS': ''}], a['preview_rows']
 assert a['raw_text'] == 'a report of Advisor' + chr(10) and a['aiflame']['tool'] == 'advisor' and os.path.isdir(a['project_dir']) and a['csv_path']"
-check "  memory bound is judged by VTune's slots" grep -q '^signal  *memory bound: memory_bound_percent is 40.5' judged.out
-check "  what they left makes room for the next run" with -d both --with vtune,advisor
-check "  of which nothing is left without them" sh -c "'$aiflame' runbook run -d both -r 1 -- '$program' 1 && ! ls both | grep -E '^(vtune-|advisor([.]|\$))'"
+check "memory bound is judged by VTune's slots" grep -q '^signal  *memory bound: memory_bound_percent is 40.5' judged.out
+check "a run with tools may follow another in the same directory" with -d both --with vtune,advisor
+check "a run without tools leaves nothing of the tools' run before" sh -c "'$aiflame' runbook run -d both -r 1 -- '$program' 1 && ! ls both | grep -E '^(vtune-|advisor([.]|\$))'"
 printf '#!/bin/sh\nexit 7\n' >tools/vtune
-check "one that fails is said, our own analysis in its place" with -d fails --with vtune
-check "  in the file" python3 -c "
+check "a tool that fails is named, and aiflame's own analysis takes its place" with -d fails --with vtune
+check "the file of a tool that fails says so" python3 -c "
 import json
 v = json.load(open('fails/vtune_summary.json'))
 assert v['aiflame']['skipped'] == {'vtune': 'vtune ended with status 7 as it collected'} and v['hotspots'][0]['symbol'] in ('packed', 'scalar')"
@@ -137,7 +137,7 @@ cat >runbook.json <<END
 {"schema": "aiflame.runbook.v1", "runs": 1, "tools": ["advisor"], "modes": {"train": {"cli": ["$program", "1"]}}}
 END
 check "runbook.json names tools" sh -c "PATH='$work/tools':\$PATH '$aiflame' runbook run -d planned && grep -q '\"tool\": \"advisor\"' planned/advisor_summary.json"
-check "  those that it can name" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"tools\": [\"perf\"]}' >bad.json && ! '$aiflame' runbook check planned --plan bad.json 2>said.err && grep -q 'a tool is vtune or advisor' said.err"
+check "runbook.json with an unknown tool is refused" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"tools\": [\"perf\"]}' >bad.json && ! '$aiflame' runbook check planned --plan bad.json 2>said.err && grep -q 'a tool is vtune or advisor' said.err"
 rm runbook.json
 rule() { # TARGET VARIABLE=VALUE...: the options that its rule gives to run
 	target=$1
@@ -146,9 +146,9 @@ rule() { # TARGET VARIABLE=VALUE...: the options that its rule gives to run
 }
 is() { [ "$(rule "$@")" = "$want" ] || { rule "$@"; return 1; }; }
 "$aiflame" runbook make >rules.mk
-want="--with vtune --deep" check "make: profile-v7-vtune" is profile-v7-vtune
-want="--with advisor" check "make: profile-v7-advisor, not deep" is profile-v7-advisor V7_VTUNE_DEEP=0
-want="--mode decode --mode prefill --with vtune,advisor --deep" check "make: profile-v7-full" is profile-v7-full
-want="--mode decode --mode prefill --with advisor" check "make: profile-v7-full as its variables say" is profile-v7-full V7_WITH_VTUNE=0 V7_VTUNE_DEEP=0
-want="--mode decode --mode prefill" check "make: profile-v7-full without tools" is profile-v7-full V7_WITH_VTUNE=0 V7_WITH_ADVISOR=0 V7_VTUNE_DEEP=0
+want="--with vtune --deep" check "make profile-v7-vtune runs VTune, deep" is profile-v7-vtune
+want="--with advisor" check "make profile-v7-advisor with V7_VTUNE_DEEP=0 runs Advisor, not deep" is profile-v7-advisor V7_VTUNE_DEEP=0
+want="--mode decode --mode prefill --with vtune,advisor --deep" check "make profile-v7-full runs both modes with both tools" is profile-v7-full
+want="--mode decode --mode prefill --with advisor" check "make profile-v7-full follows V7_WITH_VTUNE and V7_VTUNE_DEEP" is profile-v7-full V7_WITH_VTUNE=0 V7_VTUNE_DEEP=0
+want="--mode decode --mode prefill" check "make profile-v7-full without tools runs both modes alone" is profile-v7-full V7_WITH_VTUNE=0 V7_WITH_ADVISOR=0 V7_VTUNE_DEEP=0
 done_testing

@@ -51,28 +51,28 @@ counted() { # a program whose counters are known: cycles instructions cache-miss
 	printf '\n       1.010000000 seconds time elapsed\n'
 }
 if ! grep -q '"ipc":' $ours/perf_stat_summary.json; then
-	check "counters that are missing fail it" verdict 1 "--cannot-tell fail" ""
-	check "and pass where they may be missing" verdict 0 "--cannot-tell pass" --allow-missing-metrics
+	check "v7's gate and check fail where counters are missing" verdict 1 "--cannot-tell fail" ""
+	check "v7's gate and check pass where counters may be missing" verdict 0 "--cannot-tell pass" --allow-missing-metrics
 fi
 from() { counted "$@" >counters.txt && "$aiflame" stat --from counters.txt --format json -o $ours/perf_stat_summary.json; }
 from 1000000 1200000 100000 50000
-check "good counters, as perf has printed them: passed" verdict 0 "" ""
-check "of a family's budgets" verdict 1 "--family qwen3" "--family qwen3" CK_V7_PERF_QWEN3_MIN_IPC=1.3
-check "too few tokens a second: failed" verdict 1 "" "" CK_V7_PERF_MIN_DECODE_TOK_S=1e9
+check "v7's gate and check pass good counters, as perf prints them" verdict 0 "" ""
+check "v7's gate and check fail a family's budget" verdict 1 "--family qwen3" "--family qwen3" CK_V7_PERF_QWEN3_MIN_IPC=1.3
+check "v7's gate and check fail too few tokens a second" verdict 1 "" "" CK_V7_PERF_MIN_DECODE_TOK_S=1e9
 from 1000000 500000 100000 50000
-check "a low IPC: failed" verdict 1 "" ""
+check "v7's gate and check fail a low IPC" verdict 1 "" ""
 from 1000000 1200000 300000 50000
-check "many cache misses: failed" verdict 1 "" ""
+check "v7's gate and check fail many cache misses" verdict 1 "" ""
 from 1000000 1200000 100000 90000
-check "many branch misses: failed" verdict 1 "" ""
-check "no profile is missing input" sh -c "mkdir none; '$aiflame' runbook check none --v7-exit; [ \$? -eq 2 ] && python3 '$v7/scripts/perf_gate_v7.py' --model-dir none; [ \$? -eq 2 ]"
+check "v7's gate and check fail many branch misses" verdict 1 "" ""
+check "v7's gate and check call a missing profile missing input" sh -c "mkdir none; '$aiflame' runbook check none --v7-exit; [ \$? -eq 2 ] && python3 '$v7/scripts/perf_gate_v7.py' --model-dir none; [ \$? -eq 2 ]"
 
 artifacts() {
 	mkdir -p theirs && python3 "$v7/scripts/perf_artifacts_v7.py" --out-dir theirs --perf-stat counters.txt \
 		--perf-data $ours/decode.data --folded $ours/decode.folded --flamegraph-svg $ours/decode.svg --mode decode
 }
-check "its writer reads our folded stacks" artifacts
-check "counters and all that is derived of them are those that it computes" python3 - <<'PY'
+check "v7's writer reads folded stacks of a run" artifacts
+check "counters and what is derived of them are those that v7 computes" python3 - <<'PY'
 from compare import *
 a, b = load("models/ours/perf_stat_summary.json"), load("theirs/perf_stat_summary.json")
 b["counters"]["task-clock"] = b["counters"].pop("msec")  # its defect: the unit is taken for the name
@@ -80,7 +80,7 @@ for key in ("counters", "derived", "elapsed_seconds"): near(a[key], b[key], key)
 assert len(b["derived"]) >= 8, b["derived"]
 assert set(b) <= set(a), set(b) - set(a)
 PY
-check "the manifest has its fields and its first function" python3 - <<'PY'
+check "v7's manifest has its fields and the first function" python3 - <<'PY'
 from compare import *
 a, b = load("models/ours/flamegraph_manifest.json"), load("theirs/flamegraph_manifest.json")
 assert set(b) == set(a) - {"aiflame"}, set(a) ^ set(b)
@@ -100,10 +100,10 @@ for key in set(a) - {"entries"}:
             assert abs(u - v) <= 0.1 * len(a["entries"]), (key, u, v)
 PY
 }
-check "what it sums up of our CSV is our profile_summary.json" summary
+check "v7's summary of the run's CSV is profile_summary.json" summary
 viewer() { python3 "$v7/tools/open_ir_visualizer.py" --generate --html-only --run $ours -o report.html; }
-check "its viewer makes a report" viewer
-check "in which all our files are" python3 - <<'PY'
+check "v7's viewer makes a report of a run" viewer
+check "v7's report has all run files" python3 - <<'PY'
 from compare import *
 import re
 text = open("report.html").read()
@@ -122,5 +122,5 @@ for name in ("profile_summary", "perf_stat_summary", "flamegraph_manifest", "vtu
 assert found == 6
 PY
 hub() { python3 "$v7/tools/open_ir_hub.py" --models-root models --output hub.html --index-out index.json && grep -q '"name": "ours"' index.json; }
-check "its hub lists the directory" hub
+check "v7's hub lists the run directory" hub
 done_testing

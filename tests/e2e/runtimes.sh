@@ -35,10 +35,10 @@ has_some() { number=$(launches "$@") && [ "$number" -gt 0 ] || { echo "$number l
 has_none() { number=$(launches "$@") && [ "$number" -eq 0 ] || { echo "$number launches"; return 1; }; }
 
 in_help() { "$aiflame" record -h | grep -qx " *--runtime all$(for id in $ids; do printf '|%s' "$(option "$id")"; done)"; }
-check "the help lists each runtime" in_help
+check "record -h lists each runtime for --runtime" in_help
 for program in $ids; do
 	if ! is_here "$program"; then
-		skip "$program" "it was not built here"
+		skip "--runtime all records $program" "it was not built here"
 		continue
 	fi
 	check "--runtime all records $program" has_some all "$program"
@@ -50,5 +50,5 @@ for program in $ids; do
 		fi
 	done
 done
-check "another name is refused, and the right ones are listed" says "level-zero" "$aiflame" record --runtime level_zero true
+check "--runtime with another name is refused, and lists the right ones" says "level-zero" "$aiflame" record --runtime level_zero true
 done_testing

@@ -14,21 +14,21 @@ if [ -z "$python" ]; then
 	done_testing
 	exit
 fi
-check "build" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I"$root/src" -o hook.so \
+check "the hook for PyTorch is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I"$root/src" -o hook.so \
 	"$here/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
 recorded() {
 	LD_PRELOAD="$work/hook.so" timeout -k 5 200 "$aiflame" record -q --all-launches -o t.data \
 		"$python" "$here/torch_decode.py" "$work/hook.so" check t.log 100000
 }
-check "a transformer decodes and trains, as ever" recorded
-check "every launch has the native and the Python frames that it had" \
+check "a transformer decodes and trains in PyTorch as it does without the recorder" recorded
+check "every launch has the native and Python frames that it had" \
 	"$python" "$here/torch_compare.py" "$aiflame" t.data t.log 100000
 sed 's/^/# /' check.out
 sql() { "$aiflame" query --format csv t.data "$1" | tail -n +2; }
-check "every stack is complete" test "$(sql 'SELECT count(*) FROM launches l JOIN stacks s ON s.id = l.stack WHERE s.flags != 0')" = 0
-check "it adds up" says "everything adds up" "$aiflame" info t.data
-check "of several threads" test "$(sql 'SELECT count(DISTINCT tid) > 1 FROM launches')" = 1
+check "no stack of PyTorch is cut" test "$(sql 'SELECT count(*) FROM launches l JOIN stacks s ON s.id = l.stack WHERE s.flags != 0')" = 0
+check "counts of a recording of PyTorch add up" says "everything adds up" "$aiflame" info t.data
+check "launches of several threads of PyTorch are recorded" test "$(sql 'SELECT count(DISTINCT tid) > 1 FROM launches')" = 1
 "$aiflame" flame -i t.data -o t.folded
-check "the picture: Python, PyTorch's C++, the launch" grep -qE \
+check "a flame graph has Python, PyTorch's C++ and the launch" grep -qE \
 	'^<module> \(torch_decode.py\)_\[p\];.*;Attention.forward \(torch_decode.py\)_\[p\];.*at::[^;]*;.*posix_memalign;' t.folded
 done_testing

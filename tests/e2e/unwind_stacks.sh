@@ -11,8 +11,8 @@ done
 try() {
 	how=$1
 	shift
-	check "build: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -lrt -pthread
-	check "stacks: $how" ./stacks 0.5
+	check "the program is compiled: $how" "$@" -I"$root/src" -o stacks "$here/unwind_workload.cpp" ./*.o -ldl -lrt -pthread
+	check "stacks are unwound as the program knows them: $how" ./stacks 0.5
 }
 for compiler in g++ clang++; do
 	command -v $compiler >/dev/null 2>&1 || continue

@@ -10,10 +10,10 @@ export HOME XDG_CACHE_HOME
 mkdir "$HOME"
 not() { ! "$@"; }
 
-check "a page is written" "$aiflame" view full.data -o page.html
-check "it says by whom" grep -q '^<!-- made by aiflame' page.html
-check "it allows its own script and no other" grep -q "default-src 'none'; script-src 'sha256-[A-Za-z0-9+/=]*'; style-src 'sha256-" page.html
-check "nothing in it is from elsewhere" not grep -qE 'https?://(localhost|[a-z0-9.-]+\.[a-z]{2,})/[^"]*\.(js|css|png)|src="|@import' page.html
+check "view writes a page" "$aiflame" view full.data -o page.html
+check "the page says by whom it was made" grep -q '^<!-- made by aiflame' page.html
+check "the page allows its own script and no other" grep -q "default-src 'none'; script-src 'sha256-[A-Za-z0-9+/=]*'; style-src 'sha256-" page.html
+check "the page takes nothing from elsewhere" not grep -qE 'https?://(localhost|[a-z0-9.-]+\.[a-z]{2,})/[^"]*\.(js|css|png)|src="|@import' page.html
 script_hash() { # of the last script
 	python3 -c '
 import base64, hashlib, re, sys
@@ -22,7 +22,7 @@ script = re.findall(r"<script>(.*?)</script>", text, re.S)[-1]
 style = re.findall(r"<style>(.*?)</style>", text, re.S)[-1]
 sys.exit(0 if all("sha256-" + base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() in text for t in (script, style)) else 1)'
 }
-check "the hashes are those of its script and style" script_hash
+check "the page allows the hashes of its script and style" script_hash
 sizes() {
 	python3 -c '
 import re, sys
@@ -32,42 +32,42 @@ style = len(re.findall(r"<style>(.*?)</style>", text, re.S)[-1].encode())
 print("#", script, "bytes of script,", style, "of style")
 sys.exit(not (script <= 60000 and style <= 12000))'
 }
-check "script and style are small" sizes
+check "script and style of the page are small" sizes
 cp page.html before.html
-check "it can be written over" "$aiflame" view full.data -o page.html
-check "the same profile gives the same page, byte by byte" cmp -s page.html before.html
-check "- is standard output" sh -c '"$1" view full.data -o - | cmp -s - before.html' sh "$aiflame"
-check "the flame scope alone is smaller" sh -c '"$1" scope full.data -o scope.html && [ "$(wc -c <scope.html)" -lt "$(wc -c <page.html)" ]' sh "$aiflame"
+check "view writes over its own page" "$aiflame" view full.data -o page.html
+check "view of the same profile gives the same page, byte by byte" cmp -s page.html before.html
+check "view -o - writes to standard output" sh -c '"$1" view full.data -o - | cmp -s - before.html' sh "$aiflame"
+check "the page of scope alone is smaller than that of view" sh -c '"$1" scope full.data -o scope.html && [ "$(wc -c <scope.html)" -lt "$(wc -c <page.html)" ]' sh "$aiflame"
 
 echo "somebody's" >notes.txt
-check "what is somebody else's is not overwritten" not "$aiflame" view full.data -o notes.txt
-check "and still there" grep -q somebody notes.txt
-check "nor is the profile" not "$aiflame" view full.data -o full.data
-check "a profile that is not there is said" says "nothing.data" "$aiflame" view nothing.data -o x.html
-check "and leaves no file" not test -e x.html
-check "a size that is too small is said" says "max-size" "$aiflame" view full.data -o x.html --max-size 20K
-check "and leaves no file, either" not test -e x.html
-check "a full disk is said" not "$aiflame" view full.data -o /dev/full
+check "view does not write over somebody's file" not "$aiflame" view full.data -o notes.txt
+check "a file that view did not write over is as it was" grep -q somebody notes.txt
+check "view does not write over its profile" not "$aiflame" view full.data -o full.data
+check "view names a profile that is not there" says "nothing.data" "$aiflame" view nothing.data -o x.html
+check "view of a profile that is not there leaves no file" not test -e x.html
+check "view names --max-size where the page would be larger" says "max-size" "$aiflame" view full.data -o x.html --max-size 20K
+check "view with a too small --max-size leaves no file" not test -e x.html
+check "view to a full disk is a failure" not "$aiflame" view full.data -o /dev/full
 
 # ---- without -o
-check "without -o the page goes into the cache directory" "$aiflame" view full.data
+check "view without -o writes into the cache directory" "$aiflame" view full.data
 page=$("$aiflame" view full.data 2>said.txt)
-check "its name is printed" test -s "$page"
-check "in the cache" sh -c 'case $1 in "$2"/aiflame/full.data-view-*.html) ;; *) exit 1 ;; esac' sh "$page" "$XDG_CACHE_HOME"
-check "which is for nobody else" test "$(stat -c %a "$XDG_CACHE_HOME/aiflame")" = 700
-check "what to do without a display is said" grep -q "no display here: open this file in a browser" said.txt
-check "a second one takes its place" test "$(find "$XDG_CACHE_HOME" -name '*.html' | wc -l)" = 1
+check "view without -o prints the name of the page" test -s "$page"
+check "view without -o names the page in the cache directory after the profile" sh -c 'case $1 in "$2"/aiflame/full.data-view-*.html) ;; *) exit 1 ;; esac' sh "$page" "$XDG_CACHE_HOME"
+check "the cache directory of pages is for nobody else" test "$(stat -c %a "$XDG_CACHE_HOME/aiflame")" = 700
+check "view without a display says to open the file in a browser" grep -q "no display here: open this file in a browser" said.txt
+check "view a second time takes the place of the page in the cache directory" test "$(find "$XDG_CACHE_HOME" -name '*.html' | wc -l)" = 1
 mkdir bin
 cat >bin/xdg-open <<'END'
 #!/bin/sh
 echo "$1" >opened.txt
 END
 chmod +x bin/xdg-open
-check "a browser is asked to show it" env PATH="$work/bin:$PATH" BROWSER=x "$aiflame" view full.data
-check "this page" grep -qxF "$page" opened.txt
+check "view asks a browser to show the page" env PATH="$work/bin:$PATH" BROWSER=x "$aiflame" view full.data
+check "view gives the browser the page that it wrote" grep -qxF "$page" opened.txt
 printf '#!/bin/sh\nexit 3\n' >bin/xdg-open
-check "one that fails is said" env PATH="$work/bin:$PATH" BROWSER=x sh -c '"$1" view full.data 2>&1 | grep -q "xdg-open did not show it"' sh "$aiflame"
-check "with -o no browser is asked" sh -c 'rm opened.txt; PATH=$1/bin:$PATH BROWSER=x "$2" view full.data -o page.html && [ ! -e opened.txt ]' sh "$work" "$aiflame"
-check "without a home it goes into a new directory" env -u HOME -u XDG_CACHE_HOME TMPDIR="$work" "$aiflame" scope full.data
-check "below TMPDIR" test -s aiflame-??????/page.html
+check "view says that the browser failed" env PATH="$work/bin:$PATH" BROWSER=x sh -c '"$1" view full.data 2>&1 | grep -q "xdg-open did not show it"' sh "$aiflame"
+check "view -o asks no browser" sh -c 'rm opened.txt; PATH=$1/bin:$PATH BROWSER=x "$2" view full.data -o page.html && [ ! -e opened.txt ]' sh "$work" "$aiflame"
+check "view without a home directory writes into a new directory" env -u HOME -u XDG_CACHE_HOME TMPDIR="$work" "$aiflame" scope full.data
+check "view without a home directory writes below TMPDIR" test -s aiflame-??????/page.html
 done_testing

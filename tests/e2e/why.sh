@@ -29,11 +29,11 @@ agreed=1
 in_three agrees >agrees.out 2>&1 && agreed=0
 agreed() { cat agrees.out && return $agreed; }
 on_calm "computing, compiling and sleeping have the time that the program says, in the function that did it" agreed
-check "its loop is found: the end of the last round is not known" \
+check "why finds the loop of a program, whose last round has no known end" \
 	ask 'w["loop"]["found_by"] == "launches" and w["loop"]["steps"] == 199 and "idle_app.c" in w["loop"]["place"]'
-check "  from the first round to the last" \
+check "why's loop goes from the first round to the last" \
 	ask 'len(w["phases"]) == 3 and all(a["to_ns"] == b["from_ns"] for a, b in zip(w["phases"], w["phases"][1:]))'
-check "groups sum to the time, owners to the idle time" \
+check "why's groups sum to the time, owners to the idle time" \
 	ask 'sum(g["ns"] for g in w["groups"]) == w["time_ns"] and sum(i["ns"] for i in w["idle"]) == w["idle_ns"]'
 sum_of_idle() { python3 -c 'import csv, sys; print(sum(int(r["idle"]) for r in csv.DictReader(sys.stdin)))'; }
 idle_of_loop() {
@@ -41,10 +41,10 @@ idle_of_loop() {
 	echo "$table"
 	ask "w['idle_ns'] == $table"
 }
-check "  which report --idle --time loop has, too" idle_of_loop
-check "at most: time / (time - group)" \
+check "report --idle --time loop has the idle time of why's loop" idle_of_loop
+check "why's "at most" is time / (time - group)" \
 	ask 'all(near(g["at_most_ppm"] / 1e6, w["time_ns"] / (w["time_ns"] - g["ns"]), 0.001) for g in w["groups"])'
-check "most first, and bound by the first if it has 40 %" \
+check "why lists the largest group first, and is bound by it from 40 % on" \
 	ask 'w["groups"] == sorted(w["groups"], key=lambda g: -g["ns"]) and w["bound_by"][0] == w["groups"][0]["group"] and
 		(len(w["bound_by"]) == 1) == (w["groups"][0]["share_ppm"] >= 400000)'
 says_it() {
@@ -53,11 +53,11 @@ says_it() {
 	[ "$(wc -l <text)" -le 25 ] && grep -q '^loop     199 turns of main' text && grep -q '^bound by ' text &&
 		grep -qE '^(try|   )      at most ' text && grep -q 'compute_on_host (idle_app.c:' text
 }
-on_calm "the same in at most 25 lines" says_it
+on_calm "why's text says in at most 25 lines what its JSON says" says_it
 
-check "each launch finds the device idle, and each wait leaves it so" \
+check "why: each launch finds the device idle, and each wait leaves it so" \
 	ask 'w["queue"]["launches"] >= 398 and w["queue"]["found_idle_ppm"] > 990000 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'
-check "  as often as the program says" ask 'abs(w["queue"]["waits"] - truth["waits"]) <= 10 + truth["waits"] / 10'
+check "why counts waits as often as the program does" ask 'abs(w["queue"]["waits"] - truth["waits"]) <= 10 + truth["waits"] / 10'
 # On few CPUs the device may be done before a launch call returns, which then nobody waits for.
 lock_step() {
 	for try in 1 2 3 4 5; do
@@ -67,15 +67,15 @@ lock_step() {
 	ask 'w["queue"]["state"] == "lock_step"'
 }
 if lock_step >lock.out 2>&1 || ask 'truth["waits"] >= 240' >/dev/null 2>&1; then
-	check "  which is lock step" ask 'w["queue"]["state"] == "lock_step"'
+	check "why calls a queue that each wait empties lock step" ask 'w["queue"]["state"] == "lock_step"'
 else
-	skip "  which is lock step" "in five runs the device was done before most launch calls returned"
+	skip "why calls a queue that each wait empties lock step" "in five runs the device was done before most launch calls returned"
 fi
 
-check "the causes of idle time add up on each device" \
+check "why's causes of idle time add up on each device" \
 	ask 'w["causes"] and all(d["idle_ns"] == sum(v for k, v in d.items() if k not in ("process", "device", "idle_ns")) for d in w["causes"]) and
 		sum(d["idle_ns"] for d in w["causes"]) == w["idle_ns"]'
-check "  which info proves" says "the causes add up on each device" "$aiflame" info idle.data
+check "info says that the causes of idle time add up" says "the causes add up on each device" "$aiflame" info idle.data
 
 # ---- parts of the run
 "$aiflame" report --steps --format csv --limit 0 idle.data >steps.csv
@@ -94,27 +94,27 @@ one_step() {
 	echo "$from $row"
 	[ "$from" = "$row" ]
 }
-check "step:7 is the seventh row of report --steps" one_step
+check "--time step:7 is the seventh row of report --steps" one_step
 its_row() {
 	"$aiflame" report --steps --time step:7 --format csv idle.data | tail -n +2 | tr -d '\r' >row.csv
 	cat row.csv
 	sed -n 8p steps.csv | tr -d '\r' | cmp - row.csv
 }
-check "  which report --steps --time step:7 has alone" its_row
-check "a picture of three steps" sh -c "'$aiflame' flame --time steps:5-7 -o - --format folded idle.data | grep -q spin"
+check "report --steps --time step:7 has that row alone" its_row
+check "flame --time steps:5-7 is a picture of three steps" sh -c "'$aiflame' flame --time steps:5-7 -o - --format folded idle.data | grep -q spin"
 whole_loop() {
 	"$aiflame" why --format json idle.data >why.json
 	drawn=$("$aiflame" flame --of loop -o - --format folded idle.data | awk '{ n += $NF } END { printf "%.0f", n }')
 	echo "$drawn"
 	ask "near($drawn, w['time_ns'], 0.001)"
 }
-check "device time and idle time in one picture are as wide as the loop is long" whole_loop
-check "  both on the stacks that have them" sh -c "'$aiflame' flame --of loop -o - --format folded idle.data >loop.folded &&
+check "flame --of loop has device time and idle time, as wide as the loop is long" whole_loop
+check "flame --of loop puts device time and idle time on the stacks that have them" sh -c "'$aiflame' flame --of loop -o - --format folded idle.data >loop.folded &&
 	grep -q 'compute_on_host.*\[idle: on CPU\]' loop.folded && grep -q ';spin' loop.folded"
-check "  of a step" sh -c "'$aiflame' flame --of loop --time step:7 -o - --format folded idle.data | grep -q '\[idle'"
-check "  not by samples" status_is 2 "$aiflame" flame --of loop --by samples -o l.svg idle.data
-check "an export of one" sh -c "'$aiflame' export --format folded --time step:5 -o step.folded idle.data && grep -q spin step.folded"
-check "a step that is not there" says "there is no step 500; there are 199" "$aiflame" report --time step:500 idle.data
+check "flame --of loop --time step:7 has the idle time of a step" sh -c "'$aiflame' flame --of loop --time step:7 -o - --format folded idle.data | grep -q '\[idle'"
+check "flame --of loop --by samples is misuse" status_is 2 "$aiflame" flame --of loop --by samples -o l.svg idle.data
+check "export --time step:5 exports a step" sh -c "'$aiflame' export --format folded --time step:5 -o step.folded idle.data && grep -q spin step.folded"
+check "a step that is not there is refused, with the number there are" says "there is no step 500; there are 199" "$aiflame" report --time step:500 idle.data
 for bad in step:0 step: steps:3 steps:5-3 steps:-3 loop:1 steps:1-99999999999; do
 	check "--time $bad is wrong usage" status_is 2 "$aiflame" report --time $bad idle.data
 done
@@ -133,8 +133,8 @@ strip() {
 	length=$("$aiflame" query --format csv idle.data 'SELECT last_ns + after_ns FROM device_times' | tail -1)
 	"$aiflame" flame --time loop -o strip.svg idle.data && python3 strip.py strip.svg "$busy" "$length"
 }
-check "the strip above it has the device's time" strip
-check "  faded where the picture shows nothing" grep -q 'class="faded"' strip.svg
+check "the strip above a flame graph has the device's time" strip
+check "the strip above a flame graph is faded where the picture shows nothing" grep -q 'class="faded"' strip.svg
 per_step() {
 	whole=$("$aiflame" flame --of loop -o - --format folded idle.data | awk '{ n += $NF } END { print n / 199 / 1e6 }')
 	"$aiflame" flame --per step --of loop -o step.svg idle.data
@@ -142,22 +142,22 @@ per_step() {
 	echo "$whole $said"
 	grep -q 'the mean of 199 steps' step.svg && awk "BEGIN { exit !($said > 0.9 * $whole && $said < 1.1 * $whole) }"
 }
-check "--per step divides by the steps" per_step
-check "  which a part that is none of them has not" says "give --time loop or steps:N-M" "$aiflame" flame --per step --time startup -o p.svg idle.data
-check "  in pictures" status_is 2 "$aiflame" flame --per step --format folded -o - idle.data
-check "a picture says what it is of" sh -c "'$aiflame' flame --time steps:5-7 -o - idle.data | grep -q 'only --time steps:5-7'"
+check "report --per step divides by the steps" per_step
+check "flame --per step of start-up is refused" says "give --time loop or steps:N-M" "$aiflame" flame --per step --time startup -o p.svg idle.data
+check "flame --per step is misuse" status_is 2 "$aiflame" flame --per step --format folded -o - idle.data
+check "a picture of a part names --time" sh -c "'$aiflame' flame --time steps:5-7 -o - idle.data | grep -q 'only --time steps:5-7'"
 
 # ---- other programs
 "$aiflame" record -q --all-launches -F 0 --device-rate 0 -o calls.data "$app" 50 >/dev/null
-check "a host whose calls are known without samples" says "compiling, compile_on_host" "$aiflame" why calls.data
+check "why knows calls of a host that was not sampled" says "compiling, compile_on_host" "$aiflame" why calls.data
 "$aiflame" record -q --all-launches -F 0 --device-rate 0 --calls off -o unsampled.data "$app" 50 >/dev/null
-check "a host that was not sampled" says "what it did meanwhile was not sampled" "$aiflame" why unsampled.data
-check "three products of matrices" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
+check "why says that the host was not sampled" says "what it did meanwhile was not sampled" "$aiflame" why unsampled.data
+check "matmul is recorded" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
 "$aiflame" why --format json matmul.data >why.json
 : >out
-check "  are bound by the device" ask 'w["bound_by"] == ["compute"] and w["queue"]["state"] == "ahead" and w["verdict"] == "device-bound"'
-check "  turns that are queued have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
-check "  of a queue that is long" \
+check "why calls matmul device-bound, with a queue ahead" ask 'w["bound_by"] == ["compute"] and w["queue"]["state"] == "ahead" and w["verdict"] == "device-bound"'
+check "why's turns of queued launches have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
+check "why says that matmul's queue is long" \
 	ask 'w["queue"]["ahead_median"] >= 2 and w["queue"]["ahead_median_ns"] > w["loop"]["median_ns"] and w["queue"]["step_ahead_ppm"] > 500000'
 # Each launch's depth, by the rows of launches and executions.
 cat >depth.py <<'EOF'
@@ -183,20 +183,20 @@ for launch, at, delay, ahead, ahead_ns in rows:
 print(len(rows), "launches,", queued, "behind others")
 sys.exit(len(rows) != len(work) or len(rows) < 30 or queued < 10)
 EOF
-check "  the depth at each launch is what SQL says of launches and executions" python3 depth.py "$aiflame" matmul.data
+check "why's depth of the queue at each launch is what SQL says of launches and executions" python3 depth.py "$aiflame" matmul.data
 by_turn() {
 	"$aiflame" report --queue --format csv --limit 0 matmul.data >queue.csv
 	cat queue.csv
 	python3 -c 'import csv, json; rows = list(csv.DictReader(open("queue.csv"))); w = json.load(open("why.json"))
 assert len(rows) == w["loop"]["steps"] and sum(int(r["launches"]) for r in rows) == w["queue"]["launches"] > 0'
 }
-check "  report --queue has a row for each turn" by_turn
+check "report --queue has a row for each turn" by_turn
 waits_of_all() { "$aiflame" why --time 0,1000 --format json matmul.data >why.json && ask 'w["queue"]["waits"] >= 3 and w["queue"]["waits_emptied"] == w["queue"]["waits"]'; }
-check "  the wait behind each product empties it" waits_of_all
+check "why says that the wait behind each product empties the queue" waits_of_all
 "$build/tests/e2e/golden_profiles" full full.data "$root/tests/golden/cubin"
 "$aiflame" why --format json full.data >why.json
-check "steps that are marked" ask 'w["loop"]["found_by"] == "marks" and w["loop"]["steps"] == 4'
-check "a part that is one of them" says "of the part that was asked for" "$aiflame" why --time step:2 full.data
+check "why finds steps that are marked" ask 'w["loop"]["found_by"] == "marks" and w["loop"]["steps"] == 4'
+check "why says that a part was asked for" says "of the part that was asked for" "$aiflame" why --time step:2 full.data
 
 begins_late() { # EXPRESSION OPTIONS...: what is not there is no start-up
 	what=$1
@@ -211,20 +211,20 @@ begins_late() { # EXPRESSION OPTIONS...: what is not there is no start-up
 	ask "$(echo "$what" | sed "s/LAST/$last/; s/PAUSE/$pause/")"
 }
 # PAUSE: the end of the first time in which nothing was collected; there is none where the delay ends before the runtime starts.
-on_calm "start-up does not begin before --delay ends" begins_late "w['phases'][0]['from_ns'] >= PAUSE > 0" --delay 0.5
+on_calm "why's start-up does not begin before --delay ends" begins_late "w['phases'][0]['from_ns'] >= PAUSE > 0" --delay 0.5
 # Half a second, and up to two more that are dropped as a whole.
-check "  nor in what was not kept" begins_late "w['phases'][0]['from_ns'] > LAST - 2.5e9" --keep 0.5
-check "  which is said" grep -q '^phases .* not kept, ' text
+check "why's start-up does not begin in what --keep dropped" begins_late "w['phases'][0]['from_ns'] > LAST - 2.5e9" --keep 0.5
+check "why says that a part was not kept" grep -q '^phases .* not kept, ' text
 
 # ---- what cannot be known is said
 "$aiflame" record -q -o none.data true 2>/dev/null
-check "nothing ran on a device" says "no device work with times" "$aiflame" why none.data
+check "why of a profile without device work says so" says "no device work with times" "$aiflame" why none.data
 nothing() { "$aiflame" why --format json none.data >why.json && ask 'w["time_ns"] == 0 and w["groups"] == []'; }
-check "  for programs, too" nothing
-check "a loop that is none" says "no step is marked" "$aiflame" report --time loop none.data
+check "why --format json of a profile without device work has no time and no groups" nothing
+check "report --time loop of a profile without a loop is refused" says "no step is marked" "$aiflame" report --time loop none.data
 "$aiflame" record -q --all-launches -o one.data "$matmul" 64 1
-check "one turn is no loop" says "loop     none" "$aiflame" why one.data
-check "  and the picture of it is of all" says "no loop was found in the launches: drawing all" "$aiflame" flame --of loop -o one.svg one.data
+check "why calls one turn no loop" says "loop     none" "$aiflame" why one.data
+check "flame --of loop of a profile without a loop draws all, and says so" says "no loop was found in the launches: drawing all" "$aiflame" flame --of loop -o one.svg one.data
 cut_short() {
 	"$aiflame" record -q --all-launches -o cut.data "$app" 400 >/dev/null &
 	sleep 3
@@ -234,7 +234,7 @@ cut_short() {
 	cat cut.out cut.err
 	grep -q 'cut short' cut.err && grep -q '^bound by ' cut.out
 }
-check "a recorder that is killed: what there is until then" cut_short
+check "why of a recording whose recorder was killed has what there is until then" cut_short
 cat >kernels.json <<'EOF'
 {"traceEvents": [
  {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 0, "stream": 7}},
@@ -242,5 +242,5 @@ cat >kernels.json <<'EOF'
 ]}
 EOF
 "$aiflame" import -q -o kernels.data kernels.json
-check "kernels without their launches: nobody is blamed" says "bound by what is not known" "$aiflame" why kernels.data
+check "why of kernels without launches blames nobody" says "bound by what is not known" "$aiflame" why kernels.data
 done_testing

@@ -10,12 +10,12 @@ judged() {
 	KEEP=$work/kept AIFLAME=$aiflame PYTHON=$python JOBS=1 SECONDS_EACH=2 "$root/tests/gpu/why/run.sh" "$1"
 }
 for what in default/server default/compute default/allocate full/server full/collect default/mix_python full/nested; do
-	check "right class and line, and steps: $what" in_three judged $what
+	check "idle time has the class, line and steps that the program says: $what" in_three judged $what
 done
 # A truth that is another's is seen.
 wrong() {
 	sed 's/"garbage collection"/"compile"/g' kept/full-collect.json >wrong.json
 	! "$python" "$root/tests/gpu/why/check.py" "$aiflame" full kept/full-collect.data wrong.json >wrong.out && grep -q 'asked: class and line' wrong.out
 }
-check "another cause than the true one is no success" wrong
+check "a wrong cause is not taken for the true one" wrong
 done_testing
