@@ -8,20 +8,18 @@ WERROR ?= true
 
 ARCHS = $(shell scripts/cross-arch)
 
-.PHONY: all demo check test port-test torture gpu-test bench fuzz bundle bundle-test install format clean deps
+.PHONY: all demo check test test-long port-test torture gpu-test bench fuzz bundle bundle-test install format clean deps
 
-all: deps $(BUILD)/build.ninja
+all: deps
+	@scripts/configure $(BUILD) -Dwerror=$(WERROR)
 	@ninja -C $(BUILD)
 
 deps:
 	@scripts/install-deps build
 
-$(BUILD)/build.ninja:
-	meson setup $(BUILD) -Dwerror=$(WERROR)
-
 demo:
 	@scripts/install-deps demo
-	@test -e $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=auto
+	@scripts/configure $(BUILD) -Dtests=auto
 	@ninja --quiet -C $(BUILD)
 	$(BUILD)/src/aiflame record -o demo.data $(BUILD)/examples/matmul $(N) $(REPETITIONS)
 	$(BUILD)/src/aiflame flame -i demo.data -o demo.svg --title "Three matrix products on PoCL"
@@ -36,9 +34,15 @@ test:
 	@scripts/install-deps test
 	@scripts/test-all
 
-# All unit tests and golden files on other machines, under qemu, which takes minutes for each. make test runs some.
+# What tests/long lists, which takes too long for `make test`. SLICE=K/N: the K-th of N shares; SLICE=today: of seven, by the weekday.
+SLICE ?= 1/1
+test-long:
+	@scripts/install-deps test-long
+	@scripts/test-long $(SLICE)
+
+# All unit tests and golden files on other machines, under qemu, which takes minutes for each. make test-long runs some.
 port-test: all
-	@scripts/install-deps test
+	@scripts/install-deps test-long
 	@for arch in $(ARCHS); do scripts/test-cross --all $$arch || exit; done
 
 # Views and imports with each of their allocations and system calls failing, one after the other: half an hour.

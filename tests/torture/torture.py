@@ -287,6 +287,7 @@ def main():
     ap.add_argument("--inputs", required=True, help="a folder: full.data, import-KIND of each kind, binary.data if there is one")
     ap.add_argument("--work", required=True, help="a folder for runs")
     ap.add_argument("--only", default="", help="programs whose names match this regular expression")
+    ap.add_argument("--slice", default=os.environ.get("SLICE", "1/1"), metavar="K/N", help="each N-th program, from the K-th on")
     ap.add_argument("--what", default="alloc,call,soft")
     ap.add_argument("--most", type=int, default=0, help="no more runs of a program and way than this; 0: all")
     ap.add_argument("--from-on", dest="once", action="store_false", help="all from the n-th on fail, too")
@@ -296,10 +297,10 @@ def main():
     args = ap.parse_args()
     args.leaks = int(args.leaks)
     torture, n, failed, all_done = Torture(args), 0, 0, 0
+    k, shares = map(int, args.slice.split("/"))
+    chosen = [p for p in programs(args) if re.search(args.only, p.name)][k - 1::shares]
     with ThreadPoolExecutor(args.jobs) as pool:
-        for program in programs(args):
-            if not re.search(args.only, program.name):
-                continue
+        for program in chosen:
             for what in args.what.split(","):
                 done, bad, step = torture.case(pool, program, what)
                 n, all_done = n + 1, all_done + done
