@@ -265,7 +265,7 @@ static void begin(struct aif_budget *b, uint32_t n, uint64_t now, uint64_t until
 	atomic_store_explicit(&b->until, until, memory_order_relaxed);
 }
 
-void aif_budget_turn(struct aif_budget *b, uint64_t now)
+static void turn(struct aif_budget *b, uint64_t now)
 {
 	uint32_t idle = 0, n, next;
 	uint64_t until, length;
@@ -300,10 +300,21 @@ out:
 	atomic_store_explicit(&b->turning, 0, memory_order_release);
 }
 
+void aif_budget_turn(struct aif_budget *b, uint64_t now)
+{
+	if (!atomic_load_explicit(&b->is_owned, memory_order_relaxed))
+		turn(b, now);
+}
+
+void aif_budget_own(struct aif_budget *b, bool is_owned)
+{
+	atomic_store_explicit(&b->is_owned, is_owned, memory_order_relaxed);
+}
+
 void aif_budget_turn_at(struct aif_budget *b, uint64_t now)
 {
 	atomic_store_explicit(&b->until, now, memory_order_relaxed);
-	aif_budget_turn(b, now);
+	turn(b, now);
 }
 
 bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until)

@@ -35,7 +35,8 @@
  * nothing, and no loop of the application can run in step with it. What was captured stands for what was not by ratio: the thread's launches in a
  * stretch of time, counted in all blocks, over those in its on-blocks (analysis/weights.h).
  *
- * Thread safety: any launching thread calls aif_budget_turn(); one of them wins.
+ * Thread safety: any launching thread calls aif_budget_turn(); one of them wins. Where a runtime switches its blocks itself
+ * (aif_budget_own()) nobody else ends one: what the runtime has switched would not follow.
  */
 
 #define AIF_BUDGET_PAIRS 63
@@ -69,6 +70,9 @@ struct aif_budget {
 	_Atomic uint64_t until; /* CLOCK_MONOTONIC ns: the block ends; UINT64_MAX: never */
 	_Atomic uint32_t block; /* its number, which grows by 1 or 2; odd = on */
 
+	/* A runtime ends the blocks, by aif_budget_turn_at(). */
+	atomic_bool is_owned;
+
 	/* The winner's. */
 	_Atomic uint32_t turning;
 	uint32_t asked_ppm; /* B in 1/1,000,000; 0: no limit */
@@ -93,10 +97,13 @@ struct aif_budget {
 void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns, uint64_t seed,
 		     uint64_t now);
 
-/* The block has ended: decides the next. Any thread; cheap when another is at it. */
+/* The block has ended: decides the next. Any thread; cheap when another is at it. Does nothing where a runtime owns the
+ * blocks. */
 void aif_budget_turn(struct aif_budget *b, uint64_t now);
 
-/* For runtimes that switch their blocks themselves: the block ends now, whatever was planned. */
+/* Gives the blocks to a runtime that switches them itself, or takes them back: aif_budget_block() ends none meanwhile. */
+void aif_budget_own(struct aif_budget *b, bool is_owned);
+/* For such runtimes: the block ends now, whatever was planned. */
 void aif_budget_turn_at(struct aif_budget *b, uint64_t now);
 /* The same, and the next is an off-block until then, which is no part of what is asked for or known of costs: neither
  * that it was off nor what was launched in it counts. False: not now. */

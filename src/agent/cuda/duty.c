@@ -303,6 +303,8 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 		      cuda->use == AIF_CUPTI_USE_BLOCKS,
 	     beside = aif_cuda_sampling_wanted(cuda) && !cuda->sampling.apart && !costly;
 
+	/* Calls and allocations ask for the block, too. */
+	aif_budget_own(budget, true);
 	aif_budget_resume(budget, now);
 	b->on = b->interrupted = false;
 	b->began = b->since = b->mode_since = b->settled_at = now;
@@ -334,6 +336,7 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_duty *b = &cuda->duty;
 	bool was_on = b->on;
 
+	aif_budget_own(&aif_agent.budget, false);
 	atomic_store(&b->capture, false);
 	block_ended(cuda, now, false);
 	apply(cuda, false);
