@@ -133,6 +133,15 @@ int aif_profile_memory(const struct aif_profile *p,
 /* Returns how many rows of a kind the file's index says that there are, without reading them. */
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind);
 
+/* Returns how many times a chunk of a kind was decoded since the profile was opened; *ret_chunks: how many there are. */
+uint64_t aif_profile_decoded(const struct aif_profile *p, enum aif_chunk_kind kind,
+			     uint64_t *ret_chunks);
+
+/* Returns the place for what a reader keeps as long as the profile is open (analysis/facts.h): NULL at first, and given
+ * to free_it() when the profile is finished, before anything of the profile goes. There is no place, NULL, where rows may
+ * still change: of a profile without a file, and of a recording that goes on. */
+void **aif_profile_attached(const struct aif_profile *p, void (*free_it)(void *attached));
+
 /* Opaque results kept beside the data (the attribution): a named blob. Reading gives -ENOENT when
  * there is none; writing may fail (a read-only file), which nobody minds. */
 int aif_profile_cache_get(const struct aif_profile *p, const char *name, struct aif_buf *ret);

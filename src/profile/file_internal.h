@@ -17,6 +17,8 @@ struct aif_file_chunk {
 	/* Without a database (live.h): the chunk itself, for free(). .end is then when it came. */
 	uint8_t *data;
 	size_t size;
+	void *kept; /* its decoded rows, kept_rows of them, for free(); NULL: not kept */
+	size_t kept_rows;
 };
 
 struct aif_file {
@@ -24,9 +26,13 @@ struct aif_file {
 	sqlite3_stmt *get_chunk;
 	uint64_t max_rows; /* of a kind; chunks beyond are taken for damage */
 	int error;         /* of aif_profile_fail() */
+	size_t kept_bytes; /* of decoded rows */
+	void *attached;    /* of aif_profile_attached(), for free_attached() */
+	void (*free_attached)(void *attached);
 	struct aif_file_chunks {
 		struct aif_file_chunk *chunk;
 		size_t len, cap;
+		uint64_t decoded; /* times that a chunk was decoded */
 	} kinds[AIF_CHUNK_KIND_COUNT];
 };
 

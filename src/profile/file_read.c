@@ -8,9 +8,13 @@ void aif_file_free(struct aif_file *f)
 {
 	if (!f)
 		return;
+	if (f->attached)
+		f->free_attached(f->attached);
 	for (size_t i = 0; i < AIF_CHUNK_KIND_COUNT; i++) {
-		for (size_t k = 0; k < f->kinds[i].len; k++)
+		for (size_t k = 0; k < f->kinds[i].len; k++) {
 			free(f->kinds[i].chunk[k].data);
+			free(f->kinds[i].chunk[k].kept);
+		}
 		free(f->kinds[i].chunk);
 	}
 	sqlite3_finalize(f->get_chunk);
@@ -127,6 +131,7 @@ int aif_file_read_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, s
 	int r = p->file->db ? decode_stored(p->file, kind, index, d, &rows, &n)
 			    : aif_chunk_decode(d, kind, c->data, c->size, &rows, &n);
 
+	p->file->kinds[kind].decoded++;
 	if (r < 0)
 		return r;
 	/* The decoder's memory is ours until its next call. */
@@ -151,6 +156,59 @@ int aif_profile_check(const struct aif_profile *p, const char *path, struct aif_
 	return r ? aif_err_set(err, r, "cannot read %s: %s; try again", path, strerror(-r)) : 0;
 }
 
+/* ---- decoded rows ---------------------------------------------------------------------------- */
+
+/*
+ * Views read the rows of a kind several times, for different facts. Decoded rows are kept from the first time on where all
+ * of a file's rows fit into this; of a longer recording none are: readers go from its beginning to its end, and what is
+ * kept of the beginning saves little of that and takes the memory of what they compute. 128 MiB are the rows of 880,000
+ * launches with their executions, which are decoded in 0.1 s.
+ */
+#define ROWS_KEPT ((size_t)128 << 20)
+
+/* True if rows are to be kept: never of a recording that goes on, where what an id means may yet come (live.h). */
+static bool keeps_rows(const struct aif_profile *p)
+{
+	uint64_t bytes = 0;
+
+	for (enum aif_chunk_kind kind = AIF_CHUNK_LAUNCHES; kind < AIF_CHUNK_KIND_COUNT; kind++)
+		bytes += aif_profile_rows(p, kind) * aif_chunk_row_size(kind);
+	return p->file->db && bytes <= ROWS_KEPT;
+}
+
+/* Keeps a copy of decoded rows if memory allows. */
+static void keep_rows(struct aif_file *f, enum aif_chunk_kind kind, size_t index, const void *rows,
+		      size_t n)
+{
+	struct aif_file_chunk *c = &f->kinds[kind].chunk[index];
+	size_t bytes = n * aif_chunk_row_size(kind);
+
+	/* The index may have promised fewer. */
+	if (!n || bytes > ROWS_KEPT - f->kept_bytes)
+		return;
+	c->kept = malloc(bytes);
+	if (!c->kept)
+		return;
+	memcpy(c->kept, rows, bytes);
+	c->kept_rows = n;
+	f->kept_bytes += bytes;
+}
+
+uint64_t aif_profile_decoded(const struct aif_profile *p, enum aif_chunk_kind kind,
+			     uint64_t *ret_chunks)
+{
+	*ret_chunks = p->file ? p->file->kinds[kind].len : 0;
+	return p->file ? p->file->kinds[kind].decoded : 0;
+}
+
+void **aif_profile_attached(const struct aif_profile *p, void (*free_it)(void *attached))
+{
+	if (!p->file || !p->file->db)
+		return NULL;
+	p->file->free_attached = free_it;
+	return &p->file->attached;
+}
+
 typedef int rows_fn(void *arg, const void *rows, size_t n);
 
 static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, rows_fn *fn, void *arg,
@@ -158,7 +216,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 {
 	struct aif_chunk_decoder *d;
 	uint64_t bad = 0, rows_left;
-	bool is_full = false;
+	bool is_full = false, keeps;
 	int r = 0;
 
 	if (ret_bad)
@@ -170,13 +228,18 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 		aif_profile_fail(p, -ENOMEM);
 		return -ENOMEM;
 	}
+	keeps = keeps_rows(p);
 	rows_left = p->file->max_rows;
 	for (size_t i = 0; i < p->file->kinds[kind].len && r == 0; i++) {
-		const void *rows;
-		size_t n;
+		const struct aif_file_chunk *c = &p->file->kinds[kind].chunk[i];
+		const void *rows = c->kept;
+		size_t n = c->kept_rows;
 
 		/* Chunks beyond the limit are not even decoded, which takes longest. */
-		r = is_full ? -EBADMSG : aif_file_read_chunk(p, kind, i, d, &rows, &n);
+		if (is_full)
+			r = -EBADMSG;
+		else if (!c->kept)
+			r = aif_file_read_chunk(p, kind, i, d, &rows, &n);
 		/* A chunk that is damaged is left out; one that cannot be read may be good. */
 		if (r < 0 && r != -EBADMSG && r != -EPROTONOSUPPORT) {
 			aif_profile_fail(p, r);
@@ -189,6 +252,8 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 			continue;
 		}
 		rows_left -= n;
+		if (keeps && !c->kept)
+			keep_rows(p->file, kind, i, rows, n);
 		r = fn(arg, rows, n);
 	}
 	aif_chunk_decoder_free(d);

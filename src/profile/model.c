@@ -139,6 +139,7 @@ const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p,
 
 void aif_profile_finish(struct aif_profile *p)
 {
+	aif_file_free(p->file); /* and what is attached to it, which may point to the tables */
 	aif_strset_finish(&p->strings);
 	for (size_t i = 0; i < p->codes_len; i++)
 		free((void *)(uintptr_t)p->codes[i].bytes);
@@ -158,6 +159,5 @@ void aif_profile_finish(struct aif_profile *p)
 	free(p->clock_pairs);
 	free(p->graph_nodes);
 	free(p->losses);
-	aif_file_free(p->file);
 	*p = (struct aif_profile){0};
 }
