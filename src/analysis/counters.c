@@ -2,6 +2,7 @@
 #include "analysis/counters.h"
 
 #include "profile/file.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct found {
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_counters *c;
 	struct aif_strset keys; /* of counters */
 	AIF_TABLE(found, found);
@@ -141,12 +142,12 @@ int aif_counters_read(const struct aif_profile *p, const struct aif_selection *s
 	int e;
 
 	*ret = (struct aif_counters){0};
-	e = aif_timeline_new(p, &r.timeline);
+	e = aif_timeline_get(p, &r.timeline);
 	if (!e)
 		e = aif_profile_counters(p, take, &r, &ret->damaged);
 	if (!e)
 		e = put_in_order(&r);
-	aif_timeline_free(r.timeline);
+	aif_facts_put(r.timeline);
 	aif_strset_finish(&r.keys);
 	free(r.found);
 	return e;

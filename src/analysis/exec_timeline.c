@@ -2,6 +2,7 @@
 #include "analysis/exec_timeline.h"
 
 #include "profile/file.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_exec_timeline *t;
 	int64_t kept;
 	size_t next; /* the launch after the one that was last asked for: they come in one order */
@@ -174,15 +175,29 @@ int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_sele
 	return aif_weights_new_selected(p, sel, span_of(p, sel), ret);
 }
 
-int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selection *sel,
-			   struct aif_exec_timeline *ret)
+/* Variants of the fact: executions that stand for those left out, too, and executions that stand for themselves. */
+enum { WEIGHED, UNWEIGHED };
+
+/* Each execution stands for itself from here on. */
+static void unweigh(struct aif_exec_timeline *t)
 {
+	for (size_t i = 0; i < t->execs_len; i++) {
+		t->execs[i].weight = AIF_WEIGHT_ONE;
+		t->execs[i].cycle = AIF_NONE;
+	}
+}
+
+static int make(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+		void *value, struct aif_err *err)
+{
+	struct aif_exec_timeline *ret = value;
 	struct reading r = {.p = p, .sel = sel, .t = ret, .kept = aif_timed_kept(p)};
 	uint64_t bad[2] = {0};
 	int e;
 
-	*ret = (struct aif_exec_timeline){.span = span_of(p, sel)};
-	e = aif_timeline_new(p, &r.timeline);
+	(void)err;
+	ret->span = span_of(p, sel);
+	e = aif_timeline_get(p, &r.timeline);
 	if (!e)
 		e = aif_exec_timeline_weights(p, sel, &ret->weights);
 	if (!e)
@@ -193,22 +208,64 @@ int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selecti
 	}
 	count_left_out(&r);
 	ret->damaged = bad[0] + bad[1];
-	aif_timeline_free(r.timeline);
+	if (variant == UNWEIGHED)
+		unweigh(ret);
+	aif_facts_put(r.timeline);
 	return e;
 }
 
-void aif_exec_timeline_finish(struct aif_exec_timeline *t)
+static void finish(void *value)
 {
+	struct aif_exec_timeline *t = value;
+
 	free(t->launches);
 	free(t->execs);
 	aif_weights_free(t->weights);
-	*t = (struct aif_exec_timeline){0};
 }
 
-void aif_exec_timeline_unweigh(struct aif_exec_timeline *t)
+static size_t bytes_of(const void *value)
 {
-	for (size_t i = 0; i < t->execs_len; i++) {
-		t->execs[i].weight = AIF_WEIGHT_ONE;
-		t->execs[i].cycle = AIF_NONE;
+	const struct aif_exec_timeline *t = value;
+
+	return t->launches_cap * sizeof(*t->launches) + t->execs_cap * sizeof(*t->execs);
+}
+
+static int get(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+	       const struct aif_exec_timeline **ret)
+{
+	static const struct aif_fact_kind kind = {.name = "time line of executions",
+						  .size = sizeof(struct aif_exec_timeline),
+						  .make = make,
+						  .finish = finish,
+						  .bytes = bytes_of};
+	struct aif_selection of = sel ? *sel : (struct aif_selection){0};
+	const void *fact;
+	int e;
+
+	/* Clears what says how the selection is shown, not what is in it. */
+	of.loop = 0;
+	of.whole = of.by_range = false;
+	e = aif_facts_get(p, &kind, &of, variant, &fact, NULL);
+	*ret = fact;
+	return e;
+}
+
+int aif_exec_timeline_get(const struct aif_profile *p, const struct aif_selection *sel,
+			  const struct aif_exec_timeline **ret)
+{
+	return get(p, sel, WEIGHED, ret);
+}
+
+int aif_exec_timeline_get_unweighed(const struct aif_profile *p, const struct aif_selection *sel,
+				    const struct aif_exec_timeline **ret)
+{
+	const struct aif_exec_timeline *t;
+	int e = get(p, sel, WEIGHED, &t);
+
+	if (!e && t->weights) {
+		aif_facts_put(t);
+		return get(p, sel, UNWEIGHED, ret);
 	}
+	*ret = t;
+	return e;
 }

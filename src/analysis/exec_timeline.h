@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/attribution.h"
+#include "analysis/facts.h"
 #include "analysis/weights.h"
 
 /*
@@ -43,17 +44,17 @@ struct aif_exec_timeline {
 };
 
 /* Reads those of the processes, threads, devices and span that `sel` (NULL: all) names: launches and executions
- * that began in the span, executions without a launch only if no threads are asked for. *ret is finished by the
- * caller, also after a failure. 0 or -errno. */
-int aif_exec_timeline_read(const struct aif_profile *p, const struct aif_selection *sel,
-			   struct aif_exec_timeline *ret);
-void aif_exec_timeline_finish(struct aif_exec_timeline *t);
+ * that began in the span, executions without a launch only if no threads are asked for. *ret is a fact, for
+ * aif_facts_put() (facts.h), and empty after a failure. 0 or -errno. */
+int aif_exec_timeline_get(const struct aif_profile *p, const struct aif_selection *sel,
+			  const struct aif_exec_timeline **ret);
+/* The same for views of single moments: each execution stands for itself. */
+int aif_exec_timeline_get_unweighed(const struct aif_profile *p, const struct aif_selection *sel,
+				    const struct aif_exec_timeline **ret);
 /* Makes the weights by which launches captured in the span that `sel` (NULL: all) names stand for those left out in
  * it. For aif_weights_free(); NULL in *ret: nothing was left out. 0 or -ENOMEM. */
 int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
 			      struct aif_weights **ret);
-/* For views of single moments: each execution stands for itself from here on. */
-void aif_exec_timeline_unweigh(struct aif_exec_timeline *t);
 
 /* Returns from when on a file has all rows, ns since the recording's start. */
 static inline int64_t aif_timed_kept(const struct aif_profile *p)

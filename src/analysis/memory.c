@@ -2,6 +2,7 @@
 #include "analysis/memory.h"
 
 #include "analysis/memory_rows.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "base/human.h"
 #include "profile/file.h"
@@ -28,7 +29,7 @@ struct level {
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_memory *m;
 	AIF_TABLE(aif_memory_moment, rows);
 	AIF_TABLE(pool, pools);
@@ -311,7 +312,7 @@ int aif_memory_read(const struct aif_profile *p, const struct aif_selection *sel
 	int e;
 
 	*ret = (struct aif_memory){0};
-	e = aif_timeline_new(p, &r.timeline);
+	e = aif_timeline_get(p, &r.timeline);
 	if (!e)
 		e = aif_profile_memory(p, take, &r, &ret->damaged);
 	if (!e && r.rows_len)
@@ -336,7 +337,7 @@ int aif_memory_read(const struct aif_profile *p, const struct aif_selection *sel
 	if (!e && r.rows_len && sel && sel->from_ns &&
 	    r.rows[r.rows_len - 1].at < (int64_t)sel->from_ns)
 		begin_span(&r, (int64_t)sel->from_ns);
-	aif_timeline_free(r.timeline);
+	aif_facts_put(r.timeline);
 	aif_strset_finish(&r.keys);
 	free(r.live);
 	free(r.older);

@@ -4,6 +4,7 @@
  * counted again. */
 #include "analysis/op_tree.h"
 
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -20,7 +21,7 @@ struct moment {
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	AIF_TABLE(moment, moments);
 	struct aif_map summed; /* of process and device: an allocator says what it has */
 };
@@ -135,7 +136,7 @@ int aif_op_tree_add_memory(struct aif_op_tree *t, const struct aif_profile *p,
 {
 	struct reading r = {.p = p, .sel = sel};
 	uint64_t damaged = 0;
-	int e = aif_timeline_new(p, &r.timeline);
+	int e = aif_timeline_get(p, &r.timeline);
 
 	if (!e)
 		e = aif_profile_memory(p, take, &r, &damaged);
@@ -157,7 +158,7 @@ int aif_op_tree_add_memory(struct aif_op_tree *t, const struct aif_profile *p,
 		add(&t->ops[o->parent].memory_all.host, o->memory_all.host);
 		add(&t->ops[o->parent].memory_all.device, o->memory_all.device);
 	}
-	aif_timeline_free(r.timeline);
+	aif_facts_put(r.timeline);
 	free(r.moments);
 	aif_map_finish(&r.summed);
 	return e;

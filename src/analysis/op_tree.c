@@ -3,6 +3,7 @@
 
 #include "profile/file.h"
 #include "analysis/step_names.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "analysis/weights.h"
 
@@ -24,7 +25,7 @@ static const char *const left_out[] = {
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	uint32_t left_out[AIF_ARRAY_LEN(left_out)]; /* strings */
 	struct aif_op_tree *t;
 	struct aif_step_names steps;
@@ -345,12 +346,12 @@ int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *se
 		r.left_out[i] = aif_strset_find(&p->strings, left_out[i], strlen(left_out[i]));
 	ret->of_launch = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->of_launch));
 	ret->calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->calls));
-	e = ret->of_launch && ret->calls ? aif_timeline_new(p, &r.timeline) : -ENOMEM;
+	e = ret->of_launch && ret->calls ? aif_timeline_get(p, &r.timeline) : -ENOMEM;
 	if (!e)
 		e = aif_step_names_init(&r.steps, p);
 	if (!e)
 		e = aif_profile_ops(p, take_ops, &r, &ret->damaged);
-	aif_timeline_free(r.timeline);
+	aif_facts_put(r.timeline);
 	if (!e)
 		find_steps(&r.steps, ret);
 	aif_step_names_finish(&r.steps);

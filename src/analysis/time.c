@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/time.h"
 
+#include "analysis/facts.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -357,15 +359,28 @@ static int track_init(struct track *t, const struct aif_clock_pair *pairs, size_
 	return track_runs(t);
 }
 
-int aif_timeline_new(const struct aif_profile *p, struct aif_timeline **ret)
+static void finish(void *value)
 {
-	struct aif_timeline *t = calloc(1, sizeof(*t));
+	struct aif_timeline *t = value;
+
+	for (size_t i = 0; i < t->tracks_len; i++) {
+		free(t->tracks[i].points);
+		free(t->tracks[i].runs);
+	}
+	free(t->tracks);
+}
+
+static int make(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+		void *ret, struct aif_err *err)
+{
+	struct aif_timeline *t = ret;
 	size_t n = p->clock_pairs_len, kept = 0;
 	struct aif_clock_pair *pairs = malloc((n + 1) * sizeof(*pairs));
-	int r = -ENOMEM;
+	int r = pairs ? 0 : -ENOMEM;
 
-	if (!t || !pairs)
-		goto fail;
+	(void)sel, (void)variant, (void)err;
+	if (!pairs)
+		return -ENOMEM;
 	t->start_ns = p->start_ns;
 	for (size_t i = 0; i < n; i++) {
 		pairs[kept] = p->clock_pairs[i];
@@ -377,34 +392,40 @@ int aif_timeline_new(const struct aif_profile *p, struct aif_timeline **ret)
 		qsort(pairs, kept, sizeof(*pairs), pair_cmp);
 	t->tracks = calloc(kept + 1, sizeof(*t->tracks));
 	if (!t->tracks)
-		goto fail;
-	for (size_t i = 0, end; i < kept; i = end) {
+		r = -ENOMEM;
+	for (size_t i = 0, end; i < kept && !r; i = end) {
 		for (end = i; end < kept && pairs[end].clock == pairs[i].clock &&
 			      pairs[end].process == pairs[i].process;)
 			end++;
 		r = track_init(&t->tracks[t->tracks_len++], pairs + i, end - i);
-		if (r < 0)
-			goto fail;
 	}
 	free(pairs);
-	*ret = t;
-	return 0;
-fail:
-	free(pairs);
-	aif_timeline_free(t);
 	return r;
 }
 
-void aif_timeline_free(struct aif_timeline *t)
+static size_t bytes_of(const void *value)
 {
-	if (!t)
-		return;
-	for (size_t i = 0; i < t->tracks_len; i++) {
-		free(t->tracks[i].points);
-		free(t->tracks[i].runs);
-	}
-	free(t->tracks);
-	free(t);
+	const struct aif_timeline *t = value;
+	size_t bytes = t->tracks_len * sizeof(*t->tracks);
+
+	for (size_t i = 0; i < t->tracks_len; i++)
+		bytes += t->tracks[i].points_len * sizeof(struct point) +
+			 t->tracks[i].runs_len * sizeof(struct run);
+	return bytes;
+}
+
+int aif_timeline_get(const struct aif_profile *p, const struct aif_timeline **ret)
+{
+	static const struct aif_fact_kind kind = {.name = "clocks",
+						  .size = sizeof(struct aif_timeline),
+						  .make = make,
+						  .finish = finish,
+						  .bytes = bytes_of};
+	const void *fact;
+	int r = aif_facts_get(p, &kind, NULL, 0, &fact, NULL);
+
+	*ret = fact;
+	return r;
 }
 
 static const struct track *timeline_track(const struct aif_timeline *t, uint32_t clock,

@@ -11,9 +11,8 @@
  */
 struct aif_timeline;
 
-/* Reads p->clock_pairs. 0 or -ENOMEM. */
-int aif_timeline_new(const struct aif_profile *p, struct aif_timeline **ret);
-void aif_timeline_free(struct aif_timeline *t);
+/* Reads p->clock_pairs. *ret is a fact, for aif_facts_put() (facts.h). 0 or -ENOMEM. */
+int aif_timeline_get(const struct aif_profile *p, const struct aif_timeline **ret);
 
 /* `process` matters for device clocks only. Times before the start give negative numbers.
  * *ret_known (may be NULL) is false when the clock has no pairs: the result is then the raw stamp

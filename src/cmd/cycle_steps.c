@@ -124,13 +124,13 @@ static int find_turns(struct aif_cycle_steps *c, const struct aif_profile *p, bo
 {
 	uint64_t first = aif_schedule_first(c->schedule, c->cycles),
 		 last = first + c->schedule->active - 1;
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t;
 	struct aif_phases f = {0};
 	size_t i = 0, len;
-	int r = aif_exec_timeline_read(p, NULL, &t);
+	int r = aif_exec_timeline_get(p, NULL, &t);
 
 	if (!r)
-		r = aif_phases_find(p, NULL, &t, &f);
+		r = aif_phases_find(p, NULL, t, &f);
 	c->is_sparse |= !r && f.from == AIF_PHASES_TURNS && f.is_sparse;
 	if (r || f.from != AIF_PHASES_TURNS || f.is_sparse)
 		goto out;
@@ -153,7 +153,7 @@ static int find_turns(struct aif_cycle_steps *c, const struct aif_profile *p, bo
 out:
 	keep_turns(c, p, &f);
 	aif_phases_finish(&f);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return r;
 }
 

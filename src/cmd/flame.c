@@ -392,7 +392,7 @@ static int draw_idle(const struct values *v, const struct aif_names *names,
 		if (a) {
 			aif_buf_puts(&told, "; ");
 			quality(p, a, &told);
-		} else if (part->t.damaged || part->blame.damaged) {
+		} else if (part->t->damaged || part->blame.damaged) {
 			aif_buf_puts(&told,
 				     "; BROKEN: part of the file is damaged: what it held is "
 				     "missing here");

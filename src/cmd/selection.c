@@ -171,19 +171,19 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 		     struct aif_selection_args *c, struct aif_err *err)
 {
 	struct aif_selection *sel = &c->sel;
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t;
 	struct aif_phases f = {0};
-	int r = aif_exec_timeline_read(p, sel, &t);
+	int r = aif_exec_timeline_get(p, sel, &t);
 
 	if (!r)
-		r = aif_phases_find(p, sel, &t, &f);
+		r = aif_phases_find(p, sel, t, &f);
 	if (r)
 		aif_err_set(err, r, "--time: %s", strerror(-r));
 	else
 		r = phase_span(&f, time, sel, err);
 	c->steps = r ? 0 : steps_of(&f, time);
 	aif_phases_finish(&f);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return r;
 }
 

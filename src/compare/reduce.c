@@ -165,7 +165,7 @@ static bool is_in_step(const struct aif_why *w, int64_t at)
 /* Returns how many kernels were launched in steps that lie in the part, as captured. */
 static uint64_t count_step_launches(const struct reducing *r)
 {
-	const struct aif_exec_timeline *t = &r->idle.t;
+	const struct aif_exec_timeline *t = r->idle.t;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < t->execs_len; i++) {

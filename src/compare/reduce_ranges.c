@@ -2,6 +2,7 @@
 /* Counts how often a run went through each of the ranges that the program marked: units, as tokens are. */
 #include "compare/reduce_by.h"
 
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -13,7 +14,7 @@
 
 struct counting {
 	const struct aif_profile *p;
-	struct aif_timeline *t;
+	const struct aif_timeline *t;
 	struct aif_run *run;
 	int64_t from, to;
 	uint32_t *of_name; /* by string of the profile: 1 + the name's number; 0: not looked up */
@@ -70,13 +71,13 @@ static int count(void *arg, const struct aif_op_row *rows, size_t n)
 int aif_run_count_ranges(const struct aif_profile *p, int64_t from, int64_t to, struct aif_run *ret)
 {
 	struct counting c = {.p = p, .run = ret, .from = from, .to = to};
-	int e = aif_timeline_new(p, &c.t);
+	int e = aif_timeline_get(p, &c.t);
 
 	if (e)
 		return e;
 	c.of_name = calloc(p->strings.len + 1, sizeof(*c.of_name));
 	e = c.of_name ? aif_profile_ops(p, count, &c, NULL) : -ENOMEM;
-	aif_timeline_free(c.t);
+	aif_facts_put(c.t);
 	free(c.of_name);
 	return e;
 }

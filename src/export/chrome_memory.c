@@ -4,6 +4,7 @@
 #include "export/chrome.h"
 
 #include "analysis/exec_timeline.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "base/map.h"
 #include "profile/file.h"
@@ -14,7 +15,7 @@ enum { DEVICE_CPU = 0, DEVICE_CUDA = 1 }; /* c10::DeviceType */
 
 struct writing {
 	struct chrome *c;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_map sizes; /* bytes of the live block, by process and address */
 	int r;                /* 0 or -errno */
 };
@@ -115,12 +116,12 @@ int chrome_memory_put(struct chrome *c)
 {
 	struct writing w = {.c = c};
 	uint64_t damaged = 0;
-	int r = aif_timeline_new(c->t.p, &w.timeline);
+	int r = aif_timeline_get(c->t.p, &w.timeline);
 
 	if (!r)
 		r = aif_profile_memory(c->t.p, rows_put, &w, &damaged);
 	aif_export_damaged(c->t.x, damaged);
-	aif_timeline_free(w.timeline);
+	aif_facts_put(w.timeline);
 	aif_map_finish(&w.sizes);
 	return r ? r : w.r;
 }

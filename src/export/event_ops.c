@@ -2,6 +2,7 @@
 #include "export/event_ops.h"
 
 #include "profile/file.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 struct loading {
 	struct aif_event_ops *o;
 	const struct aif_export *x;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	bool are_shown; /* not where a device or a kernel is asked for, which they are not of */
 };
 
@@ -120,7 +121,7 @@ int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const stru
 {
 	struct loading l = {.o = o, .x = x, .are_shown = !x->sel.devices && !x->kernel};
 	uint64_t bad = 0;
-	int r = aif_timeline_new(x->profile, &l.timeline);
+	int r = aif_timeline_get(x->profile, &l.timeline);
 
 	*o = (struct aif_event_ops){.calls = malloc((e->launches_len + 1) * sizeof(*o->calls))};
 	if (!o->calls)
@@ -128,7 +129,7 @@ int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const stru
 	if (!r)
 		r = aif_profile_ops(x->profile, take, &l, &bad);
 	aif_export_damaged(x, bad);
-	aif_timeline_free(l.timeline);
+	aif_facts_put(l.timeline);
 	if (r)
 		return r;
 	if (o->len)

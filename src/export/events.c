@@ -6,6 +6,7 @@
 #include "names/filter.h"
 #include "profile/file.h"
 #include "analysis/launch_index.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 struct loading {
 	struct aif_events *e;
 	const struct aif_export *x;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_launch_index by_launch;
 	struct aif_graph_nodes nodes;
 	struct aif_regex kernel;
@@ -472,7 +473,7 @@ static int load(struct loading *l)
 	const struct aif_profile *p = l->x->profile;
 	struct aif_events *e = l->e;
 	uint64_t bad[2] = {0};
-	int r = aif_timeline_new(p, &l->timeline);
+	int r = aif_timeline_get(p, &l->timeline);
 
 	if (!r)
 		r = aif_profile_launches(p, launches_add, l, &bad[0]);
@@ -515,7 +516,7 @@ int aif_events_init(struct aif_events *e, const struct aif_export *x, struct aif
 		return r;
 	l.kernel_asked = calloc(x->profile->kernels_len + 1, 1);
 	r = l.kernel_asked ? load(&l) : -ENOMEM;
-	aif_timeline_free(l.timeline);
+	aif_facts_put(l.timeline);
 	aif_graph_nodes_finish(&l.nodes);
 	aif_launch_index_finish(&l.by_launch);
 	aif_regex_finish(&l.kernel);

@@ -95,7 +95,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 		   struct aif_strip *ret)
 {
 	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u = {0};
 	struct aif_counters c = {0};
 	int r;
@@ -105,10 +105,9 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 	if (p->traits.is_lengths)
 		return 0;
 	all.from_ns = all.to_ns = 0;
-	r = aif_exec_timeline_read(p, &all, &t);
-	aif_exec_timeline_unweigh(&t);
-	if (!r && t.execs_len)
-		r = aif_utilization_make(p, &t, &u);
+	r = aif_exec_timeline_get_unweighed(p, &all, &t);
+	if (!r && t->execs_len)
+		r = aif_utilization_make(p, t, &u);
 	for (size_t i = 0; i < u.len && !r; i++)
 		if (u.devices[i].to > 0)
 			ret->ns = AIF_MAX(ret->ns, (uint64_t)u.devices[i].to);
@@ -127,7 +126,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 				&ret->rows[i].most_mhz);
 	aif_counters_finish(&c);
 	aif_utilization_finish(&u);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return r;
 }
 

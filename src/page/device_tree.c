@@ -61,7 +61,7 @@ static int row_group(struct device_tree *d, size_t i, bool is_narrow)
 /* Gives groups of that kind the times of their executions. */
 static int cells_fill(struct device_tree *d, bool is_narrow)
 {
-	const struct aif_exec_timeline *t = &d->t->idle->t;
+	const struct aif_exec_timeline *t = d->t->idle->t;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < t->execs_len; i++) {

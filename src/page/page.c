@@ -78,8 +78,8 @@ static int end_find(const struct page *g, uint64_t *ret)
 
 	*ret = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 	*ret = AIF_MAX(*ret, cpu - p->start_ns);
-	for (size_t i = 0; i < g->idle.t.execs_len; i++)
-		*ret = AIF_MAX(*ret, (uint64_t)AIF_MAX(g->idle.t.execs[i].end, 0));
+	for (size_t i = 0; i < g->idle.t->execs_len; i++)
+		*ret = AIF_MAX(*ret, (uint64_t)AIF_MAX(g->idle.t->execs[i].end, 0));
 	*ret = AIF_MIN(*ret, (uint64_t)AIF_TIME_MAX);
 	return r;
 }
@@ -153,7 +153,7 @@ static void head_put(struct page *g)
 			      "the recording was cut short: what came after its last commit");
 	if (!aif_conservation_check(&g->a.conservation, NULL))
 		aif_page_lack(&g->lacks, "this profile does not add up: aiflame info says where");
-	if (g->idle.t.damaged || g->idle.blame.damaged)
+	if (g->idle.t->damaged || g->idle.blame.damaged)
 		aif_page_lack(&g->lacks, "part of the file is damaged: what it held is missing");
 }
 

@@ -2,6 +2,7 @@
 #include "query/tables.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/facts.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -178,20 +179,20 @@ static int index_execs(struct aif_query *q)
 /* Measures queues. Lengths, which are put one after another, have none. */
 static int load_queue(struct aif_query *q)
 {
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u = {0};
 	int r = 0;
 
 	if (q->p->traits.is_lengths)
 		return 0;
-	r = aif_exec_timeline_read(q->p, NULL, &t);
+	r = aif_exec_timeline_get(q->p, NULL, &t);
 	if (!r)
-		r = aif_utilization_make(q->p, &t, &u);
+		r = aif_utilization_make(q->p, t, &u);
 	if (!r)
-		r = aif_queue_make(q->p, &t, &u, &q->queue);
-	q->queue.damaged += t.damaged;
+		r = aif_queue_make(q->p, t, &u, &q->queue);
+	q->queue.damaged += t->damaged;
 	aif_utilization_finish(&u);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return r;
 }
 
@@ -421,7 +422,7 @@ int aif_query_new(const struct aif_names *names, struct aif_query **ret, struct 
 {
 	const struct aif_profile *p = names->p;
 	struct aif_query *q = calloc(1, sizeof(*q));
-	int r = q ? aif_timeline_new(p, &q->timeline) : -ENOMEM;
+	int r = q ? aif_timeline_get(p, &q->timeline) : -ENOMEM;
 
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
 				  /* not _MEMORY, which what is attached to it would be, too */
@@ -461,7 +462,7 @@ void aif_query_free(struct aif_query *q)
 	if (!q)
 		return;
 	sqlite3_close(q->db);
-	aif_timeline_free(q->timeline);
+	aif_facts_put(q->timeline);
 	aif_weights_free(q->weights);
 	aif_attribution_finish(&q->attribution);
 	aif_launch_index_finish(&q->by_launch);

@@ -14,7 +14,7 @@ struct aif_query {
 	sqlite3 *db;
 	const struct aif_profile *p;
 	const struct aif_names *names;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_weights *weights; /* NULL: nothing was left out */
 	struct aif_attribution attribution;
 	struct aif_launch_row *launches;

@@ -34,7 +34,7 @@ static int add_comm(struct aif_report *r, const struct aif_device_utilization *d
 	(*sums)[id].calls += aif_exec_timeline_whole(x, 1);
 	(*sums)[id].alone += aif_exec_timeline_whole(
 		x, aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end));
-	return aif_estimate_add(&(*sums)[id].time, r->timeline.weights, x->cycle,
+	return aif_estimate_add(&(*sums)[id].time, r->timeline->weights, x->cycle,
 				(double)aif_timed_ns(x));
 }
 
@@ -47,7 +47,7 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 	int e = 0;
 
 	for (size_t i = d->first; i < d->end && !e; i++) {
-		const struct aif_timeline_exec *x = &r->timeline.execs[w->order[i]];
+		const struct aif_timeline_exec *x = &r->timeline->execs[w->order[i]];
 
 		if (w->classes[w->order[i]] == AIF_WORK_COMMUNICATION && aif_report_has_exec(r, x))
 			e = add_comm(r, d, x, &ids, &sums, &len, &cap);
@@ -59,7 +59,7 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 
 		aif_table_number(&r->t, time);
 		aif_table_number(&r->t,
-				 aif_utilization_error(&c->time, r->timeline.weights, INFINITY));
+				 aif_utilization_error(&c->time, r->timeline->weights, INFINITY));
 		aif_table_number(&r->t, aif_timed_rounded(c->calls));
 		aif_table_number(&r->t, aif_timed_rounded(floor(c->time.whole / c->calls)));
 		aif_table_number(&r->t, alone);
@@ -94,7 +94,7 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_utilization w = {0};
-	int e = aif_utilization_make(r->p, &r->timeline, &w);
+	int e = aif_utilization_make(r->p, r->timeline, &w);
 
 	(void)err;
 	for (size_t i = 0; i < w.len && !e; i++)

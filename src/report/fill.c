@@ -32,7 +32,7 @@ uint64_t aif_report_left_out_execs(const struct aif_report *r)
 {
 	bool has_devices = r->o->sel && r->o->sel->devices;
 
-	return r->timeline.execs_len || has_devices ? 0 : r->timeline.left_out;
+	return r->timeline->execs_len || has_devices ? 0 : r->timeline->left_out;
 }
 
 static uint32_t pid_of(const struct aif_report *r, uint32_t process)
@@ -94,9 +94,9 @@ void aif_report_describe_captured(uint64_t captured, uint64_t left_out, struct a
 
 void aif_report_note_captured(struct aif_report *r, const char *rest)
 {
-	if (!r->timeline.left_out)
+	if (!r->timeline->left_out)
 		return;
-	aif_report_describe_captured(r->timeline.captured, r->timeline.left_out, &r->before);
+	aif_report_describe_captured(r->timeline->captured, r->timeline->left_out, &r->before);
 	aif_buf_printf(&r->before, "%s\n", rest);
 }
 
@@ -119,6 +119,6 @@ int aif_report_read_whole(struct aif_report *r, struct aif_selection *ret)
 	if (!ret->from_ns && !ret->to_ns)
 		return 0;
 	ret->from_ns = ret->to_ns = 0;
-	aif_exec_timeline_finish(&r->timeline);
-	return aif_exec_timeline_read(r->p, ret, &r->timeline);
+	aif_facts_put(r->timeline);
+	return aif_exec_timeline_get(r->p, ret, &r->timeline);
 }

@@ -14,7 +14,7 @@ static const struct aif_table_column columns[] = {
 static void idle_row(struct aif_report *r, const struct aif_device_utilization *d,
 		     const struct aif_timeline_exec *before, const struct aif_timeline_exec *after)
 {
-	struct aif_utilization_gap gap = aif_utilization_gap(&r->timeline, d, before->end, after);
+	struct aif_utilization_gap gap = aif_utilization_gap(r->timeline, d, before->end, after);
 	uint32_t op = aif_op_tree_of(&r->ops, after);
 	uint32_t name = op == AIF_NONE ? AIF_NONE : r->ops.ops[op].name;
 
@@ -33,16 +33,16 @@ static void idle_row(struct aif_report *r, const struct aif_device_utilization *
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_utilization w = {0};
-	int e = aif_utilization_make(r->p, &r->timeline, &w);
+	int e = aif_utilization_make(r->p, r->timeline, &w);
 
 	(void)err;
 	aif_report_note_captured(r, ":");
 	for (size_t k = 0; k < w.len && !e; k++) {
 		const struct aif_device_utilization *d = &w.devices[k];
-		const struct aif_timeline_exec *last = &r->timeline.execs[w.order[d->first]];
+		const struct aif_timeline_exec *last = &r->timeline->execs[w.order[d->first]];
 
 		for (size_t i = d->first; i < d->end; i++) {
-			const struct aif_timeline_exec *x = &r->timeline.execs[w.order[i]];
+			const struct aif_timeline_exec *x = &r->timeline->execs[w.order[i]];
 
 			if (x->start > last->end)
 				idle_row(r, d, last, x);

@@ -109,7 +109,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		e = put_rows(r, &part.blame);
 	if (!part.blame.wakes_len)
 		aif_report_hide(r, "waits_for");
-	r->timeline.damaged += part.blame.damaged;
+	r->damaged += part.blame.damaged;
 	aif_idle_part_finish(&part);
 	return e ? e : aif_table_sort(&r->t, 1);
 }

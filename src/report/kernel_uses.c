@@ -30,7 +30,7 @@ int aif_kernel_uses_make(struct aif_kernel_uses *u, struct aif_report *r)
 
 	if (e || r->p->traits.is_lengths)
 		return e;
-	return aif_opportunity_make(r->p, r->o->sel, &r->timeline, NULL, NULL, &u->work);
+	return aif_opportunity_make(r->p, r->o->sel, r->timeline, NULL, NULL, &u->work);
 }
 
 void aif_kernel_uses_cells(struct aif_kernel_uses *u, struct aif_report *r,

@@ -43,7 +43,7 @@ static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct aif_tim
 /* 0 or -ENOMEM; d->ns is freed by the caller in any case, and d->first. */
 static int durations_make(const struct aif_report *r, struct aif_work_sums *w, struct durations *d)
 {
-	const struct aif_exec_timeline *t = &r->timeline;
+	const struct aif_exec_timeline *t = r->timeline;
 	size_t n = t->execs_len;
 	struct aif_work_sum *s;
 

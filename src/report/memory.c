@@ -233,7 +233,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 
 	if (!e)
 		e = aif_memory_read(r->p, r->o->sel, &t.m);
-	r->timeline.damaged += t.m.damaged;
+	r->damaged += t.m.damaged;
 	if (!e)
 		e = blocks_add(&t);
 	if (!e)

@@ -22,14 +22,14 @@ static int add_to_ops(struct aif_estimate *rows, const struct aif_report *r,
 	int e = 0;
 
 	for (; op != AIF_NONE && !e; op = r->ops.ops[op].parent)
-		e = add(rows, row_of_op[op], &r->timeline, x);
+		e = add(rows, row_of_op[op], r->timeline, x);
 	return e;
 }
 
 int aif_op_errors(const struct aif_report *r, const uint32_t *row_of_op,
 		  const uint32_t *row_of_exec, size_t rows, uint64_t *ret)
 {
-	const struct aif_exec_timeline *t = &r->timeline;
+	const struct aif_exec_timeline *t = r->timeline;
 	struct aif_estimate *sums = t->weights ? calloc(rows + 1, sizeof(*sums)) : NULL;
 	int e = t->weights && !sums ? -ENOMEM : 0;
 

@@ -238,7 +238,7 @@ static int add_all(struct table *t)
 	int e = 0;
 
 	t->row_of_op = malloc((r->ops.len + 1) * sizeof(*t->row_of_op));
-	t->row_of_exec = malloc((r->timeline.execs_len + 1) * sizeof(*t->row_of_exec));
+	t->row_of_exec = malloc((r->timeline->execs_len + 1) * sizeof(*t->row_of_exec));
 	if (!t->row_of_op || !t->row_of_exec)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->ops.len && !e; i++) {
@@ -246,12 +246,12 @@ static int add_all(struct table *t)
 		if (r->ops.ops[i].twin == AIF_NONE)
 			e = add_op(t, &r->ops.ops[i], &t->row_of_op[i]);
 	}
-	for (size_t i = 0; i < r->timeline.execs_len && !e; i++) {
+	for (size_t i = 0; i < r->timeline->execs_len && !e; i++) {
 		t->row_of_exec[i] = AIF_NONE;
-		if (aif_report_has_exec(r, &r->timeline.execs[i]))
-			e = add_exec(t, &r->timeline.execs[i], &t->row_of_exec[i]);
+		if (aif_report_has_exec(r, &r->timeline->execs[i]))
+			e = add_exec(t, &r->timeline->execs[i], &t->row_of_exec[i]);
 		if (!e && t->row_of_exec[i] != AIF_NONE)
-			e = move_node(t, &r->timeline.execs[i]);
+			e = move_node(t, &r->timeline->execs[i]);
 	}
 	if (!e)
 		e = add_memory_outside(t);
@@ -496,7 +496,7 @@ static int fill_timed(struct aif_report *r)
 	if (!e)
 		e = aif_op_tree_add_memory(&r->ops, r->p, r->o->sel);
 	if (!e) {
-		aif_op_tree_add_device(&r->ops, &r->timeline,
+		aif_op_tree_add_device(&r->ops, r->timeline,
 				       r->kernel.is_set ? aif_report_has_exec : NULL, r);
 		e = add_all(&t);
 	}

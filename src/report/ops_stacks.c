@@ -212,7 +212,7 @@ static bool is_asked(const void *arg, const struct aif_timeline_launch *l, uint3
 
 static int add_calls(struct table *t)
 {
-	const struct aif_exec_timeline *of = &t->r->timeline;
+	const struct aif_exec_timeline *of = t->r->timeline;
 	int e = aif_op_calls_count(t->r->p, of, t->of_frame, is_asked, t, &t->calls);
 
 	for (size_t i = 0; i < t->len && !e; i++) {

@@ -38,7 +38,7 @@ static int add_row(struct aif_report *r, const struct aif_queue *q, size_t k,
 				      .by_start = f->is_queued,
 				      .step_ns = f->median_ns};
 	struct aif_queue_sum s;
-	int e = aif_queue_sum(q, r->timeline.weights, &span, &s);
+	int e = aif_queue_sum(q, r->timeline->weights, &span, &s);
 
 	if (e || (!s.launches && !s.waits))
 		return e;
@@ -146,16 +146,16 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		return 0;
 	e = aif_report_read_whole(r, &whole);
 	if (!e)
-		e = aif_phases_find(r->p, &whole, &r->timeline, &f);
+		e = aif_phases_find(r->p, &whole, r->timeline, &f);
 	if (!e)
-		e = aif_utilization_make(r->p, &r->timeline, &u);
+		e = aif_utilization_make(r->p, r->timeline, &u);
 	if (!e)
-		e = aif_queue_make(r->p, &r->timeline, &u, &q);
+		e = aif_queue_make(r->p, r->timeline, &u, &q);
 	if (!e) {
 		note_unknown(r, &q);
 		e = f.from ? step_rows(r, &q, &f) : cell_rows(r, &q, &f);
 	}
-	r->timeline.damaged += q.damaged;
+	r->damaged += q.damaged;
 	aif_queue_finish(&q);
 	aif_phases_finish(&f);
 	aif_utilization_finish(&u);

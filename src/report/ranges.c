@@ -51,8 +51,8 @@ static uint32_t row_of(struct table *t, uint32_t process, uint32_t label)
  * which has it, too. */
 static int add_nodes(struct table *t, const struct aif_report *r)
 {
-	for (size_t i = 0; i < r->timeline.execs_len; i++) {
-		const struct aif_timeline_exec *x = &r->timeline.execs[i];
+	for (size_t i = 0; i < r->timeline->execs_len; i++) {
+		const struct aif_timeline_exec *x = &r->timeline->execs[i];
 		uint32_t label = x->graph && aif_report_has_exec(r, x)
 					 ? aif_range_label_of_exec(&t->labels, x)
 					 : AIF_STR_NONE,
@@ -92,13 +92,13 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	int e = rows ? 0 : -ENOMEM;
 
 	(void)err;
-	aif_op_tree_add_device(&r->ops, &r->timeline, keep, r);
+	aif_op_tree_add_device(&r->ops, r->timeline, keep, r);
 	if (!e)
 		e = aif_range_labels_make(r->p, &t.labels);
 	if (!e)
 		e = fold(r, &t.labels);
 	if (!e)
-		e = aif_op_tree_add_others(&r->ops, r->p, &r->timeline, AIF_OP_RANGE, keep, r);
+		e = aif_op_tree_add_others(&r->ops, r->p, r->timeline, AIF_OP_RANGE, keep, r);
 	for (size_t i = 0; i < r->ops.len && !e; i++)
 		if (r->ops.ops[i].parent == AIF_NONE)
 			others_ns += r->ops.others[i].ns;

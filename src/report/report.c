@@ -107,9 +107,9 @@ static int read_needed(struct aif_report *r, struct aif_err *err)
 	if (!e)
 		e = aif_process_names_init(&r->processes, r->p);
 	if (!e && (t->needs & AIF_REPORT_NEEDS_TIMELINE || needs_ops))
-		e = aif_exec_timeline_read(r->p, r->o->sel, &r->timeline);
+		e = aif_exec_timeline_get(r->p, r->o->sel, &r->timeline);
 	if (!e && needs_ops)
-		e = aif_op_tree_make(r->p, r->o->sel, &r->timeline,
+		e = aif_op_tree_make(r->p, r->o->sel, r->timeline,
 				     t->needs & AIF_REPORT_NEEDS_OPERATORS ? AIF_OWNERS_OPERATORS
 									   : AIF_OWNERS_ALL,
 				     &r->ops);
@@ -120,7 +120,7 @@ static int read_needed(struct aif_report *r, struct aif_err *err)
 static void note_for_others(struct aif_report *r)
 {
 	uint64_t ns = AIF_MAX(r->a ? r->a->for_others_ns : 0,
-			      aif_timed_rounded(r->timeline.for_others_ns));
+			      aif_timed_rounded(r->timeline->for_others_ns));
 
 	if (!ns || !r->t.width || aif_table_column(&r->t, "other_threads") >= 0)
 		return;
@@ -163,8 +163,9 @@ static int print(struct aif_report *r)
 {
 	bool is_plain = r->o->format == AIF_TABLE_PLAIN, has_rows = r->t.cells_len;
 	/* Both read the same chunks. */
-	uint64_t damaged = AIF_MAX(r->a ? r->a->conservation.damaged : 0, r->timeline.damaged) +
-			   r->ops.damaged;
+	uint64_t damaged =
+		AIF_MAX(r->a ? r->a->conservation.damaged : 0, r->timeline->damaged + r->damaged) +
+		r->ops.damaged;
 	int e = 0;
 
 	r->t.columns_max = r->o->columns;
@@ -194,7 +195,7 @@ static void finish(struct aif_report *r)
 	aif_buf_finish(&r->after);
 	aif_table_finish(&r->t);
 	aif_op_tree_finish(&r->ops);
-	aif_exec_timeline_finish(&r->timeline);
+	aif_facts_put(r->timeline);
 	aif_stack_names_free(r->stacks);
 	aif_process_names_finish(&r->processes);
 	aif_regex_finish(&r->kernel);
@@ -230,6 +231,7 @@ int aif_report_write(const struct aif_names *names, const struct aif_attribution
 			       .o = opts,
 			       .table = opts->table,
 			       .a = a,
+			       .timeline = aif_facts_none(),
 			       .out = out,
 			       .limit = opts->limit};
 	int e = read_needed(&r, err);

@@ -55,8 +55,9 @@ struct aif_report {
 	const struct aif_report_opts *o;
 	const struct aif_report_table *table;
 	const struct aif_attribution *a;
-	struct aif_exec_timeline timeline;
+	const struct aif_exec_timeline *timeline; /* empty where the table does not need it */
 	struct aif_op_tree ops;
+	uint64_t damaged; /* chunks that the fill function could not read */
 	struct aif_regex kernel;
 	struct aif_process_names processes;
 	struct aif_stack_names *stacks; /* NULL until aif_report_name_stacks */

@@ -117,8 +117,8 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w,
 	int e = launches ? 0 : -ENOMEM;
 
 	if (!e) {
-		aif_op_tree_add_device(ops, &r->timeline, NULL, NULL);
-		e = aif_op_tree_add_others(ops, r->p, &r->timeline, AIF_OP_STEP, NULL, NULL);
+		aif_op_tree_add_device(ops, r->timeline, NULL, NULL);
+		e = aif_op_tree_add_others(ops, r->p, r->timeline, AIF_OP_STEP, NULL, NULL);
 	}
 	for (size_t i = ops->len; i-- > 0 && !e;) {
 		launches[i] += ops->ops[i].launches;
@@ -173,7 +173,7 @@ static struct step *turn_at(struct step *turns, size_t len, int64_t at)
 static void add_launched(const struct aif_report *r, const struct aif_phases *f, uint32_t process,
 			 struct step *turns)
 {
-	const struct aif_exec_timeline *t = &r->timeline;
+	const struct aif_exec_timeline *t = r->timeline;
 
 	for (size_t i = 0; i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
@@ -278,7 +278,7 @@ static int read_steps(struct aif_report *r)
 	sel = *r->o->sel;
 	sel.in_ranges = false;
 	aif_op_tree_finish(&r->ops);
-	return aif_op_tree_make(r->p, &sel, &r->timeline, AIF_OWNERS_ALL, &r->ops);
+	return aif_op_tree_make(r->p, &sel, r->timeline, AIF_OWNERS_ALL, &r->ops);
 }
 
 static int fill(struct aif_report *r, struct aif_err *err)
@@ -295,10 +295,15 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		whole = *r->o->sel;
 	whole.from_ns = whole.to_ns = 0;
 	if (!e)
-		e = aif_phases_find(r->p, &whole, &r->timeline, &f);
-	aif_exec_timeline_unweigh(&r->timeline); /* each step has its own time, and no other's */
+		e = aif_phases_find(r->p, &whole, r->timeline, &f);
+	if (!e) {
+		/* Each step has its own time, and no other's. */
+		aif_facts_put(r->timeline);
+		e = aif_exec_timeline_get_unweighed(r->p, marked ? r->o->sel : &whole,
+						    &r->timeline);
+	}
 	if (!e)
-		e = aif_utilization_make(r->p, &r->timeline, &w);
+		e = aif_utilization_make(r->p, r->timeline, &w);
 	aif_report_note_captured(r, "; time in which launches were left out is not_collected:");
 	if (!e && marked)
 		e = fill_marked(r, &w, &f, err);

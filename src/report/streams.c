@@ -109,7 +109,7 @@ struct stream {
 static void add_launch(struct aif_report *r, const struct aif_timeline_exec *x, struct stream *s,
 		       struct queue *q)
 {
-	const struct aif_timeline_launch *l = &r->timeline.launches[x->launch];
+	const struct aif_timeline_launch *l = &r->timeline->launches[x->launch];
 	uint32_t call = r->ops.calls[x->launch];
 	int64_t end = l->at;
 	uint64_t delay;
@@ -137,14 +137,14 @@ static int add_exec(struct aif_report *r, const struct aif_device_utilization *d
 	int64_t from = AIF_MAX(x->start, s->to);
 
 	if (x->start > s->to) {
-		struct aif_utilization_gap gap = aif_utilization_gap(&r->timeline, d, s->to, x);
+		struct aif_utilization_gap gap = aif_utilization_gap(r->timeline, d, s->to, x);
 
 		aif_utilization_waits_add(&s->waits, x, &gap);
 	}
 	s->executions += aif_exec_timeline_whole(x, 1);
 	s->to = AIF_MAX(s->to, x->end);
 	return x->end <= from ? 0
-			      : aif_estimate_add(&s->busy, r->timeline.weights, x->cycle,
+			      : aif_estimate_add(&s->busy, r->timeline->weights, x->cycle,
 						 (double)((uint64_t)x->end - (uint64_t)from));
 }
 
@@ -154,14 +154,14 @@ static void put_row(struct aif_report *r, const struct aif_device_utilization *d
 	uint64_t waits[AIF_IDLE_COUNT], span, busy;
 	double room;
 
-	(void)aif_utilization_reach(r->p, &r->timeline, d->process, &s->from, &s->to);
+	(void)aif_utilization_reach(r->p, r->timeline, d->process, &s->from, &s->to);
 	span = (uint64_t)s->to - (uint64_t)s->from - aif_spans_covered(&d->paused, s->from, s->to);
 	room = (double)span - s->busy.seen;
 	busy = aif_utilization_estimate(&s->busy, aif_utilization_fits(&s->busy, room));
 	aif_utilization_waits_split(&s->waits, span - AIF_MIN(busy, span), waits);
 	aif_table_number(&r->t, aif_timed_rounded(s->executions));
 	aif_table_number(&r->t, busy);
-	aif_table_number(&r->t, aif_utilization_error(&s->busy, r->timeline.weights, room));
+	aif_table_number(&r->t, aif_utilization_error(&s->busy, r->timeline->weights, room));
 	for (size_t i = 0; i < AIF_IDLE_COUNT; i++)
 		aif_table_number(&r->t, waits[i]);
 	aif_table_number(&r->t, aif_timed_rounded(s->launches));
@@ -196,7 +196,7 @@ static int add_stream(struct aif_report *r, const struct aif_utilization *w,
 		      const struct aif_device_utilization *d, size_t first, size_t end,
 		      uint8_t *seen, struct queue *q)
 {
-	const struct aif_timeline_exec *execs = r->timeline.execs;
+	const struct aif_timeline_exec *execs = r->timeline->execs;
 	struct stream s = {.from = execs[w->order[first]].start};
 	int e = 0;
 
@@ -220,7 +220,7 @@ static int add_stream(struct aif_report *r, const struct aif_utilization *w,
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	const struct aif_exec_timeline *t = &r->timeline;
+	const struct aif_exec_timeline *t = r->timeline;
 	struct aif_utilization w = {0};
 	struct queue q = {.calls = malloc((t->execs_len + 1) * sizeof(*q.calls)),
 			  .starts = malloc((t->execs_len + 1) * sizeof(*q.starts))};

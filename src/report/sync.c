@@ -193,7 +193,7 @@ static int by_process(const void *a, const void *b, void *arg)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static int read_utilization(struct aif_report *r, struct aif_exec_timeline *t,
+static int read_utilization(struct aif_report *r, const struct aif_exec_timeline **t,
 			    struct aif_utilization *u)
 {
 	struct aif_selection all = r->o->sel ? *r->o->sel : (struct aif_selection){0};
@@ -202,14 +202,14 @@ static int read_utilization(struct aif_report *r, struct aif_exec_timeline *t,
 	/* A call may be for what was launched before the part that is asked for. */
 	all.from_ns = all.to_ns = 0;
 	all.threads = NULL;
-	e = aif_exec_timeline_read(r->p, &all, t);
-	return e ? e : aif_utilization_make(r->p, t, u);
+	e = aif_exec_timeline_get(r->p, &all, t);
+	return e ? e : aif_utilization_make(r->p, *t, u);
 }
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct places s = {.process = AIF_NONE};
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t = NULL;
 	struct aif_utilization u = {0};
 	struct aif_host_calls calls = {0};
 	int e = aif_stack_names_new_with_lines(r->names, &s.stacks);
@@ -238,7 +238,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		say(r, &s);
 		put_rows(r, &s);
 	}
-	r->timeline.damaged += calls.damaged;
+	r->damaged += calls.damaged;
 	free(s.at);
 	free(s.lengths);
 	aif_map_finish(&s.known);
@@ -248,7 +248,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_stack_names_free(s.stacks);
 	aif_host_calls_finish(&calls);
 	aif_utilization_finish(&u);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return e ? e : aif_table_sort(&r->t, 0);
 }
 

@@ -45,10 +45,11 @@ int aif_thread_times_add(struct aif_report *r, struct aif_thread_times *of, stru
 		else if (is_exact)
 			of[c->thread].waiting += ns;
 	}
-	for (size_t i = 0; i < r->timeline.launches_len; i++)
-		if (r->timeline.launches[i].is_asked && r->timeline.launches[i].thread != AIF_NONE)
-			of[r->timeline.launches[i].thread].launches++;
-	r->timeline.damaged += cpu.damaged + calls.damaged;
+	for (size_t i = 0; i < r->timeline->launches_len; i++)
+		if (r->timeline->launches[i].is_asked &&
+		    r->timeline->launches[i].thread != AIF_NONE)
+			of[r->timeline->launches[i].thread].launches++;
+	r->damaged += cpu.damaged + calls.damaged;
 	aif_host_calls_finish(&calls);
 	aif_cpu_totals_finish(&cpu);
 	return e;

@@ -148,14 +148,14 @@ static inline void assert_course(const struct aif_idle_blame *b, const struct ai
 static inline void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 {
 	struct aif_idle_course course = {0};
-	struct aif_exec_timeline t;
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u;
 	uint64_t sum = 0, of_cause = 0, idle = 0;
 
 	ops_read(f);
-	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &t), 0);
-	assert_int_equal(aif_utilization_make(&f->p, &t, &u), 0);
-	assert_int_equal(aif_idle_blame_within(&f->p, &t, &u, INT64_MIN, INT64_MAX, &course, ret),
+	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &t), 0);
+	assert_int_equal(aif_utilization_make(&f->p, t, &u), 0);
+	assert_int_equal(aif_idle_blame_within(&f->p, t, &u, INT64_MIN, INT64_MAX, &course, ret),
 			 0);
 	for (size_t i = 0; i < ret->len; i++) {
 		sum += ret->rows[i].ns;
@@ -173,11 +173,11 @@ static inline void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 	for (size_t i = 0; i < u.len; i++)
 		assert_int_equal(ret->devices[i].idle_ns, u.devices[i].whole.parts.idle);
 	assert_true(aif_idle_blame_check(ret, NULL));
-	if (!t.left_out)
+	if (!t->left_out)
 		assert_course(ret, &course);
 	aif_idle_course_finish(&course);
 	aif_utilization_finish(&u);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 }
 
 /* The row of a cause and stack: its time. */

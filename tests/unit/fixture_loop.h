@@ -15,7 +15,7 @@ enum { US = 1000, MOST_DEPTH = 16 };
 /* A program that runs: it is in calls, and launches. A call is 100 times its function plus its line. */
 struct program {
 	struct ops_fixture f;
-	struct aif_exec_timeline t;
+	const struct aif_exec_timeline *t;
 	struct aif_loop l;
 	struct aif_map stacks, frames;
 	struct aif_launch_row *launches;
@@ -113,7 +113,7 @@ static inline void step(struct program *g)
 static inline void find_at(struct program *g, uint64_t place)
 {
 	aif_loop_finish(&g->l);
-	assert_int_equal(aif_loop_find(&g->f.p, &g->t, place, &g->l), 0);
+	assert_int_equal(aif_loop_find(&g->f.p, g->t, place, &g->l), 0);
 }
 
 static inline void find(struct program *g)
@@ -125,14 +125,14 @@ static inline void find(struct program *g)
 	assert_ok(aif_writer_launches(f->w, g->launches, g->launches_len, &err), &err);
 	assert_ok(aif_writer_execs(f->w, g->execs, g->execs_len, &err), &err);
 	ops_read(f);
-	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &g->t), 0);
+	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &g->t), 0);
 	find_at(g, 0);
 }
 
 static inline void end(struct program *g)
 {
 	aif_loop_finish(&g->l);
-	aif_exec_timeline_finish(&g->t);
+	aif_facts_put(g->t);
 	aif_map_finish(&g->stacks);
 	aif_map_finish(&g->frames);
 	free(g->launches);

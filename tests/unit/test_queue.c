@@ -10,7 +10,7 @@
 enum { US = 1000 };
 
 struct made {
-	struct aif_exec_timeline t;
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u;
 	struct aif_queue q;
 };
@@ -18,9 +18,9 @@ struct made {
 static void make(struct ops_fixture *f, struct made *m)
 {
 	ops_read(f);
-	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &m->t), 0);
-	assert_int_equal(aif_utilization_make(&f->p, &m->t, &m->u), 0);
-	assert_int_equal(aif_queue_make(&f->p, &m->t, &m->u, &m->q), 0);
+	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &m->t), 0);
+	assert_int_equal(aif_utilization_make(&f->p, m->t, &m->u), 0);
+	assert_int_equal(aif_queue_make(&f->p, m->t, &m->u, &m->q), 0);
 	assert_int_equal(m->q.devices_len, m->u.len);
 }
 
@@ -28,7 +28,7 @@ static void end(struct ops_fixture *f, struct made *m)
 {
 	aif_queue_finish(&m->q);
 	aif_utilization_finish(&m->u);
-	aif_exec_timeline_finish(&m->t);
+	aif_facts_put(m->t);
 	ops_end(f);
 }
 
@@ -42,7 +42,7 @@ static struct aif_queue_sum sum(const struct made *m, int64_t from, int64_t to, 
 				      .step_ns = step_ns};
 	struct aif_queue_sum ret;
 
-	assert_int_equal(aif_queue_sum(&m->q, m->t.weights, &span, &ret), 0);
+	assert_int_equal(aif_queue_sum(&m->q, m->t->weights, &span, &ret), 0);
 	return ret;
 }
 

@@ -174,7 +174,7 @@ static void device_time_is_of_the_launchs_ranges(void **state)
 static void device_time_of_other_threads_is_of_the_only_thread_in_a_range(void **state)
 {
 	struct aif_selection sel = {.in_ranges = true};
-	struct aif_exec_timeline timeline;
+	const struct aif_exec_timeline *timeline;
 	struct aif_attribution a;
 	struct aif_range_index x;
 	struct aif_err err = {0};
@@ -219,11 +219,11 @@ static void device_time_of_other_threads_is_of_the_only_thread_in_a_range(void *
 	assert_int_equal(a.conservation.busy_ns, 11);
 	assert_int_equal(a.for_others_ns, 10);
 	aif_attribution_finish(&a);
-	assert_int_equal(aif_exec_timeline_read(&f.p, &sel, &timeline), 0);
-	assert_int_equal(timeline.execs_len, 2);
-	assert_int_equal(timeline.captured, 2);
-	assert_int_equal((int)timeline.for_others_ns, 10);
-	aif_exec_timeline_finish(&timeline);
+	assert_int_equal(aif_exec_timeline_get(&f.p, &sel, &timeline), 0);
+	assert_int_equal(timeline->execs_len, 2);
+	assert_int_equal(timeline->captured, 2);
+	assert_int_equal((int)timeline->for_others_ns, 10);
+	aif_facts_put(timeline);
 	sel.in_ranges = false;
 	sel.by_range = true;
 	assert_ok(aif_attribution_compute(&f.p, &sel, &a, &err), &err);

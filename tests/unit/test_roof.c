@@ -210,12 +210,12 @@ static void begin(struct ops_fixture *f, const char *device)
 
 static void make(struct ops_fixture *f, struct aif_opportunity *o)
 {
-	struct aif_exec_timeline t;
+	const struct aif_exec_timeline *t;
 
 	ops_read(f);
-	assert_int_equal(aif_exec_timeline_read(&f->p, NULL, &t), 0);
-	assert_int_equal(aif_opportunity_make(&f->p, NULL, &t, NULL, NULL, o), 0);
-	aif_exec_timeline_finish(&t);
+	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &t), 0);
+	assert_int_equal(aif_opportunity_make(&f->p, NULL, t, NULL, NULL, o), 0);
+	aif_facts_put(t);
 }
 
 static const struct aif_opportunity_kernel *find(const struct ops_fixture *f,

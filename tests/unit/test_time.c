@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 /* Clock pairs of one clock, at each second of a recording. */
 struct clock {
 	struct aif_profile p;
-	struct aif_timeline *t;
+	const struct aif_timeline *t;
 };
 
 static void pair(struct clock *c, uint32_t clock, int64_t at, uint64_t value)
@@ -37,12 +38,12 @@ static void pair(struct clock *c, uint32_t clock, int64_t at, uint64_t value)
 
 static void ready(struct clock *c)
 {
-	assert_int_equal(aif_timeline_new(&c->p, &c->t), 0);
+	assert_int_equal(aif_timeline_get(&c->p, &c->t), 0);
 }
 
 static void done(struct clock *c)
 {
-	aif_timeline_free(c->t);
+	aif_facts_put(c->t);
 	free(c->p.clock_pairs);
 }
 

@@ -304,7 +304,7 @@ static void parts_are_what_each_moment_is(void **state)
 		static const char *const names[] = {"gemm", "ncclKernel", NULL};
 		uint8_t is[LENGTH] = {0}, off[LENGTH] = {0}; /* is: bits of classes */
 		struct aif_utilization_parts want = {0}, got;
-		struct aif_exec_timeline timed;
+		const struct aif_exec_timeline *timed;
 		struct aif_utilization w;
 		struct ops_fixture f;
 		uint64_t r = seed, gap = next(&r, LENGTH - 60);
@@ -321,8 +321,8 @@ static void parts_are_what_each_moment_is(void **state)
 		collect_nothing(&f, gap, gap + 50);
 		memset(off + gap, 1, 50);
 		ops_read(&f);
-		assert_int_equal(aif_exec_timeline_read(&f.p, NULL, &timed), 0);
-		assert_int_equal(aif_utilization_make(&f.p, &timed, &w), 0);
+		assert_int_equal(aif_exec_timeline_get(&f.p, NULL, &timed), 0);
+		assert_int_equal(aif_utilization_make(&f.p, timed, &w), 0);
 		assert_int_equal(w.len, 1);
 		for (uint64_t t = FROM; t < TO; t++) {
 			want.compute += is[t] & 1;
@@ -337,7 +337,7 @@ static void parts_are_what_each_moment_is(void **state)
 				 (unsigned)seed, (unsigned)got.compute, (unsigned)want.compute,
 				 (unsigned)got.idle, (unsigned)want.idle);
 		aif_utilization_finish(&w);
-		aif_exec_timeline_finish(&timed);
+		aif_facts_put(timed);
 		ops_end(&f);
 	}
 }

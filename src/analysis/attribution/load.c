@@ -3,6 +3,7 @@
 
 #include "profile/file.h"
 #include "analysis/ebpf_launches.h"
+#include "analysis/facts.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,7 +113,7 @@ int aif_load(const struct aif_scope *s, struct aif_loaded *ret)
 	struct loading x = {.s = s, .l = ret};
 	struct aif_weights_span span = {p->start_ns + s->from, p->start_ns + s->to, 0};
 	uint64_t bad[3] = {0};
-	int r = aif_timeline_new(p, &ret->timeline);
+	int r = aif_timeline_get(p, &ret->timeline);
 
 	if (!r)
 		r = aif_weights_new_selected(p, s->sel, span, &ret->weights);
@@ -136,7 +137,7 @@ int aif_load(const struct aif_scope *s, struct aif_loaded *ret)
 
 void aif_loaded_drop_launches(struct aif_loaded *l)
 {
-	aif_timeline_free(l->timeline);
+	aif_facts_put(l->timeline);
 	aif_launch_index_finish(&l->by_launch);
 	aif_strset_finish(&l->distinct_calls);
 	free(l->times);

@@ -24,7 +24,7 @@ struct aif_loaded_launch {
 };
 
 struct aif_loaded {
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_weights *weights; /* NULL: everything was captured */
 	struct aif_gaps gaps;
 	/* Launches: 12 bytes each, 16 with the index. aif_loaded_launch() puts one together. */

@@ -2,6 +2,7 @@
 #include "analysis/calls/host_calls.h"
 
 #include "analysis/exec_timeline.h"
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "base/map.h"
 #include "profile/file.h"
@@ -13,7 +14,7 @@
 struct reading {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_map kinds; /* name -> 0: no such call; 1 + kind */
 	struct aif_host_calls *to;
 };
@@ -99,10 +100,10 @@ int aif_host_calls_read(const struct aif_profile *p, const struct aif_selection 
 	int e;
 
 	*ret = (struct aif_host_calls){0};
-	e = aif_timeline_new(p, &r.timeline);
+	e = aif_timeline_get(p, &r.timeline);
 	if (!e)
 		e = aif_profile_ops(p, take, &r, &ret->damaged);
-	aif_timeline_free(r.timeline);
+	aif_facts_put(r.timeline);
 	aif_map_finish(&r.kinds);
 	if (e)
 		return e;

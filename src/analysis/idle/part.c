@@ -25,22 +25,22 @@ static int part_read(const struct aif_profile *p, const struct aif_selection *se
 	bool is_part = all.from_ns || all.to_ns;
 	int e;
 
-	*ret = (struct aif_idle_part){.from = INT64_MIN, .to = INT64_MAX};
+	*ret = (struct aif_idle_part){.t = aif_facts_none(), .from = INT64_MIN, .to = INT64_MAX};
 	all.from_ns = all.to_ns = 0;
-	e = aif_exec_timeline_read(p, &all, &ret->t);
-	ret->is_cut = !e && is_part && !ret->t.weights && !ret->t.left_out;
+	e = aif_exec_timeline_get(p, &all, &ret->t);
+	ret->is_cut = !e && is_part && !ret->t->weights && !ret->t->left_out;
 	if (ret->is_cut) {
 		ret->from = aif_time_clamp((int64_t)AIF_MIN(sel->from_ns, (uint64_t)AIF_TIME_MAX));
 		ret->to = sel->to_ns ? (int64_t)AIF_MIN(sel->to_ns, (uint64_t)AIF_TIME_MAX)
 				     : AIF_TIME_MAX;
 	} else if (!e && is_part) {
-		aif_exec_timeline_finish(&ret->t);
-		e = aif_exec_timeline_read(p, sel, &ret->t);
+		aif_facts_put(ret->t);
+		e = aif_exec_timeline_get(p, sel, &ret->t);
 	}
 	if (!e)
-		e = aif_utilization_make(p, &ret->t, &ret->u);
+		e = aif_utilization_make(p, ret->t, &ret->u);
 	if (!e)
-		e = aif_idle_blame_within(p, &ret->t, &ret->u, ret->from, ret->to, course,
+		e = aif_idle_blame_within(p, ret->t, &ret->u, ret->from, ret->to, course,
 					  &ret->blame);
 	return e;
 }
@@ -61,7 +61,7 @@ void aif_idle_part_finish(struct aif_idle_part *i)
 {
 	aif_idle_blame_finish(&i->blame);
 	aif_utilization_finish(&i->u);
-	aif_exec_timeline_finish(&i->t);
+	aif_facts_put(i->t);
 }
 
 struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, size_t d)
@@ -71,7 +71,7 @@ struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, siz
 
 	if (!i->is_cut)
 		return of->whole.parts;
-	w = aif_idle_window(&i->t, &i->u, of, i->from, i->to);
+	w = aif_idle_window(i->t, &i->u, of, i->from, i->to);
 	return aif_utilization_parts(of, w.from, w.to);
 }
 

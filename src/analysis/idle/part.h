@@ -9,7 +9,7 @@
  * in it, with what captured launches stand for.
  */
 struct aif_idle_part {
-	struct aif_exec_timeline t;
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u;
 	struct aif_idle_blame blame;
 	bool is_cut;      /* t and u have the whole run, of which the part is [from, to) */

@@ -233,17 +233,17 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 		    const struct aif_exec_timeline *t, struct aif_phases *ret)
 {
 	struct aif_selection of_all = sel ? *sel : (struct aif_selection){0};
-	struct aif_exec_timeline all = {0};
+	const struct aif_exec_timeline *all;
 	int e;
 
 	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 	if (!of_all.in_ranges)
 		return find(p, sel, t, ret);
 	of_all.in_ranges = false;
-	e = aif_exec_timeline_read(p, &of_all, &all);
+	e = aif_exec_timeline_get(p, &of_all, &all);
 	if (!e)
-		e = find(p, &of_all, &all, ret);
-	aif_exec_timeline_finish(&all);
+		e = find(p, &of_all, all, ret);
+	aif_facts_put(all);
 	return e;
 }
 

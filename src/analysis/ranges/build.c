@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranges/building.h"
 #include "analysis/ranges/xla.h"
+#include "analysis/facts.h"
 
 #include "profile/file.h"
 
@@ -343,7 +344,7 @@ int aif_range_index_make(const struct aif_profile *p, aif_range_is_kept *keep, v
 	int r;
 
 	*ret = (struct aif_range_index){0};
-	r = aif_timeline_new(p, &b.timeline);
+	r = aif_timeline_get(p, &b.timeline);
 	if (!r)
 		r = aif_profile_ops(p, take_ops, &b, &ret->damaged);
 	if (!r)
@@ -352,7 +353,7 @@ int aif_range_index_make(const struct aif_profile *p, aif_range_is_kept *keep, v
 		r = add_moments(&b);
 	if (!r && b.has_thunks)
 		r = aif_range_graphs(&b);
-	aif_timeline_free(b.timeline);
+	aif_facts_put(b.timeline);
 	aif_map_finish(&b.chain_ids);
 	free(b.ranges);
 	free(b.names);

@@ -28,7 +28,7 @@ struct aif_range_element {
 
 struct aif_range_building {
 	const struct aif_profile *p;
-	struct aif_timeline *timeline;
+	const struct aif_timeline *timeline;
 	struct aif_range_index *x;
 	struct aif_range
 		*ranges; /* by thread and start, outer ones first, once the moments are made */

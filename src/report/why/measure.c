@@ -68,25 +68,25 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 		       bool with_queue, struct aif_why *w)
 {
 	struct aif_selection all = *sel;
-	struct aif_exec_timeline t = {0};
+	const struct aif_exec_timeline *t;
 	struct aif_utilization u = {0};
 	int e;
 
 	all.from_ns = all.to_ns = 0;
-	e = aif_exec_timeline_read(p, &all, &t);
+	e = aif_exec_timeline_get(p, &all, &t);
 	if (!e)
-		e = aif_phases_find(p, &all, &t, &w->phases);
+		e = aif_phases_find(p, &all, t, &w->phases);
 	if (!e && w->phases.from)
-		e = find_since(p, &t, w);
+		e = find_since(p, t, w);
 	if (!e)
-		e = aif_utilization_make(p, &t, &u);
+		e = aif_utilization_make(p, t, &u);
 	if (!e && w->phases.from)
 		measure_phases(&u, p, w);
 	if (!e && with_queue && !p->traits.is_lengths)
-		e = aif_queue_make(p, &t, &u, &w->queue);
+		e = aif_queue_make(p, t, &u, &w->queue);
 	w->damaged += w->queue.damaged;
 	aif_utilization_finish(&u);
-	aif_exec_timeline_finish(&t);
+	aif_facts_put(t);
 	return e;
 }
 
@@ -338,7 +338,7 @@ static void add_opportunity(const struct aif_profile *p, const struct aif_why *w
 static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *part,
 		       struct aif_why *w)
 {
-	const struct aif_exec_timeline *t = &part->t;
+	const struct aif_exec_timeline *t = part->t;
 	struct aif_map known = {0};
 	struct by_stack stacks = {0};
 	double *ns = NULL, *runs = NULL;
@@ -401,7 +401,7 @@ static int measure_ahead(const struct aif_idle_part *part, struct aif_why *w)
 				      .by_start = w->phases.is_queued,
 				      .step_ns = w->phases.from ? w->phases.median_ns : 0};
 
-	return aif_queue_sum(&w->queue, part->t.weights, &span, &w->ahead);
+	return aif_queue_sum(&w->queue, part->t->weights, &span, &w->ahead);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -527,10 +527,10 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 		if (w->kernels[i].operator!= AIF_STR_NONE || w->kernels[i].caller != AIF_STR_NONE)
 			e = aif_map_put(&known, (uint64_t)x.kind << 32 | name_of(m->p, &x), i);
 	}
-	for (size_t i = 0; i < part->t.execs_len && !e; i++) {
-		const struct aif_timeline_exec *x = &part->t.execs[i];
+	for (size_t i = 0; i < part->t->execs_len && !e; i++) {
+		const struct aif_timeline_exec *x = &part->t->execs[i];
 		uint32_t stack =
-			x->launch == AIF_NONE ? AIF_NONE : part->t.launches[x->launch].stack;
+			x->launch == AIF_NONE ? AIF_NONE : part->t->launches[x->launch].stack;
 		uint64_t k, is;
 
 		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | name_of(m->p, x), &k) ||
@@ -552,11 +552,11 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 
 static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 {
-	w->captured = part->t.captured;
-	w->left_out = part->t.left_out;
-	w->for_others_ns = aif_timed_rounded(part->t.for_others_ns);
-	w->launches = part->t.captured + part->t.left_out;
-	w->damaged += part->t.damaged + part->blame.damaged;
+	w->captured = part->t->captured;
+	w->left_out = part->t->left_out;
+	w->for_others_ns = aif_timed_rounded(part->t->for_others_ns);
+	w->launches = part->t->captured + part->t->left_out;
+	w->damaged += part->t->damaged + part->blame.damaged;
 }
 
 /* Measures waits for CPUs in the time of which the shares are. */
@@ -566,9 +566,9 @@ static int measure_run_delay(const struct aif_idle_part *part, const struct aif_
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	int e;
 
-	for (size_t i = 0; i < part->t.execs_len; i++) {
-		from = AIF_MIN(from, part->t.execs[i].start);
-		to = AIF_MAX(to, part->t.execs[i].end);
+	for (size_t i = 0; i < part->t->execs_len; i++) {
+		from = AIF_MIN(from, part->t->execs[i].start);
+		to = AIF_MAX(to, part->t->execs[i].end);
 	}
 	from = w->is_loop || w->is_part ? w->from : from;
 	to = w->is_loop || w->is_part ? w->to : to;
@@ -596,7 +596,7 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = add_idle(m, &part.blame);
 	}
 	if (!e)
-		e = aif_opportunity_make(m->p, NULL, &part.t, part_ns, &part, &m->w->work);
+		e = aif_opportunity_make(m->p, NULL, part.t, part_ns, &part, &m->w->work);
 	if (!e)
 		e = add_kernels(m->p, &part, m->w);
 	if (!e)
@@ -661,7 +661,7 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 	int e;
 
 	*ret = (struct aif_why){.loop_place = AIF_STR_NONE};
-	*ret_part = (struct aif_idle_part){0};
+	*ret_part = (struct aif_idle_part){.t = aif_facts_none()};
 	e = find_phases(p, sel ? sel : &all, false, ret);
 	if (!e) {
 		window = window_of(p, sel ? sel : &all, ret);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/facts.h"
+
+#include "profile/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+struct fact {
+	struct aif_facts *of; /* NULL: kept nowhere, freed when it is given back */
+	struct fact *next;
+	const struct aif_fact_kind *kind;
+	struct aif_buf key;
+	unsigned held;
+	uint64_t given_back; /* when, counted in puts */
+	size_t bytes;
+	_Alignas(max_align_t) unsigned char value[];
+};
+
+struct aif_facts {
+	struct fact *first; /* few: a list */
+	size_t bytes;
+	uint64_t puts, computed;
+};
+
+/* The size of the largest value. */
+#define NOTHING_SIZE 1024
+static const _Alignas(max_align_t) unsigned char nothing[NOTHING_SIZE];
+
+const void *aif_facts_none(void)
+{
+	return nothing;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void put(struct aif_buf *key, const void *p, size_t n)
+{
+	aif_buf_append(key, p, n);
+}
+
+/* Writes a list of rows kept, or that there is none. */
+static void put_list(struct aif_buf *key, const bool *keep, size_t n)
+{
+	aif_buf_putc(key, keep ? 1 : 0);
+	if (keep)
+		put(key, keep, n * sizeof(*keep));
+}
+
+/* Writes what tells an index from others of the same profile: chains, and which of them are asked for. */
+static void put_ranges(struct aif_buf *key, const struct aif_range_index *x)
+{
+	for (size_t i = 0; i < x->chains_len; i++) {
+		const struct aif_range_chain *c = &x->chains[i];
+		uint32_t words[] = {c->parent, c->name, c->is_kept};
+
+		put(key, words, sizeof(words));
+	}
+	for (size_t i = 0; i < x->commands_len; i++)
+		aif_buf_putc(key, x->commands[i].is_kept ? 1 : 0);
+}
+
+/* Writes what of a selection, and the variant, decide what a fact is. Keys of one kind and profile are compared whole. */
+static int make_key(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+		    struct aif_buf *key)
+{
+	uint64_t words[] = {variant, sel->from_ns, sel->to_ns, sel->loop};
+	bool flags[] = {sel->in_ranges, sel->by_range, sel->whole};
+
+	put(key, words, sizeof(words));
+	put(key, flags, sizeof(flags));
+	put_list(key, sel->processes, p->processes_len);
+	put_list(key, sel->threads, p->threads_len);
+	put_list(key, sel->devices, p->devices_len);
+	if (sel->in_ranges || sel->by_range)
+		put_ranges(key, sel->ranges);
+	return aif_buf_failed(key) ? -ENOMEM : 0;
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+static void free_fact(struct fact *f)
+{
+	f->kind->finish(f->value);
+	aif_buf_finish(&f->key);
+	free(f);
+}
+
+static void drop(struct aif_facts *of, struct fact *f)
+{
+	struct fact **at = &of->first;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	of->bytes -= f->bytes;
+	free_fact(f); /* which may give back others */
+}
+
+/* Returns the fact that nobody holds and that was given back longest ago, NULL: all are held. */
+static struct fact *oldest(const struct aif_facts *of)
+{
+	struct fact *best = NULL;
+
+	for (struct fact *f = of->first; f; f = f->next)
+		if (!f->held && (!best || f->given_back < best->given_back))
+			best = f;
+	return best;
+}
+
+static void drop_oldest(struct aif_facts *of, size_t bytes)
+{
+	struct fact *f;
+
+	while (of->bytes > bytes && (f = oldest(of)))
+		drop(of, f);
+}
+
+static void free_facts(void *attached)
+{
+	struct aif_facts *of = attached;
+	struct fact *f;
+
+	while ((f = oldest(of)))
+		drop(of, f);
+	/* A fact that is still held was not given back by a view that failed: its value goes, too. */
+	while ((f = of->first)) {
+		f->held = 0;
+		drop(of, f);
+	}
+	free(of);
+}
+
+/* Returns the store of an open profile; NULL with 0: it has no place for one. */
+static int store_of(const struct aif_profile *p, struct aif_facts **ret)
+{
+	void **place = aif_profile_attached(p, free_facts);
+
+	*ret = NULL;
+	if (!place)
+		return 0;
+	if (!*place)
+		*place = calloc(1, sizeof(struct aif_facts));
+	*ret = *place;
+	return *ret ? 0 : -ENOMEM;
+}
+
+static struct fact *find(const struct aif_facts *of, const struct aif_fact_kind *kind,
+			 const struct aif_buf *key)
+{
+	for (struct fact *f = of ? of->first : NULL; f; f = f->next)
+		if (f->kind == kind && f->key.len == key->len &&
+		    !memcmp(f->key.data, key->data, key->len))
+			return f;
+	return NULL;
+}
+
+/* Makes the fact, whose key it takes over. */
+static int make(const struct aif_profile *p, struct aif_facts *of, const struct aif_fact_kind *kind,
+		const struct aif_selection *sel, unsigned variant, struct aif_buf *key,
+		struct fact **ret, struct aif_err *err)
+{
+	struct fact *f = calloc(1, sizeof(*f) + kind->size);
+	int e;
+
+	if (!f)
+		return -ENOMEM;
+	*f = (struct fact){.of = of, .kind = kind};
+	e = kind->make(p, sel, variant, f->value, err);
+	if (e < 0) {
+		free_fact(f);
+		return e;
+	}
+	f->key = *key;
+	*key = (struct aif_buf){0};
+	if (of) {
+		f->bytes = kind->size + kind->bytes(f->value);
+		f->next = of->first;
+		of->first = f;
+		of->bytes += f->bytes;
+		of->computed++;
+	}
+	*ret = f;
+	return 0;
+}
+
+int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
+		  const struct aif_selection *sel, unsigned variant, const void **ret,
+		  struct aif_err *err)
+{
+	static const struct aif_selection all;
+	struct aif_buf key = {0};
+	struct aif_facts *of;
+	struct fact *f = NULL;
+	int e = store_of(p, &of);
+
+	assert(kind->size <= NOTHING_SIZE);
+	*ret = nothing;
+	sel = sel ? sel : &all;
+	if (!e)
+		e = make_key(p, sel, variant, &key);
+	if (!e)
+		f = find(of, kind, &key);
+	if (!e && !f)
+		e = make(p, of, kind, sel, variant, &key, &f, err);
+	aif_buf_finish(&key);
+	if (e < 0)
+		return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
+	f->held++;
+	*ret = f->value;
+	/* Counts facts that are held, too: then all others go. */
+	if (of)
+		drop_oldest(of, AIF_FACTS_MEMORY);
+	return 0;
+}
+
+void aif_facts_put(const void *value)
+{
+	struct fact *f;
+
+	if (!value || value == nothing)
+		return;
+	f = (struct fact *)((uintptr_t)value - offsetof(struct fact, value));
+	if (--f->held)
+		return;
+	if (!f->of) {
+		free_fact(f);
+		return;
+	}
+	f->given_back = f->of->puts++;
+	drop_oldest(f->of, AIF_FACTS_MEMORY);
+}
+
+uint64_t aif_facts_computed(const struct aif_profile *p)
+{
+	void **place = aif_profile_attached(p, free_facts);
+
+	return place && *place ? ((const struct aif_facts *)*place)->computed : 0;
+}

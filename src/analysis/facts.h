@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/selection.h"
+
+/*
+ * Facts: what views compute of a profile and have in common, each computed once.
+ *
+ *     file     rows, decoded once where they fit (profile/file_read.c)
+ *       |
+ *     facts    struct aif_facts, one per open profile: clocks, gaps, weights, the time line of executions,
+ *       |      operators, phases, idle time, ..., by kind and by the part of the profile that they are of
+ *     views    aif_X_get(), read, aif_facts_put()
+ *
+ * What a fact is. A value of one kind (struct aif_fact_kind) of one part of one profile. The file that computes it defines
+ * its kind, and its header has the function by which it is got: aif_exec_timeline_get(). Nothing here knows any kind. A
+ * fact may be computed from others, which it then holds.
+ *
+ * Who computes it. The first who asks for it. Two who ask for the same part get the same value, so it is const: who needs
+ * it changed takes a copy.
+ *
+ * Until when it is valid. From the get to the put that gives it back, which comes before aif_profile_finish(). Each
+ * get wants one put.
+ *
+ * When it is dropped. With the profile. Before that only if nobody holds it and facts take more than AIF_FACTS_MEMORY
+ * together: then first the one that was given back longest ago. Who asks for it again has it computed again.
+ *
+ * Where nothing can be kept, of a profile in memory or of a recording that goes on (aif_profile_attached()), each get
+ * computes a value and its put frees it.
+ *
+ * A profile and its facts belong to one thread at a time.
+ */
+
+/* Bounds the facts that nobody holds. A command that shows several tables of a recording with a million launches gets each
+ * fact once with it: the time line of that many takes 112 MB, and parts of it (a loop) take as much again. Facts in use
+ * may take more, and then all others go. */
+#define AIF_FACTS_MEMORY ((size_t)256 << 20)
+
+struct aif_fact_kind {
+	const char *name;
+	size_t size; /* of the value */
+	/* Computes the value, zeroed before, of a part of a profile; sel is never NULL. `variant` is the kind's own. 0 or
+	 * -errno with *err (may be NULL); after a failure finish() is called all the same. */
+	int (*make)(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+		    void *ret, struct aif_err *err);
+	void (*finish)(void *value);
+	size_t (*bytes)(const void *value); /* that the value has beside itself */
+};
+
+/* Gets the fact of a kind of what `sel` (NULL: all) chooses. *ret is valid until aif_facts_put(*ret); after a failure it is
+ * aif_facts_none(). 0 or -errno with *err (may be NULL). */
+int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
+		  const struct aif_selection *sel, unsigned variant, const void **ret,
+		  struct aif_err *err);
+/* Gives back what aif_facts_get() or aif_facts_none() gave. NULL is fine. */
+void aif_facts_put(const void *value);
+/* Returns a value of zeros, the same for all kinds, where a fact is not asked for. */
+const void *aif_facts_none(void);
+
+/* Returns how many facts were computed for an open profile, those that were dropped since and computed again each time. */
+uint64_t aif_facts_computed(const struct aif_profile *p);
