@@ -97,6 +97,23 @@ static void take_contexts(const struct aif_chunk_encoder *e, uint8_t key, const 
 	}
 }
 
+/* Puts the contexts of the first n rows to their beginning. A small chunk has few of them: most of the
+ * tables is left as it is. */
+static void begin_contexts(struct aif_chunk_encoder *e, const struct aif_chunk_coding *how,
+			   uint64_t first, size_t n)
+{
+	bool all = n >= AIF_CHUNK_CONTEXTS;
+
+	if (how->base != AIF_BASE_NONE)
+		for (size_t i = 0; i < (all ? AIF_CHUNK_CONTEXTS : n); i++)
+			e->last[all ? i : e->base_at[i]] = first;
+	if (how->mean && all)
+		memset(e->mean, 0, sizeof(e->mean));
+	else if (how->mean)
+		for (size_t i = 0; i < n; i++)
+			e->mean[e->mean_at[i]] = 0;
+}
+
 /* The inverse of this is aif_chunk_decode's: each line here has its counterpart there. */
 static void take_residuals(struct aif_chunk_encoder *e, const struct aif_chunk_coding *how,
 			   const uint64_t *v, size_t n)
@@ -107,9 +124,7 @@ static void take_residuals(struct aif_chunk_encoder *e, const struct aif_chunk_c
 		take_contexts(e, how->base_key, v, n, e->base_at);
 	if (how->mean)
 		take_contexts(e, how->mean_key, v, n, e->mean_at);
-	for (size_t i = 0; i < AIF_CHUNK_CONTEXTS; i++)
-		e->last[i] = v[0];
-	memset(e->mean, 0, sizeof(e->mean));
+	begin_contexts(e, how, v[0], n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t r = v[i];
 
