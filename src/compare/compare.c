@@ -416,8 +416,7 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 	double *by_run = calloc(n + 1, sizeof(double)), *by_step = calloc(n + 1, sizeof(double));
 	double a = mean_steps(c->a), b = mean_steps(c->b);
 	bool known = c->has_metric[AIF_METRIC_TIME] && a > 0 && b > 0 &&
-		     (c->unit == AIF_UNIT_STEP || c->unit == AIF_UNIT_RUN) &&
-		     (a > b ? a / b : b / a) > SAME_STEP_COUNT;
+		     (c->unit == AIF_UNIT_STEP || c->unit == AIF_UNIT_RUN);
 	struct aif_compared step = {0};
 
 	for (size_t i = 0; i < n && by_run && by_step; i++) {

@@ -390,6 +390,29 @@ static void find_missing(const struct aif_comparison *c, const struct aif_gate_v
 		aif_buf_puts(&row->why, ": nothing matches in either side");
 }
 
+/* Notes values of B that are 0 or less where less is better and A has none: not a gain, but not measured. */
+static void find_unmeasured(const struct aif_comparison *c, const double *values,
+			    struct aif_gate_row *row)
+{
+	const struct aif_budget *b = row->budget;
+	size_t none = 0;
+
+	if (b->of != AIF_BUDGET_VALUE || b->kind != AIF_BUDGET_CHANGE ||
+	    b->better != AIF_BUDGET_LESS || row->is_missing)
+		return;
+	for (size_t i = 0; i < c->a->len; i++)
+		if (!(values[i] > 0))
+			return;
+	for (size_t i = 0; i < c->b->len; i++)
+		none += !(values[c->a->len + i] > 0);
+	if (!none)
+		return;
+	row->is_missing = true;
+	aif_buf_printf(&row->why,
+		       "0 or less in %zu of %zu runs of B, and in none of A: was it measured?",
+		       none, c->b->len);
+}
+
 static int adjust(struct aif_gate *g)
 {
 	double *p = calloc(g->len + 1, sizeof(*p));
@@ -428,6 +451,7 @@ int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *bud
 					     .answer = AIF_GATE_UNKNOWN};
 		e = read_values(c, row->budget, outside, v);
 		find_missing(c, outside, v, row);
+		find_unmeasured(c, v, row);
 		if (e || row->is_missing)
 			continue;
 		if (row->budget->kind == AIF_BUDGET_CHANGE)

@@ -135,15 +135,14 @@ static bool is_failure(const struct aif_gate *g, const struct aif_gate_row *row)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_lines(const struct aif_buf *lines, const char *before, const char *end,
-		      struct aif_buf *out)
+static void put_lines(const struct aif_buf *lines, const char *before, struct aif_buf *out)
 {
 	for (size_t at = 0, to; at < lines->len; at = to + 1) {
 		for (to = at; to < lines->len && lines->data[to] != '\n'; to++)
 			;
 		aif_buf_puts(out, before);
 		aif_buf_append(out, lines->data + at, to - at);
-		aif_buf_puts(out, end);
+		aif_buf_putc(out, '\n');
 	}
 }
 
@@ -155,21 +154,21 @@ static const char *verdict(const struct aif_gate *g)
 						: "cannot tell";
 }
 
-static void put_head(const struct aif_gate *g, const char *end, struct aif_buf *out)
+static void put_head(const struct aif_gate *g, struct aif_buf *out)
 {
 	if (!g->c) {
-		aif_buf_printf(out, "A  %s%sB  %s%s", g->a, end, g->b, end);
-		put_lines(&g->problem, g->is_required ? "" : "not compared: ", end, out);
+		aif_buf_printf(out, "A  %s\nB  %s\n", g->a, g->b);
+		put_lines(&g->problem, g->is_required ? "" : "not compared: ", out);
 		return;
 	}
 	aif_words_side(g->c->a, 'A', out);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	aif_words_side(g->c->b, 'B', out);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	aif_words_unit(g->c, out);
-	aif_buf_puts(out, end);
-	put_lines(&g->c->problems, "no verdict: ", end, out);
-	put_lines(&g->c->notes, "note: ", end, out);
+	aif_buf_putc(out, '\n');
+	put_lines(&g->c->problems, "no verdict: ", out);
+	put_lines(&g->c->notes, "note: ", out);
 }
 
 #define LOOK_AT "look at "
@@ -186,8 +185,7 @@ static void put_cut(const struct aif_buf *stack, size_t beside, size_t columns, 
 }
 
 /* The stack to look at first, where something was exceeded. */
-static void put_first(const struct aif_gate *g, size_t columns, const char *end,
-		      struct aif_buf *out)
+static void put_first(const struct aif_gate *g, size_t columns, struct aif_buf *out)
 {
 	struct aif_buf stack = {0}, rest = {0};
 
@@ -211,7 +209,7 @@ static void put_first(const struct aif_gate *g, size_t columns, const char *end,
 		else
 			aif_buf_append(out, stack.data, stack.len);
 		aif_buf_append(out, rest.data, rest.len);
-		aif_buf_puts(out, end);
+		aif_buf_putc(out, '\n');
 		break;
 	}
 	out->failed |= aif_buf_failed(&stack) || aif_buf_failed(&rest);
@@ -223,7 +221,7 @@ void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
 {
 	size_t width = 0;
 
-	put_head(g, "\n", out);
+	put_head(g, out);
 	for (size_t i = 0; i < g->len; i++)
 		width = AIF_MAX(width, strlen(g->rows[i].budget->text));
 	for (size_t i = 0; i < g->len; i++) {
@@ -234,16 +232,31 @@ void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
 		aif_gate_say(g, row, out);
 		aif_buf_putc(out, '\n');
 	}
-	put_first(g, g->columns, "\n", out);
+	put_first(g, g->columns, out);
 	aif_buf_printf(out, "gate: %s\n", verdict(g));
 }
 
-static void put_cell(const char *text, struct aif_buf *out)
+/* Puts text of one line so that Markdown shows it as it is: names may come from whoever made the profile. */
+static void put_markdown(const char *text, size_t len, struct aif_buf *out)
 {
-	for (; *text; text++) {
-		if (strchr("|*_`<>\\", *text))
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '@') { /* which mentions somebody, backslash or not */
+			aif_buf_puts(out, "&#64;");
+			continue;
+		}
+		if (strchr("|*_`<>\\[]()!#&~", text[i]))
 			aif_buf_putc(out, '\\');
-		aif_buf_putc(out, *text);
+		aif_buf_putc(out, text[i] == '\n' || text[i] == '\r' ? ' ' : (char)text[i]);
+	}
+}
+
+static void put_markdown_lines(const struct aif_buf *text, struct aif_buf *out)
+{
+	for (size_t at = 0, to; at < text->len; at = to + 1) {
+		for (to = at; to < text->len && text->data[to] != '\n'; to++)
+			;
+		put_markdown((const char *)text->data + at, to - at, out);
+		aif_buf_puts(out, "  \n");
 	}
 }
 
@@ -252,20 +265,23 @@ void aif_gate_markdown(const struct aif_gate *g, struct aif_buf *out)
 	struct aif_buf said = {0};
 
 	aif_buf_printf(out, "## aiflame gate: %s\n\n", verdict(g));
-	put_head(g, "  \n", out);
+	put_head(g, &said);
+	put_markdown_lines(&said, out);
 	if (g->len)
 		aif_buf_puts(out, "\n| | budget | |\n|---|---|---|\n");
 	for (size_t i = 0; i < g->len; i++) {
 		aif_buf_clear(&said);
 		aif_gate_say(g, &g->rows[i], &said);
 		aif_buf_printf(out, "| %s | ", aif_gate_word(g->rows[i].answer));
-		put_cell(g->rows[i].budget->text, out);
+		put_markdown(g->rows[i].budget->text, strlen(g->rows[i].budget->text), out);
 		aif_buf_puts(out, " | ");
-		put_cell(aif_buf_str(&said), out);
+		put_markdown(aif_buf_str(&said), said.len, out);
 		aif_buf_puts(out, " |\n");
 	}
 	aif_buf_putc(out, '\n');
-	put_first(g, 0, "\n", out);
+	aif_buf_clear(&said);
+	put_first(g, 0, &said);
+	put_markdown_lines(&said, out);
 	out->failed |= aif_buf_failed(&said);
 	aif_buf_finish(&said);
 }

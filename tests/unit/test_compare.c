@@ -116,25 +116,31 @@ static void each_seeded_regression_is_named_first(void **state)
 	}
 }
 
-/* Twice as many steps of 0.6 of the work. */
-static void compare_batch(struct compared *x, uint64_t seed, enum aif_compare_unit unit)
+/* `more` times as many steps of `work` of the work. */
+static void compare_steps(struct compared *x, uint64_t seed, enum aif_compare_unit unit,
+			  double more, double work)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN, .unit = unit};
 	struct run_row rows[RUNS_BASE_LEN];
 	struct aif_err err = {0};
 
 	for (size_t i = 0; i < RUNS_BASE_LEN; i++)
-		rows[i] = (struct run_row){runs_base[i].stack, 1.2 * runs_base[i].ns,
-					   2 * runs_base[i].launches};
+		rows[i] = (struct run_row){runs_base[i].stack, more * work * runs_base[i].ns,
+					   more * runs_base[i].launches};
 	compared_make(x, rows, RUNS_BASE_LEN, RUNS, NOISE, seed);
 	aif_comparison_finish(&x->c);
 	for (size_t i = 0; i < x->b.len; i++)
-		x->b.runs[i].steps = 2 * RUNS_STEPS;
+		x->b.runs[i].steps = (uint64_t)(more * RUNS_STEPS);
 	if (unit == AIF_UNIT_RUN) {
 		side_be_whole(&x->a, 0, 0);
 		side_be_whole(&x->b, 0, 0);
 	}
 	assert_int_equal(aif_compare(&x->a, &x->b, &o, &x->c, &err), 0);
+}
+
+static void compare_batch(struct compared *x, uint64_t seed, enum aif_compare_unit unit)
+{
+	compare_steps(x, seed, unit, 2, 0.6);
 }
 
 static void assert_steps_are_named_first(const struct compared *x)
@@ -165,6 +171,24 @@ static void a_smaller_batch_is_named_first(void **state)
 }
 
 /* Less a step and more a run: no win, unless steps were asked for. */
+/* A twentieth more work a run in a few more steps, each of them smaller by more than the margin. */
+static void a_few_more_smaller_steps_are_no_win_by_step(void **state)
+{
+	struct compared x;
+
+	(void)state;
+	compare_steps(&x, 1, AIF_UNIT_AUTO, 1.09, 0.955);
+	assert_int_equal(x.c.unit, AIF_UNIT_STEP);
+	assert_false(x.c.decides);
+	assert_non_null(strstr(aif_buf_str(&x.c.problems),
+			       "it takes less in B, and a run, of 109 steps and not 100, more"));
+	finish(&x);
+	/* More of the same steps are only more work. */
+	compare_steps(&x, 1, AIF_UNIT_AUTO, 1.09, 1);
+	assert_true(x.c.decides);
+	finish(&x);
+}
+
 static void a_smaller_batch_is_no_win_by_step(void **state)
 {
 	struct compared x;
@@ -405,6 +429,7 @@ int main(void)
 		cmocka_unit_test(each_seeded_regression_is_named_first),
 		cmocka_unit_test(a_smaller_batch_is_named_first),
 		cmocka_unit_test(a_smaller_batch_is_no_win_by_step),
+		cmocka_unit_test(a_few_more_smaller_steps_are_no_win_by_step),
 		cmocka_unit_test(more_steps_of_the_same_work_are_the_same),
 		cmocka_unit_test(moves_between_callees_are_no_regressions),
 		cmocka_unit_test(equal_sides_have_no_findings),

@@ -8,6 +8,7 @@
 #include "fixture_gate.h"
 
 #include <errno.h>
+#include <math.h>
 
 enum { RUNS = 5 };
 #define NOISE 0.01
@@ -316,6 +317,44 @@ static void assert_unknown(const double values[6], const char *budget, const cha
 	finish(&x);
 }
 
+/* A latency that falls to nothing was not measured; a value that may be negative is judged as it is. */
+static void a_value_that_falls_to_nothing_is_no_pass(void **state)
+{
+	static const double gone[] = {5, 5, 5, 5, 0, 5}, negative[] = {5, 5, 5, -1, -1, -1},
+			    signed_values[] = {5, -5, 5, -5, 5, -5},
+			    nan[] = {5, 5, 5, 5, 5, (double)NAN};
+
+	(void)state;
+	assert_unknown(gone, "score lower +5%", "0 or less in 1 of 3 runs of B");
+	assert_unknown(negative, "score lower +5%", "0 or less in 3 of 3 runs of B");
+	assert_unknown(nan, "score lower +5%", "missing in 1 of 3 runs of B");
+	assert_unknown(signed_values, "score lower +5%", "runs a side");
+}
+
+/* What a profile's maker named is text in a comment of a pull request: no link, no picture, no mention. */
+static void markdown_shows_names_as_they_are(void **state)
+{
+	static char name[] = "<img src=x> [a](b) @all | *c*";
+	struct aif_budgets b = {0};
+	struct aif_gate g = {0};
+	struct aif_buf out = {0};
+	struct compared x;
+
+	(void)state;
+	compared_make(&x, runs_base, RUNS_BASE_LEN, 3, 0.001, 8);
+	free(x.b.name);
+	x.b.name = strdup(name);
+	assert_int_equal(aif_budgets_add(&b, "time +5%", "test", NULL), 0);
+	assert_int_equal(aif_gate_judge(&x.c, &b, NULL, 0, &g), 0);
+	aif_gate_markdown(&g, &out);
+	assert_non_null(
+		strstr(aif_buf_str(&out), "\\<img src=x\\> \\[a\\]\\(b\\) &#64;all \\| \\*c\\*"));
+	aif_buf_finish(&out);
+	aif_gate_finish(&g);
+	aif_budgets_finish(&b);
+	finish(&x);
+}
+
 /* Runs that all break a limit do so however far apart they are; if one does not, nobody can tell. */
 static void a_limit_that_each_run_breaks_is_exceeded(void **state)
 {
@@ -366,6 +405,8 @@ int main(void)
 		cmocka_unit_test(values_below_nothing_are_judged_by_their_signs),
 		cmocka_unit_test(noise_is_no_verdict),
 		cmocka_unit_test(the_reason_why_nobody_can_tell_fits),
+		cmocka_unit_test(a_value_that_falls_to_nothing_is_no_pass),
+		cmocka_unit_test(markdown_shows_names_as_they_are),
 		cmocka_unit_test(a_limit_that_each_run_breaks_is_exceeded),
 		cmocka_unit_test(budgets_that_mean_nothing_are_refused),
 		cmocka_unit_test(usual_expressions_are_read),
