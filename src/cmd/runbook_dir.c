@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/runbook_dir.h"
 
+#include "base/open_regular.h"
 #include "cmd/json_value.h"
 #include "import/json_reader.h"
 #include "text/json.h"
 #include "text/out.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -178,12 +178,13 @@ static int read_profile(const char *path, const char *expect, struct aif_runbook
 			struct aif_err *err)
 {
 	struct reader *r = calloc(1, sizeof(*r));
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), e = 0;
+	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW), e = 0;
 	double total_ms = 0;
 
 	if (!r || fd < 0) {
-		e = r ? -errno : -ENOMEM;
-		aif_err_set(err, e, "%s: %s; make it with aiflame runbook run", path, strerror(-e));
+		e = r ? fd : -ENOMEM;
+		aif_err_set(err, e, "%s: %s; make it with aiflame runbook run", path,
+			    e == -EINVAL || e == -ELOOP ? "is a link or no file" : strerror(-e));
 	} else {
 		struct aif_err none = {0};
 
@@ -260,7 +261,7 @@ int aif_runbook_dir_lock(const char *dir, int *ret_fd, struct aif_err *err)
 static int put_file(const char *path, const struct aif_buf *text, struct aif_err *err)
 {
 	struct aif_out out;
-	int e = aif_out_open(&out, path, err);
+	int e = aif_out_open_here(&out, path, err);
 
 	if (e)
 		return e;
@@ -302,37 +303,6 @@ static int drop(const char *dir, const char *name, struct aif_err *err)
 	return e;
 }
 
-/* Removes flame graphs, what is there as NAME.svg and as NAME.folded, and pages: NAME.html beside NAME.data. */
-static int drop_flames(const char *dir, struct aif_err *err)
-{
-	struct dirent **list;
-	int n = scandir(dir, &list, NULL, NULL), e = 0;
-
-	for (int i = 0; i < n; i++) {
-		char *name = list[i]->d_name, *dot = strrchr(name, '.');
-		struct aif_buf folded = {0}, path = {0};
-
-		if (!e && dot && !strcmp(dot, ".svg")) {
-			aif_buf_printf(&folded, "%.*s.folded", (int)(dot - name), name);
-			aif_buf_printf(&path, "%s/%s", dir, aif_buf_str(&folded));
-			if (access(aif_buf_str(&path), F_OK) == 0)
-				e = drop(dir, name, err);
-			if (!e)
-				e = drop(dir, aif_buf_str(&folded), err);
-		}
-		if (!e && dot && !strcmp(dot, ".data")) {
-			aif_buf_printf(&folded, "%.*s.html", (int)(dot - name), name);
-			e = drop(dir, aif_buf_str(&folded), err);
-		}
-		aif_buf_finish(&folded);
-		aif_buf_finish(&path);
-		free(list[i]);
-	}
-	if (n >= 0)
-		free(list);
-	return e;
-}
-
 int aif_runbook_dir_drop(const char *dir, const char *name, struct aif_err *err)
 {
 	struct aif_buf build = {0};
@@ -345,49 +315,25 @@ int aif_runbook_dir_drop(const char *dir, const char *name, struct aif_err *err)
 	return e;
 }
 
-int aif_runbook_dir_clear(const char *dir, struct aif_err *err)
-{
-	static const char *const names[] = {"profile_summary.json",
-					    "profile_decode.csv",
-					    "profile_decode.json",
-					    "perf_stat_summary.txt",
-					    "perf_stat_summary.json",
-					    "flamegraph_manifest.json",
-					    "vtune_summary.json",
-					    "advisor_summary.json",
-					    "perf_gate_report.json",
-					    "run_index.json",
-					    "config.json",
-					    "hub.html"};
-	int e = drop_flames(dir, err);
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(names) && !e; i++)
-		e = aif_runbook_dir_drop(dir, names[i], err);
-	return e;
-}
-
 int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct aif_buf *ret,
 			 struct aif_err *err)
 {
 	struct aif_buf path = {0};
-	FILE *f;
-	int e = 0;
+	struct stat st;
+	int fd, e = 0;
 
 	aif_buf_printf(&path, "%s/%s", dir, name);
-	f = fopen(aif_buf_str(&path), "re");
-	if (!f) {
-		e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
-	} else {
-		void *room = aif_buf_reserve(ret, max + 1);
-		size_t n = room ? fread(room, 1, max + 1, f) : 0;
-
-		if (!room || n > max || ferror(f))
-			e = aif_err_set(err, -EFBIG, "%s: cannot be read, or too large",
-					aif_buf_str(&path));
-		else
-			ret->len += n;
-		fclose(f);
-	}
+	fd = aif_open_regular(AT_FDCWD, aif_buf_str(&path), O_RDONLY | O_NOFOLLOW);
+	if (fd < 0)
+		e = aif_err_set(err, fd, "%s: %s", aif_buf_str(&path),
+				fd == -EINVAL || fd == -ELOOP ? "is a link or no file"
+							      : strerror(-fd));
+	else if (fstat(fd, &st) < 0 || (uint64_t)st.st_size > max ||
+		 aif_read_regular(fd, (uint64_t)st.st_size, ret) < 0)
+		e = aif_err_set(err, -EFBIG, "%s: cannot be read, or too large",
+				aif_buf_str(&path));
+	if (fd >= 0)
+		close(fd);
 	aif_buf_finish(&path);
 	return e;
 }

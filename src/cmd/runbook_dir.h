@@ -20,12 +20,9 @@ int aif_runbook_dir_put(const char *dir, const char *name, const struct aif_buf 
 			struct aif_err *err);
 /* Removes a file here and in .ck_build, where it is. 0 or -errno with *err. */
 int aif_runbook_dir_drop(const char *dir, const char *name, struct aif_err *err);
-/* Removes what an earlier run and check wrote, here and in .ck_build: a run that fails leaves no files of two runs. The
- * ledger stays. 0 or -errno with *err. */
-int aif_runbook_dir_clear(const char *dir, struct aif_err *err);
 /* Writes run_index.json: which of the known files are there. */
 int aif_runbook_dir_put_index(const char *dir, struct aif_err *err);
-/* Reads a file of at most `max` bytes. */
+/* Reads a file of at most `max` bytes, which is no link. 0, or -errno with *err. */
 int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct aif_buf *ret,
 			 struct aif_err *err);
 

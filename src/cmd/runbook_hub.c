@@ -171,13 +171,16 @@ static int write_page(const char *dir, const char *name, void *arg)
 	struct aif_page_values v = {0};
 	struct aif_err *err = arg;
 	int status = AIF_EXIT_OK;
+	struct stat st;
 
 	aif_buf_printf(&data, "%s/%s.data", dir, name);
 	aif_buf_printf(&page, "%s/%s.html", dir, name);
 	v.input = aif_buf_str(&data);
 	v.output = aif_buf_str(&page);
 	/* A page takes seconds where many kernels were disassembled: `run` writes it, `render` only where it is not there. */
-	if (!is_newer(v.output, v.input))
+	if (lstat(v.output, &st) == 0 && !S_ISREG(st.st_mode))
+		status = aif_err_set(err, -EINVAL, "%s: is a link or no file; remove it", v.output);
+	else if (!is_newer(v.output, v.input))
 		status = aif_page_file(&v, false, NULL, 0, err);
 	aif_buf_finish(&data);
 	aif_buf_finish(&page);

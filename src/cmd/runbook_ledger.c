@@ -80,18 +80,38 @@ static void put_artifacts(const char *dir, struct aif_buf *out)
 	}
 }
 
+/*
+ * The repository may be somebody else's, unpacked from an archive, and its configuration names programs that git would run:
+ * a file system monitor, hooks, filters of changed files, helpers that fetch what is missing, the same in submodules.
+ */
+#define GIT                                                               \
+	"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", \
+		"core.hooksPath=/dev/null", "-c", "protocol.allow=never"
+
 static void put_git(struct aif_buf *out)
 {
-	static const char *const commit[] = {"git", "rev-parse", "HEAD", NULL};
-	static const char *const changed[] = {"git", "status", "--porcelain", "-uno", NULL};
+	static const char *const commit[] = {GIT, "rev-parse", "HEAD", NULL};
+	static const char *const filters[] = {GIT,
+					      "config",
+					      "--local",
+					      "--includes",
+					      "--name-only",
+					      "--get-regexp",
+					      "^filter[.].*[.](clean|process)$",
+					      NULL};
+	static const char *const changed[] = {
+		GIT, "status", "--porcelain", "-uno", "--ignore-submodules=all", NULL};
 	struct aif_buf id = {0}, dirty = {0};
 
 	if (tool_word(commit, &id)) {
-		bool is_dirty = tool_word(changed, &dirty);
+		/* Filters cannot be switched off: what they would say is not known. */
+		const char *is_dirty = tool_word(filters, &dirty)   ? "null"
+				       : tool_word(changed, &dirty) ? "true"
+								    : "false";
 
 		aif_buf_puts(out, "{\"commit\": ");
 		aif_out_json_escaped_text(out, aif_buf_str(&id));
-		aif_buf_printf(out, ", \"dirty\": %s}", is_dirty ? "true" : "false");
+		aif_buf_printf(out, ", \"dirty\": %s}", is_dirty);
 	} else {
 		aif_buf_puts(out, "null");
 	}
@@ -190,12 +210,20 @@ static void put_members(const struct aif_runbook_ledger_opts *v, const struct ai
 /* Appends to a file all or nothing. */
 static int append(const char *path, const struct aif_buf *line, struct aif_err *err)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666), e = 0;
+	/* O_NONBLOCK: a FIFO that nobody reads is no reason to wait. */
+	int fd = open(path,
+		      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
+			      O_NONBLOCK,
+		      0666),
+	    e = 0;
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		e = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		e = fd < 0 ? -errno : -EINVAL;
+		aif_err_set(err, e, "%s: %s", path,
+			    e == -ELOOP || e == -ENXIO || e == -EINVAL ? "is a link or no file"
+								       : strerror(-e));
 	} else {
 		n = write(fd, line->data, line->len);
 		if (n != (ssize_t)line->len) {

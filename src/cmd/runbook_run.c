@@ -6,6 +6,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/runbook_config.h"
 #include "cmd/runbook_dir.h"
+#include "cmd/runbook_own.h"
 #include "cmd/runbook_tools.h"
 #include "cmd/selection.h"
 #include "cmd/tool.h"
@@ -443,9 +444,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e && v->cpus && sched_setaffinity(0, sizeof(*v->cpus), v->cpus) < 0)
 		e = aif_err_set(err, -errno, "runbook: --cpus: %s", strerror(errno));
 	if (!e)
-		e = aif_runbook_dir_clear(v->dir, err);
-	if (!e)
-		e = aif_runbook_tools_clear(r.dir, err);
+		e = aif_runbook_own_begin(r.dir, r.modes, r.modes_len, err);
 	if (!e)
 		e = measure_roofs(&r, err);
 	if (!e)
@@ -483,7 +482,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (lock >= 0)
 		close(lock);
 	if (e && is_new)
-		rmdir(v->dir); /* where nothing is in it */
+		aif_runbook_own_remove_empty(v->dir);
 	free(r.dir);
 	return e;
 }

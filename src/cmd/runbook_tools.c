@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,50 +16,12 @@
 #define MOST_ROWS   32 /* as v7 keeps of Advisor's table */
 enum { MOST_COLUMNS = 256, MOST_WORDS = 16 };
 
-/* ---- what they leave ------------------------------------------------------------------------- */
-
 static const char *const vtune_names[AIF_RUNBOOK_ANALYSES] = {"hotspots", "uarch-exploration",
 							      "memory-access"};
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+const char *aif_runbook_analysis_name(size_t i)
 {
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
-static int remove_tree(const char *dir, const char *name, struct aif_err *err)
-{
-	struct aif_buf path = {0};
-	int e = 0;
-
-	aif_buf_printf(&path, "%s/%s", dir, name);
-	if (access(aif_buf_str(&path), F_OK) == 0 &&
-	    nftw(aif_buf_str(&path), remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
-		e = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&path), strerror(errno));
-	aif_buf_finish(&path);
-	return e;
-}
-
-int aif_runbook_tools_clear(const char *dir, struct aif_err *err)
-{
-	static const char *const ends[] = {"", ".txt", ".csv", ".data", ".html"};
-	int e = remove_tree(dir, "advisor", err);
-
-	for (size_t k = 0; k < AIF_ARRAY_LEN(ends) && !e; k++) {
-		for (size_t i = 0; i < AIF_RUNBOOK_ANALYSES && !e; i++) {
-			char name[64];
-
-			snprintf(name, sizeof(name), "vtune-%s%s", vtune_names[i], ends[k]);
-			e = remove_tree(dir, name, err);
-		}
-	}
-	if (!e)
-		e = remove_tree(dir, "advisor.txt", err);
-	if (!e)
-		e = remove_tree(dir, "advisor.csv", err);
-	return e;
+	return vtune_names[i];
 }
 
 /* Appends the words of a command behind those of a tool, and runs it. Returns its status. */

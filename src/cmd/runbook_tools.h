@@ -30,8 +30,8 @@ struct aif_runbook_advisor_run {
 	struct aif_buf why;
 };
 
-/* Removes what an earlier run's tools left in a directory. 0 or -errno with *err. */
-int aif_runbook_tools_clear(const char *dir, struct aif_err *err);
+/* Returns the name of a VTune analysis: "hotspots" is 0. */
+const char *aif_runbook_analysis_name(size_t i);
 
 /* Has VTune analyse the command: hotspots, and if is_deep what became of the CPU's slots and memory. Results are in `dir`. *ret is
  * finished by the caller in any case. */

@@ -135,6 +135,31 @@ int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err)
 	return aif_out_open_stoppable(o, path, NULL, NULL, err);
 }
 
+int aif_out_open_here(struct aif_out *o, const char *path, struct aif_err *err)
+{
+	struct stat st;
+	mode_t mode = 0666;
+	int r = 0;
+
+	*o = (struct aif_out){.fd = -1};
+	if (lstat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return aif_err_set(err, -EINVAL,
+					   "%s: is a link or no file, which aiflame does not "
+					   "replace; remove it",
+					   path);
+		mode = st.st_mode & 0777;
+	}
+	o->path = strdup(path);
+	o->final_path = strdup(path);
+	r = o->path && o->final_path ? temp_create(o, mode) : -ENOMEM;
+	if (r < 0) {
+		aif_out_abort(o);
+		return failed(path, r, err);
+	}
+	return 0;
+}
+
 int aif_out_open_stoppable(struct aif_out *o, const char *path,
 			   const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,
 			   struct aif_err *err)

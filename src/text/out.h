@@ -31,6 +31,9 @@ struct aif_out {
 
 /* 0 or -errno with *err; nothing to abort then. */
 int aif_out_open(struct aif_out *o, const char *path, struct aif_err *err);
+/* The same in a directory that somebody else may have filled: replaces a file, and no link is followed; -EINVAL where a link or
+ * something else has the name. */
+int aif_out_open_here(struct aif_out *o, const char *path, struct aif_err *err);
 /* The same with what ends it early, .stopped and .scratch, either of which may be NULL. */
 int aif_out_open_stoppable(struct aif_out *o, const char *path,
 			   const volatile sig_atomic_t *stopped, struct aif_scratch *scratch,

@@ -128,6 +128,50 @@ done
 check "a mode given twice is misuse" status_is 2 "$aiflame" runbook run -d none -m a -m a -- true
 check "a mode that stands twice in runbook.json is refused" sh -c "printf '{\"schema\": \"aiflame.runbook.v1\", \"modes\": {\"a\": {}, \"a\": {}}}' >bad.json; ! '$aiflame' runbook check one --plan bad.json 2>said.err && grep -qE 'at byte [0-9]+: (this mode stands twice|.*twice)' said.err"
 
+# Files of others in a run directory.
+not_replaced() { # NAME: a file that no run made stays as it is, and the run is refused
+	rm -rf mine && mkdir mine && echo "my own" >"mine/$1" &&
+		status_is 1 "$aiflame" runbook run -d mine -r 1 -m decode -- true 2>said.err && grep -q "mine/$1: is there, and no run of aiflame made it" said.err &&
+		[ "$(cat "mine/$1")" = "my own" ] && [ "$(ls -A mine)" = "$1" ]
+}
+for name in hub.html config.json advisor decode.svg vtune-hotspots; do
+	check "a run does not replace a file of the user's that has the name of its own: $name" not_replaced "$name"
+done
+keeps_files() {
+	rm -rf kept && "$aiflame" runbook run -d kept -r 1 -m decode -- "$program" 1 >said.out 2>&1 && mkdir kept/advisor-of-mine && echo "my own" >kept/plot.svg &&
+		echo "my own" >kept/plot.folded && printf 'plot.txt\n../one\n.hidden\n' >>kept/.aiflame-runbook && echo "my own" >kept/plot.txt &&
+		"$aiflame" runbook run -d kept -r 1 -m other -- "$program" 1 >said.out 2>&1 && [ "$(cat kept/plot.svg kept/plot.folded kept/plot.txt | sort | uniq -c | tr -s " ")" = " 3 my own" ] &&
+		[ -d kept/advisor-of-mine ] && [ -d one ] && [ ! -e kept/decode.svg ] && [ -e kept/other.svg ]
+}
+check "a second run removes what the first one made, and nothing else" keeps_files
+through_links() { # STAGE FILE: another's file that a link leads to is left alone
+	rm -rf led && cp -r one led && echo "not ours" >victim && rm -f "led/$2" && ln -s "$work/victim" "led/$2" &&
+		! "$aiflame" runbook "$1" led >said.out 2>&1 && grep -q "led/$2: is a link or no file" said.out && [ "$(cat victim)" = "not ours" ]
+}
+check "runbook check does not write through a link" through_links check run_index.json
+check "runbook render does not write through a link" through_links render hub.html
+check "runbook ledger does not write through a link" through_links ledger ledger.jsonl
+at_fifo() { # STAGE FILE
+	rm -rf led && cp -r one led && rm -f "led/$2" && mkfifo "led/$2" && ! timeout 60 "$aiflame" runbook "$1" led >said.out 2>&1 && grep -q "led/$2: is a link or no file" said.out
+}
+check "runbook check does not wait for a FIFO's writer" at_fifo check profile_summary.json
+check "runbook render does not wait for a FIFO's reader" at_fifo render hub.html
+check "runbook ledger does not wait for a FIFO's reader" at_fifo ledger ledger.jsonl
+
+# A repository from an archive, whose configuration names programs.
+git_runs_nothing() { # OPTION VALUE
+	rm -rf repository ran.git && mkdir repository && (
+		cd repository && git init -q . && echo a >a && echo "a filter=x" >.gitattributes && git add . && git -c user.name=a -c user.email=a@b commit -qm a && git config "$1" "$2" && echo b >a && touch -d '1 hour ago' .git/index
+		"$aiflame" runbook ledger ../one
+	) && [ ! -e ran.git ] && tail -n 1 one/ledger.jsonl | grep "\"dirty\": $3"
+}
+if command -v git >/dev/null; then
+	check "runbook ledger does not run a repository's file system monitor" git_runs_nothing core.fsmonitor "touch $work/ran.git; false" true
+	check "runbook ledger does not run a repository's filters" git_runs_nothing filter.x.clean "touch $work/ran.git; cat" null
+else
+	skip "runbook ledger runs no program of a repository" "no git here"
+fi
+
 # Values that a project names.
 echo '{"loss": 2.5}' >one/train.json
 "$aiflame" runbook run -d ranges -r 1 -m decode -- "$build/tests/e2e/runbook_app" 10 0

@@ -331,7 +331,7 @@ static void a_value_that_falls_to_nothing_is_no_pass(void **state)
 	assert_unknown(signed_values, "score lower +5%", "runs a side");
 }
 
-/* What a profile's maker named is text in a comment of a pull request: no link, no picture, no mention. */
+/* Names of a profile are text in a comment of a pull request: no link, no picture, no mention. */
 static void markdown_shows_names_as_they_are(void **state)
 {
 	static char name[] = "<img src=x> [a](b) @all | *c*";
