@@ -270,27 +270,55 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 	return 0;
 }
 
+/* exec() takes 6 MiB of arguments and environment at most; but a process may say that its environment is any part of its
+ * address space, at no cost to itself. */
+enum { ENVIRONMENT_MAX = 8 << 20, ENVIRONMENT_PART = 64 << 10 };
+
+static int read_environment(const char *path, struct aif_buf *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
+	ssize_t n = 1;
+
+	while (!r && n) {
+		void *room = aif_buf_reserve(ret, ENVIRONMENT_PART);
+
+		n = room ? read(fd, room, ENVIRONMENT_PART) : -1;
+		if (n < 0)
+			r = room ? -errno : -ENOMEM;
+		else if (ret->len + (size_t)n > ENVIRONMENT_MAX)
+			r = -EFBIG;
+		else
+			ret->len += (size_t)n;
+	}
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
 int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
 {
-	size_t len = strlen(name), cap = 0;
-	char path[64], *entry = NULL;
-	int r = -EAGAIN;
-	FILE *f;
+	struct aif_buf text = {0};
+	size_t len = strlen(name);
+	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (r && getdelim(&entry, &cap, '\0', f) > 0) {
-		r = -ENOENT;
-		if (!strncmp(entry, name, len) && entry[len] == '=' &&
-		    strlen(entry + len + 1) < size) {
-			strcpy(ret, entry + len + 1);
+	r = read_environment(path, &text);
+	if (!r)
+		r = text.len ? -ENOENT : -EAGAIN;
+	for (size_t at = 0; at < text.len && r == -ENOENT;) {
+		const char *entry = (const char *)text.data + at;
+		size_t n = strnlen(entry, text.len - at);
+
+		if (n > len && entry[len] == '=' && !strncmp(entry, name, len) &&
+		    n - len - 1 < size) {
+			memcpy(ret, entry + len + 1, n - len - 1);
+			ret[n - len - 1] = '\0';
 			r = 0;
 		}
+		at += n + 1;
 	}
-	free(entry);
-	fclose(f);
+	aif_buf_finish(&text);
 	return r;
 }
 

@@ -53,5 +53,5 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
 void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg);
 
 /* A variable of a process's environment when it was started. 0, -ENOENT (it is not there), -EAGAIN (there is no
- * environment at all: perhaps it calls exec) or -errno. */
+ * environment at all: perhaps it calls exec), -EFBIG (no exec() made that) or -errno. */
 int aif_standby_environment(int pid, const char *name, char *ret, size_t size);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/attach/attach_dir.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/prctl.h>
+
+#include <cmocka.h>
+
+static unsigned long long field_of_stat(int n)
+{
+	char text[4096] = "";
+	FILE *f = fopen("/proc/self/stat", "re");
+	char *at;
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	at = strrchr(text, ')') + 2;
+	for (int i = 3; i < n; i++)
+		at = strchr(at, ' ') + 1;
+	return strtoull(at, NULL, 10);
+}
+
+/* Says that the environment of this process is `bytes` of an empty mapping, which takes no memory. 0 or -errno. */
+static int claim_environment(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct prctl_mm_map map = {.start_code = field_of_stat(26),
+				   .end_code = field_of_stat(27),
+				   .start_data = field_of_stat(45),
+				   .end_data = field_of_stat(46),
+				   .start_brk = field_of_stat(47),
+				   .brk = (uintptr_t)sbrk(0),
+				   .start_stack = field_of_stat(28),
+				   .arg_start = field_of_stat(48),
+				   .arg_end = field_of_stat(49),
+				   .env_start = (uintptr_t)at,
+				   .env_end = (uintptr_t)at + bytes,
+				   .exe_fd = (uint32_t)-1};
+
+	if (at == MAP_FAILED ||
+	    prctl(PR_SET_MM, PR_SET_MM_MAP, (uintptr_t)&map, sizeof(map), 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Makes a process that has such an environment. Returns its pid, or 0 where the kernel refuses it. */
+static pid_t process_of(size_t bytes)
+{
+	int ends[2], said = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		said = claim_environment(bytes);
+		if (write(ends[1], &said, sizeof(said)) != sizeof(said))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(ends[0], &said, sizeof(said)), sizeof(said));
+	close(ends[0]);
+	close(ends[1]);
+	if (!said)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static void a_variable_of_a_process_is_found(void **state)
+{
+	char value[64];
+
+	(void)state;
+	assert_int_equal(aif_standby_environment(getpid(), "AIF_TEST_NONE", value, sizeof(value)),
+			 -ENOENT);
+	assert_int_equal(aif_standby_environment(getpid(), "PATH", value, 0), -ENOENT);
+	assert_int_equal(aif_standby_environment(getpid(), "AIF_TEST_GIVEN", value, sizeof(value)),
+			 0);
+	assert_string_equal(value, "a=b");
+}
+
+/* 64 GiB of environment would be read for a minute, and by root of any user's process. */
+static void an_environment_that_no_exec_made_is_not_read(void **state)
+{
+	char value[64];
+	pid_t pid = process_of((size_t)64 << 30);
+
+	(void)state;
+	if (!pid)
+		skip(); /* this kernel lets nobody say where an environment is */
+	assert_int_equal(aif_standby_environment(pid, "PATH", value, sizeof(value)), -EFBIG);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	pid = process_of((size_t)1 << 20);
+	assert_true(pid > 0);
+	assert_int_equal(aif_standby_environment(pid, "PATH", value, sizeof(value)), -ENOENT);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_variable_of_a_process_is_found),
+		cmocka_unit_test(an_environment_that_no_exec_made_is_not_read),
+	};
+
+	/* The kernel keeps the environment with which a program began. */
+	if (!getenv("AIF_TEST_GIVEN")) {
+		setenv("AIF_TEST_GIVEN", "a=b", 1);
+		execv("/proc/self/exe", argv);
+	}
+	(void)argc;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
