@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "record/attach/attach_dir.h"
+#include "record/sync.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +19,8 @@
 #define ANSWER_MS 10000
 /* A recorder that was told to stop drains, names and writes; its end is waited for this long. */
 #define STOP_NS (120 * AIF_NS_PER_S)
+/* A recorder commits each second; a disk that others keep busy may take many. */
+#define SYNC_S 60
 
 static bool is_running(int dir, const char *recording)
 {
@@ -25,6 +28,40 @@ static bool is_running(int dir, const char *recording)
 
 	snprintf(path, sizeof(path), "%s/about", recording);
 	return faccessat(dir, path, F_OK, 0) == 0;
+}
+
+static int say_not_synced(const struct aif_standby_recording *about, int r, struct aif_err *err)
+{
+	const char *name = about->call.name;
+
+	if (r == -EAGAIN)
+		return aif_err_set(
+			err, -ETIMEDOUT,
+			"ctl: %s (process %" PRIu32
+			") has not committed within %d s what its processes had written; "
+			"one of them is stopped, or the disk is slow: look at both, then "
+			"ask again",
+			name, about->pid, SYNC_S);
+	if (r == -EIO)
+		return aif_err_set(err, r,
+				   "ctl: %s (process %" PRIu32
+				   ") cannot write its profile; see what it says when it ends: "
+				   "aiflame ctl stop",
+				   name, about->pid);
+	if (r == -EPROTO)
+		return aif_err_set(err, r,
+				   "ctl: %s (process %" PRIu32
+				   ") was killed meanwhile, or is of another version of aiflame; "
+				   "see aiflame ctl status",
+				   name, about->pid);
+	if (r == -EUSERS)
+		return aif_err_set(err, r,
+				   "ctl: %s (process %" PRIu32
+				   ") has %d such requests already; ask again when they are over",
+				   name, about->pid, AIF_SYNCS);
+	return aif_err_set(
+		err, r, "ctl: %s (process %" PRIu32 ") does not answer: %s; see aiflame ctl status",
+		name, about->pid, strerror(-r));
 }
 
 static int tell(int dir, const char *path, const struct aif_recording_search *s,
@@ -41,7 +78,10 @@ static int tell(int dir, const char *path, const struct aif_recording_search *s,
 
 	memcpy(hello.token, about->call.token, sizeof(hello.token));
 	snprintf(socket, sizeof(socket), "%s/%s", path, about->call.socket);
-	r = aif_hello_send(socket, &hello, ANSWER_MS, NULL);
+	r = aif_hello_send(socket, &hello, control == AIF_CONTROL_SYNC ? SYNC_S * 1000 : ANSWER_MS,
+			   NULL);
+	if (r < 0 && control == AIF_CONTROL_SYNC)
+		return say_not_synced(about, r, err);
 	if (r < 0)
 		return aif_err_set(err, r,
 				   "ctl: %s (process %" PRIu32 ") does not answer: %s; end it with "
@@ -157,6 +197,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	} verbs[] = {{"start", AIF_CONTROL_RUN},
 		     {"pause", AIF_CONTROL_HOLD},
 		     {"stop", AIF_CONTROL_STOP},
+		     {"sync", AIF_CONTROL_SYNC},
 		     {"status", 0}};
 	struct aif_recording_search s = {.name = words_len > 1 ? words[1] : NULL};
 	char path[AIF_STANDBY_DIR_MAX];
@@ -168,7 +209,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		i++;
 	if (i == AIF_ARRAY_LEN(verbs)) {
 		aif_err_set(err, -EINVAL,
-			    "ctl: '%s' is not understood; use start, pause, stop or "
+			    "ctl: '%s' is not understood; use start, pause, stop, sync or "
 			    "status",
 			    words[0]);
 		return AIF_EXIT_USAGE;
@@ -201,17 +242,20 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 const struct aif_command aif_command_ctl = {
 	.name = "ctl",
-	.words = "start|pause|stop|status [NAME|PID]",
+	.words = "start|pause|stop|sync|status [NAME|PID]",
 	.summary = "control recordings that run, list processes on standby",
 	.description =
 		"start   starts collecting, at first (record --delay) or again\n"
 		"pause   stops collecting for a while\n"
 		"stop    ends the recording and waits for its profile; its processes go on\n"
+		"sync    waits until the processes follow the last start or pause, and until all\n"
+		"        that they had written by then is in the file; gives up after a minute\n"
 		"status  lists recordings, and processes that wait to be recorded\n\n"
 		"NAME is what `record --name` said, or else the name of the recording's file; PID\n"
 		"is the recorder or one of the processes that it records. Without either: the\n"
 		"only recording.",
 	.examples = "aiflame ctl status\twho records whom\n"
+		    "aiflame ctl sync aiflame.data\twhat was launched is in the file then\n"
 		    "aiflame ctl stop aiflame.data\tas Ctrl-C in its terminal\n",
 	.min_words = 1,
 	.max_words = 2,

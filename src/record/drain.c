@@ -43,9 +43,11 @@ struct aif_drain_thread {
 	bool stop;
 	struct aif_drain_progress progress;
 	enum aif_shm_command command;
-	struct aif_drain_stats ended; /* the thread's: of targets that have ended */
-	int ends;                     /* epoll: pidfds of targets, each until it has fired */
-	atomic_uint held;             /* targets, from their hello until their last records */
+	uint64_t sync_wanted, sync_done; /* tickets */
+	uint64_t sync;                   /* the thread's: the ticket that is worked at; 0 = none */
+	struct aif_drain_stats ended;    /* the thread's: of targets that have ended */
+	int ends;                        /* epoll: pidfds of targets, each until it has fired */
+	atomic_uint held;                /* targets, from their hello until their last records */
 };
 
 static bool read_clock(void *arg, uint64_t *ret_value)
@@ -219,6 +221,71 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	dt->held--;
 }
 
+/* Begins to work at the last ticket, if there is one and it is not worked at already. Needs dt->lock. */
+static void sync_begin(struct aif_drain_thread *dt)
+{
+	if (dt->sync || dt->sync_done == dt->sync_wanted)
+		return;
+	dt->sync = dt->sync_wanted;
+	for (struct aif_target *t = dt->d.targets; t; t = t->next)
+		t->sync = AIF_TARGET_SYNC_ORDER;
+}
+
+/* True if the target does what it was told. While it awaits steps (--steps) it may do either. */
+static bool follows(const struct aif_target *t, enum aif_shm_command command,
+		    const struct aif_record_opts *opts)
+{
+	return collects(t) == (command == AIF_COMMAND_RUN) ||
+	       (command == AIF_COMMAND_RUN && opts->schedule.active);
+}
+
+static void sync_note_heads(struct aif_target *t)
+{
+	for (uint32_t i = 0; i < t->slots_len; i++)
+		t->slots[i].sync_head =
+			t->slots[i].drain.tail + AIF_MIN(aif_target_unread(t, i), t->ring_size);
+}
+
+static bool sync_has_read(const struct aif_target *t)
+{
+	for (uint32_t i = 0; i < t->slots_len; i++)
+		if ((int64_t)(t->slots[i].drain.tail - t->slots[i].sync_head) < 0 &&
+		    aif_target_unread(t, i))
+			return false;
+	return true;
+}
+
+/* After a turn of the target. */
+static void sync_target(struct aif_drainer *d, struct aif_target *t, enum aif_shm_command command)
+{
+	switch (t->sync) {
+	case AIF_TARGET_SYNC_ORDER:
+		if (!follows(t, command, d->opts))
+			break;
+		sync_note_heads(t);
+		t->sync = AIF_TARGET_SYNC_RINGS;
+		break;
+	case AIF_TARGET_SYNC_RINGS:
+		if (sync_has_read(t))
+			t->sync = t->deferred_len ? AIF_TARGET_SYNC_DEFERRED : AIF_TARGET_SYNCED;
+		break;
+	case AIF_TARGET_SYNC_DEFERRED:
+		if (!t->is_cut && aif_batches_room(&d->store->batches))
+			t->sync = AIF_TARGET_SYNCED;
+		break;
+	case AIF_TARGET_SYNCED:
+		break;
+	}
+}
+
+static bool is_synced(const struct aif_drainer *d)
+{
+	for (const struct aif_target *t = d->targets; t; t = t->next)
+		if (t->sync != AIF_TARGET_SYNCED)
+			return false;
+	return true;
+}
+
 /* Returns what targets are to do. */
 static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 {
@@ -241,6 +308,7 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 		t->next = dt->d.targets;
 		dt->d.targets = t;
 	}
+	sync_begin(dt);
 	pthread_mutex_unlock(&dt->lock);
 	return command;
 }
@@ -304,6 +372,14 @@ static void set_progress(struct aif_drain_thread *dt)
 	pthread_mutex_unlock(&dt->lock);
 }
 
+static void sync_end(struct aif_drain_thread *dt)
+{
+	pthread_mutex_lock(&dt->lock);
+	dt->sync_done = dt->sync;
+	dt->sync = 0;
+	pthread_mutex_unlock(&dt->lock);
+}
+
 /* The turn of all targets and sources. Returns the bytes that came. */
 static size_t step(struct aif_drain_thread *dt, struct aif_turn *turn, bool flush)
 {
@@ -311,6 +387,7 @@ static size_t step(struct aif_drain_thread *dt, struct aif_turn *turn, bool flus
 	enum aif_shm_command command = take_incoming(dt);
 	uint64_t beaten = 0;
 	size_t bytes = 0;
+	bool synced;
 
 	turn->collects = command == AIF_COMMAND_RUN;
 	measure_device_bytes(dt);
@@ -322,6 +399,7 @@ static size_t step(struct aif_drain_thread *dt, struct aif_turn *turn, bool flus
 			await_end(dt, 0);
 		aif_shm_order(t->shm, command);
 		if (turn_target(d, t, turn, &bytes)) {
+			sync_target(d, t, command);
 			at = &t->next;
 			continue;
 		}
@@ -329,9 +407,12 @@ static size_t step(struct aif_drain_thread *dt, struct aif_turn *turn, bool flus
 		end_target(dt, t, turn->now, turn->now);
 	}
 	AIF_SOURCES_CALL(d, step, d, turn);
-	if (flush)
+	synced = dt->sync && is_synced(d);
+	if (flush || synced)
 		aif_batches_flush(&d->store->batches);
 	pthread_mutex_unlock(&d->store->lock);
+	if (synced)
+		sync_end(dt);
 	set_progress(dt);
 	return bytes;
 }
@@ -463,6 +544,26 @@ void aif_drain_thread_command(struct aif_drain_thread *dt, enum aif_shm_command 
 	pthread_mutex_lock(&dt->lock);
 	dt->command = command;
 	pthread_mutex_unlock(&dt->lock);
+}
+
+uint64_t aif_drain_thread_sync(struct aif_drain_thread *dt)
+{
+	uint64_t ticket;
+
+	pthread_mutex_lock(&dt->lock);
+	ticket = ++dt->sync_wanted;
+	pthread_mutex_unlock(&dt->lock);
+	return ticket;
+}
+
+bool aif_drain_thread_is_synced(struct aif_drain_thread *dt, uint64_t ticket)
+{
+	bool done;
+
+	pthread_mutex_lock(&dt->lock);
+	done = dt->sync_done >= ticket;
+	pthread_mutex_unlock(&dt->lock);
+	return done;
 }
 
 void aif_drain_thread_progress(struct aif_drain_thread *dt, struct aif_drain_progress *ret)

@@ -66,6 +66,11 @@ void aif_drain_thread_forget(struct aif_drain_thread *d, int pid);
 /* Whether targets collect, those of now and those to come: AIF_COMMAND_RUN (at first) or STOP. */
 void aif_drain_thread_command(struct aif_drain_thread *d, enum aif_shm_command command);
 
+/* Asks the thread to read what all processes have written once they follow the last command, and to flush. Returns a
+ * number; aif_drain_thread_is_synced() is true once that is done. */
+uint64_t aif_drain_thread_sync(struct aif_drain_thread *d);
+bool aif_drain_thread_is_synced(struct aif_drain_thread *d, uint64_t ticket);
+
 void aif_drain_thread_progress(struct aif_drain_thread *d, struct aif_drain_progress *ret);
 
 /* Tells all targets to stop, drains what is there, ends the thread and frees. */

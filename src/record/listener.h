@@ -6,6 +6,7 @@
 #include "record/cupti_crashes.h"
 #include "record/drain.h"
 #include "record/source_texts.h"
+#include "record/sync.h"
 #include "wire/handshake.h"
 
 /*
@@ -32,6 +33,7 @@ struct aif_listener {
 	struct aif_store *store;
 	struct aif_drain_thread *drain;
 	struct aif_watchers *watchers; /* NULL: nobody can watch */
+	struct aif_syncs syncs;
 	const struct aif_record_opts *opts;
 	struct aif_attach *attach;
 	struct aif_map by_pid;  /* pid -> process of the store, the last one of that number */

@@ -74,6 +74,7 @@ struct session {
 
 /* Connections, signals and what has its time wake it; the rest is looked after this often. */
 #define LOOK_NS     (100 * 1000 * 1000)
+#define SYNC_NS     (5 * 1000 * 1000) /* while somebody waits for a commit */
 #define PROGRESS_NS (250 * 1000 * 1000)
 #define GRACE_NS    (5 * AIF_NS_PER_S) /* between --kill's SIGTERM and SIGKILL */
 /* A process that is rung answers within milliseconds, unless it is stopped or its machine is very busy. */
@@ -261,7 +262,7 @@ static void wait_until(uint64_t due, uint64_t *wait_ns)
 /* Returns the time until something is due, in ms. */
 static int patience(const struct session *s)
 {
-	uint64_t ns = LOOK_NS;
+	uint64_t ns = s->listener.syncs.len ? SYNC_NS : LOOK_NS;
 
 	if (s->is_delayed)
 		wait_until(s->delay_from_ns + s->opts->delay_ns, &ns);
@@ -294,6 +295,8 @@ static int loop(struct session *s, struct aif_err *err)
 			aif_foreign_uid_poll(&s->foreign_uid, now, on_stranger, s);
 		aif_family_look(&s->family, now);
 		check_duration(s, now);
+		aif_syncs_look(&s->listener.syncs, aif_attach_all_joined(&s->attach), &s->store,
+			       s->drain, s->writer);
 		if (now >= next_progress) {
 			next_progress = now + PROGRESS_NS;
 			show_progress(s, false);
@@ -504,6 +507,7 @@ static int finish(struct session *s, struct aif_err *err)
 		r = aif_writer_thread_finish(s->writer, end_ns, err);
 		s->result->have_profile = !r && *s->result->path;
 	}
+	aif_syncs_finish(&s->listener.syncs, r);
 	aif_watchers_free(s->watchers);
 	s->watchers = s->listener.watchers = NULL;
 	aif_finish_signals_end(&listener);

@@ -25,6 +25,7 @@ struct aif_writer_thread {
 	int error;
 	struct aif_err err;
 	_Atomic uint64_t size;
+	atomic_uint committed; /* flushes of the store's batches */
 	char path[4096];
 	struct stat is; /* the file that was made under that path */
 };
@@ -159,7 +160,6 @@ static bool wait_or_stop(struct aif_writer_thread *w, uint64_t ns)
 static void *writer_main(void *arg)
 {
 	struct aif_writer_thread *w = arg;
-	unsigned committed = 0;
 	struct aif_err err = {0};
 	/* Watchers that are there get rows from now on. */
 	int r = write_tables(w, &err);
@@ -173,9 +173,10 @@ static void *writer_main(void *arg)
 		flushes = aif_batches_flushes(&w->store->batches);
 		r = write_batches(w, r, &err);
 		aif_watchers_flush(w->watchers);
-		if (!r && (stop || flushes != committed)) {
+		if (!r && (stop || flushes != w->committed)) {
 			r = write_tables(w, &err);
-			committed = flushes;
+			if (!r)
+				w->committed = flushes;
 		}
 		if (r < 0 && !w->error) {
 			pthread_mutex_lock(&w->lock);
@@ -253,6 +254,11 @@ int aif_writer_thread_error(struct aif_writer_thread *w, struct aif_err *err)
 uint64_t aif_writer_thread_size(struct aif_writer_thread *w)
 {
 	return w->size;
+}
+
+bool aif_writer_thread_has(struct aif_writer_thread *w, unsigned flushes)
+{
+	return (int)(w->committed - flushes) >= 0;
 }
 
 /* Fails if the file was removed or moved meanwhile: SQLite goes on writing to it without an

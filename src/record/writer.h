@@ -21,6 +21,8 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 /* The error that stopped the writing (disk full, ...): 0 while all is well. *err as it was. */
 int aif_writer_thread_error(struct aif_writer_thread *w, struct aif_err *err);
 uint64_t aif_writer_thread_size(struct aif_writer_thread *w);
+/* True if what that many flushes of the store's batches have queued is committed. */
+bool aif_writer_thread_has(struct aif_writer_thread *w, unsigned flushes);
 
 /* Writes everything that is left, closes the file, frees. 0 or the error that stopped the writing. */
 int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err);

@@ -31,8 +31,8 @@ static int connect_to(const char *path, int timeout_ms)
 	return fd;
 }
 
-/* ret_fd NULL: none is expected. */
-static int receive_welcome(int sock, int *ret_fd)
+/* ret_fd NULL: no descriptor is expected, but the status `done`. */
+static int receive_welcome(int sock, uint32_t done, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -66,10 +66,11 @@ static int receive_welcome(int sock, int *ret_fd)
 		close(fd);
 	if (n != (ssize_t)sizeof(w) || w.magic != AIF_WIRE_MAGIC)
 		return -EPROTO;
-	return w.status == AIF_HELLO_REPLY_DONE       ? (ret_fd ? -EPROTO : 0)
+	return w.status == done                       ? (ret_fd ? -EPROTO : 0)
 	       : w.status == AIF_HELLO_REPLY_TOKEN    ? -EACCES
 	       : w.status == AIF_HELLO_REPLY_FULL     ? -EUSERS
 	       : w.status == AIF_HELLO_REPLY_UNWANTED ? -ENOENT
+	       : w.status == AIF_HELLO_REPLY_FAILED   ? -EIO
 						      : -EPROTO;
 }
 
@@ -84,9 +85,12 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 	if (send(sock, hello, size, MSG_NOSIGNAL) != (ssize_t)size)
 		r = -errno;
 	else if (hello->kind == AIF_HELLO_RUNTIME)
-		r = receive_welcome(sock, ret_fd);
+		r = receive_welcome(sock, AIF_HELLO_REPLY_DONE, ret_fd);
 	else if (hello->kind == AIF_HELLO_CONTROL)
-		r = receive_welcome(sock, hello->control == AIF_CONTROL_WATCH ? ret_fd : NULL);
+		r = receive_welcome(sock,
+				    hello->control == AIF_CONTROL_SYNC ? AIF_HELLO_REPLY_COMMITTED
+								       : AIF_HELLO_REPLY_DONE,
+				    hello->control == AIF_CONTROL_WATCH ? ret_fd : NULL);
 	close(sock);
 	return r;
 }

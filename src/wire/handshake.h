@@ -64,6 +64,7 @@ enum aif_control {
 	AIF_CONTROL_HOLD = 2, /* collect nothing for now */
 	AIF_CONTROL_RUN = 3,
 	AIF_CONTROL_WATCH = 4, /* `aiflame top`: a socket comes with the answer (profile/live.h) */
+	AIF_CONTROL_SYNC = 5,  /* the answer comes once all is committed (record/sync.h) */
 };
 enum aif_hello_joins {
 	AIF_JOINS_AFTER_FORK = 1,     /* a forked child asks anew */
@@ -89,9 +90,11 @@ enum aif_hello_status {
 	AIF_HELLO_REPLY_OK = 0, /* a descriptor comes with it */
 	AIF_HELLO_REPLY_TOKEN = 1,
 	AIF_HELLO_REPLY_VERSION = 2,
-	AIF_HELLO_REPLY_FULL = 3,     /* too many processes */
-	AIF_HELLO_REPLY_UNWANTED = 4, /* others are recorded */
-	AIF_HELLO_REPLY_DONE = 5,     /* to CONTROL: it will be */
+	AIF_HELLO_REPLY_FULL = 3,      /* too many processes */
+	AIF_HELLO_REPLY_UNWANTED = 4,  /* others are recorded */
+	AIF_HELLO_REPLY_DONE = 5,      /* to CONTROL: it will be */
+	AIF_HELLO_REPLY_COMMITTED = 6, /* to AIF_CONTROL_SYNC */
+	AIF_HELLO_REPLY_FAILED = 7,    /* to AIF_CONTROL_SYNC: the file cannot be written */
 };
 struct aif_hello_reply {
 	uint32_t magic, version, status, zero;
@@ -99,7 +102,7 @@ struct aif_hello_reply {
 
 /* Connects to `path` and says hello, waiting at most timeout_ms for the answer. *ret_fd is what came with it, the caller's:
  * for RUNTIME the memory's descriptor, for AIF_CONTROL_WATCH a socket. 0; -EACCES, -EPROTO, -EUSERS,
- * -ENOENT (unwanted) as the recorder refused; or -errno. Leaves no descriptor behind. */
+ * -ENOENT (unwanted), -EIO (not committed) as the recorder refused; or -errno. Leaves no descriptor behind. */
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
 
 /* Recorder: answers on an accepted socket; fd -1 sends none. 0 or -errno. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "aiflame.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,6 +30,7 @@
  *       storm, calm  all threads launch until calm, some 40,000 times a second each
  *       pace N       N launches, with the time of each in ns, in the middle: "pace NS"
  *       fork N       a child makes N launches
+ *       recording    whether it is recorded now: "recording 1", or 0
  *       close        closes all descriptors but the standard ones, and opens files in their place
  *       title        writes over its environment, as who sets a title does
  *       exec         the same program anew
@@ -221,6 +224,9 @@ int main(int argc, char **argv)
 			close_all();
 		} else if (!strcmp(word, "pace")) {
 			printf("pace %lu\n", (unsigned long)pace(n));
+			continue;
+		} else if (!strcmp(word, "recording")) {
+			printf("recording %d\n", aiflame_recording() == 1);
 			continue;
 		}
 		printf("%s %lu\n", word, (unsigned long)total);

@@ -51,6 +51,22 @@ says() {
 	"$@" >"$work/says.out" 2>&1
 	grep -qF -- "$text" "$work/says.out" || { echo "nowhere: $text"; cat "$work/says.out"; return 1; }
 }
+# wait_until COMMAND...: again and again until it succeeds; if it has not within two minutes, fails with what it said last
+wait_until() {
+	for _ in $(seq 2400); do
+		"$@" >"$work/wait.out" 2>&1 && return
+		sleep 0.05
+	done
+	echo "in two minutes never: $*"
+	cat "$work/wait.out"
+	return 1
+}
+# ended PID...: these children have ended, whether this shell has waited for them or not
+ended() {
+	for pid in "$@"; do
+		case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null) in '' | Z*) ;; *) return 1 ;; esac
+	done
+}
 # metered COMMAND...: runs it, and busy=1 if meanwhile more than a twentieth of all CPUs' time was stolen or went to programs
 # that are not this shell's children.
 busy=0

@@ -437,6 +437,86 @@ static void a_number_that_is_used_again_is_another_process(void **state)
 	ends(again);
 }
 
+/* Asks as `aiflame ctl sync` does, in two steps, as on a busy machine. Returns the socket. */
+static int asks_to_sync(struct world *w)
+{
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_CONTROL,
+				  .control = AIF_CONTROL_SYNC};
+	int sock = comes(w);
+
+	aif_listener_accept(&w->listener);
+	memcpy(hello.token, w->listener.token, sizeof(hello.token));
+	assert_int_equal(send(sock, &hello, AIF_HELLO_FIXED, MSG_NOSIGNAL), AIF_HELLO_FIXED);
+	aif_listener_accept(&w->listener);
+	return sock;
+}
+
+/* Returns the status that came, or -1. */
+static int sync_status(int sock)
+{
+	struct aif_hello_reply answer;
+
+	return recv(sock, &answer, sizeof(answer), MSG_DONTWAIT) == (ssize_t)sizeof(answer)
+		       ? (int)answer.status
+		       : -1;
+}
+
+static void a_sync_is_answered_at_the_end(void **state)
+{
+	struct world *w = *state;
+	int whole = asks_to_sync(w), failed_one;
+
+	assert_int_equal(w->listener.syncs.len, 1);
+	assert_int_equal(sync_status(whole), -1);
+	aif_syncs_finish(&w->listener.syncs, 0);
+	assert_int_equal(sync_status(whole), AIF_HELLO_REPLY_COMMITTED);
+	failed_one = asks_to_sync(w);
+	aif_syncs_finish(&w->listener.syncs, -ENOSPC);
+	assert_int_equal(sync_status(failed_one), AIF_HELLO_REPLY_FAILED);
+	close(whole);
+	close(failed_one);
+}
+
+/* An asker that has gone does not keep the recorder's thread awake. */
+static void a_sync_whose_asker_has_gone_is_quiet(void **state)
+{
+	struct world *w = *state;
+
+	close(asks_to_sync(w));
+	assert_int_equal(w->listener.syncs.len, 1);
+	assert_false(is_ready(w));
+	aif_syncs_finish(&w->listener.syncs, 0);
+}
+
+static void too_many_syncs_are_refused(void **state)
+{
+	struct world *w = *state;
+	int socks[AIF_SYNCS + 1];
+
+	for (unsigned i = 0; i <= AIF_SYNCS; i++)
+		socks[i] = asks_to_sync(w);
+	assert_int_equal(sync_status(socks[AIF_SYNCS - 1]), -1);
+	assert_int_equal(sync_status(socks[AIF_SYNCS]), AIF_HELLO_REPLY_FULL);
+	aif_syncs_finish(&w->listener.syncs, 0);
+	for (unsigned i = 0; i <= AIF_SYNCS; i++)
+		close(socks[i]);
+}
+
+/* Reads an empty recording: nothing is waited for. */
+static void the_drain_thread_syncs_without_processes(void **state)
+{
+	struct world *w = *state;
+	unsigned flushes = aif_batches_flushes(&w->store.batches);
+	uint64_t ticket = aif_drain_thread_sync(w->listener.drain);
+
+	while (!aif_drain_thread_is_synced(w->listener.drain, ticket))
+		usleep(1000);
+	assert_true(aif_batches_flushes(&w->store.batches) > flushes);
+	assert_false(aif_drain_thread_is_synced(w->listener.drain, ticket + 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +529,10 @@ int main(void)
 		TEST(what_cupti_is_asked_goes_to_and_fro),
 		TEST(who_has_no_device_takes_no_place_of_who_has),
 		TEST(a_number_that_is_used_again_is_another_process),
+		TEST(a_sync_is_answered_at_the_end),
+		TEST(a_sync_whose_asker_has_gone_is_quiet),
+		TEST(too_many_syncs_are_refused),
+		TEST(the_drain_thread_syncs_without_processes),
 	};
 
 	setenv("XDG_STATE_HOME", "/nowhere", 1); /* the user's own is not read */

@@ -413,6 +413,14 @@ void aif_attach_joined(struct aif_attach *a, int pid)
 		look(a, aif_now_ns());
 }
 
+bool aif_attach_all_joined(const struct aif_attach *a)
+{
+	for (size_t i = 0; i < a->pages; i++)
+		if (a->page[i].pid && !a->page[i].joined)
+			return false;
+	return true;
+}
+
 /* ---- the recording --------------------------------------------------------------------------- */
 
 int aif_attach_as_owner(const struct aif_attach *a)

@@ -73,6 +73,8 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork);
 bool aif_attach_is_requested(const struct aif_attach *a, int pid);
 /* Notes that a process has joined this recording. */
 void aif_attach_joined(struct aif_attach *a, int pid);
+/* True if all processes that were found have joined; those of another namespace cannot be told from each other. */
+bool aif_attach_all_joined(const struct aif_attach *a);
 /* Tells the others whether we collect. */
 void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
 

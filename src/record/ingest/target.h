@@ -35,6 +35,7 @@ struct aif_address_map {
 
 struct aif_target_slot {
 	struct aif_drain drain;
+	uint64_t sync_head;            /* what its thread had written when `ctl sync` was asked */
 	struct aif_address_map ranges; /* as its ring defines them, in the order of its stacks */
 	uint32_t thread;               /* of the store, AIF_NONE before the first THREAD record */
 	bool has_launched;             /* that thread */
@@ -77,6 +78,12 @@ struct aif_target {
 	struct aif_target_slot *slots;
 	uint32_t first_slot; /* whose ring is read first, the next time */
 	bool is_cut;         /* its turn ended before its rings were empty */
+	enum aif_target_sync {
+		AIF_TARGET_SYNCED,     /* nothing is waited for */
+		AIF_TARGET_SYNC_ORDER, /* until it does what it was told */
+		AIF_TARGET_SYNC_RINGS, /* until its rings are read as far as sync_head */
+		AIF_TARGET_SYNC_DEFERRED /* until records that wait for definitions had them, or not */
+	} sync;
 
 	struct aif_quota quota;    /* for what it makes the store remember */
 	struct aif_map threads;    /* tid -> thread of the store */
