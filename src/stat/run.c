@@ -2,6 +2,7 @@
 #include "stat/run.h"
 
 #include "base/clock.h"
+#include "base/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +38,7 @@ static void become(const struct aif_stat_opts *o, const sigset_t *mask, int go, 
 		;
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (!e) {
-		execvp(o->argv[0], o->argv);
-		e = errno;
+		e = -aif_command_exec(o->argv);
 	}
 	if (write(report, &e, sizeof(e)) < 0)
 		_exit(125);

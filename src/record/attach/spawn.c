@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/spawn.h"
 
+#include "base/command.h"
 #include "wire/handshake.h"
 
 #include <errno.h>
@@ -80,8 +81,7 @@ static void child(char *const argv[], const struct aif_spawn_env *env, const sig
 		if (env->ignore_sigchld)
 			signal(SIGCHLD, SIG_IGN);
 		sigprocmask(SIG_SETMASK, mask, NULL);
-		execvp(argv[0], argv);
-		e = errno;
+		e = -aif_command_exec(argv);
 	}
 	if (write(report, &e, sizeof(e)) < 0)
 		_exit(125);
