@@ -172,6 +172,15 @@ static ssize_t read_file(const struct aif_target *t, const struct sleeper *s, co
 	return n;
 }
 
+/* True if the thread has given up its memory already: from then on its files are root's. */
+static bool is_ending(const struct aif_target *t, const struct sleeper *s)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/statm", t->pid, s->outer);
+	return aif_proc_read(path, text, sizeof(text)) <= 0 || !strncmp(text, "0 ", 2);
+}
+
 /* Reads the system call of a thread into s->in. */
 static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
 {
@@ -187,7 +196,7 @@ static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleepe
 	if (n >= 0 || n == -ESRCH || n == -EMFILE)
 		return;
 	/* A thread that has just ended is no refusal. */
-	if (n == -ENOENT && kill(t->pid, 0) < 0)
+	if ((n == -ENOENT && kill(t->pid, 0) < 0) || (n == -EACCES && is_ending(t, s)))
 		return;
 	state->is_refused = true;
 	aif_store_loss(d->store, AIF_REASON_SLEEPS_HIDDEN, t->process,
