@@ -76,6 +76,9 @@ static void counter(struct aif_stat_file *f, const struct aif_perf_stat_line *l)
 	}
 	v->is_known = true;
 	v->value += e == AIF_STAT_TASK_CLOCK ? 1e6 * l->value : l->value;
+	/* A CSV of ours says 0 where perf has not counted. */
+	if (l->form == AIF_PERF_STAT_CSV && !l->running_ns && l->running >= 1)
+		return;
 	/* Text says only the share: it stands for 1 s. */
 	v->running_ns += l->running_ns ? l->running_ns : (uint64_t)(1e9 * l->running);
 	v->enabled_ns += l->running_ns && l->running > 0
