@@ -187,9 +187,10 @@ static void unweigh(struct aif_exec_timeline *t)
 	}
 }
 
-static int make(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
-		void *value, struct aif_err *err)
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
 {
+	const struct aif_selection *sel = of->sel;
 	struct aif_exec_timeline *ret = value;
 	struct reading r = {.p = p, .sel = sel, .t = ret, .kept = aif_timed_kept(p)};
 	uint64_t bad[2] = {0};
@@ -208,7 +209,7 @@ static int make(const struct aif_profile *p, const struct aif_selection *sel, un
 	}
 	count_left_out(&r);
 	ret->damaged = bad[0] + bad[1];
-	if (variant == UNWEIGHED)
+	if (of->variant == UNWEIGHED)
 		unweigh(ret);
 	aif_facts_put(r.timeline);
 	return e;
@@ -245,7 +246,8 @@ static int get(const struct aif_profile *p, const struct aif_selection *sel, uns
 	/* Clears what says how the selection is shown, not what is in it. */
 	of.loop = 0;
 	of.whole = of.by_range = false;
-	e = aif_facts_get(p, &kind, &of, variant, &fact, NULL);
+	e = aif_facts_get(p, &kind, (struct aif_fact_of){.sel = &of, .variant = variant}, &fact,
+			  NULL);
 	*ret = fact;
 	return e;
 }

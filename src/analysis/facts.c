@@ -12,6 +12,7 @@ struct fact {
 	struct aif_facts *of; /* NULL: kept nowhere, freed when it is given back */
 	struct fact *next;
 	const struct aif_fact_kind *kind;
+	const void *base; /* which it holds */
 	struct aif_buf key;
 	unsigned held;
 	uint64_t given_back; /* when, counted in puts */
@@ -33,6 +34,8 @@ const void *aif_facts_none(void)
 {
 	return nothing;
 }
+
+static const struct aif_selection all;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -62,11 +65,12 @@ static void put_ranges(struct aif_buf *key, const struct aif_range_index *x)
 		aif_buf_putc(key, x->commands[i].is_kept ? 1 : 0);
 }
 
-/* Writes what of a selection, and the variant, decide what a fact is. Keys of one kind and profile are compared whole. */
-static int make_key(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
-		    struct aif_buf *key)
+/* Writes what decides which fact it is. Keys of one kind and profile are compared whole. */
+static int make_key(const struct aif_profile *p, const struct aif_fact_of *of, struct aif_buf *key)
 {
-	uint64_t words[] = {variant, sel->from_ns, sel->to_ns, sel->loop};
+	const struct aif_selection *sel = of->sel;
+	/* A base is held by what is made from it: its address is nothing else's meanwhile. */
+	uint64_t words[] = {(uintptr_t)of->base, of->variant, sel->from_ns, sel->to_ns, sel->loop};
 	bool flags[] = {sel->in_ranges, sel->by_range, sel->whole};
 
 	put(key, words, sizeof(words));
@@ -81,11 +85,19 @@ static int make_key(const struct aif_profile *p, const struct aif_selection *sel
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
+static struct fact *fact_of(const void *value)
+{
+	return (struct fact *)((uintptr_t)value - offsetof(struct fact, value));
+}
+
 static void free_fact(struct fact *f)
 {
+	const void *base = f->base;
+
 	f->kind->finish(f->value);
 	aif_buf_finish(&f->key);
 	free(f);
+	aif_facts_put(base);
 }
 
 static void drop(struct aif_facts *of, struct fact *f)
@@ -158,62 +170,75 @@ static struct fact *find(const struct aif_facts *of, const struct aif_fact_kind 
 }
 
 /* Makes the fact, whose key it takes over. */
-static int make(const struct aif_profile *p, struct aif_facts *of, const struct aif_fact_kind *kind,
-		const struct aif_selection *sel, unsigned variant, struct aif_buf *key,
-		struct fact **ret, struct aif_err *err)
+static int make(const struct aif_profile *p, struct aif_facts *in, const struct aif_fact_kind *kind,
+		const struct aif_fact_of *of, struct aif_buf *key, struct fact **ret,
+		struct aif_err *err)
 {
 	struct fact *f = calloc(1, sizeof(*f) + kind->size);
 	int e;
 
 	if (!f)
 		return -ENOMEM;
-	*f = (struct fact){.of = of, .kind = kind};
-	e = kind->make(p, sel, variant, f->value, err);
+	*f = (struct fact){.of = in, .kind = kind, .base = of->base};
+	if (f->base && f->base != nothing)
+		fact_of(f->base)->held++;
+	e = kind->make(p, of, f->value, err);
 	if (e < 0) {
 		free_fact(f);
 		return e;
 	}
 	f->key = *key;
 	*key = (struct aif_buf){0};
-	if (of) {
+	if (in) {
 		f->bytes = kind->size + kind->bytes(f->value);
-		f->next = of->first;
-		of->first = f;
-		of->bytes += f->bytes;
-		of->computed++;
+		f->next = in->first;
+		in->first = f;
+		in->bytes += f->bytes;
+		in->computed++;
 	}
 	*ret = f;
 	return 0;
 }
 
 int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
-		  const struct aif_selection *sel, unsigned variant, const void **ret,
-		  struct aif_err *err)
+		  struct aif_fact_of of, const void **ret, struct aif_err *err)
 {
-	static const struct aif_selection all;
 	struct aif_buf key = {0};
-	struct aif_facts *of;
+	struct aif_facts *in;
 	struct fact *f = NULL;
-	int e = store_of(p, &of);
+	int e = store_of(p, &in);
 
 	assert(kind->size <= NOTHING_SIZE);
 	*ret = nothing;
-	sel = sel ? sel : &all;
+	of.sel = of.sel ? of.sel : &all;
 	if (!e)
-		e = make_key(p, sel, variant, &key);
+		e = make_key(p, &of, &key);
 	if (!e)
-		f = find(of, kind, &key);
+		f = find(in, kind, &key);
 	if (!e && !f)
-		e = make(p, of, kind, sel, variant, &key, &f, err);
+		e = make(p, in, kind, &of, &key, &f, err);
 	aif_buf_finish(&key);
 	if (e < 0)
 		return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
 	f->held++;
 	*ret = f->value;
 	/* Counts facts that are held, too: then all others go. */
-	if (of)
-		drop_oldest(of, AIF_FACTS_MEMORY);
+	if (in)
+		drop_oldest(in, AIF_FACTS_MEMORY);
 	return 0;
+}
+
+bool aif_facts_have(const struct aif_profile *p, const struct aif_fact_kind *kind,
+		    struct aif_fact_of of)
+{
+	struct aif_buf key = {0};
+	struct aif_facts *in;
+	bool is_there;
+
+	of.sel = of.sel ? of.sel : &all;
+	is_there = !store_of(p, &in) && !make_key(p, &of, &key) && find(in, kind, &key);
+	aif_buf_finish(&key);
+	return is_there;
 }
 
 void aif_facts_put(const void *value)
@@ -222,7 +247,7 @@ void aif_facts_put(const void *value)
 
 	if (!value || value == nothing)
 		return;
-	f = (struct fact *)((uintptr_t)value - offsetof(struct fact, value));
+	f = fact_of(value);
 	if (--f->held)
 		return;
 	if (!f->of) {

@@ -36,22 +36,32 @@
  * may take more, and then all others go. */
 #define AIF_FACTS_MEMORY ((size_t)256 << 20)
 
+/* Says what a fact is of. */
+struct aif_fact_of {
+	const struct aif_selection *sel; /* a part of the profile; NULL: all */
+	/* Another fact of this profile that it is made from: its part is that one's, and the fact holds it. NULL: none. */
+	const void *base;
+	unsigned variant; /* the kind's own */
+};
+
 struct aif_fact_kind {
 	const char *name;
 	size_t size; /* of the value */
-	/* Computes the value, zeroed before, of a part of a profile; sel is never NULL. `variant` is the kind's own. 0 or
-	 * -errno with *err (may be NULL); after a failure finish() is called all the same. */
-	int (*make)(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
-		    void *ret, struct aif_err *err);
+	/* Computes the value, zeroed before; of->sel is never NULL. 0 or -errno with *err (may be NULL); after a failure
+	 * finish() is called all the same. */
+	int (*make)(const struct aif_profile *p, const struct aif_fact_of *of, void *ret,
+		    struct aif_err *err);
 	void (*finish)(void *value);
 	size_t (*bytes)(const void *value); /* that the value has beside itself */
 };
 
-/* Gets the fact of a kind of what `sel` (NULL: all) chooses. *ret is valid until aif_facts_put(*ret); after a failure it is
+/* Gets the fact of a kind. *ret is valid until aif_facts_put(*ret); after a failure it is
  * aif_facts_none(). 0 or -errno with *err (may be NULL). */
 int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
-		  const struct aif_selection *sel, unsigned variant, const void **ret,
-		  struct aif_err *err);
+		  struct aif_fact_of of, const void **ret, struct aif_err *err);
+/* True if such a fact is there already. */
+bool aif_facts_have(const struct aif_profile *p, const struct aif_fact_kind *kind,
+		    struct aif_fact_of of);
 /* Gives back what aif_facts_get() or aif_facts_none() gave. NULL is fine. */
 void aif_facts_put(const void *value);
 /* Returns a value of zeros, the same for all kinds, where a fact is not asked for. */

@@ -370,15 +370,15 @@ static void finish(void *value)
 	free(t->tracks);
 }
 
-static int make(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
-		void *ret, struct aif_err *err)
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *ret,
+		struct aif_err *err)
 {
 	struct aif_timeline *t = ret;
 	size_t n = p->clock_pairs_len, kept = 0;
 	struct aif_clock_pair *pairs = malloc((n + 1) * sizeof(*pairs));
 	int r = pairs ? 0 : -ENOMEM;
 
-	(void)sel, (void)variant, (void)err;
+	(void)of, (void)err;
 	if (!pairs)
 		return -ENOMEM;
 	t->start_ns = p->start_ns;
@@ -422,7 +422,7 @@ int aif_timeline_get(const struct aif_profile *p, const struct aif_timeline **re
 						  .finish = finish,
 						  .bytes = bytes_of};
 	const void *fact;
-	int r = aif_facts_get(p, &kind, NULL, 0, &fact, NULL);
+	int r = aif_facts_get(p, &kind, (struct aif_fact_of){0}, &fact, NULL);
 
 	*ret = fact;
 	return r;

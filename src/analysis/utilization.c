@@ -150,14 +150,16 @@ static int add_exec(struct aif_device_utilization *d, const struct aif_timeline_
 	return r;
 }
 
-int aif_utilization_make(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			 struct aif_utilization *ret)
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
 {
+	const struct aif_exec_timeline *t = of->base;
+	struct aif_utilization *ret = value;
 	struct aif_device_utilization *d = NULL;
 	struct aif_gaps gaps = {0}, pauses = {0};
 	int r;
 
-	*ret = (struct aif_utilization){0};
+	(void)err;
 	if (t->execs_len >= AIF_NONE)
 		return -ENOMEM;
 	ret->order = malloc((t->execs_len + 1) * sizeof(*ret->order));
@@ -203,22 +205,53 @@ int aif_utilization_make(const struct aif_profile *p, const struct aif_exec_time
 	return r;
 }
 
-void aif_utilization_finish(struct aif_utilization *w)
+static struct aif_spans *spans_of(struct aif_device_utilization *d, size_t i)
 {
-	for (size_t i = 0; i < w->len; i++) {
-		struct aif_device_utilization *d = &w->devices[i];
+	struct aif_spans *const of[] = {&d->busy,   &d->compute,       &d->communication,
+					&d->either, &d->not_collected, &d->paused};
 
-		aif_spans_finish(&d->busy);
-		aif_spans_finish(&d->compute);
-		aif_spans_finish(&d->communication);
-		aif_spans_finish(&d->either);
-		aif_spans_finish(&d->not_collected);
-		aif_spans_finish(&d->paused);
-	}
+	return i < AIF_ARRAY_LEN(of) ? of[i] : NULL;
+}
+
+static void finish(void *value)
+{
+	struct aif_utilization *w = value;
+
+	for (size_t i = 0; i < w->len; i++)
+		for (size_t k = 0; spans_of(&w->devices[i], k); k++)
+			aif_spans_finish(spans_of(&w->devices[i], k));
 	free(w->devices);
 	free(w->order);
 	free(w->classes);
-	*w = (struct aif_utilization){0};
+}
+
+static size_t bytes_of(const void *value)
+{
+	const struct aif_utilization *w = value;
+	size_t bytes = w->len * sizeof(*w->devices);
+
+	for (size_t i = 0; i < w->len; i++) {
+		bytes += (w->devices[i].end - w->devices[i].first) *
+			 (sizeof(*w->order) + sizeof(*w->classes));
+		for (size_t k = 0; spans_of(&w->devices[i], k); k++)
+			bytes += spans_of(&w->devices[i], k)->cap * sizeof(struct aif_span);
+	}
+	return bytes;
+}
+
+int aif_utilization_get(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			const struct aif_utilization **ret)
+{
+	static const struct aif_fact_kind kind = {.name = "utilization of devices",
+						  .size = sizeof(struct aif_utilization),
+						  .make = make,
+						  .finish = finish,
+						  .bytes = bytes_of};
+	const void *fact;
+	int e = aif_facts_get(p, &kind, (struct aif_fact_of){.base = t}, &fact, NULL);
+
+	*ret = fact;
+	return e;
 }
 
 struct aif_utilization_parts aif_utilization_parts(const struct aif_device_utilization *w,

@@ -58,10 +58,9 @@ struct aif_utilization {
 	uint8_t *classes; /* enum aif_work_class, by execution */
 };
 
-/* *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */
-int aif_utilization_make(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			 struct aif_utilization *ret);
-void aif_utilization_finish(struct aif_utilization *w);
+/* *ret is a fact, for aif_facts_put() (facts.h), which holds `t`; empty after a failure. 0 or -ENOMEM. */
+int aif_utilization_get(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			const struct aif_utilization **ret);
 
 enum aif_work_class aif_work_class_of(const char *kernel);
 

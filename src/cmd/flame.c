@@ -410,17 +410,17 @@ static int of_idle(const struct values *v, const struct aif_names *names,
 		   struct aif_err *err)
 {
 	struct aif_attribution a = {0};
-	struct aif_idle_part part;
-	int r = aif_idle_part_read(names->p, sel, &part);
+	const struct aif_idle_part *part;
+	int r = aif_idle_part_get(names->p, sel, &part);
 
 	if (r)
 		aif_err_set(err, r, "flame: %s", strerror(-r));
 	if (!r && v->of == OF_LOOP)
 		r = aif_attribution_compute(names->p, sel, &a, err);
 	if (!r)
-		r = draw_idle(v, names, &part, v->of == OF_LOOP ? &a : NULL, o, err);
+		r = draw_idle(v, names, part, v->of == OF_LOOP ? &a : NULL, o, err);
 	aif_attribution_finish(&a);
-	aif_idle_part_finish(&part);
+	aif_facts_put(part);
 	return r;
 }
 

@@ -23,7 +23,7 @@ struct reducing {
 	const struct aif_profile *p;
 	struct aif_run *run;
 	struct aif_why why;
-	struct aif_idle_part idle; /* of the window */
+	const struct aif_idle_part *idle; /* of the window */
 };
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -165,10 +165,10 @@ static bool is_in_step(const struct aif_why *w, int64_t at)
 /* Returns how many kernels were launched in steps that lie in the part, as captured. */
 static uint64_t count_step_launches(const struct reducing *r)
 {
-	const struct aif_exec_timeline *t = r->idle.t;
+	const struct aif_exec_timeline *t = r->idle->t;
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < t->execs_len; i++) {
+	for (size_t i = 0; t && i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
 
 		if (x->kind == AIF_LAUNCH_KERNEL && x->launch != AIF_NONE)
@@ -301,7 +301,7 @@ static int build_tree(struct reducing *r, const struct aif_selection *part,
 		o.by = AIF_BY_SAMPLES;
 		r->run->is_counts = true;
 	} else if (!r->p->traits.is_lengths) {
-		o.idle = &r->idle.blame;
+		o.idle = &r->idle->blame;
 	} else {
 		r->run->is_counts = true;
 	}
@@ -311,7 +311,7 @@ static int build_tree(struct reducing *r, const struct aif_selection *part,
 int aif_run_reduce(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		   struct aif_run *ret, struct aif_err *err)
 {
-	struct reducing r = {.names = names, .p = names->p, .run = ret};
+	struct reducing r = {.names = names, .p = names->p, .run = ret, .idle = aif_facts_none()};
 	struct aif_selection part = sel ? *sel : (struct aif_selection){0};
 	struct aif_attribution a = {0}, whole = {0};
 	struct aif_range_index ranges = {0};
@@ -327,7 +327,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 		if (cpu != -ENODATA) {
 			if (err)
 				*err = none;
-			aif_idle_part_finish(&r.idle);
+			aif_facts_put(r.idle);
 			aif_why_finish(&r.why);
 			return cpu;
 		}
@@ -371,7 +371,7 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	aif_range_index_finish(&ranges);
 	aif_attribution_finish(&whole);
 	aif_attribution_finish(&a);
-	aif_idle_part_finish(&r.idle);
+	aif_facts_put(r.idle);
 	aif_why_finish(&r.why);
 	return e && err && !err->code ? aif_err_set(err, e, "%s", strerror(-e)) : e;
 }

@@ -96,7 +96,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 {
 	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u = {0};
+	const struct aif_utilization *u = aif_facts_none();
 	struct aif_counters c = {0};
 	int r;
 
@@ -107,14 +107,14 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 	all.from_ns = all.to_ns = 0;
 	r = aif_exec_timeline_get_unweighed(p, &all, &t);
 	if (!r && t->execs_len)
-		r = aif_utilization_make(p, t, &u);
-	for (size_t i = 0; i < u.len && !r; i++)
-		if (u.devices[i].to > 0)
-			ret->ns = AIF_MAX(ret->ns, (uint64_t)u.devices[i].to);
+		r = aif_utilization_get(p, t, &u);
+	for (size_t i = 0; i < u->len && !r; i++)
+		if (u->devices[i].to > 0)
+			ret->ns = AIF_MAX(ret->ns, (uint64_t)u->devices[i].to);
 	ret->ns = AIF_MIN(ret->ns, LONGEST_NS);
 	ret->to_ns = sel && sel->to_ns ? AIF_MIN(sel->to_ns, ret->ns) : ret->ns;
 	if (!r && ret->ns)
-		r = rows_make(p, &u, ret);
+		r = rows_make(p, u, ret);
 	if (!r)
 		rows_sum(ret);
 	rows_drop(ret);
@@ -125,7 +125,7 @@ int aif_strip_make(const struct aif_profile *p, const struct aif_selection *sel,
 				ret->rows[i].power_w, ret->rows[i].clock_mhz, &ret->rows[i].most_w,
 				&ret->rows[i].most_mhz);
 	aif_counters_finish(&c);
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 	return r;
 }

@@ -124,7 +124,7 @@ static int by_row_group(const void *pa, const void *pb)
 
 static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 {
-	const struct aif_idle_course *c = d->t->course;
+	const struct aif_idle_course *c = &d->t->idle->course;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < c->times_len; i++) {
@@ -145,7 +145,7 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 static int idle_parts_make(struct device_tree *d)
 {
 	const struct aif_idle_blame *blame = &d->t->idle->blame;
-	const struct aif_idle_course *c = d->t->course;
+	const struct aif_idle_course *c = &d->t->idle->course;
 	struct aif_map of_course = {0}, row_of = {0};
 	uint64_t group, row;
 	size_t n = 0;

@@ -92,21 +92,21 @@ static int time_add(struct aif_page_idle_cells *to, const struct aif_page_grid *
 	return 0;
 }
 
-int aif_page_idle_cells_make(const struct aif_idle_part *idle, const struct aif_idle_course *course,
-			     double waited_part, const struct aif_page_grid *grid,
-			     const bool *is_shown, struct aif_page_idle_cells *ret)
+int aif_page_idle_cells_make(const struct aif_idle_part *idle, double waited_part,
+			     const struct aif_page_grid *grid, const bool *is_shown,
+			     struct aif_page_idle_cells *ret)
 {
 	struct mixes m = {0};
 	uint64_t at;
 	int r;
 
-	*ret = (struct aif_page_idle_cells){.devices = idle->u.len,
-					    .of = calloc(idle->u.len + 1, sizeof(*ret->of))};
-	r = ret->of ? mixes_make(&m, &idle->blame, course, waited_part) : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < course->times_len; i++)
-		if (aif_map_get(&m.by_course, course->times[i].course, &at) &&
+	*ret = (struct aif_page_idle_cells){.devices = idle->u->len,
+					    .of = calloc(idle->u->len + 1, sizeof(*ret->of))};
+	r = ret->of ? mixes_make(&m, &idle->blame, &idle->course, waited_part) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < idle->course.times_len; i++)
+		if (aif_map_get(&m.by_course, idle->course.times[i].course, &at) &&
 		    m.at[at].device < ret->devices && is_shown[m.at[at].device])
-			r = time_add(ret, grid, &m.at[at], &course->times[i]);
+			r = time_add(ret, grid, &m.at[at], &idle->course.times[i]);
 	aif_map_finish(&m.by_course);
 	free(m.at);
 	return r;

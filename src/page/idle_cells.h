@@ -19,7 +19,7 @@ struct aif_page_idle_cells {
 
 /* Fills in the devices of `idle` that `is_shown` marks. `waited_part`: why.h. *ret is finished by the caller, also after a
  * failure. 0 or -ENOMEM. */
-int aif_page_idle_cells_make(const struct aif_idle_part *idle, const struct aif_idle_course *course,
-			     double waited_part, const struct aif_page_grid *grid,
-			     const bool *is_shown, struct aif_page_idle_cells *ret);
+int aif_page_idle_cells_make(const struct aif_idle_part *idle, double waited_part,
+			     const struct aif_page_grid *grid, const bool *is_shown,
+			     struct aif_page_idle_cells *ret);
 void aif_page_idle_cells_finish(struct aif_page_idle_cells *c);

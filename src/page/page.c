@@ -20,8 +20,7 @@ struct page {
 	const struct aif_names *names;
 	const struct aif_page_opts *o;
 	struct aif_attribution a;
-	struct aif_idle_part idle;
-	struct aif_idle_course course;
+	const struct aif_idle_part *idle;
 	double waited_part; /* of idle time behind waits: why.h */
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
@@ -78,8 +77,8 @@ static int end_find(const struct page *g, uint64_t *ret)
 
 	*ret = p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 	*ret = AIF_MAX(*ret, cpu - p->start_ns);
-	for (size_t i = 0; i < g->idle.t->execs_len; i++)
-		*ret = AIF_MAX(*ret, (uint64_t)AIF_MAX(g->idle.t->execs[i].end, 0));
+	for (size_t i = 0; i < g->idle->t->execs_len; i++)
+		*ret = AIF_MAX(*ret, (uint64_t)AIF_MAX(g->idle->t->execs[i].end, 0));
 	*ret = AIF_MIN(*ret, (uint64_t)AIF_TIME_MAX);
 	return r;
 }
@@ -92,7 +91,7 @@ static int page_read(struct page *g, struct aif_err *err)
 
 	if (r < 0)
 		return r;
-	r = aif_idle_part_read_course(p, &g->course, &g->idle);
+	r = aif_idle_part_get_course(p, NULL, &g->idle);
 	if (r == 0)
 		r = end_find(g, &end);
 	if (r < 0)
@@ -153,7 +152,7 @@ static void head_put(struct page *g)
 			      "the recording was cut short: what came after its last commit");
 	if (!aif_conservation_check(&g->a.conservation, NULL))
 		aif_page_lack(&g->lacks, "this profile does not add up: aiflame info says where");
-	if (g->idle.t->damaged || g->idle.blame.damaged)
+	if (g->idle->t->damaged || g->idle->blame.damaged)
 		aif_page_lack(&g->lacks, "part of the file is damaged: what it held is missing");
 }
 
@@ -204,7 +203,7 @@ static int why_put(struct page *g, struct aif_err *err)
 	} else if (r != -ENOMEM) {
 		if (!g->o->is_scope)
 			text_put(g, "why_none", reason.text);
-		r = aif_why_waited_part(g->names->p, NULL, &g->idle, &damaged, &g->waited_part);
+		r = aif_why_waited_part(g->names->p, NULL, g->idle, &damaged, &g->waited_part);
 	}
 	aif_why_finish(&why);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
@@ -214,8 +213,7 @@ static int trees_put(struct page *g, struct aif_err *err)
 {
 	struct aif_page_trees t = {.names = g->names,
 				   .a = &g->a,
-				   .idle = &g->idle,
-				   .course = &g->course,
+				   .idle = g->idle,
 				   .grid = &g->grid,
 				   .frames_max = g->o->frames_max,
 				   .texts = &g->texts,
@@ -255,8 +253,8 @@ static int object_make(struct page *g, struct aif_err *err)
 	r = trees_put(g, err);
 	if (r == 0)
 		r = why_put(g, err);
-	if (r == 0 && aif_page_strips_write(g->names->p, &g->idle, &g->course, g->waited_part,
-					    &g->grid, &g->columns, &g->json) < 0)
+	if (r == 0 && aif_page_strips_write(g->names->p, g->idle, g->waited_part, &g->grid,
+					    &g->columns, &g->json) < 0)
 		r = aif_err_set(err, -ENOMEM, "view: out of memory");
 	aif_buf_putc(&g->json, ',');
 	if (r == 0) {
@@ -295,7 +293,7 @@ static int object_make(struct page *g, struct aif_err *err)
 int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 		   struct aif_out *out, struct aif_err *err)
 {
-	struct page g = {.names = names, .o = o};
+	struct page g = {.names = names, .o = o, .idle = aif_facts_none()};
 	int r;
 
 	aif_page_columns_init(&g.columns);
@@ -310,8 +308,7 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 			aif_err_set(err, r, "view: %s", strerror(-r));
 	}
 	aif_attribution_finish(&g.a);
-	aif_idle_part_finish(&g.idle);
-	aif_idle_course_finish(&g.course);
+	aif_facts_put(g.idle);
 	aif_page_names_finish(&g.texts);
 	aif_page_columns_finish(&g.columns);
 	aif_buf_finish(&g.json);

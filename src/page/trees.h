@@ -13,7 +13,6 @@ struct aif_page_trees {
 	const struct aif_names *names;
 	const struct aif_attribution *a;
 	const struct aif_idle_part *idle;
-	const struct aif_idle_course *course; /* of its rows */
 	const struct aif_page_grid *grid;
 	uint32_t frames_max;
 	struct aif_page_names *texts;

@@ -180,18 +180,18 @@ static int index_execs(struct aif_query *q)
 static int load_queue(struct aif_query *q)
 {
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u = {0};
+	const struct aif_utilization *u = aif_facts_none();
 	int r = 0;
 
 	if (q->p->traits.is_lengths)
 		return 0;
 	r = aif_exec_timeline_get(q->p, NULL, &t);
 	if (!r)
-		r = aif_utilization_make(q->p, t, &u);
+		r = aif_utilization_get(q->p, t, &u);
 	if (!r)
-		r = aif_queue_make(q->p, t, &u, &q->queue);
+		r = aif_queue_make(q->p, t, u, &q->queue);
 	q->queue.damaged += t->damaged;
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 	return r;
 }

@@ -44,16 +44,16 @@ static void find_waits(const struct aif_exec_timeline *t, const struct aif_utili
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct aif_utilization w = {0};
-	int e = aif_utilization_make(r->p, r->timeline, &w);
+	const struct aif_utilization *w = aif_facts_none();
+	int e = aif_utilization_get(r->p, r->timeline, &w);
 
 	(void)err;
-	for (size_t i = 0; i < w.len && !e; i++) {
-		const struct aif_device_utilization *d = &w.devices[i];
+	for (size_t i = 0; i < w->len && !e; i++) {
+		const struct aif_device_utilization *d = &w->devices[i];
 		const struct aif_utilization_whole *x = &d->whole;
 		uint64_t waits[AIF_IDLE_COUNT], known = x->span - x->parts.not_collected;
 
-		find_waits(r->timeline, &w, d, waits);
+		find_waits(r->timeline, w, d, waits);
 		aif_table_number(&r->t, x->span);
 		aif_table_number(&r->t, aif_share_ppm(x->busy, known));
 		aif_table_number(&r->t, aif_share_ppm(x->parts.compute, known));
@@ -71,7 +71,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		aif_report_process_cell(r, d->process);
 		aif_report_device_cell(r, d->device);
 	}
-	aif_utilization_finish(&w);
+	aif_facts_put(w);
 	return e;
 }
 

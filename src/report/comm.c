@@ -93,13 +93,13 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct aif_utilization w = {0};
-	int e = aif_utilization_make(r->p, r->timeline, &w);
+	const struct aif_utilization *w = aif_facts_none();
+	int e = aif_utilization_get(r->p, r->timeline, &w);
 
 	(void)err;
-	for (size_t i = 0; i < w.len && !e; i++)
-		e = comm_of(r, &w, &w.devices[i]);
-	aif_utilization_finish(&w);
+	for (size_t i = 0; i < w->len && !e; i++)
+		e = comm_of(r, w, &w->devices[i]);
+	aif_facts_put(w);
 	return e ? e : aif_table_sort(&r->t, 0);
 }
 

@@ -32,17 +32,17 @@ static void idle_row(struct aif_report *r, const struct aif_device_utilization *
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct aif_utilization w = {0};
-	int e = aif_utilization_make(r->p, r->timeline, &w);
+	const struct aif_utilization *w = aif_facts_none();
+	int e = aif_utilization_get(r->p, r->timeline, &w);
 
 	(void)err;
 	aif_report_note_captured(r, ":");
-	for (size_t k = 0; k < w.len && !e; k++) {
-		const struct aif_device_utilization *d = &w.devices[k];
-		const struct aif_timeline_exec *last = &r->timeline->execs[w.order[d->first]];
+	for (size_t k = 0; k < w->len && !e; k++) {
+		const struct aif_device_utilization *d = &w->devices[k];
+		const struct aif_timeline_exec *last = &r->timeline->execs[w->order[d->first]];
 
 		for (size_t i = d->first; i < d->end; i++) {
-			const struct aif_timeline_exec *x = &r->timeline->execs[w.order[i]];
+			const struct aif_timeline_exec *x = &r->timeline->execs[w->order[i]];
 
 			if (x->start > last->end)
 				idle_row(r, d, last, x);
@@ -50,7 +50,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 				last = x;
 		}
 	}
-	aif_utilization_finish(&w);
+	aif_facts_put(w);
 	if (!e && !r->ops.any)
 		aif_report_hide(r, "operator");
 	return e ? e : aif_table_sort(&r->t, 1);

@@ -94,23 +94,23 @@ static int put_rows(struct aif_report *r, const struct aif_idle_blame *b)
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct aif_idle_part part;
+	const struct aif_idle_part *part;
 	int e = aif_report_name_stacks(r, r->o->detail, err), read;
 
-	read = aif_idle_part_read(r->p, r->o->sel, &part);
+	read = aif_idle_part_get(r->p, r->o->sel, &part);
 	e = e ? e : read;
 	aif_report_note_captured(r, ":");
 	r->t.folds = " < ";
-	if (!e && part.blame.idle_ns) {
-		aif_idle_blame_say(&part.blame, &r->before);
+	if (!e && part->blame.idle_ns) {
+		aif_idle_blame_say(&part->blame, &r->before);
 		aif_buf_puts(&r->before, "\n");
 	}
 	if (!e)
-		e = put_rows(r, &part.blame);
-	if (!part.blame.wakes_len)
+		e = put_rows(r, &part->blame);
+	if (!part->blame.wakes_len)
 		aif_report_hide(r, "waits_for");
-	r->damaged += part.blame.damaged;
-	aif_idle_part_finish(&part);
+	r->damaged += part->blame.damaged;
+	aif_facts_put(part);
 	return e ? e : aif_table_sort(&r->t, 1);
 }
 

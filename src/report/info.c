@@ -127,33 +127,33 @@ static void idle_device(const struct aif_profile *p, const struct aif_idle_devic
 /* Prints the idle time between a process's first and last work on each device as the sum of its causes. */
 static void idle(const struct aif_profile *p, struct aif_buf *out)
 {
-	struct aif_idle_part part = {0};
+	const struct aif_idle_part *part;
 	struct aif_buf broken = {0};
 	size_t n = 0;
 	int e;
 
 	if (p->traits.is_lengths)
 		return;
-	e = aif_idle_part_read(p, NULL, &part);
+	e = aif_idle_part_get(p, NULL, &part);
 	if (e < 0)
 		aif_profile_fail(p, e);
-	if (!e && part.blame.idle_ns) {
+	if (!e && part->blame.idle_ns) {
 		aif_buf_puts(out, "\nidle time by cause\n");
-		for (size_t i = 0; i < part.blame.devices_len; i++)
-			if (part.blame.devices[i].idle_ns && n++ < MOST_DEVICES)
-				idle_device(p, &part.blame.devices[i], out);
+		for (size_t i = 0; i < part->blame.devices_len; i++)
+			if (part->blame.devices[i].idle_ns && n++ < MOST_DEVICES)
+				idle_device(p, &part->blame.devices[i], out);
 		if (n > MOST_DEVICES) {
 			aif_buf_puts(out, "  ");
 			aif_human_counted(out, n - MOST_DEVICES, "more device");
 			aif_buf_putc(out, '\n');
 		}
-		if (aif_idle_blame_check(&part.blame, &broken))
+		if (aif_idle_blame_check(&part->blame, &broken))
 			aif_buf_puts(out, "  the causes add up on each device\n");
 		else
 			aif_buf_printf(out, "  BROKEN: %s\n", aif_buf_str(&broken));
 	}
 	aif_buf_finish(&broken);
-	aif_idle_part_finish(&part);
+	aif_facts_put(part);
 }
 
 static void losses(const struct aif_profile *p, struct aif_buf *out)

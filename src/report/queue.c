@@ -135,7 +135,7 @@ static void note_unknown(struct aif_report *r, const struct aif_queue *q)
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_selection whole = {0};
-	struct aif_utilization u = {0};
+	const struct aif_utilization *u = aif_facts_none();
 	struct aif_phases f = {0};
 	struct aif_queue q = {0};
 	int e;
@@ -148,9 +148,9 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!e)
 		e = aif_phases_find(r->p, &whole, r->timeline, &f);
 	if (!e)
-		e = aif_utilization_make(r->p, r->timeline, &u);
+		e = aif_utilization_get(r->p, r->timeline, &u);
 	if (!e)
-		e = aif_queue_make(r->p, r->timeline, &u, &q);
+		e = aif_queue_make(r->p, r->timeline, u, &q);
 	if (!e) {
 		note_unknown(r, &q);
 		e = f.from ? step_rows(r, &q, &f) : cell_rows(r, &q, &f);
@@ -158,7 +158,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	r->damaged += q.damaged;
 	aif_queue_finish(&q);
 	aif_phases_finish(&f);
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	return e;
 }
 

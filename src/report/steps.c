@@ -283,7 +283,7 @@ static int read_steps(struct aif_report *r)
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct aif_utilization w = {0};
+	const struct aif_utilization *w = aif_facts_none();
 	struct aif_phases f = {0};
 	struct aif_selection whole = {0};
 	int e = read_steps(r);
@@ -303,14 +303,14 @@ static int fill(struct aif_report *r, struct aif_err *err)
 						    &r->timeline);
 	}
 	if (!e)
-		e = aif_utilization_make(r->p, r->timeline, &w);
+		e = aif_utilization_get(r->p, r->timeline, &w);
 	aif_report_note_captured(r, "; time in which launches were left out is not_collected:");
 	if (!e && marked)
-		e = fill_marked(r, &w, &f, err);
+		e = fill_marked(r, w, &f, err);
 	else if (!e && f.from == AIF_PHASES_TURNS)
-		e = fill_turns(r, &w, &f, err);
+		e = fill_turns(r, w, &f, err);
 	aif_phases_finish(&f);
-	aif_utilization_finish(&w);
+	aif_facts_put(w);
 	return e;
 }
 

@@ -221,30 +221,30 @@ static int add_stream(struct aif_report *r, const struct aif_utilization *w,
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	const struct aif_exec_timeline *t = r->timeline;
-	struct aif_utilization w = {0};
+	const struct aif_utilization *w = aif_facts_none();
 	struct queue q = {.calls = malloc((t->execs_len + 1) * sizeof(*q.calls)),
 			  .starts = malloc((t->execs_len + 1) * sizeof(*q.starts))};
 	uint8_t *seen = calloc(t->launches_len + 1, sizeof(*seen));
-	int e = q.calls && q.starts && seen ? aif_utilization_make(r->p, t, &w) : -ENOMEM;
+	int e = q.calls && q.starts && seen ? aif_utilization_get(r->p, t, &w) : -ENOMEM;
 
 	(void)err;
 	aif_report_note_captured(r, ": delay_max, queue_average, queue_max, full");
-	for (size_t k = 0; k < w.len && !e; k++) {
-		struct aif_device_utilization *d = &w.devices[k];
+	for (size_t k = 0; k < w->len && !e; k++) {
+		struct aif_device_utilization *d = &w->devices[k];
 
-		qsort_r(w.order + d->first, d->end - d->first, sizeof(*w.order), by_stream,
+		qsort_r(w->order + d->first, d->end - d->first, sizeof(*w->order), by_stream,
 			t->execs);
 		for (size_t i = d->first, end; i < d->end && !e; i = end) {
-			for (end = i + 1; end < d->end && t->execs[w.order[end]].stream ==
-								  t->execs[w.order[i]].stream;)
+			for (end = i + 1; end < d->end && t->execs[w->order[end]].stream ==
+								  t->execs[w->order[i]].stream;)
 				end++;
-			e = add_stream(r, &w, d, i, end, seen, &q);
+			e = add_stream(r, w, d, i, end, seen, &q);
 		}
 	}
 	free(q.calls);
 	free(q.starts);
 	free(seen);
-	aif_utilization_finish(&w);
+	aif_facts_put(w);
 	return e ? e : aif_table_sort(&r->t, 1);
 }
 

@@ -194,7 +194,7 @@ static int by_process(const void *a, const void *b, void *arg)
 }
 
 static int read_utilization(struct aif_report *r, const struct aif_exec_timeline **t,
-			    struct aif_utilization *u)
+			    const struct aif_utilization **u)
 {
 	struct aif_selection all = r->o->sel ? *r->o->sel : (struct aif_selection){0};
 	int e;
@@ -203,14 +203,14 @@ static int read_utilization(struct aif_report *r, const struct aif_exec_timeline
 	all.from_ns = all.to_ns = 0;
 	all.threads = NULL;
 	e = aif_exec_timeline_get(r->p, &all, t);
-	return e ? e : aif_utilization_make(r->p, *t, u);
+	return e ? e : aif_utilization_get(r->p, *t, u);
 }
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct places s = {.process = AIF_NONE};
 	const struct aif_exec_timeline *t = NULL;
-	struct aif_utilization u = {0};
+	const struct aif_utilization *u = aif_facts_none();
 	struct aif_host_calls calls = {0};
 	int e = aif_stack_names_new_with_lines(r->names, &s.stacks);
 
@@ -229,7 +229,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		if (!i || process != s.process) {
 			aif_map_clear(&s.known);
 			s.process = process;
-			e = find_busy(&s, &u, process);
+			e = find_busy(&s, u, process);
 		}
 		if (!e)
 			e = add(&s, &calls.at[i], process);
@@ -247,7 +247,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_spans_finish(&s.busy);
 	aif_stack_names_free(s.stacks);
 	aif_host_calls_finish(&calls);
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 	return e ? e : aif_table_sort(&r->t, 0);
 }

@@ -197,17 +197,17 @@ static int add_idle(struct aif_top *t, const struct aif_idle_row *from, struct a
 static int make_idle(struct aif_top *t)
 {
 	struct aif_top_rows *rows = &t->m.rows[AIF_TOP_IDLE];
-	struct aif_idle_part part;
+	const struct aif_idle_part *part;
 	struct aif_buf text = {0};
 	struct aif_map ids = {0};
-	int e = aif_idle_part_read(t->p, &t->sel, &part);
+	int e = aif_idle_part_get(t->p, &t->sel, &part);
 
-	for (size_t i = 0; i < part.blame.len && !e; i++)
-		if (part.blame.rows[i].ns)
-			e = add_idle(t, &part.blame.rows[i], &ids, &text);
+	for (size_t i = 0; i < part->blame.len && !e; i++)
+		if (part->blame.rows[i].ns)
+			e = add_idle(t, &part->blame.rows[i], &ids, &text);
 	for (size_t i = 0; i < rows->len; i++)
-		rows->at[i].share_ppm = share(rows->at[i].ns, part.blame.idle_ns);
-	aif_idle_part_finish(&part);
+		rows->at[i].share_ppm = share(rows->at[i].ns, part->blame.idle_ns);
+	aif_facts_put(part);
 	aif_map_finish(&ids);
 	aif_buf_finish(&text);
 	aif_top_sort(&t->m, rows, AIF_TOP_BY_TIME);

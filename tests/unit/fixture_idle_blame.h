@@ -149,34 +149,33 @@ static inline void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 {
 	struct aif_idle_course course = {0};
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u;
+	const struct aif_utilization *u = aif_facts_none();
 	uint64_t sum = 0, of_cause = 0, idle = 0;
 
 	ops_read(f);
 	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &t), 0);
-	assert_int_equal(aif_utilization_make(&f->p, t, &u), 0);
-	assert_int_equal(aif_idle_blame_within(&f->p, t, &u, INT64_MIN, INT64_MAX, &course, ret),
-			 0);
+	assert_int_equal(aif_utilization_get(&f->p, t, &u), 0);
+	assert_int_equal(aif_idle_blame_within(&f->p, t, u, INT64_MIN, INT64_MAX, &course, ret), 0);
 	for (size_t i = 0; i < ret->len; i++) {
 		sum += ret->rows[i].ns;
 		assert_true(ret->rows[i].drained_ns <= ret->rows[i].ns);
 	}
 	for (size_t i = 0; i < AIF_IDLE_CAUSES; i++)
 		of_cause += ret->of_cause[i];
-	for (size_t i = 0; i < u.len; i++)
-		idle += u.devices[i].whole.parts.idle;
+	for (size_t i = 0; i < u->len; i++)
+		idle += u->devices[i].whole.parts.idle;
 	/* All of it, once. */
 	assert_int_equal(ret->idle_ns, idle);
 	assert_int_equal(sum, idle);
 	assert_int_equal(of_cause, idle);
-	assert_int_equal(ret->devices_len, u.len);
-	for (size_t i = 0; i < u.len; i++)
-		assert_int_equal(ret->devices[i].idle_ns, u.devices[i].whole.parts.idle);
+	assert_int_equal(ret->devices_len, u->len);
+	for (size_t i = 0; i < u->len; i++)
+		assert_int_equal(ret->devices[i].idle_ns, u->devices[i].whole.parts.idle);
 	assert_true(aif_idle_blame_check(ret, NULL));
 	if (!t->left_out)
 		assert_course(ret, &course);
 	aif_idle_course_finish(&course);
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 }
 

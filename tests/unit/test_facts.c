@@ -103,13 +103,13 @@ static void test_a_part_is_computed_once(void **state)
 /* A fact of numbers: a variant's value is the variant, and says that it takes 100 MiB. */
 static unsigned numbers_made, numbers_freed;
 
-static int make_number(const struct aif_profile *p, const struct aif_selection *sel,
-		       unsigned variant, void *ret, struct aif_err *err)
+static int make_number(const struct aif_profile *p, const struct aif_fact_of *of, void *ret,
+		       struct aif_err *err)
 {
-	(void)p, (void)sel;
+	(void)p;
 	numbers_made++;
-	*(unsigned *)ret = variant;
-	return variant == 99 ? aif_err_set(err, -EIO, "no 99") : 0;
+	*(unsigned *)ret = of->variant;
+	return of->variant == 99 ? aif_err_set(err, -EIO, "no 99") : 0;
 }
 
 static void finish_number(void *value)
@@ -134,7 +134,9 @@ static const unsigned *get_number(const struct ops_fixture *f, unsigned n)
 {
 	const void *fact;
 
-	assert_int_equal(aif_facts_get(&f->p, &number_kind, NULL, n, &fact, NULL), 0);
+	assert_int_equal(
+		aif_facts_get(&f->p, &number_kind, (struct aif_fact_of){.variant = n}, &fact, NULL),
+		0);
 	assert_int_equal(*(const unsigned *)fact, n);
 	return fact;
 }
@@ -179,7 +181,9 @@ static void test_a_failure_gives_zeros(void **state)
 	(void)state;
 	numbers_made = numbers_freed = 0;
 	make(&f);
-	assert_int_equal(aif_facts_get(&f.p, &number_kind, NULL, 99, &fact, &err), -EIO);
+	assert_int_equal(
+		aif_facts_get(&f.p, &number_kind, (struct aif_fact_of){.variant = 99}, &fact, &err),
+		-EIO);
 	assert_string_equal(err.text, "no 99");
 	assert_int_equal(*(const unsigned *)fact, 0);
 	assert_int_equal(numbers_freed, 1);
@@ -196,8 +200,8 @@ static void test_nothing_is_kept_of_a_profile_in_memory(void **state)
 
 	(void)state;
 	numbers_made = numbers_freed = 0;
-	assert_int_equal(aif_facts_get(&p, &number_kind, NULL, 1, &a, NULL), 0);
-	assert_int_equal(aif_facts_get(&p, &number_kind, NULL, 1, &b, NULL), 0);
+	assert_int_equal(aif_facts_get(&p, &number_kind, (struct aif_fact_of){0}, &a, NULL), 0);
+	assert_int_equal(aif_facts_get(&p, &number_kind, (struct aif_fact_of){0}, &b, NULL), 0);
 	assert_ptr_not_equal(a, b);
 	assert_int_equal(numbers_made, 2);
 	aif_facts_put(a);
@@ -205,6 +209,37 @@ static void test_nothing_is_kept_of_a_profile_in_memory(void **state)
 	aif_facts_put(b);
 	assert_int_equal(numbers_freed, 2);
 	assert_int_equal(aif_facts_computed(&p), 0);
+}
+
+/* Numbers made from others: they stay as long as what is made from them does. */
+static void test_a_fact_holds_what_it_is_made_from(void **state)
+{
+	struct ops_fixture f;
+	const unsigned *base;
+	const void *first, *second;
+
+	(void)state;
+	numbers_made = numbers_freed = 0;
+	make(&f);
+	base = get_number(&f, 1);
+	assert_int_equal(
+		aif_facts_get(&f.p, &number_kind, (struct aif_fact_of){.base = base}, &first, NULL),
+		0);
+	assert_int_equal(aif_facts_get(&f.p, &number_kind, (struct aif_fact_of){.base = base},
+				       &second, NULL),
+			 0);
+	assert_ptr_equal(first, second);
+	aif_facts_put(second);
+	aif_facts_put(base);
+	/* Memory is short, but what `first` is made from is in use. */
+	get_number(&f, 2);
+	get_number(&f, 3);
+	assert_int_equal(numbers_freed, 0);
+	/* Both go: the one because of the memory, then the other. */
+	aif_facts_put(first);
+	assert_int_equal(numbers_freed, 2);
+	ops_end(&f);
+	assert_int_equal(numbers_freed, numbers_made);
 }
 
 static void test_facts_that_were_not_given_back_go_with_the_profile(void **state)
@@ -302,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_given_back_longest_ago_is_dropped_first),
 		cmocka_unit_test(test_a_failure_gives_zeros),
 		cmocka_unit_test(test_nothing_is_kept_of_a_profile_in_memory),
+		cmocka_unit_test(test_a_fact_holds_what_it_is_made_from),
 		cmocka_unit_test(test_facts_that_were_not_given_back_go_with_the_profile),
 		cmocka_unit_test(test_a_page_decodes_each_chunk_once),
 		cmocka_unit_test(test_all_tables_together_decode_each_chunk_once),

@@ -132,18 +132,18 @@ static uint64_t row(const struct aif_idle_blame *b, enum aif_idle_cause cause, u
 static void blame(struct ops_fixture *f, struct aif_idle_blame *ret)
 {
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u;
+	const struct aif_utilization *u = aif_facts_none();
 	uint64_t sum = 0;
 
 	ops_read(f);
 	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &t), 0);
-	assert_int_equal(aif_utilization_make(&f->p, t, &u), 0);
-	assert_int_equal(aif_idle_blame(&f->p, t, &u, ret), 0);
+	assert_int_equal(aif_utilization_get(&f->p, t, &u), 0);
+	assert_int_equal(aif_idle_blame(&f->p, t, u, ret), 0);
 	for (size_t i = 0; i < ret->len; i++)
 		sum += ret->rows[i].ns;
-	assert_int_equal(sum, u.devices[0].whole.parts.idle);
+	assert_int_equal(sum, u->devices[0].whole.parts.idle);
 	assert_int_equal(sum, ret->idle_ns);
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 }
 

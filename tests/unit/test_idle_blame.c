@@ -418,7 +418,7 @@ static void gaps_are_cut_at_a_part(void **state)
 {
 	uint64_t host = 0, launch = 0;
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u;
+	const struct aif_utilization *u = aif_facts_none();
 	struct aif_idle_blame b;
 	struct ops_fixture f;
 
@@ -428,9 +428,9 @@ static void gaps_are_cut_at_a_part(void **state)
 	kernel(&f, 160 * US, 165 * US, 200 * US, LAUNCH_B);
 	ops_read(&f);
 	assert_int_equal(aif_exec_timeline_get(&f.p, NULL, &t), 0);
-	assert_int_equal(aif_utilization_make(&f.p, t, &u), 0);
+	assert_int_equal(aif_utilization_get(&f.p, t, &u), 0);
 	for (int64_t from = 0; from < 200 * US; from += 20 * US) {
-		assert_int_equal(aif_idle_blame_within(&f.p, t, &u, from, from + 20 * US, NULL, &b),
+		assert_int_equal(aif_idle_blame_within(&f.p, t, u, from, from + 20 * US, NULL, &b),
 				 0);
 		host += b.of_cause[AIF_IDLE_CAUSE_HOST];
 		launch += b.of_cause[AIF_IDLE_CAUSE_LAUNCH];
@@ -438,7 +438,7 @@ static void gaps_are_cut_at_a_part(void **state)
 	}
 	assert_int_equal(host, 60 * US);
 	assert_int_equal(launch, (10 + 5) * US); /* that of the first, too, from its call on */
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 	ops_end(&f);
 }

@@ -11,7 +11,7 @@ enum { US = 1000 };
 
 struct made {
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u;
+	const struct aif_utilization *u;
 	struct aif_queue q;
 };
 
@@ -19,15 +19,15 @@ static void make(struct ops_fixture *f, struct made *m)
 {
 	ops_read(f);
 	assert_int_equal(aif_exec_timeline_get(&f->p, NULL, &m->t), 0);
-	assert_int_equal(aif_utilization_make(&f->p, m->t, &m->u), 0);
-	assert_int_equal(aif_queue_make(&f->p, m->t, &m->u, &m->q), 0);
-	assert_int_equal(m->q.devices_len, m->u.len);
+	assert_int_equal(aif_utilization_get(&f->p, m->t, &m->u), 0);
+	assert_int_equal(aif_queue_make(&f->p, m->t, m->u, &m->q), 0);
+	assert_int_equal(m->q.devices_len, m->u->len);
 }
 
 static void end(struct ops_fixture *f, struct made *m)
 {
 	aif_queue_finish(&m->q);
-	aif_utilization_finish(&m->u);
+	aif_facts_put(m->u);
 	aif_facts_put(m->t);
 	ops_end(f);
 }

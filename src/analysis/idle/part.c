@@ -18,14 +18,21 @@ struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
 	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
 }
 
-static int part_read(const struct aif_profile *p, const struct aif_selection *sel,
-		     struct aif_idle_course *course, struct aif_idle_part *ret)
+/* Variants of the fact. */
+enum { WITHOUT_COURSE, WITH_COURSE };
+
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
 {
-	struct aif_selection all = sel ? *sel : (struct aif_selection){0};
+	const struct aif_selection *sel = of->sel;
+	struct aif_selection all = *sel;
+	struct aif_idle_part *ret = value;
 	bool is_part = all.from_ns || all.to_ns;
 	int e;
 
-	*ret = (struct aif_idle_part){.t = aif_facts_none(), .from = INT64_MIN, .to = INT64_MAX};
+	(void)err;
+	ret->from = INT64_MIN;
+	ret->to = INT64_MAX;
 	all.from_ns = all.to_ns = 0;
 	e = aif_exec_timeline_get(p, &all, &ret->t);
 	ret->is_cut = !e && is_part && !ret->t->weights && !ret->t->left_out;
@@ -38,40 +45,76 @@ static int part_read(const struct aif_profile *p, const struct aif_selection *se
 		e = aif_exec_timeline_get(p, sel, &ret->t);
 	}
 	if (!e)
-		e = aif_utilization_make(p, ret->t, &ret->u);
+		e = aif_utilization_get(p, ret->t, &ret->u);
 	if (!e)
-		e = aif_idle_blame_within(p, ret->t, &ret->u, ret->from, ret->to, course,
+		e = aif_idle_blame_within(p, ret->t, ret->u, ret->from, ret->to,
+					  of->variant == WITH_COURSE ? &ret->course : NULL,
 					  &ret->blame);
 	return e;
 }
 
-int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
-		       struct aif_idle_part *ret)
+static void finish(void *value)
 {
-	return part_read(p, sel, NULL, ret);
-}
+	struct aif_idle_part *i = value;
 
-int aif_idle_part_read_course(const struct aif_profile *p, struct aif_idle_course *course,
-			      struct aif_idle_part *ret)
-{
-	return part_read(p, NULL, course, ret);
-}
-
-void aif_idle_part_finish(struct aif_idle_part *i)
-{
 	aif_idle_blame_finish(&i->blame);
-	aif_utilization_finish(&i->u);
+	aif_idle_course_finish(&i->course);
+	aif_facts_put(i->u);
 	aif_facts_put(i->t);
+}
+
+static size_t bytes_of(const void *value)
+{
+	const struct aif_idle_part *i = value;
+
+	return i->blame.cap * sizeof(*i->blame.rows) +
+	       i->blame.wakes_cap * sizeof(*i->blame.wakes) +
+	       i->course.times_cap * sizeof(*i->course.times) +
+	       i->course.parts_cap * sizeof(*i->course.parts);
+}
+
+static const struct aif_fact_kind kind = {.name = "idle time",
+					  .size = sizeof(struct aif_idle_part),
+					  .make = make,
+					  .finish = finish,
+					  .bytes = bytes_of};
+
+static int get(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,
+	       const struct aif_idle_part **ret)
+{
+	struct aif_fact_of of = {.sel = sel, .variant = variant};
+	const void *fact;
+	int e = 0;
+
+	/* Takes one with its course, which has all that is asked for, if it is there. */
+	of.variant = WITH_COURSE;
+	if (!aif_facts_have(p, &kind, of))
+		of.variant = variant;
+	e = aif_facts_get(p, &kind, of, &fact, NULL);
+	*ret = fact;
+	return e;
+}
+
+int aif_idle_part_get(const struct aif_profile *p, const struct aif_selection *sel,
+		      const struct aif_idle_part **ret)
+{
+	return get(p, sel, WITHOUT_COURSE, ret);
+}
+
+int aif_idle_part_get_course(const struct aif_profile *p, const struct aif_selection *sel,
+			     const struct aif_idle_part **ret)
+{
+	return get(p, sel, WITH_COURSE, ret);
 }
 
 struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, size_t d)
 {
-	const struct aif_device_utilization *of = &i->u.devices[d];
+	const struct aif_device_utilization *of = &i->u->devices[d];
 	struct aif_idle_window w;
 
 	if (!i->is_cut)
 		return of->whole.parts;
-	w = aif_idle_window(i->t, &i->u, of, i->from, i->to);
+	w = aif_idle_window(i->t, i->u, of, i->from, i->to);
 	return aif_utilization_parts(of, w.from, w.to);
 }
 

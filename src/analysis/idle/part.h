@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/idle/blame.h"
+#include "analysis/idle/course.h"
 
 /*
  * Idle time of a part of a profile. Where nothing was left out, gaps are cut at the times that are asked for, so that busy
@@ -10,19 +11,20 @@
  */
 struct aif_idle_part {
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u;
+	const struct aif_utilization *u;
 	struct aif_idle_blame blame;
+	struct aif_idle_course course; /* when its idle time was; empty unless it was asked for */
 	bool is_cut;      /* t and u have the whole run, of which the part is [from, to) */
 	int64_t from, to; /* ns since the recording's start */
 };
 
-/* Reads what `sel` (NULL: all) names. *ret is finished by the caller in any case. 0 or -errno. */
-int aif_idle_part_read(const struct aif_profile *p, const struct aif_selection *sel,
-		       struct aif_idle_part *ret);
-/* The same of all, with when its idle time was: *course, zeroed, is finished by the caller. */
-int aif_idle_part_read_course(const struct aif_profile *p, struct aif_idle_course *course,
-			      struct aif_idle_part *ret);
-void aif_idle_part_finish(struct aif_idle_part *i);
+/* Blames idle time of what `sel` (NULL: all) names. *ret is a fact, for aif_facts_put() (facts.h); after a failure one of
+ * zeros, which has no .t. 0 or -errno. */
+int aif_idle_part_get(const struct aif_profile *p, const struct aif_selection *sel,
+		      const struct aif_idle_part **ret);
+/* The same with .course. */
+int aif_idle_part_get_course(const struct aif_profile *p, const struct aif_selection *sel,
+			     const struct aif_idle_part **ret);
 
 /* Returns what device d of .u did in the part, with estimates where launches were left out. */
 struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, size_t d);

@@ -61,12 +61,12 @@ static int measure_waits(const struct aif_profile *p, const struct aif_selection
 			 const struct aif_idle_part *part, uint64_t estimated, uint64_t *ret)
 {
 	struct aif_host_calls calls = {0};
-	bool has_calls = part->u.len > 0;
+	bool has_calls = part->u->len > 0;
 	int64_t to = sel->to_ns ? (int64_t)AIF_MIN(sel->to_ns, (uint64_t)INT64_MAX) : INT64_MAX;
 	int e = 0;
 
-	for (size_t i = 0; i < part->u.len; i++)
-		has_calls &= aif_host_calls_recorded(p, part->u.devices[i].device);
+	for (size_t i = 0; i < part->u->len; i++)
+		has_calls &= aif_host_calls_recorded(p, part->u->devices[i].device);
 	*ret = has_calls ? 0 : estimated;
 	if (has_calls)
 		e = aif_host_calls_read(p, sel, &calls);

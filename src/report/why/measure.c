@@ -69,7 +69,7 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 {
 	struct aif_selection all = *sel;
 	const struct aif_exec_timeline *t;
-	struct aif_utilization u = {0};
+	const struct aif_utilization *u = aif_facts_none();
 	int e;
 
 	all.from_ns = all.to_ns = 0;
@@ -79,13 +79,13 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 	if (!e && w->phases.from)
 		e = find_since(p, t, w);
 	if (!e)
-		e = aif_utilization_make(p, t, &u);
+		e = aif_utilization_get(p, t, &u);
 	if (!e && w->phases.from)
-		measure_phases(&u, p, w);
+		measure_phases(u, p, w);
 	if (!e && with_queue && !p->traits.is_lengths)
-		e = aif_queue_make(p, t, &u, &w->queue);
+		e = aif_queue_make(p, t, u, &w->queue);
 	w->damaged += w->queue.damaged;
-	aif_utilization_finish(&u);
+	aif_facts_put(u);
 	aif_facts_put(t);
 	return e;
 }
@@ -116,7 +116,7 @@ static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 {
 	uint64_t all;
 
-	for (size_t i = 0; i < part->u.len; i++) {
+	for (size_t i = 0; i < part->u->len; i++) {
 		struct aif_utilization_parts d = aif_idle_part_of(part, i);
 
 		w->of_group[AIF_WHY_COMPUTE] += d.compute;
@@ -124,7 +124,7 @@ static void add_devices(const struct aif_idle_part *part, struct aif_why *w)
 		w->of_group[AIF_WHY_COMMUNICATION] += d.communication_alone;
 		w->idle_ns += d.idle;
 		w->not_collected_ns += d.not_collected;
-		w->error_ns += part->is_cut ? 0 : part->u.devices[i].whole.error;
+		w->error_ns += part->is_cut ? 0 : part->u->devices[i].whole.error;
 		w->devices += d.compute + d.memory_alone + d.communication_alone + d.idle > 0;
 	}
 	w->time_ns = w->of_group[AIF_WHY_COMPUTE] + w->of_group[AIF_WHY_COPY] +
@@ -250,7 +250,7 @@ static int by_owner_time(const void *a, const void *b)
 }
 
 /* Takes what `b` has of devices, and adds its rows, which come longest first, so that an owner has the stack of its longest. */
-static int add_idle(struct measuring *m, struct aif_idle_blame *b)
+static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 {
 	int e = 0;
 
@@ -271,10 +271,14 @@ static int add_idle(struct measuring *m, struct aif_idle_blame *b)
 				      row->drain == AIF_NONE && row->is_before, AIF_NONE, waited);
 	}
 	aif_why_wakes_sort(m->w);
-	m->w->idle = b->devices;
-	m->w->idle_len = b->devices_len;
-	b->devices = NULL;
-	b->devices_len = b->devices_cap = 0;
+	if (!e && b->devices_len) {
+		m->w->idle = malloc(b->devices_len * sizeof(*m->w->idle));
+		e = m->w->idle ? 0 : -ENOMEM;
+	}
+	if (m->w->idle) {
+		memcpy(m->w->idle, b->devices, b->devices_len * sizeof(*m->w->idle));
+		m->w->idle_len = b->devices_len;
+	}
 	if (m->w->owners_len)
 		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
 	return e;
@@ -582,33 +586,34 @@ static int measure_run_delay(const struct aif_idle_part *part, const struct aif_
 
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
-	struct aif_idle_part part;
+	const struct aif_idle_part *part;
 	int e;
 
 	/* Lengths are put one after another and say nothing of idle time. */
 	if (m->p->traits.is_lengths)
 		return 0;
-	e = aif_idle_part_read(m->p, sel, &part);
+	e = aif_idle_part_get(m->p, sel, &part);
 	if (!e)
-		e = aif_why_waited_part(m->p, sel, &part, &m->w->damaged, &m->w->waited_part);
+		e = aif_why_waited_part(m->p, sel, part, &m->w->damaged, &m->w->waited_part);
 	if (!e) {
-		add_devices(&part, m->w);
-		e = add_idle(m, &part.blame);
+		add_devices(part, m->w);
+		e = add_idle(m, &part->blame);
 	}
 	if (!e)
-		e = aif_opportunity_make(m->p, NULL, part.t, part_ns, &part, &m->w->work);
+		e = aif_opportunity_make(m->p, NULL, part->t, part_ns, part, &m->w->work);
 	if (!e)
-		e = add_kernels(m->p, &part, m->w);
+		e = add_kernels(m->p, part, m->w);
 	if (!e)
 		e = place_kernels(m);
 	if (!e)
-		e = count_placed(m, &part);
+		e = count_placed(m, part);
 	if (!e)
-		e = measure_ahead(&part, m->w);
+		e = measure_ahead(part, m->w);
 	if (!e)
-		e = measure_run_delay(&part, m->p, m->w);
-	count_launches(&part, m->w);
-	aif_idle_part_finish(&part);
+		e = measure_run_delay(part, m->p, m->w);
+	if (part->t)
+		count_launches(part, m->w);
+	aif_facts_put(part);
 	return e;
 }
 
@@ -653,7 +658,7 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 }
 
 int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_selection *sel,
-			    struct aif_why *ret, struct aif_idle_part *ret_part,
+			    struct aif_why *ret, const struct aif_idle_part **ret_part,
 			    struct aif_err *err)
 {
 	static const struct aif_selection all;
@@ -661,16 +666,16 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 	int e;
 
 	*ret = (struct aif_why){.loop_place = AIF_STR_NONE};
-	*ret_part = (struct aif_idle_part){.t = aif_facts_none()};
+	*ret_part = aif_facts_none();
 	e = find_phases(p, sel ? sel : &all, false, ret);
 	if (!e) {
 		window = window_of(p, sel ? sel : &all, ret);
-		e = p->traits.is_lengths ? 0 : aif_idle_part_read(p, &window, ret_part);
+		e = p->traits.is_lengths ? 0 : aif_idle_part_get(p, &window, ret_part);
 	}
 	if (!e && !p->traits.is_lengths) {
-		add_devices(ret_part, ret);
-		e = add_kernels(p, ret_part, ret);
-		count_launches(ret_part, ret);
+		add_devices(*ret_part, ret);
+		e = add_kernels(p, *ret_part, ret);
+		count_launches(*ret_part, ret);
 	}
 	if (e)
 		return aif_err_set(err, e, "%s", strerror(-e));

@@ -132,9 +132,9 @@ struct aif_why {
 int aif_why_measure(const struct aif_names *names, const struct aif_selection *sel,
 		    struct aif_why *ret, struct aif_err *err);
 /* Measures phases, times, kernels and launches alone, which takes half as long: who idle time belongs to, the queue and the
- * power are left out. *ret_part: idle time of the window, for aif_idle_part_finish(), also after a failure. */
+ * power are left out. *ret_part: idle time of the window, a fact, for aif_facts_put(), also after a failure. */
 int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_selection *sel,
-			    struct aif_why *ret, struct aif_idle_part *ret_part,
+			    struct aif_why *ret, const struct aif_idle_part **ret_part,
 			    struct aif_err *err);
 void aif_why_finish(struct aif_why *w);
 /* Adds what sleeps of an owner waited for, in words: a string of .places. 0 or -ENOMEM. */
