@@ -94,6 +94,7 @@ void aif_sqlite_in_close(struct aif_sqlite_in *x)
 {
 	sqlite3_close(x->db);
 	x->db = NULL;
+	aif_strset_finish(&x->tables);
 }
 
 static void damaged(struct aif_sqlite_in *x, const char *table)
@@ -140,14 +141,17 @@ int aif_sqlite_in_tables(struct aif_sqlite_in *x, const char *prefix,
 	return r;
 }
 
-static int is_that(void *arg, const char *table)
+static int keep_table(void *arg, const char *table)
 {
-	return !strcmp(arg, table) ? -EEXIST : 0;
+	return aif_strset_puts(arg, table) == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
 bool aif_sqlite_in_has(struct aif_sqlite_in *x, const char *table)
 {
-	return aif_sqlite_in_tables(x, table, is_that, (void *)(uintptr_t)table) == -EEXIST;
+	/* Kept: a file of thousands of processes has some tables for each. */
+	if (!x->has_tables)
+		x->has_tables = aif_sqlite_in_tables(x, "", keep_table, &x->tables) == 0;
+	return aif_strset_find(&x->tables, table, strlen(table)) != AIF_STR_NONE;
 }
 
 /* "name" in quotes, as SQL has it. */

@@ -3,6 +3,8 @@
 
 #include "import/import.h"
 
+#include "base/map.h"
+
 /*
  * Tables of an SQLite file that another tool wrote: read only, with nothing of the file's own run. Its views and triggers
  * stay unused, virtual tables are none to us, and each table is read by itself, from its first row to its last: no file
@@ -11,6 +13,8 @@
 struct aif_sqlite_in {
 	struct aif_import_source *source;
 	struct sqlite3 *db;
+	struct aif_strset tables; /* names of all, once one was asked for */
+	bool has_tables;
 	uint64_t steps;   /* for the progress */
 	bool is_stopped;  /* by the user */
 	uint64_t damaged; /* tables that could not be read to their end */
@@ -22,6 +26,7 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 		       struct aif_err *err);
 void aif_sqlite_in_close(struct aif_sqlite_in *x);
 
+/* Returns true if there is a table of that name. */
 bool aif_sqlite_in_has(struct aif_sqlite_in *x, const char *table);
 /* Calls fn for the name of each table that begins with `prefix`, in order; fn returns 0, or -errno to stop. */
 int aif_sqlite_in_tables(struct aif_sqlite_in *x, const char *prefix,
