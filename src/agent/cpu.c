@@ -101,8 +101,10 @@ static uint64_t signal_mask(uint32_t tid)
 
 static void timer_set(const struct aif_cpu_thread *t)
 {
-	struct timespec period = {.tv_sec = (time_t)(t->period_ns / AIF_NS_PER_S),
-				  .tv_nsec = (long)(t->period_ns % AIF_NS_PER_S)};
+	/* Looks at each tick where there are events, too, even one that comes a little early. */
+	uint64_t ns = t->is_wall || t->is_alone ? t->clocks.period_ns : t->clocks.tick_ns / 2;
+	struct timespec period = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
+				  .tv_nsec = (long)(ns % AIF_NS_PER_S)};
 	struct itimerspec when = {.it_interval = period, .it_value = period};
 
 	syscall(SYS_timer_settime, t->timer, 0, &when, NULL);
@@ -144,16 +146,24 @@ static void note(enum aif_reason reason)
 	aif_thread_leave(self);
 }
 
-/* From now on the thread is signalled, or no more. */
-static void list(struct aif_cpu *c, uint32_t i, bool wanted)
+/* Writes into the recorder's list whether the thread is to be signalled. */
+static void list_copy(struct aif_cpu *c, uint32_t i, bool wanted)
 {
 	_Atomic uint32_t *copied = &aif_agent.session.shm->cpu_tids[i];
 	struct aif_cpu_thread *t = c->at[i].thread;
 
-	if (wanted == t->is_listed)
-		return;
 	t->is_listed = wanted;
 	atomic_store_explicit(copied, wanted ? t->tid : 0, memory_order_release);
+}
+
+/* From now on the thread is signalled, or no more. */
+static void list(struct aif_cpu *c, uint32_t i, bool wanted)
+{
+	struct aif_cpu_thread *t = c->at[i].thread;
+
+	if (wanted == t->is_listed)
+		return;
+	list_copy(c, i, wanted);
 	if (c->mode == AIF_CPU_RECORDER)
 		return;
 	if (wanted) {
@@ -200,9 +210,15 @@ static void look(struct aif_cpu *c, uint32_t i)
 /* Begins sampling a thread: time before that does not count for its first sample. */
 static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 {
-	t->period_ns = AIF_NS_PER_S / c->rate;
+	t->clocks.period_ns = t->clocks.tick_ns = AIF_NS_PER_S / c->rate;
+	if (c->mode == AIF_CPU_BOTH)
+		t->clocks.tick_ns = c->tick_ns;
+	t->clocks.has_sample = false;
+	t->clocks.missed_ns = t->clocks.ticks_ns = 0;
+	t->clocks.user_ns = t->clocks.system_ns = 0;
 	t->is_wall = c->mode == AIF_CPU_WALL;
-	t->has_sample = false;
+	t->is_alone = c->mode == AIF_CPU_TICK;
+	t->unknown_ns = 0;
 	t->blocks_since_ns = 0;
 	t->blocks_told = false;
 }
@@ -227,7 +243,7 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	if (!t)
 		return;
 	t->tid = tid;
-	t->cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(tid));
+	t->clocks.cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(tid));
 	t->is_listed = false;
 	t->tcb = 0;
 	thread_begin(c, t);
@@ -349,9 +365,10 @@ void aif_cpu_stop_signals(struct aif_cpu *c)
 	atomic_store_explicit(&c->wait_period_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->on, false, memory_order_release);
 	/* Timers go on; their signals find nothing to do. */
-	for (uint32_t i = 0; i < len && c->mode == AIF_CPU_RECORDER; i++)
+	for (uint32_t i = 0; i < len && (c->mode == AIF_CPU_RECORDER || c->mode == AIF_CPU_BOTH);
+	     i++)
 		if (c->at[i].thread)
-			list(c, i, false);
+			list_copy(c, i, false);
 }
 
 /* Another recorder, another list. */
@@ -372,12 +389,26 @@ static void begin_session(struct aif_cpu *c)
 	c->refused = c->too_many = false;
 }
 
+/* The time between two ticks of the kernel: the coarse clock moves with them. Each tick is looked at, so that what the
+ * kernel's accounts have since the last one is of this one (cpu_weight.h): some us each. */
+#define TICK_MIN_NS UINT64_C(1000000)
+#define TICK_MAX_NS UINT64_C(10000000)
+static uint64_t tick_ns(void)
+{
+	struct timespec t;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) < 0 || t.tv_sec)
+		return TICK_MAX_NS;
+	return AIF_MIN(AIF_MAX((uint64_t)t.tv_nsec, TICK_MIN_NS), TICK_MAX_NS);
+}
+
 static void start(struct aif_cpu *c, uint32_t mode)
 {
 	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
 	c->mode = mode;
 	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
+	c->tick_ns = tick_ns();
 	for (uint32_t i = 0; i < len; i++)
 		if (c->at[i].thread)
 			thread_begin(c, c->at[i].thread);

@@ -21,8 +21,8 @@
  * helper; a CPU device's workers, whose time is device time and is sampled as such; threads that
  * block the signal, which could read it from sigwait() or a signalfd.
  *
- * A sample weighs the CPU time that the thread has used since its last one, also in the kernel, where no
- * sample is taken; with --wall it weighs one period of the timer, and may be of waiting (wait.h).
+ * A sample weighs a period of CPU time, of which cpu_weight.h says whose it is; with --wall it weighs one period of the
+ * timer, and may be of waiting (wait.h).
  */
 
 struct aif_cpu_thread;
@@ -52,7 +52,8 @@ struct aif_cpu {
 	uint32_t generation; /* of the session whose list we are on */
 	uint32_t mode;       /* enum aif_shm_cpu */
 	uint32_t rate;
-	uint32_t looked; /* place whose signal mask was looked at last */
+	uint64_t tick_ns; /* of the kernel */
+	uint32_t looked;  /* place whose signal mask was looked at last */
 	struct aif_cpu_thread *spare;
 	struct aif_arena arena;
 	struct aif_cpu_code **codes; /* by number */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/agent.h"
+#include "agent/cpu_weight.h"
 
 /*
  * Memory of one sampled thread: a queue of words that its signal handler writes and the helper reads, and the handler's
@@ -35,9 +36,12 @@ struct aif_cpu_code {
 };
 
 /* Flags of a sample's stack, beside enum aif_wire_stack_flag. */
-#define AIF_CPU_NO_CODE 1024u /* without Python frames: one of their functions could not be told */
-#define AIF_CPU_WAITING 4096u /* the stack is that of a call that waits for a device */
-static_assert(!((AIF_CPU_NO_CODE | AIF_CPU_WAITING) &
+#define AIF_CPU_NO_CODE 1024u  /* without Python frames: one of their functions could not be told */
+#define AIF_CPU_WAITING 4096u  /* the stack is that of a call that waits for a device */
+#define AIF_CPU_IN_OS   8192u  /* its innermost entry is AIF_WIRE_OS */
+#define AIF_CPU_UNKNOWN 16384u /* of CPU time whose stack is not known: no entries */
+#define AIF_CPU_FLAGS   (AIF_CPU_NO_CODE | AIF_CPU_WAITING | AIF_CPU_IN_OS | AIF_CPU_UNKNOWN)
+static_assert(!(AIF_CPU_FLAGS &
 		(0xffu | AIF_WIRE_STACK_CUT | AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED)),
 	      "flags of their own");
 
@@ -49,9 +53,9 @@ struct aif_cpu_thread {
 	uint64_t blocks_since_ns; /* when it was first seen to block the signal; 0 = it does not */
 	bool blocks_told;
 	/* The handler's. */
-	uint64_t cpu_ns; /* the thread's CPU time at its last sample */
-	uint64_t period_ns;
-	bool has_sample, is_wall;
+	struct aif_cpu_clocks clocks;
+	uint64_t unknown_ns; /* not reported yet */
+	bool is_wall, is_alone;
 	int timer;
 	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
 	struct aif_stack_bounds bounds;

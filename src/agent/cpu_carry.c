@@ -95,7 +95,7 @@ static void hold(struct looking *l, void (*look)(void *))
 static uint32_t report_stack(struct aif_cpu *c, struct aif_thread *self, uint64_t hash,
 			     uint32_t check, const struct aif_cpu_sample *s)
 {
-	unsigned stop = s->stop & ~(AIF_CPU_NO_CODE | AIF_CPU_WAITING), native = 0;
+	unsigned stop = s->stop & ~AIF_CPU_FLAGS, native = 0;
 	struct aif_id_entry *e;
 	uint32_t id;
 
@@ -113,7 +113,7 @@ static uint32_t report_stack(struct aif_cpu *c, struct aif_thread *self, uint64_
 			if (code == AIF_WIRE_NONE)
 				return AIF_WIRE_NONE;
 			entry = AIF_WIRE_PYTHON | (uint64_t)code << 32 | (uint32_t)entry;
-		} else if (native < AIF_MEMO_MAX_DEPTH) {
+		} else if (entry != AIF_WIRE_OS && native < AIF_MEMO_MAX_DEPTH) {
 			self->scratch.sps[native++] = entry;
 		}
 		self->entries[i] = entry;
@@ -137,7 +137,8 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 	if (!s->len || s->len > AIF_WIRE_MAX_DEPTH)
 		return AIF_WIRE_NONE;
 	/* The code may be of a module that was loaded a moment ago: the next samples shall know it. */
-	if ((s->stop & 0xff) == AIF_STOP_NO_MODULE && !(s->entries[s->len - 1] & AIF_WIRE_PYTHON)) {
+	if ((s->stop & 0xff) == AIF_STOP_NO_MODULE &&
+	    !(s->entries[s->len - 1] & (AIF_WIRE_PYTHON | AIF_WIRE_OS))) {
 		struct looking l = {.pcs = &s->entries[s->len - 1]};
 
 		hold(&l, look_stale);
@@ -163,8 +164,11 @@ static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "CPU samples");
 	if (s->stop & AIF_CPU_NO_CODE)
 		aif_emit_note(self, AIF_REASON_PYTHON_CODE_UNKNOWN, 1, "");
+	if (s->stop & AIF_CPU_UNKNOWN)
+		aif_emit_note(self, AIF_REASON_CPU_UNKNOWN, s->weight / 1000000, "");
 	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s),
-				 s->stop & AIF_CPU_WAITING))
+				 (s->stop & AIF_CPU_WAITING ? AIF_WIRE_CPU_WAITING : 0u) |
+					 (s->stop & AIF_CPU_IN_OS ? AIF_WIRE_CPU_OS : 0u)))
 		c->lost++;
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -238,9 +239,9 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 		 const struct aif_python_stack *py, uint64_t weight, unsigned flags)
 {
 	struct aif_interleave in = aif_scratch_interleave(&t->scratch, py);
-	unsigned len = n->depth + py->depth;
-	struct aif_cpu_sample *s =
-		aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s) + len * sizeof(s->entries[0]));
+	unsigned len = n->depth + py->depth, first = flags & AIF_CPU_IN_OS ? 1 : 0;
+	struct aif_cpu_sample *s = aif_cpu_reserve(
+		t, AIF_CPU_SAMPLE, sizeof(*s) + (len + first) * sizeof(s->entries[0]));
 
 	if (!s) {
 		atomic_fetch_add_explicit(&t->lost, 1, memory_order_relaxed);
@@ -255,52 +256,86 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 		flags |= AIF_WIRE_STACK_BLOCK;
 	if (in.python_cut)
 		flags |= AIF_WIRE_STACK_CUT;
+	if (first)
+		s->entries[0] = AIF_WIRE_OS;
 	for (unsigned i = 0; i < len; i++) {
 		uint32_t at = t->scratch.order[i] & ~AIF_INTERLEAVE_PYTHON;
 
 		/* The recorder looks up the address before: that of the call that returns here. */
-		s->entries[i] = t->scratch.order[i] & AIF_INTERLEAVE_PYTHON
-					? AIF_WIRE_PYTHON |
-						  (uint64_t)t->scratch.python[at].id << 32 |
-						  (uint32_t)t->scratch.python[at].lasti
-					: t->scratch.pcs[at] + (n->exact && at == 0);
+		s->entries[first + i] = t->scratch.order[i] & AIF_INTERLEAVE_PYTHON
+						? AIF_WIRE_PYTHON |
+							  (uint64_t)t->scratch.python[at].id << 32 |
+							  (uint32_t)t->scratch.python[at].lasti
+						: t->scratch.pcs[at] + (n->exact && at == 0);
 	}
 	s->time = aif_now_ns();
 	s->weight = weight;
-	s->len = len;
+	s->len = first + len;
 	s->stop = flags;
 	aif_cpu_commit(t, s);
 }
 
-static uint64_t weigh(struct aif_cpu_thread *t, int overrun)
+/* Keeps CPU time whose stack is not known, once it is worth a row. */
+static void keep_unknown(struct aif_cpu_thread *t, uint64_t ns)
 {
-	uint64_t cpu, weight;
+	struct aif_cpu_sample *s;
+
+	t->unknown_ns += ns;
+	if (t->unknown_ns < AIF_CPU_PERIODS_MAX * t->clocks.period_ns)
+		return;
+	s = aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s));
+	if (!s)
+		return;
+	s->time = aif_now_ns();
+	s->weight = t->unknown_ns;
+	s->len = 0;
+	s->stop = AIF_CPU_UNKNOWN;
+	t->unknown_ns = 0;
+	aif_cpu_commit(t, s);
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * AIF_NS_PER_S + (uint64_t)t->tv_usec * 1000;
+}
+
+static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *info,
+				   const ucontext_t *uc)
+{
+	struct aif_cpu_signal s;
+	struct rusage u;
 
 	if (t->is_wall)
-		return t->period_ns * (1 + (uint64_t)AIF_MAX(overrun, 0));
-	cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	weight = cpu - t->cpu_ns;
-	t->cpu_ns = cpu;
-	/* The first sample weighs one period at most: it says nothing of what the thread did
-	 * before. */
-	if (!t->has_sample)
-		weight = AIF_MIN(weight, t->period_ns);
-	t->has_sample = true;
-	return weight;
+		return (struct aif_cpu_weight){.ns = t->clocks.period_ns *
+						     (1 + (uint64_t)AIF_MAX(info->si_overrun, 0))};
+	s = (struct aif_cpu_signal){.is_alone = t->is_alone,
+				    .is_call_end = aif_is_system_call_end(uc),
+				    .cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+	if (getrusage(RUSAGE_THREAD, &u) == 0) {
+		s.user_ns = timeval_ns(&u.ru_utime);
+		s.system_ns = timeval_ns(&u.ru_stime);
+		s.faults = (uint64_t)(u.ru_minflt + u.ru_majflt);
+	}
+	return info->si_code == SI_TIMER ? aif_cpu_weigh_tick(&t->clocks, &s)
+					 : aif_cpu_weigh_event(&t->clocks, &s);
 }
 
 static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t *info,
 		   const ucontext_t *uc)
 {
-	uint64_t weight = weigh(t, info->si_code == SI_TIMER ? info->si_overrun : 0);
+	struct aif_cpu_weight weight = weigh(t, info, uc);
 	const struct aif_waiting *waiting;
 	struct aif_stack_bounds bounds;
 	struct aif_regs_more more;
 	struct aif_regs regs;
 	struct aif_python_stack py;
 	struct native n;
-	unsigned flags = 0;
+	unsigned flags = weight.in_kernel ? AIF_CPU_IN_OS : 0;
 
+	if (weight.unknown_ns)
+		keep_unknown(t, weight.unknown_ns);
+	if (!weight.ns)
+		return;
 	aif_regs_of_ucontext(uc, &regs, &more);
 	bounds = stack_of(c, t, regs.sp);
 	waiting = t->is_wall ? aif_wait_under_way(regs.sp) : NULL;
@@ -315,7 +350,7 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 		flags |= AIF_CPU_NO_CODE;
 		py = (struct aif_python_stack){0};
 	}
-	keep(t, &n, &py, weight, flags);
+	keep(t, &n, &py, weight.ns, flags);
 }
 
 void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)

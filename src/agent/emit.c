@@ -331,7 +331,7 @@ bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t
 }
 
 bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
-			 uint32_t stack, bool waiting)
+			 uint32_t stack, uint32_t flags)
 {
 	struct aif_wire_cpu_sample *r = aif_ring_reserve(&t->ring, AIF_WIRE_CPU_SAMPLE, sizeof(*r));
 
@@ -341,7 +341,7 @@ bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint
 	r->time = time;
 	r->weight = weight;
 	r->stack = stack;
-	r->waiting = waiting;
+	r->flags = flags;
 	aif_ring_commit(&t->ring);
 	return true;
 }
@@ -355,7 +355,7 @@ void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32
 	r->time = since;
 	r->weight = weight;
 	r->stack = stack;
-	r->waiting = 1;
+	r->flags = AIF_WIRE_CPU_WAITING;
 	aif_ring_commit(&t->ring);
 }
 

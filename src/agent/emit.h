@@ -108,9 +108,9 @@ bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint6
 		    uint64_t value);
 bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t pc,
 		     uint64_t count);
-/* A loss is not counted here. */
+/* flags: enum aif_wire_cpu_flag. A loss is not counted here. */
 bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t weight,
-			 uint32_t stack, bool waiting);
+			 uint32_t stack, uint32_t flags);
 /* This thread's waiting (wait.h). */
 void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32_t stack);
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,

@@ -149,6 +149,8 @@ enum aif_stack_flag {
 #define AIF_BACKWARD_MARK "[backward]"
 /* The path of the module AIF_MODULE_OS. */
 #define AIF_OS_KERNEL "kernel"
+/* The address in it of a frame whose function in the kernel is not known. */
+#define AIF_OS_ANYWHERE 0
 /* The beginning of the innermost frame, a mark, of CPU rows whose `waiting` is time off CPU:
  * blocked, or waiting for a CPU. */
 #define AIF_OFF_CPU          "[off CPU"

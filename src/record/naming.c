@@ -389,6 +389,11 @@ static void name_os_frame(struct aif_naming *n, uint32_t id, const struct aif_fr
 	const struct aif_kallsym *found;
 	struct aif_symbol sym = {0};
 
+	if (frame->address == AIF_OS_ANYWHERE) {
+		sym.name = "[kernel]";
+		put_names(n, id, &sym, 1);
+		return;
+	}
 	if (!n->has_kernel)
 		learn_kernel(n);
 	found = aif_kallsyms_find(&n->kernel, frame->address);

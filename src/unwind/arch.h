@@ -53,6 +53,15 @@ static inline void aif_regs_of_ucontext(const ucontext_t *uc, struct aif_regs *r
 					   (uint64_t)g[REG_R13], (uint64_t)g[REG_RBX]};
 }
 
+/* True if the thread has just returned from a system call: `syscall` leaves the address that it returns to in rcx and
+ * the flags in r11. */
+static inline bool aif_is_system_call_end(const ucontext_t *uc)
+{
+	const greg_t *g = uc->uc_mcontext.gregs;
+
+	return g[REG_RCX] == g[REG_RIP] && g[REG_R11] == g[REG_EFL];
+}
+
 #elif defined(__aarch64__)
 
 struct aif_regs_more {
@@ -78,6 +87,13 @@ static inline void aif_regs_of_ucontext(const ucontext_t *uc, struct aif_regs *r
 
 	*ret = (struct aif_regs){m->pc, m->sp, m->regs[29]};
 	*ret_more = (struct aif_regs_more){m->regs[30]};
+}
+
+/* Returns false: no register shows it on this processor. */
+static inline bool aif_is_system_call_end(const ucontext_t *uc)
+{
+	(void)uc;
+	return false;
 }
 
 #else

@@ -59,6 +59,8 @@ enum aif_shm_cpu { /* whose signals sample the threads that the agent lists in c
 		   AIF_CPU_RECORDER = 1, /* perf_event, from outside (record/sources/cpu.h) */
 		   AIF_CPU_WALL = 2,     /* --wall: the agent's wall-clock timers */
 		   AIF_CPU_TICK = 3,     /* the agent's timers of the threads' CPU time */
+		   AIF_CPU_BOTH =
+			   4, /* perf_event in user code, the agent's timers in the OS kernel */
 };
 enum aif_shm_filter { /* has the target installed a seccomp filter since this memory was given? */
 		      AIF_FILTER_NONE = 0,

@@ -254,8 +254,8 @@ int aif_wire_dump(const void *record, char *text, size_t size)
 		const struct aif_wire_cpu_sample *s = p;
 		return snprintf(text, size,
 				"%s tid=%" PRIu32 " time=%" PRIu64 " weight=%" PRIu64
-				" stack=%" PRIu32 " waiting=%" PRIu32,
-				name, h->aux, s->time, s->weight, s->stack, s->waiting);
+				" stack=%" PRIu32 " flags=%" PRIu32,
+				name, h->aux, s->time, s->weight, s->stack, s->flags);
 	}
 	case AIF_WIRE_BLOCK: {
 		const struct aif_wire_block *b = p;

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    19
+#define AIF_WIRE_VERSION    20
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -150,7 +150,7 @@ struct aif_wire_pycode {
 
 /* A stack, innermost first. An entry is an address of native code, and all but the first are
  * return addresses; or, with bit 63, a Python frame: code id << 32 | instruction (bytes into the
- * bytecode, as int32_t). `stop` is enum aif_unwind_stop (anything but 0, AIF_STOP_END, means
+ * bytecode, as int32_t); or AIF_WIRE_OS: the OS kernel, the thread is inside of a call of it, or of a fault. `stop` is enum aif_unwind_stop (anything but 0, AIF_STOP_END, means
  * truncated) with enum aif_wire_stack_flag. */
 struct aif_wire_stack {
 	struct aif_wire_head head; /* aux: stack id (slot) */
@@ -158,6 +158,7 @@ struct aif_wire_stack {
 	uint64_t pcs[]; /* depth */
 };
 #define AIF_WIRE_PYTHON (UINT64_C(1) << 63)
+#define AIF_WIRE_OS     (UINT64_C(1) << 62)
 enum aif_wire_stack_flag {
 	AIF_WIRE_STACK_CUT = 256,      /* outer Python frames are missing, or all of them */
 	AIF_WIRE_STACK_GUESSED = 2048, /* some native frames follow from a guess (unwind.h) */
@@ -207,13 +208,18 @@ struct aif_wire_sample {
 	uint64_t count;            /* samples that this one stands for (timer overruns) */
 };
 
-/* The stack of a thread on a CPU (agent/cpu.h), or, with `waiting`, of a thread that waited for
+/* The stack of a thread on a CPU (agent/cpu.h), or, WAITING, of a thread that waited for
  * a device from `time` on (agent/wait.h). The agent's helper writes it, so tid is not that of
  * the ring. */
+enum aif_wire_cpu_flag {
+	AIF_WIRE_CPU_WAITING = 1,
+	AIF_WIRE_CPU_OS =
+		2, /* the thread was in the OS kernel until `time` for all of its weight */
+};
 struct aif_wire_cpu_sample {
 	struct aif_wire_head head; /* aux: tid */
 	uint64_t time, weight;     /* CLOCK_MONOTONIC ns; ns that it stands for */
-	uint32_t stack, waiting;   /* slot; 0, 1 */
+	uint32_t stack, flags;     /* slot; enum aif_wire_cpu_flag */
 };
 
 /* A block of the overhead budget, as this thread met it (agent/budget.h): between its first

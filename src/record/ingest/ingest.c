@@ -215,6 +215,17 @@ static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now
 			       range ? range->module : AIF_NONE, range ? pc - range->base : pc);
 }
 
+/* The OS kernel, where it is not known in which function of it. */
+static uint32_t os_frame(struct aif_ingest *in)
+{
+	struct aif_store *s = in->drainer->store;
+	uint32_t module =
+		aif_store_module(s, AIF_MODULE_OS, AIF_OS_KERNEL, strlen(AIF_OS_KERNEL), NULL, 0);
+
+	return module == AIF_NONE ? AIF_NONE
+				  : aif_store_frame(s, AIF_FRAME_OS, module, AIF_OS_ANYWHERE);
+}
+
 static void on_jit(struct aif_ingest *in, const struct aif_wire_jit *r)
 {
 	struct aif_store *s = in->drainer->store;
@@ -239,6 +250,7 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 
 	for (uint32_t i = r->depth; i-- > 0;) {
 		uint32_t frame = r->pcs[i] & AIF_WIRE_PYTHON ? python_frame(in, r->pcs[i])
+				 : r->pcs[i] == AIF_WIRE_OS  ? os_frame(in)
 							     : native_frame(in, r->pcs[i], now),
 			 next;
 

@@ -2,6 +2,7 @@
 #include "record/sources/cpu.h"
 
 #include "base/open_regular.h"
+#include "record/sources/cpu_clock.h"
 #include "record/sources/cpu_event.h"
 #include "record/sources/sources.h"
 #include "record/sources/tids.h"
@@ -192,7 +193,10 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 	e->random = aif_now_ns();
 	e->same_namespace = aif_tids_are_ours(t->pid);
 	cpu_of(t)->events = e;
-	atomic_store(&t->shm->cpu, AIF_CPU_RECORDER);
+	/* Events other than time are sampled in user code only. */
+	atomic_store(&t->shm->cpu, !d->opts->cpu_event && aif_cpu_ticks_are_safe()
+					   ? AIF_CPU_BOTH
+					   : AIF_CPU_RECORDER);
 }
 
 static void change_period(struct events *e, uint64_t period)
@@ -254,27 +258,53 @@ bool aif_cpu_is_sampled(const struct aif_target *t)
 	return false;
 }
 
+static void put_row(struct aif_ingest *in, const struct aif_cpu_row *from)
+{
+	struct aif_drainer *d = in->drainer;
+	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+
+	if (row)
+		*row = *from;
+	else
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process,
+			       aif_store_puts(d->store, "CPU samples"), 1);
+}
+
+/* Rows of one call of the OS kernel at most. */
+#define OS_ROWS_MAX UINT64_C(4096)
+
+/* A call of the OS kernel of many periods becomes as many samples, the last one at its end. */
+static uint64_t rows_of(const struct aif_drainer *d, const struct aif_wire_cpu_sample *r)
+{
+	uint64_t period = AIF_NS_PER_S / AIF_MAX(d->opts->cpu_rate, UINT32_C(1));
+
+	if (!(r->flags & AIF_WIRE_CPU_OS) || (r->flags & AIF_WIRE_CPU_WAITING) ||
+	    d->opts->cpu_event || r->weight < period || r->weight > r->time)
+		return 1;
+	return AIF_MIN(r->weight / period, OS_ROWS_MAX);
+}
+
 static void on_record(struct aif_ingest *in, const void *record)
 {
 	const struct aif_wire_cpu_sample *r = record;
 	struct aif_drainer *d = in->drainer;
-	struct aif_cpu_row *row = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
 	uint64_t weight = AIF_MIN(d->opts->cpu_event ? d->opts->cpu_period : r->weight, MAX_WEIGHT),
-		 stack = AIF_NONE;
+		 stack = AIF_NONE, rows = rows_of(d, r);
+	bool waits = r->flags & AIF_WIRE_CPU_WAITING;
+	struct aif_cpu_row row = {.thread = aif_target_thread(d, in->target, r->head.aux, NULL)};
 
-	if (!row) {
-		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, in->target->process,
-			       aif_store_puts(d->store, "CPU samples"), 1);
-		return;
-	}
 	aif_map_get(&in->slot->stacks, r->stack, &stack);
-	*row = (struct aif_cpu_row){
-		.time = r->time,
-		.weight = r->waiting ? 0 : weight,
-		.waiting = r->waiting ? weight : 0,
-		.thread = aif_target_thread(d, in->target, r->head.aux, NULL),
-		.stack = (uint32_t)stack,
-	};
+	row.stack = (uint32_t)stack;
+	while (rows) {
+		uint64_t part = weight / rows;
+
+		weight -= part;
+		row.time = r->time - weight;
+		row.weight = waits ? 0 : part;
+		row.waiting = waits ? part : 0;
+		rows--;
+		put_row(in, &row);
+	}
 }
 
 static void target_step(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)

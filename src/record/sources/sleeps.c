@@ -77,8 +77,8 @@ static bool is_wanted(const struct aif_record_opts *o, const struct aif_target *
 	uint32_t mode =
 		t->shm ? atomic_load_explicit(&t->shm->cpu, memory_order_relaxed) : AIF_CPU_NONE;
 
-	return (mode == AIF_CPU_RECORDER || mode == AIF_CPU_TICK) && !o->cpu_event && !o->off_cpu &&
-	       o->calls != AIF_RECORD_CALLS_OFF;
+	return (mode == AIF_CPU_RECORDER || mode == AIF_CPU_BOTH || mode == AIF_CPU_TICK) &&
+	       !o->cpu_event && !o->off_cpu && o->calls != AIF_RECORD_CALLS_OFF;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------- */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+/*
+ * Weights of CPU samples: which part of a thread's CPU time a sample stands for.
+ *
+ * Two things start samples. EVENTS, perf_events of the recorder, come once a period of the thread's CPU time and only in
+ * user code: those due in the OS kernel are left out, since their signal would interrupt a system call. TICKS, timers of
+ * the thread's CPU time, are looked at in the kernel's tick, in user code and in the kernel; their signal comes when the
+ * thread returns to user code, so its stack is the one that made the system call, or the page fault.
+ *
+ *                    period   period   period   period   period
+ *     events due       |        |        |        |        |
+ *     the thread    user|-- read(), in the kernel --|user
+ *     signals          E                             T     E
+ *                              missed   missed         two periods passed: T has them, E has one
+ *
+ * With both, an event has one period. Periods of which no event came were in the kernel: they go to the next tick that
+ * found the thread there, at most as much as the tick itself stands for, and one period more. Which functions have how
+ * much of a program's time in the kernel is thus for ticks to say, how much that is for events. Ticks in user code are
+ * left out: a program may run in step with them. Where events come late, as on a machine that others use, no tick finds
+ * the thread in the kernel; the next event has such periods, too.
+ *
+ * With ticks alone each has the time since the one before.
+ *
+ * No stack gets more than three periods that it is not known to have used; what is more has no stack (`unknown_ns`).
+ */
+
+struct aif_cpu_clocks {
+	uint64_t period_ns;
+	uint64_t
+		cpu_ns; /* the thread's CPU time at its last event, or with ticks alone at its last sample */
+	int64_t missed_ns; /* periods without an event, less what samples in the kernel got */
+	bool has_sample;
+	/* Ticks: the time between two, the kernel's accounts at the last one, and what they say of ticks in the
+	 * kernel, less those that were taken for it. */
+	uint64_t tick_ns, user_ns, system_ns, faults;
+	int64_t ticks_ns;
+};
+
+/* The thread as a signal finds it. */
+struct aif_cpu_signal {
+	bool is_alone;    /* ticks are all there is */
+	bool is_call_end; /* the thread returns from a system call */
+	uint64_t cpu_ns;  /* of the thread, so far */
+	/* The kernel's accounts of that time, which mostly go by ticks, too; page faults so far. */
+	uint64_t user_ns, system_ns, faults;
+};
+
+struct aif_cpu_weight {
+	uint64_t ns;         /* of the stack; 0: no sample */
+	uint64_t unknown_ns; /* of no stack that is known */
+	bool in_kernel;
+};
+
+#define AIF_CPU_PERIODS_MAX 3
+
+static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c,
+							const struct aif_cpu_signal *s)
+{
+	uint64_t passed = s->cpu_ns - c->cpu_ns,
+		 periods = AIF_MAX((passed + c->period_ns / 2) / c->period_ns, UINT64_C(1));
+	struct aif_cpu_weight w = {.ns = passed / periods};
+	int64_t limit = (int64_t)(AIF_CPU_PERIODS_MAX * AIF_MAX(c->period_ns, c->tick_ns)), more;
+
+	c->cpu_ns = s->cpu_ns;
+	c->faults = s->faults;
+	/* Says nothing of what the thread did before it was sampled. */
+	if (!c->has_sample) {
+		c->has_sample = true;
+		c->missed_ns = 0;
+		w.ns = AIF_MIN(w.ns, c->period_ns);
+		return w;
+	}
+	/* An event interrupts user code, so this signal was blocked since. */
+	if (s->is_call_end && periods > 1) {
+		w.unknown_ns = passed - w.ns;
+		return w;
+	}
+	c->missed_ns += (int64_t)(passed - w.ns);
+	/* No tick found the thread in the kernel: it was not there, an event came late. */
+	if (c->missed_ns > limit) {
+		more = AIF_MIN(c->missed_ns - limit,
+			       (int64_t)((AIF_CPU_PERIODS_MAX - 1) * c->period_ns));
+		w.unknown_ns = (uint64_t)(c->missed_ns - limit - more);
+		w.ns += (uint64_t)more;
+		c->missed_ns = limit;
+	}
+	return w;
+}
+
+/*
+ * True if the tick found the thread in the kernel, as far as the kernel's accounts tell: page faults do not show in its
+ * registers. The
+ * kernel adds each tick to the thread's time in user code or in the kernel, then scales both so that their sum is the
+ * CPU time R. So a tick in the kernel makes the latter, S, greater by a tick, when R grew by a tick; where R grew by
+ * more or less, S changes by its share of the difference in any case.
+ */
+static inline bool aif_cpu_tick_is_in_kernel(struct aif_cpu_clocks *c,
+					     const struct aif_cpu_signal *s)
+{
+	int64_t tick = (int64_t)c->tick_ns, sum = (int64_t)(c->user_ns + c->system_ns),
+		grown = (int64_t)(s->user_ns + s->system_ns) - sum,
+		system = (int64_t)s->system_ns - (int64_t)c->system_ns,
+		own = AIF_MAX((grown + tick / 2) / tick, 1) * tick;
+
+	/* Neither goes back: where one stands still the tick was the other's. */
+	if (s->system_ns == c->system_ns)
+		system = 0;
+	else if (s->user_ns == c->user_ns)
+		system = own;
+	else if (sum > 0)
+		system -= (int64_t)((double)c->system_ns / (double)sum * (double)(grown - own));
+	c->user_ns = s->user_ns;
+	c->system_ns = s->system_ns;
+	c->ticks_ns = AIF_MIN(AIF_MAX(c->ticks_ns + system, -own), 2 * own);
+	if (!s->is_call_end && 2 * c->ticks_ns < own)
+		return false;
+	c->ticks_ns -= own;
+	return true;
+}
+
+static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
+						       const struct aif_cpu_signal *s)
+{
+	uint64_t passed = s->cpu_ns - c->cpu_ns, max, system = s->system_ns - c->system_ns,
+		 own = AIF_MAX(s->user_ns - c->user_ns + system, c->tick_ns);
+	int64_t missed = c->missed_ns + (int64_t)(passed - passed % c->period_ns);
+	struct aif_cpu_weight w = {.in_kernel = aif_cpu_tick_is_in_kernel(c, s)};
+
+	/* The accounts are wrong now and then. Beside calls and faults there are interrupts, which are rare. */
+	w.in_kernel &= s->is_call_end || s->faults != c->faults ||
+		       missed > (int64_t)(2 * AIF_MAX(c->period_ns, c->tick_ns));
+	c->faults = s->faults;
+
+	/* Signals that were blocked come at the end of the call that lets them. */
+	if (own > AIF_CPU_PERIODS_MAX * c->period_ns && 2 * system < own)
+		w.in_kernel = false;
+	if (s->is_alone) {
+		w.in_kernel &= s->is_call_end;
+		c->cpu_ns = s->cpu_ns;
+		w.ns = c->has_sample ? passed : AIF_MIN(passed, c->period_ns);
+		c->has_sample = true;
+		max = AIF_CPU_PERIODS_MAX * c->period_ns + (w.in_kernel ? own : 0);
+		if (w.ns > max) {
+			w.unknown_ns = w.ns - max;
+			w.ns = max;
+		}
+		return w;
+	}
+	if (!w.in_kernel)
+		return w;
+	if (missed < (int64_t)c->period_ns)
+		return w;
+	w.ns = AIF_MIN((uint64_t)missed, own + c->period_ns);
+	c->missed_ns -= (int64_t)w.ns;
+	return w;
+}

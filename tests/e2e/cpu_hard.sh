@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# record --cpu: CPU time that is hard to sample. The program measures its functions' shares.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/cpu_hard
+
+number() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; }
+# shares FILE MEASURED POINTS: each function of MEASURED has its share of their sum, with what it calls, within so many points.
+shares() {
+	"$aiflame" report --cpu --limit 0 --format csv "$1" | python3 -c "
+import csv, sys
+rows = {r['function']: r for r in csv.DictReader(sys.stdin)}
+want = {name: float(share) for name, share in (line.split() for line in open('$2'))}
+all = sum(float(rows[name]['total_share']) for name in want)
+for name, share in want.items():
+    have = 100 * float(rows[name]['total_share']) / all
+    print(name, share, have)
+    assert abs(have - share) <= $3"
+}
+# Rows without a stack are not of any.
+heaviest() { number "$1" 'SELECT max(weight_ns) FROM cpu_samples WHERE stack IS NOT NULL'; }
+
+# Time in the OS kernel. Of 600 samples a share of a half is known to within 4 points (twice the standard error).
+for clock in perf tick; do
+	for kind in call faults; do
+		check "$kind, --cpu-clock $clock" sh -c "'$aiflame' record -q --cpu -F 499 --cpu-clock $clock -o $kind-$clock.data '$app' $kind 3 >$kind.shares"
+		# Page faults are known by the kernel's accounts only, which are a tick behind: ticks in user code that
+		# comes each millisecond after as much of faults are taken for such, one of eight.
+		points=10
+		[ $kind = call ] || points=16
+		check "$kind, --cpu-clock $clock: time in the OS kernel is of who called it" shares "$kind-$clock.data" "$kind.shares" $points
+	done
+	check "--cpu-clock $clock: a system call has a leaf" sh -c "'$aiflame' flame --of cpu --detail full -o f.folded call-$clock.data && grep -qE ';in_call;.*;\[kernel\]_\[k\] ' f.folded"
+	check "--cpu-clock $clock: no sample weighs more than three periods" sh -c "[ $(heaviest call-$clock.data) -le 15000000 ]"
+done
+done_testing

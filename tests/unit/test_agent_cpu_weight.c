@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu_weight.h"
+#include "base/map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+/* Tests which part of a thread's CPU time a sample stands for. */
+
+#define MS UINT64_C(1000000)
+
+/* A thread that is in user code and in the OS kernel in turns, and the signals that it gets. */
+struct run {
+	struct aif_cpu_clocks c;
+	bool is_alone, is_call; /* its time in the kernel is of calls, else of page faults */
+	uint64_t period, tick;
+	uint64_t cpu, next_event, next_tick;
+	uint64_t user_ticks, system_ticks, faults;
+	bool tick_waits;
+	/* Indexed by where the thread was: 0 user code, 1 the kernel. */
+	uint64_t got[2], unknown, samples, greatest;
+};
+
+static void take(struct run *r, struct aif_cpu_weight w, bool in_kernel)
+{
+	r->got[in_kernel] += w.ns;
+	r->unknown += w.unknown_ns;
+	r->samples += w.ns > 0;
+	r->greatest = AIF_MAX(r->greatest, w.ns);
+	if (w.ns && r->is_call)
+		assert_int_equal(w.in_kernel, in_kernel);
+}
+
+static struct aif_cpu_signal now(const struct run *r, bool is_call_end)
+{
+	uint64_t ticks = r->user_ticks + r->system_ticks;
+
+	return (struct aif_cpu_signal){
+		.is_alone = r->is_alone,
+		.is_call_end = is_call_end,
+		.cpu_ns = r->cpu,
+		.system_ns = ticks ? r->cpu * r->system_ticks / ticks : 0,
+		.user_ns = ticks ? r->cpu - r->cpu * r->system_ticks / ticks : 0,
+		.faults = r->faults,
+	};
+}
+
+static void signal_tick(struct run *r, bool in_kernel)
+{
+	struct aif_cpu_signal s = now(r, in_kernel && r->is_call);
+
+	take(r, aif_cpu_weigh_tick(&r->c, &s), in_kernel);
+	r->tick_waits = false;
+}
+
+/* The thread spends so long in user code or in the kernel. */
+static void spend(struct run *r, uint64_t ns, bool in_kernel)
+{
+	uint64_t end = r->cpu + ns;
+
+	if (in_kernel && !r->is_call)
+		r->faults++;
+	while (r->cpu < end) {
+		r->cpu = AIF_MIN(AIF_MIN(r->next_event, r->next_tick), end);
+		if (r->cpu == r->next_tick) {
+			r->next_tick += r->tick;
+			r->tick_waits = true;
+			*(in_kernel ? &r->system_ticks : &r->user_ticks) += 1;
+			if (!in_kernel || !r->is_call)
+				signal_tick(r, in_kernel);
+		}
+		if (r->cpu == r->next_event) {
+			struct aif_cpu_signal s = now(r, false);
+
+			r->next_event += r->period;
+			if (!in_kernel && !r->is_alone)
+				take(r, aif_cpu_weigh_event(&r->c, &s), false);
+		}
+	}
+	if (r->tick_waits)
+		signal_tick(r, in_kernel);
+}
+
+static struct run run_begin(uint64_t period, uint64_t tick, bool is_alone, bool is_call)
+{
+	return (struct run){
+		.c = {.period_ns = period, .tick_ns = tick},
+		.is_alone = is_alone,
+		.is_call = is_call,
+		.period = period,
+		.tick = is_alone ? period : tick,
+		.next_event = period,
+		.next_tick = 700000,
+	};
+}
+
+#define assert_near(a, b, off)                                     \
+	do {                                                       \
+		double a_ = (double)(a), b_ = (double)(b);         \
+		assert_true(a_ - b_ <= (off) && b_ - a_ <= (off)); \
+	} while (0)
+
+static void time_in_calls_is_theirs(void **state)
+{
+	(void)state;
+	for (unsigned part = 5; part < 100; part += 15) {
+		struct run r = run_begin(10 * MS + 1234567, 4 * MS, false, true);
+		double all;
+
+		for (unsigned i = 0; i < 40000; i++) {
+			spend(&r, (uint64_t)part * 10101, true);
+			spend(&r, (uint64_t)(100 - part) * 10103, false);
+		}
+		all = (double)r.cpu;
+		assert_near((double)r.got[1] / all, part / 100.0, 0.02);
+		assert_near((double)(r.got[0] + r.got[1] + r.unknown) / all, 1, 0.01);
+		assert_true(r.greatest <= 3 * r.period);
+		assert_int_equal(r.unknown, 0);
+	}
+}
+
+static void time_in_page_faults_is_theirs(void **state)
+{
+	struct run r = run_begin(5 * MS + 12345, 4 * MS, false, false);
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		spend(&r, 1003031 + aif_mix64(i + 1) % (4 * MS), i % 2);
+		spend(&r, 1001017, false);
+	}
+	assert_near((double)r.got[1] / (double)r.cpu, 0.375, 0.06);
+	assert_near((double)(r.got[0] + r.got[1] + r.unknown) / (double)r.cpu, 1, 0.01);
+}
+
+static void user_code_has_a_period_each(void **state)
+{
+	struct run r = run_begin(10 * MS, 4 * MS, false, true);
+
+	(void)state;
+	spend(&r, 10000 * MS, false);
+	assert_int_equal(r.samples, 1000);
+	assert_int_equal(r.got[0], 10000 * MS);
+	assert_int_equal(r.got[1] + r.unknown, 0);
+	assert_int_equal(r.greatest, 10 * MS);
+}
+
+static void a_long_call_has_all_of_its_time(void **state)
+{
+	(void)state;
+	for (unsigned alone = 0; alone < 2; alone++) {
+		struct run r = run_begin(10 * MS, 4 * MS, alone, true);
+
+		spend(&r, 100 * MS, false);
+		spend(&r, 400 * MS, true);
+		spend(&r, 100 * MS, false);
+		assert_near((double)r.got[1], 400e6, 20e6);
+		assert_near((double)(r.got[0] + r.got[1]), 600e6, 20e6);
+		assert_int_equal(r.unknown, 0);
+	}
+}
+
+/* Both signals wait while they are blocked, and come at the end of the call that lets them. */
+static void blocked_signals_give_their_time_to_no_stack(void **state)
+{
+	(void)state;
+	for (unsigned alone = 0; alone < 2; alone++) {
+		struct run r = run_begin(10 * MS, 4 * MS, alone, true);
+		struct aif_cpu_signal s;
+
+		spend(&r, 200 * MS, false);
+		r.cpu += 500 * MS;
+		r.user_ticks += 125;
+		s = now(&r, true);
+		r.is_call = false;
+		if (!alone)
+			take(&r, aif_cpu_weigh_event(&r.c, &s), true);
+		take(&r, aif_cpu_weigh_tick(&r.c, &s), true);
+		assert_true(r.got[1] <= 30 * MS);
+		assert_true(r.unknown >= 460 * MS);
+		assert_near((double)(r.got[0] + r.got[1] + r.unknown), 700e6, 20e6);
+	}
+}
+
+static void time_before_the_first_sample_is_nobodys(void **state)
+{
+	struct aif_cpu_clocks c = {.period_ns = 10 * MS, .tick_ns = 4 * MS};
+	struct aif_cpu_signal s = {.cpu_ns = 5000 * MS};
+	struct aif_cpu_weight w = aif_cpu_weigh_event(&c, &s);
+
+	(void)state;
+	assert_int_equal(w.ns, 10 * MS);
+	assert_int_equal(w.unknown_ns, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_in_calls_is_theirs),
+		cmocka_unit_test(time_in_page_faults_is_theirs),
+		cmocka_unit_test(user_code_has_a_period_each),
+		cmocka_unit_test(a_long_call_has_all_of_its_time),
+		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
+		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
