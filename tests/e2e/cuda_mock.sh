@@ -9,7 +9,7 @@ AIFLAME_STANDBY=$work/standby
 export LD_LIBRARY_PATH AIFLAME_STANDBY
 unset CUDA_INJECTION64_PATH AIFLAME_NO_COUNTERS
 how=--all-launches
-by='timeout -k 5 60'
+by='timeout -k 5 300'
 
 # rec NAME WORDS OPTIONS...: the program with these options, on a mock that does these WORDS
 rec() {
@@ -67,22 +67,13 @@ off() { [ "$(state "$1")" = "0 0 0" ] || { state "$1"; tail -n 20 "$1.log"; retu
 # In a pause callbacks stay on (src/agent/cuda/cuda.c).
 paused() { state "$1" >state.out && grep -q '^[0-9]* 0 0$' state.out; }
 going() { state "$1" >state.out && grep -q '^2 3 1$' state.out; }
-soon() { # SECONDS COMMAND...
-	tries=$(($1 * 10))
-	shift
-	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
 running() { [ -s "$1.log" ] && grep -q 'callback on=1' "$1.log"; }
 # begin NAME WORDS OPTIONS...: beside us; with $until_done among the options the program runs until finish()
 begin() {
 	rm -f done
 	rec "$@" &
 	recording=$!
-	soon 5 running "$1"
+	wait_until running "$1"
 }
 until_done="-f $work/done"
 finish() { : >done; wait $recording; }
@@ -90,5 +81,5 @@ finish() { : >done; wait $recording; }
 begin_alone() {
 	by=exec
 	begin "$@"
-	by='timeout -k 5 60'
+	by='timeout -k 5 300'
 }
