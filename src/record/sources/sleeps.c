@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +171,7 @@ static ssize_t read_file(const struct aif_target *t, const struct sleeper *s, co
 	return n;
 }
 
-/* True if the thread has given up its memory already: from then on its files are root's. */
+/* True if the thread has ended, or has given up its memory already: from then on its files are root's. */
 static bool is_ending(const struct aif_target *t, const struct sleeper *s)
 {
 	char path[64], text[64];
@@ -196,7 +195,7 @@ static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleepe
 	if (n >= 0 || n == -ESRCH || n == -EMFILE)
 		return;
 	/* A thread that has just ended is no refusal. */
-	if ((n == -ENOENT && kill(t->pid, 0) < 0) || (n == -EACCES && is_ending(t, s)))
+	if ((n == -ENOENT || n == -EACCES) && is_ending(t, s))
 		return;
 	state->is_refused = true;
 	aif_store_loss(d->store, AIF_REASON_SLEEPS_HIDDEN, t->process,
