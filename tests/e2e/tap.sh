@@ -61,9 +61,9 @@ wait_until() {
 	cat "$work/wait.out"
 	return 1
 }
-# in_file NAME [SQL]: what the recording of that name has committed to NAME.data so far fulfils the SQL
+# in_file NAME SQL: what the recording of that name, or with that file, has committed to NAME.data so far fulfils the SQL
 in_file() {
-	"$aiflame" ctl sync "$1" && cp "$1.data" "$work/so-far.data" &&
+	{ "$aiflame" ctl sync "$1" || "$aiflame" ctl sync "$1.data"; } && cp "$1.data" "$work/so-far.data" &&
 		[ "$("$aiflame" query --format csv "$work/so-far.data" "$2" 2>/dev/null | tail -n 1)" = 1 ] && rm "$work/so-far.data"
 }
 # ended PID...: these children have ended, whether this shell has waited for them or not
