@@ -46,50 +46,54 @@ nothing_left() {
 	done
 }
 
-check "1,000 ends each by exit in a thread, _exit, SIGTERM, exec and -9: all as without us" \
+check "1,000 targets each end by exit in a thread, _exit, SIGTERM, exec and -9 as they do unrecorded" \
 	drive many 8 exit_thread:1000 _exit_thread:1000 sigterm:1000 exec:1000 sigkill:1000
-check "every launch of them is recorded" conserved many.data many.report
-check "and they add up" says "everything adds up" "$aiflame" info many.data
-check "the recorder holds nothing of those that ended" sh -c "
+check "5,000 ended targets: every launch is recorded" conserved many.data many.report
+check "5,000 ended targets: the numbers add up" says "everything adds up" "$aiflame" info many.data
+check "the recorder holds no descriptor or memory of ended targets" sh -c "
 	awk '\$1 == \"recorder\" { print; seen = \$2 < 40 && \$3 == 0 } END { exit !seen }' many.report"
-check "and nothing is left of it" nothing_left
+check "5,000 ended targets leave no process, socket or directory" nothing_left
 
-check "20 of each other way" drive others 8 return:20 exit:20 _exit:20 quick_exit:20 abort:20 segv:20 \
+check "20 targets each end by return, exit, quick_exit, abort, SIGSEGV and pthread_exit as they do unrecorded" drive others 8 return:20 exit:20 _exit:20 quick_exit:20 abort:20 segv:20 \
 	handled:20 pthread_exit:20
-check "every launch of them is recorded" conserved others.data others.report
-check "names are there though they lived for milliseconds" sh -c "
+check "targets that end in eight other ways: every launch is recorded" conserved others.data others.report
+check "functions of targets that lived for milliseconds have names" sh -c "
 	'$aiflame' query others.data \"SELECT function FROM frames\" | grep -qw launch_for_ever"
 
+# gone_on PID WAY: the target has done it
+gone_on() {
+	case $2 in
+	exec) grep -qa after-exec "/proc/${1% }/cmdline" || ended "${1% }" ;; # it waits for the recorder a second
+	*) ended "${1% }" ;;
+	esac
+}
 # stopped WAY STATUS: the target ends while its recorder does not look
 stopped() {
 	rm -f s.*
 	"$aiflame" record -q --all-launches -o s.data "$app" one s.report "$1" stop &
 	recorder=$!
-	for _ in $(seq 100); do
-		grep -q '^State:.*[TZ]' "/proc/$recorder/status" && break
-		sleep 0.05
-	done
-	sleep 0.5
-	grep -q '^State:.*T' "/proc/$recorder/status" || { echo "the recorder was never stopped"; return 1; }
+	# Stopped by the target, which ends then, or is another program.
+	wait_until grep -q '^State:.*T' "/proc/$recorder/status" || return
+	wait_until gone_on "$(cat "/proc/$recorder/task/$recorder/children")" "$1" || return
 	kill -CONT $recorder
 	wait $recorder
 	got=$?
 	[ $got -eq "$2" ] || { echo "status $got"; return 1; }
 	"$app" counts s.report 1 && sed -i "s/ [a-z_]* / $1 /" s.report && conserved s.data s.report
 }
-check "a target that exits while the recorder is stopped" stopped exit 42
-check "one that is killed" stopped sigkill 137
-check "one that calls exec" stopped exec 47
+check "a target that exits while the recorder is stopped has every launch in the profile" stopped exit 42
+check "a target that is killed while the recorder is stopped has every launch in the profile" stopped sigkill 137
+check "a target that calls exec while the recorder is stopped has every launch in the profile" stopped exec 47
 
 # Twenty targets lose their recorder: they run on, their helpers fall silent, the profile has all that
 # was older than a second.
 "$aiflame" record -q --all-launches -o h.data "$app" hold h.report 20 2>/dev/null >hold.out &
 recorder=$!
 wait $recorder 2>/dev/null
-check "a recorder that is killed" test $? -eq 137
-for _ in $(seq 300); do grep -q '^bad' h.report 2>/dev/null && break; sleep 0.1; done
-check "leaves its targets undisturbed" grep -qx 'bad 0' h.report
-check "their helper threads next to nothing to do" awk '$1 != "bad" && $4 > 20e6 { print; bad = 1 } END { exit bad }' h.report
+check "a recorder of twenty targets is killed by -9" test $? -eq 137
+wait_until grep -q '^bad' h.report
+check "a recorder's death leaves its targets undisturbed" grep -qx 'bad 0' h.report
+check "a recorder's death leaves its targets' helper threads next to nothing to do" awk '$1 != "bad" && $4 > 20e6 { print; bad = 1 } END { exit bad }' h.report
 older() {
 	count launches h.data >launches.txt &&
 		awk 'NR == FNR { l[$1] = $2; next }
@@ -97,7 +101,7 @@ older() {
 			$1 != "bad" { n++ }
 			END { exit bad || n != 20 }' launches.txt h.report
 }
-check "and all that was older than a second" older
+check "the profile of a killed recorder has all launches that were older than a second" older
 rm -rf tmp/*
 
 # The same with a real runtime: its threads, its exit handlers.
@@ -111,12 +115,12 @@ if [ -x "$hard" ] && "$hard" chdir 2>/dev/null; then
 			[ "$("$aiflame" query --format csv o.data 'SELECT count(*) FROM launches' | tail -1)" = "$3" ] ||
 			{ echo "status $got"; cat o.info; return 1; }
 	}
-	check "OpenCL: exit in a thread" opencl exit_thread 0 16
-	check "OpenCL: _exit in a thread" opencl _exit_thread 0 16
-	check "OpenCL: SIGTERM" opencl sigterm 143 8
-	check "OpenCL: -9" opencl sigkill 137 8
-	check "OpenCL: exec" opencl exec 0 24
-	check "nothing is left" nothing_left
+	check "OpenCL: a target that calls exit in a thread has every launch in the profile" opencl exit_thread 0 16
+	check "OpenCL: a target that calls _exit in a thread has every launch in the profile" opencl _exit_thread 0 16
+	check "OpenCL: a target that SIGTERM ends has every launch in the profile" opencl sigterm 143 8
+	check "OpenCL: a target that is killed by -9 has every launch in the profile" opencl sigkill 137 8
+	check "OpenCL: a target that calls exec has every launch in the profile" opencl exec 0 24
+	check "OpenCL: ended targets leave no process, socket or directory" nothing_left
 else
 	n=$((n + 1))
 	echo "ok $n - OpenCL targets # SKIP no OpenCL device: install pocl-opencl-icd ocl-icd-libopencl1"

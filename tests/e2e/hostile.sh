@@ -19,18 +19,18 @@ hasnt() { ! has "$@"; }
 # Without a terminal, as a service is.
 check "a terminal that is called a module does not become the recorder's" \
 	status_is 5 setsid -w "$aiflame" record -q -o terminal.data "$app" terminal
-check "nor is it opened, which is said" has terminal.data MODULE_NO_FILE /dev/pts/
+check "a terminal that is called a module is not opened, and that is said" has terminal.data MODULE_NO_FILE /dev/pts/
 mkfifo fifo
 ln -s fifo link
 mkdir dir
 check "nothing but regular files is opened" status_is 5 \
 	timeout 60 "$aiflame" record -q -o odd.data "$app" module "$work/fifo" "$work/link" "$work/dir" /dev/null /proc/kmsg
 for f in fifo link dir null kmsg; do
-	check "$f is said" has odd.data MODULE_NO_FILE "$f"
+	check "a module that is no regular file is said: $f" has odd.data MODULE_NO_FILE "$f"
 done
-check "what is not there is said to be gone" sh -c '
+check "a module that does not exist does not disturb the command" sh -c '
 	"$aiflame" record -q -o gone.data "$app" module /no/such; [ $? = 5 ]'
-check "and not to be no file" has gone.data MODULE_GONE /no/such
+check "a module that does not exist is said to be gone" has gone.data MODULE_GONE /no/such
 
 # ---- files that take long to read ----
 cat >small.c <<'END'
@@ -64,7 +64,7 @@ END
 if truncate -s 4T linked.debug 2>/dev/null; then
 	check "a debug file of 4 TB without a build-id is not summed up" \
 		status_is 5 timeout -k 5 120 "$aiflame" record -q -o sparse.data "$app" module "$work/linked.so"
-	check "its functions are addresses" sh -c '
+	check "functions of a debug file of 4 TB are addresses" sh -c '
 		"$aiflame" query --format csv sparse.data "SELECT name FROM frame_names" | grep -q "^\[linked.so+0x"'
 else
 	skip "a debug file of 4 TB" "this file system has no such files"
@@ -73,24 +73,27 @@ gcc -g -O1 -shared -fPIC -nostdlib -Wl,-z,separate-code -o whole.so small.c
 if python3 grow.py whole.so table.so .symtab 24000000000 2>/dev/null; then
 	check "a symbol table of 24 GB is not read to its end" \
 		status_is 5 timeout -k 5 120 "$aiflame" record -q -o table.data "$app" module "$work/table.so"
-	check "what came of it is a profile" says "everything adds up" "$aiflame" info table.data
+	check "a symbol table of 24 GB: the numbers add up" says "everything adds up" "$aiflame" info table.data
 else
 	skip "a symbol table of 24 GB" "this file system has no such files"
 fi
 # As long as may be summed up: each takes its time. Two of them, or the time of one would have ended it.
 truncate -s 4G linked.debug
 for i in 1 2 3 4 5 6 7 8; do cp linked.so linked$i.so; done
+childless() { [ -z "$(cat "/proc/$1/task/$1/children" 2>/dev/null)" ]; }
+# taken PID: it has seen all signals that were sent, or has ended
+taken() { [ ! -e "/proc/$1/status" ] || grep -qE '^ShdPnd:[[:space:]]0*$' "/proc/$1/status"; }
 # stop TIMES: so many signals to a recorder whose command has ended, once names are looked up
 stop() {
 	timeout -s KILL 120 "$aiflame" record -q -o stop.data sh -c '"$app" module "$work"/linked*.so; echo >ended' &
 	timer=$!
-	while [ ! -e ended ]; do sleep 0.1; done
+	wait_until test -e ended
 	recorder=$(cat /proc/$timer/task/$timer/children)
 	# It names: no process is its child any more.
-	while [ -n "$(cat /proc/${recorder% }/task/${recorder% }/children 2>/dev/null)" ]; do sleep 0.1; done
+	wait_until childless "${recorder% }"
 	for i in $(seq "$1"); do
 		kill -INT $recorder
-		sleep 0.5
+		wait_until taken "${recorder% }"
 	done
 	wait $timer
 	got=$?
@@ -99,36 +102,36 @@ stop() {
 }
 export work
 check "a second signal ends a recorder that looks for names" status_is 0 stop 2
-check "it says what that cost" has stop.data NAMES_STOPPED
-check "its profile is whole" says "everything adds up" "$aiflame" info stop.data
+check "a recorder that a second signal ended says that names are missing" has stop.data NAMES_STOPPED
+check "a recorder that a second signal ended: the numbers add up" says "everything adds up" "$aiflame" info stop.data
 
 # ---- descriptors ----
 # Large files stay open until the end.
 head -c 400000 /dev/zero >>whole.so
 mkdir many
 for i in $(seq 80); do ln -s ../whole.so "many/$i.so"; done
-check "64 descriptors, and more modules than that" status_is 5 \
+check "a program with more modules than 64 descriptors is recorded" status_is 5 \
 	sh -c 'ulimit -n 64; "$aiflame" record -q --all-launches -o few.data sh -c "\"$app\" module $PWD/many/*.so; got=\$?; \"$fake\"; exit \$got"'
-check "what was missing is said" has few.data NO_DESCRIPTORS "names of a module"
-check "nothing else is blamed" sh -c '
+check "64 descriptors: names that could not be read are said" has few.data NO_DESCRIPTORS "names of a module"
+check "64 descriptors: nothing else is blamed" sh -c '
 	"$aiflame" query --format csv few.data "SELECT name, detail FROM losses" >few.txt
 	grep -E "MODULE_GONE|MODULE_NO_FILE|NO_PERF|HANDSHAKE|CPU_TOO_MANY" few.txt && exit 1; cat few.txt'
-check "everything adds up in what was recorded" says "everything adds up" "$aiflame" info few.data
+check "64 descriptors: the numbers add up" says "everything adds up" "$aiflame" info few.data
 
 # ---- the recorder's memory ----
 # 60 files whose debug information takes 11 MB each when all of it is decoded: 19,200 frames of them, one after another.
 for i in $(seq 60); do ln -s "$aiflame" "many/program$i.so"; done
-check "a program with 19,200 frames in 60 modules with debug information" \
+check "a program with 19,200 frames in 60 modules with debug information is recorded" \
 	status_is 5 "$aiflame" record -q --all-launches -o memory.data "$app" frames "$PWD"/many/program*.so
-check "each has its name" sh -c '
+check "19,200 frames: each has its name" sh -c '
 	[ "$("$aiflame" query --format csv memory.data "SELECT count(DISTINCT frame) FROM frame_names" | tail -1)" = 19200 ]'
-check "the recorder took less than 200 MB" sh -c '
+check "19,200 frames: the recorder took less than 200 MB" sh -c '
 	rss=$("$aiflame" query --format csv memory.data "SELECT value FROM meta WHERE key = '"'cost.recorder_rss_kb'"'" | tail -1)
 	echo "$rss KB"; [ "$rss" -gt 1000 ] && [ "$rss" -lt 200000 ]'
 
 # ---- one that floods, and a neighbour ----
 export steady='generate launches=100000 rate=25000 stacks=40 depth=40 kernels=20 streams=3'
-check "a target that floods the recorder, and a neighbour that does not" status_is 0 timeout -k 5 120 \
+check "a target that floods the recorder and its neighbour end well" status_is 0 timeout -k 5 120 \
 	"$aiflame" record -q --all-launches -o flood.data sh -c '"$app" flood 4 & "$fake" "$steady"; got=$?; wait $!; exit $got'
 # of PROGRAM SQL: about the rows of that process
 of() {
@@ -136,12 +139,12 @@ of() {
 		ORDER BY id DESC LIMIT 1)" | tail -1
 }
 whole() { [ "$(of fake_app 'count(*) FROM executions WHERE')" = 100000 ] && [ "$(of fake_app 'count(*) FROM launches WHERE')" = 100000 ]; }
-check "the neighbour loses nothing" whole
+check "the neighbour of a target that floods loses nothing" whole
 lost() { [ "$(of "$1" "count(*) FROM losses WHERE name IN ('RING_FULL', 'RECORDER_SILENT', 'RING_UNREAD', 'DEFINITIONS_FULL') AND")" -gt 0 ]; }
 neighbour_lost() { lost fake_app; }
-check "the one that floods does" lost hostile_app
-check "and the neighbour was never left alone" status_is 1 neighbour_lost
-check "everything adds up" says "everything adds up" "$aiflame" info flood.data
+check "a target that floods has losses" lost hostile_app
+check "the neighbour of a target that floods has no loss" status_is 1 neighbour_lost
+check "a target that floods: the numbers add up" says "everything adds up" "$aiflame" info flood.data
 
-check "nothing is left in TMPDIR" sh -c '[ -z "$(ls -A "$TMPDIR")" ]'
+check "hostile targets leave nothing in TMPDIR" sh -c '[ -z "$(ls -A "$TMPDIR")" ]'
 done_testing

@@ -18,7 +18,7 @@ import termios
 import time
 import unicodedata
 
-PATIENCE = 60  # seconds for what takes one
+PATIENCE = 120  # seconds for what takes one
 
 
 class Terminal:

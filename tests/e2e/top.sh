@@ -13,14 +13,8 @@ once() { "$aiflame" top --once --window 1 "$@"; }
 at_terminal() { python3 "$here/top.py" "$@"; }
 
 # no_left ROUNDS: no program of this test with that argument goes on
-no_left() {
-	for _ in $(seq 100); do
-		ps -eo ppid=,args= | awk -v app="$app" -v rounds="$1" '$2 == app && $3 == rounds { bad = 1 } END { exit bad }' && return 0
-		sleep 0.1
-	done
-	ps -eo pid,ppid,args | grep idle_app
-	return 1
-}
+left() { ps -eo ppid=,args= | awk -v app="$app" -v rounds="$1" '$2 == app && $3 == rounds { print; bad = 1 } END { exit bad }'; }
+no_left() { wait_until left "$1"; }
 
 # busy_once OPTION...: a window of the program in text, longer until its first kernel is in it
 busy_once() {
@@ -33,9 +27,9 @@ busy_once() {
 
 # ---- one window
 check "top --once of a command prints a window" busy_once
-check "... with its device, quality and cost" grep -Eq '^quality: [0-9,]+ launches, joined 100.0 %, lost 0$' text
-check "... its kernels with who launched them" grep -Eq '^ 100.0 % .* spin  \[target_launch\]$' text
-check "... and idle time by cause" grep -Eq ' %.* off CPU  \[' text
+check "top --once: the window has its device, quality and cost" grep -Eq '^quality: [0-9,]+ launches, joined 100.0 %, lost 0$' text
+check "top --once: the window has kernels with who launched them" grep -Eq '^ 100.0 % .* spin  \[target_launch\]$' text
+check "top --once: the window has idle time by cause" grep -Eq ' %.* off CPU  \[' text
 # The program's first work is a copy; its kernel is compiled behind that.
 members() {
 	for window in 2 8 30; do
@@ -43,23 +37,23 @@ members() {
 	done
 	return 1
 }
-check "JSON has the members that docs/top.md says" members
+check "top --format json has the members that docs/top.md says" members
 chosen() { busy_once --view kernel --limit 1 && grep -q spin text && ! grep -q 'off CPU' text; }
 check "--view and --limit choose the rows" chosen
-check "what the command writes is not in the window" sh -c "'$aiflame' top --once --window 1 --format json -- sh -c 'echo noise; $app 100000' 2>err |
+check "output of the command is not in the window" sh -c "'$aiflame' top --once --window 1 --format json -- sh -c 'echo noise; $app 100000' 2>err |
 	python3 -m json.tool >/dev/null && grep -q noise err"
-check "the command has ended with the window" no_left 100000
+check "the command of top --once has ended with the window" no_left 100000
 check "a command that uses no device has a window without rows" says "Nothing ran on a device" once -- true
-check "a command that does not exist is said so" status_is 127 once -- ./no-such-program
-check "no profile is left" sh -c "! ls ./*.data* 2>/dev/null"
-check "a process without the agent is refused with what to do" status_is 1 once -p $$
-check "... and one that does not exist" says "does not exist" once -p 999999
-check "a recording that does not run" says "no such recording" once -r nothing
-check "two sources are one too many" status_is 2 once -a -p 1
+check "top of a command that does not exist ends with 127" status_is 127 once -- ./no-such-program
+check "top --once leaves no profile" sh -c "! ls ./*.data* 2>/dev/null"
+check "top -p of a process without the agent is refused" status_is 1 once -p $$
+check "top -p of a process that does not exist says so" says "does not exist" once -p 999999
+check "top -r of a recording that does not run says so" says "no such recording" once -r nothing
+check "top refuses two sources" status_is 2 once -a -p 1
 check "--format json needs --once" status_is 2 "$aiflame" top --format json -- true
 check "a window has 1 to 60 seconds" status_is 2 "$aiflame" top --once --window 100 -- true
-check "without a terminal it says --once" says "use --once" "$aiflame" top -- true
-check "TERM=dumb is no terminal for it" sh -c "TERM=dumb script -qec '$aiflame top -- true' /dev/null | grep -q 'use --once'"
+check "top without a terminal names --once" says "use --once" "$aiflame" top -- true
+check "top with TERM=dumb names --once" sh -c "TERM=dumb script -qec '$aiflame top -- true' /dev/null | grep -q 'use --once'"
 
 # ---- GPUs, on mocks of CUDA and NVML
 mock=$build/tests/mock/cuda
@@ -80,29 +74,28 @@ fi
 # ---- processes that run, recordings that run
 (eval "$("$aiflame" env)" && exec "$app" 1000000 >/dev/null) &
 target=$!
-sleep 0.5
-for _ in $(seq 100); do "$aiflame" ctl status | grep -q "^$target .*opencl" && break; sleep 0.1; done
-spins() { # its first launch waits for a compiler
-	for _ in $(seq 10); do
-		"$aiflame" top --once --window 1 -p "$target" >p && grep -q ' spin ' p && return
-	done
-	cat p
-	return 1
-}
-check "top -p records a process that runs" spins
-check "top -a, too" sh -c "'$aiflame' top --once --window 1 -a >a && grep -q '$target .*idle_app' a"
+has_opencl() { "$aiflame" ctl status | grep -q "^$target .*opencl"; }
+wait_until has_opencl
+# spins OPTION...: a window has its kernel. It compiles another now and then, for a second and more where CPUs are busy.
+spins() { "$aiflame" top --once --window 1 "$@" >w && cat w && grep -q ' spin ' w; }
+check "top -p records a process that runs" wait_until spins -p "$target"
+check "top -a records all processes on standby" sh -c "'$aiflame' top --once --window 1 -a >a && grep -q '$target .*idle_app' a"
 "$aiflame" record -q -o rec.data -p "$target" &
 recorder=$!
-for _ in $(seq 100); do "$aiflame" ctl status | grep -q "^rec.data " && break; sleep 0.1; done
-check "top watches the recording that runs" sh -c "'$aiflame' top --once --window 1 >w && grep -q 'of recording rec.data' w && grep -q ' spin ' w"
-check "... by its name" sh -c "'$aiflame' top --once --window 1 -r rec.data | grep -q ' spin '"
-check "... and by a process that it records" sh -c "'$aiflame' top --once --window 1 -p $target | grep -q 'recording rec.data, process $target'"
+synced() { "$aiflame" ctl sync rec.data; }
+wait_until synced
+watched() { spins && grep -q 'of recording rec.data' w; }
+check "top watches the recording that runs" wait_until watched
+check "top watches a recording by its name" wait_until spins -r rec.data
+check "top watches a recording by a process that it records" sh -c "'$aiflame' top --once --window 1 -p $target | grep -q 'recording rec.data, process $target'"
 "$aiflame" top --once --window 30 -r rec.data >/dev/null 2>&1 &
 watcher=$!
-sleep 0.5
+# The recorder has given it a socket.
+watches() { [ -n "$(find "/proc/$watcher/fd" -lname 'socket:*' 2>/dev/null)" ]; }
+wait_until watches
 kill -KILL "$watcher"
 wait "$watcher" 2>/dev/null
-check "a watcher that is killed does no harm to it" sh -c "'$aiflame' top --once --window 1 -r rec.data | grep -q ' spin '"
+check "a watcher that is killed does no harm to the recording" wait_until spins -r rec.data
 "$aiflame" ctl stop rec.data >/dev/null
 wait "$recorder"
 check "the watched recording is whole" "$aiflame" info rec.data
@@ -112,21 +105,21 @@ wait "$target" 2>/dev/null
 # ---- the live screen
 check "keys do what the help says" at_terminal keys "$aiflame" top -- "$app" 1000000
 check "the window that was written is a profile" sh -c "'$aiflame' report --kernels aiflame-top-1.data | grep -q spin"
-check "... whose numbers add up" says "conservation" "$aiflame" info aiflame-top-1.data
+check "the numbers of the window that was written add up" says "conservation" "$aiflame" info aiflame-top-1.data
 rm -f aiflame-top-*
-check "any size from 1 by 1, and changes of it" at_terminal sizes "$aiflame" top -- "$app" 1000000
-check "signals restore the terminal" at_terminal signals "$aiflame" top -- "$app" 1000000
-check "a fault restores the terminal" at_terminal faults "$aiflame" top -- "$app" 1000000
-check "a terminal that is closed ends it" at_terminal closed "$aiflame" top -- "$app" 1000000
-check "Ctrl-Z and fg" at_terminal suspended "$aiflame" top -- "$app" 1000000
-check "the command's end" at_terminal target_ends "$aiflame" top -- "$app" 300
-check "a command that cannot be started" at_terminal no_command "$aiflame" top -- ./no-such-program
+check "top draws any size from 1 by 1, and follows changes of it" at_terminal sizes "$aiflame" top -- "$app" 1000000
+check "signals to top restore the terminal" at_terminal signals "$aiflame" top -- "$app" 1000000
+check "a fault of top restores the terminal" at_terminal faults "$aiflame" top -- "$app" 1000000
+check "a terminal that is closed ends top and its recorder" at_terminal closed "$aiflame" top -- "$app" 1000000
+check "Ctrl-Z gives the terminal back, and fg takes it again" at_terminal suspended "$aiflame" top -- "$app" 1000000
+check "the last window stays after the command's end" at_terminal target_ends "$aiflame" top -- "$app" 300
+check "top of a command that cannot be started restores the terminal" at_terminal no_command "$aiflame" top -- ./no-such-program
 printf '%s\n' 'echo alpha' "printf '\\033]0;evil\\007'" 'sleep 2' 'echo omega' >writes.sh
 check "the end of what the command wrote is printed" at_terminal output "$aiflame" top -- sh writes.sh
-check "the recorder's death" at_terminal recorder_dies "$aiflame" top -- "$app" 3000
-check "NO_COLOR, and no UTF-8" at_terminal plain "$aiflame" top -- "$app" 1000000
+check "top survives the recorder's death" at_terminal recorder_dies "$aiflame" top -- "$app" 3000
+check "top draws without colour with NO_COLOR, and in ASCII without UTF-8" at_terminal plain "$aiflame" top -- "$app" 1000000
 ln -s "$app" "$(printf 'evil\033]0;title\007\033[31m')"
 check "escape sequences of programs stay harmless" at_terminal hostile "$aiflame" top -- "./$(printf 'evil\033]0;title\007\033[31m')" 1000000
-check "nothing goes on" no_left 1000000
+check "no program that top started goes on" no_left 1000000
 
 done_testing
