@@ -31,11 +31,11 @@ hard() {
 	under -- "$bin/agent_hard" "$@" && counts 0 "$wanted"
 }
 
-check "needs no glibc newer than 2.17" "$root/scripts/check-glibc" "$agent" 2.17
-check "links the C library's own libraries only" sh -c "
+check "the agent needs no glibc newer than 2.17" "$root/scripts/check-glibc" "$agent" 2.17
+check "the agent links the C library's own libraries only" sh -c "
 	! objdump -p '$agent' | grep NEEDED | grep -vE ' (libc.so.6|libdl.so.2|libpthread.so.0)\$'"
-check "shows nineteen names at most" sh -c "[ \$(nm -D --defined-only '$agent' | wc -l) -le 19 ]"
-check "does not take memory from the target's malloc" sh -c "
+check "the agent exports nineteen names at most" sh -c "[ \$(nm -D --defined-only '$agent' | wc -l) -le 19 ]"
+check "the agent does not take memory from the target's malloc" sh -c "
 	! nm -D --undefined-only '$agent' | grep -E ' (malloc|calloc|realloc|free|abort|exit|_exit)(@|\$)'"
 
 # The helper may have taken a ring before the program did.
@@ -65,7 +65,7 @@ small_ring() {
 		[ "$(of lost_launches 0)" -gt 0 ] && [ "$(of bad 0)" = 0 ] &&
 		[ $(($(of exec 0) + $(of lost_execs 0))) = "$(of launch 0)" ]
 }
-check "what a full ring drops is counted, to the last launch" small_ring
+check "launches that a full ring drops are counted, to the last one" small_ring
 many_stacks() {
 	under -q -- "$fake" "generate launches=100000 rate=50000 stacks=40000 depth=20" &&
 		counts 0 100000 && [ "$(of thread 0)" -gt 1 ]
@@ -80,7 +80,7 @@ anew() { # what a full ring drops, where the recorder gets no CPU, is counted
 			SELECT count(*) + max(lost.launches), count(*) - count(grid) <= max(lost.definitions) FROM launches, lost" |
 		tee anew.csv | tail -1 | grep -qx 100000,1 || { cat anew.csv; return 1; }
 }
-check "and no launch loses its shape by that" anew
+check "a table that starts anew costs no launch its shape" anew
 # What the memo has noted of one stack is of no use when ids have begun anew.
 cat >noted.py <<'END'
 import ctypes
@@ -117,7 +117,7 @@ time.sleep(0.4)" >inject.out &&
 		cat inject.out && [ "$(cat inject.out)" = "1 1 15" ]
 }
 check "CUDA without CUPTI: the program is told that all is well" inject
-check "and the profile what is missing" says 'libcupti was not found' "$aiflame" info cuda.data
+check "CUDA without CUPTI: the profile says what is missing" says 'libcupti was not found' "$aiflame" info cuda.data
 check "a library that listens to CUDA already comes after ours" env CUDA_INJECTION64_PATH=libm.so.6 "$aiflame" record -q -o cuda.data \
 	sh -c '[ "$AIFLAME_CUDA_INJECTION" = libm.so.6 ] && [ "$CUDA_INJECTION64_PATH" = "$LD_PRELOAD" ]'
 
@@ -133,26 +133,26 @@ commands() {
 		[ $(($(of exec 0) + $(of note 0))) = "$(of launch 0)" ] && [ "$(of note 0)" = 1 ]
 }
 for devices in pthread basic "pthread pthread" "pthread basic"; do
-	check "every command, seen and unseen by the application: $devices" commands "$devices" ""
+	check "OpenCL: every command is recorded, seen and unseen by the application: $devices" commands "$devices" ""
 done
-check "the same with device lines" commands pthread -l
-check "options are the application's own" grep -q "program 0 source=[1-9][0-9]* options=-DUNUSED=1\$" "$work/log"
-check "no source when not wanted" sh -c "
+check "OpenCL: every command is recorded with device lines" commands pthread -l
+check "OpenCL: build options are the application's own" grep -q "program 0 source=[1-9][0-9]* options=-DUNUSED=1\$" "$work/log"
+check "OpenCL: --no-source keeps no source" sh -c "
 	'$mini' -n -a '$agent' -o n.log '$bin/agent_hard' chdir && grep -q 'program 0 source=0' n.log"
 check "times of CPU devices are on a host clock" sh -c "
 	grep -q ' device 0 .*clock=[01]\$' '$work/log'"
-check "every launch of a plain program" hard 16 chdir
+check "OpenCL: every launch of a plain program is recorded" hard 16 chdir
 # libOpenCL's function jumps to the layer and leaves no frame; it is on the stack all the same.
 check "the API function stands between application and kernel" sh -c "
 	'$aiflame' record -q -o api.data '$bin/agent_hard' busy 1500 && '$aiflame' flame --leaf kernel -o api.folded api.data &&
 	grep -q ';target_launch;clEnqueueNDRangeKernel;add_one' api.folded"
-check "a library that comes and goes" hard 300 dlclose 300
-check "libOpenCL through dlopen" sh -c "
+check "launches of a library that comes and goes are recorded" hard 300 dlclose 300
+check "launches through a libOpenCL that dlopen() loaded are recorded" sh -c "
 	'$mini' -a '$agent' -o d.log '$bin/agent_dlopen' && grep -q 'launch=8 exec=8' d.log"
-check "all descriptors closed, their numbers reused" hard 24 close_all
-check "another directory" hard 16 chdir
-check "privileges dropped" hard 16 setuid
-check "exit from another thread" hard 16 exit_thread
+check "a program that closes all descriptors and reuses their numbers is recorded" hard 24 close_all
+check "a program that changes its directory is recorded" hard 16 chdir
+check "a program that drops its privileges is recorded" hard 16 setuid
+check "a program that calls exit from another thread has every launch" hard 16 exit_thread
 check "_exit from another thread" hard 16 _exit_thread
 # PoCL's worker goes on compiling while exit takes the compiler's static objects apart: it crashes in 2 of 80 such
 # exits without us (in 4 with us, always with a hold-up of 200 ms). What is ours is to add no time to that.
@@ -170,8 +170,8 @@ exit_compiling() {
 	[ $ended -ge 1 ] && awk '/left after/ && (!n++ || $3 < best) { best = $3 } END { exit !n || best > 2000 }' cold.err
 }
 check "an exit while the driver compiles is not held up" exit_compiling
-check "10,000 short threads" hard 10000 threads 10000
-check "in few rings" sh -c "[ $(of slots 0) -le 40 ]"
+check "launches of 10,000 short threads are recorded" hard 10000 threads 10000
+check "10,000 short threads share few rings" sh -c "[ $(of slots 0) -le 40 ]"
 # recorded STATUS REASON CASE: under the whole recorder; the case ends as it does without, and the profile has the reason
 recorded() {
 	status_is "$1" timeout 60 "$aiflame" record -q --all-launches -o r.data "$bin/agent_hard" "$3" &&
@@ -185,9 +185,9 @@ loses() {
 for sandbox in sandbox sandbox_thread; do
 	if "$bin/agent_hard" $sandbox; then
 		check "$sandbox: no system call of ours ends a program that forbids some" recorded 0 "1420 SECCOMP" $sandbox
-		check "what it launches in known threads is there" sh -c "
+		check "$sandbox: launches in known threads are recorded" sh -c "
 			[ \$('$aiflame' query --format csv r.data 'SELECT count(*) FROM executions' | tail -1) = 32 ]"
-		check "what it launches in new ones is counted" loses 8 SECCOMP_THREADS
+		check "$sandbox: launches in new threads are counted" loses 8 SECCOMP_THREADS
 	else
 		skip "$sandbox" "no seccomp filter can be installed here"
 	fi
@@ -199,7 +199,7 @@ else
 	skip "a program that keeps all its memory" "mlockall() is refused"
 fi
 check "a program without address space for a ring runs on" recorded 0 "1005 NO_MEMORY" space
-check "and what is not written down is counted" loses 8 NO_MEMORY
+check "a program without address space for a ring: launches that are not recorded are counted" loses 8 NO_MEMORY
 crowd() {
 	under -s 16 -- "$bin/agent_hard" crowd 64 && [ "$(of no_slot 0)" -ge 48 ] &&
 		[ $(($(of launch 0) + $(of no_slot 0))) = 64 ] && [ "$(of exec 0)" = "$(of launch 0)" ]
@@ -209,17 +209,17 @@ killed() {
 	under -- "$bin/agent_hard" "$1"
 	[ $? = "$2" ] && [ "$(of launch 0)" = 8 ] && [ "$(of bad 0)" = 0 ]
 }
-check "SIGTERM" killed sigterm 143
-check "kill -9" killed sigkill 137
+check "a program that SIGTERM ends has every launch" killed sigterm 143
+check "a program that kill -9 ends has every launch" killed sigkill 137
 execs() { under -- "$bin/agent_hard" exec && counts 0 8 && counts 1 16; }
-check "exec" execs
+check "a program that calls exec has every launch" execs
 forks() { POCL_DEVICES=basic under -- "$bin/agent_hard" fork && counts 0 16 && counts 1 8; }
-check "fork without exec, launches in the child" forks
-check "which said so" grep -q '^# hello 1 .*after_fork=1' "$work/log"
+check "launches in a forked child are recorded" forks
+check "a forked child says that it was forked" grep -q '^# hello 1 .*after_fork=1' "$work/log"
 fork_first() { under -- "$bin/agent_hard" fork_first && counts 0 8 && counts 1 8; }
-check "fork before the runtime starts" fork_first
+check "a fork before the runtime starts: launches of both are recorded" fork_first
 fork_early() { POCL_DEVICES=basic under -- "$bin/agent_hard" fork_early && counts 1 8; }
-check "fork after the parent looked for platforms" fork_early
+check "a fork after the parent looked for platforms: launches of both are recorded" fork_early
 check "timers spare the application's signal and its sleeping calls" sh -c "
 	'$mini' -t 999 -a '$agent' -o s.log '$bin/agent_hard' signals"
 samples() {

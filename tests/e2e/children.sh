@@ -16,40 +16,40 @@ sampled="FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE p.ppid IN
 # Of each process's CPU time: all but its first 0.1 s, in which it may be about to call exec, and what the helper's first look
 # takes. A busy machine takes longer.
 check "forked workers of a program that uses a device" "$aiflame" record -q --children --cpu-clock perf -F 499 -o workers.data "$app" workers 4 1000
-check "  are sampled" between 4 workers.data "SELECT count(DISTINCT c.process) $sampled" 4
-check "  nearly all of their time" between 2.4 workers.data "SELECT sum(c.weight_ns) / 1e9 $sampled" 4.1
-check "  with whole stacks" sh -c "'$aiflame' flame --of cpu --detail full -o w.folded workers.data &&
+check "forked workers are sampled" between 4 workers.data "SELECT count(DISTINCT c.process) $sampled" 4
+check "forked workers: nearly all of their time is sampled" between 2.4 workers.data "SELECT sum(c.weight_ns) / 1e9 $sampled" 4.1
+check "forked workers are sampled with whole stacks" sh -c "'$aiflame' flame --of cpu --detail full -o w.folded workers.data &&
 	grep -qE 'main;workers(_.i.)?;(fork_workers(_.i.)?;)+worker(_.i.)?;burn' w.folded && ! grep -q truncated w.folded"
-check "  and use no device" between 1 workers.data "SELECT count(*) FROM processes WHERE runtime" 1
-check "  the launches are the parent's" between 200 workers.data "SELECT count(*) FROM launches" 200
-check "  an end is known of each" between 0 workers.data "SELECT count(*) FROM processes WHERE end_ns IS NULL" 0
-check "  the summary names them" says "4 processes without a device: " "$aiflame" report workers.data
-check "  as sampled" sh -c "! '$aiflame' report workers.data | grep -q 'not sampled'"
-check "without the option they are not" "$aiflame" record -q -o not.data "$app" workers 2 600
-check "  sampled" between 0 not.data "SELECT count(*) $sampled" 0
-check "  which the summary says, and how" says "not sampled (record --children samples them)" "$aiflame" report not.data
+check "forked workers are processes that use no device" between 1 workers.data "SELECT count(*) FROM processes WHERE runtime" 1
+check "forked workers: the launches are the parent's" between 200 workers.data "SELECT count(*) FROM launches" 200
+check "forked workers have an end in the profile" between 0 workers.data "SELECT count(*) FROM processes WHERE end_ns IS NULL" 0
+check "forked workers are named in the summary" says "4 processes without a device: " "$aiflame" report workers.data
+check "forked workers are named as sampled in the summary" sh -c "! '$aiflame' report workers.data | grep -q 'not sampled'"
+check "a program with forked workers is recorded without --children" "$aiflame" record -q -o not.data "$app" workers 2 600
+check "forked workers are not sampled without --children" between 0 not.data "SELECT count(*) $sampled" 0
+check "forked workers that are not sampled: the summary says how they would be" says "not sampled (record --children samples them)" "$aiflame" report not.data
 
 check "workers that are forked before a device is used" "$aiflame" record -q --children --cpu-clock perf -F 499 -o early.data "$app" early 4 1000
-check "  are sampled" between 4 early.data "SELECT count(DISTINCT c.process) $sampled" 4
-check "  the launches are the parent's" between 100 early.data "SELECT count(*) FROM launches" 100
+check "workers that are forked before a device is used are sampled" between 4 early.data "SELECT count(DISTINCT c.process) $sampled" 4
+check "workers that are forked before a device is used: the launches are the parent's" between 100 early.data "SELECT count(*) FROM launches" 100
 
 # The agent joins a program 0.1 s after its start: a child that is forked meanwhile starts by itself.
 check "workers that are forked while their parent is joined" sh -c "'$aiflame' record -q --children --cpu-clock perf -F 499 -o meanwhile.data '$app' meanwhile 300 >n"
-check "  are all sampled" between "$(cat n)" meanwhile.data "SELECT count(DISTINCT c.process) $sampled" "$(cat n)"
+check "workers that are forked while their parent is joined are all sampled" between "$(cat n)" meanwhile.data "SELECT count(DISTINCT c.process) $sampled" "$(cat n)"
 
 check "a program without a device" "$aiflame" record -q --children --cpu-clock perf -F 499 -o burn.data sh -c "'$app' burn 1000; :"
-check "  is sampled, started by a shell" between 0.6 burn.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE cmdline LIKE '%burn 1000' AND NOT runtime" 1.02
-check "  can be drawn" sh -c "'$aiflame' flame --of cpu -o b.folded burn.data && grep -q 'main;burn' b.folded"
-check "one that uses its device late" "$aiflame" record -q --children -o self.data "$app" late-self 600
-check "  has all launches, and samples" between 1 self.data "SELECT (SELECT count(*) FROM launches) = 100 AND (SELECT sum(weight_ns) > 2e8 FROM cpu_samples)" 1
-check "  and is known to use one" between 1 self.data "SELECT count(*) FROM processes WHERE runtime" 1
-check "a forked child that does" "$aiflame" record -q --children -o late.data "$app" late 600
-check "  has all launches, and samples" between 1 late.data "SELECT (SELECT count(*) FROM launches) = 100 AND (SELECT sum(weight_ns) > 2e8 FROM cpu_samples)" 1
-check "  and is known to use one" between 1 late.data "SELECT count(*) FROM processes WHERE runtime" 1
+check "a program without a device, started by a shell, is sampled" between 0.6 burn.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE cmdline LIKE '%burn 1000' AND NOT runtime" 1.02
+check "a program without a device can be drawn" sh -c "'$aiflame' flame --of cpu -o b.folded burn.data && grep -q 'main;burn' b.folded"
+check "a program that uses its device late is recorded" "$aiflame" record -q --children -o self.data "$app" late-self 600
+check "a program that uses its device late has all launches, and samples" between 1 self.data "SELECT (SELECT count(*) FROM launches) = 100 AND (SELECT sum(weight_ns) > 2e8 FROM cpu_samples)" 1
+check "a program that uses its device late is known to use one" between 1 self.data "SELECT count(*) FROM processes WHERE runtime" 1
+check "a forked child that uses its device late is recorded" "$aiflame" record -q --children -o late.data "$app" late 600
+check "a forked child that uses its device late has all launches, and samples" between 1 late.data "SELECT (SELECT count(*) FROM launches) = 100 AND (SELECT sum(weight_ns) > 2e8 FROM cpu_samples)" 1
+check "a forked child that uses its device late is known to use one" between 1 late.data "SELECT count(*) FROM processes WHERE runtime" 1
 
 check "600 forks beside threads that allocate, load and start: none hangs" sh -c "
 	'$aiflame' record -q --children -o storm.data '$app' storm 600 >storm.out; status=\$?; cat storm.out; exit \$status"
-check "  launches are whole" between 100 storm.data "SELECT count(*) FROM launches" 100
+check "600 forks: the launches are whole" between 100 storm.data "SELECT count(*) FROM launches" 100
 
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
 if [ -n "$python" ]; then
@@ -70,9 +70,9 @@ if __name__ == "__main__":
 EOF
 	for way in fork spawn forkserver; do
 		check "Python's workers: $way" "$aiflame" record -q --children --cpu-clock perf -F 499 -o "$way.data" "$python" workers.py $way
-		check "  all are sampled, with Python frames" sh -c "'$aiflame' flame --of cpu --by-thread yes -o $way.folded $way.data &&
+		check "Python's workers: $way: all are sampled, with Python frames" sh -c "'$aiflame' flame --of cpu --by-thread yes -o $way.folded $way.data &&
 			[ \$(grep -E 'crunch' $way.folded | cut -d';' -f1 | sort -u | wc -l) -ge 3 ]"
-		check "  for most of their time" between 1.8 $way.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples" 4.6
+		check "Python's workers: $way: most of their time is sampled" between 1.8 $way.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples" 4.6
 	done
 else
 	skip "Python's workers" "python3 is not installed"

@@ -13,26 +13,26 @@ for clock in perf $ticks; do
 	least=60
 	[ $clock = perf ] || least=3 # signals come when the thread returns from the kernel: it is there all the time
 	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 3
-	check "$clock:   though it was sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
+	check "$clock: a target that is not interrupted is sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
 	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
 	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
 	check "$clock: forks and other programs" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
-	check "$clock:   a child with a runtime is sampled, too" sh -c "
+	check "$clock: a child with a runtime is sampled" sh -c "
 		[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
 	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1
 done
-check "with --wall calls are (so the count is one)" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
-check "and waiting is seen" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" 2.6
-check "a thread that fetches signals gets none of ours" "$aiflame" record -q -F 999 -o b.data "$app" blocked 2
-check "which is said" says "it blocks signals" "$aiflame" info b.data
+check "calls of the target are interrupted with --wall" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
+check "waiting is sampled with --wall" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" 2.6
+check "a thread that fetches signals gets none of the agent's" "$aiflame" record -q -F 999 -o b.data "$app" blocked 2
+check "a thread that fetches signals: the profile says that it is not sampled" says "it blocks signals" "$aiflame" info b.data
 check "a program with its own SIGURG keeps it" "$aiflame" record -q -F 999 -o u.data "$app" urgent 1
-check "which is said, too" says "SIGURG" "$aiflame" info u.data
-check "and gets no samples" test "$(number u.data 'SELECT count(*) FROM cpu_samples')" = 0
-check "one that restores the default of all signals" "$aiflame" record -q -F 999 -o restored.data "$app" restores 2
+check "a program with its own SIGURG: the profile says that it is not sampled" says "SIGURG" "$aiflame" info u.data
+check "a program with its own SIGURG gets no samples" test "$(number u.data 'SELECT count(*) FROM cpu_samples')" = 0
+check "a program that restores the default of all signals is undisturbed" "$aiflame" record -q -F 999 -o restored.data "$app" restores 2
 restored() {
 	"$aiflame" flame --of cpu -o restored.folded restored.data && awk '/;after_restoring/ { n += $NF } END { printf "%.2f s\n", n / 1e9; exit n < 3e8 }' restored.folded
 }
-check "  is sampled afterwards" restored
+check "a program that restores the default of all signals is sampled afterwards" restored
 
 # A program from which tools removed its build id: a header leads to address 0 where it was. The collector of garbage has no
 # symbol there, either, and what it calls is known by the caller that has one.
@@ -45,10 +45,10 @@ end = time.process_time() + 1
 while time.process_time() < end:
     gc.collect()
 END
-check "a program whose notes were removed" env PYTHONHOME=/usr "$aiflame" record -q --cpu -F 999 -o removed.data "./${python##*/}" collect.py
+check "an interpreter whose notes were removed is recorded" env PYTHONHOME=/usr "$aiflame" record -q --cpu -F 999 -o removed.data "./${python##*/}" collect.py
 collected() {
 	"$aiflame" flame --of cpu --detail full -o removed.folded removed.data &&
 		awk '/;gc_collect/ { n += $NF } { all += $NF } END { print n / all; exit n < 0.6 * all }' removed.folded
 }
-check "  its garbage collector has a name" collected
+check "an interpreter whose notes were removed: its garbage collector has a name" collected
 done_testing

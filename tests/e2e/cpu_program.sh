@@ -26,63 +26,63 @@ for name, share in want.items():
 
 # Marks of a program that are made while a thread of the agent's meets the recorder.
 check "a first range waits for a recorder that is slow to answer" "$aiflame" record -q --cpu -o first.data "$build/tests/e2e/first_range"
-check "  and is recorded" test "$(number first.data "SELECT group_concat(name, ' ') FROM ops WHERE kind = 'range'")" = "first second"
+check "a first range that waits for a slow recorder is recorded" test "$(number first.data "SELECT group_concat(name, ' ') FROM ops WHERE kind = 'range'")" = "first second"
 
 # C.
 metered check "a C program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o c.data '$app' 3 >c.shares 2>c.screen"
 used=$(sed -n 's/^sum //p' c.shares)
 check "nearly all of its CPU time is sampled" between "$(awk "BEGIN { print 0.95 * $used - 0.05 }")" "$(weight c.data)" "$(awk "BEGIN { print 1.02 * $used + 0.05 }")"
 check "each function has the share that the program measures" shares c.data c.shares total_share
-check "the callers have all of it" sh -c "'$aiflame' report --cpu --limit 0 --format csv c.data | grep -E '^[0-9.]+,[0-9]+,(0[.]9[5-9]|1[.]).*,train,'"
-check "stacks are whole" sh -c "'$aiflame' flame --of cpu --detail full -o c.folded c.data &&
+check "a C program: the callers have all of the CPU time" sh -c "'$aiflame' report --cpu --limit 0 --format csv c.data | grep -E '^[0-9.]+,[0-9]+,(0[.]9[5-9]|1[.]).*,train,'"
+check "a C program: stacks are whole" sh -c "'$aiflame' flame --of cpu --detail full -o c.folded c.data &&
 	grep -q '^_start;.*main;train;step;gemm' c.folded && ! grep -q truncated c.folded"
-check "the summary has its functions" grep -qE '^function +[56][0-9.]+ % +gemm ' c.screen
-check "and how much of the stacks is whole" grep -qE '^quality +(99|100)[0-9.]* % of the samples have a whole stack' c.screen
-check "and what it cost" grep -q '^cost .*of which the agent' c.screen
-check "and no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
+check "the summary has a C program's functions" grep -qE '^function +[56][0-9.]+ % +gemm ' c.screen
+check "the summary says how many stacks are whole" grep -qE '^quality +(99|100)[0-9.]* % of the samples have a whole stack' c.screen
+check "the summary says what sampling cost" grep -q '^cost .*of which the agent' c.screen
+check "the summary of a CPU program has no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
 check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv c.data 'SELECT * FROM losses' | wc -l) = 1 ]"
 # How long a thread is on a CPU is another program's doing, too, unless it goes before all others.
 if chrt --fifo 1 true 2>/dev/null; then
 	check "a program that goes before all others" sh -c "chrt --fifo 1 '$aiflame' record -q --cpu -o why.data '$app' 2 >why.shares"
-	check "why: one thread" says "bound by one thread, which computes" "$aiflame" why why.data
-	check "why: the function" says "make gemm faster" "$aiflame" why why.data
+	check "why says that one thread bounds the program" says "bound by one thread, which computes" "$aiflame" why why.data
+	check "why names the function to make faster" says "make gemm faster" "$aiflame" why why.data
 else
-	on_calm "why: one thread" says "bound by one thread, which computes" "$aiflame" why c.data
-	on_calm "why: the function" says "make gemm faster" "$aiflame" why c.data
+	on_calm "why says that one thread bounds the program" says "bound by one thread, which computes" "$aiflame" why c.data
+	on_calm "why names the function to make faster" says "make gemm faster" "$aiflame" why c.data
 fi
-check "why for programs" sh -c "'$aiflame' why --format json c.data | python3 -c '
+check "why's JSON has CPU time" sh -c "'$aiflame' why --format json c.data | python3 -c '
 import json, sys
 w = json.load(sys.stdin)
 assert w[\"of\"] == \"cpu\" and w[\"functions\"][0][\"function\"] == \"gemm\" and w[\"threads\"] == 1, w'"
 check "annotate: a line, and instructions" sh -c "'$aiflame' annotate '^gemm$' c.data >gemm.txt && grep -qE '% +#+ +cpu_program.c:[0-9]+' gemm.txt && grep -qE '\\+0x[0-9a-f]{4}  ' gemm.txt"
-check "annotate: what is not there" says "the one with most is gemm" "$aiflame" annotate nothere c.data
-check "the page" sh -c "'$aiflame' view -o c.html c.data && [ -s c.html ]"
+check "annotate refuses a function that is not there" says "the one with most is gemm" "$aiflame" annotate nothere c.data
+check "the page has CPU time" sh -c "'$aiflame' view -o c.html c.data && [ -s c.html ]"
 for format in folded pprof speedscope chrome perfetto firefox otlp sqlite; do
 	check "export: $format" sh -c "'$aiflame' export --format $format -o c.$format c.data && [ -s c.$format ]"
 done
 check "folded text is of CPU time" sh -c "grep -q 'main;train;step;gemm' c.folded"
-check "without samples it is said how to get some" sh -c "'$aiflame' record -q -o none.data true && '$aiflame' report --cpu none.data | grep -q 'record with --cpu'"
+check "a profile without CPU samples: it is said how to get some" sh -c "'$aiflame' record -q -o none.data true && '$aiflame' report --cpu none.data | grep -q 'record with --cpu'"
 
 # Threads, processes.
-check "threads" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -F 499 -o t.data '$app' 1 threads 4 >t.shares"
-check "  all of them are sampled" between 4 "$(number t.data 'SELECT count(DISTINCT tid) FROM cpu_samples')" 5
-check "  nearly all of their time" between 3.4 "$(weight t.data)" 4.3
-check "  with their shares" shares t.data t.shares total_share
-check "forked processes" "$aiflame" record -q --cpu --cpu-clock perf -F 499 -o f.data "$app" 1 forks 3
-check "  all of them are sampled" between 3 "$(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples')" 4
-check "  nearly all of their time" between 2.6 "$(weight f.data)" 3.2
-check "a program that a shell starts" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -o s.data sh -c \"'$app' 1 >s.shares; :\""
-check "  has its shares" shares s.data s.shares total_share
-check "short commands are no trouble" sh -c "'$aiflame' record --cpu -o n.data sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done' 2>n.screen; ! grep -q ^trouble n.screen"
-check "a program that sleeps" sh -c "'$aiflame' record -q --cpu -o w.data '$app' 3 sleeps >w.shares"
-check "  is not bound by the CPU" says "bound by what is not on a CPU" "$aiflame" why w.data
+check "a program with threads is recorded" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -F 499 -o t.data '$app' 1 threads 4 >t.shares"
+check "a program with threads: all of them are sampled" between 4 "$(number t.data 'SELECT count(DISTINCT tid) FROM cpu_samples')" 5
+check "a program with threads: nearly all of their time is sampled" between 3.4 "$(weight t.data)" 4.3
+check "a program with threads: functions have their shares" shares t.data t.shares total_share
+check "a program with forked processes is recorded" "$aiflame" record -q --cpu --cpu-clock perf -F 499 -o f.data "$app" 1 forks 3
+check "a program with forked processes: all of them are sampled" between 3 "$(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples')" 4
+check "a program with forked processes: nearly all of their time is sampled" between 2.6 "$(weight f.data)" 3.2
+check "a program that a shell starts is recorded" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -o s.data sh -c \"'$app' 1 >s.shares; :\""
+check "a program that a shell starts has its functions' shares" shares s.data s.shares total_share
+check "a script of short commands ends as it does unrecorded" sh -c "'$aiflame' record --cpu -o n.data sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done' 2>n.screen; ! grep -q ^trouble n.screen"
+check "a program that sleeps is recorded" sh -c "'$aiflame' record -q --cpu -o w.data '$app' 3 sleeps >w.shares"
+check "a program that sleeps is not bound by the CPU" says "bound by what is not on a CPU" "$aiflame" why w.data
 
 # Python.
 python=$(python3 -c 'import sys; print(sys.executable)')
 check "a Python program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o p.data '$python' '$here/cpu_program.py' 3 >p.shares 2>p.screen"
-check "its functions have their shares" shares p.data p.shares total_share
-check "the interpreter's own functions stand for them" shares p.data p.shares self_share
-check "the summary has them" grep -qE '^function +[56][0-9.]+ % +gemm \(cpu_program.py\)' p.screen
+check "a Python program's functions have their shares" shares p.data p.shares total_share
+check "the interpreter's own functions stand for Python's" shares p.data p.shares self_share
+check "the summary has a Python program's functions" grep -qE '^function +[56][0-9.]+ % +gemm \(cpu_program.py\)' p.screen
 check "annotate: lines" sh -c "'$aiflame' annotate '^gemm' p.data | grep -qE '% +#+ +cpu_program.py:[0-9]+'"
 
 # Two sides.
@@ -97,8 +97,8 @@ check "gate: a budget of CPU time" status_is 3 "$aiflame" gate --budget 'cpu +10
 # Another user, without privileges.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 . && mkdir -m 777 user
-	check "without privileges" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" "$aiflame" record -q --cpu -o user/u.data "$app" 1
-	check "  the same" between 0.9 "$(weight user/u.data)" 1.1
+	check "an ordinary user's program is recorded" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" "$aiflame" record -q --cpu -o user/u.data "$app" 1
+	check "an ordinary user's program has its functions' shares" between 0.9 "$(weight user/u.data)" 1.1
 else
 	skip "without privileges" "the other cases have none"
 fi

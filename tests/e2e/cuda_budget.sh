@@ -12,13 +12,13 @@ off_and_on() { # off, and records of executions after that
 }
 beside() {
 	begin beside callback=400,record=2000 -t 4 $until_done -g 0
-	soon 45 off_and_on
+	wait_until off_and_on
 	ok=$?
 	finish && [ $ok -eq 0 ]
 }
 check "sampling is switched off beside four threads that launch all the time" beside
-check "  it adds up" adds_up beside
-check "  in order" order beside
+check "sampling that is switched off beside four threads: the numbers add up" adds_up beside
+check "sampling that is switched off beside four threads: CUPTI is switched in order" order beside
 # ---- how much CUPTI is asked ----
 never_off() { # records go off once, at the end
 	awk '/ activity kind=10 on=0 / { off++ } / activity kind=10 on=1 / { on++; if (off) bad = 1 } END { exit bad || on != 1 }' "$1.log" || { cat "$1.log"; return 1; }
@@ -26,64 +26,64 @@ never_off() { # records go off once, at the end
 use() { is "$2" "$1" "SELECT value FROM meta WHERE key = 'cupti.use'"; }
 dearly="callback=400,record=2000"
 check "a libcupti of which nothing is known, --overhead 2" rec unknown "$dearly,version=130100" -n 100000 -b 20000 -g 0
-check "  its records are on throughout" never_off unknown
-check "  so are samples" throughout unknown
-check "  stacks are taken in blocks" is 1 unknown "SELECT count(*) < $(truth launches unknown) AND count(*) > 100 FROM launches"
-check "  it is said, with what switches all the same" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%--cupti blocks%'"
-check "  and what was asked" use unknown throughout
-check "  it adds up" adds_up unknown
-check "  in order" order unknown
+check "a libcupti of which nothing is known: records are on throughout" never_off unknown
+check "a libcupti of which nothing is known: samples are on throughout" throughout unknown
+check "a libcupti of which nothing is known: stacks are taken in blocks" is 1 unknown "SELECT count(*) < $(truth launches unknown) AND count(*) > 100 FROM launches"
+check "a libcupti of which nothing is known: the profile says so, with what switches all the same" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%--cupti blocks%'"
+check "a libcupti of which nothing is known: the profile says what was asked of it" use unknown throughout
+check "a libcupti of which nothing is known: the numbers add up" adds_up unknown
+check "a libcupti of which nothing is known: CUPTI is switched in order" order unknown
 how='--overhead 2 --cupti records'
-check "--cupti records" rec records "$dearly" -n 100000 -b 20000 -g 0
-check "  on throughout" never_off records
-check "  without samples" none records
-check "  it adds up" adds_up records
+check "record --cupti records" rec records "$dearly" -n 100000 -b 20000 -g 0
+check "record --cupti records: records are on throughout" never_off records
+check "record --cupti records: no instruction is sampled" none records
+check "record --cupti records: the numbers add up" adds_up records
 how='--overhead 2 --cupti launches'
-check "--cupti launches" rec launches "$dearly" -t 2 -n 2000
-check "  CUPTI makes no records" sh -c '! grep -E " activity .* on=1| sampling on" launches.log'
-check "  the launches are there" is 1 launches "SELECT count(*) > 1000 FROM launches"
-check "  the summary says why there are no times" says 'cupti launches' "$aiflame" report launches.data
+check "record --cupti launches" rec launches "$dearly" -t 2 -n 2000
+check "record --cupti launches: CUPTI makes no records" sh -c '! grep -E " activity .* on=1| sampling on" launches.log'
+check "record --cupti launches: the launches are there" is 1 launches "SELECT count(*) > 1000 FROM launches"
+check "record --cupti launches: the summary says why there are no times" says 'cupti launches' "$aiflame" report launches.data
 how='--overhead 2'
 mkdir -p "$XDG_STATE_HOME/aiflame"
 chmod 700 "$XDG_STATE_HOME/aiflame"
 readelf -n "$mock/libcupti.so.13" | sed -n 's/.*Build ID: \([0-9a-f]*\)$/\1 blocks 2026-01-01 SIGSEGV python3 x.py/p' >"$XDG_STATE_HOME/aiflame/cupti-crashes"
 chmod 600 "$XDG_STATE_HOME/aiflame/cupti-crashes"
-check "after a recording that ended in this libcupti" rec after "$dearly" -n 100000 -b 20000 -g 0
-check "  less is asked of it" use after throughout
-check "  it is said" once 1216 after
-check "  records are on throughout" never_off after
+check "a recording after one that ended in this libcupti" rec after "$dearly" -n 100000 -b 20000 -g 0
+check "a libcupti in which a recording ended is asked less" use after throughout
+check "a libcupti in which a recording ended: the profile says so" once 1216 after
+check "a libcupti in which a recording ended: records are on throughout" never_off after
 sed -i 's/ blocks / throughout /' "$XDG_STATE_HOME/aiflame/cupti-crashes"
-check "after another" rec after2 "$dearly" -n 100000 -b 20000 -g 0
-check "  less still" use after2 records
+check "a recording after two that ended in this libcupti" rec after2 "$dearly" -n 100000 -b 20000 -g 0
+check "a libcupti in which two recordings ended is asked still less" use after2 records
 rm "$XDG_STATE_HOME/aiflame/cupti-crashes"
 sharing() { # a process that has the unit, and one that comes later
 	rm -f done
 	MOCK_LOG=$work/sharing.log MOCK_CUPTI='' $by "$aiflame" record -q --all-launches -o sharing.data sh -c '"$1" -t 2 -f "$2" "$3" & while ! grep -q "sampling on" sharing.log; do sleep 0.1; done; "$1" -n 500 "$3"; : >"$2"; wait' - "$mock/app" "$work/done" "$cubin"
 }
 check "two processes that share a GPU" sharing
-check "  one of them is sampled" is 1 sharing 'SELECT count(DISTINCT process) FROM samples'
-check "  CUPTI is not asked for the other" test "$(grep -c 'sampling on' sharing.log)" = 1
-check "  it is said" once 1306 sharing
-check "  the launches of both are there" is 2 sharing 'SELECT count(DISTINCT process) FROM executions'
-check "  it adds up" adds_up sharing
+check "two processes that share a GPU: one of them is sampled" is 1 sharing 'SELECT count(DISTINCT process) FROM samples'
+check "two processes that share a GPU: CUPTI is not asked to sample the other" test "$(grep -c 'sampling on' sharing.log)" = 1
+check "two processes that share a GPU: the profile says so" once 1306 sharing
+check "two processes that share a GPU: the executions of both are there" is 2 sharing 'SELECT count(DISTINCT process) FROM executions'
+check "two processes that share a GPU: the numbers add up" adds_up sharing
 
 # ---- ranks that wait for each other ----
 # switched N NAME: sampling was switched off and, later, on again, each N times
 switched() { [ -s "$2.log" ] && [ "$(grep -c ' sampling off result=0' "$2.log")" -ge "$1" ] && [ "$(awk '/ sampling off result=0/ { off = 1 } off && / sampling on result=0/' "$2.log" | wc -l)" -ge "$1" ]; }
 # gone_on NAME: with nobody who waits for a launch that is held, and to the end
 gone_on() {
-	soon 45 switched 2 "$1"
+	wait_until switched 2 "$1"
 	ok=$?
 	finish && [ $ok -eq 0 ] && ! grep 'waits for a launch' "$1.log" || { grep -E 'sampling o|disabling' "$1.log"; return 1; }
 }
 devices() {
-	begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && soon 45 switched 2 devices && "$aiflame" ctl stop devices && soon 9 off devices
+	begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && wait_until switched 2 devices && "$aiflame" ctl stop devices && wait_until off devices
 	ok=$?
 	gone_on devices && [ $ok -eq 0 ]
 }
 check "kernels of two devices that wait for each other: sampling is switched, the program goes on" devices
-check "  it adds up" adds_up devices
-check "  in order" order devices
+check "kernels of two devices that wait for each other: the numbers add up" adds_up devices
+check "kernels of two devices that wait for each other: CUPTI is switched in order" order devices
 cat >pair.sh <<'END'
 last=$1
 shift
@@ -98,10 +98,10 @@ pair() {
 	recording=$!
 	gone_on pair
 }
-check "two processes, whose kernels wait for each other's, the same" pair
-check "  both were sampled" is 2 pair 'SELECT count(DISTINCT process) FROM samples'
-check "  it adds up" adds_up pair
-check "  in order" order pair
+check "kernels of two processes that wait for each other: sampling is switched, the programs go on" pair
+check "kernels of two processes that wait for each other: both are sampled" is 2 pair 'SELECT count(DISTINCT process) FROM samples'
+check "kernels of two processes that wait for each other: the numbers add up" adds_up pair
+check "kernels of two processes that wait for each other: CUPTI is switched in order" order pair
 # What launches cost is an estimate, from blocks that are compared with their neighbours: where a machine's others slow those
 # without capture down, capture seems to cost nothing. One recording in three must know.
 cheap() { # what callbacks cost is the floor; the records' cost is what was asked at most, the first second included
@@ -116,14 +116,14 @@ budget() {
 	done
 	cat tries.out
 }
-check "where launches are many and dear, --overhead 2" budget
+check "launches that are many and dear are recorded with --overhead 2" budget
 estimated() {
 	ask budget "SELECT abs(sum(launches) / $(truth launches budget).0 - 1) < 0.03, abs(sum(weight_ns) / $(truth kernel_ns budget).0 - 1) < 0.03,
 		sum(launches) / $(truth launches budget).0, sum(weight_ns) / $(truth kernel_ns budget).0 FROM attributed" >e.out
 	cat e.out
 	grep -q '^1,1,' e.out
 }
-check "  estimates launches and time within 3 %" estimated
+check "many and dear launches: launches and time are estimated within 3 %" estimated
 # On a machine whose CPUs others use launches are few, or seem to cost nothing: 500,000 take 11 s.
 few=$(sed -n '1s/^\([0-9]*\) .*/\1/p; s/^\([0-9]*\) .* over .*/\1/p' budget.log | awk 'NR == 1 { a = $1 } END { print ($1 - a > 15000000000) }')
 # dear WHAT COMMAND...: where they are many
@@ -134,8 +134,8 @@ dear() {
 		check "$@"
 	fi
 }
-dear "  costs no more than that, but for callbacks" cheap
-dear "  has samples, taken while nothing is recorded" sh -c 'grep -q "sampling on result=0 .*record_kinds=0" budget.log'
-check "  it adds up" adds_up budget
-check "  in order" order budget
+dear "many and dear launches: records cost no more than --overhead" cheap
+dear "many and dear launches: samples are taken while nothing is recorded" sh -c 'grep -q "sampling on result=0 .*record_kinds=0" budget.log'
+check "many and dear launches: the numbers add up" adds_up budget
+check "many and dear launches: CUPTI is switched in order" order budget
 done_testing

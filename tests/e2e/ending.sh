@@ -23,65 +23,65 @@ begins() {
 }
 kept='; what was recorded until then is kept'
 
-check "a program that ends by SIGSEGV" rec segv 139 sh -c 'kill -SEGV $$'
-check "is the first line" begins segv "sh -c 'kill -SEGV \\$\\$' was ended by SIGSEGV \(signal 11\) after [0-9.]+ m?s$kept"
-check "nothing is said of CUPTI, which was not there" sh -c '! grep -q cupti segv.err'
-check "a shell whose command ended so" rec status 139 sh -c 'exit 139'
-check "is told, too" begins status "sh -c 'exit 139' exited with status 139, as after SIGSEGV, after [0-9.]+ m?s$kept"
-check "another status" rec other 3 sh -c 'exit 3'
-check "is where it was" begins other "ran      sh -c 'exit 3' on .* exit status 3"
-check "Ctrl-C" rec int 130 sh -c 'kill -INT $PPID; exec sleep 9'
-check "is no crash" begins int "sh -c .* was stopped by SIGINT \(signal 2\) after [0-9.]+ m?s$kept"
-check "SIGTERM" rec term 143 sh -c 'kill -TERM $$'
-check "is none, either" begins term "sh -c .* was stopped by SIGTERM \(signal 15\) after .*$kept"
-check "SIGKILL" rec killed 137 sh -c 'kill -KILL $$'
-check "may be the out-of-memory killer's" begins killed "sh -c .* was stopped by SIGKILL \(signal 9\) after [0-9.]+ m?s, likely by the kernel's out-of-memory killer \(see dmesg\), unless you sent it$kept"
-check "--kill" rec asked 143 --duration 0.2 --kill sleep 9
-check "was asked for" begins asked "ran      sleep 9 on .*"
-check "nothing is remembered of all that" test ! -e "$XDG_STATE_HOME"
+check "the recorder ends with 139 after a program that SIGSEGV ended" rec segv 139 sh -c 'kill -SEGV $$'
+check "an end by SIGSEGV is the summary's first line" begins segv "sh -c 'kill -SEGV \\$\\$' was ended by SIGSEGV \(signal 11\) after [0-9.]+ m?s$kept"
+check "an end by SIGSEGV without CUPTI: nothing is said of CUPTI" sh -c '! grep -q cupti segv.err'
+check "the recorder ends with 139 after a shell whose command SIGSEGV ended" rec status 139 sh -c 'exit 139'
+check "a shell's status 139 is told as SIGSEGV" begins status "sh -c 'exit 139' exited with status 139, as after SIGSEGV, after [0-9.]+ m?s$kept"
+check "the recorder ends with another status of its command" rec other 3 sh -c 'exit 3'
+check "an exit status that is no signal stands behind "ran"" begins other "ran      sh -c 'exit 3' on .* exit status 3"
+check "the recorder ends with 130 after Ctrl-C" rec int 130 sh -c 'kill -INT $PPID; exec sleep 9'
+check "a command that Ctrl-C stopped is called stopped, not ended by a crash" begins int "sh -c .* was stopped by SIGINT \(signal 2\) after [0-9.]+ m?s$kept"
+check "the recorder ends with 143 after a command that SIGTERM ended" rec term 143 sh -c 'kill -TERM $$'
+check "a command that SIGTERM stopped is called stopped" begins term "sh -c .* was stopped by SIGTERM \(signal 15\) after .*$kept"
+check "the recorder ends with 137 after a command that SIGKILL ended" rec killed 137 sh -c 'kill -KILL $$'
+check "an end by SIGKILL is said to be likely the out-of-memory killer's" begins killed "sh -c .* was stopped by SIGKILL \(signal 9\) after [0-9.]+ m?s, likely by the kernel's out-of-memory killer \(see dmesg\), unless you sent it$kept"
+check "record --kill ends its command with SIGTERM" rec asked 143 --duration 0.2 --kill sleep 9
+check "an end by record --kill is no crash in the summary" begins asked "ran      sleep 9 on .*"
+check "ends without CUPTI are not remembered" test ! -e "$XDG_STATE_HOME"
 
 # ---- with CUPTI in use ----
 # The real agent says so in a process with libcupti; here the program writes it itself.
-check "a program that has CUPTI and ends well" rec well 0 "$app" 1 0
-check "is not remembered" test ! -e "$crashes"
-check "info has a line of its CUPTI" says "13.0 (build abababababababababababababababababababab), used: blocks" "$aiflame" info well.data
-check "one that ends by SIGINT" rec stopped 130 "$app" 1 2
-check "is not" test ! -e "$crashes"
-check "nor is it advised" sh -c '! grep -q cupti stopped.err'
+check "a program with CUPTI that ends well" rec well 0 "$app" 1 0
+check "a program with CUPTI that ended well is not remembered" test ! -e "$crashes"
+check "info has a line of the program's CUPTI" says "13.0 (build abababababababababababababababababababab), used: blocks" "$aiflame" info well.data
+check "a program with CUPTI that ends by SIGINT" rec stopped 130 "$app" 1 2
+check "a program with CUPTI that SIGINT ended is not remembered" test ! -e "$crashes"
+check "a program with CUPTI that SIGINT ended gets no advice on CUPTI" sh -c '! grep -q cupti stopped.err'
 
-check "one that ends by SIGSEGV" rec crash 139 "$app" 1 11
-check "is the first line" begins crash ".*/ending_app 1 11 was ended by SIGSEGV .*$kept"
-check "the second says what to try" sh -c "sed -n 2p crash.err | grep -qx 'try      does it also end without aiflame? If not, in this order: record --cupti throughout, --device-rate 0, --all-launches; and please report it'"
-check "the third what is asked next" sh -c "sed -n 3p crash.err | grep -qx '         the next recording with this libcupti asks less of it (--cupti throughout); forget it with: rm $crashes'"
-check "it is not long" sh -c '[ $(wc -l <crash.err) -le 18 ]'
-check "remembered is one line" grep -qxE "(ab){20} blocks $(date +%Y)-[0-9]{2}-[0-9]{2} SIGSEGV .*/ending_app 1 11" "$crashes"
-check "in a file of the user's alone" test "$(stat -c %a "$crashes" "$XDG_STATE_HOME/aiflame" | tr '\n' ' ')" = "600 700 "
-check "the next program is told of it" sh -c "'$aiflame' record -q -o n.data '$app' 2 0 | grep -qx '0 ab-1'"
-check "and of what is asked" sh -c "'$aiflame' record -q --cupti throughout -o n.data '$app' 2 0 | grep -qx '2 ab-1'"
-check "a word that is none is refused" status_is 2 "$aiflame" record --cupti less -o n.data true
-check "a shell's command that ends by SIGBUS" rec shell 135 sh -c "exec 2>/dev/null; '$app' 3 7; exit \$?"
-check "is told" begins shell "sh -c .* exited with status 135, as after SIGBUS, after .*$kept"
-check "and remembered" sh -c "[ \$(wc -l <'$crashes') = 2 ] && '$aiflame' record -q -o n.data '$app' 1 0 | grep -qx '0 ab-3'"
+check "a program with CUPTI that ends by SIGSEGV" rec crash 139 "$app" 1 11
+check "a crash with CUPTI is the summary's first line" begins crash ".*/ending_app 1 11 was ended by SIGSEGV .*$kept"
+check "a crash with CUPTI: the summary's second line says what to try" sh -c "sed -n 2p crash.err | grep -qx 'try      does it also end without aiflame? If not, in this order: record --cupti throughout, --device-rate 0, --all-launches; and please report it'"
+check "a crash with CUPTI: the summary's third line says what the next recording asks" sh -c "sed -n 3p crash.err | grep -qx '         the next recording with this libcupti asks less of it (--cupti throughout); forget it with: rm $crashes'"
+check "a crash with CUPTI: the summary is not longer than 18 lines" sh -c '[ $(wc -l <crash.err) -le 18 ]'
+check "a crash with CUPTI is remembered in one line" grep -qxE "(ab){20} blocks $(date +%Y)-[0-9]{2}-[0-9]{2} SIGSEGV .*/ending_app 1 11" "$crashes"
+check "crashes are remembered in a file of the user's alone" test "$(stat -c %a "$crashes" "$XDG_STATE_HOME/aiflame" | tr '\n' ' ')" = "600 700 "
+check "the next program with that CUPTI is told of the crash" sh -c "'$aiflame' record -q -o n.data '$app' 2 0 | grep -qx '0 ab-1'"
+check "a program is told what --cupti asks" sh -c "'$aiflame' record -q --cupti throughout -o n.data '$app' 2 0 | grep -qx '2 ab-1'"
+check "record --cupti refuses an unknown word" status_is 2 "$aiflame" record --cupti less -o n.data true
+check "a shell's command with CUPTI that ends by SIGBUS" rec shell 135 sh -c "exec 2>/dev/null; '$app' 3 7; exit \$?"
+check "a shell's status 135 is told as SIGBUS" begins shell "sh -c .* exited with status 135, as after SIGBUS, after .*$kept"
+check "a shell's status 135 with CUPTI is remembered" sh -c "[ \$(wc -l <'$crashes') = 2 ] && '$aiflame' record -q -o n.data '$app' 1 0 | grep -qx '0 ab-3'"
 doctor_lists() { # with a libcuda: elsewhere nothing of NVIDIA is said
 	LD_LIBRARY_PATH=$build/tests/mock/cuda "$aiflame" doctor >doctor.out
 	grep 'CUPTI crashes .*build \(ab\)\{20\}, used as --cupti records, ended a program by SIGBUS on ' doctor.out | grep -qF "forget all with: rm $crashes"
 }
-check "doctor lists it" doctor_lists
+check "doctor lists crashes with CUPTI" doctor_lists
 : >"$crashes"
 # The kernel leaves lines out where many processes fault.
 logged() { dmesg 2>/dev/null | grep -c 'ending_app\[[0-9]*\]: segfault at 8 '; }
 before=$(logged)
-check "a real fault elsewhere" rec fault 139 "$app" 1 -1
+check "a program with CUPTI that faults in its own code" rec fault 139 "$app" 1 -1
 if [ -r /dev/kmsg ] && [ "$(logged)" -gt "$before" ]; then
-	check "is said where" begins fault ".* was ended by SIGSEGV \(signal 11\) in ending_app after .*"
-	check "and not remembered" test ! -s "$crashes"
+	check "a real fault: the summary says in which file" begins fault ".* was ended by SIGSEGV \(signal 11\) in ending_app after .*"
+	check "a real fault outside of CUPTI is not remembered" test ! -s "$crashes"
 else
-	skip "is said where" "the kernel's log does not have it"
+	skip "a real fault: the summary says in which file" "the kernel's log does not have it"
 fi
 rm "$crashes"
 ln -s "$work/elsewhere" "$crashes"
-check "a link is not followed" rec link 139 "$app" 1 11
-check "and nothing said of it" sh -c '! grep -q "forget it" link.err && ! [ -e elsewhere ]'
+check "a program with CUPTI crashes where the list of crashes is a link" rec link 139 "$app" 1 11
+check "a list of crashes that is a link is not followed" sh -c '! grep -q "forget it" link.err && ! [ -e elsewhere ]'
 rm -r "$XDG_STATE_HOME"
 
 # The agent's own word: a MOCK of libcuda and libcupti (tests/mock/cuda/mock.h), and a program that is ended while it launches.
@@ -90,13 +90,13 @@ crash_mock() {
 	LD_LIBRARY_PATH=$mock AIFLAME_STANDBY=$work/standby rec mock 139 sh -c '"$@" & sleep 1; kill -SEGV $!; wait $!' - \
 		"$mock/app" -f never -g 100 "$root/tests/golden/cubin/kernels_sm90a.cubin"
 }
-check "a CUDA program that is ended by SIGSEGV" crash_mock
+check "a CUDA program on the mock is ended by SIGSEGV" crash_mock
 if [ -n "$("$aiflame" query --format csv mock.data "SELECT value FROM meta WHERE key = 'cupti.use'" | tail -n +2)" ]; then
-	check "has told what it asks of CUPTI" says ', used: ' "$aiflame" info mock.data
-	check "and is remembered" test -s "$crashes"
-	check "as the first screen says" grep -q "the next recording with this libcupti asks " mock.err
+	check "a CUDA program that crashed has told what it asks of CUPTI" says ', used: ' "$aiflame" info mock.data
+	check "a CUDA program that crashed is remembered" test -s "$crashes"
+	check "a CUDA program that crashed: the first screen says what the next recording asks" grep -q "the next recording with this libcupti asks " mock.err
 else
-	skip "and is remembered" "its agent does not say what it asks of CUPTI"
+	skip "a CUDA program that crashed is remembered" "its agent does not say what it asks of CUPTI"
 fi
-check "where there is no home all else is as before" env -u XDG_STATE_HOME HOME=/nowhere "$aiflame" record -q -o n.data true
+check "without a home directory recording works as ever" env -u XDG_STATE_HOME HOME=/nowhere "$aiflame" record -q -o n.data true
 done_testing

@@ -41,8 +41,8 @@ are() {
 }
 
 check "a recording of counted samples" "$aiflame" record -q --all-launches -o a.data "$fake" two.script
-check "the window" are "SELECT end_ns - start_ns, held, lost, thread FROM windows WHERE device = 0" "10000000,1,5,"
-check "its samples, those of other programs first" are \
+check "a recording of counted samples has its window" are "SELECT end_ns - start_ns, held, lost, thread FROM windows WHERE device = 0" "10000000,1,5,"
+check "a recording of counted samples has its samples, those of other programs first" are \
 	"SELECT count, reason, pc FROM samples ORDER BY frame" "5,," "300,long_scoreboard,192" "52,selected,192" \
 	"100,selected,256" "30,long_scoreboard,16" "20,long_scoreboard,32"
 check "a function is a module, and knows its kernel" are \
@@ -54,25 +54,25 @@ check "lines and inlined functions come from the object" are \
 	"SELECT inline_depth, n.name, file, n.line FROM frame_names n JOIN frames f ON f.id = n.frame WHERE address = 192 AND kind = 'device' ORDER BY 1" \
 	'0,"chain(float*, float const*, int)",/src/aiflame/kernels.cu,28' \
 	'1,"middle(float const*, int)",/src/aiflame/kernels.cu,20' '2,"inner(float const*, int)",/src/aiflame/kernels.cu,13'
-check "so does what a kernel calls in its own section" are \
+check "lines of a function that a kernel calls come from its own section" are \
 	"SELECT function, line FROM frames WHERE address = 256 AND kind = 'device'" '"apart(float, int)",6'
-check "and the code" are "SELECT size, length(bytes), arch FROM codes WHERE arch <> 'elf' ORDER BY size" "512,512,sm_90" "1408,1408,sm_90"
+check "the profile has the sampled code" are "SELECT size, length(bytes), arch FROM codes WHERE arch <> 'elf' ORDER BY size" "512,512,sm_90" "1408,1408,sm_90"
 check "the object is kept once" are "SELECT path, name FROM codes JOIN modules ON modules.id = module WHERE arch = 'elf'" "elf cubin abcdef0123456789,device binary"
 exported() {
 	"$aiflame" export --kernel "$1" -o out.cubin a.data && cmp out.cubin "$root/tests/golden/cubin/kernels_sm90a.cubin" &&
 		{ ! command -v readelf || readelf -SW out.cubin | grep -q ' \.text\._Z5chainPfPKfi '; } && rm out.cubin
 }
-check "and is exported as it was, by a kernel in it" exported '^chain'
-check "or by another that was sampled" exported 'calls'
+check "the object is exported as it was, by a kernel in it" exported '^chain'
+check "the object is exported as it was, by another function that was sampled" exported 'calls'
 check "a kernel without an object has none" says "there are binaries of c" "$aiflame" export --kernel absent -o out.cubin a.data
-check "without an object there is a name" are \
+check "a kernel without an object has its name" are \
 	"SELECT function FROM frames WHERE address IN (16, 32) AND kind = 'device'" "absent()" "absent()"
-check "and that it was missing is said once" are "SELECT count FROM losses WHERE reason = 1500" "1"
+check "a missing object is said once" are "SELECT count FROM losses WHERE reason = 1500" "1"
 # 300 and 52, shared by 3 ms and 1 ms.
 check "a window's samples are shared by time" are \
 	"SELECT reason, count, grade FROM attributed WHERE count > 0 ORDER BY count" "selected,13,mixed" "selected,39,mixed" \
 	"long_scoreboard,75,mixed" "selected,100,exact" "long_scoreboard,225,mixed"
-check "it adds up" says "everything adds up" "$aiflame" info a.data
+check "a recording of counted samples: the numbers add up" says "everything adds up" "$aiflame" info a.data
 check "info says that the device sampled itself" sh -c "'$aiflame' info a.data | grep -Eq '^  sampling +fake: every .* a unit$'"
 check "the recorder leaves nothing behind" sh -c "! find standby -name '*.object' -o -name 'r-*' | grep ."
 check "--no-code keeps no code" sh -c "
@@ -83,15 +83,12 @@ check "--no-code keeps no code" sh -c "
 sed 's/^sleep.*/sleep time=3000000000/' two.script >long.script
 "$aiflame" record -q -o k.data "$fake" long.script &
 recorder=$!
-i=0
-while [ -z "$(find standby -name '*.object')" ] && [ $i -lt 50 ]; do
-	sleep 0.1
-	i=$((i + 1))
-done
+has_object() { [ -n "$(find standby -name '*.object')" ]; }
+wait_until has_object
 check "the object lies beside the socket" sh -c "find standby -name abcdef0123456789.object | grep -q ."
 kill -9 $recorder
 wait $recorder 2>/dev/null
 check "a recorder that was killed could not remove it" sh -c "find standby -name '*.object' | grep -q ."
-check "the next one does" sh -c "
+check "the next recorder removes what a killed one left" sh -c "
 	'$aiflame' record -q -o l.data true && ! find standby -name '*.object' | grep ."
 done_testing

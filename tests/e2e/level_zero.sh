@@ -49,7 +49,7 @@ mm,1' "$1" "SELECT 'add', 0 UNION SELECT 'mm', count(*) > 20 FROM executions WHE
 		is 0 "$1" 'SELECT count(*) FROM losses WHERE reason NOT IN (1338, 1339)' && adds_up "$1" # which may be over too soon for samples
 }
 check 'a linked program: every launch has its times' complete linked ze_app
-check 'one that finds the loader by dlopen() and dlsym()' complete found ze_app_dlopen
+check 'a program that finds the loader by dlopen() and dlsym(): every launch has its times' complete found ze_app_dlopen
 # The simulated device's kernels take 0.2 ms, less what its ticks of 52 ns leave out.
 durations() { is 0 linked "SELECT count(*) FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name = 'mm' AND abs(e.dur_ns - 200000) > 2000"; }
 check 'executions last as long as the device says' durations
@@ -78,7 +78,7 @@ slow() {
 	rec slow "$simulated ZE_MOCK=slow" ze_app thrice event && is 1 slow "SELECT count(*) > 0 AND sum(dur_ns) > 400000000 AND count(stack) = count(*) FROM calls WHERE kind = 'synchronise'" &&
 		is zeModuleCreate,compile slow "SELECT name, kind FROM calls WHERE name = 'zeModuleCreate'" && is 9,9,1 slow 'SELECT count(*), count(DISTINCT start_ns), min(dur_ns) > 49000000 FROM executions' && adds_up slow
 }
-check 'what an event told before is not told again' slow
+check 'times that an event told before are not told again' slow
 # Whatever was looked at in time is told once, with its own times: the last two are from after the mark, and of the three
 # before it those that are not told are counted.
 overlap() {
@@ -92,7 +92,7 @@ check 'a list that is executed again before it has ended' overlap
 quit() {
 	rec quit "$simulated" ze_app quit && is 1,1 quit "SELECT count(*) > 0, count(*) + (SELECT coalesce(sum(count), 0) FROM losses WHERE reason = 1221) = 3 FROM executions" && adds_up quit
 }
-check 'also when the program leaves without a word' quit
+check 'a list that is executed again is whole when the program leaves without a word' quit
 race() {
 	rec race "$simulated ZE_MOCK=late_return" ze_app immediate race && is 5,5,0 race 'SELECT count(*), count(DISTINCT start_ns), sum(abs(dur_ns - 200000) > 2000) FROM executions' &&
 		reason 0 1201 race && adds_up race
@@ -139,7 +139,7 @@ inherited() {
 }
 check 'a child that goes on with what its parent made' inherited
 child() { rec child "$simulated" ze_app_dlopen a fork a && is 2 child 'SELECT count(*) FROM executions'; }
-check 'a child is none of its business' child
+check "a child without a runtime leaves its parent's recording alone" child
 processes() {
 	# shellcheck disable=SC2016
 	$by $simulated "$aiflame" record -q --all-launches -o processes.data sh -c '"$0" mm.bin mm a a & "$1" mm.bin mm a & wait' "$mock/ze_app" "$mock/ze_app_dlopen" &&
@@ -166,7 +166,7 @@ EOF
 	cc -D_GNU_SOURCE -fno-builtin -shared -fPIC -o between.so between.c -ldl || return 1
 	LD_PRELOAD=$work/between.so rec between "$simulated" ze_app a && [ "$(grep -c between between.out)" = 1 ] && is 1 between 'SELECT count(*) FROM executions'
 }
-check 'somebody else who stands in between' between
+check 'another tool between program and loader keeps working' between
 # dlsym() is ours in every program: also where a sanitizer asks for it before all else, and in musl's.
 cat >asks.c <<'EOF'
 #include <dlfcn.h>
@@ -181,17 +181,17 @@ asks() {
 	"$@" -o asks asks.c || return 1
 	ASAN_OPTIONS=verify_asan_link_order=0 ./asks && LD_PRELOAD=$agent ASAN_OPTIONS=verify_asan_link_order=0 ./asks
 }
-check 'dlsym() finds what it finds' asks cc -rdynamic -ldl
-check 'also beside a sanitizer' asks cc -rdynamic -fsanitize=address -ldl
+check 'dlsym() finds what it finds unrecorded' asks cc -rdynamic -ldl
+check "a program with a sanitizer finds Level Zero's loader" asks cc -rdynamic -fsanitize=address -ldl
 if command -v musl-gcc >/dev/null; then
-	check "and with musl's C library" asks musl-gcc -rdynamic
+	check "a program with musl's C library runs undisturbed" asks musl-gcc -rdynamic
 else
-	skip "and with musl's C library" 'musl-gcc is not installed'
+	skip "a program with musl's C library runs undisturbed" 'musl-gcc is not installed'
 fi
 budget() {
 	$by $simulated "$aiflame" record -q --overhead 1 -o budget.data "$mock/ze_app" mm.bin mm threads && is 1 budget 'SELECT count(*) BETWEEN 1 AND 8000 FROM executions' && adds_up budget
 }
-check 'a budget' budget
+check "--overhead leaves launches out of Level Zero's programs" budget
 
 # ---- what lies where ----
 records() { # NAME WHERE WORDS...: what crosses, as text
@@ -207,7 +207,7 @@ places() {
 	printf '%s\n' 'code 0 hash=H symbol=4294967295 name=mm' 'place code=0 device=0 address=0x800000000000 size=7' 'place code=0 device=0 address=0x800000000000 size=0' \
 		'code 0 hash=H symbol=4294967295 name=mm' 'place code=0 device=0 address=0x800000000000 size=7' 'place code=0 device=0 address=0x800000000000 size=0' | diff - got
 }
-check 'where code lies is told, that it is gone, and what lies there next' places
+check 'the recorder is told where code lies, that it is gone, and what lies there next' places
 
 # ---- faults ----
 # as_alone WORD NAME WORDS...: the program ends, and says, what it does without us
@@ -220,29 +220,30 @@ as_alone() {
 	got=$?
 	[ $got -eq $alone ] && diff alone.out "$name.out" && adds_up "$name"
 }
-check 'zeInit() fails' as_alone init_fails init a
-check 'no module can be made' as_alone module_fails module a
+check 'a program whose zeInit() fails ends as it does unrecorded' as_alone init_fails init a
+check 'a program that can make no module ends as it does unrecorded' as_alone module_fails module a
 launch_fails() { as_alone launch_fails launch a immediate a && is 0 launch 'SELECT count(*) FROM executions' && reason 2 1202 launch; }
-check 'launches are refused' launch_fails
+check 'a program whose launches are refused ends as it does unrecorded' launch_fails
 execute_fails() { as_alone execute_fails execute a && is 0 execute 'SELECT count(*) FROM executions'; }
-check 'a list cannot be executed' execute_fails
+check 'a program whose lists cannot be executed ends as it does unrecorded' execute_fails
 no_address() { as_alone no_address address a && is 1 address 'SELECT count(*) FROM executions'; }
 check 'the driver tells no addresses' no_address
 no_binary() { as_alone no_binary binary a reload b && is 2 binary 'SELECT count(*) FROM executions'; }
 check 'the driver shows no native code' no_binary
 no_pools() { as_alone no_pools pools a immediate b && is 0 pools 'SELECT count(*) FROM executions' && reason 2 1201 pools; }
-check 'it has no events with times: launches without times are counted' no_pools
+check 'a driver without events with times: launches without times are counted' no_pools
 no_times() { as_alone no_times times a thrice immediate a && is 0 times 'SELECT count(*) FROM executions' && reason 4 1201 times && reason 7 1221 times; }
 check 'events are never signalled: nobody waits for them, launches and executions are counted' no_times
 no_clock() { as_alone no_clock clock a && is 1,0 clock 'SELECT count(*), (SELECT count(*) FROM executions) FROM launches' && reason 1 1407 clock && reason 1 1201 clock; }
-check 'its clock cannot be read' no_clock
+check 'a driver whose clock cannot be read: launches without times are counted' no_clock
 untraced() { # the variable is taken away again
 	$by $simulated "$aiflame" record -q -o untraced.data env -u ZE_ENABLE_TRACING_LAYER "$mock/ze_app" mm.bin mm a >untraced.out &&
 		{ is 1 untraced 'SELECT count(*) FROM executions' || is 1 untraced 'SELECT count(*) > 0 FROM losses WHERE reason = 1220'; }
 }
-check 'no tracing layer: late, or said' untraced
+check 'a loader without the tracing layer: launches are recorded, or it is said' untraced
 
 # ---- attached later ----
+has_runtime() { "$aiflame" ctl status | awk -v pid="$pid" '$1 == pid && $2 != "none" { ok = 1 } END { exit !ok }'; }
 # attach LEVEL NAME: to a program that executes a list again and again
 attach() {
 	# shellcheck disable=SC2046
@@ -250,12 +251,8 @@ attach() {
 	rm -f until
 	ZE_APP_UNTIL=$work/until $simulated "$mock/ze_app_dlopen" mm.bin mm loop >loop.out &
 	pid=$!
-	tries=0
-	# Until its runtime has started: while it calls exec it does not carry the agent.
-	until "$aiflame" ctl status 2>/dev/null | awk -v pid="$pid" '$1 == pid && $2 != "none" { ok = 1 } END { exit !ok }' || [ $tries -gt 400 ]; do
-		sleep 0.05
-		tries=$((tries + 1))
-	done
+	# While it calls exec it does not carry the agent.
+	wait_until has_runtime
 	$by "$aiflame" record -q --all-launches -p $pid --duration 0.5 -o "$2.data" >"$2.out" 2>&1
 	met=$?
 	touch until
@@ -271,7 +268,7 @@ unwatched() {
 	attach off unwatched && is 1 unwatched 'SELECT sum(count) > 5 FROM losses WHERE reason = 1222'
 }
 check 'a list that was made before anybody recorded, where it is executed' later
-check 'with --level off it is not known: that is counted' unwatched
+check 'a list that was made before, with --level off: it is counted' unwatched
 # Kernels of 50 ms: the helper looks at their events while these show the execution before.
 before() { (simulated="$simulated ZE_MOCK=slow" && attach graphs before) && is 1 before 'SELECT count(*) > 3 FROM executions'; }
 check 'executions from before the recording are not taken for those in it' before
@@ -279,7 +276,7 @@ unset LD_PRELOAD OPENCL_LAYERS CUDA_INJECTION64_PATH ZE_ENABLE_TRACING_LAYER AIF
 
 # ---- Intel's driver ----
 if ! command -v ocloc >/dev/null || ! ocloc compile -file "$root/tests/e2e/level_zero.cl" -device pvc -spv_only -out_dir spv >ocloc.out 2>&1; then
-	skip "Intel's driver" 'intel-opencl-icd, libigc1 and libigdfcl1 are not installed'
+	skip "Intel's driver: launches have stacks" 'intel-opencl-icd, libigc1 and libigdfcl1 are not installed'
 	done_testing
 	exit
 fi
@@ -289,15 +286,15 @@ real() {
 	rec "$1" "$2" "$3" a b thrice indirect cooperative copies event reload a || return 1
 	is "$4,0" "$1" 'SELECT count(*), (SELECT count(*) FROM executions) FROM launches' && adds_up "$1" && is 'mm' "$1" "SELECT name FROM kernels WHERE name = 'mm'"
 }
-check "Intel's driver, a linked program" real real "$aub" ze_app 15
-check 'one that finds the loader' real real_found "$aub" ze_app_dlopen 15
-check 'with ZE_ENABLE_LOADER_INTERCEPT=1, where handles are wrapped' real intercept "$aub ZE_ENABLE_LOADER_INTERCEPT=1" ze_app_dlopen 15
+check "Intel's driver, a linked program: launches have stacks" real real "$aub" ze_app 15
+check "Intel's driver, a program that finds the loader: launches have stacks" real real_found "$aub" ze_app_dlopen 15
+check "Intel's driver with ZE_ENABLE_LOADER_INTERCEPT=1, where handles are wrapped: launches have stacks" real intercept "$aub ZE_ENABLE_LOADER_INTERCEPT=1" ze_app_dlopen 15
 two() { rec two "$both" ze_app_dlopen a second a && is '2' two 'SELECT count(*) FROM devices' && is 1 two 'SELECT count(*) FROM executions'; }
-check 'two drivers' two
+check 'two drivers at once: launches have stacks' two
 real_places() { # an address of the device's, and the size that is in the module
 	records "$1" "$2" a reload a && grep -c '^place code=0 device=0 address=0x[0-9a-f]*0000 size=[1-9][0-9]*$' "$1.places" | grep -qx 2 &&
 		[ "$(grep -c 'size=0$' "$1.places")" = 2 ] || { cat "$1.places"; return 1; }
 }
-check 'addresses and sizes of its kernels' real_places real_places "$aub"
-check 'the same where handles are wrapped' real_places wrapped_places "$both"
+check "Intel's driver tells addresses and sizes of its kernels" real_places real_places "$aub"
+check "Intel's driver tells addresses and sizes where handles are wrapped" real_places wrapped_places "$both"
 done_testing

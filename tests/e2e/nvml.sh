@@ -28,18 +28,18 @@ told() { "$aiflame" info "$1.data" >told.out && grep -q -- "$2" told.out || { ca
 reason() { is "$1" "$3" "SELECT count(*) FROM losses WHERE reason = $2"; }
 
 # ---- what is kept ----
-check "a program on two GPUs" rec two '' -d 2 -t 2
-check "adds up" adds_up two
+check "a program on two GPUs is recorded" rec two '' -d 2 -t 2
+check "a program on two GPUs: the numbers add up" adds_up two
 check "each GPU has its 17 counters" is '2,17,34' two "SELECT count(DISTINCT device), count(DISTINCT name), count(DISTINCT device || name) FROM counters"
 value() { is "$2" two "SELECT printf('%.1f', avg(value)) || ' ' || group_concat(DISTINCT unit) FROM counters WHERE name = '$1'"; }
-check "SM clock" value 'SM clock' '1980.0 MHz'
-check "memory clock" value 'memory clock' '3201.0 MHz'
-check "power" value power '150.0 W'
-check "temperature" value temperature '40.0 C'
-check "memory" value 'memory used' '1024.0 MiB'
-check "utilization" value 'GPU utilization' '70.0 %'
-check "GPM: SMs" value 'SM active' '40.0 %'
-check "GPM: tensor cores" value 'tensor active' '25.0 %'
+check "the SM clock is what the GPU has" value 'SM clock' '1980.0 MHz'
+check "the memory clock is what the GPU has" value 'memory clock' '3201.0 MHz'
+check "power is what the GPU takes" value power '150.0 W'
+check "the temperature is what the GPU has" value temperature '40.0 C'
+check "used memory is what the GPU says" value 'memory used' '1024.0 MiB'
+check "utilization is what the GPU says" value 'GPU utilization' '70.0 %'
+check "GPM: activity of SMs is what the GPU says" value 'SM active' '40.0 %'
+check "GPM: activity of tensor cores is what the GPU says" value 'tensor active' '25.0 %'
 # 150 W, whenever it is read: of each reading since the one before it.
 check "energy is that of the time between readings" is 0 two "SELECT count(*) FROM (SELECT device, sum(value) AS j,
 	(max(time_ns) - min(time_ns)) / 1e9 AS s FROM counters WHERE name = 'energy' GROUP BY device) WHERE abs(j - 150 * s) > 0.02 * j OR s < 1"
@@ -52,7 +52,7 @@ print(d, sys.argv)
 assert abs(d["joules"] / (150 * float(sys.argv[1])) - 1) < 0.1 and "joules_per_token" not in d and 0 < d["busy"] <= 1
 PY
 }
-check "a run directory has it, too" run_directory
+check "a run directory has the energy" run_directory
 tokens() { # energy of a mode's tokens, unless other modes have part of it
 	MOCK_NVML='' timeout -k 5 60 "$aiflame" runbook run -d tokens -r 1 -m load -m prefill -m decode -- \
 		sh -c 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"' "$build/tests/e2e/librange_marks.so" "$mock/app" -s 100 -n "$launches" "$cubin" >tokens.out 2>&1 || { cat tokens.out; return 1; }
@@ -63,12 +63,12 @@ print(d)
 assert list(d) == ["load"] and abs(d["load"] / (150 * 0.04) - 1) < 0.2
 PY
 }
-check "  and that of tokens, where no other mode's are among them" tokens
-check "read from the first use of the GPU to the last launch" is 1 two "SELECT (SELECT max(time_ns) FROM counters WHERE name = 'energy') >= max(time_ns)
+check "a run directory has the energy of a token, where no other mode's are among them" tokens
+check "counters are read from the first use of the GPU to the last launch" is 1 two "SELECT (SELECT max(time_ns) FROM counters WHERE name = 'energy') >= max(time_ns)
 	AND (SELECT min(time_ns) FROM counters WHERE name = 'energy') < min(time_ns) + 1e9 AS ok FROM launches"
-check "what the GPU may take, and the driver" told two 'nvml.driver  *999.1 (simulated)'
-check "what it cost" told two 'cost.nvml_ns  *[1-9]'
-check "the library was closed" grep -q nvmlShutdown two.log
+check "the profile has what the GPU may take, and the driver" told two 'nvml.driver  *999.1 (simulated)'
+check "the profile has what reading cost" told two 'cost.nvml_ns  *[1-9]'
+check "NVML was closed in the end" grep -q nvmlShutdown two.log
 few() { # QUICK ten times a second at most, ENERGY once and at begin and end
 	p=$(grep -c nvmlDeviceGetPowerUsage two.log)
 	e=$(grep -c nvmlDeviceGetTotalEnergyConsumption two.log)
@@ -100,10 +100,10 @@ half() { # the mock's turns of 100 ms, and readings 100 ms apart
 			assert abs(d["energy_uj"] / d["energy_ns"] * 1e3 - 150) < 3, d
 		END
 }
-check "why: for how long and why, and 150 W" half
+check "why's JSON says for how long and why clocks were held down" half
 check "why says so to people" grep -q '^clocks   slowed down for .* % of the time (power cap ' why.out
-check "and what a turn takes" grep -q '^energy   .*: 150 W in the mean' why.out
-check "the summary, too" says ', 150 W in the mean; slowed down for' "$aiflame" report slowed.data
+check "why says what energy a turn takes" grep -q '^energy   .*: 150 W in the mean' why.out
+check "the summary says that clocks were held down" says ', 150 W in the mean; slowed down for' "$aiflame" report slowed.data
 energy() { # NAME DEVICES: 150 W of each GPU from its first work to its last; of each stack as of its device time
 	"$aiflame" flame --by energy --leaf kernel -o e.folded $1.data && "$aiflame" flame --leaf kernel -o w.folded $1.data &&
 		"$aiflame" query --format csv $1.data 'SELECT device, min(start_ns), max(start_ns + dur_ns) FROM executions GROUP BY device' >e.csv &&
@@ -121,71 +121,71 @@ energy() { # NAME DEVICES: 150 W of each GPU from its first work to its last; of
 		END
 }
 check "energy of a device, shared by device time" energy two 2
-check "in proportion" energy one 1
+check "energy is shared in proportion to device time" energy one 1
 picture() { "$aiflame" flame --by energy -o e.svg two.data && grep -q 'J, shared by device time (grade: apportioned), [0-9.]* % of it idle' e.svg && grep -q '[0-9.]* m\{0,1\}J · ' e.svg; }
-check "and the picture says so" picture
+check "the picture of energy says what it shares" picture
 strip() { # 150 W of the mock's 700, 1980 MHz of 1980
 	grep -q 'orange: power, of 700 W; blue: SM clock, of 1980 MHz' e.svg && grep -q 'd="M[0-9]* 79H600" stroke="#d9480f"' e.svg && grep -q 'd="M[0-9]* 0H600" stroke="#1864ab"' e.svg
 }
-check "its strip has power and clock" strip
-check "nothing is said of clocks that are not" sh -c '! "$1" why two.data | grep "^clocks"' - "$aiflame"
-check "as curves in a trace" sh -c '"$1" export --format chrome -o c.json two.data && grep -q "SM clock" c.json' - "$aiflame"
+check "the page's strip has power and clock" strip
+check "clocks that are not held down are not mentioned" sh -c '! "$1" why two.data | grep "^clocks"' - "$aiflame"
+check "an exported trace has the counters as curves" sh -c '"$1" export --format chrome -o c.json two.data && grep -q "SM clock" c.json' - "$aiflame"
 
 # ---- what is not ----
 more='--nvml off'
 check "--nvml off" rec off ''
 more=
-check "reads nothing" is 0 off 'SELECT count(*) FROM counters'
-check "and loads nothing" test ! -e off.log
-check "so that there is no energy to share" says 'no energy of a device that worked is known; record' "$aiflame" flame --by energy -o no.svg off.data
+check "record --nvml off reads nothing" is 0 off 'SELECT count(*) FROM counters'
+check "record --nvml off loads nothing" test ! -e off.log
+check "record --nvml off has no energy to share" says 'no energy of a device that worked is known; record' "$aiflame" flame --by energy -o no.svg off.data
 
 # ---- faults ----
 rest() { is 1 "$1" "SELECT count(*) > 0 FROM counters WHERE name = 'SM clock'" && adds_up "$1"; } # the others are there
 LD_LIBRARY_PATH=$mock
-check "no library" rec none ''
+check "a machine without NVML is recorded" rec none ''
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
-check "is said" told none 'NVML_NONE .*libnvidia-ml.so.1'
-check "but not in each summary" sh -c '! "$1" report none.data | grep -i nvml' - "$aiflame"
+check "a machine without NVML: info says so" told none 'NVML_NONE .*libnvidia-ml.so.1'
+check "a machine without NVML: the summary does not say so" sh -c '! "$1" report none.data | grep -i nvml' - "$aiflame"
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml/old
-check "an older library" rec old ''
+check "a machine with an older NVML is recorded" rec old ''
 LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml
-check "gives what it has" is '9,1' old "SELECT count(DISTINCT name), sum(name = 'clock event reasons') > 0 FROM counters"
-check "which is no loss" is 0 old 'SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389'
-check "a driver that does not start" rec fails fails
-check "is said" told fails 'NVML_FAILED .*nvmlInit: the driver is not loaded'
-check "a GPU that is not found" rec lost lost
-check "is said" told lost 'NVML_FAILED .*not found'
-check "power that cannot be read" rec errors errors
-check "is said once, and the rest is read" eval 'reason 1 1382 errors && rest errors'
-check "is no value" is 0 errors "SELECT count(*) FROM counters WHERE name = 'power'"
+check "an older NVML gives what it has" is '9,1' old "SELECT count(DISTINCT name), sum(name = 'clock event reasons') > 0 FROM counters"
+check "an older NVML is no loss" is 0 old 'SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389'
+check "a machine whose NVIDIA driver does not start is recorded" rec fails fails
+check "an NVIDIA driver that does not start is said" told fails 'NVML_FAILED .*nvmlInit: the driver is not loaded'
+check "a GPU that NVML does not find is recorded" rec lost lost
+check "a GPU that NVML does not find is said" told lost 'NVML_FAILED .*not found'
+check "a GPU whose power cannot be read is recorded" rec errors errors
+check "power that cannot be read is said once, and the rest is read" eval 'reason 1 1382 errors && rest errors'
+check "power that cannot be read is no value" is 0 errors "SELECT count(*) FROM counters WHERE name = 'power'"
 asked() { [ "$(grep -c nvmlDeviceGetPowerUsage errors.log)" -le 20 ]; }
-check "is not asked for ever" asked
-check "GPM that is denied" rec denied denied
-check "is said, and the rest is read" eval 'reason 1 1381 denied && rest denied && told denied "gpm  *not permitted"'
-check "no GPM" rec nogpm nogpm
-check "is no loss" eval 'is 0 nogpm "SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389" && rest nogpm'
-check "values that are no numbers" rec nan nan
-check "are left out" is '4,4' nan "SELECT count(DISTINCT name), count(DISTINCT value) FROM counters WHERE name IN ('SM active', 'SM occupancy',
+check "power that cannot be read is not asked for ever" asked
+check "a GPU whose GPM is denied is recorded" rec denied denied
+check "GPM that is denied is said, and the rest is read" eval 'reason 1 1381 denied && rest denied && told denied "gpm  *not permitted"'
+check "a GPU without GPM is recorded" rec nogpm nogpm
+check "a GPU without GPM is no loss" eval 'is 0 nogpm "SELECT count(*) FROM losses WHERE reason BETWEEN 1380 AND 1389" && rest nogpm'
+check "a GPU whose values are no numbers is recorded" rec nan nan
+check "values that are no numbers are left out" is '4,4' nan "SELECT count(DISTINCT name), count(DISTINCT value) FROM counters WHERE name IN ('SM active', 'SM occupancy',
 	'tensor active', 'DRAM bandwidth', 'PCIe sent', 'PCIe received', 'NVLink received', 'NVLink sent')"
-check "energy that goes back" rec back back=2
-check "is said, and never counted" eval 'told back NVML_BACK && is 1 back "SELECT min(value) >= 0 FROM counters WHERE name = '"'energy'"'"'
-check "a divided GPU" rec mig mig
-check "is said, and has no GPM" eval 'reason 1 1385 mig && rest mig && is 0 mig "SELECT count(*) FROM counters WHERE name = '"'SM active'"'"'
+check "a GPU whose energy goes back is recorded" rec back back=2
+check "energy that goes back is said, and never counted" eval 'told back NVML_BACK && is 1 back "SELECT min(value) >= 0 FROM counters WHERE name = '"'energy'"'"'
+check "a divided GPU is recorded" rec mig mig
+check "a divided GPU is said, and has no GPM" eval 'reason 1 1385 mig && rest mig && is 0 mig "SELECT count(*) FROM counters WHERE name = '"'SM active'"'"'
 
 # A call that takes long delays neither the program nor the recording's end.
-check "a call of two seconds" rec slow slow=2000
-check "is said" told slow 'NVML_SLOW .*energy'
+check "a GPU of which a call takes two seconds is recorded" rec slow slow=2000
+check "a call of two seconds is said" told slow 'NVML_SLOW .*energy'
 asked() { [ "$(grep -c nvmlDeviceGetTotalEnergyConsumption slow.log)" = 1 ]; }
-check "and not made again soon" asked
-check "the rest adds up" adds_up slow
+check "a call of two seconds is not made again soon" asked
+check "a call of two seconds: the numbers add up" adds_up slow
 hang() {
 	begin=$(date +%s)
 	rec hang hangs && took=$(($(date +%s) - begin)) && [ $took -lt 30 ] || { echo "took ${took:-?} s"; return 1; }
 }
-check "a call that does not return" hang
-check "is said, and what was read before is kept" eval 'told hang "NVML_SLOW .*energy" && rest hang'
+check "a GPU of which a call does not return is recorded" hang
+check "a call that does not return is said, and what was read before is kept" eval 'told hang "NVML_SLOW .*energy" && rest hang'
 launches=100
-check "a library that takes longer to start than the program runs" rec init init=3000
-check "is said" told init 'NVML_SLOW .*init'
-check "and the program's launches are there" is 100 init "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "an NVML that takes longer to start than the program runs" rec init init=3000
+check "an NVML that takes longer to start than the program runs is said" told init 'NVML_SLOW .*init'
+check "an NVML that takes longer to start: the program's launches are there" is 100 init "SELECT count(*) FROM launches WHERE kind = 'kernel'"
 done_testing

@@ -10,24 +10,24 @@ holds() { awk -v a="$1" -v x="$2" -v b="$3" 'BEGIN { print a, "<=", x, "<=", b; 
 
 check "a program is counted" sh -c "'$aiflame' stat --format json -o s.json '$app' 1 threads 2 >shares"
 used=$(sed -n 's/^sum //p' shares)
-check "its task clock is what it used itself" holds "$(awk "BEGIN { print 1000 * $used - 20 }")" "$(value s.json "['counters']['task-clock']")" "$(awk "BEGIN { print 1050 * $used + 100 }")"
-check "its CPUs are task clock over elapsed time" python3 -c "
+check "the task clock is what the program used by its own word" holds "$(awk "BEGIN { print 1000 * $used - 20 }")" "$(value s.json "['counters']['task-clock']")" "$(awk "BEGIN { print 1050 * $used + 100 }")"
+check "CPUs utilized are the task clock over the elapsed time" python3 -c "
 import json
 d = json.load(open('s.json'))
 assert abs(d['aiflame']['cpus_utilized']['median'] - d['counters']['task-clock'] / 1e3 / d['elapsed_seconds']) < 1e-6"
-check "user and system time are that, too" python3 -c "
+check "user and system time sum to the task clock" python3 -c "
 import json
 d = json.load(open('s.json'))
 u = d['aiflame']['usage']
 assert abs(u['user_seconds']['median'] + u['sys_seconds']['median'] - d['counters']['task-clock'] / 1e3) < 0.05, u"
-check "what it touches is faults and memory" sh -c "'$aiflame' stat --format json -o m.json python3 -c 'x = bytearray(200 << 20)' &&
+check "memory that a program touches is faults and resident memory" sh -c "'$aiflame' stat --format json -o m.json python3 -c 'x = bytearray(200 << 20)' &&
 	python3 -c \"
 import json
 d = json.load(open('m.json'))
 assert d['aiflame']['usage']['max_rss_bytes']['median'] >= 200 << 20
 assert d['counters']['page-faults'] == d['counters']['minor-faults'] + d['counters']['major-faults'] or 'page-faults' in d['aiflame']['percent_running']
 assert d['counters']['page-faults'] >= 100\""
-check "each key is there, or why it is not" python3 -c "
+check "each key of the JSON is there, or why it is not" python3 -c "
 import json
 d = json.load(open('s.json'))
 for key in 'generated_at source counters derived elapsed_seconds notes rows cpu_topology'.split():
@@ -41,29 +41,29 @@ for u in missing.values():
     assert u['errno'] > 0 and u['reason'] and u['fix'], u
 assert ('ipc' in d['derived']) == ('cycles' in d['counters'] and 'instructions' in d['counters'])
 assert d['cpu_topology']['logical_cpus'] >= 1"
-check "several runs have a median" sh -c "'$aiflame' stat -r 3 --format json -o r.json true && python3 -c \"
+check "-r 3 has a median of three runs" sh -c "'$aiflame' stat -r 3 --format json -o r.json true && python3 -c \"
 import json
 c = json.load(open('r.json'))['aiflame']['runs']['task-clock']
 assert c['n'] == 3 and c['min'] <= c['median'] <= c['max'], c\""
 check "the text is perf's layout" sh -c "'$aiflame' stat true 2>t.txt; grep -qE '^ +[0-9.]+ msec task-clock +# +[0-9.]+ CPUs utilized' t.txt && grep -qE '^ +[0-9.]+ seconds time elapsed' t.txt && grep -qE '^ +[0-9.]+ seconds user' t.txt"
 check "-x, has perf's fields" sh -c "'$aiflame' stat -x, true 2>x.csv; awk -F, 'NF != 7 { exit 1 } END { exit NR < 20 }' x.csv && grep -qE '^[0-9.]+,msec,task-clock,[0-9]+,100.00,[0-9.]+,CPUs utilized' x.csv"
-check "-x with runs has one more" sh -c "'$aiflame' stat -r 2 -x';' true 2>x.csv; awk -F';' 'NF != 8 { exit 1 }' x.csv"
-check "events are chosen" sh -c "'$aiflame' stat -x, -e page-faults,task-clock true 2>e.csv; [ \$(wc -l <e.csv) = 2 ]"
-check "others are refused" status_is 2 "$aiflame" stat -e cycels true
+check "-x with runs has one field more" sh -c "'$aiflame' stat -r 2 -x';' true 2>x.csv; awk -F';' 'NF != 8 { exit 1 }' x.csv"
+check "-e chooses events" sh -c "'$aiflame' stat -x, -e page-faults,task-clock true 2>e.csv; [ \$(wc -l <e.csv) = 2 ]"
+check "-e refuses unknown events" status_is 2 "$aiflame" stat -e cycels true
 check "output of the command is its own" sh -c "[ \"\$('$aiflame' stat echo hello 2>/dev/null)\" = hello ]"
-check "its status, too" status_is 7 "$aiflame" stat sh -c 'exit 7'
-check "a signal's" status_is 143 "$aiflame" stat sh -c 'kill $$'
-check "what is not there" status_is 127 "$aiflame" stat ./nothing
-check "what cannot be started" sh -c ": >plain; '$aiflame' stat ./plain; [ \$? = 126 ]"
+check "the command's exit status is stat's" status_is 7 "$aiflame" stat sh -c 'exit 7'
+check "a command that a signal ends gives 128 + its number" status_is 143 "$aiflame" stat sh -c 'kill $$'
+check "a command that does not exist ends with 127" status_is 127 "$aiflame" stat ./nothing
+check "a command that cannot be started ends with 126" sh -c ": >plain; '$aiflame' stat ./plain; [ \$? = 126 ]"
 check "a failing command is not repeated" says "0 of 5 runs" "$aiflame" stat -r 5 --warm-up 1 false
-check "threads are pinned" sh -c "[ \"\$('$aiflame' stat --threads 3 sh -c 'echo \$CK_NUM_THREADS \$OMP_NUM_THREADS \$MKL_NUM_THREADS' 2>/dev/null)\" = '3 3 3' ]"
-check "and CPUs" sh -c "'$aiflame' stat --cpus 0 grep -qE '^Cpus_allowed_list:[[:space:]]0\$' /proc/self/status"
+check "--threads sets the libraries' thread counts" sh -c "[ \"\$('$aiflame' stat --threads 3 sh -c 'echo \$CK_NUM_THREADS \$OMP_NUM_THREADS \$MKL_NUM_THREADS' 2>/dev/null)\" = '3 3 3' ]"
+check "--cpus pins the command" sh -c "'$aiflame' stat --cpus 0 grep -qE '^Cpus_allowed_list:[[:space:]]0\$' /proc/self/status"
 check "a wrong list of CPUs is refused" status_is 2 "$aiflame" stat --cpus 3-1 true
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 .
-	check "without privileges" sh -c "setpriv --reuid 65534 --regid 65534 --clear-groups '$aiflame' stat --format json -o - '$app' 0.3 >u.all && sed -n '/^{/,\$p' u.all >u.json"
-	check "  the task clock is there" holds 280 "$(value u.json "['counters']['task-clock']")" 400
-	check "  context switches and faults, too" holds 1 "$(value u.json "['counters']['context-switches'] + d['counters']['page-faults']")" 100000
+	check "an ordinary user's program is counted" sh -c "setpriv --reuid 65534 --regid 65534 --clear-groups '$aiflame' stat --format json -o - '$app' 0.3 >u.all && sed -n '/^{/,\$p' u.all >u.json"
+	check "an ordinary user's program has its task clock" holds 280 "$(value u.json "['counters']['task-clock']")" 400
+	check "an ordinary user's program has context switches and faults" holds 1 "$(value u.json "['counters']['context-switches'] + d['counters']['page-faults']")" 100000
 fi
 # Counters of files, which perf stat or we wrote.
 seeds=$root/tests/fuzz/found
@@ -90,9 +90,9 @@ assert re.search(r'\b%d[.,]' % n, [l for l in open('real.$form') if 'page-faults
 else
 	skip "--from: perf stat, run here" "perf cannot count here"
 fi
-check "--from: no counter" status_is 1 "$aiflame" stat --from "$root/README.md"
-check "--from runs nothing" status_is 2 "$aiflame" stat --from own.csv true
-check "nothing to count" status_is 2 "$aiflame" stat
+check "--from refuses a file without a counter" status_is 1 "$aiflame" stat --from "$root/README.md"
+check "--from with a command is refused" status_is 2 "$aiflame" stat --from own.csv true
+check "stat without a command is refused" status_is 2 "$aiflame" stat
 # Rates are the machine's; what must hold between them is the same everywhere.
 check "--roofs: each has its rounds, the best is not below the median" sh -c "'$aiflame' stat --roofs --format json -o roofs.json && python3 -c \"
 import json
@@ -115,14 +115,14 @@ d = json.load(open('both.json'))
 assert d['aiflame']['roofs']['one']['fma_dp']['best'] > 0 and d['counters']['page-faults'] > 0\""
 check "--roofs has no CSV" status_is 2 "$aiflame" stat --roofs -x, true
 # Where perf_event_open is refused altogether.
-check "without perf_event_open" sh -c "'$build/tests/e2e/no_perf' '$aiflame' stat --format json -o n.json '$app' 0.3 >/dev/null"
-check "  the task clock is rusage's" holds 280 "$(value n.json "['counters']['task-clock']")" 400
-check "  what only perf has is named" sh -c "python3 -c \"
+check "a program is counted without perf_event_open" sh -c "'$build/tests/e2e/no_perf' '$aiflame' stat --format json -o n.json '$app' 0.3 >/dev/null"
+check "without perf_event_open the task clock is rusage's" holds 280 "$(value n.json "['counters']['task-clock']")" 400
+check "without perf_event_open the JSON names what only perf has" sh -c "python3 -c \"
 import json
 d = json.load(open('n.json'))
 assert 'cpu-migrations' in [u['event'] for u in d['aiflame']['unavailable']] and 'page-faults' in d['counters'] and not d['aiflame']['percent_running'], d['aiflame']\""
 for format in text json csv; do
-	check "a second time into the same file: $format" sh -c "'$aiflame' stat --format $format -o again.$format true && '$aiflame' stat --format $format -o again.$format true"
+	check "-o a second time into the same file: $format" sh -c "'$aiflame' stat --format $format -o again.$format true && '$aiflame' stat --format $format -o again.$format true"
 done
-check "  but not over another's" sh -c "echo 'dear diary' >diary && ! '$aiflame' stat -o diary true 2>said.err && grep -q 'cannot write diary' said.err && grep -q diary diary"
+check "-o does not write over a file that is another's" sh -c "echo 'dear diary' >diary && ! '$aiflame' stat -o diary true 2>said.err && grep -q 'cannot write diary' said.err && grep -q diary diary"
 done_testing

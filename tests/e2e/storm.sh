@@ -35,18 +35,18 @@ storm() {
 counted() { python3 "$here/storm_compare.py" "$aiflame" s.data counts.txt "$1/symbols"; }
 sql() { "$aiflame" query --format csv s.data "$1" | tail -n +2; }
 
-check "build" build big g++ -O2 -fomit-frame-pointer
-check "8 threads, 10,000 short ones, 100 forks, thousands of libraries come and go: no crash" storm big 20000 10000 100
+check "the program of the storm builds" build big g++ -O2 -fomit-frame-pointer
+check "8 threads, 10,000 short ones, 100 forks and thousands of libraries that come and go: no crash" storm big 20000 10000 100
 sed 's/^/# /' storm.out
-check "each launch has the stack that it had" counted big
+check "the storm: each launch has the stack that it had" counted big
 sed 's/^/# /' check.out
-check "every stack is complete" test "$(sql 'SELECT count(*) FROM launches l JOIN stacks s ON s.id = l.stack WHERE s.flags != 0')" = 0
-check "it adds up" says "everything adds up" "$aiflame" info s.data
-check "no launch is lost" test "$(sql "SELECT count(*) FROM losses WHERE name LIKE 'LAUNCH%' OR name LIKE 'RING%'")" = 0
-check "libraries took each other's place" sh -c '[ "$(sed -n "s/.* library: \([0-9]*\);.*/\1/p" storm.out)" -gt 500 ]'
+check "the storm: every stack is complete" test "$(sql 'SELECT count(*) FROM launches l JOIN stacks s ON s.id = l.stack WHERE s.flags != 0')" = 0
+check "the storm: the numbers add up" says "everything adds up" "$aiflame" info s.data
+check "the storm: no launch is lost" test "$(sql "SELECT count(*) FROM losses WHERE name LIKE 'LAUNCH%' OR name LIKE 'RING%'")" = 0
+check "the storm: libraries took each other's place" sh -c '[ "$(sed -n "s/.* library: \([0-9]*\);.*/\1/p" storm.out)" -gt 500 ]'
 check "8,000 threads that ended left no memory" sh -c '[ "$(sed -n "s/.* grown by \(-*[0-9]*\) KB/\1/p" storm.out)" -lt 4000 ]'
 sed '1s/ [0-9]*$/ 0/' counts.txt >other.txt
-check "the comparison sees a wrong count" sh -c '! python3 "$1" "$2" s.data other.txt big/symbols' sh "$here/storm_compare.py" "$aiflame"
+check "the storm's comparison sees a wrong count" sh -c '! python3 "$1" "$2" s.data other.txt big/symbols' sh "$here/storm_compare.py" "$aiflame"
 
 for cxx in g++ clang++; do
 	command -v $cxx >/dev/null || continue

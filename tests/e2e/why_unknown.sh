@@ -25,32 +25,35 @@ ask() { python3 -c "import json, sys; w = json.load(open('why.json')); print(w['
 lacks() {
 	"$aiflame" import -q -o "$1.data" "$1.json" && "$aiflame" why --format json "$1.data" >why.json && ask "w['unknown'] == $2"
 }
-check "with stacks, launches, steps and clocks that agree nothing is unknown" lacks all '[]'
-check "without stacks: which line launched" lacks stacks "['stacks']"
-check "  and no place of the program is named" ask "all(i['place'] in ('', 'cudaLaunchKernel') for i in w['idle'])"
-check "  which is said" says 'unknown  which line launched' "$aiflame" why stacks.data
+check "nothing is unknown with stacks, launches, steps and clocks that agree" lacks all '[]'
+check "a profile without stacks: the launching line is unknown" lacks stacks "['stacks']"
+check "a profile without stacks: why names no place of the program" ask "all(i['place'] in ('', 'cudaLaunchKernel') for i in w['idle'])"
+check "a profile without stacks: why says what is unknown" says 'unknown  which line launched' "$aiflame" why stacks.data
 for what in launches host; do
 	check "no $what: who launched what" lacks $what "['launches']"
-	check "  nobody is blamed" ask "w['bound_by'] == ['unknown'] and not any(i['place'] for i in w['idle'])"
-	check "  no loop is made up" ask "w['loop'] == {'found_by': 'none'}"
+	check "no $what: nobody is blamed" ask "w['bound_by'] == ['unknown'] and not any(i['place'] for i in w['idle'])"
+	check "no $what: no loop is made up" ask "w['loop'] == {'found_by': 'none'}"
 done
-check "clocks that disagree: how long work waited for its start" lacks clocks "['stacks', 'clocks']"
-check "  which is said" says 'clocks disagreed, and times were moved' "$aiflame" why clocks.data
-check "  and info says by how much" says 'moved by 40.0 us' "$aiflame" info clocks.data
-check "one step: whether steps are alike" lacks step "['steps']"
-check "  no trend is told of it" ask "w['loop']['steps'] == 1 and w['loop']['trend_ppm'] == 1000000"
+check "clocks that disagree: the wait for a start is unknown" lacks clocks "['stacks', 'clocks']"
+check "clocks that disagree: why says what is unknown" says 'clocks disagreed, and times were moved' "$aiflame" why clocks.data
+check "clocks that disagree: info says by how much" says 'moved by 40.0 us' "$aiflame" info clocks.data
+check "one step: whether steps are alike is unknown" lacks step "['steps']"
+check "one step: no trend is told" ask "w['loop']['steps'] == 1 and w['loop']['trend_ppm'] == 1000000"
 app=$build/tests/e2e/idle_app
 if [ -x "$app" ]; then
 	cut_short() {
-		"$aiflame" record -q --all-launches -o cut.data "$app" 400 >/dev/null &
-		sleep 3
-		kill -9 $!
-		wait $! 2>/dev/null
+		"$aiflame" record -q --all-launches -o cut.data "$app" 100000 >/dev/null &
+		recorder=$!
+		wait_until in_file cut "SELECT count(*) > 200 FROM executions"
+		target=$(cat "/proc/$recorder/task/$recorder/children")
+		kill -9 $recorder
+		wait $recorder 2>/dev/null
+		kill ${target:+"${target% }"}
 		"$aiflame" why --format json cut.data >why.json 2>/dev/null && ask "w['unknown'] == ['cut']"
 	}
-	check "cut short: what came later" cut_short
-	check "  which is said" says 'what came later: the recording was cut short' "$aiflame" why cut.data
+	check "a recording that was cut short: what came later is unknown" cut_short
+	check "a recording that was cut short: why says what is unknown" says 'what came later: the recording was cut short' "$aiflame" why cut.data
 	check "a whole recording" "$aiflame" record -q --all-launches -o whole.data "$app" 50
-	check "  lacks nothing" sh -c "'$aiflame' why --format json whole.data | grep -q '\"unknown\":\[\]'"
+	check "a whole recording lacks nothing" sh -c "'$aiflame' why --format json whole.data | grep -q '\"unknown\":\[\]'"
 fi
 done_testing
