@@ -27,38 +27,38 @@ toolkit=$(dirname "$(dirname "$(command -v nvcc)")")
 check "CUPTI's interface is as declared" cc -fsyntax-only -std=gnu17 -I "$root/src" -I "$toolkit/include" "$here/cupti_abi.c"
 
 # ---- every launch, with its time ----
-check "launches of 8 threads" rec -o l.data ./work launches 8 5000
-check "are all there" is 40000 l.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
-check "with their times" is 40000 l.data "SELECT count(*) FROM executions e JOIN launches USING (launch) WHERE e.dur_ns > 0"
-check "of two kernels" is 2 l.data 'SELECT count(DISTINCT kernel) FROM executions'
-check "in eight streams of one device" is '8,1' l.data 'SELECT count(DISTINCT stream), count(DISTINCT device) FROM executions'
-check "whose names are demangled" says 'void add<1>(float*)' "$aiflame" query l.data 'SELECT name FROM kernels'
-check "and everything adds up" adds_up l.data
-check "and none started before its launch" early
-check "copies and fills" rec -o c.data ./work copies 50
+check "launches of 8 threads are recorded" rec -o l.data ./work launches 8 5000
+check "launches of 8 threads are all there" is 40000 l.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "launches of 8 threads have their times" is 40000 l.data "SELECT count(*) FROM executions e JOIN launches USING (launch) WHERE e.dur_ns > 0"
+check "launches of 8 threads are of two kernels" is 2 l.data 'SELECT count(DISTINCT kernel) FROM executions'
+check "launches of 8 threads are in eight streams of one device" is '8,1' l.data 'SELECT count(DISTINCT stream), count(DISTINCT device) FROM executions'
+check "kernels' names are demangled" says 'void add<1>(float*)' "$aiflame" query l.data 'SELECT name FROM kernels'
+check "launches of 8 threads: the numbers add up" adds_up l.data
+check "launches of 8 threads: no execution started before its launch" early
+check "copies and fills are recorded" rec -o c.data ./work copies 50
 for kind in read write fill; do
 	check "$kind: 50 of 1 MiB" is "50,52428800" c.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = '$kind'"
 done
-check "a graph" rec -o g.data ./work graph 21 300
-check "one launch for each replay" is 300 g.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
-check "no node is lost" is 6300 g.data "SELECT count(*) FROM executions WHERE kernel IS NOT NULL"
+check "a graph is recorded" rec -o g.data ./work graph 21 300
+check "a graph has one launch for each replay" is 300 g.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "a graph: no node is lost" is 6300 g.data "SELECT count(*) FROM executions WHERE kernel IS NOT NULL"
 folded() { "$aiflame" flame "$1" -o "$1.folded" && grep -q -- "$2" "$1.folded"; }
-check "all under the replay" folded g.data 'replay;cudaGraphLaunch;'
-check "its kernels stand under [cuda graph N]" folded g.data 'replay;cudaGraphLaunch;.*\[cuda graph [0-9]*\];'
-check "one graph, whose 21 nodes have numbers" is '1,21' g.data 'SELECT count(DISTINCT graph), count(DISTINCT node) FROM executions'
-check "every node in every replay" is 300 g.data 'SELECT min(n) FROM (SELECT count(*) AS n FROM executions GROUP BY node)'
-check "registers are known of all kernels" is 0 g.data 'SELECT count(*) FROM executions WHERE registers IS NULL OR shared_bytes IS NULL'
-check "below it under the call that captured them" folded g.data '\[cuda graph [0-9]*\];capture;cudaLaunchKernel;'
-check "none under the capture alone" sh -c '! grep capture g.data.folded | grep -v "cuda graph"'
-check "cooperative launches" rec -o k.data ./work cooperative 20
-check "are all there, too" is 20 k.data 'SELECT count(*) FROM executions'
+check "nodes of a graph stand under its replay" folded g.data 'replay;cudaGraphLaunch;'
+check "kernels of a graph stand under [cuda graph N]" folded g.data 'replay;cudaGraphLaunch;.*\[cuda graph [0-9]*\];'
+check "the profile has one graph, whose 21 nodes have numbers" is '1,21' g.data 'SELECT count(DISTINCT graph), count(DISTINCT node) FROM executions'
+check "every node of the graph is in every replay" is 300 g.data 'SELECT min(n) FROM (SELECT count(*) AS n FROM executions GROUP BY node)'
+check "registers are known of all kernels of the graph" is 0 g.data 'SELECT count(*) FROM executions WHERE registers IS NULL OR shared_bytes IS NULL'
+check "kernels of a graph stand under the call that captured them" folded g.data '\[cuda graph [0-9]*\];capture;cudaLaunchKernel;'
+check "no kernel of a graph stands under the capture alone" sh -c '! grep capture g.data.folded | grep -v "cuda graph"'
+check "cooperative launches are recorded" rec -o k.data ./work cooperative 20
+check "cooperative launches are all there" is 20 k.data 'SELECT count(*) FROM executions'
 occupancy() {
 	"$aiflame" record -q --all-launches -o n.data ./work occupancy >asked.txt &&
 		"$aiflame" query --format csv n.data "SELECT printf('%.4f', occupancy) FROM executions ORDER BY launch" | tail -n +2 >told.txt &&
 		[ "$(wc -l <told.txt)" -ge 100 ] && diff asked.txt told.txt
 }
 check "occupancy is what the runtime computes" occupancy
-check "a context and nothing else" rec -o i.data ./work idle 1
+check "a program with a context and nothing else is recorded" rec -o i.data ./work idle 1
 
 # ---- what it is for ----
 rec -o m.data ./matmul 2048 20 >matmul.out
@@ -71,9 +71,9 @@ shares() { # within a point of CUDA's events
 			if (d > 1 || d < -1) bad = 1 } exit bad || length(ms) != 3 }' matmul.out ours.out
 }
 check "three towers: shares within a point of cudaEvent" shares
-check "what a kernel needs" is 1 m.data \
+check "the profile has registers and shared memory of each kernel" is 1 m.data \
 	"SELECT min(registers) >= 8 AND max(registers) < 256 AND max(shared_bytes) >= 1024 AND count(graph) = 0 FROM executions"
-check "C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
+check "the three towers have C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
 waits() { "$aiflame" flame --of cpu m.data -o cpu.folded && grep -q 'waiting: cu[A-Za-z]*Synchronize' cpu.folded; }
 check "the thread waits in a call that synchronizes" waits
@@ -92,8 +92,8 @@ rec -o n.data ./matmul 2048 20 >matmul.out
 unset AIFLAME_NO_COUNTERS
 check "no counters: the towers are there" folded n.data 'multiply_tile_by_tile;launch_tiled;'
 none() { is 0 n.data 'SELECT count(*) FROM samples'; }
-check "without insides" none
-check "and it is said why, and what to do" says 'NVreg_RestrictProfilingToAdminUsers=0' "$aiflame" info n.data
+check "no counters: no instruction is sampled" none
+check "no counters: the profile says why no instruction is sampled, and what to do" says 'NVreg_RestrictProfilingToAdminUsers=0' "$aiflame" info n.data
 pauses() {
 	"$aiflame" record -q --name pauses -o z.data ./work endless &
 	recorder=$!
@@ -105,8 +105,8 @@ pauses() {
 	wait $recorder
 	adds_up z.data && early
 }
-check "twenty pauses" pauses
-check "CUPTI keeps count of launches across them" is 0 z.data 'SELECT count(*) FROM losses WHERE reason = 1213'
+check "a program is paused and goes on twenty times" pauses
+check "CUPTI keeps count of launches across twenty pauses" is 0 z.data 'SELECT count(*) FROM losses WHERE reason = 1213'
 check "blocks, and sampling that is switched, beside eight threads that launch" \
 	timeout -k 5 120 "$aiflame" record -q -o h.data ./work launches 8 400000
 left_out() { # what the blocks say: each launch once
@@ -114,8 +114,8 @@ left_out() { # what the blocks say: each launch once
 	cat left.out
 	grep -q '^1$' left.out
 }
-check "stand for all launches" left_out
-check "and everything adds up there" adds_up h.data
+check "launches of on-blocks stand for all launches" left_out
+check "blocks, and sampling that is switched: the numbers add up" adds_up h.data
 
 # ---- ends ----
 killed() { rec -o x.data sh -c './work endless & sleep 3; kill -9 $!; wait $!' 2>/dev/null; adds_up x.data; }
@@ -161,26 +161,26 @@ attached() {
 	wait $pid
 	return $r
 }
-check "attached to while it runs" attached
-check "and everything adds up" adds_up b.data
-check "a kernel that was loaded before has insides" is 1 b.data \
+check "record -p of a program that launches" attached
+check "record -p of a program that launches: the numbers add up" adds_up b.data
+check "record -p: a kernel that was loaded before has instructions" is 1 b.data \
 	"SELECT count(DISTINCT kernel) FROM attributed WHERE pc IS NOT NULL"
 
 # ---- PyTorch ----
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	same() { [ "$(python3 "$here/profiler.py" 2>/dev/null)" = "$(rec -o p.data python3 "$here/profiler.py" 2>/dev/null)" ]; }
-	check "torch.profiler in it sees as many events" same
-	check "and the profile says so" says 'profiles itself' "$aiflame" info p.data
+	check "torch.profiler in a recorded program sees as many events" same
+	check "torch.profiler in a recorded program: the profile says so" says 'profiles itself' "$aiflame" info p.data
 	if python3 -c 'import transformers' 2>/dev/null; then
-		check "eager decode" rec -o d.data python3 "$here/decode.py" 200
-		check "adds up" adds_up d.data
-		check "none started before its launch" early
-		check "99 % of stacks complete" sh -c '"$1" report d.data | grep -Eq "(100.0|99\.[0-9]) % of stacks complete"' - "$aiflame"
-		check "a prefill" rec -o f.data python3 "$here/decode.py" 40 prefill
-		check "from Python to the kernel" folded f.data 'step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
-		check "with instructions" is 1 f.data 'SELECT count(DISTINCT pc) > 100 FROM attributed'
-		check "a decode with --overhead 2" timeout -k 5 120 "$aiflame" record -q -o e.data python3 "$here/decode.py" 400
-		check "and with all launches" rec -o a.data python3 "$here/decode.py" 400
+		check "an eager decode is recorded" rec -o d.data python3 "$here/decode.py" 200
+		check "an eager decode: the numbers add up" adds_up d.data
+		check "an eager decode: no execution started before its launch" early
+		check "an eager decode: 99 % of stacks are complete" sh -c '"$1" report d.data | grep -Eq "(100.0|99\.[0-9]) % of stacks complete"' - "$aiflame"
+		check "a prefill is recorded" rec -o f.data python3 "$here/decode.py" 40 prefill
+		check "a prefill: stacks go from Python to the kernel" folded f.data 'step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
+		check "a prefill: kernels have instructions" is 1 f.data 'SELECT count(DISTINCT pc) > 100 FROM attributed'
+		check "a decode is recorded with --overhead 2" timeout -k 5 120 "$aiflame" record -q -o e.data python3 "$here/decode.py" 400
+		check "a decode is recorded with all launches" rec -o a.data python3 "$here/decode.py" 400
 		estimated() {
 			all=$(ask a.data 'SELECT count(*) FROM launches')
 			# How many that leaves out differs: 72 % in one recording of an H100, 7 % in another. Why is not shown.
@@ -189,16 +189,16 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 			grep -q ',1,1$' e.out || { "$aiflame" info e.data | grep -i overhead; return 1; }
 		}
 		check "--overhead 2: the captured launches stand for all" estimated
-		check "none started before its launch then" sh -c '"$1" info e.data | grep "started before" | grep -q " 0$"' - "$aiflame"
+		check "--overhead 2: no execution started before its launch" sh -c '"$1" info e.data | grep "started before" | grep -q " 0$"' - "$aiflame"
 		check "a decode of which the first seconds are recorded goes on to its end" runs_on 5 python3 "$here/decode.py" 800
-		check "Python, operator, library, kernel" folded d.data \
+		check "stacks have Python, operator, library and kernel" folded d.data \
 			'decode (decode.py)_\[p\];step (decode.py)_\[p\];.*Linear.forward (linear.py)_\[p\];aten::linear;.*cublas.*;nvjet'
 	fi
-	check "a training step" rec -o t.data python3 "$here/train.py" 10
-	check "adds up" adds_up t.data
-	check "the backward stands on the model's lines" folded t.data \
+	check "a training step is recorded" rec -o t.data python3 "$here/train.py" 10
+	check "a training step: the numbers add up" adds_up t.data
+	check "a training step: the backward stands on the model's lines" folded t.data \
 		'multi_head_attention_forward (functional.py)_\[p\];\[backward\] ScaledDot'
-	check "the head's on the head's" folded t.data \
+	check "a training step: the head's backward stands on the head's lines" folded t.data \
 		'Model.forward (train.py)_\[p\];Linear.forward (linear.py)_\[p\];\[backward\] AddmmBackward0;aten::mm;'
 	joined() {
 		"$aiflame" flame t.data --leaf kernel -o t.folded &&
@@ -206,8 +206,8 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 				/;\[backward\]/ { all += $NF; joined += $NF }
 				END { printf "%.1f %% of the backward joined\n", 100 * joined / all; exit joined < 0.95 * all }' t.folded
 	}
-	check "95 % of it" joined
-	check "a kernel in Triton, and a graph" rec -o k.data python3 "$here/kernels.py" 200
+	check "a training step: 95 % of the backward stands on lines" joined
+	check "a kernel in Triton and a graph are recorded" rec -o k.data python3 "$here/kernels.py" 200
 	triton() { "$aiflame" flame k.data --leaf line --kernel scale -o k.folded && grep -q 'kernels.py:[0-9]*_\[g\]' k.folded; }
 	check "Triton's kernel has its Python lines" triton
 fi

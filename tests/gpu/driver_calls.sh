@@ -56,7 +56,7 @@ check "first launches have the driver's function" some
 theirs() { [ "$(number d.data "SELECT count(*) $entered AND n.name NOT LIKE 'nv%' AND n.name NOT LIKE 'uvm%'")" = 0 ]; }
 check "all such functions are NVIDIA's" theirs
 few() { got=$(number d.data "SELECT count(*) $entered AND k.name LIKE '%small%'"); echo "$got of 20001"; [ "$got" -le 200 ]; }
-check "of the launches that only write to memory at most one in a hundred has" few
+check "at most one in a hundred launches that only write to memory has a driver frame" few
 check "the tower shows it" sh -c '"$0" flame --by launches --detail full -o d.folded d.data &&
 	grep -E ";cuLaunchKernel[^;]*;(.*;)?(__GI___)?ioctl;.*sys_ioctl_.k.;(nv|uvm)[a-z_]*_.k.;.*grow" d.folded' "$aiflame"
 check "everything adds up" sh -c '"$0" info d.data | grep -q "everything adds up"' "$aiflame"

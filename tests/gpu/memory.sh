@@ -26,14 +26,14 @@ compares() {
 
 check "training is recorded" recorded train --all-launches -- train 20
 compares "peak, counters and lines are PyTorch's" train train
-check "within the overhead budget, too" recorded budget -- train 20
+check "PyTorch's blocks are recorded within the overhead budget" recorded budget -- train 20
 compares "peak, counters and lines of large blocks are the same" budget train
 export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
-check "with cudaMallocAsync below the allocator" recorded async --all-launches -- train 5
+check "PyTorch's blocks are recorded with cudaMallocAsync below the allocator" recorded async --all-launches -- train 5
 "$aiflame" report --memory --limit 8 async.data 2>&1 | sed "s/^/# /"
 export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-check "with segments that grow" recorded grow --all-launches -- train 5
-compares "peak, counters and lines are PyTorch's there, too" grow train
+check "PyTorch's blocks are recorded with segments that grow" recorded grow --all-launches -- train 5
+compares "peak, counters and lines are PyTorch's with segments that grow" grow train
 unset PYTORCH_CUDA_ALLOC_CONF
 check "CUDA's own calls are recorded" recorded raw --all-launches -- raw
 compares "each call's bytes, and what is released" raw raw

@@ -116,11 +116,11 @@ END
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid nobody --clear-groups test -x "$aiflame"; then
 	mkdir nobody && chmod 777 nobody
 	as_nobody() { endless 5 nobody/n.data setpriv --reuid nobody --clear-groups env HOME="$work/nobody" XDG_STATE_HOME="$work/nobody" "$aiflame"; }
-	check "as nobody" as_nobody
-	check "clocks and power" is 1 nobody/n.data "SELECT count(DISTINCT name) >= 8 AS ok FROM counters"
-	check "energy" range energy 0 5000 nobody/n.data
-	[ "$gpm" != read ] || check "GPM" range 'SM active' 0 100 nobody/n.data
+	check "an ordinary user's recording has counters of NVML" as_nobody
+	check "an ordinary user's recording has clocks and power" is 1 nobody/n.data "SELECT count(DISTINCT name) >= 8 AS ok FROM counters"
+	check "an ordinary user's recording has energy" range energy 0 5000 nobody/n.data
+	[ "$gpm" != read ] || check "an ordinary user's recording has GPM" range 'SM active' 0 100 nobody/n.data
 else
-	skip "as nobody" "not root, or nobody cannot run $aiflame"
+	skip "an ordinary user's recording has counters of NVML" "not root, or nobody cannot run $aiflame"
 fi
 done_testing

@@ -54,45 +54,45 @@ copy() { # of libcupti, in the program
 	[ "$(wc -l <maps.out)" = 1 ] && [ "$(cat maps.out)" = "$(readlink -f "$old")" ]
 }
 check "$(basename "$old") is what the program has, and no other" copy
-check "launches of 8 threads" rec l.data --all-launches -- ./work launches 8 5000
-check "  are all there" is 40000 l.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
-check "  each with its stack" is 0 l.data "SELECT count(*) FROM launches WHERE stack IS NULL"
-check "  and its time" is 40000 l.data "SELECT count(*) FROM executions e JOIN launches USING (launch) WHERE e.dur_ns > 0"
-check "  of two kernels in eight streams" is '2,8' l.data 'SELECT count(DISTINCT kernel), count(DISTINCT stream) FROM executions'
-check "  without samples" is 0 l.data 'SELECT count(*) FROM samples'
-check "  and it is said why" is 1 l.data "SELECT count(*) FROM losses WHERE reason = 1305 OR (reason = 1308 AND detail LIKE '%leave out --all-launches')"
-check "  it adds up" adds_up l.data
-check "  none started before its launch" early
+check "launches of 8 threads are recorded" rec l.data --all-launches -- ./work launches 8 5000
+check "launches of 8 threads are all there" is 40000 l.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "launches of 8 threads: each has its stack" is 0 l.data "SELECT count(*) FROM launches WHERE stack IS NULL"
+check "launches of 8 threads: each has its time" is 40000 l.data "SELECT count(*) FROM executions e JOIN launches USING (launch) WHERE e.dur_ns > 0"
+check "launches of 8 threads are of two kernels in eight streams" is '2,8' l.data 'SELECT count(DISTINCT kernel), count(DISTINCT stream) FROM executions'
+check "launches of 8 threads: no instruction is sampled" is 0 l.data 'SELECT count(*) FROM samples'
+check "launches of 8 threads: the profile says why no instruction is sampled" is 1 l.data "SELECT count(*) FROM losses WHERE reason = 1305 OR (reason = 1308 AND detail LIKE '%leave out --all-launches')"
+check "launches of 8 threads: the numbers add up" adds_up l.data
+check "launches of 8 threads: no execution started before its launch" early
 losses l.data
-check "copies and fills" rec c.data --all-launches -- ./work copies 50
-check "  are there" is 'fill,50,52428800 read,50,52428800 write,50,52428800' c.data \
+check "copies and fills are recorded" rec c.data --all-launches -- ./work copies 50
+check "copies and fills are there" is 'fill,50,52428800 read,50,52428800 write,50,52428800' c.data \
 	"SELECT group_concat(row, ' ') FROM (SELECT kind || ',' || count(*) || ',' || sum(bytes) AS row FROM copies GROUP BY kind ORDER BY kind)"
-check "a graph" rec g.data --all-launches -- ./work graph 21 300
-check "  one launch for each replay" is 300 g.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
-check "  no node is lost" is 6300 g.data 'SELECT count(*) FROM executions WHERE kernel IS NOT NULL'
-check "cooperative launches" rec k.data --all-launches -- ./work cooperative 20
-check "  are there" is 20 k.data 'SELECT count(*) FROM executions'
+check "a graph is recorded" rec g.data --all-launches -- ./work graph 21 300
+check "a graph has one launch for each replay" is 300 g.data "SELECT count(*) FROM launches WHERE kind = 'kernel'"
+check "a graph: no node is lost" is 6300 g.data 'SELECT count(*) FROM executions WHERE kernel IS NOT NULL'
+check "cooperative launches are recorded" rec k.data --all-launches -- ./work cooperative 20
+check "cooperative launches are there" is 20 k.data 'SELECT count(*) FROM executions'
 same() { ./work occupancy >plain.out && rec n.data --all-launches -- ./work occupancy >recorded.out && diff plain.out recorded.out; }
-check "a program's output is what it is without" same
+check "a program's output is what it is unrecorded" same
 
-check "the three towers" rec m.data --all-launches -- ./matmul 2048 20
-check "  C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
+check "the three towers are recorded" rec m.data --all-launches -- ./matmul 2048 20
+check "the three towers have C++ frames below each" folded m.data 'multiply_tile_by_tile;launch_tiled;'
 
 # Records and samples in turn: the first samples come after some seconds.
 turns() { rec s.data --overhead 2 --cupti blocks --duration 14 --kill -- ./work endless; [ -s s.data ]; }
-check "14 s with --overhead 2" turns
-check "  records" is 1 s.data 'SELECT count(*) > 1000 FROM executions WHERE dur_ns > 0'
+check "a program is recorded for 14 s with --overhead 2" turns
+check "--overhead 2: executions are recorded" is 1 s.data 'SELECT count(*) > 1000 FROM executions WHERE dur_ns > 0'
 losses s.data
 echo "# samples: $(ask s.data 'SELECT sum(count), count(DISTINCT pc) FROM samples')"
 samples() {
 	is 1 s.data "SELECT (SELECT coalesce(sum(count), 0) > 1000 FROM samples) OR (SELECT count(*) > 0 FROM losses WHERE reason IN (1305, 1306, 1308))"
 }
-check "  samples, or why there are none" samples
-check "  nothing else is refused" is 0 s.data 'SELECT count(*) FROM losses WHERE reason = 1211'
-check "  it adds up" adds_up s.data
+check "--overhead 2: instructions are sampled, or the profile says why none is" samples
+check "--overhead 2: nothing else is refused" is 0 s.data 'SELECT count(*) FROM losses WHERE reason = 1211'
+check "--overhead 2: the numbers add up" adds_up s.data
 turns_matmul() { rec t.data --overhead 2 --cupti blocks -- ./matmul 2048 1500; }
-check "matrix products for some seconds with --overhead 2" turns_matmul
+check "matrix products are recorded for some seconds with --overhead 2" turns_matmul
 losses t.data
 echo "# samples: $(ask t.data 'SELECT sum(count), count(DISTINCT pc) FROM samples'), in towers: $(ask t.data 'SELECT sum(count) FROM attributed WHERE pc IS NOT NULL')"
-check "  it adds up" adds_up t.data
+check "matrix products with --overhead 2: the numbers add up" adds_up t.data
 done_testing

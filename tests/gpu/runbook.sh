@@ -73,18 +73,18 @@ PY
 }
 check "tokens, and time of each mode within 5 % of the program's" holds before
 sed 's/^/#   /' check.out
-check "it passes its budgets; counters that the machine has not fail nobody" "$aiflame" runbook check -d before --cannot-tell pass
+check "a run directory passes its budgets; missing counters fail nobody" "$aiflame" runbook check -d before --cannot-tell pass
 sed 's/^/#   /' check.out
-check "the same with $copies copies of the weights a token" run after "$copies"
-check "  whose time is told as well" holds after
+check "a run with $copies copies of the weights a token is recorded" run after "$copies"
+check "a run with copies: tokens, and time of each mode within 5 % of the program's" holds after
 sed 's/^/#   /' check.out
-check "against the first: fewer tokens a second" says "throughput drop" "$aiflame" runbook compare before after
+check "runbook compare names the throughput drop" says "throughput drop" "$aiflame" runbook compare before after
 sed 's/^/#   /' check.out
 "$aiflame" runbook compare before after | sed 's/^/#   /'
-check "and time outside the expected" says "outside the expected" "$aiflame" runbook compare before after
+check "runbook compare names time outside the expected" says "outside the expected" "$aiflame" runbook compare before after
 floor=$(python3 -c 'import json; print(0.9 * json.load(open("before/perf_gate_report.json"))["metrics"]["decode_tok_s"])')
 check "a gate at nine tenths of the first run's: the first passes" env CK_V7_PERF_MIN_DECODE_TOK_S="$floor" "$aiflame" gate --dir before --cannot-tell pass
-check "  the second fails" env CK_V7_PERF_MIN_DECODE_TOK_S="$floor" sh -c "'$aiflame' gate --dir after --cannot-tell pass; [ \$? -eq 3 ]"
+check "a gate at nine tenths of the first run's: the second fails" env CK_V7_PERF_MIN_DECODE_TOK_S="$floor" sh -c "'$aiflame' gate --dir after --cannot-tell pass; [ \$? -eq 3 ]"
 check "the ledger has both" sh -c "'$aiflame' runbook ledger before --note baseline && '$aiflame' runbook ledger after --note copies --baseline before && grep -q '\"verdict\": \"fail\\|cannot' after/ledger.jsonl"
 rendered() {
 	for d in before after; do

@@ -21,7 +21,7 @@ for what in memory arithmetic; do check "a program of $what is measured" run $wh
 if ! stalls memory >said.out; then
 	skip "device memory bound" "instructions of this GPU are not sampled with reasons"
 else
-	for what in memory arithmetic; do check "  what samples of $what waited for" stalls $what && sed 's/^/#   /' check.out; done
+	for what in memory arithmetic; do check "samples of a program of $what say what it waited for" stalls $what && sed 's/^/#   /' check.out; done
 	check "device memory bound: fires on memory" fires memory
 	sed 's/^/#   /' check.out
 	check "device memory bound: silent on arithmetic" silent arithmetic

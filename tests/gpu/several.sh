@@ -44,12 +44,12 @@ nvcc -O2 -lineinfo -o several "$here/several.cu" -lcuda || { echo "not ok 1 - th
 plain() { timeout -k 5 30 ./several "$@"; }
 plain threads 400 >plain.out
 threads() { rec 40 t.data --all-launches ./several threads 400 >t.out; }
-check "two threads, each with a GPU and two streams" threads
-check "  computes what it does without" sh -c 'grep sums t.out >a && grep sums plain.out | diff - a'
-check "  each kernel on its GPU, each launch" launched t
-check "  all are joined" joined t 1280
-check "  in four streams, and those of the warming up" is 6 t.data "SELECT count(DISTINCT stream) FROM executions WHERE kernel IS NOT NULL"
-check "  which are two devices" is 2 t.data "SELECT count(*) FROM devices"
+check "two threads, each with a GPU and two streams, are recorded" threads
+check "two threads on two GPUs compute what they do unrecorded" sh -c 'grep sums t.out >a && grep sums plain.out | diff - a'
+check "two threads on two GPUs: each launch and kernel is on its GPU" launched t
+check "two threads on two GPUs: all launches have their execution" joined t 1280
+check "two threads on two GPUs: launches are in four streams and those of the warming up" is 6 t.data "SELECT count(DISTINCT stream) FROM executions WHERE kernel IS NOT NULL"
+check "two threads on two GPUs: the profile has two devices" is 2 t.data "SELECT count(*) FROM devices"
 names() { # DATA GPU...: as nvidia-smi names them
 	data=$1
 	shift
@@ -59,7 +59,7 @@ names() { # DATA GPU...: as nvidia-smi names them
 	ask "$data" "SELECT pci || ' ' || name FROM devices" | sort >got.out
 	diff want.out got.out
 }
-check "  with nvidia-smi's names, where they are" names t.data 0 1
+check "two GPUs have nvidia-smi's names and addresses" names t.data 0 1
 timed() {
 	while read -r kernel pci _ ms; do
 		mine=$(ask t.data "SELECT sum(dur_ns) / 1e6 FROM executions e JOIN kernels k ON k.id = e.kernel
@@ -69,51 +69,51 @@ timed() {
 		$(grep '^on_' t.out)
 	END
 }
-check "  each as long as CUDA's events say, within 2 %" timed
+check "two threads on two GPUs: kernels are as long as CUDA's events say, within 2 %" timed
 cat check.out 2>/dev/null | sed 's/^/#   /'
-check "  both are sampled" is 2 t.data "SELECT count(*) FROM (SELECT device FROM samples GROUP BY device HAVING sum(count) > 10000)"
+check "two threads on two GPUs: both are sampled" is 2 t.data "SELECT count(*) FROM (SELECT device FROM samples GROUP BY device HAVING sum(count) > 10000)"
 on() { echo "SELECT count(DISTINCT s.device) FROM samples s JOIN kernels k ON k.id = s.kernel WHERE $name = '$1'"; }
-check "  each kernel where it ran" is '1,1' t.data "SELECT ($(on on_first)) AS first, ($(on on_second)) AS second"
-check "  with instructions below the towers of both" is 2 t.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
-check "  99 % of the samples are in towers" is 1 t.data "SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) FROM attributed"
-check "  of 64 MiB of each GPU" is 134217728 t.data "SELECT value FROM meta WHERE key = 'cost.device_bytes'"
-check "  which is said" says "128 MiB of the GPU's memory" "$aiflame" report t.data
-check "  it adds up" adds_up t.data
+check "two threads on two GPUs: samples of each kernel are on its GPU" is '1,1' t.data "SELECT ($(on on_first)) AS first, ($(on on_second)) AS second"
+check "two threads on two GPUs: both have instructions below their towers" is 2 t.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
+check "two threads on two GPUs: 99 % of the samples are in towers" is 1 t.data "SELECT sum(count) >= 0.99 * (SELECT sum(count) FROM samples) FROM attributed"
+check "sampling takes 64 MiB of each GPU" is 134217728 t.data "SELECT value FROM meta WHERE key = 'cost.device_bytes'"
+check "the summary says what sampling takes of each GPU" says "128 MiB of the GPU's memory" "$aiflame" report t.data
+check "two threads on two GPUs: the numbers add up" adds_up t.data
 
 # ---- one thread for both ----
 alternate() { rec 30 a.data --all-launches ./several alternate 200 >a.out && well a; }
-check "one thread that uses both in turn" alternate
-check "  each kernel on its GPU, each launch" launched a
-check "  each peer copy once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'copy'"
+check "one thread that uses both GPUs in turn is recorded" alternate
+check "one thread on two GPUs: each launch and kernel is on its GPU" launched a
+check "one thread on two GPUs: each peer copy is there once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'copy'"
 copies() {
 	grep '^copies' a.out | cut -d' ' -f2- | sort >want.out
 	ask a.data "SELECT d.pci || ' ' || count(*) FROM copies c JOIN devices d ON d.id = c.device WHERE c.kind = 'copy' GROUP BY d.pci" | sort >got.out
 	diff want.out got.out
 }
-check "  on its GPU" copies
-check "  it adds up" adds_up a.data
+check "one thread on two GPUs: each peer copy is on its GPU" copies
+check "one thread on two GPUs: the numbers add up" adds_up a.data
 
 # ---- two contexts of one GPU ----
 contexts() { rec 30 c.data --all-launches ./several contexts 300 >c.out && well c; }
-check "two contexts of one GPU, of which one is destroyed" contexts
-check "  each launch of both" launched c
-check "  both are one device" is 1 c.data "SELECT count(*) FROM devices"
-check "  it is sampled" is 1 c.data "SELECT sum(count) > 1000 FROM samples"
-check "  it adds up" adds_up c.data
+check "two contexts of one GPU, of which one is destroyed, are recorded" contexts
+check "two contexts of one GPU: each launch of both is there" launched c
+check "two contexts of one GPU: the profile has one device" is 1 c.data "SELECT count(*) FROM devices"
+check "two contexts of one GPU: the GPU is sampled" is 1 c.data "SELECT sum(count) > 1000 FROM samples"
+check "two contexts of one GPU: the numbers add up" adds_up c.data
 
 # ---- which GPU ----
 one() { CUDA_VISIBLE_DEVICES=1 rec 30 v.data --all-launches ./several visible 100 >v.out && well v; }
-check "CUDA_VISIBLE_DEVICES=1" one
-check "  is nvidia-smi's GPU 1" names v.data 1
-check "  with its launches" launched v
+check "a program with CUDA_VISIBLE_DEVICES=1 is recorded" one
+check "CUDA_VISIBLE_DEVICES=1: the device is nvidia-smi's GPU 1" names v.data 1
+check "CUDA_VISIBLE_DEVICES=1: the device has its launches" launched v
 both() { # each process calls its GPU 0; a third has both
 	rec 40 b.data --all-launches sh -c 'CUDA_VISIBLE_DEVICES=0 ./several visible 100 & CUDA_VISIBLE_DEVICES=1 ./several visible 100 & ./several alternate 10; wait' >b.out
 }
-check "three processes, each with ordinals of its own" both
-check "  two GPUs" names b.data 0 1
-check "  each with what two processes launched" is '2-110 2-110' b.data "SELECT group_concat(row, ' ') FROM
+check "three processes with device ordinals of their own are recorded" both
+check "three processes with device ordinals of their own: the profile has two GPUs" names b.data 0 1
+check "three processes with device ordinals of their own: each GPU has what two processes launched" is '2-110 2-110' b.data "SELECT group_concat(row, ' ') FROM
 	(SELECT format('%d-%d', count(DISTINCT process), count(*)) AS row FROM executions WHERE kernel IS NOT NULL GROUP BY device)"
-check "  it adds up" adds_up b.data
+check "three processes with device ordinals of their own: the numbers add up" adds_up b.data
 
 # ---- PyTorch ----
 if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null; then
@@ -121,8 +121,8 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 	export NCCL_SOCKET_IFNAME=lo NCCL_NVLS_ENABLE=0
 	timeout -k 5 60 python3 "$here/several.py" two 200 >plain.out
 	pytorch() { rec 60 p.data --all-launches python3 "$here/several.py" two 200 >p.out; }
-	check "PyTorch: a model on each GPU" pytorch
-	check "  computes what it does without" diff plain.out p.out
+	check "PyTorch with a model on each GPU is recorded" pytorch
+	check "PyTorch with a model on each GPU computes what it does unrecorded" diff plain.out p.out
 	# under FUNCTION: devices on which something runs that was launched below it
 	under() {
 		ask p.data "WITH RECURSIVE up(root, at) AS (SELECT DISTINCT stack, stack FROM executions WHERE stack IS NOT NULL
@@ -131,16 +131,16 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 			(SELECT root FROM up JOIN stacks s ON s.id = at JOIN frames f ON f.id = s.frame WHERE f.function LIKE '%$1%') GROUP BY 1)"
 	}
 	apart() { first=$(under on_first) && second=$(under on_second) && echo "$first $second" && [ "${first%,*}" = 1 ] && [ "${second%,*}" = 1 ]; }
-	check "  each model on its own" apart
-	check "  both are sampled" is 2 p.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
-	check "  it adds up" adds_up p.data
+	check "PyTorch with a model on each GPU: each model is on its GPU" apart
+	check "PyTorch with a model on each GPU: both GPUs are sampled" is 2 p.data "SELECT count(DISTINCT device) FROM attributed WHERE pc IS NOT NULL AND count > 0"
+	check "PyTorch with a model on each GPU: the numbers add up" adds_up p.data
 
 	sums() { grep '^rank' "$1" | sort; }
 	timeout -k 5 60 python3 "$here/several.py" ranks 400 5 >plain.out
 	ranks() { rec 60 r.data --all-launches python3 "$here/several.py" ranks 400 >r.out; }
-	check "two ranks that sum over both GPUs" ranks
+	check "two ranks that sum over both GPUs are recorded" ranks
 	same() { sums plain.out >want.out && sums "$1" >got.out && [ "$(wc -l <want.out)" = 2 ] && diff want.out got.out; }
-	check "  compute what they do without" same r.out
+	check "two ranks compute what they do unrecorded" same r.out
 	# The kernel that is launched most is add_'s.
 	most="(SELECT kernel FROM attributed WHERE kernel IS NOT NULL GROUP BY kernel ORDER BY sum(launches) DESC LIMIT 1)"
 	each() { # DATA OUT PERCENT: of each rank, as it counted itself
@@ -154,20 +154,20 @@ if python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null;
 			}
 		done <pairs.out
 	}
-	check "  each launch of both" each r.data r.out 0
+	check "two ranks: each launch of both is there" each r.data r.out 0
 	nccl() { is 2 "$1" "SELECT count(*) FROM (SELECT e.process, e.device FROM executions e JOIN kernels k ON k.id = e.kernel WHERE k.name LIKE '%nccl%' GROUP BY 1, 2)"; }
-	check "  NCCL's kernels, on both" nccl r.data
-	check "  both are sampled" is 2 r.data "SELECT count(DISTINCT device) FROM samples"
-	check "  it adds up" adds_up r.data
+	check "two ranks: NCCL's kernels are on both GPUs" nccl r.data
+	check "two ranks: both GPUs are sampled" is 2 r.data "SELECT count(DISTINCT device) FROM samples"
+	check "two ranks: the numbers add up" adds_up r.data
 
 	budget() { rec 80 o.data --overhead 2 python3 "$here/several.py" ranks 400 20 >o.out; }
-	check "for 20 s with --overhead 2, which switches sampling: they do not wait for each other for ever" budget
-	check "  compute what they do without" same o.out
-	check "  what was captured stands for all, within 5 %" each o.data o.out 5
-	check "  NCCL's kernels, on both" nccl o.data
-	check "  sampling of both was switched off and on" is 2 o.data "SELECT count(DISTINCT process) FROM
+	check "two ranks with --overhead 2, which switches sampling, do not wait for each other for ever" budget
+	check "two ranks with --overhead 2 compute what they do unrecorded" same o.out
+	check "two ranks with --overhead 2: what was captured stands for all, within 5 %" each o.data o.out 5
+	check "two ranks with --overhead 2: NCCL's kernels are on both GPUs" nccl o.data
+	check "two ranks with --overhead 2: sampling of both was switched off and on" is 2 o.data "SELECT count(DISTINCT process) FROM
 		(SELECT process, start_ns - lag(end_ns) OVER (PARTITION BY process ORDER BY start_ns) AS gap FROM windows WHERE period > 0) WHERE gap > 1500000000"
-	check "  it adds up" adds_up o.data
+	check "two ranks with --overhead 2: the numbers add up" adds_up o.data
 	for run in 'plain 5' 'o 20'; do
 		sed -n "s/^in all 0 \([0-9]*\)/\1/p" "${run% *}.out" | awk -v s="${run#* }" -v what="$run" '{ printf "# %s s: %.0f operators a second\n", what, $1 / s }'
 	done
