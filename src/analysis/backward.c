@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/backward.h"
 
+#include "base/sort.h"
 #include "analysis/backward_internal.h"
 #include "profile/file.h"
 #include "analysis/gaps.h"
@@ -380,7 +381,7 @@ static int find(struct finder *f)
 		r = units_join(f, &f->lanes[i]);
 	if (r < 0 || !f->found_len)
 		return r;
-	qsort(f->found, f->found_len, sizeof(*f->found), by_launch);
+	aif_sort(f->found, f->found_len, sizeof(*f->found), by_launch);
 	r = aif_profile_execs(p, times_add, f, NULL);
 	qsort(f->ret->parts, f->ret->parts_len, sizeof(*f->ret->parts), by_row_and_time);
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/op_tree.h"
 
+#include "base/sort.h"
 #include "profile/file.h"
 #include "analysis/step_names.h"
 #include "analysis/facts.h"
@@ -157,7 +158,7 @@ static int sort_ops(struct aif_op_tree *t, size_t threads)
 	if (r)
 		return r;
 	if (!sort_few(t))
-		qsort(t->ops, t->len, sizeof(*t->ops), by_place);
+		aif_sort(t->ops, t->len, sizeof(*t->ops), by_place);
 	for (size_t i = 0; i < t->len; i++)
 		t->ops[i].twin = AIF_NONE;
 	return 0;
@@ -272,7 +273,7 @@ static struct call *sorted_calls(const struct aif_exec_timeline *t, size_t threa
 	for (size_t i = 1; i < t->launches_len && sorted; i++)
 		sorted = by_call(&calls[i - 1], &calls[i]) < 0;
 	if (!sorted)
-		qsort(calls, t->launches_len, sizeof(*calls), by_call);
+		aif_sort(calls, t->launches_len, sizeof(*calls), by_call);
 	return calls;
 }
 

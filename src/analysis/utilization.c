@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/utilization.h"
 
+#include "base/sort.h"
 #include "base/glob.h"
 #include "analysis/gaps.h"
 
@@ -56,9 +57,10 @@ static int classify(const struct aif_profile *p, const struct aif_exec_timeline 
 {
 	enum { NOT_YET = UINT8_MAX };
 	uint8_t *kernels = malloc(p->kernels_len + 1);
+	uint8_t *classes = malloc(t->execs_len + 1);
 
-	w->classes = malloc(t->execs_len + 1);
-	if (!kernels || !w->classes) {
+	w->classes = classes;
+	if (!kernels || !classes) {
 		free(kernels);
 		return -ENOMEM;
 	}
@@ -67,16 +69,16 @@ static int classify(const struct aif_profile *p, const struct aif_exec_timeline 
 		const struct aif_timeline_exec *x = &t->execs[i];
 
 		if (x->kind != AIF_LAUNCH_KERNEL) {
-			w->classes[i] = AIF_WORK_MEMORY;
+			classes[i] = AIF_WORK_MEMORY;
 			continue;
 		}
-		w->classes[i] = AIF_WORK_COMPUTE;
+		classes[i] = AIF_WORK_COMPUTE;
 		if (x->kernel == AIF_NONE)
 			continue;
 		if (kernels[x->kernel] == NOT_YET)
 			kernels[x->kernel] = (uint8_t)aif_work_class_of(
 				aif_profile_str(p, p->kernels[x->kernel].name));
-		w->classes[i] = kernels[x->kernel];
+		classes[i] = kernels[x->kernel];
 	}
 	free(kernels);
 	return 0;
@@ -155,33 +157,34 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 {
 	const struct aif_exec_timeline *t = of->base;
 	struct aif_utilization *ret = value;
-	struct aif_device_utilization *d = NULL;
+	struct aif_device_utilization *devices = NULL, *d = NULL;
+	uint32_t *order = malloc((t->execs_len + 1) * sizeof(*order));
 	struct aif_gaps gaps = {0}, pauses = {0};
 	int r;
 
 	(void)err;
+	ret->order = order;
 	if (t->execs_len >= AIF_NONE)
 		return -ENOMEM;
-	ret->order = malloc((t->execs_len + 1) * sizeof(*ret->order));
-	r = ret->order ? aif_gaps_init_with_off(&gaps, p) : -ENOMEM;
+	r = order ? aif_gaps_init_with_off(&gaps, p) : -ENOMEM;
 	if (!r)
 		r = aif_gaps_init(&pauses, p);
 	if (!r)
 		r = classify(p, t, ret);
 	for (uint32_t i = 0; i < t->execs_len && !r; i++)
-		ret->order[i] = i;
+		order[i] = i;
 	if (!r)
-		qsort_r(ret->order, t->execs_len, sizeof(*ret->order), by_start, t->execs);
+		aif_sort_r(order, t->execs_len, sizeof(*order), by_start, t->execs);
 	for (size_t i = 0; i < t->execs_len && !r; i++) {
-		const struct aif_timeline_exec *x = &t->execs[ret->order[i]];
+		const struct aif_timeline_exec *x = &t->execs[order[i]];
 
 		if (!d || d->process != x->process || d->device != x->device) {
-			if (aif_grow(&ret->devices, &ret->cap, ret->len + 1,
-				     sizeof(*ret->devices)) < 0) {
+			if (aif_grow(&devices, &ret->cap, ret->len + 1, sizeof(*devices)) < 0) {
 				r = -ENOMEM;
 				break;
 			}
-			d = &ret->devices[ret->len++];
+			ret->devices = devices;
+			d = &devices[ret->len++];
 			*d = (struct aif_device_utilization){.process = x->process,
 							     .device = x->device,
 							     .first = i,
@@ -190,10 +193,10 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 		}
 		d->end = i + 1;
 		if (!r)
-			r = add_exec(d, x, ret->classes[ret->order[i]]);
+			r = add_exec(d, x, ret->classes[order[i]]);
 	}
 	for (size_t i = 0; i < ret->len && !r; i++) {
-		d = &ret->devices[i];
+		d = &devices[i];
 		r = add_gaps(&gaps, d, &d->not_collected);
 		if (!r)
 			r = add_gaps(&pauses, d, &d->paused);
@@ -205,10 +208,10 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 	return r;
 }
 
-static struct aif_spans *spans_of(struct aif_device_utilization *d, size_t i)
+static const struct aif_spans *spans_of(const struct aif_device_utilization *d, size_t i)
 {
-	struct aif_spans *const of[] = {&d->busy,   &d->compute,       &d->communication,
-					&d->either, &d->not_collected, &d->paused};
+	const struct aif_spans *const of[] = {&d->busy,   &d->compute,       &d->communication,
+					      &d->either, &d->not_collected, &d->paused};
 
 	return i < AIF_ARRAY_LEN(of) ? of[i] : NULL;
 }
@@ -219,10 +222,10 @@ static void finish(void *value)
 
 	for (size_t i = 0; i < w->len; i++)
 		for (size_t k = 0; spans_of(&w->devices[i], k); k++)
-			aif_spans_finish(spans_of(&w->devices[i], k));
-	free(w->devices);
-	free(w->order);
-	free(w->classes);
+			free(spans_of(&w->devices[i], k)->at);
+	free((void *)(uintptr_t)w->devices);
+	free((void *)(uintptr_t)w->order);
+	free((void *)(uintptr_t)w->classes);
 }
 
 static size_t bytes_of(const void *value)

@@ -52,10 +52,10 @@ struct aif_device_utilization {
 	struct aif_utilization_whole whole;
 };
 struct aif_utilization {
-	struct aif_device_utilization *devices; /* by process, device */
+	const struct aif_device_utilization *devices; /* by process, device */
 	size_t len, cap;
-	uint32_t *order;  /* executions by process, device, start, then as in the file */
-	uint8_t *classes; /* enum aif_work_class, by execution */
+	const uint32_t *order;  /* executions by process, device, start, then as in the file */
+	const uint8_t *classes; /* enum aif_work_class, by execution */
 };
 
 /* *ret is a fact, for aif_facts_put() (facts.h), which holds `t`; empty after a failure. 0 or -ENOMEM. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/op_calls.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -133,7 +135,7 @@ int aif_op_calls_count(const struct aif_profile *p, const struct aif_exec_timeli
 			first[t->execs[i].launch] = i;
 	c.first_exec = first;
 	if (!e && n)
-		qsort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, t->launches);
+		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, t->launches);
 	for (size_t i = 0; i < n && !e; i++) {
 		if (i &&
 		    t->launches[c.by_thread[i]].thread != t->launches[c.by_thread[i - 1]].thread)

@@ -20,6 +20,7 @@
  * queue's length) is of what was captured.
  */
 #include "report/report_table.h"
+#include "base/sort.h"
 #include "analysis/idle/blame.h"
 #include "analysis/utilization.h"
 
@@ -75,8 +76,8 @@ static void measure_queue(const struct aif_device_utilization *d, struct queue *
 	q->average = q->max = q->full = 0;
 	if (!q->len)
 		return;
-	qsort(q->calls, q->len, sizeof(*q->calls), by_time);
-	qsort(q->starts, q->len, sizeof(*q->starts), by_time);
+	aif_sort(q->calls, q->len, sizeof(*q->calls), by_time);
+	aif_sort(q->starts, q->len, sizeof(*q->starts), by_time);
 	at = AIF_MIN(q->calls[0], q->starts[0]);
 	while (out < q->len) {
 		bool is_call = in < q->len && q->calls[in] <= q->starts[out];
@@ -192,18 +193,18 @@ static int by_stream(const void *a, const void *b, void *arg)
 }
 
 /* first, end: of one stream. seen: by launch. */
-static int add_stream(struct aif_report *r, const struct aif_utilization *w,
-		      const struct aif_device_utilization *d, size_t first, size_t end,
-		      uint8_t *seen, struct queue *q)
+/* Adds a stream of a device: n executions, as indices in order of their starts. */
+static int add_stream(struct aif_report *r, const struct aif_device_utilization *d,
+		      const uint32_t *order, size_t n, uint8_t *seen, struct queue *q)
 {
 	const struct aif_timeline_exec *execs = r->timeline->execs;
-	struct stream s = {.from = execs[w->order[first]].start};
+	struct stream s = {.from = execs[order[0]].start};
 	int e = 0;
 
 	q->len = 0;
 	s.to = s.from;
-	for (size_t i = first; i < end && !e; i++) {
-		const struct aif_timeline_exec *x = &execs[w->order[i]];
+	for (size_t i = 0; i < n && !e; i++) {
+		const struct aif_timeline_exec *x = &execs[order[i]];
 
 		e = add_exec(r, d, x, &s);
 		if (x->launch != AIF_NONE && !seen[x->launch]) {
@@ -213,7 +214,7 @@ static int add_stream(struct aif_report *r, const struct aif_utilization *w,
 	}
 	measure_queue(d, q);
 	if (!e)
-		put_row(r, d, execs[w->order[first]].stream, &s, q);
+		put_row(r, d, execs[order[0]].stream, &s, q);
 	aif_estimate_finish(&s.busy);
 	return e;
 }
@@ -225,25 +226,28 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	struct queue q = {.calls = malloc((t->execs_len + 1) * sizeof(*q.calls)),
 			  .starts = malloc((t->execs_len + 1) * sizeof(*q.starts))};
 	uint8_t *seen = calloc(t->launches_len + 1, sizeof(*seen));
-	int e = q.calls && q.starts && seen ? aif_utilization_get(r->p, t, &w) : -ENOMEM;
+	uint32_t *order = malloc((t->execs_len + 1) * sizeof(*order));
+	int e = q.calls && q.starts && seen && order ? aif_utilization_get(r->p, t, &w) : -ENOMEM;
 
 	(void)err;
 	aif_report_note_captured(r, ": delay_max, queue_average, queue_max, full");
 	for (size_t k = 0; k < w->len && !e; k++) {
-		struct aif_device_utilization *d = &w->devices[k];
+		const struct aif_device_utilization *d = &w->devices[k];
+		size_t n = d->end - d->first;
 
-		qsort_r(w->order + d->first, d->end - d->first, sizeof(*w->order), by_stream,
-			t->execs);
-		for (size_t i = d->first, end; i < d->end && !e; i = end) {
-			for (end = i + 1; end < d->end && t->execs[w->order[end]].stream ==
-								  t->execs[w->order[i]].stream;)
+		memcpy(order, w->order + d->first, n * sizeof(*order));
+		aif_sort_r(order, n, sizeof(*order), by_stream, t->execs);
+		for (size_t i = 0, end; i < n && !e; i = end) {
+			for (end = i + 1;
+			     end < n && t->execs[order[end]].stream == t->execs[order[i]].stream;)
 				end++;
-			e = add_stream(r, w, d, i, end, seen, &q);
+			e = add_stream(r, d, order + i, end - i, seen, &q);
 		}
 	}
 	free(q.calls);
 	free(q.starts);
 	free(seen);
+	free(order);
 	aif_facts_put(w);
 	return e ? e : aif_table_sort(&r->t, 1);
 }

@@ -4,6 +4,7 @@
 #include "analysis/exec_timeline.h"
 #include "analysis/facts.h"
 #include "analysis/time.h"
+#include "analysis/utilization.h"
 #include "compare/run.h"
 #include "fixture_ops.h"
 #include "page/page.h"
@@ -312,6 +313,41 @@ static void test_all_tables_together_decode_each_chunk_once(void **state)
 	ops_end(&f);
 }
 
+/* Executions of two streams in turns: a table that sorts them by stream sorts a copy. */
+static void test_tables_leave_facts_as_they_are(void **state)
+{
+	struct aif_attribution a = {0};
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u;
+	struct aif_err err = {0};
+	struct ops_fixture f;
+	uint64_t order, execs;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	for (uint32_t i = 0; i < 20; i++)
+		ops_exec(&f, 0, i * 10 * US, i % 2, i * 10 * US, (i * 10 + 5) * US, "mm");
+	ops_read(&f);
+	assert_int_equal(aif_exec_timeline_get(&f.p, NULL, &t), 0);
+	assert_int_equal(aif_utilization_get(&f.p, t, &u), 0);
+	order = aif_hash_bytes(u->order, t->execs_len * sizeof(*u->order));
+	execs = aif_hash_bytes(t->execs, t->execs_len * sizeof(*t->execs));
+	assert_ok(aif_attribution_compute(&f.p, NULL, &a, &err), &err);
+	for (const struct aif_report_table *const *table = aif_report_tables; *table; table++) {
+		struct aif_report_opts o = {.table = *table};
+		struct aif_buf out = {0};
+
+		(void)aif_report_write(AIF_NAMES_OF(&f.p), &a, &o, &out, &err);
+		aif_buf_finish(&out);
+		assert_int_equal(order, aif_hash_bytes(u->order, t->execs_len * sizeof(*u->order)));
+		assert_int_equal(execs, aif_hash_bytes(t->execs, t->execs_len * sizeof(*t->execs)));
+	}
+	aif_attribution_finish(&a);
+	aif_facts_put(u);
+	aif_facts_put(t);
+	ops_end(&f);
+}
+
 static void test_why_and_the_reduction_of_a_run_decode_each_chunk_once(void **state)
 {
 	struct aif_err err = {0};
@@ -341,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_facts_that_were_not_given_back_go_with_the_profile),
 		cmocka_unit_test(test_a_page_decodes_each_chunk_once),
 		cmocka_unit_test(test_all_tables_together_decode_each_chunk_once),
+		cmocka_unit_test(test_tables_leave_facts_as_they_are),
 		cmocka_unit_test(test_why_and_the_reduction_of_a_run_decode_each_chunk_once),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/classify.h"
+#include "base/sort.h"
 #include "analysis/attribution/classify_untimed.h"
 #include "analysis/graph_nodes.h"
 
@@ -281,7 +282,7 @@ static int by_group_and_cycle(const void *a, const void *b)
 void aif_classified_sort(struct aif_classified *c)
 {
 	if (c->runs_len)
-		qsort_r(c->runs, c->runs_len, sizeof(*c->runs), by_device_and_start, c);
+		aif_sort_r(c->runs, c->runs_len, sizeof(*c->runs), by_device_and_start, c);
 	if (c->cycle_sums_len)
 		qsort(c->cycle_sums, c->cycle_sums_len, sizeof(*c->cycle_sums), by_group_and_cycle);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/join.h"
+#include "base/sort.h"
 #include "analysis/attribution/active.h"
 
 #include <errno.h>
@@ -92,7 +93,7 @@ static const struct aif_run **order_runs(const struct aif_classified *c)
 	for (size_t i = 0; order && i < c->runs_len; i++)
 		order[i] = &c->runs[i];
 	if (order)
-		qsort(order, c->runs_len, sizeof(*order), by_start);
+		aif_sort(order, c->runs_len, sizeof(*order), by_start);
 	return order;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/load.h"
 
+#include "base/sort.h"
 #include "profile/file.h"
 #include "analysis/ebpf_launches.h"
 #include "analysis/facts.h"
@@ -127,7 +128,7 @@ int aif_load(const struct aif_scope *s, struct aif_loaded *ret)
 	if (!r)
 		r = aif_profile_samples(p, load_samples, &x, &bad[1]);
 	if (!r && ret->samples_len)
-		qsort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_time);
+		aif_sort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_time);
 	if (!r)
 		r = aif_counted_load_windows(&ret->counted, s, ret->timeline, &ret->samples_count,
 					     &bad[2]);

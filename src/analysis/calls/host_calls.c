@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/calls/host_calls.h"
 
+#include "base/sort.h"
 #include "analysis/exec_timeline.h"
 #include "analysis/facts.h"
 #include "analysis/time.h"
@@ -108,7 +109,7 @@ int aif_host_calls_read(const struct aif_profile *p, const struct aif_selection 
 	if (e)
 		return e;
 	if (ret->len)
-		qsort(ret->at, ret->len, sizeof(*ret->at), by_thread_start);
+		aif_sort(ret->at, ret->len, sizeof(*ret->at), by_thread_start);
 	keep_outermost(ret);
 	return 0;
 }

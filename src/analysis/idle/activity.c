@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/blaming.h"
 
+#include "base/sort.h"
 #include "analysis/cpu_totals.h"
 #include "analysis/time.h"
 #include "base/reasons.h"
@@ -313,7 +314,7 @@ int aif_idle_take_activity(struct aif_idle_blaming *b)
 
 	b->sums_left = SEGMENTS_OF_SUMS;
 	if (b->segments_len)
-		qsort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
+		aif_sort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
 	r = aif_idle_wakers_read(b->p, &b->wakers, &damaged);
 	if (r == 0)
 		r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/between.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -87,7 +89,7 @@ int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
 	}
 	for (size_t i = 0; i < t->launches_len; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
+	aif_sort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
 	for (size_t i = 0; i < t->launches_len; i++)
 		before[order[i]] =
 			i && t->launches[order[i - 1]].thread == t->launches[order[i]].thread

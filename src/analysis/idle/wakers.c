@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/idle/wakers.h"
 
+#include "base/sort.h"
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/course.h"
 #include "analysis/time.h"
@@ -115,9 +116,9 @@ int aif_idle_wakers_read(const struct aif_profile *p, struct aif_idle_wakers *re
 		return r;
 	if (ret->is_waker.len)
 		r = aif_profile_cpu(p, take_samples, ret, ret_damaged);
-	qsort(ret->sleeps, ret->sleeps_len, sizeof(*ret->sleeps), by_thread_end);
+	aif_sort(ret->sleeps, ret->sleeps_len, sizeof(*ret->sleeps), by_thread_end);
 	if (ret->samples_len)
-		qsort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_thread_time);
+		aif_sort(ret->samples, ret->samples_len, sizeof(*ret->samples), by_thread_time);
 	return r;
 }
 

@@ -2,6 +2,7 @@
 /* The choice of a thread whose launches recur, and statistics of its steps. */
 #include "analysis/loop/internal.h"
 
+#include "base/sort.h"
 #include "analysis/ebpf_launches.h"
 #include "analysis/gaps.h"
 #include "analysis/time.h"
@@ -236,7 +237,7 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches, s
 			is_sorted &= c.len < 2 || c.at[c.len - 2].at <= c.at[c.len - 1].at;
 		}
 	if (!e && !is_sorted)
-		qsort(c.at, c.len, sizeof(*c.at), by_call);
+		aif_sort(c.at, c.len, sizeof(*c.at), by_call);
 	if (!e)
 		e = aif_loop_recurrence(r->p, &c, r->is_sparse, r->place, ret);
 	if (!e && ret->levels)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/queue/queue.h"
 
+#include "base/sort.h"
 #include "analysis/calls/host_calls.h"
 #include "analysis/cpu_totals.h"
 #include "analysis/gaps.h"
@@ -116,7 +117,7 @@ static int read_waits(struct making *m, const struct aif_utilization *u)
 	if (!e && !m->waits_len && !m->to->has_calls)
 		e = aif_profile_cpu(m->p, take_cpu, m, &m->to->damaged);
 	if (m->waits_len)
-		qsort(m->waits, m->waits_len, sizeof(*m->waits), by_wait_end);
+		aif_sort(m->waits, m->waits_len, sizeof(*m->waits), by_wait_end);
 	return e;
 }
 
@@ -185,13 +186,13 @@ static int find_items(struct making *m, const struct aif_utilization *u,
 	    aif_grow(&m->ends, &m->ends_cap, m->items_len + 1, sizeof(*m->ends)) < 0)
 		return -ENOMEM;
 	if (m->items_len)
-		qsort(m->items, m->items_len, sizeof(*m->items), by_call);
+		aif_sort(m->items, m->items_len, sizeof(*m->items), by_call);
 	for (size_t i = 0; i < m->items_len; i++) {
 		m->calls[i] = m->items[i].call;
 		m->ends[i] = m->items[i].end;
 	}
 	if (m->items_len)
-		qsort(m->ends, m->items_len, sizeof(*m->ends), by_time);
+		aif_sort(m->ends, m->items_len, sizeof(*m->ends), by_time);
 	return 0;
 }
 
@@ -322,8 +323,8 @@ static int order_by_start(struct aif_queue *q)
 		const struct aif_queue_device *d = &q->devices[k];
 
 		if (d->end > d->first)
-			qsort_r(q->by_start + d->first, d->end - d->first, sizeof(*q->by_start),
-				by_start, q->launches);
+			aif_sort_r(q->by_start + d->first, d->end - d->first, sizeof(*q->by_start),
+				   by_start, q->launches);
 	}
 	return 0;
 }
