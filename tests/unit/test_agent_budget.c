@@ -335,7 +335,7 @@ static void noise_is_no_room(void **state)
 }
 
 /* Capture that was cheap and becomes dear is noticed. */
-static void trust_ends(void **state)
+static void capture_that_becomes_dear_is_noticed(void **state)
 {
 	uint64_t now = 1, on = 0, all = 0;
 	struct blocks t;
@@ -452,7 +452,7 @@ int main(void)
 		cmocka_unit_test(few_launches_are_all_captured),
 		cmocka_unit_test(what_is_cheap_is_captured_once_that_is_known),
 		cmocka_unit_test(noise_is_no_room),
-		cmocka_unit_test(trust_ends),
+		cmocka_unit_test(capture_that_becomes_dear_is_noticed),
 		cmocka_unit_test(without_a_limit_all_is_captured),
 		cmocka_unit_test(a_loop_that_waits_stays_captured),
 		cmocka_unit_test(no_loop_runs_in_step_with_the_blocks),

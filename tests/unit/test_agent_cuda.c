@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static void test_kernel_record(void **state)
+static void kernel_records_are_translated(void **state)
 {
 	struct aif_cupti_kernel k = {.kind = AIF_CUPTI_KIND_CONCURRENT_KERNEL,
 				     .start = 1000,
@@ -36,7 +36,7 @@ static void test_kernel_record(void **state)
 
 /* Execution records have attributes that launches lack: what a kernel needs of its processor, and which node of a graph
  * it was. */
-static void test_attributes(void **state)
+static void records_give_registers_shared_bytes_and_graph_node(void **state)
 {
 	const uint64_t node = UINT64_C(7) << 32 | 21; /* as CUPTI packs it */
 	struct aif_cupti_kernel k = {.kind = AIF_CUPTI_KIND_CONCURRENT_KERNEL,
@@ -83,7 +83,7 @@ static void test_attributes(void **state)
 }
 
 /* CUPTI gives 0 where it has no time, and records that were flushed by force have no end. */
-static void test_without_times(void **state)
+static void records_without_times_are_refused(void **state)
 {
 	struct aif_cupti_kernel k = {.kind = AIF_CUPTI_KIND_CONCURRENT_KERNEL, .end = 3000};
 	struct aif_cuda_record r = {.start = 5};
@@ -99,7 +99,7 @@ static void test_without_times(void **state)
 	assert_false(aif_cuda_translate(&k, &r));
 }
 
-static void test_copies(void **state)
+static void copies_and_fills_are_translated(void **state)
 {
 	static const struct {
 		uint8_t copy;
@@ -147,7 +147,7 @@ static void test_copies(void **state)
 }
 
 /* Every call is found by its number, and none by another. */
-static void test_calls(void **state)
+static void calls_are_found_by_their_number(void **state)
 {
 	const struct aif_cuda_call *c;
 	unsigned n = 0, found = 0;
@@ -166,7 +166,7 @@ static void test_calls(void **state)
 	assert_null(aif_cuda_call(UINT32_MAX));
 }
 
-static void test_shape(void **state)
+static void launch_calls_give_grid_and_block(void **state)
 {
 	struct aif_cuda_launch l = {.geometry = {.grid = {3, 2, 1}, .block = {128, 4, 1}}};
 	struct aif_cuda_launch_ex ex = {.config = &l.geometry};
@@ -192,9 +192,12 @@ static void test_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernel_record), cmocka_unit_test(test_without_times),
-		cmocka_unit_test(test_copies),        cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_shape),         cmocka_unit_test(test_attributes),
+		cmocka_unit_test(kernel_records_are_translated),
+		cmocka_unit_test(records_without_times_are_refused),
+		cmocka_unit_test(copies_and_fills_are_translated),
+		cmocka_unit_test(calls_are_found_by_their_number),
+		cmocka_unit_test(launch_calls_give_grid_and_block),
+		cmocka_unit_test(records_give_registers_shared_bytes_and_graph_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

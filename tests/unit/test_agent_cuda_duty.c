@@ -195,7 +195,7 @@ static void processes_sample_together(void **state)
 }
 
 /* Without a limit nothing is ever left out, or told. */
-static void all_launches(void **state)
+static void without_a_limit_no_launch_is_left_out(void **state)
 {
 	(void)state;
 	start(0);
@@ -383,7 +383,7 @@ int main(void)
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
 		cmocka_unit_test_setup(records_and_samples_in_turn, setup),
 		cmocka_unit_test_setup(processes_sample_together, setup),
-		cmocka_unit_test_setup(all_launches, setup),
+		cmocka_unit_test_setup(without_a_limit_no_launch_is_left_out, setup),
 		cmocka_unit_test_setup(what_cannot_be_switched_stays, setup),
 		cmocka_unit_test_setup(an_exit_waits_for_nobody, setup),
 		cmocka_unit_test_setup(calls_end_no_block, setup),

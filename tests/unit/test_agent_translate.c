@@ -96,7 +96,7 @@ static void times_that_cannot_be_are_refused(void **state)
 	assert_false(aif_cl_times_good(5, UINT64_MAX));
 }
 
-static void shapes(void **state)
+static void opencl_sizes_become_grid_and_block(void **state)
 {
 	const size_t global[3] = {(size_t)1 << 40, 2, 3}, local[3] = {64, 1, 9};
 	struct aif_emit_shape s;
@@ -113,7 +113,7 @@ static void shapes(void **state)
 	assert_int_equal(s.block[0], 0);
 }
 
-static void regions(void **state)
+static void bytes_of_a_region_are_its_product(void **state)
 {
 	const size_t region[3] = {1 << 20, 1 << 10, 4};
 
@@ -122,7 +122,7 @@ static void regions(void **state)
 	assert_int_equal(aif_cl_region_bytes(NULL, 16), 0);
 }
 
-static void devices(void **state)
+static void opencl_device_types_become_kinds(void **state)
 {
 	(void)state;
 	assert_int_equal(aif_cl_device_kind(1 << 1), AIF_EMIT_DEVICE_CPU);
@@ -159,7 +159,7 @@ static void profiling_is_added_to_a_list(void **state)
 	assert_int_equal(aif_cl_properties_profiled(many, out, &asked), 0);
 }
 
-static void versions(void **state)
+static void opencl_versions_are_compared(void **state)
 {
 	(void)state;
 	assert_true(aif_cl_version_at_least("OpenCL 2.1 ", 2, 1));
@@ -180,11 +180,11 @@ int main(void)
 		cmocka_unit_test(all_probes_must_fit),
 		cmocka_unit_test(a_stamp_rounded_down_still_fits),
 		cmocka_unit_test(times_that_cannot_be_are_refused),
-		cmocka_unit_test(shapes),
-		cmocka_unit_test(regions),
-		cmocka_unit_test(devices),
+		cmocka_unit_test(opencl_sizes_become_grid_and_block),
+		cmocka_unit_test(bytes_of_a_region_are_its_product),
+		cmocka_unit_test(opencl_device_types_become_kinds),
 		cmocka_unit_test(profiling_is_added_to_a_list),
-		cmocka_unit_test(versions),
+		cmocka_unit_test(opencl_versions_are_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

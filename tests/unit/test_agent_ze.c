@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void devices(void **state)
+static void level_zero_device_types_become_kinds_and_units(void **state)
 {
 	struct aif_ze_device_properties p = {
 		.slices = 2, .subslices_per_slice = 32, .eus_per_subslice = 8};
@@ -37,7 +37,7 @@ static void places_on_the_bus(void **state)
 	assert_int_equal(aif_ze_pci(&p), 0);
 }
 
-static void copies(void **state)
+static void kinds_of_memory_give_the_kind_of_a_copy(void **state)
 {
 	const struct aif_ze_copy_region flat = {.width = 100, .height = 3, .depth = 0};
 
@@ -53,7 +53,7 @@ static void copies(void **state)
 	assert_int_equal(aif_ze_region_bytes(NULL), 0);
 }
 
-static void shapes(void **state)
+static void level_zero_groups_become_grid_and_block(void **state)
 {
 	const struct aif_ze_group_count count = {4, 64, UINT32_MAX};
 	const uint32_t group[3] = {16, 0, 2};
@@ -86,7 +86,7 @@ static void counters_come_around(void **state)
 	assert_int_equal(aif_ze_extend(77, 5, 0), 5);
 }
 
-static void ticks(void **state)
+static void timer_ticks_become_nanoseconds(void **state)
 {
 	(void)state;
 	assert_int_equal(aif_ze_hertz(52), 19230769); /* ns of a tick: before 1.2 */
@@ -96,7 +96,7 @@ static void ticks(void **state)
 	assert_int_equal(aif_ze_ns(UINT64_C(19200000) << 32, 19200000), UINT64_C(1000000000) << 32);
 }
 
-static void times(void **state)
+static void timestamps_that_wrap_or_were_not_written_are_told(void **state)
 {
 	const uint64_t turn = UINT64_C(1) << 32;
 	struct aif_ze_kernel_times t = {.start = turn - 100, .end = 50};
@@ -208,13 +208,13 @@ static void zebins_that_lie(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(devices),
+		cmocka_unit_test(level_zero_device_types_become_kinds_and_units),
 		cmocka_unit_test(places_on_the_bus),
-		cmocka_unit_test(copies),
-		cmocka_unit_test(shapes),
+		cmocka_unit_test(kinds_of_memory_give_the_kind_of_a_copy),
+		cmocka_unit_test(level_zero_groups_become_grid_and_block),
 		cmocka_unit_test(counters_come_around),
-		cmocka_unit_test(ticks),
-		cmocka_unit_test(times),
+		cmocka_unit_test(timer_ticks_become_nanoseconds),
+		cmocka_unit_test(timestamps_that_wrap_or_were_not_written_are_told),
 		cmocka_unit_test(kernels_of_a_zebin),
 		cmocka_unit_test(zebins_that_lie),
 	};

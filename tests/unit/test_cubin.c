@@ -13,7 +13,7 @@ static void assert_name(const struct aif_device_function *f, const char *name)
 
 /* ---- functions ---- */
 
-static void test_kernels(void **state)
+static void functions_are_those_of_readelf(void **state)
 {
 	static const struct {
 		const char *file, *arch;
@@ -86,7 +86,7 @@ static void test_kernels(void **state)
 }
 
 /* Checks each function's bytes by their end: EXIT, then a branch to itself, then nothing. */
-static void test_code(void **state)
+static void code_of_a_function_ends_where_it_ends(void **state)
 {
 	static const char *const files[] = {"kernels_sm75", "kernels_sm90a", "kernels_sm100a"};
 
@@ -114,7 +114,7 @@ static void test_code(void **state)
 }
 
 /* CUDA before 12.8 has the sm in the lowest byte of the flags. */
-static void test_old_abi(void **state)
+static void flags_of_older_cuda_give_the_architecture(void **state)
 {
 	struct aif_cubin c;
 	struct aif_buf b = {0};
@@ -167,7 +167,7 @@ static void test_not_a_cubin(void **state)
 }
 
 /* Functions that nest, overlap, begin together or are none. */
-static void test_layout(void **state)
+static void functions_that_nest_or_overlap_are_cut(void **state)
 {
 	static const uint8_t code[256];
 	static const struct fake_section sections[] = {
@@ -239,7 +239,7 @@ static void test_layout(void **state)
 }
 
 /* A table whose names are each the rest of the table would take for ever to compare. */
-static void test_overlapping_names(void **state)
+static void names_that_overlap_are_read_in_bounded_time(void **state)
 {
 	enum { N = 2000, LENGTH = 4000 };
 	static const uint8_t code[16];
@@ -272,7 +272,7 @@ static void test_overlapping_names(void **state)
 }
 
 /* Sections that claim more than the file has, or to have what takes no space in it. */
-static void test_false_sizes(void **state)
+static void sections_larger_than_the_file_are_refused(void **state)
 {
 	struct aif_device_level l[8];
 	struct aif_buf b = {0};
@@ -321,10 +321,13 @@ static void test_false_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernels),     cmocka_unit_test(test_code),
-		cmocka_unit_test(test_old_abi),     cmocka_unit_test(test_not_a_cubin),
-		cmocka_unit_test(test_layout),      cmocka_unit_test(test_overlapping_names),
-		cmocka_unit_test(test_false_sizes),
+		cmocka_unit_test(functions_are_those_of_readelf),
+		cmocka_unit_test(code_of_a_function_ends_where_it_ends),
+		cmocka_unit_test(flags_of_older_cuda_give_the_architecture),
+		cmocka_unit_test(test_not_a_cubin),
+		cmocka_unit_test(functions_that_nest_or_overlap_are_cut),
+		cmocka_unit_test(names_that_overlap_are_read_in_bounded_time),
+		cmocka_unit_test(sections_larger_than_the_file_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void assert_levels(struct opened *o, const char *kernel, uint64_t pc, con
 #define MIDDLE "_Z6middlePKfi"
 
 /* The sum in line 28, out[i] = middle(in, i): two loads, a product, a fused sum, a store. */
-static void test_inlined(void **state)
+static void inlined_levels_have_their_lines(void **state)
 {
 	static const struct level first[] = {{CHAIN, 28}, {MIDDLE, 18}, {INNER, 13}},
 				  second[] = {{CHAIN, 28}, {MIDDLE, 20}, {INNER, 13}},
@@ -58,7 +58,7 @@ static void test_inlined(void **state)
 }
 
 /* The same source elsewhere: places differ, the levels that occur do not. */
-static void test_each_machine(void **state)
+static void levels_are_the_same_on_each_architecture(void **state)
 {
 	static const char *const files[] = {"kernels_sm75", "kernels_sm90a", "kernels_sm100a"};
 	struct aif_device_level l[8];
@@ -98,7 +98,7 @@ static void test_each_machine(void **state)
 	}
 }
 
-static void test_python_lines(void **state)
+static void triton_kernels_have_lines_of_python(void **state)
 {
 	static const struct level load[] = {{"softmax_kernel", 23}},
 				  exp[] = {{"softmax_kernel", 24}, {"fast_exp", 11}},
@@ -114,7 +114,7 @@ static void test_python_lines(void **state)
 }
 
 /* With less room the innermost takes the last place. */
-static void test_little_room(void **state)
+static void the_innermost_level_is_kept_where_room_ends(void **state)
 {
 	struct aif_device_level l[3] = {0};
 	struct opened o;
@@ -135,7 +135,7 @@ static void test_little_room(void **state)
 	close_all(&o);
 }
 
-static void test_no_lines(void **state)
+static void code_without_lines_is_told(void **state)
 {
 	struct aif_cubin_lines *l = NULL;
 	struct aif_buf b = {0};
@@ -193,7 +193,7 @@ static const uint8_t version5[] = {
 	/* file 0, line + 9, row 1; context 1 "inlined", file 1, + 16 and line + 4: row 2; + 240, end */
 	4, 0, 3, 9, 1, 0, 3, 0x90, 1, 1, 4, 1, 0xf3, 2, 0xf0, 1, 0, 1, 1};
 
-static void test_version_5(void **state)
+static void dwarf_5_tables_are_read(void **state)
 {
 	struct aif_device_level l[4];
 	struct opened o;
@@ -246,7 +246,7 @@ static void test_version_5(void **state)
 }
 
 /* A table whose entries take no bytes has as many as it likes; a version that is not known yet. */
-static void test_false_headers(void **state)
+static void damaged_headers_are_refused(void **state)
 {
 	static const uint8_t program[] = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 16, 0, 1, 1};
 	static const uint8_t empty[] = {51, 0,  0, 0, 5, 0, 8, 0, 22, 0, 0, 0, 1, 1, 1, 0xfb,
@@ -295,7 +295,7 @@ static int open_version_2(struct opened *o, const uint8_t *program, size_t n)
 	return open_program(o, bytes, sizeof(header) + n, sizeof(header) - 8, true);
 }
 
-static void test_false_programs(void **state)
+static void damaged_line_programs_end(void **state)
 {
 	/* rows: row 1 says it was called at row 2, row 2 at itself, row 3 at row 1 */
 	static const uint8_t
@@ -345,7 +345,7 @@ static void test_false_programs(void **state)
 }
 
 /* Each standard opcode moves the address as DWARF says. */
-static void test_addresses(void **state)
+static void standard_opcodes_move_the_address(void **state)
 {
 	/* row at 0; const_add_pc: (255 - 10) / 14 = 17; fixed: 300 - 256 = 44; special 0xff: 17, line + 2 */
 	static const uint8_t all[] = {1, 8, 3, 0x7f, 1, 9,  44, 0, 1, 0xff,
@@ -374,11 +374,15 @@ static void test_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inlined),        cmocka_unit_test(test_each_machine),
-		cmocka_unit_test(test_python_lines),   cmocka_unit_test(test_little_room),
-		cmocka_unit_test(test_no_lines),       cmocka_unit_test(test_version_5),
-		cmocka_unit_test(test_false_programs), cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_false_headers),
+		cmocka_unit_test(inlined_levels_have_their_lines),
+		cmocka_unit_test(levels_are_the_same_on_each_architecture),
+		cmocka_unit_test(triton_kernels_have_lines_of_python),
+		cmocka_unit_test(the_innermost_level_is_kept_where_room_ends),
+		cmocka_unit_test(code_without_lines_is_told),
+		cmocka_unit_test(dwarf_5_tables_are_read),
+		cmocka_unit_test(damaged_line_programs_end),
+		cmocka_unit_test(standard_opcodes_move_the_address),
+		cmocka_unit_test(damaged_headers_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void check_folded(const struct world *w, const struct aif_flame_opts *o, 
 
 #define INNER "main;shared_sum_[g];middle_[g]_[i];inner_[g]_[i];kernels.cu:13_[g]"
 
-static void test_flame_build(void **state)
+static void device_frames_have_lines_instructions_and_stalls(void **state)
 {
 	struct world w;
 	struct aif_flame_opts o = {
@@ -109,7 +109,7 @@ static void test_inside_of_instruction(void **state)
 }
 
 /* A function that is called, not inlined, in its kernel's code. */
-static void test_called_function(void **state)
+static void a_called_function_stands_in_its_kernel(void **state)
 {
 	const struct aif_device_function *f;
 	struct world w;
@@ -136,7 +136,7 @@ static void test_called_function(void **state)
 	world_finish(&w);
 }
 
-static void test_tooltip(void **state)
+static void tooltips_say_which_stalls_were_hidden(void **state)
 {
 	struct world w;
 	struct aif_tree t;
@@ -173,7 +173,7 @@ static void test_tooltip(void **state)
 
 /* ---- reasons ---- */
 
-static void test_rules(void **state)
+static void stall_reasons_have_class_and_meaning(void **state)
 {
 	static const struct {
 		const char *reason;
@@ -235,7 +235,7 @@ static char *stalls(const struct world *w, struct aif_report_opts o)
 	return text;
 }
 
-static void test_stalls(void **state)
+static void the_table_of_stalls_adds_up(void **state)
 {
 	struct world w;
 	struct aif_buf top = {0}, out = {0};
@@ -326,7 +326,7 @@ static void test_stalls(void **state)
 }
 
 /* The picture's legend has the report's words. */
-static void test_legend(void **state)
+static void the_legend_names_reasons_as_the_report(void **state)
 {
 	static const char *const reasons[] = {"not_selected", "long_scoreboard", "barrier"};
 	size_t n;
@@ -346,13 +346,13 @@ static void test_legend(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flame_build),
+		cmocka_unit_test(device_frames_have_lines_instructions_and_stalls),
 		cmocka_unit_test(test_inside_of_instruction),
-		cmocka_unit_test(test_called_function),
-		cmocka_unit_test(test_tooltip),
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_stalls),
-		cmocka_unit_test(test_legend),
+		cmocka_unit_test(a_called_function_stands_in_its_kernel),
+		cmocka_unit_test(tooltips_say_which_stalls_were_hidden),
+		cmocka_unit_test(stall_reasons_have_class_and_meaning),
+		cmocka_unit_test(the_table_of_stalls_adds_up),
+		cmocka_unit_test(the_legend_names_reasons_as_the_report),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

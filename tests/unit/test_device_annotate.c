@@ -56,7 +56,7 @@ static size_t widest_line(const char *text)
 }
 
 /* Cut for a terminal only, and only as far as that is narrow. */
-static void test_annotate_columns(void **state)
+static void listings_are_cut_for_terminals_only(void **state)
 {
 	struct world w;
 	char *text, *at;
@@ -122,7 +122,7 @@ static void test_waits_for_an_mbarrier(void **state)
 	world_finish(&w);
 }
 
-static void test_annotate(void **state)
+static void annotate_lists_lines_and_instructions(void **state)
 {
 	struct world w;
 	char *text;
@@ -170,7 +170,7 @@ static void test_annotate(void **state)
 	world_finish(&w);
 }
 
-static void test_annotate_odd(void **state)
+static void annotate_lists_kernels_without_code(void **state)
 {
 	struct world w;
 	struct aif_buf out = {0};
@@ -215,7 +215,7 @@ static void test_annotate_odd(void **state)
 }
 
 /* The text of lines comes from the program that the line table means. */
-static void test_annotate_source(void **state)
+static void annotate_has_the_text_of_source_lines(void **state)
 {
 	struct world w;
 	char *text;
@@ -233,7 +233,7 @@ static void test_annotate_source(void **state)
 	world_finish(&w);
 }
 
-static void test_listing(void **state)
+static void listings_of_nvdisasm_are_read(void **state)
 {
 	static const char text[] = "\t.headerflags\t@\"x\"\n"
 				   "        /*0000*/                   LDC R1, c[0x0][0x28] ;\r\n"
@@ -262,12 +262,12 @@ static void test_listing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_annotate),
+		cmocka_unit_test(annotate_lists_lines_and_instructions),
 		cmocka_unit_test(test_waits_for_an_mbarrier),
-		cmocka_unit_test(test_annotate_columns),
-		cmocka_unit_test(test_annotate_odd),
-		cmocka_unit_test(test_annotate_source),
-		cmocka_unit_test(test_listing),
+		cmocka_unit_test(listings_are_cut_for_terminals_only),
+		cmocka_unit_test(annotate_lists_kernels_without_code),
+		cmocka_unit_test(annotate_has_the_text_of_source_lines),
+		cmocka_unit_test(listings_of_nvdisasm_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,7 +161,7 @@ static void code_that_was_there_before_us_is_told_apart(void **state)
 	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
 }
 
-static void intels_code(void **state)
+static void places_in_code_for_intel_are_named(void **state)
 {
 	static const uint8_t patchtokens[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 4, 0xff};
 	const struct fake_zebin how = {.dwarf = 4, .has_two = true, .family = 1271};
@@ -278,7 +278,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(code_that_was_there_before_us_is_told_apart, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(intels_code, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(places_in_code_for_intel_are_named, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(an_object_is_given_whole_and_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_object_is_not_read, set_up, tear_down),

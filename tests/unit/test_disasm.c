@@ -92,7 +92,7 @@ static void pocl_kernels_as_objdump(void **state)
 	fixture_finish(&fx);
 }
 
-static void known_instructions(void **state)
+static void instructions_are_decoded_with_length_and_target(void **state)
 {
 	static const struct {
 		const char *arch;
@@ -174,7 +174,7 @@ static void known_instructions(void **state)
 	}
 }
 
-static void unknown_architectures(void **state)
+static void unknown_architectures_are_refused(void **state)
 {
 	struct aif_disasm *d = NULL;
 
@@ -187,7 +187,7 @@ static void unknown_architectures(void **state)
 }
 
 /* NVIDIA's, of which there are no operands: @!P0 EXIT, and what stands at the end cut off. */
-static void nvidia(void **state)
+static void nvidia_instructions_have_guard_and_name(void **state)
 {
 	static const uint8_t bytes[20] = {0x4d, 0x89, 0, 0, 0,    0,   0, 0,   0,
 					  0,    0x80, 3, 0, 0xea, 0xf, 0, 0xff};
@@ -212,7 +212,7 @@ static void nvidia(void **state)
 }
 
 /* Any bytes: always one instruction that lies within them. */
-static void random_bytes(void **state)
+static void random_bytes_give_instructions_within_them(void **state)
 {
 	static const char *const archs[] = {"x86_64", "aarch64", "sm_90"};
 	uint64_t random = 0x9e3779b97f4a7c15;
@@ -250,10 +250,10 @@ static void random_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_instructions),
-		cmocka_unit_test(unknown_architectures),
-		cmocka_unit_test(nvidia),
-		cmocka_unit_test(random_bytes),
+		cmocka_unit_test(instructions_are_decoded_with_length_and_target),
+		cmocka_unit_test(unknown_architectures_are_refused),
+		cmocka_unit_test(nvidia_instructions_have_guard_and_name),
+		cmocka_unit_test(random_bytes_give_instructions_within_them),
 		cmocka_unit_test(pocl_kernels_as_objdump),
 	};
 

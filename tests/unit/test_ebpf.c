@@ -21,7 +21,7 @@ static const char *name_at(const struct aif_kallsyms *k, uint64_t pc)
 	return s ? aif_strset_get(&k->strings, s->name, NULL) : "";
 }
 
-static void test_kallsyms(void **state)
+static void kallsyms_gives_names_by_address(void **state)
 {
 	static const char *const lines[] = {
 		"ffffffff81002000 T later",
@@ -55,7 +55,7 @@ static void test_kallsyms(void **state)
 	aif_kallsyms_finish(&k);
 }
 
-static void test_hidden_kallsyms(void **state)
+static void kallsyms_of_zeros_is_hidden(void **state)
 {
 	struct aif_kallsyms k = {0};
 
@@ -153,7 +153,7 @@ static struct aif_sideband map(uint32_t pid, uint64_t addr, uint64_t len, const 
 	return end(&r, time);
 }
 
-static void test_sideband_records(void **state)
+static void records_of_processes_are_read(void **state)
 {
 	char endless[65];
 	struct aif_sideband s = task(PERF_RECORD_FORK, 20, 10, 20, 99);
@@ -413,9 +413,9 @@ static void test_libraries_that_launch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kallsyms),
-		cmocka_unit_test(test_hidden_kallsyms),
-		cmocka_unit_test(test_sideband_records),
+		cmocka_unit_test(kallsyms_gives_names_by_address),
+		cmocka_unit_test(kallsyms_of_zeros_is_hidden),
+		cmocka_unit_test(records_of_processes_are_read),
 		cmocka_unit_test(test_libraries_that_launch),
 #define IN_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 		IN_WORLD(test_children_of_the_wanted_are_wanted),

@@ -141,7 +141,7 @@ static int teardown(void **state)
 #define ROW(kind, bp, aux, off) aif_row_make(AIF_ROW_##kind, (bp), (aux), (off))
 #define BAD_FOR(why)            aif_row_make(AIF_ROW_BAD, 0, AIF_ROW_BAD_##why, 0)
 
-static void test_shapes(void **state)
+static void instructions_of_call_frames_become_rows(void **state)
 {
 	const struct {
 		struct bytes program;
@@ -262,7 +262,7 @@ static void test_shapes(void **state)
 }
 
 #if defined(__x86_64__)
-static void test_signal_frame(void **state)
+static void a_signal_frame_is_known_by_its_program(void **state)
 {
 	struct tables *t = *state;
 	static const char program[] = "\x0f\x04\x77\xa0\x01\x06"  /* CFA = *(rsp + 160) */
@@ -305,7 +305,7 @@ static void test_where_rbx_is_saved(void **state)
 	assert_int_equal(bx_at(t, BYTES("\x83\x02\x3f"), 0), AIF_CFI_UNKNOWN); /* malformed */
 }
 #else
-static void test_signal_frame(void **state)
+static void a_signal_frame_is_known_by_its_program(void **state)
 {
 	struct tables *t = *state;
 
@@ -349,7 +349,7 @@ static void test_rows_follow_the_pc(void **state)
 	assert_int_equal(row_at(t, 0, 8), BY_SP(16));
 }
 
-static void test_many_functions(void **state)
+static void tables_of_any_size_are_searched(void **state)
 {
 	struct tables *t = *state;
 
@@ -393,7 +393,7 @@ static void test_linear_search_is_bounded(void **state)
 
 /* ---- encodings and versions ---- */
 
-static void test_cie_variants(void **state)
+static void entries_that_are_not_known_are_refused(void **state)
 {
 	struct tables *t = *state;
 	static const struct {
@@ -431,7 +431,7 @@ static void test_cie_variants(void **state)
 	}
 }
 
-static void test_header_variants(void **state)
+static void headers_that_are_not_known_are_refused(void **state)
 {
 	struct tables *t = *state;
 	struct aif_ehframe e;
@@ -464,7 +464,7 @@ static void test_header_variants(void **state)
 	assert_int_equal(aif_ehframe_init(&e, t->hdr, 28, &t->span, 0), -EINVAL);
 }
 
-static void test_wild_pointers(void **state)
+static void pointers_out_of_the_table_are_refused(void **state)
 {
 	struct tables *t = *state;
 	static const uint32_t wild[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0};
@@ -529,17 +529,17 @@ static void test_every_byte_may_be_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(instructions_of_call_frames_become_rows),
+		cmocka_unit_test(a_signal_frame_is_known_by_its_program),
 #if defined(__x86_64__)
 		cmocka_unit_test(test_where_rbx_is_saved),
 #endif
 		cmocka_unit_test(test_rows_follow_the_pc),
-		cmocka_unit_test(test_many_functions),
+		cmocka_unit_test(tables_of_any_size_are_searched),
 		cmocka_unit_test(test_linear_search_is_bounded),
-		cmocka_unit_test(test_cie_variants),
-		cmocka_unit_test(test_header_variants),
-		cmocka_unit_test(test_wild_pointers),
+		cmocka_unit_test(entries_that_are_not_known_are_refused),
+		cmocka_unit_test(headers_that_are_not_known_are_refused),
+		cmocka_unit_test(pointers_out_of_the_table_are_refused),
 		cmocka_unit_test(test_every_byte_may_be_wrong),
 	};
 

@@ -19,7 +19,7 @@ static void assert_text(struct aif_buf *b, const char *expected)
 	aif_buf_finish(b);
 }
 
-static void test_json(void **state)
+static void json_texts_and_numbers_are_escaped(void **state)
 {
 	struct aif_buf b = {0};
 
@@ -58,7 +58,7 @@ static void assert_bytes(struct aif_buf *b, const char *expected, size_t n)
 	aif_buf_finish(b);
 }
 
-static void test_proto(void **state)
+static void protobuf_fields_are_encoded(void **state)
 {
 	struct aif_buf b = {0};
 	size_t at, inner;
@@ -94,7 +94,7 @@ static void test_proto(void **state)
 	aif_buf_finish(&b);
 }
 
-static void test_suffixes(void **state)
+static void names_of_files_choose_the_format(void **state)
 {
 	static const char *const names[][2] = {
 		{"a.pb.gz", "pprof"},
@@ -130,7 +130,7 @@ static void test_suffixes(void **state)
 					 aif_exporters[i]);
 }
 
-static void test_call_categories(void **state)
+static void calls_have_the_category_of_their_runtime(void **state)
 {
 	static const char *const cases[][3] = {
 		{"cudaLaunchKernel", "cuda", "cuda_runtime"},
@@ -152,7 +152,7 @@ static void test_call_categories(void **state)
 			cases[i][2]);
 }
 
-static void test_gzip(void **state)
+static void empty_output_is_a_valid_gzip_file(void **state)
 {
 	struct aif_out out;
 	struct aif_err err = {0};
@@ -226,7 +226,7 @@ static void profile_write(const struct aif_launch_row *l, size_t l_len,
 }
 
 /* Executions that overlap in every way, on two streams. */
-static void test_lanes(void **state)
+static void overlapping_executions_get_lanes(void **state)
 {
 	static struct aif_exec_row x[ROWS];
 	struct aif_profile p;
@@ -292,7 +292,7 @@ static void test_lanes(void **state)
 }
 
 /* A stream with as many lanes as executions: what it costs to name a track must not hang on how many others there are. */
-static void test_many_lanes(void **state)
+static void naming_a_track_costs_the_same_among_many(void **state)
 {
 	static struct aif_exec_row x[ROWS];
 	struct aif_profile p;
@@ -361,7 +361,7 @@ static bool load_at(const struct aif_event_load *l, int64_t at, struct aif_event
 }
 
 /* A device's activity is unknown where nothing was captured in a process that uses it. */
-static void test_gaps(void **state)
+static void activity_is_unknown_where_nothing_was_captured(void **state)
 {
 	struct aif_profile p;
 	struct aif_export e = {.profile = &p, .names = &names, .detail = AIF_NAME_NORMAL};
@@ -479,7 +479,7 @@ static bool is_utf8_text(const char *text, size_t len)
 	return same;
 }
 
-static void test_hostile(void **state)
+static void hostile_profiles_are_exported_or_refused(void **state)
 {
 	enum { N = 40 };
 	static struct aif_launch_row l[N];
@@ -611,7 +611,7 @@ static void assert_binary(struct aif_export *e, const char *kernel, int status, 
 	}
 }
 
-static void test_binaries(void **state)
+static void device_binaries_are_chosen_by_kernel(void **state)
 {
 	volatile sig_atomic_t stopped = SIGINT;
 	struct aif_profile p;
@@ -636,7 +636,7 @@ static void test_binaries(void **state)
 }
 
 /* Told to stop, it leaves nothing behind, not even under another name. */
-static void test_stopped(void **state)
+static void a_stopped_export_leaves_no_file(void **state)
 {
 	volatile sig_atomic_t stopped = SIGINT;
 	struct aif_profile p;
@@ -648,7 +648,8 @@ static void test_stopped(void **state)
 	for (size_t i = 0; aif_exporters[i]; i++) {
 		struct aif_err err = {0};
 
-		if (!strcmp(aif_exporters[i]->name, "elf")) /* no binary is here: test_binaries() */
+		if (!strcmp(aif_exporters[i]->name,
+			    "elf")) /* no binary is here: device_binaries_are_chosen_by_kernel() */
 			continue;
 		assert_int_equal(aif_export_write(aif_exporters[i], &e, "q", &err), -EINTR);
 		assert_non_null(strstr(err.text, "stopped"));
@@ -661,17 +662,24 @@ static void test_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_proto),
-		cmocka_unit_test(test_suffixes),
-		cmocka_unit_test(test_call_categories),
-		cmocka_unit_test_setup_teardown(test_gzip, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_lanes, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_many_lanes, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_gaps, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_hostile, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_binaries, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_stopped, enter_directory, leave_directory),
+		cmocka_unit_test(json_texts_and_numbers_are_escaped),
+		cmocka_unit_test(protobuf_fields_are_encoded),
+		cmocka_unit_test(names_of_files_choose_the_format),
+		cmocka_unit_test(calls_have_the_category_of_their_runtime),
+		cmocka_unit_test_setup_teardown(empty_output_is_a_valid_gzip_file, enter_directory,
+						leave_directory),
+		cmocka_unit_test_setup_teardown(overlapping_executions_get_lanes, enter_directory,
+						leave_directory),
+		cmocka_unit_test_setup_teardown(naming_a_track_costs_the_same_among_many,
+						enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(activity_is_unknown_where_nothing_was_captured,
+						enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(hostile_profiles_are_exported_or_refused,
+						enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(device_binaries_are_chosen_by_kernel,
+						enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(a_stopped_export_leaves_no_file, enter_directory,
+						leave_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

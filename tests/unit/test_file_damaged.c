@@ -48,7 +48,7 @@ static void test_not_a_profile(void **state)
 	unlink("p");
 }
 
-static void test_other_versions(void **state)
+static void files_of_other_versions_are_refused(void **state)
 {
 	(void)state;
 	write_fixture();
@@ -66,7 +66,7 @@ static void test_other_versions(void **state)
 
 /* ---- damage ---------------------------------------------------------------------------------- */
 
-static void test_truncated(void **state)
+static void truncated_files_are_refused(void **state)
 {
 	struct image m;
 
@@ -129,7 +129,7 @@ static void flip(const struct image *m, int places, uint64_t seed)
 	assert_read(3 * ROWS + 1);
 }
 
-static void test_flipped(void **state)
+static void changed_bytes_are_survived(void **state)
 {
 	struct image m;
 
@@ -155,7 +155,7 @@ static void test_flipped_with_cache(void **state)
 	free(m.bytes);
 }
 
-static void test_first_page(void **state)
+static void damage_of_the_first_page_is_survived(void **state)
 {
 	struct image m;
 
@@ -173,7 +173,7 @@ static void test_first_page(void **state)
 
 /* ---- a cache that lies ----------------------------------------------------------------------- */
 
-static void test_forged_cache(void **state)
+static void a_forged_cache_is_not_believed(void **state)
 {
 	static const char *const forged[] = {
 		"UPDATE cache SET data=zeroblob(0)",
@@ -246,7 +246,7 @@ static void name_in_journal(const char *name)
 	aif_buf_finish(&b);
 }
 
-static void test_hot_journal(void **state)
+static void a_journal_beside_the_file_is_left_alone(void **state)
 {
 	(void)state;
 	write_fixture();
@@ -274,13 +274,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_not_a_profile),
-		cmocka_unit_test(test_other_versions),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_first_page),
-		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(files_of_other_versions_are_refused),
+		cmocka_unit_test(truncated_files_are_refused),
+		cmocka_unit_test(damage_of_the_first_page_is_survived),
+		cmocka_unit_test(changed_bytes_are_survived),
 		cmocka_unit_test(test_flipped_with_cache),
-		cmocka_unit_test(test_forged_cache),
-		cmocka_unit_test(test_hot_journal),
+		cmocka_unit_test(a_forged_cache_is_not_believed),
+		cmocka_unit_test(a_journal_beside_the_file_is_left_alone),
 		cmocka_unit_test(test_journal_deletes_nothing),
 	};
 

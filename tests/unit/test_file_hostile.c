@@ -163,7 +163,7 @@ static void test_ids_and_types(void **state)
 	ASSERT_ALL(list);
 }
 
-static void test_chunks(void **state)
+static void hostile_chunks_are_read_in_bounded_memory(void **state)
 {
 	static const struct hostile list[] = {
 		{"UPDATE chunk SET rows=4000000000000, start=-1, end=0, launch_min=-1, "
@@ -195,7 +195,7 @@ static void test_chunks(void **state)
 }
 
 /* Chunks that say the same 65,536 rows again and again: small to send, large to remember. */
-static void test_bomb(void **state)
+static void rows_beyond_what_the_file_can_hold_are_left_out(void **state)
 {
 	struct aif_window_row *rows = calloc(AIF_CHUNK_MAX_ROWS, sizeof(*rows));
 	struct aif_profile p;
@@ -366,7 +366,7 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 	aif_profile_finish(&p);
 }
 
-static void test_odd_rows(void **state)
+static void odd_values_in_rows_are_survived(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 96; i += stride() | 1) {
@@ -385,10 +385,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_views_and_triggers),
 		cmocka_unit_test(test_ids_and_types),
-		cmocka_unit_test(test_chunks),
-		cmocka_unit_test(test_bomb),
+		cmocka_unit_test(hostile_chunks_are_read_in_bounded_memory),
+		cmocka_unit_test(rows_beyond_what_the_file_can_hold_are_left_out),
 		cmocka_unit_test(test_longer_than_the_file),
-		cmocka_unit_test(test_odd_rows),
+		cmocka_unit_test(odd_values_in_rows_are_survived),
 	};
 
 	return cmocka_run_group_tests_name("file_hostile", tests, enter_directory, leave_directory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixture_flame.h"
 
-static void test_details(void **state)
+static void details_fold_from_full_to_brief(void **state)
 {
 	struct world w;
 	struct aif_flame_opts o = normal;
@@ -47,7 +47,7 @@ static void test_a_line_is_said_once(void **state)
 	world_finish(&w);
 }
 
-static void test_operators(void **state)
+static void operators_stand_between_caller_and_kernel(void **state)
 {
 	struct world w;
 	uint32_t s;
@@ -87,7 +87,7 @@ static void test_operators(void **state)
 }
 
 /* Brief shows of a library only what was called, of the program everything. */
-static void test_libraries(void **state)
+static void brief_shows_only_what_was_called_of_a_library(void **state)
 {
 	struct world w;
 	uint32_t s, plugin;
@@ -112,7 +112,7 @@ static void test_libraries(void **state)
 }
 
 /* Names that were kept as the linker has them. */
-static void test_mangled_names(void **state)
+static void names_of_the_linker_are_demangled(void **state)
 {
 	struct world w;
 	uint32_t s;
@@ -128,7 +128,7 @@ static void test_mangled_names(void **state)
 }
 
 /* Brief shows a template without arguments, unless they are what tells two kernels apart. */
-static void test_brief_kernels(void **state)
+static void brief_kernels_keep_arguments_that_tell_them_apart(void **state)
 {
 	static const char *const names[] = {
 		"void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_256x128>(Params)",
@@ -219,7 +219,7 @@ static void device_code(struct world *w)
 	}
 }
 
-static void test_inside(void **state)
+static void lines_and_instructions_stand_inside_kernels(void **state)
 {
 	struct world w;
 	struct aif_flame_opts o = normal;
@@ -322,7 +322,7 @@ static void test_tooltips_sum_up(void **state)
 
 /* ---- what is not exact --------------------------------------------------------------------------- */
 
-static void test_program_ranges(void **state)
+static void ranges_of_the_program_become_frames(void **state)
 {
 	struct world w;
 	uint32_t s, cut, k, mark;
@@ -356,7 +356,7 @@ static void test_program_ranges(void **state)
 }
 
 /* Kernels of replayed graphs stand on the replay and on the graph, which can be asked for. */
-static void test_graphs(void **state)
+static void kernels_of_graphs_stand_on_replay_and_graph(void **state)
 {
 	struct world w;
 	struct aif_flame_opts focused = normal;
@@ -394,7 +394,7 @@ static void test_graphs(void **state)
 
 /* ---- filters ------------------------------------------------------------------------------------- */
 
-static void test_filters(void **state)
+static void filters_choose_kernels_and_frames(void **state)
 {
 	static const struct {
 		const char *focus, *ignore, *kernel;
@@ -451,7 +451,7 @@ static void test_filters(void **state)
 	world_finish(&w);
 }
 
-static void test_errors(void **state)
+static void empty_pictures_say_what_is_missing(void **state)
 {
 	struct world w;
 	struct aif_flame_opts o = normal;
@@ -546,20 +546,20 @@ static void test_totals_never_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_details),
+		cmocka_unit_test(details_fold_from_full_to_brief),
 		cmocka_unit_test(test_a_line_is_said_once),
-		cmocka_unit_test(test_operators),
-		cmocka_unit_test(test_libraries),
-		cmocka_unit_test(test_brief_kernels),
-		cmocka_unit_test(test_mangled_names),
+		cmocka_unit_test(operators_stand_between_caller_and_kernel),
+		cmocka_unit_test(brief_shows_only_what_was_called_of_a_library),
+		cmocka_unit_test(brief_kernels_keep_arguments_that_tell_them_apart),
+		cmocka_unit_test(names_of_the_linker_are_demangled),
 		cmocka_unit_test(test_main_has_its_language),
-		cmocka_unit_test(test_inside),
+		cmocka_unit_test(lines_and_instructions_stand_inside_kernels),
 		cmocka_unit_test(test_code_without_bytes),
 		cmocka_unit_test(test_tooltips_sum_up),
-		cmocka_unit_test(test_program_ranges),
-		cmocka_unit_test(test_graphs),
-		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(ranges_of_the_program_become_frames),
+		cmocka_unit_test(kernels_of_graphs_stand_on_replay_and_graph),
+		cmocka_unit_test(filters_choose_kernels_and_frames),
+		cmocka_unit_test(empty_pictures_say_what_is_missing),
 		cmocka_unit_test(test_totals_never_change),
 	};
 

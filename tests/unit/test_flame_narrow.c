@@ -63,7 +63,7 @@ static const char *narrow_next(struct narrow_reader *r, unsigned *ret_depth, dou
 }
 
 /* With what is too narrow to draw the file has the whole tree, in order. */
-static void test_narrow(void **state)
+static void narrow_frames_are_kept_in_the_file(void **state)
 {
 	struct narrow_reader *r = malloc(sizeof(*r));
 	struct aif_tree t;
@@ -148,7 +148,7 @@ static void test_too_many_narrow(void **state)
 }
 
 /* Width of which no frame is drawn is a hole under its caller, whole and once. */
-static void test_holes(void **state)
+static void width_without_frames_is_a_hole_under_its_caller(void **state)
 {
 	struct aif_flame_layout l;
 	struct aif_flame_hole *holes;
@@ -188,9 +188,9 @@ static void test_holes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(narrow_frames_are_kept_in_the_file),
 		cmocka_unit_test(test_too_many_narrow),
-		cmocka_unit_test(test_holes),
+		cmocka_unit_test(width_without_frames_is_a_hole_under_its_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

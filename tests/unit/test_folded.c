@@ -80,7 +80,7 @@ static void check(const char *in, const char *out)
 	aif_tree_finish(&t);
 }
 
-static void test_round_trip(void **state)
+static void folded_text_comes_back_sorted_and_summed(void **state)
 {
 	(void)state;
 	check("a;b;c 3\na;b 2\na;d 1\n", "a;b 2\na;b;c 3\na;d 1\n");
@@ -124,7 +124,7 @@ static void test_names_with_blanks(void **state)
 	check("a  12\n", "a 12\n");
 }
 
-static void test_line_ends(void **state)
+static void line_ends_and_empty_frames_are_read(void **state)
 {
 	(void)state;
 	check("a;b 1\r\na;c 2\r\n", "a;b 1\na;c 2\n");
@@ -254,7 +254,7 @@ static void test_nothing_at_all(void **state)
 	aif_tree_finish(&t);
 }
 
-static void test_too_much(void **state)
+static void sums_that_overflow_are_refused(void **state)
 {
 	static const char in[] = "a 18446744073709551615\nb 1\n";
 	struct aif_tree t;
@@ -268,7 +268,7 @@ static void test_too_much(void **state)
 }
 
 /* Names are UTF-8, as in other exports, without what would break the format. */
-static void test_odd_bytes(void **state)
+static void bytes_that_break_the_format_are_replaced(void **state)
 {
 	struct aif_tree t;
 	struct aif_folded_stats stats;
@@ -296,7 +296,7 @@ static void test_odd_bytes(void **state)
 	aif_tree_finish(&t);
 }
 
-static void test_kinds(void **state)
+static void marks_and_names_give_the_kind_of_a_frame(void **state)
 {
 	static const struct {
 		const char *line;
@@ -492,7 +492,7 @@ static void test_pipe_in_small_pieces(void **state)
 	aif_tree_finish(&piped);
 }
 
-static void test_very_long(void **state)
+static void long_names_and_deep_stacks_are_read(void **state)
 {
 	struct aif_buf b = {0};
 	struct aif_tree t;
@@ -572,21 +572,21 @@ static void test_focus_and_ignore(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(folded_text_comes_back_sorted_and_summed),
 		cmocka_unit_test(test_frames_are_not_split),
 		cmocka_unit_test(test_names_with_blanks),
-		cmocka_unit_test(test_line_ends),
+		cmocka_unit_test(line_ends_and_empty_frames_are_read),
 		cmocka_unit_test(test_counts_with_decimals),
 		cmocka_unit_test(test_rounding_is_said),
 		cmocka_unit_test(test_what_is_not_folded_text),
 		cmocka_unit_test(test_comments_are_passed),
 		cmocka_unit_test(test_nothing_at_all),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_odd_bytes),
-		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(sums_that_overflow_are_refused),
+		cmocka_unit_test(bytes_that_break_the_format_are_replaced),
+		cmocka_unit_test(marks_and_names_give_the_kind_of_a_frame),
 		cmocka_unit_test(test_random_against_reference),
 		cmocka_unit_test(test_pipe_in_small_pieces),
-		cmocka_unit_test(test_very_long),
+		cmocka_unit_test(long_names_and_deep_stacks_are_read),
 		cmocka_unit_test(test_focus_and_ignore),
 	};
 

@@ -37,7 +37,7 @@ static void test_hidden_frames_are_told(void **state)
 }
 
 /* A decorator's function is work of the program's own, and says nothing in a package. */
-static void test_decorators(void **state)
+static void decorators_are_shown_for_the_program_only(void **state)
 {
 	struct world w;
 	uint32_t s;
@@ -58,7 +58,7 @@ static void test_decorators(void **state)
 }
 
 /* A stack of which folding leaves nothing is not drawn as if nobody had been there. */
-static void test_folded_away(void **state)
+static void a_stack_that_folds_to_nothing_is_drawn(void **state)
 {
 	struct world w;
 	struct aif_tree t;
@@ -87,7 +87,7 @@ static void test_folded_away(void **state)
 
 /* cudart is linked into most programs: its functions are the runtime's all the same. */
 /* The interpreter's end has no Python frames: what it does is not Py_BytesMain's. */
-static void test_interpreters_end(void **state)
+static void frames_of_the_interpreters_end_are_its_own(void **state)
 {
 	struct world w;
 	uint32_t s, k, python, in_main;
@@ -109,7 +109,7 @@ static void test_interpreters_end(void **state)
 }
 
 /* A framework's launcher is in no file and says nothing; what somebody typed is the program. */
-static void test_generated_launchers(void **state)
+static void generated_launchers_are_hidden_typed_code_is_not(void **state)
 {
 	struct world w;
 	uint32_t s, typed, k;
@@ -138,7 +138,7 @@ static void test_generated_launchers(void **state)
 	world_finish(&w);
 }
 
-static void test_static_runtime(void **state)
+static void a_runtime_linked_statically_is_the_runtime(void **state)
 {
 	struct world w;
 	uint32_t s;
@@ -157,7 +157,7 @@ static void test_static_runtime(void **state)
 }
 
 /* python -X perf: beside the Python frame that it is for, a trampoline says nothing; alone it is all that there is. */
-static void test_trampolines(void **state)
+static void trampolines_are_hidden_beside_their_python_frame(void **state)
 {
 	static const char name[] = "[jit] py::f:/x/train.py";
 	const size_t len = sizeof(name) - 1;
@@ -176,7 +176,7 @@ static void test_trampolines(void **state)
 
 /* Stubs that nvcc puts between <<<...>>> and the runtime are hidden, in whatever namespace; functions only called like
  * them are not. */
-static void test_device_stubs(void **state)
+static void stubs_of_nvcc_are_hidden(void **state)
 {
 	static const struct {
 		const char *name;
@@ -202,13 +202,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hidden_frames_are_told),
-		cmocka_unit_test(test_decorators),
-		cmocka_unit_test(test_folded_away),
-		cmocka_unit_test(test_interpreters_end),
-		cmocka_unit_test(test_generated_launchers),
-		cmocka_unit_test(test_static_runtime),
-		cmocka_unit_test(test_trampolines),
-		cmocka_unit_test(test_device_stubs),
+		cmocka_unit_test(decorators_are_shown_for_the_program_only),
+		cmocka_unit_test(a_stack_that_folds_to_nothing_is_drawn),
+		cmocka_unit_test(frames_of_the_interpreters_end_are_its_own),
+		cmocka_unit_test(generated_launchers_are_hidden_typed_code_is_not),
+		cmocka_unit_test(a_runtime_linked_statically_is_the_runtime),
+		cmocka_unit_test(trampolines_are_hidden_beside_their_python_frame),
+		cmocka_unit_test(stubs_of_nvcc_are_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

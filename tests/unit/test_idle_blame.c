@@ -490,7 +490,7 @@ static void hostile_rows_are_bounded(void **state)
 	end(&f, &b);
 }
 
-static void nothing_ran(void **state)
+static void without_executions_nothing_is_idle(void **state)
 {
 	struct aif_idle_blame b;
 	struct ops_fixture f;
@@ -529,7 +529,7 @@ int main(void)
 		cmocka_unit_test(a_lost_launch_is_nobodys),
 		cmocka_unit_test(launches_without_stacks_have_causes),
 		cmocka_unit_test(hostile_rows_are_bounded),
-		cmocka_unit_test(nothing_ran),
+		cmocka_unit_test(without_executions_nothing_is_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,7 @@ static void waits_with_a_limit_are_one(void **state)
 }
 
 /* Two threads that wake each other, and a thread that wakes itself, end. */
-static void circles_end(void **state)
+static void threads_that_wake_each_other_end_the_search(void **state)
 {
 	(void)state;
 	for (uint32_t to = T; to <= U; to++) {
@@ -213,7 +213,7 @@ int main(void)
 		cmocka_unit_test(other_processes_have_a_name),
 		cmocka_unit_test(who_slept_itself_waited_for_another),
 		cmocka_unit_test(waits_with_a_limit_are_one),
-		cmocka_unit_test(circles_end),
+		cmocka_unit_test(threads_that_wake_each_other_end_the_search),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static const struct {
 	{"a comma too many", GOOD ",", 1, 1, 1500, 0, 0},
 };
 
-static void test_hostile(void **state)
+static void hostile_traces_lose_only_what_is_wrong(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
@@ -193,7 +193,7 @@ static int take_windows(void *arg, const struct aif_window_row *rows, size_t n)
 #define COUNTS "\"launches\":9,\"ppm\":500000"
 
 /* Blocks in an export of ours say which launches were left out; a wrong one is counted, and costs itself. */
-static void test_blocks(void **state)
+static void blocks_of_an_export_say_what_was_left_out(void **state)
 {
 	static const struct {
 		const char *what, *blocks;
@@ -248,7 +248,7 @@ static void test_blocks(void **state)
 }
 
 /* A file that ends anywhere is read up to its last whole part. */
-static void test_torn(void **state)
+static void torn_files_are_read_to_their_last_whole_part(void **state)
 {
 	static const char text[] = "{\"schemaVersion\":1,\"traceEvents\":[\n" GOOD
 				   ",\n" KERNEL("9", "50", "2.5") "\n],\"x\":1}";
@@ -267,7 +267,7 @@ static void test_torn(void **state)
 	}
 }
 
-static void test_nesting(void **state)
+static void deep_nesting_is_bounded(void **state)
 {
 	struct aif_buf text = {0};
 	struct aif_err err = {0};
@@ -308,7 +308,7 @@ static void test_nesting(void **state)
 }
 
 /* No file of these; and nothing is written for them. */
-static void test_refused(void **state)
+static void refused_files_leave_no_profile(void **state)
 {
 	static const char *const texts[] = {"",
 					    "hello",
@@ -331,7 +331,7 @@ static void test_refused(void **state)
 	assert_int_equal(import_text("{\"traceEvents\":[" GOOD "]}", 40, 20, &err), -EFBIG);
 }
 
-static void test_aiu_names(void **state)
+static void names_of_aiu_calls_have_groups(void **state)
 {
 	(void)state;
 	assert_int_equal(aif_aiu_group_of("aiuRDMABarrier2", 15), AIF_AIU_RDMA_WAIT);
@@ -345,10 +345,13 @@ static void test_aiu_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_hostile),   cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_nesting),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_aiu_names),
+		cmocka_unit_test(hostile_traces_lose_only_what_is_wrong),
+		cmocka_unit_test(blocks_of_an_export_say_what_was_left_out),
+		cmocka_unit_test(hostile_traces_lose_only_what_is_wrong),
+		cmocka_unit_test(torn_files_are_read_to_their_last_whole_part),
+		cmocka_unit_test(deep_nesting_is_bounded),
+		cmocka_unit_test(refused_files_leave_no_profile),
+		cmocka_unit_test(names_of_aiu_calls_have_groups),
 	};
 	char dir[] = "/tmp/test_import.XXXXXX", name[160];
 	int r;

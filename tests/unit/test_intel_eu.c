@@ -22,7 +22,7 @@ static size_t from_hex(const char *hex, uint8_t *to)
 	return n;
 }
 
-static void instructions(void **state)
+static void instructions_of_intel_are_decoded(void **state)
 {
 	static const struct {
 		enum aif_intel_eu gen;
@@ -110,7 +110,7 @@ static void instructions(void **state)
 }
 
 /* {$5.dst}, {$5.src}, {$5}, {@3,$5}, {@3} of each generation, of an addition and of a message. */
-static void scoreboards(void **state)
+static void scoreboards_of_each_generation_are_read(void **state)
 {
 	static const struct {
 		enum aif_intel_eu gen;
@@ -176,7 +176,7 @@ static void scoreboards_of_dpas(void **state)
 	}
 }
 
-static void producers(void **state)
+static void a_wait_leads_to_what_produces_its_value(void **state)
 {
 	static const uint8_t code[] = {
 		0x31, 0xc4, 0, 0,    0, 0, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, /* 0: send {$4} */
@@ -199,7 +199,7 @@ static void producers(void **state)
 }
 
 /* Finds the instruction that covers a place: Intel's by all before it, NVIDIA's by size, a CPU's each for itself. */
-static void starts(void **state)
+static void the_instruction_that_covers_a_place_is_found(void **state)
 {
 	static const uint8_t code[] = {
 		0x31, 0xc4, 0, 0,    0, 0, 0, 0, 0,    0, 0, 0xf0, 0, 0, 0, 0, /* 0 */
@@ -248,7 +248,7 @@ static void starts(void **state)
 	aif_strset_finish(&p.strings);
 }
 
-static void generations(void **state)
+static void names_give_the_generation(void **state)
 {
 	(void)state;
 	assert_int_equal(aif_intel_eu_of("xe_lp"), AIF_INTEL_EU_XE_LP);
@@ -262,9 +262,12 @@ static void generations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(instructions),        cmocka_unit_test(scoreboards),
-		cmocka_unit_test(scoreboards_of_dpas), cmocka_unit_test(producers),
-		cmocka_unit_test(generations),         cmocka_unit_test(starts),
+		cmocka_unit_test(instructions_of_intel_are_decoded),
+		cmocka_unit_test(scoreboards_of_each_generation_are_read),
+		cmocka_unit_test(scoreboards_of_dpas),
+		cmocka_unit_test(a_wait_leads_to_what_produces_its_value),
+		cmocka_unit_test(names_give_the_generation),
+		cmocka_unit_test(the_instruction_that_covers_a_place_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

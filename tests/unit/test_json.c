@@ -194,7 +194,7 @@ static uint64_t random_next(uint64_t *s)
 	return aif_mix64(*s);
 }
 
-static void test_as_yajl(void **state)
+static void json_is_read_as_yajl_reads_it(void **state)
 {
 #ifdef AIF_HAVE_YAJL
 	static const char letters[] = "{}[]\",:0123456789.-+eE truefalsn\t\n";
@@ -239,7 +239,7 @@ static void test_as_yajl(void **state)
 #endif
 }
 
-static void test_escapes(void **state)
+static void escapes_become_utf8(void **state)
 {
 	static const char text[] = "[\"a\\n\\u00e4\\ud83d\\ude00\\ud800x\\\"\\/\", \"\\u004\"]";
 	struct text t = {text, sizeof(text) - 1, 3};
@@ -257,7 +257,7 @@ static void test_escapes(void **state)
 	aif_buf_finish(&b);
 }
 
-static void test_strictness(void **state)
+static void wrong_json_is_refused_where_asked(void **state)
 {
 	static const struct {
 		const char *text;
@@ -298,7 +298,7 @@ static void test_strictness(void **state)
 }
 
 /* Deeper than can be entered is an error; skipped, any depth is right. */
-static void test_depth(void **state)
+static void depth_is_bounded_where_entered_only(void **state)
 {
 	size_t n = 1000000;
 	char *text = malloc(2 * n + 8);
@@ -333,7 +333,7 @@ static bool is_a(const uint8_t *key, size_t len)
 }
 
 /* The next element behind damage is found, and nothing that only looks like one. */
-static void test_resync(void **state)
+static void the_next_element_behind_damage_is_found(void **state)
 {
 	static const char text[] =
 		"[{\"a\": 1}, {\"a\": \"an \"odd\" one\", \"x\": {\"a\": 5}, \"y\": [{\"b\": 6}]}, "
@@ -378,7 +378,7 @@ static void test_resync(void **state)
 	}
 }
 
-static void test_numbers(void **state)
+static void numbers_are_read_exactly_or_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -445,7 +445,7 @@ static void test_numbers(void **state)
 }
 
 /* Both ways to look for a byte find the same one, wherever it is. */
-static void test_scan(void **state)
+static void both_scans_find_the_same_byte(void **state)
 {
 	uint8_t text[64 + AIF_JSON_SCAN_PADDING] = {0};
 	uint64_t s = 3;
@@ -467,10 +467,13 @@ static void test_scan(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_yajl),    cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_strictness), cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_resync),     cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_scan),
+		cmocka_unit_test(json_is_read_as_yajl_reads_it),
+		cmocka_unit_test(escapes_become_utf8),
+		cmocka_unit_test(wrong_json_is_refused_where_asked),
+		cmocka_unit_test(depth_is_bounded_where_entered_only),
+		cmocka_unit_test(the_next_element_behind_damage_is_found),
+		cmocka_unit_test(numbers_are_read_exactly_or_refused),
+		cmocka_unit_test(both_scans_find_the_same_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static const struct {
 	{"k<>()", "k<>"},
 };
 
-static void short_names(void **state)
+static void kernels_get_short_names(void **state)
 {
 	int failed = 0;
 
@@ -219,7 +219,7 @@ static void functions_that_are_the_kernel(void **state)
 }
 
 /* Brackets in every order: bounded, the same result under sanitizers. */
-static void hostile_names(void **state)
+static void hostile_kernel_names_are_shortened_in_bounds(void **state)
 {
 	static const char *const parts[] = {
 		"(", "<",  ")",          ">",        "{",      "}",  ",", " ",
@@ -244,12 +244,12 @@ static void hostile_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_names),
+		cmocka_unit_test(kernels_get_short_names),
 		cmocka_unit_test(kernels_are_told_apart),
 		cmocka_unit_test(names_of_the_file_are_kept),
 		cmocka_unit_test(linkers_names_are_read),
 		cmocka_unit_test(functions_that_are_the_kernel),
-		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(hostile_kernel_names_are_shortened_in_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

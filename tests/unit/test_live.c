@@ -110,7 +110,7 @@ static void feed(struct aif_live_reader *r, struct stream *s)
 }
 
 /* Seconds of which each has its rows: memory does not grow beyond the window. */
-static void test_window(void **state)
+static void memory_stays_within_the_window(void **state)
 {
 	struct aif_live_reader *r;
 	struct aif_err err = {0};
@@ -203,7 +203,7 @@ static void test_bound_on_bytes(void **state)
 }
 
 /* Each byte changed, one at a time, and each length: an error or a profile, nothing worse. */
-static void test_damage(void **state)
+static void damaged_streams_are_survived(void **state)
 {
 	struct aif_err err = {0};
 	struct aif_profile p;
@@ -232,7 +232,7 @@ static void test_damage(void **state)
 	aif_profile_finish(&p);
 }
 
-static void test_other_version(void **state)
+static void streams_of_other_versions_are_refused(void **state)
 {
 	struct aif_live_reader *r;
 	struct aif_err err = {0};
@@ -258,12 +258,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_as_a_file, enter_directory,
 						leave_directory),
-		cmocka_unit_test_setup_teardown(test_window, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(memory_stays_within_the_window, enter_directory,
+						leave_directory),
 		cmocka_unit_test_setup_teardown(test_bound_on_bytes, enter_directory,
 						leave_directory),
-		cmocka_unit_test_setup_teardown(test_damage, enter_directory, leave_directory),
-		cmocka_unit_test_setup_teardown(test_other_version, enter_directory,
+		cmocka_unit_test_setup_teardown(damaged_streams_are_survived, enter_directory,
 						leave_directory),
+		cmocka_unit_test_setup_teardown(streams_of_other_versions_are_refused,
+						enter_directory, leave_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

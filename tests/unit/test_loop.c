@@ -322,7 +322,7 @@ static void random_launches_are_no_loop(void **state)
 }
 
 /* Half of the time is off: blocks of 20 ms, of steps of 0.4 ms. */
-static void gaps_interrupt(void **state)
+static void gaps_interrupt_turns_of_the_loop(void **state)
 {
 	enum { BLOCK = 20000 * US };
 	struct aif_err err = {0};
@@ -479,7 +479,7 @@ int main(void)
 		cmocka_unit_test(each_launch_is_a_turn),
 		cmocka_unit_test(without_times_launches_count),
 		cmocka_unit_test(random_launches_are_no_loop),
-		cmocka_unit_test(gaps_interrupt),
+		cmocka_unit_test(gaps_interrupt_turns_of_the_loop),
 		cmocka_unit_test(little_is_no_loop),
 		cmocka_unit_test(initialisation_is_no_loop),
 		cmocka_unit_test(a_warm_up_is_no_loop),

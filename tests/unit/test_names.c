@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void functions(void **state)
+static void names_of_functions_are_shortened(void **state)
 {
 	int failed = 0;
 	static const struct {
@@ -158,7 +158,7 @@ static void long_names_are_cut(void **state)
 }
 
 /* Brackets without end, in every order: linear time, the same result under sanitizers. */
-static void hostile_names(void **state)
+static void hostile_function_names_take_linear_time(void **state)
 {
 	static const char *const parts[] = {"(", "<",  ")",  ">",     "{", "}",  "operator<", "f",
 					    " ", "::", "->", "[abi:", "]", "<a", "(f<"};
@@ -236,8 +236,10 @@ static void sanitized_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions),          cmocka_unit_test(long_names_are_cut),
-		cmocka_unit_test(hostile_names),      cmocka_unit_test(sanitized),
+		cmocka_unit_test(names_of_functions_are_shortened),
+		cmocka_unit_test(long_names_are_cut),
+		cmocka_unit_test(hostile_function_names_take_linear_time),
+		cmocka_unit_test(sanitized),
 		cmocka_unit_test(sanitized_in_place),
 	};
 

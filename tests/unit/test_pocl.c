@@ -28,7 +28,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void paths(void **state)
+static void paths_of_kernels_give_their_names(void **state)
 {
 	static const struct {
 		const char *path, *kernel;
@@ -58,7 +58,7 @@ static void paths(void **state)
 	assert_int_equal(aif_pocl_kernel_of_path(cases[0].path, name, 2), -ENAMETOOLONG);
 }
 
-static void symbols(void **state)
+static void symbols_of_kernels_give_their_names(void **state)
 {
 	static const char path[] = "/c/AB/XYZ/a_workgroup/1-1-1/a_workgroup.so";
 	static const struct {
@@ -236,8 +236,8 @@ static void code_is_aligned_with_its_twin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),
-		cmocka_unit_test(symbols),
+		cmocka_unit_test(paths_of_kernels_give_their_names),
+		cmocka_unit_test(symbols_of_kernels_give_their_names),
 		cmocka_unit_test(kernels_are_named),
 		cmocka_unit_test(kernels_have_lines),
 		cmocka_unit_test(optimised_kernels_have_lines),

@@ -71,7 +71,7 @@ static void becomes(const char *wanted, enum aif_interleave_how how)
 
 #define PLACES(...) ((const uint64_t[]){__VA_ARGS__})
 
-static void test_by_address(void **state)
+static void python_frames_are_placed_by_address(void **state)
 {
 	(void)state;
 	stack("laEsEm", "12|345|", PLACES(1250, 1450));
@@ -124,7 +124,7 @@ static void test_addresses_that_cannot_be(void **state)
 	becomes("la12Es345Em", AIF_INTERLEAVE_BY_SYMBOL);
 }
 
-static void test_by_symbol(void **state)
+static void python_frames_are_placed_by_symbol(void **state)
 {
 	(void)state;
 	stack("laEsEm", "1|2|", NULL);
@@ -147,7 +147,7 @@ static void test_by_symbol(void **state)
 	becomes("la1EsEm", AIF_INTERLEAVE_BY_SYMBOL);
 }
 
-static void test_block(void **state)
+static void frames_outside_of_any_loop_stay_outside(void **state)
 {
 	(void)state;
 	stack("laEsEm", "1|2|3|", NULL);
@@ -163,11 +163,11 @@ static void test_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_address),
+		cmocka_unit_test(python_frames_are_placed_by_address),
 		cmocka_unit_test(test_by_address_native_cut),
 		cmocka_unit_test(test_addresses_that_cannot_be),
-		cmocka_unit_test(test_by_symbol),
-		cmocka_unit_test(test_block),
+		cmocka_unit_test(python_frames_are_placed_by_symbol),
+		cmocka_unit_test(frames_outside_of_any_loop_stay_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 /* ---- layouts ---- */
 
-static void test_known_layouts(void **state)
+static void layouts_of_known_versions_are_given(void **state)
 {
 	struct aif_python_layout l, before;
 
@@ -33,7 +33,7 @@ static void test_known_layouts(void **state)
 	}
 }
 
-static void test_described_layouts(void **state)
+static void layouts_that_python_describes_are_read(void **state)
 {
 	uint64_t word[FAKE_WORDS];
 	struct aif_python_layout l;
@@ -117,7 +117,7 @@ static struct aif_python_codes *new_codes(void)
 	return c;
 }
 
-static void test_codes(void **state)
+static void codes_are_found_after_removals(void **state)
 {
 	struct aif_python_codes *c = new_codes();
 	const uint64_t base = 0x7f0000001000;
@@ -144,7 +144,7 @@ static void test_codes(void **state)
 }
 
 /* Addresses that all begin at one place: as many as there are probes, then no room, then room again. */
-static void test_codes_full(void **state)
+static void a_full_run_of_codes_has_no_room(void **state)
 {
 	struct aif_python_codes *c = new_codes();
 	uint64_t same[AIF_PYTHON_CODES_PROBES + 1];
@@ -205,7 +205,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void test_codes_threads(void **state)
+static void codes_are_found_beside_other_threads(void **state)
 {
 	struct aif_python_codes *c = new_codes();
 	struct worker w[THREADS];
@@ -297,12 +297,12 @@ static void test_lines_of_other_versions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_layouts),
-		cmocka_unit_test(test_described_layouts),
+		cmocka_unit_test(layouts_of_known_versions_are_given),
+		cmocka_unit_test(layouts_that_python_describes_are_read),
 		cmocka_unit_test(test_described_offsets_are_bounded),
-		cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_codes_full),
-		cmocka_unit_test(test_codes_threads),
+		cmocka_unit_test(codes_are_found_after_removals),
+		cmocka_unit_test(a_full_run_of_codes_has_no_room),
+		cmocka_unit_test(codes_are_found_beside_other_threads),
 		cmocka_unit_test(test_lines_3_8),
 		cmocka_unit_test(test_lines_3_10),
 		cmocka_unit_test(test_lines_3_11),

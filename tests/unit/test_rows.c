@@ -96,7 +96,7 @@ static void test_full_map_keeps_what_it_has(void **state)
 	free_rows(r);
 }
 
-static void test_clear(void **state)
+static void cleared_rows_are_not_found_again(void **state)
 {
 	struct aif_rows *r = new_rows();
 	uint64_t row;
@@ -228,7 +228,7 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void rows_are_whole_beside_other_threads(void **state)
 {
 	struct shared s = {.rows = new_rows()};
 	pthread_t threads[THREADS];
@@ -252,10 +252,10 @@ int main(void)
 		cmocka_unit_test(test_finds_what_was_inserted),
 		cmocka_unit_test(test_generations_are_apart),
 		cmocka_unit_test(test_full_map_keeps_what_it_has),
-		cmocka_unit_test(test_clear),
+		cmocka_unit_test(cleared_rows_are_not_found_again),
 		cmocka_unit_test(test_later_generations_stay),
 		cmocka_unit_test(test_busy_nodes_are_left_alone),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(rows_are_whole_beside_other_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

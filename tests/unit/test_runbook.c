@@ -189,7 +189,7 @@ static void stacks_that_grew_have_a_greater_share(void **state)
 		 NULL);
 }
 
-static void test_layers(void **state)
+static void ranges_give_layers(void **state)
 {
 	static const struct {
 		const char *name;
@@ -235,7 +235,7 @@ int main(void)
 		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
 		cmocka_unit_test(the_environment_replaces_budgets),
 		cmocka_unit_test(names_have_classes),
-		cmocka_unit_test(test_layers),
+		cmocka_unit_test(ranges_give_layers),
 		cmocka_unit_test(stacks_that_grew_have_a_greater_share),
 	};
 

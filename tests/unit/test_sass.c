@@ -73,7 +73,7 @@ static unsigned count(const struct kernel *k, const char *mnemonic)
 enum { UNKNOWN, GLOBAL, SHARED, LOCAL, CONSTANT, TENSOR, MATH, CONTROL, BARRIER, OTHER };
 enum { PTXAS = 1, PUBLIC };
 
-static void test_table(void **state)
+static void the_table_of_operations_is_in_bounds(void **state)
 {
 	static const struct {
 		int operation, forms, type, from, to;
@@ -111,7 +111,7 @@ static void test_table(void **state)
 }
 
 /* Opcodes that mean something else, or nothing, on another sm. */
-static void test_machines(void **state)
+static void opcodes_are_those_of_their_architecture(void **state)
 {
 	static const struct {
 		uint16_t opcode;
@@ -142,7 +142,7 @@ static void test_machines(void **state)
 	}
 }
 
-static void test_predicates(void **state)
+static void predicates_are_decoded(void **state)
 {
 	static const struct {
 		uint16_t low;
@@ -164,7 +164,7 @@ static void test_predicates(void **state)
 	}
 }
 
-static void test_kinds(void **state)
+static void opcodes_have_their_kind(void **state)
 {
 	static const struct {
 		uint16_t opcode;
@@ -196,7 +196,7 @@ static void test_kinds(void **state)
 
 /* Counts what each operation of the sources must have become; "?" is what is unknown. (Atomics come twice: ptxas
  * combines them over the warp.) */
-static void test_operations(void **state)
+static void operations_are_those_of_the_source(void **state)
 {
 	static const struct {
 		const char *file, *mnemonic;
@@ -263,7 +263,7 @@ static const char *const chain_sm75[] = {"MOV",  "S2R",  "S2R",  "IMAD", "ISETP"
 				 "@P0 EXIT", "LDC",  "LDCU", "LDC",  "IMAD", "LDG",  "LDG",
 				 "IMAD",     "FMUL", "FFMA", "STG",  "EXIT", "BRA",  "NOP"};
 
-static void test_listing(void **state)
+static void listings_are_those_of_the_disassembler(void **state)
 {
 	struct kernel k;
 
@@ -281,7 +281,7 @@ static void test_listing(void **state)
 
 /* ---- dependencies ---- */
 
-static void test_control(void **state)
+static void control_bits_are_decoded(void **state)
 {
 	/* each field with a value of its own: stall 11, yield, write 2, read 4, wait 0x2d, reuse 9 */
 	uint64_t bits = UINT64_C(11) | 0 << 4 | 2 << 5 | 4 << 8 | 0x2d << 11 | 9 << 17,
@@ -318,7 +318,7 @@ static void assert_waits(const struct kernel *k, size_t index, size_t n, size_t 
 }
 
 /* In chain_sm90: who needs whose result. */
-static void test_waits(void **state)
+static void a_wait_names_what_it_waits_for(void **state)
 {
 	struct kernel k;
 	size_t got[4];
@@ -395,10 +395,14 @@ static void test_chains_of_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),           cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_predicates),      cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_operations),      cmocka_unit_test(test_listing),
-		cmocka_unit_test(test_control),         cmocka_unit_test(test_waits),
+		cmocka_unit_test(the_table_of_operations_is_in_bounds),
+		cmocka_unit_test(opcodes_are_those_of_their_architecture),
+		cmocka_unit_test(predicates_are_decoded),
+		cmocka_unit_test(opcodes_have_their_kind),
+		cmocka_unit_test(operations_are_those_of_the_source),
+		cmocka_unit_test(listings_are_those_of_the_disassembler),
+		cmocka_unit_test(control_bits_are_decoded),
+		cmocka_unit_test(a_wait_names_what_it_waits_for),
 		cmocka_unit_test(test_chains_of_waits),
 	};
 

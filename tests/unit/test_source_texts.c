@@ -147,7 +147,7 @@ static void long_lines_are_cut(void **state)
 	assert_int_equal(strlen(kept(f, path)), AIF_SOURCE_TEXT_LINE_MAX + 1);
 }
 
-static void changed_since(void **state)
+static void a_source_that_changed_since_is_not_kept(void **state)
 {
 	struct fixture *f = *state;
 	struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
@@ -173,7 +173,7 @@ static void changed_since_with_an_old_time(void **state)
 	assert_null(kept(f, path));
 }
 
-static void no_text(void **state)
+static void files_that_are_no_source_are_not_kept(void **state)
 {
 	struct fixture *f = *state;
 	char path[128];
@@ -262,9 +262,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_and_their_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(at_the_ends_of_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_lines_are_cut, setup, teardown),
-		cmocka_unit_test_setup_teardown(changed_since, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_source_that_changed_since_is_not_kept, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(changed_since_with_an_old_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_text, setup, teardown),
+		cmocka_unit_test_setup_teardown(files_that_are_no_source_are_not_kept, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_is_kept_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(root_reads_as_the_user, setup, teardown),
 		cmocka_unit_test(several_users_are_nobody),

@@ -49,7 +49,7 @@ static void test_what_is_known(void **state)
 	}
 }
 
-static void test_rows(void **state)
+static void stubs_of_the_os_kernel_have_rows(void **state)
 {
 	const struct aif_span span = {(const uint8_t *)code, (const uint8_t *)(code + WORDS)};
 	const uint64_t at = (uint64_t)(uintptr_t)code;
@@ -62,7 +62,7 @@ static void test_rows(void **state)
 }
 
 /* An entry that would have to be read outside is not there. */
-static void test_edges(void **state)
+static void stubs_at_the_edge_of_memory_are_not_read_beyond(void **state)
 {
 	(void)state;
 	for (size_t words = 0; words < 9; words++) {
@@ -83,8 +83,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_known),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_edges),
+		cmocka_unit_test(stubs_of_the_os_kernel_have_rows),
+		cmocka_unit_test(stubs_at_the_edge_of_memory_are_not_read_beyond),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

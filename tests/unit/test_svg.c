@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static void test_boxes(void **state)
+static void boxes_have_title_label_and_width(void **state)
 {
 	struct aif_svg_opts o = {.title = "T", .subtitle = "S", .unit = "samples"};
 	struct aif_tree t;
@@ -45,7 +45,7 @@ static void test_boxes(void **state)
 	aif_tree_finish(&t);
 }
 
-static void test_same_bytes(void **state)
+static void the_same_tree_gives_the_same_bytes(void **state)
 {
 	struct aif_svg_opts o = {.title = "T"};
 	size_t len[2];
@@ -72,7 +72,7 @@ static void test_same_bytes(void **state)
 	free(text[1]);
 }
 
-static void test_hostile_names(void **state)
+static void hostile_names_are_escaped(void **state)
 {
 	static const char *const names[] = {
 		"<&>\"'",
@@ -130,7 +130,7 @@ static void test_hostile_names(void **state)
 }
 
 /* Labels are fitted by columns: none is wider than its frame, and none is cut without need. */
-static void test_labels_fit(void **state)
+static void labels_fit_into_their_frames(void **state)
 {
 	static const char long_name[] =
 		"a_function_with_a_name_of_fifty_eight_letters_in_this_test";
@@ -169,7 +169,7 @@ static void test_labels_fit(void **state)
 	aif_tree_finish(&t);
 }
 
-static void test_values(void **state)
+static void values_have_their_unit(void **state)
 {
 	struct aif_tree t;
 	struct seen s;
@@ -200,7 +200,7 @@ static void test_values(void **state)
 }
 
 /* Executions are measured; where a kernel was is a share of its samples. */
-static void test_grades(void **state)
+static void tooltips_say_measured_or_sampled(void **state)
 {
 	static const struct {
 		enum aif_tree_type type;
@@ -235,7 +235,7 @@ static void test_grades(void **state)
 }
 
 /* A subtitle that there is no room for is in the tooltip, and in wider windows. */
-static void test_subtitle(void **state)
+static void a_long_subtitle_is_in_the_tooltip(void **state)
 {
 	struct aif_svg_opts o = {.title = "T", .width = 300};
 	struct aif_tree t;
@@ -256,7 +256,7 @@ static void test_subtitle(void **state)
 }
 
 /* The quality stands behind a short subtitle on its line, and behind a long one on its own. */
-static void test_quality(void **state)
+static void the_quality_stands_where_the_subtitle_leaves_room(void **state)
 {
 	static const struct {
 		uint32_t width;
@@ -291,7 +291,7 @@ static void test_quality(void **state)
 	}
 }
 
-static void test_nothing(void **state)
+static void an_empty_tree_is_drawn_without_frames(void **state)
 {
 	struct aif_tree t;
 	struct seen s;
@@ -335,7 +335,7 @@ static void check_layout(const struct aif_tree *t, const struct aif_flame_layout
 	free(start);
 }
 
-static void test_layout(void **state)
+static void layouts_keep_the_widest_frames(void **state)
 {
 	struct aif_tree t;
 	struct aif_flame_layout all, l;
@@ -401,7 +401,7 @@ static void test_layout_of_equals(void **state)
 }
 
 /* 100,000 deep: drawn as far as the limit, without recursion. */
-static void test_deep(void **state)
+static void deep_trees_are_drawn_to_the_limit(void **state)
 {
 	struct aif_tree t;
 	struct seen s;
@@ -446,7 +446,7 @@ static void check_text(const char *in, size_t max, const char *out)
 	aif_buf_finish(&b);
 }
 
-static void test_text(void **state)
+static void texts_are_cut_by_columns(void **state)
 {
 	(void)state;
 	check_text("abcdef", 6, "abcdef");
@@ -475,7 +475,7 @@ static double luminance(const uint8_t rgb[3])
 	return sum;
 }
 
-static void test_palette(void **state)
+static void colours_differ_and_text_is_legible(void **state)
 {
 	const struct aif_palette_colour *colours;
 	size_t len;
@@ -511,7 +511,7 @@ static void test_palette(void **state)
 			    "note");
 }
 
-static void test_glob(void **state)
+static void patterns_match_as_globs(void **state)
 {
 	static const struct {
 		const char *pattern, *text;
@@ -554,22 +554,22 @@ static void test_glob(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_boxes),
-		cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_labels_fit),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_grades),
-		cmocka_unit_test(test_subtitle),
-		cmocka_unit_test(test_quality),
-		cmocka_unit_test(test_layout),
+		cmocka_unit_test(boxes_have_title_label_and_width),
+		cmocka_unit_test(the_same_tree_gives_the_same_bytes),
+		cmocka_unit_test(hostile_names_are_escaped),
+		cmocka_unit_test(labels_fit_into_their_frames),
+		cmocka_unit_test(values_have_their_unit),
+		cmocka_unit_test(an_empty_tree_is_drawn_without_frames),
+		cmocka_unit_test(tooltips_say_measured_or_sampled),
+		cmocka_unit_test(a_long_subtitle_is_in_the_tooltip),
+		cmocka_unit_test(the_quality_stands_where_the_subtitle_leaves_room),
+		cmocka_unit_test(layouts_keep_the_widest_frames),
 		cmocka_unit_test(test_layout_of_equals),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(deep_trees_are_drawn_to_the_limit),
 		cmocka_unit_test(test_at_most_ten_thousand),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_palette),
-		cmocka_unit_test(test_glob),
+		cmocka_unit_test(texts_are_cut_by_columns),
+		cmocka_unit_test(colours_differ_and_text_is_legible),
+		cmocka_unit_test(patterns_match_as_globs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,7 +214,7 @@ static void stripped_by_fde(void **state)
 	aif_symbols_free(s);
 }
 
-static void plt_stubs(void **state)
+static void plt_stubs_have_the_name_they_call(void **state)
 {
 	static const char *const flags[] = {"-fcf-protection=none -Wl,-z,lazy",
 					    "-fcf-protection=full -Wl,-z,lazy -Wl,-z,ibtplt",
@@ -475,7 +475,7 @@ int main(void)
 		cmocka_unit_test(names_as_cxxfilt),
 		cmocka_unit_test(labels_without_size),
 		cmocka_unit_test(stripped_by_fde),
-		cmocka_unit_test(plt_stubs),
+		cmocka_unit_test(plt_stubs_have_the_name_they_call),
 		cmocka_unit_test(a_stripped_collector_is_named_by_its_caller),
 		cmocka_unit_test(deep_chain_in_little_room),
 		cmocka_unit_test(code_of_a_function),

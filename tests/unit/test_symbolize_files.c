@@ -195,7 +195,7 @@ static void ask_everything(struct aif_symbols *s, size_t *asked)
 
 /* Cut off and damaged files: any answer will do, but there must be one. Both as an image and as a
  * file, because elfutils has different ways for them. */
-static void damaged_files(void **state)
+static void damaged_binaries_are_survived(void **state)
 {
 	size_t n, asked = 0;
 	uint8_t *good = fixture_read(&fx, "fix", &n), *bad = malloc(n);
@@ -267,7 +267,7 @@ int main(void)
 		cmocka_unit_test(another_build_of_the_file),
 		cmocka_unit_test(dropped_debug_information_comes_back),
 		cmocka_unit_test(vdso_from_memory),
-		cmocka_unit_test(damaged_files),
+		cmocka_unit_test(damaged_binaries_are_survived),
 		cmocka_unit_test(file_cut_short_while_open),
 	};
 

@@ -65,7 +65,7 @@ static void walk_is(const struct aif_export *e, const struct aif_timeline_sink *
 
 /* Calls of a thread: the outer one first, also of two with one beginning; where they lie in each other, none ends behind
  * the one around it. Where the end of a call is not known, the next event is. */
-static void test_calls(void **state)
+static void calls_of_a_thread_nest_in_order(void **state)
 {
 	static const struct {
 		uint64_t start, end;
@@ -133,7 +133,8 @@ static void test_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_calls, enter_directory, leave_directory),
+		cmocka_unit_test_setup_teardown(calls_of_a_thread_nest_in_order, enter_directory,
+						leave_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

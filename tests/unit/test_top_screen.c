@@ -46,7 +46,7 @@ static void test_texts_end_at_their_width(void **state)
 }
 
 /* A terminal gets no control characters of names, whatever these are made of. */
-static void test_hostile_texts(void **state)
+static void terminals_get_no_control_characters_of_names(void **state)
 {
 	static const char *const texts[] = {
 		"\033]0;title\007",
@@ -125,7 +125,7 @@ static void assert_key(const char *bytes, int want, size_t want_used)
 	assert_int_equal(used, want_used);
 }
 
-static void test_keys(void **state)
+static void bytes_of_keys_are_read(void **state)
 {
 	(void)state;
 	assert_key("", AIF_KEY_NONE, 0);
@@ -153,9 +153,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts_end_at_their_width),
-		cmocka_unit_test(test_hostile_texts),
+		cmocka_unit_test(terminals_get_no_control_characters_of_names),
 		cmocka_unit_test(test_only_differences_are_sent),
-		cmocka_unit_test(test_keys),
+		cmocka_unit_test(bytes_of_keys_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

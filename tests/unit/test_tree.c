@@ -96,7 +96,7 @@ static void test_order_of_types(void **state)
 	}
 }
 
-static void test_many_children(void **state)
+static void a_node_has_many_children_in_order(void **state)
 {
 	struct aif_tree t;
 	char name[16];
@@ -134,7 +134,7 @@ static void test_overflow_is_an_error(void **state)
 	aif_tree_finish(&t);
 }
 
-static void test_rescale(void **state)
+static void a_tree_that_overflows_is_rescaled_once(void **state)
 {
 	struct aif_tree t;
 	uint32_t a;
@@ -158,9 +158,9 @@ int main(void)
 		cmocka_unit_test(test_same_frame_is_one_node),
 		cmocka_unit_test(test_totals_and_order),
 		cmocka_unit_test(test_order_of_types),
-		cmocka_unit_test(test_many_children),
+		cmocka_unit_test(a_node_has_many_children_in_order),
 		cmocka_unit_test(test_overflow_is_an_error),
-		cmocka_unit_test(test_rescale),
+		cmocka_unit_test(a_tree_that_overflows_is_rescaled_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -279,7 +279,7 @@ static void ask_everything(const uint8_t *bytes, size_t n)
 }
 
 /* A file cut anywhere, and one in which any byte is another: no answer is wrong to give, none may crash. */
-static void broken_files(void **state)
+static void broken_zebins_are_survived(void **state)
 {
 	const struct fake_zebin how = {.dwarf = 5, .has_two = true, .family = 1271};
 	struct aif_buf b = {0};
@@ -310,7 +310,7 @@ int main(void)
 		cmocka_unit_test(lines_and_inlined_functions),
 		cmocka_unit_test(without_relocations_there_are_no_lines),
 		cmocka_unit_test(spirv_says_whether_it_has_lines),
-		cmocka_unit_test(broken_files),
+		cmocka_unit_test(broken_zebins_are_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
