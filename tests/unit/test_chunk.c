@@ -149,7 +149,7 @@ static void assert_round_trip(struct coder *c, enum aif_chunk_kind kind, enum pa
 
 /* ---- round trips ----------------------------------------------------------------------------- */
 
-static void test_round_trip(void **state)
+static void rows_of_each_kind_come_back(void **state)
 {
 	static const size_t sizes[] = {1, 2, 3, 31, 32, 255, 256, 257, 1000, 6145};
 
@@ -159,7 +159,7 @@ static void test_round_trip(void **state)
 				assert_round_trip(*state, kind, how, sizes[i]);
 }
 
-static void test_full_chunk(void **state)
+static void full_chunks_come_back(void **state)
 {
 	for (int kind = 1; kind < AIF_CHUNK_KIND_COUNT; kind++) {
 		assert_round_trip(*state, kind, NOISE, AIF_CHUNK_MAX_ROWS);
@@ -168,7 +168,7 @@ static void test_full_chunk(void **state)
 }
 
 /* Each number of rows around a block's edges, where tails are handled. */
-static void test_every_tail(void **state)
+static void chunks_of_any_length_come_back(void **state)
 {
 	for (size_t n = 1; n < 600; n++) {
 		assert_round_trip(*state, AIF_CHUNK_EXECS, TRAIN, n);
@@ -177,7 +177,7 @@ static void test_every_tail(void **state)
 }
 
 /* Sets a single bit in one field, far from the others, in each row of a few and in each bit. */
-static void test_single_bits(void **state)
+static void single_bits_come_back(void **state)
 {
 	struct coder *c = *state;
 	struct aif_exec_row *x = (void *)c->rows;
@@ -198,7 +198,7 @@ static void test_single_bits(void **state)
 	}
 }
 
-static void test_order(void **state)
+static void rows_are_encoded_in_the_given_order(void **state)
 {
 	enum { N = 1000 };
 	struct coder *c = *state;
@@ -241,7 +241,7 @@ static void test_encoder_keeps_nothing(void **state)
 	aif_buf_finish(&first);
 }
 
-static void test_bad_arguments(void **state)
+static void bad_arguments_are_refused(void **state)
 {
 	struct coder *c = *state;
 	const void *rows;
@@ -263,7 +263,7 @@ static void test_bad_arguments(void **state)
 }
 
 /* Rows that can be foreseen cost nearly nothing, noise costs itself: the purpose of the format. */
-static void test_sizes(void **state)
+static void foreseeable_rows_cost_nearly_nothing(void **state)
 {
 	struct coder *c = *state;
 	struct aif_exec_row *x = (void *)c->rows;
@@ -451,7 +451,7 @@ static void test_cut_and_forged(void **state)
 	}
 }
 
-static void test_huge_counts(void **state)
+static void huge_counts_are_refused_in_bounds(void **state)
 {
 	static const uint32_t counts[] = {
 		0, 69, 71, AIF_CHUNK_MAX_ROWS, AIF_CHUNK_MAX_ROWS + 1, UINT32_MAX};
@@ -469,7 +469,7 @@ static void test_huge_counts(void **state)
 	}
 }
 
-static void test_newer(void **state)
+static void chunks_of_newer_versions_are_refused(void **state)
 {
 	struct coder *c = *state;
 
@@ -481,7 +481,7 @@ static void test_newer(void **state)
 }
 
 /* Rejects codings that a column must not have. The first column may refer to none. */
-static void test_bad_codings(void **state)
+static void codings_that_a_column_cannot_have_are_refused(void **state)
 {
 	enum { BASE = 1, BASE_KEY, AFTER, MEAN, MEAN_KEY, ZIGZAG, WIDTH };
 	static const struct {
@@ -521,7 +521,7 @@ static void test_bad_codings(void **state)
 }
 
 /* A column that this aiflame does not know is read past; one that is not there has its default. */
-static void test_other_columns(void **state)
+static void unknown_columns_are_read_past(void **state)
 {
 	struct coder *c = *state;
 	const struct aif_chunk_layout *l = aif_chunk_layout(AIF_CHUNK_EXECS);
@@ -542,7 +542,7 @@ static void test_other_columns(void **state)
 }
 
 /* Executions as they were before graph, node, registers and shared bytes had columns, which are the last. */
-static void test_older(void **state)
+static void chunks_without_later_columns_have_defaults(void **state)
 {
 	enum { ADDED = 4, COLUMN_LEN = 9, N = 300 }; /* each says: always 0 */
 	struct coder *c = *state;
@@ -606,7 +606,7 @@ static void test_good_after_bad(void **state)
 	}
 }
 
-static void test_random_bytes(void **state)
+static void random_bytes_are_read_in_bounds(void **state)
 {
 	struct coder *c = *state;
 	uint8_t bytes[400];
@@ -630,28 +630,28 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
-		CASE(test_round_trip),
-		CASE(test_full_chunk),
-		CASE(test_every_tail),
-		CASE(test_single_bits),
-		CASE(test_order),
+		CASE(rows_of_each_kind_come_back),
+		CASE(full_chunks_come_back),
+		CASE(chunks_of_any_length_come_back),
+		CASE(single_bits_come_back),
+		CASE(rows_are_encoded_in_the_given_order),
 		CASE(test_encoder_keeps_nothing),
-		CASE(test_bad_arguments),
-		CASE(test_sizes),
+		CASE(bad_arguments_are_refused),
+		CASE(foreseeable_rows_cost_nearly_nothing),
 		CASE(test_sequences_are_learned),
 		CASE(test_grains_are_found),
 		CASE(test_outliers_are_forgotten),
 		CASE(test_every_byte_damaged),
 		CASE(test_every_byte_forged),
 		CASE(test_cut_and_forged),
-		CASE(test_huge_counts),
-		CASE(test_newer),
-		CASE(test_bad_codings),
-		CASE(test_other_columns),
-		CASE(test_older),
+		CASE(huge_counts_are_refused_in_bounds),
+		CASE(chunks_of_newer_versions_are_refused),
+		CASE(codings_that_a_column_cannot_have_are_refused),
+		CASE(unknown_columns_are_read_past),
+		CASE(chunks_without_later_columns_have_defaults),
 		CASE(test_graphs_are_learned),
 		CASE(test_good_after_bad),
-		CASE(test_random_bytes),
+		CASE(random_bytes_are_read_in_bounds),
 	};
 
 	return cmocka_run_group_tests_name("chunk", tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-static void test_round_trip(void **state)
+static void a_profile_comes_back_whole(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
@@ -36,7 +36,7 @@ static void test_round_trip(void **state)
 
 /* Ops come in any order, and are sorted: by clock, then by time, and of the same time in their
  * order. */
-static void test_ops(void **state)
+static void operators_are_sorted_by_time(void **state)
 {
 	static struct aif_op_row ops[ROWS], given[ROWS];
 	struct aif_profile p, got;
@@ -62,7 +62,7 @@ static void test_ops(void **state)
 }
 
 /* In the order of their times; whose device or name is not there is of none. */
-static void test_counters(void **state)
+static void counters_are_sorted_by_time(void **state)
 {
 	static struct aif_counter_row counters[ROWS], given[ROWS];
 	struct aif_profile p, got;
@@ -104,7 +104,7 @@ static void test_counters(void **state)
 }
 
 /* Each as it was, in the order of threads and times; equal times keep their order. */
-static void test_memory(void **state)
+static void memory_rows_keep_their_order(void **state)
 {
 	static struct aif_memory_row rows[ROWS];
 	struct aif_profile p, got;
@@ -135,7 +135,7 @@ static void test_memory(void **state)
 	aif_profile_finish(&p);
 }
 
-static void test_empty(void **state)
+static void an_empty_profile_opens(void **state)
 {
 	struct aif_profile p = {.start_ns = 7, .end_ns = 9}, got;
 	struct aif_err err = {0};
@@ -200,7 +200,7 @@ static void test_sorted_and_cut(void **state)
 }
 
 /* Rows that change after they were written, and tables that grow from commit to commit. */
-static void test_rewritten_rows(void **state)
+static void rows_that_change_and_tables_that_grow_are_written(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
@@ -246,7 +246,7 @@ static void test_names_are_sorted(void **state)
 }
 
 /* The outermost of a frame's names are kept, however many there are, and all of the others'. */
-static void test_deep_names(void **state)
+static void the_outermost_names_of_a_frame_are_kept(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
@@ -277,7 +277,7 @@ static void test_deep_names(void **state)
 	aif_profile_finish(&p);
 }
 
-static void test_cache(void **state)
+static void the_cache_keeps_values_of_the_same_file(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
@@ -347,11 +347,16 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),     TEST(test_ops),
-		TEST(test_counters),       TEST(test_memory),
-		TEST(test_empty),          TEST(test_sorted_and_cut),
-		TEST(test_rewritten_rows), TEST(test_names_are_sorted),
-		TEST(test_deep_names),     TEST(test_cache),
+		TEST(a_profile_comes_back_whole),
+		TEST(operators_are_sorted_by_time),
+		TEST(counters_are_sorted_by_time),
+		TEST(memory_rows_keep_their_order),
+		TEST(an_empty_profile_opens),
+		TEST(test_sorted_and_cut),
+		TEST(rows_that_change_and_tables_that_grow_are_written),
+		TEST(test_names_are_sorted),
+		TEST(the_outermost_names_of_a_frame_are_kept),
+		TEST(the_cache_keeps_values_of_the_same_file),
 		TEST(test_stop_and_ids),
 	};
 

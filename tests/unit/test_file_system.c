@@ -59,7 +59,7 @@ static void test_old_is_kept(void **state)
 	assert_int_equal(aif_profile_check_place("p", &err), 0);
 }
 
-static void test_unwritable(void **state)
+static void places_that_cannot_be_written_are_refused(void **state)
 {
 	struct aif_err err = {0};
 	struct aif_writer *w;
@@ -128,7 +128,7 @@ static uint8_t commits_told(int fd, uint8_t commits)
 	return told;
 }
 
-static void test_killed(void **state)
+static void a_killed_writer_leaves_a_file_that_opens(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 20; round++) {
@@ -159,7 +159,7 @@ static void test_killed(void **state)
 	}
 }
 
-static void test_busy(void **state)
+static void a_file_that_is_being_recorded_is_refused(void **state)
 {
 	struct aif_profile got;
 	struct aif_err err = {0};
@@ -182,7 +182,7 @@ static void test_busy(void **state)
 
 /* A commit is cut short by a kill while its journal is there: undone where we can write, refused or
  * read as it is, but said, where we cannot. */
-static void test_hot_journal(void **state)
+static void a_commit_that_was_cut_short_is_undone_or_told(void **state)
 {
 	struct aif_profile p, got;
 	struct aif_err err = {0};
@@ -242,7 +242,7 @@ static void test_hot_journal(void **state)
 	aif_profile_finish(&p);
 }
 
-static void test_read_only(void **state)
+static void files_in_read_only_directories_open(void **state)
 {
 	int status;
 	pid_t pid;
@@ -276,7 +276,7 @@ static void test_read_only(void **state)
 }
 
 /* No room: one clear error, again from each later call; what was committed before opens. */
-static void test_disk_full(void **state)
+static void a_full_disk_is_told_and_keeps_what_was_committed(void **state)
 {
 	int status;
 	pid_t pid = fork();
@@ -345,7 +345,7 @@ static int take_away(const char *path, const struct stat *st, int type, struct F
 	return remove(path);
 }
 
-static void test_long_names(void **state)
+static void paths_that_are_too_long_are_refused(void **state)
 {
 	struct aif_profile p = {0}, got;
 	char path[4000], old[4100], text[16];
@@ -394,9 +394,14 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
-		TEST(test_old_is_kept), TEST(test_unwritable), TEST(test_long_names),
-		TEST(test_killed),      TEST(test_busy),       TEST(test_hot_journal),
-		TEST(test_read_only),   TEST(test_disk_full),
+		TEST(test_old_is_kept),
+		TEST(places_that_cannot_be_written_are_refused),
+		TEST(paths_that_are_too_long_are_refused),
+		TEST(a_killed_writer_leaves_a_file_that_opens),
+		TEST(a_file_that_is_being_recorded_is_refused),
+		TEST(a_commit_that_was_cut_short_is_undone_or_told),
+		TEST(files_in_read_only_directories_open),
+		TEST(a_full_disk_is_told_and_keeps_what_was_committed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void a_long_one_is_written_in_pieces(void **state)
 
 /* A process that lives on when the recording ends may have worked until its end; one that has ended
  * has not. */
-static void the_end(void **state)
+static void a_process_that_lives_on_may_have_worked_to_the_end(void **state)
 {
 	struct world *w = *state;
 	struct aif_buf b = {0};
@@ -287,7 +287,7 @@ int main(void)
 		TEST(one_that_misses_us_is_counted),
 		TEST(a_pause_is_a_gap),
 		TEST(a_long_one_is_written_in_pieces),
-		TEST(the_end),
+		TEST(a_process_that_lives_on_may_have_worked_to_the_end),
 		TEST(nonsense_stays_within_the_recording),
 		TEST(what_is_learned_after_a_commit_is_written),
 	};

@@ -196,7 +196,7 @@ static int32_t frame_at(uint64_t pc)
 	return aif_row_off(row);
 }
 
-static void test_registered_code(void **state)
+static void registered_code_is_found_once_wanted(void **state)
 {
 	struct aif_jit_symbol sym;
 	struct made m;
@@ -259,7 +259,7 @@ static void test_changes_are_noticed(void **state)
 }
 
 /* Tables that are there and then are not, or are others: what they say now counts. */
-static void test_what_vanishes(void **state)
+static void tables_that_change_count_as_they_are_now(void **state)
 {
 	struct aif_jit_symbol sym;
 	struct made m, other;
@@ -310,7 +310,7 @@ static void test_the_newest_wins(void **state)
 }
 
 /* A list that never ends: a launch leaves it to the helper, who takes what there is room for. */
-static void test_a_ring(void **state)
+static void a_list_without_end_is_left_to_the_helper(void **state)
 {
 	struct made m;
 
@@ -328,7 +328,7 @@ static void test_a_ring(void **state)
 	unmake(&m);
 }
 
-static void test_executable_memory(void **state)
+static void executable_memory_is_known_as_code(void **state)
 {
 	uint8_t *code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -346,7 +346,8 @@ static void test_executable_memory(void **state)
 	assert_true(aif_jit_is_code(&jit, at + PAGE - 1));
 	assert_false(aif_jit_is_code(&jit, at + PAGE));
 	/* Not of modules: those are known better. */
-	assert_false(aif_jit_is_code(&jit, (uint64_t)(uintptr_t)test_executable_memory));
+	assert_false(
+		aif_jit_is_code(&jit, (uint64_t)(uintptr_t)executable_memory_is_known_as_code));
 	assert_true(aif_jit_read(at + PAGE - 2, bytes, 2));
 	assert_false(aif_jit_read(at + PAGE - 1, bytes, 2));
 	assert_false(aif_jit_read(UINT64_MAX - 1, bytes, 2));
@@ -354,7 +355,7 @@ static void test_executable_memory(void **state)
 	munmap(code, PAGE);
 }
 
-static void test_calls(void **state)
+static void return_addresses_follow_calls(void **state)
 {
 	/* Calls as assemblers write them, with a byte or more before. */
 	static const struct {
@@ -448,10 +449,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		TEST(test_registered_code), TEST(test_changes_are_noticed),
-		TEST(test_what_vanishes),   TEST(test_the_newest_wins),
-		TEST(test_a_ring),          TEST(test_executable_memory),
-		TEST(test_calls),           TEST(test_a_filter_that_kills),
+		TEST(registered_code_is_found_once_wanted),
+		TEST(test_changes_are_noticed),
+		TEST(tables_that_change_count_as_they_are_now),
+		TEST(test_the_newest_wins),
+		TEST(a_list_without_end_is_left_to_the_helper),
+		TEST(executable_memory_is_known_as_code),
+		TEST(return_addresses_follow_calls),
+		TEST(test_a_filter_that_kills),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

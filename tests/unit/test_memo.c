@@ -137,7 +137,7 @@ static void test_sequences_are_predicted(void **state)
 
 /* After the one stack twice comes a second, a third, or the same again: the last two do not tell which, the key
  * does. The stack pointer tells nothing. */
-static void test_notes_predict(void **state)
+static void notes_predict_the_next_stack(void **state)
 {
 	static void (*const calls[])(long) = {memo_p, memo_p, memo_q, memo_p, memo_p,
 					      memo_r, memo_p, memo_p, memo_p};
@@ -278,7 +278,7 @@ static void test_unknown_code_is_not_remembered(void **state)
 
 /* Code without tables, in a module: who called follows from the frame pointer, if that leads to a return
  * address. The stack pointer is the same each time. */
-static void test_guesses(void **state)
+static void guessed_frames_are_remembered_exactly(void **state)
 {
 	struct tiny_elf opts = {.frame = 1048, .no_tables = true};
 	void *handle = tiny_elf_open(&opts);
@@ -454,10 +454,10 @@ int main(void)
 		TEST(test_alloca_and_stale_slots),
 		TEST(test_rbp_as_data_does_not_matter),
 		TEST(test_sequences_are_predicted),
-		TEST(test_notes_predict),
+		TEST(notes_predict_the_next_stack),
 		TEST(test_notes_are_by_key),
 		TEST(test_library_replaced_at_its_address),
-		TEST(test_guesses),
+		TEST(guessed_frames_are_remembered_exactly),
 		TEST(test_unknown_code_is_not_remembered),
 		TEST(test_far_words_are_not_remembered),
 		TEST(test_deep_stacks_are_cut),

@@ -33,7 +33,7 @@ static AIF_NOINLINE void make_coroutine(int i, char *stack, size_t size)
 	makecontext(&coroutine_context[i], start, 1, i);
 }
 
-static void test_coroutines(void **state)
+static void stacks_of_coroutines_are_those_of_the_unwinder(void **state)
 {
 	size_t size = 128 * 1024;
 	char *stacks = audit_pages(2 * size);
@@ -150,7 +150,7 @@ static AIF_NOINLINE void lands(unsigned depth, unsigned from)
 	memo_hook();
 }
 
-static void test_longjmp(void **state)
+static void stacks_after_longjmp_are_those_of_the_unwinder(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 120; i++) {
@@ -201,7 +201,7 @@ static void *member(void *arg)
 }
 
 /* All learn the same rows at once, while libraries come and go. */
-static void test_threads(void **state)
+static void threads_learn_rows_while_libraries_come_and_go(void **state)
 {
 	struct team team = {.u = audit.u, .left = THREADS};
 	pthread_t threads[THREADS];
@@ -235,11 +235,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_coroutines),
+		TEST(stacks_of_coroutines_are_those_of_the_unwinder),
 		TEST(test_from_a_signal_handler),
 		TEST(test_alternate_signal_stack),
-		TEST(test_longjmp),
-		TEST(test_threads),
+		TEST(stacks_after_longjmp_are_those_of_the_unwinder),
+		TEST(threads_learn_rows_while_libraries_come_and_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

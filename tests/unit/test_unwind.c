@@ -108,7 +108,7 @@ static void test_callback_from_libc(void **state)
 	assert_same();
 }
 
-static void test_depth_limit(void **state)
+static void stacks_are_cut_at_the_depth_limit(void **state)
 {
 	unsigned full;
 
@@ -142,7 +142,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static void test_thread(void **state)
+static void stacks_of_threads_lie_in_their_bounds(void **state)
 {
 	struct seen *mine = calloc(1, sizeof(*mine));
 	pthread_t thread;
@@ -374,7 +374,7 @@ static void coroutine(void)
 	swapcontext(&coroutine_context, &main_context);
 }
 
-static void test_coroutine(void **state)
+static void a_stack_out_of_bounds_is_cut(void **state)
 {
 	size_t size = 256 * 1024;
 	char *stack = malloc(size);
@@ -548,7 +548,7 @@ static void test_module_of_an_address(void **state)
 	assert_false(aif_unwinder_module(seen.u, 0, &module));
 }
 
-static void test_stop_names(void **state)
+static void reasons_to_stop_have_different_names(void **state)
 {
 	(void)state;
 	for (int i = 0; i < AIF_STOP_COUNT; i++) {
@@ -565,8 +565,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_stacks_equal_glibcs),
 		TEST(test_callback_from_libc),
-		TEST(test_depth_limit),
-		TEST(test_thread),
+		TEST(stacks_are_cut_at_the_depth_limit),
+		TEST(stacks_of_threads_lie_in_their_bounds),
 		TEST(test_threads_on_a_cold_map),
 		TEST(test_through_a_signal_frame),
 		TEST(test_interrupted_instruction_is_exact),
@@ -575,13 +575,13 @@ int main(void)
 		TEST(test_interrupted_above_a_cfa_in_rbx),
 #endif
 		TEST(test_alternate_signal_stack),
-		TEST(test_coroutine),
+		TEST(a_stack_out_of_bounds_is_cut),
 		TEST(test_code_without_module),
 		TEST(test_modules_that_cannot_be_unwound),
 		TEST(test_library_replaced_at_its_address),
 		TEST(test_unknown_is_not_remembered),
 		TEST(test_module_of_an_address),
-		TEST(test_stop_names),
+		TEST(reasons_to_stop_have_different_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
