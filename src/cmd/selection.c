@@ -187,6 +187,68 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 	return r;
 }
 
+/* Returns how far out of a loop the first function is whose name or file has `text` in it, UINT32_MAX: nobody's. */
+static uint32_t distance_to(const struct aif_profile *p, uint32_t stack, const char *text)
+{
+	for (uint32_t n = 0; stack != AIF_NONE; stack = p->stacks[stack].parent, n++) {
+		const struct aif_frame_name *name =
+			p->stacks[stack].frame == AIF_NONE
+				? NULL
+				: aif_profile_frame_name(p, p->stacks[stack].frame);
+
+		if (name && (strstr(aif_profile_str(p, name->name), text) ||
+			     strstr(aif_profile_str(p, name->file), text)))
+			return n;
+	}
+	return UINT32_MAX;
+}
+
+/* Returns the index of the loop that is asked for, by its number from 1 on or by a function that it is in; .loops_len: none is. */
+static size_t loop_of(const struct aif_profile *p, const struct aif_phases *f, const char *asked)
+{
+	char *end;
+	unsigned long number = strtoul(asked, &end, 10);
+	size_t best = f->loops_len;
+	uint32_t nearest = UINT32_MAX;
+
+	if (*asked && !*end)
+		return number ? AIF_MIN((size_t)number - 1, f->loops_len) : f->loops_len;
+	for (size_t i = 0; i < f->loops_len && *asked; i++) {
+		uint32_t distance = distance_to(p, f->loops[i].stack, asked);
+
+		if (distance < nearest) {
+			nearest = distance;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Sets the place of the loop that is asked for. */
+static int choose_loop(const struct aif_profile *p, const char *asked, struct aif_selection *sel,
+		       struct aif_err *err)
+{
+	const struct aif_exec_timeline *t;
+	struct aif_phases f = {0};
+	size_t i;
+	int r = aif_exec_timeline_get(p, sel, &t);
+
+	if (!r)
+		r = aif_phases_find_turns(p, sel, t, &f);
+	i = r ? 0 : loop_of(p, &f, asked);
+	if (r)
+		aif_err_set(err, r, "--loop: %s", strerror(-r));
+	else if (i == f.loops_len)
+		r = aif_err_set(err, -EINVAL,
+				"--loop '%s': there %s %zu in the launches; see aiflame why", asked,
+				f.loops_len == 1 ? "is" : "are", f.loops_len);
+	else
+		sel->loop = f.loops[i].place;
+	aif_phases_finish(&f);
+	aif_facts_put(t);
+	return r;
+}
+
 /* Shows the cycle of a profile of one: the steps around it are there, too. */
 static void cycle_span(const struct aif_profile *p, struct aif_selection_args *c)
 {
@@ -257,7 +319,8 @@ static void put_options(const struct aif_selection_values *v, struct aif_buf *to
 	} given[] = {{"range", v->range},
 		     {"process", v->process},
 		     {"tid", v->tid},
-		     {"device", v->device}};
+		     {"device", v->device},
+		     {"loop", v->loop}};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(given); i++) {
 		if (!given[i].value)
@@ -288,6 +351,8 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 			   p->devices_len, device_row, &c->devices, &c->sel.devices, err);
 	if (!r)
 		r = choose_ranges(v->range, p, c, err);
+	if (!r && v->loop)
+		r = choose_loop(p, v->loop, &c->sel, err);
 	if (!r && v->time.part && v->time.part != AIF_OPT_PART_ALL)
 		r = part_span(p, &v->time, c, err);
 	else if (!r && !v->time.part && !v->time.from_ns && !v->time.to_ns)

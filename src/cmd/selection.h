@@ -8,7 +8,7 @@
 /* The options that say which part of a profile a view is of, the same for all views. */
 
 struct aif_selection_values {
-	const char *process, *tid, *device, *kernel, *range;
+	const char *process, *tid, *device, *kernel, *range, *loop;
 	struct aif_opt_span time;
 };
 
@@ -18,6 +18,9 @@ struct aif_selection_values {
 	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M|all", AIF_OPT_SPAN, at(time), 0, \
 	 "only what ran between these times since the start, or in that part of the run; steps by their " \
 	 "number in report --steps, from 1; all, also of a profile of one cycle (record --schedule)"}, \
+	{0, "loop", "N|TEXT", AIF_OPT_STRING, at(loop), 0, \
+	 "take this one of the loops that aiflame why lists, by its number or by part of a function's or a file's name, for " \
+	 "the loop of --time and of why; also where steps are marked"}, \
 	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
 	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
@@ -42,8 +45,8 @@ struct aif_selection_args {
 
 static inline bool aif_choice_is_set(const struct aif_selection_values *v)
 {
-	return v->process || v->tid || v->device || v->kernel || v->range || v->time.from_ns ||
-	       v->time.to_ns || v->time.part;
+	return v->process || v->tid || v->device || v->kernel || v->range || v->loop ||
+	       v->time.from_ns || v->time.to_ns || v->time.part;
 }
 
 /* *ret is finished by the caller, also after a failure. 0; -EINVAL with *err for what is no

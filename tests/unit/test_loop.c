@@ -463,6 +463,70 @@ static void periods_in_periods_are_all_found(void **state)
 	end(&g);
 }
 
+/* Steps of a training, one that validates behind every 20th of them with kernels of the forward. */
+static void validation_between_steps_makes_no_steps(void **state)
+{
+	static const uint32_t epochs[] = {6, 30};
+
+	(void)state;
+	for (size_t n = 0; n < AIF_ARRAY_LEN(epochs); n++) {
+		struct program g;
+
+		begin(&g);
+		for (uint32_t i = 0; i < 20 * epochs[n]; i++) {
+			step(&g);
+			enter(&g, MAIN * 100 + 1);
+			call(&g, TRAIN * 100 + 1, 0, 50 * US);
+			call(&g, TRAIN * 100 + 2, 1, 50 * US);
+			call(&g, TRAIN * 100 + 3, 2, 50 * US);
+			leave(&g);
+			if (i % 20 < 19)
+				continue;
+			enter(&g, MAIN * 100 + 2);
+			for (uint32_t k = 0; k < 4; k++)
+				call(&g, TRAIN * 100 + 1, 0, 50 * US);
+			leave(&g);
+		}
+		find(&g);
+		assert_true(g.l.len + 2 >= 20 * epochs[n] && g.l.len <= 20 * epochs[n]);
+		assert_int_equal(g.l.chosen, 1);
+		assert_true(g.l.level[0].turns + 2 >= epochs[n]);
+		end(&g);
+	}
+}
+
+/* Something recurs for a second before the steps, which have more of the time and the later part of the run. */
+static void a_phase_before_the_steps_is_start_up(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	enter(&g, MAIN * 100 + 1);
+	for (uint32_t i = 0; i < 40; i++) {
+		call(&g, INIT * 100 + 1, 20, 20000 * US);
+		call(&g, INIT * 100 + 2, 21, 5000 * US);
+		g.now += 25000 * US;
+	}
+	leave(&g);
+	enter(&g, MAIN * 100 + 2);
+	for (uint32_t i = 0; i < 160; i++) {
+		step(&g);
+		call(&g, TRAIN * 100 + 1, 0, 2000 * US);
+		call(&g, TRAIN * 100 + 2, 1, 1000 * US);
+		g.now += 40000 * US;
+	}
+	leave(&g);
+	find(&g);
+	assert_steps(&g);
+	assert_int_equal(g.l.loops_len, 2);
+	assert_int_equal(g.l.loops[0].turns, g.l.len);
+	assert_int_equal(g.l.loops[1].turns, 39);
+	find_at(&g, g.l.loops[1].place);
+	assert_int_equal(g.l.len, 39);
+	end(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +548,8 @@ int main(void)
 		cmocka_unit_test(initialisation_is_no_loop),
 		cmocka_unit_test(a_warm_up_is_no_loop),
 		cmocka_unit_test(periods_in_periods_are_all_found),
+		cmocka_unit_test(validation_between_steps_makes_no_steps),
+		cmocka_unit_test(a_phase_before_the_steps_is_start_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

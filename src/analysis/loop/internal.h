@@ -18,6 +18,14 @@ struct aif_loop_site {
 	uint32_t kernel; /* or, from aif_profile.kernels_len on, the kind of what is no kernel */
 };
 
+/* Facts by stack, of functions that have a rule (rules.def) and of those around. */
+struct aif_loop_stacks {
+	bool *tuners, *is_python; /* a tuner, a frame of Python is on it */
+	uint32_t *parts;          /* frames that do a part of a step */
+};
+int aif_loop_stacks_find(const struct aif_profile *p, struct aif_loop_stacks *ret);
+void aif_loop_stacks_finish(struct aif_loop_stacks *s);
+
 /* A thread's launches in the order of their calls. */
 struct aif_loop_calls {
 	struct aif_loop_call *at;
@@ -25,10 +33,11 @@ struct aif_loop_calls {
 	struct aif_loop_site *sites;
 	size_t sites_len, sites_cap;
 	const uint32_t *parent; /* by stack, of those that sites have (aif_loop_merge_stacks) */
+	const struct aif_loop_stacks *stacks;
 };
 
-/* Sets, by stack, the first that differs from it by numbers of ranges only, which comes no later, and that of its caller.
- * 0 or -ENOMEM. */
+/* Sets, by stack, the first that differs from it by numbers of ranges and frames of Python's interpreter only, which comes no later,
+ * and that of its caller. 0 or -ENOMEM. */
 int aif_loop_merge_stacks(const struct aif_profile *p, uint32_t *ret_same, uint32_t *ret_parent);
 
 struct aif_loop_turn {
@@ -47,10 +56,16 @@ struct aif_loop_set {
 int aif_loop_is_regular(const struct aif_loop_set *s, const struct aif_loop_turn *turns, size_t len,
 			size_t tokens, bool *ret);
 
-/* Finds levels and steps of one thread's launches, those that begin at `place` alone unless it is 0: ret->levels is 0 if there
- * are none. 0 or -ENOMEM. */
+/* Loops of one thread, in the order of its phases. */
+struct aif_loops {
+	struct aif_loop at[AIF_LOOPS];
+	size_t len;
+};
+void aif_loops_finish(struct aif_loops *l);
+/* Finds levels and steps of one thread's launches in each of its phases; of those that begin at `place` alone unless it is 0.
+ * 0 or -ENOMEM; *ret is finished by the caller in any case. */
 int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
-			uint64_t place, struct aif_loop *ret);
+			uint64_t place, struct aif_loops *ret);
 
 /* A place is a number of a stack, or of a kernel that is launched there, that is the same in each run of a program: by names,
  * lines, and addresses within modules. It is never 0 but for the root, which is none. Returns that of a call in a place. */

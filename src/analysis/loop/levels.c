@@ -1,54 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrence of one thread's launches: down the tree of their host stacks, along the device time. */
-#include "analysis/loop/internal.h"
+#include "analysis/loop/walk.h"
 
 #include <errno.h>
 
-/* The turns that make a level the loop, and those that make a level. */
-#define TURNS_SURE   10
+/* The turns that make a level. */
 #define TURNS_FEWEST 3
+/* A phase is looked into if it has this part of the time of the thread's launches, or more. */
+#define PHASE_OF_ALL 20
 /* Depths at which launches are looked at one by one: each takes as long as all launches. Python programs have about
  * ten at which a stack branches. */
 #define MOST_SCANS 128
 /* Numbers of turns that are tried at one depth. */
 #define MOST_PERIODS 3
-
-struct token {
-	uint32_t stack; /* AIF_NONE: of a kernel */
-	uint32_t entries, first;
-	uint64_t weight, calls;
-	bool is_tried;
-};
-
-struct walk {
-	const struct aif_profile *p;
-	const struct aif_loop_calls *c;
-	struct aif_loop *ret;
-	bool is_sparse;
-
-	struct aif_loop_set set;
-	/* The tree of stacks that calls have, by stack: calls in it, and its branches. */
-	uint32_t *calls, *child, *sibling;
-	uint32_t root;       /* the first branch that has no parent */
-	uint32_t *branch;    /* by stack: its token */
-	uint32_t *of_kernel; /* by kernel: its token */
-	struct token *tokens;
-	size_t tokens_len, tokens_cap;
-	uint32_t *order; /* of tokens, by entries */
-	size_t order_len, order_cap;
-	struct aif_loop_turn *turns;
-	size_t turns_len, turns_cap;
-};
-
-static const struct aif_loop_call *call(const struct walk *w, size_t i)
-{
-	return &w->c->at[w->set.at[i]];
-}
-
-static uint32_t token(const struct walk *w, size_t i)
-{
-	return w->set.token[call(w, i)->site];
-}
 
 static int by_ns(const void *a, const void *b)
 {
@@ -186,6 +150,7 @@ static void count_entries(struct walk *w)
 		struct token *t = &w->tokens[token(w, i)];
 
 		t->calls++;
+		t->last = (uint32_t)i;
 		t->weight += call(w, i)->weight;
 		if (!is_entry(w, i))
 			continue;
@@ -261,7 +226,7 @@ static uint32_t next_anchor(struct walk *w)
 				weight -= w->tokens[w->order[from]].weight;
 			}
 		if (len > best_len ||
-		    (len == best_len && weight > best_weight && best_entries < TURNS_SURE)) {
+		    (len == best_len && weight > best_weight && best_entries < AIF_LOOP_SURE)) {
 			best_entries = t->entries;
 			best_len = len;
 			best_weight = weight;
@@ -360,6 +325,7 @@ static int add_level(struct walk *w, uint32_t stack, uint32_t at, uint32_t ancho
 		.turns = w->turns_len,
 		.start = call(w, w->turns[0].first)->at,
 		.end = call(w, w->turns[w->turns_len - 1].next)->at,
+		.parts = at == AIF_NONE ? 0 : w->c->stacks->parts[at],
 	};
 	uint64_t *ns = malloc(w->turns_len * sizeof(*ns));
 	int r = 0;
@@ -370,14 +336,22 @@ static int add_level(struct walk *w, uint32_t stack, uint32_t at, uint32_t ancho
 		const struct aif_loop_turn *t = &w->turns[i];
 
 		level.launches += t->next - t->first;
+		for (uint32_t k = t->first; k < t->next; k++)
+			level.weight += call(w, k)->weight;
 		ns[i] = (uint64_t)(call(w, t->next)->at - call(w, t->first)->at);
 	}
 	level.median_ns = aif_loop_median(ns, w->turns_len);
 	free(ns);
+	r = aif_loop_count_kinds(w, &level.kinds);
+	if (r)
+		return r;
 	if (l->levels && is_same(&l->level[l->levels - 1], &level))
 		return 0;
-	if (!l->levels || (l->len < TURNS_SURE && level.turns >= TURNS_SURE))
+	if (!l->levels || (l->len < AIF_LOOP_SURE && level.turns >= AIF_LOOP_SURE) ||
+	    aif_loop_are_steps(w, &level)) {
 		r = take_steps(w);
+		l->is_python = level.begin != AIF_NONE && w->c->stacks->is_python[level.begin];
+	}
 	if (!r)
 		l->level[l->levels++] = level;
 	return r;
@@ -481,10 +455,10 @@ static int try_single(struct walk *w, uint32_t at)
 	bool is_loop;
 	int r;
 
-	if (w->ret->len >= TURNS_SURE)
+	if (w->ret->len >= AIF_LOOP_SURE)
 		return 0;
 	r = cut(w, AIF_NONE, &is_loop);
-	if (r || !is_loop || w->turns_len < TURNS_SURE - 1 ||
+	if (r || !is_loop || w->turns_len < AIF_LOOP_SURE - 1 ||
 	    interrupted(w) > (w->ret->levels ? 0.2 : 0.02))
 		return r;
 	r = is_steady(w, &is_loop);
@@ -516,11 +490,27 @@ static uint32_t behind_warm_up(const struct walk *w, uint32_t most)
 	return w->tokens[most].entries < AIF_LOOP_ENTRIES ? to : most;
 }
 
+/* Remembers tokens that follow one another and are long enough to be phases of the program, but for `to`. */
+static void remember_phases(struct walk *w, uint32_t to)
+{
+	uint64_t all = (uint64_t)(w->c->at[w->c->len - 1].at - w->c->at[0].at);
+
+	for (uint32_t i = 0; i < w->tokens_len; i++) {
+		const struct token *t = &w->tokens[i];
+
+		if (i != to && t->stack != AIF_NONE && t->entries &&
+		    t->entries < AIF_LOOP_ENTRIES && t->calls > 2 * TURNS_FEWEST &&
+		    w->phases_len < AIF_LOOPS &&
+		    (uint64_t)(call(w, t->last)->at - call(w, t->first)->at) >= all / PHASE_OF_ALL)
+			w->phases[w->phases_len++] = t->stack;
+	}
+}
+
 /* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. Once the steps are
  * known, only inner periods are left to be found: what has none, such as a prefill before tokens, is passed by. */
 static uint32_t descend(struct walk *w)
 {
-	bool is_inner = w->ret->len >= TURNS_SURE, only = false;
+	bool is_inner = w->ret->len >= AIF_LOOP_SURE, only = false;
 	uint32_t to = 0;
 	size_t n = 0;
 
@@ -537,6 +527,8 @@ static uint32_t descend(struct walk *w)
 			  w->tokens[i].calls > w->tokens[to].calls))
 			to = i;
 	to = only ? to : behind_warm_up(w, to);
+	if (!w->ret->levels)
+		remember_phases(w, to);
 	for (size_t i = 0; i < w->set.len; i++)
 		if (token(w, i) == to)
 			w->set.at[n++] = w->set.at[i];
@@ -615,30 +607,71 @@ static int take_place(struct walk *w, uint64_t place)
 				   anchor);
 }
 
-int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
-			uint64_t place, struct aif_loop *ret)
+/* Finds the levels of the set, all of whose calls are below `at`. */
+static int find_levels(struct walk *w, uint32_t at)
 {
-	struct walk w = {.p = p, .c = c, .ret = ret, .is_sparse = is_sparse};
-	uint32_t at = AIF_NONE, next;
-	int r = begin(&w);
+	struct aif_loop *l = w->ret;
+	uint32_t next;
+	int r = 0;
 
-	if (!r && place)
-		r = take_place(&w, place);
-	for (size_t i = 0; !place && i < MOST_SCANS && !r && ret->levels < AIF_LOOP_LEVELS &&
-			   w.set.len > TURNS_FEWEST;
+	for (size_t i = 0;
+	     i < MOST_SCANS && !r && l->levels < AIF_LOOP_LEVELS && w->set.len > TURNS_FEWEST;
 	     i++) {
-		at = shared_stack(&w, at);
-		r = tell_apart(&w, at);
-		if (!r && w.tokens_len > 1)
-			r = try_periods(&w, at);
-		if (r || ret->levels == AIF_LOOP_LEVELS)
+		at = shared_stack(w, at);
+		r = tell_apart(w, at);
+		if (!r && w->tokens_len > 1)
+			r = try_periods(w, at);
+		if (r || l->levels == AIF_LOOP_LEVELS)
 			break;
-		next = descend(&w);
+		next = descend(w);
 		if (next == AIF_NONE) {
-			r = try_single(&w, at);
+			r = try_single(w, at);
 			break;
 		}
 		at = next;
+	}
+	return r;
+}
+
+/* Restricts the set to the calls below a stack. 0 or -ENOMEM. */
+static int restrict_to(struct walk *w, uint32_t stack)
+{
+	bool *is_below = calloc(w->p->stacks_len + 1, sizeof(*is_below));
+
+	if (!is_below)
+		return -ENOMEM;
+	for (size_t i = stack; i < w->p->stacks_len; i++)
+		is_below[i] = i == stack || (w->calls[i] && w->c->parent[i] != AIF_NONE &&
+					     is_below[w->c->parent[i]]);
+	w->set.len = 0;
+	for (size_t i = 0; i < w->c->len; i++) {
+		uint32_t of = w->c->sites[w->c->at[i].site].stack;
+
+		if (of != AIF_NONE && is_below[of])
+			w->set.at[w->set.len++] = (uint32_t)i;
+	}
+	free(is_below);
+	return 0;
+}
+
+int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,
+			uint64_t place, struct aif_loops *ret)
+{
+	struct walk w = {.p = p, .c = c, .ret = &ret->at[0], .is_sparse = is_sparse};
+	int r = begin(&w);
+
+	*ret = (struct aif_loops){.len = 1};
+	if (!r && place)
+		r = take_place(&w, place);
+	else if (!r)
+		r = find_levels(&w, AIF_NONE);
+	for (size_t i = 0; i < w.phases_len && ret->len < AIF_LOOPS && !r; i++) {
+		w.ret = &ret->at[ret->len++];
+		r = restrict_to(&w, w.phases[i]);
+		if (!r)
+			r = find_levels(&w, w.phases[i]);
+		if (!w.ret->levels)
+			ret->len--;
 	}
 	finish(&w);
 	return r;

@@ -16,8 +16,8 @@
  * many, a few. */
 #define MOST_THREADS  8
 #define LEAST_OF_MOST 10
-/* Turns that make a loop of a thread's more likely than one with fewer. */
-#define TURNS_SURE 10
+/* A loop is as likely as another if it has this part of what that has of the run's time and work. */
+#define AS_LIKELY 0.65
 
 struct reading {
 	const struct aif_profile *p;
@@ -25,6 +25,9 @@ struct reading {
 	struct aif_loop *ret;
 	uint64_t *ns;            /* device time by index of t->launches */
 	uint32_t *same, *parent; /* by stack */
+	struct aif_loop_stacks stacks;
+	uint64_t weight;  /* of all launches */
+	int64_t from, to; /* of all launches */
 	uint32_t *kernel; /* by kernel: the first of its name, which other programs have, too */
 	struct aif_gaps gaps;
 	uint64_t place; /* where turns are to begin; 0: anywhere */
@@ -169,6 +172,8 @@ static int read_launches(struct reading *r)
 		return -ENOMEM;
 	e = aif_loop_merge_stacks(r->p, r->same, r->parent);
 	if (!e)
+		e = aif_loop_stacks_find(r->p, &r->stacks);
+	if (!e)
 		e = merge_kernels(r->p, &r->kernel);
 	if (!e)
 		e = read_gaps(r);
@@ -222,30 +227,46 @@ static int add_call(struct reading *r, struct aif_loop_calls *c, struct aif_map 
 	return 0;
 }
 
-static int find_in_thread(struct reading *r, uint32_t thread, size_t launches, struct aif_loop *ret)
+/* True if a launch may be part of a loop: it is in the span that is asked for, and no tuner made it. */
+static bool is_looked_at(const struct reading *r, const struct aif_timeline_launch *l)
+{
+	return is_in_span(r, l->at) && (l->stack == AIF_NONE || !r->stacks.tuners[l->stack]);
+}
+
+static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
+			  struct aif_loops *ret)
 {
 	struct aif_loop_calls c = {.at = malloc((launches + 1) * sizeof(*c.at)),
-				   .parent = r->parent};
+				   .parent = r->parent,
+				   .stacks = &r->stacks};
 	struct aif_map sites = {0};
 	bool is_sorted = true;
 	int e = c.at ? 0 : -ENOMEM;
 
-	*ret = (struct aif_loop){.thread = thread};
 	for (size_t i = 0; i < r->t->launches_len && !e; i++)
-		if (r->t->launches[i].thread == thread && is_in_span(r, r->t->launches[i].at)) {
+		if (r->t->launches[i].thread == thread && is_looked_at(r, &r->t->launches[i])) {
 			e = add_call(r, &c, &sites, i);
 			is_sorted &= c.len < 2 || c.at[c.len - 2].at <= c.at[c.len - 1].at;
 		}
 	if (!e && !is_sorted)
 		aif_sort(c.at, c.len, sizeof(*c.at), by_call);
-	if (!e)
+	if (!e && c.len)
 		e = aif_loop_recurrence(r->p, &c, r->is_sparse, r->place, ret);
-	if (!e && ret->levels)
-		e = sum_up(ret);
+	for (size_t i = 0; i < ret->len && !e; i++) {
+		ret->at[i].thread = thread;
+		if (ret->at[i].levels)
+			e = sum_up(&ret->at[i]);
+	}
 	aif_map_finish(&sites);
 	free(c.at);
 	free(c.sites);
 	return e;
+}
+
+void aif_loops_finish(struct aif_loops *l)
+{
+	for (size_t i = 0; i < l->len; i++)
+		aif_loop_finish(&l->at[i]);
 }
 
 struct launcher {
@@ -254,37 +275,128 @@ struct launcher {
 	bool is_tried;
 };
 
-/* Returns true if `a` is more likely the program's loop than `b`, which has more device time: it has many turns, and of those
- * fewer, while `b` has most of its own. A thread that runs the backward knows layers, the one that calls it steps; one that
- * tries kernels out before the first step knows nothing of either. */
-static bool is_outer(const struct aif_loop *a, const struct aif_loop *b)
+/* Returns which part of the run's time and work a loop has, 2 for all of both. */
+static double likelihood(const struct reading *r, const struct aif_loop *l)
+{
+	const struct aif_loop_level *of = &l->level[l->chosen];
+	double span = (double)AIF_MAX(r->to - r->from, 1);
+
+	return (double)l->median_ns * (double)l->len / span +
+	       (double)of->weight / (double)AIF_MAX(r->weight, UINT64_C(1));
+}
+
+/* Returns true if `a` is more likely the program's loop than `b`. Of loops of two threads that run beside each other it is the one
+ * in Python's code, else the one with fewer turns: a thread that runs the backward knows layers, the one that calls
+ * it steps. Of others it is the one with more of the run, or the later where both have about as much: a warm-up comes first. */
+static bool is_more_likely(const struct reading *r, const struct aif_loop *a,
+			   const struct aif_loop *b)
 {
 	int64_t both = AIF_MIN(a->end, b->end) - AIF_MAX(a->start, b->start);
+	double x, y;
 
 	if (!a->levels || !b->levels)
 		return a->levels;
-	if ((a->len >= TURNS_SURE) != (b->len >= TURNS_SURE))
-		return a->len >= TURNS_SURE;
-	return a->len < b->len - b->len / 4 && both > (b->end - b->start) / 2;
+	if ((a->len >= AIF_LOOP_SURE) != (b->len >= AIF_LOOP_SURE))
+		return a->len >= AIF_LOOP_SURE;
+	if (a->thread != b->thread && both > (b->end - b->start) / 2) {
+		if (a->is_python != b->is_python)
+			return a->is_python;
+		return a->len < b->len - b->len / 4;
+	}
+	x = likelihood(r, a);
+	y = likelihood(r, b);
+	return a->start >= b->end ? x > AS_LIKELY * y : y < AS_LIKELY * x;
 }
 
-/* Takes the outermost loop of the threads, in the order of the device time of their launches. */
-static int find_in_threads(struct reading *r, struct launcher *by_thread)
+static int add_candidate(const struct reading *r, const struct aif_loop *l,
+			 struct aif_loop_candidate *to, size_t *n)
 {
-	uint64_t most = 0;
+	const struct aif_loop_level *of = &l->level[l->chosen];
+	struct aif_loop_candidate c = {.thread = l->thread,
+				       .stack = of->stack,
+				       .turns = l->len,
+				       .median_ns = l->median_ns,
+				       .weight = of->weight,
+				       .start = l->start,
+				       .end = l->end};
+	size_t at = *n;
+	int e = aif_loop_place_of_level(r->p, r->parent, of, &c.place);
 
+	while (at && to[at - 1].median_ns * to[at - 1].turns < c.median_ns * c.turns)
+		at--;
+	if (e || at == AIF_LOOPS)
+		return e;
+	*n = AIF_MIN(*n + 1, (size_t)AIF_LOOPS);
+	memmove(&to[at + 1], &to[at], (*n - 1 - at) * sizeof(*to));
+	to[at] = c;
+	return 0;
+}
+
+/* Takes the likeliest loop of a thread if it is more likely than that found so far. 0 or -errno. */
+static int take_loops(struct reading *r, struct aif_loops *loops, struct aif_loop_candidate *all,
+		      size_t *n)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < loops->len && !e; i++) {
+		struct aif_loop *l = &loops->at[i];
+
+		if (!l->levels)
+			continue;
+		e = add_candidate(r, l, all, n);
+		if (e || !is_more_likely(r, l, r->ret))
+			continue;
+		aif_loop_finish(r->ret);
+		*r->ret = *l;
+		l->steps = NULL;
+	}
+	return e;
+}
+
+/* Adds up what threads launch. */
+static void sum_launches(struct reading *r, struct launcher *by_thread)
+{
+	r->from = INT64_MAX;
+	r->to = INT64_MIN;
 	for (size_t i = 0; i < r->t->launches_len; i++) {
 		const struct aif_timeline_launch *l = &r->t->launches[i];
 
-		if (l->thread == AIF_NONE || !is_in_span(r, l->at))
+		if (l->thread == AIF_NONE || !is_looked_at(r, l))
 			continue;
 		by_thread[l->thread].launches++;
 		by_thread[l->thread].weight += weight_of(r, i);
+		r->weight += weight_of(r, i);
+		r->from = AIF_MIN(r->from, l->at);
+		r->to = AIF_MAX(r->to, l->at);
 	}
-	for (size_t n = 0; n < MOST_THREADS; n++) {
+}
+
+/* Puts the loop that was taken first. */
+static void list_loops(struct aif_loop *to, const struct aif_loop_candidate *all, size_t n)
+{
+	memcpy(to->loops, all, n * sizeof(*all));
+	to->loops_len = n;
+	for (size_t i = 1; i < n; i++)
+		if (all[i].thread == to->thread && all[i].place == to->place &&
+		    all[i].start == to->start) {
+			memmove(&to->loops[1], &to->loops[0], i * sizeof(*all));
+			to->loops[0] = all[i];
+			break;
+		}
+}
+
+/* Takes the loop of the threads, in the order of the device time of their launches. */
+static int find_in_threads(struct reading *r, struct launcher *by_thread)
+{
+	struct aif_loop_candidate all[AIF_LOOPS];
+	uint64_t most = 0;
+	size_t loops = 0;
+	int e = 0;
+
+	sum_launches(r, by_thread);
+	for (size_t n = 0; n < MOST_THREADS && !e; n++) {
 		struct launcher *next = NULL;
-		struct aif_loop l;
-		int e;
+		struct aif_loops found = {.len = 0};
 
 		for (uint32_t i = 0; i < r->p->threads_len; i++)
 			if (by_thread[i].launches && !by_thread[i].is_tried &&
@@ -294,18 +406,17 @@ static int find_in_threads(struct reading *r, struct launcher *by_thread)
 			break;
 		next->is_tried = true;
 		most = AIF_MAX(most, next->weight);
-		e = find_in_thread(r, (uint32_t)(next - by_thread), next->launches, &l);
-		if (e < 0) {
-			aif_loop_finish(&l);
-			return e;
-		}
-		if (is_outer(&l, r->ret)) {
-			aif_loop_finish(r->ret);
-			*r->ret = l;
-		} else
-			aif_loop_finish(&l);
+		e = find_in_thread(r, (uint32_t)(next - by_thread), next->launches, &found);
+		if (!e)
+			e = take_loops(r, &found, all, &loops);
+		aif_loops_finish(&found);
 	}
-	return 0;
+	if (!e && r->ret->levels)
+		e = aif_loop_place_of_level(r->p, r->parent, &r->ret->level[r->ret->chosen],
+					    &r->ret->place);
+	if (!e)
+		list_loops(r->ret, all, loops);
+	return e;
 }
 
 int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t, uint64_t place,
@@ -321,13 +432,12 @@ int aif_loop_find(const struct aif_profile *p, const struct aif_exec_timeline *t
 	if (!e)
 		e = find_in_threads(&r, by_thread);
 	ret->is_sparse = ret->levels && r.is_sparse;
-	if (!e && ret->levels)
-		e = aif_loop_place_of_level(p, r.parent, &ret->level[ret->chosen], &ret->place);
 	aif_gaps_finish(&r.gaps);
 	free(r.ns);
 	free(r.same);
 	free(r.parent);
 	free(r.kernel);
+	aif_loop_stacks_finish(&r.stacks);
 	free(by_thread);
 	return e;
 }

@@ -15,11 +15,20 @@
  * between kernels; one kernel with one stack that recurs makes a turn with each launch. Inner loops are found among
  * the launches of the token with the most device time.
  *
+ * Where launches do not recur but follow one another, phases of a program, each of them that is long enough is looked into; the
+ * loop is the one with the most of the run's time in steady turns and of its device work, of two that are much alike the later. A
+ * step is a turn of the outermost level with AIF_LOOP_SURE turns; or of one within it that has most of its time and work, makes
+ * most kinds of its launches and has as many turns in each of its own: what goes on around that, evaluations between epochs, makes
+ * no steps. What loops
+ * in a part of a step, a module or an optimizer (rules.def), makes none either. Launches of tuners (rules.def) are in no loop.
+ *
  * A turn ends where the next begins, so the last one, whose end is not known, is none of the steps. Turns in which
  * nothing was collected for a while are none either.
  */
 #define AIF_LOOP_ENTRIES 3
 #define AIF_LOOP_LEVELS  8
+#define AIF_LOOP_SURE    10 /* turns that make a level the loop */
+#define AIF_LOOPS        8
 
 /* ns since the recording's start: from the first launch call of a turn to that of the next. */
 struct aif_loop_step {
@@ -36,13 +45,25 @@ struct aif_loop_level {
 	uint64_t launches;      /* in all turns, of what recurs */
 	int64_t start, end;     /* ns: the first turn begins, the last ends */
 	uint64_t median_ns;
+	uint64_t weight; /* device time in its turns; launches, where none is known */
+	uint32_t parts;  /* frames around it that do a part of a step */
+	uint32_t kinds;  /* kernels that are launched in half of its turns, or more often */
+};
+
+/* A loop of a program that may have several, one after the other or in several threads. */
+struct aif_loop_candidate {
+	uint32_t thread, stack; /* as of the level that its steps are of */
+	uint64_t place;
+	size_t turns;
+	uint64_t median_ns, weight;
+	int64_t start, end;
 };
 
 struct aif_loop {
 	uint32_t thread;                              /* whose launches recur; AIF_NONE */
 	struct aif_loop_level level[AIF_LOOP_LEVELS]; /* outermost first */
 	size_t levels;
-	size_t chosen; /* the level that steps are of: the outermost with 10 turns, or else with 3 */
+	size_t chosen;               /* the level that steps are of */
 	struct aif_loop_step *steps; /* in order */
 	size_t len, cap;
 	int64_t start, end; /* of the loop: start-up ends and the tail begins there */
@@ -52,6 +73,10 @@ struct aif_loop {
 	/* Launches were left out by the overhead budget: steps are those seen whole, between two turns captured in
 	 * one block. */
 	bool is_sparse;
+	bool is_python; /* frames of Python are around it */
+	/* All that were found, the most likely first; the first is this one, unless a place was asked for. */
+	struct aif_loop_candidate loops[AIF_LOOPS];
+	size_t loops_len;
 };
 
 /* Finds the loop of the launches of `t`: ret->levels is 0 if there is none. `place`: that of another run's loop, whose turns

@@ -190,6 +190,8 @@ static int take_turns(const struct aif_profile *p, const struct aif_selection *s
 		memcpy(f->level, loop.level, sizeof(f->level));
 		f->levels = loop.levels;
 		f->chosen = loop.chosen;
+		memcpy(f->loops, loop.loops, sizeof(f->loops));
+		f->loops_len = loop.loops_len;
 		f->steps = loop.steps;
 		f->len = loop.len;
 		f->cap = loop.cap;
@@ -202,7 +204,7 @@ static int take_turns(const struct aif_profile *p, const struct aif_selection *s
 }
 
 static int find(const struct aif_profile *p, const struct aif_selection *sel,
-		const struct aif_exec_timeline *t, struct aif_phases *ret)
+		const struct aif_exec_timeline *t, bool are_turns, struct aif_phases *ret)
 {
 	struct aif_op_tree ops = {0};
 	struct aif_step_names names;
@@ -211,9 +213,9 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 
 	/* Most traces have operators and no steps: their tree takes longer than a look. */
 	e = aif_step_names_init(&names, p);
-	if (!e)
+	if (!e && !are_turns)
 		e = aif_profile_ops(p, see_names, &names, NULL);
-	has_steps = aif_step_names_any(&names);
+	has_steps = !are_turns && aif_step_names_any(&names);
 	aif_step_names_finish(&names);
 	if (!e && has_steps)
 		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
@@ -229,8 +231,8 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 	return e;
 }
 
-int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
-		    const struct aif_exec_timeline *t, struct aif_phases *ret)
+static int find_in_all(const struct aif_profile *p, const struct aif_selection *sel,
+		       const struct aif_exec_timeline *t, bool are_turns, struct aif_phases *ret)
 {
 	struct aif_selection of_all = sel ? *sel : (struct aif_selection){0};
 	const struct aif_exec_timeline *all;
@@ -238,13 +240,25 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 
 	*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 	if (!of_all.in_ranges)
-		return find(p, sel, t, ret);
+		return find(p, sel, t, are_turns, ret);
 	of_all.in_ranges = false;
 	e = aif_exec_timeline_get(p, &of_all, &all);
 	if (!e)
-		e = find(p, &of_all, all, ret);
+		e = find(p, &of_all, all, are_turns, ret);
 	aif_facts_put(all);
 	return e;
+}
+
+int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_exec_timeline *t, struct aif_phases *ret)
+{
+	return find_in_all(p, sel, t, sel && sel->loop, ret);
+}
+
+int aif_phases_find_turns(const struct aif_profile *p, const struct aif_selection *sel,
+			  const struct aif_exec_timeline *t, struct aif_phases *ret)
+{
+	return find_in_all(p, sel, t, true, ret);
 }
 
 void aif_phases_finish(struct aif_phases *f)

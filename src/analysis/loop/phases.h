@@ -29,6 +29,9 @@ struct aif_phases {
 	/* Nested periods of turns, outermost first, of which .chosen is the one that steps are of. */
 	struct aif_loop_level level[AIF_LOOP_LEVELS];
 	size_t levels, chosen;
+	struct aif_loop_candidate
+		loops[AIF_LOOPS]; /* all that were found, this one first; of turns */
+	size_t loops_len;
 	bool is_queued; /* turns have the times of their device work, not of their launches */
 };
 
@@ -36,4 +39,15 @@ struct aif_phases {
  * ret->from is AIF_PHASES_UNKNOWN where there are none. The caller finishes *ret in any case. 0 or -errno. */
 int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel,
 		    const struct aif_exec_timeline *t, struct aif_phases *ret);
+/* The same of turns alone, also where steps are marked. */
+int aif_phases_find_turns(const struct aif_profile *p, const struct aif_selection *sel,
+			  const struct aif_exec_timeline *t, struct aif_phases *ret);
 void aif_phases_finish(struct aif_phases *f);
+
+struct aif_loop_span {
+	uint32_t thread, stack; /* of its launches */
+	int64_t from, to;       /* ns since the recording's start */
+};
+/* Sets *ret to the stack up to the function that loops, where all launches have one stack; without CPU samples to .stack; AIF_NONE
+ * if the thread was mostly elsewhere. 0 or -errno. */
+int aif_loop_enclosing(const struct aif_profile *p, const struct aif_loop_span *of, uint32_t *ret);
