@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/idle/course.h"
+#include "analysis/idle/part.h"
+#include "analysis/queue/queue.h"
+
+/*
+ * Replay of a recorded schedule with a part of it set to zero: how long the same launches take then.
+ *
+ * The host is one chain of events, all launches and waits of the process in the order in which they were made: threads that launch
+ * in turns wait for each other, and those that launch beside each other get no longer by it. Between two events the host takes
+ * the time that it took, without what it waited. A wait ends when the work ends that it was for, the last that was launched before
+ * it and ended before it returned; and as long behind it as it did. An execution starts behind its launch call and behind the
+ * execution before it in its stream, and where it started right behind the end of another stream's, behind that one too; by as
+ * long as it did, or as is usual where something else than in the recording is the last to happen.
+ *
+ * What host time is set to zero is a part of each time between two events: as much of it as has the owner, or the cause, of the idle
+ * time before the later event (idle/course.h); of those without idle time, as much as before others with the same stack, or else
+ * as before all.
+ *
+ * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
+ * more than AIF_REPLAY_ERROR_PPM from the recording, there is none.
+ */
+#define AIF_REPLAY_ERROR_PPM 30000
+
+struct aif_replay_event {
+	int64_t at;          /* recorded: the launch call began, the wait returned */
+	double host_ns;      /* the host's own time before it */
+	uint32_t stack;      /* of a launch; AIF_NONE: a wait */
+	uint32_t first, end; /* of .execs: what it launched */
+	uint32_t until;      /* of a wait: the execution that it was for; AIF_NONE */
+	double tail_ns;      /* of a wait: behind that execution's end */
+};
+struct aif_replay_exec {
+	uint32_t of; /* index of the time line's executions */
+	uint32_t before,
+		other; /* executions that come before it: in its stream, in another one; AIF_NONE */
+	double ns, delay_ns;
+	bool is_behind_launch; /* .delay_ns is behind the launch call, else behind another execution */
+};
+struct aif_replay {
+	const struct aif_profile *p;
+	const struct aif_exec_timeline *t;
+	struct aif_replay_event *events;
+	size_t events_len, events_cap;
+	struct aif_replay_exec *execs;
+	size_t execs_len, execs_cap;
+	double usual_launch_ns, usual_gap_ns;
+	double length_ns; /* of all, replayed; 0: there is no replay */
+	double *ends;     /* of executions: room for a replay */
+};
+
+/* Reads the schedule of a part of which `queue` is the whole run's. *ret is finished by the caller in any case. 0 or -errno. */
+int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *part,
+		    const struct aif_queue *queue, int64_t from, int64_t to,
+		    struct aif_replay *ret);
+void aif_replay_finish(struct aif_replay *r);
+
+struct aif_replay_without {
+	const float *host; /* by event: the part of its .host_ns that stays; NULL: all */
+	bool waits;        /* the host waits for nothing */
+	bool late;         /* nothing starts later than is usual */
+	/* True if an execution takes no time; NULL: none does. */
+	bool (*is_zero)(const void *arg, const struct aif_timeline_exec *x);
+	const void *arg;
+};
+/* Returns how long the schedule takes, ns. */
+double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without);
+
+/* Fills in, by event, the part of the host's time that stays if rows of the blame of which `is_gone` is true take none. 0 or -ENOMEM. */
+int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
+			    const struct aif_idle_course *course,
+			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
+			    const void *arg, float *ret);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests replays of recorded schedules: what is gained if a part takes no time is what a program without that part takes. */
+#include "analysis/replay/replay.h"
+
+#include "analysis/idle/course.h"
+#include "fixture_idle_blame.h"
+
+enum { STEPS = 20 };
+
+struct replayed {
+	struct ops_fixture f;
+	const struct aif_idle_part *part;
+	struct aif_queue queue;
+	struct aif_replay r;
+};
+
+static void replay(struct replayed *x)
+{
+	ops_read(&x->f);
+	assert_int_equal(aif_idle_part_get_course(&x->f.p, NULL, &x->part), 0);
+	assert_int_equal(aif_queue_make(&x->f.p, x->part->t, x->part->u, &x->queue), 0);
+	assert_int_equal(aif_replay_make(&x->f.p, x->part, &x->queue, INT64_MIN, INT64_MAX, &x->r),
+			 0);
+	assert_true(x->r.length_ns > 0);
+}
+
+static void finish(struct replayed *x)
+{
+	aif_replay_finish(&x->r);
+	aif_queue_finish(&x->queue);
+	aif_facts_put(x->part);
+	ops_end(&x->f);
+}
+
+static void assert_length(double is, uint64_t ns)
+{
+	if (is < 0.97 * (double)ns || is > 1.03 * (double)ns)
+		fail_msg("%.0f ns, not %llu", is, (unsigned long long)ns);
+}
+
+static bool is_any(const void *arg, const struct aif_timeline_exec *x)
+{
+	(void)arg;
+	(void)x;
+	return true;
+}
+
+static bool is_computing(const void *arg, const struct aif_idle_row *row)
+{
+	(void)arg;
+	return row->cause == AIF_IDLE_CAUSE_CPU;
+}
+
+/* Each step computes for 30 ms, launches 10 ms of work and waits for it. */
+static void lock_step(struct replayed *x)
+{
+	*x = (struct replayed){0};
+	begin(&x->f);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		uint64_t at = i * 40 * MS;
+
+		kernel(&x->f, at, at, at + 10 * MS, LAUNCH_A);
+		cpu_row(&x->f,
+			&(struct aif_cpu_row){
+				.time = at + MS, .waiting = 9 * MS, .stack = SYNC, .is_whole = 1});
+		for (uint64_t k = 1; k < 4; k++)
+			cpu(&x->f, 0, at + k * PERIOD, PERIOD, 0, COMPUTE);
+	}
+	replay(x);
+}
+
+static void nothing_changed_takes_as_long(void **state)
+{
+	struct replayed x;
+
+	(void)state;
+	lock_step(&x);
+	assert_length(x.r.length_ns, (STEPS * 40 - 30) * MS);
+	finish(&x);
+}
+
+static void without_waits_the_host_goes_on(void **state)
+{
+	struct replayed x;
+
+	(void)state;
+	lock_step(&x);
+	/* 30 ms of computing and 1 ms of launching a step. */
+	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.waits = true}),
+		      ((STEPS - 1) * 31 + 10) * MS);
+	finish(&x);
+}
+
+static void without_the_host_the_device_is_left(void **state)
+{
+	float host[4 * STEPS];
+	struct replayed x;
+
+	(void)state;
+	lock_step(&x);
+	assert_true(x.r.events_len <= 4 * STEPS);
+	assert_int_equal(aif_replay_host_without(&x.r, &x.part->blame, &x.part->course,
+						 is_computing, NULL, host),
+			 0);
+	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.host = host}),
+		      STEPS * 10 * MS);
+	finish(&x);
+}
+
+static void without_the_device_the_host_is_left(void **state)
+{
+	struct replayed x;
+
+	(void)state;
+	lock_step(&x);
+	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.is_zero = is_any}),
+		      (STEPS - 1) * 31 * MS);
+	finish(&x);
+}
+
+/* Copies of 9 ms run beside kernels of 10 ms that wait for the copy before: without kernels the copies are left, whatever share of the
+ * time kernels have. */
+static void what_runs_beside_it_is_left(void **state)
+{
+	struct replayed x = {0};
+
+	(void)state;
+	begin(&x.f);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		uint64_t at = i * 10 * MS;
+
+		x.f.stack = LAUNCH_A;
+		ops_exec(&x.f, 0, i * MS, 0, at + 1 * US, at + 10 * MS, "k");
+		ops_exec(&x.f, 0, i * MS + 10 * US, 1, at + 20 * US, at + 9 * MS, NULL);
+	}
+	replay(&x);
+	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.is_zero = is_any}),
+		      (STEPS - 1) * MS);
+	finish(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_changed_takes_as_long),
+		cmocka_unit_test(without_waits_the_host_goes_on),
+		cmocka_unit_test(without_the_host_the_device_is_left),
+		cmocka_unit_test(without_the_device_the_host_is_left),
+		cmocka_unit_test(what_runs_beside_it_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
