@@ -23,3 +23,31 @@ bool aif_caller_is_python(const char *file)
 			return rules[i].answer == YES;
 	return true;
 }
+
+static bool fits_any(const char *const *patterns, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (aif_glob(patterns[i], name, strlen(name), NULL))
+			return true;
+	return false;
+}
+
+bool aif_caller_is_wrapper(const char *function)
+{
+	static const char *const patterns[] = {
+#define AIF_CALLER_WRAPPER(pattern) pattern,
+#include "names/caller_rules.def"
+	};
+
+	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+}
+
+bool aif_caller_is_engine(const char *function)
+{
+	static const char *const patterns[] = {
+#define AIF_CALLER_ENGINE(pattern) pattern,
+#include "names/caller_rules.def"
+	};
+
+	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+}

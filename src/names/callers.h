@@ -6,3 +6,7 @@
 /* True if code of this Python file may be called the caller, by caller_rules.def: a framework's and the standard library's
  * are not. */
 bool aif_caller_is_python(const char *file);
+/* True if a Python function of this name only passes calls on, or is a part of the one that it stands in. */
+bool aif_caller_is_wrapper(const char *function);
+/* True if a native function of this name runs what others wrote: an interpreter's, an engine's. */
+bool aif_caller_is_engine(const char *function);

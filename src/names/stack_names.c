@@ -217,11 +217,13 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
 /* ---- callers --------------------------------------------------------------------------------- */
 
 /* Ranks frames as callers: the highest rank wins, of equal ones the innermost. */
-enum answer { NO_ANSWER, PLACE, HIDDEN_NAME, NAME, NATIVE, PYTHON_LIBRARY, PYTHON };
+enum answer { NO_ANSWER, PLACE, HIDDEN_NAME, NAME, NATIVE, PYTHON_LIBRARY, PYTHON_WRAPPER, PYTHON };
 
-static enum answer python_answer(const char *file)
+static enum answer python_answer(const char *function, const char *file)
 {
-	return aif_caller_is_python(file) ? PYTHON : PYTHON_LIBRARY;
+	if (!aif_caller_is_python(file))
+		return PYTHON_LIBRARY;
+	return aif_caller_is_wrapper(function) ? PYTHON_WRAPPER : PYTHON;
 }
 
 static bool is_runtime_module(const struct aif_profile *p, uint32_t module)
@@ -252,7 +254,9 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 		name = aif_profile_frame_name(s->p, frame);
 		if (l->action == AIF_FOLD_HIDE || l->action == AIF_FOLD_GENERATED)
 			return PYTHON_LIBRARY;
-		return python_answer(name ? aif_profile_str(s->p, name->file) : "");
+		return name ? python_answer(aif_profile_str(s->p, name->name),
+					    aif_profile_str(s->p, name->file))
+			    : PYTHON_LIBRARY;
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
 		if (aif_tree_text(&s->tree, l->name, &len)[0] == '[')

@@ -65,8 +65,11 @@ static uint64_t share_key(const struct aif_idle_segment *s, enum aif_idle_cause 
 	return (uint64_t)s->bracket << 36 | (uint64_t)cause << 32 | stack;
 }
 
+/* Sources of a share's time. */
+enum how { SPAN, WHOLE, ON_CPU };
+
 static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *s,
-		     enum aif_idle_cause cause, uint32_t stack, double ns, bool is_whole)
+		     enum aif_idle_cause cause, uint32_t stack, double ns, enum how how)
 {
 	uint64_t key = share_key(s, cause, stack), i;
 
@@ -79,9 +82,11 @@ static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *
 			.bracket = s->bracket, .stack = stack, .cause = cause};
 	}
 	b->shares[i].ns += ns;
-	b->shares[i].whole += is_whole ? ns : 0;
+	b->shares[i].whole += how == WHOLE ? ns : 0;
+	b->shares[i].on_cpu += how == ON_CPU ? ns : 0;
 	b->brackets[s->bracket].seen += ns;
-	b->brackets[s->bracket].whole += is_whole ? ns : 0;
+	b->brackets[s->bracket].whole += how == WHOLE ? ns : 0;
+	b->brackets[s->bracket].on_cpu += how == ON_CPU ? ns : 0;
 	if (cause != AIF_IDLE_CAUSE_DEMAND)
 		return 0;
 	b->brackets[s->bracket].demand += ns;
@@ -152,7 +157,7 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 			to->delayed += s->weight * (double)(until - from);
 		else if (until > from)
 			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
-				      off_cpu && row->is_whole);
+				      off_cpu && row->is_whole ? WHOLE : SPAN);
 		if (r == 0 && until > from && row->waker && !is_delay)
 			r = wake_add(b, share_key(s, cause, row->stack), row, at, end,
 				     s->weight * (double)(until - from));
@@ -178,7 +183,7 @@ static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	    b->segments[i].from > at)
 		return 0;
 	return share_add(b, &b->segments[i], cause, row->stack,
-			 b->segments[i].weight * (double)row->waiting, false);
+			 b->segments[i].weight * (double)row->waiting, SPAN);
 }
 
 /* Adds a span of a thread's activity to the segments that it overlaps. */
@@ -198,7 +203,7 @@ static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o,
 			r = share_add(b, s, cause,
 				      o->stack == AIF_NONE ? b->brackets[s->bracket].after
 							   : o->stack,
-				      s->weight * (double)(until - from), false);
+				      s->weight * (double)(until - from), SPAN);
 	}
 	return r;
 }
@@ -225,15 +230,19 @@ static int take_ops(struct aif_idle_blaming *b)
 	return r;
 }
 
-/* The cause of a sample: of --wall it may be of a thread that sleeps. */
+/* True if a sample is of --wall, and of a thread that sleeps. */
+static bool is_asleep(struct aif_idle_blaming *b, const struct aif_cpu_row *row)
+{
+	return b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack);
+}
+
 static enum aif_idle_cause cause_of_sample(struct aif_idle_blaming *b,
 					   const struct aif_cpu_row *row)
 {
 	if (row->stack == AIF_NONE)
 		return AIF_IDLE_CAUSE_CPU;
-	return b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)
-		       ? cause_of_sleep(b, row->thread, row->stack)
-		       : cause_of(b, row->stack);
+	return is_asleep(b, row) ? cause_of_sleep(b, row->thread, row->stack)
+				 : cause_of(b, row->stack);
 }
 
 static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -258,8 +267,9 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		if (k < b->segments_len && b->segments[k].thread == row->thread &&
 		    b->segments[k].from <= at)
 			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
-				      b->segments[k].weight * (double)row->weight, false);
-		else if (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack))
+				      b->segments[k].weight * (double)row->weight,
+				      is_asleep(b, row) ? SPAN : ON_CPU);
+		else if (is_asleep(b, row))
 			(void)cause_of_sleep(b, row->thread, row->stack);
 	}
 	return r;
@@ -274,8 +284,7 @@ static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
 		const struct aif_cpu_row *row = &rows[i];
 		int64_t at = aif_time_clamp((int64_t)(row->time - b->p->start_ns));
 
-		if (row->thread == AIF_NONE || row->waiting ||
-		    (b->demand.is_wall && aif_idle_demand_sleep(&b->demand, row->stack)))
+		if (row->thread == AIF_NONE || row->waiting || is_asleep(b, row))
 			continue;
 		for (size_t t = 0; t < b->demand.askers_len; t++) {
 			uint32_t asker = b->demand.askers[t];

@@ -267,6 +267,12 @@ static double fits_of(const struct aif_idle_bracket *of)
 	return seen > room ? room / seen : 1;
 }
 
+/* Returns how much of the waits for a CPU that were counted the bracket has room for. */
+static double delayed_of(const struct aif_idle_bracket *of)
+{
+	return AIF_MIN(of->delayed, AIF_MAX(of->idle - of->seen, 0));
+}
+
 /* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
  * be handed something, only in a server whose CPU samples are known. */
 static double demand_of(struct aif_idle_blaming *b, const struct aif_idle_bracket *of,
@@ -299,6 +305,10 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 		r = row_add(b, s->cause, at, ns * part, of);
 		if (r == 0)
 			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part), of);
+		at.share = NULL;
+		if (r == 0 && s->on_cpu > 0)
+			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
+				    delayed_of(of) * s->on_cpu / of->on_cpu, of);
 	}
 	return r;
 }
@@ -309,8 +319,7 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 	for (size_t i = 0; i < b->brackets_len && r == 0; i++) {
 		const struct aif_idle_bracket *of = &b->brackets[i];
-		double room = AIF_MAX(of->idle - of->seen, 0);
-		double delayed = AIF_MIN(of->delayed, room), rest = room - delayed;
+		double delayed = delayed_of(of), rest = AIF_MAX(of->idle - of->seen, 0) - delayed;
 		/* Samples that were refused are none that are missing. */
 		uint32_t process = b->to->devices[of->device].process;
 		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
@@ -320,7 +329,7 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 		at.stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &at.is_before);
 
-		if (delayed > 0)
+		if (!(of->on_cpu > 0))
 			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at, delayed, of);
 		if (r < 0)
 			break;

@@ -31,12 +31,14 @@ struct aif_idle_bracket {
 	double demand, others;
 	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
 	double delayed;
+	double on_cpu; /* a part of .seen: samples on a CPU */
 };
 /* Activity of threads in a bracket's gaps, by stack. */
 struct aif_idle_share {
 	uint32_t bracket, stack;
 	enum aif_idle_cause cause;
 	double ns, whole; /* all; exact times off CPU, a part of .ns */
+	double on_cpu;    /* samples on a CPU, a part of .ns */
 };
 
 struct aif_idle_blaming {
