@@ -36,7 +36,7 @@ static void mix_add(struct mix *m, enum aif_why_group group, double ns)
 }
 
 static int mixes_make(struct mixes *m, const struct aif_idle_blame *blame,
-		      const struct aif_idle_course *c, double waited_part)
+		      const struct aif_idle_course *c)
 {
 	struct aif_map row_of = {0};
 	uint64_t at;
@@ -46,23 +46,17 @@ static int mixes_make(struct mixes *m, const struct aif_idle_blame *blame,
 		r = aif_map_put(&row_of, aif_idle_row_key(&blame->rows[i]), i);
 	for (size_t i = 0; r == 0 && i < c->parts_len; i++) {
 		const struct aif_idle_row *row;
-		enum aif_why_group group;
-		double waited = 0;
 		struct mix *mix;
 
 		if (!aif_map_get(&row_of, c->parts[i].row, &at))
 			continue;
 		row = &blame->rows[at];
-		group = aif_why_group_of(row->cause);
-		if (group == AIF_WHY_HOST && row->ns)
-			waited = waited_part * (double)row->drained_ns / (double)row->ns;
 		mix = mix_get(m, c->parts[i].course, row->device);
 		if (!mix) {
 			r = -ENOMEM;
 			break;
 		}
-		mix_add(mix, group, c->parts[i].ns * (1 - waited));
-		mix_add(mix, AIF_WHY_SYNC, c->parts[i].ns * waited);
+		mix_add(mix, aif_why_group_of(row->cause), c->parts[i].ns);
 	}
 	aif_map_finish(&row_of);
 	return r < 0 ? -ENOMEM : 0;
@@ -92,9 +86,8 @@ static int time_add(struct aif_page_idle_cells *to, const struct aif_page_grid *
 	return 0;
 }
 
-int aif_page_idle_cells_make(const struct aif_idle_part *idle, double waited_part,
-			     const struct aif_page_grid *grid, const bool *is_shown,
-			     struct aif_page_idle_cells *ret)
+int aif_page_idle_cells_make(const struct aif_idle_part *idle, const struct aif_page_grid *grid,
+			     const bool *is_shown, struct aif_page_idle_cells *ret)
 {
 	struct mixes m = {0};
 	uint64_t at;
@@ -102,7 +95,7 @@ int aif_page_idle_cells_make(const struct aif_idle_part *idle, double waited_par
 
 	*ret = (struct aif_page_idle_cells){.devices = idle->u->len,
 					    .of = calloc(idle->u->len + 1, sizeof(*ret->of))};
-	r = ret->of ? mixes_make(&m, &idle->blame, &idle->course, waited_part) : -ENOMEM;
+	r = ret->of ? mixes_make(&m, &idle->blame, &idle->course) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < idle->course.times_len; i++)
 		if (aif_map_get(&m.by_course, idle->course.times[i].course, &at) &&
 		    m.at[at].device < ret->devices && is_shown[m.at[at].device])

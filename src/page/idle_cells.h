@@ -17,9 +17,8 @@ struct aif_page_idle_cells {
 	float *(*of)[AIF_PAGE_IDLE_GROUPS]; /* by device and group: ns of each cell; NULL: none */
 };
 
-/* Fills in the devices of `idle` that `is_shown` marks. `waited_part`: why.h. *ret is finished by the caller, also after a
+/* Fills in the devices of `idle` that `is_shown` marks. *ret is finished by the caller, also after a
  * failure. 0 or -ENOMEM. */
-int aif_page_idle_cells_make(const struct aif_idle_part *idle, double waited_part,
-			     const struct aif_page_grid *grid, const bool *is_shown,
-			     struct aif_page_idle_cells *ret);
+int aif_page_idle_cells_make(const struct aif_idle_part *idle, const struct aif_page_grid *grid,
+			     const bool *is_shown, struct aif_page_idle_cells *ret);
 void aif_page_idle_cells_finish(struct aif_page_idle_cells *c);

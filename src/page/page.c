@@ -21,7 +21,6 @@ struct page {
 	const struct aif_page_opts *o;
 	struct aif_attribution a;
 	const struct aif_idle_part *idle;
-	double waited_part; /* of idle time behind waits: why.h */
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
@@ -181,12 +180,11 @@ static int steps_put(struct page *g, const struct aif_phases *f)
 	return at ? 0 : -ENOMEM;
 }
 
-/* Appends what `why` says, and sets .waited_part: to that of its window, or of the whole run where it says nothing. */
+/* Appends what `why` says. */
 static int why_put(struct page *g, struct aif_err *err)
 {
 	struct aif_why why = {0};
 	struct aif_err reason = {0};
-	uint64_t damaged = 0; /* the trees say so */
 	int r = g->o->is_scope ? -ENODATA : aif_why_measure(g->names, NULL, &why, &reason);
 
 	if (r == 0) {
@@ -198,12 +196,11 @@ static int why_put(struct page *g, struct aif_err *err)
 		aif_why_say_briefly(&why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
-		g->waited_part = why.waited_part;
 		r = steps_put(g, &why.phases);
 	} else if (r != -ENOMEM) {
 		if (!g->o->is_scope)
 			text_put(g, "why_none", reason.text);
-		r = aif_why_waited_part(g->names->p, NULL, g->idle, &damaged, &g->waited_part);
+		r = 0;
 	}
 	aif_why_finish(&why);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
@@ -253,8 +250,8 @@ static int object_make(struct page *g, struct aif_err *err)
 	r = trees_put(g, err);
 	if (r == 0)
 		r = why_put(g, err);
-	if (r == 0 && aif_page_strips_write(g->names->p, g->idle, g->waited_part, &g->grid,
-					    &g->columns, &g->json) < 0)
+	if (r == 0 &&
+	    aif_page_strips_write(g->names->p, g->idle, &g->grid, &g->columns, &g->json) < 0)
 		r = aif_err_set(err, -ENOMEM, "view: out of memory");
 	aif_buf_putc(&g->json, ',');
 	if (r == 0) {

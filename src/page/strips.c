@@ -171,8 +171,8 @@ static int counts_write(const struct aif_profile *p, const struct aif_page_grid 
 }
 
 int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
-			  double waited_part, const struct aif_page_grid *grid,
-			  struct aif_page_columns *c, struct aif_buf *json)
+			  const struct aif_page_grid *grid, struct aif_page_columns *c,
+			  struct aif_buf *json)
 {
 	const struct aif_utilization *u = idle->u;
 	uint32_t *shown = malloc((u->len + 1) * sizeof(*shown)),
@@ -188,7 +188,7 @@ int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_par
 		qsort(shown, n, sizeof(*shown), by_number);
 		for (uint32_t i = 0; i < n; i++)
 			is_shown[shown[i]] = true;
-		r = aif_page_idle_cells_make(idle, waited_part, grid, is_shown, &gaps);
+		r = aif_page_idle_cells_make(idle, grid, is_shown, &gaps);
 	}
 	aif_buf_puts(json, "\"strips\":[");
 	for (uint32_t i = 0; !r && i < n; i++) {

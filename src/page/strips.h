@@ -13,8 +13,8 @@
 
 /* Writes columns s0_compute ... of what there is, n_device, n_cpu, and appends "strips":[...]. 0 or -ENOMEM. */
 int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
-			  double waited_part, const struct aif_page_grid *grid,
-			  struct aif_page_columns *c, struct aif_buf *json);
+			  const struct aif_page_grid *grid, struct aif_page_columns *c,
+			  struct aif_buf *json);
 
 /* The first of a profile's counters; how many there are more is said. */
 #define AIF_PAGE_COUNTERS_MAX 24

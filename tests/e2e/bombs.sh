@@ -54,40 +54,6 @@ own() {
 }
 check "a limit of memory that the user set is not taken for aiflame's" own
 
-# An SQLite file of 20 KB, each page of whose tree names one child 500 times: 25 million rows.
-tree() {
-	python3 - <<'PY' && "$aiflame" import -q -o tree.data tree.sqlite >tree.out 2>&1
-import sqlite3, struct
-size = 4096
-db = sqlite3.connect("tree.sqlite")
-db.execute("PRAGMA page_size=%d" % size)
-db.execute("CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, globalTid INTEGER, text TEXT)")
-db.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 1, 'r')", [(i * 10, i * 10 + 5) for i in range(100)])
-db.commit()
-root, = db.execute("SELECT rootpage FROM sqlite_schema").fetchone()
-db.close()
-file = bytearray(open("tree.sqlite", "rb").read())
-def interior(child):
-    page, at, cells = bytearray(size), size, []
-    for i in range(500):
-        cell = struct.pack(">I", child) + bytes([min(i + 1, 127)])
-        at -= len(cell)
-        page[at:at + len(cell)] = cell
-        cells.append(at)
-    page[:12] = struct.pack(">BHHHBI", 5, 0, 500, at, 0, child)
-    struct.pack_into(">500H", page, 12, *cells)
-    return bytes(page)
-leaf, last = bytes(file[(root - 1) * size:root * size]), len(file) // size
-file[(root - 1) * size:root * size] = interior(last + 2)
-file += leaf + interior(last + 1)
-file[28:32] = struct.pack(">I", len(file) // size)
-open("tree.sqlite", "wb").write(file)
-PY
-	cat tree.out
-	"$aiflame" info tree.data | grep 'NVTX_EVENTS: more rows than a file of its size can hold'
-}
-check "an SQLite file that claims millions of rows is read as far as it can hold rows" tree
-
 # --max-size
 check "--max-size stops a picture" says "a.svg: stopped: it would become larger than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data

@@ -37,8 +37,10 @@
 		if (functions && functions.length)
 			body.push(card("Functions on CPUs", bars(functions.filter((r) => r.self).slice(0, 8).map((r) => ({ ...r, ns: r.self, unit: trees.cpu.unit })), functions[0].self / functions[0].self_share, (r) => r.function, (r) => row_open("cpu", r)),
 				button("All functions", () => go({ view: "tables", table: "cpu" }), { class: "link" })));
-		if (w && w.idle.length)
-			body.push(card("Idle time, by its owner" + within, bars(w.idle.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
+		/* An owner has the colour and the name of the group with the most of its time. */
+		const owners = w ? w.owners.map((o) => ({ ...o, group: Object.entries(o.groups_ns).reduce((a, b) => b[1] > a[1] ? b : a)[0] })) : [];
+		if (owners.length)
+			body.push(card("Idle time, by its owner" + within, bars(owners.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
 				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],

@@ -16,10 +16,6 @@
 /* Between two looks whether the user wants to stop: steps of SQLite's machine. */
 #define STEPS 200000
 
-/* A row takes 6 bytes at least, a cell and the pointer to it (https://www.sqlite.org/fileformat2.html, 1.6). Pages that name one
- * child many times make a table of any number of rows. */
-enum { ROW_BYTES_MIN = 6 };
-
 /* nsys's tables have comments in them, and long names. */
 static const struct aif_sqlite_limits limits = {
 	.value = MAX_VALUE, .sql = 1000000, .columns = 200, .pattern = 200};
@@ -54,7 +50,6 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 		       struct aif_err *err)
 {
 	const char *name = aif_input_name(source->input), *path = aif_input_path(source->input);
-	struct stat st;
 	char *uri;
 	int r;
 
@@ -68,8 +63,6 @@ int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source
 	r = aif_sqlite_path_check(path, "open", "move it to a shorter path", err);
 	if (r < 0)
 		return r;
-	if (stat(path, &st) == 0)
-		x->rows_max = (uint64_t)st.st_size / ROW_BYTES_MIN;
 	uri = aif_sqlite_immutable_uri(path);
 	r = uri ? sqlite3_open_v2(uri, &x->db,
 				  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
@@ -148,13 +141,6 @@ int aif_sqlite_in_tables(struct aif_sqlite_in *x, const char *prefix,
 	return r;
 }
 
-static void too_many(struct aif_sqlite_in *x, const char *table)
-{
-	if (!x->damaged++)
-		snprintf(x->damage, sizeof(x->damage),
-			 "%.60s: more rows than a file of its size can hold", table);
-}
-
 static int keep_table(void *arg, const char *table)
 {
 	return aif_strset_puts(arg, table) == AIF_STR_NONE ? -ENOMEM : 0;
@@ -231,7 +217,6 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 {
 	struct aif_sqlite_row row = {0};
 	struct aif_buf sql = {0};
-	uint64_t rows = 0;
 	int r = 0, step = SQLITE_DONE;
 
 	if (!aif_sqlite_in_has(x, table))
@@ -242,11 +227,9 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 		aif_buf_finish(&sql);
 		return 0;
 	}
-	while (!r && (step = sqlite3_step(row.stmt)) == SQLITE_ROW && rows++ < x->rows_max)
+	while (!r && (step = sqlite3_step(row.stmt)) == SQLITE_ROW)
 		r = fn(arg, &row);
-	if (!r && step == SQLITE_ROW) {
-		too_many(x, table);
-	} else if (!r && step != SQLITE_DONE) {
+	if (!r && step != SQLITE_DONE) {
 		damaged(x, table);
 		r = x->is_stopped ? -EINTR : (step & 0xff) == SQLITE_NOMEM ? -ENOMEM : 0;
 	}

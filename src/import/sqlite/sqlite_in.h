@@ -15,12 +15,11 @@ struct aif_sqlite_in {
 	struct sqlite3 *db;
 	struct aif_strset tables; /* names of all, once one was asked for */
 	bool has_tables;
-	uint64_t steps;    /* for the progress */
-	uint64_t rows_max; /* of a table, which a file of its size can hold */
-	bool is_stopped;   /* by the user */
-	uint64_t damaged;  /* tables that could not be read to their end */
-	char damage[160];  /* the first */
-	int error;         /* -errno: the file could not be read, though it may be whole */
+	uint64_t steps;   /* for the progress */
+	bool is_stopped;  /* by the user */
+	uint64_t damaged; /* tables that could not be read to their end */
+	char damage[160]; /* the first */
+	int error;        /* -errno: the file could not be read, though it may be whole */
 };
 /* 0 or -errno with *err. */
 int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source,

@@ -218,10 +218,3 @@ size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_G
 	}
 	return n;
 }
-
-double aif_why_at_most(const struct aif_why *w, uint64_t ns)
-{
-	double rest = w->time_ns > ns ? (double)(w->time_ns - ns) : 0;
-
-	return rest > (double)w->time_ns / 1000 ? (double)w->time_ns / rest : 1000;
-}

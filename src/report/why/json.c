@@ -84,6 +84,21 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 		number(b, "p95_ns", f->p95_ns);
 		number(b, "trend_ppm", (uint64_t)(AIF_MIN(f->trend, 1e6) * 1e6));
 		number(b, "is_sparse", f->is_sparse);
+		open(b, "loops", '[');
+		for (size_t i = 0; i < f->loops_len; i++) {
+			const struct aif_loop_candidate *c = &f->loops[i];
+
+			item(b);
+			if (w->candidate_places[i] != AIF_STR_NONE)
+				text(b, "place",
+				     aif_strset_get(&w->places, w->candidate_places[i], NULL));
+			number(b, "turns", c->turns);
+			number(b, "median_ns", c->median_ns);
+			number(b, "from_ns", c->start > 0 ? (uint64_t)c->start : 0);
+			number(b, "to_ns", c->end > 0 ? (uint64_t)c->end : 0);
+			aif_buf_putc(b, '}');
+		}
+		aif_buf_putc(b, ']');
 		open(b, "periods", '[');
 		for (size_t i = 0; i < f->levels; i++) {
 			item(b);
@@ -127,6 +142,13 @@ static void put_queue(const struct aif_why *w, struct aif_buf *b)
 	aif_buf_putc(b, '}');
 }
 
+/* Adds what is gained at most, where it was replayed. */
+static void put_gain(struct aif_buf *b, double gain)
+{
+	if (gain > 0)
+		number(b, "at_most_ppm", (uint64_t)(AIF_MIN(gain, 1e6) * 1e6));
+}
+
 static void put_groups(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
 	enum aif_why_group order[AIF_WHY_GROUPS];
@@ -140,7 +162,7 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		text(b, "group", aif_why_group_key(order[i]));
 		number(b, "ns", ns);
 		number(b, "share_ppm", aif_share_ppm(ns, w->time_ns));
-		number(b, "at_most_ppm", (uint64_t)(aif_why_at_most(w, ns) * 1e6));
+		put_gain(b, w->bound_of_group[order[i]]);
 		text(b, "try", aif_why_advice(p, w, order[i]));
 		aif_buf_putc(b, '}');
 	}
@@ -231,6 +253,27 @@ static void put_owners(const struct aif_names *names, const struct aif_why *w, s
 	aif_buf_putc(b, ']');
 }
 
+static void put_functions(const struct aif_why *w, struct aif_buf *b)
+{
+	open(b, "owners", '[');
+	for (size_t i = 0; i < w->functions_len; i++) {
+		const struct aif_why_function *f = &w->functions[i];
+
+		item(b);
+		text(b, "place", aif_strset_get(&w->places, w->owners[f->row].place, NULL));
+		number(b, "is_before", f->is_before);
+		number(b, "ns", f->ns);
+		number(b, "share_of_idle_ppm", aif_share_ppm(f->ns, w->idle_ns));
+		put_gain(b, f->bound_gain);
+		open(b, "groups_ns", '{');
+		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+			if (f->of_group[g])
+				number(b, aif_why_group_key((enum aif_why_group)g), f->of_group[g]);
+		aif_buf_puts(b, "}}");
+	}
+	aif_buf_putc(b, ']');
+}
+
 static void put_kernels(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
 
@@ -242,6 +285,7 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel));
 		number(b, "ns", k->ns);
 		number(b, "runs", k->runs);
+		put_gain(b, k->bound_gain);
 		if (k->operator!= AIF_STR_NONE)
 			text(b, "operator", aif_strset_get(&w->places, k->operator, NULL));
 		if (k->caller != AIF_STR_NONE)
@@ -328,6 +372,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct
 	put_queue(w, out);
 	put_groups(names->p, w, out);
 	put_causes(names->p, w, out);
+	put_functions(w, out);
 	put_owners(names, w, out);
 	put_kernels(names, w, out);
 	put_power(w, out);

@@ -3,8 +3,10 @@
 
 #include "analysis/gaps.h"
 #include "analysis/step_names.h"
+#include "names/callers.h"
 #include "names/stack_names.h"
 #include "report/wake_text.h"
+#include "report/why/bounds.h"
 
 #include <errno.h>
 #include <string.h>
@@ -140,6 +142,7 @@ struct measuring {
 	struct aif_stack_names *stacks;
 	struct aif_buf line;
 	struct aif_map owners; /* group << 33 | before << 32 | place -> owner */
+	uint64_t *rows;        /* by row of the blame: the same key of its owner */
 };
 
 /* Returns the name of the innermost range of a stack that is no step, "" if there is none. */
@@ -183,19 +186,20 @@ static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
 	return aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
-/* Adds idle time of a group to who owns it. */
+/* Adds idle time of a group to who owns it, with the key *ret. 0 or -ENOMEM. */
 static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t stack, bool is_before,
-		     uint32_t seen, uint64_t ns)
+		     uint32_t seen, uint64_t ns, uint64_t *ret)
 {
 	struct aif_why *w = m->w;
 	uint32_t place = AIF_STR_NONE;
 	uint64_t key, i;
 
+	*ret = UINT64_MAX;
 	if (!ns)
 		return 0;
 	if (place_of(m, stack, &place) < 0)
 		return -ENOMEM;
-	key = (uint64_t)group << 33 | (uint64_t)is_before << 32 | place;
+	*ret = key = (uint64_t)group << 33 | (uint64_t)is_before << 32 | place;
 	w->of_group[group] += ns;
 	if (aif_map_get(&m->owners, key, &i)) {
 		w->owners[i].ns += ns;
@@ -254,21 +258,17 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 {
 	int e = 0;
 
+	m->rows = malloc((b->len + 1) * sizeof(*m->rows));
+	if (!m->rows)
+		return -ENOMEM;
 	for (size_t i = 0; i < b->len && !e; i++) {
 		const struct aif_idle_row *row = &b->rows[i];
 		enum aif_why_group group = aif_why_group_of(row->cause);
-		uint64_t waited = group == AIF_WHY_HOST
-					  ? (uint64_t)((double)row->drained_ns * m->w->waited_part)
-					  : 0;
 
-		e = add_owner(m, group, row->stack, row->is_before, row->seen, row->ns - waited);
+		e = add_owner(m, group, row->stack, row->is_before, row->seen, row->ns,
+			      &m->rows[i]);
 		if (!e)
 			e = add_wakes(m, group, b, row);
-		/* The wait itself is what could be left out. */
-		if (!e)
-			e = add_owner(m, AIF_WHY_SYNC,
-				      row->drain == AIF_NONE ? row->stack : row->drain,
-				      row->drain == AIF_NONE && row->is_before, AIF_NONE, waited);
 	}
 	aif_why_wakes_sort(m->w);
 	if (!e && b->devices_len) {
@@ -281,120 +281,10 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 	}
 	if (m->w->owners_len)
 		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
-	return e;
+	return e ? e : aif_why_functions_add(m->w);
 }
 
 /* ---- kernels and launches -------------------------------------------------------------------- */
-
-static int by_kernel_time(const void *a, const void *b)
-{
-	const struct aif_why_kernel *x = a, *y = b;
-
-	if (x->saved_ns != y->saved_ns)
-		return x->saved_ns < y->saved_ns ? 1 : -1;
-	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
-}
-
-/* Kernels of one name are one: programs that are compiled again have others. */
-static uint32_t name_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
-{
-	return x->kernel == AIF_NONE ? AIF_NONE : p->kernels[x->kernel].name;
-}
-
-/* Adds up the time of a kernel's executions by their stack; a kernel has the stack with the most. */
-struct by_stack {
-	struct aif_map of; /* kernel << 32 | stack -> its time */
-	uint64_t *most;    /* by kernel */
-	size_t most_cap;
-};
-
-static int add_stack(struct by_stack *b, const struct aif_exec_timeline *t,
-		     const struct aif_timeline_exec *x, uint64_t ns, uint64_t k,
-		     struct aif_why_kernel *to)
-{
-	uint32_t stack = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].stack;
-	uint64_t key = k << 32 | stack, sum = 0;
-
-	(void)aif_map_get(&b->of, key, &sum);
-	sum += ns;
-	if (sum > b->most[k]) {
-		b->most[k] = sum;
-		to->stack = stack;
-	}
-	return aif_map_put(&b->of, key, sum);
-}
-
-static void add_opportunity(const struct aif_profile *p, const struct aif_why *w,
-			    struct aif_why_kernel *k)
-{
-	const struct aif_opportunity_kernel *of =
-		aif_opportunity_of(&w->work, p, k->kind, k->kernel);
-
-	k->used = -1;
-	k->saved_ns = k->ns;
-	if (!of || !of->has_roof)
-		return;
-	k->used = aif_opportunity_used(of);
-	k->bound = aif_opportunity_bound(of);
-	k->saved_ns = aif_timed_rounded((double)k->ns * (1 - k->used));
-}
-
-static int add_kernels(const struct aif_profile *p, const struct aif_idle_part *part,
-		       struct aif_why *w)
-{
-	const struct aif_exec_timeline *t = part->t;
-	struct aif_map known = {0};
-	struct by_stack stacks = {0};
-	double *ns = NULL, *runs = NULL;
-	size_t ns_cap = 0, runs_cap = 0;
-	int e = 0;
-
-	for (size_t i = 0; i < t->execs_len && !e; i++) {
-		const struct aif_timeline_exec *x = &t->execs[i];
-		uint64_t key = (uint64_t)x->kind << 32 | name_of(p, x), k,
-			 in_part = aif_idle_part_ns(part, x);
-
-		if (!in_part)
-			continue;
-		if (!aif_map_get(&known, key, &k)) {
-			k = w->kernels_len;
-			if (aif_grow(&w->kernels, &w->kernels_cap, k + 1, sizeof(*w->kernels)) <
-				    0 ||
-			    aif_grow(&ns, &ns_cap, k + 1, sizeof(*ns)) < 0 ||
-			    aif_grow(&runs, &runs_cap, k + 1, sizeof(*runs)) < 0 ||
-			    aif_grow(&stacks.most, &stacks.most_cap, k + 1, sizeof(*stacks.most)) <
-				    0 ||
-			    aif_map_put(&known, key, k) < 0) {
-				e = -ENOMEM;
-				break;
-			}
-			w->kernels[w->kernels_len++] =
-				(struct aif_why_kernel){.kind = x->kind,
-							.kernel = x->kernel,
-							.stack = AIF_NONE,
-							.operator= AIF_STR_NONE,
-							.caller = AIF_STR_NONE};
-			ns[k] = runs[k] = 0;
-			stacks.most[k] = 0;
-		}
-		ns[k] += aif_exec_timeline_whole(x, in_part);
-		runs[k] += aif_exec_timeline_whole(x, 1);
-		e = add_stack(&stacks, t, x, in_part, k, &w->kernels[k]);
-	}
-	for (size_t k = 0; k < w->kernels_len && !e; k++) {
-		w->kernels[k].ns = aif_timed_rounded(ns[k]);
-		w->kernels[k].runs = aif_timed_rounded(runs[k]);
-		add_opportunity(p, w, &w->kernels[k]);
-	}
-	if (w->kernels_len)
-		qsort(w->kernels, w->kernels_len, sizeof(*w->kernels), by_kernel_time);
-	free(ns);
-	free(runs);
-	free(stacks.most);
-	aif_map_finish(&stacks.of);
-	aif_map_finish(&known);
-	return e;
-}
 
 /* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. */
 static int measure_ahead(const struct aif_idle_part *part, struct aif_why *w)
@@ -438,12 +328,13 @@ static bool has_off_cpu(const struct aif_profile *p)
 	return false;
 }
 
+/* Sets *ret to a string of .places, the program's own function on a stack; AIF_STR_NONE: an engine alone is on it. */
 static int place_level(struct measuring *m, uint32_t stack, uint32_t *ret)
 {
 	const char *caller = stack == AIF_NONE ? NULL : aif_stack_names_caller(m->stacks, stack);
 
 	*ret = AIF_STR_NONE;
-	if (!caller || !*caller)
+	if (!caller || !*caller || aif_caller_is_engine(caller))
 		return 0;
 	*ret = aif_strset_put(&m->w->places, caller, strlen(caller));
 	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
@@ -452,10 +343,27 @@ static int place_level(struct measuring *m, uint32_t stack, uint32_t *ret)
 static int place_loop(struct measuring *m)
 {
 	const struct aif_phases *f = &m->w->phases;
-	int e = place_level(m, f->stack, &m->w->loop_place);
+	uint32_t stack = f->stack;
+	int e = 0;
 
-	for (size_t i = 0; i < f->levels && !e; i++)
-		e = place_level(m, f->level[i].stack, &m->w->level_places[i]);
+	for (size_t i = 0; i < f->levels && !e; i++) {
+		const struct aif_loop_level *l = &f->level[i];
+		struct aif_loop_span span = {
+			.thread = f->thread, .stack = l->begin, .from = l->start, .to = l->end};
+		uint32_t at = l->stack;
+
+		if (at == AIF_NONE && l->begin != AIF_NONE)
+			e = aif_loop_enclosing(m->p, &span, &at);
+		if (!e)
+			e = place_level(m, at, &m->w->level_places[i]);
+		stack = i == f->chosen ? at : stack;
+	}
+	if (!e)
+		e = place_level(m, stack, &m->w->loop_place);
+	for (size_t i = 0; i < f->loops_len && !e; i++)
+		e = place_level(m, f->loops[i].stack, &m->w->candidate_places[i]);
+	if (f->loops_len)
+		m->w->candidate_places[0] = m->w->loop_place;
 	return e;
 }
 
@@ -529,7 +437,8 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 					      .kernel = w->kernels[i].kernel};
 
 		if (w->kernels[i].operator!= AIF_STR_NONE || w->kernels[i].caller != AIF_STR_NONE)
-			e = aif_map_put(&known, (uint64_t)x.kind << 32 | name_of(m->p, &x), i);
+			e = aif_map_put(&known,
+					(uint64_t)x.kind << 32 | aif_why_kernel_name(m->p, &x), i);
 	}
 	for (size_t i = 0; i < part->t->execs_len && !e; i++) {
 		const struct aif_timeline_exec *x = &part->t->execs[i];
@@ -537,7 +446,8 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 			x->launch == AIF_NONE ? AIF_NONE : part->t->launches[x->launch].stack;
 		uint64_t k, is;
 
-		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | name_of(m->p, x), &k) ||
+		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | aif_why_kernel_name(m->p, x),
+				 &k) ||
 		    !aif_idle_part_ns(part, x))
 			continue;
 		if (!aif_map_get(&placed, k << 32 | stack, &is)) {
@@ -551,6 +461,36 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 		w->kernels[i].placed_runs = aif_timed_rounded(runs[i]);
 	aif_map_finish(&known);
 	aif_map_finish(&placed);
+	return e;
+}
+
+/* Replays what functions, groups and kernels cost. 0 or -errno. */
+static int find_bounds(struct measuring *m, const struct aif_idle_part *part)
+{
+	struct aif_why *w = m->w;
+	struct aif_why_rows rows = {.p = m->p, .len = part->blame.len};
+	int e = 0;
+
+	rows.owner = malloc((rows.len + 1) * sizeof(*rows.owner));
+	if (!rows.owner)
+		return -ENOMEM;
+	/* Owners were put in order since. */
+	for (size_t i = 0; i < w->owners_len && !e; i++) {
+		const struct aif_why_owner *o = &w->owners[i];
+
+		e = aif_map_put(&m->owners,
+				(uint64_t)o->group << 33 | (uint64_t)o->is_before << 32 | o->place,
+				i);
+	}
+	for (size_t i = 0; i < rows.len && !e; i++) {
+		uint64_t owner;
+
+		rows.owner[i] =
+			aif_map_get(&m->owners, m->rows[i], &owner) ? (uint32_t)owner : AIF_NONE;
+	}
+	if (!e)
+		e = aif_why_bounds_find(&rows, part, &part->course, w);
+	free(rows.owner);
 	return e;
 }
 
@@ -592,9 +532,7 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	/* Lengths are put one after another and say nothing of idle time. */
 	if (m->p->traits.is_lengths)
 		return 0;
-	e = aif_idle_part_get(m->p, sel, &part);
-	if (!e)
-		e = aif_why_waited_part(m->p, sel, part, &m->w->damaged, &m->w->waited_part);
+	e = aif_idle_part_get_course(m->p, sel, &part);
 	if (!e) {
 		add_devices(part, m->w);
 		e = add_idle(m, &part->blame);
@@ -602,11 +540,13 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	if (!e)
 		e = aif_opportunity_make(m->p, NULL, part->t, part_ns, part, &m->w->work);
 	if (!e)
-		e = add_kernels(m->p, part, m->w);
+		e = aif_why_kernels_add(m->p, part, m->w);
 	if (!e)
 		e = place_kernels(m);
 	if (!e)
 		e = count_placed(m, part);
+	if (!e)
+		e = find_bounds(m, part);
 	if (!e)
 		e = measure_ahead(part, m->w);
 	if (!e)
@@ -650,6 +590,7 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 	ret->has_cpu = names->p->traits.is_imported ||
 		       strtod(aif_profile_meta(names->p, "cpu_rate"), NULL) > 0;
 	aif_map_finish(&m.owners);
+	free(m.rows);
 	aif_buf_finish(&m.line);
 	aif_stack_names_free(m.stacks);
 	if (e)
@@ -674,7 +615,7 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 	}
 	if (!e && !p->traits.is_lengths) {
 		add_devices(*ret_part, ret);
-		e = add_kernels(p, *ret_part, ret);
+		e = aif_why_kernels_add(p, *ret_part, ret);
 		count_launches(*ret_part, ret);
 	}
 	if (e)
@@ -688,6 +629,7 @@ void aif_why_finish(struct aif_why *w)
 	aif_queue_finish(&w->queue);
 	free(w->idle);
 	free(w->owners);
+	free(w->functions);
 	free(w->wakes);
 	free(w->kernels);
 	aif_opportunity_finish(&w->work);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for people: at most 25 lines. */
-#include "report/why/why.h"
+#include "report/why/saying.h"
 
 #include "analysis/cpu_totals.h"
 #include "base/human.h"
@@ -9,156 +9,58 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_OWNERS  6
-#define MOST_KERNELS 3
-#define MOST_ADVICE  4
-/* Longer names of kernels lose their middle. */
-#define NAME_COLUMNS 64
-/* Owners and kernels below that are not worth a line: a hundredth, by which a program gets faster at most. */
-#define LEAST_PPM 10000
-/* A bound above that says no more than that the group is nearly all of the time. */
-#define MOST_SPEEDUP 10
-/* A trend is said from a change of a tenth on. */
-#define TREND 0.1
+#define MOST_OWNERS 6
+/* Parts that are named where none bounds the program alone. */
+#define NAMED 3
+/* The function with the most of a group is named with it if it has this part of it, or more. */
+#define NAMED_OF_GROUP 4
+#define MOST_KERNELS   3
+/* On narrower terminals, where lines are wrapped, what bounds the program and what to try come first. */
+#define WIDE 120
 /* Time of the loop without device work around it is said from a twentieth on: less of it is steps' edges. */
 #define OUTSIDE 20
 
-struct saying {
-	const struct aif_names *names;
-	const struct aif_why *w;
-	uint32_t columns;
-	struct aif_buf *out, line;
-};
+/* Columns of what a line is about, below which its next lines do not begin. */
+#define INDENT 9
 
-static uint64_t share(const struct saying *s, uint64_t ns)
+static size_t columns_of(const char *text, size_t len)
 {
-	return aif_share_ppm(ns, s->w->time_ns);
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += (text[i] & 0xc0) != 0x80;
+	return n;
 }
 
-static const char *place(const struct saying *s, uint32_t text)
+/* Returns how much of `text` goes on a line of `room` columns: up to the last space in it, or else up to the next one. */
+static size_t fitting(const char *text, size_t room)
 {
-	return text == AIF_STR_NONE ? "" : aif_strset_get(&s->w->places, text, NULL);
+	size_t len = strlen(text), last = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == ' ' && i > INDENT) {
+			if (columns_of(text, i) > room)
+				return last ? last : i;
+			last = i;
+		}
+	}
+	return columns_of(text, len) > room && last ? last : len;
 }
 
-/* Appends the line that was made, cut to the terminal. */
-static void end_line(struct saying *s)
+void aif_why_end_line(struct saying *s)
 {
 	const char *text = aif_buf_str(&s->line);
-	size_t len = strlen(text), max = s->columns;
+	size_t indent = *text == ' ' ? 2 * INDENT : INDENT;
+	size_t n = s->columns > 3 * INDENT ? fitting(text, s->columns) : strlen(text);
 
-	if (max && len > max) {
-		while (max && (text[max] & 0xc0) == 0x80)
-			max--;
-		len = max;
-	}
-	aif_buf_append(s->out, text, len);
+	aif_buf_append(s->out, text, n);
 	aif_buf_putc(s->out, '\n');
+	for (text += n; *text; text += n) {
+		text += strspn(text, " ");
+		n = fitting(text, s->columns - indent);
+		aif_buf_printf(s->out, "%*s%.*s\n", (int)indent, "", (int)n, text);
+	}
 	aif_buf_clear(&s->line);
-}
-
-/* ---- phases and the loop --------------------------------------------------------------------- */
-
-static void say_phase(struct saying *s, const char *name, unsigned i, int64_t from, int64_t to)
-{
-	const struct aif_profile *p = s->names->p;
-
-	if (to <= from)
-		return;
-	aif_buf_printf(&s->line, "%s%s ", i ? ", " : "", name);
-	aif_human_ns(&s->line, (uint64_t)(to - from));
-	aif_buf_puts(&s->line, " (");
-	aif_human_share(&s->line, aif_share_ppm((uint64_t)(to - from), p->end_ns - p->start_ns));
-	aif_buf_puts(&s->line, ", device busy ");
-	aif_human_share(&s->line, s->w->phase_busy_ppm[i]);
-	aif_buf_putc(&s->line, ')');
-}
-
-static void say_trend(struct saying *s, double trend)
-{
-	if (trend > 1 - TREND && trend < 1 + TREND)
-		return;
-	aif_buf_puts(&s->line, "; the last quarter takes ");
-	aif_human_share(&s->line, (uint64_t)(trend * 1e6));
-	aif_buf_puts(&s->line, " of the first's");
-}
-
-/* Says which periods are outside and inside of the steps: epochs, requests, tokens, layers. */
-static void say_periods(struct saying *s)
-{
-	const struct aif_phases *f = &s->w->phases;
-
-	for (size_t i = 0; i < f->levels; i++) {
-		const struct aif_loop_level *l = &f->level[i];
-		const char *in = place(s, s->w->level_places[i]);
-
-		if (i == f->chosen)
-			continue;
-		aif_buf_puts(&s->line, i < f->chosen        ? "; inside of "
-				       : i == f->chosen + 1 ? "; each with "
-							    : ", each with ");
-		if (i < f->chosen)
-			aif_human_counted(&s->line, l->turns, "turn");
-		else
-			aif_buf_printf(&s->line, "%.1f turns",
-				       (double)l->turns / (double)f->level[i - 1].turns);
-		aif_buf_printf(&s->line, "%s%s of ", *in ? " of " : "", in);
-		aif_human_ns(&s->line, l->median_ns);
-	}
-}
-
-static void say_steps(struct saying *s)
-{
-	const struct aif_phases *f = &s->w->phases;
-	const char *in = place(s, s->w->loop_place);
-	bool is_marked = f->from == AIF_PHASES_MARKS;
-
-	aif_buf_puts(&s->line, s->w->is_requests ? "loop     none, but " : "loop     ");
-	aif_human_counted(&s->line, f->len,
-			  is_marked           ? "step"
-			  : s->w->is_requests ? "request"
-					      : "turn");
-	if (f->is_sparse)
-		aif_buf_puts(&s->line, " seen whole");
-	if (is_marked)
-		aif_buf_puts(&s->line, ", as the program marks them");
-	else
-		aif_buf_printf(&s->line, "%s%s, found by launches that recur%s", *in ? " of " : "",
-			       in, s->w->is_requests ? " behind waits for work from outside" : "");
-	aif_buf_puts(&s->line, ": median ");
-	aif_human_ns(&s->line, f->median_ns);
-	aif_buf_puts(&s->line, ", p95 ");
-	aif_human_ns(&s->line, f->p95_ns);
-	if (!f->is_sparse)
-		say_trend(s, f->trend);
-	say_periods(s);
-	end_line(s);
-}
-
-static void say_phases(struct saying *s)
-{
-	const struct aif_phases *f = &s->w->phases;
-	const struct aif_profile *p = s->names->p;
-
-	if (!f->from) {
-		aif_buf_puts(
-			&s->line,
-			"loop     none found: no step is marked, and launches do not recur often or regularly enough");
-		end_line(s);
-		return;
-	}
-	aif_buf_puts(&s->line, "phases   ");
-	if (s->w->since > 0) {
-		aif_human_ns(&s->line, (uint64_t)s->w->since);
-		aif_buf_puts(&s->line,
-			     p->notes & AIF_NOTE_TRIMMED ? " not kept, " : " not collected, ");
-	}
-	say_phase(s, "start-up", 0, s->w->since, f->start);
-	if (f->start <= s->w->since)
-		aif_buf_puts(&s->line, "no start-up");
-	say_phase(s, "loop", 1, f->start, f->end);
-	say_phase(s, "tail", 2, f->end, (int64_t)(p->end_ns - p->start_ns));
-	end_line(s);
-	say_steps(s);
 }
 
 /* ---- what bounds it -------------------------------------------------------------------------- */
@@ -209,7 +111,7 @@ static void say_window(struct saying *s)
 		aif_human_ns(&s->line, w->not_collected_ns);
 		aif_buf_puts(&s->line, " more nothing is known");
 	}
-	end_line(s);
+	aif_why_end_line(s);
 }
 
 static void say_waits(struct saying *s)
@@ -264,7 +166,7 @@ static void say_queue(struct saying *s)
 	aif_human_ns(&s->line, q->delay_median_ns);
 	aif_buf_puts(&s->line, " after its launch");
 	say_waits(s);
-	end_line(s);
+	aif_why_end_line(s);
 }
 
 /* Appends what a thread was seen to sleep in: "in accept". */
@@ -298,16 +200,79 @@ static void say_wake(struct saying *s, const struct aif_why_owner *o)
 		aif_buf_printf(&s->line, ", waits for %s", place(s, text));
 }
 
-/* True if most of the window lies before its first device work or behind the last. */
-static bool is_mostly_outside(const struct aif_why *w)
+void aif_why_say_function(struct saying *s, const struct aif_why_function *f)
 {
-	return (w->is_part || w->is_loop) && w->outside_ns > w->time_ns;
+	const char *at = place(s, s->w->owners[f->row].place);
+
+	aif_buf_printf(&s->line, "%s%s", f->is_before ? "before " : "",
+		       *at ? at : "place not known");
+}
+
+/* Says which function owns the most of a group, if one has a quarter of it. */
+static void say_most_of(struct saying *s, enum aif_why_group group)
+{
+	const struct aif_why *w = s->w;
+	const struct aif_why_function *most = NULL;
+
+	for (size_t i = 0; i < w->functions_len; i++)
+		if (!most || w->functions[i].of_group[group] > most->of_group[group])
+			most = &w->functions[i];
+	if (!most || most->of_group[group] < w->of_group[group] / NAMED_OF_GROUP)
+		return;
+	aif_buf_puts(&s->line, "; ");
+	aif_human_share(&s->line, share(s, most->of_group[group]));
+	aif_buf_puts(&s->line, most->is_before ? " " : " in ");
+	aif_why_say_function(s, most);
+}
+
+/* A part of the time that may be named first: a busy group, or a function that owns idle time. */
+struct part {
+	uint64_t ns;
+	enum aif_why_group group;
+	const struct aif_why_function *function; /* NULL: the group */
+};
+
+static void take_part(struct part *parts, size_t *n, struct part p)
+{
+	size_t at = *n;
+
+	while (at && parts[at - 1].ns < p.ns)
+		at--;
+	if (at == NAMED || !p.ns)
+		return;
+	*n = AIF_MIN(*n + 1, (size_t)NAMED);
+	memmove(&parts[at + 1], &parts[at], (*n - 1 - at) * sizeof(*parts));
+	parts[at] = p;
+}
+
+/* Says the parts with the most time, where none has enough to bound the program alone. */
+static void say_parts(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	struct part parts[NAMED];
+	size_t n = 0;
+
+	for (unsigned g = 0; g < AIF_WHY_HOST; g++)
+		take_part(parts, &n, (struct part){w->of_group[g], (enum aif_why_group)g, NULL});
+	for (size_t i = 0; i < w->functions_len; i++)
+		take_part(parts, &n,
+			  (struct part){w->functions[i].ns,
+					aif_why_function_group(&w->functions[i]),
+					&w->functions[i]});
+	for (size_t i = 0; i < n; i++) {
+		aif_buf_puts(&s->line, i ? ", " : "");
+		if (parts[i].function)
+			aif_why_say_function(s, parts[i].function);
+		else
+			aif_buf_puts(&s->line, aif_why_group_name(parts[i].group));
+		aif_buf_putc(&s->line, ' ');
+		aif_human_share(&s->line, share(s, parts[i].ns));
+	}
 }
 
 static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
-	size_t named = 1;
 
 	aif_buf_puts(&s->line, "bound by ");
 	if (is_mostly_outside(w)) {
@@ -318,12 +283,7 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 	}
 	if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
-		named = AIF_MIN(n, 3);
-		for (size_t i = 0; i < named; i++) {
-			aif_buf_printf(&s->line, "%s%s ", i ? ", " : "",
-				       aif_why_group_name(order[i]));
-			aif_human_share(&s->line, share(s, w->of_group[order[i]]));
-		}
+		say_parts(s);
 	} else if (n) {
 		const char *verdict = aif_why_verdict(w, order[0]).text;
 
@@ -338,8 +298,10 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 				say_seen(s, &w->owners[i], ": ");
 				break;
 			}
+		if (order[0] >= AIF_WHY_HOST)
+			say_most_of(s, order[0]);
 	}
-	end_line(s);
+	aif_why_end_line(s);
 }
 
 /* Says that threads had to wait for CPUs: the program's times would be others on a machine of its own. */
@@ -349,10 +311,45 @@ static void say_machine(struct saying *s)
 		return;
 	aif_buf_puts(&s->line, "machine  busy: ");
 	aif_run_delay_say(&s->w->run_delay, &s->line);
-	end_line(s);
+	aif_why_end_line(s);
 }
 
 /* ---- who has it ------------------------------------------------------------------------------ */
+
+/* Says in what a function's idle time passed: ": the host 12.3 %, synchronisation 4.56 %"; shares where there are several. */
+static void say_classes(struct saying *s, const struct aif_why_function *f)
+{
+	bool is_said[AIF_WHY_GROUPS] = {false};
+	size_t n = 0;
+
+	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+		n += share(s, f->of_group[g]) >= AIF_WHY_LEAST_PPM;
+	for (size_t i = 0; i < AIF_MAX(n, (size_t)1); i++) {
+		unsigned most = AIF_WHY_GROUPS;
+
+		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+			if (!is_said[g] &&
+			    (most == AIF_WHY_GROUPS || f->of_group[g] > f->of_group[most]))
+				most = g;
+		is_said[most] = true;
+		aif_buf_printf(&s->line, "%s%s", i ? ", " : ": ",
+			       aif_why_group_name((enum aif_why_group)most));
+		if (n > 1) {
+			aif_buf_putc(&s->line, ' ');
+			aif_human_share(&s->line, share(s, f->of_group[most]));
+		}
+		for (size_t k = f->row; k < s->w->owners_len; k++) {
+			const struct aif_why_owner *o = &s->w->owners[k];
+
+			if (o->group == most && o->is_before == f->is_before &&
+			    o->place == s->w->owners[f->row].place) {
+				say_seen(s, o, ", ");
+				say_wake(s, o);
+				break;
+			}
+		}
+	}
+}
 
 static void say_owners(struct saying *s)
 {
@@ -364,26 +361,22 @@ static void say_owners(struct saying *s)
 	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - w->is_busy_machine;
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
-	aif_buf_puts(&s->line, w->owners_len && share(s, w->owners[0].ns) >= LEAST_PPM
-				       ? " of the time, with who launches next:"
+	aif_buf_puts(&s->line, w->functions_len && share(s, w->functions[0].ns) >= AIF_WHY_LEAST_PPM
+				       ? " of the time, which is owned by:"
 				       : " of the time");
-	end_line(s);
-	for (size_t i = 0; i < w->owners_len && shown < most; i++) {
-		const struct aif_why_owner *o = &w->owners[i];
-		const char *at = place(s, o->place);
+	aif_why_end_line(s);
+	for (size_t i = 0; i < w->functions_len && shown < most; i++) {
+		const struct aif_why_function *f = &w->functions[i];
 
-		if (share(s, o->ns) < LEAST_PPM)
+		if (share(s, f->ns) < AIF_WHY_LEAST_PPM)
 			break;
 		aif_buf_puts(&s->line, "         ");
-		aif_human_share(&s->line, share(s, o->ns));
+		aif_human_share(&s->line, share(s, f->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
-		aif_buf_puts(&s->line, aif_why_group_name(o->group));
-		say_seen(s, o, ", ");
-		aif_buf_printf(&s->line, ", %s%s", o->is_before ? "before " : "",
-			       *at ? at : "place not known");
-		say_wake(s, o);
-		end_line(s);
+		aif_why_say_function(s, f);
+		say_classes(s, f);
+		aif_why_end_line(s);
 		shown++;
 	}
 }
@@ -420,28 +413,28 @@ static void say_kernels(struct saying *s)
 		     w->work.roof_ns > 0
 			     ? " of the time, by what better use of the device saves at most:"
 			     : " of the time");
-	end_line(s);
+	aif_why_end_line(s);
 	for (size_t i = 0; i < w->kernels_len && i < MOST_KERNELS; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
 		const char *name;
 
-		if (share(s, k->saved_ns) < LEAST_PPM)
+		if (share(s, k->saved_ns) < AIF_WHY_LEAST_PPM)
 			break;
 		aif_buf_puts(&s->line, "         ");
 		aif_human_share(&s->line, share(s, k->ns));
 		while (s->line.len < 18)
 			aif_buf_putc(&s->line, ' ');
 		name = aif_names_work(s->names, k->kind, k->kernel);
-		aif_elide(name, strlen(name), NAME_COLUMNS, &s->line);
+		aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
 		aif_buf_puts(&s->line, ", ");
 		aif_human_counted(&s->line, k->runs, "run");
 		say_kernel_facts(s, k);
-		end_line(s);
+		aif_why_end_line(s);
 	}
 	aif_buf_puts(&s->line, "         ");
 	aif_opportunity_say_precision(&w->work, s->names->p, &s->line);
 	if (s->line.len > 9)
-		end_line(s);
+		aif_why_end_line(s);
 	aif_buf_clear(&s->line);
 }
 
@@ -462,7 +455,7 @@ static void say_power(struct saying *s)
 			aif_buf_printf(&s->line, "%s, the most: ",
 				       aif_profile_str(p, p->devices[slowed->device].name));
 		aif_power_say_slowed(slowed, &s->line);
-		end_line(s);
+		aif_why_end_line(s);
 	}
 	if (!aif_power_energy(&w->power, &j, &ns))
 		return;
@@ -477,44 +470,7 @@ static void say_power(struct saying *s)
 	}
 	aif_buf_printf(&s->line, ": %.0f W in the mean%s", j / ((double)ns / 1e9),
 		       w->power.len > 1 ? " of each device" : "");
-	end_line(s);
-}
-
-/* ---- what to try ----------------------------------------------------------------------------- */
-
-static void say_advice(struct saying *s, const enum aif_why_group *order, size_t n)
-{
-	size_t said = 0;
-
-	if (is_mostly_outside(s->w)) {
-		aif_buf_puts(
-			&s->line,
-			"try      see what the program does before and behind its device work: ");
-		aif_buf_puts(&s->line, s->names->p->traits.is_imported ? "aiflame report --ops"
-				       : s->w->has_cpu                 ? "aiflame flame --of cpu"
-						       : "record CPU samples (no --cpu-rate 0)");
-		end_line(s);
-		return;
-	}
-	for (size_t i = 0; i < n && said < MOST_ADVICE; i++) {
-		const char *advice = aif_why_advice(s->names->p, s->w, order[i]);
-		double most = aif_why_at_most(s->w, s->w->of_group[order[i]]);
-
-		if (!*advice || share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM)
-			continue;
-		aif_buf_printf(&s->line, "%s", said++ ? "         " : "try      ");
-		if (order[i] == AIF_WHY_DEMAND ||
-		    (order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu)) {
-			aif_human_share(&s->line, share(s, s->w->of_group[order[i]]));
-			aif_buf_puts(&s->line, " of the time: ");
-		} else if (most >= MOST_SPEEDUP) {
-			aif_buf_puts(&s->line, "nearly all of the time: ");
-		} else {
-			aif_buf_printf(&s->line, "at most %.2fx: ", most);
-		}
-		aif_buf_puts(&s->line, advice);
-		end_line(s);
-	}
+	aif_why_end_line(s);
 }
 
 /* Says in one line what the profile does not tell. */
@@ -528,7 +484,7 @@ static void say_unknown(struct saying *s)
 		aif_buf_puts(&s->line, aif_why_unknown_text(what[i]));
 	}
 	if (n)
-		end_line(s);
+		aif_why_end_line(s);
 }
 
 static void say_next(struct saying *s, const char *path)
@@ -549,15 +505,22 @@ static void say_next(struct saying *s, const char *path)
 
 void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 {
+	struct saying s = {.w = w};
 	enum aif_why_group order[AIF_WHY_GROUPS];
 	size_t n = aif_why_order(w, order);
 	uint64_t ppm = n ? aif_share_ppm(w->of_group[order[0]], w->time_ns) : 0;
 
 	if (!n)
 		return;
-	aif_buf_printf(out, "%s%s: ", ppm < AIF_WHY_BOUND_PPM ? "nothing alone, most by " : "",
-		       aif_why_group_name(order[0]));
-	aif_human_share(out, ppm);
+	if (ppm < AIF_WHY_BOUND_PPM) {
+		aif_buf_puts(out, "nothing alone: ");
+		say_parts(&s);
+		aif_buf_append(out, s.line.data, s.line.len);
+		aif_buf_finish(&s.line);
+	} else {
+		aif_buf_printf(out, "%s: ", aif_why_group_name(order[0]));
+		aif_human_share(out, ppm);
+	}
 	aif_buf_puts(out, w->is_loop && w->outside_ns <= w->time_ns ? " of the loop's time"
 								    : " of the time");
 	if (!w->is_loop)
@@ -576,6 +539,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	struct saying s = {.names = names, .w = w, .columns = columns, .out = out};
 	enum aif_why_group order[AIF_WHY_GROUPS];
 	size_t n = aif_why_order(w, order);
+	bool is_short;
 
 	if (!w->time_ns) {
 		aif_buf_puts(
@@ -584,22 +548,29 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 			"shows what threads did, aiflame info what was lost\n");
 		return;
 	}
-	say_phases(&s);
+	is_short = columns && columns < WIDE;
+	if (is_short) {
+		say_bound(&s, order, n);
+		aif_why_say_advice(&s, order, n);
+	}
+	aif_why_say_phases(&s);
 	say_window(&s);
-	say_bound(&s, order, n);
+	if (!is_short)
+		say_bound(&s, order, n);
 	say_queue(&s);
 	say_machine(&s);
 	say_owners(&s);
 	say_kernels(&s);
 	say_power(&s);
-	say_advice(&s, order, n);
+	if (!is_short)
+		aif_why_say_advice(&s, order, n);
 	say_unknown(&s);
 	say_next(&s, path);
-	end_line(&s);
+	aif_why_end_line(&s);
 	if (w->damaged) {
 		aif_buf_puts(&s.line,
 			     "damaged  part of the file could not be read: times are missing");
-		end_line(&s);
+		aif_why_end_line(&s);
 	}
 	aif_buf_finish(&s.line);
 }

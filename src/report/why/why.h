@@ -18,11 +18,12 @@
  *
  *   time     from the first start to the last end in the window (utilization.h), without what was not collected
  *   groups   what it passes in (groups.def): compute, copies alone and communication alone are utilization.h's; idle time
- *            is divided by its causes (idle/blame.h). SYNC has the cause `wait`, and of the host's time (launch, host, on
- *            CPU) that behind a wait for the device as much as was waited while the device worked: so much could the host
- *            have done meanwhile
- *   at most  the speed-up if a group took no time at all: time / (time - group). An upper bound, since the next bound
- *            comes into sight; bounds of several groups do not multiply.
+ *            is divided by its causes (idle/blame.h), each of which is of one group
+ *   owners   each ns of idle time is one function's, that of the row of the blame which has it; the groups in which it
+ *            passed are the owner's attributes. That a wait before it left nothing queued changes no owner: it is
+ *            advice about overlap
+ *   at most  the speed-up if a group, a function or a kernel took no time at all, by a replay of the recorded schedule
+ *            (analysis/replay/replay.h); 0 where none can be replayed. Those of several do not multiply.
  */
 #define AIF_WHY_GROUP(id, key, name, evidence) AIF_WHY_##id,
 enum aif_why_group {
@@ -54,7 +55,19 @@ struct aif_why_owner {
 	bool is_before; /* the time before a launch there */
 	uint32_t seen;  /* of the longest row that has one (idle/blame.h), AIF_NONE: none has */
 	uint64_t ns;
-	uint32_t place; /* a string of .places: "f (file.py:12)" */
+	uint32_t place;    /* a string of .places: "f (file.py:12)" */
+	uint32_t function; /* index of .functions */
+};
+
+/* Functions and kernels of which it is replayed what they cost. */
+#define AIF_WHY_BOUNDED 3
+
+/* A function that owns idle time: all of its rows, of whatever line and cause. */
+struct aif_why_function {
+	size_t row;     /* of .owners: the one with the most time */
+	bool is_before; /* the time before launches there */
+	uint64_t ns, of_group[AIF_WHY_GROUPS];
+	double bound_gain; /* "at most"; of the first AIF_WHY_BOUNDED ones */
 };
 
 /* A waker for which sleeps of an owner waited (idle/wakers.h), in one place. */
@@ -76,6 +89,7 @@ struct aif_why_kernel {
 	uint32_t stack;            /* that launched most of its time; AIF_NONE: not known */
 	uint32_t operator, caller; /* strings of .places; AIF_STR_NONE */
 	uint64_t placed_runs; /* of .runs, those that the operator, or else the caller, launched */
+	double bound_gain;    /* "at most"; of the first AIF_WHY_BOUNDED ones */
 };
 
 struct aif_why {
@@ -99,16 +113,18 @@ struct aif_why {
 	int64_t from, to;       /* the window */
 	size_t devices;
 	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
+	double bound_of_group[AIF_WHY_GROUPS];
 	uint64_t not_collected_ns;
 	uint64_t
 		outside_ns; /* time of the devices in the window before their first work in it or behind the last */
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
-	double waited_part; /* of idle time behind waits that is SYNC (aif_why_waited_part) */
 	struct aif_idle_device *idle; /* by cause, of each device in the window */
 	size_t idle_len;
 	struct aif_why_owner *owners; /* by time, longest first */
 	size_t owners_len, owners_cap;
+	struct aif_why_function *functions; /* the same by function; longest first */
+	size_t functions_len;
 	struct aif_why_wake *wakes; /* of owners, most time first: aif_why_wakes_of() */
 	size_t wakes_len, wakes_cap;
 	struct aif_strset places;
@@ -118,6 +134,7 @@ struct aif_why {
 	struct aif_queue queue;      /* of the whole run, whatever the window */
 	struct aif_queue_sum ahead;  /* of the window: how far the host is ahead of the devices */
 	uint32_t level_places[AIF_LOOP_LEVELS]; /* the same of nested periods (.phases.level) */
+	uint32_t candidate_places[AIF_LOOPS];   /* of .phases.loops */
 	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
 		has_cpu;                /* PyTorch; times off CPU, and CPU samples, were recorded */
@@ -136,6 +153,11 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_selection *sel,
 			    struct aif_why *ret, const struct aif_idle_part **ret_part,
 			    struct aif_err *err);
+/* Adds up kernels in the window. 0 or -ENOMEM. */
+int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part *part,
+			struct aif_why *w);
+/* Returns a kernel's name, a string; those of one name are one, programs that are compiled again have others. */
+uint32_t aif_why_kernel_name(const struct aif_profile *p, const struct aif_timeline_exec *x);
 void aif_why_finish(struct aif_why *w);
 /* Adds what sleeps of an owner waited for, in words: a string of .places. 0 or -ENOMEM. */
 int aif_why_wake_add(struct aif_why *w, const struct aif_why_owner *owner,
@@ -146,12 +168,12 @@ void aif_why_wakes_sort(struct aif_why *w);
 const struct aif_why_wake *aif_why_wakes_of(const struct aif_why *w, const struct aif_why_owner *o,
 					    size_t *ret_len);
 
-/* Returns the group of idle time of that cause. Of HOST's, .waited_part of what lies behind a wait (.drained_ns of the
- * blame's rows) is SYNC instead. */
+/* Returns the group of idle time of that cause. */
 enum aif_why_group aif_why_group_of(enum aif_idle_cause cause);
-/* Sets *ret to that part, and adds chunks that could not be read to *ret_damaged. 0 or -errno. */
-int aif_why_waited_part(const struct aif_profile *p, const struct aif_selection *sel,
-			const struct aif_idle_part *part, uint64_t *ret_damaged, double *ret);
+/* Adds up .owners by function, and puts the functions in order. 0 or -ENOMEM. */
+int aif_why_functions_add(struct aif_why *w);
+/* Returns the group with most of a function's time. */
+enum aif_why_group aif_why_function_group(const struct aif_why_function *f);
 
 const char *aif_why_group_key(enum aif_why_group g);
 const char *aif_why_group_name(enum aif_why_group g);
@@ -181,10 +203,8 @@ const char *aif_why_unknown_key(enum aif_why_unknown what);
 const char *aif_why_unknown_text(enum aif_why_unknown what);
 /* Groups with time, most first. Returns their number. */
 size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS]);
-/* Returns time / (time - ns), at most 1,000. */
-double aif_why_at_most(const struct aif_why *w, uint64_t ns);
 
-/* Appends at most 25 lines of at most `columns` (0: no end) for people. `path` is the profile's. */
+/* Appends at most 25 lines for people, each wrapped to `columns` (0: lines have no end). `path` is the profile's. */
 void aif_why_say(const struct aif_names *names, const struct aif_why *w, const char *path,
 		 uint32_t columns, struct aif_buf *out);
 /* Appends the shortest answer: "the host: 84.3 % of the loop's time; 255 turns of f (a.py:12), median 12.1 ms". Nothing where

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* Lines of the answer for people in the making: what text.c and text_phases.c share. */
+#include "report/why/why.h"
+
+/* Owners and kernels below that are not worth a line: a hundredth, by which a program gets faster at most. */
+#define AIF_WHY_LEAST_PPM 10000
+
+/* Longer names of kernels lose their middle. */
+#define AIF_WHY_NAME_COLUMNS 64
+
+struct saying {
+	const struct aif_names *names;
+	const struct aif_why *w;
+	uint32_t columns; /* of the terminal; 0: lines have no end */
+	struct aif_buf *out, line;
+};
+
+static inline uint64_t share(const struct saying *s, uint64_t ns)
+{
+	return aif_share_ppm(ns, s->w->time_ns);
+}
+
+static inline const char *place(const struct saying *s, uint32_t text)
+{
+	return text == AIF_STR_NONE ? "" : aif_strset_get(&s->w->places, text, NULL);
+}
+
+/* True if most of the window lies before its first device work or behind the last. */
+static inline bool is_mostly_outside(const struct aif_why *w)
+{
+	return (w->is_part || w->is_loop) && w->outside_ns > w->time_ns;
+}
+
+/* Appends the line that was made, wrapped to the terminal at its spaces. */
+void aif_why_end_line(struct saying *s);
+/* Appends the place of a function that owns idle time: its line with the most, or "place not known". */
+void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
+/* Says what to try, with what each gains at most. `order`: groups by time. */
+void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n);
+/* Says phases of the run, its loop and the periods of that. */
+void aif_why_say_phases(struct saying *s);

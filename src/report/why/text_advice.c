@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for people: what to try. */
+#include "base/human.h"
+#include "report/why/saying.h"
+#include "text/elide.h"
+
+#include <string.h>
+
+#define MOST_ADVICE 4
+/* A bound above that says no more than that the group is nearly all of the time. */
+#define MOST_SPEEDUP 10
+/* Less than a hundredth is no advice. */
+#define LEAST_GAIN 1.01
+/* Host and device side by side are advised from a twentieth on. */
+#define OVERLAP_GAIN 1.05
+
+/* Begins a line of advice: by how much the program gets faster at most, where that was replayed, else how much of its time it is. */
+static void say_gain(struct saying *s, size_t said, double gain, uint64_t ns)
+{
+	aif_buf_puts(&s->line, said ? "         " : "try      ");
+	if (!(gain > 0)) {
+		aif_human_share(&s->line, share(s, ns));
+		aif_buf_puts(&s->line, " of the time: ");
+	} else if (gain >= MOST_SPEEDUP) {
+		aif_buf_puts(&s->line, "nearly all of the time: ");
+	} else {
+		aif_buf_printf(&s->line, "at most %.2fx: ", gain);
+	}
+}
+
+/* True unless a replay says that next to nothing would be gained. */
+static bool is_worth_it(const struct aif_why *w, enum aif_why_group group)
+{
+	double gain = w->bound_of_group[group];
+
+	return !(gain > 0) || gain >= LEAST_GAIN;
+}
+
+/* True if host and device go in lock step, and a replay without waits says that it costs. */
+static bool is_overlap_worth_it(const struct aif_why *w)
+{
+	return !w->is_some_work && aif_why_queue_of(w) == AIF_WHY_QUEUE_LOCK_STEP &&
+	       w->bound_of_group[AIF_WHY_SYNC] >= OVERLAP_GAIN;
+}
+
+/* Says what it would bring if the function that owns the most idle time took none. Returns how many lines. */
+static size_t say_owner_advice(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	const struct aif_why_function *f = w->functions;
+	enum aif_why_group group;
+
+	if (!w->functions_len || w->is_some_work || f->is_before ||
+	    share(s, f->ns) < AIF_WHY_ADVICE_PPM || f->bound_gain < LEAST_GAIN)
+		return 0;
+	group = aif_why_function_group(f);
+	if (group != AIF_WHY_HOST && group != AIF_WHY_OFF_CPU)
+		return 0;
+	say_gain(s, 0, f->bound_gain, f->ns);
+	aif_why_say_function(s, f);
+	aif_buf_puts(&s->line,
+		     ": do it faster, earlier, or in another thread while the device works");
+	aif_why_end_line(s);
+	return 1;
+}
+
+/* Names the kernel whose time could be saved, and what it is of. */
+static void say_kernel_advice(struct saying *s)
+{
+	const struct aif_why_kernel *k = s->w->kernels;
+	const char *name = aif_names_work(s->names, k->kind, k->kernel);
+	const char *by = place(s, k->caller);
+
+	aif_buf_puts(&s->line, "make kernels faster, first ");
+	aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
+	if (*by)
+		aif_buf_printf(&s->line, " of %s", by);
+	if (k->bound_gain > 0)
+		aif_buf_printf(&s->line, " (it alone at most %.2fx)", k->bound_gain);
+	aif_buf_puts(&s->line, ": aiflame annotate ");
+	aif_buf_shell(&s->line, name);
+}
+
+void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n)
+{
+	enum aif_why_group overlap;
+	size_t said;
+
+	if (is_mostly_outside(s->w)) {
+		aif_buf_puts(
+			&s->line,
+			"try      see what the program does before and behind its device work: ");
+		aif_buf_puts(&s->line, s->names->p->traits.is_imported ? "aiflame report --ops"
+				       : s->w->has_cpu                 ? "aiflame flame --of cpu"
+						       : "record CPU samples (no --cpu-rate 0)");
+		aif_why_end_line(s);
+		return;
+	}
+	said = say_owner_advice(s);
+	overlap = is_overlap_worth_it(s->w) ? AIF_WHY_SYNC : AIF_WHY_GROUPS;
+	if (overlap == AIF_WHY_SYNC) {
+		say_gain(s, said++, s->w->bound_of_group[AIF_WHY_SYNC], 0);
+		aif_buf_puts(&s->line, aif_why_advice(s->names->p, s->w, AIF_WHY_SYNC));
+		aif_why_end_line(s);
+	}
+	for (size_t i = 0; i < n && said < MOST_ADVICE; i++) {
+		const char *advice = aif_why_advice(s->names->p, s->w, order[i]);
+
+		if (!*advice || share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM ||
+		    !is_worth_it(s->w, order[i]) || order[i] == overlap)
+			continue;
+		say_gain(s, said++,
+			 order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu
+				 ? 0
+				 : s->w->bound_of_group[order[i]],
+			 s->w->of_group[order[i]]);
+		if (order[i] == AIF_WHY_COMPUTE)
+			say_kernel_advice(s);
+		else
+			aif_buf_puts(&s->line, advice);
+		aif_why_end_line(s);
+	}
+}
