@@ -158,6 +158,8 @@ static const struct aif_opt opts[] = {
 	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0,
 	 "do not store source text, of kernels and of the lines that launch them"},
 	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},
+	{0, "keep-code", NULL, AIF_OPT_FLAG, AT(keep_code), 0,
+	 "store kernels' device binaries whole, not only the functions that were sampled"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "print no live line and no summary"},
 	{0},
 };

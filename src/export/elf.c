@@ -2,6 +2,7 @@
 #include "export/exporter.h"
 
 #include "base/map.h"
+#include "export/device_binary.h"
 #include "names/filter.h"
 
 #include <errno.h>
@@ -12,8 +13,9 @@
 #include <unistd.h>
 
 /*
- * Device binaries as the recorder found them: Intel's zebins, NVIDIA's cubins, PoCL's libraries. They belong to kernels that
- * were sampled, and --kernel chooses by these. One binary is the output; several are files of a directory.
+ * Device binaries: Intel's zebins, NVIDIA's cubins, PoCL's libraries. They belong to kernels that were sampled, and --kernel
+ * chooses by these; of others they have names and headers, unless the recorder kept them whole. One binary is the output;
+ * several are files of a directory.
  */
 
 #define LISTED_MAX 8 /* names in a message */
@@ -38,18 +40,6 @@ struct binaries {
 static const char *module_path(const struct aif_profile *p, uint32_t module)
 {
 	return module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
-}
-
-/* Returns the path of the modules that the functions of a binary are in; NULL: the code is no binary. */
-static const char *binary_path(const struct aif_profile *p, const struct aif_code *c)
-{
-	const char *path = module_path(p, c->module);
-	size_t prefix = strlen(AIF_BINARY_PREFIX);
-
-	if (strcmp(aif_profile_str(p, c->arch), AIF_BINARY_ARCH) != 0 || strlen(path) < prefix ||
-	    memcmp(path, AIF_BINARY_PREFIX, prefix) != 0)
-		return NULL;
-	return path + prefix;
 }
 
 static int add(struct binaries *b, const struct aif_code *c, const char *path)
@@ -88,7 +78,7 @@ static int load(struct binaries *b)
 	const char *path;
 
 	for (size_t i = 0; i < p->codes_len; i++) {
-		path = binary_path(p, &p->codes[i]);
+		path = aif_device_binary_path(p, &p->codes[i]);
 		if (path && add(b, &p->codes[i], path) < 0)
 			return -ENOMEM;
 	}
@@ -103,7 +93,7 @@ static int load(struct binaries *b)
 	for (size_t i = 0; i < p->codes_len && b->len; i++) {
 		const char *name = aif_profile_str(p, p->codes[i].name);
 
-		if (!binary_path(p, &p->codes[i]))
+		if (!aif_device_binary_path(p, &p->codes[i]))
 			note(b, module_path(p, p->codes[i].module), name,
 			     b->kernel.is_set && aif_regex_matches(&b->kernel, name));
 	}
@@ -161,33 +151,50 @@ static int say_several(const struct binaries *b, struct aif_err *err)
 	return -EINVAL;
 }
 
-static int write_one(const struct binaries *b, const struct binary *at, const char *path,
-		     struct aif_err *err)
+/* Copies the binary into *ret, of malloc(), and says so if there is none. */
+static int read_one(const struct binaries *b, const struct binary *at, uint8_t **ret,
+		    struct aif_err *err)
+{
+	const char *name = at->function ? at->function : at->path;
+	int r = aif_device_binary_read(b->x->profile, at->code, ret);
+
+	if (r == -ENODATA)
+		aif_err_set(err, r,
+			    "export: the device binary of %s has %" PRIu64
+			    " bytes and was not kept: the limit is 64 MiB each, and compressed 64 "
+			    "MiB in all; record that kernel alone",
+			    name, at->code->size);
+	else if (r < 0)
+		aif_err_set(err, r, "export: the device binary of %s: %s", name,
+			    r == -ENOMEM ? "out of memory" : "damaged; record it again");
+	return r;
+}
+
+/* Takes the bytes, of that binary. */
+static int write_one(const struct binaries *b, const struct binary *at, uint8_t *bytes,
+		     const char *path, struct aif_err *err)
 {
 	const struct aif_export *x = b->x;
 	struct aif_out out;
 	int r;
 
-	if (!at->code->bytes)
-		return aif_err_set(err, -ENODATA,
-				   "export: the device binary of %s has %" PRIu64
-				   " bytes and was not kept: the limit is 16 MiB each, 64 MiB in "
-				   "all; record that kernel alone",
-				   at->function ? at->function : at->path, at->code->size);
 	if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
-		return aif_err_set(err, -EINVAL,
-				   "export: standard output is a terminal, and elf is not text; "
-				   "redirect it with | or >");
-	r = aif_out_open_stoppable(&out, path, x->stopped, x->scratch, err);
-	if (r < 0)
-		return r;
-	out.max = x->max_bytes;
-	aif_buf_append(aif_out_buf(&out), at->code->bytes, at->code->size);
-	return aif_out_commit(&out, err);
+		r = aif_err_set(err, -EINVAL,
+				"export: standard output is a terminal, and elf is not text; "
+				"redirect it with | or >");
+	else
+		r = aif_out_open_stoppable(&out, path, x->stopped, x->scratch, err);
+	if (r == 0) {
+		out.max = x->max_bytes;
+		aif_buf_append(aif_out_buf(&out), bytes, at->code->size);
+		r = aif_out_commit(&out, err);
+	}
+	free(bytes);
+	return r;
 }
 
 /* Appends what a file is called: the function, as far as that is good in a name of a file, and the content's hash. */
-static void put_name(const struct binary *at, struct aif_buf *out)
+static void put_name(const struct binary *at, const uint8_t *bytes, struct aif_buf *out)
 {
 	const char *from = at->function ? at->function : "device";
 
@@ -198,7 +205,7 @@ static void put_name(const struct binary *at, struct aif_buf *out)
 
 		aif_buf_putc(out, is_plain ? c : '_');
 	}
-	aif_buf_printf(out, "-%016" PRIx64 ".elf", aif_hash_bytes(at->code->bytes, at->code->size));
+	aif_buf_printf(out, "-%016" PRIx64 ".elf", aif_hash_bytes(bytes, at->code->size));
 }
 
 static int write_all(const struct binaries *b, const char *dir, struct aif_err *err)
@@ -210,14 +217,21 @@ static int write_all(const struct binaries *b, const char *dir, struct aif_err *
 				   dir, strerror(errno));
 	for (size_t i = 0; i < b->len && !r; i++) {
 		struct aif_buf path = {0};
+		uint8_t *bytes;
 
 		if (!b->at[i].is_asked)
 			continue;
+		r = read_one(b, &b->at[i], &bytes, err);
+		if (r < 0)
+			break;
 		aif_buf_printf(&path, "%s/", dir);
-		if (b->at[i].code->bytes)
-			put_name(&b->at[i], &path);
-		r = aif_buf_failed(&path) ? aif_err_set(err, -ENOMEM, "export: out of memory")
-					  : write_one(b, &b->at[i], aif_buf_str(&path), err);
+		put_name(&b->at[i], bytes, &path);
+		if (!aif_buf_failed(&path)) {
+			r = write_one(b, &b->at[i], bytes, aif_buf_str(&path), err);
+		} else {
+			free(bytes);
+			r = aif_err_set(err, -ENOMEM, "export: out of memory");
+		}
 		aif_buf_finish(&path);
 	}
 	return r;
@@ -246,9 +260,15 @@ static int elf_write(const struct aif_export *x, const char *path, struct aif_er
 		r = write_all(&b, path, err);
 	else if (b.asked > 1)
 		r = say_several(&b, err);
-	for (size_t i = 0; i < b.len && !r && b.asked == 1 && !is_directory(path); i++)
-		if (b.at[i].is_asked)
-			r = write_one(&b, &b.at[i], path, err);
+	for (size_t i = 0; i < b.len && !r && b.asked == 1 && !is_directory(path); i++) {
+		uint8_t *bytes;
+
+		if (!b.at[i].is_asked)
+			continue;
+		r = read_one(&b, &b.at[i], &bytes, err);
+		if (r == 0)
+			r = write_one(&b, &b.at[i], bytes, path, err);
+	}
 	aif_regex_finish(&b.kernel);
 	aif_map_finish(&b.by_path);
 	free(b.at);

@@ -12,6 +12,7 @@
  *   - each table must be a plain table, without hidden or generated columns, and is read by a scan;
  *   - ids must be dense, and what they point to must exist.
  */
+#include "profile/code_pack.h"
 #include "profile/file_internal.h"
 #include "profile/schema.h"
 #include "profile/sqlite_hostile.h"
@@ -207,8 +208,9 @@ struct loader {
 	const char *path;
 	struct aif_profile *p;
 	struct aif_err *err;
-	uint64_t
-		bytes_left; /* strings and code are as long as the file at most: it may share pages */
+	/* Strings and code are as long as the file at most: it may share pages. */
+	uint64_t bytes_left;
+	uint64_t unpacked_left; /* bytes of code that was compressed */
 };
 
 static int no_memory(const struct loader *l)
@@ -331,10 +333,32 @@ static int load_strings(struct loader *l)
 	return r;
 }
 
-/* Puts value `at` of the current row into the field. False if it cannot be one. */
-static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *c, uint8_t *row,
-		       uint64_t *bytes_left)
+/* Copies compressed code of the current row, and unpacks it unless it is a whole binary. */
+static bool load_packed(sqlite3_stmt *s, int at, struct aif_code *code, struct loader *l)
 {
+	size_t n = (size_t)sqlite3_column_bytes(s, at);
+	const void *from = sqlite3_column_blob(s, at);
+	uint8_t *packed;
+
+	if (sqlite3_column_type(s, at) == SQLITE_NULL || n == 0)
+		return true;
+	if (sqlite3_column_type(s, at) != SQLITE_BLOB || code->bytes || !from || n > l->bytes_left)
+		return false;
+	l->bytes_left -= n;
+	packed = malloc(n);
+	if (!packed)
+		return false;
+	memcpy(packed, from, n);
+	code->packed = packed;
+	code->packed_size = n;
+	return aif_code_load(code, aif_profile_str(l->p, code->arch), &l->unpacked_left) == 0;
+}
+
+/* Puts value `at` of the current row into the field. False if it cannot be one. */
+static bool load_value(struct loader *l, sqlite3_stmt *s, int at, const struct aif_schema_column *c,
+		       uint8_t *row)
+{
+	uint64_t *bytes_left = &l->bytes_left;
 	int type = sqlite3_column_type(s, at);
 	int64_t v = sqlite3_column_int64(s, at);
 	uint32_t narrow;
@@ -357,6 +381,8 @@ static bool load_value(sqlite3_stmt *s, int at, const struct aif_schema_column *
 		code->bytes = bytes;
 		return true;
 	}
+	if (c->type == AIF_TYPE_PACKED)
+		return load_packed(s, at, (struct aif_code *)(void *)row, l);
 	if (type == SQLITE_NULL) {
 		/* A none, or a column that an older aiflame did not write. */
 		narrow = c->type == AIF_TYPE_REF ? AIF_NONE : 0;
@@ -420,7 +446,7 @@ static int load_table(struct loader *l, const struct aif_schema_table *t)
 		memset(row, 0, t->row_size);
 		++*len;
 		for (size_t c = 0; c < t->columns_len && r == 0; c++)
-			if (!load_value(s, (int)c + 1, &t->columns[c], row, &l->bytes_left))
+			if (!load_value(l, s, (int)c + 1, &t->columns[c], row))
 				r = damaged(l->path, t->name, t->columns[c].name, l->err);
 	}
 	if (r == 0 && step != SQLITE_DONE)
@@ -556,6 +582,7 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 	r = open_file(path, has_locks, &p, err);
 	l.db = p.file ? p.file->db : NULL;
 	l.bytes_left = size;
+	l.unpacked_left = AIF_CODE_ALL_MAX;
 	if (p.file)
 		p.file->max_rows = MIN_ROWS + size * MAX_ROWS_PER_BYTE;
 	if (r == 0)

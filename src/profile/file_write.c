@@ -128,6 +128,14 @@ static void bind_column(sqlite3_stmt *s, int at, const struct aif_schema_column 
 		/* Only device code has bytes. */
 		memcpy(&bytes, row + c->offset, sizeof(bytes));
 		wide = ((const struct aif_code *)(const void *)row)->size;
+		if (bytes && !((const struct aif_code *)(const void *)row)->packed)
+			sqlite3_bind_blob64(s, at, bytes, wide, SQLITE_STATIC);
+		else
+			sqlite3_bind_null(s, at);
+		return;
+	case AIF_TYPE_PACKED:
+		memcpy(&bytes, row + c->offset, sizeof(bytes));
+		wide = ((const struct aif_code *)(const void *)row)->packed_size;
 		if (bytes)
 			sqlite3_bind_blob64(s, at, bytes, wide, SQLITE_STATIC);
 		else

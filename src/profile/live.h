@@ -19,8 +19,8 @@ enum aif_live_type {
 	AIF_LIVE_BEGIN = 1, /* struct aif_live_begin */
 	AIF_LIVE_STRINGS,   /* .at: id of the first; .count lengths (u32), then the bytes of all */
 	AIF_LIVE_ROWS, /* .id: table; .at: the first; .count rows. Of a table whose rows change, all */
-	AIF_LIVE_CODE,   /* .at: row of the table of code; its bytes */
-	AIF_LIVE_CHUNK,  /* .id: kind; .count: rows; the chunk */
+	AIF_LIVE_CODE,  /* .at: row of the table of code; its bytes; .count: 1 if they are packed */
+	AIF_LIVE_CHUNK, /* .id: kind; .count: rows; the chunk */
 	AIF_LIVE_COMMIT, /* struct aif_live_commit */
 };
 

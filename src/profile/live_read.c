@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/code_pack.h"
 #include "profile/live.h"
 
 #include "profile/file.h"
@@ -130,8 +131,9 @@ static int take_rows(struct aif_live_reader *r, const struct aif_live_head *h, c
 		return no_memory(err);
 	if (h->count)
 		memcpy(*rows + *len * t->row_size, bytes, h->size);
+	/* The sender's addresses. */
 	for (size_t i = 0; i < h->count && h->id == AIF_TABLE_CODE; i++)
-		r->p.codes[*len + i].bytes = NULL; /* the sender's address */
+		r->p.codes[*len + i].bytes = r->p.codes[*len + i].packed = NULL;
 	*len += h->count;
 	r->received[h->id] = h->at + h->count;
 	return 0;
@@ -140,17 +142,27 @@ static int take_rows(struct aif_live_reader *r, const struct aif_live_head *h, c
 static int take_code(struct aif_live_reader *r, const struct aif_live_head *h, const uint8_t *bytes,
 		     struct aif_err *err)
 {
+	struct aif_code *c = h->at < r->p.codes_len ? &r->p.codes[h->at] : NULL;
+	uint64_t left = AIF_CODE_MAX;
 	uint8_t *copy;
+	int e;
 
-	if (h->at >= r->p.codes_len || r->p.codes[h->at].bytes ||
-	    r->p.codes[h->at].size != h->size || !h->size)
+	if (!c || c->bytes || c->packed || !h->size ||
+	    h->size != (h->count ? c->packed_size : c->size))
 		return damaged("code", err);
 	copy = malloc(h->size);
 	if (!copy)
 		return no_memory(err);
 	memcpy(copy, bytes, h->size);
-	r->p.codes[h->at].bytes = copy;
-	return 0;
+	if (!h->count) {
+		c->bytes = copy;
+		return 0;
+	}
+	c->packed = copy;
+	e = c->arch < r->p.strings.len || c->arch == AIF_NONE
+		    ? aif_code_load(c, aif_profile_str(&r->p, c->arch), &left)
+		    : -EBADMSG;
+	return e == -ENOMEM ? no_memory(err) : e ? damaged("code", err) : 0;
 }
 
 static int take_chunk(struct aif_live_reader *r, const struct aif_live_head *h,

@@ -83,10 +83,14 @@ static int put_codes(struct aif_live_writer *w, const struct aif_profile *p)
 
 	for (; w->codes < p->codes_len && !r; w->codes++) {
 		const struct aif_code *c = &p->codes[w->codes];
-		struct aif_live_head h = {.type = AIF_LIVE_CODE, .at = w->codes, .size = c->size};
+		const uint8_t *bytes = c->packed ? c->packed : c->bytes;
+		struct aif_live_head h = {.type = AIF_LIVE_CODE,
+					  .at = w->codes,
+					  .count = c->packed != NULL,
+					  .size = c->packed ? c->packed_size : c->size};
 
-		if (c->bytes && c->size < AIF_LIVE_MESSAGE_MAX)
-			r = put(w, &h, c->bytes);
+		if (bytes && h.size < AIF_LIVE_MESSAGE_MAX)
+			r = put(w, &h, bytes);
 	}
 	return r;
 }

@@ -141,8 +141,10 @@ void aif_profile_finish(struct aif_profile *p)
 {
 	aif_file_free(p->file); /* and what is attached to it, which may point to the tables */
 	aif_strset_finish(&p->strings);
-	for (size_t i = 0; i < p->codes_len; i++)
+	for (size_t i = 0; i < p->codes_len; i++) {
 		free((void *)(uintptr_t)p->codes[i].bytes);
+		free((void *)(uintptr_t)p->codes[i].packed);
+	}
 	free(p->meta);
 	free(p->processes);
 	free(p->threads);

@@ -177,11 +177,18 @@ struct aif_shape {
 struct aif_code {                    /* one device (or sampled) function's machine code */
 	uint32_t module, name, arch; /* strings: "x86_64", "sm_90", ... */
 	uint64_t address, size;
-	const uint8_t *bytes; /* NULL = not kept */
+	const uint8_t *bytes;  /* NULL = not kept, or see `packed` */
+	const uint8_t *packed; /* the bytes, compressed (code_pack.h), or NULL */
+	uint64_t packed_size;
+	uint64_t file_offset; /* where the bytes lie in their device binary; 0 = not known */
 };
-/* A code of this architecture is a whole device binary; its module's path is the prefix and that of the modules that its
- * functions are in. */
+/*
+ * A code of this architecture is a device binary; its module's path is the prefix and that of the modules that its functions
+ * are in. Readers leave it packed. What is zero in it may be kept by functions: rows with a file_offset whose module has that
+ * path, or is the binary's own (their architecture: AIF_BINARY_LINES).
+ */
 #define AIF_BINARY_ARCH   "elf"
+#define AIF_BINARY_LINES  "line table"
 #define AIF_BINARY_PREFIX "elf "
 /* A bracketed pair: between `before` and `after` of the base clock, `clock` showed `value`. */
 struct aif_clock_pair {

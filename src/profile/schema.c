@@ -19,6 +19,10 @@
 	{                                                                      \
 #field, offsetof(struct type, field), AIF_TYPE_BYTES, 0, false \
 	}
+#define PACKED(type, field)                                                     \
+	{                                                                       \
+#field, offsetof(struct type, field), AIF_TYPE_PACKED, 0, false \
+	}
 #define STR(type, field) REF(type, field, STRING)
 #define REF(type, field, table)                                                              \
 	{                                                                                    \
@@ -103,8 +107,9 @@ static const struct aif_schema_column shape_columns[] = {
 	ELEMENT(aif_shape, block[1], "block_y"), ELEMENT(aif_shape, block[2], "block_z"),
 };
 static const struct aif_schema_column code_columns[] = {
-	REF(aif_code, module, MODULE), STR(aif_code, name), STR(aif_code, arch),
-	U64(aif_code, address),        U64(aif_code, size), BYTES(aif_code, bytes),
+	REF(aif_code, module, MODULE), STR(aif_code, name),        STR(aif_code, arch),
+	U64(aif_code, address),        U64(aif_code, size),        BYTES(aif_code, bytes),
+	PACKED(aif_code, packed),      U64(aif_code, file_offset),
 };
 static const struct aif_schema_column clock_pair_columns[] = {
 	U32(aif_clock_pair, clock),  REF(aif_clock_pair, process, PROCESS),

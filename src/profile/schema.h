@@ -20,6 +20,7 @@ enum aif_schema_type {
 	AIF_TYPE_U64, /* as the same 64 bits, signed, in SQL */
 	AIF_TYPE_REF, /* an id of table `ref`; NULL in SQL is AIF_NONE */
 	AIF_TYPE_BYTES,
+	AIF_TYPE_PACKED, /* bytes, compressed; its field is followed by their number */
 };
 
 /* In the order in which a reader loads them: tables before those that point into them. */

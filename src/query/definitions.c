@@ -2,6 +2,8 @@
 /* The tables of `aiflame query` that define what the rows of others name: strings, frames, kernels, processes, devices. */
 #include "query/cells.h"
 
+#include "profile/code_pack.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -306,6 +308,16 @@ void aif_query_programs_column(struct aif_query *q, size_t row, int column, sqli
 		id(ctx, column ? p->process : (uint32_t)row);
 }
 
+static void code_bytes(sqlite3_context *ctx, const struct aif_code *c)
+{
+	uint8_t *bytes;
+
+	if (aif_code_unpack(c, &bytes) == 0)
+		sqlite3_result_blob64(ctx, bytes, c->size, free);
+	else
+		sqlite3_result_null(ctx);
+}
+
 ROWS(codes)
 void aif_query_codes_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
@@ -323,7 +335,6 @@ void aif_query_codes_column(struct aif_query *q, size_t row, int column, sqlite3
 	case 4:
 		return str(q, ctx, c->arch);
 	default:
-		return c->bytes ? sqlite3_result_blob64(ctx, c->bytes, c->size, SQLITE_TRANSIENT)
-				: sqlite3_result_null(ctx);
+		return code_bytes(ctx, c);
 	}
 }

@@ -5,6 +5,7 @@
 #include "record/binaries.h"
 #include "record/ingest/device_names.h"
 #include "record/ingest/jit_names.h"
+#include "profile/code_pack.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/symbolize.h"
@@ -49,6 +50,7 @@ struct aif_naming {
 	struct aif_store *store;
 	struct aif_modfiles *files;
 	bool keep_code, keep_cpu_code; /* the latter: of functions on threads' stacks */
+	bool keep_objects;             /* of devices, whole */
 	struct aif_symbols *symbols;
 	struct aif_device_names *devices;
 	struct aif_kallsyms kernel; /* read when its first frame comes */
@@ -161,6 +163,7 @@ static void learn_perf_map(struct aif_naming *n, const struct aif_modfile *file)
 static void put_code(struct aif_naming *n, struct aif_code *code, const char *name,
 		     const char *arch)
 {
+	aif_code_pack(code);
 	aif_store_lock_as(n->store, &n->quota);
 	code->name = aif_store_puts(n->store, name);
 	code->arch = aif_store_puts(n->store, arch);
@@ -261,7 +264,27 @@ static size_t take_jobs(struct aif_naming *n, struct job *jobs)
 	return len;
 }
 
-/* The same of a device's own function, which is a module. */
+/* Keeps the object that a device's own function is in, once; the function's own code and lines apart. */
+static void keep_object(struct aif_naming *n, uint32_t module)
+{
+	uint8_t *bytes;
+	size_t size;
+
+	if (n->keep_code &&
+	    aif_device_names_binary(n->devices, module, n->keep_objects, &bytes, &size) == 0)
+		aif_binaries_put(&n->binaries, n->store, &n->quota, module, bytes, size);
+}
+
+static void keep_lines(struct aif_naming *n, uint32_t module)
+{
+	struct aif_device_piece piece;
+
+	for (size_t at = 0; aif_device_names_lines(n->devices, module, &at, &piece);)
+		aif_binaries_lines(&n->binaries, n->store, &n->quota, module, piece.bytes,
+				   piece.offset, piece.size);
+}
+
+/* Keeps the code of a device's own function, which is a module, once. */
 static void keep_device_code(struct aif_naming *n, uint32_t module)
 {
 	struct aif_code code = {.module = module};
@@ -272,6 +295,7 @@ static void keep_device_code(struct aif_naming *n, uint32_t module)
 		return;
 	aif_map_put(&n->coded, (uint64_t)module << 48, 1);
 	code.size = at.size;
+	code.file_offset = at.offset;
 	if (n->keep_code) {
 		uint8_t *bytes = malloc(at.size);
 
@@ -280,17 +304,9 @@ static void keep_device_code(struct aif_naming *n, uint32_t module)
 		code.bytes = bytes;
 	}
 	put_code(n, &code, at.name, at.arch);
+	if (n->keep_code && !n->keep_objects)
+		keep_lines(n, module);
 	keep_spirv(n, module);
-}
-
-/* Keeps the object that a device's own function is in, once. */
-static void keep_object(struct aif_naming *n, uint32_t module)
-{
-	uint8_t *bytes;
-	size_t size;
-
-	if (n->keep_code && aif_device_names_binary(n->devices, module, &bytes, &size) == 0)
-		aif_binaries_put(&n->binaries, n->store, &n->quota, module, bytes, size);
 }
 
 /* Keeps the file of a module with a device function that the CPU executes, once. */
@@ -369,8 +385,8 @@ static void name_device_frame(struct aif_naming *n, uint32_t id, const struct ai
 			       1);
 		aif_store_unlock_as(n->store);
 	}
-	keep_device_code(n, frame->module);
 	keep_object(n, frame->module);
+	keep_device_code(n, frame->module);
 }
 
 /* 60 ms to read, once. */
@@ -557,6 +573,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	n->store = s;
 	n->files = files;
 	n->keep_code = !opts->no_code;
+	n->keep_objects = opts->keep_code;
 	n->keep_cpu_code = opts->cpu && !opts->no_code;
 	pthread_mutex_init(&n->lock, NULL);
 	/* A step of the wall clock must not make names wait for as long. */
@@ -633,6 +650,7 @@ bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient)
 	aif_kallsyms_finish(&n->kernel);
 	aif_map_finish(&n->known);
 	aif_map_finish(&n->coded);
+	aif_binaries_finish(&n->binaries);
 	aif_map_finish(&n->whole);
 	aif_map_finish(&n->slow);
 	free(n->jobs);

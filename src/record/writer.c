@@ -297,7 +297,7 @@ int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struc
 		r = check_place(w, err);
 	/* Machine code is the store's; the copy only points to it. */
 	for (size_t i = 0; i < w->copy.codes_len; i++)
-		w->copy.codes[i].bytes = NULL;
+		w->copy.codes[i].bytes = w->copy.codes[i].packed = NULL;
 	aif_profile_finish(&w->copy);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);

@@ -372,7 +372,8 @@ static size_t functions(const struct aif_profile *p)
 	for (size_t i = 0; i < p->codes_len; i++) {
 		const char *arch = aif_profile_str(p, p->codes[i].arch);
 
-		n += strcmp(arch, "spirv") != 0 && strcmp(arch, AIF_BINARY_ARCH) != 0;
+		n += strcmp(arch, "spirv") != 0 && strcmp(arch, AIF_BINARY_ARCH) != 0 &&
+		     strcmp(arch, AIF_BINARY_LINES) != 0;
 	}
 	return n;
 }

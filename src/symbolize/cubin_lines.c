@@ -33,6 +33,7 @@ enum {
 	STANDARD_ADVANCE_PC,
 	STANDARD_ADVANCE_LINE,
 	STANDARD_SET_FILE,
+	STANDARD_SET_BASIC_BLOCK = 7,
 	STANDARD_CONST_ADD_PC = 8,
 	STANDARD_FIXED_ADVANCE_PC,
 	EXTENDED_END_SEQUENCE = 1,
@@ -56,6 +57,8 @@ struct sequence {
 	uint64_t start, end; /* in the section */
 	size_t rows;         /* the first */
 	size_t unit;
+	/* Opcodes between the address and the end, in .debug_line. */
+	uint32_t opcodes, opcodes_size;
 };
 
 struct relocation {
@@ -136,6 +139,8 @@ struct program {
 	uint64_t base, lowest_next;
 	size_t first_row;
 	bool backwards;
+	const uint8_t *opcodes; /* after the only address; NULL: there is not one */
+	bool has_address;
 };
 
 static void begin_sequence(struct program *m)
@@ -143,7 +148,8 @@ static void begin_sequence(struct program *m)
 	m->address = m->base = m->lowest_next = 0;
 	m->file = m->line = 1;
 	m->context = m->name = 0;
-	m->placed = m->backwards = false;
+	m->placed = m->backwards = m->has_address = false;
+	m->opcodes = NULL;
 	m->first_row = m->l->rows_len;
 }
 
@@ -192,12 +198,23 @@ static int add_row(struct program *m)
 	return 0;
 }
 
-static int end_sequence(struct program *m)
+/* `op`: the opcode that ends the sequence. */
+static int end_sequence(struct program *m, const uint8_t *op)
 {
 	struct aif_cubin_lines *l = m->l;
 	size_t n = l->rows_len - m->first_row;
-	struct sequence s = {m->section, (uint32_t)n, m->base, m->address, m->first_row, m->unit};
+	struct sequence s = {.section = m->section,
+			     .rows_len = (uint32_t)n,
+			     .start = m->base,
+			     .end = m->address,
+			     .rows = m->first_row,
+			     .unit = m->unit};
 	int r = 0;
+
+	if (m->opcodes && op - l->lines->bytes <= UINT32_MAX) {
+		s.opcodes = (uint32_t)(m->opcodes - l->lines->bytes);
+		s.opcodes_size = (uint32_t)(op - m->opcodes);
+	}
 
 	if (m->backwards || n == 0 || m->address < m->base ||
 	    m->address - m->base < m->lowest_next) {
@@ -211,7 +228,8 @@ static int end_sequence(struct program *m)
 	return r;
 }
 
-static int run_extended(struct program *m)
+/* `op`: where the opcode begins. */
+static int run_extended(struct program *m, const uint8_t *op)
 {
 	uint64_t n = line_uleb(&m->p);
 	struct line_cursor p = line_take(&m->p, n);
@@ -219,10 +237,12 @@ static int run_extended(struct program *m)
 
 	switch (line_u8(&p)) {
 	case EXTENDED_END_SEQUENCE:
-		return end_sequence(m);
+		return end_sequence(m, op);
 	case EXTENDED_SET_ADDRESS:
 		offset = (uint64_t)(p.at - m->l->lines->bytes);
 		set_address(m, line_unsigned(&p, n - 1), offset);
+		m->opcodes = m->has_address ? NULL : m->p.at;
+		m->has_address = true;
 		break;
 	case EXTENDED_INLINED_CALL:
 		m->context = line_uleb32(&p);
@@ -272,6 +292,7 @@ static int run_program(struct aif_cubin_lines *l, size_t unit)
 
 	begin_sequence(&m);
 	while (r == 0 && !m.p.failed && m.p.at < m.p.end) {
+		const uint8_t *op = m.p.at;
 		unsigned opcode = line_u8(&m.p);
 
 		if (opcode >= h->opcode_base) {
@@ -280,7 +301,7 @@ static int run_program(struct aif_cubin_lines *l, size_t unit)
 			m.line += (uint32_t)(h->line_base + (int)(opcode % h->line_range));
 			r = add_row(&m);
 		} else if (opcode == 0) {
-			r = run_extended(&m);
+			r = run_extended(&m, op);
 		} else {
 			r = run_standard(&m, opcode);
 		}
@@ -496,4 +517,36 @@ int aif_cubin_lines_resolve(struct aif_cubin_lines *l, uint32_t symbol, uint64_t
 		ret[i].file = files[i] == SIZE_MAX ? NULL : text + files[i];
 	}
 	return (int)kept;
+}
+
+/* ---- cutting ---- */
+
+bool aif_cubin_lines_next(const struct aif_cubin_lines *l, const struct aif_device_function *of,
+			  size_t *at, uint64_t *ret_offset, uint64_t *ret_size)
+{
+	for (; *at < l->sequences_len; ++*at) {
+		const struct sequence *s = &l->sequences[*at];
+		const struct aif_line_header *h = &l->units[s->unit];
+
+		if (!s->opcodes_size || h->opcode_base <= STANDARD_SET_BASIC_BLOCK ||
+		    h->operands[STANDARD_SET_BASIC_BLOCK - 1] != 0)
+			continue;
+		if (of && (s->section != of->section || s->start < of->start ||
+			   s->start - of->start >= of->size))
+			continue;
+		*ret_offset = s->opcodes;
+		*ret_size = s->opcodes_size;
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+void aif_cubin_lines_blank(const struct aif_cubin_lines *l, uint8_t *lines)
+{
+	uint64_t offset, size;
+	size_t at = 0;
+
+	while (aif_cubin_lines_next(l, NULL, &at, &offset, &size))
+		memset(lines + offset, STANDARD_SET_BASIC_BLOCK, size);
 }

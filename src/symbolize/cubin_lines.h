@@ -20,3 +20,13 @@ void aif_cubin_lines_free(struct aif_cubin_lines *l);
  */
 int aif_cubin_lines_resolve(struct aif_cubin_lines *l, uint32_t symbol, uint64_t pc,
 			    struct aif_device_level *ret, unsigned max);
+
+/*
+ * Finds the next part of .debug_line, from sequence *at (at first 0) on, with rows of the function alone; of all functions if
+ * `of` is NULL. It lies between the opcodes that begin and end a sequence, so that a reader of what is left sees an
+ * empty one. False: there is no other.
+ */
+bool aif_cubin_lines_next(const struct aif_cubin_lines *l, const struct aif_device_function *of,
+			  size_t *at, uint64_t *ret_offset, uint64_t *ret_size);
+/* Overwrites these parts of all functions, in a copy of .debug_line, with opcodes that do nothing. */
+void aif_cubin_lines_blank(const struct aif_cubin_lines *l, uint8_t *lines);

@@ -2,6 +2,7 @@
 #include "symbolize/device_object.h"
 
 #include "symbolize/cubin_lines.h"
+#include "symbolize/device_cut.h"
 #include "symbolize/spirv.h"
 #include "symbolize/zebin_lines.h"
 
@@ -101,6 +102,35 @@ const uint8_t *aif_device_object_spirv(const struct aif_device_object *o, size_t
 bool aif_device_object_is_intel(const struct aif_device_object *o)
 {
 	return o->is_zebin;
+}
+
+uint64_t aif_device_object_offset(const struct aif_device_object *o,
+				  const struct aif_device_function *f)
+{
+	size_t n;
+
+	return (uint64_t)(aif_device_elf_code(aif_device_object_elf(o), f, &n) - o->bytes);
+}
+
+int aif_device_object_cut(const struct aif_device_object *o, uint8_t **ret, size_t *ret_size)
+{
+	*ret_size = o->n;
+	return aif_device_cut(aif_device_object_elf(o), o->cubin_lines, o->bytes, o->n, ret);
+}
+
+bool aif_device_object_lines_next(const struct aif_device_object *o,
+				  const struct aif_device_function *f, size_t *at,
+				  struct aif_device_piece *ret)
+{
+	const struct aif_device_section *lines;
+	uint64_t offset;
+
+	if (!o->cubin_lines || !aif_cubin_lines_next(o->cubin_lines, f, at, &offset, &ret->size))
+		return false;
+	lines = aif_device_elf_section(&o->cubin.elf, ".debug_line");
+	ret->bytes = lines->bytes + offset;
+	ret->offset = (uint64_t)(ret->bytes - o->bytes);
+	return true;
 }
 
 int aif_device_object_resolve(struct aif_device_object *o, uint32_t symbol, uint64_t pc,

@@ -15,8 +15,7 @@
 
 enum {
 	NOTE_PRODUCT_FAMILY = 1,
-	NOTE_PRODUCT_CONFIG = 6, /* instead of 1, in newer ones */
-	SECTION_SPIRV = 0xff000009,
+	NOTE_PRODUCT_CONFIG = 6,         /* instead of 1, in newer ones */
 	TYPE_PATCHTOKENS_FIRST = 0xff01, /* source, SPIR-V, libraries, executables, debug data */
 	TYPE_PATCHTOKENS_LAST = 0xff05,
 };
@@ -102,7 +101,7 @@ int aif_zebin_init(struct aif_zebin *z, const void *bytes, size_t n)
 		arch = read_notes(notes);
 	snprintf(z->arch, sizeof(z->arch), "%s", arch ? arch : AIF_ZEBIN_ARCH_UNKNOWN);
 	for (size_t i = 0; i < z->elf.sections_len && !z->spirv; i++)
-		if (z->elf.sections[i].type == SECTION_SPIRV && z->elf.sections[i].size)
+		if (z->elf.sections[i].type == AIF_ZEBIN_SPIRV && z->elf.sections[i].size)
 			z->spirv = &z->elf.sections[i];
 	return 0;
 }

@@ -13,6 +13,8 @@ struct aif_zebin {
 
 enum { AIF_ZEBIN_MACHINE = 205 };
 
+#define AIF_ZEBIN_SPIRV 0xff000009u /* type of the section that has it */
+
 /* The architecture of an unknown product. */
 #define AIF_ZEBIN_ARCH_UNKNOWN "intel_gpu"
 

@@ -3,6 +3,7 @@
 # Samples that a device takes of itself, on any machine: the fake runtime counts them in functions of a real
 # cubin, whose object the agent leaves beside the recorder's socket.
 . "$(dirname "$0")/tap.sh"
+here=$root/tests/e2e
 fake=$build/tests/mock/fake_app
 export AIFLAME_STANDBY="$work/standby"
 
@@ -56,14 +57,25 @@ check "lines and inlined functions come from the object" are \
 	'1,"middle(float const*, int)",/src/aiflame/kernels.cu,20' '2,"inner(float const*, int)",/src/aiflame/kernels.cu,13'
 check "lines of a function that a kernel calls come from its own section" are \
 	"SELECT function, line FROM frames WHERE address = 256 AND kind = 'device'" '"apart(float, int)",6'
-check "the profile has the sampled code" are "SELECT size, length(bytes), arch FROM codes WHERE arch <> 'elf' ORDER BY size" "512,512,sm_90" "1408,1408,sm_90"
+check "the profile has the sampled code" are "SELECT size, length(bytes), arch FROM codes WHERE arch = 'sm_90' ORDER BY size" "512,512,sm_90" "1408,1408,sm_90"
 check "the object is kept once" are "SELECT path, name FROM codes JOIN modules ON modules.id = module WHERE arch = 'elf'" "elf cubin abcdef0123456789,device binary"
-exported() {
-	"$aiflame" export --kernel "$1" -o out.cubin a.data && cmp out.cubin "$root/tests/golden/cubin/kernels_sm90a.cubin" &&
-		{ ! command -v readelf || readelf -SW out.cubin | grep -q ' \.text\._Z5chainPfPKfi '; } && rm out.cubin
+check "--keep-code: a recording with whole objects" "$aiflame" record -q --all-launches --keep-code -o whole.data "$fake" two.script
+exported() { # KERNEL
+	"$aiflame" export --kernel "$1" -o out.cubin whole.data && cmp out.cubin "$root/tests/golden/cubin/kernels_sm90a.cubin" && rm out.cubin
 }
-check "the object is exported as it was, by a kernel in it" exported '^chain'
-check "the object is exported as it was, by another function that was sampled" exported 'calls'
+check "--keep-code: the object is exported as it was, by a kernel in it" exported '^chain'
+check "--keep-code: the object is exported as it was, by another that was sampled" exported 'calls'
+cut_exported() { # KERNEL: functions that were sampled have code and lines, the third has neither
+	"$aiflame" export --kernel "$1" -o out.cubin a.data && [ "$(stat -c %s out.cubin)" = "$(stat -c %s "$root/tests/golden/cubin/kernels_sm90a.cubin")" ] &&
+		{ ! command -v readelf || {
+			readelf -SW out.cubin 2>/dev/null | grep -o ' [.]text[.]_Z.*BITS ' | awk '{ print $2 }' | sort | uniq -c >kinds.txt
+			grep -q '1 NOBITS' kinds.txt && grep -q '2 PROGBITS' kinds.txt &&
+				readelf --debug-dump=decodedline out.cubin 2>/dev/null | awk '$1 == "kernels.cu" { print $2 }' >lines.txt &&
+				grep -qx 28 lines.txt && grep -qx 6 lines.txt && ! grep -qx 44 lines.txt
+		}; } && rm out.cubin
+}
+check "the object is exported with the functions that were sampled, by a kernel in it" cut_exported '^chain'
+check "the object is exported with the functions that were sampled, by another one" cut_exported 'calls'
 check "a kernel without an object has none" says "there are binaries of c" "$aiflame" export --kernel absent -o out.cubin a.data
 check "a kernel without an object has its name" are \
 	"SELECT function FROM frames WHERE address IN (16, 32) AND kind = 'device'" "absent()" "absent()"
@@ -75,6 +87,38 @@ check "a window's samples are shared by time" are \
 check "a recording of counted samples: the numbers add up" says "everything adds up" "$aiflame" info a.data
 check "info says that the device sampled itself" sh -c "'$aiflame' info a.data | grep -Eq '^  sampling +fake: every .* a unit$'"
 check "the recorder leaves nothing behind" sh -c "! find standby -name '*.object' -o -name 'r-*' | grep ."
+
+# A library's cubin: 3,000 kernels, 6 MB, of which three are sampled.
+python3 "$here/large_cubin.py" make "$root/tests/golden/cubin/kernels_sm90a.cubin" many.cubin 3000
+sed "/^kernel\|^code\|^pc\|^launch/d" two.script | sed "/^now/,\$d" >many.script
+{
+	i=0
+	for k in 5 1500 2999; do
+		echo "kernel $i program=0 name=k$k" && echo "code $i name=k$k object=\"$work/many.cubin\" hash=0x99 symbol=$((k + 1))" && i=$((i + 1))
+	done
+	echo now && echo "window 0 device=0 start=0 end=10000000 period=132000 samples=600"
+	for i in 0 1 2; do
+		echo "pc window=0 code=$i pc=0xc0 hits=0,150,1,30" && echo "pc window=0 code=$i pc=0x110 hits=1,20"
+		echo "launch stream=0 kernel=$i time=$((1000 + i)) stack=0x401000,0x402000 grid=64,1,1 block=8,1,1 start=$((i + 1))000000 end=$((i + 1))900000"
+	done
+	echo "sleep time=100000000"
+} >>many.script
+check "a large object: it is recorded" "$aiflame" record -q --all-launches -o many.data "$fake" many.script
+check "a large object: it is recorded with --keep-code" "$aiflame" record -q --all-launches --keep-code -o all.data "$fake" many.script
+size() { stat -c %s "$1"; }
+check "a large object: the file has the code of other functions only with --keep-code" test "$(size many.data)" -lt 300000 -a "$(size all.data)" -gt 4500000
+has_functions() { [ "$("$aiflame" query --format csv many.data "SELECT group_concat(name) FROM (SELECT name FROM codes WHERE arch = 'sm_90' ORDER BY name)" | tail -1)" = '"k1500,k2999,k5"' ]; }
+check "a large object: the functions that were sampled have their code" has_functions
+same() { # COMMAND...: prints the same of both files
+	"$aiflame" "$@" many.data >cut.txt && "$aiflame" "$@" all.data >whole.txt && cmp cut.txt whole.txt && [ "$(wc -l <cut.txt)" -gt "$lines" ]
+}
+for k in 5 1500 2999; do lines=10 && check "a large object: annotate shows k$k as with the whole object" same annotate --min 0 "^k$k\$"; done
+lines=5
+check "a large object: flame draws instructions as with the whole object" same flame --leaf instruction --format folded -o -
+check "a large object: the export has the sampled functions alone" sh -c "
+	'$aiflame' export -o k.cubin many.data && python3 '$here/large_cubin.py' compare k.cubin many.cubin k5 k1500 k2999"
+check "a large object: the export with --keep-code has everything" sh -c "'$aiflame' export -o full.cubin all.data && cmp full.cubin many.cubin"
+
 check "--no-code keeps no code" sh -c "
 	'$aiflame' record -q --all-launches --no-code -o n.data '$fake' two.script &&
 	[ \"\$('$aiflame' query --format csv n.data 'SELECT count(*), max(length(bytes)) FROM codes' | tail -1)\" = 2, ]"

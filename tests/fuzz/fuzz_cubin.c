@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/cubin.h"
 #include "symbolize/cubin_lines.h"
+#include "symbolize/device_cut.h"
 #include "isa/sass.h"
 
 #include <stdlib.h>
@@ -54,6 +55,28 @@ static size_t ask_place(const struct aif_cubin *c, struct aif_cubin_lines *l,
 	return sum;
 }
 
+/* A cut object is read like another, has no function's code, and each piece to put back lies inside of it. */
+static void cut(const struct aif_cubin *c, const struct aif_cubin_lines *l, const uint8_t *data,
+		size_t size)
+{
+	const struct aif_device_section *lines = aif_device_elf_section(&c->elf, ".debug_line");
+	struct aif_cubin again;
+	uint64_t offset, n;
+	uint8_t *image;
+
+	if (aif_device_cut(&c->elf, l, data, size, &image) < 0)
+		return;
+	if (aif_cubin_init(&again, image, size) == 0)
+		aif_cubin_finish(&again);
+	for (size_t i = 0; l && i <= AIF_MIN(c->elf.functions_len, (size_t)32); i++)
+		for (size_t at = 0;
+		     aif_cubin_lines_next(l, i < c->elf.functions_len ? &c->elf.functions[i] : NULL,
+					  &at, &offset, &n);)
+			if (!n || offset > lines->size || n > lines->size - offset)
+				abort();
+	free(image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct aif_cubin_lines *l = NULL;
@@ -74,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			sum += ask_place(&c, l, f, pc);
 		sum += ask_place(&c, l, f, f->size - 1) + ask_place(&c, l, f, f->size);
 	}
+	cut(&c, l, data, size);
 	aif_cubin_lines_free(l);
 	aif_cubin_finish(&c);
 	return sum == SIZE_MAX;

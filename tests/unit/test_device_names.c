@@ -229,15 +229,16 @@ static void an_object_is_given_whole_and_once(void **state)
 	know(w, 2, "_Z5callsPfPKfi", HASH + 1, 18);
 	know(w, 3, "_Z1fv", HASH + 2, 1);
 	know(w, 4, "_Z1fv", 0, 1);
-	assert_int_equal(aif_device_names_binary(w->names, 0, &bytes, &size), 0);
+	assert_int_equal(aif_device_names_binary(w->names, 0, true, &bytes, &size), 0);
 	assert_int_equal(size, sizeof(patchtokens));
 	assert_memory_equal(bytes, patchtokens, size);
 	free(bytes);
-	assert_int_equal(aif_device_names_binary(w->names, 1, &bytes, &size), 0);
+	assert_int_equal(aif_device_names_binary(w->names, 1, false, &bytes, &size), 0);
 	assert_true(size > 1408 && !memcmp(bytes, "\177ELF", 4));
 	free(bytes);
 	for (uint32_t i = 1; i < 6; i++) /* given, no device code, no object, no function */
-		assert_int_equal(aif_device_names_binary(w->names, i, &bytes, &size), -ENOENT);
+		assert_int_equal(aif_device_names_binary(w->names, i, true, &bytes, &size),
+				 -ENOENT);
 }
 
 static void what_is_no_object_is_not_read(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a profile and reading it back. Kills and full disks are in test_file_system.c, hostile files in
  * test_file_hostile.c and test_file_damaged.c, what is dropped in test_trim.c. */
+#include "profile/code_pack.h"
 #include "fixture_rows.h"
 
 #include <errno.h>
@@ -302,6 +303,75 @@ static void the_cache_keeps_values_of_the_same_file(void **state)
 	aif_profile_finish(&p);
 }
 
+/* Code in an earlier file is as its maker wrote it; in this one it is packed, and reads the same. Binaries stay packed, for
+ * megabytes of zeros are in them. */
+static void packed_code_reads_as_its_bytes(void **state)
+{
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	uint8_t *code = calloc(10000, 1), *binary = calloc(10000, 1), *copy;
+	struct aif_code kept[2];
+
+	(void)state;
+	assert_true(code && binary);
+	code[77] = binary[78] = 1;
+	fixture_profile(&p);
+	kept[0] = p.codes[0];
+	kept[1] = p.codes[1];
+	p.codes[0] = (struct aif_code){.module = 1,
+				       .name = AIF_NONE,
+				       .arch = AIF_NONE,
+				       .size = 10000,
+				       .bytes = code,
+				       .file_offset = 4096};
+	p.codes[1] = p.codes[0];
+	p.codes[1].arch = aif_strset_puts(&p.strings, AIF_BINARY_ARCH);
+	p.codes[1].bytes = binary;
+	aif_code_pack(&p.codes[0]);
+	aif_code_pack(&p.codes[1]);
+	assert_true(!p.codes[0].bytes && p.codes[0].packed && p.codes[0].packed_size < 100);
+	write_profile("p", &p);
+	assert_int_equal(
+		sql_number(
+			"SELECT count(*) FROM code WHERE bytes IS NULL AND length(packed) < 100"),
+		2);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	assert_int_equal(got.codes[0].size, 10000);
+	assert_int_equal(got.codes[0].file_offset, 4096);
+	assert_true(got.codes[0].bytes[76] == 0 && got.codes[0].bytes[77] == 1);
+	assert_null(got.codes[1].bytes);
+	assert_int_equal(aif_code_unpack(&got.codes[1], &copy), 0);
+	assert_true(copy[78] == 1 && copy[9999] == 0);
+	free(copy);
+	/* A profile that was read is written packed, as by `top`. */
+	write_profile("q", &got);
+	assert_int_equal(
+		sql_number(
+			"SELECT count(*) FROM code WHERE bytes IS NULL AND length(packed) < 100"),
+		2);
+	aif_profile_finish(&got);
+	free((void *)(uintptr_t)p.codes[0].packed);
+	free((void *)(uintptr_t)p.codes[1].packed);
+	p.codes[0] = kept[0];
+	p.codes[1] = kept[1];
+	aif_profile_finish(&p);
+}
+
+/* Noise is stored as it is. */
+static void code_that_does_not_shrink_is_not_packed(void **state)
+{
+	uint8_t *bytes = malloc(64);
+	struct aif_code c = {.size = 64, .bytes = bytes};
+
+	(void)state;
+	assert_non_null(bytes);
+	for (uint64_t i = 0; i < 8; i++)
+		((uint64_t *)(void *)bytes)[i] = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	aif_code_pack(&c);
+	assert_true(c.bytes == bytes && !c.packed);
+	free(bytes);
+}
+
 static int stop_at_once(void *arg, const struct aif_exec_row *rows, size_t n)
 {
 	(void)arg;
@@ -348,6 +418,8 @@ int main(void)
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
 	const struct CMUnitTest tests[] = {
 		TEST(a_profile_comes_back_whole),
+		TEST(packed_code_reads_as_its_bytes),
+		TEST(code_that_does_not_shrink_is_not_packed),
 		TEST(operators_are_sorted_by_time),
 		TEST(counters_are_sorted_by_time),
 		TEST(memory_rows_keep_their_order),

@@ -128,6 +128,22 @@ static void test_ids_and_types(void **state)
 		{"UPDATE device SET clock=4294967295", 0, NULL},
 		{"UPDATE process SET exit_status=2147483648", -EBADMSG, "process: exit_status"},
 		{"UPDATE code SET bytes='text'", -EBADMSG, "code: bytes"},
+		{"UPDATE code SET packed='text'", -EBADMSG, "code: packed"},
+		{"UPDATE code SET packed=x'00'", -EBADMSG, "code: packed"},
+		{"UPDATE code SET bytes=NULL, packed=x'00'", -EBADMSG, "code: packed"},
+		{"UPDATE code SET bytes=NULL, packed=zeroblob(100)", -EBADMSG, "code: packed"},
+		/* A frame that says 100 zeros, of which the code has 99. */
+		{"UPDATE code SET size=99, bytes=NULL, "
+		 "packed=x'28b52ffd20644500001000000100a3a901'",
+		 -EBADMSG, "code: packed"},
+		{"UPDATE code SET size=100, bytes=NULL, "
+		 "packed=x'28b52ffd2064450000'",
+		 -EBADMSG, "code: packed"},
+		/* A frame that says 2^40 bytes. */
+		{"UPDATE code SET size=1 << 40, bytes=NULL, "
+		 "packed=x'28b52ffde00000000000010000010000'",
+		 -EBADMSG, "code: packed"},
+		{"UPDATE code SET bytes=NULL, packed=x''", 0, NULL},
 		{"UPDATE code SET size=1000000000000", -EBADMSG, "code: bytes"},
 		{"UPDATE code SET size=-1, bytes=NULL", 0, NULL},
 		{"UPDATE string SET value=x'00'", -EBADMSG, "string: ids out of order"},

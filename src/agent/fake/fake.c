@@ -26,7 +26,7 @@ AIF_PUBLIC void aif_fake_launch(uint32_t stream, uint32_t kernel);
 
 #define OBJECTS 256
 #define SCRIPT  (1u << 20)
-#define OBJECT  (1u << 20) /* device code */
+#define OBJECT  (16u << 20) /* device code */
 
 struct object { /* a device, stream, program or kernel */
 	struct aif_fake_order order;

@@ -6,7 +6,6 @@
 #include "base/open_regular.h"
 #include "base/reasons.h"
 #include "profile/model.h"
-#include "symbolize/device_object.h"
 #include "symbolize/spirv.h"
 #include "wire/handshake.h"
 
@@ -313,11 +312,22 @@ int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct ai
 		return -ENOMEM;
 	ret->name = (const char *)d->text.data;
 	ret->arch = aif_device_object_arch(o->held);
+	ret->offset = aif_device_object_offset(o->held, in);
 	return 0;
 }
 
-int aif_device_names_binary(struct aif_device_names *d, uint32_t module, uint8_t **ret,
-			    size_t *ret_size)
+bool aif_device_names_lines(struct aif_device_names *d, uint32_t module, size_t *at,
+			    struct aif_device_piece *ret)
+{
+	struct function *f = function_of(d, module);
+	struct object *o = f ? hold(d, f->object) : NULL;
+	const struct aif_device_function *in = o ? find(o, f) : NULL;
+
+	return in && aif_device_object_lines_next(o->held, in, at, ret);
+}
+
+int aif_device_names_binary(struct aif_device_names *d, uint32_t module, bool is_whole,
+			    uint8_t **ret, size_t *ret_size)
 {
 	struct function *f = function_of(d, module);
 	struct object *o = f ? &d->objects[f->object] : NULL;
@@ -325,6 +335,8 @@ int aif_device_names_binary(struct aif_device_names *d, uint32_t module, uint8_t
 	if (!o || o->binary_given || d->dir < 0 || (!hold(d, f->object) && !o->is_unread))
 		return -ENOENT;
 	o->binary_given = true;
+	if (o->held && !is_whole)
+		return aif_device_object_cut(o->held, ret, ret_size);
 	*ret = read_object(d->dir, o->hash, ret_size);
 	return *ret ? 0 : -ENOENT;
 }

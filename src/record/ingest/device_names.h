@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/ingest/modfiles.h"
+#include "symbolize/device_object.h"
 #include "symbolize/symbolize.h"
 
 /*
@@ -33,13 +34,18 @@ struct aif_device_code {
 	const char *name, *arch;
 	const uint8_t *bytes;
 	size_t size;
+	uint64_t offset; /* in its object */
 };
 int aif_device_names_code(struct aif_device_names *d, uint32_t module, struct aif_device_code *ret);
 
-/* The function's object, whole as its agent left it, once for each object: *ret is the caller's. -ENOENT: it is no device
- * code, or was given before. */
-int aif_device_names_binary(struct aif_device_names *d, uint32_t module, uint8_t **ret,
-			    size_t *ret_size);
+/* The function's object, once for each object: without what functions have for themselves (symbolize/device_cut.h), or
+ * whole as its agent left it; *ret is the caller's. -ENOENT: it is no device code, or was given before. */
+int aif_device_names_binary(struct aif_device_names *d, uint32_t module, bool is_whole,
+			    uint8_t **ret, size_t *ret_size);
+/* The next part of the object with lines of the function that the former left out; *at: 0 at first. Valid until the next
+ * call. False: there is none. */
+bool aif_device_names_lines(struct aif_device_names *d, uint32_t module, size_t *at,
+			    struct aif_device_piece *ret);
 
 /* The SPIR-V that the function's object was compiled from, once for each object: *ret is the caller's, *ret_hash the
  * object's. -ENOENT: there is none, or it was given before; -ENOMEM. */

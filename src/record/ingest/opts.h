@@ -65,6 +65,7 @@ struct aif_record_opts {
 	bool nvtx;                    /* --nvtx */
 	bool no_source;               /* --no-source */
 	bool no_code;                 /* --no-code */
+	bool keep_code;               /* --keep-code */
 	bool quiet;
 	bool can_have_metrics; /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
 	const char *name;      /* --name: for `ctl`; default: that of the output */

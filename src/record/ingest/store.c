@@ -277,11 +277,13 @@ uint32_t aif_store_kernel(struct aif_store *s, uint32_t name, uint32_t program)
 
 uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code)
 {
-	uint32_t id =
-		code->bytes && !aif_store_charge(s, code->size) ? AIF_NONE : PUSH(s, codes, code);
+	uint64_t kept = code->packed ? code->packed_size : code->bytes ? code->size : 0;
+	uint32_t id = kept && !aif_store_charge(s, kept) ? AIF_NONE : PUSH(s, codes, code);
 
-	if (id == AIF_NONE)
-		free((void *)code->bytes);
+	if (id == AIF_NONE) {
+		free((void *)(uintptr_t)code->bytes);
+		free((void *)(uintptr_t)code->packed);
+	}
 	return id;
 }
 

@@ -82,7 +82,7 @@ uint32_t aif_store_thread(struct aif_store *s, const struct aif_thread *thread);
 uint32_t aif_store_stream(struct aif_store *s, const struct aif_stream *stream);
 uint32_t aif_store_program(struct aif_store *s, const struct aif_program *program);
 uint32_t aif_store_kernel(struct aif_store *s, uint32_t name, uint32_t program);
-uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code); /* takes code->bytes */
+uint32_t aif_store_code(struct aif_store *s, const struct aif_code *code); /* takes bytes, packed */
 void aif_store_name(struct aif_store *s, const struct aif_frame_name *name);
 void aif_store_graph_node(struct aif_store *s, const struct aif_graph_node *node);
 void aif_store_clock(struct aif_store *s, const struct aif_clock_pair *pair);
