@@ -37,24 +37,24 @@ print(sum(int(r["idle"]) for r in csv.DictReader(sys.stdin)))')
 	echo "$sums $tables $causes"
 	"$aiflame" report kept.data | grep 'are kept and shown' && [ "$sums" = "$tables" ] && [ "${sums#*,}" = "$causes" ]
 }
-check "of what --keep left, every table has the same times" kept
+check "every table has the same times of what --keep left" kept
 
 # One stream: busy is the sum of what ran. The large copy is over before the first launch is left out.
 one_stream() { rec loop -g 0 -b 10000 -c -l -k -w 600 -s 700 -n 350000 && left_out loop && agree loop; }
 check "a warm-up, then 350,000 launches of two kernels and copies, most of which are left out: every table, export and SQL says the same, and what is true" \
-	in_three one_stream
+	one_stream
 sed -n 's/^#\?/# /p' loop/table.txt 2>/dev/null
 exact() { # the time of the first copy is known to the nanosecond
 	ask loop "SELECT error_ns, grade, time_ns FROM attributed WHERE kind = 'write' AND time_ns > 10000000 AND launches = 1" >exact.out
 	cat exact.out
 	[ "$(cat exact.out)" = "0,exact,10005000" ]
 }
-check "what was captured before is exact, and has no error" exact
+check "a copy that was captured before launches were left out is exact, and has no error" exact
 starts() { # within 20 ms: what the program needs until it sleeps
 	"$aiflame" report loop.data | sed -n 's/.*; before the first work \([0-9]*\) ms.*/\1/p' >start.out
 	[ "$(cat start.out)" -ge 700 ] && [ "$(cat start.out)" -le 2000 ]
 }
-check "the time until the first work is not idle" starts
+check "the time until the first work is not idle time" starts
 part() { # of a second in which it warms up: each launch was captured there, each is 5 to 10 us, about 1 ms apart
 	"$aiflame" report --time 0.9,1.1 loop.data >part.out && cat part.out &&
 		grep -q '^shown    what ran from 900 ms to 1.10 s$' part.out && grep -q '^busy     0\.[0-9]* % of the time from the first to the last device work' part.out
@@ -88,14 +88,14 @@ unknown() { # no table says of it that nothing ran
 		[ $? -eq 1 ] && grep -q 'launches were left out in this span' blank.out || { echo "$table $blank" && cat blank.out && return 1; }
 	done
 }
-check "what ran where all launches were left out is not known" unknown
+check "tables say that what ran is not known where all launches were left out" unknown
 silent() { # nor does an export
 	for format in pprof otlp speedscope chrome firefox perfetto; do
 		"$aiflame" export --format $format --time "$blank" -o blank.$format loop.data >blank.out 2>&1
 		grep -q 'launches were left out' blank.out || { echo "$format $blank" && cat blank.out && return 1; }
 	done
 }
-check "and no export is silent about it" silent
+check "exports say that launches were left out where all were" silent
 captured=$(ask loop 'SELECT round(100.0 * (SELECT count(*) FROM launches) / ((SELECT count(*) FROM launches) + sum(launches)), 2) FROM windows WHERE device IS NULL AND held = 0')
 says_part() { # TABLE: its first line says of how much it is
 	"$aiflame" report "$1" --limit 3 loop.data >part.out
@@ -104,16 +104,16 @@ says_part() { # TABLE: its first line says of how much it is
 	awk -v is="$captured" '{ d = $1 - is; n++ } END { exit !(n == 1 && d < 0.1 && d > -0.1) }' of.out
 }
 check "single gaps say of how much they are" says_part --gaps
-check "so do single launches" says_part --launches
-check "and what a queue's length is of" says_part --streams
+check "single launches say of how much they are" says_part --launches
+check "queues' lengths say of how much they are" says_part --streams
 
 # Two devices, with a thread and a stream each.
 two_devices() { rec two -g 0 -b 10000 -c -t 2 -d 2 -n 200000 && left_out two && agree two; }
-check "two devices: most launches are left out, and every table, export and SQL says the same, and what is true" in_three two_devices
+check "two devices: most launches are left out, and every table, export and SQL says the same, and what is true" two_devices
 
 # Where all is captured, all is exact.
 rec_all() { LD_LIBRARY_PATH=$mock timeout -k 5 60 "$aiflame" record -q --all-launches --cpu-rate 0 -o all.data "$mock/app" -g 50 -c -k -l -n 3000 "$cubin" >all.out; }
-check "all launches" rec_all
-check "every table, export and SQL says the same, and what is true" agree all
-check "nothing has an error" sh -c '! grep -q "±" all/table.txt && ! "$1" report all.data | grep -q "±" && ! "$1" report --gaps all.data | grep -q "of what was captured"' - "$aiflame"
+check "a program is recorded with --all-launches" rec_all
+check "--all-launches: every table, export and SQL says the same, and what is true" agree all
+check "--all-launches: nothing has an error" sh -c '! grep -q "±" all/table.txt && ! "$1" report all.data | grep -q "±" && ! "$1" report --gaps all.data | grep -q "of what was captured"' - "$aiflame"
 done_testing
