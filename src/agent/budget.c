@@ -33,6 +33,7 @@ void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns
 	b->bound_ns = bound_ns;
 	b->random = seed;
 	b->began = now;
+	atomic_store(&b->seen, now);
 	b->duty = 1;
 	b->last[1].number = 1;
 	b->last[1].duty_ppm = 1000000;
@@ -265,6 +266,52 @@ static void begin(struct aif_budget *b, uint32_t n, uint64_t now, uint64_t until
 	atomic_store_explicit(&b->until, until, memory_order_relaxed);
 }
 
+/* The turning thread's. */
+static void rest(struct aif_budget *b, uint64_t ns)
+{
+	uint64_t until = atomic_load_explicit(&b->until, memory_order_relaxed);
+	bool is_held = b->held && atomic_load_explicit(&b->block, memory_order_relaxed) == b->held;
+
+	b->began += ns;
+	if (until != UINT64_MAX && !is_held)
+		atomic_store_explicit(&b->until, until + ns, memory_order_relaxed);
+}
+
+void aif_budget_rest(struct aif_budget *b, uint64_t ns)
+{
+	uint32_t idle = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&b->turning, &idle, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return;
+	rest(b, ns);
+	atomic_store_explicit(&b->turning, 0, memory_order_release);
+}
+
+void aif_budget_note(struct aif_budget *b, uint64_t now)
+{
+	uint64_t seen = atomic_load_explicit(&b->seen, memory_order_relaxed);
+
+	/* Counts each rest once: one thread notes a moment. */
+	if (now <= seen ||
+	    !atomic_compare_exchange_strong_explicit(&b->seen, &seen, now, memory_order_relaxed,
+						     memory_order_relaxed))
+		return;
+	if (now - seen > AIF_BUDGET_REST_NS &&
+	    !atomic_load_explicit(&b->is_owned, memory_order_relaxed))
+		aif_budget_rest(b, now - seen - AIF_BUDGET_REST_NS);
+}
+
+uint64_t aif_budget_worked(const struct aif_budget *b, uint64_t now)
+{
+	uint64_t end = now;
+
+	if (!atomic_load_explicit(&b->is_owned, memory_order_relaxed))
+		end = AIF_MIN(now, atomic_load_explicit(&b->seen, memory_order_relaxed) +
+					   AIF_BUDGET_REST_NS);
+	return b->worked_ns + (end > b->began ? end - b->began : 0);
+}
+
 static void turn(struct aif_budget *b, uint64_t now)
 {
 	uint32_t idle = 0, n, next;
@@ -279,6 +326,7 @@ static void turn(struct aif_budget *b, uint64_t now)
 		goto out;
 	n = atomic_load_explicit(&b->block, memory_order_relaxed);
 	b->last[n % 4].length_ns = until - b->began; /* afterwards nobody launched */
+	b->worked_ns += now - b->began;
 	if (n != b->held)
 		remember(b, aif_budget_is_on(n), until - b->began);
 	if (b->duty < 1)
@@ -329,6 +377,7 @@ bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until)
 	on = aif_budget_is_on(n);
 	if (on) {
 		b->last[n % 4].length_ns = now - b->began;
+		b->worked_ns += now - b->began;
 		remember(b, true, now - b->began);
 		b->held = n + 1;
 		begin(b, n + 1, now, until);
@@ -351,6 +400,7 @@ void aif_budget_resume(struct aif_budget *b, uint64_t now)
 						     memory_order_relaxed))
 		return;
 	n = atomic_load_explicit(&b->block, memory_order_relaxed);
+	atomic_store_explicit(&b->seen, now, memory_order_relaxed);
 	begin(b, n, now, now + AIF_BUDGET_ON_MIN_NS);
 	b->last[n % 4].number = 0;
 	atomic_store_explicit(&b->turning, 0, memory_order_release);

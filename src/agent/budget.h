@@ -28,6 +28,11 @@
  * stood for c, or either by chance. The duty makes up for it, so that also a run of seconds gets what
  * was asked: in simulations 0.93 to 1.04 times that in 8 s, where it was 0.94 to 2.3 times before.
  *
+ * Time is that in which the program works: of a gap between two launches in which no thread waits for its device
+ * AIF_BUDGET_REST_NS count at most, the rest of it does not. So a server that answers for 0.3 s and then rests for a minute pays in those 0.3 s what was asked, and no more: neither
+ * does the rest make its launches look rare, nor is anything saved up in it. A block that is under way when the program
+ * rests goes on when it works again, whatever it is: what is launched first after a rest is captured as often as any other.
+ *
  * When c was measured to be well within the budget, everything stays on for AIF_BUDGET_TRUST_NS, and then
  * it is measured again.
  *
@@ -45,12 +50,16 @@
 #define AIF_BUDGET_OFF_MIN_NS UINT64_C(5000000)
 #define AIF_BUDGET_CYCLE_NS   UINT64_C(200000000)
 /* Most that the account may hold: what the budget pays off in this time. A short run may so become slower by 2.5 s of
- * it (50 ms at 2 %). */
+ * it (50 ms at 2 %). Less saves little: with 1 s what changes at a phase was underestimated by 0.7 %, in simulations. */
 #define AIF_BUDGET_DEBT_NS  2.5e9
 #define AIF_BUDGET_TRUST_NS (30 * UINT64_C(1000000000))
 /* Too much or too little spent in the first time is made up for in the second. */
 #define AIF_BUDGET_LATELY_NS   10e9
 #define AIF_BUDGET_CATCH_UP_NS 3e9
+/* Longer gaps between launches are rests. */
+#define AIF_BUDGET_REST_NS UINT64_C(10000000)
+/* The precision with which launching threads note when the last launch was: the note is written for all of them. */
+#define AIF_BUDGET_NOTE_NS UINT64_C(1000000)
 /* With everything on, how often the launch rate is looked at, at least. */
 #define AIF_BUDGET_LOOK_NS UINT64_C(100000000)
 
@@ -69,6 +78,7 @@ struct aif_budget {
 	/* Read by every launch. */
 	_Atomic uint64_t until; /* CLOCK_MONOTONIC ns: the block ends; UINT64_MAX: never */
 	_Atomic uint32_t block; /* its number, which grows by 1 or 2; odd = on */
+	_Atomic uint64_t seen;  /* the last launch, by at most AIF_BUDGET_NOTE_NS too early */
 
 	/* A runtime ends the blocks, by aif_budget_turn_at(). */
 	atomic_bool is_owned;
@@ -77,7 +87,8 @@ struct aif_budget {
 	_Atomic uint32_t turning;
 	uint32_t asked_ppm; /* B in 1/1,000,000; 0: no limit */
 	uint64_t bound_ns;  /* what one launch costs at most, vendor's part included */
-	uint64_t random, began;
+	uint64_t random;
+	_Atomic uint64_t began; /* the block; later by what the program has rested in it */
 	double duty, debt_ns;
 	double lately_ns, lately_on_ns; /* time, and how much of it was on; what is past fades */
 	struct aif_budget_block last[4];
@@ -85,8 +96,9 @@ struct aif_budget {
 	uint32_t pairs_len;             /* ever */
 	uint32_t trusted_pairs;         /* of pairs_len, when trust was given */
 	uint64_t trusted_until;
-	double spent;  /* slowdown that is there in off-blocks, too */
-	uint32_t held; /* the number of the last block of aif_budget_hold() */
+	double spent;               /* slowdown that is there in off-blocks, too */
+	uint32_t held;              /* the number of the last block of aif_budget_hold() */
+	_Atomic uint64_t worked_ns; /* in the blocks before this one */
 
 	/* For reports. */
 	_Atomic uint32_t duty_ppm;                 /* now */
@@ -110,6 +122,13 @@ void aif_budget_turn_at(struct aif_budget *b, uint64_t now);
 bool aif_budget_hold(struct aif_budget *b, uint64_t now, uint64_t until);
 /* Sets by how much the program is slower in off-blocks, too, which takes at most three quarters of the budget. */
 void aif_budget_spend(struct aif_budget *b, double slowdown);
+/* For runtimes that own the blocks: the program has rested for ns more, which are no part of the block. That of aif_budget_hold()
+ * ends when it would have all the same. */
+void aif_budget_rest(struct aif_budget *b, uint64_t ns);
+/* Notes that there is a launch at `now`, and whether the program has rested before. */
+void aif_budget_note(struct aif_budget *b, uint64_t now);
+/* Returns the time in which the program has worked, in ns. */
+uint64_t aif_budget_worked(const struct aif_budget *b, uint64_t now);
 /* Begins the block anew after a time in which nobody collected; it is not compared with others. */
 void aif_budget_resume(struct aif_budget *b, uint64_t now);
 /* Was capture measured to be well within the budget? */
@@ -123,6 +142,11 @@ static inline bool aif_budget_is_on(uint32_t block)
 /* The block that a launch at `now` is in. */
 static inline uint32_t aif_budget_block(struct aif_budget *b, uint64_t now)
 {
+	uint64_t seen = atomic_load_explicit(&b->seen, memory_order_relaxed);
+
+	/* A thread that has read the clock earlier than another comes later: seen > now. */
+	if (aif_unlikely(now > seen + AIF_BUDGET_NOTE_NS))
+		aif_budget_note(b, now);
 	if (aif_unlikely(now >= atomic_load_explicit(&b->until, memory_order_relaxed)))
 		aif_budget_turn(b, now);
 	return atomic_load_explicit(&b->block, memory_order_acquire);
@@ -132,6 +156,14 @@ static inline uint32_t aif_budget_block(struct aif_budget *b, uint64_t now)
 static inline uint32_t aif_budget_duty(const struct aif_budget *b, uint32_t block)
 {
 	return b->last[block % 4].duty_ppm;
+}
+
+/* Notes that a thread has waited for its device until now: that was no rest. */
+static inline void aif_budget_waited(struct aif_budget *b, uint64_t now)
+{
+	/* A note that is lost to another thread's is of the same moment. */
+	if (now > atomic_load_explicit(&b->seen, memory_order_relaxed) + AIF_BUDGET_NOTE_NS)
+		atomic_store_explicit(&b->seen, now, memory_order_relaxed);
 }
 
 /* A thread's launches in `block`, told when it meets a later one. */

@@ -170,7 +170,7 @@ void aif_emit_missed(void);
 
 /* Own cost, measured on one launch of AIF_EMIT_COST_EACH: call begin with the time that the launch
  * took anyway, pause before the vendor's call, resume after it, end last. */
-#define AIF_EMIT_COST_EACH 64
+#define AIF_EMIT_COST_EACH AIF_SHM_COST_EACH
 /* Writes a mark as wire.h has it. False: ring full. */
 struct aif_emit_mark {
 	enum aif_wire_mark_kind kind;

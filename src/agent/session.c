@@ -183,6 +183,8 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	atomic_store(&s->no_memory, 0);
 	atomic_store(&s->no_calls, 0);
 	atomic_store(&s->spent_ns, 0);
+	atomic_store(&s->records_ns, 0);
+	atomic_store(&s->samples_ns, 0);
 	atomic_store(&s->device_bytes, 0);
 	atomic_store(&aif_agent.objects_bytes, 0);
 	atomic_store_explicit(&shm->launching_at, aif_launching_at(), memory_order_relaxed);
@@ -466,6 +468,10 @@ void aif_session_publish(struct aif_shm *shm)
 	atomic_fetch_add_explicit(&shm->no_memory, atomic_exchange(&s->no_memory, 0),
 				  memory_order_relaxed);
 	atomic_store_explicit(&shm->spent_ns, atomic_load(&s->spent_ns), memory_order_relaxed);
+	atomic_store_explicit(&shm->records_ns, atomic_load(&s->records_ns), memory_order_relaxed);
+	atomic_store_explicit(&shm->samples_ns, atomic_load(&s->samples_ns), memory_order_relaxed);
+	atomic_store_explicit(&shm->worked_ns, aif_budget_worked(&aif_agent.budget, aif_now_ns()),
+			      memory_order_relaxed);
 	atomic_store_explicit(&shm->device_bytes, atomic_load(&s->device_bytes),
 			      memory_order_relaxed);
 }

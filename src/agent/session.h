@@ -120,7 +120,8 @@ struct aif_session {
 	/* Launches of threads that found no free slot, or got no memory, yet unreported. */
 	_Atomic uint64_t no_slot, no_memory;
 	_Atomic uint64_t no_calls; /* or would have needed system calls that they may not make */
-	_Atomic uint64_t spent_ns, device_bytes; /* as in struct aif_shm, of this session */
+	/* Fields of struct aif_shm by the same names, of this session. */
+	_Atomic uint64_t spent_ns, records_ns, samples_ns, device_bytes;
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */
 	_Atomic uint64_t before_attach; /* launches while there was no memory */

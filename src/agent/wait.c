@@ -86,6 +86,7 @@ uint64_t aif_wait_over(struct aif_wait *w, uint64_t *ret_since)
 	if (!w->since || !period || period == AIF_WAIT_SAMPLED)
 		return 0;
 	now = aif_now_ns();
+	aif_budget_waited(&aif_agent.budget, now);
 	wall = now - w->since;
 	reported =
 		aif_wait_add(aif_self ? &aif_self->waited : &unknown, wall, period, aif_mix64(now));

@@ -59,6 +59,7 @@ void aif_wait_end_slow(struct aif_wait *w, const struct aif_regs *regs,
 static inline void aif_wait_end(struct aif_wait *w, const struct aif_regs *regs,
 				const struct aif_emit_api *api)
 {
+	aif_budget_waited(&aif_agent.budget, aif_now_ns());
 	if (w->since || w->is_shown)
 		aif_wait_end_slow(w, regs, api);
 }

@@ -116,6 +116,12 @@ static uint64_t capture_quantile(const struct aif_drain_stats *st, double q)
 			  (double)(aif_shm_time_from(i + 1) - aif_shm_time_from(i)));
 }
 
+/* Returns how many entries those are one of which in AIF_SHM_COST_EACH was measured: launches, nodes of graphs, allocations. */
+static uint64_t measured_of(const struct aif_drain_stats *st)
+{
+	return st->captures >= ENOUGH_CAPTURES ? st->captures * AIF_SHM_COST_EACH : 0;
+}
+
 void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 			const struct aif_drain_stats *st)
 {
@@ -149,12 +155,18 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 		meta_printf(s, "cost.sampling_ns", "%" PRIu64, st->sampling_ns);
 	if (st->spent_ns)
 		meta_printf(s, "cost.callbacks_ns", "%" PRIu64, st->spent_ns);
+	if (st->records_ns)
+		meta_printf(s, "cost.records_ns", "%" PRIu64, st->records_ns);
+	if (st->samples_ns)
+		meta_printf(s, "cost.samples_ns", "%" PRIu64, st->samples_ns);
+	if (st->worked_ns)
+		meta_printf(s, "cost.worked_ns", "%" PRIu64, st->worked_ns);
 	if (st->device_bytes)
 		meta_printf(s, "cost.device_bytes", "%" PRIu64, st->device_bytes);
 	if (st->captures) /* measured on some launches, told for all */
 		meta_printf(s, "cost.agent_ns", "%" PRIu64,
 			    (uint64_t)((double)st->capture_ns / (double)st->captures *
-				       (double)st->launches));
+				       (double)AIF_MAX(st->launches, measured_of(st))));
 	if (st->captures >= ENOUGH_CAPTURES) {
 		meta_printf(s, "cost.capture_median_ns", "%" PRIu64, capture_quantile(st, 0.5));
 		meta_printf(s, "cost.capture_p99_ns", "%" PRIu64, capture_quantile(st, 0.99));

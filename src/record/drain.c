@@ -124,6 +124,10 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 	}
 	to->agent_cpu_ns += atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed);
 	to->spent_ns += atomic_load_explicit(&t->shm->spent_ns, memory_order_relaxed);
+	to->records_ns += atomic_load_explicit(&t->shm->records_ns, memory_order_relaxed);
+	to->samples_ns += atomic_load_explicit(&t->shm->samples_ns, memory_order_relaxed);
+	if (t->launches + t->uncaptured)
+		to->worked_ns += atomic_load_explicit(&t->shm->worked_ns, memory_order_relaxed);
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);
 	to->captures += atomic_load_explicit(&t->shm->captures, memory_order_relaxed);
 }

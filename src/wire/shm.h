@@ -92,6 +92,8 @@ enum aif_cupti_use {
 /* Returns the word of --cupti, such as "blocks". NULL: no such use. */
 const char *aif_cupti_use_name(uint32_t use);
 
+/* The time inside our hooks is measured in one of so many. */
+#define AIF_SHM_COST_EACH     64
 #define AIF_SHM_CUPTI_ID      20 /* bytes of a build id; shorter ones are padded with zeros */
 #define AIF_SHM_CUPTI_CRASHES 8
 
@@ -148,9 +150,12 @@ struct aif_shm {
 	/* The overhead budget's state: the share of time that is on; how much longer launch
 	 * intervals are then, with its standard error (0 = unknown). */
 	_Atomic uint32_t duty_ppm, cost_ppm, cost_error_ppm;
-	/* Time that a vendor's library costs launching threads, whether capture is on or off;
-	 * and the most device memory that was taken at a time. */
-	_Atomic uint64_t spent_ns, device_bytes;
+	/* Time that a vendor's library costs launching threads, whether capture is on or off, by what is known of a
+	 * call's cost (agent/cuda/duty.c), and which parts of it are for records and for samples that are on
+	 * throughout; and the most device memory that was taken at a time. */
+	_Atomic uint64_t spent_ns, records_ns, samples_ns, device_bytes;
+	/* Time in which the program has worked (agent/budget.h), of that in which it was recorded. */
+	_Atomic uint64_t worked_ns;
 	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last,
 	 * what it is asked (enum aif_cupti_use); 0 = not in use, or not any more. */
 	uint8_t cupti_id[AIF_SHM_CUPTI_ID];

@@ -33,6 +33,7 @@ static struct {
 	bool in_call;       /* a call lasts */
 	bool works;         /* the device, always */
 	unsigned idle_asked, flushed;
+	uint64_t asides;  /* other calls that are watched */
 	bool busy, waits; /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
 	uint64_t told_captured, told_left_out; /* what the blocks say */
@@ -142,6 +143,18 @@ bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda)
 	return it.is_shut;
 }
 
+/* Launches are all that is called. */
+uint64_t aif_cuda_quiesce_calls(struct aif_cuda *cuda)
+{
+	return atomic_load(&cuda->duty.captured) + atomic_load(&cuda->duty.left_out) + it.asides;
+}
+
+bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda)
+{
+	(void)cuda;
+	return it.in_call;
+}
+
 bool aif_cuda_quiesce_is_idle(struct aif_cuda *cuda, uint64_t within_ns)
 {
 	(void)cuda;
@@ -228,6 +241,16 @@ static void run_for(double seconds, uint64_t ns)
 			next = AIF_MIN(aif_cuda_duty_poll(&it.cuda, it.now),
 				       it.now + AIF_NS_PER_S / 4);
 	}
+}
+
+/* The program calls nothing for so long. */
+static inline void rest_for(double seconds)
+{
+	uint64_t end = it.now + (uint64_t)(seconds * 1e9);
+
+	while (it.now < end)
+		it.now =
+			AIF_MIN(AIF_MAX(aif_cuda_duty_poll(&it.cuda, it.now), it.now + 70000), end);
 }
 
 static void stop(void)

@@ -440,6 +440,65 @@ static void the_first_block_is_as_short_as_the_account_is_small(void **state)
 	assert_int_equal(atomic_load(&t.b.until), now + AIF_BUDGET_ON_MIN_NS);
 }
 
+/* Bursts of 0.3 s with a rest of 1.7 s before each, 70,000 launches a second of which capture costs 35 %. */
+static void bursts_pay_no_more_than_other_work(void **state)
+{
+	enum { SEEDS = 6, BURSTS = 100 };
+	double most = 0, sum = 0, captured = 0, worst_first = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		uint64_t now = UINT64_C(1000000000);
+		struct blocks t;
+		double lost = 0, work = 0;
+
+		begin(&t, 20000, 5000, seed, now);
+		for (int i = 0; i < BURSTS; i++) {
+			uint64_t alone = 0, on = 0, all = 0;
+
+			for (now += 1700000000; alone < 300000000; all++) {
+				bool is_on = is_captured(&t, now);
+
+				on += is_on;
+				alone += 14000;
+				now += 14000 + (is_on ? 5000 : 0);
+			}
+			/* The first bursts pay before anything is known: from the account. */
+			if (i < 5) {
+				worst_first = AIF_MAX(worst_first, (double)on * 5000 / 300e6);
+				continue;
+			}
+			lost += (double)on * 5000;
+			work += 300e6;
+			most = AIF_MAX(most, (double)on * 5000 / 300e6);
+			captured += (double)on / (double)all / (BURSTS - 5) / SEEDS;
+		}
+		sum += lost / work / SEEDS;
+	}
+	if (sum < 0.012 || sum > 0.024 || most > 0.10 || worst_first > 0.25 || captured < 0.03)
+		fail_msg(
+			"%.4f slower in bursts, %.4f in the worst, %.4f in the worst of the first; "
+			"%.3f of launches captured",
+			sum, most, worst_first, captured);
+}
+
+/* Rests are no work, and a launch that waits for the clock of another is not a rest of 2^64 ns. */
+static void rests_are_no_work(void **state)
+{
+	uint64_t now = UINT64_C(1000000000);
+	struct aif_budget b;
+
+	(void)state;
+	aif_budget_init(&b, 20000, 5000, 1, now);
+	for (int i = 0; i < 1000; i++)
+		aif_budget_block(&b, now += i % 100 ? 100000 : 1000000000);
+	/* 990 intervals of 0.1 ms and ten of which 10 ms count. */
+	assert_in_range(aif_budget_worked(&b, now), 150000000, 215000000);
+	assert_in_range(aif_budget_worked(&b, now + 5000000000), 150000000, 225000000);
+	aif_budget_block(&b, now - 50000000);
+	assert_in_range(aif_budget_worked(&b, now), 150000000, 215000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +508,8 @@ int main(void)
 		cmocka_unit_test(what_was_held_is_not_compared),
 		cmocka_unit_test(what_is_not_compared_is_paid_for_by_the_bound),
 		cmocka_unit_test(an_interrupted_block_does_not_tell_the_launch_rate),
+		cmocka_unit_test(bursts_pay_no_more_than_other_work),
+		cmocka_unit_test(rests_are_no_work),
 		cmocka_unit_test(few_launches_are_all_captured),
 		cmocka_unit_test(what_is_cheap_is_captured_once_that_is_known),
 		cmocka_unit_test(noise_is_no_room),

@@ -44,8 +44,8 @@ static void few_launches_have_everything(void **state)
 	assert_true(it.records && it.sampled);
 	assert_int_equal(it.left_out, 0);
 	assert_int_equal(it.switched, 1);
-	/* The cost of what is on throughout is spent, too: (400 + 700) ns each 2 ms. */
-	assert_true(aif_agent.budget.spent > 0.00050 && aif_agent.budget.spent < 0.00060);
+	/* The cost of what is on throughout is spent, too: (1200 + 1300 + 400) ns each 2 ms. */
+	assert_true(aif_agent.budget.spent > 0.00135 && aif_agent.budget.spent < 0.00150);
 	stop();
 }
 
@@ -115,23 +115,79 @@ static void blocks_without_a_ring_are_counted(void **state)
 	assert_int_equal(it.told_left_out + atomic_load(&aif_agent.session.no_slot), it.left_out);
 }
 
-/* Callbacks for each launch; records and samples for those that were made while they were on throughout. */
+/* Callbacks for each launch and each other call; records and samples for those that were made while they were on. */
 static void what_launches_cost_anyway_is_told(void **state)
 {
-	uint64_t launches, ns;
+	const struct aif_session *s = &aif_agent.session;
+	uint64_t launches;
 
 	(void)state;
 	start(20000);
 	run_for(150, 13000);
+	it.asides += 1000000;
 	stop();
 	launches = it.captured + it.left_out;
-	ns = atomic_load(&aif_agent.session.spent_ns);
-	assert_true(ns > launches * 400 && ns < launches * 450);
+	assert_int_equal(s->spent_ns,
+			 launches * 1200 + s->records_ns + s->samples_ns + 1000000 * 500);
+	/* At first; 4 s of each minute, of which the first 0.2 s are what switching takes. */
+	assert_true(s->records_ns > 20000 * 1300 && s->records_ns < 80000 * 1300);
+	assert_true(s->samples_ns > 500000 * 400 && s->samples_ns < 900000 * 400 + 5 * 200000000);
 	setup(NULL);
 	start(0); /* everything, throughout */
 	run_for(3, 13000);
 	stop();
-	assert_int_equal(atomic_load(&aif_agent.session.spent_ns), it.captured * 1100);
+	assert_int_equal(s->spent_ns, it.captured * 2900);
+	assert_int_equal(s->records_ns, it.captured * 1300);
+	assert_int_equal(s->samples_ns, it.captured * 400);
+}
+
+/* A program that works for 0.3 s and rests for 1.7 s: what it pays is of the 0.3 s. */
+static void bursts_are_blocks_as_other_work_is(void **state)
+{
+	uint64_t captured = 0, left_out = 0, records_ns = 0;
+
+	(void)state;
+	start(20000);
+	it.refuse_sampling = true;
+	for (int i = 0; i < 100; i++) {
+		run_for(0.3, 13000);
+		rest_for(1.7);
+		if (i != 9)
+			continue;
+		captured = it.captured;
+		left_out = it.left_out;
+		records_ns = it.records_ns;
+	}
+	captured = it.captured - captured;
+	left_out = it.left_out - left_out;
+	/* Callbacks cost more than was asked, so that a quarter of it is left: c = 0.15, 0.005 * 1.15 / 0.15 = 0.04. */
+	if (captured > (captured + left_out) / 12 || captured < (captured + left_out) / 100)
+		fail_msg("%.3f captured", (double)captured / (double)(captured + left_out));
+	if (it.records_ns - records_ns > (uint64_t)(90 * 0.3e9 / 10))
+		fail_msg("records on for %.3f s of work",
+			 (double)(it.records_ns - records_ns) / 1e9);
+	assert_in_range(aif_budget_worked(&aif_agent.budget, it.now), 30000000000, 34500000000);
+	stop();
+	assert_int_equal(it.told_left_out, it.left_out);
+}
+
+/* A thread that waits for its device works; so does one inside a copy. */
+static void waiting_is_no_rest(void **state)
+{
+	(void)state;
+	start(20000);
+	for (int i = 0; i < 50; i++) {
+		run_for(0.1, 100000);
+		atomic_fetch_add(&it.cuda.duty.waits, 1);
+		rest_for(0.2);
+		atomic_fetch_add(&it.cuda.duty.waited, 1);
+		run_for(0.1, 100000);
+		it.in_call = true;
+		rest_for(0.2);
+		it.in_call = false;
+	}
+	assert_in_range(aif_budget_worked(&aif_agent.budget, it.now), 29900000000, 30200000000);
+	stop();
 }
 
 /* A CUPTI that does not sample beside records: in turn. */
@@ -381,6 +437,8 @@ int main(void)
 		cmocka_unit_test_setup(launches_alone_need_no_records, setup),
 		cmocka_unit_test_setup(blocks_without_a_ring_are_counted, setup),
 		cmocka_unit_test_setup(what_launches_cost_anyway_is_told, setup),
+		cmocka_unit_test_setup(bursts_are_blocks_as_other_work_is, setup),
+		cmocka_unit_test_setup(waiting_is_no_rest, setup),
 		cmocka_unit_test_setup(records_and_samples_in_turn, setup),
 		cmocka_unit_test_setup(processes_sample_together, setup),
 		cmocka_unit_test_setup(without_a_limit_no_launch_is_left_out, setup),

@@ -324,7 +324,10 @@ static void who_launches_does_not_wait(void **state)
 	assert_int_equal(threads[0].spins, 0);
 	assert_int_equal(threads[1].spins, 1);
 	cuda.duty.capture = false;
+	atomic_store(&cuda.duty.waits, 1); /* begun, and never over */
+	aif_self = &threads[1];
 	call(1, 2);
+	aif_self = NULL;
 	assert_int_equal(threads[1].spins, 0);
 }
 

@@ -47,10 +47,18 @@
  * profile says so (grade).
  */
 
-/* A kernel record and being sampled, for each launch; and what records leave behind, with the callbacks. What being
- * sampled costs is within what the measurements scatter by: 200 ns of it are a guess. */
-#define THROUGHOUT_NS 700
-#define CALLBACK_NS   400
+/* Cost of a launch in any case: its callbacks, and what CUPTI does for as long as it is there once records were on. 0.2 to 0.5
+ * and 0.35 to 0.6 us in a loop of launches; 0.2 to 2.5 us together where they are few among a program's other work, whose caches
+ * are cold (bench/results/h200-price.md). */
+#define CALLBACK_NS 1200
+/* The cost of a record, of which the device's part is 0.3 us: 0.8 to 1.2 us in a loop, 1.2 to 2.5 elsewhere. That of being
+ * sampled: 0.4 us in a loop. */
+#define RECORD_NS  1300
+#define SAMPLED_NS 400
+/* Launches that are behind sampling's being switched on take 0.1 to 0.3 s together. */
+#define SAMPLES_BEGIN_NS UINT64_C(200000000)
+/* Cost of a call's two callbacks, where it neither launches nor waits. A guess, from those of a launch. */
+#define ASIDE_NS 500
 /* CUPTI's record of a graph's node: 240 ns where replays are queued, 760 to 1,500 where each is waited for
  * (bench/results/h100-graph-cost.md): at most, and on average. */
 #define NODE_MOST_NS 1000
@@ -61,15 +69,18 @@
 /* Cost of a call that waits: its two callbacks, and clocks. A guess. */
 #define WAIT_NS 600
 /* Before the launch rate is known. */
-#define SETTLE_NS        (AIF_NS_PER_S)
+#define SETTLE_NS        (AIF_NS_PER_S / 4)
 #define SAMPLES_FIRST_NS (3 * AIF_NS_PER_S)
 #define SAMPLES_EACH_NS  (60 * AIF_NS_PER_S)
 #define SAMPLES_FOR_NS   (4 * AIF_NS_PER_S)
 /* Back to both when the rate was low, or launches cost nothing, for so long. */
 #define TOGETHER_AGAIN_NS (10 * AIF_NS_PER_S)
 #define LOOK_NS           2000000
-#define RATE_NS           1e9
-#define NEVER             UINT64_MAX
+/* Time between two looks whether the program works, and while it rests. */
+#define WORKS_NS UINT64_C(5000000)
+#define RESTS_NS UINT64_C(20000000)
+#define RATE_NS  1e9
+#define NEVER    UINT64_MAX
 
 static double allowed(void)
 {
@@ -124,21 +135,79 @@ static uint64_t launches(const struct aif_cuda_duty *b)
 	return atomic_load(&b->captured) + atomic_load(&b->left_out);
 }
 
-static void measure_rate(struct aif_cuda_duty *b, uint64_t now)
+static uint64_t asides(struct aif_cuda *cuda)
 {
-	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
+	uint64_t calls = aif_cuda_quiesce_calls(cuda), n = launches(&cuda->duty);
 
-	b->rate = b->rate * fade + (1 - fade) * (double)(launches(b) - b->began_with) / ns * 1e9;
-	b->wait_rate =
-		b->wait_rate * fade +
-		(1 - fade) * (double)(atomic_load(&b->waits) - b->began_with_waits) / ns * 1e9;
+	return calls > n ? calls - n : 0;
+}
+
+/* Returns for how long the program has worked in the block. */
+static uint64_t worked(const struct aif_cuda_duty *b, uint64_t now)
+{
+	uint64_t ns = now - b->began;
+
+	return ns > b->rested_ns ? ns - b->rested_ns : 1;
+}
+
+static uint64_t more(uint64_t is, uint64_t was)
+{
+	return is > was ? is - was : 0;
+}
+
+static void measure_rate(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	double ns = (double)worked(b, now), fade = RATE_NS / (RATE_NS + ns);
+
+	b->lately_ns = b->lately_ns * fade + ns;
+	b->lately_launches = b->lately_launches * fade + (double)more(launches(b), b->began_with);
+	b->lately_waits =
+		b->lately_waits * fade + (double)more(atomic_load(&b->waits), b->began_with_waits);
+	b->lately_asides =
+		b->lately_asides * fade + (double)more(asides(cuda), b->began_with_asides);
+}
+
+/* Returns how many launches the program makes in a second of work, lately. */
+static double rate(const struct aif_cuda_duty *b)
+{
+	return b->lately_ns > 0 ? b->lately_launches / b->lately_ns * 1e9 : 0;
+}
+
+/*
+ * Notes whether the program rests: what lasts longer than AIF_BUDGET_REST_NS is no time of its blocks. It works while a
+ * thread launches, or is inside a call that launches, copies or waits for the device.
+ */
+static void look_for_rest(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+	uint64_t waits = atomic_load(&b->waits), with = launches(b) + waits,
+		 before = AIF_MAX(b->idle_ns, AIF_BUDGET_REST_NS), rested;
+
+	if (with != b->looked_with || waits > atomic_load(&b->waited) ||
+	    aif_cuda_quiesce_is_called(cuda)) {
+		b->idle_ns = 0;
+	} else {
+		b->idle_ns += now - b->looked;
+		rested = AIF_MAX(b->idle_ns, AIF_BUDGET_REST_NS) - before;
+		b->rested_ns += rested;
+		if (rested)
+			aif_budget_rest(&aif_agent.budget, rested);
+	}
+	b->looked = now;
+	b->looked_with = with;
+}
+
+static uint64_t next_look(const struct aif_cuda_duty *b)
+{
+	return b->looked + (b->idle_ns > AIF_BUDGET_REST_NS ? RESTS_NS : WORKS_NS);
 }
 
 /* Counts the nodes of graphs that a launch has, on average, from their records. These come up to a quarter of a second
  * late: both numbers fade alike. */
 static void measure_nodes(struct aif_cuda_duty *b, uint64_t now, bool had_records)
 {
-	double ns = (double)AIF_MAX(now - b->began, UINT64_C(1)), fade = RATE_NS / (RATE_NS + ns);
+	double ns = (double)worked(b, now), fade = RATE_NS / (RATE_NS + ns);
 	uint64_t nodes = atomic_load(&b->nodes);
 
 	b->nodes_lately = b->nodes_lately * fade + (double)(nodes - b->began_with_nodes);
@@ -187,21 +256,38 @@ static bool is_throughout(const struct aif_cuda *cuda)
 static double each_ns(const struct aif_cuda *cuda)
 {
 	return CALLBACK_NS + nodes_of_launch(&cuda->duty) * NODE_LEFT_NS +
-	       (is_throughout(cuda) ? THROUGHOUT_NS : 0);
+	       (is_throughout(cuda) ? RECORD_NS : 0) +
+	       (aif_cuda_is_sampling(cuda) ? SAMPLED_NS : 0);
 }
 
 void aif_cuda_duty_charge(struct aif_cuda *cuda)
 {
 	struct aif_cuda_duty *b = &cuda->duty;
-	uint64_t n = launches(b), waits = atomic_load(&b->waits), nodes = atomic_load(&b->nodes);
+	struct aif_session *s = &aif_agent.session;
+	uint64_t n = launches(b), waits = atomic_load(&b->waits), nodes = atomic_load(&b->nodes),
+		 calls = asides(cuda), recorded, sampled;
 
-	atomic_fetch_add(&aif_agent.session.spent_ns,
-			 (uint64_t)((double)(n - b->spent_for) * each_ns(cuda)) +
-				 (waits - b->spent_for_waits) * WAIT_NS +
-				 (nodes - b->spent_for_nodes) * NODE_NS);
+	recorded = (is_throughout(cuda) ? (n - b->spent_for) * RECORD_NS : 0) +
+		   (nodes - b->spent_for_nodes) * NODE_NS;
+	sampled = aif_cuda_is_sampling(cuda) ? (n - b->spent_for) * SAMPLED_NS : 0;
+	atomic_fetch_add(&s->records_ns, recorded);
+	atomic_fetch_add(&s->samples_ns, sampled);
+	atomic_fetch_add(&s->spent_ns,
+			 (uint64_t)((double)(n - b->spent_for) *
+				    (CALLBACK_NS + nodes_of_launch(b) * NODE_LEFT_NS)) +
+				 recorded + sampled + (waits - b->spent_for_waits) * WAIT_NS +
+				 more(calls, b->spent_for_asides) * ASIDE_NS);
 	b->spent_for_nodes = nodes;
 	b->spent_for = n;
 	b->spent_for_waits = waits;
+	b->spent_for_asides = calls;
+}
+
+/* Accounts for what launches take longer once sampling is switched on. */
+static void charge_samples_begin(void)
+{
+	atomic_fetch_add(&aif_agent.session.samples_ns, SAMPLES_BEGIN_NS);
+	atomic_fetch_add(&aif_agent.session.spent_ns, SAMPLES_BEGIN_NS);
 }
 
 /* False: sampling cannot be switched now. */
@@ -229,8 +315,9 @@ static bool enter_mode(struct aif_cuda *cuda, enum aif_cuda_mode mode, uint64_t 
 	}
 	aif_cuda_records_want(cuda, needs_records(cuda));
 	/* If not now, then at a tick. */
-	if (mode != AIF_CUDA_RECORDS)
-		(void)aif_cuda_sampling_switch(cuda, true);
+	if (mode != AIF_CUDA_RECORDS && aif_cuda_sampling_switch(cuda, true) &&
+	    aif_cuda_is_sampling(cuda))
+		charge_samples_begin();
 	atomic_store(&b->capture, b->on && mode != AIF_CUDA_SAMPLES);
 	return true;
 }
@@ -256,7 +343,7 @@ static uint64_t first_samples(uint64_t now)
 /* Returns the slowdown by records and samples that are on throughout. */
 static double throughout_share(const struct aif_cuda_duty *b)
 {
-	return b->rate * (THROUGHOUT_NS + nodes_of_launch(b) * NODE_MOST_NS) / 1e9;
+	return rate(b) * (RECORD_NS + SAMPLED_NS + nodes_of_launch(b) * NODE_MOST_NS) / 1e9;
 }
 
 /* Do records and samples cost too much to be on throughout? Up to four fifths of what is allowed
@@ -299,7 +386,7 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	struct aif_cuda_duty *b = &cuda->duty;
 	struct aif_budget *budget = &aif_agent.budget;
 	/* After a pause what was dear still is. */
-	bool costly = b->rate > 0 && costs_too_much(b) && budget->asked_ppm &&
+	bool costly = rate(b) > 0 && costs_too_much(b) && budget->asked_ppm &&
 		      cuda->use == AIF_CUPTI_USE_BLOCKS,
 	     beside = aif_cuda_sampling_wanted(cuda) && !cuda->sampling.apart && !costly;
 
@@ -315,6 +402,9 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	b->began_with = b->spent_for = launches(b);
 	b->began_with_nodes = b->spent_for_nodes = atomic_load(&b->nodes);
 	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
+	b->began_with_asides = b->spent_for_asides = asides(cuda);
+	b->looked = now;
+	b->looked_with = b->idle_ns = b->rested_ns = 0;
 	/* Sampling that could not be ended is still on, with or without records. */
 	if (!aif_cuda_is_sampling(cuda))
 		b->mode = AIF_CUDA_RECORDS;
@@ -345,7 +435,7 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 		b->since = now;
 		block_ended(cuda, now + (atomic_load(&b->left_out) - b->left_out_before), false);
 	}
-	measure_rate(b, now);
+	measure_rate(cuda, now);
 	aif_cuda_duty_charge(cuda);
 	/* If not now, then at a tick (cuda.c), or never. */
 	(void)enter_mode(cuda, AIF_CUDA_RECORDS, now);
@@ -381,10 +471,11 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	aif_budget_add(budget, b->block, launches(b) - b->began_with);
 	if (b->interrupted || !were_records_settled(cuda, now))
 		aif_budget_disturb(budget, b->block, b->interrupted);
-	measure_rate(b, now);
+	measure_rate(cuda, now);
 	node_ns = is_throughout(cuda) ? nodes_of_launch(b) * NODE_NS : 0;
-	aif_budget_spend(budget,
-			 (b->rate * (each_ns(cuda) + node_ns) + b->wait_rate * WAIT_NS) / 1e9);
+	aif_budget_spend(budget, (b->lately_launches * (each_ns(cuda) + node_ns) +
+				  b->lately_waits * WAIT_NS + b->lately_asides * ASIDE_NS) /
+					 b->lately_ns);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
 	    !aif_budget_hold(budget, now, b->samples_until))
@@ -397,6 +488,8 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	b->began = b->since = now;
 	b->began_with = launches(b);
 	b->began_with_waits = atomic_load(&b->waits);
+	b->began_with_asides = asides(cuda);
+	b->rested_ns = 0;
 	b->interrupted = false;
 	b->settled_at = cuda->records.on == cuda->records.wanted ? now : 0;
 	b->block = budget->block;
@@ -408,14 +501,17 @@ uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now)
 	struct aif_budget *budget = &aif_agent.budget;
 	uint64_t until;
 
-	if (!cuda->on || !budget->asked_ppm)
+	if (!cuda->on)
 		return NEVER;
 	/* Somebody else switches, and not for long. */
 	if (pthread_mutex_trylock(&cuda->switching))
 		return now + LOOK_NS;
-	if (cuda->on && (now >= atomic_load(&budget->until) || cuda->duty.interrupted))
+	if (cuda->on)
+		look_for_rest(cuda, now);
+	if (cuda->on && budget->asked_ppm &&
+	    (now >= atomic_load(&budget->until) || cuda->duty.interrupted))
 		next_block(cuda, now);
-	until = atomic_load(&budget->until);
+	until = AIF_MIN(atomic_load(&budget->until), next_look(&cuda->duty));
 	if (!aif_cuda_records_settle(cuda, now))
 		until = AIF_MIN(until, cuda->records.again_at);
 	else if (!cuda->duty.settled_at)

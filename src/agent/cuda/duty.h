@@ -30,15 +30,20 @@ struct aif_cuda_duty {
 	uint64_t spent_for;  /* launches whose cost is accounted for */
 	bool interrupted;    /* something else took time in the block */
 	uint64_t settled_at; /* since when records are as the block wants them; 0: not yet */
-	double rate;         /* launches a second, lately */
+	/* Launches, waits and other calls that are watched, and the time in which they were made, lately. */
+	double lately_launches, lately_waits, lately_asides, lately_ns;
+	/* The program rests: the last look at it, what had been called by then, and for how long it has called nothing. */
+	uint64_t looked, looked_with, idle_ns;
+	uint64_t rested_ns; /* in the block, as far as it does not count (budget.h) */
 	/* Records of graphs' nodes, ever; at the block's beginning; these, and the launches that had records, lately. */
 	_Atomic uint64_t nodes;
 	uint64_t began_with_nodes, spent_for_nodes;
 	double nodes_lately, recorded_lately;
-	/* Synchronizing calls: all so far; at the last accounting of their cost; at the block's beginning. */
-	_Atomic uint64_t waits;
+	/* Synchronizing calls: all so far, and those that are over; at the last accounting of their cost; at the block's
+	 * beginning. The same of calls that are watched and neither launch nor wait. */
+	_Atomic uint64_t waits, waited;
 	uint64_t spent_for_waits, began_with_waits;
-	double wait_rate; /* a second, lately */
+	uint64_t spent_for_asides, began_with_asides;
 	uint64_t mode_since, samples_next, samples_until;
 };
 

@@ -199,6 +199,21 @@ static bool calls_are_under_way(struct aif_cuda *cuda)
 	return false;
 }
 
+bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda)
+{
+	return calls_are_under_way(cuda);
+}
+
+uint64_t aif_cuda_quiesce_calls(struct aif_cuda *cuda)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
+		for (unsigned loads = 0; loads < 2; loads++)
+			n += atomic_load(&cuda->quiesce.calls[i].n[loads]) / BEGUN;
+	return n;
+}
+
 /* Sums the calls begun, modulo 2^32 in each counter: all of them coming round to the same values is not to be
  * feared. */
 static uint64_t begun(struct aif_cuda *cuda)
