@@ -544,7 +544,37 @@ static void the_summary_says_what_cupti_costs(void **state)
 	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.device_bytes"),
 		    aif_strset_puts(&p.strings, "67108864"));
 	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
-	if (!strstr(aif_buf_str(&out), "; CUPTI itself about 0.80 %; 64 MiB of the GPU's memory; "))
+	if (!strstr(aif_buf_str(&out),
+		    "\ncost     about 0.81 % slower while it worked: CUPTI's callbacks 0.81; "
+		    "64 MiB of the GPU's memory; "))
+		fail_msg("%s", aif_buf_str(&out));
+	aif_buf_finish(&out);
+	/* The program worked for a fifth of the time: 32 ms of 0.8 s less 32 ms. */
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.worked_ns"),
+		    aif_strset_puts(&p.strings, "800000000"));
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.records_ns"),
+		    aif_strset_puts(&p.strings, "20000000"));
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.samples_ns"),
+		    aif_strset_puts(&p.strings, "4000000"));
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "overhead.asked_ppm"),
+		    aif_strset_puts(&p.strings, "20000"));
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
+	if (!strstr(aif_buf_str(&out),
+		    "\ncost     about 4.2 % slower while it worked: CUPTI's callbacks 1, its records 2.6, "
+		    "its samples 0.52; allowed 2 %; --cupti launches for less; "))
+		fail_msg("%s", aif_buf_str(&out));
+	aif_buf_finish(&out);
+	/* Launches took no longer while they were captured, for which 10 ms were spent: the program waits for its device. */
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "cost.agent_ns"),
+		    aif_strset_puts(&p.strings, "10000000"));
+	FIXTURE_ADD(&p, meta, aif_strset_puts(&p.strings, "overhead.cost_error_ppm"),
+		    aif_strset_puts(&p.strings, "1000"));
+	a.conservation.launches = 1000;
+	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
+	/* 2 * 0.001 of 0.8 s are 1.6 ms of those 10: so much is seen of the other 42, too. */
+	if (!strstr(aif_buf_str(&out),
+		    "\ncost     about 0.85 % slower while it worked: CUPTI's callbacks 0.16, its records 0.4, "
+		    "its samples 0.081, capture 0.2; allowed 2 %; "))
 		fail_msg("%s", aif_buf_str(&out));
 	aif_buf_finish(&out);
 	aif_attribution_finish(&a);

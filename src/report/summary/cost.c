@@ -56,29 +56,109 @@ static void sampling_cost(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
-/* Appends what a vendor's library costs whether launches are captured or not. */
-static void vendor_cost(const struct aif_profile *p, struct aif_buf *out)
-{
-	uint64_t ns = meta_number(p, "cost.callbacks_ns"),
-		 bytes = meta_number(p, "cost.device_bytes");
+/* The program's slowdown while it worked, part by part, in ns of the time in which it did. */
+struct slowdown {
+	double worked, capture, callbacks, records, samples;
+	bool is_measured; /* capture: by comparing blocks */
+};
 
-	if (ns) {
-		aif_buf_puts(out, "; CUPTI itself about ");
-		put_share(out, ns, p->end_ns - p->start_ns);
+static double in_all(const struct slowdown *s)
+{
+	return s->capture + s->callbacks + s->records + s->samples;
+}
+
+/* Returns the share of what launching threads lose that the program loses: where they wait for their device anyway it is
+ * little. As capture shows, of which both are known: what it takes, and by how much longer launches take while it is on. */
+static double seen_of_threads(const struct aif_profile *p, const struct aif_conservation *c,
+			      double worked)
+{
+	double slow = (double)(meta_number(p, "overhead.cost_ppm") +
+			       2 * meta_number(p, "overhead.cost_error_ppm")) /
+		      1e6,
+	       takes = (double)meta_number(p, "cost.agent_ns"),
+	       captured = (double)(c->launches - c->uncaptured);
+
+	if (!meta_number(p, "overhead.cost_error_ppm") || takes <= 0 || !c->launches)
+		return 1;
+	return AIF_MIN(1.0, slow * worked / (double)c->launches * captured / takes);
+}
+
+static struct slowdown slowdown(const struct aif_profile *p, const struct aif_conservation *c)
+{
+	uint64_t all = meta_number(p, "cost.callbacks_ns"),
+		 records = meta_number(p, "cost.records_ns"),
+		 samples = meta_number(p, "cost.samples_ns"),
+		 worked = meta_number(p, "cost.worked_ns");
+	double seen, measured;
+	struct slowdown s = {.worked = (double)(worked ? worked : p->end_ns - p->start_ns),
+			     .capture = (double)meta_number(p, "cost.agent_ns"),
+			     .is_measured = meta_number(p, "overhead.cost_ppm") && c->launches};
+
+	seen = seen_of_threads(p, c, s.worked);
+	s.records = seen * (double)AIF_MIN(records, all);
+	s.samples = seen * (double)AIF_MIN(samples, all - AIF_MIN(records, all));
+	s.callbacks = seen * (double)all - s.records - s.samples;
+	s.capture *= seen;
+	if (s.is_measured) {
+		/* Compares blocks: launches that were left out tell for how much of it it was off. */
+		double slow = (double)meta_number(p, "overhead.cost_ppm") / 1e6,
+		       share = (double)(c->launches - c->uncaptured) / (double)c->launches;
+
+		measured = slow * share / (1 + slow * share) * s.worked;
+		s.capture = AIF_MAX(s.capture, measured);
 	}
-	if (bytes)
-		aif_buf_printf(out, "; %.0f MiB of the GPU's memory", (double)bytes / (1 << 20));
+	return s;
+}
+
+static void put_part(const char *what, double ns, double of, unsigned *n, struct aif_buf *out)
+{
+	double percent = 100 * ns / of;
+
+	if (percent < 0.05)
+		return;
+	aif_buf_printf(out, "%s%s %.2g", (*n)++ ? ", " : ": ", what, percent);
+}
+
+/* Appends what to do about the greatest part. */
+static void put_advice(const struct slowdown *s, struct aif_buf *out)
+{
+	if (s->records >= s->callbacks && s->records >= s->samples && s->records >= s->capture)
+		aif_buf_puts(out, "; --cupti launches for less");
+	else if (s->samples >= s->callbacks && s->samples >= s->capture)
+		aif_buf_puts(out, "; --device-rate 0 for less");
+	else if (s->callbacks >= s->capture)
+		aif_buf_puts(out, "; for less record a part of it: --duration, aiflame ctl");
+	else if (!s->is_measured)
+		aif_buf_puts(out, " in longer runs");
+}
+
+static void put_slowdown(const struct aif_profile *p, const struct slowdown *s, struct aif_buf *out)
+{
+	uint64_t asked = meta_number(p, "overhead.asked_ppm");
+	double without = AIF_MAX(s->worked - in_all(s), s->worked / 100),
+	       percent = 100 * in_all(s) / without;
+	unsigned parts = 0;
+
+	aif_buf_printf(out, "about %.2g %% slower while it worked", percent);
+	put_part("CUPTI's callbacks", s->callbacks, without, &parts, out);
+	put_part("its records", s->records, without, &parts, out);
+	put_part("its samples", s->samples, without, &parts, out);
+	put_part("capture", s->capture, without, &parts, out);
+	if (asked)
+		aif_buf_printf(out, "; allowed %g %%", (double)asked / 1e4);
+	if (asked && percent > (double)asked / 1e4)
+		put_advice(s, out);
 }
 
 void aif_summary_cost(const struct aif_profile *p, const struct aif_attribution *a,
 		      struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
-	uint64_t agent = meta_number(p, "cost.agent_ns"),
-		 median = meta_number(p, "cost.capture_median_ns"),
+	uint64_t median = meta_number(p, "cost.capture_median_ns"),
 		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
-		 asked = meta_number(p, "overhead.asked_ppm"),
-		 measured = meta_number(p, "overhead.cost_ppm");
+		 measured = meta_number(p, "overhead.cost_ppm"),
+		 bytes = meta_number(p, "cost.device_bytes");
+	struct slowdown s = slowdown(p, c);
 
 	aif_buf_puts(out, "cost     ");
 	/* The recorder's cost is written at the end. */
@@ -86,34 +166,21 @@ void aif_summary_cost(const struct aif_profile *p, const struct aif_attribution 
 		aif_buf_puts(out, "not known: it is written down at a recording's end\n");
 		return;
 	}
-	if (agent) {
-		aif_buf_puts(out, "capture ");
-		put_share(out, agent, p->end_ns - p->start_ns);
-		aif_buf_puts(out, " of the time");
-		if (median)
-			aif_buf_printf(out, " (median %" PRIu64 " ns a launch)", median);
-	} else {
+	if (in_all(&s) > 0)
+		put_slowdown(p, &s, out);
+	else
 		aif_buf_puts(out, "too few launches to measure capture");
-	}
 	if (measured && c->launches) {
-		/* While capture is on, the program takes that much longer; launches that were left
-		 * out tell for how much of it it was off. */
-		double slow = (double)measured / 1e6,
-		       captured = (double)(c->launches - c->uncaptured);
-
-		aif_buf_printf(out, ", launches slowed by %.2g %% while it was on, for ",
-			       100 * slow);
+		aif_buf_printf(out, "; launches %.2g %% slower while captured, ",
+			       100 * (double)measured / 1e6);
 		aif_human_share(out, aif_share_ppm(c->launches - c->uncaptured, c->launches));
-		aif_buf_printf(out, " of them: %.2g %% slower in all",
-			       100 * slow * captured / (double)c->launches);
+		aif_buf_puts(out, " of them");
 	}
-	if (asked)
-		aif_buf_printf(out, ", allowed %g %%", (double)asked / 1e4);
-	if (asked && !measured &&
-	    (double)agent > (double)(p->end_ns - p->start_ns) * (double)asked / 1e6)
-		aif_buf_puts(out, " in longer runs");
+	if (median)
+		aif_buf_printf(out, "; capture's median %" PRIu64 " ns", median);
 	sampling_cost(p, out);
-	vendor_cost(p, out);
+	if (bytes)
+		aif_buf_printf(out, "; %.0f MiB of the GPU's memory", (double)bytes / (1 << 20));
 	aif_buf_puts(out, "; ");
 	aif_human_ns(out, recorder + meta_number(p, "cost.helper_cpu_ns"));
 	aif_buf_puts(out, " of CPU beside it");
