@@ -53,7 +53,7 @@ static int sort_functions(struct aif_why *w)
 	return 0;
 }
 
-int aif_why_functions_add(struct aif_why *w)
+int aif_why_functions_add(struct aif_why *w, bool is_by_line)
 {
 	struct aif_strset names = {0};
 	struct aif_map known = {0};
@@ -65,7 +65,10 @@ int aif_why_functions_add(struct aif_why *w)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->owners_len && !e; i++) {
 		const struct aif_why_owner *o = &w->owners[i];
-		uint32_t name = function_of(&names, &b, aif_strset_get(&w->places, o->place, NULL));
+		uint32_t name = is_by_line
+					? o->place
+					: function_of(&names, &b,
+						      aif_strset_get(&w->places, o->place, NULL));
 		uint64_t key = (uint64_t)o->is_before << 32 | name, at = w->functions_len;
 
 		if (name == AIF_STR_NONE)

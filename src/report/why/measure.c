@@ -281,7 +281,7 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 	}
 	if (m->w->owners_len)
 		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
-	return e ? e : aif_why_functions_add(m->w);
+	return e ? e : aif_why_functions_add(m->w, m->p->traits.is_imported);
 }
 
 /* ---- kernels and launches -------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
 #define MOST_ADVICE 4
 /* A bound above that says no more than that the group is nearly all of the time. */
 #define MOST_SPEEDUP 10
-/* Less than a hundredth is no advice. */
-#define LEAST_GAIN 1.01
+/* Less is no advice: a replay errs by as much. */
+#define LEAST_GAIN 1.02
 /* Host and device side by side are advised from a twentieth on. */
 #define OVERLAP_GAIN 1.05
 
@@ -77,6 +77,10 @@ static void say_kernel_advice(struct saying *s)
 		aif_buf_printf(&s->line, " of %s", by);
 	if (k->bound_gain > 0)
 		aif_buf_printf(&s->line, " (it alone at most %.2fx)", k->bound_gain);
+	if (s->names->p->traits.is_imported) { /* which has no code */
+		aif_buf_puts(&s->line, ": aiflame report --kernels");
+		return;
+	}
 	aif_buf_puts(&s->line, ": aiflame annotate ");
 	aif_buf_shell(&s->line, name);
 }

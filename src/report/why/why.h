@@ -170,8 +170,9 @@ const struct aif_why_wake *aif_why_wakes_of(const struct aif_why *w, const struc
 
 /* Returns the group of idle time of that cause. */
 enum aif_why_group aif_why_group_of(enum aif_idle_cause cause);
-/* Adds up .owners by function, and puts the functions in order. 0 or -ENOMEM. */
-int aif_why_functions_add(struct aif_why *w);
+/* Adds up .owners by function, and puts the functions in order. is_by_line: the lines of places are where functions begin, as in
+ * traces, whose functions have no class in their names. 0 or -ENOMEM. */
+int aif_why_functions_add(struct aif_why *w, bool is_by_line);
 /* Returns the group with most of a function's time. */
 enum aif_why_group aif_why_function_group(const struct aif_why_function *f);
 
