@@ -139,6 +139,27 @@ static void what_runs_beside_it_is_left(void **state)
 	finish(&x);
 }
 
+/* The host goes on when a copy behind each kernel is done, without a wait that was recorded. */
+static void a_copy_may_hold_the_host_up(void **state)
+{
+	struct replayed x = {0};
+
+	(void)state;
+	begin(&x.f);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		uint64_t at = i * 12 * MS;
+
+		x.f.stack = LAUNCH_A;
+		ops_exec(&x.f, 0, at, 0, at + 1 * US, at + 9 * MS, "k");
+		ops_exec(&x.f, 0, at + 10 * US, 0, at + 9 * MS, at + 10 * MS, NULL);
+	}
+	replay(&x);
+	assert_length(x.r.length_ns, (STEPS * 12 - 2) * MS);
+	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.is_zero = is_any}),
+		      (STEPS - 1) * 2 * MS);
+	finish(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +168,7 @@ int main(void)
 		cmocka_unit_test(without_the_host_the_device_is_left),
 		cmocka_unit_test(without_the_device_the_host_is_left),
 		cmocka_unit_test(what_runs_beside_it_is_left),
+		cmocka_unit_test(a_copy_may_hold_the_host_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,7 @@ static int take_launches(struct aif_replay *r)
 							  : r->t->launches[launch].stack,
 					 .first = i,
 					 .end = next,
+					 .behind = AIF_NONE,
 					 .until = AIF_NONE});
 	}
 	return e;
@@ -109,10 +110,24 @@ static int take_waits(struct aif_replay *r, const struct aif_queue *queue, int64
 			e = add_event(r, &(struct aif_replay_event){.at = w->end,
 								    .tail_ns = (double)w->start,
 								    .stack = AIF_NONE,
+								    .behind = AIF_NONE,
 								    .until = AIF_NONE,
 								    .first = UINT32_MAX});
 	}
 	return e;
+}
+
+/* Returns the last of the copies of a launch that ended until `at`, AIF_NONE: none did. */
+static uint32_t copy_before(const struct aif_replay *r, const struct aif_replay_event *e,
+			    int64_t at)
+{
+	uint32_t last = AIF_NONE;
+
+	for (uint32_t k = e->first; e->stack != AIF_NONE && k < e->end; k++)
+		if (exec_of(r, k)->kind != AIF_LAUNCH_KERNEL && exec_of(r, k)->end <= at &&
+		    (last == AIF_NONE || exec_of(r, k)->end > exec_of(r, last)->end))
+			last = k;
+	return last;
 }
 
 /* Links the host's events: each takes the time since the one before. */
@@ -126,6 +141,11 @@ static void link_host(struct aif_replay *r)
 		struct aif_replay_event *e = &r->events[i];
 		int64_t start, arrived, end = INT64_MIN;
 
+		e->behind = i ? copy_before(r, e - 1,
+					    e->stack == AIF_NONE ? (int64_t)e->tail_ns : e->at)
+			      : AIF_NONE;
+		if (e->behind != AIF_NONE)
+			last = AIF_MAX(last, exec_of(r, e->behind)->end);
 		if (e->stack != AIF_NONE) {
 			e->host_ns = (double)AIF_MAX(e->at - last, 0);
 			last = e->at;
@@ -309,6 +329,8 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 	for (size_t i = 0; i < r->events_len; i++) {
 		const struct aif_replay_event *e = &r->events[i];
 
+		if (e->behind != AIF_NONE && !without->waits)
+			now = AIF_MAX(now, r->ends[e->behind]);
 		now += e->host_ns * (without->host ? (double)without->host[i] : 1);
 		if (e->stack == AIF_NONE) {
 			if (without->waits)

@@ -11,7 +11,8 @@
  * The host is one chain of events, all launches and waits of the process in the order in which they were made: threads that launch
  * in turns wait for each other, and those that launch beside each other get no longer by it. Between two events the host takes
  * the time that it took, without what it waited. A wait ends when the work ends that it was for, the last that was launched before
- * it and ended before it returned; and as long behind it as it did. An execution starts behind its launch call and behind the
+ * it and ended before it returned; and as long behind it as it did. A copy may hold its call up until it is done, which
+ * nothing tells: what came behind a copy's end is taken to have waited for it, so that no gain is said to be less than it is. An execution starts behind its launch call and behind the
  * execution before it in its stream, and where it started right behind the end of another stream's, behind that one too; by as
  * long as it did, or as is usual where something else than in the recording is the last to happen.
  *
@@ -25,8 +26,10 @@
 #define AIF_REPLAY_ERROR_PPM 30000
 
 struct aif_replay_event {
-	int64_t at;          /* recorded: the launch call began, the wait returned */
-	double host_ns;      /* the host's own time before it */
+	int64_t at;     /* recorded: the launch call began, the wait returned */
+	double host_ns; /* the host's own time before it */
+	uint32_t
+		behind; /* a copy, by the launch before it, that may have held the host up; AIF_NONE */
 	uint32_t stack;      /* of a launch; AIF_NONE: a wait */
 	uint32_t first, end; /* of .execs: what it launched */
 	uint32_t until;      /* of a wait: the execution that it was for; AIF_NONE */
