@@ -201,6 +201,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = b->p.traits.is_lengths;
 	bool is_samples = b->samples_len && b->p.traits.times_unknown;
+	bool is_counts = is_lengths && !is_samples && aif_cpu_counts(&b->p); /* of no time at all */
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < b->execs_len; i++) {
@@ -219,9 +220,9 @@ static void summary(const struct aif_builder *b, const char *path)
 		samples += b->samples[i].count;
 	if (is_samples)
 		aif_human_counted(&out, samples, "sample");
-	else
+	else if (!is_counts)
 		aif_human_ns(&out, b->p.end_ns - b->p.start_ns);
-	aif_buf_puts(&out, " of ");
+	aif_buf_puts(&out, is_counts ? "" : " of ");
 	aif_human_count(&out, b->p.processes_len);
 	aif_buf_puts(&out, b->p.processes_len == 1 ? " process" : " processes");
 	aif_buf_puts(&out, is_samples && !cpu_ns ? "" : ": ");

@@ -48,9 +48,15 @@ static bool split(struct text line, struct text *ret_stack, struct text *ret_cou
 {
 	const char *blank;
 
-	while (line.len && (line.p[line.len - 1] == ' ' || line.p[line.len - 1] == '\r'))
+	const char *tab;
+
+	while (line.len && (line.p[line.len - 1] == ' ' || line.p[line.len - 1] == '\t' ||
+			    line.p[line.len - 1] == '\r'))
 		line.len--;
 	blank = line.len ? memrchr(line.p, ' ', line.len) : NULL;
+	tab = line.len ? memrchr(line.p, '\t', line.len) : NULL;
+	if (tab && (!blank || tab > blank))
+		blank = tab;
 	if (!blank || blank == line.p)
 		return false;
 	*ret_stack = (struct text){line.p, (size_t)(blank - line.p)};
@@ -223,6 +229,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 {
 	struct aif_lines lines = {.source = s};
 	struct folded f = {.timeline = {.b = b}, .host = {.b = b}, .opts = s->opts};
+	size_t rows = b->waits_len;
 	struct text line;
 	char *p;
 	int r;
@@ -254,6 +261,9 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 				aif_input_name(s->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
+	/* Counts stand for nothing that is known. A file with device time is aiflame's own, which is in ns. */
+	if (!r && !f.opts->count_ns && b->waits_len > rows && !b->execs_len)
+		aif_weighted_stacks_count(b, "counts");
 	aif_lines_finish(&lines, b);
 	aif_synthetic_timeline_finish(&f.timeline);
 	aif_host_finish(&f.host);

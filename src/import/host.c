@@ -133,14 +133,24 @@ enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file
 
 bool aif_host_is_os(const char *module, size_t len)
 {
-	static const char *const no[] = {"[vdso]", "[heap]", "[stack]", "[unknown]", "[anon"};
+	static const char *const no[] = {"[vdso]", "[heap]",     "[stack",    "[unknown]",
+					 "[anon",  "[vsyscall]", "[uprobes]", "[vvar"};
 
+	if (ends(module, len, "/vmlinux") || (ends(module, len, ".ko") && module[0] == '/'))
+		return true;
 	if (len < 3 || module[0] != '[')
 		return false;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(no); i++)
 		if (len >= strlen(no[i]) && !memcmp(module, no[i], strlen(no[i])))
 			return false;
-	return true;
+	if (memmem(module, AIF_MIN(len, (size_t)16), "kernel", 6))
+		return true;
+	/* "[kernel.kallsyms]" and "[nf_tables]" are; "[JIT app cache]", "[JIT] tid 7" are not. */
+	for (size_t i = 1; i + 1 < len; i++)
+		if (!(module[i] >= 'a' && module[i] <= 'z') &&
+		    !(module[i] >= '0' && module[i] <= '9') && !strchr("_-.", module[i]))
+			return false;
+	return module[len - 1] == ']';
 }
 
 static uint32_t process_of(struct aif_host *h, uint64_t pid, uint32_t name)

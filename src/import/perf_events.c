@@ -107,7 +107,12 @@ uint64_t aif_perf_events_others(const struct aif_perf_events *e, const struct ai
 
 bool aif_perf_event_by_gap(const struct aif_perf_event *of)
 {
-	return of->kind == AIF_PERF_TIME || of->is_weightless;
+	return of->is_weightless;
+}
+
+bool aif_perf_event_counts(const struct aif_perf_event *of)
+{
+	return of->kind == AIF_PERF_COUNT || (of->kind == AIF_PERF_TIME && !of->is_weightless);
 }
 
 uint64_t aif_perf_event_weight(const struct aif_perf_event *of, bool has_period, uint64_t period,

@@ -9,14 +9,14 @@
 /* The events of a perf file, of which one becomes a profile's CPU samples, and what a sample of it stands for. */
 enum aif_perf_event_kind {
 	AIF_PERF_CLOCK, /* a period is ns */
-	AIF_PERF_TIME, /* cycles and the like: a period is no time, but samples come as time goes on */
+	AIF_PERF_TIME, /* cycles and the like: a period is no time; without one, samples come as time goes on */
 	AIF_PERF_COUNT, /* page faults, switches, instructions, tracepoints: it counts, and is no time */
 };
 struct aif_perf_event {
 	uint32_t name; /* see aif_perf_event_name() */
 	enum aif_perf_event_kind kind;
 	uint64_t samples;   /* the caller's */
-	bool is_weightless; /* samples of a clock do not say their period */
+	bool is_weightless; /* samples, not of one that counts, do not say their period */
 };
 struct aif_perf_events {
 	struct aif_strset names; /* the number of a name is its event's */
@@ -43,3 +43,5 @@ uint64_t aif_perf_event_weight(const struct aif_perf_event *of, bool has_period,
 			       uint64_t count_ns);
 /* Do its samples not say it? */
 bool aif_perf_event_by_gap(const struct aif_perf_event *of);
+/* True if periods are numbers of events, and no time. */
+bool aif_perf_event_counts(const struct aif_perf_event *of);

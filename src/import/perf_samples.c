@@ -20,7 +20,8 @@ struct perf_frame {
 	uint32_t build_id;                 /* of the module */
 	uint32_t level, levels;            /* of code: its names, inwards */
 	uint32_t pid;                      /* of code that only its process can name */
-	uint64_t address;                  /* of code, and of what has no name */
+	uint64_t address;                  /* of code */
+	bool is_inlined;
 };
 struct perf_level {
 	uint32_t name, file, line;
@@ -76,7 +77,7 @@ static bool same_frame(const struct perf_frame *a, const struct perf_frame *b)
 {
 	return a->kind == b->kind && a->module == b->module && a->name == b->name &&
 	       a->file == b->file && a->address == b->address && a->build_id == b->build_id &&
-	       a->pid == b->pid;
+	       a->pid == b->pid && a->is_inlined == b->is_inlined;
 }
 
 static bool same_node(const struct perf_node *a, const struct perf_node *b)
@@ -105,51 +106,121 @@ static struct perf_frame python_frame(struct aif_perf_samples *x, struct aif_per
 						 : AIF_NONE};
 }
 
+static bool has_word(struct aif_perf_text name, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (memmem(name.p, name.len, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
 /* Returns true for functions that a CPU runs when it has nothing to do. */
 static bool is_idle(struct aif_perf_text name)
 {
 	static const char *const words[] = {"cpuidle", "idle_call", "native_safe_halt", "do_idle",
 					    "default_idle"};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
-		if (memmem(name.p, name.len, words[i], strlen(words[i])))
-			return true;
-	return false;
+	return has_word(name, words, AIF_ARRAY_LEN(words));
+}
+
+/* Returns true for functions that an interrupt of an idle CPU runs. */
+static bool is_interrupt(struct aif_perf_text name)
+{
+	static const char *const words[] = {"irq", "interrupt", "evtchn", "sysvec",
+					    "ret_from_intr"};
+
+	return has_word(name, words, AIF_ARRAY_LEN(words));
+}
+
+/* Tells idling from work of the idle task in an interrupt, whose frames are further in than those of the idle loop. */
+static void idle_note(struct aif_perf_samples *x, struct aif_perf_text name)
+{
+	if (x->at.tid != 0)
+		return;
+	if (!x->is_idle && is_interrupt(name))
+		x->is_interrupt = true;
+	x->is_idle |= is_idle(name);
 }
 
 static uint32_t frame_of(struct aif_perf_samples *x, const struct perf_frame *row)
 {
 	uint64_t hash = aif_mix64((uint64_t)row->name << 32 | row->module) +
 			aif_mix64(row->address + ((uint64_t)row->pid << 32)) +
-			((uint64_t)row->file << 8) + row->kind;
+			((uint64_t)row->file << 8) + row->kind + ((uint64_t)row->is_inlined << 7);
 
 	return INTERN(x, frame_ids, frames, hash, row, same_frame);
 }
 
-/* Returns true for a frame of the idle loop. */
-static bool frame_is_idle(const struct aif_perf_samples *x, uint32_t frame)
-{
-	const struct perf_frame *f = &x->frames[frame];
-	struct aif_perf_text name;
-
-	if (!f->levels)
-		return false;
-	name.p = aif_strset_get(&x->strings, x->levels[f->level].name, &name.len);
-	return is_idle(name);
-}
-
 void aif_perf_samples_push(struct aif_perf_samples *x, uint32_t frame)
 {
-	if (x->at.tid == 0 && frame != AIF_NONE)
-		x->is_idle |= frame_is_idle(x, frame);
+	if (x->at.tid == 0 && frame != AIF_NONE && x->frames[frame].levels) {
+		struct aif_perf_text name;
+
+		name.p = aif_strset_get(&x->strings, x->levels[x->frames[frame].level].name,
+					&name.len);
+		idle_note(x, name);
+	}
 	if (x->stack_len == AIF_PERF_DEPTH_MAX)
 		x->is_cut = true;
 	else
 		x->stack[x->stack_len++] = frame;
 }
 
+/* Makes the name of a frame without one: its module stands for all of them, as in perf's own reports. */
+static uint32_t module_name(struct aif_perf_samples *x, struct aif_perf_text module, bool is_os)
+{
+	const char *slash = module.len ? memrchr(module.p, '/', module.len) : NULL;
+	struct aif_buf text = {0};
+	uint32_t id;
+
+	if (slash) {
+		module.len -= (size_t)(slash + 1 - module.p);
+		module.p = slash + 1;
+	}
+	if (is_os || !module.len)
+		aif_buf_puts(&text, is_os ? "[kernel]" : "[unknown]");
+	else if (module.p[0] == '[')
+		aif_buf_append(&text, module.p, module.len);
+	else
+		aif_buf_printf(&text, "[%.*s]", (int)module.len, module.p);
+	x->is_memory |= aif_buf_failed(&text);
+	id = string(x, aif_buf_str(&text), text.len);
+	aif_buf_finish(&text);
+	return id;
+}
+
+/* Returns true for code that a JIT compiler made, whose map may name what was inlined: "caller->callee->callee". */
+static bool is_jit(struct aif_perf_text module)
+{
+	const char *slash = module.len ? memrchr(module.p, '/', module.len) : NULL,
+		   *base = slash ? slash + 1 : module.p, *end = module.p + module.len;
+
+	return !module.len ||
+	       (end - base > 9 && !memcmp(base, "perf-", 5) && !memcmp(end - 4, ".map", 4)) ||
+	       (module.len > 4 && !memcmp(module.p, "[JIT", 4));
+}
+
+/* Adds the functions of such a name, the innermost first, and leaves the outermost in *name. */
+static void push_inlined(struct aif_perf_samples *x, struct perf_frame row,
+			 struct aif_perf_text *name)
+{
+	for (size_t i = name->len; i-- > 2;) {
+		const char *at = name->p + i - 1;
+
+		/* C++'s own */
+		if (at[0] != '-' || at[1] != '>' || i + 1 == name->len || i < 2 ||
+		    (i > 8 && !memcmp(at - 8, "operator", 8)))
+			continue;
+		row.name = string(x, at + 2, (size_t)(name->p + name->len - at - 2));
+		row.is_inlined = true;
+		aif_perf_samples_push(x, frame_of(x, &row));
+		name->len = i - 1;
+	}
+}
+
 void aif_perf_samples_frame(struct aif_perf_samples *x, const struct aif_perf_frame *f)
 {
+	struct aif_perf_text name = f->name;
 	bool is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
 	struct perf_frame row = {.kind = is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE,
 				 .module = AIF_NONE,
@@ -157,17 +228,16 @@ void aif_perf_samples_frame(struct aif_perf_samples *x, const struct aif_perf_fr
 				 .file = AIF_NONE,
 				 .build_id = AIF_NONE};
 
-	if (x->at.tid == 0)
-		x->is_idle |= is_idle(f->name);
+	idle_note(x, f->name);
 	if (!is_os && f->name.len > 4 && !memcmp(f->name.p, "py::", 4)) {
 		row = python_frame(x, f->name);
 	} else {
 		if (f->module.len && !is_os)
 			row.module = string(x, f->module.p, f->module.len);
-		if (f->name.len)
-			row.name = string(x, f->name.p, f->name.len);
-		else
-			row.address = f->ip;
+		if (!is_os && name.len && is_jit(f->module))
+			push_inlined(x, row, &name);
+		row.name =
+			name.len ? string(x, name.p, name.len) : module_name(x, f->module, is_os);
 	}
 	aif_perf_samples_push(x, frame_of(x, &row));
 }
@@ -260,7 +330,8 @@ void aif_perf_samples_begin(struct aif_perf_samples *x, const struct aif_perf_he
 	x->event = event;
 	x->thread = thread_of(x, h);
 	x->is_in = true;
-	x->is_idle = x->is_cut = x->has_node = false;
+	x->is_idle = x->is_interrupt = x->is_cut = x->has_node = false;
+	x->is_untimed |= !h->has_time;
 	x->stack_len = 0;
 }
 
@@ -306,7 +377,7 @@ int aif_perf_samples_end(struct aif_perf_samples *x)
 	if (!x->is_in)
 		return 0;
 	x->is_in = false;
-	if (x->at.tid == 0 && (x->is_idle || !x->stack_len)) {
+	if (x->at.tid == 0 && ((x->is_idle && !x->is_interrupt) || !x->stack_len)) {
 		x->idle++;
 		return x->is_memory ? -ENOMEM : 0;
 	}
@@ -318,7 +389,8 @@ int aif_perf_samples_end(struct aif_perf_samples *x)
 	event = &x->events.list[row.event];
 	event->samples++;
 	event->is_weightless |=
-		event->kind == AIF_PERF_CLOCK && (!row.has_period || row.period > CLOCK_MAX);
+		event->kind != AIF_PERF_COUNT &&
+		(!row.has_period || (event->kind == AIF_PERF_CLOCK && row.period > CLOCK_MAX));
 	x->source->events++;
 	return 0;
 }
@@ -381,7 +453,10 @@ static uint32_t frame_row(struct rows *w, uint32_t frame)
 		return code_row(w, frame);
 	if (f->name == AIF_NONE)
 		return aif_host_unnamed(&w->host, module, f->address);
-	return aif_host_frame(&w->host, f->kind, module, moved(w, f->name), moved(w, f->file), 0);
+	return f->is_inlined ? aif_host_inlined(&w->host, f->kind, module, moved(w, f->name),
+						moved(w, f->file), 0)
+			     : aif_host_frame(&w->host, f->kind, module, moved(w, f->name),
+					      moved(w, f->file), 0);
 }
 
 /* process: a string of the profile's. */
@@ -433,7 +508,7 @@ static int make_rows(struct aif_perf_samples *x, const struct aif_perf_event *ev
 	struct aif_builder *b = x->b;
 	uint32_t number = (uint32_t)(event - x->events.list);
 	struct rows w = {.x = x, .host = {.b = b}};
-	uint64_t left = UINT64_C(1) << 60, too_much = 0;
+	uint64_t left = UINT64_C(1) << 60, too_much = 0, at = 0;
 
 	for (size_t i = 0; i < x->threads_len; i++)
 		if (!x->threads[i].has_pid)
@@ -468,12 +543,13 @@ static int make_rows(struct aif_perf_samples *x, const struct aif_perf_event *ev
 		if (!row)
 			break;
 		*row = (struct aif_cpu_row){
-			.time = s->time,
+			.time = x->is_untimed ? at : s->time,
 			.weight = ns,
 			.thread = aif_host_thread(
 				&w.host, t->has_pid ? t->pid : UINT64_C(1) << 32 | t->process,
 				t->tid, name, moved(&w, t->name)),
 			.stack = stack};
+		at += ns;
 	}
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(x->source->input)), too_much);
@@ -490,6 +566,13 @@ static void weigh(struct aif_perf_samples *x, const struct aif_perf_event *event
 	uint64_t each = aif_host_usual_gap(b, first);
 	char text[400];
 
+	if (x->is_untimed) {
+		for (size_t i = first; i < b->waits_len; i++) {
+			b->waits[i].weight = 1;
+			b->waits[i].time = i - first;
+		}
+		return;
+	}
 	each = AIF_MIN(each ? each : DEFAULT_NS, AIF_NS_PER_S);
 	snprintf(text, sizeof(text), "%s: %.60s: %" PRIu64 " ns each",
 		 aif_input_name(x->source->input), aif_perf_event_name(&x->events, event), each);
@@ -505,12 +588,16 @@ static void losses_report(struct aif_perf_samples *x, const struct aif_perf_even
 	const char *file = aif_input_name(x->source->input);
 	struct aif_buf others = {0};
 	uint64_t samples = aif_perf_events_others(&x->events, event, &others);
+	bool by_sample;
 	char text[600];
 
 	snprintf(text, sizeof(text), "%s: %s", file, aif_buf_str(&others));
 	if (samples)
 		aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_EVENT, AIF_NONE,
 				 aif_builder_puts(b, text), samples);
+	aif_builder_loss(b, AIF_REASON_IMPORT_IDLE, AIF_NONE, aif_builder_puts(b, file), x->idle);
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, aif_builder_puts(b, file),
+			 x->is_untimed);
 	if (samples || x->idle || x->records)
 		aif_builder_meta(b, "imported.not_kept",
 				 "%" PRIu64 " samples of other events (%s), %" PRIu64
@@ -518,9 +605,11 @@ static void losses_report(struct aif_perf_samples *x, const struct aif_perf_even
 				 samples, samples ? aif_buf_str(&others) : "none", x->idle,
 				 x->records);
 	aif_builder_meta(b, "imported.event", "%s", aif_perf_event_name(&x->events, event));
-	if (event->kind == AIF_PERF_COUNT && !count_ns) { /* else it is time */
+	by_sample = x->is_untimed && aif_perf_event_by_gap(event);
+	if ((by_sample || aif_perf_event_counts(event)) && !count_ns) { /* else it is time */
 		aif_builder_meta(b, "cpu_sampling", "counts");
-		aif_builder_meta(b, "cpu_counts", "%s", aif_perf_event_name(&x->events, event));
+		aif_builder_meta(b, "cpu_counts", "%s",
+				 by_sample ? "samples" : aif_perf_event_name(&x->events, event));
 	}
 	b->failed |= aif_buf_failed(&others);
 	aif_buf_finish(&others);

@@ -31,7 +31,8 @@ struct aif_perf_samples {
 	AIF_TABLE(perf_thread, threads);
 	AIF_TABLE(perf_process, processes);
 	AIF_TABLE(perf_sample, samples);
-	bool is_idle, is_cut, is_memory;
+	bool is_idle, is_interrupt, is_cut, is_memory;
+	bool is_untimed; /* samples do not say when they were taken */
 	uint32_t stack[AIF_PERF_DEPTH_MAX];
 	size_t stack_len;
 	uint64_t idle;

@@ -40,6 +40,7 @@ static int header_add(struct perf *x, const struct aif_perf_header *h)
 static int line_add(struct perf *x, struct aif_perf_text line)
 {
 	struct aif_perf_header h;
+	struct aif_perf_frame bare;
 
 	if (!line.len)
 		return aif_perf_samples_end(&x->samples);
@@ -47,10 +48,13 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 		return 0;
 	/* Commands may be right-justified, with blanks before them; a frame ends with its module. */
 	if (aif_perf_blank(*line.p) && x->samples.is_in) {
-		struct aif_perf_frame f;
+		struct aif_perf_frame f, only;
 		bool is_frame = aif_perf_frame(line, &f);
 
-		if (!(is_frame && line.p[line.len - 1] == ')') && aif_perf_header(line, &h))
+		/* A command, such as dd, may look like an address. */
+		if (aif_perf_header(line, &h) &&
+		    (!(is_frame && line.p[line.len - 1] == ')') ||
+		     (h.event.len && aif_perf_frame(h.rest, &only) && only.module.len)))
 			return header_add(x, &h);
 		/* Source lines, which perf puts between frames if it is asked to, begin with no number. */
 		if (is_frame)
@@ -59,6 +63,11 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 	}
 	if (aif_perf_header(line, &h))
 		return header_add(x, &h);
+	/* Some perfs, and scripts, do not indent frames. */
+	if (x->samples.is_in && line.p[line.len - 1] == ')' && aif_perf_frame(line, &bare)) {
+		aif_perf_samples_frame(&x->samples, &bare);
+		return 0;
+	}
 	/* A record may have more lines than one. */
 	if (!x->is_record || !aif_perf_blank(*line.p))
 		aif_lines_bad(&x->lines);
@@ -84,7 +93,9 @@ static int probe(const uint8_t *head, size_t len)
 			line.len--;
 		if (memchr(line.p, '\0', line.len))
 			return 0;
-		if (is_behind && line.len && aif_perf_blank(*line.p) && aif_perf_frame(line, &f))
+		if (is_behind && line.len &&
+		    (aif_perf_blank(*line.p) || line.p[line.len - 1] == ')') &&
+		    aif_perf_frame(line, &f))
 			return 8;
 		if (!line.len || *line.p == '#')
 			continue;

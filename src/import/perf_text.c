@@ -185,6 +185,38 @@ static bool parse_event(struct aif_perf_text left, struct aif_perf_header *ret)
 	return all.p[all.len - 1] == ')' && aif_perf_frame(all, &f);
 }
 
+/* "java  3244 [001] 1000 cpu-clock:": the command, the first number behind it, the event last. */
+static bool header_untimed(struct aif_perf_text line, struct aif_perf_header *ret)
+{
+	struct aif_perf_text left = line, w, event = {0};
+	bool has_id = false;
+
+	*ret = (struct aif_perf_header){.comm = {line.p, 0}};
+	if (aif_perf_blank(*line.p) || !word(&left, &w))
+		return false;
+	while (!has_id) {
+		ret->comm.len = (size_t)(w.p + w.len - line.p);
+		if (!word(&left, &w))
+			return false;
+		has_id = ids(w, ret);
+	}
+	while (word(&left, &w)) {
+		if (event.len || ret->has_period)
+			event = w;
+		else if (is_cpu(w))
+			continue;
+		else if (!(ret->has_period = number(w, &ret->period)))
+			event = w;
+		if (event.len)
+			break;
+	}
+	skip_blanks(&left);
+	if (left.len || event.len < 2 || event.p[event.len - 1] != ':')
+		return false;
+	ret->event = aif_perf_event_base((struct aif_perf_text){event.p, event.len - 1});
+	return ret->event.len > 0;
+}
+
 /* A command's name may hold blanks and numbers: what is sure is the time, and what is before it. */
 bool aif_perf_header(struct aif_perf_text line, struct aif_perf_header *ret)
 {
@@ -194,14 +226,18 @@ bool aif_perf_header(struct aif_perf_text line, struct aif_perf_header *ret)
 	if (!line.len || *line.p == '#')
 		return false;
 	while (word(&left, &w)) {
-		if (id.len && time_of(w, &ret->time) && ids(id, ret))
+		if (id.len && time_of(w, &ret->time) && ids(id, ret)) {
+			ret->has_time = true;
 			break;
+		}
 		if (!is_cpu(w) || !id.len) {
 			before = id;
 			id = w;
 		}
 	}
-	if (!w.len || !before.len)
+	if (!ret->has_time)
+		return header_untimed(line, ret);
+	if (!before.len)
 		return false;
 	ret->comm = line;
 	skip_blanks(&ret->comm);

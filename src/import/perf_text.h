@@ -9,8 +9,9 @@
  *     python3  4711/4712 [003]  1165.644359:   10101010 cpu-clock:pppH:
  *                 1141 inner+0x18 (/usr/bin/spin)
  *
- * pid, [cpu], the period and the event may be missing; a sample without callers has its one frame in its own line. Layout:
- * perf's own manual (perf-script, "FIELDS") and what 6.1 writes.
+ * pid, [cpu], the time or the event, and the period may be missing; a sample without callers has its one frame in its own
+ * line. Without a time the command begins its line. Layout: perf's own manual (perf-script, "FIELDS") and what 3.2 to 6.1
+ * write.
  */
 struct aif_perf_text {
 	const char *p;
@@ -21,7 +22,7 @@ struct aif_perf_header {
 	struct aif_perf_text comm,
 		event; /* event: without what it is modified by; empty: not printed */
 	uint64_t pid, tid, time, period; /* time: ns */
-	bool has_pid, has_period;
+	bool has_pid, has_period, has_time;
 	bool is_record;            /* of something else than a sample: PERF_RECORD_... */
 	struct aif_perf_text rest; /* behind the event: the frame of a sample without callers */
 };

@@ -423,6 +423,7 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 	struct pprof *x = calloc(1, sizeof(*x));
 	const char *name = aif_input_name(source->input);
 	size_t rows = b->waits_len + b->execs_len;
+	char counts[64];
 	int r;
 
 	(void)state;
@@ -467,6 +468,13 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 		aif_builder_meta(b, "imported.value", "%.*s (%.*s)", (int)AIF_MIN(type.len, 60u),
 				 type.len ? (const char *)type.p : "", (int)AIF_MIN(unit.len, 60u),
 				 unit.len ? (const char *)unit.p : "");
+		if (!x->unit_ns && !source->opts->count_ns) {
+			struct pprof_bytes of = unit.len && !pprof_is(unit, "count") ? unit : type;
+
+			snprintf(counts, sizeof(counts), "%.*s", (int)AIF_MIN(of.len, 60u),
+				 of.len ? (const char *)of.p : "counts");
+			aif_weighted_stacks_count(b, counts);
+		}
 	}
 out:
 	pprof_free(x);

@@ -64,6 +64,7 @@ struct speedscope {
 	AIF_TABLE(speedscope_number, weights);
 	AIF_TABLE(speedscope_event, events);
 	enum speedscope_unit unit;
+	bool is_bytes; /* what a profile without times counts */
 	uint32_t open[SPEEDSCOPE_DEPTH_MAX];
 	size_t open_len, too_deep_now;
 	uint64_t last_at;

@@ -299,6 +299,7 @@ static bool read_unit(struct speedscope *x)
 					    [UNIT_S] = "seconds"};
 	enum aif_json_token t = aif_json_raw(&x->json);
 
+	x->is_bytes |= t == AIF_JSON_STRING && aif_json_is(&x->json, "bytes", 5);
 	for (unsigned i = UNIT_NS; t == AIF_JSON_STRING && i <= UNIT_S; i++)
 		if (aif_json_is(&x->json, names[i], strlen(names[i])))
 			x->unit = i;

@@ -74,6 +74,12 @@ int aif_weighted_stack_put(struct aif_synthetic_timeline *l, const struct aif_we
 		       : aif_synthetic_timeline_sample(l, s->place, AIF_NONE, ns);
 }
 
+void aif_weighted_stacks_count(struct aif_builder *b, const char *unit)
+{
+	aif_builder_meta(b, "cpu_sampling", "counts");
+	aif_builder_meta(b, "cpu_counts", "%s", unit);
+}
+
 /* A count of samples has 32 bits where it is shared out: shares are what matters here. */
 int aif_weighted_stacks_finish(struct aif_builder *b, void *state, int r, struct aif_err *err)
 {

@@ -31,5 +31,7 @@ int aif_weighted_stack_split(struct aif_synthetic_timeline *l, struct aif_host *
 /* 0; -ENOMEM; -ERANGE: more than AIF_SYNTHETIC_TIMELINE_MAX in all. */
 int aif_weighted_stack_put(struct aif_synthetic_timeline *l, const struct aif_weighted_stack *s,
 			   uint64_t ns);
+/* Says that CPU samples weigh numbers of `unit` in place of time. */
+void aif_weighted_stacks_count(struct aif_builder *b, const char *unit);
 /* .finish of such importers: counts of samples are brought into the range of profiles, which say that their rows are lengths. */
 int aif_weighted_stacks_finish(struct aif_builder *b, void *state, int r, struct aif_err *err);

@@ -46,7 +46,7 @@ END
 cat >perf.folded <<'END'
 my app 2.0;__libc_start_main;main;inner(int, std::vector<int> (*)(long)) 10000000
 my app 2.0;main;vfs_read_[k] 20000000
-python3;[unknown+0x7f0000002000];[lib.so+0x4242];work (a.py)_[p];_PyEval_EvalFrameDefault 10000000
+python3;[unknown];[lib.so];work (a.py)_[p];_PyEval_EvalFrameDefault 10000000
 END
 check "perf script: a recording's text is imported" "$aiflame" import -q perf.txt -o perf.data
 folded perf.data out.folded --of cpu

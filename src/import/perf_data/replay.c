@@ -99,6 +99,7 @@ static int sample(struct replay *w, const struct aif_perf_raw *raw)
 				    .time = raw->time,
 				    .period = raw->period,
 				    .has_pid = true,
+				    .has_time = true,
 				    .has_period = raw->has_period};
 	/* There are fewer epochs than changes, which are numbered in 32 bits: no two keys are equal. */
 	uint64_t key = aif_perf_spaces_epoch(&w->spaces, raw->pid) << 32 | raw->place,

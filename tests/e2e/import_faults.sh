@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Files that other profilers' readers got wrong, and what is right of them: stacks, weights, units, what was left out.
+. "$(dirname "$0")/tap.sh"
+in=$root/tests/golden/import
+
+# stacks FILE: imports it; the folded stacks of its CPU samples are those on standard input.
+stacks() {
+	cat >want
+	"$aiflame" import -q -o got.data "$in/$1" && "$aiflame" flame --of cpu --detail full -o got.folded got.data &&
+		LC_ALL=C sort -o got.folded got.folded && LC_ALL=C sort -o want want && diff want got.folded
+}
+
+check "perf script: a command that looks like an address is one" stacks perf-script-hex-command.txt <<END
+copy_user_[k] 250000
+vfs_read_[k] 250000
+vfs_write_[k] 250000
+END
+check "perf script: a module in brackets need not be the kernel" stacks perf-script-jit-app-cache.txt <<END
+demo.Main.run;demo.Hot.loop;wait;sys_wait_[k];finish_task_[k] 250000
+END
+check "perf script: no time, no blanks before frames, inlined functions, functions without a name" stacks perf-script-untimed.txt <<END
+app.main;app.run_[i];app.hot_[i];read;vfs_read_[k] 1
+[perf-4711.map] 2
+END
+check "perf script without times: samples are counted" says "3 samples" "$aiflame" import -o got.data "$in/perf-script-untimed.txt"
+check "perf script without times: info says so" says IMPORT_UNTIMED "$aiflame" info got.data
+check "perf script: periods are weights in the event's unit, interrupts of an idle CPU are work" stacks perf-script-cycles.txt <<END
+sim;_start 1
+sim;main 9
+sim;work 40000
+swapper;default_idle_[k];common_interrupt_[k];handle_irq_[k] 1000
+END
+check "perf script: cycles are no time" says "41,010 cycles" "$aiflame" import -o got.data "$in/perf-script-cycles.txt"
+check "perf script: samples of idle CPUs are counted" sh -c "'$aiflame' info got.data | grep -E 'IMPORT_IDLE +1 '"
+check "folded: a tab before the count" stacks tab.folded <<END
+a;b 5
+a;c 3
+END
+check "folded: counts are no time" sh -c "'$aiflame' import -o got.data '$in/tab.folded' 2>&1 | grep -q ' 8 counts$' && ! '$aiflame' report --cpu got.data | grep -q ' ns'"
+check "folded: --count says what one stands for" says "80.0 ms of CPU time" "$aiflame" import --count 10ms -o got.data "$in/tab.folded"
+check "pprof: bytes are no time" sh -c "'$aiflame' import -o got.data '$in/pprof-bytes.pb.gz' 2>&1 | grep -q ' 100 bytes$'"
+check "speedscope: values without a unit are no time" sh -c "'$aiflame' import -o got.data '$in/speedscope-counts.json' 2>&1 | grep -q ' 14 counts$'"
+done_testing
