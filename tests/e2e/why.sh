@@ -42,7 +42,7 @@ idle_of_loop() {
 	ask "w['idle_ns'] == $table"
 }
 check "report --idle --time loop has the idle time of why's loop" idle_of_loop
-check "why's "at most" of compiling, by a replay, is time / (time - compiling): nothing runs beside it" \
+check "why's bound of compiling, by a replay, is time / (time - compiling): nothing runs beside it" \
 	ask 'near(group["compile"]["at_most_ppm"] / 1e6, w["time_ns"] / (w["time_ns"] - group["compile"]["ns"]), 0.1)'
 check "why lists the largest group first, and is bound by it from 40 % on" \
 	ask 'w["groups"] == sorted(w["groups"], key=lambda g: -g["ns"]) and w["bound_by"][0] == w["groups"][0]["group"] and
