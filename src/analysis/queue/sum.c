@@ -21,13 +21,6 @@ struct summing {
 	struct aif_estimate error;                  /* of .idle, as a ratio */
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const struct value *x = a, *y = b;
-
-	return x->value < y->value ? -1 : x->value > y->value;
-}
-
 /* Returns the i-th launch, in the order of what the span goes by. */
 static const struct aif_queue_launch *launch_at(const struct summing *s, size_t i)
 {
@@ -144,32 +137,49 @@ static uint64_t ppm_of(double part, double whole)
 	return whole > 0 ? aif_timed_rounded(1e6 * part / whole) : 0;
 }
 
+/* Returns the least value that `percent` of the weight does not exceed, byte by byte from the highest: of the values that
+ * begin like it, sums weights by the next byte. Takes a few reads of the values, where sorting them takes 20 and a copy. */
+static uint64_t quantile(const struct value *values, size_t n, unsigned percent)
+{
+	unsigned __int128 all = 0, below = 0;
+	uint64_t most = 0, found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		all += values[i].weight;
+		most = AIF_MAX(most, values[i].value);
+	}
+	for (int shift = most ? (63 - __builtin_clzll(most)) / 8 * 8 : 0; shift >= 0; shift -= 8) {
+		unsigned __int128 weight[256] = {0};
+		bool is_there[256] = {false};
+		unsigned byte = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			uint64_t value = values[i].value;
+
+			if ((value ^ found) >> shift >> 8)
+				continue;
+			weight[value >> shift & 255] += values[i].weight;
+			is_there[value >> shift & 255] = true;
+		}
+		while (byte < 255 &&
+		       (!is_there[byte] || (below + weight[byte]) * 100 < all * percent))
+			below += weight[byte++];
+		found |= (uint64_t)byte << shift;
+	}
+	return found;
+}
+
 /* Collects values of the span's launches. Sets their median and 95th percentile: the least that so many do not exceed. */
 static void find_quantiles(struct summing *s,
 			   int (*add)(struct summing *s, const struct aif_queue_launch *l),
 			   uint64_t *ret_median, uint64_t *ret_p95)
 {
-	unsigned __int128 all = 0, sum = 0;
-	bool has_median = false;
-
 	s->values_len = 0;
 	(void)for_launches(s, add);
 	if (!s->values_len)
 		return;
-	qsort(s->values, s->values_len, sizeof(*s->values), by_value);
-	for (size_t i = 0; i < s->values_len; i++)
-		all += s->values[i].weight;
-	for (size_t i = 0; i < s->values_len; i++) {
-		sum += s->values[i].weight;
-		if (!has_median && sum * 2 >= all) {
-			*ret_median = s->values[i].value;
-			has_median = true;
-		}
-		if (sum * 100 >= all * 95) {
-			*ret_p95 = s->values[i].value;
-			return;
-		}
-	}
+	*ret_median = quantile(s->values, s->values_len, 50);
+	*ret_p95 = quantile(s->values, s->values_len, 95);
 }
 
 /* The standard error of the share that found the device idle. One more launch of those that were not seen could be of the other kind
