@@ -387,14 +387,22 @@ static int find(struct finder *f)
 	return r;
 }
 
-int aif_backward_find(const struct aif_profile *p, const struct aif_selection *sel,
-		      struct aif_backward *ret, struct aif_err *err)
+static void finish(void *value)
 {
-	struct aif_backward b = {0};
-	struct finder f = {.p = p, .sel = sel, .ret = &b};
+	struct aif_backward *b = value;
+
+	free(b->parts);
+	aif_strset_finish(&b->names);
+}
+
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
+{
+	struct aif_backward *b = value;
+	struct finder f = {.p = p, .sel = of->sel, .ret = b};
 	int r = find(&f);
 
-	b.names = f.stacks.names;
+	b->names = f.stacks.names;
 	f.stacks.names = (struct aif_strset){0};
 	aif_torch_stacks_finish(&f.stacks);
 	for (size_t i = 0; i < f.lanes_len; i++) {
@@ -407,19 +415,29 @@ int aif_backward_find(const struct aif_profile *p, const struct aif_selection *s
 	aif_gaps_finish(&f.off);
 	free(f.found);
 	aif_map_finish(&f.parts);
-	if (r < 0) {
-		aif_backward_finish(&b);
-		return aif_err_set(err, r, "backward: %s", strerror(-r));
-	}
-	*ret = b;
-	return 0;
+	return r < 0 ? aif_err_set(err, r, "backward: %s", strerror(-r)) : 0;
 }
 
-void aif_backward_finish(struct aif_backward *b)
+static size_t bytes_of(const void *value)
 {
-	free(b->parts);
-	aif_strset_finish(&b->names);
-	*b = (struct aif_backward){0};
+	const struct aif_backward *b = value;
+
+	return b->parts_len * sizeof(*b->parts) + b->names.bytes_cap;
+}
+
+int aif_backward_get(const struct aif_profile *p, const struct aif_selection *sel,
+		     const struct aif_backward **ret, struct aif_err *err)
+{
+	static const struct aif_fact_kind kind = {.name = "backward",
+						  .size = sizeof(struct aif_backward),
+						  .make = make,
+						  .finish = finish,
+						  .bytes = bytes_of};
+	const void *fact;
+	int r = aif_facts_get(p, &kind, (struct aif_fact_of){.sel = sel}, &fact, err);
+
+	*ret = fact;
+	return r;
 }
 
 size_t aif_backward_parts(const struct aif_backward *b, const struct aif_attribution_row *row,

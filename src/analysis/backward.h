@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/attribution.h"
+#include "analysis/facts.h"
 
 /*
  * PyTorch's backward, joined to the forward that made it.
@@ -37,11 +38,10 @@ struct aif_backward {
 	struct aif_strset names;
 };
 
-/* Without a backward it has no parts. `sel`: of which launches; the order is looked at of all. NULL: all.
- * 0 or -errno with *err. */
-int aif_backward_find(const struct aif_profile *p, const struct aif_selection *sel,
-		      struct aif_backward *ret, struct aif_err *err);
-void aif_backward_finish(struct aif_backward *b);
+/* Joins the launches that `sel` (NULL: all) names; the order is looked at of all. Without a backward there are no parts.
+ * *ret is a fact, for aif_facts_put() (facts.h), and empty after a failure. 0 or -errno with *err. */
+int aif_backward_get(const struct aif_profile *p, const struct aif_selection *sel,
+		     const struct aif_backward **ret, struct aif_err *err);
 
 /* The parts of a row's stack and kernel, widest first; 0 if it is no backward. */
 size_t aif_backward_parts(const struct aif_backward *b, const struct aif_attribution_row *row,

@@ -281,7 +281,7 @@ static int frames_place(struct towers *t, uint32_t stack, uint32_t end, struct p
 /* Launches of a node: the forward that made it, the node, and what is inside of it. */
 static int part_place(struct towers *t, const struct aif_backward_part *part, struct place *ret)
 {
-	struct place *known = &t->part_places[part - t->backward.parts], at;
+	struct place *known = &t->part_places[part - t->backward->parts], at;
 	struct aif_frame_label node;
 	int r = 0;
 
@@ -294,7 +294,7 @@ static int part_place(struct towers *t, const struct aif_backward_part *part, st
 	else
 		r = aif_towers_stack(t, part->forward, &at);
 	if (r == 0 && (part->forward != AIF_NONE || part->name != AIF_STR_NONE)) {
-		r = aif_frame_labels_backward(t->labels, &t->backward, part, &node);
+		r = aif_frame_labels_backward(t->labels, t->backward, part, &node);
 		r = r < 0 ? r : label_place(t, &node, &at);
 	}
 	if (r == 0)
@@ -453,7 +453,7 @@ static int share_add(struct towers *t, const struct aif_attribution_row *row,
 static int row_add(struct towers *t, const struct aif_attribution_row *row)
 {
 	const struct aif_backward_part *parts;
-	size_t n = aif_backward_parts(&t->backward, row, &parts);
+	size_t n = aif_backward_parts(t->backward, row, &parts);
 	int r = 0;
 
 	/* Stacks marked as not exact keep their mark: they are not split. */
@@ -557,12 +557,13 @@ static int rows_add(struct towers *t, const struct aif_attribution *a, struct ai
 {
 	int r = aif_towers_begin(t, err);
 
+	t->backward = aif_facts_none();
 	/* In full detail the picture shows what was recorded and nothing that was inferred. */
 	if (r == 0 && t->o->detail != AIF_NAME_FULL)
-		r = aif_backward_find(t->p, t->o->sel, &t->backward, err);
+		r = aif_backward_get(t->p, t->o->sel, &t->backward, err);
 	if (r < 0)
 		return r;
-	t->part_places = calloc(t->backward.parts_len + 1, sizeof(*t->part_places));
+	t->part_places = calloc(t->backward->parts_len + 1, sizeof(*t->part_places));
 	r = t->part_places ? 0 : -ENOMEM;
 	for (t->row = 0; r == 0 && t->row < a->rows_len; t->row++)
 		r = row_add(t, &a->rows[t->row]);
@@ -589,7 +590,7 @@ int aif_towers_finish(struct towers *t, int r, struct aif_tree *ret)
 	free(t->path);
 	free(t->part_places);
 	free(t->shares);
-	aif_backward_finish(&t->backward);
+	aif_facts_put(t->backward);
 	if (r < 0)
 		aif_tree_finish(t->tree);
 	else

@@ -31,7 +31,7 @@ struct towers {
 	struct place *places[AIF_STACK_FLAVOURS];
 	uint32_t *path; /* stacks to place, innermost first */
 	size_t path_cap;
-	struct aif_backward backward;
+	const struct aif_backward *backward;
 	struct place *part_places; /* by part of .backward */
 	struct aif_attribution_row *shares;
 	size_t shares_cap;

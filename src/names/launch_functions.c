@@ -184,7 +184,7 @@ int aif_launch_functions_find(const struct aif_names *names, const struct aif_at
 	const struct aif_profile *p = names->p;
 	struct finding f = {.p = p, .to = ret};
 	struct aif_frame_labels_opts o = {.detail = AIF_NAME_NORMAL};
-	struct aif_backward backward = {0};
+	const struct aif_backward *backward = aif_facts_none();
 	uint64_t *ns = calloc(p->stacks_len + 1, sizeof(*ns));
 	int r = ns ? 0 : -ENOMEM;
 
@@ -194,17 +194,17 @@ int aif_launch_functions_find(const struct aif_names *names, const struct aif_at
 	if (!r)
 		r = aif_frame_labels_new(names, &ret->tree, &o, &f.labels);
 	if (!r)
-		r = aif_backward_find(p, NULL, &backward, err);
+		r = aif_backward_get(p, NULL, &backward, err);
 	for (size_t i = 0; i < a->rows_len && !r; i++) {
 		ret->time_ns += a->rows[i].wall_ns;
-		r = row_add(&a->rows[i], &backward, ns);
+		r = row_add(&a->rows[i], backward, ns);
 	}
 	for (size_t i = 0; i < p->stacks_len && !r; i++)
 		if (ns[i])
 			r = stack_add(&f, (uint32_t)i, ns[i]);
 	if (!r)
 		put_in_order(ret);
-	aif_backward_finish(&backward);
+	aif_facts_put(backward);
 	aif_frame_labels_free(f.labels);
 	aif_map_finish(&f.by_name);
 	aif_map_finish(&f.by_line);

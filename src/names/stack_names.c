@@ -19,7 +19,7 @@ struct aif_stack_names {
 	uint32_t *shown; /* names in the tree, outermost first */
 	size_t shown_cap;
 	enum aif_name_detail detail;
-	struct aif_backward backward; /* its part i is place stacks_len + i */
+	const struct aif_backward *backward; /* its part i is place stacks_len + i */
 	struct aif_attribution_row *shares;
 	size_t shares_cap;
 	struct aif_buf text;
@@ -34,6 +34,7 @@ static int stack_names_new(const struct aif_names *names, const struct aif_frame
 		return -ENOMEM;
 	s->p = names->p;
 	s->detail = o->detail;
+	s->backward = aif_facts_none();
 	if (aif_tree_init(&s->tree, false) < 0 ||
 	    aif_frame_labels_new(names, &s->tree, o, &s->labels) < 0) {
 		aif_stack_names_free(s);
@@ -65,7 +66,7 @@ void aif_stack_names_free(struct aif_stack_names *s)
 	aif_map_finish(&s->callers);
 	free(s->path);
 	free(s->shown);
-	aif_backward_finish(&s->backward);
+	aif_facts_put(s->backward);
 	free(s->shares);
 	aif_buf_finish(&s->text);
 	free(s);
@@ -76,7 +77,7 @@ void aif_stack_names_free(struct aif_stack_names *s)
 int aif_stack_names_join(struct aif_stack_names *s, const struct aif_selection *sel,
 			 struct aif_err *err)
 {
-	return s->detail == AIF_NAME_FULL ? 0 : aif_backward_find(s->p, sel, &s->backward, err);
+	return s->detail == AIF_NAME_FULL ? 0 : aif_backward_get(s->p, sel, &s->backward, err);
 }
 
 const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names *s,
@@ -84,7 +85,7 @@ const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names 
 							 size_t *ret_len)
 {
 	const struct aif_backward_part *parts;
-	size_t n = aif_backward_parts(&s->backward, row, &parts);
+	size_t n = aif_backward_parts(s->backward, row, &parts);
 
 	*ret_len = 1;
 	if (row->graph && row->capture != AIF_NONE) {
@@ -102,7 +103,7 @@ const struct aif_attribution_row *aif_stack_names_shares(struct aif_stack_names 
 	aif_backward_split(row, parts, n, s->shares);
 	for (size_t i = 0; i < n; i++)
 		s->shares[i].stack =
-			(uint32_t)(s->p->stacks_len + (size_t)(parts - s->backward.parts) + i);
+			(uint32_t)(s->p->stacks_len + (size_t)(parts - s->backward->parts) + i);
 	*ret_len = n;
 	return s->shares;
 }
@@ -112,13 +113,13 @@ static const struct aif_backward_part *part_of(const struct aif_stack_names *s, 
 {
 	return place == AIF_NONE || place < s->p->stacks_len
 		       ? NULL
-		       : &s->backward.parts[place - s->p->stacks_len];
+		       : &s->backward->parts[place - s->p->stacks_len];
 }
 
 static const char *node_of(const struct aif_stack_names *s, const struct aif_backward_part *part)
 {
 	return part->name == AIF_STR_NONE ? ""
-					  : aif_strset_get(&s->backward.names, part->name, NULL);
+					  : aif_strset_get(&s->backward->names, part->name, NULL);
 }
 
 /* ---- whole stacks ---------------------------------------------------------------------------- */
@@ -168,7 +169,7 @@ static int part_show(struct aif_stack_names *s, const struct aif_backward_part *
 
 	if (frames_show(s, part->forward, AIF_NONE, fold, n) < 0 ||
 	    aif_grow(&s->shown, &s->shown_cap, *n + 1, sizeof(*s->shown)) < 0 ||
-	    aif_frame_labels_backward(s->labels, &s->backward, part, &node) < 0)
+	    aif_frame_labels_backward(s->labels, s->backward, part, &node) < 0)
 		return -ENOMEM;
 	aif_frame_fold(fold, &node, AIF_TREE_SYNTHETIC);
 	s->shown[(*n)++] = node.name;

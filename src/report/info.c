@@ -241,22 +241,22 @@ static void backward(const struct aif_profile *p, const struct aif_attribution *
 		     struct aif_buf *out)
 {
 	uint64_t ns[AIF_BACKWARD_HOWS];
-	struct aif_backward b;
+	const struct aif_backward *b;
 	struct aif_err err;
-	int r = aif_backward_find(p, NULL, &b, &err);
+	int r = aif_backward_get(p, NULL, &b, &err);
 
 	if (r < 0) {
 		aif_profile_fail(p, r);
 		return;
 	}
-	if (b.parts_len) {
-		aif_backward_sums(&b, a, ns);
+	if (b->parts_len) {
+		aif_backward_sums(b, a, ns);
 		aif_buf_puts(out, "\nbackward (PyTorch): busy time\n");
 		line_ns(out, "joined to its operator", ns[AIF_BACKWARD_MATCHED]);
 		line_ns(out, "joined by its neighbours", ns[AIF_BACKWARD_BETWEEN]);
 		line_ns(out, "not joined", ns[AIF_BACKWARD_UNJOINED]);
 	}
-	aif_backward_finish(&b);
+	aif_facts_put(b);
 }
 
 struct rates {

@@ -34,18 +34,18 @@ static void opened_is(struct model *m, const char *expected)
 	struct aif_buf all = {0};
 	uint64_t sums[64] = {0};
 	size_t n = 0;
-	struct aif_backward b;
+	const struct aif_backward *b;
 	struct aif_err err;
 
-	assert_ok(aif_backward_find(&m->opened, NULL, &b, &err), &err);
-	for (size_t i = 0; i < b.parts_len; i++) {
-		const struct aif_backward_part *part = &b.parts[i];
+	assert_ok(aif_backward_get(&m->opened, NULL, &b, &err), &err);
+	for (size_t i = 0; i < b->parts_len; i++) {
+		const struct aif_backward_part *part = &b->parts[i];
 		char line[128];
 		size_t at = 0;
 
 		snprintf(line, sizeof(line), "%s > %s%s",
 			 part->name == AIF_STR_NONE ? ""
-						    : aif_strset_get(&b.names, part->name, NULL),
+						    : aif_strset_get(&b->names, part->name, NULL),
 			 part->how == AIF_BACKWARD_BETWEEN ? "~" : "",
 			 part->forward == AIF_NONE
 				 ? "?"
@@ -65,7 +65,7 @@ static void opened_is(struct model *m, const char *expected)
 	qsort(lines, n, sizeof(lines[0]), by_text);
 	for (size_t i = 0; i < n; i++)
 		aif_buf_printf(&all, "%s\n", lines[i]);
-	aif_backward_finish(&b);
+	aif_facts_put(b);
 	assert_string_equal(aif_buf_str(&all), expected);
 	aif_buf_finish(&all);
 }
@@ -304,7 +304,7 @@ static void only_what_is_asked_for_counts(void **state)
 {
 	struct model *m = *state;
 	struct aif_selection sel = {0};
-	struct aif_backward b;
+	const struct aif_backward *b;
 	struct aif_err err;
 
 	forward(m, "py:a", "mm");
@@ -313,23 +313,23 @@ static void only_what_is_asked_for_counts(void **state)
 	sel.from_ns = m->now - FIXTURE_START + 1;
 	node(m, "MmBackward0", 20);
 	record(m);
-	assert_ok(aif_backward_find(&m->opened, &sel, &b, &err), &err);
-	assert_int_equal(b.parts_len, 2); /* at two places in the node */
+	assert_ok(aif_backward_get(&m->opened, &sel, &b, &err), &err);
+	assert_int_equal(b->parts_len, 2); /* at two places in the node */
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(b.parts[i].time, 20000);
+		assert_int_equal(b->parts[i].time, 20000);
 		assert_string_equal(
 			aif_profile_str(
 				&m->opened,
 				aif_profile_frame_name(&m->opened,
-						       m->opened.stacks[b.parts[i].forward].frame)
+						       m->opened.stacks[b->parts[i].forward].frame)
 					->name),
 			"a");
 	}
-	aif_backward_finish(&b);
+	aif_facts_put(b);
 	sel.from_ns = m->now - FIXTURE_START + 1;
-	assert_ok(aif_backward_find(&m->opened, &sel, &b, &err), &err);
-	assert_int_equal(b.parts_len, 0);
-	aif_backward_finish(&b);
+	assert_ok(aif_backward_get(&m->opened, &sel, &b, &err), &err);
+	assert_int_equal(b->parts_len, 0);
+	aif_facts_put(b);
 }
 
 static void splitting_keeps_sums(void **state)
@@ -378,7 +378,7 @@ static void sums_tell_how_much_was_joined(void **state)
 	struct model *m = *state;
 	uint64_t ns[AIF_BACKWARD_HOWS];
 	struct aif_attribution a = {0};
-	struct aif_backward b;
+	const struct aif_backward *b;
 	struct aif_err err;
 
 	forward(m, "py:mlp", "mm");
@@ -389,12 +389,12 @@ static void sums_tell_how_much_was_joined(void **state)
 	node(m, "AddBackward0", 100);
 	record(m);
 	assert_ok(aif_attribution_compute(&m->opened, NULL, &a, &err), &err);
-	assert_ok(aif_backward_find(&m->opened, NULL, &b, &err), &err);
-	aif_backward_sums(&b, &a, ns);
+	assert_ok(aif_backward_get(&m->opened, NULL, &b, &err), &err);
+	aif_backward_sums(b, &a, ns);
 	assert_int_equal(ns[AIF_BACKWARD_MATCHED], 6000);
 	assert_int_equal(ns[AIF_BACKWARD_BETWEEN], 20000);
 	assert_int_equal(ns[AIF_BACKWARD_UNJOINED], 200000);
-	aif_backward_finish(&b);
+	aif_facts_put(b);
 	aif_attribution_finish(&a);
 }
 
