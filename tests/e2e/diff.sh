@@ -447,7 +447,7 @@ assert k == {\"attention\": \"same\", \"gemm\": \"same\", \"norm\": \"none\", \"
 
 stack='gemm < [0x40120f] < [0x4010ff] < [fake graph] < [0x40101f] < [0x401fff]'
 check "the stack to look at is named whole" says "look at $stack: " "$aiflame" gate --budget 'device +3%' graph_a graph_b
-check "Markdown of a gate names the stack to look at whole" says "look at $stack: " "$aiflame" gate --format md --budget 'device +3%' graph_a graph_b
+check "Markdown of a gate names the stack to look at whole" says "look at $(echo "$stack" | sed 's/[][<]/\\&/g'): " "$aiflame" gate --format md --budget 'device +3%' graph_a graph_b
 check "diff names a changed stack whole" says "$stack" "$aiflame" diff graph_a graph_b
 # on_terminal COLUMNS COMMAND...: prints what it prints to a terminal that wide
 on_terminal() { python3 -c '
