@@ -1,19 +1,20 @@
 	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
 	function overview_render() {
 		const w = H.why, body = [], name = (g) => GROUPS[g][0], colour = (r) => GROUPS[r.group][1], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
+		const bounds = (...of) => body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), ...of));
+		const faster = (m) => m >= 1e8 || m <= 1.005e6 ? "" : `at most ${m >= 2e6 ? (m / 1e6).toFixed(1) + "\u00d7" : ((m - 1e6) / 1e4).toFixed(0) + " %"} faster without`;
 		if (w && w.groups.length) {
 			const open = (g) => go({ zoom: "", ops: "", find: "", ...(GROUPS[g.group][2] || { view: "flame", of: "idle" }) });
 			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, colour(g)]));
 			const of = w.window.of === "loop" ? "the loop" : "the devices' time", outside = w.outside_ns > w.time_ns / 20 ? `, without ${ns(w.outside_ns)} before the first device work in it and behind the last` : "";
-			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"),
-				el("p", { class: "lead" }, H.why_brief || ""), bar,
+			bounds(el("p", { class: "lead" }, H.why_brief || ""), bar,
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
 					el("tr", opens(() => open(g)), el("td", {}, dot(colour(g)), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
-						el("td", { class: "num dim" }, g.at_most_ppm >= 1e8 ? "" : g.at_most_ppm >= 2e6 ? `at most ${(g.at_most_ppm / 1e6).toFixed(1)}\u00d7 faster without` : g.at_most_ppm > 1.005e6 ? `at most ${((g.at_most_ppm - 1e6) / 1e4).toFixed(0)} % faster without` : ""),
+						el("td", { class: "num dim" }, faster(g.at_most_ppm)),
 						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares of ${ns(w.time_ns)} of ${of}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}${outside}. `,
-					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" }))));
+					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" })));
 		} else {
-			body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it.")));
+			bounds(el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it."));
 		}
 		const bars = (rows, total, what, open, fill, brief = what) => el("table", { class: "bars" }, el("tbody", {}, rows.map((r) => {
 			const name = el("td", { class: fill ? "name" : "name all", title: what(r) }, middle_cut(brief(r), 50));
@@ -38,7 +39,7 @@
 			body.push(card("Functions on CPUs", bars(functions.filter((r) => r.self).slice(0, 8).map((r) => ({ ...r, ns: r.self, unit: trees.cpu.unit })), functions[0].self / functions[0].self_share, (r) => r.function, (r) => row_open("cpu", r)),
 				button("All functions", () => go({ view: "tables", table: "cpu" }), { class: "link" })));
 		/* An owner has the colour and the name of the group with the most of its time. */
-		const owners = w ? w.owners.map((o) => ({ ...o, group: Object.entries(o.groups_ns).reduce((a, b) => b[1] > a[1] ? b : a)[0] })) : [];
+		const owners = w ? w.owners.map((o) => ({ ...o, group: Object.entries(o.groups_ns).sort((a, b) => b[1] - a[1])[0][0] })) : [];
 		if (owners.length)
 			body.push(card("Idle time, by its owner" + within, bars(owners.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
 				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
