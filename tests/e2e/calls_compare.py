@@ -32,17 +32,20 @@ for start, stop, launch, thread in commands[1:]:
             if begin >= call:
                 break
             part = min(over, call) - max(begin, end)
-            # Of computing the program knows how much of it was on a CPU, and not when.
-            if part > 0 and kind == "compute":
-                part = part * min(on_cpu, over - begin) // (over - begin)
-            if part > 0:
-                truth[kind, label] += part
-                rest -= part
+            if part <= 0:
+                continue
+            rest -= part
+            # Of computing the program knows for how long it had no CPU, and not when.
+            if kind == "compute":
+                lost = part - part * min(on_cpu, over - begin) // (over - begin)
+                truth["no CPU", label] += lost
+                part -= lost
+            truth[kind, label] += part
         truth["rest", "rest"] += rest
     end = max(end, stop)
 
 CLASSES = {"wait": "wait", "allocate": "allocate", "compile": "compile", "on CPU": "compute", "launch": "launch",
-           "late start": "launch"}
+           "late start": "launch", "no CPU": "no CPU"}
 FUNCTIONS = ["wait_for_queue", "wait_for_event", "compute_on_host", "allocate_buffer", "compile_program", "copy_to_device",
              "copy_to_host"]
 seen = defaultdict(int)
