@@ -359,10 +359,8 @@ static void draw_table(struct aif_top_ui *ui, const struct aif_top_model *m, str
 		draw_row(ui, m, r, s, row++, i == ui->selected);
 	if (!ui->shown && row < end)
 		aif_screen_put(s, 0, row, s->columns, AIF_CELL_DIM,
-			       *ui->filter                 ? "no row contains the text behind /"
-			       : ui->view == AIF_TOP_STALL ? "no samples with a reason for waiting"
-			       : ui->view == AIF_TOP_IDLE  ? "no idle time between executions"
-							   : "nothing ran on a device");
+			       *ui->filter ? "no row contains the text behind /"
+					   : aif_top_none(m, ui->view));
 }
 
 /* ---- texts, and all of it -------------------------------------------------------------------- */

@@ -21,6 +21,19 @@ const char *aif_top_detail_head(enum aif_top_view v)
 	return heads[v];
 }
 
+const char *aif_top_none(const struct aif_top_model *m, enum aif_top_view v)
+{
+	if (v == AIF_TOP_IDLE)
+		return "no idle time between executions";
+	if (v != AIF_TOP_STALL)
+		return "nothing ran on a device";
+	/* Where launches cost too much all the time, sampling is on for some seconds of each minute. */
+	return m->left_out
+		       ? "no samples with a reason for waiting: the program launches too often for "
+			 "them; give a larger --overhead, or wait for another window"
+		       : "no samples with a reason for waiting";
+}
+
 void aif_top_quality(const struct aif_top_model *m, const struct aif_top_info *info,
 		     struct aif_buf *out)
 {
@@ -145,10 +158,7 @@ static void put_rows(const struct aif_top_model *m, enum aif_top_view v, size_t 
 	for (size_t i = 0; i < n; i++)
 		put_row(m, &rows->at[i], v, &cell, out);
 	if (!rows->len)
-		aif_buf_printf(out, "%8s%12s  %s\n", "-", "-",
-			       v == AIF_TOP_STALL  ? "no samples with a reason for waiting"
-			       : v == AIF_TOP_IDLE ? "no idle time between executions"
-						   : "nothing ran on a device");
+		aif_buf_printf(out, "%8s%12s  %s\n", "-", "-", aif_top_none(m, v));
 	if (n < rows->len)
 		aif_buf_printf(out, "%8s%12s  (%zu more)\n", "", "", rows->len - n);
 	aif_buf_finish(&cell);

@@ -30,3 +30,5 @@ void aif_top_counters(const struct aif_top_device *d, struct aif_buf *out);
 /* Head of the column of a view's names, and of what stands behind them: "kernel", "launched by". */
 const char *aif_top_name_head(enum aif_top_view v);
 const char *aif_top_detail_head(enum aif_top_view v);
+/* Says why a view of the window has no rows. */
+const char *aif_top_none(const struct aif_top_model *m, enum aif_top_view v);

@@ -65,7 +65,9 @@ on_mock() {
 if [ -x "$mock/app" ]; then
 	on_mock --view stall --overhead 1 >mock.out
 	check "each GPU has a line with its clock and power" sh -c "[ \$(grep -c '^device [01]: Mock GPU: busy .* 1980 MHz, 150 W, 40 C' mock.out) = 2 ]"
-	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' mock.out
+	check "a window without stalls, of which launches were left out, says what to give" grep -q 'no samples with a reason for waiting: .* give a larger --overhead' mock.out
+	on_mock --view stall --overhead 20 >stalls.out
+	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' stalls.out
 	check "launches that were left out are counted" grep -Eq '^quality: .* left out [0-9.]+ %' mock.out
 else
 	skip "GPUs" "no mock of CUDA was built"
