@@ -82,7 +82,7 @@ busy() {
 	echo "$is ns, truly $was or more"
 	[ "$status" = 0 ] && [ "$was" -gt 0 ] && [ "$is" -ge $((was / 2)) ] &&
 		grep -qE '^ +the machine was busy: 1 thread waited [^ ]* m?s for a CPU, [0-9.]+ % of the time that it could have run$' summary &&
-		grep -q '^machine  busy: 1 thread waited ' why.txt && grep -q ' a busy machine, ' why.txt
+		grep -q '^machine  busy: 1 thread waited ' why.txt && grep -q ' a busy machine [0-9.]* %' why.txt
 }
 if taskset -c 0 true 2>/dev/null; then
 	check "a busy machine is told from a slow program" busy

@@ -9,8 +9,10 @@ import json, sys
 w = json.load(open("why.json"))
 truth, repaired = (dict(part.split("=") for part in open(f).read().split()) for f in ("out", "repaired"))
 owner, loop, idle = w["owners"][0], w["loop"], w["idle_ns"]
-share, truly = owner["ns"] / idle, int(truth["owner_ns"]) / (w["time_ns"] - sum(g["ns"] for g in w["groups"] if g["group"] == "compute"))
-gain = int(truth["ns"]) / int(repaired["ns"])
+# The loop that is seen lacks the end of the last step.
+owner_ns = int(truth["owner_ns"]) * loop["steps"] / int(truth["steps"])
+share, truly = owner["ns"] / idle, owner_ns / (w["time_ns"] - sum(g["ns"] for g in w["groups"] if g["group"] == "compute"))
+left, gain = 1 - int(truth["owner_ns"]) / int(truth["ns"]), int(truth["ns"]) / int(repaired["ns"])
 most = owner.get("at_most_ppm", 0) / 1e6
 function = lambda place: place.split(" (")[0]
 answers = {
@@ -19,9 +21,11 @@ answers = {
     "steps": abs(loop["steps"] - (int(truth["steps"]) - 1)) <= int(truth["steps"]) / 50,
     "owner": function(owner["place"]) == truth["owner"] and not owner["is_before"],
     "share": abs(share - truly) <= 0.05,
-    "gain": most >= 0.97 * gain and most <= 1.25 * gain,
+    # What is left of the time is known as the owner's share is. A repaired run takes less than that: PoCL's threads, which do not
+    # fall asleep between launches any more, begin sooner.
+    "gain": most and abs(1 / most - left) <= 0.05 and most <= 1.25 * gain,
 }
-print(truth, loop.get("place"), loop["steps"], owner["place"], "share %.3f, truly %.3f; at most %.2fx, repaired %.2fx" % (share, truly, most, gain))
+print(truth, loop.get("place"), loop["steps"], owner["place"], "share %.3f, truly %.3f; at most %.2fx, without the owner %.2fx, repaired %.2fx" % (share, truly, most, 1 / left, gain))
 sys.exit(not all(answers[a] for a in sys.argv[1:]))
 EOP
 record() {
