@@ -27,7 +27,7 @@ const char *aif_top_none(const struct aif_top_model *m, enum aif_top_view v)
 		return "no idle time between executions";
 	if (v != AIF_TOP_STALL)
 		return "nothing ran on a device";
-	/* Where launches cost too much all the time, sampling is on for some seconds of each minute. */
+	/* Sampling is on for some seconds of each minute where it would cost too much all the time. */
 	return m->left_out
 		       ? "no samples with a reason for waiting: the program launches too often for "
 			 "them; give a larger --overhead, or wait for another window"
