@@ -192,11 +192,14 @@ static uint32_t module_name(struct aif_perf_samples *x, struct aif_perf_text mod
 /* Returns true for code that a JIT compiler made, whose map may name what was inlined: "caller->callee->callee". */
 static bool is_jit(struct aif_perf_text module)
 {
-	const char *slash = module.len ? memrchr(module.p, '/', module.len) : NULL,
-		   *base = slash ? slash + 1 : module.p, *end = module.p + module.len;
+	const char *slash, *base, *end;
 
-	return !module.len ||
-	       (end - base > 9 && !memcmp(base, "perf-", 5) && !memcmp(end - 4, ".map", 4)) ||
+	if (!module.len)
+		return true;
+	slash = memrchr(module.p, '/', module.len);
+	base = slash ? slash + 1 : module.p;
+	end = module.p + module.len;
+	return (end - base > 9 && !memcmp(base, "perf-", 5) && !memcmp(end - 4, ".map", 4)) ||
 	       (module.len > 4 && !memcmp(module.p, "[JIT", 4));
 }
 

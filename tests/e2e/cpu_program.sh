@@ -101,7 +101,7 @@ check "gate: by time and CPU time" sh -c "'$aiflame' gate a1.data,a2.data,a3.dat
 check "gate: a budget of CPU time" status_is 3 "$aiflame" gate --budget 'cpu +10%' a1.data,a2.data,a3.data b1.data,b2.data,b3.data
 
 # Another user, without privileges.
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$aiflame"; then
 	chmod 777 . && mkdir -m 777 user
 	check "an ordinary user's program is recorded" setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" XDG_STATE_HOME="$PWD/user" "$aiflame" record -q --cpu -o user/u.data "$app" 1
 	check "an ordinary user's program has its functions' shares" between 0.9 "$(weight user/u.data)" 1.1

@@ -59,7 +59,7 @@ check "a failing command is not repeated" says "0 of 5 runs" "$aiflame" stat -r 
 check "--threads sets the libraries' thread counts" sh -c "[ \"\$('$aiflame' stat --threads 3 sh -c 'echo \$CK_NUM_THREADS \$OMP_NUM_THREADS \$MKL_NUM_THREADS' 2>/dev/null)\" = '3 3 3' ]"
 check "--cpus pins the command" sh -c "'$aiflame' stat --cpus 0 grep -qE '^Cpus_allowed_list:[[:space:]]0\$' /proc/self/status"
 check "a wrong list of CPUs is refused" status_is 2 "$aiflame" stat --cpus 3-1 true
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$aiflame"; then
 	chmod 755 .
 	check "an ordinary user's program is counted" sh -c "setpriv --reuid 65534 --regid 65534 --clear-groups '$aiflame' stat --format json -o - '$app' 0.3 >u.all && sed -n '/^{/,\$p' u.all >u.json"
 	check "an ordinary user's program has its task clock" holds 280 "$(value u.json "['counters']['task-clock']")" 400
