@@ -113,7 +113,8 @@ int main(int argc, char **argv)
 			for (int i = 0; i < 20; i++)
 				gemm_of_weights(weights, n);
 		else
-			gemm(!strcmp(what, "slow") ? 8000 : 2000);
+			/* Long enough to be sampled on a machine that is busy with something else. */
+			gemm(!strcmp(what, "slow") ? 32000 : !strcmp(what, "copy") ? 2000 : 8000);
 		if (!strcmp(what, "copy"))
 			for (int i = 0; i < 20; i++)
 				shuffle_weights(weights, weights + n, n);
