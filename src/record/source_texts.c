@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/open_regular.h"
+#include "base/source_blocks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,23 +156,49 @@ static int open_file(struct texts *t, uint64_t *ret_size)
 	return -1;
 }
 
-/* Copies the lines of the places [first, end), and those next to them, out of the file. */
-static void copy_lines(struct texts *t, size_t first, size_t end)
+/* Marks, by line, those of the places [first, end), those next to them and those that begin blocks around them. */
+static void mark_lines(const struct texts *t, const struct aif_source_blocks *b, size_t first,
+		       size_t end, uint8_t *marks)
 {
-	const char *at = (const char *)t->file.data, *stop = at + t->file.len;
+	for (; first < end; first++) {
+		uint32_t line = t->places[first].line;
 
-	for (uint64_t line = 1; at < stop && first < end; line++) {
-		const char *eol = memchr(at, '\n', (size_t)(stop - at));
-		size_t len = (size_t)((eol ? eol : stop) - at);
-
-		if (line + AIF_SOURCE_TEXT_CONTEXT >= t->places[first].line)
-			aif_buf_append(&t->text, at, AIF_MIN(len, AIF_SOURCE_TEXT_LINE_MAX));
-		aif_buf_putc(&t->text, '\n');
-		while (first < end &&
-		       line >= (uint64_t)t->places[first].line + AIF_SOURCE_TEXT_CONTEXT)
-			first++;
-		at += len + (eol != NULL);
+		if (line <= b->lines)
+			aif_source_mark_around(b, line, marks);
+		for (uint32_t i = line - AIF_MIN(line - 1, AIF_SOURCE_TEXT_CONTEXT);
+		     i <= b->lines && i - AIF_MIN(i, AIF_SOURCE_TEXT_CONTEXT) <= line; i++)
+			marks[i] = 1;
 	}
+}
+
+/* Copies the lines of the places [first, end), and what is around them, out of the file. 0, -EFBIG or -ENOMEM. */
+static int copy_lines(struct texts *t, size_t first, size_t end)
+{
+	struct aif_source_blocks b;
+	int r = aif_source_blocks_init(&b, (const char *)t->file.data, t->file.len);
+	uint8_t *marks = r ? NULL : calloc((size_t)b.lines + 1, 1);
+	uint32_t last = 0;
+
+	if (!r && !marks)
+		r = -ENOMEM;
+	if (!r)
+		mark_lines(t, &b, first, end, marks);
+	for (uint32_t i = 1; i <= b.lines && !r; i++)
+		last = marks[i] ? i : last;
+	/* The text ends with a line. */
+	if (last == b.lines && t->file.len && t->file.data[t->file.len - 1] == '\n')
+		last--;
+	for (uint32_t i = 1; i <= last && !r; i++) {
+		size_t len = b.starts[i] - 1 - b.starts[i - 1];
+
+		if (marks[i])
+			aif_buf_append(&t->text, b.text + b.starts[i - 1],
+				       AIF_MIN(len, AIF_SOURCE_TEXT_LINE_MAX));
+		aif_buf_putc(&t->text, '\n');
+	}
+	free(marks);
+	aif_source_blocks_finish(&b);
+	return r;
 }
 
 static void keep(struct texts *t, uint32_t file)
@@ -218,8 +245,7 @@ static void add_file(struct texts *t, size_t first, size_t end)
 	if (aif_read_regular(fd, size, &t->file) < 0) {
 		skip(t, UNREADABLE);
 	} else if (!memchr(aif_buf_str(&t->file), '\0', size)) { /* else it is no text */
-		copy_lines(t, first, end);
-		if (aif_buf_failed(&t->text))
+		if (copy_lines(t, first, end) < 0 || aif_buf_failed(&t->text))
 			skip(t, UNREADABLE);
 		else
 			keep(t, t->places[first].file);

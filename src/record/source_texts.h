@@ -8,7 +8,8 @@
 
 /*
  * Text of the program's own source, for `annotate` and the page: the lines that host frames stand
- * on and their neighbours, no others. Each file becomes a row of `programs` whose source_name is
+ * on, their neighbours, and the beginnings of the blocks around them (base/source_blocks.h), which say
+ * what loops; no others. Each file becomes a row of `programs` whose source_name is
  * the file's path; lines of its source that are not kept are empty.
  *
  * The program's line tables say which files are read, so a hostile program chooses them. They are

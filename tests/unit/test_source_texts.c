@@ -147,6 +147,22 @@ static void long_lines_are_cut(void **state)
 	assert_int_equal(strlen(kept(f, path)), AIF_SOURCE_TEXT_LINE_MAX + 1);
 }
 
+static void beginnings_of_blocks_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	char text[4096] = "def train():\n    for x in y:\n";
+	const char *path, *at;
+
+	for (int i = 3; i < 40; i++)
+		strcat(text, "        print(x)\n");
+	strcat(text, "        step(x)\n");
+	path = write_file(f, "d.py", text, strlen(text));
+	stand_on(f, path, 40);
+	at = kept(f, path);
+	assert_memory_equal(at, "def train():\n    for x in y:\n\n\n", 31);
+	assert_non_null(strstr(at, "step(x)"));
+}
+
 static void a_source_that_changed_since_is_not_kept(void **state)
 {
 	struct fixture *f = *state;
@@ -262,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_and_their_neighbours, setup, teardown),
 		cmocka_unit_test_setup_teardown(at_the_ends_of_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_lines_are_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(beginnings_of_blocks_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_source_that_changed_since_is_not_kept, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(changed_since_with_an_old_time, setup, teardown),
