@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The choice of a thread whose launches recur, and statistics of its steps. */
-#include "analysis/loop/internal.h"
+#include "analysis/loop/source.h"
 
 #include "base/sort.h"
 #include "analysis/ebpf_launches.h"
@@ -233,6 +233,32 @@ static bool is_looked_at(const struct reading *r, const struct aif_timeline_laun
 	return is_in_span(r, l->at) && (l->stack == AIF_NONE || !r->stacks.tuners[l->stack]);
 }
 
+/* Adds loops behind others. */
+static void append(struct aif_loops *to, struct aif_loops *from)
+{
+	for (size_t i = 0; i < from->len; i++)
+		if (to->len < AIF_LOOPS)
+			to->at[to->len++] = from->at[i];
+		else
+			aif_loop_finish(&from->at[i]);
+	from->len = 0;
+}
+
+/* Finds the loops of a thread's launches: those of the source; where these have few turns, or none, what recurs. */
+static int find_in_calls(struct reading *r, const struct aif_loop_calls *c, struct aif_loops *ret)
+{
+	struct aif_loops recur = {.len = 0};
+	int e = aif_loop_by_source(r->p, c, r->is_sparse, r->place, ret);
+
+	for (size_t i = 0; i < ret->len && !e; i++)
+		if (r->place || ret->at[i].len >= AIF_LOOP_SURE)
+			return 0;
+	if (!e)
+		e = aif_loop_recurrence(r->p, c, r->is_sparse, r->place, &recur);
+	append(ret, &recur);
+	return e;
+}
+
 static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 			  struct aif_loops *ret)
 {
@@ -251,7 +277,7 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 	if (!e && !is_sorted)
 		aif_sort(c.at, c.len, sizeof(*c.at), by_call);
 	if (!e && c.len)
-		e = aif_loop_recurrence(r->p, &c, r->is_sparse, r->place, ret);
+		e = find_in_calls(r, &c, ret);
 	for (size_t i = 0; i < ret->len && !e; i++) {
 		ret->at[i].thread = thread;
 		if (ret->at[i].levels)
@@ -314,6 +340,8 @@ static int add_candidate(const struct reading *r, const struct aif_loop *l,
 	const struct aif_loop_level *of = &l->level[l->chosen];
 	struct aif_loop_candidate c = {.thread = l->thread,
 				       .stack = of->stack,
+				       .line = of->line,
+				       .call_line = of->call_line,
 				       .turns = l->len,
 				       .median_ns = l->median_ns,
 				       .weight = of->weight,

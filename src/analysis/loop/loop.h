@@ -15,6 +15,9 @@
  * between kernels; one kernel with one stack that recurs makes a turn with each launch. Inner loops are found among
  * the launches of the token with the most device time.
  *
+ * Where the profile has the program's source, its loops are what loops (source.h): a turn of one is known by which statement follows
+ * which, whatever recurs. The following is for what has no source, such as imports.
+ *
  * Where launches do not recur but follow one another, phases of a program, each of them that is long enough is looked into; the
  * loop is the one with the most of the run's time in steady turns and of its device work, of two that are much alike the later. A
  * step is a turn of the outermost level with AIF_LOOP_SURE turns; or of one within it that has most of its time and work, makes
@@ -48,11 +51,14 @@ struct aif_loop_level {
 	uint64_t weight; /* device time in its turns; launches, where none is known */
 	uint32_t parts;  /* frames around it that do a part of a step */
 	uint32_t kinds;  /* kernels that are launched in half of its turns, or more often */
+	/* Line of a loop in the source, that of a call in it, and aif_loop.place of its turns; 0: launches recur. */
+	uint32_t line, call_line;
+	uint64_t place;
 };
 
 /* A loop of a program that may have several, one after the other or in several threads. */
 struct aif_loop_candidate {
-	uint32_t thread, stack; /* as of the level that its steps are of */
+	uint32_t thread, stack, line, call_line; /* as of the level that its steps are of */
 	uint64_t place;
 	size_t turns;
 	uint64_t median_ns, weight;

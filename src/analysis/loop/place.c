@@ -78,6 +78,9 @@ int aif_loop_place_of_level(const struct aif_profile *p, const uint32_t *parent,
 	uint32_t *path = NULL;
 	size_t n = 0, cap = 0;
 
+	*ret = level->place;
+	if (level->place)
+		return 0;
 	for (uint32_t at = level->begin; at != AIF_NONE; at = parent[at]) {
 		if (aif_grow(&path, &cap, n + 1, sizeof(*path)) < 0) {
 			free(path);
@@ -85,7 +88,6 @@ int aif_loop_place_of_level(const struct aif_profile *p, const uint32_t *parent,
 		}
 		path[n++] = p->stacks[at].frame;
 	}
-	*ret = 0;
 	while (n)
 		*ret = aif_loop_place_of_call(p, *ret, path[--n]);
 	if (level->kernel != AIF_NONE)

@@ -9,6 +9,7 @@
 #include "report/why/bounds.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -328,22 +329,34 @@ static bool has_off_cpu(const struct aif_profile *p)
 	return false;
 }
 
-/* Sets *ret to a string of .places, the program's own function on a stack; AIF_STR_NONE: an engine alone is on it. */
-static int place_level(struct measuring *m, uint32_t stack, uint32_t *ret)
+/* Sets *ret to a string of .places, the program's own function on a stack; AIF_STR_NONE: an engine alone is on it. Where the source
+ * has the loop, that begins at `line`, not where the stack is, at `call_line`. */
+static int place_level(struct measuring *m, uint32_t stack, uint32_t line, uint32_t call_line,
+		       uint32_t *ret)
 {
 	const char *caller = stack == AIF_NONE ? NULL : aif_stack_names_caller(m->stacks, stack);
+	char of_call[16];
+	size_t len;
 
 	*ret = AIF_STR_NONE;
 	if (!caller || !*caller || aif_caller_is_engine(caller))
 		return 0;
-	*ret = aif_strset_put(&m->w->places, caller, strlen(caller));
-	return *ret == AIF_STR_NONE ? -ENOMEM : 0;
+	len = strlen(caller);
+	aif_buf_clear(&m->line);
+	aif_buf_append(&m->line, caller, len);
+	snprintf(of_call, sizeof(of_call), ":%u)", call_line);
+	if (line && len > strlen(of_call) && !strcmp(caller + len - strlen(of_call), of_call)) {
+		m->line.len -= strlen(of_call);
+		aif_buf_printf(&m->line, ":%u)", line);
+	}
+	*ret = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
+	return aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
 static int place_loop(struct measuring *m)
 {
 	const struct aif_phases *f = &m->w->phases;
-	uint32_t stack = f->stack;
+	uint32_t stack = f->stack, line = 0, call_line = 0;
 	int e = 0;
 
 	for (size_t i = 0; i < f->levels && !e; i++) {
@@ -355,13 +368,18 @@ static int place_loop(struct measuring *m)
 		if (at == AIF_NONE && l->begin != AIF_NONE)
 			e = aif_loop_enclosing(m->p, &span, &at);
 		if (!e)
-			e = place_level(m, at, &m->w->level_places[i]);
-		stack = i == f->chosen ? at : stack;
+			e = place_level(m, at, l->line, l->call_line, &m->w->level_places[i]);
+		if (i != f->chosen)
+			continue;
+		stack = at;
+		line = l->line;
+		call_line = l->call_line;
 	}
 	if (!e)
-		e = place_level(m, stack, &m->w->loop_place);
+		e = place_level(m, stack, line, call_line, &m->w->loop_place);
 	for (size_t i = 0; i < f->loops_len && !e; i++)
-		e = place_level(m, f->loops[i].stack, &m->w->candidate_places[i]);
+		e = place_level(m, f->loops[i].stack, f->loops[i].line, f->loops[i].call_line,
+				&m->w->candidate_places[i]);
 	if (f->loops_len)
 		m->w->candidate_places[0] = m->w->loop_place;
 	return e;

@@ -73,8 +73,10 @@ static void say_steps(struct saying *s)
 	if (is_marked)
 		aif_buf_puts(&s->line, ", as the program marks them");
 	else
-		aif_buf_printf(&s->line, "%s%s, found by launches that recur%s", *in ? " of " : "",
-			       in, s->w->is_requests ? " behind waits for work from outside" : "");
+		aif_buf_printf(&s->line, "%s%s, %s%s", *in ? " of " : "", in,
+			       f->level[f->chosen].line ? "found in the source"
+							: "found by launches that recur",
+			       s->w->is_requests ? " behind waits for work from outside" : "");
 	aif_buf_puts(&s->line, ": median ");
 	aif_human_ns(&s->line, f->median_ns);
 	aif_buf_puts(&s->line, ", p95 ");

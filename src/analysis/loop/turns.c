@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns of the source's loops, by which call follows which. Statements of a function come one after the other, so a call from a
+ * statement above that of the call before it, or from the same, is of a loop's next turn: of the innermost loop around both, in
+ * their function or, as it has none, where that was called. So are calls from two branches of one decision. Of two functions that
+ * one statement calls, and of what code without source launches, the order is that in which they were met first.
+ *
+ * What has no source may loop, too: turns of a loop outside of it, and those of launches of one statement in such code, are likely
+ * ones. They count where they are nearly all turns that a loop has: several kernels of one operator make no turn of a training.
+ */
+#include "analysis/loop/source.h"
+
+#include <errno.h>
+
+/* Likely turns count if a loop has so many times more of them than of others. */
+#define LIKELY_OF_SURE 4
+
+#define IS_LIKELY 0x80000000u
+
+struct finding {
+	struct aif_loop_positions *s;
+	const struct aif_loop_calls *c;
+	struct aif_map known; /* two stacks, one behind the other, to the loop */
+	uint32_t run;         /* the site with which the run of one position's launches began */
+};
+
+/* Returns the innermost loop around a position, AIF_NONE; with IS_LIKELY if code without source lies between. */
+static uint32_t outward(const struct aif_loop_positions *s, uint32_t at, bool is_likely)
+{
+	for (; at != AIF_NONE; at = s->at[at].parent) {
+		is_likely |= s->at[at].function == AIF_NONE;
+		if (s->at[at].own != AIF_NONE)
+			return s->at[at].own | (is_likely ? IS_LIKELY : 0);
+	}
+	return AIF_NONE;
+}
+
+/* Returns the loop of a function that is around two of its positions, else the next one outside. */
+static uint32_t common_loop(const struct aif_loop_positions *s, uint32_t a, uint32_t b)
+{
+	const struct aif_loop_position *x = &s->at[a], *y = &s->at[b];
+	uint32_t line =
+		aif_source_common_loop(&s->source.texts[x->text].blocks,
+				       &s->source.places[x->place], &s->source.places[y->place]);
+
+	for (uint32_t n = line ? x->own : AIF_NONE; n != AIF_NONE; n = s->nodes[n].outer)
+		if (s->nodes[n].line == line && s->nodes[n].parent == x->parent)
+			return n;
+	return outward(s, x->parent, false);
+}
+
+/* Returns the loop that goes on between two launches of different positions. */
+static uint32_t turn_between(const struct aif_loop_positions *s, uint32_t from, uint32_t to)
+{
+	const struct aif_source_place *p, *q;
+	uint32_t a = from, b = to, x = AIF_NONE, y = AIF_NONE;
+
+	while (a != b) {
+		uint32_t u = a == AIF_NONE ? 0 : s->at[a].depth,
+			 v = b == AIF_NONE ? 0 : s->at[b].depth;
+
+		if (u >= v) {
+			x = a;
+			a = s->at[a].parent;
+		}
+		if (v >= u) {
+			y = b;
+			b = s->at[b].parent;
+		}
+	}
+	/* `a` calls both; one may be `a` itself. */
+	if (x == AIF_NONE || y == AIF_NONE || s->at[x].function != s->at[y].function ||
+	    s->at[x].function == AIF_NONE) {
+		uint32_t first = x == AIF_NONE ? s->at[a].direct : s->at[x].order;
+		uint32_t next = y == AIF_NONE ? s->at[a].direct : s->at[y].order;
+
+		return next < first ? outward(s, a, false) : AIF_NONE;
+	}
+	p = &s->source.places[s->at[x].place];
+	q = &s->source.places[s->at[y].place];
+	if (q->statement > p->statement &&
+	    !aif_source_are_branches(&s->source.texts[s->at[x].text].blocks, p, q))
+		return AIF_NONE;
+	return common_loop(s, x, y);
+}
+
+/* Returns the same of two launches of one position. */
+static uint32_t turn_within(struct finding *f, uint32_t leaf, const struct aif_loop_site *from,
+			    const struct aif_loop_site *to, uint32_t site)
+{
+	const struct aif_loop_positions *s = f->s;
+
+	if (s->of_stack[from->stack] != leaf || s->of_stack[to->stack] != leaf)
+		return site == f->run ? outward(s, leaf, true) : AIF_NONE;
+	return s->order[to->stack] > s->order[from->stack] ? AIF_NONE : outward(s, leaf, false);
+}
+
+static uint32_t turn_at(struct finding *f, size_t i, int *ret)
+{
+	const struct aif_loop_call *last = &f->c->at[i - 1], *next = &f->c->at[i];
+	const struct aif_loop_site *x = &f->c->sites[last->site], *y = &f->c->sites[next->site];
+	uint32_t from = aif_loop_leaf(f->s, x->stack), to = aif_loop_leaf(f->s, y->stack);
+	uint64_t key = (uint64_t)from << 32 | to, turn;
+
+	if (from != to || last->span != next->span)
+		f->run = next->site;
+	if (last->span != next->span || !AIF_LOOP_IS_WHOLE(next->span) || from == AIF_NONE ||
+	    to == AIF_NONE)
+		return AIF_NONE;
+	if (from == to)
+		return turn_within(f, from, x, y, next->site);
+	if (!aif_map_get(&f->known, key, &turn)) {
+		turn = turn_between(f->s, from, to);
+		if (aif_map_put(&f->known, key, turn) < 0)
+			*ret = -ENOMEM;
+	}
+	return (uint32_t)turn;
+}
+
+/* Notes the order in which stacks and positions were met. */
+static void number(struct aif_loop_positions *s, const struct aif_loop_calls *c)
+{
+	for (uint32_t i = 0; i < c->len; i++) {
+		uint32_t stack = c->sites[c->at[i].site].stack;
+		uint32_t leaf = aif_loop_leaf(s, stack);
+
+		if (stack == AIF_NONE || s->order[stack] != AIF_NONE)
+			continue;
+		s->order[stack] = i;
+		if (leaf != AIF_NONE && s->at[leaf].direct == AIF_NONE)
+			s->at[leaf].direct = i;
+		for (uint32_t at = s->of_stack[stack];
+		     at != AIF_NONE && s->at[at].order == AIF_NONE; at = s->at[at].parent)
+			s->at[at].order = i;
+	}
+}
+
+int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
+			uint32_t **ret)
+{
+	struct finding f = {.s = s, .c = c, .run = c->len ? c->at[0].site : 0};
+	uint32_t *turns = malloc((c->len + 1) * sizeof(*turns));
+	int r = turns ? 0 : -ENOMEM;
+
+	number(s, c);
+	for (size_t i = 0; i < c->len && !r; i++) {
+		turns[i] = i ? turn_at(&f, i, &r) : AIF_NONE;
+		if (turns[i] == AIF_NONE)
+			continue;
+		if (turns[i] & IS_LIKELY)
+			s->nodes[turns[i] & ~IS_LIKELY].likely++;
+		else
+			s->nodes[turns[i]].sure++;
+	}
+	for (size_t i = 0; i < c->len && !r; i++) {
+		const struct aif_loop_node *n;
+
+		if (turns[i] == AIF_NONE || !(turns[i] & IS_LIKELY))
+			continue;
+		turns[i] &= ~IS_LIKELY;
+		n = &s->nodes[turns[i]];
+		if (n->likely / LIKELY_OF_SURE < n->sure)
+			turns[i] = AIF_NONE;
+	}
+	aif_map_finish(&f.known);
+	if (r)
+		free(turns);
+	else
+		*ret = turns;
+	return r;
+}
