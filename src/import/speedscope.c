@@ -25,18 +25,19 @@ static void losses_report(struct speedscope *x)
 	struct aif_builder *b = x->b;
 	const char *name = aif_input_name(x->source->input);
 	uint32_t file = aif_builder_puts(b, name);
-	bool is_untimed = false, is_counts = x->profiles_len && !x->source->opts->count_ns;
+	enum speedscope_weighs weighs = x->profiles_len ? x->profiles[0].weighs : SPEEDSCOPE_TIME;
+	bool is_untimed = weighs != SPEEDSCOPE_TIME;
 	char text[512];
 
-	for (size_t i = 0; i < x->profiles_len; i++) {
-		is_untimed |= !x->profiles[i].is_timed || x->profiles[i].is_counts;
-		is_counts &= x->profiles[i].is_counts;
-	}
-	if (is_counts && b->waits_len)
-		aif_weighted_stacks_count(b, x->is_bytes ? "bytes" : "counts");
+	for (size_t i = 0; i < x->profiles_len; i++)
+		is_untimed |= !x->profiles[i].is_timed && x->profiles[i].weighs == weighs;
+	if (weighs != SPEEDSCOPE_TIME && b->waits_len)
+		aif_weighted_stacks_count(b, weighs == SPEEDSCOPE_BYTES ? "bytes" : "counts");
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, is_untimed);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->bad);
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNENDED, AIF_NONE, file, x->unended);
+	aif_builder_loss(b, AIF_REASON_IMPORT_OVERLAP, AIF_NONE, file, x->crossed);
+	aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_UNIT, AIF_NONE, file, x->other_unit);
 	aif_builder_loss(b, AIF_REASON_IMPORT_DEPTH, AIF_NONE, file, x->too_deep);
 	if (!x->is_torn)
 		return;

@@ -44,9 +44,12 @@ struct speedscope_event {
 	uint32_t frame;
 	bool is_open;
 };
+enum speedscope_weighs { SPEEDSCOPE_TIME, SPEEDSCOPE_COUNTS, SPEEDSCOPE_BYTES };
 struct speedscope_profile {
 	uint32_t name;
-	bool is_timed, is_counts;
+	struct speedscope_number end; /* is_bad: not said */
+	enum speedscope_weighs weighs;
+	bool is_timed;
 };
 
 struct speedscope {
@@ -64,12 +67,13 @@ struct speedscope {
 	AIF_TABLE(speedscope_number, weights);
 	AIF_TABLE(speedscope_event, events);
 	enum speedscope_unit unit;
-	bool is_bytes; /* what a profile without times counts */
+	bool is_bytes; /* what it counts, without a unit of time */
 	uint32_t open[SPEEDSCOPE_DEPTH_MAX];
 	size_t open_len, too_deep_now;
 	uint64_t last_at;
 	bool has_at;
-	uint64_t bad, too_deep, unended;
+	uint64_t bad, too_deep, unended, crossed;
+	uint64_t other_unit; /* samples of profiles in another unit than the first one */
 	bool is_memory, is_torn;
 	char error[160];
 };

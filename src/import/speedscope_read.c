@@ -240,15 +240,18 @@ static void event_add(struct speedscope *x, bool is_open, uint32_t frame, uint64
 	} else {
 		size_t n = x->open_len;
 
-		/* Closes the frames in between, which had no end. */
+		/* Frames may end in another order than the one that the format wants. */
 		while (n && x->open_len - n < 64 && x->nodes[x->open[n - 1]].frame != frame)
 			n--;
 		if (!n || x->nodes[x->open[n - 1]].frame != frame) {
 			x->bad++;
 			return;
 		}
-		x->unended += x->open_len - n;
-		x->open_len = n - 1;
+		x->crossed += n < x->open_len;
+		x->open_len--;
+		for (n--; n < x->open_len; n++)
+			x->open[n] = node_of(x, n ? x->open[n - 1] : AIF_NONE,
+					     x->nodes[x->open[n + 1]].frame);
 	}
 }
 
@@ -306,9 +309,20 @@ static bool read_unit(struct speedscope *x)
 	return t != AIF_JSON_ERROR;
 }
 
-/* Once the unit is known. */
-static void events_add(struct speedscope *x)
+static bool read_end(struct speedscope *x, struct speedscope_number *ret)
 {
+	enum aif_json_token t = aif_json_raw(&x->json);
+
+	if (t == AIF_JSON_NUMBER)
+		*ret = number(x);
+	return t != AIF_JSON_ERROR;
+}
+
+/* Once the unit is known. Frames that never end last as long as the profile. */
+static void events_add(struct speedscope *x, struct speedscope_number end)
+{
+	uint64_t last;
+
 	for (size_t i = 0; i < x->events_len && !x->is_memory; i++) {
 		const struct speedscope_event *e = &x->events[i];
 		uint64_t at;
@@ -319,6 +333,8 @@ static void events_add(struct speedscope *x)
 			x->bad++;
 	}
 	x->events_len = 0;
+	if (x->open_len && value(x, end, &last) && last > x->last_at)
+		sample_add(x, x->open[x->open_len - 1], x->last_at, last - x->last_at);
 }
 
 static void samples_add(struct speedscope *x)
@@ -340,8 +356,10 @@ static void samples_add(struct speedscope *x)
 
 static bool profile_end(struct speedscope *x, struct speedscope_profile *p)
 {
-	p->is_counts = x->unit == UNIT_NONE;
-	events_add(x);
+	p->weighs = x->unit != UNIT_NONE || x->source->opts->count_ns ? SPEEDSCOPE_TIME
+		    : x->is_bytes                                     ? SPEEDSCOPE_BYTES
+								      : SPEEDSCOPE_COUNTS;
+	events_add(x, p->end);
 	p->is_timed |= x->has_at;
 	samples_add(x);
 	x->unended += x->open_len;
@@ -350,7 +368,7 @@ static bool profile_end(struct speedscope *x, struct speedscope_profile *p)
 	else
 		x->profiles[x->profiles_len++] = *p;
 	x->stacks_len = x->weights_len = x->open_len = x->too_deep_now = 0;
-	x->has_at = false;
+	x->has_at = x->is_bytes = false;
 	x->unit = UNIT_NONE;
 	return !x->is_memory;
 }
@@ -359,7 +377,7 @@ static bool profile_end(struct speedscope *x, struct speedscope_profile *p)
 static bool read_profile(struct speedscope *x)
 {
 	struct aif_json *j = &x->json;
-	struct speedscope_profile p = {.name = AIF_NONE};
+	struct speedscope_profile p = {.name = AIF_NONE, .end = {.is_bad = true}};
 	enum aif_json_token t;
 	bool ok = true;
 
@@ -368,6 +386,8 @@ static bool read_profile(struct speedscope *x)
 			ok = next_string(x, &p.name);
 		else if (AIF_JSON_IS(j, "unit"))
 			ok = read_unit(x);
+		else if (AIF_JSON_IS(j, "endValue"))
+			ok = read_end(x, &p.end);
 		else if (AIF_JSON_IS(j, "samples"))
 			ok = read_array(x, AIF_JSON_ARRAY, read_stack, no_stack);
 		else if (AIF_JSON_IS(j, "weights"))

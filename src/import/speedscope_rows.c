@@ -88,6 +88,10 @@ int speedscope_rows(struct speedscope *x)
 	for (size_t i = 0; !r && i < x->samples_len; i++) {
 		const struct speedscope_sample *s = &x->samples[i];
 
+		if (x->profiles[s->profile].weighs != x->profiles[0].weighs) {
+			x->other_unit++;
+			continue;
+		}
 		if (s->profile != profile) {
 			struct aif_thread thread = {.process = l.process,
 						    .tid = s->profile + 1,

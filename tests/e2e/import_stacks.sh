@@ -264,4 +264,24 @@ sed 's/0.030s/soon/' "$work/flat.csv" >"$work/bad.csv"
 check "CSV of Intel's tools: a time that is no number costs its row" says " 1 IMPORT_LINE" sh -c "'$aiflame' import -q '$work/bad.csv' -o '$work/c.data' && '$aiflame' info '$work/c.data' | sed 's/  */ /g; s/IMPORT_LINE 1/1 IMPORT_LINE/'"
 check "CSV of Intel's tools: a file without times is refused" says "no row with a time in it" sh -c "sed 2,99d '$work/flat.csv' >'$work/none.csv'; '$aiflame' import -q '$work/none.csv' -o '$work/c.data'"
 check "CSV of Intel's tools: a file without the columns is refused" says "no columns of functions and their own CPU time" sh -c "echo 'a,b' >'$work/none.csv'; '$aiflame' import -q --from intel-csv '$work/none.csv' -o '$work/c.data'"
+# speedscope's frames that end in another order than they began, or never; profiles in several units.
+scope() { # FILE UNIT END EVENTS: a file of one profile of events
+	printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"main"},{"name":"a"}]},
+"profiles":[{"type":"evented","name":"t","unit":"%s","startValue":0,"endValue":%s,"events":[%s]}]}' "$2" "$3" "$4" >"$work/$1.json"
+}
+cpu_of() { # FILE WANTED: its folded CPU time, whole
+	"$aiflame" import -q "$work/$1.json" -o "$work/s.data" && "$aiflame" flame --of cpu --detail full -o "$work/s.folded" "$work/s.data" &&
+		[ "$(tr '\n' , <"$work/s.folded")" = "$2" ] || { cat "$work/s.folded"; return 1; }
+}
+scope crossed milliseconds 100 '{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":10},{"type":"C","frame":0,"at":60},{"type":"C","frame":1,"at":100}'
+check "speedscope: a frame that ends before one that it called ends alone" cpu_of crossed "a 40000000,main 10000000,main;a 50000000,"
+check "speedscope: frames that end in another order are counted" says "1704 IMPORT_OVERLAP       1" "$aiflame" info "$work/s.data"
+scope open milliseconds 100 '{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":10}'
+check "speedscope: frames that never end last as long as the profile" cpu_of open "main 10000000,main;a 90000000,"
+check "speedscope: frames that never end are counted" says "1703 IMPORT_UNENDED       2" "$aiflame" info "$work/s.data"
+printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"main"},{"name":"a"}]},"profiles":[
+{"type":"sampled","name":"cpu","unit":"milliseconds","startValue":0,"endValue":3,"samples":[[0],[0,1]],"weights":[1,2]},
+{"type":"sampled","name":"heap","unit":"bytes","startValue":0,"endValue":9,"samples":[[0],[0,1]],"weights":[4,5]}]}' >"$work/units.json"
+check "speedscope: bytes are not added to time" cpu_of units "main 1000000,main;a 2000000,"
+check "speedscope: profiles in another unit than the first are counted" says "1723 IMPORT_OTHER_UNIT    2" "$aiflame" info "$work/s.data"
 done_testing
