@@ -279,7 +279,7 @@ END
 check "ends of spans are found by their thread" "$aiflame" import -q "$work/ends.json" -o "$work/ends.data"
 check "ends of spans without a beginning are counted" says "1702 IMPORT_EVENT         166,666  events" "$aiflame" info "$work/ends.data"
 check "beginnings of spans without an end are counted" says "1703 IMPORT_UNENDED       999,999  events" "$aiflame" info "$work/ends.data"
-check "spans with both ends are there beside those without" number "a,1,1000001000
+check "spans with both ends are there beside those without" number "a,1000000,1500000500000000
 b,166667,166667000" "$work/ends.data" "SELECT name, count(*), sum(dur_ns) FROM ops GROUP BY 1"
 rm "$work/ends.json"
 

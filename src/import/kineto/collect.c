@@ -110,7 +110,10 @@ static int span_collect(struct kineto *k, uint32_t name)
 			r = KINETO_ADD(k, ops, o);
 		}
 	}
-	return r < 0 ? r : KINETO_ADD(k, spans, s);
+	if (r < 0 || !e->has_slot)
+		return r < 0 ? r : KINETO_ADD(k, spans, s);
+	k->spans[e->slot] = s;
+	return 0;
 }
 
 /* Classifies an event without a known category by its name: AIU's own dialect has none. */
@@ -137,19 +140,23 @@ static size_t name_classify(struct kineto *k, const char *name, size_t len)
 	return e->class == KINETO_KERNEL ? node : len;
 }
 
+/* Is the event of the trace's time? Then the trace ends no earlier. */
 static bool is_time_ok(struct kineto *k, const struct kineto_event *e)
 {
 	int64_t end, far;
 
-	if (!e->has_ts || e->dur < 0 || e->dur >= DAY_NS ||
+	if (!e->has_ts || e->is_bad || e->dur < 0 || e->dur >= DAY_NS ||
 	    __builtin_add_overflow(e->ts, e->dur, &end))
 		return false;
 	if (!k->clock.has_first) {
 		k->clock.has_first = true;
-		k->clock.first_ts = e->ts;
+		k->clock.first_ts = k->clock.last_ts = e->ts;
 	}
-	return !__builtin_sub_overflow(e->ts, k->clock.first_ts, &far) && far < DAY_NS &&
-	       far > -DAY_NS && end - k->clock.first_ts < DAY_NS;
+	if (__builtin_sub_overflow(e->ts, k->clock.first_ts, &far) || far >= DAY_NS ||
+	    far <= -DAY_NS || end - k->clock.first_ts >= DAY_NS)
+		return false;
+	k->clock.last_ts = AIF_MAX(k->clock.last_ts, end);
+	return true;
 }
 
 /* From an operator to the node that it made for the backward. */
@@ -272,6 +279,16 @@ static int end_collect(struct kineto *k)
 	return 0;
 }
 
+int kineto_collect_open(struct kineto *k)
+{
+	size_t at = 0;
+	int r = 0;
+
+	while (!r && kineto_open_next(k, &at))
+		r = whole_collect(k);
+	return r;
+}
+
 /* ---- what is said of processes and threads ------------------------------------------------------- */
 
 /* A hostile file has a million of them: those without a name do as well. */
@@ -331,6 +348,9 @@ int kineto_collect(struct kineto *k)
 		return -ENOMEM;
 	k->counts.events++;
 	kineto_classify(e);
+	/* A trace lasts until its last event, of any kind. */
+	if (e->ph == 'B' || (e->ph != 'X' && e->ph != 'M' && k->clock.has_first))
+		is_time_ok(k, e);
 	switch (e->ph) {
 	case 'X':
 		return whole_collect(k);

@@ -53,7 +53,9 @@ struct kineto_event {
 	int64_t device, stream, sequence;
 	uint32_t python; /* 0 = none */
 	uint32_t frames; /* `sf`: its stack among stackFrames; 0: none */
-	uint32_t full;   /* `asf`: among aiflameStackFrames, which have more */
+	uint32_t slot;   /* has_slot: where its span has its place, since its "B" */
+	bool has_slot;
+	uint32_t full; /* `asf`: among aiflameStackFrames, which have more */
 	uint32_t graph, node, registers, shared_bytes;
 	uint32_t chain; /* as struct kineto_call has it */
 	/* Kind of launch of a call that launched something without times, in aiflame's own export. */

@@ -292,19 +292,20 @@ static void add_base(struct kineto *k)
 		k->memory.rows[i].at += base;
 }
 
-/* Spans of categories that nobody knows say something where there is nothing else. */
+/* Drops spans of categories that nobody knows, unless there is nothing else, and places of those that are no spans. */
 static void drop_others(struct kineto *k)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; k->is_known && i < k->spans_len; i++) {
-		if (k->spans[i].class == KINETO_OTHER)
+	for (size_t i = 0; i < k->spans_len; i++) {
+		if (k->spans[i].class == KINETO_NOT_KEPT)
+			continue;
+		if (k->is_known && k->spans[i].class == KINETO_OTHER)
 			k->counts.not_kept++;
 		else
 			k->spans[n++] = k->spans[i];
 	}
-	if (k->is_known)
-		k->spans_len = n;
+	k->spans_len = n;
 }
 
 int kineto_build(struct kineto *k, void **state, struct aif_err *err)
@@ -356,6 +357,8 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 
 	if (!r)
 		r = read_text(&k, source);
+	if (!r)
+		r = kineto_collect_open(&k);
 	if (r < 0 && k.json.io && err) {
 		*err = k.json.err;
 	} else if (r < 0) {

@@ -36,6 +36,7 @@
 struct kineto_clock {
 	int64_t base_ns;  /* what is added to times, which makes them since 1970 */
 	int64_t first_ts; /* of the file's first event */
+	int64_t last_ts;  /* when the last one ends */
 	bool has_first, has_base;
 };
 
@@ -79,6 +80,8 @@ struct kineto {
 		 ? -ENOMEM                                                          \
 		 : ((owner)->table[(owner)->table##_len++] = (row), 0))
 
+/* Ends what began and did not end. 0 or -ENOMEM. */
+int kineto_collect_open(struct kineto *k);
 /* Keeps k->event. 0 or -ENOMEM; what is wrong with it is counted. */
 int kineto_collect(struct kineto *k);
 /* Counts what the file has twice, or more often: .repeated. 0 or -ENOMEM. */

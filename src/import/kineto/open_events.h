@@ -5,15 +5,23 @@
 #include "import/kineto/events.h"
 #include "import/kineto/spans.h"
 
-/* Events in two parts: "B" begins one, the thread's next "E" of its name ends it. */
+/*
+ * Events in two parts: "B" begins one, the thread's next "E" of its name ends it. One that never ends lasts until the
+ * one that it is in ends, or the trace. Its span gets its place at "B": of spans with the same times the first is the
+ * caller.
+ */
 struct kineto;
 
 struct kineto_open {
 	/* Place of the next outer one of its thread, or of the next free one; + 1, 0: none. */
 	uint32_t below;
 	uint32_t name;
+	uint32_t slot;           /* of the file's spans */
 	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
+	struct kineto_id pid, tid;
+	int64_t until; /* when what it is in has ended, if has_until */
 	uint8_t class;
+	bool is_open, has_until;
 };
 
 struct kineto_open_events {
@@ -24,6 +32,8 @@ struct kineto_open_events {
 
 /* Opens k->event. 0 or -ENOMEM. */
 int kineto_open_begin(struct kineto *k);
+/* Makes k->event the next one that has not ended, from *at on, with an end. False: there is no other. */
+bool kineto_open_next(struct kineto *k, size_t *at);
 /* Makes k->event, which ends one, the whole: with its beginning. False in *ret_found: none is open. 0 or -ENOMEM. */
 int kineto_open_end(struct kineto *k, bool *ret_found);
 void kineto_open_finish(struct kineto_open_events *o);

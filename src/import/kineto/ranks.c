@@ -115,7 +115,7 @@ int kineto_ranks_end(struct kineto *k, void **state)
 
 	file_end(f, k->b);
 	s->events += k->counts.events;
-	s->left_out_events += k->counts.bad + k->counts.unended;
+	s->left_out_events += k->counts.bad;
 	s->flows += k->counts.not_kept_flows;
 	s->not_kept += k->counts.not_kept;
 	for (unsigned i = 0; i < KINETO_BACKWARD_COUNT; i++)
