@@ -109,6 +109,44 @@ static void the_rest_is_not_taken_for_computing(void **state)
 	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_HOST, false), 10 * MS);
 }
 
+/* Returns the time that is blamed on a stack of another thread, which computed in `ns` of a sleep of 30 ms. */
+static uint64_t of_other(const char *text, uint64_t ns, enum aif_idle_cause cause, uint32_t place)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint64_t got;
+
+	begin(&f);
+	kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+	off(&f, 15 * MS, 30 * MS, seen(&f, text));
+	for (uint64_t at = 16 * MS; ns && at < 16 * MS + ns; at += 5 * MS)
+		cpu(&f, 1, at, 5 * MS, 0, COMPUTE);
+	/* A runtime's own threads do the device's work. */
+	cpu(&f, 1, 20 * MS, 5 * MS, 0, CUDA);
+	kernel(&f, 50 * MS, 50 * MS, 60 * MS, LAUNCH_B);
+	blame(&f, &b);
+	got = row(&b, cause, place);
+	end(&f, &b);
+	return got;
+}
+
+static void who_lets_a_thread_wait_owns_that(void **state)
+{
+	static const char gil[] = "[off CPU, seen in futex of Python's GIL]";
+	static const char futex[] = "[off CPU, seen in futex]";
+
+	(void)state;
+	/* Somebody has the lock, as few samples as there are. */
+	assert_int_equal(of_other(gil, 5 * MS, AIF_IDLE_CAUSE_GIL, COMPUTE), 30 * MS);
+	assert_int_equal(of_other(gil, 0, AIF_IDLE_CAUSE_GIL, FURTHER), 30 * MS);
+	/* A queue between threads: the other one has as much as it computed. */
+	assert_int_equal(of_other(futex, 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, COMPUTE), 15 * MS);
+	assert_int_equal(of_other(futex, 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, FURTHER), 15 * MS);
+	assert_int_equal(
+		of_other("[off CPU, seen in nanosleep]", 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, COMPUTE),
+		0);
+}
+
 /* Waits for a CPU are a cause of their own, whatever the thread did when it lost it. */
 static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 {
@@ -174,6 +212,7 @@ int main(void)
 		cmocka_unit_test(looks_stand_for_the_time_between_them),
 		cmocka_unit_test(the_rest_is_not_taken_for_computing),
 		cmocka_unit_test(a_thread_without_a_cpu_is_no_programs_fault),
+		cmocka_unit_test(who_lets_a_thread_wait_owns_that),
 		cmocka_unit_test(views_of_stacks_leave_looks_out),
 	};
 

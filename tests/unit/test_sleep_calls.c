@@ -34,12 +34,40 @@ static void texts_are_read(void **state)
 	assert_false(aif_sleep_call_parse("-2 0x1 0x2 0x3 0x4 0x5 0x6\n", &c));
 }
 
+static void the_interpreter_is_found_in_maps(void **state)
+{
+	static const char maps[] =
+		"00400000-00420000 r--p 00000000 fe:01 77   /usr/bin/python3.11\n"
+		"00a00000-00a10000 r--p 00600000 fe:01 77   /usr/bin/python3.11\n"
+		"00a10000-00b00000 rw-p 00610000 fe:01 77   /usr/bin/python3.11\n"
+		"00b00000-00b20000 rw-p 00000000 00:00 0 \n"
+		"01c00000-02000000 rw-p 00000000 00:00 0    [heap]\n"
+		"7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n"
+		"7f0000001000-7f0000002000 rw-p 00000000 fe:01 78 /usr/lib/libpthread.so.0\n";
+	struct aif_sleep_python python = aif_sleep_python_find(maps);
+	struct aif_sleep_call call = {.number = SYS_futex, .args = {0xb1fff0, 0x189}};
+	char name[AIF_SLEEP_NAME];
+
+	(void)state;
+	assert_true(python.start == 0xa10000 && python.end == 0xb20000);
+	aif_sleep_call_name(getpid(), &call, &python, name);
+	assert_string_equal(name, "futex of Python's GIL");
+	call.args[0] = 0x1c00010; /* a lock of the program's */
+	aif_sleep_call_name(getpid(), &call, &python, name);
+	assert_string_equal(name, "futex");
+	python = aif_sleep_python_find(
+		"7f00-7f10 rw-p 00000000 fe:01 7 /opt/lib/libpython3.12.so.1.0");
+	assert_true(python.start == 0x7f00 && python.end == 0x7f10);
+	assert_true(aif_sleep_python_find("").end == 0);
+	assert_true(aif_sleep_python_find("\n-\n1-2\nx y z\n").end == 0);
+}
+
 static void assert_named(long number, uint64_t a, uint64_t b, const char *expected)
 {
 	struct aif_sleep_call call = {.number = number, .args = {a, b}};
 	char name[AIF_SLEEP_NAME];
 
-	aif_sleep_call_name(getpid(), &call, name);
+	aif_sleep_call_name(getpid(), &call, NULL, name);
 	assert_string_equal(name, expected);
 }
 
@@ -99,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_are_read),
+		cmocka_unit_test(the_interpreter_is_found_in_maps),
 		cmocka_unit_test(calls_are_named_with_what_they_wait_for),
 	};
 

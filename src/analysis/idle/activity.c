@@ -87,9 +87,9 @@ static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *
 	b->brackets[s->bracket].seen += ns;
 	b->brackets[s->bracket].whole += how == WHOLE ? ns : 0;
 	b->brackets[s->bracket].on_cpu += how == ON_CPU ? ns : 0;
-	if (cause != AIF_IDLE_CAUSE_DEMAND)
+	if (cause != AIF_IDLE_CAUSE_DEMAND && cause != AIF_IDLE_CAUSE_GIL)
 		return 0;
-	b->brackets[s->bracket].demand += ns;
+	b->brackets[s->bracket].demand += cause == AIF_IDLE_CAUSE_DEMAND ? ns : 0;
 	return aif_idle_demand_asked(&b->demand, s->thread);
 }
 
@@ -103,6 +103,8 @@ static enum aif_idle_cause cause_of_sleep(struct aif_idle_blaming *b, uint32_t t
 		return AIF_IDLE_CAUSE_NO_CPU;
 	if (cause != AIF_IDLE_CAUSE_CPU)
 		return cause;
+	if (aif_idle_demand_sleep(&b->demand, stack) == AIF_IDLE_SLEEP_GIL)
+		return AIF_IDLE_CAUSE_GIL;
 	return aif_idle_demand_is_for(&b->demand, thread, stack) ? AIF_IDLE_CAUSE_DEMAND
 								 : AIF_IDLE_CAUSE_OFF_CPU;
 }
@@ -291,10 +293,17 @@ static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
 			size_t k = asker == row->thread ? b->segments_len
 							: first_segment(b, asker, at);
 
-			if (k < b->segments_len && b->segments[k].thread == asker &&
-			    b->segments[k].from <= at)
-				b->brackets[b->segments[k].bracket].others +=
-					b->segments[k].weight * (double)row->weight;
+			double ns;
+
+			if (k == b->segments_len || b->segments[k].thread != asker ||
+			    b->segments[k].from > at)
+				continue;
+			ns = b->segments[k].weight * (double)row->weight;
+			b->brackets[b->segments[k].bracket].others += ns;
+			if (aif_idle_holders_add(&b->holders, asker,
+						 b->brackets[b->segments[k].bracket].after,
+						 b->segments[k].bracket, row, ns) < 0)
+				return -ENOMEM;
 		}
 	}
 	return 0;

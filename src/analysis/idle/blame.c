@@ -287,6 +287,29 @@ static double demand_of(struct aif_idle_blaming *b, const struct aif_idle_bracke
 	return of->demand > of->others ? (of->demand - of->others) / of->demand : 0;
 }
 
+/* Adds a wait until another thread lets this one go on: it is owned by what other threads computed meanwhile, as far as they did; that
+ * for the interpreter lock wholly, as somebody has it. */
+static int wait_add(struct aif_idle_blaming *b, const struct aif_idle_share *s,
+		    enum aif_idle_cause cause, struct place at, double ns,
+		    const struct aif_idle_bracket *of)
+{
+	size_t n;
+	double held = 0, part = 0;
+	const struct aif_idle_holder *by = aif_idle_holders_of(&b->holders, s->bracket, &n, &held);
+	int r = 0;
+
+	if (held > 0 && cause == AIF_IDLE_CAUSE_GIL)
+		part = 1;
+	else if (held > 0 && aif_idle_demand_sleep(&b->demand, s->stack) == AIF_IDLE_SLEEP_HANDED)
+		part = AIF_MIN(1, held / AIF_MAX(of->demand, 1));
+	for (size_t i = 0; i < n && part > 0 && r == 0; i++) {
+		struct place there = {.stack = by[i].stack, .seen = at.seen, .share = at.share};
+
+		r = row_add(b, cause, there, ns * part * by[i].ns / held, of);
+	}
+	return r ? r : row_add(b, cause, at, ns * (1 - part), of);
+}
+
 static int shares_to_rows(struct aif_idle_blaming *b)
 {
 	int r = 0;
@@ -302,9 +325,10 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 				   .share = s};
 
 		at.stack = aif_idle_place(b->p, s->stack, of->before, of->after, &at.is_before);
-		r = row_add(b, s->cause, at, ns * part, of);
+		r = s->cause == AIF_IDLE_CAUSE_GIL ? wait_add(b, s, s->cause, at, ns, of)
+						   : row_add(b, s->cause, at, ns * part, of);
 		if (r == 0)
-			r = row_add(b, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part), of);
+			r = wait_add(b, s, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part), of);
 		at.share = NULL;
 		if (r == 0 && s->on_cpu > 0)
 			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
@@ -380,6 +404,7 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	if (r < 0)
 		return r;
 	r = aif_idle_take_activity(b);
+	aif_idle_holders_sort(&b->holders);
 	if (r == 0)
 		r = shares_to_rows(b);
 	if (r == 0)
@@ -421,11 +446,14 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	r = b.cause_of_stack && b.is_sampled && b.is_followed ? aif_idle_demand_init(&b.demand, p)
 							      : -ENOMEM;
 	if (r == 0)
+		r = aif_idle_holders_init(&b.holders, p);
+	if (r == 0)
 		r = aif_idle_rules_init(&b.rules, p);
 	if (r == 0)
 		r = blame(&b, u);
 	aif_idle_demand_finish(&b.demand);
 	aif_idle_wakers_finish(&b.wakers);
+	aif_idle_holders_finish(&b.holders);
 	aif_idle_rules_finish(&b.rules);
 	free(b.cause_of_stack);
 	free(b.is_sampled);

@@ -27,7 +27,9 @@
  * Times off CPU, and samples of --wall, say where T slept. What it does there by rules.def goes first (a data loader's pipe, the
  * GIL); else a wait for work from outside is DEMAND (sleep.h, sleeps.def), less the time that other threads, of any process, were
  * sampled on a CPU in the same bracket's gaps: then T may wait for these. Waits until another thread hands it something count in
- * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU.
+ * processes of which some thread was seen waiting for clients or events. Any other sleep is OFF_CPU. A wait until another thread lets T
+ * go on, by handing it something or the interpreter lock, is owned by the stacks on which other threads of the process computed
+ * meanwhile (holders.h).
  *
  * Where wake-ups were recorded, .wakes say who ended such sleeps (wakers.h).
  *

@@ -4,6 +4,7 @@
 #include "analysis/calls/host_calls.h"
 #include "analysis/idle/blame.h"
 #include "analysis/idle/demand.h"
+#include "analysis/idle/holders.h"
 #include "analysis/idle/rules.h"
 #include "analysis/idle/sums.h"
 #include "analysis/idle/wakers.h"
@@ -68,6 +69,7 @@ struct aif_idle_blaming {
 	unsigned sums_left; /* segments that sums of times off CPU may still be laid over */
 	struct aif_idle_demand demand;
 	struct aif_idle_wakers wakers;
+	struct aif_idle_holders holders;
 	struct aif_idle_sums sums;
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled;  /* by process: it has CPU samples */

@@ -33,6 +33,11 @@ static bool is_library(const struct aif_profile *p, uint32_t module, const char 
 	return false;
 }
 
+bool aif_idle_is_runtime(const struct aif_profile *p, uint32_t module)
+{
+	return is_library(p, module, runtimes, AIF_ARRAY_LEN(runtimes));
+}
+
 /* Looks a function up: "__GI___poll" and "__libc_accept" are poll and accept; a version may follow, "@@GLIBC_2.3.2". */
 static enum aif_idle_sleep sleep_in(const char *name)
 {
@@ -73,6 +78,8 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 	snprintf(name, sizeof(name), "%.*s", (int)(of ? of - text : (ptrdiff_t)strcspn(text, "]")),
 		 text);
 	found = sleep_in(name);
+	if (of && !strcmp(of, " of Python's GIL]"))
+		return AIF_IDLE_SLEEP_GIL;
 	if (!of || found == AIF_IDLE_SLEEP_SERVE || found == AIF_IDLE_SLEEP_HANDED)
 		return found ? found : AIF_IDLE_SLEEP_ASLEEP;
 	/* Another thread writes to an eventfd, a child process to a pipe. */

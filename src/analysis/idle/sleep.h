@@ -10,6 +10,7 @@
 enum aif_idle_sleep {
 	AIF_IDLE_SLEEP_NONE,  /* the stack is not known to be a sleep */
 	AIF_IDLE_SLEEP_READY, /* the thread could run, and has no CPU */
+	AIF_IDLE_SLEEP_GIL,   /* another thread has Python's global interpreter lock */
 	AIF_IDLE_SLEEP_ASLEEP,
 	AIF_IDLE_SLEEP_HANDED,
 	AIF_IDLE_SLEEP_OUTSIDE,
@@ -26,5 +27,7 @@ struct aif_idle_sleeping {
 int aif_idle_sleeping_init(struct aif_idle_sleeping *ret, const struct aif_profile *p);
 void aif_idle_sleeping_finish(struct aif_idle_sleeping *s);
 
+/* True if a module is a runtime's, in which a wait is for a device or for its peers. */
+bool aif_idle_is_runtime(const struct aif_profile *p, uint32_t module);
 enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 				      const struct aif_idle_sleeping *s, uint32_t stack);

@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +111,43 @@ static unsigned descriptors_of(int pid, const struct aif_sleep_call *call, enum 
 	return 0;
 }
 
-void aif_sleep_call_name(int pid, const struct aif_sleep_call *call, char ret[AIF_SLEEP_NAME])
+/* True if a path is that of an interpreter, or of its library. */
+static bool is_python(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len), *file = slash ? slash + 1 : path;
+
+	len -= (size_t)(file - path);
+	return (len > 7 && !strncmp(file, "python3", 7)) ||
+	       (len > 10 && !strncmp(file, "libpython3", 10));
+}
+
+struct aif_sleep_python aif_sleep_python_find(const char *maps)
+{
+	struct aif_sleep_python ret = {0};
+
+	for (const char *line = maps, *next; *line; line = next) {
+		size_t len = strcspn(line, "\n");
+		uint64_t start, end;
+		const char *path = memchr(line, '/', len);
+		char access[5];
+		int at = 0;
+
+		next = line + len + (line[len] != '\0');
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %*u%n", &start, &end,
+			   access, &at) != 3 ||
+		    !at || access[1] != 'w')
+			continue;
+		if (path && is_python(path, len - (size_t)(path - line)))
+			ret = (struct aif_sleep_python){.start = start, .end = end};
+		/* Data without initial values follows, of no file. */
+		else if (ret.end && start == ret.end && strspn(line + at, " ") + (size_t)at >= len)
+			ret.end = end;
+	}
+	return ret;
+}
+
+void aif_sleep_call_name(int pid, const struct aif_sleep_call *call,
+			 const struct aif_sleep_python *python, char ret[AIF_SLEEP_NAME])
 {
 	static const struct {
 		long number;
@@ -133,6 +170,11 @@ void aif_sleep_call_name(int pid, const struct aif_sleep_call *call, char ret[AI
 		snprintf(ret, AIF_SLEEP_NAME, "system call %ld", call->number);
 	if (call->number < 0 || i == AIF_ARRAY_LEN(calls))
 		return;
+	if (call->number == SYS_futex && python && call->args[0] >= python->start &&
+	    call->args[0] < python->end) {
+		snprintf(ret, AIF_SLEEP_NAME, "futex of Python's GIL");
+		return;
+	}
 	n = descriptors_of(pid, call, calls[i].descriptors, fds);
 	for (unsigned k = 0; k < n; k++) {
 		char path[64], link[64];

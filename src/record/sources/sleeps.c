@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -36,8 +37,10 @@
 #define LOOK_NS  UINT64_C(10000000)
 #define OTHER_NS AIF_NS_PER_S
 /* Waits for a CPU of less are added up before they are a row. */
-#define WAITED_NS 1000000
-#define LOOKS     8
+#define WAITED_NS    1000000
+#define LOOKS        8
+#define PYTHON_LOOKS 4
+#define MAPS_MAX     (UINT64_C(4) << 20)
 /* The drain thread's turns come up to a tenth earlier than they are due. */
 #define SLACK_NS (LOOK_NS / 10)
 
@@ -64,6 +67,8 @@ struct target_state {
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
 	size_t first; /* to be looked at in the next turn */
+	struct aif_sleep_python python;
+	unsigned python_looks; /* times that it was looked for */
 };
 
 static struct target_state *sleeps_of(const struct aif_target *t)
@@ -180,6 +185,31 @@ static bool is_ending(const struct aif_target *t, const struct sleeper *s)
 	return aif_proc_read(path, text, sizeof(text)) <= 0 || !strncmp(text, "0 ", 2);
 }
 
+/* Looks for the process's interpreter, PYTHON_LOOKS times at most: a program may load it when it has waited for other locks already.
+ * Maps of 2,000 lines take 1 ms. */
+static void find_python(const struct aif_target *t, struct target_state *state)
+{
+	struct aif_buf maps = {0};
+	char path[64], text[4096];
+	ssize_t n;
+	int fd;
+
+	if (state->python.end || state->python_looks == PYTHON_LOOKS)
+		return;
+	state->python_looks++;
+	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = aif_open_spare(fd < 0 ? -errno : fd);
+	if (fd < 0)
+		return;
+	while (maps.len < MAPS_MAX && (n = read(fd, text, sizeof(text))) > 0)
+		aif_buf_append(&maps, text, (size_t)n);
+	if (!aif_buf_failed(&maps))
+		state->python = aif_sleep_python_find(aif_buf_str(&maps));
+	aif_buf_finish(&maps);
+	close(fd);
+}
+
 /* Reads the system call of a thread into s->in. */
 static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
 {
@@ -190,8 +220,11 @@ static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleepe
 		state->is_refused ? 0 : read_file(t, s, "syscall", &s->call_fd, text, sizeof(text));
 
 	*s->in = '\0';
-	if (n > 0 && aif_sleep_call_parse(text, &call))
-		aif_sleep_call_name(t->pid, &call, s->in);
+	if (n > 0 && aif_sleep_call_parse(text, &call)) {
+		if (call.number == SYS_futex)
+			find_python(t, state);
+		aif_sleep_call_name(t->pid, &call, &state->python, s->in);
+	}
 	if (n >= 0 || n == -ESRCH || n == -EMFILE)
 		return;
 	/* A thread that has just ended is no refusal. */

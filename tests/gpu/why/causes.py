@@ -32,7 +32,10 @@ def lines_of(function):
 
 
 def add(kind, begin, end, did, step, ns=None):
-    """An interval of class `kind`: `did` and `step` are functions; ns: how much of it, if not all."""
+    """An interval of class `kind`: `did` and `step` are functions; ns: how much of it, if not all. The interpreter lock's is that of the
+    thread that has it."""
+    if kind == "GIL":
+        did = step = hog
     intervals.append((kind, begin, end, end - begin if ns is None else ns, did if isinstance(did, tuple) else (did,), step))
 
 
