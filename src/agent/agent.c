@@ -5,6 +5,7 @@
 #include "agent/helper.h"
 #include "agent/injection.h"
 #include "agent/runtime.h"
+#include "base/proc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,11 +37,21 @@ static bool is_set(const char *name)
 	return value && !strcmp(value, "1");
 }
 
+/* True if the process has a filter of system calls that is not its recorder's: which calls it forbids cannot be seen, and
+ * one of them may end the process. What is called here the loader has called just before. */
+static bool is_filtered(uint32_t recorders)
+{
+	char status[4096];
+
+	aif_proc_read("/proc/self/status", status, sizeof(status));
+	return aif_proc_filters(status).len > recorders;
+}
+
 static bool read_environment(struct aif_environment *env)
 {
 	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
 		   *runtime = getenv(AIF_ENV_RUNTIME), *standby = getenv(AIF_ENV_STANDBY),
-		   *level = getenv(AIF_ENV_LEVEL);
+		   *level = getenv(AIF_ENV_LEVEL), *filters = getenv(AIF_ENV_FILTERS);
 
 	if (path && token && strlen(path) < sizeof(env->socket) &&
 	    strlen(token) == sizeof(env->token)) {
@@ -50,10 +61,12 @@ static bool read_environment(struct aif_environment *env)
 	if (standby && *standby == '/' && strlen(standby) < sizeof(env->standby))
 		strcpy(env->standby, standby);
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
+	env->filters = filters ? (uint32_t)strtoul(filters, NULL, 10) : AIF_FILTERS_UNKNOWN;
+	env->is_filtered = filters && is_filtered(env->filters);
 	env->at_once = is_set(AIF_ENV_CPU);
 	env->children = env->at_once || is_set(AIF_ENV_CHILDREN);
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
-	return *env->socket || *env->standby;
+	return !env->is_filtered && (*env->socket || *env->standby);
 }
 
 /* The program and its arguments: a process that is over in a moment is not seen otherwise. */

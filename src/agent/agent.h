@@ -4,6 +4,7 @@
 #include "agent/announce.h"
 #include "agent/budget.h"
 #include "agent/cpu.h"
+#include "agent/own_threads.h"
 #include "agent/runtime.h"
 #include "agent/sampling.h"
 #include "agent/session.h"
@@ -28,6 +29,7 @@ struct aif_agent {
 	void *real_dlsym;           /* the C library's; first, for level_zero/dlsym.S */
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
+	struct aif_own_threads own;
 	struct aif_session session;
 	struct aif_budget budget;
 	struct aif_python *python; /* with the session's unwinder */

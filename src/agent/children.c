@@ -2,27 +2,29 @@
 #include "agent/children.h"
 
 #include "agent/agent.h"
-#include "agent/helper.h"
+#include "agent/own_threads.h"
 #include "agent/sandbox.h"
 
 #include <errno.h>
 
-static void *join(void *arg)
+static bool join(void)
 {
-	(void)arg;
-	aif_helper_name_thread();
-	aif_standby_sleep(aif_agent.env.at_once ? AIF_CHILD_AT_ONCE_NS : AIF_CHILD_AGE_NS);
-	/* A filter of system calls may have come meanwhile. */
-	if (!aif_sandbox_may_be_on())
+	aif_own_thread_sleep(aif_agent.env.at_once ? AIF_CHILD_AT_ONCE_NS : AIF_CHILD_AGE_NS);
+	/* A filter of system calls may have come meanwhile, or be about to. */
+	while (aif_sandbox_may_be_on() && !aif_sandbox_is_on() && !aif_own_thread_is_to_leave())
+		aif_own_thread_sleep(AIF_CHILD_AGE_NS);
+	if (aif_own_thread_is_to_leave())
+		return true;
+	if (!aif_sandbox_is_on())
 		(void)aif_agent_start_without_device();
-	return NULL;
+	return false;
 }
 
 void aif_children_join_soon(void)
 {
 	int saved = errno;
 
-	(void)aif_helper_thread_start(join, NULL);
+	(void)aif_own_thread_start(AIF_OWN_JOINER, join);
 	errno = saved;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Between two visits of the helper (250 ms; twice that, if it is late) come rate / 2 samples, of 256 words
@@ -371,6 +372,31 @@ void aif_cpu_stop_signals(struct aif_cpu *c)
 			list_copy(c, i, false);
 }
 
+/* The longest that a handler of another thread is waited for, which may have no CPU. */
+#define HANDLING_NS      (AIF_NS_PER_S / 2)
+#define HANDLING_LOOK_NS 50000
+
+void aif_cpu_silence(struct aif_cpu *c)
+{
+	uint64_t until = aif_now_ns() + HANDLING_NS;
+	struct sigaction sa = {.sa_handler = SIG_DFL};
+
+	if (!c->installed)
+		return;
+	aif_cpu_stop_signals(c);
+	/* The default ignores this signal: the kernel drops those that wait and those that come. */
+	if (is_ours())
+		sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL);
+	/* A handler says that it is there before it looks whether it may be. */
+	while (atomic_load(&c->handling) && aif_now_ns() < until)
+		nanosleep(&(struct timespec){.tv_nsec = HANDLING_LOOK_NS}, NULL);
+}
+
+void aif_cpu_go_on(struct aif_cpu *c)
+{
+	atomic_store(&c->is_silenced, true);
+}
+
 /* Another recorder, another list. */
 static void begin_session(struct aif_cpu *c)
 {
@@ -429,7 +455,7 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 		c->refused = true;
 		mode = AIF_CPU_NONE;
 	}
-	if (c->mode != AIF_CPU_NONE && mode != c->mode)
+	if (c->mode != AIF_CPU_NONE && (mode != c->mode || atomic_exchange(&c->is_silenced, false)))
 		stop(c);
 	if (mode == AIF_CPU_NONE || !prepare(c))
 		return;

@@ -34,6 +34,8 @@ struct aif_cpu_code;
 struct aif_cpu {
 	/* Read by the handler. A thread that has gone leaves its place to another. */
 	atomic_bool on;
+	atomic_bool is_silenced;   /* by aif_cpu_silence(), and is to go on */
+	_Atomic uint32_t handling; /* threads that are inside the handler */
 	_Atomic uint32_t len;
 	struct aif_cpu_place {
 		_Atomic uint32_t tid; /* 0 = free */
@@ -65,6 +67,11 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect);
 /* Helper thread: from now on no thread is signalled, and what is in the buffers is lost; makes no system
  * call. */
 void aif_cpu_stop_signals(struct aif_cpu *c);
-/* The process ends: what is in the buffers goes to the ring of this thread. */
+/* Any thread: as that, and no signal that is on its way is handled any more, nor one that comes: since the return from a
+ * handler is a system call, too. */
+void aif_cpu_silence(struct aif_cpu *c);
+/* After aif_cpu_silence(): the helper's next visit lets signals come again. */
+void aif_cpu_go_on(struct aif_cpu *c);
+/* The process ends, or the helper does: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
 void aif_cpu_after_fork(struct aif_cpu *c);

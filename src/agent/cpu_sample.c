@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu_buffer.h"
 
+#include "agent/sandbox.h"
 #include "agent/wait.h"
 #include "base/clock.h"
 #include "unwind/arch.h"
@@ -360,12 +361,15 @@ void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)signal;
-	/* SIGURG from others is ignored, as it would be without the agent. */
-	if ((info->si_code == POLL_IN || info->si_code == SI_TIMER) &&
-	    atomic_load_explicit(&c->on, memory_order_acquire)) {
+	atomic_fetch_add(&c->handling, 1);
+	/* SIGURG from others is ignored, as it would be without the agent. Where a filter may forbid system calls none
+	 * is made. */
+	if ((info->si_code == POLL_IN || info->si_code == SI_TIMER) && atomic_load(&c->on) &&
+	    !aif_sandbox_may_be_on()) {
 		t = thread_here(c);
 		if (t)
 			sample(c, t, info, context);
 	}
+	atomic_fetch_sub(&c->handling, 1);
 	errno = saved;
 }

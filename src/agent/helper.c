@@ -3,16 +3,14 @@
 
 #include "agent/emit.h"
 #include "agent/injection.h"
+#include "agent/own_threads.h"
 #include "agent/runtime.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 #include "base/proc.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,9 +29,6 @@
 #define RETIRE_NS (30 * AIF_NS_PER_S)
 /* Tries to answer a recorder that has rung while threads are inside entries of an old session. */
 #define ANSWERS 200
-/* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
- * program whose other threads have all ended (is_last). */
-#define HELPER_STACK (1u << 20)
 /* Between two looks whether this is the last thread, of 15 us each. */
 #define LAST_LOOK_NS AIF_NS_PER_S
 
@@ -204,35 +199,11 @@ static void answer(uint64_t now)
 	s->answers = aif_session_join() == -EBUSY ? s->answers - 1 : 0;
 }
 
-int aif_helper_thread_start(void *(*run)(void *), void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	pthread_t thread;
-	int r;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, HELPER_STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, run, arg);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
-void aif_helper_name_thread(void)
-{
-	prctl(PR_SET_NAME, "aiflame");
-}
-
 /* Opens the unwinder in a forked child: see aif_unwinder_after_fork(). In a thread of its own, which may never return. */
-static void *reopen(void *arg)
+static bool reopen(void)
 {
-	aif_helper_name_thread();
-	aif_unwinder_reopen(arg);
-	return NULL;
+	aif_unwinder_reopen(aif_agent.session.unwinder);
+	return false;
 }
 
 /* Waits for one word, since a thread cannot wait for two: the bell, or while a recorder has the process its
@@ -242,19 +213,22 @@ static bool rest(const struct aif_attachment *a, const struct look *look, uint64
 {
 	struct aif_standby *standby = &aif_agent.session.standby;
 
-	if (aif_sandbox_is_on()) {
-		if (a && look->alive)
-			aif_shm_await_order(a->shm, look->command, ns);
-		else
-			aif_standby_sleep(ns);
+	if (!a || !look->alive) {
+		if (!aif_sandbox_is_on() && standby->shown)
+			return aif_standby_wait(standby, ns);
+		aif_own_thread_sleep(ns);
 		return false;
 	}
-	if (!a || !look->alive)
-		return aif_standby_wait(standby, ns);
-	if (aif_standby_has_rung(standby))
+	if (!aif_sandbox_is_on() && aif_standby_has_rung(standby))
 		return true;
 	aif_shm_await_order(a->shm, look->command, standby->shown ? AIF_MIN(ns, BELL_EACH_NS) : ns);
 	return false;
+}
+
+/* Returns the word that rest() waits on. NULL: none that another thread would have to be woken by. */
+static const void *wait_word(const struct aif_attachment *a, const struct look *look)
+{
+	return a && look->alive ? (const void *)&a->shm->command : aif_agent.session.standby.bell;
 }
 
 static bool has_new_order(const struct aif_attachment *a, const struct look *look)
@@ -271,16 +245,20 @@ static bool wait_and_poll(const struct look *look, uint64_t period)
 {
 	const struct aif_attachment *a = atomic_load(&aif_agent.session.attached);
 	uint64_t now = aif_now_ns(), until = now + period;
+	bool rang;
 
 	do {
 		uint64_t next = look->collect ? aif_runtimes_poll(now) : UINT64_MAX;
 
 		next = AIF_MIN(next, until);
 		now = aif_now_ns();
-		if (rest(a, look, next > now ? next - now : 0))
+		aif_own_thread_waits_on(wait_word(a, look));
+		rang = !aif_own_thread_is_to_leave() && rest(a, look, next > now ? next - now : 0);
+		aif_own_thread_waits_on(NULL);
+		if (rang)
 			return true;
 		now = aif_now_ns();
-	} while (now < until && !has_new_order(a, look));
+	} while (now < until && !has_new_order(a, look) && !aif_own_thread_is_to_leave());
 	return false;
 }
 
@@ -317,18 +295,25 @@ static bool is_last_under_filter(const struct aif_attachment *a)
 	       atomic_load(&a->shm->filter) == AIF_FILTER_LAST;
 }
 
-static void *helper(void *arg)
+/* Hands on what only this thread would, before it makes way. */
+static void make_way(struct aif_attachment *a)
+{
+	if (!a || aif_sandbox_is_on())
+		return;
+	aif_cpu_last(&aif_agent.cpu);
+	publish(a);
+}
+
+static bool helper(void)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_environment *env = &aif_agent.env;
 	uint64_t looked = 0, began = 0;
 	uint32_t generation = 0;
 
-	(void)arg;
 	is_here = true;
-	aif_helper_name_thread();
 	if (aif_unwinder_closed(s->unwinder))
-		(void)aif_helper_thread_start(reopen, s->unwinder);
+		(void)aif_own_thread_start(AIF_OWN_OPENER, reopen);
 	for (;;) {
 		struct aif_attachment *a = atomic_load(&s->attached);
 		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;
@@ -349,27 +334,31 @@ static void *helper(void *arg)
 		nothing_left = !aif_sandbox_is_on() && aif_session_reclaim(aif_now_ns());
 		/* Without a recorder we sleep for ever there: to end a thread takes system calls, too. */
 		if (is_last_under_filter(a))
-			return NULL;
+			return false;
 		if (now - looked >= LAST_LOOK_NS && aif_sandbox_begin(a, look.alive)) {
 			looked = now;
 			if (look_each_second(&look, now))
-				return NULL; /* the C library then ends the process, as without us */
+				return false; /* the C library then ends the process, as without us */
 			aif_sandbox_end();
 		}
 		if (!atomic_load(&s->attached)) {
 			if (nothing_left && !*env->standby)
-				return NULL; /* nobody can come any more */
+				return false; /* nobody can come any more */
 			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;
 		}
 		if ((wait_and_poll(&look, period) || s->answers) && !aif_sandbox_is_on())
 			answer(aif_now_ns());
+		if (aif_own_thread_is_to_leave()) {
+			make_way(atomic_load(&s->attached));
+			return true;
+		}
 	}
 }
 
 int aif_helper_start(void)
 {
-	int r = aif_helper_thread_start(helper, NULL);
+	int r = aif_own_thread_start(AIF_OWN_HELPER, helper);
 
 	atomic_store_explicit(&aif_agent.session.helped, !r, memory_order_relaxed);
 	return r;

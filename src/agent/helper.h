@@ -12,10 +12,5 @@
 /* 0 or -errno. */
 int aif_helper_start(void);
 
-/* Starts a detached thread of the agent's, which blocks all signals. 0 or -errno. */
-int aif_helper_thread_start(void *(*run)(void *), void *arg);
-/* Gives the calling thread, one of the agent's, its name. */
-void aif_helper_name_thread(void);
-
 /* True in the helper, for which no thread of the target's waits. */
 bool aif_helper_is_here(void);

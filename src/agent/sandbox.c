@@ -2,11 +2,10 @@
 #include "agent/sandbox.h"
 
 #include "agent/agent.h"
+#include "unwind/python_read.h"
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +32,9 @@ bool aif_sandbox_may_be_on(void)
 	uint64_t until =
 		atomic_load_explicit(&aif_agent.session.quiet_until_ns, memory_order_relaxed);
 
-	return aif_sandbox_is_on() || (until && aif_now_ns() < until);
+	return aif_sandbox_is_on() ||
+	       atomic_load_explicit(&aif_agent.session.installing, memory_order_acquire) ||
+	       (until && aif_now_ns() < until);
 }
 
 /* Asks the recorder of `a` for the filter. False: there was no answer in time, or another recorder has rung. */
@@ -46,7 +47,8 @@ static bool ask(const struct aif_attachment *a)
 	do {
 		if (aif_shm_await_answer(a->shm, asked, BELL_EACH_NS))
 			return true;
-	} while (aif_now_ns() < until && !aif_standby_has_rung(standby));
+	} while (aif_now_ns() < until && !aif_standby_has_rung(standby) &&
+		 !aif_own_thread_is_to_leave());
 	return false;
 }
 
@@ -61,7 +63,7 @@ bool aif_sandbox_begin(const struct aif_attachment *a, bool alive)
 		return false;
 	/* Each of the two says what it is about to do before it looks at the other. */
 	atomic_store(&s->calling, true);
-	if (aif_now_ns() >= atomic_load(&s->quiet_until_ns))
+	if (!atomic_load(&s->installing) && aif_now_ns() >= atomic_load(&s->quiet_until_ns))
 		return true;
 	atomic_store(&s->calling, false);
 	return false;
@@ -72,34 +74,112 @@ void aif_sandbox_end(void)
 	atomic_store(&aif_agent.session.calling, false);
 }
 
-static void expect_filter(void)
+/* Waits while the helper makes calls. */
+static void await_round(struct aif_session *s)
 {
-	struct aif_session *s = &aif_agent.session;
-	uint64_t now = aif_now_ns(), until = now + ROUND_NS;
+	uint64_t until = aif_now_ns() + ROUND_NS;
 
-	if (!atomic_load_explicit(&s->helped, memory_order_relaxed))
-		return;
-	atomic_store(&s->quiet_until_ns, now + QUIET_NS);
 	while (atomic_load(&s->calling) && aif_now_ns() < until)
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
-/* Preloaded, this is everybody's prctl. */
-AIF_PUBLIC int prctl(int option, ...);
-int prctl(int option, ...)
+void aif_sandbox_expect(void)
 {
-	unsigned long arg[4];
-	va_list list;
+	struct aif_session *s = &aif_agent.session;
 
-	va_start(list, option);
-	for (unsigned i = 0; i < AIF_ARRAY_LEN(arg); i++)
-		arg[i] = va_arg(list, unsigned long);
-	va_end(list);
-	if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) {
-		int saved = errno;
+	if (!atomic_load_explicit(&aif_agent.own.pid, memory_order_relaxed))
+		return;
+	atomic_store(&s->quiet_until_ns, aif_now_ns() + QUIET_NS);
+	await_round(s);
+}
 
-		expect_filter();
-		errno = saved;
+static bool is_readable(const void *at, size_t len)
+{
+	struct aif_python_reader r = {.probe = true};
+
+	/* The probe's page 0 is no page: it stands for no address. */
+	return len && (uintptr_t)at >= AIF_PYTHON_PAGE &&
+	       aif_python_probe(&r, (uint64_t)(uintptr_t)at, len);
+}
+
+static enum aif_filter_allows check(const struct sock_fprog *filter)
+{
+	if (!filter || !is_readable(filter, sizeof(*filter)) || filter->len > BPF_MAXINSNS ||
+	    !is_readable(filter->filter, filter->len * sizeof(filter->filter[0])))
+		return AIF_FILTER_ALLOWS_NOTHING;
+	return aif_filter_check(filter->filter, filter->len);
+}
+
+/* The recorder's memory. NULL: nobody records. */
+static struct aif_shm *recorders(void)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_armed *armed = atomic_load(&s->armed);
+	const struct aif_attachment *a = atomic_load(&s->attached);
+
+	/* In a child that has not met the recorder it is not mapped. */
+	return armed && atomic_load(&armed->generation) && a ? a->shm : NULL;
+}
+
+void aif_sandbox_install_begin(struct aif_sandbox_install *i, const struct sock_fprog *filter,
+			       bool is_for_all)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_shm *shm = recorders();
+
+	*i = (struct aif_sandbox_install){0};
+	if (aif_sandbox_is_on())
+		return;
+	i->allows = check(filter);
+	i->is_harmless = i->allows == AIF_FILTER_ALLOWS_ALL;
+	i->is_counted = shm && (is_for_all || syscall(SYS_gettid) == getpid());
+	if (i->is_harmless) {
+		atomic_fetch_add(&s->harmless, 1);
+		if (i->is_counted)
+			atomic_fetch_add(&shm->harmless_filters, 1);
+		atomic_store(&s->quiet_until_ns, 0); /* it was expected */
+		return;
 	}
-	return (int)syscall(SYS_prctl, option, arg[0], arg[1], arg[2], arg[3]);
+	/* There is nothing of ours, or it is the parent's, whose memory a child of vfork() has. */
+	if (!atomic_load(&aif_agent.own.pid) || atomic_load(&aif_agent.own.pid) != getpid())
+		return;
+	if (!shm)
+		aif_session_report_filter();
+	i->is_begun = true;
+	atomic_fetch_add(&s->installing, 1);
+	/* A helper beside a device writes for threads without a ring. */
+	if (s->runtimes && (!is_for_all || i->allows == AIF_FILTER_ALLOWS_WAITING))
+		await_round(s);
+	else
+		i->has_left = aif_own_threads_leave();
+	aif_cpu_silence(&aif_agent.cpu);
+}
+
+void aif_sandbox_install_end(const struct aif_sandbox_install *i, bool is_installed)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_shm *shm = recorders();
+
+	if (i->is_harmless) {
+		if (is_installed)
+			return;
+		atomic_fetch_sub(&s->harmless, 1);
+		if (i->is_counted)
+			atomic_fetch_sub(&shm->harmless_filters, 1);
+		return;
+	}
+	if (!i->is_begun)
+		return;
+	if (is_installed) {
+		atomic_store(&s->filtered, true);
+		if (shm)
+			atomic_store(&shm->filtered, 1);
+	}
+	atomic_fetch_sub(&s->installing, 1);
+	if (!is_installed)
+		aif_cpu_go_on(&aif_agent.cpu);
+	if (i->has_left && is_installed)
+		aif_own_threads_stay_away();
+	else if (i->has_left)
+		aif_own_threads_return();
 }

@@ -7,6 +7,7 @@
 #include "agent/runtime.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
+#include "base/proc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +23,8 @@
 #define START_TIMEOUT_MS 1000
 #define START_LOOK_NS    1000000 /* between looks whether another thread has started the session */
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
-#define FORK_TIMEOUT_MS 500
+#define FORK_TIMEOUT_MS   500
+#define FILTER_TIMEOUT_MS 100
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8
@@ -131,6 +133,36 @@ static void report_failure(const struct aif_call *call, int r, int timeout_ms)
 	(void)aif_hello_send(call->path, &hello, timeout_ms, NULL);
 }
 
+static uint32_t filters_known(const struct aif_session *s)
+{
+	uint32_t filters = aif_agent.env.filters;
+
+	return filters == AIF_FILTERS_UNKNOWN ? filters : filters + atomic_load(&s->harmless);
+}
+
+/* True if the program is under a filter that was not seen to be installed. It opens files at this moment. */
+static bool has_unknown_filter(const struct aif_session *s)
+{
+	char status[4096];
+
+	if (aif_agent.env.filters == AIF_FILTERS_UNKNOWN)
+		return false;
+	aif_proc_read("/proc/self/status", status, sizeof(status));
+	return aif_proc_filters(status).len > filters_known(s);
+}
+
+void aif_session_report_filter(void)
+{
+	const struct aif_environment *env = &aif_agent.env;
+	struct aif_hello hello = {
+		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_FILTERED};
+
+	if (!env->children || !*env->socket || atomic_load(&aif_agent.session.attached))
+		return;
+	memcpy(hello.token, env->token, sizeof(hello.token));
+	(void)aif_hello_send(env->socket, &hello, FILTER_TIMEOUT_MS, NULL);
+}
+
 /* Meets a recorder and takes its memory. Nobody collects yet: arm(). -EBUSY: not now. */
 static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 {
@@ -138,7 +170,8 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
 				  .version = AIF_WIRE_VERSION,
 				  .kind = AIF_HELLO_RUNTIME,
-				  .joins = joins};
+				  .joins = joins,
+				  .filters = filters_known(s)};
 	struct aif_attachment *a = place_of_next();
 	struct aif_shm *shm;
 	uint64_t size;
@@ -255,6 +288,9 @@ static int begin(const struct aif_call *first, int timeout_ms, uint32_t joins)
 	struct aif_call call;
 	int r = -ENOENT, r2;
 
+	/* Meeting a recorder takes calls that may be forbidden. */
+	if (aif_sandbox_is_on() || has_unknown_filter(s))
+		return -EPERM;
 	/* The runtime starts, or a child's first object is made: nothing was launched before. */
 	s->born_ns = aif_now_ns();
 	if (*env->standby)
@@ -428,8 +464,8 @@ bool aif_session_rearm(uint32_t joins)
 	s->answers = 0;
 	s->standby = (struct aif_standby){.shown = false};
 	aif_unwinder_after_fork(s->unwinder);
-	if (aif_sandbox_is_on() || begin(recorded ? &s->met.call : own_recorder(&call),
-					 FORK_TIMEOUT_MS, joins | AIF_JOINS_AFTER_FORK) < 0) {
+	if (begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS,
+		  joins | AIF_JOINS_AFTER_FORK) < 0) {
 		atomic_store(&s->armed->on, 0);
 		atomic_store(&s->armed->generation, AIF_GENERATION_LOST);
 	}

@@ -50,6 +50,8 @@ struct aif_environment {
 	char runtime[16];                  /* the only one to listen to; "" = all */
 	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */
 	enum aif_standby_level level;
+	bool is_filtered;     /* by a filter that its recorder does not have: it is left alone */
+	uint32_t filters;     /* that its recorder has (handshake.h) */
 	bool children;        /* meet the recorder without a runtime, too */
 	bool at_once;         /* and do so as soon as the process starts */
 	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none */
@@ -103,8 +105,11 @@ struct aif_session {
 	uint64_t born_ns;         /* when the first runtime started, here or after the fork */
 	/* The program has installed a seccomp filter (shm.h); its children have it, too. */
 	atomic_bool filtered;
-	/* The program is about to: helper.c. */
+	/* Threads that are about to; the time until which one is expected to (sandbox.h). */
+	_Atomic uint32_t installing;
 	_Atomic uint64_t quiet_until_ns;
+	_Atomic uint32_t
+		harmless; /* filters that forbid nothing of ours, this process's and its parents' */
 	atomic_bool calling;
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
 	struct aif_attachment place[AIF_ATTACHMENTS];
@@ -138,6 +143,9 @@ void aif_session_forget_start(void);
 
 /* Registers what fork() calls in the child. */
 void aif_session_at_fork(void (*child)(void));
+
+/* Tells the recorder that the program is about to install a filter, unless a session does. */
+void aif_session_report_filter(void);
 
 /* Hands the recorder what was counted here. */
 void aif_session_publish(struct aif_shm *shm);

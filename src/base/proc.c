@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,19 @@ const char *aif_proc_stat_field(const char *text, int n)
 	for (int field = 2; at && field < n; field++)
 		at = strchr(at + 1, ' ');
 	return at ? at + 1 : NULL;
+}
+
+static uint32_t status_number(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : 0;
+}
+
+struct aif_proc_filters aif_proc_filters(const char *status)
+{
+	return (struct aif_proc_filters){.mode = status_number(status, "\nSeccomp:"),
+					 .len = status_number(status, "\nSeccomp_filters:")};
 }
 
 bool aif_proc_is_admin(void)

@@ -15,6 +15,13 @@ ssize_t aif_proc_read(const char *path, char *text, size_t size);
  * anything. */
 const char *aif_proc_stat_field(const char *text, int n);
 
+/* Seccomp filters that a text of /proc/PID/status names: how many, and the mode (2: there are some, 1: nothing but read(),
+ * write() and exit()). Before Linux 5.9 the number is not there: then it is 0. */
+struct aif_proc_filters {
+	uint32_t mode, len;
+};
+struct aif_proc_filters aif_proc_filters(const char *status);
+
 /* Is this process the machine's administrator, as drivers ask for it (the kernel's capable())?
  * Root of a user namespace is not. */
 bool aif_proc_is_admin(void);

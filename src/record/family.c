@@ -72,10 +72,23 @@ void aif_family_init(struct aif_family *f, struct aif_listener *listener)
 	*f = (struct aif_family){.listener = listener, .members_max = AIF_FAMILY_MEMBERS};
 }
 
+/* True if a process is under a filter of system calls that we are not under. One that has not joined was left alone by its
+ * agent then. */
+static bool is_filtered(uint32_t pid)
+{
+	char path[64], status[4096], own[4096];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	aif_proc_read(path, status, sizeof(status));
+	aif_proc_read("/proc/self/status", own, sizeof(own));
+	return aif_proc_filters(status).len > aif_proc_filters(own).len;
+}
+
 /* Lists one more. False: there are too many, which was counted. */
 static bool add_member(struct aif_family *f, uint32_t pid)
 {
 	struct aif_store *s = f->listener->store;
+	bool filtered;
 	uint32_t id;
 
 	if (f->len >= f->members_max ||
@@ -87,8 +100,11 @@ static bool add_member(struct aif_family *f, uint32_t pid)
 	}
 	if (!aif_listener_add_process(f->listener, (int)pid))
 		return true;
+	filtered = is_filtered(pid);
 	pthread_mutex_lock(&s->lock);
 	id = listed(f, pid);
+	if (id != AIF_NONE && filtered)
+		aif_store_loss(s, AIF_REASON_SECCOMP, id, AIF_NONE, 1);
 	pthread_mutex_unlock(&s->lock);
 	if (id != AIF_NONE)
 		f->members[f->len++] =

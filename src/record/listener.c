@@ -424,7 +424,7 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 }
 
 static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
-			const struct aif_proc_clocks *clocks, bool without_device)
+			const struct aif_proc_clocks *clocks, const struct aif_hello *h)
 {
 	struct aif_shm *shm;
 	int fd, r;
@@ -454,6 +454,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	if (w->opts->counters)
 		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
 	shm->cpu_rate = w->opts->cpu_rate;
+	shm->filters = h->filters;
 	shm->schedule = w->opts->schedule;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
 	shm->cupti = (uint32_t)w->opts->cupti;
@@ -468,7 +469,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	if (r == 0)
 		aif_attach_joined(w->attach, pid);
 	/* Short commands end, or call exec, at any moment. */
-	if (r < 0 && !(r == -EPIPE && without_device))
+	if (r < 0 && !(r == -EPIPE && h->joins & AIF_JOINS_WITHOUT_DEVICE))
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
 		     r == -EPIPE ? "it had stopped waiting" : strerror(-r));
 	close(fd);
@@ -551,6 +552,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 	} else if (h->kind == AIF_HELLO_FAILED) {
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, cred.pid, true),
 		     strerror((int)AIF_MIN(h->error, (uint32_t)ERRNO_MAX)));
+	} else if (h->kind == AIF_HELLO_FILTERED) {
+		loss(w, AIF_REASON_SECCOMP, process_get(w, cred.pid, true), NULL);
 	} else if (h->kind == AIF_HELLO_RUNTIME &&
 		   !aif_attach_accepts(w->attach, cred.pid, h->joins & AIF_JOINS_AFTER_FORK)) {
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
@@ -558,8 +561,7 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, flags_of(h)), NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
 	} else if (h->kind == AIF_HELLO_RUNTIME) {
-		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks,
-			    h->joins & AIF_JOINS_WITHOUT_DEVICE);
+		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks, h);
 	}
 }
 

@@ -26,6 +26,10 @@
 /* Set to 1 (record --cpu): the same, and at once. */
 #define AIF_ENV_CPU "AIFLAME_CPU"
 
+/* Seccomp filters that the recorder's command starts with. A process that starts with more of them calls nobody: the
+ * call may be forbidden. */
+#define AIF_ENV_FILTERS "AIFLAME_FILTERS"
+
 /* Set to 1 (record --nvtx): have NVTX open the agent. The variable by which it finds its tool. */
 #define AIF_ENV_NVTX           "AIFLAME_NVTX"
 #define AIF_ENV_NVTX_INJECTION "NVTX_INJECTION64_PATH"
@@ -58,6 +62,9 @@ enum aif_hello_kind {
 	/* The agent could not use what it was given, or lacks what it needs: it will send
 	 * nothing. No answer. */
 	AIF_HELLO_FAILED = 4,
+	/* The program is about to install a filter that forbids the agent's calls, which has asked for no memory yet. No
+	 * answer. */
+	AIF_HELLO_FILTERED = 5,
 };
 enum aif_control {
 	AIF_CONTROL_STOP = 1, /* write and end */
@@ -70,6 +77,7 @@ enum aif_hello_joins {
 	AIF_JOINS_AFTER_FORK = 1,     /* a forked child asks anew */
 	AIF_JOINS_WITHOUT_DEVICE = 2, /* no runtime was initialised: for CPU samples */
 };
+#define AIF_FILTERS_UNKNOWN UINT32_MAX
 struct aif_hello {
 	uint32_t magic, version;
 	uint32_t kind;
@@ -81,6 +89,9 @@ struct aif_hello {
 	};
 	char token[AIF_TOKEN_LEN];
 	char runtime[16]; /* terminated */
+	/* RUNTIME: seccomp filters that the recorder's command was started under, with those since that forbid nothing of
+	 * the agent's; AIF_FILTERS_UNKNOWN */
+	uint32_t filters, zero;
 	/* CARRIER: the program's path, 0, its arguments with a 0 behind each, perhaps cut: the
 	 * process may be over before the recorder can look. What is not used is not sent. */
 	char text[AIF_HELLO_TEXT];

@@ -108,7 +108,8 @@ struct aif_shm {
 	struct aif_schedule schedule; /* which of the program's steps are collected */
 	uint32_t
 		stall_rate; /* samples a second and unit of devices that sample themselves in their own steps; 0 = none */
-	uint32_t cupti; /* enum aif_cupti_use */
+	uint32_t filters; /* of its hello */
+	uint32_t cupti;   /* enum aif_cupti_use */
 	/* Builds of CUPTI in which recordings of this user have ended, and of the times when one
 	 * ended the least that was asked of it: less is to be asked. */
 	struct {
@@ -145,7 +146,10 @@ struct aif_shm {
 	/* The last begin and the last stop of collecting, CLOCK_MONOTONIC; 0 = never. Before the
 	 * first begin: the time since when launches may have been missed. */
 	_Atomic uint64_t began_ns, stopped_ns;
-	_Atomic uint32_t asked;      /* how often the helper wanted to know `filter` */
+	_Atomic uint32_t asked; /* how often the helper wanted to know `filter` */
+	/* Filters of the first thread that forbid nothing of the agent's; 1 = a thread has one that does; 1 = the agent's
+	 * threads made way for a call of the program's and could not be made again. */
+	_Atomic uint32_t harmless_filters, filtered, helper_gone;
 	_Atomic uint32_t helper_tid; /* as the target sees it */
 	/* The overhead budget's state: the share of time that is on; how much longer launch
 	 * intervals are then, with its standard error (0 = unknown). */

@@ -2,6 +2,7 @@
 #include "record/attach/spawn.h"
 
 #include "base/command.h"
+#include "base/proc.h"
 #include "wire/handshake.h"
 
 #include <errno.h>
@@ -38,6 +39,15 @@ static int listen_to_cuda(const char *agent)
 	return setenv(AIF_ENV_CUDA, agent, 1) < 0 ? -errno : 0;
 }
 
+static int set_filters(void)
+{
+	char status[4096], text[16];
+
+	aif_proc_read("/proc/self/status", status, sizeof(status));
+	snprintf(text, sizeof(text), "%u", aif_proc_filters(status).len);
+	return setenv(AIF_ENV_FILTERS, text, 1) < 0 ? -errno : 0;
+}
+
 static int set_environment(const struct aif_spawn_env *env)
 {
 	int r = chain("LD_PRELOAD", env->agent);
@@ -60,6 +70,8 @@ static int set_environment(const struct aif_spawn_env *env)
 		r = -errno;
 	if (!r && (env->nvtx ? setenv(AIF_ENV_NVTX, "1", 1) : unsetenv(AIF_ENV_NVTX)) < 0)
 		r = -errno;
+	if (!r)
+		r = set_filters();
 	if (!r && (setenv(AIF_ENV_SOCKET, env->socket, 1) < 0 ||
 		   setenv(AIF_ENV_TOKEN, env->token, 1) < 0))
 		r = -errno;

@@ -2,15 +2,17 @@
 #include "record/ingest/target.h"
 
 #include "base/proc.h"
+#include "wire/handshake.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /*
  * A program may install a seccomp filter at any time, and the filter may end the program at a system
- * call that only the agent makes. To ask for a filter is a system call, too, so the recorder looks from
- * outside. All threads of the program are taken to be as its main thread is: that is the one that
- * installs filters, and those for all threads are its as well.
+ * call that only the agent makes. The agent sees most of them come (agent/sandbox.h), and says how many forbid nothing of
+ * what it calls. For those that it does not see the recorder looks from outside: to ask for a filter is a system call, too.
+ * All threads of the program are taken to be as its main thread is: that is the one that installs filters, and those for
+ * all threads are its as well.
  */
 
 static uint64_t field(const char *status, const char *name)
@@ -18,13 +20,6 @@ static uint64_t field(const char *status, const char *name)
 	const char *at = strstr(status, name);
 
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-/* Filters, and the strict mode, as one number that grows; 0 also if nothing can be seen. */
-static uint64_t filters_of(const char *status)
-{
-	/* The second line is there since Linux 5.9. */
-	return field(status, "\nSeccomp:") + (field(status, "\nSeccomp_filters:") << 2);
 }
 
 static void read_status(int pid, char *text, size_t size)
@@ -42,13 +37,29 @@ void aif_filter_begin(struct aif_target *t)
 	char status[4096];
 
 	read_status(t->pid, status, sizeof(status));
-	t->filters = filters_of(status);
+	t->filters = aif_proc_filters(status);
+	/* Filters that it installed before it came are new, too. */
+	if (t->shm->filters != AIF_FILTERS_UNKNOWN)
+		t->filters.len = AIF_MIN(t->filters.len, t->shm->filters);
 }
 
 /* The helper and a main thread that has ended are all that is left. */
 static bool is_left_alone(const char *status)
 {
 	return strstr(status, "\nState:\tZ") && field(status, "\nThreads:") == 2;
+}
+
+/* True if the target has a filter more than at first and than those that its agent has found harmless. */
+static bool has_another(const struct aif_target *t, const char *status)
+{
+	struct aif_proc_filters now = aif_proc_filters(status);
+	uint32_t harmless = atomic_load(&t->shm->harmless_filters);
+
+	if (now.mode == 1 && t->filters.mode != 1)
+		return true;
+	if (!now.len) /* Linux does not say */
+		return now.mode > t->filters.mode && !harmless;
+	return now.len > t->filters.len && now.len - t->filters.len > harmless;
 }
 
 void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due)
@@ -59,9 +70,13 @@ void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due)
 	if (!is_due && !aif_shm_is_asked(t->shm))
 		return;
 	read_status(t->pid, status, sizeof(status));
-	if (!t->is_filtered && filters_of(status) > t->filters) {
+	if (!t->is_filtered && (atomic_load(&t->shm->filtered) || has_another(t, status))) {
 		t->is_filtered = true;
 		aif_store_loss(d->store, AIF_REASON_SECCOMP, t->process, AIF_NONE, 1);
+	}
+	if (!t->is_helper_gone && atomic_load(&t->shm->helper_gone)) {
+		t->is_helper_gone = true;
+		aif_store_loss(d->store, AIF_REASON_HELPER_GONE, t->process, AIF_NONE, 1);
 	}
 	if (t->is_filtered)
 		filter = is_left_alone(status) ? AIF_FILTER_LAST : AIF_FILTER_ON;

@@ -4,6 +4,7 @@
 #include "record/ingest/generated.h"
 #include "record/ingest/jit_names.h"
 #include "record/ingest/opts.h"
+#include "base/proc.h"
 #include "base/process.h"
 #include "record/ingest/pycode.h"
 #include "record/ingest/store.h"
@@ -113,8 +114,9 @@ struct aif_target {
 	uint64_t beat_ns;                /* the recorder's last heartbeat */
 	uint64_t silent_from, silent_to; /* when there was none for too long */
 	struct aif_target_cupti cupti;
-	uint64_t filters;                    /* seccomp.c: that it had at first */
-	bool is_filtered;                    /* it has installed another since */
+	struct aif_proc_filters filters; /* seccomp.c: that it had at first */
+	bool is_filtered;                /* it has installed another since that is not harmless */
+	bool is_helper_gone;
 	void *source_state[AIF_SOURCES_MAX]; /* source.h */
 };
 

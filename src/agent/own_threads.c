@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/own_threads.h"
+
+#include "agent/agent.h"
+#include "agent/sandbox.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
+ * program whose other threads have all ended (helper.c). */
+#define STACK (1u << 20)
+/* The longest that a call of the program's waits: one may be in the middle of meeting a busy recorder. */
+#define LEAVE_NS (2 * AIF_NS_PER_S)
+#define LOOK_NS  50000
+/* `tid` of a thread that has not begun yet. */
+#define STARTING UINT32_MAX
+
+static __thread struct aif_own_thread *self __attribute__((tls_model("initial-exec")));
+
+bool aif_own_thread_is_here(void)
+{
+	return self;
+}
+
+bool aif_own_thread_is_to_leave(void)
+{
+	return self && atomic_load(&aif_agent.own.away);
+}
+
+void aif_own_thread_waits_on(const void *word)
+{
+	if (self)
+		atomic_store(&self->word, word);
+}
+
+void aif_own_thread_sleep(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
+				.tv_nsec = (long)(ns % AIF_NS_PER_S)};
+
+	if (syscall(SYS_futex, &aif_agent.own.away, FUTEX_WAIT, 0, &time, NULL, 0) < 0 &&
+	    errno != ETIMEDOUT && errno != EINTR && errno != EAGAIN)
+		nanosleep(&time, NULL); /* a sandbox that knows no futexes */
+}
+
+static void *begin(void *arg)
+{
+	struct aif_own_thread *t = arg;
+	unsigned kind = (unsigned)(t - aif_agent.own.at);
+
+	self = t;
+	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
+	if (!aif_sandbox_is_on())
+		prctl(PR_SET_NAME, "aiflame");
+	if (atomic_load(&t->run)())
+		atomic_fetch_or(&aif_agent.own.again, 1u << kind);
+	return NULL;
+}
+
+static int create(struct aif_own_thread *t)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t thread;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&thread, &attr, begin, t);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+/* True once the kernel has forgotten the thread. Its number may be another's of this process by then: who waits for
+ * that one waits for nothing, and no longer than LEAVE_NS. */
+static bool is_gone(struct aif_own_thread *t)
+{
+	uint32_t tid = atomic_load(&t->tid);
+
+	if (!tid)
+		return true;
+	if (tid == STARTING || syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) == 0 || errno != ESRCH)
+		return false;
+	atomic_compare_exchange_strong(&t->tid, &tid, 0);
+	return true;
+}
+
+/* A child of a fork has none of its parent's. */
+static void forget_parents(struct aif_own_threads *own)
+{
+	int pid = getpid();
+
+	if (atomic_load(&own->pid) == pid)
+		return;
+	atomic_store(&own->away, 0);
+	atomic_store(&own->again, 0);
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
+		atomic_store(&own->at[i].tid, 0);
+	atomic_store(&own->pid, pid);
+}
+
+int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+	struct aif_own_thread *t = &own->at[kind];
+	uint32_t none = 0;
+	int r;
+
+	forget_parents(own);
+	if (!is_gone(t) || !atomic_compare_exchange_strong(&t->tid, &none, STARTING))
+		return -EBUSY;
+	atomic_store(&t->run, run);
+	/* Each of the two says what it is about to do before it looks at the other. */
+	if (atomic_load(&own->away)) {
+		atomic_fetch_or(&own->again, 1u << kind);
+		atomic_store(&t->tid, 0);
+		return 0;
+	}
+	r = create(t);
+	if (r < 0)
+		atomic_store(&t->tid, 0);
+	return r;
+}
+
+static bool are_gone(struct aif_own_threads *own)
+{
+	bool gone = true;
+
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
+		const void *word = atomic_load(&own->at[i].word);
+
+		if (is_gone(&own->at[i]))
+			continue;
+		gone = false;
+		if (word)
+			syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	}
+	return gone;
+}
+
+bool aif_own_threads_leave(void)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+	int saved = errno;
+	uint64_t until;
+
+	/* Under a filter the calls that this takes may be forbidden, and nothing is made again. In a child of
+	 * vfork() the memory is the parent's. */
+	if (self || !atomic_load(&own->pid) || aif_sandbox_is_on() ||
+	    atomic_load(&own->pid) != getpid())
+		return false;
+	until = aif_now_ns() + LEAVE_NS;
+	atomic_fetch_add(&own->away, 1);
+	atomic_fetch_add(&own->leaves, 1);
+	syscall(SYS_futex, &own->away, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	while (!are_gone(own) && aif_now_ns() < until)
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+	errno = saved;
+	return true;
+}
+
+int aif_own_threads_return(void)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+	int saved = errno, r = 0;
+	uint32_t again;
+
+	if (atomic_fetch_sub(&own->away, 1) != 1)
+		return 0;
+	again = atomic_load(&aif_agent.session.leaving) ? 0 : atomic_exchange(&own->again, 0);
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
+		if (again >> i & 1) {
+			int r2 = aif_own_thread_start((enum aif_own_thread_kind)i,
+						      atomic_load(&own->at[i].run));
+
+			r = r2 < 0 ? r2 : r;
+		}
+	errno = saved;
+	return r;
+}
+
+void aif_own_threads_stay_away(void)
+{
+	atomic_fetch_sub(&aif_agent.own.away, 1);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+/*
+ * The agent's own threads, and how they make way.
+ *
+ * Some calls of a program depend on how many threads its process has, or change one of them alone. A process with two
+ * threads may not enter another user's namespace. Capabilities and what is kept of them belong to a thread, while the C
+ * library changes the user in all threads, and ends the program where one of them may not do what another may. And a
+ * thread that lives on has the privileges that the program gave up.
+ *
+ * So the agent stands in front of these calls (guard.c). Before one of them its threads end, all that they hold is handed
+ * on, and the kernel has forgotten them; afterwards those that were needed are made again, by the thread that has made the
+ * call, as which they then are.
+ */
+
+enum aif_own_thread_kind {
+	AIF_OWN_HELPER, /* helper.h */
+	AIF_OWN_JOINER, /* children.h */
+	AIF_OWN_OPENER, /* opens the unwinder in a forked child */
+	AIF_OWN_KINDS
+};
+
+/* True: it has ended only to make way, and is to be made again. */
+typedef bool (*aif_own_run)(void);
+
+struct aif_own_threads {
+	_Atomic int pid; /* whose they are; a forked child has none of them */
+	_Atomic uint32_t
+		away; /* calls under way before which they end; the word that they sleep on */
+	_Atomic uint32_t again;  /* bit i: a thread of kind i has made way */
+	_Atomic uint32_t leaves; /* how often they have */
+	struct aif_own_thread {
+		_Atomic uint32_t tid; /* 0 = free */
+		_Atomic(aif_own_run) run;
+		_Atomic(const void *) word; /* of the futex that it waits on, beside `away` */
+	} at[AIF_OWN_KINDS];
+};
+
+/* Starts a detached thread which blocks all signals; while others make way, later. 0 or -errno, -EBUSY: there is one of
+ * this kind. */
+int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run);
+/* True in one of them. */
+bool aif_own_thread_is_here(void);
+/* The calling thread, one of them, is to end. */
+bool aif_own_thread_is_to_leave(void);
+/* Around a wait for a word that others change: so that it can be woken. */
+void aif_own_thread_waits_on(const void *word);
+/* Waits; less long if it is to leave. */
+void aif_own_thread_sleep(uint64_t ns);
+
+/* In any thread of the program: all of them end. Returns true if aif_own_threads_return() is to follow. */
+bool aif_own_threads_leave(void);
+/* Starts again the threads that made way. 0, or -errno: it cannot. */
+int aif_own_threads_return(void);
+/* Leaves it at that: the threads that made way do not start again. */
+void aif_own_threads_stay_away(void);
