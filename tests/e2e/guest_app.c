@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest_app.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+static volatile double x = 1;
+
+void guest_burn(void)
+{
+	for (int i = 0; i < 6000000; i++)
+		x = x * 1.0001 + .5;
+}
+
+void guest_say(const char *what, long r)
+{
+	char line[128];
+	int n = snprintf(line, sizeof(line), "  %s %ld %s\n", what, r,
+			 r < 0 ? strerrorname_np(errno) : "");
+
+	if (write(1, line, (size_t)n) != n)
+		_exit(99);
+}
+
+void *guest_short_thread(void *arg)
+{
+	for (int i = 0; i < 100000; i++)
+		x = x * 1.0001;
+	return arg;
+}
+
+/* ---- credentials --------------------------------------------------------------------------------- */
+
+static void read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+void guest_credentials(void)
+{
+	static const char *const lines[] = {
+		"Uid:",    "Gid:",    "Groups:", "NoNewPrivs:", "CapInh:",
+		"CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"};
+	char seen[8][2048];
+	unsigned len = 0;
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)) != NULL) {
+		char path[300], text[4096], mine[2048] = "";
+		unsigned i = 0;
+
+		if (*e->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		read_file(path, text, sizeof(text));
+		for (unsigned k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+			const char *at = strstr(text, lines[k]);
+
+			if (at && strlen(mine) + 300 < sizeof(mine))
+				snprintf(mine + strlen(mine), 300, "  %.*s\n",
+					 (int)strcspn(at, "\n"), at);
+		}
+		while (i < len && strcmp(seen[i], mine))
+			i++;
+		if (i == len && len < 8 && *text)
+			strcpy(seen[len++], mine);
+	}
+	if (dir)
+		closedir(dir);
+	for (unsigned i = 0; i < len; i++)
+		fputs(seen[i], stdout);
+	fflush(stdout);
+}
+
+static long caps_set(uint32_t effective, uint32_t permitted)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {{.effective = effective, .permitted = permitted}};
+
+	return syscall(SYS_capset, &h, d);
+}
+
+static void keepcaps(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+
+	guest_burn();
+	guest_say("keepcaps", prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+	guest_say("setresuid", setresuid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	syscall(SYS_capget, &h, d);
+	for (int i = 0; i < 2; i++)
+		d[i].effective = d[i].permitted;
+	guest_say("capset", syscall(SYS_capset, &h, d));
+	guest_say("setresgid", setresgid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	guest_burn();
+}
+
+static void secbits(void)
+{
+	guest_burn();
+	guest_say("securebits",
+		  prctl(PR_SET_SECUREBITS, SECBIT_KEEP_CAPS | SECBIT_NO_SETUID_FIXUP));
+	guest_say("setresuid", setresuid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	guest_say("setresgid", setresgid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	guest_burn();
+}
+
+static void dropcaps(void)
+{
+	guest_burn();
+	guest_say("capset", caps_set(0, 0));
+	guest_burn();
+	guest_say("setgroups", setgroups(0, NULL));
+	guest_say("setresuid", setresuid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+}
+
+static void somecaps(void)
+{
+	guest_burn();
+	guest_say("capset", caps_set(1u << CAP_SETUID | 1u << CAP_SETGID,
+				     1u << CAP_SETUID | 1u << CAP_SETGID));
+	guest_burn();
+	guest_say("setgroups", setgroups(0, NULL));
+	guest_say("setgid", setgid(GUEST_OTHER));
+	guest_say("setuid", setuid(GUEST_OTHER));
+}
+
+static void bounding(void)
+{
+	guest_burn();
+	for (int i = 0; i < 10; i++)
+		guest_say("drop", prctl(PR_CAPBSET_DROP, i, 0, 0, 0));
+	guest_burn();
+}
+
+static void ambient(void)
+{
+	guest_burn();
+	guest_say("ambient", prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0));
+	guest_say("setuid", setuid(GUEST_OTHER));
+	guest_burn();
+}
+
+static void drop_user(void)
+{
+	guest_burn();
+	guest_say("setgroups", setgroups(0, NULL));
+	guest_say("setgid", setgid(GUEST_OTHER));
+	guest_say("setuid", setuid(GUEST_OTHER));
+	guest_burn();
+	guest_say("back", setuid(0));
+}
+
+static void init_groups(void)
+{
+	guest_burn();
+	guest_say("initgroups", initgroups("daemon", 1));
+	guest_say("setregid", setregid(GUEST_OTHER, GUEST_OTHER));
+	guest_say("setreuid", setreuid(GUEST_OTHER, GUEST_OTHER));
+	guest_burn();
+}
+
+static void to_and_fro(void)
+{
+	int bad = 0;
+
+	for (int i = 0; i < 300; i++)
+		bad += setegid(GUEST_OTHER) || seteuid(GUEST_OTHER) || seteuid(0) || setegid(0);
+	guest_say("bad", getuid() ? 0 : bad);
+	guest_burn();
+}
+
+/* Changes the user of this thread alone, as file servers do for each request. */
+static void raw_user(void)
+{
+	guest_burn();
+	guest_say("setresuid", syscall(SYS_setresuid, GUEST_OTHER, GUEST_OTHER, 0));
+	guest_burn();
+	guest_say("back", syscall(SYS_setresuid, 0, 0, 0));
+	guest_say("setfsuid", setfsuid(GUEST_OTHER));
+	setfsuid(0);
+	guest_say("setuid", setuid(GUEST_OTHER));
+}
+
+void *guest_burn_thread(void *arg)
+{
+	guest_burn();
+	return arg;
+}
+
+static void *drop_thread(void *arg)
+{
+	guest_burn();
+	guest_say("setresgid", setresgid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	guest_say("setresuid", setresuid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+	return arg;
+}
+
+static void drop_in_thread(void)
+{
+	pthread_t a, b;
+
+	pthread_create(&a, NULL, guest_burn_thread, NULL);
+	pthread_create(&b, NULL, drop_thread, NULL);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	guest_burn();
+}
+
+int guest_status(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child)
+		return -1;
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int guest_shell(const char *command)
+{
+	int status = system(command);
+
+	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void set_priv(void)
+{
+	guest_say("setpriv",
+		  guest_shell("setpriv --reuid=1001 --regid=1001 --clear-groups sh -c '" GUEST_LOOP
+			      "id' 2>&1"));
+}
+
+static void set_priv_caps(void)
+{
+	guest_say(
+		"setpriv",
+		guest_shell(
+			"setpriv --reuid=1001 --regid=1001 --clear-groups --inh-caps=-all --bounding-set=-all "
+			"--no-new-privs sh -c '" GUEST_LOOP "id' 2>&1"));
+}
+
+/* ---- namespaces ---------------------------------------------------------------------------------- */
+
+static void share_no_user(void)
+{
+	guest_say("unshare", unshare(CLONE_NEWUSER));
+}
+
+static void share_no_user_late(void)
+{
+	guest_burn();
+	guest_say("unshare", unshare(CLONE_NEWUSER));
+	guest_burn();
+}
+
+static void share_no_user_raw(void)
+{
+	guest_burn();
+	guest_say("unshare", syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS));
+	guest_burn();
+}
+
+static void share_nothing(void)
+{
+	pid_t child;
+
+	guest_burn();
+	guest_say("unshare", unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+				     CLONE_NEWIPC | CLONE_NEWUTS));
+	guest_burn();
+	child = fork();
+	if (!child) {
+		guest_burn();
+		_exit(getpid() == 1 ? 7 : 8);
+	}
+	guest_say("child", guest_status(child));
+}
+
+static void share_no_time(void)
+{
+	guest_burn();
+	guest_say("unshare", unshare(0x80));
+	guest_burn();
+}
+
+static void share_no_mounts(void)
+{
+	guest_burn();
+	guest_say("unshare", unshare(CLONE_NEWNS));
+	guest_burn();
+}
+
+static void share_no_files(void)
+{
+	guest_burn();
+	guest_say("unshare", unshare(CLONE_FILES | CLONE_FS));
+	guest_burn();
+}
+
+static void enter(const char *which, int type)
+{
+	char path[64];
+	int fd;
+
+	guest_burn();
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", which);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	guest_say("setns", setns(fd, type));
+	close(fd);
+	guest_burn();
+}
+
+static void enter_mounts(void)
+{
+	enter("mnt", CLONE_NEWNS);
+}
+
+static void enter_user(void)
+{
+	enter("user", CLONE_NEWUSER);
+}
+
+static void enter_pid(void)
+{
+	enter("pid", CLONE_NEWPID);
+}
+
+static void unshare_command(void)
+{
+	guest_say("unshare", guest_shell("unshare -r sh -c '" GUEST_LOOP "id -u' 2>&1"));
+}
+
+static int cloned(void *arg)
+{
+	(void)arg;
+	guest_burn();
+	return getuid() == 65534 || getuid() == 0 ? 4 : 5;
+}
+
+static void clone_user(void)
+{
+	static char stack[1 << 18] __attribute__((aligned(16)));
+	pid_t child = clone(cloned, stack + sizeof(stack), CLONE_NEWUSER | SIGCHLD, NULL);
+
+	guest_say("clone", child < 0 ? -1 : 0);
+	if (child > 0)
+		guest_say("child", guest_status(child));
+}
+
+static void change_root(void)
+{
+	guest_burn();
+	guest_say("chroot", chroot("/mnt"));
+	guest_say("chdir", chdir("/"));
+	guest_burn();
+}
+
+#define OTHER(name)                 \
+	{                           \
+#name, guest_##name \
+	}
+#define CASE(name)          \
+	{                   \
+#name, name \
+	}
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	OTHER(plain),
+	CASE(keepcaps),
+	CASE(secbits),
+	CASE(dropcaps),
+	CASE(somecaps),
+	CASE(bounding),
+	CASE(ambient),
+	CASE(drop_user),
+	CASE(init_groups),
+	CASE(to_and_fro),
+	CASE(raw_user),
+	CASE(drop_in_thread),
+	CASE(set_priv),
+	CASE(set_priv_caps),
+	CASE(share_no_user),
+	CASE(share_no_user_late),
+	CASE(share_no_user_raw),
+	CASE(share_nothing),
+	CASE(share_no_time),
+	CASE(share_no_mounts),
+	CASE(share_no_files),
+	CASE(enter_mounts),
+	CASE(enter_user),
+	CASE(enter_pid),
+	CASE(unshare_command),
+	CASE(clone_user),
+	CASE(change_root),
+	OTHER(filter_kill),
+	OTHER(filter_as_root),
+	OTHER(filter_kill_call),
+	OTHER(filter_kill_all),
+	OTHER(filter_kill_thread),
+	OTHER(filter_no_handlers),
+	OTHER(filter_no_handlers_prctl),
+	OTHER(filter_error),
+	OTHER(filter_error_all),
+	OTHER(filter_trap),
+	OTHER(filter_strict),
+	OTHER(filter_harmless),
+	OTHER(filter_two),
+	OTHER(filter_refused),
+	OTHER(filter_in_thread),
+	OTHER(filter_all_threads),
+	OTHER(filter_fork),
+	OTHER(filter_exec),
+	OTHER(close_all),
+	OTHER(close_range_all),
+	OTHER(no_dump),
+	OTHER(stopped),
+	OTHER(traced),
+	OTHER(aborts),
+	OTHER(faults),
+	OTHER(little_memory),
+	OTHER(few_files),
+	OTHER(few_processes),
+	OTHER(few_timers),
+	OTHER(vforks),
+	OTHER(vfork_user),
+	OTHER(vfork_by_number),
+	OTHER(spawns),
+	OTHER(daemon_),
+	OTHER(clone_memory),
+	OTHER(raw_fork),
+	OTHER(threads),
+	OTHER(short_children),
+	OTHER(many_children),
+	OTHER(handlers),
+	OTHER(pending),
+	OTHER(timers),
+	OTHER(alternate),
+	OTHER(no_environment),
+	OTHER(no_libraries),
+	OTHER(killed),
+	OTHER(terminated),
+	OTHER(leaves_main),
+	/* Last: those that are known to end now and then. */
+	OTHER(filter_instruction),
+};
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+/* ---- each in a process of its own ---------------------------------------------------------------- */
+
+static pid_t start(const char *self, unsigned i)
+{
+	char name[64];
+	pid_t child = fork();
+	int fd;
+
+	if (child)
+		return child;
+	snprintf(name, sizeof(name), "%s.said", cases[i].name);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	dup2(fd, 1);
+	execl(self, self, cases[i].name, NULL);
+	_exit(97);
+}
+
+/* Keeps what each case says in CASE.said, its status behind. */
+static int each(const char *self, unsigned at_a_time, unsigned first)
+{
+	pid_t child[CASES] = {0};
+	unsigned next = first, running = 0;
+
+	while (next < CASES || running) {
+		int status;
+		pid_t pid;
+
+		if (next < CASES && running < at_a_time) {
+			child[next] = start(self, next);
+			next++;
+			running++;
+			continue;
+		}
+		pid = wait(&status);
+		for (unsigned i = 0; i < CASES; i++)
+			if (pid > 0 && child[i] == pid) {
+				char name[64];
+				FILE *f;
+
+				running--;
+				snprintf(name, sizeof(name), "%s.said", cases[i].name);
+				f = fopen(name, "a");
+				fprintf(f, "  %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+					WIFSIGNALED(status) ? WTERMSIG(status)
+							    : WEXITSTATUS(status));
+				fclose(f);
+			}
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "each";
+
+	if (!strcmp(name, "each"))
+		return each(argv[0], argc > 2 ? (unsigned)atoi(argv[2]) : 4,
+			    argc > 3 ? (unsigned)atoi(argv[3]) : 0);
+	for (unsigned i = 0; i < CASES; i++)
+		if (!strcmp(name, cases[i].name)) {
+			cases[i].run();
+			guest_credentials();
+			return 0;
+		}
+	return 96;
+}
