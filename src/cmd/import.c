@@ -192,12 +192,40 @@ static void put_fact(const char *of, const char *key, const char *value, struct 
 	aif_buf_putc(out, '\n');
 }
 
+/* Appends what could not be taken as it stands in the file: the most, and where the rest is said. */
+static void put_losses(const struct aif_profile *p, const char *path, struct aif_buf *out)
+{
+	const struct aif_loss *most = NULL;
+	size_t others = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++) {
+		const struct aif_loss *l = &p->losses[i];
+
+		if (!aif_reason_info((int)l->reason) || !l->count)
+			continue;
+		others++;
+		if (!most || l->count > most->count)
+			most = l;
+	}
+	if (!most)
+		return;
+	aif_buf_puts(out, "  not as in the file: ");
+	aif_human_count(out, most->count);
+	aif_buf_putc(out, ' ');
+	aif_reason_say(aif_reason_info((int)most->reason), most->count, out);
+	if (others > 1)
+		aif_buf_printf(out, "; and %zu more", others - 1);
+	aif_buf_puts(out, ": aiflame info ");
+	aif_buf_shell_path(out, path);
+	aif_buf_putc(out, '\n');
+}
+
 /* Prints what the import has read, and what to look at next: on standard error, as after a
  * recording. */
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0}, shown = {0};
-	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0, losses = 0;
+	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = b->p.traits.is_lengths;
 	bool is_samples = b->samples_len && b->p.traits.times_unknown;
@@ -212,8 +240,6 @@ static void summary(const struct aif_builder *b, const char *path)
 	}
 	for (size_t i = 0; i < b->waits_len; i++)
 		cpu_ns += b->waits[i].weight;
-	for (size_t i = 0; i < b->p.losses_len; i++)
-		losses += b->p.losses[i].count;
 	aif_name_sanitize(path, strlen(path), &out);
 	aif_buf_puts(&out, ": ");
 	for (size_t i = 0; i < b->samples_len; i++)
@@ -263,11 +289,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	if (strstr(read, " of other kinds ("))
 		put_fact("", "events", read, &out);
 	warn(&b->p, &out);
-	if (losses) {
-		aif_buf_puts(&out, "Some of it was damaged or ambiguous: aiflame info ");
-		aif_buf_shell_path(&out, path);
-		aif_buf_putc(&out, '\n');
-	}
+	put_losses(&b->p, path, &out);
 	next(b, path, &out);
 	aif_name_sanitize_lines(out.data, out.len, &shown);
 	fputs(aif_buf_str(&shown), stderr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/kineto/classify.h"
 
+#include "base/glob.h"
 #include "import/kineto/aiu.h"
 
 #include <string.h>
@@ -26,6 +27,18 @@ enum aif_launch_kind kineto_copy_kind(const char *name, size_t len)
 	if (has(name, len, "PtoP") || has(name, len, "PeerToPeer"))
 		return AIF_LAUNCH_PEER;
 	return AIF_LAUNCH_COPY;
+}
+
+bool kineto_is_wait(const char *name, size_t len)
+{
+	static const char *const waits[] = {"event_wait",     "event_wait *", "wait_event*",
+					    "event wait*",    "stream_wait*", "stream wait *",
+					    "wait for event*"};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(waits); i++)
+		if (aif_glob(waits[i], name, len, NULL))
+			return true;
+	return false;
 }
 
 bool kineto_waits(const char *name, size_t len)

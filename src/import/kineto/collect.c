@@ -238,6 +238,13 @@ static int whole_collect(struct kineto *k)
 		k->counts.overhead_ns += e->dur;
 		return 0;
 	}
+	/* A device that waits for another stream does nothing. */
+	if (e->class == KINETO_KERNEL && kineto_is_wait(name, len)) {
+		k->counts.not_kept++;
+		kineto_leave_out(k->counts.left_out, "waits of a device", 17, 1);
+		return 0;
+	}
+	k->counts.python_calls += e->class == KINETO_PYTHON;
 	/* AIU's releases have a call's category, and are the device's: they name it. */
 	if (e->class == KINETO_CALL && e->has_device && len > 8 && !memcmp(name, "Memory (", 8))
 		e->class = KINETO_FILL;

@@ -33,7 +33,7 @@ struct ranks {
 	struct kineto_file *files; /* as many */
 	size_t len, cap, files_cap;
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT]; /* of all files */
-	uint64_t events, left_out_events, flows, not_kept, overhead_ns;
+	uint64_t events, left_out_events, flows, not_kept, overhead_ns, python_calls;
 	uint64_t backward[KINETO_BACKWARD_COUNT];
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 };
@@ -124,6 +124,7 @@ int kineto_ranks_end(struct kineto *k, void **state)
 		kineto_leave_out(s->left_out, k->counts.left_out[i].what,
 				 strlen(k->counts.left_out[i].what), k->counts.left_out[i].count);
 	s->overhead_ns += (uint64_t)k->counts.overhead_ns;
+	s->python_calls += k->counts.python_calls;
 	for (unsigned g = 0; g < AIF_AIU_GROUP_COUNT; g++) {
 		s->aiu[g].calls += k->counts.aiu[g].calls;
 		s->aiu[g].ns += k->counts.aiu[g].ns;
@@ -351,6 +352,8 @@ static void report(struct aif_builder *b, const struct ranks *s)
 				 s->backward[KINETO_BACKWARD_ALONE]);
 	if (s->overhead_ns)
 		aif_builder_meta(b, "imported.profiler_ns", "%" PRIu64, s->overhead_ns);
+	if (s->python_calls)
+		aif_builder_meta(b, "imported.python_calls", "%" PRIu64, s->python_calls);
 	for (unsigned g = AIF_AIU_NONE + 1; g < AIF_AIU_GROUP_COUNT; g++) {
 		char key[64];
 
