@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ending.h"
 
+#include "base/proc.h"
 #include "base/signals.h"
 #include "record/cupti_crashes.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -104,6 +106,18 @@ static bool remember(const struct aif_ending *e, struct aif_store *s,
 	return aif_cupti_crashes_add(&crash) == 0;
 }
 
+int64_t aif_ending_oom_kills(void)
+{
+	static const char key[] = "\noom_kill ";
+	char text[16384]; /* 5,000 bytes on Linux 6.1 */
+	const char *at;
+
+	if (aif_proc_read("/proc/vmstat", text, sizeof(text)) <= 0)
+		return -1;
+	at = strstr(text, key);
+	return at ? (int64_t)strtoull(at + strlen(key), NULL, 10) : -1;
+}
+
 static void put_number(struct aif_store *s, const char *key, uint32_t number)
 {
 	char text[16];
@@ -149,6 +163,9 @@ void aif_ending_describe(const struct aif_ending *e, struct aif_store *s,
 		put_number(s, "exit_status", (uint32_t)aif_ending_code(e));
 	if (e->has_ended && WIFSIGNALED(e->status))
 		put_number(s, "end.signal", (uint32_t)WTERMSIG(e->status));
+	if (e->has_ended && WIFSIGNALED(e->status) && WTERMSIG(e->status) == SIGKILL &&
+	    e->oom_kills >= 0)
+		aif_store_meta(s, "end.oom", e->oom_kills ? "1" : "0");
 	if (e->by_kill)
 		aif_store_meta(s, "end.by", "--kill");
 	if (*library)

@@ -64,7 +64,8 @@ struct session {
 	bool is_held; /* by a naming thread that does not end: it stays until the process ends */
 	struct aif_family family;
 	int interrupts, status;
-	int kernel_log; /* cupti_crashes.h */
+	int kernel_log;    /* cupti_crashes.h */
+	int64_t oom_kills; /* when it began; negative: not known */
 	uint64_t start_ns, kill_at_ns;
 	uint64_t delay_from_ns; /* --delay counts from here */
 	uint32_t windows;       /* --repeat: that are over */
@@ -309,12 +310,13 @@ static struct aif_ending ending_of(const struct session *s)
 {
 	int number = s->child_ended && WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
 
-	return (struct aif_ending){.has_ended = s->child_ended,
-				   .status = s->status,
-				   .pid = s->child,
-				   .by_kill = s->kill_at_ns &&
-					      (number == SIGTERM || number == SIGKILL),
-				   .kernel_log = s->kernel_log};
+	return (struct aif_ending){
+		.has_ended = s->child_ended,
+		.status = s->status,
+		.pid = s->child,
+		.by_kill = s->kill_at_ns && (number == SIGTERM || number == SIGKILL),
+		.oom_kills = s->oom_kills < 0 ? -1 : aif_ending_oom_kills() - s->oom_kills,
+		.kernel_log = s->kernel_log};
 }
 
 /* True if the command ended as a program does whose driver has a defect; how: by which signal. */
@@ -443,6 +445,7 @@ static int start(struct session *s, struct aif_err *err)
 	if (!s->opts->argv)
 		return 0;
 	s->kernel_log = aif_kernel_log_open();
+	s->oom_kills = aif_ending_oom_kills();
 	env.socket = s->listener.socket;
 	env.token = s->listener.token;
 	env.children = s->opts->children;
@@ -586,6 +589,7 @@ int aif_record_run(const struct aif_record_opts *opts, const struct aif_record_o
 			      .result = ret,
 			      .signals = -1,
 			      .kernel_log = -1,
+			      .oom_kills = -1,
 			      .listener = {.fd = -1, .sock = -1},
 			      .attach = {.dir = -1, .about = -1}};
 	aif_cpu_clock_choose(&s->chosen);

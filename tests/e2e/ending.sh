@@ -35,7 +35,7 @@ check "a command that Ctrl-C stopped is called stopped, not ended by a crash" be
 check "the recorder ends with 143 after a command that SIGTERM ended" rec term 143 sh -c 'kill -TERM $$'
 check "a command that SIGTERM stopped is called stopped" begins term "sh -c .* was stopped by SIGTERM \(signal 15\) after .*$kept"
 check "the recorder ends with 137 after a command that SIGKILL ended" rec killed 137 sh -c 'kill -KILL $$'
-check "an end by SIGKILL is said to be likely the out-of-memory killer's" begins killed "sh -c .* was stopped by SIGKILL \(signal 9\) after [0-9.]+ m?s, likely by the kernel's out-of-memory killer \(see dmesg\), unless you sent it$kept"
+check "an end by SIGKILL is no out-of-memory killer's where that killed nothing" begins killed "sh -c .* was stopped by SIGKILL \(signal 9\) after [0-9.]+ m?s, which the program or somebody else sent: the kernel's out-of-memory killer killed nothing meanwhile$kept"
 check "record --kill ends its command with SIGTERM" rec asked 143 --duration 0.2 --kill sleep 9
 check "an end by record --kill is no crash in the summary" begins asked "ran      sleep 9 on .*"
 check "ends without CUPTI are not remembered" test ! -e "$XDG_STATE_HOME"

@@ -533,6 +533,13 @@ static void an_end_by_a_signal_comes_first(void **state)
 	SCREEN(&screen, "end.signal", "11", "end.in", "libcupti.so.2025.3.1");
 	begins(&screen, "python3 cupy_mix.py was ended by SIGSEGV (signal 11) in "
 			"libcupti.so.2025.3.1 after 4.30 s; what");
+	SCREEN(&screen, "end.signal", "9", "end.oom", "0");
+	begins(&screen,
+	       "python3 cupy_mix.py was stopped by SIGKILL (signal 9) after 4.30 s, which the program or "
+	       "somebody else sent: the kernel's out-of-memory killer killed nothing meanwhile; what");
+	SCREEN(&screen, "end.signal", "9", "end.oom", "1");
+	begins(&screen,
+	       "python3 cupy_mix.py was stopped by SIGKILL (signal 9) after 4.30 s, likely by the kernel's");
 	SCREEN(&screen, "end.signal", "15", "exit_status", "143", "end.by", "--kill");
 	begins(&screen, "ran      ");
 	aif_buf_finish(&screen);

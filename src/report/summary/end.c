@@ -84,7 +84,12 @@ static void put_end(const struct aif_profile *p, int number, bool by_signal, str
 	}
 	aif_buf_puts(out, " after ");
 	aif_human_ns(out, p->end_ns - p->start_ns);
-	if (number == SIGKILL)
+	if (number == SIGKILL && !strcmp(aif_profile_meta(p, "end.oom"), "0"))
+		aif_buf_puts(
+			out,
+			", which the program or somebody else sent: the kernel's out-of-memory killer killed "
+			"nothing meanwhile");
+	else if (number == SIGKILL)
 		aif_buf_puts(out, ", likely by the kernel's out-of-memory killer (see dmesg), "
 				  "unless you sent it");
 	aif_buf_puts(out, "; what was recorded until then is kept\n");
