@@ -188,8 +188,8 @@ static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 			 b->segments[i].weight * (double)row->waiting, SPAN);
 }
 
-/* Adds a span of a thread's activity to the segments that it overlaps. */
-static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o,
+/* Adds a span of a thread's activity, in a stack, to the segments that it overlaps. */
+static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o, uint32_t stack,
 			enum aif_idle_cause cause)
 {
 	size_t i = first_segment(b, o->thread, o->start);
@@ -203,31 +203,58 @@ static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o,
 
 		if (until > from)
 			r = share_add(b, s, cause,
-				      o->stack == AIF_NONE ? b->brackets[s->bracket].after
-							   : o->stack,
+				      stack == AIF_NONE ? b->brackets[s->bracket].after : stack,
 				      s->weight * (double)(until - from), SPAN);
 	}
 	return r;
+}
+
+/* Puts the stacks that end in an operator or a range, by those around them. 0 or -ENOMEM. */
+static int find_op_stacks(const struct aif_profile *p, struct aif_map *ret)
+{
+	for (uint32_t i = 0; i < p->stacks_len; i++) {
+		uint32_t frame = p->stacks[i].frame, name = AIF_NONE;
+		const struct aif_frame_name *n;
+
+		if (frame == AIF_NONE)
+			continue;
+		n = aif_profile_frame_name(p, frame);
+		if (p->frames[frame].kind == AIF_FRAME_OP && n)
+			name = n->name;
+		else if (p->frames[frame].kind == AIF_FRAME_RANGE)
+			name = (uint32_t)p->frames[frame].address;
+		if (name != AIF_NONE &&
+		    aif_map_put(ret, (uint64_t)p->stacks[i].parent << 32 | name, i) < 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* Takes operators and ranges by their names, the outermost that has a rule: imported traces have no samples. */
 static int take_ops(struct aif_idle_blaming *b)
 {
 	bool *has_rule = calloc(b->ops.len + 1, sizeof(*has_rule));
+	struct aif_map stacks = {0};
 	int r = has_rule ? 0 : -ENOMEM;
+
+	if (r == 0 && b->ops.len)
+		r = find_op_stacks(b->p, &stacks);
 
 	for (size_t i = 0; i < b->ops.len && r == 0; i++) {
 		const struct aif_op *o = &b->ops.ops[i];
 		bool is_inside = o->parent != AIF_NONE && has_rule[o->parent];
 		enum aif_idle_cause cause;
+		uint64_t own = AIF_NONE;
 
 		has_rule[i] = is_inside;
 		if (is_inside || o->thread == AIF_NONE || o->name == AIF_NONE ||
 		    !aif_idle_rules_of_name(&b->rules, o->name, &cause))
 			continue;
 		has_rule[i] = true;
-		r = activity_add(b, o, cause);
+		(void)aif_map_get(&stacks, (uint64_t)o->stack << 32 | o->name, &own);
+		r = activity_add(b, o, own == AIF_NONE ? o->stack : (uint32_t)own, cause);
 	}
+	aif_map_finish(&stacks);
 	free(has_rule);
 	return r;
 }

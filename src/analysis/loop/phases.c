@@ -136,13 +136,17 @@ static size_t turn_at(const struct aif_phases *f, int64_t at)
 	return lo < f->len && f->steps[lo].start <= at ? lo : f->len;
 }
 
-/* Gives turns the times of their device work if that takes more than twice as long as their launches. */
+/* Steps of which half of the device time comes more than so many of their lengths behind their end are over on the host long before. */
+#define LAG_STEPS 1
+
+/* Gives steps the times of their device work if the host is far ahead: if that work takes more than twice as long as their launches, or
+ * most of it comes more than a step later. */
 static int follow_queue(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			struct aif_phases *f)
 {
 	struct aif_loop_step *work = malloc((f->len + 1) * sizeof(*work));
 	uint32_t process = p->threads[f->thread].process;
-	uint64_t device_ns = 0, calls_ns = 0;
+	uint64_t device_ns = 0, calls_ns = 0, late_ns = 0;
 	size_t n = 0;
 
 	if (!work)
@@ -162,8 +166,11 @@ static int follow_queue(const struct aif_profile *p, const struct aif_exec_timel
 		work[turn].start = AIF_MIN(work[turn].start, x->start);
 		work[turn].end = AIF_MAX(work[turn].end, x->end);
 		device_ns += aif_timed_ns(x);
+		if (x->start - f->steps[turn].end >
+		    LAG_STEPS * (int64_t)AIF_MIN(length_of(&f->steps[turn]), (uint64_t)INT64_MAX))
+			late_ns += aif_timed_ns(x);
 	}
-	f->is_queued = device_ns / 2 > calls_ns;
+	f->is_queued = device_ns / 2 > calls_ns || late_ns > device_ns / 2;
 	for (size_t i = 0; i < f->len && f->is_queued; i++)
 		if (work[i].start <= work[i].end && (!n || work[i].start > f->steps[n - 1].start)) {
 			if (n)
@@ -173,6 +180,16 @@ static int follow_queue(const struct aif_profile *p, const struct aif_exec_timel
 	f->len = f->is_queued ? n : f->len;
 	free(work);
 	return 0;
+}
+
+/* Does the same with steps that are marked, unless they overlap: then nothing says which one launched what. */
+static int follow_marks(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			struct aif_phases *f)
+{
+	for (size_t i = 1; i < f->len; i++)
+		if (f->steps[i].start < f->steps[i - 1].end)
+			return 0;
+	return follow_queue(p, t, f);
 }
 
 static int take_turns(const struct aif_profile *p, const struct aif_selection *sel,
@@ -221,6 +238,8 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
 	if (!e && has_steps)
 		e = take_marks(&ops, ret);
+	if (!e && ret->len > 1 && ret->thread != AIF_NONE)
+		e = follow_marks(p, t, ret);
 	aif_op_tree_finish(&ops);
 	if (!e && !ret->len)
 		e = take_turns(p, sel, t, ret);

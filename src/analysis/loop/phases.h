@@ -7,8 +7,8 @@
 /*
  * Phases of a run: start-up, which ends where the first step begins, the loop, the tail. Steps are those that the program
  * or its framework marks, of the thread with the most of them; where none is marked, turns of the loop that recurs in the
- * launches (loop.h). A program that launches all turns long before they run has them where they run: a turn then begins
- * where its first work starts on a device.
+ * launches (loop.h). A program that launches its turns or steps long before they run has them where they run: one then begins
+ * where its first work starts on a device, and its device work is what it launched.
  */
 enum aif_phases_from { AIF_PHASES_UNKNOWN, AIF_PHASES_MARKS, AIF_PHASES_TURNS };
 

@@ -202,6 +202,15 @@ const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 	return "";
 }
 
+bool aif_why_has_few_runs(const struct aif_why *w)
+{
+	uint64_t runs = 0;
+
+	for (size_t i = 0; i < w->kernels_len; i++)
+		runs += w->kernels[i].runs;
+	return runs < AIF_WHY_FEWEST_RUNS;
+}
+
 size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS])
 {
 	size_t n = 0;

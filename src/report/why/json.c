@@ -170,7 +170,8 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 	text(b, "verdict", n ? aif_why_verdict(w, order[0]).key : "");
 	open(b, "bound_by", '[');
 	for (size_t i = 0;
-	     i < n && (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
+	     i < n && !aif_why_has_few_runs(w) &&
+	     (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
 	     i++) {
 		if (i)
 			aif_buf_putc(b, ',');

@@ -281,7 +281,18 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 		aif_human_share(&s->line, aif_share_ppm(w->outside_ns, w->outside_ns + w->time_ns));
 		aif_buf_puts(&s->line, " of it; between these by ");
 	}
-	if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
+	if (n && aif_why_has_few_runs(w)) {
+		aif_buf_puts(&s->line, "what is not known: all that ran on a device is ");
+		for (size_t i = 0; i < w->kernels_len; i++) {
+			const char *name =
+				aif_names_work(s->names, w->kernels[i].kind, w->kernels[i].kernel);
+
+			aif_buf_puts(&s->line, i ? " and " : "");
+			aif_human_counted(&s->line, w->kernels[i].runs, "run");
+			aif_buf_puts(&s->line, " of ");
+			aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
+		}
+	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
 		say_parts(s);
 	} else if (n) {
@@ -512,6 +523,10 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 
 	if (!n)
 		return;
+	if (aif_why_has_few_runs(w)) {
+		aif_buf_puts(out, "what is not known, as too little ran on a device");
+		return;
+	}
 	if (ppm < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(out, "nothing alone: ");
 		say_parts(&s);

@@ -64,24 +64,37 @@ static size_t say_owner_advice(struct saying *s)
 	return 1;
 }
 
-/* Names the kernel whose time could be saved, and what it is of. */
-static void say_kernel_advice(struct saying *s)
+/* Returns the kernel whose time could be saved, NULL: no single one is worth it. */
+static const struct aif_why_kernel *kernel_to_speed_up(const struct saying *s)
 {
 	const struct aif_why_kernel *k = s->w->kernels;
+
+	if (!s->w->kernels_len || k->kernel == AIF_NONE || s->w->is_some_work ||
+	    share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM ||
+	    (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
+		return NULL;
+	return k;
+}
+
+/* Says which kernel, whose, and how far it is from what the device can do, where that is known. */
+static void say_kernel_advice(struct saying *s, const struct aif_why_kernel *k)
+{
 	const char *name = aif_names_work(s->names, k->kind, k->kernel);
 	const char *by = place(s, k->caller);
 
-	aif_buf_puts(&s->line, "make kernels faster, first ");
+	aif_buf_puts(&s->line, "make ");
 	aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
 	if (*by)
 		aif_buf_printf(&s->line, " of %s", by);
-	if (k->bound_gain > 0)
-		aif_buf_printf(&s->line, " (it alone at most %.2fx)", k->bound_gain);
-	if (s->names->p->traits.is_imported) { /* which has no code */
-		aif_buf_puts(&s->line, ": aiflame report --kernels");
-		return;
+	aif_buf_puts(&s->line, " faster");
+	if (k->used >= 0) {
+		aif_buf_puts(&s->line, ", which is at ");
+		aif_human_share(&s->line, (uint64_t)(k->used * 1e6));
+		aif_buf_printf(&s->line, " of the %s peak", k->bound);
 	}
-	aif_buf_puts(&s->line, ": aiflame annotate ");
+	if (s->names->p->traits.is_imported) /* which has no code */
+		return;
+	aif_buf_puts(&s->line, "; what holds it: aiflame annotate ");
 	aif_buf_shell(&s->line, name);
 }
 
@@ -100,6 +113,8 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 		aif_why_end_line(s);
 		return;
 	}
+	if (aif_why_has_few_runs(s->w))
+		return;
 	said = say_owner_advice(s);
 	overlap = is_overlap_worth_it(s->w) ? AIF_WHY_SYNC : AIF_WHY_GROUPS;
 	if (overlap == AIF_WHY_SYNC) {
@@ -109,8 +124,16 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 	}
 	for (size_t i = 0; i < n && said < MOST_ADVICE; i++) {
 		const char *advice = aif_why_advice(s->names->p, s->w, order[i]);
+		const struct aif_why_kernel *k =
+			order[i] == AIF_WHY_COMPUTE ? kernel_to_speed_up(s) : NULL;
 
-		if (!*advice || share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM ||
+		if (k) {
+			say_gain(s, said++, k->bound_gain, k->ns);
+			say_kernel_advice(s, k);
+			aif_why_end_line(s);
+		}
+		if (order[i] == AIF_WHY_COMPUTE || !*advice ||
+		    share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM ||
 		    !is_worth_it(s->w, order[i]) || order[i] == overlap)
 			continue;
 		say_gain(s, said++,
@@ -118,10 +141,7 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 				 ? 0
 				 : s->w->bound_of_group[order[i]],
 			 s->w->of_group[order[i]]);
-		if (order[i] == AIF_WHY_COMPUTE)
-			say_kernel_advice(s);
-		else
-			aif_buf_puts(&s->line, advice);
+		aif_buf_puts(&s->line, advice);
 		aif_why_end_line(s);
 	}
 }

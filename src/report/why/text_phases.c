@@ -71,7 +71,8 @@ static void say_steps(struct saying *s)
 	if (f->is_sparse)
 		aif_buf_puts(&s->line, " seen whole");
 	if (is_marked)
-		aif_buf_puts(&s->line, ", as the program marks them");
+		aif_buf_printf(&s->line, ", as the program marks them%s",
+			       f->is_queued ? ", by when their work ran" : "");
 	else
 		aif_buf_printf(&s->line, "%s%s, %s%s", *in ? " of " : "", in,
 			       f->level[f->chosen].line ? "found in the source"

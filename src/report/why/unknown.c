@@ -4,6 +4,11 @@
 
 #include "base/reasons.h"
 
+#include <stdlib.h>
+
+/* Calls of Python that a profiler followed, from which on it slows the program. */
+#define PYTHON_CALLS 100
+
 /* Returns true if any stack has a frame that names a place of the program. */
 static bool has_places(const struct aif_profile *p)
 {
@@ -41,6 +46,10 @@ static bool is_unknown(const struct aif_profile *p, const struct aif_why *w,
 		return w->phases.from == AIF_PHASES_MARKS && w->phases.len < 3;
 	case AIF_WHY_UNKNOWN_CUT:
 		return p->notes & AIF_NOTE_CUT_SHORT;
+	case AIF_WHY_UNKNOWN_SLOWED:
+		return strtoull(aif_profile_meta(p, "imported.python_calls"), NULL, 10) >=
+			       PYTHON_CALLS &&
+		       aif_share_ppm(w->of_group[AIF_WHY_HOST], w->time_ns) >= AIF_WHY_ADVICE_PPM;
 	case AIF_WHY_UNKNOWNS:
 		break;
 	}

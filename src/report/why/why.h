@@ -45,6 +45,9 @@ enum aif_why_queue {
 /* Advice is given for groups from this share on. */
 #define AIF_WHY_ADVICE_PPM 50000
 
+/* Fewer runs of kernels and copies bound no program: one copy is 100 % of what ran. */
+#define AIF_WHY_FEWEST_RUNS 3
+
 /* A loop with less of the devices' work is not what the program does. */
 #define AIF_WHY_LOOP_PPM 500000
 
@@ -202,6 +205,8 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 		       enum aif_why_unknown ret[AIF_WHY_UNKNOWNS]);
 const char *aif_why_unknown_key(enum aif_why_unknown what);
 const char *aif_why_unknown_text(enum aif_why_unknown what);
+/* Returns true if too little ran to say what bounds the program. */
+bool aif_why_has_few_runs(const struct aif_why *w);
 /* Groups with time, most first. Returns their number. */
 size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS]);
 
