@@ -31,12 +31,12 @@ static bool user_begin(void)
 
 static void return_threads(bool left)
 {
-	struct aif_attachment *a;
+	struct aif_shm *shm;
 
 	if (left && aif_own_threads_return() < 0) {
-		a = atomic_load(&aif_agent.session.attached);
-		if (a)
-			atomic_store(&a->shm->helper_gone, 1);
+		shm = aif_session_memory();
+		if (shm)
+			atomic_store(&shm->helper_gone, 1);
 	}
 }
 

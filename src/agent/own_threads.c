@@ -107,6 +107,7 @@ static void forget_parents(struct aif_own_threads *own)
 		return;
 	atomic_store(&own->away, 0);
 	atomic_store(&own->again, 0);
+	atomic_store(&aif_agent.session.installing, 0); /* by another thread of the parent */
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
 		atomic_store(&own->at[i].tid, 0);
 	atomic_store(&own->pid, pid);

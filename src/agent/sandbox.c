@@ -110,22 +110,11 @@ static enum aif_filter_allows check(const struct sock_fprog *filter)
 	return aif_filter_check(filter->filter, filter->len);
 }
 
-/* The recorder's memory. NULL: nobody records. */
-static struct aif_shm *recorders(void)
-{
-	struct aif_session *s = &aif_agent.session;
-	struct aif_armed *armed = atomic_load(&s->armed);
-	const struct aif_attachment *a = atomic_load(&s->attached);
-
-	/* In a child that has not met the recorder it is not mapped. */
-	return armed && atomic_load(&armed->generation) && a ? a->shm : NULL;
-}
-
 void aif_sandbox_install_begin(struct aif_sandbox_install *i, const struct sock_fprog *filter,
 			       bool is_for_all)
 {
 	struct aif_session *s = &aif_agent.session;
-	struct aif_shm *shm = recorders();
+	struct aif_shm *shm = aif_session_memory();
 
 	*i = (struct aif_sandbox_install){0};
 	if (aif_sandbox_is_on())
@@ -152,13 +141,15 @@ void aif_sandbox_install_begin(struct aif_sandbox_install *i, const struct sock_
 		await_round(s);
 	else
 		i->has_left = aif_own_threads_leave();
-	aif_cpu_silence(&aif_agent.cpu);
+	/* A child of a fork has the parent's list of threads until it meets the recorder. */
+	if (aif_session_memory())
+		aif_cpu_silence(&aif_agent.cpu);
 }
 
 void aif_sandbox_install_end(const struct aif_sandbox_install *i, bool is_installed)
 {
 	struct aif_session *s = &aif_agent.session;
-	struct aif_shm *shm = recorders();
+	struct aif_shm *shm = aif_session_memory();
 
 	if (i->is_harmless) {
 		if (is_installed)

@@ -151,13 +151,22 @@ static bool has_unknown_filter(const struct aif_session *s)
 	return aif_proc_filters(status).len > filters_known(s);
 }
 
+struct aif_shm *aif_session_memory(void)
+{
+	struct aif_session *s = &aif_agent.session;
+	struct aif_armed *armed = atomic_load(&s->armed);
+	const struct aif_attachment *a = atomic_load(&s->attached);
+
+	return armed && atomic_load(&armed->generation) && a ? a->shm : NULL;
+}
+
 void aif_session_report_filter(void)
 {
 	const struct aif_environment *env = &aif_agent.env;
 	struct aif_hello hello = {
 		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_FILTERED};
 
-	if (!env->children || !*env->socket || atomic_load(&aif_agent.session.attached))
+	if (!env->children || !*env->socket)
 		return;
 	memcpy(hello.token, env->token, sizeof(hello.token));
 	(void)aif_hello_send(env->socket, &hello, FILTER_TIMEOUT_MS, NULL);

@@ -144,6 +144,8 @@ void aif_session_forget_start(void);
 /* Registers what fork() calls in the child. */
 void aif_session_at_fork(void (*child)(void));
 
+/* Returns the recorder's memory. NULL: nobody records, or a child of a fork has not met the recorder, and has no memory. */
+struct aif_shm *aif_session_memory(void);
 /* Tells the recorder that the program is about to install a filter, unless a session does. */
 void aif_session_report_filter(void);
 

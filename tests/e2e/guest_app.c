@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -300,6 +301,46 @@ static void share_nothing(void)
 	guest_say("child", guest_status(child));
 }
 
+/* A child of a fork does something before it has met a recorder, while its parent has. */
+static int in_child(void (*run)(void))
+{
+	pid_t child;
+
+	for (int i = 0; i < 8; i++)
+		guest_burn();
+	child = fork();
+	if (!child) {
+		run();
+		_exit(0);
+	}
+	return guest_status(child);
+}
+
+static void unshare_at_once(void)
+{
+	guest_say("unshare", unshare(CLONE_NEWUSER | CLONE_NEWPID));
+}
+
+static void filter_at_once(void)
+{
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	guest_burn();
+	syscall(SYS_exit, 3);
+}
+
+static void drop_at_once(void)
+{
+	guest_say("keepcaps", prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+	guest_say("setresuid", setresuid(GUEST_OTHER, GUEST_OTHER, GUEST_OTHER));
+}
+
+static void children_at_once(void)
+{
+	guest_say("child", in_child(unshare_at_once));
+	guest_say("child", in_child(filter_at_once));
+	guest_say("child", in_child(drop_at_once));
+}
+
 static void share_no_time(void)
 {
 	guest_burn();
@@ -410,6 +451,7 @@ static const struct {
 	CASE(share_no_user_raw),
 	CASE(share_nothing),
 	CASE(share_no_time),
+	CASE(children_at_once),
 	CASE(share_no_mounts),
 	CASE(share_no_files),
 	CASE(enter_mounts),
