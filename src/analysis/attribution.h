@@ -12,7 +12,7 @@
  */
 
 /* Change when the rules change: cached attributions of other versions are computed anew. */
-#define AIF_ATTRIBUTION_VERSION 17
+#define AIF_ATTRIBUTION_VERSION 18
 
 enum aif_grade {
 	AIF_GRADE_EXACT =

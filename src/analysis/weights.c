@@ -559,6 +559,11 @@ bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t tim
 	return w && aif_gaps_at(&w->off, process, time).is_gap;
 }
 
+uint32_t aif_weights_process(const struct aif_weights *w, const struct aif_weights_cycle *c)
+{
+	return c->key >> 32 ? (uint32_t)c->key : w->p->threads[c->key].process;
+}
+
 const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, size_t *ret_len)
 {
 	*ret_len = w ? w->cycles_len : 0;

@@ -43,7 +43,8 @@
  * Lippman-Hand, If Nothing Goes Wrong, Is Everything All Right?, JAMA 249, 1983). So launches left out / n
  * of its launches are added to the standard error of each stack that stands for more than itself, in squares,
  * but not more time than there was without capture. One that was met only while nothing was left out stands for
- * itself: it is exact, and has no error. A total over all stacks has the error of its own sums by cycle, as
+ * itself: it is exact, and has no error; but where a process has one cycle only, which says little of the rest, it
+ * may have been each of the launches left out. A total over all stacks has the error of its own sums by cycle, as
  * what one stack has more in a cycle another has less.
  */
 
@@ -97,6 +98,8 @@ void aif_weights_reach(const struct aif_weights *w, uint32_t process, struct aif
 /* Was any thread of the process in a block without capture then? */
 bool aif_weights_off(const struct aif_weights *w, uint32_t process, uint64_t time);
 
+/* Returns the id of the process whose launches a cycle has. */
+uint32_t aif_weights_process(const struct aif_weights *w, const struct aif_weights_cycle *c);
 const struct aif_weights_cycle *aif_weights_cycles(const struct aif_weights *w, size_t *ret_len);
 uint64_t aif_weights_uncaptured(const struct aif_weights *w); /* launches; 0 for NULL */
 /* Adds to each process's, between two times (CLOCK_MONOTONIC), what it launched without being captured, of blocks

@@ -18,8 +18,23 @@ struct extrapolating {
 /* Launches that each process made while it was not captured, and the executions that were
  * captured. */
 struct unseen {
-	double *left_out, *off_ns, *executions; /* one piece of memory */
+	double *left_out, *off_ns, *executions, *cycles; /* one piece of memory */
 };
+
+/* Counts the cycles of each process (weights.h). */
+static void count_cycles(const struct extrapolating *x, double *cycles)
+{
+	const struct aif_profile *p = x->s->p;
+	size_t len;
+	const struct aif_weights_cycle *at = aif_weights_cycles(x->weights, &len);
+
+	for (size_t i = 0; i < len; i++) {
+		uint32_t process = aif_weights_process(x->weights, &at[i]);
+
+		if (process < p->processes_len)
+			cycles[process]++;
+	}
+}
 
 static int find_unseen(const struct extrapolating *x, struct unseen *ret)
 {
@@ -27,11 +42,13 @@ static int find_unseen(const struct extrapolating *x, struct unseen *ret)
 	size_t n = x->s->p->processes_len + 1;
 	uint64_t start = x->s->p->start_ns;
 
-	ret->left_out = calloc(3 * n, sizeof(*ret->left_out));
+	ret->left_out = calloc(4 * n, sizeof(*ret->left_out));
 	if (!ret->left_out)
 		return -ENOMEM;
 	ret->off_ns = ret->left_out + n;
 	ret->executions = ret->off_ns + n;
+	ret->cycles = ret->executions + n;
+	count_cycles(x, ret->cycles);
 	aif_weights_left_out(x->weights, start + x->s->from, start + x->s->to, ret->left_out,
 			     ret->off_ns);
 	for (size_t i = 0; i < groups->len; i++)
@@ -60,6 +77,24 @@ static int find_variances(const struct extrapolating *x, double *var)
 	return 0;
 }
 
+/* Groups without estimated executions are exact: they were met only while nothing was left out. But a single
+ * cycle does not tell that they were not met later: any launch that was left out may have been theirs. */
+static double unseen_variance(const struct aif_group *g, const struct unseen *u)
+{
+	uint32_t process = g->process;
+	double launches, more;
+
+	if (process == AIF_NONE || !g->executions || u->left_out[process] <= 0)
+		return 0;
+	launches = u->left_out[process];
+	if (u->cycles[process] >= 2 && !g->sampled)
+		return 0;
+	if (u->cycles[process] >= 2)
+		launches /= u->executions[process];
+	more = AIF_MIN(launches * (double)g->seen / (double)g->executions, u->off_ns[process]);
+	return more * more;
+}
+
 static int estimate_errors(struct extrapolating *x)
 {
 	const struct aif_groups *groups = &x->c->groups;
@@ -71,17 +106,8 @@ static int estimate_errors(struct extrapolating *x)
 		r = find_unseen(x, &u);
 	for (size_t i = 0; i < groups->len && !r; i++) {
 		const struct aif_group *g = &groups->at[i];
-		uint32_t process = g->process;
 
-		/* Groups without estimated executions are exact: they were met only while nothing
-		 * was left out. */
-		if (g->sampled && process != AIF_NONE && u.left_out[process] > 0 && g->executions) {
-			double one = (double)g->seen / (double)g->executions,
-			       more = AIF_MIN(u.left_out[process] / u.executions[process] * one,
-					      u.off_ns[process]);
-
-			var[i] += more * more;
-		}
+		var[i] += unseen_variance(g, &u);
 		x->ret->groups[i].error =
 			var[i] > 0 && var[i] < 1e36 ? (uint64_t)ceil(sqrt(var[i])) : 0;
 	}
@@ -95,6 +121,18 @@ static int estimate_errors(struct extrapolating *x)
 struct stream_time {
 	double seen, more;
 };
+
+/* Returns how long a queue may have run, ns: as long as its device had work, which is judged for each device alone. */
+static uint64_t queue_ns(const struct extrapolating *x, const struct aif_stream *stream)
+{
+	uint64_t all = x->s->to - x->s->from;
+	const struct aif_device_time *t;
+
+	if (stream->device >= x->s->p->devices_len)
+		return all;
+	t = &x->swept->devices[stream->device].t;
+	return AIF_MIN(all, t->busy_ns + t->idle_ns);
+}
 
 /* Fits what is estimated of a queue in order, which runs one thing at a time, in the time in
  * which nothing of it was seen to run, and so its error. Not by cycle: what is launched in one
@@ -124,7 +162,7 @@ static int fit_streams(struct extrapolating *x)
 
 		if (!t || p->streams[g->stream].out_of_order)
 			continue;
-		room = AIF_MAX((double)(x->s->to - x->s->from) - t->seen, 0);
+		room = AIF_MAX((double)queue_ns(x, &p->streams[g->stream]) - t->seen, 0);
 		to->error = (uint64_t)AIF_MIN((double)to->error, room);
 		if (t->more <= room)
 			continue;
