@@ -10,7 +10,7 @@ judged() {
 	KEEP=$work/kept AIFLAME=$aiflame PYTHON=$python JOBS=1 SECONDS_EACH=2 "$root/tests/gpu/why/run.sh" "$1"
 }
 for what in default/server default/compute default/allocate full/server full/collect default/mix_python default/gil full/nested; do
-	check "idle time has the class, line and steps that the program says: $what" in_three judged $what
+	check "idle time has the class, line and steps that the program says: $what" judged $what
 done
 # A truth that is another's is seen.
 wrong() {

@@ -90,8 +90,8 @@ def main():
         fits = [l for l in labels if (l["class"] in allowed or (mode == "default" and kind in NOT_RECORDED)) and
                 (any(is_in(frames, x) for x in l["lines"]) or (is_in(frames, l["step"]) and
                  (mode == "default" or not any(is_in(frames, x) for o in labels for x in o["lines"]))))]
-        # Of labels that share a function, the one that lacks most.
-        best = max(fits, key=lambda l: (is_in(frames, l["step"]), l["ns"] - l["got"]), default=None)
+        # Of labels that share a function, one of the same class if it lacks time, else the one that lacks most.
+        best = max(fits, key=lambda l: (is_in(frames, l["step"]), l["class"] == kind and l["got"] < l["ns"], l["ns"] - l["got"]), default=None)
         if best:
             best["got"] += ns
         elif frames and kind in REST:
@@ -131,7 +131,9 @@ def main():
                      (got, count, length / 1e6, mean / 1e6, loop.get("median_ns", 0) / 1e6,
                       statistics.median(b - a for a, b in zip(begins, begins[1:])) / 1e6))
         # Where launches were left out, only turns that were captured whole are steps: their number is none.
-        if not loop.get("is_sparse") and (abs(got - count) > max(1, 0.01 * count) or abs(length - mean) > 0.02 * mean + spread):
+        # A loop that is a small part of the run, as where the machine was so busy that the start took longest, may be named none.
+        is_small = loop["found_by"] == "none" and truth["to"] - truth["from"] < 0.25 * (truth["to"] - zero)
+        if not loop.get("is_sparse") and not is_small and (abs(got - count) > max(1, 0.01 * count) or abs(length - mean) > 0.02 * mean + spread):
             wrong.append("steps are wrong: %s" % loop)
     for name, turns in expect.get("periods", {}).items():
         # The end of the last turn is not known, and a period that begins with the first launch has it whole.

@@ -37,7 +37,8 @@
  *
  * A launch can be told from each other one nearby by its grid, and its execution by its time: see launch().
  * Prints "launches=N copies=N kernel_ns=N ..." when it is over: how much there was of each, how long kernels (of the
- * first function: chain_ns) and copies ran, and how long it took from before the first work to the last's end.
+ * first function: chain_ns) and copies ran, how long it took from before the first work to the last's end, and the
+ * sum of that over devices, each from its own first work (spans_ns).
  */
 
 static struct {
@@ -339,11 +340,12 @@ int main(int argc, char **argv)
 	if (app.rank == 3)
 		mock_sum_over(1);
 	wait_for_all();
-	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu chain_ns=%llu copy_ns=%llu span_ns=%llu wait_ns=%llu\n",
+	printf("launches=%llu copies=%llu kernel_ns=%llu failed=%llu chain_ns=%llu copy_ns=%llu span_ns=%llu wait_ns=%llu spans_ns=%llu\n",
 	       (unsigned long long)app.launched, (unsigned long long)app.copied,
 	       (unsigned long long)app.ns, (unsigned long long)app.failed,
 	       (unsigned long long)app.chain_ns, (unsigned long long)app.copy_ns,
-	       (unsigned long long)(mock_now() - began), (unsigned long long)app.wait_ns);
+	       (unsigned long long)(mock_now() - began), (unsigned long long)app.wait_ns,
+	       (unsigned long long)mock_device_spans());
 	sleep_ms(app.sleep_ms);
 	return 0;
 }

@@ -27,6 +27,8 @@ static struct {
 	pid_t pid;
 	pthread_mutex_t lock;
 	uint64_t busy[MOCK_STREAMS]; /* until then */
+	uint64_t first[MOCK_DEVICES],
+		last[MOCK_DEVICES]; /* a device's work began and ended; 0: none */
 	uint64_t call_ns;
 	bool spins;
 	_Atomic bool quits;
@@ -272,7 +274,8 @@ static void tell(uint32_t event, struct mock_context *context, const void *descr
 
 int cuCtxCreate_v2(void **ret, unsigned flags, int device)
 {
-	struct mock_context *c = is_up() && !flags ? calloc(1, sizeof(*c)) : NULL;
+	bool fits = is_up() && !flags && device >= 0 && device < MOCK_DEVICES;
+	struct mock_context *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c)
 		return NOT_INITIALIZED;
@@ -466,6 +469,27 @@ int cuModuleGetFunction(void **ret, void *module, const char *name)
 	return NOT_FOUND;
 }
 
+/* Notes from when to when a device had work: streams run side by side, so the first call is not always the first work. */
+static void note_span(const struct mock_call *call)
+{
+	uint64_t *first = &mock.first[call->context->device],
+		 *last = &mock.last[call->context->device];
+
+	*first = *first ? AIF_MIN(*first, call->start) : call->start;
+	*last = AIF_MAX(*last, call->end);
+}
+
+uint64_t mock_device_spans(void)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&mock.lock);
+	for (unsigned i = 0; i < MOCK_DEVICES; i++)
+		sum += mock.last[i] - mock.first[i];
+	pthread_mutex_unlock(&mock.lock);
+	return sum;
+}
+
 static int work(struct mock_call *call, uint64_t ns)
 {
 	bool heard = atomic_load(&mock.hooked);
@@ -480,6 +504,7 @@ static int work(struct mock_call *call, uint64_t ns)
 	now = mock_now();
 	call->start = AIF_MAX(now + LATENCY_NS, *busy);
 	call->end = *busy = call->start + ns;
+	note_span(call);
 	ahead = call->start - now;
 	pthread_mutex_unlock(&mock.lock);
 	mock_cuda_lock();

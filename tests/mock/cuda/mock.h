@@ -94,6 +94,9 @@ uint64_t mock_now(void);
 /* Keeps the CPU busy for `ns`, as work does. */
 void mock_spend(uint64_t ns);
 
+/* Returns the sum over devices of the time, ns, from the begin of a device's first to the end of its last work. */
+uint64_t mock_device_spans(void);
+
 /* Called by libmock_loading.so, while it is loaded. */
 void mock_loading(void);
 
@@ -105,6 +108,7 @@ void mock_loading(void);
 #define MOCK_UNITS      4       /* multiprocessors */
 #define MOCK_KHZ        1000000 /* cycles are ns */
 #define MOCK_STREAMS    64
+#define MOCK_DEVICES    2
 
 /* The callbacks of its two calls that make the device work. */
 #define MOCK_LAUNCH 307 /* cuLaunchKernel */
