@@ -8,7 +8,9 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -86,6 +88,55 @@ MAKES_WAY(user_begin, initgroups, (const char *user, gid_t group), (user, group)
 MAKES_WAY(aif_own_threads_leave, capset, (void *header, const void *data), (header, data))
 MAKES_WAY(aif_own_threads_leave, unshare, (int flags), (flags))
 MAKES_WAY(aif_own_threads_leave, setns, (int fd, int type), (fd, type))
+
+/* A program that looks how many entries /proc/self/task has makes sure that it is alone, mostly since it is about to give
+ * itself away (Chromium's zygote, before its sandbox): the agent's threads end for good. */
+static bool makes_alone(const char *path)
+{
+	static const char start[] = "/proc/", names[] = "self/task";
+	struct aif_shm *shm;
+
+	if (*path != 's' && *path != '/')
+		return false;
+	if (!strncmp(path, start, sizeof(start) - 1))
+		path += sizeof(start) - 1;
+	if (strncmp(path, names, sizeof(names) - 1))
+		return false;
+	path += sizeof(names) - 1;
+	if (strspn(path, "/.") != strlen(path) || !aif_own_threads_leave())
+		return false;
+	aif_own_threads_stay_away();
+	shm = aif_session_memory();
+	if (shm)
+		atomic_store(&shm->helper_gone, 1);
+	return true;
+}
+
+/* Defines a function that looks at a file. */
+#define LOOKS(name, parameters, arguments)                                              \
+	AIF_PUBLIC int name parameters;                                                 \
+	int name parameters                                                             \
+	{                                                                               \
+		static _Atomic(void *) next;                                            \
+		int(*real) parameters = (int(*) parameters)next_function(&next, #name); \
+		int r;                                                                  \
+                                                                                        \
+		if (!real) {                                                            \
+			errno = ENOSYS;                                                 \
+			return -1;                                                      \
+		}                                                                       \
+		/* Where the kernel could read the path we can, too. */                 \
+		r = real arguments;                                                     \
+		return r == 0 && makes_alone(path) ? real arguments : r;                \
+	}
+
+/* Named as the C library's are for 64-bit offsets, and as they were before glibc 2.33. */
+LOOKS(fstatat64, (int dir, const char *path, struct stat64 *ret, int flags),
+      (dir, path, ret, flags))
+LOOKS(__fxstatat64, (int version, int dir, const char *path, struct stat64 *ret, int flags),
+      (version, dir, path, ret, flags))
+LOOKS(stat64, (const char *path, struct stat64 *ret), (path, ret))
+LOOKS(__xstat64, (int version, const char *path, struct stat64 *ret), (version, path, ret))
 
 /* True for options about what one thread may do, and keeps of it. */
 static bool is_of_credentials(long option)

@@ -195,5 +195,6 @@ int aif_own_threads_return(void)
 
 void aif_own_threads_stay_away(void)
 {
+	atomic_store(&aif_agent.own.again, 0);
 	atomic_fetch_sub(&aif_agent.own.away, 1);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -341,6 +342,22 @@ static void children_at_once(void)
 	guest_say("child", in_child(drop_at_once));
 }
 
+/* Makes sure that it is alone, as Chromium's zygote does. */
+static void count_threads(void)
+{
+	struct stat st;
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	guest_burn();
+	guest_burn();
+	guest_say("stat", fstatat(proc, "self/task/", &st, 0));
+	guest_say("threads", (long)st.st_nlink - 2);
+	close(proc);
+	guest_burn();
+	guest_say("stat", stat("/proc/self/task", &st));
+	guest_say("threads", (long)st.st_nlink - 2);
+}
+
 static void share_no_time(void)
 {
 	guest_burn();
@@ -450,6 +467,7 @@ static const struct {
 	CASE(share_no_user_late),
 	CASE(share_no_user_raw),
 	CASE(share_nothing),
+	CASE(count_threads),
 	CASE(share_no_time),
 	CASE(children_at_once),
 	CASE(share_no_mounts),
