@@ -181,14 +181,13 @@ static bool is_worker(uint32_t tid)
 	return aif_sampler_is_worker(&aif_agent.sampler, tid);
 }
 
-/* A thread blocks signals for a moment when it begins and ends, which lasts where there is no CPU for it: who does
- * so for longer than this is told of. */
-#define BLOCKS_NS AIF_NS_PER_S
+/* A thread blocks signals for a moment when it begins and ends. One that uses so much CPU time meanwhile is reported. */
+#define BLOCKS_CPU_NS (AIF_NS_PER_S / 20)
 
 static void look(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
-	uint64_t mask;
+	uint64_t mask, cpu_ns;
 	bool blocks;
 
 	if (!t || is_worker(t->tid))
@@ -197,11 +196,15 @@ static void look(struct aif_cpu *c, uint32_t i)
 	if (t->is_listed && has_signal(mask, LIBRARY_SIGNAL))
 		return;
 	blocks = has_signal(mask, AIF_SHM_CPU_SIGNAL);
-	if (!blocks)
-		t->blocks_since_ns = 0;
-	else if (!t->blocks_since_ns)
-		t->blocks_since_ns = aif_now_ns();
-	if (blocks && !t->blocks_told && aif_now_ns() - t->blocks_since_ns >= BLOCKS_NS) {
+	cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(t->tid));
+	if (!blocks) {
+		t->blocks = false;
+	} else if (!t->blocks) {
+		t->blocks = true;
+		/* Signals that were blocked when the thread was found have been so since it began. */
+		t->blocks_cpu_ns = t->is_listed ? cpu_ns : t->clocks.cpu_ns;
+	}
+	if (blocks && !t->blocks_told && cpu_ns > t->blocks_cpu_ns + BLOCKS_CPU_NS) {
 		t->blocks_told = true;
 		note(AIF_REASON_CPU_THREAD_BLOCKS);
 	}
@@ -220,7 +223,7 @@ static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 	t->is_wall = c->mode == AIF_CPU_WALL;
 	t->is_alone = c->mode == AIF_CPU_TICK;
 	t->unknown_ns = 0;
-	t->blocks_since_ns = 0;
+	t->blocks = false;
 	t->blocks_told = false;
 }
 
@@ -305,8 +308,7 @@ static void scan(struct aif_cpu *c, const struct aif_task_list *now)
 	/* At once, not in turn: who was never looked at since sampling began. */
 	len = atomic_load_explicit(&c->len, memory_order_relaxed);
 	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread && !c->at[i].thread->is_listed &&
-		    !c->at[i].thread->blocks_since_ns)
+		if (c->at[i].thread && !c->at[i].thread->is_listed && !c->at[i].thread->blocks)
 			look(c, i);
 }
 

@@ -50,8 +50,8 @@ struct aif_cpu_thread {
 	uint32_t tid;
 	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
 	bool is_listed;
-	uint64_t blocks_since_ns; /* when it was first seen to block the signal; 0 = it does not */
-	bool blocks_told;
+	uint64_t blocks_cpu_ns; /* its CPU time when it was first seen to block the signal */
+	bool blocks, blocks_told;
 	/* The handler's. */
 	struct aif_cpu_clocks clocks;
 	uint64_t unknown_ns; /* not reported yet */

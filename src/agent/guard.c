@@ -125,7 +125,7 @@ static bool makes_alone(const char *path)
 			errno = ENOSYS;                                                 \
 			return -1;                                                      \
 		}                                                                       \
-		/* Where the kernel could read the path we can, too. */                 \
+		/* The kernel could read the path: so can we. */                        \
 		r = real arguments;                                                     \
 		return r == 0 && makes_alone(path) ? real arguments : r;                \
 	}

@@ -34,4 +34,7 @@ for clock in perf tick; do
 	check "--cpu-clock $clock: a system call has a leaf" sh -c "'$aiflame' flame --of cpu --detail full -o f.folded call-$clock.data && grep -qE ';in_call;.*;\[kernel\]_\[k\] ' f.folded"
 	check "--cpu-clock $clock: no sample weighs more than three periods" sh -c "[ $(heaviest call-$clock.data) -le 15000000 ]"
 done
+
+check "a thread that blocks signals" "$aiflame" record -q --cpu -o blocks.data "$app" blocks 0.6
+check "a thread that blocks signals is counted" says CPU_THREAD_BLOCKS "$aiflame" info blocks.data
 done_testing
