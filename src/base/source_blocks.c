@@ -178,6 +178,19 @@ uint32_t aif_source_branches(const struct aif_source_blocks *b, uint32_t line)
 	return line;
 }
 
+/* True for "y = [f(x) for x in z]" of Python. */
+static bool is_comprehension(const char *text, size_t len)
+{
+	const char *end = text + len, *open, *loop;
+
+	for (open = text; open < end && !strchr("([{", *open); open++)
+		;
+	loop = open < end ? memmem(open, (size_t)(end - open), " for ", 5) : NULL;
+	return loop && memmem(loop, (size_t)(end - loop), " in ", 4) &&
+	       (memchr(loop, ']', (size_t)(end - loop)) ||
+		memchr(loop, ')', (size_t)(end - loop)) || memchr(loop, '}', (size_t)(end - loop)));
+}
+
 bool aif_source_is_loop(const struct aif_source_blocks *b, uint32_t line)
 {
 	static const char *const words[] = {"for",   "while",   "do",        "loop",
@@ -185,7 +198,7 @@ bool aif_source_is_loop(const struct aif_source_blocks *b, uint32_t line)
 	size_t len, word;
 	const char *text = aif_source_statement(b, line, &len);
 
-	if (begins_with_any(text, len, words, AIF_ARRAY_LEN(words)))
+	if (begins_with_any(text, len, words, AIF_ARRAY_LEN(words)) || is_comprehension(text, len))
 		return true;
 	/* Macros of lists. */
 	for (word = 0; word < len && (isalnum((unsigned char)text[word]) || text[word] == '_');)

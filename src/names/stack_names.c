@@ -370,6 +370,20 @@ const char *aif_stack_names_caller(struct aif_stack_names *s, uint32_t stack)
 	return aif_buf_failed(&s->text) ? NULL : aif_buf_str(&s->text);
 }
 
+const char *aif_stack_names_inlined(struct aif_stack_names *s, uint32_t stack, uint32_t number)
+{
+	uint32_t frame = s->p->stacks[stack].frame;
+	const struct aif_frame_label *l;
+	size_t len;
+
+	if (frame == AIF_NONE)
+		return "";
+	l = aif_frame_labels_get(s->labels, frame, &len);
+	if (!l)
+		return NULL;
+	return number < len ? aif_tree_text(&s->tree, l[number].name, &len) : "";
+}
+
 const char *aif_stack_names_operator(struct aif_stack_names *s, uint32_t stack)
 {
 	const struct aif_profile *p = s->p;

@@ -42,6 +42,10 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
  * memory runs out. Of a backward it is the forward's, with " [backward]" behind it. */
 const char *aif_stack_names_caller(struct aif_stack_names *s, uint32_t stack);
 
+/* Returns the name of one of the functions of a stack's innermost frame, from 0, the outermost, on: others were inlined into it. ""
+ * where there are not so many, NULL when memory runs out. */
+const char *aif_stack_names_inlined(struct aif_stack_names *s, uint32_t stack, uint32_t number);
+
 /* The operator of PyTorch that launched, "aten::mm", or "": the innermost one, whose call was not yet over. That
  * is whom torch.profiler's table gives the time as "Self CUDA", so that its rows and ours can be laid side by
  * side; the outer ones (aten::linear) stand on the stack. Valid like the caller. */

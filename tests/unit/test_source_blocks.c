@@ -74,6 +74,20 @@ static void loops_of_python(void **state)
 	aif_source_blocks_finish(&b);
 }
 
+static void comprehensions_are_loops(void **state)
+{
+	read_text("for generation in range(n):\n"
+		  "    fitness = [evaluate(g) for g in population]\n" /* 2 */
+		  "    print(\"wait for it in vain\")\n"
+		  "    x = 1  # (for what?)\n" /* 4 */
+		  "    mutate()\n");
+	(void)state;
+	assert_int_equal(loop_around(2), 2);
+	assert_int_equal(loop_around(4), 1);
+	assert_int_equal(loop_around(5), 1);
+	aif_source_blocks_finish(&b);
+}
+
 static void loops_of_c(void **state)
 {
 	read_text("static void train(void)\n" /* 1 */
@@ -208,9 +222,13 @@ static void texts_without_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loops_of_python),          cmocka_unit_test(loops_of_c),
-		cmocka_unit_test(branches_of_one_decision), cmocka_unit_test(cases_of_one_switch),
-		cmocka_unit_test(lines_around_are_enough),  cmocka_unit_test(texts_without_lines),
+		cmocka_unit_test(loops_of_python),
+		cmocka_unit_test(loops_of_c),
+		cmocka_unit_test(comprehensions_are_loops),
+		cmocka_unit_test(branches_of_one_decision),
+		cmocka_unit_test(cases_of_one_switch),
+		cmocka_unit_test(lines_around_are_enough),
+		cmocka_unit_test(texts_without_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

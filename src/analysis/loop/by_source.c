@@ -138,6 +138,7 @@ static int measure(struct choosing *h, struct found *f)
 	f->level.kernel = AIF_NONE;
 	f->level.line = n->line;
 	f->level.call_line = at->line;
+	f->level.inlined = at->inlined;
 	f->level.turns = f->len;
 	f->level.start = f->turns[0].start;
 	f->level.end = f->turns[f->len - 1].end;

@@ -53,12 +53,15 @@ struct aif_loop_level {
 	uint32_t kinds;  /* kernels that are launched in half of its turns, or more often */
 	/* Line of a loop in the source, that of a call in it, and aif_loop.place of its turns; 0: launches recur. */
 	uint32_t line, call_line;
+	uint32_t
+		inlined; /* which of the functions of its frame has it: what was inlined comes behind what it was inlined into */
 	uint64_t place;
 };
 
 /* A loop of a program that may have several, one after the other or in several threads. */
 struct aif_loop_candidate {
-	uint32_t thread, stack, line, call_line; /* as of the level that its steps are of */
+	uint32_t thread, stack, line, call_line,
+		inlined; /* as of the level that its steps are of */
 	uint64_t place;
 	size_t turns;
 	uint64_t median_ns, weight;

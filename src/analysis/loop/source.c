@@ -149,6 +149,7 @@ static uint32_t position_below(struct aif_loop_positions *s, uint32_t parent, ui
 		.text = text,
 		.place = place,
 		.line = at ? at->line : 0,
+		.inlined = at ? at->inline_depth : 0,
 		.stack = stack,
 		.depth = parent == AIF_NONE ? 1 : s->at[parent].depth + 1,
 		.loop = parent == AIF_NONE ? AIF_NONE : s->at[parent].loop,

@@ -35,7 +35,9 @@ struct aif_loop_position {
 	uint32_t parent;   /* AIF_NONE */
 	uint32_t function; /* AIF_NONE: a gap, functions whose source is not known */
 	uint32_t text, place, line;
-	uint32_t stack; /* one that ends here */
+	uint32_t
+		inlined; /* which of the names of its stack's frame it has, from the outermost on */
+	uint32_t stack;  /* one that ends here */
 	uint32_t depth;
 	uint32_t loop;   /* the innermost one around it, in its function or outside; AIF_NONE */
 	uint32_t own;    /* the same in its function */

@@ -329,25 +329,48 @@ static bool has_off_cpu(const struct aif_profile *p)
 	return false;
 }
 
-/* Sets *ret to a string of .places, the program's own function on a stack; AIF_STR_NONE: an engine alone is on it. Where the source
- * has the loop, that begins at `line`, not where the stack is, at `call_line`. */
-static int place_level(struct measuring *m, uint32_t stack, uint32_t line, uint32_t call_line,
-		       uint32_t *ret)
+/* Place of a loop: a stack in its function; where the source has it, the line on which it begins, that of a call in it, on which the
+ * stack is, and which of the functions of the stack's frame it is in. */
+struct loop_place {
+	uint32_t stack, line, call_line, inlined;
+};
+
+static bool is_native(const struct aif_profile *p, uint32_t stack)
 {
-	const char *caller = stack == AIF_NONE ? NULL : aif_stack_names_caller(m->stacks, stack);
+	uint32_t frame = p->stacks[stack].frame;
+
+	return frame != AIF_NONE && p->frames[frame].kind == AIF_FRAME_NATIVE;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len > n && !strcmp(text + len - n, end);
+}
+
+/* Sets *ret to a string of .places, the program's own function that has the loop; AIF_STR_NONE: an engine alone is on its stack. */
+static int place_level(struct measuring *m, const struct loop_place *at, uint32_t *ret)
+{
+	const char *name;
 	char of_call[16];
-	size_t len;
 
 	*ret = AIF_STR_NONE;
-	if (!caller || !*caller || aif_caller_is_engine(caller))
+	if (at->stack == AIF_NONE)
 		return 0;
-	len = strlen(caller);
+	snprintf(of_call, sizeof(of_call), ":%u)", at->call_line);
+	name = at->line ? aif_stack_names_inlined(m->stacks, at->stack, at->inlined) : "";
+	if (name && (!ends_with(name, of_call) || !is_native(m->p, at->stack)))
+		name = aif_stack_names_caller(m->stacks, at->stack);
+	if (!name)
+		return -ENOMEM;
+	if (!*name || aif_caller_is_engine(name))
+		return 0;
 	aif_buf_clear(&m->line);
-	aif_buf_append(&m->line, caller, len);
-	snprintf(of_call, sizeof(of_call), ":%u)", call_line);
-	if (line && len > strlen(of_call) && !strcmp(caller + len - strlen(of_call), of_call)) {
+	aif_buf_puts(&m->line, name);
+	if (at->line && ends_with(name, of_call)) {
 		m->line.len -= strlen(of_call);
-		aif_buf_printf(&m->line, ":%u)", line);
+		aif_buf_printf(&m->line, ":%u)", at->line);
 	}
 	*ret = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
 	return aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
@@ -356,30 +379,31 @@ static int place_level(struct measuring *m, uint32_t stack, uint32_t line, uint3
 static int place_loop(struct measuring *m)
 {
 	const struct aif_phases *f = &m->w->phases;
-	uint32_t stack = f->stack, line = 0, call_line = 0;
+	struct loop_place steps = {.stack = f->stack};
 	int e = 0;
 
 	for (size_t i = 0; i < f->levels && !e; i++) {
 		const struct aif_loop_level *l = &f->level[i];
 		struct aif_loop_span span = {
 			.thread = f->thread, .stack = l->begin, .from = l->start, .to = l->end};
-		uint32_t at = l->stack;
+		struct loop_place at = {l->stack, l->line, l->call_line, l->inlined};
 
-		if (at == AIF_NONE && l->begin != AIF_NONE)
-			e = aif_loop_enclosing(m->p, &span, &at);
+		if (at.stack == AIF_NONE && l->begin != AIF_NONE)
+			e = aif_loop_enclosing(m->p, &span, &at.stack);
 		if (!e)
-			e = place_level(m, at, l->line, l->call_line, &m->w->level_places[i]);
-		if (i != f->chosen)
-			continue;
-		stack = at;
-		line = l->line;
-		call_line = l->call_line;
+			e = place_level(m, &at, &m->w->level_places[i]);
+		if (i == f->chosen)
+			steps = at;
 	}
 	if (!e)
-		e = place_level(m, stack, line, call_line, &m->w->loop_place);
-	for (size_t i = 0; i < f->loops_len && !e; i++)
-		e = place_level(m, f->loops[i].stack, f->loops[i].line, f->loops[i].call_line,
+		e = place_level(m, &steps, &m->w->loop_place);
+	for (size_t i = 0; i < f->loops_len && !e; i++) {
+		const struct aif_loop_candidate *c = &f->loops[i];
+
+		e = place_level(m,
+				&(struct loop_place){c->stack, c->line, c->call_line, c->inlined},
 				&m->w->candidate_places[i]);
+	}
 	if (f->loops_len)
 		m->w->candidate_places[0] = m->w->loop_place;
 	return e;
