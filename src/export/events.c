@@ -578,7 +578,7 @@ void aif_event_track_name(const struct aif_profile *p, const struct aif_event_tr
 	if (t->stream == AIF_NONE)
 		aif_buf_puts(out, "no stream");
 	else
-		aif_buf_printf(out, "stream %" PRIu32, p->streams[t->stream].ordinal);
+		aif_buf_printf(out, "stream %" PRIu64, p->streams[t->stream].ordinal);
 	process_put(p, t, out);
 	if (t->lane)
 		aif_buf_printf(out, " (%" PRIu32 ")", t->lane + 1);

@@ -232,7 +232,7 @@ size_t aif_weighted_labels(const struct aif_export *x, struct aif_host_stacks *h
 	}
 	if (w->stream != AIF_NONE) {
 		label_begin(ret, &n, "stream", b);
-		aif_buf_printf(b, "%" PRIu32, p->streams[w->stream].ordinal);
+		aif_buf_printf(b, "%" PRIu64, p->streams[w->stream].ordinal);
 		aif_buf_putc(b, 0);
 	}
 	if (w->kind != AIF_NONE &&

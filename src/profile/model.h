@@ -95,8 +95,9 @@ struct aif_device {
 	uint32_t clock_khz, memory_khz, memory_bits;
 };
 struct aif_stream { /* a queue of a device, in one process */
-	uint32_t process, device, ordinal;
+	uint32_t process, device;
 	uint32_t out_of_order; /* 0, 1 */
+	uint64_t ordinal; /* its number among the runtime's, of a pointer's size where it is one */
 };
 enum aif_module_kind {
 	AIF_MODULE_ELF = 1, /* host program or library */

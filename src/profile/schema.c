@@ -64,7 +64,7 @@ static const struct aif_schema_column device_columns[] = {
 static const struct aif_schema_column stream_columns[] = {
 	REF(aif_stream, process, PROCESS),
 	REF(aif_stream, device, DEVICE),
-	U32(aif_stream, ordinal),
+	U64(aif_stream, ordinal),
 	U32(aif_stream, out_of_order),
 };
 static const struct aif_schema_column program_columns[] = {

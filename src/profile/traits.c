@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/traits.h"
+#include "base/reasons.h"
 #include "profile/model.h"
 
 #include <string.h>
@@ -19,6 +20,22 @@ static enum aif_cpu_weights cpu_weights(const struct aif_profile *p)
 	return AIF_CPU_WEIGHTS_TIME;
 }
 
+/* Losses after which a device that seems idle may have worked. */
+static bool lacks_device_work(const struct aif_profile *p)
+{
+	static const enum aif_reason reasons[] = {
+		AIF_REASON_IMPORT_CUT_WORK,
+		AIF_REASON_IMPORT_NO_TIME,
+		AIF_REASON_IMPORT_GRAPH_UNKNOWN,
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons); i++)
+		if (aif_profile_loss(p, reasons[i]))
+			return true;
+	/* Some launches without work are those at a trace's end. */
+	return *aif_profile_meta(p, "imported.device_work");
+}
+
 struct aif_traits aif_traits_of(const struct aif_profile *p)
 {
 	const char *rows = aif_profile_meta(p, "imported.rows");
@@ -29,6 +46,7 @@ struct aif_traits aif_traits_of(const struct aif_profile *p)
 		.is_lengths = is_lengths || is_samples,
 		.samples_unknown = is_lengths,
 		.times_unknown = is_samples && !*aif_profile_meta(p, "imported.count_ns"),
+		.device_work_missing = lacks_device_work(p),
 		.cpu_weights = cpu_weights(p),
 	};
 }

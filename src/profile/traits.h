@@ -28,9 +28,11 @@ struct aif_traits {
 	/* The lengths are numbers of samples, and nobody has said how long one stands for
 	 * (import --count). */
 	bool times_unknown;
+	/* Work of a device is missing, or its times cannot be: where it seems idle it may not be. */
+	bool device_work_missing;
 	enum aif_cpu_weights cpu_weights;
 };
 
-/* Reads them from the profile's meta: p->traits of a profile that was opened or imported has
+/* Reads them from the profile's meta and losses: p->traits of a profile that was opened or imported has
  * them. */
 struct aif_traits aif_traits_of(const struct aif_profile *p);

@@ -30,4 +30,66 @@ check "a span that never ends lasts until the one that it is in ends" stacks inn
 echo "[$(b 0 main),$(b 10 f),{\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":70,\"name\":\"c\"}]" >counter.json
 check "a trace ends with its last event, of any kind" stacks counter.json "main 10000,main;f 60000," --of cpu
 
+
+# ---- device work --------------------------------------------------------------------------------------
+# call NAME ID START [PID]; kernel NAME ID START DURATION [STREAM [PID]]
+call() { printf '{"ph":"X","cat":"cuda_runtime","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":0.5,"args":{"correlation":%s}}' "$1" "${4:-1}" "$3" "$2"; }
+kernel() { printf '{"ph":"X","cat":"kernel","name":"%s","pid":%s,"tid":7,"ts":%s,"dur":%s,"args":{"correlation":%s,"device":0,"stream":%s}}' "$1" "${6:-0}" "$3" "$4" "$2" "${5:-7}"; }
+op() { printf '{"ph":"X","cat":"cpu_op","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":%s,"args":{"External id":1}}' "$1" "$4" "$2" "$3"; }
+why_says() { "$aiflame" why s.data >why.out 2>&1; tr '\n' ' ' <why.out | tr -s ' ' | grep -qF -- "$1" || { cat why.out; return 1; }; }
+
+for i in 0 1 2 3; do
+	d=10
+	[ $i != 2 ] || d=3400000
+	echo "$(call hipLaunchKernel $i $((500 + i))),$(kernel k$i $i $((1000 + 12 * i)) $d),"
+done | sed '$s/,$//; 1s/^/[/; $s/$/]/' >long.json
+check "an execution that ends behind everything else is cut where the next one of its stream begins" \
+	stacks long.json "hipLaunchKernel;k0_[g] 10000,hipLaunchKernel;k1_[g] 10000,hipLaunchKernel;k2_[g] 12000,hipLaunchKernel;k3_[g] 10000," --by time
+check "info names the stream and the kernel that was cut" info_says IMPORT_CUT_WORK 1 "stream 7: k2"
+check "import says that something was ambiguous where work was cut" says "not as in the file: 1 execution that ends behind everything else" "$aiflame" import -o s.data long.json
+check "why does not judge idle time where work was cut" why_says "whether a device was idle"
+echo "[$(call hipLaunchKernel 1 10),$(kernel a 1 20 10),$(call hipLaunchKernel 2 11),$(kernel b 2 25 10)]" >overlap.json
+check "executions that overlap on a stream are kept" stacks overlap.json "hipLaunchKernel;a_[g] 10000,hipLaunchKernel;b_[g] 10000," --by time
+check "info counts executions that overlap on a stream, with stream and kernel" info_says IMPORT_STREAM_OVERLAP 1 "stream 7: b"
+echo "[$(call hipLaunchKernel 1 10),$(kernel a 1 20 10),$(call hipLaunchKernel 2 11),$(kernel b 2 30 0)]" >none.json
+check "an execution that took no time is imported" "$aiflame" import -q -o s.data none.json
+check "info counts executions that took no time, with stream and kernel" info_says IMPORT_NO_TIME 1 "stream 7: b"
+echo "[$(call cudaGraphLaunch 1 10),$(call cudaLaunchKernel 2 11),$(kernel b 2 30 5),$(call cudaGraphLaunch 3 40)]" >graph.json
+check "launches of graphs without kernels are imported" "$aiflame" import -q -o s.data graph.json
+check "info counts launches of graphs without what they ran" info_says IMPORT_GRAPH_UNKNOWN 2 graph.json
+check "why does not judge idle time where graphs' work is missing" why_says "whether a device was idle"
+echo "[$(call cudaLaunchKernel 1 10),$(call cudaLaunchKernel 2 11),$(kernel b 2 30 5)]" >lacks.json
+"$aiflame" import -q -o s.data lacks.json
+check "info counts launches without executions" info_says IMPORT_NO_WORK 1 lacks.json
+
+# ---- numbers ------------------------------------------------------------------------------------------
+echo "[$(call cudaDeviceSynchronize 0 10),$(kernel k0 0 20 10),$(kernel k1 0 40 10)]" >zero.json
+check "work without a call, which has the number 0, is not put under another call with it" stacks zero.json "[no stack];k0_[g] 10000,[no stack];k1_[g] 10000," --by time
+check "info counts work without a call" info_says IMPORT_NO_CALL 2 zero.json
+echo "[$(call hipLaunchKernel 0 10),$(kernel k0 0 20 10),$(call hipLaunchKernel 1 11),$(kernel k1 1 40 10)]" >first.json
+check "the number 0 is a launch's where one launch has it" stacks first.json "hipLaunchKernel;k0_[g] 10000,hipLaunchKernel;k1_[g] 10000," --by time
+echo "[$(call hipLaunchKernel 1 10),$(kernel k 1 20 10 140234567890432),$(call hipLaunchKernel 2 11),$(kernel k 2 40 10 140234567890944),
+$(call hipLaunchKernel 3 12),$(kernel k 3 60 10 '"stream 7"'),$(call hipLaunchKernel 4 13),$(kernel k 4 80 10 '"7"')]" >streams.json
+"$aiflame" import -q -o s.data streams.json
+check "streams have numbers of 64 bits, and may be words" sh -c "[ \"\$('$aiflame' report --streams --format csv s.data | tr -d '\r' | sed 1d | awk -F, '{ print \$(NF - 1) }' | sort -n | tr '\n' ' ')\" = '7 140234567890432 140234567890944 ' ]"
+"$aiflame" export --format chrome -o again.json s.data && "$aiflame" import -q -o s.data again.json
+check "numbers of 64 bits of streams go through an export" says 140234567890944 "$aiflame" report --streams s.data
+
+# ---- ranks in one file --------------------------------------------------------------------------------
+for r in 0 1; do
+	echo "$(op "aten::op_r$r" 10 50 "\"[TP0$r] 100\""),$(call cudaLaunchKernel 1 20 "\"[TP0$r] 100\""),$(kernel k_r$r 1 30 $((10 + 10 * r)) 7 "\"[TP0$r] 0\""),"
+done | sed '$s/,$//; 1s/^/[/; $s/$/]/' >ranks.json
+check "merged ranks: work is under the calls of its own rank" stacks ranks.json "aten::op_r0;cudaLaunchKernel;k_r0_[g] 10000,aten::op_r1;cudaLaunchKernel;k_r1_[g] 20000," --by time
+row() { "$aiflame" query --format csv s.data "$1" | tr -d '\r' | tail -n +2 | tr '\n' ' '; }
+check "merged ranks: processes have their pids and ranks" test "$(row "SELECT pid, cmdline FROM processes ORDER BY 2")" = "100,TP00 100,TP01 "
+check "merged ranks: devices have their ranks' names" test "$(row "SELECT name FROM devices ORDER BY 1")" = "cuda 0 (TP00) cuda 0 (TP01) "
+check "merged ranks: nothing was guessed" says "  none" "$aiflame" info s.data
+# Without a rank in pids: numbers that one process has alone say whose a device is.
+d() { kernel "$1" "$2" "$3" 10 7 | sed "s/\"device\":0/\"device\":$4/"; }
+echo "[$(call launch_a 1 10 100),$(call launch_a 2 20 100),$(call launch_b 1 10 200),$(call launch_b 3 20 200),
+$(d ka 1 30 4),$(d ka 2 50 4),$(d kb 1 30 5),$(d kb 3 50 5)]" >pids.json
+check "processes in one file: work is under the process that its device belongs to" stacks pids.json "launch_a;ka_[g] 20000,launch_b;kb_[g] 20000," --by time
+echo "[$(call launch_a 1 10 100),$(call launch_b 1 10 200),$(d ka 1 30 4)]" >guess.json
+"$aiflame" import -q -o s.data guess.json
+check "processes in one file: info counts work that may be another's" info_says IMPORT_OWNER 1 guess.json
 done_testing

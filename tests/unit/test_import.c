@@ -145,8 +145,17 @@ static const struct {
 	{"ended, not begun", GOOD ",{\"ph\":\"E\",\"name\":\"b\",\"ts\":5}", 1, 1, 1500,
 	 AIF_REASON_IMPORT_EVENT, 1},
 	{"a quote too many",
-	 GOOD ",{\"ph\":\"X\",\"name\":\"a \"b\",\"ts\":5}," KERNEL("7", "40", "2"), 2, 1, 3500,
-	 AIF_REASON_IMPORT_TEXT, 1},
+	 GOOD ",{\"ph\":\"X\",\"name\":\"a \"b\",\"ts\":5}," CALL("7", "35",
+								  "1") "," KERNEL("7", "40", "2"),
+	 2, 2, 3500, AIF_REASON_IMPORT_TEXT, 1},
+	{"work without its call", GOOD "," KERNEL("7", "40", "2"), 2, 1, 3500,
+	 AIF_REASON_IMPORT_NO_CALL, 1},
+	{"work without a time", GOOD "," CALL("7", "35", "1") "," KERNEL("7", "40", "0"), 2, 2,
+	 1500, AIF_REASON_IMPORT_NO_TIME, 1},
+	{"a graph without its work",
+	 GOOD ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaGraphLaunch\",\"pid\":1,"
+	      "\"tid\":2,\"ts\":30,\"dur\":1,\"args\":{\"correlation\":9}}",
+	 1, 1, 1500, AIF_REASON_IMPORT_GRAPH_UNKNOWN, 1},
 	{"a comma too many", GOOD ",", 1, 1, 1500, 0, 0},
 };
 

@@ -21,7 +21,8 @@ static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind ki
 		.correlation = e->correlation,
 		.external = e->external,
 		.bytes = e->bytes,
-		.device = e->has_device ? e->device : e->pid.number,
+		.device = kineto_device_key(k, e->has_device ? e->device : e->pid.number),
+		.group = e->pid.group,
 		.stream = e->has_stream ? e->stream : e->tid.number,
 		.name = name,
 		.graph = e->graph,
@@ -69,6 +70,7 @@ static int span_collect(struct kineto *k, uint32_t name)
 {
 	const struct kineto_event *e = &k->event;
 	uint32_t thread = kineto_thread(k, e->pid, e->tid);
+	uint32_t rank = kineto_rank_of(k);
 	struct kineto_span s = {.start = e->ts,
 				.end = e->ts + e->dur,
 				.name = name,
@@ -79,7 +81,7 @@ static int span_collect(struct kineto *k, uint32_t name)
 	int r = 0;
 
 	k->stackframes.has_full |= e->full != 0;
-	if (thread == KINETO_THREADS_MAX)
+	if (thread == KINETO_THREADS_MAX || rank == AIF_NONE)
 		return -ENOMEM;
 	if (e->class == KINETO_PYTHON) {
 		s.ref = e->python;

@@ -34,6 +34,7 @@ void kineto_counts_report(const struct kineto_counts *c, struct aif_builder *b, 
 		{AIF_REASON_IMPORT_DEPTH, offsetof(struct kineto_counts, too_deep)},
 		{AIF_REASON_IMPORT_THREAD, offsetof(struct kineto_counts, guessed_threads)},
 		{AIF_REASON_IMPORT_NUMBER, offsetof(struct kineto_counts, duplicates)},
+		{AIF_REASON_IMPORT_OWNER, offsetof(struct kineto_counts, guessed_owners)},
 		{AIF_REASON_IMPORT_EARLY, offsetof(struct kineto_counts, misjoined)},
 		{AIF_REASON_IMPORT_REPEATED, offsetof(struct kineto_counts, repeated)},
 	};

@@ -56,6 +56,22 @@ static bool signed_number(struct aif_json *j, int64_t *ret, bool *ret_has)
 	return ok;
 }
 
+/* 7, "7" or "stream 7". */
+static bool stream_of(struct aif_json *j, struct kineto_event *e)
+{
+	enum aif_json_token t = scalar(j);
+	bool is_word = t == AIF_JSON_STRING && j->len > 7 && !memcmp(j->text, "stream ", 7);
+	struct aif_json number = {.text = j->text + (is_word ? 7 : 0),
+				  .len = j->len - (is_word ? 7 : 0)};
+	uint64_t v;
+
+	if (is_number(t) && aif_json_u64(&number, &v) == 0) {
+		e->stream = (int64_t)v;
+		e->has_stream = true;
+	}
+	return t != AIF_JSON_ERROR;
+}
+
 /* 0 where it is none, or has no room. */
 static bool small_number(struct aif_json *j, uint32_t *ret)
 {
@@ -87,6 +103,30 @@ static bool text(struct aif_json *j, struct aif_buf *ret)
 	return t != AIF_JSON_ERROR;
 }
 
+/* "[rank] 123". False: it has no such form. */
+static bool ranked_pid(const uint8_t *text, size_t len, struct kineto_id *ret, struct aif_buf *rank)
+{
+	const uint8_t *end = len > 3 && *text == '[' ? memchr(text, ']', len) : NULL, *at;
+	uint64_t number = 0;
+
+	if (!end || end - text < 2 || end + 1 == text + len)
+		return false;
+	for (at = end + 1; at < text + len && *at == ' ';)
+		at++;
+	if (at == text + len || text + len - at > 18)
+		return false;
+	for (; at < text + len; at++) {
+		if (*at < '0' || *at > '9')
+			return false;
+		number = number * 10 + (uint64_t)(*at - '0');
+	}
+	aif_buf_clear(rank);
+	aif_buf_append(rank, text + 1, (size_t)(end - text - 1));
+	ret->number = (int64_t)number;
+	ret->group = (uint32_t)aif_hash_bytes(text, (size_t)(end - text)) | 1;
+	return true;
+}
+
 static bool id(struct aif_json *j, struct kineto_id *ret)
 {
 	enum aif_json_token t = scalar(j);
@@ -97,6 +137,15 @@ static bool id(struct aif_json *j, struct kineto_id *ret)
 		ret->number = (int64_t)aif_hash_bytes(j->text, j->len);
 	}
 	return t != AIF_JSON_ERROR;
+}
+
+static bool pid_of(struct aif_json *j, struct kineto_event *e)
+{
+	bool ok = id(j, &e->pid);
+
+	if (ok && e->pid.is_name && ranked_pid(j->text, j->len, &e->pid, &e->rank))
+		e->pid.is_name = false;
+	return ok;
 }
 
 /* [x, y, z]: what is missing or none is 0. */
@@ -165,7 +214,7 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		if (IS("avg ms"))
 			e->is_sum = true;
 		if (IS("stream"))
-			return signed_number(j, &e->stream, &e->has_stream);
+			return stream_of(j, e);
 		if (IS("device"))
 			return signed_number(j, &e->device, &e->has_device);
 		if (IS("labels") || IS("detail"))
@@ -271,7 +320,7 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 		if (IS("asf"))
 			return small_number(j, &e->full);
 		if (IS("pid"))
-			return id(j, &e->pid);
+			return pid_of(j, e);
 		if (IS("tid"))
 			return id(j, &e->tid);
 		if (IS("dur"))
@@ -292,19 +341,21 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 void kineto_event_clear(struct kineto_event *e)
 {
 	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, types = e->types,
-		       label = e->text;
+		       label = e->text, rank = e->rank;
 
 	*e = (struct kineto_event){.sequence = -1,
 				   .name = name,
 				   .cat = cat,
 				   .shapes = shape,
 				   .types = types,
-				   .text = label};
+				   .text = label,
+				   .rank = rank};
 	aif_buf_clear(&e->name);
 	aif_buf_clear(&e->cat);
 	aif_buf_clear(&e->shapes);
 	aif_buf_clear(&e->types);
 	aif_buf_clear(&e->text);
+	aif_buf_clear(&e->rank);
 }
 
 bool kineto_event_read(struct aif_json *j, struct kineto_event *e)

@@ -21,14 +21,15 @@ enum kineto_class {
 	KINETO_OTHER, /* a span of a category that is not known: of another program's trace */
 };
 
-/* A pid or tid: a number, or a name ("Spans"). */
+/* A pid or tid: a number, or a name ("Spans"). What merges the traces of several ranks puts "[rank] " before pids. */
 struct kineto_id {
 	int64_t number;
+	uint32_t group; /* hash of what is in brackets; 0: nothing */
 	bool is_name;
 };
 static inline bool kineto_id_is(struct kineto_id a, struct kineto_id b)
 {
-	return a.number == b.number && a.is_name == b.is_name;
+	return a.number == b.number && a.is_name == b.is_name && a.group == b.group;
 }
 
 /* Buffers are kept from one event to the next. */
@@ -63,6 +64,7 @@ struct kineto_event {
 	bool has_launched;
 	uint32_t grid[3], block[3];
 	struct aif_buf name, cat, shapes, types;
+	struct aif_buf rank; /* in brackets before the pid */
 	struct aif_buf text; /* of metadata: "name" or "labels" of its args */
 };
 

@@ -18,6 +18,16 @@ static int chain(struct aif_map *m, uint64_t key, uint32_t exec, uint32_t *ret_n
 	return aif_map_put(m, key, exec);
 }
 
+static uint64_t key_of(const struct kineto *k, const struct kineto_exec *x)
+{
+	return kineto_owners_key(&k->owners, x->owner, x->correlation);
+}
+
+uint64_t kineto_number_key(const struct kineto *k, uint32_t thread, uint64_t number)
+{
+	return kineto_owners_key(&k->owners, kineto_owners_of(&k->owners, thread), number);
+}
+
 int kineto_correlate(struct kineto *k)
 {
 	uint64_t first;
@@ -26,12 +36,17 @@ int kineto_correlate(struct kineto *k)
 	/* From the last on: each chain begins with its first. */
 	for (size_t i = k->execs_len; !r && i-- > 0;)
 		if (k->execs[i].has_correlation)
-			r = chain(&k->execs_by.correlation, k->execs[i].correlation, (uint32_t)i,
+			r = chain(&k->execs_by.correlation, key_of(k, &k->execs[i]), (uint32_t)i,
 				  &k->execs[i].next);
-	for (size_t i = 0; !r && i < k->calls_len; i++)
-		if (k->calls[i].has_correlation &&
-		    aif_map_get(&k->execs_by.correlation, k->calls[i].correlation, &first))
+	for (size_t i = 0; !r && i < k->spans_len; i++) {
+		const struct kineto_span *s = &k->spans[i];
+		const struct kineto_call *c = s->class == KINETO_CALL ? &k->calls[s->ref] : NULL;
+
+		if (c && c->has_correlation &&
+		    aif_map_get(&k->execs_by.correlation,
+				kineto_number_key(k, s->thread, c->correlation), &first))
 			k->execs[first].has_call = true;
+	}
 	/* Executions without a call, which was before the window, may still have their operator in
 	 * it. */
 	for (size_t i = k->execs_len; !r && i-- > 0;) {
@@ -39,9 +54,10 @@ int kineto_correlate(struct kineto *k)
 
 		if (x->has_external && x->external &&
 		    !(x->has_correlation &&
-		      aif_map_get(&k->execs_by.correlation, x->correlation, &first) &&
+		      aif_map_get(&k->execs_by.correlation, key_of(k, x), &first) &&
 		      k->execs[first].has_call))
-			r = chain(&k->execs_by.external, x->external, (uint32_t)i,
+			r = chain(&k->execs_by.external,
+				  kineto_owners_key(&k->owners, x->owner, x->external), (uint32_t)i,
 				  &x->next_external);
 	}
 	return r;
@@ -148,6 +164,7 @@ int kineto_exec_rows(struct kineto *k)
 			.registers = x->registers,
 			.shared_bytes = x->shared_bytes,
 		};
+		k->faults.no_call += !x->launch;
 		if (x->launch) {
 			uint32_t thread = k->b->launches[x->launch - 1].thread;
 

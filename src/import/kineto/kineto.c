@@ -41,10 +41,12 @@ void kineto_free(struct kineto *k)
 	aif_buf_finish(&k->event.shapes);
 	aif_buf_finish(&k->event.types);
 	aif_buf_finish(&k->event.text);
+	aif_buf_finish(&k->event.rank);
 	kineto_names_finish(&k->names);
 	kineto_threads_finish(&k->threads);
 	kineto_machine_finish(&k->machine);
 	kineto_open_finish(&k->open);
+	kineto_owners_finish(&k->owners);
 	kineto_stackframes_finish(&k->stackframes);
 	kineto_backward_finish(&k->backward);
 	kineto_memory_finish(&k->memory);
@@ -320,6 +322,10 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 	if (!r)
 		r = kineto_flows(k);
 	if (!r)
+		r = kineto_faults_find(k);
+	if (!r)
+		r = kineto_owners_find(k);
+	if (!r)
 		r = kineto_correlate(k);
 	if (!r)
 		r = kineto_ranks_begin(k, state);
@@ -342,6 +348,7 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 				   : k->counts.bad ? " whose name and times are right"
 						   : "");
 	kineto_counts_report(&k->counts, k->b, k->file);
+	kineto_faults_report(k);
 	r = kineto_ranks_end(k, state);
 	return r < 0 ? aif_err_set(err, r, "%s: %s", k->file, strerror(-r)) : 0;
 }

@@ -6,6 +6,7 @@
 #include "import/kineto/backward.h"
 #include "import/kineto/blocks.h"
 #include "import/kineto/counts.h"
+#include "import/kineto/device_faults.h"
 #include "import/kineto/events.h"
 #include "import/kineto/execs.h"
 #include "import/kineto/flows.h"
@@ -13,6 +14,7 @@
 #include "import/kineto/memory.h"
 #include "import/kineto/names.h"
 #include "import/kineto/open_events.h"
+#include "import/kineto/owners.h"
 #include "import/kineto/spans.h"
 #include "import/kineto/stackframes.h"
 #include "import/kineto/threads.h"
@@ -55,6 +57,8 @@ struct kineto {
 	struct kineto_chains chains;
 	struct kineto_backward backward;
 	struct kineto_execs_by execs_by;
+	struct kineto_owners owners;
+	struct kineto_faults faults;
 	struct kineto_memory memory;
 	struct kineto_clock clock;
 	struct kineto_counts counts;

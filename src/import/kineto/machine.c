@@ -9,6 +9,45 @@
 /* More than any machine has: what is behind them is all one device. */
 #define DEVICES_MAX 4096
 
+/* Keys of devices of ranks: far from any number that a device has. */
+#define RANKED (INT64_C(1) << 62)
+
+uint32_t kineto_rank_of(struct kineto *k)
+{
+	struct kineto_event *e = &k->event;
+	struct kineto_rank_name r = {.group = e->pid.group};
+
+	if (!e->pid.group)
+		return 0;
+	for (size_t i = 0; i < k->machine.ranks_len; i++)
+		if (k->machine.ranks[i].group == e->pid.group)
+			return (uint32_t)i + 1;
+	if (k->machine.ranks_len >= DEVICES_MAX)
+		return 0;
+	r.name = aif_builder_str(k->b, e->rank.data, e->rank.len);
+	return r.name == AIF_NONE || KINETO_ADD(&k->machine, ranks, r) < 0
+		       ? AIF_NONE
+		       : (uint32_t)k->machine.ranks_len;
+}
+
+static const char *rank_name(const struct kineto *k, uint32_t group)
+{
+	for (size_t i = 0; group && i < k->machine.ranks_len; i++)
+		if (k->machine.ranks[i].group == group)
+			return aif_profile_str(&k->b->p, k->machine.ranks[i].name);
+	return "";
+}
+
+int64_t kineto_device_key(struct kineto *k, int64_t number)
+{
+	uint32_t rank = kineto_rank_of(k);
+
+	k->is_failed |= rank == AIF_NONE;
+	return rank && rank != AIF_NONE && number >= 0 && number < UINT32_MAX
+		       ? RANKED + ((int64_t)rank << 32) + number
+		       : number;
+}
+
 struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid)
 {
 	for (size_t i = 0; i < k->machine.pids_len; i++)
@@ -50,6 +89,13 @@ uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
 		else
 			snprintf(text, sizeof(text), "%.200s (rank %" PRId64 ")",
 				 aif_profile_str(&k->b->p, p->name), k->machine.rank);
+		row.cmdline = aif_builder_puts(k->b, text);
+	} else if (*rank_name(k, pid.group)) {
+		char text[256], name[128];
+
+		snprintf(name, sizeof(name), "%s", rank_name(k, pid.group));
+		snprintf(text, sizeof(text), p->name == AIF_NONE ? "%s%s" : "%.120s (%s)",
+			 p->name == AIF_NONE ? "" : aif_profile_str(&k->b->p, p->name), name);
 		row.cmdline = aif_builder_puts(k->b, text);
 	}
 	p->process = aif_builder_process(k->b, &row);
@@ -101,8 +147,10 @@ static void device_name(const struct kineto *k, int64_t number, char *text, size
 	}
 }
 
-uint32_t kineto_device(struct kineto *k, int64_t number)
+uint32_t kineto_device(struct kineto *k, int64_t key)
 {
+	bool is_ranked = key >= RANKED && key < RANKED + ((int64_t)(DEVICES_MAX + 1) << 32);
+	int64_t number = is_ranked ? key & UINT32_MAX : key;
 	static const struct {
 		const char *runtime, *vendor;
 		uint32_t kind;
@@ -117,13 +165,13 @@ uint32_t kineto_device(struct kineto *k, int64_t number)
 		[KINETO_AIU] = {"aiu", "IBM", AIF_DEVICE_ACCELERATOR},
 		[KINETO_ZE] = {"level_zero", "Intel", AIF_DEVICE_GPU},
 	};
-	struct kineto_device d = {.number = number};
+	struct kineto_device d = {.number = key};
 	struct aif_device row = {.clock = AIF_CLOCK_MONOTONIC};
 	enum kineto_family family;
 	char name[256], text[320];
 
 	for (size_t i = 0; i < k->machine.devices_len; i++)
-		if (k->machine.devices[i].number == number)
+		if (k->machine.devices[i].number == key)
 			return k->machine.devices[i].device;
 	device_name(k, number, name, sizeof(name), &row.units);
 	family = device_family(k, name);
@@ -136,6 +184,10 @@ uint32_t kineto_device(struct kineto *k, int64_t number)
 	snprintf(text, sizeof(text), "%s", name);
 	if (k->machine.has_rank)
 		snprintf(text, sizeof(text), "%s (rank %" PRId64 ")", name, k->machine.rank);
+	else if (is_ranked)
+		snprintf(text, sizeof(text), "%s (%.60s)", name,
+			 aif_profile_str(&k->b->p,
+					 k->machine.ranks[((key - RANKED) >> 32) - 1].name));
 	row.name = aif_builder_puts(k->b, text);
 	row.vendor = aif_builder_puts(k->b, families[family].vendor);
 	row.driver = aif_builder_puts(k->b, k->machine.driver);
@@ -158,7 +210,7 @@ struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t
 	struct kineto_stream s = {.device = device, .stream = number};
 	struct aif_stream row = {.process = k->machine.main_process,
 				 .device = kineto_device(k, device),
-				 .ordinal = (uint32_t)number};
+				 .ordinal = (uint64_t)number};
 
 	for (; aif_map_get(&k->machine.stream_ids, key, &i); key++)
 		if (k->machine.streams[i].device == device &&
@@ -210,6 +262,7 @@ int kineto_property_add(struct kineto_machine *m, const struct kineto_property *
 void kineto_machine_finish(struct kineto_machine *m)
 {
 	free(m->pids);
+	free(m->ranks);
 	free(m->devices);
 	free(m->streams);
 	free(m->properties);

@@ -15,8 +15,13 @@ struct kineto_pid {
 	uint32_t process;
 };
 
+struct kineto_rank_name { /* "[rank]" before pids */
+	uint32_t group;   /* as struct kineto_id has it */
+	uint32_t name;    /* string of the profile */
+};
+
 struct kineto_device {
-	int64_t number;
+	int64_t number;  /* kineto_device_key() */
 	uint32_t device; /* of the profile */
 	int64_t shift;   /* ns that its times are moved by */
 	uint64_t early;  /* executions that would start before their launch */
@@ -48,6 +53,7 @@ enum kineto_family {
 
 struct kineto_machine {
 	AIF_TABLE(kineto_pid, pids);
+	AIF_TABLE(kineto_rank_name, ranks);
 	AIF_TABLE(kineto_device, devices);
 	AIF_TABLE(kineto_stream, streams);
 	AIF_TABLE(kineto_property, properties);
@@ -64,7 +70,12 @@ struct kineto_machine {
 uint32_t kineto_process(struct kineto *k, struct kineto_id pid);
 /* Returns the entry of a process, made at the first time; NULL: out of memory (.is_failed). */
 struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid);
-uint32_t kineto_device(struct kineto *k, int64_t number);
+/* Notes the rank that is named before k->event's pid. Returns its place among .ranks + 1; 0: none is named; AIF_NONE:
+ * out of memory. */
+uint32_t kineto_rank_of(struct kineto *k);
+/* Returns what tells the devices of several ranks apart that have one number. */
+int64_t kineto_device_key(struct kineto *k, int64_t number);
+uint32_t kineto_device(struct kineto *k, int64_t key);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 /* NULL: out of memory (.is_failed). */
 struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number);

@@ -47,8 +47,10 @@ struct kineto_untimed { /* what a call launched, by aiflame's own export, withou
 struct kineto_exec { /* something that a device did */
 	int64_t start, end;
 	uint64_t correlation, external, bytes;
-	int64_t device, stream;
-	uint64_t launch; /* 0: not yet known */
+	int64_t device, stream; /* device: kineto_device_key() */
+	uint32_t group;         /* as struct kineto_id has it */
+	uint32_t owner;         /* the process whose numbers it has; AIF_NONE: none has them */
+	uint64_t launch;        /* 0: not yet known */
 	uint32_t name;
 	uint32_t graph, node, registers, shared_bytes;
 	uint32_t shape; /* of the profile, AIF_NONE */

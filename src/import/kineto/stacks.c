@@ -318,9 +318,12 @@ static int call_add(struct kineto_nesting *w, const struct kineto_span *s, uint3
 	}
 	if (!c->has_correlation)
 		return 0;
-	if (!aif_map_get(&k->execs_by.correlation, c->correlation, &first)) {
+	if (!aif_map_get(&k->execs_by.correlation, kineto_number_key(k, s->thread, c->correlation),
+			 &first)) {
 		const struct kineto_untimed *u = untimed_of(k, s->ref);
 
+		if (!u)
+			kineto_faults_call(&k->faults, name, len);
 		return u ? launched_untimed(k, s, u, stack) : 0;
 	}
 	if (k->execs[first].launch) {
@@ -365,7 +368,8 @@ static int op_add(struct kineto_nesting *w, const struct kineto_span *s, size_t 
 		.sequence = o ? o->sequence : -1,
 	};
 	if (s->class != KINETO_OP || !row->id ||
-	    !aif_map_get(&k->execs_by.external, row->id, &first) || k->execs[first].launch)
+	    !aif_map_get(&k->execs_by.external, kineto_number_key(k, s->thread, row->id), &first) ||
+	    k->execs[first].launch)
 		return 0;
 	return launched(k, s, (uint32_t)first,
 			has_place ? stack_with(k, s, place.stack)

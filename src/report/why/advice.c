@@ -194,7 +194,7 @@ const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 #undef AIF_WHY_RULE
 	enum aif_why_queue queue = aif_why_queue_of(w);
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(rules) && !w->is_some_work; i++)
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rules) && !w->is_some_work && !w->idle_unknown; i++)
 		if (rules[i].group == g &&
 		    (rules[i].queue == AIF_WHY_QUEUE_ANY || rules[i].queue == queue) &&
 		    fits(p, w, rules[i].program))

@@ -39,7 +39,8 @@ static bool is_worth_it(const struct aif_why *w, enum aif_why_group group)
 /* True if host and device go in lock step, and a replay without waits says that it costs. */
 static bool is_overlap_worth_it(const struct aif_why *w)
 {
-	return !w->is_some_work && aif_why_queue_of(w) == AIF_WHY_QUEUE_LOCK_STEP &&
+	return !w->is_some_work && !w->idle_unknown &&
+	       aif_why_queue_of(w) == AIF_WHY_QUEUE_LOCK_STEP &&
 	       w->bound_of_group[AIF_WHY_SYNC] >= OVERLAP_GAIN;
 }
 
@@ -50,7 +51,7 @@ static size_t say_owner_advice(struct saying *s)
 	const struct aif_why_function *f = w->functions;
 	enum aif_why_group group;
 
-	if (!w->functions_len || w->is_some_work || f->is_before ||
+	if (!w->functions_len || w->is_some_work || w->idle_unknown || f->is_before ||
 	    share(s, f->ns) < AIF_WHY_ADVICE_PPM || f->bound_gain < LEAST_GAIN)
 		return 0;
 	group = aif_why_function_group(f);

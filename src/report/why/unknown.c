@@ -42,6 +42,8 @@ static bool is_unknown(const struct aif_profile *p, const struct aif_why *w,
 		return aif_profile_loss(p, AIF_REASON_IMPORT_CLOCK) ||
 		       aif_profile_loss(p, AIF_REASON_IMPORT_RANK_CLOCK) ||
 		       aif_profile_loss(p, AIF_REASON_CLOCK_UNKNOWN);
+	case AIF_WHY_UNKNOWN_WORK:
+		return p->traits.device_work_missing;
 	case AIF_WHY_UNKNOWN_STEPS:
 		return w->phases.from == AIF_PHASES_MARKS && w->phases.len < 3;
 	case AIF_WHY_UNKNOWN_CUT:

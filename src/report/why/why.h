@@ -111,6 +111,7 @@ struct aif_why {
 	/* Only work of some threads or ranges was asked for: idle time is where none of it ran, whatever else did, and nothing
 	 * follows from it. */
 	bool is_some_work;
+	bool idle_unknown; /* work is missing (struct aif_traits): nothing follows from idle time either */
 	uint64_t for_others_ns; /* of a selection of ranges (exec_timeline.h), in the window */
 	const char *options;    /* as those of the selection */
 	int64_t from, to;       /* the window */

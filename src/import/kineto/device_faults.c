@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kineto/kineto.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Times of traces before 2024 are whole microseconds: by so much neighbours may overlap. */
+#define ROUNDED_NS 1000
+/* From one launch without work in so many on, that is not because the trace ended. */
+#define MANY 20
+
+static int by_stream(const void *a, const void *b, void *arg)
+{
+	const struct kineto_exec *execs = arg, *x = &execs[*(const uint32_t *)a],
+				 *y = &execs[*(const uint32_t *)b];
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static void fault_add(struct kineto_fault *f, const struct kineto_exec *x)
+{
+	if (!f->count++) {
+		f->stream = x->stream;
+		f->name = x->name;
+	}
+}
+
+/* Returns the execution behind the i-th on its stream; NULL: it is the last. */
+static struct kineto_exec *behind(struct kineto *k, const uint32_t *order, size_t i)
+{
+	struct kineto_exec *x = &k->execs[order[i]], *y;
+
+	if (i + 1 == k->execs_len)
+		return NULL;
+	y = &k->execs[order[i + 1]];
+	return y->device == x->device && y->stream == x->stream ? y : NULL;
+}
+
+static bool is_around(const struct kineto_exec *x, const struct kineto_exec *y)
+{
+	return y && y->start > x->start && y->end < x->end;
+}
+
+int kineto_faults_find(struct kineto *k)
+{
+	struct kineto_faults *f = &k->faults;
+	uint32_t *order = malloc((k->execs_len + 1) * sizeof(*order));
+	int64_t last = INT64_MIN;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->execs_len; i++)
+		order[i] = (uint32_t)i;
+	if (k->execs_len)
+		qsort_r(order, k->execs_len, sizeof(*order), by_stream, k->execs);
+	for (size_t i = 0; i < k->spans_len; i++)
+		last = AIF_MAX(last, k->spans[i].end);
+	for (size_t i = 0; i < k->execs_len; i++)
+		if (!is_around(&k->execs[order[i]], behind(k, order, i)))
+			last = AIF_MAX(last, k->execs[order[i]].end);
+	for (size_t i = 0; i < k->execs_len; i++) {
+		struct kineto_exec *x = &k->execs[order[i]], *y = behind(k, order, i);
+
+		if (is_around(x, y) && x->end > last) {
+			x->end = y->start;
+			fault_add(&f->cut, x);
+		} else if (y && x->end > y->start + ROUNDED_NS && y->end > y->start) {
+			fault_add(&f->overlap, y);
+		}
+		if (x->end == x->start)
+			fault_add(&f->no_time, x);
+	}
+	free(order);
+	return 0;
+}
+
+void kineto_faults_call(struct kineto_faults *f, const char *name, size_t len)
+{
+	if (memmem(name, len, "GraphLaunch", 11))
+		f->graphs++;
+	else if (memmem(name, len, "LaunchKernel", 12) ||
+		 memmem(name, len, "LaunchCooperativeKernel", 23))
+		f->launches++;
+}
+
+static void fault_report(struct kineto *k, enum aif_reason reason, const struct kineto_fault *f)
+{
+	struct aif_buf text = {0};
+	size_t len;
+	const char *name;
+
+	if (!f->count)
+		return;
+	name = aif_strset_get(&k->names.texts, f->name, &len);
+	aif_buf_printf(&text, "%s: %sstream %" PRId64 ": ", k->file, f->count > 1 ? "first: " : "",
+		       f->stream);
+	aif_buf_append(&text, name, len);
+	aif_builder_loss(k->b, reason, AIF_NONE, aif_builder_puts(k->b, aif_buf_str(&text)),
+			 f->count);
+	aif_buf_finish(&text);
+}
+
+void kineto_faults_report(struct kineto *k)
+{
+	const struct kineto_faults *f = &k->faults;
+	uint32_t file = aif_builder_puts(k->b, k->file);
+
+	fault_report(k, AIF_REASON_IMPORT_CUT_WORK, &f->cut);
+	fault_report(k, AIF_REASON_IMPORT_STREAM_OVERLAP, &f->overlap);
+	fault_report(k, AIF_REASON_IMPORT_NO_TIME, &f->no_time);
+	aif_builder_loss(k->b, AIF_REASON_IMPORT_NO_CALL, AIF_NONE, file,
+			 f->no_call - AIF_MIN(k->counts.misjoined, f->no_call));
+	aif_builder_loss(k->b, AIF_REASON_IMPORT_GRAPH_UNKNOWN, AIF_NONE, file, f->graphs);
+	aif_builder_loss(k->b, AIF_REASON_IMPORT_NO_WORK, AIF_NONE, file, f->launches);
+	if (f->launches * MANY > k->b->launches_len)
+		aif_builder_meta(k->b, "imported.device_work", "missing");
+}
