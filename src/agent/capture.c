@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/capture.h"
 
+#include "agent/sandbox.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -38,11 +39,15 @@ struct native {
 static void native_stack(struct aif_thread *t, const struct aif_regs *regs, bool fresh,
 			 struct native *n)
 {
+	struct aif_stack_bounds bounds = t->bounds;
 	struct aif_unwind_result plain;
 	struct aif_memo_result r;
 
-	if (!t->memo) {
-		plain = aif_unwind_frames(aif_agent.session.unwinder, regs, false, t->bounds,
+	/* On a fiber's stack, a task's or a signal's the memo knows nothing. To read those takes system calls. */
+	bounds.may_leave = aif_unlikely(regs->sp - bounds.lo >= bounds.hi - bounds.lo) &&
+			   !aif_sandbox_may_be_on();
+	if (!t->memo || bounds.may_leave) {
+		plain = aif_unwind_frames(aif_agent.session.unwinder, regs, false, bounds,
 					  t->scratch.pcs, AIF_MEMO_MAX_DEPTH, t->scratch.frames);
 		*n = (struct native){.pcs = t->scratch.pcs,
 				     .frames = t->scratch.frames,

@@ -28,14 +28,13 @@
  *   - keeps errno, and is masked against all signals while it runs;
  *   - needs less than a page of stack, and takes the alternate one if the thread has it.
  *
- * What it reads of the stack is known to be there: see stack_of(). What it reads of Python is probed.
+ * What it reads of the stack is known to be there: see stack_of(), and reach.h of the unwinder. What it reads of Python
+ * is probed.
  *
  * A Python function that was never told of is copied here, where its frame keeps it alive; later it may
  * be gone. The copy lies in the queue before any sample that names it.
  */
 
-/* More than this is not looked at on a stack that is no thread's own (a coroutine's): 256 KiB. */
-#define FOREIGN_PAGES 64
 /* The largest stack of a thread's own: what ulimit -s gives to large recursive programs. */
 #define STACK_MAX (UINT64_C(256) << 20)
 
@@ -62,42 +61,44 @@ static uint64_t readable_to(uint64_t at, uint64_t max)
 }
 
 /*
- * The part of the stack that may hold what belongs to frames, from the red zone of the interrupted one on;
- * each page was found readable. Of a thread's own stack the end is known and lasts: glibc keeps the
- * thread's descriptor, to which pthread_self() points, above its stack; the main thread's has the
- * kernel's random bytes above. So that is probed once, and again only below. Any other stack is
- * probed at each sample, up to a limit.
+ * Returns the thread's own stack, as far as it may hold what belongs to frames: from the red zone of the interrupted one
+ * on; each page was found readable. Its end is known and lasts: glibc keeps the thread's descriptor, to which
+ * pthread_self() points, above the stack; the main thread's has the kernel's random bytes above. So that is probed
+ * once, and again only below. A stack pointer elsewhere, a coroutine's or a signal's, is the unwinder's to follow; what
+ * lies between there and the next hole need not be probed again for being none of the own stack.
  */
 static struct aif_stack_bounds stack_of(const struct aif_cpu *c, struct aif_cpu_thread *t,
 					uint64_t sp)
 {
-	uint64_t tcb = (uint64_t)pthread_self(), top = sp < tcb ? tcb : 0, lo;
+	uint64_t tcb = (uint64_t)pthread_self(), lo, known, end;
+	uint64_t top = t->tid == (uint32_t)getpid() ? c->stack_top : tcb;
 
-	lo = readable_to(sp - AIF_ARCH_RED_ZONE, sp) == sp ? sp - AIF_ARCH_RED_ZONE : sp;
 	if (t->tcb != tcb) {
 		t->tcb = tcb;
-		t->bounds = (struct aif_stack_bounds){0};
+		t->bounds = (struct aif_stack_bounds){.may_leave = true};
+		t->elsewhere = (struct aif_stack_bounds){0};
 	}
-	if (lo >= t->bounds.lo && sp < t->bounds.hi)
+	lo = readable_to(sp - AIF_ARCH_RED_ZONE, sp) == sp ? sp - AIF_ARCH_RED_ZONE : sp;
+	known = t->bounds.hi ? t->bounds.lo : top;
+	if (lo >= known || known - lo >= STACK_MAX ||
+	    (sp >= t->elsewhere.lo && sp < t->elsewhere.hi))
 		return t->bounds;
-	if (lo < t->bounds.lo && t->bounds.lo - lo < STACK_MAX &&
-	    readable_to(lo, t->bounds.lo) == t->bounds.lo) {
+	end = readable_to(lo, known);
+	if (end == known) {
 		t->bounds.lo = lo;
-		return t->bounds;
+		t->bounds.hi = top;
+	} else {
+		t->elsewhere = (struct aif_stack_bounds){.lo = lo, .hi = end};
 	}
-	if (sp < c->stack_top && c->stack_top - sp < STACK_MAX)
-		top = c->stack_top;
-	if (top && top - sp < STACK_MAX && readable_to(lo, top) == top) {
-		t->bounds = (struct aif_stack_bounds){lo, top};
-		return t->bounds;
-	}
-	return (struct aif_stack_bounds){lo, readable_to(lo, lo + FOREIGN_PAGES * AIF_PYTHON_PAGE)};
+	return t->bounds;
 }
 
 struct native {
 	unsigned depth, stop;
 	bool guessed;
 	bool exact; /* pcs[0] is where the thread was interrupted */
+	/* Stack pointers of the innermost and the outermost frame. */
+	uint64_t inner, outer;
 };
 
 static bool is_ours(const struct aif_cpu *c, uint64_t pc)
@@ -135,7 +136,12 @@ static void native_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const stru
 		aif_agent.session.unwinder, regs, more, bounds, t->scratch.pcs, AIF_MEMO_MAX_DEPTH,
 		t->scratch.frames);
 
-	*n = (struct native){.depth = r.depth, .stop = r.stop, .guessed = r.guessed, .exact = true};
+	*n = (struct native){.depth = r.depth,
+			     .stop = r.stop,
+			     .guessed = r.guessed,
+			     .exact = true,
+			     .inner = regs->sp,
+			     .outer = t->scratch.frames[r.depth].sp};
 	leave_ourselves_out(c, t, n);
 }
 
@@ -149,7 +155,11 @@ static void waiting_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const str
 		aif_unwind_frames(aif_agent.session.unwinder, &w->regs, false, bounds,
 				  t->scratch.pcs, AIF_MEMO_MAX_DEPTH, t->scratch.frames);
 
-	*n = (struct native){.depth = r.depth, .stop = r.stop, .guessed = r.guessed};
+	*n = (struct native){.depth = r.depth,
+			     .stop = r.stop,
+			     .guessed = r.guessed,
+			     .inner = w->regs.sp,
+			     .outer = t->scratch.frames[r.depth].sp};
 	leave_ourselves_out(c, t, n);
 	if (!api->pc || n->depth == AIF_MEMO_MAX_DEPTH ||
 	    (n->depth && t->scratch.pcs[0] > api->lo && t->scratch.pcs[0] <= api->hi))
@@ -159,6 +169,15 @@ static void waiting_stack(struct aif_cpu *c, struct aif_cpu_thread *t, const str
 	t->scratch.pcs[0] = api->pc + 1;
 	t->scratch.sps[0] = w->regs.sp;
 	n->depth++;
+}
+
+/* Returns where marks of Python frames may lie: on the thread's own stack, unless the native frames leave it and do not
+ * come back. */
+static struct aif_stack_bounds python_bounds(struct aif_stack_bounds own, const struct native *n)
+{
+	if ((n->inner >= own.lo && n->inner < own.hi) || (n->outer >= own.lo && n->outer < own.hi))
+		return own;
+	return (struct aif_stack_bounds){.lo = n->inner, .hi = n->outer + AIF_PYTHON_PAGE};
 }
 
 static bool is_copied(const struct aif_cpu *c, uint32_t id)
@@ -347,7 +366,7 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 		native_stack(c, t, &regs, &more, bounds, &n);
 		flags |= aif_wait_spins() ? AIF_CPU_WAITING : 0;
 	}
-	if (!python_stack(c, t, bounds, &py)) {
+	if (!python_stack(c, t, python_bounds(bounds, &n), &py)) {
 		flags |= AIF_CPU_NO_CODE;
 		py = (struct aif_python_stack){0};
 	}

@@ -27,7 +27,7 @@ int aif_stack_bounds_here(struct aif_stack_bounds *ret)
 		return -rc;
 	if (size == 0)
 		return -ENODATA;
-	ret->lo = (uint64_t)(uintptr_t)lo;
-	ret->hi = ret->lo + size;
+	*ret = (struct aif_stack_bounds){.lo = (uint64_t)(uintptr_t)lo,
+					 .hi = (uint64_t)(uintptr_t)lo + size};
 	return 0;
 }

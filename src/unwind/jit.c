@@ -6,6 +6,7 @@
 
 #include "unwind/guess.h"
 #include "unwind/peek.h"
+#include "unwind/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,17 +124,6 @@ bool aif_jit_read(uint64_t at, void *to, size_t len)
 	return at >= LO && at < HI && len <= HI - at && read_pieces(&local, &remote, 1);
 }
 
-/* Can the page be read now? rt_sigprocmask() copies the mask in before it looks at what it is
- * asked to do. */
-static bool probe(uint64_t page)
-{
-	int saved = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, ~0, page, 0, 8) == 0 || errno != EFAULT;
-
-	errno = saved;
-	return readable;
-}
-
 AIF_READS_FRAMES static void copy(uint8_t *to, uint64_t at, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -145,8 +135,8 @@ static bool read_live(uint64_t at, void *to, size_t len)
 {
 	if (at < LO || at >= HI || len > HI - at)
 		return false;
-	for (uint64_t page = at & ~UINT64_C(4095); page < at + len; page += 4096)
-		if (!probe(page))
+	for (uint64_t page = at / AIF_PROBE_PAGE; page * AIF_PROBE_PAGE < at + len; page++)
+		if (!aif_probe(page))
 			return false;
 	copy(to, at, len);
 	return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/python_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /*

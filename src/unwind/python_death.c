@@ -5,6 +5,7 @@
 #include "unwind/python_internal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 /*

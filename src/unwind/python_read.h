@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "unwind/probe.h"
 #include "unwind/python.h"
-
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /*
  * The one way in which the walker reads the interpreter's memory. A place may be read when it lies
@@ -30,19 +27,12 @@ static inline void aif_python_reader_init(struct aif_python_reader *r, const str
 			r->pages[i] = 0;
 }
 
-#define AIF_PYTHON_PAGE UINT64_C(4096)
+#define AIF_PYTHON_PAGE AIF_PROBE_PAGE
 
-/* rt_sigprocmask copies the new mask in before it looks at what it is asked to do, and so tells
- * with EFAULT that a place cannot be read, changing nothing. (mincore knows nothing of
- * protections.) */
 static AIF_NOINLINE bool aif_python_probe_page(struct aif_python_reader *r, uint64_t page)
 {
-	int saved = errno;
-	bool readable;
+	bool readable = aif_probe(page);
 
-	readable = syscall(SYS_rt_sigprocmask, ~0, page * AIF_PYTHON_PAGE, 0, 8) == 0 ||
-		   errno != EFAULT;
-	errno = saved;
 	if (readable)
 		r->pages[page % AIF_ARRAY_LEN(r->pages)] = page;
 	return readable;

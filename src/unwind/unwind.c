@@ -5,11 +5,10 @@
 #include "unwind/ehframe.h"
 #include "unwind/go_stack.h"
 #include "unwind/guess.h"
-#include "unwind/jit.h"
-#include "unwind/modules.h"
 #include "unwind/peek.h"
-#include "unwind/rows.h"
+#include "unwind/reach.h"
 #include "unwind/stub.h"
+#include "unwind/unwinder.h"
 
 #include <limits.h>
 
@@ -62,6 +61,11 @@
  * A goroutine's frames lie on another stack than those of the C that it has called (go_stack.h). The
  * walk goes on there, once, with that stack's bounds, and says so: `switched`.
  *
+ * Fibers, tasks and handlers of signals may run on stacks whose bounds nobody tells. If the caller permits it
+ * (may_leave), such a stack is the page of the stack pointer, and each page above it for which a frame
+ * asks, as long as the kernel says that it can be read (probe.h). Above a signal's trampoline the walk goes on where the
+ * stack pointer was: on that stack, on the thread's own, or on a third one.
+ *
  * Rows are facts about code, so only the unloading of a module can make them wrong: another may
  * come to lie at its addresses. aif_unwinder_refresh() then begins a new generation, which is part
  * of each row's key. Its caller must refresh after each dlclose: another thread that loads and
@@ -85,18 +89,12 @@
 #define FIRST_ADDRESS UINT64_C(4096)
 #define END_ADDRESS   (UINT64_C(1) << AIF_ROWS_ADDRESS_BITS)
 
-struct aif_unwinder {
-	_Alignas(64) _Atomic uint32_t generation;
-	struct aif_modules modules;
-	_Alignas(64) struct aif_rows rows;
-	_Alignas(64) struct aif_jit jit;
-};
-
 /* A frame while its caller is looked for. pc, sp and bp are kept apart: side by side, gcc moves
  * them as one vector, and the loop below takes twice as long. */
 struct frame {
+	const struct aif_stack_bounds *own; /* of the thread's own stack */
+	struct aif_reach reach;             /* of the stack that this frame is on */
 	uint64_t pc;
-	uint64_t limit; /* the highest address of a word within the stack */
 	uint64_t sp;
 	uint64_t floor; /* nothing of the frame lies below: sp, or the end of its red zone */
 	uint64_t bp;
@@ -106,130 +104,6 @@ struct frame {
 	const struct aif_regs_more *more; /* of where it was interrupted, if they are known */
 	const uint64_t *bx;               /* rbx, if it was looked for and is known */
 };
-
-size_t aif_unwinder_size(void)
-{
-	return sizeof(struct aif_unwinder);
-}
-
-int aif_unwinder_init(struct aif_unwinder *u)
-{
-	return aif_modules_init(&u->modules, true);
-}
-
-/* If another thread changes the generation at the same time, its change does for ours: it comes
- * after we were called. */
-static void begin_generation(struct aif_unwinder *u)
-{
-	uint32_t old = atomic_load(&u->generation), next = old + 1;
-
-	/* Keys hold the low bits only: rows of the last time with these bits must not return. */
-	if ((next & AIF_ROWS_GENERATION_MASK) == 0)
-		aif_rows_clear(&u->rows);
-	atomic_compare_exchange_strong(&u->generation, &old, next);
-}
-
-void aif_unwinder_after_fork(struct aif_unwinder *u)
-{
-	aif_modules_after_fork(&u->modules);
-	aif_jit_after_fork(&u->jit);
-	/* Another thread of the parent may have unloaded a module and not come to say so. */
-	begin_generation(u);
-}
-
-bool aif_unwinder_closed(const struct aif_unwinder *u)
-{
-	return aif_modules_closed(&u->modules);
-}
-
-void aif_unwinder_reopen(struct aif_unwinder *u)
-{
-	aif_modules_reopen(&u->modules);
-}
-
-void aif_unwinder_refresh(struct aif_unwinder *u)
-{
-	struct aif_module_counts now;
-	bool went_away;
-
-	if (aif_modules_closed(&u->modules)) {
-		aif_modules_forget(&u->modules);
-		begin_generation(u);
-	} else if (aif_modules_changed(&u->modules, &now, &went_away)) {
-		if (went_away)
-			begin_generation(u);
-		aif_modules_update(&u->modules, &now);
-	}
-	aif_jit_look(&u->jit, &u->modules, false);
-}
-
-void aif_unwinder_look(struct aif_unwinder *u)
-{
-	aif_jit_look(&u->jit, &u->modules, true);
-}
-
-void aif_unwinder_forget(struct aif_unwinder *u)
-{
-	begin_generation(u);
-}
-
-uint32_t aif_unwinder_generation(const struct aif_unwinder *u)
-{
-	return atomic_load_explicit(&u->generation, memory_order_acquire);
-}
-
-bool aif_unwinder_stale(const struct aif_unwinder *u, uint64_t pc)
-{
-	return aif_modules_stale(&u->modules, pc) || atomic_load(&u->jit.wanted);
-}
-
-uint32_t aif_unwinder_jit_epoch(const struct aif_unwinder *u)
-{
-	return atomic_load_explicit(&u->jit.epoch, memory_order_relaxed);
-}
-
-bool aif_unwinder_jit_symbol(struct aif_unwinder *u, uint64_t pc, struct aif_jit_symbol *ret)
-{
-	return aif_jit_symbol(&u->jit, pc, ret);
-}
-
-bool aif_unwinder_hold(const struct aif_unwinder *u, void (*do_it)(void *), void *arg)
-{
-	return aif_modules_hold(&u->modules, do_it, arg);
-}
-
-bool aif_unwinder_module(struct aif_unwinder *u, uint64_t pc, struct aif_unwind_module *ret)
-{
-	struct aif_module module;
-	uint64_t lo, hi;
-
-	if (!aif_modules_find(&u->modules, pc, &module))
-		return false;
-	aif_module_code(&module, &lo, &hi);
-	*ret = (struct aif_unwind_module){
-		.base = module.base,
-		.lo = lo,
-		.hi = hi,
-		.path = module.path,
-		.phdrs = module.phdrs,
-		.phnum = module.phnum,
-	};
-	return true;
-}
-
-const char *aif_unwind_stop_name(enum aif_unwind_stop stop)
-{
-	static const char *const names[AIF_STOP_COUNT] = {
-		[AIF_STOP_END] = "end",
-		[AIF_STOP_NO_MODULE] = "no module",
-		[AIF_STOP_NO_FDE] = "no unwind information",
-		[AIF_STOP_BAD_ROW] = "unsupported unwind rule",
-		[AIF_STOP_BAD_STACK] = "stack out of bounds",
-		[AIF_STOP_DEPTH] = "too deep",
-	};
-
-	return (unsigned)stop < AIF_STOP_COUNT ? names[stop] : "unknown";
-}
 
 /* ---- rows ---- */
 
@@ -273,9 +147,12 @@ static AIF_NOINLINE uint64_t find_row(struct aif_unwinder *u, uint64_t address, 
 
 /* ---- the stack ---- */
 
-static inline bool readable(const struct frame *f, uint64_t at)
+/* True if the word at `at` is the stack's, as far as it is alive. */
+static inline bool readable(struct frame *f, uint64_t at)
 {
-	return at >= f->floor && at <= f->limit;
+	if (aif_unlikely(at > f->reach.limit && f->reach.grows))
+		f->reach.limit = aif_reach_grown(f->reach.limit, at + 8);
+	return at >= f->floor && at <= f->reach.limit;
 }
 
 /* Is a return address at ra_at none of this frame's? The CFA must be above sp and in the stack,
@@ -316,7 +193,7 @@ static bool cfa_from_register(const struct frame *f, uint64_t row, uint64_t *ret
 static AIF_NOINLINE const uint64_t *bx_of_last(const struct aif_unwinder *u, const uint64_t *pcs,
 					       const struct aif_unwind_frame *frames,
 					       unsigned depth, const struct aif_regs_more *more,
-					       struct aif_stack_bounds bounds, uint64_t *ret)
+					       const struct aif_reach *reach, uint64_t *ret)
 {
 #if defined(__x86_64__)
 	struct aif_ehframe tables;
@@ -336,14 +213,14 @@ static AIF_NOINLINE const uint64_t *bx_of_last(const struct aif_unwinder *u, con
 		if (off == AIF_CFI_SAME)
 			continue;
 		*ret = frames[i + 1].sp + (uint64_t)off;
-		if (*ret < bounds.lo || *ret > bounds.hi - 8)
+		if (*ret < reach->lo || *ret > reach->limit)
 			return NULL;
 		*ret = aif_peek(*ret);
 		return ret;
 	}
 	return &more->rbx;
 #else
-	(void)u, (void)pcs, (void)frames, (void)depth, (void)more, (void)bounds, (void)ret;
+	(void)u, (void)pcs, (void)frames, (void)depth, (void)more, (void)reach, (void)ret;
 	return NULL;
 #endif
 }
@@ -394,9 +271,19 @@ static bool returns_to_code(struct aif_unwinder *u, uint64_t pc, struct beyond *
 	       aif_guess_is_after_call(code.lo + (pc - lo) - AIF_GUESS_BEFORE);
 }
 
+/* True if a function begins at pc, before which there is none. What returns there was called by nobody: it is the first
+ * function of a stack that was made by hand, as by makecontext(). (After a call that does not return the next function may
+ * follow at once, but then the caller's covers what is before pc.) */
+static bool begins_function(const struct aif_unwinder *u, uint64_t pc)
+{
+	uint64_t row = row_from_tables(u, pc);
+
+	return aif_row_kind(row) != AIF_ROW_NONE && aif_row_kind(row) != AIF_ROW_BAD;
+}
+
 /* The row of a frame for which there is none in a module; `row` says why: NONE or NO_MODULE. */
-static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct frame *f,
-					   uint64_t row, struct beyond *b)
+static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, struct frame *f, uint64_t row,
+					   struct beyond *b)
 {
 	const bool lives = b->guessed_from == UINT_MAX;
 	uint64_t found;
@@ -404,6 +291,8 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 	b->foreign = row == NO_MODULE;
 	b->guessed = false;
 	b->at = b->word = 0;
+	if (!f->exact && begins_function(u, f->pc))
+		return aif_row_make(AIF_ROW_END, 0, 0, 0);
 	if (b->foreign) {
 		found = aif_jit_row(&u->jit, f->pc - !f->exact, lives);
 		if (AIF_GUESSES && aif_row_kind(found) == AIF_ROW_NONE && !f->exact)
@@ -411,7 +300,7 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 		if (aif_row_kind(found) != AIF_ROW_NONE)
 			return found;
 	}
-	if (!AIF_GUESSES || f->bp % 8 || f->bp < f->sp || f->bp > f->limit - 8)
+	if (!AIF_GUESSES || f->bp % 8 || f->bp < f->sp || !readable(f, f->bp + 8))
 		return row;
 	b->at = f->bp + 8;
 	b->word = aif_peek(b->at);
@@ -423,7 +312,7 @@ static AIF_NOINLINE uint64_t beyond_tables(struct aif_unwinder *u, const struct 
 
 /* Makes the step from Go's call of C to the goroutine's stack. False: the frame is none. Behind a guess nobody asks: a word of a
  * stack that only looks like that call's frame would be followed to any address. */
-static AIF_NOINLINE bool to_goroutine(const struct aif_unwinder *u, const struct frame *f,
+static AIF_NOINLINE bool to_goroutine(const struct aif_unwinder *u, struct frame *f,
 				      struct aif_go_stack *ret)
 {
 	struct aif_go_switch at;
@@ -481,7 +370,7 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 		cfa = f->sp + (uint64_t)(int64_t)aif_row_off(row);
 		if (!f->knows_lr)
 			return AIF_STOP_BAD_ROW;
-		if (cfa < f->sp || cfa - 8 > f->limit)
+		if (cfa < f->sp || (cfa > f->sp && !readable(f, cfa - 8)))
 			return AIF_STOP_BAD_STACK;
 		break;
 	case AIF_ROW_SIGNAL:
@@ -500,7 +389,8 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 		f->bp = aif_peek(bp_at);
 		f->pc = aif_peek(cfa);
 		sp = aif_peek(sp);
-		if (sp <= f->sp || sp > f->limit)
+		if ((sp <= f->sp || sp > f->reach.limit) &&
+		    !(f->own->may_leave && aif_reach_enter(&f->reach, f->own, sp)))
 			return AIF_STOP_BAD_STACK;
 		f->sp = sp;
 		f->exact = true;
@@ -512,8 +402,10 @@ static AIF_NOINLINE enum aif_unwind_stop step(struct frame *f, uint64_t row)
 	default:
 		return AIF_STOP_BAD_ROW;
 	}
+	if (f->reach.grows && cfa - 8 > f->reach.limit)
+		f->reach.limit = aif_reach_grown(f->reach.limit, cfa);
 	if (aif_row_kind(row) != AIF_ROW_LR &&
-	    outside(f->sp, f->limit, cfa, aif_row_ra_at(row, cfa)))
+	    outside(f->sp, f->reach.limit, cfa, aif_row_ra_at(row, cfa)))
 		return AIF_STOP_BAD_STACK;
 	/* gcc does not say at which instruction of an epilogue rbp is restored. The function's
 	 * own points into its frame; the caller's, if it is an address in this stack, above. */
@@ -543,13 +435,16 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 {
 	const uint32_t generation = aif_unwinder_generation(u);
 	const uint64_t red_zone = AIF_ARCH_RED_ZONE;
-	uint64_t limit = bounds.hi - 8;
+	/* The members of struct aif_reach, apart for the same reason as struct frame's. `careful`: steps are
+	 * step()'s. */
+	uint64_t lo = bounds.lo, limit = bounds.hi - 8;
+	bool grows = false, careful = pc_is_exact;
 	uint64_t pc = regs->pc, sp = regs->sp, bp = regs->bp;
 	enum aif_unwind_stop stop;
 	/* Both constant on x86-64. */
 	uint64_t lr = AIF_ARCH_LINK && more ? aif_regs_link(more) : 0;
 	bool knows_lr = AIF_ARCH_LINK && more;
-	bool exact = pc_is_exact, switched = false;
+	bool exact = pc_is_exact, switched = false, goroutine = false;
 	struct beyond beyond = {.foreign_from = UINT_MAX, .guessed_from = UINT_MAX};
 	struct aif_go_stack go;
 	unsigned depth = 0;
@@ -562,8 +457,17 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 		frames[0] = (struct aif_unwind_frame){sp, bp, NO_MODULE};
 		frames[1] = frames[0];
 	}
-	if (bounds.hi < 8 || sp < bounds.lo || sp > limit)
-		return (struct aif_unwind_result){.depth = depth, .stop = AIF_STOP_BAD_STACK};
+	if (aif_unlikely(bounds.hi < 8 || sp < bounds.lo || sp > limit)) {
+		struct aif_reach other;
+
+		if (!bounds.may_leave || !aif_reach_enter(&other, &bounds, sp))
+			return (struct aif_unwind_result){.depth = depth,
+							  .stop = AIF_STOP_BAD_STACK};
+		lo = other.lo;
+		limit = other.limit;
+		grows = careful = true;
+		switched = true;
+	}
 
 	for (;;) {
 		const uint64_t address = pc - 1;
@@ -576,7 +480,7 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 		if (frames)
 			frames[depth - 1] = frames[depth] = (struct aif_unwind_frame){sp, bp, row};
 
-		if (aif_likely(aif_row_kind(row) <= AIF_ROW_RBP && !exact)) {
+		if (aif_likely(aif_row_kind(row) <= AIF_ROW_RBP && !careful)) {
 			uint64_t cfa = aif_row_kind(row) == AIF_ROW_RSP ? sp : bp;
 
 			cfa += (uint64_t)(int64_t)aif_row_off(row);
@@ -593,23 +497,25 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 			pc = aif_peek(aif_row_ra_at(row, cfa));
 			sp = cfa;
 		} else {
-			struct frame f = {.pc = pc,
+			struct frame f = {.own = &bounds,
+					  .reach = {lo, limit, grows},
+					  .pc = pc,
 					  .sp = sp,
 					  .bp = bp,
-					  .limit = limit,
 					  .lr = lr,
 					  .knows_lr = knows_lr,
 					  .exact = exact,
 					  .more = depth == 1 ? more : NULL};
 
-			f.floor = exact ? sp - AIF_MIN(sp - bounds.lo, red_zone) : sp;
+			f.floor = exact ? sp - AIF_MIN(sp - lo, red_zone) : sp;
 			if (more && frames && needs_bx(row))
-				f.bx = bx_of_last(u, pcs, frames, depth, more, bounds, &bx);
-			if (AIF_GUESSES && aif_row_kind(row) == AIF_ROW_NONE && !switched &&
+				f.bx = bx_of_last(u, pcs, frames, depth, more, &f.reach, &bx);
+			if (AIF_GUESSES && aif_row_kind(row) == AIF_ROW_NONE && !goroutine &&
 			    beyond.guessed_from == UINT_MAX && to_goroutine(u, &f, &go)) {
-				switched = true;
-				bounds = (struct aif_stack_bounds){go.lo, go.hi};
+				switched = goroutine = true;
+				lo = go.lo;
 				limit = go.hi - 8;
+				grows = careful = false;
 				pc = aif_peek(go.sp);
 				sp = go.sp + 8;
 				goto called;
@@ -628,15 +534,20 @@ walk(struct aif_unwinder *u, const struct aif_regs *regs, const struct aif_regs_
 										  beyond.word};
 			}
 			stop = step(&f, row);
-			if (switched && stop == AIF_STOP_NO_FDE &&
+			if (goroutine && stop == AIF_STOP_NO_FDE &&
 			    is_goroutines_first(u, &f, beyond.word))
 				stop = AIF_STOP_END;
 			if (stop != AIF_STOP_COUNT)
 				break;
+			switched |= f.reach.lo != lo;
+			lo = f.reach.lo;
+			limit = f.reach.limit;
+			grows = f.reach.grows;
 			pc = f.pc;
 			sp = f.sp;
 			bp = f.bp;
 			exact = f.exact;
+			careful = exact || grows;
 			if (AIF_ARCH_LINK) {
 				lr = f.lr;
 				knows_lr = f.knows_lr;

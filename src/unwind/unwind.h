@@ -62,6 +62,9 @@ uint32_t aif_unwinder_generation(const struct aif_unwinder *u);
 /* Memory that the unwinder may read: the running thread's stack, [lo, hi). */
 struct aif_stack_bounds {
 	uint64_t lo, hi;
+	/* A stack pointer outside is of another stack, a coroutine's or a signal handler's, which is read as far as the
+	 * kernel says that it can be: a system call for each page. False: such a stack pointer ends the stack. */
+	bool may_leave;
 };
 
 /* This thread's stack. Not in a signal handler (pthread_getattr_np). 0 or -errno. */
@@ -73,8 +76,8 @@ enum aif_unwind_stop {
 			       nothing else tells who called */
 	AIF_STOP_NO_FDE,  /* module without unwind information for this pc, and no frame pointer */
 	AIF_STOP_BAD_ROW, /* a rule that this unwinder does not follow, or malformed tables */
-	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds or not above this one, or returns
-			       to no address of code */
+	AIF_STOP_BAD_STACK, /* the next frame would lie outside the bounds, on no readable memory or not above
+			       this one, or returns to no address of code */
 	AIF_STOP_DEPTH, /* `max` frames taken, more exist */
 	AIF_STOP_COUNT
 };
@@ -86,7 +89,7 @@ struct aif_unwind_result {
 	 * pointer (marked, too), and those from the first in code of no module, for which a
 	 * later answer may differ. */
 	unsigned guessed, foreign;
-	bool switched; /* the outer ones lie on another stack: a goroutine's, which may move */
+	bool switched; /* frames lie on another stack than the thread's own */
 };
 
 const char *aif_unwind_stop_name(enum aif_unwind_stop stop);

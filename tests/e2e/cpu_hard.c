@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time that is hard to sample: in the OS kernel, in handlers on their own stack, in threads that block signals, deep
+/* CPU time that is hard to sample: in the OS kernel, in handlers on their own stack, in fibers, in threads that block signals, deep
  * in recursion. Of its functions it prints the share of CPU time, in percent: cpu_hard.sh. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define ENDED    __asm__ volatile("") /* behind a call: no tail call */
@@ -122,6 +123,36 @@ static void handlers(int on_own_stack)
 	printf("handled %d\n", (int)handled);
 }
 
+/* ---- in a fiber ---------------------------------------------------------------------------------- */
+
+static ucontext_t main_context, fiber_context;
+static uint64_t fiber_turns;
+
+NOINLINE static void fiber_step(void)
+{
+	burn(fiber_turns);
+	ENDED;
+}
+
+static void fiber(void)
+{
+	fiber_step();
+	ENDED;
+}
+
+static void fibers(uint64_t turns)
+{
+	fiber_turns = turns;
+	getcontext(&fiber_context);
+	fiber_context.uc_stack.ss_size = 1 << 18;
+	fiber_context.uc_stack.ss_sp = malloc(fiber_context.uc_stack.ss_size);
+	fiber_context.uc_link = &main_context;
+	makecontext(&fiber_context, fiber, 0);
+	swapcontext(&main_context, &fiber_context);
+}
+
+/* ---- with signals blocked ------------------------------------------------------------------------ */
+
 NOINLINE static void burn_blocked(uint64_t turns)
 {
 	burn(turns);
@@ -166,6 +197,8 @@ int main(int argc, char **argv)
 		kernel(seconds, !strcmp(what, "call"));
 	} else if (!strcmp(what, "handler") || !strcmp(what, "own_stack")) {
 		handlers(!strcmp(what, "own_stack"));
+	} else if (!strcmp(what, "fiber")) {
+		fibers(turns);
 	} else if (!strcmp(what, "blocks")) {
 		pthread_create(&t, NULL, blocks, &turns);
 		burn(turns);

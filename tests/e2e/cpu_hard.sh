@@ -17,6 +17,11 @@ for name, share in want.items():
     print(name, share, have)
     assert abs(have - share) <= $3"
 }
+# all_rooted FOLDED: burn() is there, and always with all that is around it.
+all_rooted() {
+	awk '/;burn / { all++; if (/^(main;([^;]*;)?raises;.*raise.*;in_handler|fiber;fiber_step);burn /) good++ }
+		END { exit !all || good != all }' "$1"
+}
 # Rows without a stack are not of any.
 heaviest() { number "$1" 'SELECT max(weight_ns) FROM cpu_samples WHERE stack IS NOT NULL'; }
 
@@ -32,6 +37,12 @@ for clock in perf tick; do
 		check "$kind, --cpu-clock $clock: time in the OS kernel is of who called it" shares "$kind-$clock.data" "$kind.shares" $points
 	done
 	check "--cpu-clock $clock: a system call has a leaf" sh -c "'$aiflame' flame --of cpu --detail full -o f.folded call-$clock.data && grep -qE ';in_call;.*;\[kernel\]_\[k\] ' f.folded"
+	for case in handler own_stack fiber; do
+		check "$case, --cpu-clock $clock" "$aiflame" record -q --cpu --cpu-clock $clock -o $case.data "$app" $case
+		"$aiflame" flame --of cpu -o $case.folded $case.data
+		cat $case.folded
+		check "$case, --cpu-clock $clock: all frames are there" all_rooted $case.folded
+	done
 	check "--cpu-clock $clock: no sample weighs more than three periods" sh -c "[ $(heaviest call-$clock.data) -le 15000000 ]"
 done
 

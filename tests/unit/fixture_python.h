@@ -3,6 +3,7 @@
 
 #include "unwind/python_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /*
@@ -232,5 +233,5 @@ static inline struct aif_stack_bounds fake_bounds(const struct fake *f)
 {
 	uint64_t lo = (uint64_t)(uintptr_t)f->mem;
 
-	return (struct aif_stack_bounds){lo + f->stack, lo + f->size};
+	return (struct aif_stack_bounds){.lo = lo + f->stack, .hi = lo + f->size};
 }

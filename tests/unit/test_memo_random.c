@@ -316,7 +316,7 @@ static void test_read_sets_that_are_too_long(void **state)
 	enum { MANY = AIF_MEMO_MAX_DEPTH + 10 };
 	static uint64_t stack[4 * MANY + 8];
 	const uint64_t lo = (uint64_t)(uintptr_t)stack;
-	const struct aif_stack_bounds bounds = {lo, lo + sizeof(stack)};
+	const struct aif_stack_bounds bounds = {.lo = lo, .hi = lo + sizeof(stack)};
 	const uint64_t pc = shape_pc(&machine.shapes, SHAPE_ALIGNED);
 	const struct aif_regs regs = {pc, lo, lo + 8};
 	static const unsigned depths[] = {600, 700, 1000, MANY};

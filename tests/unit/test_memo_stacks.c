@@ -58,7 +58,7 @@ static void stacks_of_coroutines_are_those_of_the_unwinder(void **state)
 	for (int i = 0; i < 2; i++) {
 		uint64_t lo = (uint64_t)(uintptr_t)stacks + (uint64_t)i * size;
 
-		audit.bounds = (struct aif_stack_bounds){lo, lo + size};
+		audit.bounds = (struct aif_stack_bounds){.lo = lo, .hi = lo + size};
 		aif_memo_init(audit.memo, audit.u, audit.bounds, AIF_MEMO_MAX_DEPTH);
 		for (int k = 0; k < 9; k++) {
 			swapcontext(&main_context, &coroutine_context[i]);

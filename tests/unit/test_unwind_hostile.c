@@ -34,8 +34,9 @@ static void test_wild_registers(void **state)
 			assert_int_equal(r.stop, AIF_STOP_BAD_STACK);
 		}
 		struct aif_regs regs;
-		struct aif_stack_bounds bounds[] = {
-			{wild[i], wild[i]}, {seen.bounds.hi, wild[i]}, {0, wild[i] & 7}};
+		struct aif_stack_bounds bounds[] = {{.lo = wild[i], .hi = wild[i]},
+						    {.lo = seen.bounds.hi, .hi = wild[i]},
+						    {.lo = 0, .hi = wild[i] & 7}};
 
 		AIF_REGS_HERE(&regs);
 		for (size_t k = 0; k < AIF_ARRAY_LEN(bounds); k++) {
@@ -64,8 +65,9 @@ static void test_garbage_stacks_never_fault(void **state)
 	const size_t page = 4096, words = page / 8;
 	uint8_t *area = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t *stack = (uint64_t *)(void *)(area + page), x = 88172645463325252u;
-	struct aif_stack_bounds bounds = {(uint64_t)(uintptr_t)stack,
-					  (uint64_t)(uintptr_t)(stack + words)};
+	struct aif_stack_bounds bounds = {.lo = (uint64_t)(uintptr_t)stack,
+					  .hi = (uint64_t)(uintptr_t)(stack + words)};
+	const struct aif_stack_bounds unknown = {.may_leave = true};
 	unsigned stops[AIF_STOP_COUNT] = {0};
 	struct aif_unwind_module libc, here;
 
@@ -93,12 +95,13 @@ static void test_garbage_stacks_never_fault(void **state)
 				stack[i] = libc.lo + (r >> 8) % (libc.hi - libc.lo);
 			}
 		}
-		for (unsigned k = 0; k < 30; k++) {
+		/* Twice: the thread's own stack, and one whose bounds are to be found. */
+		for (unsigned k = 0; k < 60; k++) {
 			struct aif_regs regs = {libc.lo + xorshift(&x) % (libc.hi - libc.lo),
 						bounds.lo + xorshift(&x) % (page - 8),
 						bounds.lo + xorshift(&x) % (page + 64) - 32};
-			struct aif_unwind_result r =
-				aif_unwind(seen.u, &regs, k % 2, bounds, seen.ours, MAX);
+			struct aif_unwind_result r = aif_unwind(
+				seen.u, &regs, k % 2, k % 4 < 2 ? bounds : unknown, seen.ours, MAX);
 
 			assert_in_range(r.depth, 1, MAX);
 			assert_int_equal(seen.ours[0], regs.pc);
@@ -136,8 +139,8 @@ static void make(struct made *m, const uint8_t *program, size_t len, bool signal
 	assert_ptr_not_equal(m->area, MAP_FAILED);
 	assert_int_equal(mprotect(m->area + TINY_PAGE, TINY_PAGE, PROT_READ | PROT_WRITE), 0);
 	m->stack = (uint64_t *)(void *)(m->area + TINY_PAGE);
-	m->bounds = (struct aif_stack_bounds){(uint64_t)(uintptr_t)m->stack,
-					      (uint64_t)(uintptr_t)(m->stack + WORDS)};
+	m->bounds = (struct aif_stack_bounds){.lo = (uint64_t)(uintptr_t)m->stack,
+					      .hi = (uint64_t)(uintptr_t)(m->stack + WORDS)};
 }
 
 static void unmake(struct made *m)
@@ -300,7 +303,9 @@ static void test_return_address_after_the_function(void **state)
 	m.stack[102] = 0;
 	assert_stops(from(&m, true, 100, 0), AIF_STOP_END, 3);
 	assert_stops(from(&m, false, 100, 0), AIF_STOP_END, 3);
-	m.stack[101] = m.entry; /* and this is before it */
+	m.stack[101] = m.entry; /* before it: a stack that was made by hand begins so */
+	assert_stops(from(&m, true, 100, 0), AIF_STOP_END, 3);
+	m.stack[101] = m.entry - 1; /* of nothing that is known */
 	assert_stops(from(&m, true, 100, 0), AIF_STOP_NO_FDE, 3);
 	unmake(&m);
 }

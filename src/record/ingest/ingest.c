@@ -242,6 +242,7 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 	struct aif_drainer *d = in->drainer;
 	uint32_t stack = AIF_NONE, flags = 0;
 	uint64_t now = aif_now_ns();
+	size_t known = 0;
 
 	if (r->stop & ~(uint32_t)(AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED))
 		flags |= AIF_STACK_TRUNCATED;
@@ -256,10 +257,15 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 
 		if (frame == AIF_NONE)
 			continue;
+		known = d->store->p.stacks_len;
 		next = aif_store_stack(d->store, stack, frame, i ? 0 : flags);
 		if (next != AIF_NONE)
 			stack = next;
 	}
+	/* Once, however many threads have it. Python frames that are missing are counted where they are read. */
+	if (AIF_WIRE_STACK_STOP(r->stop) && stack != AIF_NONE && stack >= known)
+		aif_store_loss(d->store, AIF_REASON_STACK_TRUNCATED, in->target->process, AIF_NONE,
+			       1);
 	aif_ingest_put(d->store, &in->slot->stacks, r->head.aux, stack);
 }
 

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Launches from fibers and from handlers of signals, whose stacks are not the thread's own.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/other_stacks_app
+[ -x "$app" ] || { echo "1..0 # SKIP OpenCL was not there at build time"; exit 0; }
+
+# stack LAUNCHES PATTERN: so many launches have such a stack.
+stack() { awk -v n="$1" -v want="$2" '$0 ~ want { sum += $NF } END { print sum + 0; exit sum != n }' f.folded; }
+no_stack() { ! grep -E "$1" f.folded; }
+
+check "the program is recorded" "$aiflame" record -q --all-launches -o f.data "$app"
+"$aiflame" flame --leaf kernel --by launches -o f.folded f.data
+cat f.folded
+check "from main" stack 10 '^main;launches;'
+check "from a fiber" stack 20 '^fiber_launches;fiber_step;launches;'
+check "from a handler on its own stack: joined to what was interrupted" stack 30 '^main;raises;.*raise.*;from_handler;launches;'
+check "from a handler that has interrupted a fiber" stack 40 '^fiber_raises;.*raise.*;from_handler;launches;'
+if [ "$(uname -m)" = x86_64 ]; then
+	check "from a stack that nobody describes: as far as it is known" stack 50 '^[[]truncated[]];(on_stack;)?task;launches;'
+	check "a stack that nobody describes is counted" says "1100 STACK_TRUNCATED" "$aiflame" info f.data
+else
+	check "no stack is cut" no_stack truncated
+fi
+done_testing
