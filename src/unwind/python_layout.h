@@ -54,6 +54,14 @@ struct aif_python_layout {
 /* The fields of a frame and of a thread state lie within their first so many bytes. */
 #define AIF_PYTHON_FRAME_BYTES 128
 
+/* Returns the end of the fields that a walk reads of a frame. Frames may be as short, and may end where their memory does. */
+static inline uint16_t aif_python_frame_end(const struct aif_python_layout *l)
+{
+	uint16_t end = (uint16_t)(AIF_MAX(AIF_MAX(l->f_code, l->f_previous), l->f_instr) + 8);
+
+	return l->f_mark == AIF_PYTHON_NO_FIELD ? end : AIF_MAX(end, (uint16_t)(l->f_mark + 1));
+}
+
 /* The layout of version 3.`minor`, 3.8 to 3.12. False: not one of these. */
 bool aif_python_layout_known(unsigned minor, struct aif_python_layout *ret);
 

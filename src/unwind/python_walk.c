@@ -66,6 +66,7 @@ struct walk {
 	struct aif_python_reader *reader;
 	uint64_t lo, room; /* where a frame may begin: [lo, lo + room] */
 	bool probe;
+	uint16_t frame_end;              /* for probing */
 	bool places;                     /* hash addresses of code objects, not their numbers */
 	struct aif_python_frame *frames; /* NULL: hash only */
 	unsigned max;
@@ -160,7 +161,7 @@ INLINE bool is_frame(const struct walk *w, uint64_t frame)
 {
 	if (aif_unlikely(frame - w->lo > w->room || frame & 7))
 		return false;
-	return !w->probe || aif_python_probe(w->reader, frame, AIF_PYTHON_FRAME_BYTES);
+	return !w->probe || aif_python_probe(w->reader, frame, w->frame_end);
 }
 
 #define CFRAME_BYTES 24
@@ -261,7 +262,7 @@ static AIF_NOINLINE uint64_t find_mark(const struct aif_python_layout *l,
 				       struct aif_python_reader *r, uint64_t frame)
 {
 	for (unsigned i = 0;
-	     i < FIND_MARK_STEPS && aif_python_object(r, frame, AIF_PYTHON_FRAME_BYTES); i++) {
+	     i < FIND_MARK_STEPS && aif_python_object(r, frame, aif_python_frame_end(l)); i++) {
 		if (aif_python_u8(frame, l->f_mark) >= l->owner_entry)
 			return frame;
 		frame = aif_python_u64(frame, l->f_previous);
@@ -361,6 +362,7 @@ INLINE void walk(const struct aif_python *py, struct aif_python_reader *r, bool 
 		.lo = r->lo,
 		.room = r->span - AIF_PYTHON_FRAME_BYTES, /* the thread's state has as much */
 		.probe = probe,
+		.frame_end = probe ? aif_python_frame_end(l) : 0,
 		.places = places,
 		.frames = frames,
 		.max = max,

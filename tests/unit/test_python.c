@@ -425,6 +425,36 @@ static void test_signal_reads_no_unmapped_page(void **state)
 	}
 }
 
+/* A frame may be the last thing in its memory: the interpreter's stack of frames is made of pieces. */
+static void a_frame_at_the_end_of_memory_is_read_in_signals(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		uint64_t from, to;
+		struct calls s;
+		uint8_t *page;
+
+		begin(minor);
+		s = five_calls();
+		aif_python_detect(py);
+		learn_all();
+		page = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_true(page != MAP_FAILED);
+		assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+		from = aif_python_u64(s.frame[3], fake.l.f_previous);
+		to = (uint64_t)(uintptr_t)page + 4096 -
+		     AIF_ALIGN_UP(aif_python_frame_end(&fake.l), 8);
+		memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from,
+		       aif_python_frame_end(&fake.l));
+		put64(s.frame[3], fake.l.f_previous, to);
+		aif_python_walk(py, AIF_PYTHON_IN_SIGNAL, fake_bounds(&fake), frames, MAX, &stack);
+		assert_int_equal(stack.stop, AIF_PYTHON_STOP_END);
+		assert_int_equal(stack.depth, 5);
+		munmap(page, 8192);
+		end();
+	}
+}
+
 /* ---- texts ---- */
 
 static void name_is(uint64_t str, const char *wanted, size_t len)
@@ -526,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_helper_frames_are_left_out),
 		cmocka_unit_test(test_what_is_no_code),
 		cmocka_unit_test(test_signal_reads_no_unmapped_page),
+		cmocka_unit_test(a_frame_at_the_end_of_memory_is_read_in_signals),
 		cmocka_unit_test(test_texts_become_utf8),
 		cmocka_unit_test(test_line_table_is_cut),
 	};
