@@ -148,6 +148,8 @@ bool aif_emit_pycode(struct aif_thread *t, uint32_t id, const struct aif_python_
 	return true;
 }
 
+static_assert(AIF_STOP_DEPTH == AIF_WIRE_STOP_DEPTH, "the recorder knows it by number");
+
 bool aif_emit_stack_record(struct aif_thread *t, uint32_t id, const uint64_t *entries,
 			   unsigned depth, unsigned stop)
 {

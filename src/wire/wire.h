@@ -161,6 +161,7 @@ struct aif_wire_stack {
 #define AIF_WIRE_OS     (UINT64_C(1) << 62)
 /* enum aif_unwind_stop. */
 #define AIF_WIRE_STACK_STOP(stop) ((stop)&0xff)
+#define AIF_WIRE_STOP_DEPTH       5 /* AIF_STOP_DEPTH */
 enum aif_wire_stack_flag {
 	AIF_WIRE_STACK_CUT = 256,      /* outer Python frames are missing, or all of them */
 	AIF_WIRE_STACK_GUESSED = 2048, /* some native frames follow from a guess (unwind.h) */

@@ -48,4 +48,6 @@ done
 
 check "a thread that blocks signals" "$aiflame" record -q --cpu -o blocks.data "$app" blocks 0.6
 check "a thread that blocks signals is counted" says CPU_THREAD_BLOCKS "$aiflame" info blocks.data
+check "a recursion of 3,000 calls" "$aiflame" record -q --cpu -o deep.data "$app" deep 1
+check "a recursion of 3,000 calls: stacks that are cut are counted" says STACK_DEEP "$aiflame" info deep.data
 done_testing

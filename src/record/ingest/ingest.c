@@ -264,8 +264,11 @@ static void on_stack(struct aif_ingest *in, const struct aif_wire_stack *r)
 	}
 	/* Once, however many threads have it. Python frames that are missing are counted where they are read. */
 	if (AIF_WIRE_STACK_STOP(r->stop) && stack != AIF_NONE && stack >= known)
-		aif_store_loss(d->store, AIF_REASON_STACK_TRUNCATED, in->target->process, AIF_NONE,
-			       1);
+		aif_store_loss(d->store,
+			       AIF_WIRE_STACK_STOP(r->stop) == AIF_WIRE_STOP_DEPTH
+				       ? AIF_REASON_STACK_DEEP
+				       : AIF_REASON_STACK_TRUNCATED,
+			       in->target->process, AIF_NONE, 1);
 	aif_ingest_put(d->store, &in->slot->stacks, r->head.aux, stack);
 }
 
