@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,6 +87,37 @@ static bool by_build_id(const struct aif_elf *elf, const char *debug_dir, struct
 	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
 }
 
+/* Finds the directory in which debuginfod's clients (gdb, perf, elfutils) keep what they have fetched, as they do. */
+static bool debuginfod_cache(char *to, size_t max)
+{
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *cache = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
+	int n;
+
+	if (own && *own)
+		n = snprintf(to, max, "%s", own);
+	else if (cache && *cache)
+		n = snprintf(to, max, "%s/debuginfod_client", cache);
+	else if (home && *home)
+		n = snprintf(to, max, "%s/.cache/debuginfod_client", home);
+	else
+		return false;
+	return n > 0 && (size_t)n < max;
+}
+
+/* Opens what such a client has fetched; fetches nothing. */
+static bool by_debuginfod(const struct aif_elf *elf, struct aif_elf *ret)
+{
+	char dir[PATH_MAX], path[PATH_MAX], hex[2 * sizeof(elf->build_id) + 1];
+	int n;
+
+	if (!elf->build_id_len || !debuginfod_cache(dir, sizeof(dir)))
+		return false;
+	hex_of(elf->build_id, elf->build_id_len, hex);
+	n = snprintf(path, sizeof(path), "%s/%s/debuginfo", dir, hex);
+	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
+}
+
 static bool by_link(const struct aif_elf *elf, const char *file, const char *debug_dir,
 		    struct aif_elf *ret)
 {
@@ -160,7 +192,8 @@ int aif_debugfile_find_alt(const struct aif_elf *debug, const char *name, const 
 int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *debug_dir,
 		       struct aif_elf *ret)
 {
-	if (by_build_id(elf, debug_dir, ret) || (path && by_link(elf, path, debug_dir, ret)))
+	if (by_build_id(elf, debug_dir, ret) || (path && by_link(elf, path, debug_dir, ret)) ||
+	    by_debuginfod(elf, ret))
 		return 0;
 	return -ENOENT;
 }

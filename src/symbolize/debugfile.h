@@ -8,7 +8,7 @@
 /*
  * The separate debug file of `elf`, which was loaded from `path` (may be NULL): by build-id under
  * debug_dir/.build-id, else by its .gnu_debuglink beside the file, in .debug beside it, and under
- * debug_dir. Only a file that proves to belong is taken: by its build-id, or, where the file has
+ * debug_dir; else in the cache of debuginfod's clients. Only a file that proves to belong is taken: by its build-id, or, where the file has
  * none, by the checksum in the link. -ENOENT if there is none.
  */
 int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *debug_dir,

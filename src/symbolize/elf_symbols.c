@@ -26,17 +26,25 @@ struct candidate {
 	uint8_t type; /* 2 function, 1 its resolver (IFUNC), 0 a label */
 	uint8_t bind; /* 2 global, 1 weak, 0 local */
 	bool sized;
+	uint8_t source;
 };
 
 struct builder {
 	const struct aif_elf_symbols *s;
+	uint8_t source; /* that is being read */
 	struct candidate *c;
 	size_t c_len, c_cap;
 };
 
-static ssize_t read_name(const struct aif_elf_symbols *s, uint32_t name, char *to, size_t max)
+static ssize_t read_name(const struct aif_elf_symbols *s, uint8_t source, uint32_t name, char *to,
+			 size_t max)
 {
-	return aif_elf_string(s->elf, s->strings, name, to, max);
+	return aif_elf_string(s->sources[source].elf, s->sources[source].strings, name, to, max);
+}
+
+static ssize_t name_of(const struct builder *b, const struct candidate *c, char *to, size_t max)
+{
+	return read_name(b->s, c->source, c->name, to, max);
 }
 
 /* Sorts by address, and at one address by what can be told without names: the better last, so that
@@ -53,6 +61,8 @@ static int by_address(const void *pa, const void *pb)
 		return !b->bind - !a->bind;
 	if (a->sized != b->sized)
 		return a->sized - b->sized;
+	if (a->source != b->source)
+		return a->source - b->source;
 	return (a->name > b->name) - (a->name < b->name);
 }
 
@@ -95,10 +105,10 @@ static void choose_names(struct builder *b)
 
 		for (to = from + 1; to < b->c_len && same_but_name(&b->c[from], &b->c[to]);)
 			to++;
-		if (to - from == 1 || read_name(b->s, b->c[from].name, best_name, sizeof(name)) < 0)
+		if (to - from == 1 || name_of(b, &b->c[from], best_name, sizeof(name)) < 0)
 			continue;
 		for (size_t i = from + 1; i < to; i++) {
-			if (read_name(b->s, b->c[i].name, name, sizeof(name)) < 0 ||
+			if (name_of(b, &b->c[i], name, sizeof(name)) < 0 ||
 			    !is_better(&b->c[i], name, &b->c[best], best_name))
 				continue;
 			best = i;
@@ -114,20 +124,21 @@ static void choose_names(struct builder *b)
 }
 
 /* Labels that assemblers and ARM's mapping symbols leave behind are no functions. */
-static bool is_noise(const struct aif_elf_symbols *s, uint32_t name)
+static bool is_noise(const struct builder *b, uint32_t name)
 {
 	char text[8];
 
-	return read_name(s, name, text, sizeof(text)) <= 0 || text[0] == '$' ||
+	return read_name(b->s, b->source, name, text, sizeof(text)) <= 0 || text[0] == '$' ||
 	       (text[0] == '.' && text[1] == 'L');
 }
 
 static int add_symbol(struct builder *b, const Elf64_Sym *sym)
 {
-	const struct aif_elf *elf = b->s->elf;
+	const struct aif_elf *elf = b->s->sources[b->source].elf;
 	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
 	struct candidate c = {.start = aif_elf64(elf, sym->st_value),
-			      .name = aif_elf32(elf, sym->st_name)};
+			      .name = aif_elf32(elf, sym->st_name),
+			      .source = b->source};
 	uint64_t size = aif_elf64(elf, sym->st_size);
 	uint16_t index = aif_elf16(elf, sym->st_shndx);
 	const struct aif_elf_section *section = NULL;
@@ -140,7 +151,7 @@ static int add_symbol(struct builder *b, const Elf64_Sym *sym)
 	if (index < elf->sections_len)
 		section = &elf->sections[index];
 	if (type == STT_NOTYPE &&
-	    (!section || !(section->flags & SHF_EXECINSTR) || is_noise(b->s, c.name)))
+	    (!section || !(section->flags & SHF_EXECINSTR) || is_noise(b, c.name)))
 		return 0;
 	c.type = type == STT_FUNC ? 2 : type == STT_GNU_IFUNC ? 1 : 0;
 	c.bind = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK ? 1 : 0;
@@ -168,8 +179,8 @@ static int read_symbols(struct builder *b, const struct aif_elf_section *table)
 	for (uint64_t at = 0; r == 0 && at < n && b->c_len < MAX_SYMBOLS;) {
 		size_t now = AIF_MIN(n - at, AIF_ARRAY_LEN(block));
 
-		if (aif_elf_read(b->s->elf, table->offset + at * sizeof(*block), block,
-				 now * sizeof(*block)) < 0)
+		if (aif_elf_read(b->s->sources[b->source].elf, table->offset + at * sizeof(*block),
+				 block, now * sizeof(*block)) < 0)
 			break; /* cut off: what came before still holds */
 		for (size_t i = 0; r == 0 && i < now; i++)
 			r = add_symbol(b, &block[i]);
@@ -252,7 +263,7 @@ static int sweep(struct aif_elf_symbols *s, struct builder *b)
 		open[depth++] = (uint32_t)s->functions_len;
 		emit(s, c->start, (uint32_t)s->functions_len);
 		s->functions[s->functions_len++] =
-			(struct aif_elf_function){c->start, c->end, c->name};
+			(struct aif_elf_function){c->start, c->end, c->name, c->source};
 	}
 	close_until(s, open, depth, UINT64_MAX);
 	free(open);
@@ -261,19 +272,30 @@ static int sweep(struct aif_elf_symbols *s, struct builder *b)
 	return 0;
 }
 
-int aif_elf_symbols_init(struct aif_elf_symbols *s, const struct aif_elf *elf)
+static int read_source(struct builder *b, struct aif_elf_symbols_source *source)
 {
+	const struct aif_elf *elf = source->elf;
 	const struct aif_elf_section *table = aif_elf_section_of_type(elf, SHT_SYMTAB);
-	struct builder b = {.s = s};
-	int r = 0;
 
-	*s = (struct aif_elf_symbols){.elf = elf};
 	if (!table || table->size <= sizeof(Elf64_Sym))
 		table = aif_elf_section_of_type(elf, SHT_DYNSYM);
 	if (!table || table->link >= elf->sections_len || (table->flags & SHF_COMPRESSED))
 		return 0;
-	s->strings = &elf->sections[table->link];
-	r = read_symbols(&b, table);
+	source->strings = &elf->sections[table->link];
+	return read_symbols(b, table);
+}
+
+int aif_elf_symbols_init(struct aif_elf_symbols *s, const struct aif_elf *elf,
+			 const struct aif_elf *more)
+{
+	struct builder b = {.s = s};
+	int r;
+
+	*s = (struct aif_elf_symbols){.sources = {{.elf = elf}, {.elf = more}}};
+	r = read_source(&b, &s->sources[0]);
+	b.source = 1;
+	if (r == 0 && more)
+		r = read_source(&b, &s->sources[1]);
 	if (r == 0 && b.c_len) {
 		qsort(b.c, b.c_len, sizeof(*b.c), by_address);
 		choose_names(&b);
@@ -314,7 +336,7 @@ const struct aif_elf_function *aif_elf_symbols_find(const struct aif_elf_symbols
 ssize_t aif_elf_symbols_name(const struct aif_elf_symbols *s, const struct aif_elf_function *f,
 			     char *to, size_t max)
 {
-	ssize_t n = read_name(s, f->name, to, max);
+	ssize_t n = read_name(s, f->source, f->name, to, max);
 	char *version = n > 1 ? memchr(to + 1, '@', (size_t)n - 1) : NULL;
 
 	if (version) {

@@ -3,6 +3,7 @@
 
 #include "symbolize/pocl.h"
 #include "symbolize/pocl_twin.h"
+#include "symbolize/debugdata.h"
 #include "symbolize/symbolizer.h"
 #include "base/map.h"
 
@@ -86,6 +87,7 @@ static void module_free(struct aif_symbols_module *m)
 	aif_elf_symbols_finish(&m->symbols);
 	aif_fdes_finish(&m->fdes);
 	aif_elf_finish(&m->debug);
+	aif_elf_finish(&m->debugdata);
 	aif_elf_finish(&m->elf);
 	free(m->path);
 	free(m);
@@ -114,7 +116,7 @@ static struct aif_symbols_module *module_new(struct aif_symbols *s, const char *
 
 	if (!m)
 		return NULL;
-	m->elf.fd = m->debug.fd = -1;
+	m->elf.fd = m->debug.fd = m->debugdata.fd = -1;
 	m->debug_dir = &s->debug_dir;
 	m->path = strdup(path ? path : "");
 	if (!m->path) {
@@ -256,14 +258,16 @@ int aif_module_symbols(struct aif_symbols_module *m, const struct aif_elf_symbol
 	int r = 0;
 
 	if (!m->have_symbols && m->have_elf) {
-		const struct aif_elf *from = &m->elf;
+		const struct aif_elf *from = &m->elf, *more = NULL;
 
 		if (!has_section(from, ".symtab")) {
 			find_debug_file(m);
 			if (has_section(&m->debug, ".symtab"))
 				from = &m->debug;
+			else if (aif_debugdata_open(&m->elf, &m->debugdata) == 0)
+				more = &m->debugdata;
 		}
-		r = aif_elf_symbols_init(&m->symbols, from);
+		r = aif_elf_symbols_init(&m->symbols, from, more);
 	}
 	if (r < 0)
 		return r;

@@ -25,6 +25,8 @@ struct aif_symbols_module {
 	bool have_elf, have_symbols, have_fdes, have_callee, tried_debug, tried_dwarf;
 	struct aif_effort effort;  /* of all that is read of it */
 	struct aif_elf elf, debug; /* debug: the separate debug file, fd -1 and size 0 if none */
+	struct aif_elf
+		debugdata; /* the symbols that a stripped file keeps (debugdata.h); the same */
 	struct aif_elf_symbols symbols;
 	struct aif_fdes fdes;
 	struct aif_callee callee;

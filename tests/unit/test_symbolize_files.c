@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "fixture_symbolize.h"
 
+#include "symbolize/debugdata.h"
 #include "symbolize/dwarf.h"
 
 #include <dlfcn.h>
@@ -57,6 +58,81 @@ static void separate_debug_file_by_build_id(void **state)
 	expect_line(s, at, made_up, false);
 	aif_symbols_free(s);
 	free(id);
+}
+
+/* Files that debuginfod's clients have fetched lie by build id. */
+static void debug_file_that_debuginfod_has_fetched(void **state)
+{
+	uint64_t at = address_of("_Z10overloadedd");
+	char *id = fixture_run(&fx, "readelf -n fix | sed -n 's/.*Build ID: //p'"), dir[128];
+	struct aif_symbols *s;
+
+	(void)state;
+	id[strcspn(id, "\n")] = 0;
+	free(fixture_run(
+		&fx, "mkdir -p fetched/%s && objcopy --only-keep-debug fix fetched/%s/debuginfo",
+		id, id));
+	snprintf(dir, sizeof(dir), "%s/fetched", fx.dir);
+	setenv("DEBUGINFOD_CACHE_PATH", dir, 1);
+	s = open_module("stripped");
+	expect_line(s, at, "overloaded(double)", true);
+	aif_symbols_free(s);
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	snprintf(dir, sizeof(dir), "%s/home", fx.dir);
+	free(fixture_run(&fx, "mkdir -p home/.cache && mv fetched home/.cache/debuginfod_client"));
+	setenv("HOME", dir, 1);
+	unsetenv("XDG_CACHE_HOME");
+	s = open_module("stripped");
+	expect_line(s, at, "overloaded(double)", true);
+	aif_symbols_free(s);
+	setenv("HOME", "/nonexistent", 1);
+	free(id);
+}
+
+/* Fedora's stripped files keep the symbols that .dynsym lacks, compressed: made here as its build does. */
+static void symbols_that_a_stripped_file_keeps(void **state)
+{
+	uint64_t at = address_of("_Z10overloadedd");
+	struct aif_symbols *s;
+	struct aif_elf elf, kept;
+	char made_up[64], path[PATH_MAX];
+	int r;
+
+	(void)state;
+	free(fixture_run(
+		&fx,
+		"nm -D fix --format=posix --defined-only | awk '{ print $1 }' | sort >dynsyms && "
+		"nm fix --format=posix --defined-only | "
+		"awk '{ if ($2 == \"T\" || $2 == \"t\") print $1 }' | sort >funcsyms && "
+		"comm -13 dynsyms funcsyms >keep && objcopy --only-keep-debug fix fix.dbg && "
+		"objcopy -S --remove-section .gdb_index --remove-section .comment "
+		"--keep-symbols=keep fix.dbg mini && xz -k -f mini && "
+		"objcopy --add-section .gnu_debugdata=mini.xz stripped with_mini"));
+	snprintf(path, sizeof(path), "%s/with_mini", fx.dir);
+	assert_int_equal(aif_elf_init(&elf, open(path, O_RDONLY), 0), 0);
+	r = aif_debugdata_open(&elf, &kept);
+	aif_elf_finish(&elf);
+	if (r == -ENOSYS)
+		skip(); /* built without liblzma */
+	assert_int_equal(r, 0);
+	aif_elf_finish(&kept);
+	s = open_module("with_mini");
+	expect_line(s, at, "overloaded(double)", false);
+	aif_symbols_free(s);
+	/* damaged: as if it had none */
+	snprintf(made_up, sizeof(made_up), "[with_bad+0x%" PRIx64 "]", at);
+	free(fixture_run(&fx,
+			 "printf XXXX | dd of=mini.xz bs=1 seek=200 conv=notrunc 2>/dev/null && "
+			 "objcopy --add-section .gnu_debugdata=mini.xz stripped with_bad"));
+	s = open_module("with_bad");
+	expect_line(s, at, made_up, false);
+	aif_symbols_free(s);
+	/* 100 MB of zeros */
+	free(fixture_run(&fx, "head -c 100000000 /dev/zero | xz -1 >zeros.xz && "
+			      "objcopy --add-section .gnu_debugdata=zeros.xz stripped with_bad"));
+	s = open_module("with_bad");
+	expect_line(s, at, made_up, false);
+	aif_symbols_free(s);
 }
 
 static void separate_debug_file_by_link(void **state)
@@ -263,6 +339,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(separate_debug_file_by_build_id),
+		cmocka_unit_test(debug_file_that_debuginfod_has_fetched),
+		cmocka_unit_test(symbols_that_a_stripped_file_keeps),
 		cmocka_unit_test(separate_debug_file_by_link),
 		cmocka_unit_test(another_build_of_the_file),
 		cmocka_unit_test(dropped_debug_information_comes_back),
