@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/open_regular.h"
 
+#include "base/rights.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -75,35 +78,53 @@ int aif_open_regular(int dirfd, const char *path, int flags)
 }
 
 /* -ENOSYS before Linux 5.6, -EPERM where a filter of system calls does not know it. */
-static int handle_in(int root, const char *path)
+static int handle_in(int root, const char *path, int flags)
 {
 #ifdef SYS_openat2
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+			       .resolve = RESOLVE_IN_ROOT};
 	long handle = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	return handle < 0 ? -errno : (int)handle;
 #else
-	(void)root, (void)path;
+	(void)root, (void)path, (void)flags;
 	return -ENOSYS;
 #endif
 }
 
-int aif_open_regular_of(int pid, const char *path)
+/* In the root directory of the process, with our own rights: its own may not lead there. */
+static int root_of(int pid)
 {
-	char name[4200];
-	int root, handle;
+	char name[32];
+	int root;
 
 	snprintf(name, sizeof(name), "/proc/%d/root", pid);
 	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -errno : root;
+}
+
+int aif_open_regular_of(int pid, const char *path, int flags)
+{
+	struct aif_rights_before before;
+	struct aif_rights rights;
+	int root = root_of(pid), fd, r;
+
 	if (root < 0)
-		return -errno;
-	handle = handle_in(root, path);
-	close(root);
-	if (handle == -ENOSYS || handle == -EPERM) {
-		snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
-		handle = handle_at(AT_FDCWD, name, 0);
+		return root;
+	r = aif_rights_of(pid, &rights);
+	if (r == 0)
+		r = aif_rights_take(&rights, &before);
+	if (r < 0) {
+		close(root);
+		return r;
 	}
-	return open_handle(handle, O_RDONLY);
+	fd = handle_in(root, path, flags & O_NOFOLLOW);
+	if (fd == -ENOSYS || fd == -EPERM)
+		fd = handle_at(root, path + strspn(path, "/"), flags & O_NOFOLLOW);
+	fd = open_handle(fd, O_RDONLY);
+	aif_rights_give_back(&before);
+	close(root);
+	return fd;
 }
 
 int aif_open_spare(int fd)

@@ -20,8 +20,9 @@
 int aif_open_regular(int dirfd, const char *path, int flags);
 
 /* Opens for reading what the absolute `path` is for process `pid`, in a container too: absolute
- * symbolic links are the container's, not ours. */
-int aif_open_regular_of(int pid, const char *path);
+ * symbolic links are the container's, not ours. With its rights: root does not read for it what it may not read itself
+ * (rights.h). `flags`: 0 or O_NOFOLLOW. */
+int aif_open_regular_of(int pid, const char *path, int flags);
 
 /* Appends the first `size` bytes of the file. 0; -ENODATA: it is shorter by now; else -errno, with *ret longer by
  * what was read. */

@@ -83,7 +83,7 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 	    aif_map_put(&g->known, key, 1) < 0)
 		return false;
 	g->files++;
-	fd = aif_open_spare(aif_open_regular_of(t->pid, path));
+	fd = aif_open_spare(aif_open_regular_of(t->pid, path, 0));
 	if (fd < 0) {
 		if (must_be || fd != -ENOENT)
 			skip(d, t, path, strerror(-fd));

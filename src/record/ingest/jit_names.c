@@ -42,11 +42,11 @@ static int own_number(int pid, uid_t *ret_uid)
 }
 
 /* Opens a file of that user or root's: everybody can write to /tmp. */
-static int open_map(const char *path, uid_t uid)
+static int open_map(int fd, uid_t uid)
 {
-	int fd = aif_open_spare(aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW));
 	struct stat st;
 
+	fd = aif_open_spare(fd);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || (st.st_uid != uid && st.st_uid != 0))) {
 		close(fd);
 		return -1;
@@ -61,14 +61,14 @@ static void seek(struct aif_jit_names *j, int pid)
 	int number = own_number(pid, &uid);
 
 	if (number > 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", pid, number);
-		j->map = open_map(path, uid);
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", number);
+		j->map = open_map(aif_open_regular_of(pid, path, O_NOFOLLOW), uid);
 	}
 	/* The process has ended, or its root is not readable. The map in our /tmp is of another process if the number
 	 * is of another namespace. */
 	if (j->map < 0 && (number < 0 || number == pid)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-		j->map = open_map(path, uid);
+		j->map = open_map(aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW), uid);
 	}
 }
 

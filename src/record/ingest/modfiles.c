@@ -50,7 +50,7 @@ int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, lo, hi);
 	fd = aif_open_regular(AT_FDCWD, name, O_RDONLY);
 	if (fd < 0 && path[0] == '/' && !is_final(fd)) {
-		fd = aif_open_regular_of(pid, path);
+		fd = aif_open_regular_of(pid, path, 0);
 		/* Not allowed to look through its root, or it has ended by now: the same file here?
 		 * Whoever takes it compares build ids. */
 		snprintf(root, sizeof(root), "/proc/%d/root", pid);

@@ -127,7 +127,7 @@ static void seek(struct aif_drainer *d, struct aif_target *t, struct target_stat
 		path = aif_profile_str(&d->store->p, d->store->p.modules[range->module].path);
 		if (!is_python(path))
 			continue;
-		fd = aif_open_spare(aif_open_regular_of(t->pid, path));
+		fd = aif_open_spare(aif_open_regular_of(t->pid, path, 0));
 		if (fd < 0 || aif_elf_init(&e, fd, 0) < 0)
 			continue;
 		if (find_symbols(&e, names, at, AIF_ARRAY_LEN(names))) {
