@@ -313,7 +313,7 @@ cat >evented.json <<'END'
  {"type": "evented", "name": "first", "unit": "milliseconds", "startValue": 0, "endValue": 10, "events": [
   {"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 1.5}, {"type": "C", "frame": 1, "at": 4},
   {"at": 6.000001, "frame": 2, "type": "O"}, {"type": "C", "frame": 2, "at": 9}, {"type": "C", "frame": 0, "at": 10}]},
- {"type": "sampled", "name": "second", "unit": "none", "startValue": 0, "endValue": 3,
+ {"type": "sampled", "name": "second", "unit": "nanoseconds", "startValue": 0, "endValue": 3,
   "samples": [[0, 1], [0], [0, 1]], "weights": [1, 1, 2.5]}],
  "shared": {"frames": [{"name": "main", "file": "/src/main.c", "line": 7}, {"name": "a;b"}, {"name": "run", "file": "x/a.py"}]}}
 END
@@ -477,6 +477,24 @@ folded nsys.data out.folded
 check "nsys: stacks have ranges, libraries, call chains, calls and kernels" same nsys.folded out.folded
 folded nsys.data out.folded --of cpu
 check "nsys: stacks have CPU samples and waiting" same nsys.cpu out.folded
+# Ranges that were open when the recording ended; NVTX's newer table. This one ends before the last launches.
+LC_ALL=C sed 's/^cudaGraphLaunch;/step;&/; s/^cudaMemsetAsync;/step;&/' nsys.folded | LC_ALL=C sort >nsys.open
+for table in NVTX_EVENTS NVTX_EVENTS_V3; do
+	python3 - nsys.sqlite "$table" <<'END'
+import shutil, sqlite3, sys
+shutil.copy(sys.argv[1], "open.sqlite")
+db = sqlite3.connect("open.sqlite")
+db.execute("UPDATE NVTX_EVENTS SET end = NULL WHERE text = 'step'")
+db.execute("CREATE TABLE other AS SELECT * FROM NVTX_EVENTS")
+db.execute("DROP TABLE NVTX_EVENTS")
+db.execute(f"ALTER TABLE other RENAME TO {sys.argv[2]}")
+db.commit()
+END
+	"$aiflame" import -q open.sqlite -o open.data
+	folded open.data out.folded
+	check "nsys: a range of $table that never ended holds what was launched in it" same nsys.open out.folded
+	check "nsys: ranges of $table that never ended are counted" says "1703 IMPORT_UNENDED       1" "$aiflame" info open.data
+done
 check "nsys: a process has its own numbers of devices" says "4800,NVIDIA Other,80" "$aiflame" query --format csv nsys.data \
 	"SELECT p.pid, d.name, d.units FROM executions e JOIN processes p ON p.id = e.process JOIN devices d ON d.id = e.device"
 check "nsys: executions have registers and shared memory" says "32,1536" "$aiflame" query --format csv nsys.data "SELECT registers, shared_bytes FROM executions WHERE dur_ns = 30000"

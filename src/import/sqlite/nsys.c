@@ -356,6 +356,7 @@ static int range_add(void *arg, const struct aif_sqlite_row *row)
 	struct nsys *x = arg;
 	int64_t start, end, thread, id, type, end_thread;
 	const char *text;
+	bool is_open;
 	size_t len;
 
 	aif_sqlite_row_i64(row, 5, &type);
@@ -366,12 +367,15 @@ static int range_add(void *arg, const struct aif_sqlite_row *row)
 		x->t->k.counts.not_kept++;
 		return 0;
 	}
-	if (!times(x, row, &start, &end))
+	is_open = aif_sqlite_row_i64(row, 0, &start) && aif_sqlite_row_is_null(row, 1);
+	if (!is_open && !times(x, row, &start, &end))
 		return 0;
 	tool_db_event(x->t, pid_of(thread), tid_of(thread));
 	text = aif_sqlite_row_text(row, 3, &len);
 	if (!len && aif_sqlite_row_i64(row, 4, &id))
 		text = tool_db_string(x->t, id, &len);
+	if (is_open)
+		return tool_db_begin(x->t, "user_annotation", text, len, start);
 	return tool_db_put(x->t, "user_annotation", text, len, start, end);
 }
 
@@ -386,6 +390,8 @@ int nsys_read(struct tool_db *t)
 		{"TARGET_INFO_SESSION_START_TIME", "utcEpochNs", start_add},
 		{"PROCESSES", "globalPid,name", process_add},
 		{"NVTX_EVENTS", "start,end,globalTid,text,textId,eventType,endGlobalTid",
+		 range_add},
+		{"NVTX_EVENTS_V3", "start,end,globalTid,text,textId,eventType,endGlobalTid",
 		 range_add},
 		{"CUBLAS_EVENTS", "start,end,globalTid,nameId,textId", library_call_add},
 		{"CUDNN_EVENTS", "start,end,globalTid,nameId,textId", library_call_add},

@@ -246,6 +246,11 @@ bool aif_sqlite_row_i64(const struct aif_sqlite_row *row, int column, int64_t *r
 	return is;
 }
 
+bool aif_sqlite_row_is_null(const struct aif_sqlite_row *row, int column)
+{
+	return sqlite3_column_type(row->stmt, column) == SQLITE_NULL;
+}
+
 uint32_t aif_sqlite_row_u32(const struct aif_sqlite_row *row, int column)
 {
 	int64_t v;

@@ -43,6 +43,7 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 
 /* A whole number; false: it is NULL or something else, and *ret is 0. */
 bool aif_sqlite_row_i64(const struct aif_sqlite_row *row, int column, int64_t *ret);
+bool aif_sqlite_row_is_null(const struct aif_sqlite_row *row, int column);
 /* 0 where it is none, or has no room. */
 uint32_t aif_sqlite_row_u32(const struct aif_sqlite_row *row, int column);
 /* A text, valid until the next row; "" where it is none. */

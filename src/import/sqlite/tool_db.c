@@ -58,6 +58,20 @@ int tool_db_put(struct tool_db *t, const char *category, const char *name, size_
 	return kineto_collect(&t->k);
 }
 
+int tool_db_begin(struct tool_db *t, const char *category, const char *name, size_t len,
+		  int64_t start)
+{
+	struct kineto_event *e = &t->k.event;
+
+	aif_buf_puts(&e->cat, category);
+	aif_buf_append(&e->name, len ? name : "[unknown]", len ? len : 9);
+	e->ph = 'B';
+	e->ts = start;
+	e->has_ts = true;
+	t->in.source->events++;
+	return kineto_collect(&t->k);
+}
+
 int tool_db_name(struct tool_db *t, int64_t pid, const int64_t *tid, const char *name, size_t len)
 {
 	struct kineto_event *e = tool_db_event(t, pid, tid ? *tid : 0);

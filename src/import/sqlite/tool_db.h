@@ -28,6 +28,9 @@ const char *tool_db_string(const struct tool_db *t, int64_t number, size_t *ret_
 struct kineto_event *tool_db_event(struct tool_db *t, int64_t pid, int64_t tid);
 int tool_db_put(struct tool_db *t, const char *category, const char *name, size_t len,
 		int64_t start, int64_t end);
+/* Puts one that has no end. */
+int tool_db_begin(struct tool_db *t, const char *category, const char *name, size_t len,
+		  int64_t start);
 /* The name of a process, or of a thread. */
 int tool_db_name(struct tool_db *t, int64_t pid, const int64_t *tid, const char *name, size_t len);
 /* Adds what is known of a device. */

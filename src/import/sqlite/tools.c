@@ -54,6 +54,8 @@ static int read_all(struct tool_db *t, const struct tool *tool, void **state, st
 	t->k.names.demangles = true;
 	t->k.is_known = true; /* what a table is of is known */
 	r = tool->read(t);
+	if (!r)
+		r = kineto_collect_open(&t->k);
 	if (!r && tool->read_late && !t->k.spans_len && !t->k.execs_len) {
 		r = tool->read_late(t);
 		is_cpu_only = b->waits_len > rows;
