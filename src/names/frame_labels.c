@@ -331,7 +331,9 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 	if (is_inlined)
 		type |= AIF_TREE_INLINED;
 	label_begin(l);
-	if (aif_tree_base_type(type) == AIF_TREE_OS)
+	/* A span's name is a program's own words: what is in parentheses tells it from others. */
+	if (aif_tree_base_type(type) == AIF_TREE_OS ||
+	    l->p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS)
 		aif_buf_append(&l->label, name, len);
 	else
 		aif_name_short(name, len, l->opts.detail, &l->label);

@@ -92,4 +92,12 @@ check "processes in one file: work is under the process that its device belongs 
 echo "[$(call launch_a 1 10 100),$(call launch_b 1 10 200),$(d ka 1 30 4)]" >guess.json
 "$aiflame" import -q -o s.data guess.json
 check "processes in one file: info counts work that may be another's" info_says IMPORT_OWNER 1 guess.json
+
+# ---- names --------------------------------------------------------------------------------------------
+x() { printf '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"%s"}' "$1" "$2" "$3"; }
+echo "[$(x 0 30 'PjitFunction(train_step)'),$(x 50 20 'PjitFunction(eval_step)'),{}]" >names.json
+"$aiflame" import -q -o s.data names.json && "$aiflame" flame --of cpu -o s.folded s.data
+check "spans are told apart by what is in parentheses" test "$(tr '\n' , <s.folded)" = "PjitFunction(eval_step) 20000,PjitFunction(train_step) 30000,"
+check "report --cpu tells spans apart by what is in parentheses" says "PjitFunction(eval_step)" "$aiflame" report --cpu s.data
+check "an empty object among events is no loss" says "  none" "$aiflame" info s.data
 done_testing
