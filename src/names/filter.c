@@ -137,6 +137,11 @@ int aif_regex_init(struct aif_regex *r, const char *option, const char *text, st
 				   "%s '%s': %s; it takes a POSIX extended regular expression",
 				   option, text, why);
 	}
+	r->text = strdup(text);
+	if (!r->text) {
+		regfree(&r->re);
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	}
 	r->is_set = true;
 	return 0;
 }
@@ -145,12 +150,14 @@ void aif_regex_finish(struct aif_regex *r)
 {
 	if (r->is_set)
 		regfree(&r->re);
+	free(r->text);
+	r->text = NULL;
 	r->is_set = false;
 }
 
 bool aif_regex_matches(const struct aif_regex *r, const char *text)
 {
-	return r->is_set && regexec(&r->re, text, 0, NULL, 0) == 0;
+	return r->is_set && (regexec(&r->re, text, 0, NULL, 0) == 0 || !strcmp(text, r->text));
 }
 
 bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names, uint32_t kind,

@@ -14,6 +14,7 @@ enum aif_filter_hit { AIF_HIT_FOCUS = 1, AIF_HIT_IGNORE = 2 };
 
 struct aif_regex {
 	regex_t re;
+	char *text; /* as it was written: a name as a whole is itself, whatever its characters mean */
 	bool is_set;
 };
 

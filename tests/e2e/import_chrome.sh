@@ -99,5 +99,7 @@ echo "[$(x 0 30 'PjitFunction(train_step)'),$(x 50 20 'PjitFunction(eval_step)')
 "$aiflame" import -q -o s.data names.json && "$aiflame" flame --of cpu -o s.folded s.data
 check "spans are told apart by what is in parentheses" test "$(tr '\n' , <s.folded)" = "PjitFunction(eval_step) 20000,PjitFunction(train_step) 30000,"
 check "report --cpu tells spans apart by what is in parentheses" says "PjitFunction(eval_step)" "$aiflame" report --cpu s.data
+check "--focus takes a whole name, whatever its characters mean" test "$("$aiflame" flame --of cpu --focus 'PjitFunction(train_step)' --format folded -o - s.data)" = "PjitFunction(train_step) 30000"
+check "--ignore takes a whole name, whatever its characters mean" test "$("$aiflame" flame --of cpu --ignore 'PjitFunction(train_step)' --format folded -o - s.data)" = "PjitFunction(eval_step) 20000"
 check "an empty object among events is no loss" says "  none" "$aiflame" info s.data
 done_testing
