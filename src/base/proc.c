@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,23 @@ struct aif_proc_filters aif_proc_filters(const char *status)
 {
 	return (struct aif_proc_filters){.mode = status_number(status, "\nSeccomp:"),
 					 .len = status_number(status, "\nSeccomp_filters:")};
+}
+
+struct aif_proc_cpus aif_proc_cpus(const char *stat)
+{
+	struct aif_proc_cpus cpus = {0};
+	/* user, nice, system, idle, iowait, irq, softirq, steal: proc(5). */
+	uint64_t t[8];
+
+	if (sscanf(stat,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64,
+		   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != AIF_ARRAY_LEN(t))
+		return cpus;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(t); i++)
+		cpus.all += t[i];
+	cpus.stolen = t[7];
+	return cpus;
 }
 
 bool aif_proc_is_admin(void)

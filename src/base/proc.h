@@ -22,6 +22,13 @@ struct aif_proc_filters {
 };
 struct aif_proc_filters aif_proc_filters(const char *status);
 
+/* Times of all CPUs together since the machine has started, as the first line of a text of /proc/stat has them: in all, and what a
+ * hypervisor gave to other machines while this one had work. Both in ticks; 0: the text says nothing. */
+struct aif_proc_cpus {
+	uint64_t all, stolen;
+};
+struct aif_proc_cpus aif_proc_cpus(const char *stat);
+
 /* Is this process the machine's administrator, as drivers ask for it (the kernel's capable())?
  * Root of a user namespace is not. */
 bool aif_proc_is_admin(void);

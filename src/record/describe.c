@@ -173,3 +173,23 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 	}
 	pthread_mutex_unlock(&s->lock);
 }
+
+struct aif_proc_cpus aif_describe_cpus(void)
+{
+	char text[256];
+
+	aif_proc_read("/proc/stat", text, sizeof(text));
+	return aif_proc_cpus(text);
+}
+
+void aif_describe_stolen(struct aif_store *s, const struct aif_proc_cpus *begin)
+{
+	struct aif_proc_cpus end = aif_describe_cpus();
+
+	if (end.all <= begin->all || end.stolen < begin->stolen)
+		return;
+	pthread_mutex_lock(&s->lock);
+	meta_printf(s, "cpus.stolen_ppm", "%" PRIu64,
+		    (end.stolen - begin->stolen) * 1000000 / (end.all - begin->all));
+	pthread_mutex_unlock(&s->lock);
+}

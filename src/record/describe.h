@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/proc.h"
 #include "record/drain.h"
 
 /* Describes a recording in the profile's table `meta`; how the command ended: ending.h. */
@@ -10,3 +11,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 /* Describes who sampled and what the recording has cost, when it ends. Takes the store's lock. */
 void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 			const struct aif_drain_stats *st);
+
+struct aif_proc_cpus aif_describe_cpus(void);
+/* Describes which part of the CPUs' time since `begin` a hypervisor gave to other machines, where that can be known. Takes the
+ * store's lock. */
+void aif_describe_stolen(struct aif_store *s, const struct aif_proc_cpus *begin);

@@ -51,6 +51,7 @@ struct session {
 	struct aif_writer_thread *writer;
 	struct aif_watchers *watchers;
 	struct aif_attach attach;
+	struct aif_proc_cpus cpus; /* when the recording began */
 	struct aif_listener listener;
 	sigset_t old_mask;
 	struct sigaction old_chld;
@@ -353,6 +354,7 @@ static void describe_end(struct session *s, const struct aif_drain_stats *st)
 		aif_store_meta(&s->store, "left_running", text);
 	pthread_mutex_unlock(&s->store.lock);
 	aif_describe_costs(&s->store, s->opts, st);
+	aif_describe_stolen(&s->store, &s->cpus);
 }
 
 static void note_coverage(struct session *s)
@@ -413,6 +415,7 @@ static int start(struct session *s, struct aif_err *err)
 		return r;
 	s->files.objects = open(s->listener.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	aif_describe_recording(&s->store, s->opts);
+	s->cpus = aif_describe_cpus();
 	note_coverage(s);
 	/* The file first: an unwritable name must be said before the command runs. */
 	r = aif_writer_thread_new(&s->store, s->opts, s->result->path, s->watchers, &s->writer,

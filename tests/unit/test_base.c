@@ -242,6 +242,10 @@ static void stat_is_read_behind_any_name(void **state)
 	assert_string_equal(aif_proc_stat_field(text, 6), "9");
 	assert_null(aif_proc_stat_field(text, 7));
 	assert_null(aif_proc_stat_field("", 3));
+	assert_int_equal(aif_proc_cpus("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1").all, 36);
+	assert_int_equal(aif_proc_cpus("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1").stolen, 8);
+	assert_int_equal(aif_proc_cpus("cpu  1 2 3 4\ncpu0 1 2 3 4 5").all, 0);
+	assert_int_equal(aif_proc_cpus("").all, 0);
 	assert_true(aif_proc_read("/proc/self/stat", own, sizeof(own)) > 0);
 	assert_int_equal(atoi(aif_proc_stat_field(own, 4)), getppid());
 	assert_int_equal(aif_proc_read("/proc/self/stat", little, sizeof(little)), 7);

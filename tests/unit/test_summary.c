@@ -628,6 +628,20 @@ static void what_cupti_may_be_asked_instead_is_said(void **state)
 	aif_buf_finish(&screen);
 }
 
+static void a_hypervisors_part_is_said(void **state)
+{
+	struct aif_buf screen = {0};
+
+	(void)state;
+	SCREEN(&screen, "cpus.stolen_ppm", "123456");
+	has(&screen, "its hypervisor gave 12.3 % of the CPUs' time to others");
+	SCREEN(&screen, "cpus.stolen_ppm", "9999");
+	assert_null(strstr(aif_buf_str(&screen), "hypervisor"));
+	SCREEN(&screen, "cpus.stolen_ppm", "no number");
+	assert_null(strstr(aif_buf_str(&screen), "hypervisor"));
+	aif_buf_finish(&screen);
+}
+
 static void info_has_a_line_of_cupti(void **state)
 {
 	static const char *const versions[][2] = {
@@ -669,6 +683,7 @@ int main(void)
 		cmocka_unit_test(an_end_by_a_signal_comes_first),
 		cmocka_unit_test(a_status_after_a_signal_comes_first),
 		cmocka_unit_test(what_cupti_may_be_asked_instead_is_said),
+		cmocka_unit_test(a_hypervisors_part_is_said),
 		cmocka_unit_test(info_has_a_line_of_cupti),
 	};
 

@@ -247,6 +247,22 @@ static void put_run_delay(const struct aif_profile *p, const struct aif_selectio
 	aif_buf_putc(out, '\n');
 }
 
+/* Time that a hypervisor took may be no measurement's: threads seem to have been on their CPUs. */
+#define STOLEN_PPM 10000
+
+/* Appends that a hypervisor gave the CPUs to other machines. */
+static void put_stolen(const struct aif_profile *p, struct aif_buf *out)
+{
+	const char *ppm = aif_profile_meta(p, "cpus.stolen_ppm");
+	unsigned long stolen = ppm ? strtoul(ppm, NULL, 10) : 0;
+
+	if (stolen < STOLEN_PPM || stolen > 1000000)
+		return;
+	aif_buf_puts(out, "         the machine is a virtual one: its hypervisor gave ");
+	aif_human_share(out, (uint32_t)stolen);
+	aif_buf_puts(out, " of the CPUs' time to others\n");
+}
+
 /* Appends where the host's time went, if it was sampled; sets what *has of it. */
 static void put_cpu(const struct aif_profile *p, const struct aif_selection *part, const char *path,
 		    struct aif_summary_content *has, struct aif_buf *out)
@@ -268,6 +284,7 @@ static void put_cpu(const struct aif_profile *p, const struct aif_selection *par
 		aif_buf_putc(out, '\n');
 	}
 	put_run_delay(p, part, out);
+	put_stolen(p, out);
 	if (t.damaged)
 		aif_buf_puts(out,
 			     "         CPU samples are missing: part of the file is damaged\n");
