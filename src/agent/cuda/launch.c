@@ -202,10 +202,11 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_cuda_quiesce_enter(cuda, false);
 		*began = 0;
+		/* Launches are all that tells of contexts that are older than an attach; one that is left out does, too. */
+		aif_cuda_context_used(cuda, cb->context);
 		if (is_left_out(cuda, call, cb))
 			return;
 		aif_thread_prefetch();
-		aif_cuda_context_used(cuda, cb->context);
 		if (aif_likely(!atomic_load_explicit(&cuda->captures, memory_order_relaxed))) {
 			begin(cuda, call, cb, regs, 0);
 			return;
