@@ -76,7 +76,10 @@ check "a program with threads: nearly all of their time is sampled" between 3.4 
 check "a program with threads: functions have their shares" shares t.data t.shares total_share
 check "a program with forked processes is recorded" "$aiflame" record -q --cpu --cpu-clock perf -F 499 -o f.data "$app" 1 forks 3
 check "a program with forked processes: all of them are sampled" between 3 "$(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples')" 4
-check "a program with forked processes: nearly all of their time is sampled" between 2.6 "$(weight f.data)" 3.2
+# The parent only waits. On a machine with twice as many busy threads as CPUs that takes up to 0.9 s of CPU time in the kernel, which
+# then takes the /proc of an ended process apart while the recorder, without a CPU, has part of it in its hands.
+check "a program with forked processes: nearly all of their time is sampled" between 2.6 \
+	"$(number f.data 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples WHERE process != (SELECT min(id) FROM processes)')" 3.2
 check "a program that a shell starts is recorded" sh -c "'$aiflame' record -q --cpu --cpu-clock perf -o s.data sh -c \"'$app' 1 >s.shares; :\""
 check "a program that a shell starts has its functions' shares" shares s.data s.shares total_share
 check "a script of short commands ends as it does unrecorded" sh -c "'$aiflame' record --cpu -o n.data sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done' 2>n.screen; ! grep -q ^trouble n.screen"
