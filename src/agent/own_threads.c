@@ -18,8 +18,9 @@
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
  * program whose other threads have all ended (helper.c). */
 #define STACK (1u << 20)
-/* The longest that a call of the program's waits: one may be in the middle of meeting a busy recorder. */
-#define LEAVE_NS (2 * AIF_NS_PER_S)
+/* The longest that a call of the program's waits: with a thread that is still there it may end the program. One that
+ * yields to all others, on a machine with much to do, may get no CPU for seconds. */
+#define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
 /* `tid` of a thread that has not begun yet. */
 #define STARTING UINT32_MAX
