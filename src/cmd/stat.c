@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, RUNS_MAX = 1000 };
+enum { FORMAT_BY_NAME = -1, FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, RUNS_MAX = 1000 };
 
 struct values {
 	const char *events, *output, *separator, *cpus, *from;
@@ -41,7 +41,7 @@ static const struct aif_opt opts[] = {
 	 "measure what this machine can do, for some seconds before the command: FLOP/s, bytes/s of caches and memory"},
 	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the file to write, - is standard output (standard error)"},
+	 "the file to write, of JSON or CSV where its name ends so (.json, .csv); - is standard output (standard error)"},
 	{'x', "separator", "SEP", AIF_OPT_STRING, AT(separator), 0,
 	 "lines as of perf stat -x SEP (,)"},
 	{0, "format", "text|csv|json", AIF_OPT_CHOICE, AT(format), 0,
@@ -49,7 +49,26 @@ static const struct aif_opt opts[] = {
 	 "perf_stat_summary.json"},
 	{0},
 };
-static const struct values defaults = {.runs = 1};
+static const struct values defaults = {.runs = 1, .format = FORMAT_BY_NAME};
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = name ? strlen(name) : 0, n = strlen(end);
+
+	return len > n && !strcmp(name + len - n, end);
+}
+
+/* Returns the format that was asked for, else that of the output's name. */
+static int format_of(const struct values *v)
+{
+	if (v->separator)
+		return FORMAT_CSV;
+	if (v->format != FORMAT_BY_NAME)
+		return v->format;
+	return ends_with(v->output, ".json")  ? FORMAT_JSON
+	       : ends_with(v->output, ".csv") ? FORMAT_CSV
+					      : FORMAT_TEXT;
+}
 
 /* Writes text to the output, which has a format; standard error without one. Frees the text. */
 static int write_text(const struct values *v, struct aif_buf *text, struct aif_err *err)
@@ -78,12 +97,12 @@ static int write_text(const struct values *v, struct aif_buf *text, struct aif_e
 
 static int write_out(const struct values *v, const struct aif_stat_result *r, struct aif_err *err)
 {
-	bool is_csv = v->separator || v->format == FORMAT_CSV;
+	int format = format_of(v);
 	struct aif_buf text = {0};
 
-	if (is_csv)
+	if (format == FORMAT_CSV)
 		aif_stat_csv(r, v->separator ? v->separator : ",", &text);
-	else if (v->format == FORMAT_JSON)
+	else if (format == FORMAT_JSON)
 		aif_stat_json(r, "", &text);
 	else
 		aif_stat_text(r, &text);
@@ -95,7 +114,7 @@ static int show_roofs(const struct values *v, const struct aif_roofs *roofs, str
 {
 	struct aif_buf text = {0};
 
-	if (v->format == FORMAT_JSON) {
+	if (format_of(v) == FORMAT_JSON) {
 		aif_roofs_json(roofs, &text);
 		aif_buf_putc(&text, '\n');
 	} else {
@@ -171,7 +190,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (v->from)
 		return run_from(v, words_len, err);
-	if (v->roofs && (v->separator || v->format == FORMAT_CSV)) {
+	if (v->roofs && format_of(v) == FORMAT_CSV) {
 		aif_err_set(err, -EINVAL,
 			    "stat: --roofs: CSV has no place for roofs; leave out --roofs or -x");
 		return AIF_EXIT_USAGE;

@@ -41,6 +41,9 @@ for u in missing.values():
     assert u['errno'] > 0 and u['reason'] and u['fix'], u
 assert ('ipc' in d['derived']) == ('cycles' in d['counters'] and 'instructions' in d['counters'])
 assert d['cpu_topology']['logical_cpus'] >= 1"
+check "-o NAME.json writes JSON" sh -c "'$aiflame' stat -e page-faults -o name.json true && python3 -c 'import json; json.load(open(\"name.json\"))'"
+check "-o NAME.csv writes CSV" sh -c "'$aiflame' stat -e page-faults -o name.csv true && grep -qE '^[0-9]+,,page-faults,' name.csv"
+check "--format says more than the name" sh -c "'$aiflame' stat -e page-faults --format text -o text.json true && grep -q 'Performance counter stats' text.json"
 check "-r 3 has a median of three runs" sh -c "'$aiflame' stat -r 3 --format json -o r.json true && python3 -c \"
 import json
 c = json.load(open('r.json'))['aiflame']['runs']['task-clock']
