@@ -93,6 +93,16 @@ void aif_sandbox_expect(void)
 	await_round(s);
 }
 
+/* Waits while another thread meets a recorder: it has said how many filters there are, and has no memory yet in which another
+ * one could be counted. */
+static void await_start(struct aif_session *s)
+{
+	uint64_t until = aif_now_ns() + ROUND_NS;
+
+	while (atomic_load(&s->starting) && !atomic_load(&s->started) && aif_now_ns() < until)
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+}
+
 static bool is_readable(const void *at, size_t len)
 {
 	struct aif_python_reader r = {.probe = true};
@@ -114,11 +124,13 @@ void aif_sandbox_install_begin(struct aif_sandbox_install *i, const struct sock_
 			       bool is_for_all)
 {
 	struct aif_session *s = &aif_agent.session;
-	struct aif_shm *shm = aif_session_memory();
+	struct aif_shm *shm;
 
 	*i = (struct aif_sandbox_install){0};
 	if (aif_sandbox_is_on())
 		return;
+	await_start(s);
+	shm = aif_session_memory();
 	i->allows = check(filter);
 	i->is_harmless = i->allows == AIF_FILTER_ALLOWS_ALL;
 	i->is_counted = shm && (is_for_all || syscall(SYS_gettid) == getpid());
