@@ -25,9 +25,6 @@
 /* Threads whose signal mask is looked at in each visit: 20 us each. */
 #define LOOKS 8
 
-/* Clock id of one thread's CPU clock, as in linux/posix-timers.h. */
-#define THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
-
 static struct aif_cpu_thread *thread_new(uint32_t rate)
 {
 	enum { SELF, WORDS, SCRATCH, PARTS = SCRATCH + AIF_SCRATCH_PARTS };
@@ -118,7 +115,7 @@ static int timer_start(struct aif_cpu_thread *t)
 				 .sigev_signo = AIF_SHM_CPU_SIGNAL};
 
 	event._sigev_un._tid = (pid_t)t->tid;
-	if (syscall(SYS_timer_create, t->is_wall ? CLOCK_MONOTONIC : THREAD_CPU_CLOCK(t->tid),
+	if (syscall(SYS_timer_create, t->is_wall ? CLOCK_MONOTONIC : AIF_THREAD_CPU_CLOCK(t->tid),
 		    &event, &t->timer) < 0) {
 		t->timer = -1;
 		return -errno;
@@ -196,7 +193,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 	if (t->is_listed && has_signal(mask, LIBRARY_SIGNAL))
 		return;
 	blocks = has_signal(mask, AIF_SHM_CPU_SIGNAL);
-	cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(t->tid));
+	cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(t->tid));
 	if (!blocks) {
 		t->blocks = false;
 	} else if (!t->blocks) {
@@ -247,9 +244,10 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	if (!t)
 		return;
 	t->tid = tid;
-	t->clocks.cpu_ns = aif_clock_ns(THREAD_CPU_CLOCK(tid));
+	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
 	t->is_listed = false;
 	t->tcb = 0;
+	aif_cpu_account_add(c, t);
 	thread_begin(c, t);
 	atomic_store_explicit(&c->at[i].thread, t, memory_order_relaxed);
 	atomic_store_explicit(&c->at[i].tid, tid, memory_order_release);
@@ -333,6 +331,21 @@ static bool prepare(struct aif_cpu *c)
 	c->stack_top = (uint64_t)getauxval(AT_RANDOM);
 	c->ready = true;
 	return true;
+}
+
+/* Holds the CPU time of the process against its samples; `now` is the same as of scan(). */
+static void account(struct aif_cpu *c, const struct aif_task_list *now, bool is_last)
+{
+	struct aif_thread *self;
+
+	/* Samples of other modes weigh another event (record -e), or waiting. */
+	if (c->mode != AIF_CPU_BOTH && c->mode != AIF_CPU_TICK)
+		return;
+	self = aif_thread_enter();
+	if (!self)
+		return;
+	aif_cpu_account(c, self, now, is_last);
+	aif_thread_leave(self);
 }
 
 static void carry(struct aif_cpu *c)
@@ -437,9 +450,12 @@ static void start(struct aif_cpu *c, uint32_t mode)
 	c->mode = mode;
 	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
 	c->tick_ns = tick_ns();
+	aif_cpu_account_begin(c);
 	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread)
+		if (c->at[i].thread) {
+			aif_cpu_account_add(c, c->at[i].thread);
 			thread_begin(c, c->at[i].thread);
+		}
 	atomic_store_explicit(&c->on, true, memory_order_release);
 }
 
@@ -468,6 +484,7 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 	aif_task_list_read(&now);
 	carry(c);
 	scan(c, &now);
+	account(c, &now, false);
 }
 
 void aif_cpu_tick(struct aif_cpu *c, bool collect)
@@ -491,12 +508,15 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 void aif_cpu_last(struct aif_cpu *c)
 {
 	const struct aif_session *s = &aif_agent.session;
+	struct aif_task_list now;
 
 	/* Not in a child that has not met the recorder; nor while the helper is at it. */
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
 	    !atomic_load_explicit(&c->on, memory_order_acquire) || pthread_mutex_trylock(&c->lock))
 		return;
+	aif_task_list_read(&now);
 	carry(c);
+	account(c, &now, true);
 	pthread_mutex_unlock(&c->lock);
 }
 

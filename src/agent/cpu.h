@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/cpu_account.h"
 #include "agent/memory/pages.h"
 #include "wire/shm.h"
 
@@ -60,6 +61,7 @@ struct aif_cpu {
 	struct aif_arena arena;
 	struct aif_cpu_code **codes; /* by number */
 	uint64_t codes_bytes, lost;  /* lost: samples, yet untold */
+	struct aif_cpu_account account;
 };
 
 /* Helper thread, each 250 ms. */

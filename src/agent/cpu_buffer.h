@@ -45,10 +45,14 @@ static_assert(!(AIF_CPU_FLAGS &
 		(0xffu | AIF_WIRE_STACK_CUT | AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED)),
 	      "flags of their own");
 
+/* Clock id of one thread's CPU clock, as in linux/posix-timers.h. */
+#define AIF_THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
+
 struct aif_cpu_thread {
 	struct aif_cpu_thread *next; /* spare */
 	uint32_t tid;
 	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
+	uint64_t counted_ns;           /* CPU time that is accounted for: cpu_account.c */
 	bool is_listed;
 	uint64_t blocks_cpu_ns; /* its CPU time when it was first seen to block the signal */
 	bool blocks, blocks_told;

@@ -164,6 +164,7 @@ static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "CPU samples");
 	if (s->stop & AIF_CPU_NO_CODE)
 		aif_emit_note(self, AIF_REASON_PYTHON_CODE_UNKNOWN, 1, "");
+	aif_cpu_account_sample(c, t, s->weight);
 	if (s->stop & AIF_CPU_UNKNOWN)
 		aif_emit_note(self, AIF_REASON_CPU_UNKNOWN, s->weight / 1000000, "");
 	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s),

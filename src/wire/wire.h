@@ -220,7 +220,8 @@ enum aif_wire_cpu_flag {
 		2, /* the thread was in the OS kernel until `time` for all of its weight */
 };
 struct aif_wire_cpu_sample {
-	struct aif_wire_head head; /* aux: tid */
+	struct aif_wire_head head; /* aux: tid; or: */
+#define AIF_WIRE_ENDED_THREADS 0   /* of threads that ended before they were found: no stack */
 	uint64_t time, weight;     /* CLOCK_MONOTONIC ns; ns that it stands for */
 	uint32_t stack, flags;     /* slot; enum aif_wire_cpu_flag */
 };

@@ -170,6 +170,32 @@ static void *blocks(void *turns)
 	return NULL;
 }
 
+/* ---- threads that live shortly -------------------------------------------------------------------- */
+
+static void *works(void *seconds)
+{
+	double until = now() + *(double *)seconds;
+
+	while (now() < until)
+		burn(1000);
+	return NULL;
+}
+
+/* Prints the process's CPU time in milliseconds, as the kernel has it. */
+static void short_threads(double seconds)
+{
+	double each = 0.005;
+	struct timespec all;
+	pthread_t t;
+
+	for (double had = 0; had < seconds; had += each) {
+		pthread_create(&t, NULL, works, &each);
+		pthread_join(t, NULL);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+	printf("%.0f\n", (double)all.tv_sec * 1e3 + (double)all.tv_nsec / 1e6);
+}
+
 /* ---- recursion ----------------------------------------------------------------------------------- */
 
 NOINLINE static int deep(int n, uint64_t turns)
@@ -203,6 +229,8 @@ int main(int argc, char **argv)
 		pthread_create(&t, NULL, blocks, &turns);
 		burn(turns);
 		pthread_join(t, NULL);
+	} else if (!strcmp(what, "short")) {
+		short_threads(seconds);
 	} else if (!strcmp(what, "deep")) {
 		printf("%d\n", deep(3000, turns));
 	} else {

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+struct aif_cpu;
+struct aif_cpu_thread;
+struct aif_task_list;
+struct aif_thread;
+
+/* The process's CPU time since sampling began, held against the samples (cpu_account.c). Of who holds the lock of struct
+ * aif_cpu. */
+struct aif_cpu_account {
+	uint64_t begin_ns;    /* the process's CPU time when sampling began */
+	uint64_t counted_ns;  /* that samples stand for */
+	uint64_t rest_ns;     /* of threads that have ended, as of the last visit */
+	uint64_t reported_ns; /* of that */
+	bool is_first;        /* threads that are found now were there when sampling began */
+	bool is_off;          /* the two cannot be compared */
+};
+
+void aif_cpu_account_begin(struct aif_cpu *c);
+/* A thread was found: what it has used counts from when sampling began. */
+void aif_cpu_account_add(struct aif_cpu *c, struct aif_cpu_thread *t);
+void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t weight);
+/* At a visit, after samples were carried and threads were looked for: `now` are those that there were before.
+ * `is_last`: the process ends. */
+void aif_cpu_account(struct aif_cpu *c, struct aif_thread *self, const struct aif_task_list *now,
+		     bool is_last);
