@@ -36,6 +36,8 @@ void aif_filter_begin(struct aif_target *t)
 {
 	char status[4096];
 
+	if (!t->shm) /* without an agent: record --ebpf */
+		return;
 	read_status(t->pid, status, sizeof(status));
 	t->filters = aif_proc_filters(status);
 	/* Filters that it installed before it came are new, too. */
