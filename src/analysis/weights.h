@@ -18,7 +18,9 @@
  * Each captured launch, and its execution, counts that many times (the combined ratio estimator, Cochran,
  * Sampling Techniques, chapter 6.11). It is unbiased up to the order of 1 / cycles, because the blocks'
  * lengths are random and do not depend on what is launched; that capture makes the program slower
- * changes how many launches a block has, not their mix, and is divided out. A ratio for each cycle alone
+ * changes how many launches a block has, not their mix, and is divided out. (Threads that contend
+ * for a lock of the runtime's while they are captured are an exception where their launches are
+ * counted together: which of two launches more was up to a tenth off, on a mock.) A ratio for each cycle alone
  * would be biased where a launch that is long against a block is rare: the block that it fills has few
  * launches, so that the long one would count thousands of times, by as many as there would have been.
  *

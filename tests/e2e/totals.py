@@ -54,6 +54,8 @@ truth = {"chain": said["chain_ns"], "other": said["kernel_ns"] - said["chain_ns"
 truth["busy"] = said["kernel_ns"] + said["copy_ns"]
 devices = int(run("query", "--format", "csv", profile, "SELECT count(*) FROM device_times").split()[1])
 truth["idle"] = said["spans_ns"] - truth["busy"]
+# Where launches are left out of the process as a whole, a device may have worked until the process last launched.
+most_idle = devices * said["span_ns"] - truth["busy"]
 
 # ---- what aiflame says --------------------------------------------------------------------------
 
@@ -260,14 +262,22 @@ def allowed(name, what):
     program's own clock is read beside its work."""
     error = errors[what] if what in errors else count_error(what)
     clock = (3e8 if is_estimate else 5e7) * devices if what == "idle" else 0
-    return 5 * error + truth[what] * rough.get(name, 0.002 if is_estimate else 0) + clock
+    # Threads that wait for each other while they are captured launch alike then, and apart from each other else: which of two
+    # launches more changes by up to a tenth.
+    mix = 0.1 if is_estimate and devices > 1 and what in ("chain", "other") else 0
+    return 5 * error + truth[what] * (rough.get(name, 0.002 if is_estimate else 0) + mix) + clock
+
+
+def is_off(name, what, value):
+    most = most_idle if what == "idle" and is_estimate else truth[what]
+    return value < truth[what] - allowed(name, what) or value > most + allowed(name, what)
 
 
 line("the program", truth)
 for name, values in table.items():
-    line(name, values, lambda c: "!" if c in values and abs(values[c] - truth[c]) > allowed(name, c) else "")
+    line(name, values, lambda c: "!" if c in values and is_off(name, c, values[c]) else "")
     for what, value in values.items():
-        if abs(value - truth[what]) > allowed(name, what):
+        if is_off(name, what, value):
             wrong.append("%s: %s is %.0f, truly %d, +-%.0f" % (name, what, value, truth[what], allowed(name, what)))
 line("standard error ±" if is_estimate else "all is exact", {k: v for k, v in errors.items() if v})
 # Of one estimate all say the same: not more apart than it is sure of itself. Single executions times their weights are

@@ -15,6 +15,8 @@
 #define MOST_OF_WORK 0.5
 /* A loop within another has its steps if it has half of its time and work, and most of the kernels that it launches. */
 #define KINDS_OF_OUTER 0.75
+/* A loop of loops has this part of its work in them. */
+#define WORK_OF_LOOPS 0.9
 
 /* A loop with turns. */
 struct found {
@@ -229,6 +231,17 @@ static bool are_equally_many(const struct found *outer, const struct found *inne
 	return equal >= outer->len - outer->len / 5;
 }
 
+/* True if a loop launches little by itself, apart from the loops in it. A step that computes tokens in a loop does more. */
+static bool is_of_loops(const struct choosing *h, const struct found *f)
+{
+	uint64_t in_loops = 0;
+
+	for (size_t i = 0; i < h->s.nodes_len; i++)
+		if (h->s.nodes[i].outer == f->node)
+			in_loops += h->s.nodes[i].weight;
+	return (double)in_loops >= WORK_OF_LOOPS * (double)h->s.nodes[f->node].weight;
+}
+
 /* True if the turns of a loop within another one are the program's steps, rather than its. */
 static bool are_steps(const struct choosing *h, const struct found *outer,
 		      const struct found *inner)
@@ -243,7 +256,7 @@ static bool are_steps(const struct choosing *h, const struct found *outer,
 	if ((double)i->kinds < KINDS_OF_OUTER * (double)o->kinds)
 		return false;
 	return o->turns < AIF_LOOP_SURE || header_of(h, inner) == STEPS ||
-	       are_equally_many(outer, inner);
+	       (are_equally_many(outer, inner) && is_of_loops(h, outer));
 }
 
 /* Returns the loop directly around another one, of those found; AIF_NONE. */
