@@ -84,6 +84,8 @@ const struct aif_idle_holder *aif_idle_holders_of(const struct aif_idle_holders 
 
 	*ret_len = 0;
 	*ret_ns = 0;
+	if (!hi)
+		return NULL;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
