@@ -12,9 +12,9 @@ struct aif_thread;
  * aif_cpu. */
 struct aif_cpu_account {
 	uint64_t begin_ns;    /* the process's CPU time when sampling began */
-	uint64_t counted_ns;  /* that samples stand for */
-	uint64_t rest_ns;     /* of threads that have ended, as of the last visit */
-	uint64_t reported_ns; /* of that */
+	uint64_t counted_ns;  /* CPU time that samples stand for */
+	uint64_t rest_ns;     /* CPU time without samples of ended threads, at the last visit */
+	uint64_t reported_ns; /* the part of rest_ns that was reported */
 	bool is_first;        /* threads that are found now were there when sampling began */
 	bool is_off;          /* the two cannot be compared */
 };

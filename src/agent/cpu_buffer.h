@@ -62,8 +62,8 @@ struct aif_cpu_thread {
 	bool is_wall, is_alone;
 	int timer;
 	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
-	struct aif_stack_bounds bounds;    /* of its own stack, as far as it is known */
-	struct aif_stack_bounds elsewhere; /* of memory that is none of it */
+	struct aif_stack_bounds bounds;    /* the known part of the thread's own stack */
+	struct aif_stack_bounds elsewhere; /* readable memory that is not part of it */
 	struct aif_scratch scratch;
 	/* The queue. */
 	_Alignas(64) _Atomic uint64_t head; /* words ever written */

@@ -343,7 +343,7 @@ static bool helper(void)
 		}
 		if (!atomic_load(&s->attached)) {
 			if (nothing_left && !*env->standby)
-				return false; /* nobody can come any more */
+				return false; /* no recorder can attach any more */
 			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;
 		}

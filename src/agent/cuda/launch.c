@@ -202,7 +202,7 @@ static void called(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	if (cb->site == AIF_CUPTI_ENTER) {
 		aif_cuda_quiesce_enter(cuda, false);
 		*began = 0;
-		/* Launches are all that tells of contexts that are older than an attach; one that is left out does, too. */
+		/* A context older than an attach is known by its launches only: a launch that is left out must register it, too. */
 		aif_cuda_context_used(cuda, cb->context);
 		if (is_left_out(cuda, call, cb))
 			return;
