@@ -244,7 +244,7 @@ static bool say_counters(const struct aif_nvidia *n, aif_doctor_say *say)
 
 static void say_others(const struct aif_nvidia *n, aif_doctor_say *say)
 {
-	struct aif_gpu_user users[16];
+	struct aif_gpu_user users[AIF_GPU_USERS_MAX];
 	size_t len = aif_gpu_users(n->root, users, AIF_ARRAY_LEN(users));
 	char text[LINE];
 

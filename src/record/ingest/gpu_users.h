@@ -11,6 +11,8 @@ struct aif_gpu_user {
 	const char *what; /* to do about it */
 };
 
-/* Finds such programs, except this process: fills in at most `max` and returns their number. root: the directory that
- * holds proc/, "" except in tests. */
+#define AIF_GPU_USERS_MAX 16
+
+/* Finds such programs, except this process: fills in at most `max` (up to AIF_GPU_USERS_MAX), the likeliest first, and
+ * returns their number. root: the directory that holds proc/, "" except in tests. */
 size_t aif_gpu_users(const char *root, struct aif_gpu_user *ret, size_t max);
