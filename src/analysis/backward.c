@@ -274,7 +274,7 @@ static bool is_asked(const struct finder *f, const struct aif_launch_row *row, u
 	uint64_t at = since_start(f, row->time);
 
 	return !w || (is_kept(w->processes, process) &&
-		      aif_selection_keeps_launch(w, row->thread, (int64_t)at) &&
+		      aif_selection_keeps_work(w, row->thread, (int64_t)at) &&
 		      is_kept(w->devices, row->device) && at >= w->from_ns &&
 		      (!w->to_ns || at < w->to_ns));
 }

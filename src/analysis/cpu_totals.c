@@ -104,9 +104,22 @@ bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
 		return false;
 	if (!sel)
 		return true;
-	return aif_selection_keeps_moment(sel, row->thread, since_start(p, row->time)) &&
+	return (row->waiting
+			? aif_selection_keeps_moment(sel, row->thread, since_start(p, row->time))
+			: aif_selection_keeps_work(sel, row->thread, since_start(p, row->time))) &&
 	       (!sel->processes || (process != AIF_NONE && sel->processes[process])) &&
 	       cut(p, sel, ret);
+}
+
+/* Returns the ranges of a row: of work those that it was done for, of a wait those of its thread. */
+static uint32_t range_of(const struct totals *t, const struct aif_cpu_row *row)
+{
+	int64_t at = since_start(t->p, row->time);
+
+	if (!t->sel)
+		return 0;
+	return row->waiting ? aif_selection_range(t->sel, row->thread, at)
+			    : aif_selection_work_range(t->sel, row->thread, at);
 }
 
 static int row_add(struct totals *t, const struct aif_cpu_row *row)
@@ -115,8 +128,7 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 	bool waiting = row->waiting;
 	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
 		 key = row->stack | (uint64_t)waiting << 32;
-	uint32_t range =
-		t->sel ? aif_selection_range(t->sel, row->thread, since_start(t->p, row->time)) : 0;
+	uint32_t range = range_of(t, row);
 	struct aif_cpu_stack *s;
 
 	if (t->sel && t->sel->by_range) {
@@ -147,6 +159,9 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 	s->samples += !waiting;
 	s->weight_ns += ns;
 	to->samples += !waiting;
+	if (t->sel && !waiting &&
+	    aif_selection_is_for_other(t->sel, row->thread, since_start(t->p, row->time)))
+		to->for_others_ns += ns;
 	if (!t->sel && !waiting && (!to->first_ns || row->time < to->first_ns))
 		to->first_ns = row->time;
 	sum = s->off_cpu ? &to->off_cpu_ns : waiting ? &to->waiting_ns : &to->weight_ns;
@@ -288,6 +303,11 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 			aif_buf_puts(out, ", the first at ");
 			aif_human_ns(out, t->first_ns - p->start_ns);
 		}
+	}
+	if (t->for_others_ns) {
+		aif_buf_puts(out, ", of which ");
+		aif_human_ns(out, t->for_others_ns);
+		aif_buf_puts(out, " by other threads during these ranges");
 	}
 	if (t->off_cpu_ns) {
 		aif_buf_puts(out, t->samples ? "; " : "");

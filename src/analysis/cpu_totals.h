@@ -5,8 +5,9 @@
 #include "analysis/attribution.h"
 
 /*
- * Cuts a CPU row to the processes, threads and time that `sel` (NULL: all) names: *ret. A sample is kept or not by its
- * moment; spans and waits of an imported trace, which have a beginning and a length, are cut where the time begins and
+ * Cuts a CPU row to the processes, threads, ranges and time that `sel` (NULL: all) names: *ret. What a thread in no range
+ * of its own worked is that of the ranges of the one thread that was in any (sole_threads.h); its waits are not. A sample is kept
+ * or not by its moment; spans and waits of an imported trace, which have a beginning and a length, are cut where the time begins and
  * ends. False: nothing is left, or the row is one of aif_cpu_seen().
  */
 bool aif_cpu_part(const struct aif_profile *p, const struct aif_selection *sel,
@@ -43,6 +44,8 @@ struct aif_cpu_totals {
 	uint64_t weight_ns, samples; /* on CPUs */
 	uint64_t waiting_ns;         /* for devices */
 	uint64_t off_cpu_ns;
+	uint64_t
+		for_others_ns; /* of weight_ns, of a selection of ranges: what threads worked for another's */
 	size_t threads;
 	uint64_t damaged; /* chunks that could not be read */
 	/* Time of the first sample, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled

@@ -23,9 +23,8 @@ static bool is_asked(const struct reading *r, const struct aif_timeline_launch *
 
 	if (r->kept && l->at < r->kept)
 		return false;
-	return !w ||
-	       (aif_selection_keeps(w->processes, process) &&
-		aif_selection_keeps_launch(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
+	return !w || (aif_selection_keeps(w->processes, process) &&
+		      aif_selection_keeps_work(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
 }
 
 static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)

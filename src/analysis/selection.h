@@ -44,15 +44,15 @@ static inline bool aif_selection_keeps_moment(const struct aif_selection *sel, u
 	       (!sel->in_ranges || aif_range_index_keeps(sel->ranges, thread, at));
 }
 
-/* The same of what a thread launched, which may be for another thread's range (sole_threads.h). */
-static inline bool aif_selection_keeps_launch(const struct aif_selection *sel, uint32_t thread,
-					      int64_t at)
+/* The same of work, what a thread launched or computed, which may be for another thread's range (sole_threads.h). */
+static inline bool aif_selection_keeps_work(const struct aif_selection *sel, uint32_t thread,
+					    int64_t at)
 {
 	return aif_selection_keeps(sel->threads, thread) &&
 	       (!sel->in_ranges || aif_range_index_keeps_launch(sel->ranges, thread, at));
 }
 
-/* True if a launch is kept only for the range of another thread. */
+/* True if work is kept only for the range of another thread. */
 static inline bool aif_selection_is_for_other(const struct aif_selection *sel, uint32_t thread,
 					      int64_t at)
 {
@@ -70,9 +70,9 @@ static inline uint32_t aif_selection_range(const struct aif_selection *sel, uint
 	return sel->by_range ? aif_range_index_at(sel->ranges, thread, at) + 1 : 0;
 }
 
-/* The same of what it launched. */
-static inline uint32_t aif_selection_launch_range(const struct aif_selection *sel, uint32_t thread,
-						  int64_t at)
+/* The same of what it launched or computed. */
+static inline uint32_t aif_selection_work_range(const struct aif_selection *sel, uint32_t thread,
+						int64_t at)
 {
 	bool is_other;
 
@@ -110,7 +110,7 @@ static inline bool aif_selection_keeps_exec(const struct aif_selection *sel, uin
 					    int64_t at, uint32_t process, uint32_t graph,
 					    uint32_t node)
 {
-	return aif_selection_keeps_launch(sel, thread, at) ||
+	return aif_selection_keeps_work(sel, thread, at) ||
 	       aif_selection_keeps_node(sel, process, graph, node);
 }
 

@@ -4,9 +4,10 @@
 #include "profile/model.h"
 
 /*
- * The thread of a process that alone was in a range (or step) at a moment. This defines what other threads launch for a range:
- * autograd's thread, while the program's is in backward(). A launch that is in no range of its own thread belongs to the
- * ranges of the one thread of its process that is in any when the call begins. If several are, it belongs to none.
+ * The thread of a process that alone was in a range (or step) at a moment. This defines what other threads launch and compute for a
+ * range: autograd's thread, while the program's is in backward(), or OpenMP's. A launch that is in no range of its own thread
+ * belongs to the ranges of the one thread of its process that is in any when the call begins. If several are, it belongs to
+ * none. CPU time likewise; waits, memory and calls are those of the thread's own ranges.
  */
 struct aif_sole_moment {
 	int64_t at; /* until the process's next one */

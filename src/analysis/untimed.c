@@ -66,14 +66,14 @@ static bool is_asked(const struct adding *s, const struct aif_launch_row *row, u
 		return true;
 	return at >= w->from_ns && (!w->to_ns || at < w->to_ns) &&
 	       (!w->devices || (device != AIF_NONE && w->devices[device])) &&
-	       aif_selection_keeps_launch(w, row->thread, (int64_t)at) &&
+	       aif_selection_keeps_work(w, row->thread, (int64_t)at) &&
 	       (!w->processes || (process != AIF_NONE && w->processes[process]));
 }
 
 static int row_add(struct adding *s, const struct aif_launch_row *row, uint32_t process)
 {
 	uint64_t at = row->time > s->p->start_ns ? row->time - s->p->start_ns : 0;
-	uint32_t range = s->sel ? aif_selection_launch_range(s->sel, row->thread, (int64_t)at) : 0,
+	uint32_t range = s->sel ? aif_selection_work_range(s->sel, row->thread, (int64_t)at) : 0,
 		 device = device_of(s, row), words[] = {row->stack,  row->kernel, process, device,
 							row->stream, row->kind,   range};
 	uint64_t key = aif_hash_bytes(words, sizeof(words)), i;

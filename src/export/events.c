@@ -77,7 +77,7 @@ static int launch_add(struct loading *l, const struct aif_launch_row *row)
 		.stream = row->stream,
 		.stack = row->stack,
 		.shape = row->shape,
-		.is_kept = aif_selection_keeps_launch(w, row->thread, at) &&
+		.is_kept = aif_selection_keeps_work(w, row->thread, at) &&
 			   is_row_asked(w->processes, process) &&
 			   is_row_asked(w->devices, row->device) && is_time_asked(w, at, at) &&
 			   is_kernel_asked(l, row->kind, row->kernel),

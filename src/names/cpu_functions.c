@@ -193,6 +193,7 @@ int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selec
 		qsort(ret->at, ret->len, sizeof(*ret->at), compare);
 	ret->damaged = cpu.damaged;
 	ret->threads = cpu.threads;
+	ret->for_others_ns = cpu.for_others_ns;
 	aif_cpu_totals_finish(&cpu);
 	aif_frame_labels_free(f.labels);
 	aif_map_finish(&f.by_name);

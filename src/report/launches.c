@@ -140,7 +140,7 @@ static bool is_chosen(const struct aif_report *r, const struct aif_launch_row *r
 	const struct aif_selection *w = r->o->sel;
 
 	return !w || (is_kept(w->processes, process) &&
-		      aif_selection_keeps_launch(w, row->thread, (int64_t)at) &&
+		      aif_selection_keeps_work(w, row->thread, (int64_t)at) &&
 		      is_kept(w->devices, row->device) && at >= w->from_ns &&
 		      (!w->to_ns || at < w->to_ns));
 }

@@ -80,6 +80,16 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 
 else
 	skip "an ordinary user runs, checks, compares, keeps a ledger and renders" "not root, or the build is closed to other users"
 fi
+beside() { # what two threads that mark nothing compute in the ranges of a third is twice what that computes
+	"$aiflame" runbook run -d beside -r 1 --mode decode -- "$build/tests/e2e/runbook_app" 20 0 2 && python3 -c "
+import json
+seconds = {h['symbol']: h['value'] for h in json.load(open('beside/vtune_summary.json'))['hotspots']}
+both, own = seconds['multiply_beside'], seconds['gemm']
+assert 1.6 < both / own < 2.5, seconds
+used = json.load(open('beside/perf_stat_summary.json'))['counters']['task-clock'] / 1e3
+assert 0.75 * used < both + own < 1.25 * used, (seconds, used)" && grep -q multiply_beside beside/decode.folded
+}
+check "the work of threads that mark no ranges is in the mode of the one that does" beside
 fails() { # leaves the ledger alone of what the run before wrote
 	cp -r before again && touch again/decode.html && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
 		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }

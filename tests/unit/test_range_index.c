@@ -2,6 +2,7 @@
 /* Tests which ranges a thread was in at a moment, and what is selected by them. */
 #include "fixture_ops.h"
 
+#include "analysis/cpu_totals.h"
 #include "analysis/exec_timeline.h"
 #include "analysis/range_index.h"
 #include "base/map.h"
@@ -212,7 +213,6 @@ static void device_time_of_other_threads_is_of_the_only_thread_in_a_range(void *
 	/* A thread of another process. */
 	assert_int_equal(aif_range_index_of_launch(&x, 2, 56, &is_other), AIF_NONE);
 	assert_int_equal(aif_range_index_of_launch(&x, AIF_NONE, 45, &is_other), AIF_NONE);
-	/* CPU time is that of the thread's own ranges. */
 	assert_false(aif_range_index_keeps(&x, 1, 45));
 	sel.ranges = &x;
 	assert_ok(aif_attribution_compute(&f.p, &sel, &a, &err), &err);
@@ -235,6 +235,64 @@ static void device_time_of_other_threads_is_of_the_only_thread_in_a_range(void *
 	ops_end(&f);
 }
 
+/* A pool's thread (1) works and waits while the program's (0) is in a range. */
+static void cpu_time_of_other_threads_is_of_the_only_thread_in_a_range(void **state)
+{
+	static const struct aif_cpu_row rows[] = {
+		{OPS_START + 45, 1, 0, 0, AIF_NONE, 0, 0, 0, 0},
+		{OPS_START + 46, 2, 0, 1, AIF_NONE, 0, 0, 0, 0},
+		{OPS_START + 47, 0, 4, 1, AIF_NONE, 0, 0, 0, 0},   /* it waits */
+		{OPS_START + 53, 8, 0, 1, AIF_NONE, 0, 0, 0, 0},   /* in its own range */
+		{OPS_START + 80, 16, 0, 1, AIF_NONE, 0, 0, 0, 0},  /* in a */
+		{OPS_START + 47, 32, 0, 2, AIF_NONE, 0, 0, 0, 0},  /* another process's */
+		{OPS_START + 110, 64, 0, 1, AIF_NONE, 0, 0, 0, 0}, /* after all ranges */
+	};
+	struct aif_selection sel = {.in_ranges = true};
+	struct aif_buf said = {0};
+	struct aif_cpu_totals t;
+	struct aif_range_index x;
+	struct aif_err err = {0};
+	struct ops_fixture f;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	ops_add(&f, 0, 10, 100, AIF_OP_RANGE, "a");
+	ops_add(&f, 0, 40, 60, AIF_OP_RANGE, "b");
+	ops_add(&f, 1, 52, 54, AIF_OP_RANGE, "its own");
+	assert_ok(aif_writer_cpu(f.w, rows, AIF_ARRAY_LEN(rows), &err), &err);
+	ops_read(&f);
+	assert_int_equal(aif_range_index_make(&f.p, is_b, NULL, &x), 0);
+	sel.ranges = &x;
+	assert_ok(aif_cpu_totals(&f.p, &sel, &t, &err), &err);
+	assert_int_equal(t.weight_ns, 3);
+	assert_int_equal(t.waiting_ns, 0);
+	assert_int_equal(t.for_others_ns, 2);
+	aif_cpu_totals_say(&f.p, &t, &said);
+	assert_non_null(strstr(aif_buf_str(&said), "of which 2 ns by other threads"));
+	aif_buf_finish(&said);
+	aif_cpu_totals_finish(&t);
+	sel.in_ranges = false;
+	sel.by_range = true;
+	assert_ok(aif_cpu_totals(&f.p, &sel, &t, &err), &err);
+	assert_int_equal(t.weight_ns, 123);
+	for (size_t i = 0; i < t.stacks_len; i++) {
+		const struct aif_cpu_stack *s = &t.stacks[i];
+
+		if (s->range == 1 + aif_range_index_at(&x, 0, 45))
+			assert_int_equal(s->weight_ns, 3);
+		else if (s->range == 1 + aif_range_index_at(&x, 0, 80))
+			assert_int_equal(s->weight_ns, 16);
+		else if (s->range)
+			assert_int_equal(s->weight_ns, 8);
+		else
+			assert_int_equal(s->weight_ns, s->waiting ? 4 : 96);
+	}
+	assert_int_equal(t.stacks_len, 5);
+	aif_cpu_totals_finish(&t);
+	aif_range_index_finish(&x);
+	ops_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +301,7 @@ int main(void)
 		cmocka_unit_test(deeper_ones_are_left_out),
 		cmocka_unit_test(device_time_is_of_the_launchs_ranges),
 		cmocka_unit_test(device_time_of_other_threads_is_of_the_only_thread_in_a_range),
+		cmocka_unit_test(cpu_time_of_other_threads_is_of_the_only_thread_in_a_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

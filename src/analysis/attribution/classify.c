@@ -111,7 +111,7 @@ static void find_capture(const struct classifying *x, const struct aif_exec_row 
 	if (!n || n->stack == AIF_NONE)
 		return;
 	group->capture = n->stack;
-	group->capture_range = aif_selection_launch_range(
+	group->capture_range = aif_selection_work_range(
 		x->s->sel, n->thread,
 		aif_timeline_map(x->l->timeline, AIF_CLOCK_MONOTONIC, e->process, n->made, NULL));
 }

@@ -38,9 +38,9 @@ static int add_launch(struct untimed *u, const struct aif_loaded_launch *x, uint
 	    aif_map_get(&u->timed, key, NULL) ||
 	    !aif_selection_keeps(s->sel->processes, g.process) ||
 	    !aif_selection_keeps(s->sel->devices, device) ||
-	    !aif_selection_keeps_launch(s->sel, call->thread, at))
+	    !aif_selection_keeps_work(s->sel, call->thread, at))
 		return 0;
-	g.range = aif_selection_launch_range(s->sel, call->thread, at);
+	g.range = aif_selection_work_range(s->sel, call->thread, at);
 	r = aif_groups_find_or_add(u->groups, &g, &id);
 	if (r < 0)
 		return r;
