@@ -51,10 +51,11 @@ static const struct aif_opt opts[] = {
 	{0, "deep", NULL, AIF_OPT_FLAG, AT(is_deep), 0,
 	 "of run: measure what this machine can do, for some seconds, and let VTune analyse the CPU's "
 	 "slots and memory"},
-	{0, "metric", "NAME=FILE:.WAY|NAME=range:RANGE", AIF_OPT_LIST, AT(metric),
+	{0, "metric", "NAME=FILE:.WAY|NAME=range:RANGE [higher|lower]", AIF_OPT_LIST, AT(metric),
 	 AIF_RUNBOOK_PLAN_LIST,
 	 "of compare and ledger: a number of a JSON file, {} in FILE being the directory, or the mean "
-	 "milliseconds of the program's ranges of that name; may be given several times"},
+	 "milliseconds of the program's ranges of that name; 'higher' or 'lower' behind it says which is "
+	 "better, if the name does not; may be given several times"},
 	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), AIF_RUNBOOK_PLAN_LIST,
 	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
 	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
@@ -127,6 +128,27 @@ static void print_change(const char *name, size_t n, double x, double y)
 	putchar('\n');
 }
 
+/* Prints the metrics that the project names; or, with `signals`, those that got worse. */
+static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, const char *b,
+			    bool signals)
+{
+	for (size_t i = 0; i < plan->metrics.len; i++) {
+		const char *metric = plan->metrics.at[i];
+		struct aif_runbook_signal s;
+		size_t n;
+		double x = aif_runbook_plan_metric(plan, i, a, &n),
+		       y = aif_runbook_plan_metric(plan, i, b, &n);
+
+		if (isnan(x) || isnan(y))
+			continue;
+		if (!signals)
+			print_change(metric, n, x, y);
+		else if (aif_runbook_metric_signal(metric, n, aif_runbook_metric_direction(metric),
+						   x, y, &s))
+			aif_runbook_print_signal(&s, NULL);
+	}
+}
+
 static int do_compare(const struct values *v, const char *a, const char *b, struct aif_err *err)
 {
 	struct values of_a = *v, of_b = *v;
@@ -148,18 +170,13 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 		print_change(aif_runbook_value_key((enum aif_runbook_value)i),
 			     strlen(aif_runbook_value_key((enum aif_runbook_value)i)), x, y);
 	}
-	for (size_t i = 0; i < v->of_plan->metrics.len && !e; i++) {
-		size_t n;
-		double x = aif_runbook_plan_metric(v->of_plan, i, a, &n),
-		       y = aif_runbook_plan_metric(v->of_plan, i, b, &n);
-
-		if (!isnan(x) && !isnan(y))
-			print_change(v->of_plan->metrics.at[i], n, x, y);
-	}
 	if (!e) {
+		compare_metrics(v->of_plan, a, b, false);
 		after.signals_len = aif_runbook_signals(
 			&after.values, differs ? NULL : &before.values, after.signals);
 		aif_runbook_print_signals(&after);
+		if (!differs)
+			compare_metrics(v->of_plan, a, b, true);
 	}
 	if (!e && differs)
 		printf("cannot tell  other configurations: %s\n", aif_buf_str(&why));

@@ -67,16 +67,23 @@ static void print_names(const struct aif_buf *names)
 	aif_buf_finish(&shown);
 }
 
+void aif_runbook_print_signal(const struct aif_runbook_signal *s,
+			      const struct aif_runbook_values *v)
+{
+	struct aif_buf key = {0};
+
+	aif_name_sanitize(s->key, s->key_len, &key);
+	printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal, aif_buf_str(&key),
+	       s->value, s->threshold, s->means, s->action);
+	if (s->of == AIF_RUNBOOK_OUTSIDE && v && v->outside.len)
+		print_names(&v->outside);
+	aif_buf_finish(&key);
+}
+
 void aif_runbook_print_signals(const struct aif_runbook_judged *j)
 {
-	for (size_t i = 0; i < j->signals_len; i++) {
-		const struct aif_runbook_signal *s = &j->signals[i];
-
-		printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
-		       aif_runbook_value_key(s->of), s->value, s->threshold, s->means, s->action);
-		if (s->of == AIF_RUNBOOK_OUTSIDE && j->values.outside.len)
-			print_names(&j->values.outside);
-	}
+	for (size_t i = 0; i < j->signals_len; i++)
+		aif_runbook_print_signal(&j->signals[i], &j->values);
 }
 
 static void print_checks(const struct aif_runbook_judged *j)

@@ -23,6 +23,9 @@ struct aif_runbook_judged {
 /* Reads a directory and judges it. family NULL: by the directory's name. 0 or -errno with *err. */
 int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
 			  struct aif_runbook_judged *ret, struct aif_err *err);
+/* Prints a row of the decision table that fired. v: the run's values, NULL for a metric that the project names. */
+void aif_runbook_print_signal(const struct aif_runbook_signal *s,
+			      const struct aif_runbook_values *v);
 void aif_runbook_print_signals(const struct aif_runbook_judged *j);
 
 struct aif_runbook_check_opts {

@@ -35,7 +35,9 @@ struct reader {
 	struct outside outside[OUTSIDE_KEPT];
 	size_t outside_len;
 	double all_us, outside_us;
-	long long last_token;
+	bool has_entries;
+	long long last_token, last_step;
+	double train_us, train_steps;
 };
 
 static bool is_expected(const char *expect, const char *op)
@@ -65,7 +67,20 @@ static void outside_add(struct reader *r, const char *kernel, double us)
 	r->outside[i].us += us;
 }
 
-/* Reads an entry whose '{' was read. Its tokens of decode come in order. */
+/* Adds an entry's time and, where it is the first of its token or step, that. */
+static void count_turn(const char *token, double us, long long *last, double *all_us, double *turns)
+{
+	char *end;
+	long long id = strtoll(token, &end, 10);
+
+	*all_us += us;
+	if (end != token && id > *last) {
+		(*turns)++;
+		*last = id;
+	}
+}
+
+/* Reads an entry whose '{' was read. Tokens of a mode come in order. */
 static bool read_entry(struct reader *r)
 {
 	char mode[64] = "", kernel[120] = "", op[64] = "", token[32] = "", us[48] = "";
@@ -111,15 +126,11 @@ static bool read_entry(struct reader *r)
 		r->all_us += time;
 	if (strcmp(op, "none") && !is_expected(r->expect, op))
 		outside_add(r, kernel, time);
-	if (!strcmp(mode, "decode")) {
-		long long id = strtoll(token, &end, 10);
-
-		r->to->decode_us += time;
-		if (end != token && id > r->last_token) {
-			r->to->decode_tokens++;
-			r->last_token = id;
-		}
-	}
+	r->has_entries = true;
+	if (!strcmp(mode, "decode"))
+		count_turn(token, time, &r->last_token, &r->to->decode_us, &r->to->decode_tokens);
+	if (!strcmp(mode, "train"))
+		count_turn(token, time, &r->last_step, &r->train_us, &r->train_steps);
 	return true;
 }
 
@@ -161,10 +172,13 @@ static void conclude(struct reader *r, double total_ms)
 
 	if (v->decode_tokens > 0 && v->decode_us > 0)
 		v->of[AIF_RUNBOOK_TOK_S] = v->decode_tokens * 1e6 / v->decode_us;
-	else if (total_ms > 0) {
+	else if (total_ms > 0 && !r->has_entries) {
+		/* A file of nothing but a sum is one token's, by v7's rule. */
 		v->legacy_ms = total_ms;
 		v->of[AIF_RUNBOOK_TOK_S] = 1e3 / total_ms;
 	}
+	if (r->train_steps > 0 && r->train_us > 0)
+		v->of[AIF_RUNBOOK_STEPS_S] = r->train_steps * 1e6 / r->train_us;
 	if (r->all_us <= 0)
 		return;
 	v->of[AIF_RUNBOOK_OUTSIDE] = r->outside_us / r->all_us;
@@ -191,7 +205,7 @@ static int read_profile(const char *path, const char *expect, struct aif_runbook
 		r->j = (struct aif_json){.read = aif_json_read_fd, .arg = &fd};
 		r->to = ret;
 		r->expect = expect;
-		r->last_token = -1;
+		r->last_token = r->last_step = -1;
 		aif_json_value(path, ".total_ms", &total_ms, &none);
 		e = aif_json_init(&r->j);
 		if (!e && !read_entries(r))

@@ -85,7 +85,7 @@ static void put_signals(const struct aif_runbook_values *v, const struct aif_run
 		if (s[i].of == AIF_RUNBOOK_OUTSIDE)
 			put_html((const char *)v->outside.data, v->outside.len, out);
 		else
-			aif_buf_puts(out, aif_runbook_value_key(s[i].of));
+			put_html(s[i].key, s[i].key_len, out);
 		aif_buf_puts(out, "</tr>\n");
 	}
 	aif_buf_puts(out, "</table>\n");

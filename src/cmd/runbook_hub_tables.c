@@ -183,9 +183,9 @@ static void put_cell(const char *line, size_t n, const char *way, size_t most, s
 	aif_buf_finish(&value);
 }
 
-static void put_line(const char *line, size_t n, double most, struct aif_buf *out)
+static void put_line(const char *line, size_t n, const char *way, double most, struct aif_buf *out)
 {
-	double speed = number_in(line, n, ".metrics.decode_tok_s");
+	double speed = number_in(line, n, way);
 
 	aif_buf_puts(out, "<tr>");
 	put_cell(line, n, ".at", 19, out);
@@ -213,27 +213,39 @@ static const char *last_lines(const char *all, size_t len)
 	return at;
 }
 
+/* Returns the greatest of a number of each line, NAN where none has it. */
+static double most_of(const char *lines, const char *way)
+{
+	double most = NAN;
+
+	for (const char *at = lines; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
+		most = fmax(most, number_in(at, strcspn(at, "\n"), way));
+	return most;
+}
+
 static void put_ledger(const char *dir, struct aif_buf *out)
 {
 	struct aif_buf all = {0};
 	struct aif_err none = {0};
-	const char *from;
-	double most = 0;
+	const char *from, *way = ".metrics.decode_tok_s";
+	double most;
 
 	if (aif_runbook_dir_read(dir, "ledger.jsonl", MOST_LEDGER, &all, &none) < 0 || !all.len) {
 		aif_buf_finish(&all);
 		return;
 	}
 	from = last_lines(aif_buf_str(&all), all.len);
-	for (const char *at = from; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0)) {
-		double speed = number_in(at, strcspn(at, "\n"), ".metrics.decode_tok_s");
-
-		most = isnan(speed) ? most : AIF_MAX(most, speed);
+	most = most_of(from, way);
+	if (isnan(most)) {
+		way = ".metrics.train_steps_s";
+		most = most_of(from, way);
 	}
-	aif_buf_puts(out, "<h2>Ledger</h2>\n<table><tr><th>at<th>commit<th>note<th>baseline"
-			  "<th>verdict<th>decode_tok_s<th></tr>\n");
+	aif_buf_printf(out,
+		       "<h2>Ledger</h2>\n<table><tr><th>at<th>commit<th>note<th>baseline"
+		       "<th>verdict<th>%s<th></tr>\n",
+		       isnan(most) ? "decode_tok_s" : way + strlen(".metrics."));
 	for (const char *at = from; *at; at += strcspn(at, "\n") + (at[strcspn(at, "\n")] != 0))
-		put_line(at, strcspn(at, "\n"), most, out);
+		put_line(at, strcspn(at, "\n"), way, most, out);
 	aif_buf_puts(out, "</table>\n");
 	aif_buf_finish(&all);
 }

@@ -6,12 +6,59 @@
 #include "cmd/profile_arg.h"
 #include "query/query.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define RANGE "range:"
+
+/* Words behind a metric, as those of budgets of gate. */
+static const struct {
+	const char *word;
+	char direction;
+} words[] = {{" higher", '<'}, {" lower", '>'}};
+
+/* Ends of names of which everybody knows which way is better: what of a second is more, what lasts is less. */
+static const struct {
+	const char *end;
+	char direction;
+} known[] = {
+	{"tok_s", '<'},      {"toks_s", '<'},     {"tokens_s", '<'}, {"samples_s", '<'},
+	{"steps_s", '<'},    {"images_s", '<'},   {"per_s", '<'},    {"per_sec", '<'},
+	{"per_second", '<'}, {"throughput", '<'}, {"tps", '<'},      {"qps", '<'},
+	{"fps", '<'},        {"gflops", '<'},     {"tflops", '<'},   {"gb_s", '<'},
+	{"ms", '>'},         {"us", '>'},         {"ns", '>'},       {"seconds", '>'},
+	{"latency", '>'},    {"ttft", '>'},       {"tpot", '>'},     {"step_time", '>'},
+};
+
+/* Returns how much of a metric is in front of its direction, and that direction. */
+static size_t without_word(const char *metric, char *ret_direction)
+{
+	size_t len = strlen(metric);
+
+	*ret_direction = 0;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++) {
+		size_t n = strlen(words[i].word);
+
+		if (len > n && !strcmp(metric + len - n, words[i].word)) {
+			*ret_direction = words[i].direction;
+			return len - n;
+		}
+	}
+	return len;
+}
+
+/* True if a name of `len` bytes is `end`, or ends with it as a word of its own. */
+static bool ends_with_word(const char *name, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && !strncasecmp(name + len - n, end, n) &&
+	       (len == n || !isalnum((unsigned char)name[len - n - 1]));
+}
 
 /* Returns the name behind "NAME=range:", NULL: it is no such metric. */
 static const char *range_of(const char *metric)
@@ -21,6 +68,20 @@ static const char *range_of(const char *metric)
 	return is && !strncmp(is + 1, RANGE, strlen(RANGE)) && is[1 + strlen(RANGE)]
 		       ? is + 1 + strlen(RANGE)
 		       : NULL;
+}
+
+char aif_runbook_metric_direction(const char *metric)
+{
+	size_t len = strcspn(metric, "=");
+	char direction;
+
+	without_word(metric, &direction);
+	if (!direction && range_of(metric))
+		direction = '>';
+	for (size_t i = 0; i < AIF_ARRAY_LEN(known) && !direction; i++)
+		if (ends_with_word(metric, len, known[i].end))
+			direction = known[i].direction;
+	return direction;
 }
 
 bool aif_runbook_is_metric(const char *text)
@@ -41,7 +102,8 @@ int aif_runbook_plan_set_metrics(struct aif_runbook_plan *p, const char *const *
 		if (!aif_runbook_is_metric(metrics[i]))
 			return aif_err_set(err, -EINVAL,
 					   "runbook: --metric '%s': give NAME=FILE:.WAY, as in "
-					   "loss={}/train.json:.loss, or NAME=range:RANGE",
+					   "loss={}/train.json:.loss, or NAME=range:RANGE; "
+					   "'higher' or 'lower' behind it says which is better",
 					   metrics[i]);
 		p->metrics.at[p->metrics.len] = strdup(metrics[i]);
 		if (!p->metrics.at[p->metrics.len++])
@@ -112,18 +174,25 @@ static double range_of_dir(const char *dir, const char *range)
 double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const char *dir,
 			       size_t *ret_name_len)
 {
-	const char *metric = p->metrics.at[i], *file = strchr(metric, '=') + 1,
-		   *way = strrchr(file, ':'), *range = range_of(metric);
+	char direction, *metric, *file, *way;
 	struct aif_buf path = {0};
 	struct aif_err none = {0};
 	double value = NAN;
 
-	*ret_name_len = (size_t)(file - 1 - metric);
-	if (range)
-		return range_of_dir(dir, range);
-	aif_json_path(file, (size_t)(way - file), dir, strlen(dir), &path);
-	if (aif_json_value(aif_buf_str(&path), way + 1, &value, &none) < 0)
-		value = NAN;
+	*ret_name_len = strcspn(p->metrics.at[i], "=");
+	metric = strndup(p->metrics.at[i], without_word(p->metrics.at[i], &direction));
+	if (!metric)
+		return NAN;
+	file = metric + *ret_name_len + 1;
+	if (range_of(metric)) {
+		value = range_of_dir(dir, range_of(metric));
+	} else {
+		way = strrchr(file, ':');
+		aif_json_path(file, (size_t)(way - file), dir, strlen(dir), &path);
+		if (aif_json_value(aif_buf_str(&path), way + 1, &value, &none) < 0)
+			value = NAN;
+	}
 	aif_buf_finish(&path);
+	free(metric);
 	return value;
 }

@@ -139,7 +139,9 @@ static bool read_metrics(struct reader *r, void *to)
 
 	for (size_t i = 0; i < metrics->len && ok; i++)
 		ok = aif_runbook_is_metric(metrics->at[i]) ||
-		     wrong(r, "a metric is FILE:.WAY, as in {}/train.json:.loss, or range:NAME");
+		     wrong(r,
+			   "a metric is FILE:.WAY, as in {}/train.json:.loss, or range:NAME, and 'higher' "
+			   "or 'lower'");
 	return ok;
 }
 

@@ -21,7 +21,8 @@ struct aif_runbook_plan {
 	uint32_t threads, runs, warmup;
 	bool with_vtune, with_advisor;
 	struct aif_runbook_words thread_env, require;
-	struct aif_runbook_words env, metrics; /* NAME=VALUE; NAME=FILE:.WAY or NAME=range:RANGE */
+	struct aif_runbook_words env,
+		metrics; /* NAME=VALUE; NAME=FILE:.WAY or NAME=range:RANGE, and a direction */
 	struct aif_runbook_plan_mode {
 		char *name;
 		struct aif_runbook_words cli, python;
@@ -43,8 +44,12 @@ int aif_runbook_plan_command(const struct aif_runbook_plan *p,
 /* Adds a tool by its name. False: there is no such. */
 bool aif_runbook_plan_tool(struct aif_runbook_plan *p, const char *name, size_t len);
 
-/* True if a text is a metric: NAME=FILE:.WAY or NAME=range:RANGE. */
+/* True if a text is a metric: NAME=FILE:.WAY or NAME=range:RANGE, and " higher" or " lower" behind it where more or less
+ * of it is better. */
 bool aif_runbook_is_metric(const char *text);
+/* Returns which way a metric is better, as of aif_runbook_metric_signal(): as is said behind it, less of a range's time,
+ * or by a name that is known ("train_tok_s"); else 0. */
+char aif_runbook_metric_direction(const char *metric);
 /* Takes these (NULL-terminated) in place of the plan's metrics, if there are any. 0 or -errno with *err. */
 int aif_runbook_plan_set_metrics(struct aif_runbook_plan *p, const char *const *metrics,
 				 struct aif_err *err);

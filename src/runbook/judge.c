@@ -30,6 +30,8 @@ static const struct {
 } rules[] = {
 #include "runbook/signals.def"
 };
+/* The part of its value by which a metric of the project's may get worse, as of throughput in signals.def. */
+#define METRIC_WORSE 0.03
 enum { RULES = sizeof(rules) / sizeof(*rules) };
 static_assert(RULES <= AIF_RUNBOOK_SIGNALS_MAX, "room for all signals");
 
@@ -54,6 +56,27 @@ static double allowed(size_t i, double before)
 	return rules[i].direction == '<' ? before - by : before + by;
 }
 
+bool aif_runbook_metric_signal(const char *name, size_t name_len, char direction, double before,
+			       double value, struct aif_runbook_signal *ret)
+{
+	double by = METRIC_WORSE * fabs(before),
+	       worst = direction == '<' ? before - by : before + by;
+
+	if (!direction || isnan(before) || isnan(value) ||
+	    !(direction == '<' ? value < worst : value > worst))
+		return false;
+	*ret = (struct aif_runbook_signal){
+		.signal = "throughput drop",
+		.means = "the program's own number is worse than it was",
+		.action = "compare the runs' flame graphs: aiflame diff names the stacks that grew",
+		.of = AIF_RUNBOOK_VALUES,
+		.value = value,
+		.threshold = worst,
+		.key = name,
+		.key_len = name_len};
+	return true;
+}
+
 static bool is_beyond(size_t i, double value, double limit)
 {
 	return rules[i].direction == '<' ? value < limit : value > limit;
@@ -67,8 +90,15 @@ size_t aif_runbook_signals(const struct aif_runbook_values *v,
 
 	for (size_t i = 0; i < RULES; i++) {
 		double value = v->of[rules[i].of], before = base ? base->of[rules[i].of] : NAN;
-		struct aif_runbook_signal s = {rules[i].signal, rules[i].means, rules[i].action,
-					       rules[i].of,     value,          rules[i].limit};
+		const char *key = values[rules[i].of].key;
+		struct aif_runbook_signal s = {rules[i].signal,
+					       rules[i].means,
+					       rules[i].action,
+					       rules[i].of,
+					       value,
+					       rules[i].limit,
+					       key,
+					       strlen(key)};
 
 		if (isnan(value))
 			continue;
@@ -220,7 +250,7 @@ static void put_signals(const struct aif_runbook_gate *g, struct aif_buf *out)
 			aif_out_json_escaped(out, (const char *)g->values->outside.data,
 					     g->values->outside.len);
 		else
-			aif_out_json_escaped_text(out, values[s->of].key);
+			aif_out_json_escaped(out, s->key, s->key_len);
 		aif_buf_putc(out, '}');
 	}
 	aif_buf_putc(out, ']');

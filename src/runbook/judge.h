@@ -24,9 +24,11 @@ const char *aif_runbook_value_way(enum aif_runbook_value v);
 /* A row of the decision table that fired. */
 struct aif_runbook_signal {
 	const char *signal, *means, *action;
-	enum aif_runbook_value of;
+	enum aif_runbook_value of; /* AIF_RUNBOOK_VALUES: a metric that the project names */
 	double value,
 		threshold; /* of a change: the worst that is allowed, by the other run's value */
+	const char *key;   /* the value's name, key_len bytes */
+	size_t key_len;
 };
 #define AIF_RUNBOOK_SIGNALS_MAX 16
 
@@ -34,6 +36,11 @@ struct aif_runbook_signal {
 size_t aif_runbook_signals(const struct aif_runbook_values *v,
 			   const struct aif_runbook_values *base,
 			   struct aif_runbook_signal ret[AIF_RUNBOOK_SIGNALS_MAX]);
+
+/* Asks whether a metric that the project names got worse by more than `throughput drop` allows. direction: '<' more of it is
+ * better, '>' less is, 0: nobody knows. Returns false where it did not, or nobody knows. */
+bool aif_runbook_metric_signal(const char *name, size_t name_len, char direction, double before,
+			       double value, struct aif_runbook_signal *ret);
 
 /* Absolute budgets of a model's family; environment variables CK_V7_PERF_[FAMILY_]MIN_IPC and the like replace them. */
 enum aif_runbook_budget {

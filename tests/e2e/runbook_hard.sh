@@ -182,5 +182,18 @@ m = json.loads(open(\"ranges/ledger.jsonl\").readline())[\"metrics\"]
 print(m)
 assert m[\"loss\"] == 2.25 and abs(m[\"ms\"] * m[\"decode_tok_s\"] / 1000 - 1) < 0.01 and \"none\" not in m'"
 check "--metric of a range is compared" sh -c "'$aiflame' runbook compare ranges ranges --metric ms=range:decode | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
+numbers() { mkdir -p slower && cp -r ranges/* slower/ && echo '{"tok": 100, "loss": 2, "acc": 0.9}' >ranges/n.json && echo '{"tok": 2, "loss": 3, "acc": 0.5}' >slower/n.json; }
+check "two runs have numbers of their own" numbers
+check "a metric that fell is a throughput drop, by its name" sh -c "'$aiflame' runbook compare ranges slower --metric 'train_tok_s={}/n.json:.tok' | grep '^signal  *throughput drop: train_tok_s is 2, beyond 97:'"
+check "a metric that grew is a throughput drop where less is better" sh -c "'$aiflame' runbook compare ranges slower --metric 'loss={}/n.json:.loss lower' | grep '^signal  *throughput drop: loss is 3, beyond 2.06:'"
+check "a metric that fell is a throughput drop where more is better" sh -c "'$aiflame' runbook compare ranges slower --metric 'acc={}/n.json:.acc higher' | grep '^signal  *throughput drop: acc is 0.5'"
+check "a metric that got better is no signal" sh -c "'$aiflame' runbook compare slower ranges --metric 'train_tok_s={}/n.json:.tok' >said.out && grep -q '^train_tok_s  *2 -> *100' said.out && ! grep '^signal' said.out"
+check "a metric without a direction is no signal" sh -c "'$aiflame' runbook compare ranges slower --metric 'loss={}/n.json:.loss' >said.out && grep -q '^loss  *2 -> *3' said.out && ! grep '^signal' said.out"
+check "a metric's direction is no part of a range's name" sh -c "'$aiflame' runbook compare ranges ranges --metric 'ms=range:decode lower' | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
+steps() { # those of training are steps, not tokens of decode
+	sed 's/"mode": "decode"/"mode": "train"/' ranges/profile_summary.json >slower/profile_summary.json
+	"$aiflame" runbook compare slower slower >said.out && grep -E '^train_steps_s  *[0-9.]+ -> *[0-9.]+' said.out && ! grep decode_tok_s said.out
+}
+check "steps of training are train_steps_s, not decode_tok_s" steps
 for bad in loss loss=x =range:a 'a=range:'; do check "--metric that is no metric is misuse: $bad" status_is 2 "$aiflame" runbook compare one one --metric "$bad"; done
 done_testing

@@ -69,6 +69,7 @@ static void rules_of_change_need_another_run(void **state)
 		double before, kept, worse;
 	} rows[] = {
 		{AIF_RUNBOOK_TOK_S, "throughput drop", 100, 97.5, 96.5},
+		{AIF_RUNBOOK_STEPS_S, "throughput drop", 100, 97.5, 96.5},
 		{AIF_RUNBOOK_IPC, "low IPC", 2, 1.91, 1.89},
 		{AIF_RUNBOOK_OUTSIDE, "outside the expected", 0.1, 0.14, 0.16},
 	};
@@ -87,6 +88,31 @@ static void rules_of_change_need_another_run(void **state)
 		v.of[rows[i].of] = rows[i].kept;
 		assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
 	}
+}
+
+static void a_metric_of_the_project_with_a_direction_has_the_throughput_signal(void **state)
+{
+	static const struct {
+		double before, after;
+		char direction;
+		bool fires;
+	} rows[] = {
+		{100, 2, '<', true},  {100, 96.9, '<', true},  {100, 97.1, '<', false},
+		{2, 100, '<', false}, {100, 103.1, '>', true}, {100, 102.9, '>', false},
+		{100, 2, '>', false}, {100, 2, 0, false},      {-1, -0.9, '>', true},
+		{NAN, 1, '<', false}, {1, NAN, '<', false},
+	};
+	struct aif_runbook_signal s;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++)
+		assert_int_equal(aif_runbook_metric_signal("train_tok_s", 11, rows[i].direction,
+							   rows[i].before, rows[i].after, &s),
+				 rows[i].fires);
+	assert_true(aif_runbook_metric_signal("a=b", 1, '<', 100, 2, &s));
+	assert_string_equal(s.signal, "throughput drop");
+	assert_int_equal(s.key_len, 1);
+	assert_true(s.threshold == 97 && s.value == 2);
 }
 
 static void a_missing_metric_is_neither_passed_nor_failed(void **state)
@@ -232,6 +258,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_fires_beyond_its_limit_and_is_silent_at_it),
 		cmocka_unit_test(rules_of_change_need_another_run),
+		cmocka_unit_test(
+			a_metric_of_the_project_with_a_direction_has_the_throughput_signal),
 		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
 		cmocka_unit_test(the_environment_replaces_budgets),
 		cmocka_unit_test(names_have_classes),
