@@ -275,8 +275,11 @@ int aif_comparison_page(const struct aif_comparison *c, const char *title, struc
 	if (!r && (aif_buf_failed(&g.json) || aif_buf_failed(&sides) ||
 		   aif_page_columns_failed(&g.columns)))
 		r = -ENOMEM;
-	if (!r)
-		r = aif_page_file_write(AIF_PAGE_OF_SIDES, title, &g.json, &g.columns, out);
+	if (!r) {
+		struct aif_page_data data = {&g.json, &g.columns};
+
+		r = aif_page_file_write(AIF_PAGE_OF_SIDES, title, &data, NULL, out);
+	}
 	aif_page_names_finish(&g.names);
 	aif_page_columns_finish(&g.columns);
 	aif_buf_finish(&g.json);

@@ -119,3 +119,18 @@ void aif_page_u64(struct aif_page_columns *c, const char *name, const uint64_t *
 		put32(at + 8 * i + 4, (uint32_t)(bits >> 32));
 	}
 }
+
+void aif_page_varint(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n)
+{
+	size_t from = c->bytes.len;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t rest = v[i];
+
+		for (; rest > 127; rest >>= 7)
+			aif_buf_putc(&c->bytes, (char)(rest | 128));
+		aif_buf_putc(&c->bytes, (char)rest);
+	}
+	aif_buf_printf(&c->index, "%s\"%s\":[\"v\",%zu,%zu,%zu]", c->index.len > 1 ? "," : "", name,
+		       from, n, c->bytes.len - from);
+}

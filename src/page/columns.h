@@ -10,6 +10,7 @@
  *
  *   u8 u16 u32 f64   as they are
  *   d32              u32, each less the one before: ascending numbers pack better so
+ *   v                seven bits a byte, the lowest first, the eighth set where more follow: ["v",OFFSET,COUNT,BYTES]
  */
 struct aif_page_columns {
 	struct aif_buf bytes;
@@ -27,4 +28,5 @@ void aif_page_small(struct aif_page_columns *c, const char *name, const uint32_t
 void aif_page_d32(struct aif_page_columns *c, const char *name, const uint32_t *v, size_t n);
 /* Writes u32 if each number fits, else f64, which is exact up to 2^53. */
 void aif_page_u64(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n);
+void aif_page_varint(struct aif_page_columns *c, const char *name, const uint64_t *v, size_t n);
 bool aif_page_columns_failed(const struct aif_page_columns *c);

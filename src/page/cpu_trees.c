@@ -23,6 +23,15 @@ static uint64_t key_of(uint32_t thread, uint32_t stack, bool waiting)
 	return aif_mix64(aif_mix64((uint64_t)thread << 32 | stack) ^ waiting);
 }
 
+static int event_add(struct aif_page_event_groups *to, const struct aif_cpu_row *row, int64_t at,
+		     uint32_t group)
+{
+	if (aif_grow(&to->samples, &to->samples_cap, to->samples_len + 1, sizeof(*to->samples)) < 0)
+		return -ENOMEM;
+	to->samples[to->samples_len++] = (struct aif_page_sample){at, row->thread, group};
+	return 0;
+}
+
 static int rows_take(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct cpu_tree *c = arg;
@@ -34,10 +43,14 @@ static int rows_take(void *arg, const struct aif_cpu_row *rows, size_t n)
 		uint64_t ns = row->waiting ? row->waiting : row->weight, group;
 		int64_t at = row->time > p->start_ns ? (int64_t)(row->time - p->start_ns) : 0;
 
-		if (aif_map_get(&c->groups,
-				key_of(c->by_thread ? row->thread : AIF_NONE, row->stack,
-				       row->waiting != 0),
-				&group))
+		if (!aif_map_get(&c->groups,
+				 key_of(c->by_thread ? row->thread : AIF_NONE, row->stack,
+					row->waiting != 0),
+				 &group))
+			continue;
+		if (c->t->events && !c->off_cpu && !row->waiting)
+			r = event_add(c->t->events, row, at, (uint32_t)group);
+		if (r == 0)
 			r = aif_page_cells_add(
 				&c->cells, (uint32_t)group, at,
 				aif_cpu_has_end(p, row)

@@ -111,6 +111,31 @@ static int groups_make(struct device_tree *d)
 	return r == 0 && is_missing ? cells_fill(d, false) : r;
 }
 
+/* Fills in the group of each execution: its own, or its kernel's. */
+static int events_fill(struct device_tree *d)
+{
+	const struct aif_exec_timeline *t = d->t->idle->t;
+	struct aif_page_event_groups *to = d->t->events;
+
+	to->execs = malloc((t->execs_len + 1) * sizeof(*to->execs));
+	if (!to->execs)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->execs_len; i++) {
+		const struct aif_timeline_exec *x = &t->execs[i];
+		uint32_t stack = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].stack;
+		uint64_t group = AIF_NONE;
+
+		for (unsigned wide = 0; wide < 2 && group == AIF_NONE; wide++)
+			if (!aif_map_get(
+				    &d->groups,
+				    key_of(x->process, x->device, x->kind, x->kernel, stack, !wide),
+				    &group))
+				group = AIF_NONE;
+		to->execs[i] = (uint32_t)group;
+	}
+	return 0;
+}
+
 /* ---- idle time: groups are courses (analysis/idle/course.h) -------------------------------------- */
 
 static int by_row_group(const void *pa, const void *pb)
@@ -125,8 +150,14 @@ static int by_row_group(const void *pa, const void *pb)
 static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 {
 	const struct aif_idle_course *c = &d->t->idle->course;
+	struct aif_page_event_groups *events = d->t->events;
 	int r = 0;
 
+	if (events) {
+		events->idle = malloc((c->times_len + 1) * sizeof(*events->idle));
+		if (!events->idle)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; r == 0 && i < c->times_len; i++) {
 		const struct aif_idle_time *at = &c->times[i];
 		uint64_t group;
@@ -135,6 +166,8 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 			group = d->groups_len++;
 			r = aif_map_put(of_course, at->course, group);
 		}
+		if (events)
+			events->idle[i] = (uint32_t)group;
 		if (r == 0)
 			r = aif_page_cells_add(&d->cells, (uint32_t)group, at->from, at->to,
 					       at->weight * (double)(at->to - at->from));
@@ -316,6 +349,8 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	d.roots.p = p;
 	r = groups_make(&d);
 	aif_page_roots_seal(&d.roots);
+	if (r == 0 && t->events)
+		r = events_fill(&d);
 	if (r == 0)
 		r = idle_parts_make(&d);
 	if (r == 0 && by == AIF_BY_WALL) {

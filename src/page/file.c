@@ -100,9 +100,10 @@ static int pack(struct packer *k, const void *bytes, size_t n, bool is_last)
 }
 
 /* The object's length in four bytes, the object, zeros up to a multiple of eight, the columns. */
-static int data_write(const struct aif_buf *json, const struct aif_page_columns *columns,
-		      struct aif_out *out)
+static int data_write(const char *id, const struct aif_page_data *data, struct aif_out *out)
 {
+	const struct aif_buf *json = data->json;
+
 	struct packer k = {.out = out};
 	uint32_t len = (uint32_t)json->len;
 	uint8_t head[4] = {(uint8_t)len, (uint8_t)(len >> 8), (uint8_t)(len >> 16),
@@ -111,6 +112,8 @@ static int data_write(const struct aif_buf *json, const struct aif_page_columns 
 
 	if (json->len > UINT32_MAX / 2)
 		return -EFBIG;
+	aif_buf_printf(aif_out_buf(out), "<script type=\"application/octet-stream\" id=\"%s\">",
+		       id);
 	if (deflateInit2(&k.z, 6, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	r = pack(&k, head, sizeof(head), false);
@@ -119,8 +122,9 @@ static int data_write(const struct aif_buf *json, const struct aif_page_columns 
 	if (r == 0)
 		r = pack(&k, "\0\0\0\0\0\0\0", (12 - len % 8) % 8, false);
 	if (r == 0)
-		r = pack(&k, columns->bytes.data, columns->bytes.len, true);
+		r = pack(&k, data->columns->bytes.data, data->columns->bytes.len, true);
 	deflateEnd(&k.z);
+	aif_buf_puts(aif_out_buf(out), "</script>\n");
 	return r;
 }
 
@@ -141,8 +145,8 @@ void aif_page_palette_write(struct aif_buf *json, bool has_operators)
 	aif_buf_putc(json, ']');
 }
 
-int aif_page_file_write(enum aif_page_of of, const char *title, const struct aif_buf *json,
-			const struct aif_page_columns *columns, struct aif_out *out)
+int aif_page_file_write(enum aif_page_of of, const char *title, const struct aif_page_data *data,
+			const struct aif_page_data *later, struct aif_out *out)
 {
 	struct aif_buf *b = aif_out_buf(out);
 	int r;
@@ -164,9 +168,10 @@ int aif_page_file_write(enum aif_page_of of, const char *title, const struct aif
 		"</style></head>\n<body><noscript>This page needs JavaScript: it is in the page, "
 		"and asks for nothing outside it.</noscript>\n");
 	aif_buf_append(b, body, sizeof(body) - 1);
-	aif_buf_puts(b, "<script type=\"application/octet-stream\" id=\"data\">");
-	r = data_write(json, columns, out);
-	aif_buf_puts(b, "</script>\n<script>");
+	r = data_write("data", data, out);
+	if (r == 0 && later)
+		r = data_write("later", later, out);
+	aif_buf_puts(b, "<script>");
 	aif_buf_append(b, scripts[of].text, scripts[of].len);
 	aif_buf_puts(b, "</script></body></html>\n");
 	aif_out_flush_if_full(out);

@@ -6,6 +6,7 @@
 #include "page/strips.h"
 #include "page/tables.h"
 #include "page/trees.h"
+#include "page/whole_steps.h"
 #include "profile/file.h"
 #include "report/summary/summary.h"
 #include "report/why/why.h"
@@ -25,6 +26,12 @@ struct page {
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
 	struct aif_buf json, lacks, trees, roots;
+	/* Of the time line. */
+	struct aif_page_event_groups events;
+	struct aif_page_span *whole;
+	size_t whole_len;
+	struct aif_buf timeline_json;
+	struct aif_page_columns timeline_columns;
 };
 
 void aif_page_lack(struct aif_buf *lacks, const char *text)
@@ -197,6 +204,9 @@ static int why_put(struct page *g, struct aif_err *err)
 		text_put(g, "why_brief", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
 		r = steps_put(g, &why.phases);
+		if (r == 0 && g->idle->t->execs_len > AIF_PAGE_EXECS_MAX)
+			r = aif_page_whole_steps(&why.phases, g->idle->t, AIF_PAGE_WHOLE_MAX,
+						 &g->whole, &g->whole_len);
 	} else if (r != -ENOMEM) {
 		if (!g->o->is_scope)
 			text_put(g, "why_none", reason.text);
@@ -217,7 +227,8 @@ static int trees_put(struct page *g, struct aif_err *err)
 				   .columns = &g->columns,
 				   .json = &g->trees,
 				   .roots = &g->roots,
-				   .lacks = &g->lacks};
+				   .lacks = &g->lacks,
+				   .events = g->o->is_scope ? NULL : &g->events};
 	struct aif_err why = {0};
 	int r = aif_page_device_tree(&t, &why);
 
@@ -287,6 +298,21 @@ static int object_make(struct page *g, struct aif_err *err)
 		       : 0;
 }
 
+static int timeline_make(struct page *g, struct aif_err *err)
+{
+	struct aif_page_timeline t = {.names = g->names,
+				      .idle = g->idle,
+				      .groups = &g->events,
+				      .whole = g->whole,
+				      .whole_len = g->whole_len,
+				      .columns = &g->timeline_columns,
+				      .json = &g->timeline_json};
+	int r = aif_page_timeline_write(&t);
+
+	aif_page_timeline_finish(&t);
+	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
+}
+
 int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 		   struct aif_out *out, struct aif_err *err)
 {
@@ -294,13 +320,19 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	int r;
 
 	aif_page_columns_init(&g.columns);
+	aif_page_columns_init(&g.timeline_columns);
 	r = page_read(&g, err);
 	if (r == 0)
 		r = object_make(&g, err);
+	if (r == 0 && !o->is_scope)
+		r = timeline_make(&g, err);
 	if (r == 0) {
+		struct aif_page_data data = {&g.json, &g.columns},
+				     later = {&g.timeline_json, &g.timeline_columns};
+
 		r = aif_page_file_write(AIF_PAGE_OF_PROFILE,
 					o->title ? o->title : aif_profile_meta(names->p, "command"),
-					&g.json, &g.columns, out);
+					&data, o->is_scope ? NULL : &later, out);
 		if (r < 0)
 			aif_err_set(err, r, "view: %s", strerror(-r));
 	}
@@ -312,5 +344,9 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	aif_buf_finish(&g.lacks);
 	aif_buf_finish(&g.trees);
 	aif_buf_finish(&g.roots);
+	aif_page_event_groups_finish(&g.events);
+	free(g.whole);
+	aif_buf_finish(&g.timeline_json);
+	aif_page_columns_finish(&g.timeline_columns);
 	return r;
 }

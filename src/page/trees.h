@@ -5,6 +5,7 @@
 #include "analysis/idle/part.h"
 #include "base/err.h"
 #include "names/profile_names.h"
+#include "page/timeline.h"
 #include "page/tree.h"
 
 /* The trees of a profile: device and idle time; threads on CPUs; threads off CPUs; memory at
@@ -21,6 +22,8 @@ struct aif_page_trees {
 	struct aif_buf *roots; /* JSON: of the device tree (roots.h), if it has several */
 	struct aif_buf
 		*lacks; /* JSON texts, each behind a comma: what there is nothing of, and why */
+	/* Filled with the groups of single events. NULL: nobody asks for them. */
+	struct aif_page_event_groups *events;
 };
 
 /* Write what there is. 0 or -errno with *err. */

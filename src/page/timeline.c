@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "page/timeline.h"
+
+#include "names/process_names.h"
+#include "page/idle_cells.h"
+#include "profile/file.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lanes beside one another of a stream's executions that overlap. What overlaps more joins the last one. */
+#define LANES_OF_STREAM 4
+
+void aif_page_event_groups_finish(struct aif_page_event_groups *g)
+{
+	free(g->execs);
+	free(g->idle);
+	free(g->samples);
+	*g = (struct aif_page_event_groups){0};
+}
+
+void aif_page_timeline_finish(struct aif_page_timeline *t)
+{
+	aif_strset_finish(&t->strings);
+	aif_map_finish(&t->what_of);
+	aif_map_finish(&t->thread_of);
+	free(t->what);
+	free(t->threads);
+}
+
+uint32_t aif_page_what(struct aif_page_timeline *t, const char *name, uint32_t group,
+		       uint32_t graph, unsigned class)
+{
+	uint32_t text = aif_strset_puts(&t->strings, name ? name : "");
+	uint64_t key = aif_mix64(aif_mix64((uint64_t)group << 32 | text) ^
+				 ((uint64_t)graph << 8 | class)),
+		 i;
+
+	if (text == AIF_STR_NONE)
+		return AIF_NONE;
+	if (aif_map_get(&t->what_of, key, &i))
+		return (uint32_t)i;
+	i = t->what_len;
+	if (aif_grow(&t->what, &t->what_cap, i + 1, sizeof(*t->what)) < 0 ||
+	    aif_map_put(&t->what_of, key, i) < 0)
+		return AIF_NONE;
+	t->what[t->what_len++] = (struct aif_page_what){text, group, graph, (uint8_t) class};
+	return (uint32_t)i;
+}
+
+uint32_t aif_page_thread(struct aif_page_timeline *t, uint32_t thread)
+{
+	uint64_t i;
+
+	if (thread == AIF_NONE)
+		return AIF_NONE;
+	if (aif_map_get(&t->thread_of, thread, &i))
+		return (uint32_t)i;
+	i = t->threads_len;
+	if (aif_grow(&t->threads, &t->threads_cap, i + 1, sizeof(*t->threads)) < 0 ||
+	    aif_map_put(&t->thread_of, thread, i) < 0)
+		return AIF_NONE;
+	t->threads[t->threads_len++] = thread;
+	return (uint32_t)i;
+}
+
+void aif_page_bars_say(struct aif_page_timeline *t, const char *prefix,
+		       const struct aif_page_bars *b, size_t events)
+{
+	aif_buf_printf(t->json, ",\"%s\":{\"events\":%zu,\"bars\":%zu,\"joined\":%zu,\"ns\":%llu}",
+		       prefix, events, b->bars, b->joined, (unsigned long long)b->joined_ns);
+}
+
+/* ---- executions ---------------------------------------------------------------------------------- */
+
+struct execs {
+	struct aif_page_timeline *t;
+	const struct aif_exec_timeline *x;
+	uint32_t *order;   /* by lane, then start */
+	uint32_t *lane;    /* by execution */
+	uint32_t *what;    /* by execution */
+	uint32_t *details; /* by launch: 1 + shape */
+	uint32_t lanes;
+};
+
+static int by_stream(const void *pa, const void *pb, void *arg)
+{
+	const struct aif_timeline_exec *execs = arg;
+	uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
+	const struct aif_timeline_exec *a = &execs[ia], *b = &execs[ib];
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return ia < ib ? -1 : ia > ib;
+}
+
+static bool is_one_stream(const struct aif_timeline_exec *a, const struct aif_timeline_exec *b)
+{
+	return a->device == b->device && a->process == b->process && a->stream == b->stream;
+}
+
+static void lane_say(struct execs *e, const struct aif_timeline_exec *x, unsigned nth)
+{
+	const struct aif_profile *p = e->t->names->p;
+
+	aif_buf_printf(e->t->json, "%s{\"device\":%d,\"process\":%d,\"nth\":%u",
+		       e->lanes ? "," : "", x->device == AIF_NONE ? -1 : (int)x->device,
+		       x->process == AIF_NONE ? -1 : (int)x->process, nth);
+	if (x->stream != AIF_NONE)
+		aif_buf_printf(e->t->json, ",\"stream\":\"%" PRIu64 "\"",
+			       p->streams[x->stream].ordinal);
+	aif_buf_putc(e->t->json, '}');
+	e->lanes++;
+}
+
+/* Gives the executions of a stream, which are in order, the first lane that is free. */
+static void lanes_give(struct execs *e, size_t from, size_t to)
+{
+	int64_t end[LANES_OF_STREAM];
+	unsigned used = 0, k;
+	uint32_t first = e->lanes;
+
+	for (size_t i = from; i < to; i++) {
+		const struct aif_timeline_exec *x = &e->x->execs[e->order[i]];
+
+		for (k = 0; k < used && end[k] > x->start; k++)
+			;
+		if (k == used && used < LANES_OF_STREAM) {
+			lane_say(e, x, used);
+			end[used++] = 0;
+		}
+		k = AIF_MIN(k, used - 1);
+		end[k] = AIF_MAX(end[k], x->end);
+		e->lane[e->order[i]] = first + k;
+	}
+}
+
+/* Orders by lane what is by stream and start. */
+static int lanes_order(struct execs *e)
+{
+	size_t n = e->x->execs_len, *first = calloc((size_t)e->lanes + 1, sizeof(*first));
+	uint32_t *to = malloc((n + 1) * sizeof(*to));
+
+	if (!first || !to) {
+		free(first);
+		free(to);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		first[e->lane[i] + 1]++;
+	for (uint32_t l = 1; l <= e->lanes; l++)
+		first[l] += first[l - 1];
+	for (size_t i = 0; i < n; i++)
+		to[first[e->lane[e->order[i]]]++] = e->order[i];
+	free(e->order);
+	e->order = to;
+	free(first);
+	return 0;
+}
+
+static int lanes_make(struct execs *e)
+{
+	const struct aif_exec_timeline *x = e->x;
+
+	for (size_t i = 0; i < x->execs_len; i++)
+		e->order[i] = (uint32_t)i;
+	if (x->execs_len)
+		qsort_r(e->order, x->execs_len, sizeof(*e->order), by_stream, x->execs);
+	aif_buf_puts(e->t->json, "\"streams\":[");
+	for (size_t i = 0, from = 0; i < x->execs_len; i++)
+		if (i + 1 == x->execs_len ||
+		    !is_one_stream(&x->execs[e->order[i]], &x->execs[e->order[i + 1]])) {
+			lanes_give(e, from, i + 1);
+			from = i + 1;
+		}
+	aif_buf_putc(e->t->json, ']');
+	return lanes_order(e);
+}
+
+static int names_make(struct execs *e)
+{
+	const struct aif_exec_timeline *x = e->x;
+
+	for (size_t i = 0; i < x->execs_len; i++) {
+		const struct aif_timeline_exec *o = &x->execs[i];
+		const uint32_t *group = e->t->groups->execs;
+
+		e->what[i] = aif_page_what(e->t, aif_names_work(e->t->names, o->kind, o->kernel),
+					   group ? group[i] : AIF_NONE, o->graph,
+					   e->t->idle->u->classes[i]);
+		if (e->what[i] == AIF_NONE)
+			return -ENOMEM;
+		if (o->launch != AIF_NONE)
+			aif_page_thread(e->t, x->launches[o->launch].thread);
+	}
+	return 0;
+}
+
+/* Finds the shapes of launches, which come in the file's order: mostly that of their numbers. */
+static int shapes_take(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct execs *e = arg;
+	const struct aif_exec_timeline *x = e->x;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t lo = 0, hi = x->launches_len;
+
+		if (rows[i].shape == AIF_NONE)
+			continue;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (x->launches[mid].launch < rows[i].launch)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < x->launches_len && x->launches[lo].launch == rows[i].launch)
+			e->details[lo] = 1 + rows[i].shape;
+	}
+	return 0;
+}
+
+static struct aif_page_event exec_at(const void *arg, size_t i)
+{
+	const struct execs *e = arg;
+	uint32_t id = e->order[i];
+	const struct aif_timeline_exec *x = &e->x->execs[id];
+	const struct aif_timeline_launch *l =
+		x->launch == AIF_NONE ? NULL : &e->x->launches[x->launch];
+	struct aif_page_event ret = {.start = x->start,
+				     .end = x->end,
+				     .lane = e->lane[id],
+				     .what = e->what[id],
+				     .details = x->bytes};
+	uint64_t thread;
+
+	if (!l)
+		return ret;
+	ret.waited = x->start >= l->at ? 1 + (uint64_t)(x->start - l->at) : 0;
+	if (aif_map_get(&e->t->thread_of, l->thread, &thread))
+		ret.by = 1 + (uint32_t)thread;
+	if (e->t->idle->u->classes[id] != AIF_WORK_MEMORY)
+		ret.details = e->details[x->launch];
+	return ret;
+}
+
+static void shapes_say(struct aif_page_timeline *t)
+{
+	const struct aif_profile *p = t->names->p;
+
+	aif_buf_puts(t->json, ",\"shapes\":[");
+	for (size_t i = 0; i < p->shapes_len; i++) {
+		const struct aif_shape *s = &p->shapes[i];
+
+		aif_buf_printf(t->json, "%s[%u,%u,%u,%u,%u,%u]", i ? "," : "", s->grid[0],
+			       s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2]);
+	}
+	aif_buf_putc(t->json, ']');
+}
+
+static int execs_write(struct aif_page_timeline *t)
+{
+	const struct aif_exec_timeline *x = t->idle->t;
+	size_t n = x->execs_len + 1;
+	struct execs e = {.t = t,
+			  .x = x,
+			  .order = malloc(n * sizeof(*e.order)),
+			  .lane = malloc(n * sizeof(*e.lane)),
+			  .what = malloc(n * sizeof(*e.what)),
+			  .details = calloc(x->launches_len + 1, sizeof(*e.details))};
+	struct aif_page_events events = {exec_at, &e, x->execs_len, t->whole, t->whole_len};
+	struct aif_page_bars bars = {0};
+	int r = e.order && e.lane && e.what && e.details ? lanes_make(&e) : -ENOMEM;
+
+	if (!r)
+		r = names_make(&e);
+	if (!r)
+		r = aif_profile_launches(t->names->p, shapes_take, &e, NULL);
+	if (!r)
+		r = aif_page_bars_write(&events, e.lanes, AIF_PAGE_EXECS_MAX, "x_", t->columns,
+					&bars);
+	if (!r) {
+		aif_page_bars_say(t, "x", &bars, x->execs_len);
+		shapes_say(t);
+	}
+	free(e.order);
+	free(e.lane);
+	free(e.what);
+	free(e.details);
+	return r;
+}
+
+/* ---- idle time ----------------------------------------------------------------------------------- */
+
+struct gap {
+	int64_t from, to;
+	uint32_t device, what; /* device: of the idle part's */
+};
+struct gaps {
+	struct aif_page_timeline *t;
+	AIF_TABLE(gap, gap);
+};
+
+/* The row with the most time of each course. */
+struct course_row {
+	size_t row;
+	double ns;
+};
+
+static int by_device(const void *pa, const void *pb)
+{
+	const struct gap *a = pa, *b = pb;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to > b->to ? -1 : a->to < b->to;
+}
+
+static int courses_make(const struct aif_idle_part *idle, struct aif_map *of_course,
+			struct course_row **ret)
+{
+	const struct aif_idle_course *c = &idle->course;
+	struct aif_map row_of = {0};
+	size_t len = 0;
+	uint64_t row, at;
+	int r = 0;
+
+	*ret = malloc((c->parts_len + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < idle->blame.len; i++)
+		r = aif_map_put(&row_of, aif_idle_row_key(&idle->blame.rows[i]), i);
+	for (size_t i = 0; r == 0 && i < c->parts_len; i++) {
+		if (!aif_map_get(&row_of, c->parts[i].row, &row))
+			continue;
+		if (!aif_map_get(of_course, c->parts[i].course, &at)) {
+			at = len++;
+			(*ret)[at] = (struct course_row){row, c->parts[i].ns};
+			r = aif_map_put(of_course, c->parts[i].course, at);
+		} else if (c->parts[i].ns > (*ret)[at].ns) {
+			(*ret)[at] = (struct course_row){row, c->parts[i].ns};
+		}
+	}
+	aif_map_finish(&row_of);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static int gaps_make(struct gaps *g)
+{
+	const struct aif_idle_part *idle = g->t->idle;
+	struct aif_map of_course = {0};
+	struct course_row *rows = NULL;
+	const uint32_t *group = g->t->groups->idle;
+	uint64_t at;
+	int r = courses_make(idle, &of_course, &rows);
+
+	for (size_t i = 0; r == 0 && i < idle->course.times_len; i++) {
+		const struct aif_idle_time *time = &idle->course.times[i];
+		const struct aif_idle_row *row;
+		uint32_t what;
+
+		if (!aif_map_get(&of_course, time->course, &at))
+			continue;
+		row = &idle->blame.rows[rows[at].row];
+		what = aif_page_what(g->t, aif_idle_cause_name(row->cause),
+				     group ? group[i] : AIF_NONE, 0, aif_why_group_of(row->cause));
+		r = what == AIF_NONE
+			    ? -ENOMEM
+			    : aif_grow(&g->gap, &g->gap_cap, g->gap_len + 1, sizeof(*g->gap));
+		if (r == 0)
+			g->gap[g->gap_len++] =
+				(struct gap){time->from, time->to, row->device, what};
+	}
+	if (g->gap_len)
+		qsort(g->gap, g->gap_len, sizeof(*g->gap), by_device);
+	aif_map_finish(&of_course);
+	free(rows);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static struct aif_page_event gap_at(const void *arg, size_t i)
+{
+	const struct gap *gap = &((const struct gaps *)arg)->gap[i];
+
+	return (struct aif_page_event){
+		.start = gap->from, .end = gap->to, .lane = gap->device, .what = gap->what};
+}
+
+static int gaps_write(struct aif_page_timeline *t)
+{
+	const struct aif_utilization *u = t->idle->u;
+	struct gaps g = {.t = t};
+	struct aif_page_events events = {gap_at, &g, 0, t->whole, t->whole_len};
+	struct aif_page_bars bars = {0};
+	int r = gaps_make(&g);
+
+	events.len = g.gap_len;
+	aif_buf_puts(t->json, ",\"idle\":[");
+	for (size_t i = 0; i < u->len; i++)
+		aif_buf_printf(t->json, "%s{\"device\":%d,\"process\":%d}", i ? "," : "",
+			       u->devices[i].device == AIF_NONE ? -1 : (int)u->devices[i].device,
+			       u->devices[i].process == AIF_NONE ? -1 : (int)u->devices[i].process);
+	aif_buf_putc(t->json, ']');
+	if (!r)
+		r = aif_page_bars_write(&events, (uint32_t)u->len, AIF_PAGE_GAPS_MAX, "i_",
+					t->columns, &bars);
+	if (!r)
+		aif_page_bars_say(t, "i", &bars, g.gap_len);
+	free(g.gap);
+	return r;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int what_write(struct aif_page_timeline *t)
+{
+	size_t n = t->what_len;
+	uint32_t *v = malloc((n + 1) * sizeof(*v));
+	uint8_t *class = malloc(n + 1);
+
+	if (!v || !class) {
+		free(v);
+		free(class);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		v[i] = t->what[i].name;
+		class[i] = t->what[i].class;
+	}
+	aif_page_u32(t->columns, "what_name", v, n);
+	aif_page_u8(t->columns, "what_class", class, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] = t->what[i].group;
+	aif_page_u32(t->columns, "what_group", v, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] = t->what[i].graph;
+	aif_page_u32(t->columns, "what_graph", v, n);
+	aif_buf_puts(t->json, ",\"names\":[");
+	for (uint32_t i = 0; i < t->strings.len; i++) {
+		aif_buf_puts(t->json, i ? "," : "");
+		aif_out_json_text(t->json, aif_strset_get(&t->strings, i, NULL));
+	}
+	aif_buf_putc(t->json, ']');
+	free(v);
+	free(class);
+	return 0;
+}
+
+static void process_say(struct aif_page_timeline *t, const struct aif_process_names *names,
+			uint32_t i)
+{
+	const struct aif_profile *p = t->names->p;
+	const struct aif_process *process = &p->processes[i];
+	const char *shown = aif_process_names_show(names, i),
+		   *exe = aif_profile_str(p, process->exe),
+		   *base = exe && strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	char text[64];
+
+	if (!shown)
+		snprintf(text, sizeof(text), "%.40s%s%u", base ? base : "",
+			 base && *base ? ", " : "process ", process->pid);
+	aif_buf_puts(t->json, i ? "," : "");
+	aif_out_json_text(t->json, shown ? shown : text);
+}
+
+static int places_say(struct aif_page_timeline *t)
+{
+	const struct aif_profile *p = t->names->p;
+	struct aif_process_names names;
+	int r = aif_process_names_init(&names, p);
+
+	aif_buf_puts(t->json, ",\"devices\":[");
+	for (size_t i = 0; !r && i < p->devices_len; i++) {
+		aif_buf_puts(t->json, i ? "," : "");
+		aif_out_json_text(t->json, aif_profile_str(p, p->devices[i].name));
+	}
+	aif_buf_puts(t->json, "],\"processes\":[");
+	for (uint32_t i = 0; !r && i < p->processes_len; i++)
+		process_say(t, &names, i);
+	aif_buf_puts(t->json, "],\"threads\":[");
+	for (size_t i = 0; !r && i < t->threads_len; i++) {
+		const struct aif_thread *th = &p->threads[t->threads[i]];
+		const char *name = aif_profile_str(p, th->name);
+
+		aif_buf_printf(t->json, "%s{\"process\":%d,\"tid\":%u,\"name\":", i ? "," : "",
+			       th->process == AIF_NONE ? -1 : (int)th->process, th->tid);
+		aif_out_json_text(t->json, name ? name : "");
+		aif_buf_putc(t->json, '}');
+	}
+	aif_buf_putc(t->json, ']');
+	aif_process_names_finish(&names);
+	return r;
+}
+
+int aif_page_timeline_write(struct aif_page_timeline *t)
+{
+	int r;
+
+	aif_buf_putc(t->json, '{');
+	r = execs_write(t);
+	if (!r)
+		r = gaps_write(t);
+	if (!r)
+		r = aif_page_timeline_threads(t);
+	if (!r)
+		r = what_write(t);
+	if (!r)
+		r = places_say(t);
+	aif_buf_puts(t->json, ",\"columns\":");
+	aif_buf_append(t->json, t->columns->index.data, t->columns->index.len);
+	aif_buf_puts(t->json, "}}");
+	return r ? r : aif_buf_failed(t->json) || aif_page_columns_failed(t->columns) ? -ENOMEM : 0;
+}
