@@ -32,6 +32,7 @@ const PROFILES = {
 	h100: [trace("tracelens/h100__gaunernst_bert-small-uncased__1016001.json.gz")],
 	mi300: [trace("tracelens/mi300__gaunernst_bert-small-uncased__1016001.json.gz")],
 	graph: [(data) => copyFileSync(join(recorded, "graph-decode.data"), join(work, data)), "Decoding by CUDA graphs"],
+	simulated: [(data) => run(join(build, "tests/e2e/golden_profiles"), "full", data, join(root, "tests/golden/cubin")), "Training steps on simulated devices"],
 	demo: [(data) => aiflame("record", "-q", "-o", data, join(build, "examples/matmul"), "512", "12"), "Three matrix products on PoCL"],
 	// Copied, since the page shows where it is.
 	program: [(data) => {
@@ -50,6 +51,7 @@ const VIEWS = { // profile, state, size; time=loop: the time that `why` is of
 	flame: ["train", "view=flame&of=loop&time=loop", 1200, 860],
 	idle: ["decode", "view=flame&of=idle&more=1&colour=idle&time=loop", 1200, 900],
 	scope: ["graph", "view=scope", 1200, 640],
+	timeline: ["simulated", "view=timeline&time=0.42-1.1", 1200, 760],
 	tables: ["train", "view=tables&table=kernels", 1200, 700],
 	lines: ["train", "view=code&kernel=" + encodeURIComponent("train_step (train.py)"), 1200, 640],
 	decode: ["decode", "view=flame&time=loop", 1200, 860],
@@ -129,6 +131,12 @@ for (const [name, [profile, state, width, height, other]] of Object.entries(VIEW
 		if (/time=loop/.test(state))
 			await page.evaluate(() => { const { data, go } = window.aiflame, { from_ns, to_ns } = data.why.window; go({ time: `${from_ns / 1e9}-${to_ns / 1e9}` }); });
 		await page.waitForTimeout(300);
+		if (name === "timeline") { // a kernel is chosen
+			await page.locator("#lanes").focus();
+			for (let k = 0; k < 3; k++)
+				await page.keyboard.press("ArrowDown");
+			await page.waitForTimeout(300);
+		}
 		const file = join(root, "docs/images", `view-${name}${scheme === "dark" ? "-dark" : ""}.png`), png = png_write(png_read(await page.screenshot()));
 		writeFileSync(file, png);
 		console.log(file, png.length);

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { timeline_cases } from "./page_timeline.mjs";
 
 const work = process.env.WORK;
 const url = (name, hash = "") => "file://" + join(work, name + ".html") + hash;
@@ -862,7 +863,7 @@ const FIELDS = { // of src/profile/schema.c: those with texts that the page show
 test("texts of every field of a profile run no script", "hostile", "", async (page) => {
 	const { code, tables } = await page.evaluate(() => ({ code: window.aiflame.data.code_of, tables: Object.keys(window.aiflame.data.tables) }));
 	const seen = await hostile_seen(page, ["view=overview", "view=flame&of=cpu", "view=flame&of=idle&dir=icicle", "view=flame&of=memory", "view=flame&of=off-cpu", "view=flame&by=energy&leaf=8", "view=flame&colour=module",
-		"view=flame&time=0.2-1.5&per=1", "view=flame&of=loop&roots=1", "view=flame&roots=2", "view=flame&colour=stall", "view=flame&of=loop&colour=idle", "view=flame&colour=grade&leaf=7", "view=overview&more=1", "view=overview&time=0.5-1",
+		"view=flame&time=0.2-1.5&per=1", "view=flame&of=loop&roots=1", "view=flame&roots=2", "view=flame&colour=stall", "view=flame&of=loop&colour=idle", "view=flame&colour=grade&leaf=7", "view=overview&more=1", "view=overview&time=0.5-1", "view=timeline",
 		"view=scope&rows=steps", "view=scope", ...code.map((k) => "view=code&kernel=" + encodeURIComponent(k)), ...tables.flatMap((t) => ["view=tables&table=" + t, "view=tables&time=0.5-1&table=" + t]), "view=flame"]);
 	const fields = JSON.parse(readFileSync(join(work, "hostile.data.json"))), only = (list, others) => list.filter((n) => !others.some((o) => fields[o].includes(n)));
 	const schema = [...readFileSync(new URL("../../src/profile/schema.c", import.meta.url), "utf8").matchAll(/\bSTR\(aif_(\w+), (\w+)\)/g)].map((m) => `${m[1]}.${m[2]}`);
@@ -1035,6 +1036,8 @@ test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview",
 		return body.querySelector("table").offsetWidth <= body.offsetWidth && body.offsetHeight >= body.scrollHeight;
 	}), "the table is whole");
 }, { viewport: { width: 700, height: 400 } });
+
+timeline_cases({ test, state, text, pixel, settled });
 
 // ---- running ----------------------------------------------------------------------------------------------
 const browser = await within(60, "Chromium starts", chromium.launch({

@@ -58,9 +58,9 @@
 			go({ view: views()[n - 1][0] });
 		else if (e.key === "/") {
 			e.preventDefault();
-			if (S.view !== "flame")
+			if (S.view !== "flame" && S.view !== "timeline")
 				go({ view: "flame" });
-			$("find").focus();
+			$(S.view === "timeline" ? "lanes-find" : "find").focus();
 		} else if (e.key === "n" || e.key === "N")
 			found_go(e.key === "n" ? 1 : -1);
 		else if (e.key === "?")
@@ -153,14 +153,19 @@
 
 	// Times of the last actions in ms, and what tests look at.
 	const T = { ready: 0, draw: 0, search: 0 };
-	window.aiflame = { T, F, get state() { return S; }, get data() { return H; }, go, find: (t, re) => { S.find = t; S.re = re || ""; drawn_key = ""; flame_find(); return F.found && { sum: F.found.sum, frames: F.found.frames.length, all: F.whole.sum }; } };
+	window.aiflame = { T, F, more: page_hooks, get state() { return S; }, get data() { return H; }, go, find: (t, re) => { S.find = t; S.re = re || ""; drawn_key = ""; flame_find(); return F.found && { sum: F.found.sum, frames: F.found.frames.length, all: F.whole.sum }; } };
 
+	let later_text = ""; // what is unpacked when it is first shown
 	const loading = el("p", { id: "loading" }, "Unpacking");
 	document.currentScript.remove();
 	document.body.append(loading);
 	unpack($("data").textContent.trim()).then((buffer) => {
 		parse(buffer);
 		$("data").remove();
+		if ($("later")) {
+			later_text = $("later").textContent.trim();
+			$("later").remove();
+		}
 		loading.remove();
 		trees_make();
 		state_read();

@@ -196,7 +196,10 @@
 			tip.replaceChildren(el("b", {}, name), ...frame_said(b.i, b.g).map((t) => el("div", {}, t)),
 				el("div", { class: "dim" }, kind_of(b.g, b.i)), full ? el("div", { class: "dim full" }, full) : "");
 		}
-		const w = tip.offsetWidth, h = tip.offsetHeight;
+		tip_place(event);
+	}
+	function tip_place(event) {
+		const tip = $("tip"), w = tip.offsetWidth, h = tip.offsetHeight;
 		tip.style.left = max(4, min(event.clientX + 14, innerWidth - w - 8)) + "px";
 		tip.style.top = (event.clientY + 18 + h > innerHeight ? max(4, event.clientY - h - 12) : event.clientY + 18) + "px";
 	}

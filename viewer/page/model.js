@@ -48,12 +48,29 @@
 
 	let H; // the object
 	let columns; // name -> typed array
-	function parse(buffer) {
-		const length = new DataView(buffer).getUint32(0, true);
-		H = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+	// Numbers of seven bits a byte.
+	function varints(bytes, n) {
+		const ret = new Float64Array(n);
+		for (let i = 0, at = 0; i < n; i++) {
+			let v = 0, by = 1, b;
+			do {
+				b = bytes[at++];
+				v += (b & 127) * by;
+				by *= 128;
+			} while (b > 127);
+			ret[i] = v;
+		}
+		return ret;
+	}
+	// The object, and its columns.
+	function object_read(buffer) {
+		const length = new DataView(buffer).getUint32(0, true), object = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
 		const base = (length + 11) & -8, arrays = { u8: Uint8Array, u16: Uint16Array, f64: Float64Array };
-		columns = (name) => { // as they lie there: no second copy
-			const at = H.columns[name] || ["", 0, 0], v = new (arrays[at[0]] || Uint32Array)(buffer, base + at[1], at[2]);
+		const read = (name) => { // as they lie there: no second copy
+			const at = object.columns[name] || ["", 0, 0];
+			if (at[0] === "v")
+				return varints(new Uint8Array(buffer, base + at[1], at[3]), at[2]);
+			const v = new (arrays[at[0]] || Uint32Array)(buffer, base + at[1], at[2]);
 			if (at[0] === "d32") {
 				for (let i = 1; i < v.length; i++)
 					v[i] += v[i - 1];
@@ -61,7 +78,12 @@
 			}
 			return v;
 		};
-		H.has = (name) => name in H.columns;
+		read.has = (name) => name in object.columns;
+		return [object, read];
+	}
+	function parse(buffer) {
+		[H, columns] = object_read(buffer);
+		H.has = columns.has;
 		// Read when they are shown.
 		const later = (object, key, column) => {
 			if (!H.has(column))

@@ -1,5 +1,5 @@
 	// ---- the page of a profile: its views, and the time that all share --------------------------------------------------
-	const VIEWS = [["overview", "Overview", overview_render], ["flame", "Flame graph", flame_render], ["scope", "Flame scope", scope_render],
+	const VIEWS = [["overview", "Overview", overview_render], ["timeline", "Time line", timeline_render], ["flame", "Flame graph", flame_render], ["scope", "Flame scope", scope_render],
 		["tables", "Tables", tables_render], ["code", "Code", code_render]];
 	const views = () => VIEWS.filter(([k]) => !H.scope || k === "scope" || k === "flame");
 	function page_make() {
@@ -13,7 +13,10 @@
 		$("range-clear").onclick = () => go({ time: "" });
 		$("scope-flame").onclick = () => go({ view: "flame" });
 		strip_events();
+		lanes_events();
 	}
+	// What tests look at.
+	const page_hooks = { L, get lanes() { return TL; } };
 	function rows_timed(table) {
 		const t = time();
 		return !t || !table.rows ? null : table === H.tables.kernels ? kernels_timed() : table === H.tables.idle && trees.device && trees.device.totals[IDLE] ? idle_timed() :
