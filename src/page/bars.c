@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One bar while events are added to it. */
+/* A bar while events are added to it. */
 struct bar {
 	struct aif_page_event of; /* .start and .end: of all; the others: of the longest */
 	uint64_t n, busy, longest;
@@ -18,7 +18,7 @@ struct joining {
 	size_t whole;        /* the span that may have the event at hand */
 	struct bar bar;      /* .n 0: none is open */
 	size_t bars, joined; /* closed ones; events in those that have several */
-	/* Where bars are written; NULL: they are counted. */
+	/* The columns that bars are written to; NULL: they are counted. */
 	struct columns *to;
 };
 
@@ -28,8 +28,8 @@ static const char *const names[COLUMNS] = {"gap", "dur",     "what", "waited",
 
 struct columns {
 	uint64_t *of[COLUMNS];
-	uint32_t *bars; /* by lane */
-	int64_t end;    /* of the lane's last bar */
+	uint32_t *bars; /* each lane's number of them */
+	int64_t end;    /* the last bar of the lane ends there */
 	uint32_t lane;
 };
 
@@ -95,7 +95,7 @@ static void event_add(struct joining *j, struct aif_page_event x)
 		return;
 	}
 	b->n++;
-	if (is_inside) /* its time is the other's already */
+	if (is_inside) /* the other has its time already */
 		return;
 	b->busy += (uint64_t)(x.end - x.start);
 	if ((uint64_t)(x.end - x.start) > b->longest) {

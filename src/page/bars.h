@@ -21,11 +21,11 @@ struct aif_page_span {
 	int64_t from, to;
 };
 struct aif_page_events {
-	/* By lane, then start. One that begins before the last of its lane has ended counts from that end on. */
+	/* Events by lane, then start. One that begins before the last of its lane has ended counts from that end on. */
 	struct aif_page_event (*at)(const void *arg, size_t i);
 	const void *arg;
 	size_t len;
-	const struct aif_page_span *whole; /* by .from; they do not touch */
+	const struct aif_page_span *whole; /* spans by .from; they do not touch */
 	size_t whole_len;
 };
 struct aif_page_bars {

@@ -26,7 +26,7 @@ struct page {
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
 	struct aif_buf json, lacks, trees, roots;
-	/* Of the time line. */
+	/* The time line's. */
 	struct aif_page_event_groups events;
 	struct aif_page_span *whole;
 	size_t whole_len;

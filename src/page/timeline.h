@@ -23,7 +23,7 @@
 #define AIF_PAGE_GAPS_MAX   120000
 #define AIF_PAGE_OPS_MAX    250000
 #define AIF_PAGE_STACKS_MAX 150000
-/* Of executions that have no room each, those of so many in chosen steps are kept whole. */
+/* The most executions of steps that are kept whole where not all executions have room. */
 #define AIF_PAGE_WHOLE_MAX (AIF_PAGE_EXECS_MAX / 4)
 #define AIF_PAGE_OP_DEPTH  40 /* lanes of one thread */
 
@@ -31,11 +31,11 @@ struct aif_page_sample {
 	int64_t at;
 	uint32_t thread, group;
 };
-/* What the trees of the page know of single events: which of their groups each is of. Finished by
+/* The group of each single event in the page's trees. Finished by
  * aif_page_event_groups_finish(). */
 struct aif_page_event_groups {
-	uint32_t *execs; /* by execution of the idle part's time line; AIF_NONE: of none */
-	uint32_t *idle;  /* by time of its course */
+	uint32_t *execs; /* each execution's of the idle part's time line; AIF_NONE: it has none */
+	uint32_t *idle;  /* each time's of its course */
 	AIF_TABLE(aif_page_sample, samples);
 };
 void aif_page_event_groups_finish(struct aif_page_event_groups *g);
@@ -49,7 +49,7 @@ struct aif_page_timeline {
 	size_t whole_len;
 	struct aif_page_columns *columns;
 	struct aif_buf *json;
-	/* Filled in: names, rows of what_*, and the threads that lanes are of. */
+	/* Results: names, rows of what_*, and the threads that lanes are of. */
 	struct aif_strset strings;
 	struct aif_map what_of, thread_of;
 	AIF_TABLE(aif_page_what, what);
@@ -63,7 +63,7 @@ struct aif_page_what {
 
 /* Writes all that there is. 0 or -errno. */
 int aif_page_timeline_write(struct aif_page_timeline *t);
-/* Of it: operators and samples of threads (timeline_threads.c). */
+/* Writes operators and samples of threads (timeline_threads.c). */
 int aif_page_timeline_threads(struct aif_page_timeline *t);
 void aif_page_timeline_finish(struct aif_page_timeline *t);
 

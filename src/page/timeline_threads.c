@@ -152,7 +152,7 @@ static int by_thread(const void *pa, const void *pb)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Where there are too many, each k-th of a thread's stays. */
+/* Writes samples; of too many each k-th of a thread's. */
 static int samples_write(struct aif_page_timeline *t)
 {
 	struct aif_page_sample *s = t->groups->samples;

@@ -66,7 +66,7 @@ static void test_each_event_has_a_bar_where_there_is_room(void **state)
 	static const struct aif_page_event events[] = {
 		{.start = 100, .end = 300, .lane = 0, .what = 7, .waited = 51, .by = 2},
 		{.start = 300, .end = 300, .lane = 0, .what = 8, .details = UINT64_C(1) << 40},
-		/* It began before the last of its lane had ended. */
+		/* The last of its lane has not ended when this begins. */
 		{.start = 250, .end = 1000, .lane = 0, .what = 7},
 		{.start = 50, .end = 60, .lane = 2, .what = 9},
 	};
@@ -143,7 +143,7 @@ static void test_joined_bars_keep_sums(void **state)
 		n += many->at[i];
 		worked += w;
 		at += gap->at[i] + dur->at[i];
-		/* What it is called is the longest event's name. */
+		/* A bar is called like its longest event. */
 		longest += what->at[i];
 	}
 	assert_int_equal(n, len);
