@@ -201,7 +201,9 @@ static void put_losses(const struct aif_profile *p, const char *path, struct aif
 	for (size_t i = 0; i < p->losses_len; i++) {
 		const struct aif_loss *l = &p->losses[i];
 
-		if (!aif_reason_info((int)l->reason) || !l->count)
+		/* Events of other kinds have a line above. */
+		if (!aif_reason_info((int)l->reason) || !l->count ||
+		    l->reason == AIF_REASON_IMPORT_OTHER_KIND)
 			continue;
 		others++;
 		if (!most || l->count > most->count)

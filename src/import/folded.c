@@ -21,8 +21,9 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "12", "12.5", in units of `unit` ns. False: it is no count, or too large. */
-static bool parse_count(struct text s, uint64_t unit, uint64_t *ret)
+/* "12", "12.5", in units of `unit` ns. False: it is no count, or too large. *ret_rounded (may be NULL): it was rounded to a
+ * whole unit. */
+static bool parse_count(struct text s, uint64_t unit, uint64_t *ret, bool *ret_rounded)
 {
 	uint64_t whole = 0;
 	double part = 0, digit = 0.1;
@@ -41,6 +42,8 @@ static bool parse_count(struct text s, uint64_t unit, uint64_t *ret)
 	    whole > AIF_SYNTHETIC_TIMELINE_MAX)
 		return false;
 	*ret = whole + (uint64_t)(part * (double)unit + 0.5);
+	if (ret_rounded)
+		*ret_rounded = part > 0 && unit == 1;
 	return true;
 }
 
@@ -92,15 +95,13 @@ static bool is_pair(struct text stack)
 	struct text first, count;
 	uint64_t n;
 
-	return split(stack, &first, &count) && parse_count(count, 1, &n);
+	return split(stack, &first, &count) && parse_count(count, 1, &n, NULL);
 }
 
 static void lines_count(const uint8_t *head, size_t len, struct seen *ret)
 {
 	const char *at = (const char *)head, *end = at + len;
 
-	if (len >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
-		at += 3;
 	while (at < end && ret->good + ret->bad + ret->damaged < 1000) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		struct text line = {at, (size_t)((nl ? nl : end) - at)}, stack, count;
@@ -111,7 +112,7 @@ static void lines_count(const uint8_t *head, size_t len, struct seen *ret)
 		if (!line.len || (line.len == 1 && *line.p == '\r') || is_comment(line))
 			continue;
 		is_good = !memchr(line.p, '\0', line.len) && split(line, &stack, &count) &&
-			  parse_count(count, 1, &n);
+			  parse_count(count, 1, &n, NULL);
 		if (!nl && (len == AIF_IMPORT_HEAD || !is_good))
 			break; /* torn */
 		ret->good += is_good;
@@ -151,7 +152,7 @@ struct folded {
 	struct aif_host host;
 	const struct aif_import_opts *opts;
 	bool has_pairs; /* the first of two counts is not the stack's */
-	uint64_t added;
+	uint64_t added, rounded;
 	AIF_TABLE(aif_weighted_frame, frames); /* of the line at hand */
 };
 
@@ -183,12 +184,13 @@ static int line_add(struct folded *f, struct aif_lines *lines, struct text line)
 {
 	struct text stack, count;
 	struct aif_weighted_stack weighted;
+	bool is_rounded;
 	size_t frames = 0;
 	uint64_t ns;
 	int r;
 
 	if (!split(line, &stack, &count) ||
-	    !parse_count(count, f->opts->count_ns ? f->opts->count_ns : 1, &ns)) {
+	    !parse_count(count, f->opts->count_ns ? f->opts->count_ns : 1, &ns, &is_rounded)) {
 		aif_lines_bad(lines);
 		return 0;
 	}
@@ -212,6 +214,7 @@ static int line_add(struct folded *f, struct aif_lines *lines, struct text line)
 		return 0;
 	}
 	lines->source->events++;
+	f->rounded += is_rounded;
 	r = aif_weighted_stack_split(&f->timeline, &f->host, f->frames, frames, f->opts->folded,
 				     &weighted);
 	if (!r)
@@ -246,10 +249,6 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 				 aif_builder_puts(b, aif_input_name(s->input)), 1);
 	while ((r = aif_lines_next(&lines, &p, &line.len, err)) > 0) {
 		line.p = p;
-		if (lines.number == 1 && line.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
-			line.p += 3;
-			line.len -= 3;
-		}
 		r = line.len && !is_comment(line) ? line_add(&f, &lines, line) : 0;
 		if (r < 0) {
 			aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
@@ -261,6 +260,8 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 				aif_input_name(s->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
+	aif_builder_loss(b, AIF_REASON_IMPORT_ROUNDED, AIF_NONE,
+			 aif_builder_puts(b, aif_input_name(s->input)), f.rounded);
 	/* Counts stand for nothing that is known. A file with device time is aiflame's own, which is in ns. */
 	if (!r && !f.opts->count_ns && b->waits_len > rows && !b->execs_len)
 		aif_weighted_stacks_count(b, "counts");

@@ -14,6 +14,8 @@
  * another are one execution.
  */
 
+#define PROCESSES_MAX 4096
+
 struct iaprof_process {
 	uint64_t pid;
 	uint32_t process, thread, stream;
@@ -38,8 +40,10 @@ struct iaprof {
 	struct aif_strset texts, places;
 	struct aif_map frames; /* of .places -> frame */
 	AIF_TABLE(iaprof_metric, metrics);
-	uint64_t metrics_interval, too_many, nameless; /* nameless: samples */
+	uint64_t metrics_interval, too_many;
+	uint64_t nameless, crowded; /* samples */
 	uint32_t device;
+	bool is_crowded;       /* the process at hand is one too many */
 	struct aif_map *files; /* by kernel, of all files of the run */
 };
 
@@ -69,7 +73,8 @@ static int process_switch(struct iaprof *x, uint64_t pid, const char *comm)
 		if (x->processes[i].pid == pid)
 			p = &x->processes[i];
 	/* More than a machine has: those that follow are as the first. */
-	if (!p && x->processes_len >= 4096)
+	x->is_crowded = !p && x->processes_len >= PROCESSES_MAX;
+	if (x->is_crowded)
 		p = x->processes;
 	if (p) {
 		l->process = p->process;
@@ -209,6 +214,7 @@ static int on_sample(void *arg, const struct aif_iaprof_sample *s)
 		x->samples[x->samples_len++] = sample;
 		x->total += sample.count;
 		x->nameless += s->is_nameless ? sample.count : 0;
+		x->crowded += x->is_crowded ? sample.count : 0;
 	}
 	return 0;
 }
@@ -266,6 +272,7 @@ static void losses_report(struct iaprof *x, const struct aif_iaprof_reader *read
 				 reader->bad);
 	aif_builder_loss(b, AIF_REASON_IMPORT_NAME, AIF_NONE, file, x->nameless);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->too_many);
+	aif_builder_loss(b, AIF_REASON_IMPORT_CROWDED, AIF_NONE, file, x->crowded);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, file,
 			 aif_input_is_torn(x->source->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, has_samples);

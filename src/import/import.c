@@ -62,6 +62,11 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 
 	if (!len)
 		return aif_err_set(err, -EBADMSG, "%s: is empty", name);
+	if (len > 1 && (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2)))
+		return aif_err_set(err, -EBADMSG,
+				   "%s: is text in UTF-16, as PowerShell writes it; convert it: "
+				   "iconv -f UTF-16 -t UTF-8 %s | aiflame import - -o FILE",
+				   name, is_stdin ? "FILE" : name);
 	if (by)
 		return aif_err_set(err, -EBADMSG,
 				   "%s: is packed in a format that is not supported; unpack "
@@ -105,8 +110,8 @@ static int check_uses(const char *name, const struct aif_importer *importer,
 	return 0;
 }
 
-/* Reads the first bytes of a file. 0 or -errno with *err. */
-static int read_head(struct aif_import_source *s, uint8_t *head, struct aif_err *err)
+/* Fills `head`. 0 or -errno with *err. */
+static int read_first(struct aif_import_source *s, uint8_t *head, struct aif_err *err)
 {
 	s->head = head;
 	s->head_len = 0;
@@ -119,6 +124,18 @@ static int read_head(struct aif_import_source *s, uint8_t *head, struct aif_err 
 		s->head_len += (size_t)n;
 	}
 	return 0;
+}
+
+/* Reads the first bytes of a file, without the mark of UTF-8 (BOM) that some editors put there. 0 or -errno with *err. */
+static int read_head(struct aif_import_source *s, uint8_t *head, struct aif_err *err)
+{
+	int r = read_first(s, head, err);
+
+	if (!r && s->head_len >= 3 && !memcmp(head, "\xef\xbb\xbf", 3)) {
+		s->head_len -= 3;
+		memmove(head, head + 3, s->head_len);
+	}
+	return r;
 }
 
 /* Goes on with the text of perf's own file. 0 or -errno with *err. */

@@ -130,8 +130,6 @@ static int probe(const uint8_t *head, size_t len)
 	const char *at = (const char *)head, *end = at + len;
 	struct table table;
 
-	if (len >= 3 && !memcmp(at, "\xef\xbb\xbf", 3))
-		at += 3;
 	for (int i = 0; i < HEADER_LINES && at < end; i++) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		struct text line = {at, (size_t)((nl ? nl : end) - at), 0};
@@ -177,7 +175,7 @@ struct reader {
 	struct aif_synthetic_timeline timeline;
 	struct aif_host host;
 	struct table table;
-	uint64_t added;
+	uint64_t added, callers; /* lines */
 	struct {
 		size_t indent;
 		uint32_t stack;
@@ -253,8 +251,10 @@ static int row_add(struct reader *r, struct aif_lines *lines, struct text line)
 		return 0;
 	}
 	lines->source->events++;
-	if (r->table.layout == STACK_UP && indent)
+	if (r->table.layout == STACK_UP && indent) {
+		r->callers++;
 		return 0;
+	}
 	stack = r->table.layout == STACK_DOWN ? caller_of(r, indent) : AIF_NONE;
 	/* The row of the whole, above all roots, is no function. */
 	if (r->table.layout == STACK_DOWN && !indent && cell[NAME].len == 5 &&
@@ -311,10 +311,6 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	aif_synthetic_timeline_begin(&r->timeline, aif_input_name(s->input));
 	while ((e = aif_lines_next(&lines, &p, &line.len, err)) > 0) {
 		line.p = p;
-		if (lines.number == 1 && line.len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) {
-			line.p += 3;
-			line.len -= 3;
-		}
 		e = 0;
 		if (!has_header) {
 			has_header = read_header(line, &r->table);
@@ -338,6 +334,8 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 				aif_input_name(s->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(s->input)), 1);
+	aif_builder_loss(b, AIF_REASON_IMPORT_CALLERS, AIF_NONE,
+			 aif_builder_puts(b, aif_input_name(s->input)), r->callers);
 	aif_lines_finish(&lines, b);
 	aif_synthetic_timeline_finish(&r->timeline);
 	aif_host_finish(&r->host);

@@ -385,6 +385,7 @@ int aif_perf_samples_end(struct aif_perf_samples *x)
 		return x->is_memory ? -ENOMEM : 0;
 	}
 	row.node = aif_perf_samples_stack(x);
+	x->cut += row.node != AIF_NONE && (x->nodes[row.node].flags & AIF_STACK_TRUNCATED);
 	if (x->is_memory ||
 	    aif_grow(&x->samples, &x->samples_cap, x->samples_len + 1, sizeof(*x->samples)) < 0)
 		return -ENOMEM;
@@ -511,7 +512,7 @@ static int make_rows(struct aif_perf_samples *x, const struct aif_perf_event *ev
 	struct aif_builder *b = x->b;
 	uint32_t number = (uint32_t)(event - x->events.list);
 	struct rows w = {.x = x, .host = {.b = b}};
-	uint64_t left = UINT64_C(1) << 60, too_much = 0, at = 0;
+	uint64_t left = UINT64_C(1) << 60, too_much = 0, without = 0, at = 0;
 
 	for (size_t i = 0; i < x->threads_len; i++)
 		if (!x->threads[i].has_pid)
@@ -539,6 +540,7 @@ static int make_rows(struct aif_perf_samples *x, const struct aif_perf_event *ev
 			continue;
 		}
 		left -= ns;
+		without += s->node == AIF_NONE;
 		if (stack == AIF_NONE) /* perf says where it was, or it did not know */
 			stack = aif_builder_stack(b, AIF_NONE,
 						  mark(&w, aif_builder_puts(b, "[no stack]")), 0);
@@ -556,6 +558,8 @@ static int make_rows(struct aif_perf_samples *x, const struct aif_perf_event *ev
 	}
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE,
 			 aif_builder_puts(b, aif_input_name(x->source->input)), too_much);
+	aif_builder_loss(b, AIF_REASON_IMPORT_NO_STACK, AIF_NONE,
+			 aif_builder_puts(b, aif_input_name(x->source->input)), without);
 	aif_host_finish(&w.host);
 	aif_map_finish(&w.stacks);
 	free(w.code);
@@ -599,6 +603,9 @@ static void losses_report(struct aif_perf_samples *x, const struct aif_perf_even
 		aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_EVENT, AIF_NONE,
 				 aif_builder_puts(b, text), samples);
 	aif_builder_loss(b, AIF_REASON_IMPORT_IDLE, AIF_NONE, aif_builder_puts(b, file), x->idle);
+	aif_builder_loss(b, AIF_REASON_IMPORT_STACK_DEEP, AIF_NONE, aif_builder_puts(b, file),
+			 x->cut);
+	aif_builder_loss(b, AIF_REASON_IMPORT_LOST, AIF_NONE, aif_builder_puts(b, file), x->lost);
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, aif_builder_puts(b, file),
 			 x->is_untimed);
 	if (samples || x->idle || x->records)

@@ -16,7 +16,8 @@ struct aif_perf_samples {
 	struct aif_builder *b;
 	struct aif_import_source *source;
 	struct aif_perf_events events;
-	uint64_t records; /* that are no samples: the caller's */
+	uint64_t records,
+		lost; /* that are no samples; events that perf says that it lost: the caller's */
 	/* The sample at hand. */
 	struct aif_perf_header at;
 	uint32_t event, thread;
@@ -35,7 +36,7 @@ struct aif_perf_samples {
 	bool is_untimed; /* samples do not say when they were taken */
 	uint32_t stack[AIF_PERF_DEPTH_MAX];
 	size_t stack_len;
-	uint64_t idle;
+	uint64_t idle, cut; /* samples: of idle CPUs; with more frames than are kept */
 };
 void aif_perf_samples_finish(struct aif_perf_samples *x); /* not the builder */
 

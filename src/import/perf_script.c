@@ -14,7 +14,33 @@ struct perf {
 	bool is_record; /* the last header was that of a record that is no sample */
 };
 
-static int header_add(struct perf *x, const struct aif_perf_header *h)
+/* Returns the number of events of "PERF_RECORD_LOST lost 12", 0 of another line. */
+static uint64_t lost(struct aif_perf_text line)
+{
+	static const char record[] = "PERF_RECORD_LOST", word[] = " lost ";
+	const char *at = memmem(line.p, line.len, record, sizeof(record) - 1),
+		   *end = line.p + line.len;
+	uint64_t n = 0;
+
+	at = at ? memmem(at, (size_t)(end - at), word, sizeof(word) - 1) : NULL;
+	for (at = at ? at + sizeof(word) - 1 : end; at < end && *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*at - '0'), &n))
+			return UINT32_MAX;
+	return n;
+}
+
+/* Returns true for "  file.c:12", "  ??:0", which perf puts between frames if it is asked to. */
+static bool is_source_line(struct aif_perf_text line)
+{
+	size_t n = line.len;
+
+	while (n && line.p[n - 1] >= '0' && line.p[n - 1] <= '9')
+		n--;
+	return n < line.len && n > 1 && line.p[n - 1] == ':';
+}
+
+static int header_add(struct perf *x, const struct aif_perf_header *h, struct aif_perf_text line)
 {
 	struct aif_perf_samples *samples = &x->samples;
 	struct aif_perf_frame f;
@@ -26,6 +52,7 @@ static int header_add(struct perf *x, const struct aif_perf_header *h)
 	x->is_record = h->is_record;
 	if (h->is_record) {
 		samples->records++;
+		samples->lost += lost(line);
 		return 0;
 	}
 	r = aif_perf_event(&samples->events, h->event, &event);
@@ -55,14 +82,15 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 		if (aif_perf_header(line, &h) &&
 		    (!(is_frame && line.p[line.len - 1] == ')') ||
 		     (h.event.len && aif_perf_frame(h.rest, &only) && only.module.len)))
-			return header_add(x, &h);
-		/* Source lines, which perf puts between frames if it is asked to, begin with no number. */
+			return header_add(x, &h, line);
 		if (is_frame)
 			aif_perf_samples_frame(&x->samples, &f);
+		else if (!is_source_line(line))
+			aif_lines_bad(&x->lines);
 		return 0;
 	}
 	if (aif_perf_header(line, &h))
-		return header_add(x, &h);
+		return header_add(x, &h, line);
 	/* Some perfs, and scripts, do not indent frames. */
 	if (x->samples.is_in && line.p[line.len - 1] == ')' && aif_perf_frame(line, &bare)) {
 		aif_perf_samples_frame(&x->samples, &bare);

@@ -17,7 +17,7 @@ struct stats {
 	struct aif_lines lines;
 	struct aif_map devices; /* place, a string -> device */
 	struct aif_buf uncounted;
-	uint64_t uncounted_len;
+	uint64_t uncounted_len, scaled;
 	size_t first; /* of the builder's counters */
 	uint64_t elapsed_ns;
 };
@@ -70,6 +70,7 @@ static void counter(struct stats *x, const struct aif_perf_stat_line *l)
 	row = aif_builder_counter(x->b);
 	if (!row)
 		return;
+	x->scaled += l->running < 1;
 	*row = (struct aif_counter_row){.time = l->time_ns,
 					.value = l->value,
 					.device = device_of(x, l->place),
@@ -121,6 +122,10 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 	for (size_t i = x.first; i < b->counters_len; i++)
 		if (!b->counters[i].time)
 			b->counters[i].time = x.elapsed_ns;
+	aif_builder_loss(b, AIF_REASON_IMPORT_UNCOUNTED, AIF_NONE,
+			 aif_builder_puts(b, aif_buf_str(&x.uncounted)), x.uncounted_len);
+	aif_builder_loss(b, AIF_REASON_IMPORT_SCALED, AIF_NONE,
+			 aif_builder_puts(b, aif_input_name(s->input)), x.scaled);
 	if (x.uncounted_len)
 		aif_builder_meta(b, "imported.not_kept",
 				 "%" PRIu64 " values that perf could not count: %s%s",

@@ -8,6 +8,9 @@
 
 /* Some bytes of it become 20 times as many here; --limit says that it is right. */
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
+/* A hostile file has as many as it likes. */
+#define THREADS_MAX 65536
+#define DEVICES_MAX 4096
 
 static void pprof_free(struct pprof *x)
 {
@@ -135,7 +138,7 @@ static void push_location(struct pprof *x, uint64_t id)
 	for (size_t n = 0; n < l->lines && !x->is_memory; n++) {
 		/* Callers of what is deeper are lost: the end of a stack is where it was. */
 		if (x->stack_len == PPROF_DEPTH_MAX) {
-			x->too_deep++;
+			x->is_deep = true;
 			return;
 		}
 		x->stack[x->stack_len++] = x->lines[l->first + n];
@@ -175,6 +178,7 @@ static bool parse_sample(struct pprof *x, struct aif_proto_in m)
 	size_t values = 0;
 
 	x->stack_len = 0;
+	x->is_deep = false;
 	x->kernel = x->instruction = x->stall = x->thread = x->device = 0;
 	memset(x->values, 0, sizeof(x->values));
 	while (aif_proto_next(&m)) {
@@ -205,16 +209,20 @@ static void thread_switch(struct pprof *x)
 
 	if (aif_map_get(&x->threads, x->thread, &id)) {
 		x->timeline.thread = (uint32_t)id;
+		x->crowded += id >> 32;
 		return;
 	}
-	/* A hostile file has as many as it likes. */
-	if (x->b->p.threads_len < 65536) {
+	id = 0;
+	if (x->b->p.threads_len < THREADS_MAX) {
 		if (x->thread)
 			row.name = pprof_string_id(x, x->thread);
 		row.tid = (uint32_t)x->b->p.threads_len; /* none is known */
 		x->timeline.thread = aif_builder_thread(x->b, &row);
+	} else {
+		x->crowded++;
+		id = UINT64_C(1) << 32; /* the last one's */
 	}
-	x->is_memory |= aif_map_put(&x->threads, x->thread, x->timeline.thread) < 0;
+	x->is_memory |= aif_map_put(&x->threads, x->thread, id | x->timeline.thread) < 0;
 }
 
 /* Devices have streams of the same number: one each. */
@@ -228,8 +236,10 @@ static void device_switch(struct pprof *x)
 		return; /* the first execution makes one */
 	if (!aif_map_get(&x->devices, x->device, &stream)) {
 		/* More than any machine has: those behind them are the last one. */
-		if (x->devices.len >= 4096)
+		if (x->devices.len >= DEVICES_MAX) {
+			x->crowded++;
 			return;
+		}
 		snprintf(text, sizeof(text), "%.*s", (int)AIF_MIN(name.len, sizeof(text)),
 			 name.len ? (const char *)name.p : "");
 		aif_synthetic_timeline_make_device(&x->timeline, text);
@@ -303,6 +313,15 @@ static int put_device(struct pprof *x, uint64_t ns)
 	return r;
 }
 
+static uint32_t no_stack(struct pprof *x)
+{
+	uint32_t name = aif_builder_puts(x->b, "[no stack]");
+
+	return aif_builder_stack(
+		x->b, AIF_NONE,
+		aif_host_frame(&x->host, AIF_FRAME_MARK, AIF_NONE, name, AIF_NONE, 0), 0);
+}
+
 static int put(struct pprof *x)
 {
 	const struct aif_import_opts *o = x->source->opts;
@@ -310,6 +329,7 @@ static int put(struct pprof *x)
 	int r = 0;
 
 	thread_switch(x);
+	x->too_deep += x->is_deep;
 	if (x->device_at != SIZE_MAX && x->wait_at != SIZE_MAX) {
 		if (x->values[x->device_at] && x->kernel)
 			r = put_device(x, x->values[x->device_at]);
@@ -331,8 +351,12 @@ static int put(struct pprof *x)
 	v = x->values[x->value_at];
 	if (__builtin_mul_overflow(v, x->unit_ns ? x->unit_ns : o->count_ns ? o->count_ns : 1, &ns))
 		return -ERANGE;
-	if (!ns || !x->stack_len)
+	if (!ns)
 		return 0;
+	if (!x->stack_len) {
+		x->no_stack++;
+		return aif_synthetic_timeline_cpu(&x->timeline, no_stack(x), ns);
+	}
 	if (o->folded == AIF_IMPORT_AS_DEVICE && x->stack[0].function < x->functions_len) {
 		x->kernel = x->functions[x->stack[0].function].name;
 		return put_device(x, ns);
@@ -417,6 +441,31 @@ static int read_all(struct pprof *x, struct aif_err *err)
 	return 0;
 }
 
+/* Says which values are not here. How many samples there are is none of them: a value beside it stands for as much. */
+static void other_values(struct pprof *x)
+{
+	struct aif_buf left = {0}, text = {0};
+	struct pprof_bytes type;
+
+	for (size_t i = 0; i < x->types_len; i++) {
+		type = pprof_string(x, x->types[i].type);
+		if (i == x->value_at || (x->unit_ns && pprof_is(type, "samples")) || left.len > 200)
+			continue;
+		aif_buf_printf(&left, "%s%.*s", left.len ? ", " : "", (int)AIF_MIN(type.len, 60u),
+			       type.len ? (const char *)type.p : "");
+	}
+	type = pprof_string(x, x->types[x->value_at].type);
+	aif_buf_printf(&text, "%s: %.*s; left out: %s", aif_input_name(x->source->input),
+		       (int)AIF_MIN(type.len, 60u), type.len ? (const char *)type.p : "",
+		       aif_buf_str(&left));
+	if (left.len)
+		aif_builder_loss(x->b, AIF_REASON_IMPORT_OTHER_VALUE, AIF_NONE,
+				 aif_builder_puts(x->b, aif_buf_str(&text)), 1);
+	x->b->failed |= aif_buf_failed(&left) || aif_buf_failed(&text);
+	aif_buf_finish(&left);
+	aif_buf_finish(&text);
+}
+
 static int read_file(struct aif_import_source *source, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
@@ -457,14 +506,19 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 	}
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, aif_builder_puts(b, name), 1);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, aif_builder_puts(b, name), x->bad);
-	aif_builder_loss(b, AIF_REASON_IMPORT_DEPTH, AIF_NONE, aif_builder_puts(b, name),
+	aif_builder_loss(b, AIF_REASON_IMPORT_STACK_DEEP, AIF_NONE, aif_builder_puts(b, name),
 			 x->too_deep);
+	aif_builder_loss(b, AIF_REASON_IMPORT_CROWDED, AIF_NONE, aif_builder_puts(b, name),
+			 x->crowded);
+	aif_builder_loss(b, AIF_REASON_IMPORT_NO_STACK, AIF_NONE, aif_builder_puts(b, name),
+			 x->no_stack);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, aif_builder_puts(b, name),
 			 x->is_torn);
 	if (x->device_at == SIZE_MAX) {
 		struct pprof_bytes type = pprof_string(x, x->types[x->value_at].type),
 				   unit = pprof_string(x, x->types[x->value_at].unit);
 
+		other_values(x);
 		aif_builder_meta(b, "imported.value", "%.*s (%.*s)", (int)AIF_MIN(type.len, 60u),
 				 type.len ? (const char *)type.p : "", (int)AIF_MIN(unit.len, 60u),
 				 unit.len ? (const char *)unit.p : "");

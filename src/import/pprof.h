@@ -72,12 +72,14 @@ struct pprof {
 	uint64_t default_type;
 	size_t value_at, device_at, cpu_at, wait_at; /* SIZE_MAX: there is none */
 	uint64_t unit_ns;                            /* what one of value_at is; 0: a count */
-	uint64_t bad, too_deep;
+	uint64_t bad;
+	uint64_t too_deep, crowded, no_stack; /* samples */
 	bool is_memory, is_torn;
 
 	/* The sample at hand. */
 	struct pprof_line stack[PPROF_DEPTH_MAX]; /* the innermost first */
 	size_t stack_len;
+	bool is_deep; /* it has more frames */
 	uint64_t values[PPROF_TYPES_MAX];
 	uint32_t kernel, instruction, stall, thread,
 		device; /* labels: numbers of strings, 0: none */

@@ -39,6 +39,8 @@ static void losses_report(struct speedscope *x)
 	aif_builder_loss(b, AIF_REASON_IMPORT_OVERLAP, AIF_NONE, file, x->crossed);
 	aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_UNIT, AIF_NONE, file, x->other_unit);
 	aif_builder_loss(b, AIF_REASON_IMPORT_DEPTH, AIF_NONE, file, x->too_deep);
+	aif_builder_loss(b, AIF_REASON_IMPORT_NO_STACK, AIF_NONE, file, x->no_stack);
+	aif_builder_loss(b, AIF_REASON_IMPORT_ROUNDED, AIF_NONE, file, x->rounded);
 	if (!x->is_torn)
 		return;
 	snprintf(text, sizeof(text), "%s: %s", name,

@@ -14,6 +14,8 @@
  * exports say in a frame's `file` what is of the device, Python or the OS kernel.
  */
 #define SPEEDSCOPE_DEPTH_MAX 4096
+/* A frame's number, as no file has it: of a sample without frames. */
+#define SPEEDSCOPE_NO_STACK (AIF_NONE - 1)
 
 enum speedscope_unit {
 	UNIT_NONE, /* counts, bytes */
@@ -73,6 +75,8 @@ struct speedscope {
 	uint64_t last_at;
 	bool has_at;
 	uint64_t bad, too_deep, unended, crossed;
+	uint64_t no_stack;   /* samples */
+	uint64_t rounded;    /* weights */
 	uint64_t other_unit; /* samples of profiles in another unit than the first one */
 	bool is_memory, is_torn;
 	char error[160];

@@ -109,7 +109,7 @@ static struct speedscope_number number(const struct speedscope *x)
 }
 
 /* In ns, now that the unit is known. */
-static bool value(const struct speedscope *x, struct speedscope_number n, uint64_t *ret)
+static bool value(struct speedscope *x, struct speedscope_number n, uint64_t *ret)
 {
 	static const uint64_t units[] = {
 		[UNIT_NS] = 1, [UNIT_US] = 1000, [UNIT_MS] = 1000000, [UNIT_S] = AIF_NS_PER_S};
@@ -123,6 +123,7 @@ static bool value(const struct speedscope *x, struct speedscope_number n, uint64
 	for (unsigned i = 0; i < n.shift; i++)
 		part *= 10;
 	ns = ((unsigned __int128)(uint64_t)n.v * each + part / 2) / part;
+	x->rounded += each == 1 && x->unit == UNIT_NONE && (uint64_t)n.v % part;
 	*ret = (uint64_t)ns;
 	return ns <= UINT64_MAX;
 }
@@ -175,6 +176,9 @@ static bool read_stack(struct speedscope *x)
 			x->too_deep++;
 		}
 	}
+	/* Nobody knows what ran then, but for how long. */
+	if (!wrong && !depth)
+		node = node_of(x, AIF_NONE, SPEEDSCOPE_NO_STACK);
 	return t == AIF_JSON_CLOSE && stack_add(x, wrong ? AIF_NONE : node);
 }
 
@@ -213,6 +217,7 @@ static void sample_add(struct speedscope *x, uint32_t node, uint64_t at, uint64_
 		x->is_memory = true;
 	else
 		x->samples[x->samples_len++] = s;
+	x->no_stack += x->nodes[node].frame == SPEEDSCOPE_NO_STACK;
 	x->source->events++;
 }
 

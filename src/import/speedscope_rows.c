@@ -30,6 +30,7 @@ static int weighted_stack_of(struct speedscope *x, struct aif_synthetic_timeline
 
 	for (; node != AIF_NONE && n; node = x->nodes[node].parent) {
 		uint32_t number = x->nodes[node].frame;
+		bool has_none = number == SPEEDSCOPE_NO_STACK;
 		const struct speedscope_frame none = {.name = AIF_NONE, .file = AIF_NONE},
 					      *f = number < x->frames_len ? &x->frames[number]
 									  : &none;
@@ -37,15 +38,17 @@ static int weighted_stack_of(struct speedscope *x, struct aif_synthetic_timeline
 		bool has_file = f->file != AIF_NONE && *aif_profile_str(p, f->file) != '[' &&
 				*aif_profile_str(p, f->file);
 
-		if (number >= x->frames_len)
+		if (number >= x->frames_len && !has_none)
 			x->bad++;
 		*to = (struct aif_weighted_frame){.name = aif_profile_str(p, f->name),
 						  .kind = kind_of(p, f),
 						  .module = AIF_NONE,
 						  .file = has_file ? f->file : AIF_NONE,
 						  .line = has_file ? f->line : 0};
+		if (has_none)
+			to->kind = AIF_FRAME_MARK;
 		if (!*to->name)
-			to->name = "[unknown]";
+			to->name = has_none ? "[no stack]" : "[unknown]";
 		to->len = strlen(to->name);
 	}
 	/* Names are strings of the profile, which move when there are more. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|killed|other|epochs|threads|deep|jit]...
+"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|killed|other|epochs|threads|deep|jit|kernel|stacks]...
 
 One process maps PROGRAM at 0x400000 and forks; the child maps another file over it, later. Samples of cpu-clock are at
 the address, whose offset in the file is OFFSET, with a caller that perf cannot place and one in memory of a JIT compiler;
@@ -9,6 +9,8 @@ page-faults have one. The records of two CPUs are not in the order of time.
   epochs    40 places of PROGRAM, after another mapping the first 9 of them again
   threads   a named thread starts another one
   deep      a stack deeper than importers keep
+  kernel    a function of the OS kernel
+  stacks    samples have copies of stacks, which only perf reads
   jit       two children of one process have different code at one address
 """
 import struct
@@ -18,7 +20,8 @@ path, program, options = sys.argv[1], sys.argv[2].encode(), set(sys.argv[4:])
 address, offset = (int(v, 0) for v in sys.argv[3].split(":"))
 E = ">" if "big" in options else "<"
 IP, TID, TIME, CALLCHAIN, ID, PERIOD, IDENTIFIER = 1, 2, 4, 32, 64, 256, 1 << 16
-TYPE = IP | TID | TIME | CALLCHAIN | PERIOD | IDENTIFIER
+STACK = 1 << 13
+TYPE = IP | TID | TIME | CALLCHAIN | PERIOD | IDENTIFIER | (STACK if "stacks" in options else 0)
 USER, KERNEL = 2**64 - 512, 2**64 - 128
 
 
@@ -60,7 +63,7 @@ def fork(pid, parent, tid, time, parent_tid=None):
 
 def sample(event, pid, tid, time, period, chain):
     head = struct.pack(E + "QQIIQQQ", event, chain[1], pid, tid, time, period, len(chain))
-    return record(9, 2, head + struct.pack(E + "%dQ" % len(chain), *chain))
+    return record(9, 2, head + struct.pack(E + "%dQ" % len(chain), *chain) + (struct.pack(E + "Q", 0) if TYPE & STACK else b""))
 
 
 at = 0x400000 + address
@@ -94,6 +97,8 @@ if "jit" in options:
     pids = (4194401, 4194402)  # that no process has
     data = b"".join(start + [mmap(7, 0x900000, 0x1000, 0, b"//anon", 21)] + [fork(i, 7, i, 30) for i in pids] +
                     [sample(1, i, i, 100, 1000, [USER, 0x900010]) for i in pids])
+if "kernel" in options:
+    data = b"".join(start + [sample(1, 7, 7, 100, 1000, [KERNEL, 0xffffffff81000010, USER, at])])
 if "lost" in options:
     data += record(2, 0, struct.pack(E + "QQ", 1, 5) + tail(7, 7, 950))
     data += record(13, 0, struct.pack(E + "Q", 5) + tail(0, 0, 0))  # perf's own count of the same

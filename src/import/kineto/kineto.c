@@ -297,14 +297,16 @@ static void add_base(struct kineto *k)
 /* Drops spans of categories that nobody knows, unless there is nothing else, and places of those that are no spans. */
 static void drop_others(struct kineto *k)
 {
+	static const char unknown[] = "of no known category";
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->spans_len; i++) {
 		if (k->spans[i].class == KINETO_NOT_KEPT)
 			continue;
-		if (k->is_known && k->spans[i].class == KINETO_OTHER)
+		if (k->is_known && k->spans[i].class == KINETO_OTHER) {
 			k->counts.not_kept++;
-		else
+			kineto_leave_out(k->counts.left_out, unknown, sizeof(unknown) - 1, 1);
+		} else
 			k->spans[n++] = k->spans[i];
 	}
 	k->spans_len = n;

@@ -342,6 +342,9 @@ static void report(struct aif_builder *b, const struct ranks *s)
 			 " flow%s, %" PRIu64 " of other kinds%s%s",
 			 s->events, s->left_out_events, s->flows, s->flows == 1 ? "" : "s",
 			 s->not_kept, aif_buf_str(&kinds), kinds.len ? ")" : "");
+	aif_builder_loss(b, AIF_REASON_IMPORT_OTHER_KIND, AIF_NONE,
+			 kinds.len ? aif_builder_puts(b, aif_buf_str(&kinds) + 2) : AIF_NONE,
+			 s->not_kept);
 	aif_buf_finish(&kinds);
 	if (s->backward[KINETO_BACKWARD_JOINED] || s->backward[KINETO_BACKWARD_ALONE])
 		aif_builder_meta(b, "imported.backward",

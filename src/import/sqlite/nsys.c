@@ -41,6 +41,13 @@ struct nsys_frame {
 	uint32_t frame;
 };
 
+/* Counts a row without the numbers that say what it is. */
+static int row_bad(struct nsys *x)
+{
+	x->t->k.counts.bad++;
+	return 0;
+}
+
 static int gpu_add(void *arg, const struct aif_sqlite_row *row)
 {
 	struct nsys *x = arg;
@@ -49,7 +56,7 @@ static int gpu_add(void *arg, const struct aif_sqlite_row *row)
 	const char *name = aif_sqlite_row_text(row, 1, &len);
 
 	if (!aif_sqlite_row_i64(row, 0, &id))
-		return 0;
+		return row_bad(x);
 	return tool_db_device(x->t, id, name, len, aif_sqlite_row_u32(row, 2));
 }
 
@@ -60,7 +67,7 @@ static int cuda_device_add(void *arg, const struct aif_sqlite_row *row)
 
 	if (!aif_sqlite_row_i64(row, 0, &gpu) || !aif_sqlite_row_i64(row, 1, &cuda) ||
 	    !aif_sqlite_row_i64(row, 2, &pid))
-		return 0;
+		return row_bad(x);
 	return aif_map_put(&x->devices, of_process(pid, cuda), (uint64_t)gpu);
 }
 
@@ -73,7 +80,7 @@ static int process_add(void *arg, const struct aif_sqlite_row *row)
 
 	return aif_sqlite_row_i64(row, 0, &global)
 		       ? tool_db_name(x->t, pid_of(global), NULL, name, len)
-		       : 0;
+		       : row_bad(x);
 }
 
 static int thread_add(void *arg, const struct aif_sqlite_row *row)
@@ -84,7 +91,7 @@ static int thread_add(void *arg, const struct aif_sqlite_row *row)
 	size_t len;
 
 	if (!aif_sqlite_row_i64(row, 0, &global) || !aif_sqlite_row_i64(row, 1, &name))
-		return 0;
+		return row_bad(x);
 	text = tool_db_string(x->t, name, &len);
 	tid = tid_of(global);
 	return tool_db_name(x->t, pid_of(global), &tid, text, len);
@@ -113,7 +120,7 @@ static int frame_add(void *arg, const struct aif_sqlite_row *row)
 
 	if (!aif_sqlite_row_i64(row, 0, &f.id) || !aif_sqlite_row_i64(row, 1, &f.depth) ||
 	    !aif_sqlite_row_i64(row, 2, &symbol))
-		return 0;
+		return row_bad(x);
 	aif_sqlite_row_i64(row, 3, &module);
 	aif_sqlite_row_i64(row, 4, &unresolved);
 	aif_sqlite_row_i64(row, 5, &ip);
@@ -166,6 +173,7 @@ static int chains_read(struct nsys *x, const char *table)
 		for (n = 1; i + n < x->frames_len && x->frames[i + n].id == x->frames[i].id; n++)
 			;
 		c.len = (uint32_t)AIF_MIN(n, (size_t)CHAIN_MAX);
+		x->t->too_deep += n > CHAIN_MAX;
 		if (k->chains.frames_len + c.len >= UINT32_MAX ||
 		    aif_grow(&k->chains.frames, &k->chains.frames_cap, k->chains.frames_len + c.len,
 			     sizeof(*k->chains.frames)) < 0 ||
@@ -349,10 +357,25 @@ static int graph_add(void *arg, const struct aif_sqlite_row *row)
 	return tool_db_put(x->t, "kernel", name, (size_t)len, start, end);
 }
 
+static int left_out(struct nsys *x, const char *what)
+{
+	x->t->k.counts.not_kept++;
+	kineto_leave_out(x->t->k.counts.left_out, what, strlen(what), 1);
+	return 0;
+}
+
 /* start,end,globalTid,text,textId,eventType,endGlobalTid */
 static int range_add(void *arg, const struct aif_sqlite_row *row)
 {
-	enum { PUSH_POP = 59, START_END = 60 };
+	enum {
+		CATEGORY = 33,
+		MARK = 34,
+		THREAD = 39,
+		PUSH_POP = 59,
+		START_END = 60,
+		DOMAIN_CREATE = 75,
+		DOMAIN_DESTROY = 76
+	};
 	struct nsys *x = arg;
 	int64_t start, end, thread, id, type, end_thread;
 	const char *text;
@@ -361,12 +384,13 @@ static int range_add(void *arg, const struct aif_sqlite_row *row)
 
 	aif_sqlite_row_i64(row, 5, &type);
 	aif_sqlite_row_i64(row, 2, &thread);
-	/* Marks, categories, names of domains; ranges that other threads have ended are in no stack. */
-	if ((type != PUSH_POP && type != START_END) ||
-	    (aif_sqlite_row_i64(row, 6, &end_thread) && end_thread != thread)) {
-		x->t->k.counts.not_kept++;
-		return 0;
-	}
+	if (type == CATEGORY || type == THREAD || type == DOMAIN_CREATE || type == DOMAIN_DESTROY)
+		return 0; /* names, no events */
+	if (type != PUSH_POP && type != START_END)
+		return left_out(x, type == MARK ? "mark" : "other NVTX events");
+	/* Those are in no stack. */
+	if (aif_sqlite_row_i64(row, 6, &end_thread) && end_thread != thread)
+		return left_out(x, "ranges across threads");
 	is_open = aif_sqlite_row_i64(row, 0, &start) && aif_sqlite_row_is_null(row, 1);
 	if (!is_open && !times(x, row, &start, &end))
 		return 0;
@@ -442,19 +466,24 @@ static int sample_add(void *arg, const struct aif_sqlite_row *row)
 
 	if (!aif_sqlite_row_i64(row, 0, &id) || !aif_sqlite_row_i64(row, 1, &start) ||
 	    !aif_sqlite_row_i64(row, 2, &global) ||
-	    !aif_map_get(&x->chains, (uint64_t)id, &place) ||
 	    __builtin_add_overflow(start, k->clock.base_ns, &at) || at < 0 ||
-	    (uint64_t)at > INT64_MAX / 2) {
-		k->counts.not_kept++;
-		return 0;
-	}
+	    (uint64_t)at > INT64_MAX / 2)
+		return row_bad(x);
 	thread = kineto_thread(k, (struct kineto_id){.number = pid_of(global)},
 			       (struct kineto_id){.number = tid_of(global)});
 	if (thread == KINETO_THREADS_MAX)
 		return -ENOMEM;
-	c = &k->chains.rows[place - 1];
-	for (uint32_t i = c->len; i-- > 0;)
+	c = aif_map_get(&x->chains, (uint64_t)id, &place) ? &k->chains.rows[place - 1] : NULL;
+	for (uint32_t i = c ? c->len : 0; i-- > 0;)
 		stack = aif_builder_stack(b, stack, k->chains.frames[c->first + i], 0);
+	if (!c) {
+		x->t->no_stack++;
+		stack = aif_builder_stack(b, AIF_NONE,
+					  aif_host_frame(&x->t->host, AIF_FRAME_MARK, AIF_NONE,
+							 aif_builder_puts(b, "[no stack]"),
+							 AIF_NONE, 0),
+					  0);
+	}
 	wait = aif_builder_wait(b);
 	if (!wait)
 		return -ENOMEM;

@@ -53,6 +53,13 @@ static int64_t known(const struct aif_map *m, int64_t number)
 
 /* ---- what rows refer to -------------------------------------------------------------------------- */
 
+/* Counts a row without the numbers that say what it is. */
+static int row_bad(struct rocpd *x)
+{
+	x->t->k.counts.bad++;
+	return 0;
+}
+
 static int process_add(void *arg, const struct aif_sqlite_row *row)
 {
 	struct rocpd *x = arg;
@@ -61,7 +68,7 @@ static int process_add(void *arg, const struct aif_sqlite_row *row)
 	const char *name = aif_sqlite_row_text(row, 2, &len);
 
 	if (!aif_sqlite_row_i64(row, 0, &id) || !aif_sqlite_row_i64(row, 1, &pid))
-		return 0;
+		return row_bad(x);
 	if (aif_map_put(&x->pids, (uint64_t)id, (uint64_t)pid) < 0)
 		return -ENOMEM;
 	if (!len)
@@ -78,7 +85,7 @@ static int thread_add(void *arg, const struct aif_sqlite_row *row)
 
 	if (!aif_sqlite_row_i64(row, 0, &id) || !aif_sqlite_row_i64(row, 1, &pid) ||
 	    !aif_sqlite_row_i64(row, 2, &tid))
-		return 0;
+		return row_bad(x);
 	if (aif_map_put(&x->tids, (uint64_t)id, (uint64_t)tid) < 0)
 		return -ENOMEM;
 	return tool_db_name(x->t, known(&x->pids, pid), &tid, name, len);
@@ -94,7 +101,7 @@ static int agent_add(void *arg, const struct aif_sqlite_row *row)
 	bool is_gpu = type_len == 3 && !memcmp(type, "GPU", 3);
 
 	if (!aif_sqlite_row_i64(row, 0, &id))
-		return 0;
+		return row_bad(x);
 	for (int i = 2; i < 5 && !*name; i++)
 		name = aif_sqlite_row_text(row, i, &len);
 	if (is_gpu && aif_map_put(&x->gpus, (uint64_t)id, 1) < 0)
@@ -113,7 +120,7 @@ static int symbol_add(void *arg, const struct aif_sqlite_row *row)
 	const char *name = aif_sqlite_row_text(row, 1, &len);
 
 	if (!aif_sqlite_row_i64(row, 0, &id))
-		return 0;
+		return row_bad(x);
 	if (!len)
 		name = aif_sqlite_row_text(row, 2, &len);
 	s.name = aif_strset_put(&x->names, name, len);
@@ -128,7 +135,7 @@ static int event_add(void *arg, const struct aif_sqlite_row *row)
 
 	aif_sqlite_row_i64(row, 1, &e.category);
 	aif_sqlite_row_i64(row, 2, &e.stack);
-	return aif_sqlite_row_i64(row, 0, &id) ? PUSH(x, event_ids, id, events, e) : 0;
+	return aif_sqlite_row_i64(row, 0, &id) ? PUSH(x, event_ids, id, events, e) : row_bad(x);
 }
 
 static int track_add(void *arg, const struct aif_sqlite_row *row)
@@ -142,7 +149,7 @@ static int track_add(void *arg, const struct aif_sqlite_row *row)
 	aif_sqlite_row_i64(row, 3, &t.agent);
 	aif_sqlite_row_i64(row, 4, &t.queue);
 	aif_sqlite_row_i64(row, 5, &t.stream);
-	return aif_sqlite_row_i64(row, 0, &id) ? PUSH(x, track_ids, id, tracks, t) : 0;
+	return aif_sqlite_row_i64(row, 0, &id) ? PUSH(x, track_ids, id, tracks, t) : row_bad(x);
 }
 
 static int time_add(void *arg, const struct aif_sqlite_row *row)
@@ -152,7 +159,7 @@ static int time_add(void *arg, const struct aif_sqlite_row *row)
 
 	return aif_sqlite_row_i64(row, 0, &id) && aif_sqlite_row_i64(row, 1, &value)
 		       ? aif_map_put(&x->times, (uint64_t)id, (uint64_t)value)
-		       : 0;
+		       : row_bad(x);
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
@@ -418,7 +425,7 @@ static int pair_add(void *arg, const struct aif_sqlite_row *row)
 
 	return aif_sqlite_row_i64(row, 0, &call) && aif_sqlite_row_i64(row, 1, &op)
 		       ? aif_map_put(&x->calls, (uint64_t)op, (uint64_t)call)
-		       : 0;
+		       : (x->t->k.counts.bad++, 0);
 }
 
 /* id,pid,tid,start,end,apiName_id,args_id */

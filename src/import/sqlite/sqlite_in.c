@@ -15,6 +15,8 @@
 #define MAX_VALUE (16 << 20)
 /* Between two looks whether the user wants to stop: steps of SQLite's machine. */
 #define STEPS 200000
+/* Tables that are named of those that are not read. */
+#define UNREAD_NAMED 12
 
 /* nsys's tables have comments in them, and long names. */
 static const struct aif_sqlite_limits limits = {
@@ -95,6 +97,7 @@ void aif_sqlite_in_close(struct aif_sqlite_in *x)
 	sqlite3_close(x->db);
 	x->db = NULL;
 	aif_strset_finish(&x->tables);
+	aif_strset_finish(&x->read);
 }
 
 static void damaged(struct aif_sqlite_in *x, const char *table)
@@ -221,6 +224,8 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 
 	if (!aif_sqlite_in_has(x, table))
 		return 0;
+	if (aif_strset_puts(&x->read, table) == AIF_STR_NONE)
+		return -ENOMEM;
 	if (!query_make(x, table, columns, &sql) ||
 	    sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, &row.stmt, NULL) != SQLITE_OK) {
 		damaged(x, table);
@@ -235,6 +240,58 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 	}
 	sqlite3_finalize(row.stmt);
 	aif_buf_finish(&sql);
+	return r;
+}
+
+struct unread {
+	struct aif_sqlite_in *in;
+	const char *const *known;
+	struct aif_buf *out;
+	uint64_t n;
+};
+
+/* Returns true for a table with a row. */
+static bool has_row(struct aif_sqlite_in *x, const char *table)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct aif_buf sql = {0};
+	bool r;
+
+	aif_buf_puts(&sql, "SELECT 1 FROM ");
+	quote(&sql, table, strlen(table));
+	aif_buf_puts(&sql, " LIMIT 1");
+	r = !aif_buf_failed(&sql) &&
+	    sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	aif_buf_finish(&sql);
+	return r;
+}
+
+static int add_unread(void *arg, const char *table)
+{
+	struct unread *u = arg;
+
+	if (aif_strset_find(&u->in->read, table, strlen(table)) != AIF_STR_NONE ||
+	    !strncmp(table, "sqlite_", 7))
+		return 0;
+	for (const char *const *k = u->known; *k; k++)
+		if (!strncmp(table, *k, strlen(*k)))
+			return 0;
+	if (has_row(u->in, table) && u->n++ < UNREAD_NAMED)
+		aif_buf_printf(u->out, "%s%.60s", u->n > 1 ? ", " : "", table);
+	return aif_buf_failed(u->out) ? -ENOMEM : 0;
+}
+
+int aif_sqlite_in_unread(struct aif_sqlite_in *x, const char *const *known, struct aif_buf *out,
+			 uint64_t *ret)
+{
+	struct unread u = {.in = x, .known = known, .out = out};
+	int r = aif_sqlite_in_tables(x, "", add_unread, &u);
+
+	if (u.n > UNREAD_NAMED)
+		aif_buf_puts(out, ", ...");
+	*ret = u.n;
 	return r;
 }
 

@@ -15,11 +15,12 @@ struct aif_sqlite_in {
 	struct sqlite3 *db;
 	struct aif_strset tables; /* names of all, once one was asked for */
 	bool has_tables;
-	uint64_t steps;   /* for the progress */
-	bool is_stopped;  /* by the user */
-	uint64_t damaged; /* tables that could not be read to their end */
-	char damage[160]; /* the first */
-	int error;        /* -errno: the file could not be read, though it may be whole */
+	struct aif_strset read; /* names of those whose rows were asked for */
+	uint64_t steps;         /* for the progress */
+	bool is_stopped;        /* by the user */
+	uint64_t damaged;       /* tables that could not be read to their end */
+	char damage[160];       /* the first */
+	int error;              /* -errno: the file could not be read, though it may be whole */
 };
 /* 0 or -errno with *err. */
 int aif_sqlite_in_open(struct aif_sqlite_in *x, struct aif_import_source *source,
@@ -31,6 +32,11 @@ bool aif_sqlite_in_has(struct aif_sqlite_in *x, const char *table);
 /* Calls fn for the name of each table that begins with `prefix`, in order; fn returns 0, or -errno to stop. */
 int aif_sqlite_in_tables(struct aif_sqlite_in *x, const char *prefix,
 			 int (*fn)(void *arg, const char *table), void *arg);
+
+/* Appends the names of tables with rows that nobody has asked for, but for those whose names begin as one of `known` (ends
+ * with NULL). *ret: how many there are. 0 or -errno. */
+int aif_sqlite_in_unread(struct aif_sqlite_in *x, const char *const *known, struct aif_buf *out,
+			 uint64_t *ret);
 
 #define AIF_SQLITE_IN_COLUMNS 24
 struct aif_sqlite_row {

@@ -15,7 +15,8 @@ struct tool_db {
 	struct kineto k;
 	struct aif_host host;
 	struct aif_strset texts;
-	struct aif_map text_ids; /* a string's number in the file -> in .texts */
+	struct aif_map text_ids;     /* a string's number in the file -> in .texts */
+	uint64_t too_deep, no_stack; /* stacks of calls and samples; samples */
 	int64_t shift; /* added to numbers of pids and devices: of the part of the file that is read */
 };
 
