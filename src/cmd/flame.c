@@ -314,6 +314,16 @@ static int of_device(const struct values *v, const struct aif_names *names,
 	return r;
 }
 
+/* Appends "; incomplete: ..." of what the picture is made of. */
+static void put_lacks(const struct aif_profile *p, unsigned of, struct aif_buf *out)
+{
+	struct aif_buf lacks = {0};
+
+	if (aif_lacks_say(&p->traits, of, &lacks))
+		aif_buf_printf(out, "%s%s", out->len ? "; " : "", aif_buf_str(&lacks));
+	aif_buf_finish(&lacks);
+}
+
 static int of_cpu(const struct values *v, const struct aif_names *names,
 		  const struct aif_selection *sel, const struct aif_flame_opts *o,
 		  struct aif_err *err)
@@ -330,6 +340,8 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 	if (!r) {
 		aif_flame_subtitle(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
+		put_lacks(p, AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_EVENTS,
+			  &told);
 		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);
 	}

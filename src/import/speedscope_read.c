@@ -176,7 +176,7 @@ static bool read_stack(struct speedscope *x)
 			x->too_deep++;
 		}
 	}
-	/* Nobody knows what ran then, but for how long. */
+	/* The sample says for how long, not what ran. */
 	if (!wrong && !depth)
 		node = node_of(x, AIF_NONE, SPEEDSCOPE_NO_STACK);
 	return t == AIF_JSON_CLOSE && stack_add(x, wrong ? AIF_NONE : node);

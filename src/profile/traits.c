@@ -20,20 +20,47 @@ static enum aif_cpu_weights cpu_weights(const struct aif_profile *p)
 	return AIF_CPU_WEIGHTS_TIME;
 }
 
-/* Losses after which a device that seems idle may have worked. */
-static bool lacks_device_work(const struct aif_profile *p)
+unsigned aif_lack_after(uint32_t reason)
 {
-	static const enum aif_reason reasons[] = {
-		AIF_REASON_IMPORT_CUT_WORK,
-		AIF_REASON_IMPORT_NO_TIME,
-		AIF_REASON_IMPORT_GRAPH_UNKNOWN,
+	static const struct {
+		enum aif_reason reason;
+		enum aif_lack lack;
+	} rows[] = {
+#define AIF_LACK_AFTER(reason, id) {AIF_REASON_##reason, AIF_LACK_##id},
+#include "profile/lacks.def"
 	};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(reasons); i++)
-		if (aif_profile_loss(p, reasons[i]))
-			return true;
-	/* Some launches without work are those at a trace's end. */
-	return *aif_profile_meta(p, "imported.device_work");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++)
+		if (rows[i].reason == reason)
+			return rows[i].lack;
+	return 0;
+}
+
+bool aif_lacks_say(const struct aif_traits *t, unsigned of, struct aif_buf *out)
+{
+	static const char *const words[] = {
+#define AIF_LACK(id, words) words,
+#include "profile/lacks.def"
+	};
+	const char *before = "incomplete: ";
+
+	for (unsigned i = 0; i < AIF_LACK_COUNT; i++)
+		if (t->lacks & of & (1u << i)) {
+			aif_buf_printf(out, "%s%s", before, words[i]);
+			before = ", ";
+		}
+	return t->lacks & of;
+}
+
+static unsigned lacks_of(const struct aif_profile *p)
+{
+	unsigned lacks = 0;
+
+	for (size_t i = 0; i < p->losses_len; i++)
+		lacks |= aif_lack_after(p->losses[i].reason);
+	if (*aif_profile_meta(p, "imported.device_work"))
+		lacks |= AIF_LACK_WORK;
+	return lacks;
 }
 
 struct aif_traits aif_traits_of(const struct aif_profile *p)
@@ -46,7 +73,7 @@ struct aif_traits aif_traits_of(const struct aif_profile *p)
 		.is_lengths = is_lengths || is_samples,
 		.samples_unknown = is_lengths,
 		.times_unknown = is_samples && !*aif_profile_meta(p, "imported.count_ns"),
-		.device_work_missing = lacks_device_work(p),
+		.lacks = lacks_of(p),
 		.cpu_weights = cpu_weights(p),
 	};
 }

@@ -76,6 +76,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_breakdown = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
 	.rows = "device activity",

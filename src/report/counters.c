@@ -50,6 +50,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_counters = {
+	.lacks = AIF_LACK_COUNTERS | AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
 	.rows = "counters",

@@ -57,6 +57,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_gaps = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPS,
 	.hides_zeros = true,
 	.rows = "gaps between executions",

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,9 +159,12 @@ static void idle(const struct aif_profile *p, struct aif_buf *out)
 
 static void losses(const struct aif_profile *p, struct aif_buf *out)
 {
+	const unsigned lost = AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK | AIF_NOTE_DEEP_NAMES;
+
 	aif_buf_puts(out, "\nlosses and degradations\n");
 	if (!p->losses_len)
-		aif_buf_puts(out, "  none\n");
+		aif_buf_puts(out,
+			     p->notes & lost ? "  none that was counted: see above\n" : "  none\n");
 	for (size_t i = 0; i < p->losses_len; i++) {
 		const struct aif_loss *l = &p->losses[i];
 		const struct aif_reason_info *info = aif_reason_info((int)l->reason);
@@ -180,6 +184,8 @@ static void losses(const struct aif_profile *p, struct aif_buf *out)
 			aif_buf_printf(out, "; %s", info->fix);
 		aif_buf_putc(out, '\n');
 	}
+	aif_buf_puts(out, p->traits.lacks ? "  " : "");
+	aif_buf_puts(out, aif_lacks_say(&p->traits, UINT_MAX, out) ? "\n" : "");
 }
 
 static void notes(const struct aif_profile *p, struct aif_buf *out)

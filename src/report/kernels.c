@@ -176,6 +176,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_kernels = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_ATTRIBUTION | AIF_REPORT_NEEDS_TIMELINE,
 	.rows = "device activity",
 	.wants_times = true,

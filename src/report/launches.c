@@ -235,6 +235,8 @@ static uint64_t left_out(const struct aif_report *r)
 }
 
 const struct aif_report_table aif_report_table_launches = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_ATTRIBUTION,
 	.rows = "launches",
 	.left_out = left_out,

@@ -251,6 +251,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_memory = {
+	.lacks = AIF_LACK_CALLS | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
 	.rows = "allocations",
 	.hint = "record a program that allocates a device's memory, or import a trace of "
 		"torch.profiler taken with profile_memory=True",

@@ -532,6 +532,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_ops = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_JOINS | AIF_LACK_STACKS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPERATORS,
 	.has_by = true,
 	.rows = "operators",

@@ -147,6 +147,13 @@ static int make_rows(struct aif_report *r, struct aif_err *err)
 	return e ? e : sort(r, err);
 }
 
+/* Says what the profile lacks of what the table is made of. */
+static void note_lacks(struct aif_report *r)
+{
+	if (aif_lacks_say(&r->p->traits, r->table->lacks, r->out))
+		aif_buf_puts(r->out, " (aiflame info)\n");
+}
+
 /* Says how many rows the plain table leaves out. */
 static void note_cut(struct aif_report *r)
 {
@@ -184,6 +191,8 @@ static int print(struct aif_report *r)
 		note_cut(r);
 	if (is_plain && has_rows && !e)
 		aif_buf_append(r->out, r->after.data, r->after.len);
+	if (is_plain && r->t.width && !e)
+		note_lacks(r);
 	if (is_plain && damaged && !e)
 		aif_table_describe_damaged(damaged, r->out);
 	return e;

@@ -23,6 +23,7 @@ enum aif_report_needs {
 
 struct aif_report_table {
 	unsigned needs; /* enum aif_report_needs */
+	unsigned lacks; /* enum aif_lack: what makes rows or numbers of it incomplete */
 	bool has_by;    /* --by is for it */
 	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
 	bool wants_times; /* of an empty one: points to `launches` where launches have no times */

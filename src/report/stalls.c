@@ -387,6 +387,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_stalls = {
+	.lacks = AIF_LACK_SAMPLES,
 	.needs = AIF_REPORT_NEEDS_ATTRIBUTION,
 	.rows = "kernels with stall reasons",
 	.fill = fill,

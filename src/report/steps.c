@@ -315,6 +315,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_steps = {
+	.lacks = AIF_LACK_WORK | AIF_LACK_RANGES | AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPS,
 	.hides_zeros = true,
 	.rows = "steps",

@@ -253,6 +253,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_sync = {
+	.lacks = AIF_LACK_CALLS | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
 	.rows = "calls that synchronise, copy, allocate, free, compile or load",

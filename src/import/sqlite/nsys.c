@@ -388,7 +388,7 @@ static int range_add(void *arg, const struct aif_sqlite_row *row)
 		return 0; /* names, no events */
 	if (type != PUSH_POP && type != START_END)
 		return left_out(x, type == MARK ? "mark" : "other NVTX events");
-	/* Those are in no stack. */
+	/* Ranges across threads are in no stack. */
 	if (aif_sqlite_row_i64(row, 6, &end_thread) && end_thread != thread)
 		return left_out(x, "ranges across threads");
 	is_open = aif_sqlite_row_i64(row, 0, &start) && aif_sqlite_row_is_null(row, 1);

@@ -47,21 +47,17 @@ static void put_missing(const struct aif_profile *p, const struct aif_conservati
 {
 	uint64_t missing = 0;
 
-	for (size_t i = 0; i < p->losses_len; i++) {
-		uint32_t reason = p->losses[i].reason;
-
-		if (reason == AIF_REASON_CUDA_CONFUSED || reason == AIF_REASON_NO_SLOT ||
-		    reason == AIF_REASON_SECCOMP_THREADS || reason == AIF_REASON_AFTER_FORK)
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (aif_lack_after(p->losses[i].reason) == AIF_LACK_LAUNCHES)
 			missing += p->losses[i].count;
-	}
 	if (missing < (c->launches + missing) / 1000 || !missing)
 		return;
 	aif_human_share(out, aif_share_ppm(missing, c->launches + missing));
 	aif_buf_puts(out, " of all launches are missing, ");
 }
 
-void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
-			 struct aif_buf *out)
+static void put_shares(const struct aif_profile *p, const struct aif_attribution *a,
+		       struct aif_buf *out)
 {
 	const struct aif_conservation *c = &a->conservation;
 	uint64_t inside = c->sampled_attributed + c->sampled_unmatched + c->samples_dropped,
@@ -102,4 +98,16 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 	} else {
 		(void)aif_no_samples_say(p, out);
 	}
+}
+
+/* Shares say what stacks, times and samples lack; of the rest there is no share. */
+void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
+			 struct aif_buf *out)
+{
+	struct aif_buf lacks = {0};
+
+	put_shares(p, a, out);
+	if (aif_lacks_say(&p->traits, AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_EVENTS, &lacks))
+		aif_buf_printf(out, "; %s", aif_buf_str(&lacks));
+	aif_buf_finish(&lacks);
 }

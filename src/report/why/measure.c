@@ -101,7 +101,7 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 
 	w->is_part = sel->from_ns || sel->to_ns;
 	w->is_some_work = sel->threads || sel->in_ranges;
-	w->idle_unknown = p->traits.device_work_missing;
+	w->idle_unknown = p->traits.lacks & AIF_LACK_WORK;
 	w->options = sel->options ? sel->options : "";
 	w->is_loop = !w->is_part && !sel->whole && w->phases.from &&
 		     w->loop_work_ppm >= AIF_WHY_LOOP_PPM;

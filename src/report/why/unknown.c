@@ -39,11 +39,9 @@ static bool is_unknown(const struct aif_profile *p, const struct aif_why *w,
 	case AIF_WHY_UNKNOWN_STACKS:
 		return w->launches && !has_places(p);
 	case AIF_WHY_UNKNOWN_CLOCKS:
-		return aif_profile_loss(p, AIF_REASON_IMPORT_CLOCK) ||
-		       aif_profile_loss(p, AIF_REASON_IMPORT_RANK_CLOCK) ||
-		       aif_profile_loss(p, AIF_REASON_CLOCK_UNKNOWN);
+		return p->traits.lacks & AIF_LACK_CLOCKS;
 	case AIF_WHY_UNKNOWN_WORK:
-		return p->traits.device_work_missing;
+		return p->traits.lacks & AIF_LACK_WORK;
 	case AIF_WHY_UNKNOWN_STEPS:
 		return w->phases.from == AIF_PHASES_MARKS && w->phases.len < 3;
 	case AIF_WHY_UNKNOWN_CUT:
