@@ -141,6 +141,8 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.stream = x->stream,
 			.kind = x->kind,
 			.kernel = x->kernel,
+			.collective = x->collective,
+			.sequence = x->sequence,
 		};
 		if (w && l && aif_selection_is_for_other(w, l->thread, l->at))
 			t->for_others_ns += aif_exec_timeline_whole(

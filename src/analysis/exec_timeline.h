@@ -7,7 +7,7 @@
 
 /*
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
- * steps and idle time are made from. All of them in memory: 32 and 64 bytes each.
+ * steps and idle time are made from. All of them in memory: 40 and 80 bytes each.
  *
  * Times are ns since the recording's start; an end is never before its start. Of a file that lost its older rows (--keep)
  * executions begin where all rows were kept: whether a device was busy before, nobody knows. Launches before are there for
@@ -27,6 +27,7 @@ struct aif_timeline_exec {
 	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
 	uint32_t process, device, stream, kind, kernel;
 	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */
+	uint32_t collective, sequence; /* as those of its row */
 };
 struct aif_exec_timeline {
 	struct aif_timeline_launch *launches; /* by .launch */

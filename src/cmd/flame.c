@@ -12,6 +12,7 @@
 #include "analysis/idle/part.h"
 #include "analysis/memory.h"
 #include "analysis/power/power.h"
+#include "analysis/ranks/waits.h"
 #include "analysis/traits.h"
 #include "analysis/no_samples.h"
 #include "report/summary/summary.h"
@@ -26,7 +27,7 @@
 
 enum { PER_STEP };
 enum { BY_THREAD_YES, BY_THREAD_NO };
-enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP, OF_MEMORY };
+enum { OF_DEVICE, OF_CPU, OF_OFF_CPU, OF_IDLE, OF_LOOP, OF_MEMORY, OF_WAITS };
 enum { FORMAT_BY_SUFFIX = -1, NOT_GIVEN = -1 };
 /* 300 is the least that is drawn; more than 100000 px no viewer shows. */
 enum { WIDTH_MIN = 300, WIDTH_MAX = 100000 };
@@ -56,11 +57,11 @@ static const struct aif_opt opts[] = {
 	 "output (aiflame.svg)"},
 	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
 	 "the format, whatever the name (by the name; - is SVG)"},
-	{0, "of", "device|cpu|off-cpu|idle|loop|memory", AIF_OPT_CHOICE, AT(of), 0,
+	{0, "of", "device|cpu|off-cpu|idle|loop|memory|waits", AIF_OPT_CHOICE, AT(of), 0,
 	 "what to draw: time on devices, time of threads on CPUs, or off CPUs; or the time in which "
 	 "devices were idle, by what the thread did that launched next; or both, as wide as the "
-	 "program's loop, or --time, is long; or who holds a device's memory at its peak, in bytes "
-	 "(device)"},
+	 "program's loop, or --time, is long; or who holds a device's memory at its peak, in bytes; or "
+	 "how long ranks of a job waited for each other, by what the late one did (device)"},
 	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
 	 "the last frame of each stack (instruction)"},
 	{0, "by", "wall|time|samples|launches|energy", AIF_OPT_CHOICE, AT(by), 0,
@@ -152,9 +153,9 @@ static void part_say(const struct values *v, const struct aif_profile *p, struct
 		const char *option, *value;
 	} said[] = {
 		{"--kernel", v->choice.kernel}, {"--process", v->choice.process},
-		{"--tid", v->choice.tid},       {"--device", v->choice.device},
-		{"--focus", v->flame.focus},    {"--ignore", v->flame.ignore},
-		{"--range", v->choice.range},
+		{"--rank", v->choice.rank},     {"--tid", v->choice.tid},
+		{"--device", v->choice.device}, {"--focus", v->flame.focus},
+		{"--ignore", v->flame.ignore},  {"--range", v->choice.range},
 	};
 	const char *between = "only ";
 	struct aif_cycle cycle = {0};
@@ -184,6 +185,8 @@ static const char *title_of(const struct values *v, const struct aif_profile *p)
 		return "Off-CPU flame graph";
 	if (v->of == OF_MEMORY)
 		return "Memory flame graph";
+	if (v->of == OF_WAITS)
+		return "Flame graph of waits for late ranks";
 	if (v->of != OF_CPU)
 		return "AI flame graph";
 	switch (p->traits.cpu_weights) {
@@ -383,6 +386,32 @@ static int of_memory(const struct values *v, const struct aif_names *names,
 	return r;
 }
 
+static int of_waits(const struct values *v, const struct aif_names *names,
+		    const struct aif_selection *sel, const struct aif_flame_opts *o,
+		    struct aif_err *err)
+{
+	const struct aif_profile *p = names->p;
+	const struct aif_rank_waits *w;
+	struct aif_tree t = {0};
+	struct aif_buf sub = {0}, told = {0};
+	int r = aif_rank_waits_get(p, sel, &w);
+
+	if (r)
+		aif_err_set(err, r, "flame: %s", strerror(-r));
+	if (!r)
+		r = aif_flame_build_waits(names, w, o, &t, err);
+	if (!r) {
+		aif_flame_subtitle(p, &sub);
+		aif_rank_waits_say(w, &told);
+		r = draw(v, p, sel, &t, aif_buf_str(&sub), aif_buf_str(&told), NULL, err);
+	}
+	aif_buf_finish(&told);
+	aif_buf_finish(&sub);
+	aif_tree_finish(&t);
+	aif_facts_put(w);
+	return r;
+}
+
 /* Idle time; with `a` beside the device time that it has. */
 static int draw_idle(const struct values *v, const struct aif_names *names,
 		     const struct aif_idle_part *part, const struct aif_attribution *a,
@@ -493,33 +522,6 @@ static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
 	return has;
 }
 
-/* Refuses a unit that a file of stacks with lengths does not have. */
-static int check_lengths(const struct aif_profile *p, const struct aif_flame_opts *o,
-			 struct aif_err *err)
-{
-	if (!p->traits.is_lengths || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
-		return 0;
-	if (o->by == AIF_BY_SAMPLES && !p->traits.samples_unknown)
-		return 0;
-	if (!p->traits.samples_unknown)
-		return aif_err_set(
-			err, -ENODATA,
-			"flame: the number of launches is not known: the imported file has "
-			"stacks of samples; leave out --by launches");
-	return aif_err_set(
-		err, -ENODATA,
-		"flame: the numbers of launches and samples are not known: the imported file "
-		"has stacks with lengths; leave out --by %s",
-		aif_flame_unit(o->by));
-}
-
-/* Returns true if threads are drawn apart. Imported stacks begin as in the tool that wrote
- * them, and those of a whole machine with the program's name: it has thousands of threads. */
-static bool threads_are_apart(const struct aif_profile *p)
-{
-	return !p->traits.is_imported && strncmp(aif_profile_meta(p, "ebpf"), "all", 3) != 0;
-}
-
 static int from_profile(const struct values *given, const char *path, struct aif_err *err)
 {
 	struct values now = *given;
@@ -535,7 +537,7 @@ static int from_profile(const struct values *given, const char *path, struct aif
 	o.by = v->by == NOT_GIVEN ? AIF_BY_WALL : (enum aif_flame_by)v->by;
 	o.detail = v->detail == NOT_GIVEN ? AIF_NAME_NORMAL : (enum aif_name_detail)v->detail;
 	if (!r)
-		r = check_lengths(&p, &o, err);
+		r = aif_flame_check_lengths(&p, &o, err);
 	if (!r)
 		r = choose_loop(&now, &p, &c, err);
 	o.ranges = (enum aif_flame_ranges)v->range_frames;
@@ -548,11 +550,12 @@ static int from_profile(const struct values *given, const char *path, struct aif
 		fputs("aiflame: nothing ran on a device: drawing --of cpu\n", stderr);
 	}
 	o.off_cpu = v->of == OF_OFF_CPU;
-	o.by_thread = v->by_thread == NOT_GIVEN ? !r && threads_are_apart(&p)
+	o.by_thread = v->by_thread == NOT_GIVEN ? !r && aif_flame_threads_are_apart(&p)
 						: v->by_thread == BY_THREAD_YES;
 	if (!r)
 		r = v->of == OF_CPU || v->of == OF_OFF_CPU ? of_cpu(v, &names, &c.sel, &o, err)
 		    : v->of == OF_MEMORY                   ? of_memory(v, &names, &c.sel, &o, err)
+		    : v->of == OF_WAITS                    ? of_waits(v, &names, &c.sel, &o, err)
 		    : v->of == OF_IDLE || v->of == OF_LOOP ? of_idle(v, &names, &c.sel, &o, err)
 							   : of_device(v, &names, &c.sel, &o, err);
 	if (r && !err->code)

@@ -3,7 +3,9 @@
 
 #include "base/human.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 void aif_flame_subtitle(const struct aif_profile *p, struct aif_buf *b)
@@ -64,4 +66,28 @@ void aif_flame_time_say(const struct aif_opt_span *time, struct aif_buf *b)
 	aif_buf_putc(b, ',');
 	if (time->to_ns)
 		aif_human_ns(b, time->to_ns);
+}
+
+int aif_flame_check_lengths(const struct aif_profile *p, const struct aif_flame_opts *o,
+			    struct aif_err *err)
+{
+	if (!p->traits.is_lengths || (o->by != AIF_BY_SAMPLES && o->by != AIF_BY_LAUNCHES))
+		return 0;
+	if (o->by == AIF_BY_SAMPLES && !p->traits.samples_unknown)
+		return 0;
+	if (!p->traits.samples_unknown)
+		return aif_err_set(
+			err, -ENODATA,
+			"flame: the number of launches is not known: the imported file has "
+			"stacks of samples; leave out --by launches");
+	return aif_err_set(
+		err, -ENODATA,
+		"flame: the numbers of launches and samples are not known: the imported file "
+		"has stacks with lengths; leave out --by %s",
+		aif_flame_unit(o->by));
+}
+
+bool aif_flame_threads_are_apart(const struct aif_profile *p)
+{
+	return !p->traits.is_imported && strncmp(aif_profile_meta(p, "ebpf"), "all", 3) != 0;
 }

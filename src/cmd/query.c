@@ -81,8 +81,8 @@ const struct aif_command aif_command_query = {
 		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, calls,\n"
 		"samples, cpu_samples, windows, attributed, device_times, counters, queue, memory,\n"
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
-		"losses, meta, strings, programs, codes, graph_nodes, and the view kernel_times. Times\n"
-		"are ns since the recording began. docs/FORMAT.md lists the columns.",
+		"losses, meta, strings, programs, codes, graph_nodes, collectives, and the view\n"
+		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query 'SELECT kind, sum(bytes) FROM copies GROUP BY kind'\tbytes copied\n",

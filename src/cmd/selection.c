@@ -108,6 +108,52 @@ static int choose(const char *option, const char *re, const char *help, const st
 	return 0;
 }
 
+/* Keeps processes of the ranks of a list, "0,3", among those that are kept already. */
+static int choose_ranks(const char *list, const struct aif_profile *p, struct aif_selection_args *c,
+			struct aif_err *err)
+{
+	bool *keep = calloc(p->processes_len + 1, sizeof(*keep)), known = false;
+	const char *at = list;
+
+	if (!keep)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	while (true) {
+		char *end;
+		unsigned long rank = strtoul(at, &end, 10);
+		bool some = false;
+
+		if (*at < '0' || *at > '9' || (*end && *end != ',')) {
+			free(keep);
+			return aif_err_set(err, -EINVAL,
+					   "--rank '%s': want numbers: --rank 3, or --rank 0,3",
+					   list);
+		}
+		for (size_t i = 0; i < p->processes_len; i++) {
+			known |= p->processes[i].rank;
+			if (!p->processes[i].rank || p->processes[i].rank - 1 != rank)
+				continue;
+			some = true;
+			keep[i] = aif_selection_keeps(c->sel.processes, (uint32_t)i);
+		}
+		if (!some) {
+			free(keep);
+			return aif_err_set(err, -EINVAL,
+					   known ? "--rank: this profile has no rank %lu; see "
+						   "aiflame report --ranks"
+						 : "--rank %lu: this profile does not say which "
+						   "process is of which rank; use --process",
+					   rank);
+		}
+		if (!*end)
+			break;
+		at = end + 1;
+	}
+	free(c->processes);
+	c->processes = keep;
+	c->sel.processes = keep;
+	return 0;
+}
+
 /* ---- parts of the run ------------------------------------------------------------------------ */
 
 static int no_part(const char *why, struct aif_err *err)
@@ -316,11 +362,8 @@ static void put_options(const struct aif_selection_values *v, struct aif_buf *to
 {
 	const struct {
 		const char *option, *value;
-	} given[] = {{"range", v->range},
-		     {"process", v->process},
-		     {"tid", v->tid},
-		     {"device", v->device},
-		     {"loop", v->loop}};
+	} given[] = {{"range", v->range}, {"process", v->process}, {"rank", v->rank},
+		     {"tid", v->tid},     {"device", v->device},   {"loop", v->loop}};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(given); i++) {
 		if (!given[i].value)
@@ -343,6 +386,8 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 	r = choose("--process", v->process,
 		   "see aiflame query 'SELECT pid, cmdline FROM processes'", p, p->processes_len,
 		   process_row, &c->processes, &c->sel.processes, err);
+	if (!r && v->rank)
+		r = choose_ranks(v->rank, p, c, err);
 	if (!r)
 		r = choose("--tid", v->tid, "see aiflame query 'SELECT tid, name FROM threads'", p,
 			   p->threads_len, thread_row, &c->threads, &c->sel.threads, err);

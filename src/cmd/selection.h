@@ -8,7 +8,7 @@
 /* The options that say which part of a profile a view is of, the same for all views. */
 
 struct aif_selection_values {
-	const char *process, *tid, *device, *kernel, *range, *loop;
+	const char *process, *rank, *tid, *device, *kernel, *range, *loop;
 	struct aif_opt_span time;
 };
 
@@ -25,6 +25,8 @@ struct aif_selection_values {
 	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
 	 "only this process, or those whose pid or command matches"}, \
+	{0, "rank", "N[,N...]", AIF_OPT_STRING, at(rank), 0, \
+	 "only processes of these ranks of a job"}, \
 	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
 	 "only this thread, or those whose number or name matches"}, \
 	{0, "device", "NAME|RE", AIF_OPT_STRING, at(device), 0, \
@@ -45,7 +47,7 @@ struct aif_selection_args {
 
 static inline bool aif_choice_is_set(const struct aif_selection_values *v)
 {
-	return v->process || v->tid || v->device || v->kernel || v->range || v->loop ||
+	return v->process || v->rank || v->tid || v->device || v->kernel || v->range || v->loop ||
 	       v->time.from_ns || v->time.to_ns || v->time.part;
 }
 

@@ -95,6 +95,12 @@ int aif_flame_build_memory(const struct aif_names *names, const struct aif_memor
 			   const struct aif_flame_opts *o, struct aif_tree *ret,
 			   struct aif_err *err);
 
+/* The same of waits of ranks for each other: what the late rank did, on its number. */
+struct aif_rank_waits;
+int aif_flame_build_waits(const struct aif_names *names, const struct aif_rank_waits *w,
+			  const struct aif_flame_opts *o, struct aif_tree *ret,
+			  struct aif_err *err);
+
 /* The same of CPU samples: their stacks, with the time that they weigh or (AIF_BY_SAMPLES) their number.
  * Options about kernels mean nothing here. */
 int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_totals *cpu,

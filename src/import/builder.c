@@ -12,8 +12,8 @@
 
 void aif_builder_finish(struct aif_builder *b)
 {
-	struct aif_map *maps[] = {&b->frame_ids,  &b->stack_ids, &b->module_ids,
-				  &b->kernel_ids, &b->shape_ids, &b->loss_ids};
+	struct aif_map *maps[] = {&b->frame_ids, &b->stack_ids, &b->module_ids,    &b->kernel_ids,
+				  &b->shape_ids, &b->loss_ids,  &b->collective_ids};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(maps); i++)
 		aif_map_finish(maps[i]);
@@ -208,6 +208,18 @@ uint32_t aif_builder_device(struct aif_builder *b, const struct aif_device *devi
 uint32_t aif_builder_stream(struct aif_builder *b, const struct aif_stream *stream)
 {
 	return PUSH(b, streams, stream);
+}
+
+uint32_t aif_builder_collective(struct aif_builder *b, const struct aif_collective *collective)
+{
+	struct aif_collective row;
+
+	memset(&row, 0, sizeof(row)); /* padding counts */
+	row.communicator = collective->communicator;
+	row.operation = collective->operation;
+	row.ranks = collective->ranks;
+	row.bytes = collective->bytes;
+	return INTERN(b, collective_ids, collectives, &row);
 }
 
 void aif_builder_loss(struct aif_builder *b, enum aif_reason reason, uint32_t process,

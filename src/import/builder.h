@@ -24,7 +24,8 @@ struct aif_builder {
 	struct aif_scratch
 		*scratch; /* for what aif_builder_write() writes until it is whole; NULL: none */
 	/* inside */
-	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, loss_ids;
+	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, loss_ids,
+		collective_ids;
 };
 
 void aif_builder_finish(struct aif_builder *b);
@@ -54,6 +55,8 @@ uint32_t aif_builder_process(struct aif_builder *b, const struct aif_process *pr
 uint32_t aif_builder_thread(struct aif_builder *b, const struct aif_thread *thread);
 uint32_t aif_builder_device(struct aif_builder *b, const struct aif_device *device);
 uint32_t aif_builder_stream(struct aif_builder *b, const struct aif_stream *stream);
+/* AIF_NONE when memory runs out, as ids. */
+uint32_t aif_builder_collective(struct aif_builder *b, const struct aif_collective *collective);
 void aif_builder_loss(struct aif_builder *b, enum aif_reason reason, uint32_t process,
 		      uint32_t detail, uint64_t count);
 

@@ -99,6 +99,8 @@ static const struct aif_chunk_column exec_columns[] = {
 	EXEC(12, node, U32, 0, P(ONE), P(SELF), P(EXEC_KERNEL)),
 	EXEC(13, registers, U32, 0, P(ONE), P(EXEC_KERNEL)),
 	EXEC(14, shared_bytes, U32, 0, P(ONE), P(EXEC_KERNEL)),
+	EXEC(15, collective, U32, 0, RAW, P(ONE), P(EXEC_KERNEL), P(LAST(1, EXEC_KERNEL))),
+	EXEC(16, sequence, U32, 0, RAW, P(ONE), P_M(EXEC_KERNEL, EXEC_KERNEL)),
 };
 
 static const struct aif_chunk_column sample_columns[] = {
@@ -179,7 +181,7 @@ static const struct aif_chunk_column memory_columns[] = {
 };
 
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
-static_assert(sizeof(struct aif_exec_row) == 72, "fields were added: give each a column");
+static_assert(sizeof(struct aif_exec_row) == 80, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_window_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_cpu_row) == 48, "fields were added: give each a column");

@@ -56,6 +56,8 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&x[i].kernel, p->kernels_len);
 			check(&x[i].device, p->devices_len);
 			check(&x[i].stream, p->streams_len);
+			if (x[i].collective > p->collectives_len)
+				x[i].collective = 0;
 			break;
 		case AIF_CHUNK_SAMPLES:
 			check(&s[i].thread, p->threads_len);

@@ -63,6 +63,8 @@ enum aif_process_flag {
 	AIF_PROCESS_RUNTIME = 2, /* an accelerator runtime was initialised in it */
 	AIF_PROCESS_JOINED =
 		4, /* its agent met the recorder: because of that, or with --children */
+	/* The process's times are of a clock that could not be put on that of the profile's first rank: they cannot be compared. */
+	AIF_PROCESS_CLOCK_APART = 8,
 };
 struct aif_process {
 	uint32_t pid, ppid;          /* as the recorder sees them */
@@ -71,6 +73,11 @@ struct aif_process {
 	uint32_t flags;
 	int32_t exit_status; /* wait status if known, else -1 */
 	uint64_t cpu_ns;     /* of all its threads, when it was last looked at; 0 = not known */
+	/* 1 + its rank in a job of several processes, 1 + that among those of its host; 0 = not known. */
+	uint32_t rank, local_rank;
+	uint32_t world; /* how many ranks the job has; 0 = not known */
+	/* The error of its times against those of other hosts, once they were put on one clock; 0: of one clock, or not known. */
+	uint32_t clock_error_ns;
 };
 struct aif_thread {
 	uint32_t process, tid, name;
@@ -203,6 +210,13 @@ struct aif_graph_node {
 	uint64_t since,
 		made; /* CLOCK_MONOTONIC ns: replays from then on are of it; when it was made */
 };
+/* A kind of operation between ranks: NCCL's collectives. Which one an execution is: .collective and .sequence of its row. */
+struct aif_collective {
+	uint32_t communicator; /* string, the same on all of its ranks; AIF_NONE: not known */
+	uint32_t operation;    /* string: "allreduce" */
+	uint32_t ranks;        /* of the communicator; 0 = not known */
+	uint64_t bytes;        /* that this rank gives; 0 = not known */
+};
 struct aif_loss {
 	uint32_t reason, process, thread, detail; /* AIF_NONE where unknown; detail: string */
 	uint64_t count;
@@ -224,6 +238,9 @@ struct aif_exec_row {
 	uint32_t graph, node;
 	uint32_t registers,
 		shared_bytes; /* of a thread, of a block; registers 0 = neither is known */
+	/* 1 + which operation between ranks it is; 0 = none, or not known. And 1 + its number among those of its communicator, which
+	 * all ranks count alike; 0 = not known. */
+	uint32_t collective, sequence;
 };
 /* A device sample with its own time (CPU devices), or a count of samples of one window. */
 struct aif_sample_row {
@@ -353,6 +370,7 @@ struct aif_profile {
 	AIF_TABLE(aif_code, codes);
 	AIF_TABLE(aif_clock_pair, clock_pairs);
 	AIF_TABLE(aif_graph_node, graph_nodes);
+	AIF_TABLE(aif_collective, collectives);
 	AIF_TABLE(aif_loss, losses);
 	struct aif_traits traits;
 	unsigned notes; /* enum aif_profile_note: what a view should say about the file */

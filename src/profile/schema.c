@@ -40,10 +40,11 @@
 
 static const struct aif_schema_column meta_columns[] = {STR(aif_meta, key), STR(aif_meta, value)};
 static const struct aif_schema_column process_columns[] = {
-	U32(aif_process, pid),     U32(aif_process, ppid),  STR(aif_process, exe),
-	STR(aif_process, cmdline), STR(aif_process, host),  U64(aif_process, start_ns),
-	U64(aif_process, end_ns),  U32(aif_process, flags), I32(aif_process, exit_status),
-	U64(aif_process, cpu_ns),
+	U32(aif_process, pid),     U32(aif_process, ppid),           STR(aif_process, exe),
+	STR(aif_process, cmdline), STR(aif_process, host),           U64(aif_process, start_ns),
+	U64(aif_process, end_ns),  U32(aif_process, flags),          I32(aif_process, exit_status),
+	U64(aif_process, cpu_ns),  U32(aif_process, rank),           U32(aif_process, local_rank),
+	U32(aif_process, world),   U32(aif_process, clock_error_ns),
 };
 static const struct aif_schema_column thread_columns[] = {
 	REF(aif_thread, process, PROCESS),
@@ -125,6 +126,12 @@ static const struct aif_schema_column graph_node_columns[] = {
 	U64(aif_graph_node, made),
 	REF(aif_graph_node, stack, STACK),
 };
+static const struct aif_schema_column collective_columns[] = {
+	STR(aif_collective, communicator),
+	STR(aif_collective, operation),
+	U32(aif_collective, ranks),
+	U64(aif_collective, bytes),
+};
 static const struct aif_schema_column loss_columns[] = {
 	U32(aif_loss, reason),         REF(aif_loss, process, PROCESS),
 	REF(aif_loss, thread, THREAD), STR(aif_loss, detail),
@@ -160,6 +167,7 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(CODE, aif_code, codes, code, false),
 	TABLE(CLOCK_PAIR, aif_clock_pair, clock_pairs, clock_pair, false),
 	ADDED(GRAPH_NODE, aif_graph_node, graph_nodes, graph_node),
+	ADDED(COLLECTIVE, aif_collective, collectives, collective),
 	TABLE(LOSS, aif_loss, losses, loss, true),
 };
 

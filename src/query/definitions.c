@@ -166,8 +166,14 @@ void aif_query_processes_column(struct aif_query *q, size_t row, int column, sql
 	case 10:
 		return p->exit_status < 0 ? sqlite3_result_null(ctx)
 					  : sqlite3_result_int(ctx, exit_number(p->exit_status));
-	default:
+	case 11:
 		return p->cpu_ns ? number(ctx, p->cpu_ns) : sqlite3_result_null(ctx);
+	case 12:
+		return id(ctx, p->rank - 1);
+	case 13:
+		return id(ctx, p->local_rank - 1);
+	default:
+		return id(ctx, p->world ? p->world : AIF_NONE);
 	}
 }
 
@@ -266,6 +272,25 @@ void aif_query_graph_nodes_column(struct aif_query *q, size_t row, int column, s
 		return when(q, ctx, n->made);
 	default:
 		return id(ctx, n->stack);
+	}
+}
+
+ROWS(collectives)
+void aif_query_collectives_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_collective *c = &q->p->collectives[row];
+
+	switch (column) {
+	case 0:
+		return number(ctx, row);
+	case 1:
+		return str(q, ctx, c->communicator);
+	case 2:
+		return str(q, ctx, c->operation);
+	case 3:
+		return id(ctx, c->ranks ? c->ranks : AIF_NONE);
+	default:
+		return c->bytes ? number(ctx, c->bytes) : sqlite3_result_null(ctx);
 	}
 }
 

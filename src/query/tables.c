@@ -142,6 +142,10 @@ static void executions_column(struct aif_query *q, size_t row, int column, sqlit
 		return id(ctx, r->registers ? r->registers : AIF_NONE);
 	case 12:
 		return id(ctx, r->registers ? r->shared_bytes : AIF_NONE);
+	case 14:
+		return id(ctx, r->collective - 1);
+	case 15:
+		return id(ctx, r->sequence - 1);
 	default:
 		occupancy = aif_exec_occupancy(q->p, r, launch_of(q, r->launch));
 		return occupancy > 0 ? sqlite3_result_double(ctx, occupancy)
@@ -516,7 +520,7 @@ const struct aif_query_table aif_query_tables[] = {
 	 NEEDS_LAUNCHES | NEEDS_EXECS, launches_rows, NULL, launches_column, AIF_KEY_LAUNCH},
 	{"executions",
 	 "launch, start_ns, dur_ns, process, device, stream, kernel, stack, weight, graph, node, "
-	 "registers, shared_bytes, occupancy",
+	 "registers, shared_bytes, occupancy, collective, sequence",
 	 NEEDS_LAUNCHES | NEEDS_EXECS | NEEDS_WEIGHTS, execs_rows, is_kernel, executions_column,
 	 AIF_KEY_EXEC},
 	{"copies",
@@ -557,11 +561,13 @@ const struct aif_query_table aif_query_tables[] = {
 	BY_ID(kernels, "id, name, short, module, program"),
 	BY_ID(modules, "id, kind, path, build_id, kernel"),
 	BY_ID(processes,
-	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status, cpu_ns"),
+	      "id, pid, ppid, exe, cmdline, host, start_ns, end_ns, agent, runtime, exit_status, cpu_ns, "
+	      "rank, local_rank, world"),
 	BY_ID(threads, "id, process, tid, name"),
 	BY_ID(devices, "id, name, vendor, driver, runtime, kind, units, arch, pci"),
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(graph_nodes, "process, graph, node, since_ns, thread, made_ns, stack"),
+	BY_ID(collectives, "id, communicator, operation, ranks, bytes"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),
 	BY_ID(programs, "id, process, options, source, source_name"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/listener.h"
 
+#include "base/job_rank.h"
 #include "base/proc.h"
 #include "base/process.h"
 #include "record/attach/attach_dir.h"
@@ -32,6 +33,8 @@
 /* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
  * about one of 30 waited for more than 100 ms. */
 #define HELLO_NS (10 * AIF_NS_PER_S)
+/* Bytes of a process's environment that are read. */
+#define ENVIRONMENT_MAX ((size_t)1 << 18)
 /* The greatest that Linux has. */
 #define ERRNO_MAX 4095
 /* Out of descriptors: until the next attempt. */
@@ -227,6 +230,24 @@ static uint32_t find_process(struct aif_listener *w, int pid)
 	return AIF_NONE;
 }
 
+/* Sets the place in a job that a process's launcher gave it, by the environment that it was started with. */
+static void fill_rank(struct aif_process *p)
+{
+	char path[64], *text = malloc(ENVIRONMENT_MAX);
+	struct aif_job_rank job;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", p->pid);
+	n = text ? aif_proc_read(path, text, ENVIRONMENT_MAX) : 0;
+	job = aif_job_rank_find(text, n > 0 ? (size_t)n : 0);
+	free(text);
+	if (!job.is_known)
+		return;
+	p->rank = job.rank + 1;
+	p->local_rank = job.local_rank + 1;
+	p->world = job.world;
+}
+
 static void know_process(struct aif_listener *w, int pid, uint32_t id)
 {
 	uint64_t start = start_of(pid);
@@ -278,6 +299,8 @@ static uint32_t process_get(struct aif_listener *w, int pid, bool joins)
 	char host[256] = "";
 	uint64_t id;
 
+	if (pid > 0)
+		fill_rank(&p);
 	aif_store_lock_as(w->store, &w->quota);
 	id = find_process(w, pid);
 	if (id != AIF_NONE) {

@@ -2,23 +2,11 @@
 #include "record/outname.h"
 
 #include "base/buf.h"
+#include "base/job_rank.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-const char *aif_outname_rank(void)
-{
-	/* SLURM_PROCID is also 0 in a batch script: only a step with several tasks has ranks. */
-	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-					    "MV2_COMM_WORLD_RANK"};
-	const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++)
-		if (getenv(names[i]))
-			return getenv(names[i]);
-	return tasks && strcmp(tasks, "1") ? getenv("SLURM_PROCID") : NULL;
-}
 
 static void put_host(struct aif_buf *b)
 {
@@ -37,7 +25,7 @@ static void put_value(struct aif_buf *b, const char *value)
 
 int aif_outname(const char *pattern, char *ret, size_t size, struct aif_err *err)
 {
-	const char *rank = aif_outname_rank();
+	const char *rank = aif_job_rank_own();
 	struct aif_buf b = {0};
 	bool unique = false;
 	int r = 0;

@@ -82,6 +82,7 @@ static int copy_tables(struct aif_profile *to, const struct aif_profile *from)
 	COPY(codes, false);
 	COPY(clock_pairs, false);
 	COPY(graph_nodes, false);
+	COPY(collectives, false);
 	return 0;
 }
 

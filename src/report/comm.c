@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --comm: each process's communication on each device, kernel by kernel. */
+#include "analysis/ranks/waits.h"
 #include "report/utilization_cells.h"
 
 #include <errno.h>
 #include <math.h>
 
 static const struct aif_table_column columns[] = {
-	{"time", AIF_TABLE_NS},    {"error", AIF_TABLE_NS},    {"calls", AIF_TABLE_COUNT},
-	{"average", AIF_TABLE_NS}, {"alone", AIF_TABLE_NS},    {"overlap_share", AIF_TABLE_SHARE},
-	{"process", AIF_TABLE_ID}, {"device", AIF_TABLE_TEXT}, {"kernel", AIF_TABLE_TEXT},
+	{"time", AIF_TABLE_NS},     {"error", AIF_TABLE_NS},
+	{"calls", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
+	{"wait", AIF_TABLE_NS},     {"transfer", AIF_TABLE_NS},
+	{"alone", AIF_TABLE_NS},    {"overlap_share", AIF_TABLE_SHARE},
+	{"process", AIF_TABLE_ID},  {"device", AIF_TABLE_TEXT},
+	{"kernel", AIF_TABLE_TEXT},
 };
 
 struct comm {
 	struct aif_estimate time;
-	double calls, alone; /* weighted */
+	double calls, alone;     /* weighted */
+	uint64_t wait, transfer; /* for other ranks, and the rest, of what is matched (ranks.h) */
 	uint32_t kernel;
 };
 
-static int add_comm(struct aif_report *r, const struct aif_device_utilization *d,
-		    const struct aif_timeline_exec *x, struct aif_map *ids, struct comm **sums,
-		    size_t *len, size_t *cap)
+static int add_comm(struct aif_report *r, const struct aif_rank_waits *waits,
+		    const struct aif_device_utilization *d, const struct aif_timeline_exec *x,
+		    struct aif_map *ids, struct comm **sums, size_t *len, size_t *cap)
 {
 	uint32_t name = r->p->kernels[x->kernel].name;
-	uint64_t id;
+	uint64_t id, transfer;
 
 	if (!aif_map_get(ids, name, &id)) {
 		id = *len;
@@ -31,6 +36,8 @@ static int add_comm(struct aif_report *r, const struct aif_device_utilization *d
 			return -ENOMEM;
 		(*sums)[(*len)++] = (struct comm){.kernel = x->kernel};
 	}
+	(*sums)[id].wait += aif_rank_waits_of(waits, x, &transfer);
+	(*sums)[id].transfer += transfer;
 	(*sums)[id].calls += aif_exec_timeline_whole(x, 1);
 	(*sums)[id].alone += aif_exec_timeline_whole(
 		x, aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end));
@@ -39,7 +46,7 @@ static int add_comm(struct aif_report *r, const struct aif_device_utilization *d
 }
 
 static int comm_of(struct aif_report *r, const struct aif_utilization *w,
-		   const struct aif_device_utilization *d)
+		   const struct aif_rank_waits *waits, const struct aif_device_utilization *d)
 {
 	struct aif_map ids = {0};
 	struct comm *sums = NULL;
@@ -50,7 +57,7 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 		const struct aif_timeline_exec *x = &r->timeline->execs[w->order[i]];
 
 		if (w->classes[w->order[i]] == AIF_WORK_COMMUNICATION && aif_report_has_exec(r, x))
-			e = add_comm(r, d, x, &ids, &sums, &len, &cap);
+			e = add_comm(r, waits, d, x, &ids, &sums, &len, &cap);
 	}
 	for (size_t i = 0; i < len && !e; i++) {
 		struct comm *c = &sums[i];
@@ -62,6 +69,8 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 				 aif_utilization_error(&c->time, r->timeline->weights, INFINITY));
 		aif_table_number(&r->t, aif_timed_rounded(c->calls));
 		aif_table_number(&r->t, aif_timed_rounded(floor(c->time.whole / c->calls)));
+		aif_table_number(&r->t, c->wait);
+		aif_table_number(&r->t, c->transfer);
 		aif_table_number(&r->t, alone);
 		aif_table_number(&r->t, aif_share_ppm(time - alone, time));
 		aif_report_process_cell(r, d->process);
@@ -94,11 +103,19 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	const struct aif_utilization *w = aif_facts_none();
+	const struct aif_rank_waits *waits = aif_facts_none();
 	int e = aif_utilization_get(r->p, r->timeline, &w);
 
 	(void)err;
+	if (!e)
+		e = aif_rank_waits_get(r->p, r->o->sel, &waits);
 	for (size_t i = 0; i < w->len && !e; i++)
-		e = comm_of(r, w, &w->devices[i]);
+		e = comm_of(r, w, waits, &w->devices[i]);
+	if (!e && !waits->ranks.why && waits->ranks.operations_len) {
+		aif_rank_waits_say(waits, &r->before);
+		aif_buf_putc(&r->before, '\n');
+	}
+	aif_facts_put(waits);
 	aif_facts_put(w);
 	return e ? e : aif_table_sort(&r->t, 0);
 }

@@ -46,7 +46,7 @@ struct aif_report_table {
 };
 #define AIF_REPORT_COLUMNS(array) .columns = (array), .columns_len = AIF_ARRAY_LEN(array)
 
-#define AIF_TITLES_MAX 24
+#define AIF_TITLES_MAX 32
 #define AIF_TITLE_MAX  32
 
 /* A table in the making. */

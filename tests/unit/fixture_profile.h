@@ -99,6 +99,8 @@ static inline void fixture_profile(struct aif_profile *p)
 		    .value = UINT64_C(1700000000000000000));
 	FIXTURE_ADD(p, graph_nodes, .process = 0, .graph = 7, .node = 3, .thread = 0, .stack = 0,
 		    .since = FIXTURE_START + 20, .made = FIXTURE_START + 5);
+	FIXTURE_ADD(p, collectives, .communicator = aif_strset_puts(s, "0 [0, 1]"),
+		    .operation = aif_strset_puts(s, "allreduce"), .ranks = 2, .bytes = 4096);
 	FIXTURE_ADD(p, losses, .reason = AIF_REASON_RING_FULL, .process = 1, .thread = AIF_NONE,
 		    .detail = bad, .count = 17);
 }

@@ -320,10 +320,12 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 			odd_id(next(&r)), odd_id(next(&r)),   odd_id(next(&r)), odd_id(next(&r)),
 			odd_id(next(&r)), odd_count(next(&r))};
 		x[i] = (struct aif_exec_row){
-			next(&r) % 200,   odd_time(next(&r)),  odd_time(next(&r)), odd_id(next(&r)),
-			odd_id(next(&r)), odd_id(next(&r)),    odd_id(next(&r)),   odd_id(next(&r)),
-			odd_id(next(&r)), odd_count(next(&r)), odd_id(next(&r)),   odd_id(next(&r)),
-			odd_id(next(&r)), odd_id(next(&r))};
+			next(&r) % 200,      odd_time(next(&r)), odd_time(next(&r)),
+			odd_id(next(&r)),    odd_id(next(&r)),   odd_id(next(&r)),
+			odd_id(next(&r)),    odd_id(next(&r)),   odd_id(next(&r)),
+			odd_count(next(&r)), odd_id(next(&r)),   odd_id(next(&r)),
+			odd_id(next(&r)),    odd_id(next(&r)),   odd_id(next(&r)),
+			odd_id(next(&r))};
 		s[i] = (struct aif_sample_row){odd_time(next(&r)), odd_count(next(&r)),
 					       odd_id(next(&r)),   odd_id(next(&r)),
 					       odd_id(next(&r)),   odd_id(next(&r)),

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 static const char *const rank_variables[] = {
-	"OMPI_COMM_WORLD_RANK", "PMI_RANK",    "PMIX_RANK", "MV2_COMM_WORLD_RANK",
-	"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+	"OMPI_COMM_WORLD_RANK", "PMI_RANK",     "PMIX_RANK", "MV2_COMM_WORLD_RANK",
+	"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "RANK",      "WORLD_SIZE"};
 
 static int no_job(void **state)
 {

@@ -11,6 +11,54 @@
 
 /* ---- keeping ------------------------------------------------------------------------------------- */
 
+/* Returns the bytes of an element of one of torch's types; 0: it is none that is known. */
+static uint64_t type_bytes(const struct aif_buf *type)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} types[] = {{"Float", 4},  {"Half", 2},   {"BFloat16", 2},      {"Double", 8},
+		     {"Long", 8},   {"Int", 4},    {"Short", 2},         {"Byte", 1},
+		     {"Char", 1},   {"Bool", 1},   {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1},
+		     {"UInt32", 4}, {"UInt64", 8}, {"ComplexFloat", 8}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(types); i++)
+		if (strlen(types[i].name) == type->len &&
+		    !memcmp(types[i].name, type->data, type->len))
+			return types[i].bytes;
+	return 0;
+}
+
+/* Returns 1 + the operation between ranks that the event is of; 0: it is of none. */
+static uint32_t collective_of(struct kineto *k)
+{
+	const struct kineto_event *e = &k->event;
+	struct aif_collective c = {.communicator = AIF_NONE, .ranks = e->group_size};
+	struct aif_buf name = {0};
+	uint64_t bytes;
+	uint32_t id;
+
+	if (!e->collective.len)
+		return 0;
+	c.operation = aif_builder_str(k->b, e->collective.data, e->collective.len);
+	if (!__builtin_mul_overflow(e->elements, type_bytes(&e->type), &bytes))
+		c.bytes = bytes;
+	if (e->group.len || e->group_ranks.len) {
+		aif_buf_append(&name, e->group.data, e->group.len);
+		if (e->group_ranks.len) {
+			aif_buf_puts(&name, name.len ? " " : "");
+			aif_buf_append(&name, e->group_ranks.data, e->group_ranks.len);
+		}
+		c.communicator = aif_buf_failed(&name) ? AIF_NONE
+						       : aif_builder_str(k->b, name.data, name.len);
+		k->is_failed |= c.communicator == AIF_NONE;
+	}
+	aif_buf_finish(&name);
+	id = aif_builder_collective(k->b, &c);
+	k->is_failed |= id == AIF_NONE;
+	return id == AIF_NONE ? 0 : id + 1;
+}
+
 static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind kind)
 {
 	const struct kineto_event *e = &k->event;
@@ -46,6 +94,9 @@ static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind ki
 		}
 		x.shape = aif_builder_shape(k->b, &shape);
 	}
+	x.collective = collective_of(k);
+	if (x.collective && e->has_order && e->order < UINT32_MAX - 1)
+		x.sequence = (uint32_t)e->order + 1;
 	return KINETO_ADD(k, execs, x);
 }
 

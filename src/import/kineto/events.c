@@ -196,6 +196,10 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		if (IS("id"))
 			return number(j, &e->id, &e->has_id);
 		break;
+	case 3:
+		if (IS("Seq"))
+			return number(j, &e->order, &e->has_order);
+		break;
 	case 4:
 		if (IS("grid"))
 			return triple(j, e->grid);
@@ -209,6 +213,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return triple(j, e->block);
 		if (IS("bytes") || IS("Bytes"))
 			return number(j, &e->bytes, NULL);
+		if (IS("dtype"))
+			return text(j, &e->type);
 		break;
 	case 6:
 		if (IS("avg ms"))
@@ -243,6 +249,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return list(j, &e->shapes);
 		if (IS("Input type"))
 			return list(j, &e->types);
+		if (IS("Group size"))
+			return small_number(j, &e->group_size);
 		break;
 	case 11:
 		if (IS("recorded id"))
@@ -261,6 +269,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return small_number(j, &e->node);
 		if (IS("Fwd thread id"))
 			return number(j, &e->forward_thread, NULL);
+		if (IS("In msg nelems"))
+			return number(j, &e->elements, NULL);
 		break;
 	case 14:
 		if (IS("Total Reserved"))
@@ -271,6 +281,16 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return number(j, &e->allocated, &e->has_allocated);
 		if (IS("Sequence number"))
 			return signed_number(j, &e->sequence, NULL);
+		if (IS("Collective name"))
+			return text(j, &e->collective);
+		break;
+	case 18:
+		if (IS("Process Group Name"))
+			return text(j, &e->group);
+		break;
+	case 19:
+		if (IS("Process Group Ranks"))
+			return text(j, &e->group_ranks);
 		break;
 	case 20:
 		if (IS("registers per thread"))
@@ -341,7 +361,8 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 void kineto_event_clear(struct kineto_event *e)
 {
 	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, types = e->types,
-		       label = e->text, rank = e->rank;
+		       label = e->text, rank = e->rank, collective = e->collective,
+		       group = e->group, group_ranks = e->group_ranks, type = e->type;
 
 	*e = (struct kineto_event){.sequence = -1,
 				   .name = name,
@@ -349,13 +370,21 @@ void kineto_event_clear(struct kineto_event *e)
 				   .shapes = shape,
 				   .types = types,
 				   .text = label,
-				   .rank = rank};
+				   .rank = rank,
+				   .collective = collective,
+				   .group = group,
+				   .group_ranks = group_ranks,
+				   .type = type};
 	aif_buf_clear(&e->name);
 	aif_buf_clear(&e->cat);
 	aif_buf_clear(&e->shapes);
 	aif_buf_clear(&e->types);
 	aif_buf_clear(&e->text);
 	aif_buf_clear(&e->rank);
+	aif_buf_clear(&e->collective);
+	aif_buf_clear(&e->group);
+	aif_buf_clear(&e->group_ranks);
+	aif_buf_clear(&e->type);
 }
 
 bool kineto_event_read(struct aif_json *j, struct kineto_event *e)

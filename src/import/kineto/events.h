@@ -66,6 +66,11 @@ struct kineto_event {
 	struct aif_buf name, cat, shapes, types;
 	struct aif_buf rank; /* in brackets before the pid */
 	struct aif_buf text; /* of metadata: "name" or "labels" of its args */
+	/* An operation between ranks: its name, its communicator's name and ranks, the type of its elements, and how many it gives. */
+	struct aif_buf collective, group, group_ranks, type;
+	uint32_t group_size;
+	uint64_t elements, order; /* order: its number among those of the communicator */
+	bool has_order;
 };
 
 /* Is this a first key of an event? To find one after an error. */

@@ -163,6 +163,8 @@ int kineto_exec_rows(struct kineto *k)
 			.node = x->node,
 			.registers = x->registers,
 			.shared_bytes = x->shared_bytes,
+			.collective = x->collective,
+			.sequence = x->sequence,
 		};
 		k->faults.no_call += !x->launch;
 		if (x->launch) {

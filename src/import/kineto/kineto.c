@@ -42,6 +42,10 @@ void kineto_free(struct kineto *k)
 	aif_buf_finish(&k->event.types);
 	aif_buf_finish(&k->event.text);
 	aif_buf_finish(&k->event.rank);
+	aif_buf_finish(&k->event.collective);
+	aif_buf_finish(&k->event.group);
+	aif_buf_finish(&k->event.group_ranks);
+	aif_buf_finish(&k->event.type);
 	kineto_names_finish(&k->names);
 	kineto_threads_finish(&k->threads);
 	kineto_machine_finish(&k->machine);

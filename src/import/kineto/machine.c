@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* More than any machine has: what is behind them is all one device. */
@@ -66,13 +67,32 @@ struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid)
 	return &k->machine.pids[k->machine.pids_len++];
 }
 
+/* Returns a number that a file gives, plus `plus`; 0 where it gives none, or none that can be. */
+static uint32_t kineto_rank_number(bool has, int64_t number, uint32_t plus)
+{
+	return has && number >= 0 && number < INT32_MAX ? (uint32_t)number + plus : 0;
+}
+
+/* Returns 1 + the number at the end of a name, "rank 3" or "3"; 0: there is none. */
+static uint32_t number_in(const char *name)
+{
+	size_t len = strlen(name), at = len;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	return at == len || len - at > 6 ? 0 : (uint32_t)strtoul(name + at, NULL, 10) + 1;
+}
+
 uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
 {
-	struct aif_process row = {.exe = AIF_NONE,
-				  .cmdline = AIF_NONE,
-				  .host = k->machine.host,
-				  .flags = AIF_PROCESS_RUNTIME,
-				  .exit_status = -1};
+	struct aif_process row = {
+		.exe = AIF_NONE,
+		.cmdline = AIF_NONE,
+		.host = k->machine.host,
+		.flags = AIF_PROCESS_RUNTIME,
+		.exit_status = -1,
+		.rank = kineto_rank_number(k->machine.has_rank, k->machine.rank, 1),
+		.world = kineto_rank_number(k->machine.has_world, k->machine.world, 0)};
 	struct kineto_pid *p = kineto_pid_of(k, pid);
 
 	if (!p)
@@ -97,6 +117,7 @@ uint32_t kineto_process(struct kineto *k, struct kineto_id pid)
 		snprintf(text, sizeof(text), p->name == AIF_NONE ? "%s%s" : "%.120s (%s)",
 			 p->name == AIF_NONE ? "" : aif_profile_str(&k->b->p, p->name), name);
 		row.cmdline = aif_builder_puts(k->b, text);
+		row.rank = number_in(name);
 	}
 	p->process = aif_builder_process(k->b, &row);
 	return p->process;

@@ -56,6 +56,7 @@ struct kineto_exec { /* something that a device did */
 	uint32_t shape; /* of the profile, AIF_NONE */
 	uint32_t next;  /* with the same correlation, or AIF_NONE */
 	uint32_t next_external;
-	uint8_t kind; /* enum aif_launch_kind */
+	uint32_t collective, sequence; /* as those of struct aif_exec_row */
+	uint8_t kind;                  /* enum aif_launch_kind */
 	bool has_correlation, has_external, has_call;
 };

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/ranks/ranks.h"
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Ends of an operation's kernels differ by this much, and starts may be read so much too late. */
+#define SLACK_NS 20000
+
+struct item {
+	uint64_t group; /* key: the communicator's, or the kernel's */
+	uint32_t rank, nth;
+	uint32_t sequence;
+	uint32_t exec;
+	int64_t start, end;
+	bool by_kernel;
+};
+
+struct items {
+	struct item *at;
+	size_t len, cap;
+};
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct aif_rank *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->lane < y->lane ? -1 : x->lane > y->lane;
+}
+
+static int find_ranks(const struct aif_profile *p, const struct aif_utilization *u,
+		      struct aif_ranks *ret)
+{
+	for (size_t i = 0; i < u->len; i++) {
+		const struct aif_device_utilization *d = &u->devices[i];
+		const struct aif_process *of =
+			d->process == AIF_NONE ? NULL : &p->processes[d->process];
+		struct aif_rank r = {.number = of ? of->rank - 1 : AIF_NONE,
+				     .process = d->process,
+				     .device = d->device,
+				     .lane = i};
+
+		if (!d->communication.len && r.number == AIF_NONE)
+			continue;
+		if (of) {
+			r.is_apart = of->flags & AIF_PROCESS_CLOCK_APART;
+			r.clock_error_ns = of->clock_error_ns;
+		}
+		if (aif_grow(&ret->ranks, &ret->ranks_cap, ret->ranks_len + 1,
+			     sizeof(*ret->ranks)) < 0)
+			return -ENOMEM;
+		ret->ranks[ret->ranks_len++] = r;
+	}
+	if (ret->ranks_len)
+		qsort(ret->ranks, ret->ranks_len, sizeof(*ret->ranks), by_number);
+	return 0;
+}
+
+/* ---- executions that communicate -------------------------------------------------------------- */
+
+/* True of an operation of two ranks: which one the other is, nothing tells. */
+static bool is_of_two(const struct aif_profile *p, const struct aif_timeline_exec *x)
+{
+	const char *operation =
+		x->collective ? aif_profile_str(p, p->collectives[x->collective - 1].operation)
+			      : "";
+	const char *kernel = aif_profile_str(p, p->kernels[x->kernel].name);
+
+	if (*operation)
+		return !strncasecmp(operation, "send", 4) || !strncasecmp(operation, "recv", 4) ||
+		       !strncasecmp(operation, "coalesced", 9);
+	return strcasestr(kernel, "sendrecv") != NULL;
+}
+
+static struct item item_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
+{
+	struct item i = {.sequence = x->sequence, .start = x->start, .end = x->end};
+	uint32_t communicator =
+		x->collective ? p->collectives[x->collective - 1].communicator : AIF_NONE;
+
+	i.by_kernel = communicator == AIF_NONE;
+	i.group = i.by_kernel ? (uint64_t)1 << 32 | p->kernels[x->kernel].name : communicator;
+	if (i.by_kernel)
+		i.sequence = 0;
+	return i;
+}
+
+static int find_items(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		      const struct aif_utilization *u, struct aif_ranks *ret, struct items *items)
+{
+	for (size_t k = 0; k < ret->ranks_len; k++) {
+		const struct aif_device_utilization *d = &u->devices[ret->ranks[k].lane];
+
+		for (size_t i = d->first; i < d->end; i++) {
+			const struct aif_timeline_exec *x = &t->execs[u->order[i]];
+			struct item item;
+
+			if (u->classes[u->order[i]] != AIF_WORK_COMMUNICATION ||
+			    x->kernel == AIF_NONE)
+				continue;
+			if (ret->ranks[k].is_apart || is_of_two(p, x)) {
+				ret->unmatched++;
+				continue;
+			}
+			if (aif_grow(&items->at, &items->cap, items->len + 1, sizeof(item)) < 0)
+				return -ENOMEM;
+			item = item_of(p, x);
+			item.rank = (uint32_t)k;
+			item.exec = u->order[i];
+			items->at[items->len++] = item;
+		}
+	}
+	return 0;
+}
+
+/* ---- which are the same operation -------------------------------------------------------------- */
+
+static int by_group_rank_start(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_group_sequence_nth(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	if (x->nth != y->nth)
+		return x->nth < y->nth ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Numbers the items of one rank, [from, to), by their order, or by that among those of one sequence number. */
+static int number_items(struct item *i, size_t n, bool by_sequence)
+{
+	struct aif_map of = {0};
+	uint64_t nth;
+
+	for (size_t k = 0; k < n; k++) {
+		nth = k;
+		if (by_sequence) {
+			if (!aif_map_get(&of, i[k].sequence, &nth))
+				nth = 0;
+			if (aif_map_put(&of, i[k].sequence, nth + 1) < 0) {
+				aif_map_finish(&of);
+				return -ENOMEM;
+			}
+		} else {
+			i[k].sequence = 0;
+		}
+		i[k].nth = (uint32_t)nth;
+	}
+	aif_map_finish(&of);
+	return 0;
+}
+
+/* Gives items of a rank the numbers of those of another with which they overlap most; those with none get one of their own. */
+static void number_by_overlap(const struct item *base, size_t n, struct item *i, size_t len)
+{
+	size_t at = 0;
+	uint32_t own = UINT32_MAX;
+
+	for (size_t k = 0; k < len; k++) {
+		int64_t best = 0;
+		size_t which = n;
+
+		while (at < n && base[at].end <= i[k].start)
+			at++;
+		for (size_t b = at; b < n && base[b].start < i[k].end; b++) {
+			int64_t common =
+				AIF_MIN(base[b].end, i[k].end) - AIF_MAX(base[b].start, i[k].start);
+
+			if (common > best) {
+				best = common;
+				which = b;
+			}
+		}
+		i[k].nth = which < n ? base[which].nth : own--;
+		if (which < n)
+			at = which + 1;
+	}
+}
+
+/* A rank's items of a group. */
+struct part {
+	size_t from, to;
+};
+
+static int number_group(struct items *all, struct part *parts, size_t n, struct aif_ranks *ret)
+{
+	struct item *i = all->at;
+	bool by_sequence = true, alike = true;
+	size_t least = 0;
+	int r = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		for (size_t j = parts[k].from; j < parts[k].to; j++)
+			by_sequence &= i[j].sequence != 0;
+		alike &= parts[k].to - parts[k].from == parts[0].to - parts[0].from;
+		if (parts[k].to - parts[k].from < parts[least].to - parts[least].from)
+			least = k;
+	}
+	for (size_t k = 0; k < n && !r; k++)
+		r = number_items(&i[parts[k].from], parts[k].to - parts[k].from, by_sequence);
+	if (r || n < 2)
+		return r;
+	ret->by_order |= !by_sequence;
+	if (by_sequence || alike)
+		return 0;
+	for (size_t k = 0; k < n; k++)
+		if (k != least)
+			number_by_overlap(&i[parts[least].from],
+					  parts[least].to - parts[least].from, &i[parts[k].from],
+					  parts[k].to - parts[k].from);
+	return 0;
+}
+
+static int number_all(struct items *all, struct aif_ranks *ret)
+{
+	struct part *parts = calloc(ret->ranks_len + 1, sizeof(*parts));
+	int r = parts ? 0 : -ENOMEM;
+
+	for (size_t from = 0; from < all->len && !r;) {
+		size_t to = from, n = 0;
+
+		while (to < all->len && all->at[to].group == all->at[from].group) {
+			if (to == from || all->at[to].rank != all->at[to - 1].rank)
+				parts[n++].from = to;
+			parts[n - 1].to = ++to;
+		}
+		r = number_group(all, parts, n, ret);
+		from = to;
+	}
+	free(parts);
+	return r;
+}
+
+/* Adds the operation of items [0, n), which have one number. */
+static int add_operation(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			 const struct item *i, size_t n, uint32_t group, struct aif_ranks *ret)
+{
+	struct aif_rank_operation o = {.collective = t->execs[i->exec].collective,
+				       .group = group,
+				       .first = (uint32_t)ret->members_len,
+				       .len = (uint32_t)n};
+	int64_t first_end = INT64_MAX;
+
+	for (size_t k = 0; k < n; k++)
+		first_end = AIF_MIN(first_end, i[k].end);
+	o.last_start = i[n - 1].start;
+	o.late = i[n - 1].rank;
+	if (n < 2 || o.last_start > first_end + SLACK_NS + (int64_t)ret->error_ns) {
+		ret->unmatched += n;
+		return 0;
+	}
+	o.lead_ns = (uint64_t)(i[n - 1].start - i[n - 2].start);
+	ret->missing += o.collective && p->collectives[o.collective - 1].ranks > n;
+	ret->by_kernel |= i->by_kernel;
+	if (aif_grow(&ret->members, &ret->members_cap, ret->members_len + n,
+		     sizeof(*ret->members)) < 0 ||
+	    aif_grow(&ret->operations, &ret->operations_cap, ret->operations_len + 1,
+		     sizeof(*ret->operations)) < 0)
+		return -ENOMEM;
+	for (size_t k = 0; k < n; k++)
+		ret->members[ret->members_len++] = (struct aif_rank_member){
+			.rank = i[k].rank,
+			.exec = i[k].exec,
+			.start = i[k].start,
+			.end = i[k].end,
+			.wait_ns = (uint64_t)(AIF_MIN(AIF_MAX(o.last_start, i[k].start), i[k].end) -
+					      i[k].start)};
+	ret->operations[ret->operations_len++] = o;
+	return 0;
+}
+
+static int by_last_start(const void *a, const void *b)
+{
+	const struct aif_rank_operation *x = a, *y = b;
+
+	if (x->last_start != y->last_start)
+		return x->last_start < y->last_start ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int find_operations(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			   struct items *all, struct aif_ranks *ret)
+{
+	uint32_t group = 0;
+	int r = 0;
+
+	qsort(all->at, all->len, sizeof(*all->at), by_group_rank_start);
+	r = number_all(all, ret);
+	if (!r)
+		qsort(all->at, all->len, sizeof(*all->at), by_group_sequence_nth);
+	for (size_t from = 0; from < all->len && !r;) {
+		const struct item *i = &all->at[from];
+		size_t n = 1;
+
+		while (from + n < all->len && i[n].group == i->group &&
+		       i[n].sequence == i->sequence && i[n].nth == i->nth)
+			n++;
+		r = add_operation(p, t, i, n, group, ret);
+		from += n;
+		group += from < all->len && all->at[from].group != i->group;
+	}
+	if (ret->operations_len)
+		qsort(ret->operations, ret->operations_len, sizeof(*ret->operations),
+		      by_last_start);
+	return r;
+}
+
+static enum aif_ranks_why why_none(const struct aif_ranks *r, const struct items *items)
+{
+	size_t comparable = 0;
+
+	for (size_t i = 0; i < r->ranks_len; i++)
+		comparable += !r->ranks[i].is_apart;
+	if (!items->len && !r->unmatched)
+		return AIF_RANKS_NO_COMMUNICATION;
+	if (r->ranks_len < 2)
+		return AIF_RANKS_ONE;
+	return comparable < 2 ? AIF_RANKS_APART : AIF_RANKS_UNMATCHED;
+}
+
+int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		   const struct aif_utilization *u, struct aif_ranks *ret)
+{
+	struct items items = {0};
+	int r = find_ranks(p, u, ret);
+
+	for (size_t i = 0; i < ret->ranks_len; i++)
+		if (!ret->ranks[i].is_apart)
+			ret->error_ns = AIF_MAX(ret->error_ns, ret->ranks[i].clock_error_ns);
+	if (!r)
+		r = find_items(p, t, u, ret, &items);
+	if (!r && (t->left_out || t->weights)) {
+		ret->why = AIF_RANKS_LEFT_OUT;
+		ret->unmatched += items.len;
+	} else if (!r) {
+		r = items.len ? find_operations(p, t, &items, ret) : 0;
+		if (!r && !ret->operations_len)
+			ret->why = why_none(ret, &items);
+	}
+	free(items.at);
+	return r;
+}
+
+void aif_ranks_finish(struct aif_ranks *r)
+{
+	free(r->ranks);
+	free(r->operations);
+	free(r->members);
+	*r = (struct aif_ranks){0};
+}
+
+const char *aif_ranks_why_say(enum aif_ranks_why why)
+{
+	switch (why) {
+	case AIF_RANKS_NO_COMMUNICATION:
+		return "no kernel communicates";
+	case AIF_RANKS_ONE:
+		return "there is one rank only: import the traces of all ranks together";
+	case AIF_RANKS_LEFT_OUT:
+		return "launches were left out by the overhead budget, so that which operations are the "
+		       "same on two ranks is not known: record --all-launches";
+	case AIF_RANKS_APART:
+		return "no two ranks have one clock";
+	case AIF_RANKS_UNMATCHED:
+		return "no operation was found on two ranks";
+	case AIF_RANKS_COMPARED:
+		break;
+	}
+	return "";
+}
+
+void aif_rank_say(const struct aif_profile *p, const struct aif_rank *r, struct aif_buf *out)
+{
+	if (r->number != AIF_NONE) {
+		aif_buf_printf(out, "rank %" PRIu32, r->number);
+		return;
+	}
+	if (r->process != AIF_NONE)
+		aif_buf_printf(out, "process %" PRIu32, p->processes[r->process].pid);
+	aif_buf_printf(out, "%s%s", r->process == AIF_NONE ? "" : " on ",
+		       r->device == AIF_NONE ? "a device"
+					     : aif_profile_str(p, p->devices[r->device].name));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/utilization.h"
+
+/*
+ * Ranks of a job and the operations in which they take part together: NCCL's collectives and the like.
+ *
+ * A rank is a process's device that communicates. Its operations are executions of kernels that communicate
+ * (utilization_rules.def). The n-th operation of a communicator is the same one on all of its ranks: by the number that the
+ * profile has for it (struct aif_exec_row), else by their order in time, which is that of their launches, for which a communicator has one queue. Where the
+ * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have as many (.by_kernel).
+ * Sends and receives have two ranks, and none of them is told: they are not matched.
+ *
+ * Nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
+ * and the rest of its time is transfer. Operations that do not overlap on all of their ranks are none: they are not matched.
+ *
+ * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared. Nor is anything where launches were left out: the n-th
+ * operation is not known then.
+ */
+struct aif_rank {
+	uint32_t number; /* in its job; AIF_NONE: not known */
+	uint32_t process, device;
+	size_t lane;   /* of the utilization's devices */
+	bool is_apart; /* its times cannot be compared */
+	uint32_t clock_error_ns;
+};
+struct aif_rank_member {
+	uint32_t rank; /* index of .ranks */
+	uint32_t exec; /* of the time line */
+	int64_t start, end;
+	uint64_t wait_ns;
+};
+struct aif_rank_operation {
+	uint32_t collective; /* as an execution has it: 1 + which, or 0 */
+	uint32_t group;      /* operations of one communicator have one number */
+	uint32_t first, len; /* of .members: by start */
+	uint32_t late;       /* index of .ranks: the last to start */
+	int64_t last_start;
+	uint64_t lead_ns; /* how much later it started than the one before it */
+};
+enum aif_ranks_why {
+	AIF_RANKS_COMPARED,
+	AIF_RANKS_NO_COMMUNICATION,
+	AIF_RANKS_ONE,      /* operations of one rank only */
+	AIF_RANKS_LEFT_OUT, /* by the overhead budget */
+	AIF_RANKS_APART,    /* no clock is common to two ranks */
+	AIF_RANKS_UNMATCHED,
+};
+struct aif_ranks {
+	struct aif_rank *ranks; /* by number, then as the utilization's devices */
+	size_t ranks_len, ranks_cap;
+	struct aif_rank_operation *operations; /* by .last_start */
+	size_t operations_len, operations_cap;
+	struct aif_rank_member *members;
+	size_t members_len, members_cap;
+	enum aif_ranks_why why; /* not compared: why there are no operations */
+	uint64_t
+		unmatched; /* executions that communicate, of which no other rank's part was found */
+	uint64_t missing;  /* operations with fewer ranks than their communicator has */
+	bool by_kernel, by_order; /* some were matched so, and not by a number */
+	uint64_t error_ns;        /* of the clocks of those that are compared */
+};
+
+/* Finds the ranks of `t`, and their operations. *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */
+int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		   const struct aif_utilization *u, struct aif_ranks *ret);
+void aif_ranks_finish(struct aif_ranks *r);
+/* Says why ranks are not compared: "one rank only"; "" where they are. */
+const char *aif_ranks_why_say(enum aif_ranks_why why);
+/* Appends "rank 3", or "process 1234 on NVIDIA H100" where the number is not known. */
+void aif_rank_say(const struct aif_profile *p, const struct aif_rank *r, struct aif_buf *out);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/ranks/waits.h"
+
+#include "analysis/facts.h"
+#include "analysis/ranks/owners.h"
+#include "base/human.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Activity of a rank in a span, by owner. */
+struct did {
+	double *ns;      /* by owner */
+	uint32_t *which; /* owners with an amount */
+	size_t len;
+};
+
+struct blaming {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_rank_owners owners;
+	struct did late, other;
+	double *sums; /* by rank that was late and owner; one more owner: unknown */
+	struct aif_rank_waits *to;
+};
+
+/* ---- spans ------------------------------------------------------------------------------------- */
+
+static size_t first_behind(const struct aif_rank_segments *s, int64_t at)
+{
+	size_t lo = 0, hi = s->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->at[mid].to <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void measure(const struct aif_rank_segments *s, int64_t from, int64_t to, struct did *ret)
+{
+	for (size_t i = 0; i < ret->len; i++)
+		ret->ns[ret->which[i]] = 0;
+	ret->len = 0;
+	for (size_t i = first_behind(s, from); i < s->len && s->at[i].from < to; i++) {
+		int64_t ns = AIF_MIN(s->at[i].to, to) - AIF_MAX(s->at[i].from, from);
+		uint32_t owner = s->at[i].owner;
+
+		if (ns <= 0)
+			continue;
+		if (ret->ns[owner] == 0)
+			ret->which[ret->len++] = owner;
+		ret->ns[owner] += (double)ns;
+	}
+}
+
+/* ---- blame ------------------------------------------------------------------------------------- */
+
+static double *sum_of(struct blaming *b, uint32_t late, size_t owner)
+{
+	return &b->sums[late * (b->owners.owners_len + 1) + owner];
+}
+
+/* Shares a wait among what the late rank did more of. Since when: both were at the same place. */
+static void share(struct blaming *b, const struct aif_rank_operation *o,
+		  const struct aif_rank_member *m, int64_t since)
+{
+	double more = 0;
+
+	measure(&b->owners.ranks[m->rank], since, m->start, &b->other);
+	for (size_t i = 0; i < b->late.len; i++) {
+		uint32_t k = b->late.which[i];
+
+		more += b->late.ns[k] > b->other.ns[k] ? b->late.ns[k] - b->other.ns[k] : 0;
+	}
+	if (more <= 0) {
+		*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
+		return;
+	}
+	for (size_t i = 0; i < b->late.len; i++) {
+		uint32_t k = b->late.which[i];
+
+		if (b->late.ns[k] > b->other.ns[k])
+			*sum_of(b, o->late, k) +=
+				(double)m->wait_ns * (b->late.ns[k] - b->other.ns[k]) / more;
+	}
+}
+
+static bool is_selected(const struct blaming *b, const struct aif_rank_operation *o)
+{
+	const struct aif_selection *sel = b->sel;
+
+	return aif_timed_in_span(sel, o->last_start);
+}
+
+static bool is_kept(const struct blaming *b, uint32_t rank)
+{
+	const struct aif_rank *r = &b->to->ranks.ranks[rank];
+
+	return aif_selection_keeps(b->sel->processes, r->process) &&
+	       aif_selection_keeps(b->sel->devices, r->device);
+}
+
+static void add_operation(struct blaming *b, const struct aif_rank_operation *o, int64_t since)
+{
+	struct aif_rank_waits *w = b->to;
+
+	w->operations++;
+	w->sums[o->late].late++;
+	w->sums[o->late].lead_ns += o->lead_ns;
+	if (since != INT64_MIN)
+		measure(&b->owners.ranks[o->late], since, o->last_start, &b->late);
+	for (size_t i = o->first; i < o->first + o->len; i++) {
+		const struct aif_rank_member *m = &w->ranks.members[i];
+
+		w->sums[m->rank].operations++;
+		w->sums[m->rank].transfer_ns += (uint64_t)(m->end - m->start) - m->wait_ns;
+		if (!m->wait_ns || !is_kept(b, m->rank))
+			continue;
+		w->sums[m->rank].suffered_ns += m->wait_ns;
+		w->sums[o->late].given_ns += m->wait_ns;
+		w->wait_ns += m->wait_ns;
+		if (since == INT64_MIN)
+			*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
+		else
+			share(b, o, m, since);
+	}
+}
+
+static int add_operations(struct blaming *b)
+{
+	const struct aif_ranks *r = &b->to->ranks;
+	uint32_t groups = 0;
+	int64_t *since;
+
+	for (size_t i = 0; i < r->operations_len; i++)
+		groups = AIF_MAX(groups, r->operations[i].group);
+	since = calloc((size_t)groups + 1, sizeof(*since));
+	if (!since)
+		return -ENOMEM;
+	for (size_t i = 0; i <= groups; i++)
+		since[i] = INT64_MIN;
+	for (size_t i = 0; i < r->operations_len; i++) {
+		const struct aif_rank_operation *o = &r->operations[i];
+
+		if (is_selected(b, o))
+			add_operation(b, o, since[o->group]);
+		since[o->group] = o->last_start;
+	}
+	free(since);
+	return 0;
+}
+
+/* ---- whole ns ---------------------------------------------------------------------------------- */
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct aif_wait_row *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->late != y->late)
+		return x->late < y->late ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* Makes the rows of a late rank: their whole ns add up to what it has given. */
+static int add_rows(struct blaming *b, uint32_t late)
+{
+	static const struct aif_wait_row unknown = {
+		.kind = AIF_WAIT_UNKNOWN, .stack = AIF_NONE, .kernel = AIF_NONE};
+	struct aif_rank_waits *w = b->to;
+	uint64_t given = w->sums[late].given_ns, done = 0;
+	size_t last = SIZE_MAX;
+	double until = 0;
+
+	for (size_t k = 0; k <= b->owners.owners_len; k++)
+		if (*sum_of(b, late, k) > 0)
+			last = k;
+	for (size_t k = 0; k <= b->owners.owners_len && last != SIZE_MAX; k++) {
+		struct aif_wait_row row = k < b->owners.owners_len ? b->owners.owners[k] : unknown;
+		uint64_t to;
+
+		until += *sum_of(b, late, k);
+		to = k >= last ? given : AIF_MIN(given, (uint64_t)until);
+		row.late = late;
+		row.ns = to - done;
+		done = to;
+		if (!row.ns)
+			continue;
+		if (aif_grow(&w->rows, &w->rows_cap, w->rows_len + 1, sizeof(*w->rows)) < 0)
+			return -ENOMEM;
+		w->rows[w->rows_len++] = row;
+	}
+	return 0;
+}
+
+static bool did_init(struct did *d, size_t owners)
+{
+	d->ns = calloc(owners + 1, sizeof(*d->ns));
+	d->which = calloc(owners + 1, sizeof(*d->which));
+	return d->ns && d->which;
+}
+
+static int blame(const struct aif_profile *p, const struct aif_selection *sel,
+		 struct aif_rank_waits *ret)
+{
+	struct blaming b = {.p = p, .sel = sel, .to = ret};
+	static const struct aif_selection all = {.whole = true};
+	const struct aif_idle_part *idle;
+	size_t n = ret->ranks.ranks_len;
+	int r = aif_idle_part_get_course(p, &all, &idle);
+
+	if (!r)
+		r = aif_rank_owners_make(p, &ret->ranks, idle, &b.owners);
+	if (!r) {
+		b.sums = calloc(n * (b.owners.owners_len + 1), sizeof(*b.sums));
+		if (!did_init(&b.late, b.owners.owners_len) ||
+		    !did_init(&b.other, b.owners.owners_len) || !b.sums)
+			r = -ENOMEM;
+	}
+	if (!r)
+		r = add_operations(&b);
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = add_rows(&b, i);
+	if (!r && ret->rows_len)
+		qsort(ret->rows, ret->rows_len, sizeof(*ret->rows), by_ns);
+	free(b.late.ns);
+	free(b.late.which);
+	free(b.other.ns);
+	free(b.other.which);
+	free(b.sums);
+	aif_rank_owners_finish(&b.owners);
+	aif_facts_put(idle);
+	return r;
+}
+
+/* ---- the fact ---------------------------------------------------------------------------------- */
+
+/* Orders members by process, device and start. */
+static int compare_exec(const struct aif_rank_waits *w, uint32_t member, uint32_t process,
+			uint32_t device, int64_t start)
+{
+	const struct aif_rank_member *m = &w->ranks.members[member];
+	const struct aif_rank *r = &w->ranks.ranks[m->rank];
+
+	if (r->process != process)
+		return r->process < process ? -1 : 1;
+	if (r->device != device)
+		return r->device < device ? -1 : 1;
+	return m->start < start ? -1 : m->start > start;
+}
+
+static int by_exec(const void *a, const void *b, void *arg)
+{
+	const struct aif_rank_waits *w = arg;
+	uint32_t y = *(const uint32_t *)b;
+	const struct aif_rank *r = &w->ranks.ranks[w->ranks.members[y].rank];
+
+	return compare_exec(w, *(const uint32_t *)a, r->process, r->device,
+			    w->ranks.members[y].start);
+}
+
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
+{
+	struct aif_rank_waits *ret = value;
+	static const struct aif_selection all = {.whole = true};
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u = aif_facts_none();
+	int r = aif_exec_timeline_get(p, &all, &t);
+
+	(void)err;
+	if (!r)
+		r = aif_utilization_get(p, t, &u);
+	if (!r)
+		r = aif_ranks_find(p, t, u, &ret->ranks);
+	if (!r) {
+		ret->sums = calloc(ret->ranks.ranks_len + 1, sizeof(*ret->sums));
+		ret->by_exec = calloc(ret->ranks.members_len + 1, sizeof(*ret->by_exec));
+		r = ret->sums && ret->by_exec ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < ret->ranks.members_len && !r; i++)
+		ret->by_exec[i] = i;
+	if (!r && ret->ranks.members_len)
+		qsort_r(ret->by_exec, ret->ranks.members_len, sizeof(*ret->by_exec), by_exec, ret);
+	if (!r && ret->ranks.operations_len)
+		r = blame(p, of->sel, ret);
+	aif_facts_put(u);
+	aif_facts_put(t);
+	return r;
+}
+
+static void finish(void *value)
+{
+	struct aif_rank_waits *w = value;
+
+	aif_ranks_finish(&w->ranks);
+	free(w->sums);
+	free(w->rows);
+	free(w->by_exec);
+}
+
+static size_t bytes_of(const void *value)
+{
+	const struct aif_rank_waits *w = value;
+
+	return w->ranks.members_len * (sizeof(*w->ranks.members) + sizeof(*w->by_exec)) +
+	       w->ranks.operations_len * sizeof(*w->ranks.operations) +
+	       w->rows_len * sizeof(*w->rows);
+}
+
+static const struct aif_fact_kind kind = {.name = "waits of ranks",
+					  .size = sizeof(struct aif_rank_waits),
+					  .make = make,
+					  .finish = finish,
+					  .bytes = bytes_of};
+
+int aif_rank_waits_get(const struct aif_profile *p, const struct aif_selection *sel,
+		       const struct aif_rank_waits **ret)
+{
+	const void *fact;
+	int r = aif_facts_get(p, &kind, (struct aif_fact_of){.sel = sel}, &fact, NULL);
+
+	*ret = fact;
+	return r;
+}
+
+uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_timeline_exec *x,
+			   uint64_t *ret_transfer)
+{
+	size_t lo = 0, hi = w->by_exec ? w->ranks.members_len : 0;
+
+	*ret_transfer = 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (compare_exec(w, w->by_exec[mid], x->process, x->device, x->start) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* Two may start at the same time, on two streams. */
+	for (; w->by_exec && lo < w->ranks.members_len; lo++) {
+		const struct aif_rank_member *m = &w->ranks.members[w->by_exec[lo]];
+
+		if (compare_exec(w, w->by_exec[lo], x->process, x->device, x->start))
+			break;
+		if (m->end != x->end)
+			continue;
+		*ret_transfer = (uint64_t)(m->end - m->start) - m->wait_ns;
+		return m->wait_ns;
+	}
+	return 0;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------- */
+
+const char *aif_wait_kind_name(enum aif_wait_kind k)
+{
+	static const char *const names[] = {"kernel", "copy", "communication", "idle", "unknown"};
+
+	return names[k];
+}
+
+void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out)
+{
+	const struct aif_ranks *r = &w->ranks;
+	const char *between = "; ";
+	size_t apart = 0;
+
+	if (r->why) {
+		aif_buf_printf(out, "ranks are not compared: %s", aif_ranks_why_say(r->why));
+		return;
+	}
+	aif_human_ns(out, w->wait_ns);
+	aif_buf_puts(out, " of waiting in ");
+	aif_human_counted(out, w->operations, "operation");
+	aif_buf_printf(out, " of %zu ranks", r->ranks_len);
+	for (size_t i = 0; i < r->ranks_len; i++)
+		apart += r->ranks[i].is_apart;
+	if (apart)
+		aif_buf_printf(out, ", %zu of which have another clock and are not compared",
+			       apart);
+	if (r->by_kernel)
+		aif_buf_printf(out, "%smatched by kernel and order, as communicators are not known",
+			       between);
+	else if (r->by_order)
+		aif_buf_printf(out, "%smatched by their order in each communicator", between);
+	if (r->unmatched) {
+		aif_buf_puts(out, between);
+		aif_human_counted(out, r->unmatched, "execution");
+		aif_buf_puts(out, " not matched");
+	}
+	if (r->missing) {
+		aif_buf_puts(out, between);
+		aif_human_counted(out, r->missing, "operation");
+		aif_buf_puts(out, " of ranks that are not all here");
+	}
+	if (r->error_ns) {
+		aif_buf_puts(out, between);
+		aif_buf_puts(out, "clocks agree within ");
+		aif_human_ns(out, r->error_ns);
+	}
+}

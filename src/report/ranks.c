@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --ranks: each rank of a job: its work, and how long it waited for others, and others for it. */
+#include "report/report_table.h"
+#include "analysis/idle/part.h"
+#include "analysis/loop/phases.h"
+#include "analysis/ranks/waits.h"
+
+#include <errno.h>
+
+static const struct aif_table_column columns[] = {
+	{"rank", AIF_TABLE_ID},
+	{"busy", AIF_TABLE_NS},
+	{"busy_share", AIF_TABLE_SHARE},
+	{"compute", AIF_TABLE_NS},
+	{"step", AIF_TABLE_NS},       /* median */
+	{"wait_given", AIF_TABLE_NS}, /* how long others waited for it, all together */
+	{"wait_suffered", AIF_TABLE_NS},
+	{"transfer", AIF_TABLE_NS}, /* in operations with other ranks, less what it waited */
+	{"late", AIF_TABLE_COUNT},  /* operations in which it was the last */
+	{"operations", AIF_TABLE_COUNT},
+	{"delay",
+	 AIF_TABLE_NS}, /* how much earlier those would have begun, had it come with the one before it */
+	{"idle", AIF_TABLE_NS},
+	/* Idle time by cause, in the order of causes.def. */
+	{"idle_launch", AIF_TABLE_NS},
+	{"idle_late_start", AIF_TABLE_NS},
+	{"idle_wait", AIF_TABLE_NS},
+	{"idle_host", AIF_TABLE_NS},
+	{"idle_on_cpu", AIF_TABLE_NS},
+	{"idle_off_cpu", AIF_TABLE_NS},
+	{"idle_compile", AIF_TABLE_NS},
+	{"idle_allocate", AIF_TABLE_NS},
+	{"idle_garbage_collection", AIF_TABLE_NS},
+	{"idle_data_loader", AIF_TABLE_NS},
+	{"idle_gil", AIF_TABLE_NS},
+	{"idle_no_demand", AIF_TABLE_NS},
+	{"idle_no_cpu", AIF_TABLE_NS},
+	{"idle_unknown", AIF_TABLE_NS},
+	{"clock_error", AIF_TABLE_NS},
+	{"host", AIF_TABLE_TEXT},
+	{"process", AIF_TABLE_ID},
+	{"device", AIF_TABLE_TEXT},
+};
+static_assert(AIF_ARRAY_LEN(columns) == 16 + AIF_IDLE_CAUSES,
+	      "a cause was added: give it a column");
+
+/* Returns the median step of a rank, of what is selected; AIF_TABLE_NO_VALUE: it has none. */
+static int step_of(const struct aif_report *r, const struct aif_rank *rank, uint64_t *ret)
+{
+	struct aif_selection sel = r->o->sel ? *r->o->sel : (struct aif_selection){0};
+	bool *processes = calloc(r->p->processes_len + 1, sizeof(*processes));
+	const struct aif_exec_timeline *t = aif_facts_none();
+	struct aif_phases f = {0};
+	int e = processes ? 0 : -ENOMEM;
+
+	*ret = AIF_TABLE_NO_VALUE;
+	if (!e && rank->process != AIF_NONE) {
+		processes[rank->process] = true;
+		sel.processes = processes;
+		sel.from_ns = sel.to_ns = 0;
+		e = aif_exec_timeline_get(r->p, &sel, &t);
+		if (!e)
+			e = aif_phases_find(r->p, &sel, t, &f);
+		if (!e && f.from != AIF_PHASES_UNKNOWN && f.len)
+			*ret = f.median_ns;
+	}
+	aif_phases_finish(&f);
+	aif_facts_put(t);
+	free(processes);
+	return e;
+}
+
+static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t i,
+		    const struct aif_idle_part *part, size_t lane)
+{
+	const struct aif_rank *rank = &w->ranks.ranks[i];
+	const struct aif_rank_sums *s = &w->sums[i];
+	struct aif_utilization_parts parts = aif_idle_part_of(part, lane);
+	const struct aif_process *of =
+		rank->process == AIF_NONE ? NULL : &r->p->processes[rank->process];
+	uint64_t busy = parts.compute + parts.communication_alone + parts.memory_alone, step;
+	bool is_known = !w->ranks.why && !rank->is_apart;
+	int e = step_of(r, rank, &step);
+
+	aif_table_id(&r->t, rank->number == AIF_NONE ? 0 : rank->number,
+		     rank->number == AIF_NONE ? "" : NULL);
+	aif_table_number(&r->t, busy);
+	aif_table_number(&r->t, aif_share_ppm(busy, busy + parts.idle));
+	aif_table_number(&r->t, parts.compute);
+	aif_table_number(&r->t, step);
+	aif_table_number(&r->t, is_known ? s->given_ns : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? s->suffered_ns : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? s->transfer_ns : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? s->late : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? s->operations : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? s->lead_ns : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, parts.idle);
+	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
+		aif_table_number(&r->t, part->blame.devices[lane].of_cause[c]);
+	aif_table_number(&r->t, rank->is_apart ? AIF_TABLE_NO_VALUE : rank->clock_error_ns);
+	aif_table_text(&r->t, of ? aif_profile_str(r->p, of->host) : "");
+	aif_report_process_cell(r, rank->process);
+	aif_report_device_cell(r, rank->device);
+	return e;
+}
+
+static int fill(struct aif_report *r, struct aif_err *err)
+{
+	const struct aif_rank_waits *w;
+	const struct aif_idle_part *part = aif_facts_none();
+	int e = aif_rank_waits_get(r->p, r->o->sel, &w);
+
+	(void)err;
+	if (!e)
+		e = aif_idle_part_get(r->p, r->o->sel, &part);
+	for (size_t i = 0; i < w->ranks.ranks_len && !e; i++)
+		for (size_t d = 0; d < part->u->len && !e; d++)
+			if (part->u->devices[d].process == w->ranks.ranks[i].process &&
+			    part->u->devices[d].device == w->ranks.ranks[i].device)
+				e = put_rank(r, w, i, part, d);
+	if (!e) {
+		aif_rank_waits_say(w, &r->before);
+		aif_buf_putc(&r->before, '\n');
+	}
+	aif_facts_put(part);
+	aif_facts_put(w);
+	return e;
+}
+
+const struct aif_report_table aif_report_table_ranks = {
+	.needs = AIF_REPORT_NEEDS_TIMELINE,
+	.hides_zeros = true,
+	.rows = "ranks",
+	.hint = "a rank is a process of a job (RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, a trace's "
+		"distributedInfo), or one whose kernels communicate",
+	.no_kernel = "a rank does not wait in other kernels",
+	.left_out = aif_report_left_out_execs,
+	AIF_REPORT_COLUMNS(columns),
+	.fill = fill,
+};

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Jobs of several ranks whose truth is known: is waiting told from transfer, and who is late?
+. "$(dirname "$0")/tap.sh"
+job() { # NAME [OPTION...]: makes the traces, and imports them
+	name=$1
+	shift
+	python3 "$root/tests/e2e/ranks_traces.py" "$name" "$@" >"$name.truth" || exit 1
+	"$aiflame" import -q -o "$name.data" "$name"/rank*.json
+	for table in ranks comm; do
+		"$aiflame" report --$table --format json "$name.data" >"$name.$table"
+	done
+}
+# ask NAME EXPRESSION: r, c: rows of --ranks, --comm; t: the truth; near(a, b): within 5 %
+ask() {
+	python3 - "$1" "$2" <<'EOP'
+import json, sys
+name, what = sys.argv[1:]
+r, c, t = (json.load(open(f"{name}.{x}")) for x in ("ranks", "comm", "truth"))
+near = lambda a, b: abs(a - b) <= 0.05 * abs(b) + 30
+us = lambda row, column: (row[column] or 0) / 1e3
+print(t, [(x['rank'], x['wait_given'], x['wait_suffered'], x['transfer']) for x in r])
+sys.exit(not eval(what))
+EOP
+}
+folded() { # NAME RE SHARE: stacks that match have at least that share of the waits
+	"$aiflame" flame --of waits -o - --format folded "$1.data" >"$1.folded" || return
+	awk -v re="$2" -v share="$3" '{ all += $NF } $0 ~ re { some += $NF } END { print some, all; exit !(some >= share * all) }' "$1.folded"
+}
+drawn() { # NAME [OPTION...]: the sum of widths
+	name=$1
+	shift
+	"$aiflame" flame --of waits "$@" -o - --format folded "$name.data" | awk '{ n += $NF } END { printf "%d", n }'
+}
+sums() { # NAME: the folded waits add up to those of the table, to the ns
+	ask "$1" "sum(x['wait_given'] for x in r) == sum(x['wait_suffered'] for x in r) == $(drawn "$1")"
+}
+
+# Four ranks, of which one computes 4.5 ms longer each step: all-reduce 124, 124, 16 and 124 ms.
+job late --late 2
+check "the profile knows rank and number of ranks of each process" says '3,4' "$aiflame" query --format csv late.data 'SELECT rank, world FROM processes ORDER BY rank'
+check "each rank's wait is the time until the last one came" ask late "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+check "the wait is given by the late rank" ask late "all(near(us(x, 'wait_given'), t['given_us'][x['rank']]) for x in r)"
+check "what is no wait is transfer: 16 ms on each rank" ask late "all(near(us(x, 'transfer'), 24 * 660) for x in r)"
+check "report --comm has both beside the time" ask late "all(near(us(x, 'wait') + us(x, 'transfer'), us(x, 'time')) for x in c) and sorted(round(us(x, 'time') / 1e3) for x in c) == [16, 124, 124, 124]"
+check "flame --of waits has the host of rank 2, before its launches" folded late '^.for rank 2.*forward_backward.*before it, host' 0.9
+check "widths of waits add up to those of the table" sums late
+check "--rank shows one rank" says 'rank 2' "$aiflame" report --comm --rank 2 late.data
+check "--rank shows no other rank" sh -c '! "$1" report --comm --rank 2 late.data | grep -q "rank 1"' sh "$aiflame"
+check "--rank takes several" sh -c '"$1" report --comm --format csv --rank 0,3 late.data | grep -c "rank [03]" | grep -qx 2' sh "$aiflame"
+check "a rank that is not there is an error" says 'no rank 7' "$aiflame" report --comm --rank 7 late.data
+check "waits of one rank are what it suffered" ask late "near($(drawn late --rank 1) / 1e3, t['waits_us'][1])"
+
+# One of its kernels takes longer; or all of them do.
+job kernel --late 3 --in kernel
+check "a kernel that is slower on one rank has the waits, with its stack" folded kernel '^.for rank 3.*forward_backward.*ranks wait: gemm' 0.95
+check "widths of waits for a kernel add up to those of the table" sums kernel
+job slow --late 1 --in all
+check "all kernels of a slow device have the waits" folded slow '^.for rank 1.*forward_backward.*ranks wait: (gemm|softmax)' 0.9
+
+# Nobody; everybody in turn.
+job even
+check "without a late rank there is little to wait for" ask even "all(us(x, 'wait_suffered') < 0.02 * us(x, 'busy') for x in r)"
+job wander --wander
+check "where the late rank changes each one has its part" ask wander "all(near(us(x, 'wait_given'), t['given_us'][x['rank']]) and us(x, 'wait_given') > 30000 for x in r)"
+
+# What tells which operations are the same.
+job seq --late 2 --seq --cut
+check "operations are matched by their number, though one rank lacks the first" ask seq "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+job cut --late 2 --cut
+check "without numbers those operations are the same that overlap" ask cut "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+job bare --late 2 --no-args
+check "without communicators operations are matched by kernel and order, which is said" says 'matched by kernel and order' "$aiflame" report --ranks bare.data
+check "waits by kernel and order are those by communicator" ask bare "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+"$aiflame" import -q -o one.data late/rank0.json
+check "one rank alone has no waits, and the table says why" says 'there is one rank only' "$aiflame" report --ranks one.data
+check "one rank alone has no waits to draw" says 'there is one rank only' "$aiflame" flame --of waits one.data
+
+# Recorded: ranks are what the launcher set.
+if [ -e /etc/OpenCL/vendors/pocl.icd ]; then
+	check "two ranks are recorded" "$aiflame" record -o two.data -- sh -c "RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 '$matmul' & OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 '$matmul' & wait"
+	check "a recording has the ranks of its processes" sh -c '"$1" query --format csv two.data "SELECT rank, local_rank, world FROM processes WHERE rank IS NOT NULL AND runtime ORDER BY rank" | tr "\n" " " | grep -q "0,0,2 1,1,2"' sh "$aiflame"
+else
+	skip "two ranks are recorded" "no PoCL"
+fi
+done_testing
