@@ -3,7 +3,7 @@
 
 #include "base/open_regular.h"
 #include "cmd/json_value.h"
-#include "import/json_reader.h"
+#include "cmd/runbook_profile.h"
 #include "text/json.h"
 #include "text/out.h"
 
@@ -18,208 +18,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Functions outside the expected classes that are named as evidence. */
-enum { OUTSIDE_NAMED = 5, OUTSIDE_KEPT = 256 };
-
-/* ---- profile_summary.json -------------------------------------------------------------------- */
-
-struct outside {
-	char name[120];
-	double us;
-};
-struct reader {
-	struct aif_json j;
-	const char *expect;
-	struct aif_runbook_values *to;
-	struct outside outside[OUTSIDE_KEPT];
-	size_t outside_len;
-	double all_us, outside_us;
-	bool has_entries;
-	long long last_token, last_step;
-	double train_us, train_steps;
-};
-
-static bool is_expected(const char *expect, const char *op)
-{
-	size_t n = strlen(op);
-
-	for (const char *at = expect; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, op, n) && (!at[n] || at[n] == ','))
-			return true;
-	return false;
-}
-
-static void outside_add(struct reader *r, const char *kernel, double us)
-{
-	size_t i = 0;
-
-	r->outside_us += us;
-	while (i < r->outside_len && strcmp(r->outside[i].name, kernel))
-		i++;
-	if (i == OUTSIDE_KEPT)
-		return;
-	if (i == r->outside_len) {
-		snprintf(r->outside[i].name, sizeof(r->outside[i].name), "%s", kernel);
-		r->outside[i].us = 0;
-		r->outside_len++;
-	}
-	r->outside[i].us += us;
-}
-
-/* Adds an entry's time and, where it is the first of its token or step, that. */
-static void count_turn(const char *token, double us, long long *last, double *all_us, double *turns)
-{
-	char *end;
-	long long id = strtoll(token, &end, 10);
-
-	*all_us += us;
-	if (end != token && id > *last) {
-		(*turns)++;
-		*last = id;
-	}
-}
-
-/* Reads an entry whose '{' was read. Tokens of a mode come in order. */
-static bool read_entry(struct reader *r)
-{
-	char mode[64] = "", kernel[120] = "", op[64] = "", token[32] = "", us[48] = "";
-	struct {
-		const char *key;
-		char *to;
-		size_t size;
-	} fields[] = {{"mode", mode, sizeof(mode)},
-		      {"kernel", kernel, sizeof(kernel)},
-		      {"op", op, sizeof(op)},
-		      {"token_id", token, sizeof(token)},
-		      {"time_us", us, sizeof(us)}};
-	enum aif_json_token t;
-	double time;
-	char *end;
-
-	while ((t = aif_json_next(&r->j)) == AIF_JSON_KEY) {
-		size_t f = 0;
-
-		while (f < 5 && (strlen(fields[f].key) != r->j.len ||
-				 memcmp(fields[f].key, r->j.text, r->j.len)))
-			f++;
-		t = f < 5 ? aif_json_raw(&r->j) : aif_json_skip(&r->j);
-		if (t == AIF_JSON_ERROR || t == AIF_JSON_END)
-			return false;
-		if (f < 5 && (t == AIF_JSON_STRING || t == AIF_JSON_NUMBER)) {
-			const char *text = (const char *)r->j.text;
-			size_t n = r->j.len;
-
-			if (n && *text == '"') {
-				text++;
-				n -= 2;
-			}
-			n = AIF_MIN(n, fields[f].size - 1);
-			memcpy(fields[f].to, text, n);
-			fields[f].to[n] = '\0';
-		}
-	}
-	time = strtod(us, &end);
-	if (t != AIF_JSON_CLOSE || end == us || !(time >= 0) || isinf(time))
-		return t == AIF_JSON_CLOSE;
-	if (strcmp(op, "none"))
-		r->all_us += time;
-	if (strcmp(op, "none") && !is_expected(r->expect, op))
-		outside_add(r, kernel, time);
-	r->has_entries = true;
-	if (!strcmp(mode, "decode"))
-		count_turn(token, time, &r->last_token, &r->to->decode_us, &r->to->decode_tokens);
-	if (!strcmp(mode, "train"))
-		count_turn(token, time, &r->last_step, &r->train_us, &r->train_steps);
-	return true;
-}
-
-static bool read_entries(struct reader *r)
-{
-	enum aif_json_token t = aif_json_next(&r->j);
-
-	if (t != AIF_JSON_OBJECT)
-		return false;
-	while ((t = aif_json_next(&r->j)) == AIF_JSON_KEY) {
-		bool is_it = r->j.len == 7 && !memcmp(r->j.text, "entries", 7);
-
-		if (!is_it) {
-			if (aif_json_skip(&r->j) == AIF_JSON_ERROR)
-				return false;
-			continue;
-		}
-		if (aif_json_next(&r->j) != AIF_JSON_ARRAY)
-			return false;
-		while ((t = aif_json_next(&r->j)) == AIF_JSON_OBJECT)
-			if (!read_entry(r))
-				return false;
-		if (t != AIF_JSON_CLOSE)
-			return false;
-	}
-	return t == AIF_JSON_CLOSE;
-}
-
-static int most_first(const void *pa, const void *pb)
-{
-	const struct outside *a = pa, *b = pb;
-
-	return (a->us < b->us) - (a->us > b->us);
-}
-
-static void conclude(struct reader *r, double total_ms)
-{
-	struct aif_runbook_values *v = r->to;
-
-	if (v->decode_tokens > 0 && v->decode_us > 0)
-		v->of[AIF_RUNBOOK_TOK_S] = v->decode_tokens * 1e6 / v->decode_us;
-	else if (total_ms > 0 && !r->has_entries) {
-		/* A file of nothing but a sum is one token's, by v7's rule. */
-		v->legacy_ms = total_ms;
-		v->of[AIF_RUNBOOK_TOK_S] = 1e3 / total_ms;
-	}
-	if (r->train_steps > 0 && r->train_us > 0)
-		v->of[AIF_RUNBOOK_STEPS_S] = r->train_steps * 1e6 / r->train_us;
-	if (r->all_us <= 0)
-		return;
-	v->of[AIF_RUNBOOK_OUTSIDE] = r->outside_us / r->all_us;
-	qsort(r->outside, r->outside_len, sizeof(*r->outside), most_first);
-	for (size_t i = 0; i < r->outside_len && i < OUTSIDE_NAMED; i++)
-		aif_buf_printf(&v->outside, "%s%s %.1f %%", i ? ", " : "", r->outside[i].name,
-			       100 * r->outside[i].us / r->all_us);
-}
-
-static int read_profile(const char *path, const char *expect, struct aif_runbook_values *ret,
-			struct aif_err *err)
-{
-	struct reader *r = calloc(1, sizeof(*r));
-	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW), e = 0;
-	double total_ms = 0;
-
-	if (!r || fd < 0) {
-		e = r ? fd : -ENOMEM;
-		aif_err_set(err, e, "%s: %s; make it with aiflame runbook run", path,
-			    e == -EINVAL || e == -ELOOP ? "is a link or no file" : strerror(-e));
-	} else {
-		struct aif_err none = {0};
-
-		r->j = (struct aif_json){.read = aif_json_read_fd, .arg = &fd};
-		r->to = ret;
-		r->expect = expect;
-		r->last_token = r->last_step = -1;
-		aif_json_value(path, ".total_ms", &total_ms, &none);
-		e = aif_json_init(&r->j);
-		if (!e && !read_entries(r))
-			e = aif_err_set(err, -EINVAL, "%s: at byte %" PRIu64 ": %s", path,
-					r->j.why_at, r->j.why ? r->j.why : "not as expected");
-		if (!e)
-			conclude(r, total_ms);
-		aif_json_finish(&r->j);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(r);
-	return e;
-}
 
 int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbook_values *ret,
 			   struct aif_err *err)
@@ -237,7 +35,7 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 	else {
 		aif_buf_clear(&path);
 		aif_buf_printf(&path, "%s/profile_summary.json", dir);
-		e = read_profile(aif_buf_str(&path), expect, ret, err);
+		e = aif_runbook_profile_read(aif_buf_str(&path), expect, ret, err);
 	}
 	for (unsigned i = 0; i < AIF_RUNBOOK_VALUES && !e; i++) {
 		const char *file = aif_runbook_value_file((enum aif_runbook_value)i);

@@ -22,11 +22,19 @@ struct aif_runbook_entry {
 	int64_t layer;   /* -1: the program marks none */
 	double us;
 };
+/* Time of a function or kernel in all turns of a mode, on paths whose frames have these classes. */
+struct aif_runbook_path {
+	uint32_t kernel; /* of .names */
+	unsigned within; /* 1 << enum aif_runbook_class; without glue and none */
+	double us;
+};
 struct aif_runbook_entries {
 	const char *mode; /* the caller's */
 	struct aif_strset names;
 	struct aif_runbook_entry *at;
 	size_t len, cap;
+	struct aif_runbook_path *paths;
+	size_t paths_len, paths_cap;
 	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
 	int64_t from_ns, to_ns; /* from the first range's begin to the last one's end */
 	int64_t ranges_ns;      /* the ranges' sum */
@@ -43,9 +51,6 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 			     struct aif_runbook_entries *ret, struct aif_err *err);
 void aif_runbook_entries_finish(struct aif_runbook_entries *e);
 const char *aif_runbook_kernel(const struct aif_runbook_entries *e, uint32_t kernel, size_t *len);
-/* Returns the class of a function or kernel by its name: gemm, attention, norm, copy, communication, elementwise, glue;
- * none of time in which nothing was seen. */
-const char *aif_runbook_class(const char *name, size_t len);
 
 /* Append profile_summary.json and profile_decode.csv of several modes. */
 void aif_runbook_profile_summary(const struct aif_runbook_entries *modes, size_t len,

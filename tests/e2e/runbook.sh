@@ -21,12 +21,18 @@ for e in p['entries']:
 assert {int(e['token_id']) for e in p['entries']} == set(range(30))
 near = lambda a, b: abs(a - b) <= 0.1 * len(p['entries']) + 1e-4 * abs(b)
 total = lambda f: sum(float(e['time_us']) for e in p['entries'] if f(e))
-assert near(p['total_us'], total(lambda e: e['token_id'] == '0')) and near(p['total_ms'] * 1e3, p['total_us'])
+assert near(p['total_us'], total(lambda e: True)) and near(p['total_ms'] * 1e3, p['total_us'])
+for op, us in p['by_op'].items(): assert near(us, total(lambda e: e['op'] == op)), op
+first = p['aiflame']['first_token']
+assert near(first['total_us'], total(lambda e: e['token_id'] == '0')) and first['total_us'] < 0.5 * p['total_us']
+paths = p['aiflame']['paths']['decode']
+assert near(sum(x['time_us'] for x in paths), total(lambda e: e['op'] != 'none'))
 layers = lambda f: {e['layer'] for e in p['entries'] if f(e)}
 assert layers(lambda e: e['kernel'] == 'gemm') >= {'0', '1'} and layers(lambda e: True) <= {'-1', '0', '1'}
 assert total(lambda e: e['layer'] != '-1') > 0.5 * total(lambda e: e['op'] == 'gemm')
-assert set(p['by_layer']) == layers(lambda e: e['token_id'] == '0') - {'-1'}
-for n, ops in p['by_layer'].items(): assert near(sum(ops.values()), total(lambda e: e['token_id'] == '0' and e['layer'] == n)), n
+assert set(p['by_layer']) == layers(lambda e: True) - {'-1'}
+for n, ops in p['by_layer'].items(): assert near(sum(ops.values()), total(lambda e: e['layer'] == n)), n
+for n, ops in first['by_layer'].items(): assert near(sum(ops.values()), total(lambda e: e['token_id'] == '0' and e['layer'] == n)), n
 d = p['by_mode']['decode']
 assert near(d['total_us'], total(lambda e: True)) and near(sum(d['by_op'].values()), d['total_us'])
 for op, us in d['by_op'].items(): assert near(us, total(lambda e: e['op'] == op)), op
@@ -90,6 +96,19 @@ used = json.load(open('beside/perf_stat_summary.json'))['counters']['task-clock'
 assert 0.75 * used < both + own < 1.25 * used, (seconds, used)" && grep -q multiply_beside beside/decode.folded
 }
 check "the work of threads that mark no ranges is in the mode of the one that does" beside
+within() { # half of the time is in a function that attention calls: by its name alone it would be outside
+	"$aiflame" runbook run -d within -r 1 --mode decode -- "$build/tests/e2e/runbook_app" 20 0 0 600 && python3 -c "
+import json
+p = json.load(open('within/profile_summary.json'))
+all = sum(x['time_us'] for x in p['aiflame']['paths']['decode'])
+it = [x for x in p['aiflame']['paths']['decode'] if x['kernel'] == 'exponential']
+us = lambda rows: sum(x['time_us'] for x in rows)
+assert us(it) > 0.3 * all and {x['op'] for x in it} == {'glue'}, p['aiflame']['paths']
+assert us(x for x in it if x['within'] == ['attention']) > 0.9 * us(it), it" &&
+		"$aiflame" runbook check within --cannot-tell pass >said && ! grep outside said &&
+		"$aiflame" runbook check within --cannot-tell pass --expect gemm >said && grep -A1 'outside the expected' said | grep exponential
+}
+check "functions that attention calls are not outside the expected" within
 fails() { # leaves the ledger alone of what the run before wrote
 	cp -r before again && touch again/decode.html && status_is 1 "$aiflame" runbook run -d again -r 1 -- false &&
 		[ "$(ls again)" = "$(printf '%s\n' decode.data ledger.jsonl)" ] || { ls again; return 1; }
@@ -201,7 +220,8 @@ check "a run without marked tokens has none, and says so" python3 -c "
 import json
 p = json.load(open('py/profile_summary.json'))
 assert p['aiflame']['tokens'] == {'decode': None, 'prefill': None}
-assert {e['token_id'] for e in p['entries']} == {''} and p['total_ms'] == 0
+assert {e['token_id'] for e in p['entries']} == {''} and p['aiflame']['first_token']['total_ms'] == 0
+assert abs(p['total_us'] - sum(float(e['time_us']) for e in p['entries'])) < 0.1 * len(p['entries']) + 0.1
 # Time is that of the Python function, not of what the interpreter runs for it.
 d = p['by_mode']['decode']
 assert d['by_op'].get('gemm', 0) > 0.5 * d['total_us'], d"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runbook_app TOKENS COPIES THREADS: a model of one matrix; each token is a range called decode with two layers, after one called prefill.
- * COPIES of the weights a token are what nobody wants. THREADS, which mark nothing, multiply beside the one that marks. */
+/* runbook_app TOKENS COPIES THREADS EXPS: a model of one matrix; each token is a range called decode with two layers, after one called prefill.
+ * COPIES of the weights a token are what nobody wants. EXPS times the exponentials of a row are taken for attention. THREADS, which mark nothing, multiply beside the one that marks. */
 #include <aiflame.h>
 
 #include <pthread.h>
@@ -49,10 +49,28 @@ static void *worker(void *to)
 	}
 }
 
+__attribute__((noinline)) static float exponential(float x)
+{
+	float sum = 1, term = 1;
+
+	for (int i = 1; i < 40; i++)
+		sum += term *= x / (float)i;
+	return sum;
+}
+
+__attribute__((noinline)) static float attention(int times)
+{
+	volatile float sum = 0;
+
+	for (int i = 0; i < times * N; i++)
+		sum += exponential(a[i % N] * 0.1f);
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	int tokens = argc > 1 ? atoi(argv[1]) : 10, copies = argc > 2 ? atoi(argv[2]) : 0;
-	int threads = argc > 3 ? atoi(argv[3]) : 0;
+	int threads = argc > 3 ? atoi(argv[3]) : 0, exps = argc > 4 ? atoi(argv[4]) : 0;
 	pthread_t started;
 
 	pthread_barrier_init(&token_begin, NULL, (unsigned)threads + 1);
@@ -78,6 +96,7 @@ int main(int argc, char **argv)
 			aiflame_range_end();
 		}
 		shuffle_weights(copies);
+		c[0] += attention(exps);
 		pthread_barrier_wait(&token_end);
 		aiflame_range_end();
 	}

@@ -58,7 +58,9 @@ files = {
     "profile_summary.json": {
         "total_us": num, "total_ms": num, "by_op": each(num), "by_layer": each(each(num)),
         "by_mode": each({"total_us": num, "by_op": each(num)}), "entries": some(entry),
-        "aiflame": {"tokens": each(nullable(int))}},
+        "aiflame": {"tokens": each(nullable(int)),
+                    "first_token": {"total_us": num, "total_ms": num, "by_op": each(num), "by_layer": each(each(num))},
+                    "paths": each(some({"kernel": text, "op": text, "within": some(text), "time_us": num}))}},
     "profile_decode.json": {
         "entries": some(dict(entry, layer=int, time_us=num, token_id=nullable(int))), "total_entries": int, "token_id": int},
     "perf_stat_summary.json": {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runbook/classes.h"
 #include "runbook/grown.h"
 #include "runbook/layers.h"
 #include "runbook/judge.h"
@@ -178,8 +179,14 @@ static void names_have_classes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_string_equal(aif_runbook_class(rows[i].name, strlen(rows[i].name)),
+		assert_string_equal(aif_runbook_class_name(aif_runbook_class_of(
+					    rows[i].name, strlen(rows[i].name))),
 				    rows[i].class);
+	/* The file and module of a frame are not its function. */
+	assert_int_equal(aif_runbook_class_of_frame("run (gemm.py)", 13), AIF_RUNBOOK_GLUE);
+	assert_int_equal(aif_runbook_class_of_frame("[libgemm.so+0x1]", 16), AIF_RUNBOOK_GLUE);
+	assert_int_equal(aif_runbook_class_of_frame("Attention.forward (a.py)", 24),
+			 AIF_RUNBOOK_ATTENTION);
 }
 
 static void grown_is(const char *before, const char *after, const char *wanted)
