@@ -13,6 +13,7 @@
 #include "cmd/page_file.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "record/outside/outside.h"
 #include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
 #include "record/sources/cpu_event.h"
@@ -468,6 +469,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.agent = agent;
 	o.runtime = runtime_names[o.runtime_choice];
 	o.argv = words_len ? words : NULL;
+	aif_outside_check(&o);
 	o.schedule.counts_from_attach = v->schedule && !words_len;
 	cycle_opts.schedule = o.schedule;
 	cycle_opts.ends = !words_len;
@@ -506,12 +508,15 @@ const struct aif_command aif_command_record = {
 		"Ctrl-C skips the names that are still missing, and a third ends the recorder at\n"
 		"once: what it has written is valid.\n\n"
 		"With -p or -a, and no command, processes are recorded that were started with the\n"
-		"variables that `aiflame env` prints. They go on when the recording ends: by\n"
+		"variables that `aiflame env` prints (with --cpu others, too). They go on when the recording ends: by\n"
 		"Ctrl-C, --duration, `aiflame ctl stop`, or when all named processes have ended.\n\n"
 		"With --cpu a program needs no device: the threads of the command and of all that\n"
 		"it starts are sampled 999 times for each second of their CPU time, unprivileged,\n"
 		"with C, C++ and Python stacks: aiflame report --cpu, aiflame why. System calls are\n"
 		"not interrupted; a sample weighs all CPU time since the last one (docs/cpu.md).\n\n"
+		"With --cpu and -p or -a, processes without the agent are sampled from outside, with\n"
+		"C and C++ stacks; Python's functions are shown of processes with the agent only, and\n"
+		"time in the OS kernel as root only.\n\n"
 		"With --children, processes that use no device are sampled on CPUs, too, from 0.1 s\n"
 		"after their start: what the command starts, and what recorded processes fork.\n"
 		"With -p and -a: what they fork from then on. A forked child gets a thread of the\n"
@@ -527,6 +532,7 @@ const struct aif_command aif_command_record = {
 		    "aiflame record --children python train.py\tdata loaders' workers, too\n"
 		    "aiflame record --cpu ./train\ta program without a device\n"
 		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n"
+		    "aiflame record -p 4711 --cpu --duration 10\tits CPU time, prepared or not\n"
 		    "aiflame record --ebpf -a --duration 10\tCPUs of the whole machine\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -50,7 +50,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	for (const char *const *p = o->pids; *p; p++)
 		aif_buf_printf(&command, "%s%s", p == o->pids ? "process " : ", ", *p);
 	if (o->all_processes)
-		aif_buf_puts(&command, o->ebpf ? "all processes" : "all processes on standby");
+		aif_buf_puts(&command,
+			     o->ebpf || o->outside ? "all processes" : "all processes on standby");
 	for (char *const *a = o->argv; a && *a; a++) {
 		bool quote = !**a || strpbrk(*a, " \t\n'\"\\$;&|<>()*?");
 
@@ -79,6 +80,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	if (o->ebpf)
 		meta_printf(s, "ebpf", "%s%s", o->all_processes ? "all" : "processes",
 			    o->off_cpu ? ", off CPU" : "");
+	if (o->outside)
+		aif_store_meta(s, "outside", o->all_processes ? "all" : "processes");
 	if (o->calls != AIF_RECORD_CALLS_OFF)
 		aif_store_meta(s, "calls", "opencl, level zero, cuda");
 	if (o->calls == AIF_RECORD_CALLS_AUTO)

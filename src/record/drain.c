@@ -459,6 +459,7 @@ static void *drain_main(void *arg)
 		await_end(dt, any_cut(&dt->d)          ? CUT_NS
 			      : bytes > BUSY_BYTES     ? BUSY_NS
 			      : dt->d.targets          ? 2 * BUSY_NS
+			      : dt->d.has_small_rings  ? 2 * BUSY_NS
 			      : dt->d.has_kernel_rings ? KERNEL_NS
 						       : IDLE_NS);
 	}

@@ -159,8 +159,9 @@ static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *sta
 	return r;
 }
 
-/* Takes a process that the user has named; with_ebpf: one without the agent will do. */
-static int check_request(struct aif_attach *a, int pid, bool with_ebpf, struct aif_err *err)
+/* Takes a process that the user has named. One without the agent will do where it is sampled from outside. */
+static int check_request(struct aif_attach *a, int pid, const struct aif_record_opts *o,
+			 struct aif_err *err)
 {
 	char standby[AIF_STANDBY_DIR_MAX], path[64];
 	struct aif_standby_maps maps = {.has_agent = false};
@@ -178,10 +179,19 @@ static int check_request(struct aif_attach *a, int pid, bool with_ebpf, struct a
 	/* The map of a process that has ended is empty, or cannot be read. */
 	if (r < 0 || (!maps.has_agent && aif_proc_has_ended(pid)))
 		return say_unreadable(pid, r, err);
-	if (!maps.has_agent && !with_ebpf)
+	if (!maps.has_agent && o->outside_refused)
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: does not carry the agent, and perf_event may not sample "
+			"it from outside; record as root, or set kernel.perf_event_paranoid to 2 "
+			"and record as its user, or start it with the variables that `aiflame "
+			"env` prints",
+			pid);
+	if (!maps.has_agent && !o->ebpf && !o->outside)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
-				   "variables that `aiflame env` prints, or add --ebpf",
+				   "variables that `aiflame env` prints, or add --cpu (CPU samples "
+				   "from outside) or --ebpf",
 				   pid);
 	if (maps.has_agent) {
 		r = find_standby(pid, &maps, standby, err);
@@ -453,7 +463,7 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 		   : opts->pids[0]     ? AIF_WANTS_SOME
 				       : AIF_WANTS_NONE;
 	for (unsigned i = 0; !r && i < AIF_RECORD_PIDS && opts->pids[i]; i++)
-		r = check_request(a, atoi(opts->pids[i]), opts->ebpf, err);
+		r = check_request(a, atoi(opts->pids[i]), opts, err);
 	if (r < 0)
 		return r;
 	if (a->dir < 0) {

@@ -46,7 +46,10 @@ struct aif_record_opts {
 	uint64_t cpu_period; /* --period: of that event */
 	bool ebpf;    /* --ebpf: CPU samples from the kernel, of processes without the agent, too */
 	bool off_cpu; /* --off-cpu: and where threads wait */
-	bool wall;    /* --wall: CPU samples by wall-clock timers in the target */
+	/* CPU samples of running processes without the agent, by perf_event; or it is refused for one of .pids. Set by
+	 * aif_outside_check(). */
+	bool outside, outside_refused;
+	bool wall;                    /* --wall: CPU samples by wall-clock timers in the target */
 	uint32_t overhead_ppm;        /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
 	bool all_launches;            /* --all-launches: without a limit */
 	uint64_t duration_ns;         /* --duration: 0 = until the command ends */

@@ -153,6 +153,7 @@ struct aif_drainer {
 	unsigned sources_len;
 	/* A source reads rings that the OS kernel fills, also for processes without the agent. */
 	bool has_kernel_rings;
+	bool has_small_rings;    /* they hold a few hundredths of a second */
 	uint32_t source_records; /* types that any source asks for: 1 << type */
 	void *source_state[AIF_SOURCES_MAX];
 };

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/open_regular.h"
+#include "base/proc.h"
+#include "base/process.h"
+#include "record/ebpf/processes.h"
+#include "record/ingest/ids.h"
+#include "record/outside/outside.h"
+#include "record/outside/rings.h"
+#include "record/sources/cpu.h"
+#include "record/sources/sources.h"
+#include "symbolize/kallsyms.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * CPU samples of processes without the agent: `record -p PID --cpu` and `-a --cpu`. Each thread that uses CPU time has a perf_event
+ * and a ring of its own; what comes out are registers and a copy of the stack, unwound here by the tables in the
+ * process's memory (src/remote). Threads are found by looking: at all of a named process, at those that have used CPU time since the last
+ * look of others.
+ */
+
+#define THREADS_MAX 4096 /* with a ring */
+#define LOOKS_MAX   256  /* threads without one whose time is read in one look: 5 us each */
+#define FRAMES_MAX  256
+#define MAPS_MAX    (4u << 20)
+/* Pages of a process that are read between two looks at its maps. */
+#define PAGES_MAX 65536
+/* Maps are read again at most so often. */
+#define MAPS_NS (100 * UINT64_C(1000000))
+
+struct thread {
+	uint32_t tid, pid;
+	uint64_t used; /* ns of CPU time, at the last look */
+	bool has_ring, was_refused, seen;
+	char name[64]; /* "": not known yet */
+	struct aif_outside_ring ring;
+};
+
+/* A process's code, and its tables. */
+struct code {
+	uint32_t pid;
+	bool is_stale;
+	uint64_t read_ns;
+	struct aif_remote_memory *memory;
+	struct aif_remote_modules modules;
+};
+
+struct outside {
+	bool is_on, has_user_only;
+	struct aif_drainer *d;
+	struct aif_ebpf_processes processes;
+	struct thread *threads;
+	size_t len, cap, rings, next_look;
+	struct aif_map by_tid; /* -> index of `threads` */
+	struct code *codes;
+	size_t codes_len, codes_cap;
+	uint8_t *scratch;
+	uint64_t random;
+	struct thread *reading; /* whose ring is read */
+	bool collects;
+	char host[256];
+};
+
+static struct outside *outside_of(const struct aif_drainer *d)
+{
+	return d->source_state[AIF_SOURCE_OUTSIDE];
+}
+
+/* ---- code ---- */
+
+static struct code *code_of(struct outside *o, uint32_t pid)
+{
+	for (size_t i = 0; i < o->codes_len; i++)
+		if (o->codes[i].pid == pid)
+			return &o->codes[i];
+	if (aif_grow(&o->codes, &o->codes_cap, o->codes_len + 1, sizeof(*o->codes)))
+		return NULL;
+	o->codes[o->codes_len] = (struct code){.pid = pid, .is_stale = true};
+	return &o->codes[o->codes_len++];
+}
+
+static void code_free(struct code *c)
+{
+	if (c->memory)
+		aif_remote_modules_finish(&c->modules);
+	free(c->memory);
+	c->memory = NULL;
+}
+
+static void read_maps(struct code *c)
+{
+	struct aif_buf maps = {0};
+	char path[64];
+	int fd;
+
+	code_free(c);
+	c->memory = aif_remote_memory_new((int)c->pid, PAGES_MAX);
+	snprintf(path, sizeof(path), "/proc/%u/maps", c->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && maps.len < MAPS_MAX) {
+		char *to = aif_buf_reserve(&maps, 65536);
+		ssize_t n = to ? read(fd, to, 65536) : -1;
+
+		if (n <= 0)
+			break;
+		maps.len += (size_t)n;
+	}
+	if (fd >= 0)
+		close(fd);
+	aif_buf_putc(&maps, '\0');
+	if (c->memory && (aif_buf_failed(&maps) ||
+			  aif_remote_modules_init(&c->modules, c->memory, (char *)maps.data))) {
+		free(c->memory);
+		c->memory = NULL;
+	}
+	aif_buf_finish(&maps);
+}
+
+/* NULL: it is not known. */
+static struct aif_remote_modules *modules_of(struct outside *o, uint32_t pid)
+{
+	struct code *c = code_of(o, pid);
+	uint64_t now = aif_now_ns();
+
+	if (!c)
+		return NULL;
+	if (c->is_stale && (!c->memory || now - c->read_ns >= MAPS_NS)) {
+		read_maps(c);
+		c->is_stale = false;
+		c->read_ns = now;
+	}
+	return c->memory ? &c->modules : NULL;
+}
+
+/* ---- samples ---- */
+
+static uint32_t push(struct aif_store *s, uint32_t stack, uint32_t frame, uint32_t flags)
+{
+	uint32_t next = frame == AIF_NONE ? AIF_NONE : aif_store_stack(s, stack, frame, flags);
+
+	return next == AIF_NONE ? stack : next;
+}
+
+static uint32_t native_frame(struct outside *o, struct aif_ebpf_process *p, struct aif_target *t,
+			     uint64_t pc, uint64_t now)
+{
+	const struct aif_address_range *range =
+		aif_ebpf_process_range(o->d, &o->processes, p, t, pc, now);
+
+	if (!range || range->module == AIF_NONE)
+		return AIF_NONE;
+	if (range->module == t->jit.modules[0])
+		aif_jit_names_seen(&t->jit, t->pid, now);
+	return aif_store_frame(o->d->store, range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
+			       range->module, pc - range->base);
+}
+
+static uint32_t stack_of(struct outside *o, struct aif_ebpf_process *p, struct aif_target *t,
+			 const char *comm, const struct aif_outside_sample *s)
+{
+	struct aif_remote_modules *modules = s->has_user ? modules_of(o, s->pid) : NULL;
+	uint64_t pcs[FRAMES_MAX], sps[FRAMES_MAX];
+	struct aif_store *store = o->d->store;
+	struct aif_remote_walk w = {.end = AIF_REMOTE_TRUNCATED};
+	uint32_t at = AIF_NONE, flags = 0, kernel = AIF_NONE;
+
+	if (modules)
+		w = aif_remote_unwind(modules, &s->regs, &s->stack, pcs, sps, FRAMES_MAX);
+	if (w.end != AIF_REMOTE_END)
+		flags |= AIF_STACK_TRUNCATED;
+	if (w.guessed)
+		flags |= AIF_STACK_GUESSED;
+	if (s->in_kernel) {
+		uint32_t module = aif_store_module(store, AIF_MODULE_OS, AIF_OS_KERNEL,
+						   strlen(AIF_OS_KERNEL), NULL, 0);
+
+		if (module != AIF_NONE)
+			kernel = aif_store_frame(store, AIF_FRAME_OS, module,
+						 AIF_KALLSYMS_ADDRESS(s->ip));
+	}
+	if (o->processes.all) /* whose it is: many programs have a main() */
+		at = push(store, at, aif_store_mark(store, comm), w.depth ? 0 : flags);
+	for (unsigned i = w.depth; i-- > 0;)
+		at = push(store, at, native_frame(o, p, t, pcs[i] - (i > 0), s->time),
+			  i || kernel != AIF_NONE ? 0 : flags);
+	if (kernel != AIF_NONE)
+		at = push(store, at, kernel, flags);
+	return at;
+}
+
+static const char *name_of(struct thread *th)
+{
+	char path[64];
+
+	if (th->name[0])
+		return th->name;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", th->pid, th->tid);
+	if (aif_proc_read(path, th->name, sizeof(th->name)) <= 0)
+		snprintf(th->name, sizeof(th->name), "%u", th->tid);
+	th->name[strcspn(th->name, "\n")] = '\0';
+	return th->name;
+}
+
+static void on_sample(void *arg, const struct aif_outside_sample *s)
+{
+	struct outside *o = arg;
+	struct aif_drainer *d = o->d;
+	struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, s->pid, false);
+	struct aif_cpu_row row = {.time = s->time, .weight = s->period}, *to;
+	const char *comm;
+	struct aif_target *t;
+
+	if (!p || !p->wanted || !o->collects)
+		return;
+	comm = name_of(o->reading);
+	t = aif_ebpf_process_target(d, &o->processes, p, comm, s->time);
+	if (!t || (t->shm && aif_cpu_is_sampled(t)))
+		return;
+	d->store->payer = &t->quota;
+	row.thread = aif_target_thread(d, t, s->tid, comm);
+	row.stack = stack_of(o, p, t, comm, s);
+	to = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+	if (to)
+		*to = row;
+	else
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "CPU samples"), 1);
+	d->samples += to != NULL;
+	d->store->payer = NULL;
+	if (t == p->t)
+		aif_store_refused(d->store, &t->quota, t->process);
+}
+
+static void on_lost(void *arg, uint64_t n)
+{
+	struct outside *o = arg;
+
+	if (o->collects)
+		aif_store_loss(o->d->store, AIF_REASON_OUTSIDE_SAMPLES, AIF_NONE, AIF_NONE, n);
+}
+
+static void on_mapped(void *arg)
+{
+	struct outside *o = arg;
+	struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, o->reading->pid, false);
+	struct code *c = code_of(o, o->reading->pid);
+
+	if (c)
+		c->is_stale = true;
+	if (p && p->t) {
+		p->t->ranges.len = 0;
+		p->t->maps_read_ns = 0;
+	}
+}
+
+static void read_ring(struct outside *o, struct thread *th)
+{
+	const struct aif_outside_reader reader = {
+		.arg = o,
+		.sample = on_sample,
+		.lost = on_lost,
+		.mapped = on_mapped,
+		.scratch = o->scratch,
+	};
+
+	o->reading = th;
+	aif_outside_ring_read(&th->ring, &reader);
+	aif_outside_ring_vary(&th->ring, o->d->opts->cpu_rate, &o->random);
+}
+
+/* ---- threads ---- */
+
+static uint64_t used_ns(const struct thread *th)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", th->pid, th->tid);
+	return aif_proc_read(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
+}
+
+static void sample(struct outside *o, struct thread *th)
+{
+	int r = o->rings < THREADS_MAX
+			? aif_outside_ring_open(&th->ring, th->tid, o->d->opts->cpu_rate)
+			: -EMFILE;
+
+	th->has_ring = r == 0;
+	o->rings += th->has_ring;
+	if (!r && !th->ring.sees_kernel && !o->has_user_only) {
+		o->has_user_only = true;
+		aif_store_loss(o->d->store, AIF_REASON_OUTSIDE_USER_ONLY, AIF_NONE, AIF_NONE, 1);
+	}
+	if (!r || r == -ESRCH)
+		return;
+	th->was_refused = true;
+	aif_store_loss(o->d->store,
+		       aif_open_lacks_descriptors(r) ? AIF_REASON_CPU_TOO_MANY
+						     : AIF_REASON_OUTSIDE_REFUSED,
+		       AIF_NONE, aif_store_puts(o->d->store, strerror(-r)), 1);
+}
+
+static void thread_drop(struct outside *o, size_t i)
+{
+	struct thread *th = &o->threads[i];
+
+	if (th->has_ring) {
+		read_ring(o, th);
+		aif_outside_ring_close(&th->ring);
+		o->rings--;
+	}
+	aif_map_put(&o->by_tid, th->tid, UINT64_MAX);
+	*th = o->threads[--o->len];
+	if (i < o->len)
+		aif_map_put(&o->by_tid, th->tid, i);
+}
+
+/* Adds the threads of a process that are new, and marks all as seen. */
+static void list_threads(struct outside *o, uint32_t pid)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)) != NULL) {
+		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
+		uint64_t i;
+
+		if (!tid)
+			continue;
+		if (aif_map_get(&o->by_tid, tid, &i) && i < o->len) {
+			o->threads[i].seen = true;
+			continue;
+		}
+		if (aif_grow(&o->threads, &o->cap, o->len + 1, sizeof(*o->threads)) ||
+		    aif_map_put(&o->by_tid, tid, o->len))
+			break;
+		o->threads[o->len] = (struct thread){.tid = tid, .pid = pid, .seen = true};
+		o->threads[o->len].used = used_ns(&o->threads[o->len]);
+		if (!o->processes.all)
+			sample(o, &o->threads[o->len]);
+		o->len++;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool is_agents(const struct outside *o, uint32_t pid)
+{
+	for (const struct aif_target *t = o->d->targets; t; t = t->next)
+		if (t->pid == (int)pid && !t->ended && t->shm)
+			return true;
+	return false;
+}
+
+static void look_at_threads(struct outside *o)
+{
+	for (size_t i = 0; i < o->len; i++)
+		o->threads[i].seen = false;
+	for (size_t i = 0; i < o->processes.len; i++) {
+		struct aif_ebpf_process *p = o->processes.at[i];
+
+		if (p && p->wanted && p->pid != (uint32_t)getpid() && !is_agents(o, p->pid))
+			list_threads(o, p->pid);
+	}
+	for (size_t i = 0; i < o->len;) {
+		if (o->threads[i].seen)
+			i++;
+		else
+			thread_drop(o, i);
+	}
+}
+
+/* Gives a ring to threads that have used CPU time: those that wait need none. */
+static void look_at_times(struct outside *o)
+{
+	for (size_t n = 0; n < AIF_MIN(o->len, (size_t)LOOKS_MAX); n++) {
+		struct thread *th = &o->threads[o->next_look++ % o->len];
+		uint64_t used;
+
+		if (th->has_ring || th->was_refused)
+			continue;
+		used = used_ns(th);
+		if (used > th->used)
+			sample(o, th);
+		th->used = used;
+	}
+}
+
+/* A thread of the OS kernel has no program. */
+static bool has_program(int pid)
+{
+	char path[64], link[8];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, link, sizeof(link)) > 0;
+}
+
+static void look_for_processes(struct outside *o)
+{
+	struct dirent *e;
+	DIR *dir;
+
+	for (const char *const *p = o->d->opts->pids; *p; p++)
+		aif_ebpf_processes_want(&o->processes, (uint32_t)strtoul(*p, NULL, 10));
+	dir = o->processes.all ? opendir("/proc") : NULL;
+	while (dir && (e = readdir(dir)) != NULL) {
+		int pid = atoi(e->d_name);
+
+		if (pid > 0 && pid != getpid() &&
+		    !aif_ebpf_process(&o->processes, (uint32_t)pid, false) && has_program(pid))
+			aif_ebpf_process(&o->processes, (uint32_t)pid, true);
+	}
+	if (dir)
+		closedir(dir);
+	/* Forgets those that have ended, with their code. */
+	for (size_t i = 0; i < o->processes.len; i++) {
+		struct aif_ebpf_process *p = o->processes.at[i];
+
+		if (p && !p->exit_ns && aif_proc_has_ended((int)p->pid))
+			p->exit_ns = aif_now_ns();
+	}
+	for (size_t i = 0; i < o->codes_len;) {
+		if (!aif_proc_has_ended((int)o->codes[i].pid)) {
+			i++;
+			continue;
+		}
+		code_free(&o->codes[i]);
+		o->codes[i] = o->codes[--o->codes_len];
+	}
+}
+
+/* ---- the source ---- */
+
+static int init(struct aif_drainer *d, struct aif_err *err)
+{
+	struct outside *o = outside_of(d);
+
+	if (!d->opts->outside || !d->opts->cpu_rate)
+		return 0;
+	o->scratch = malloc(AIF_OUTSIDE_RECORD);
+	if (!o->scratch)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	o->d = d;
+	o->is_on = true;
+	o->random = aif_now_ns();
+	gethostname(o->host, sizeof(o->host) - 1);
+	o->processes.host = o->host;
+	o->processes.all = d->opts->all_processes;
+	o->processes.own_pid = (uint32_t)getpid();
+	d->has_kernel_rings = d->has_small_rings = true;
+	return 0;
+}
+
+static void read_all(struct outside *o)
+{
+	for (size_t i = 0; i < o->len; i++)
+		if (o->threads[i].has_ring)
+			read_ring(o, &o->threads[i]);
+}
+
+static void step(struct aif_drainer *d, const struct aif_turn *turn)
+{
+	struct outside *o = outside_of(d);
+
+	if (!o->is_on)
+		return;
+	o->collects = turn->collects;
+	/* While the writer is behind what is in the rings waits there. */
+	if (aif_batches_room(&d->store->batches))
+		read_all(o);
+	if (turn->each_second || !o->processes.len)
+		look_for_processes(o);
+	/* Lists threads of the whole machine less often. */
+	if (o->processes.all ? turn->each_second || !o->len : turn->new_threads)
+		look_at_threads(o);
+	if (turn->new_threads)
+		look_at_times(o);
+	if (turn->each_second)
+		aif_ebpf_processes_tidy(d, &o->processes,
+					turn->now > AIF_NS_PER_S ? turn->now - AIF_NS_PER_S : 0);
+}
+
+static uint64_t stop(struct aif_drainer *d, bool collects)
+{
+	struct outside *o = outside_of(d);
+
+	if (o->is_on) {
+		o->collects = collects;
+		read_all(o);
+	}
+	return aif_now_ns();
+}
+
+static void finish(struct aif_drainer *d)
+{
+	struct outside *o = outside_of(d);
+
+	for (size_t i = 0; i < o->len; i++)
+		if (o->threads[i].has_ring)
+			aif_outside_ring_close(&o->threads[i].ring);
+	for (size_t i = 0; i < o->codes_len; i++)
+		code_free(&o->codes[i]);
+	free(o->codes);
+	free(o->threads);
+	free(o->scratch);
+	aif_map_finish(&o->by_tid);
+	if (o->is_on)
+		aif_ebpf_processes_finish(d, &o->processes);
+}
+
+const struct aif_source aif_source_outside = {
+	.name = "outside",
+	.state_size = sizeof(struct outside),
+	.init = init,
+	.step = step,
+	.stop = stop,
+	.finish = finish,
+};
+
+void aif_outside_check(struct aif_record_opts *o)
+{
+	if (!o->cpu || o->argv || o->ebpf || o->cpu_event || o->wall || !o->cpu_rate)
+		return;
+	for (const char *const *p = o->pids; *p; p++) {
+		struct aif_outside_ring ring;
+		int r = aif_outside_ring_open(&ring, (uint32_t)strtoul(*p, NULL, 10), o->cpu_rate);
+
+		if (r == -EACCES || r == -EPERM) {
+			o->outside_refused = true;
+			return;
+		}
+		if (r == 0)
+			aif_outside_ring_close(&ring);
+	}
+	o->outside = true;
+}

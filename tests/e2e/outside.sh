@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# record -p PID --cpu and -a --cpu of programs that nobody prepared: sampled from outside, by perf_event.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/stacks_app
+no_perf=$build/tests/e2e/no_perf
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
+unset AIFLAME_STANDBY AIFLAME_LEVEL LD_PRELOAD OPENCL_LAYERS
+mkfifo in
+
+if ! python3 - <<'END'
+import ctypes, sys
+attr = (ctypes.c_uint32 * 32)(1, 128)  # PERF_TYPE_SOFTWARE; cpu-clock
+attr[10] = 1 << 5 | 1 << 6             # in user code
+sys.exit(ctypes.CDLL(None).syscall(298 if sys.maxsize and __import__("platform").machine() == "x86_64" else 241, attr, 0, -1, -1, 0) < 0)
+END
+then
+	skip "programs without the agent are sampled" "perf_event is refused"
+	done_testing
+fi
+
+"$app" threads <in >app.out &
+pid=$!
+exec 7>in
+wait_until grep -q ready app.out
+# recorded NAME OPTION...: until the profile so far has a hundred samples
+recorded() {
+	data=$1
+	shift
+	env --default-signal=INT "$aiflame" record -q --cpu --name "$data" -o "$data.data" "$@" 2>"$data.err" &
+	recorder=$!
+	wait_until in_file "$data" "SELECT count(*) >= 100 FROM cpu_samples" || cat "$data.err"
+	kill -INT $recorder
+	wait $recorder
+}
+# is FILE SQL: what the profile holds fulfils it
+is() { [ "$("$aiflame" query --format csv "$1" "$2" | tail -n 1)" = 1 ]; }
+stack="cpu_samples c JOIN stacks s ON s.id = c.stack JOIN frames f ON f.id = s.frame"
+
+check "a program without the agent is recorded by its number" recorded p -p $pid
+check "nearly all of its samples are in the function that computes" is p.data \
+	"SELECT sum(f.function = 'add_up') >= 0.9 * count(*) FROM $stack WHERE f.kind <> 'os'"
+check "stacks of a program without the agent reach the thread's start" is p.data \
+	"SELECT sum(s.flags = 0) >= 0.99 * count(*) FROM cpu_samples c JOIN stacks s ON s.id = c.stack"
+check "callers stand below: add_up() was called by computer()" sh -c "'$aiflame' flame --of cpu --format folded -o - p.data | grep -q 'computer;add_up '"
+check "the summary speaks of CPU time" says "on CPU in 1 thread" "$aiflame" record --cpu -p $pid --duration 1 -o q.data
+check "report --cpu shows the function with its line" says "stacks_app.c:" "$aiflame" report --cpu p.data
+check "without --cpu it is said what would do" says "does not carry the agent; start it with the variables that \`aiflame env\` prints, or add --cpu" \
+	"$aiflame" record -p $pid -o r.data
+check "where perf_event is refused it is said, with the way out" says "perf_event may not sample it from outside; record as root" \
+	"$no_perf" "$aiflame" record --cpu -p $pid -o r.data
+check "where perf_event is refused nothing is recorded" status_is 125 "$no_perf" "$aiflame" record --cpu -p $pid -o r.data
+check "all processes are recorded with -a, each under its name" recorded a -a
+check "the program is among all processes" sh -c "'$aiflame' flame --of cpu --format folded -o - a.data | grep -q 'computer;computer;add_up '"
+
+echo >&7
+exec 7>&-
+check "the program that was sampled ends as it would have" wait $pid
+
+# What a named process starts is its children.
+sh -c "'$app' threads <in >child.out; true" &
+parent=$!
+exec 7>in
+wait_until grep -q ready child.out
+check "a process's children are recorded with it" recorded c -p $parent
+check "the child's function is there" is c.data "SELECT sum(f.function = 'add_up') > 0 FROM $stack"
+echo >&7
+exec 7>&-
+wait $parent
+
+# A recording ends when what it records does.
+"$app" threads <in >end.out &
+pid=$!
+exec 7>in
+wait_until grep -q ready end.out
+"$aiflame" record -q --cpu -p $pid -o e.data 2>e.err &
+recorder=$!
+wait_until in_file e "SELECT count(*) > 0 FROM cpu_samples"
+echo >&7
+exec 7>&-
+check "a recording ends when the process that it was asked for has ended" wait $recorder
+wait $pid
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	chmod 755 "$work"
+	mkdir -m 700 nobody && chown 65534:65534 nobody
+	cp "$aiflame" aiflame && chmod 755 aiflame
+	cp "$build/src/agent/libaiflame-agent.so" . && chmod 755 libaiflame-agent.so
+	$nobody "$app" threads <in >own.out &
+	pid=$!
+	exec 7>in
+	wait_until grep -q ready own.out
+	check "a process of one's own is recorded without root" env AIFLAME_AGENT="$work/libaiflame-agent.so" XDG_RUNTIME_DIR="$work/nobody" \
+		HOME="$work/nobody" $nobody ./aiflame record -q --cpu -p $pid --duration 2 -o nobody/n.data
+	check "stacks that were sampled without root reach the thread's start" is nobody/n.data \
+		"SELECT count(*) > 0 AND sum(s.flags = 0) >= 0.99 * count(*) FROM cpu_samples c JOIN stacks s ON s.id = c.stack"
+	echo >&7
+	exec 7>&-
+	wait $pid
+else
+	skip "a process of one's own is recorded without root" "needs root and setpriv"
+fi
+done_testing

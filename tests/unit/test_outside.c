@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests reading samples with registers and a copy of the stack, as perf_event writes them. */
+#include "record/outside/rings.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+/* after those */
+#include <cmocka.h>
+
+#if defined(__x86_64__)
+enum { REGS = 7, AT_SP = 2, AT_PC = 3 };
+#else
+enum { REGS = 4, AT_SP = 2, AT_PC = 3 };
+#endif
+
+/* A sample's record behind its header, of `stack` bytes of stack, of which `used` were copied. Returns its length. */
+static size_t make(uint8_t *to, uint64_t abi, uint64_t stack, uint64_t used)
+{
+	const uint64_t head[] = {0x1234, UINT64_C(8) << 32 | 7, 1000, 5000000, abi};
+	uint64_t regs[REGS];
+	size_t n = sizeof(head);
+
+	memcpy(to, head, n);
+	for (unsigned i = 0; i < REGS; i++)
+		regs[i] = 0x100 + i;
+	if (abi) {
+		memcpy(to + n, regs, sizeof(regs));
+		n += sizeof(regs);
+	}
+	memcpy(to + n, &stack, 8);
+	n += 8;
+	if (stack) {
+		memset(to + n, 's', stack);
+		memcpy(to + n + stack, &used, 8);
+		n += stack + 8;
+	}
+	return n;
+}
+
+static void samples_are_read(void **state)
+{
+	uint8_t record[4096];
+	struct aif_outside_sample s;
+	size_t n = make(record, PERF_SAMPLE_REGS_ABI_64, 64, 40);
+
+	(void)state;
+	assert_true(aif_outside_sample_parse(record, n, PERF_RECORD_MISC_KERNEL, &s));
+	assert_int_equal(s.pid, 7);
+	assert_int_equal(s.tid, 8);
+	assert_int_equal(s.time, 1000);
+	assert_int_equal(s.period, 5000000);
+	assert_true(s.in_kernel && s.has_user && s.regs.knows_more);
+	assert_int_equal(s.regs.regs.pc, 0x100 + AT_PC);
+	assert_int_equal(s.regs.regs.sp, 0x100 + AT_SP);
+	assert_int_equal(s.stack.at, 0x100 + AT_SP);
+	assert_int_equal(s.stack.len, 40);
+	assert_int_equal(s.stack.bytes[39], 's');
+	assert_true(aif_outside_sample_parse(record, n, PERF_RECORD_MISC_USER, &s));
+	assert_false(s.in_kernel);
+	/* More bytes than there are were never copied. */
+	n = make(record, PERF_SAMPLE_REGS_ABI_64, 64, 4000);
+	assert_true(aif_outside_sample_parse(record, n, 0, &s));
+	assert_int_equal(s.stack.len, 64);
+	/* A thread of the kernel has no registers of a program; a 32-bit program's are not followed. */
+	n = make(record, PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
+	assert_true(aif_outside_sample_parse(record, n, 0, &s));
+	assert_false(s.has_user);
+	n = make(record, PERF_SAMPLE_REGS_ABI_32, 64, 64);
+	assert_true(aif_outside_sample_parse(record, n, 0, &s));
+	assert_false(s.has_user);
+}
+
+static void cut_samples_are_refused(void **state)
+{
+	uint8_t record[4096];
+	struct aif_outside_sample s;
+	size_t n = make(record, PERF_SAMPLE_REGS_ABI_64, 64, 40);
+	uint64_t huge = UINT64_MAX;
+
+	(void)state;
+	for (size_t len = 0; len < n; len++)
+		assert_false(aif_outside_sample_parse(record, len, 0, &s));
+	memcpy(record + 40 + 8 * REGS, &huge, 8);
+	assert_false(aif_outside_sample_parse(record, n, 0, &s));
+}
+
+struct seen {
+	unsigned samples, ours;
+};
+
+static void count(void *arg, const struct aif_outside_sample *s)
+{
+	struct seen *seen = arg;
+
+	seen->samples++;
+	seen->ours += s->tid == (uint32_t)syscall(SYS_gettid) && s->has_user && s->stack.len > 0;
+}
+
+static void ignore_number(void *arg, uint64_t n)
+{
+	(void)arg, (void)n;
+}
+
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+static void a_thread_that_computes_is_sampled(void **state)
+{
+	static uint8_t scratch[AIF_OUTSIDE_RECORD];
+	struct seen seen = {0};
+	const struct aif_outside_reader reader = {.arg = &seen,
+						  .sample = count,
+						  .lost = ignore_number,
+						  .mapped = ignore,
+						  .scratch = scratch};
+	struct aif_outside_ring ring;
+	volatile double sum = 0;
+	uint64_t random = 1;
+	int r = aif_outside_ring_open(&ring, (uint32_t)syscall(SYS_gettid), 999);
+
+	(void)state;
+	if (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOSYS)
+		skip(); /* perf_event is refused here */
+	assert_int_equal(r, 0);
+	while (seen.samples <
+	       150) { /* more than after which the period changes, and than the ring holds */
+		for (unsigned i = 0; i < 100000; i++)
+			sum += i;
+		aif_outside_ring_read(&ring, &reader);
+		aif_outside_ring_vary(&ring, 999, &random);
+	}
+	assert_int_equal(seen.ours, seen.samples);
+	aif_outside_ring_close(&ring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_are_read),
+		cmocka_unit_test(cut_samples_are_refused),
+		cmocka_unit_test(a_thread_that_computes_is_sampled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
