@@ -9,6 +9,7 @@
 #include "cmd/runbook_dir.h"
 #include "cmd/runbook_ledger.h"
 #include "cmd/runbook_plan.h"
+#include "runbook/grown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -149,6 +150,19 @@ static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, 
 	}
 }
 
+/* Prints the functions whose share grew. */
+static void compare_functions(const char *a, const char *b)
+{
+	struct aif_buf before = {0}, after = {0}, text = {0};
+
+	if (aif_runbook_dir_folded(a, &before) && aif_runbook_dir_folded(b, &after) &&
+	    aif_runbook_grown_functions(&before, &after, &text))
+		fputs(aif_buf_str(&text), stdout);
+	aif_buf_finish(&before);
+	aif_buf_finish(&after);
+	aif_buf_finish(&text);
+}
+
 static int do_compare(const struct values *v, const char *a, const char *b, struct aif_err *err)
 {
 	struct values of_a = *v, of_b = *v;
@@ -172,6 +186,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 	}
 	if (!e) {
 		compare_metrics(v->of_plan, a, b, false);
+		compare_functions(a, b);
 		after.signals_len = aif_runbook_signals(
 			&after.values, differs ? NULL : &before.values, after.signals);
 		aif_runbook_print_signals(&after);
@@ -238,6 +253,27 @@ static int do_make(void)
 	return AIF_EXIT_OK;
 }
 
+/* Makes a command in whose words {} is the directory. NULL: out of memory. The words that have none are the same. */
+static char **with_dir(char *const *argv, const char *dir)
+{
+	size_t n = 0;
+	char **ret;
+
+	while (argv[n])
+		n++;
+	ret = calloc(n + 1, sizeof(*ret));
+	for (size_t i = 0; i < n && ret; i++) {
+		struct aif_buf word = {0};
+
+		aif_json_path(argv[i], strlen(argv[i]), dir, strlen(dir), &word);
+		ret[i] = aif_buf_failed(&word) ? NULL : strdup(aif_buf_str(&word));
+		aif_buf_finish(&word);
+		if (!ret[i])
+			return NULL;
+	}
+	return ret;
+}
+
 /* Runs argv, or where that is empty the plan's command. */
 static int do_run(const struct values *v, char **argv, struct aif_err *err)
 {
@@ -276,6 +312,11 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 	snprintf(threads, sizeof(threads), "%" PRIu32, v->threads);
 	for (size_t i = 0; v->threads && i < plan->thread_env.len; i++)
 		setenv(plan->thread_env.at[i], threads, 1);
+	/* For the life of this process. */
+	o.words = o.argv;
+	o.argv = with_dir(o.words, v->dir);
+	if (!o.argv)
+		return aif_err_set(err, -ENOMEM, "runbook: out of memory"), AIF_EXIT_FAILURE;
 	return aif_runbook_run(&o, err) || aif_runbook_pages(v->dir, err) ? AIF_EXIT_FAILURE
 									  : AIF_EXIT_OK;
 }
@@ -401,7 +442,8 @@ const struct aif_command aif_command_runbook = {
 	.description =
 		"Measures a command and keeps what was found as a directory of files, with the names and\n"
 		"fields of C-Kernel-Engine's v7 runbook: its viewer and gate read them, too.\n\n"
-		"    run      counts COMMAND, or that of runbook.json, records it, writes all files\n"
+		"    run      counts COMMAND, or that of runbook.json, records it, writes all files; {} in a\n"
+		"             word of it is the run directory\n"
 		"    check    judges by absolute budgets, writes perf_gate_report.json; prints which\n"
 		"             signals of the decision table fire\n"
 		"    render   writes hub.html, one page with everything in it\n"

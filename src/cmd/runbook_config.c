@@ -11,7 +11,10 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define SCHEMA "aiflame.config.v1"
 static const char *const keys[] = {"command", "threads", "env", "cpus", "cpu", "devices"};
@@ -48,15 +51,67 @@ static void put_devices(const struct aif_profile *p, struct aif_buf *out)
 	}
 }
 
+/* Returns what stands behind a directory at the begin of a path: its '/' or end; NULL: the path is not in it. */
+static const char *behind(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	return n && !strncmp(path, dir, n) && (!path[n] || path[n] == '/') ? path + n : NULL;
+}
+
+/* True for a path of a program or of its text: another is another configuration. */
+static bool is_program(const char *path)
+{
+	static const char *const ends[] = {".py", ".sh", ".so", ".pl", ".jl"};
+	size_t n = strlen(path);
+	struct stat st;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(ends); i++)
+		if (n > 3 && !strcmp(path + n - 3, ends[i]))
+			return true;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/*
+ * Appends a word of the command as it is compared: two runs write into two places, and are of one configuration. A path in
+ * the run directory begins with {}; a path in /tmp that an option has (--out /tmp/1.json, --out=/tmp/1.json) is /tmp and an asterisk.
+ */
+static void put_word(const char *word, const char *before, const char *dir, const char *whole,
+		     struct aif_buf *out)
+{
+	const char *is = strchr(word, '='), *path = is && *word == '-' ? is + 1 : word, *rest;
+	bool is_of_option = path != word || (before && *before == '-');
+
+	aif_buf_append(out, word, (size_t)(path - word));
+	rest = behind(path, dir);
+	rest = rest || !whole ? rest : behind(path, whole);
+	if (rest)
+		aif_buf_printf(out, "{}%s", rest);
+	else if (is_of_option && behind(path, "/tmp") && !is_program(path))
+		aif_buf_puts(out, "/tmp/*");
+	else
+		aif_buf_puts(out, path);
+}
+
 int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads, char *const *env,
 			   const struct aif_profile *p, struct aif_err *err)
 {
 	struct aif_buf of[KEYS] = {{0}}, all = {0}, text = {0};
 	const char *cpu = aif_profile_meta(p, "cpu");
+	char *whole = realpath(dir, NULL);
 	int e;
 
-	for (size_t i = 0; argv[i]; i++)
-		aif_buf_printf(&of[COMMAND], "%s%s", i ? " " : "", argv[i]);
+	for (size_t i = 0; argv[i]; i++) {
+		struct aif_buf word = {0};
+
+		put_word(argv[i], i ? argv[i - 1] : NULL, dir, whole, &word);
+		aif_buf_printf(&of[COMMAND], "%s%s", i ? " " : "", aif_buf_str(&word));
+		/* The byte 0 behind each word is hashed, too: "a b" and "a", "b" are two commands. */
+		aif_buf_append(&all, aif_buf_str(&word), word.len + 1);
+		aif_buf_finish(&word);
+	}
 	if (threads)
 		aif_buf_printf(&of[THREADS], "%" PRIu32, threads);
 	for (size_t i = 0; env && env[i]; i++)
@@ -64,9 +119,6 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 	put_cpus(&of[CPUS]);
 	aif_buf_puts(&of[CPU], cpu ? cpu : "");
 	put_devices(p, &of[DEVICES]);
-	/* The byte 0 behind each word is hashed, too: "a b" and "a", "b" are two commands. */
-	for (size_t i = 0; argv[i]; i++)
-		aif_buf_append(&all, argv[i], strlen(argv[i]) + 1);
 	for (size_t k = THREADS; k < KEYS; k++)
 		aif_buf_append(&all, aif_buf_str(&of[k]), of[k].len + 1);
 	aif_buf_printf(&text, "{\n  \"schema\": \"" SCHEMA "\",\n  \"hash\": \"%016" PRIx64 "\"",
@@ -82,6 +134,7 @@ int aif_runbook_config_put(const char *dir, char *const *argv, uint32_t threads,
 		aif_buf_finish(&of[k]);
 	aif_buf_finish(&all);
 	aif_buf_finish(&text);
+	free(whole);
 	return e;
 }
 

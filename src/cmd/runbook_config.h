@@ -7,7 +7,8 @@
 
 /*
  * config.json: what was measured and on what, as texts: command, threads and CPUs it was pinned to, the machine's CPU, devices
- * and their drivers; and a hash of these. Runs of two configurations are not compared.
+ * and their drivers; and a hash of these. Runs of two configurations are not compared. Where a run writes
+ * is no part of it: paths of the run directory begin with {}, those that options have in /tmp are one.
  */
 
 /* Writes it. threads 0: not pinned; env: what was set, NULL-terminated, or NULL. 0 or -errno with *err. */

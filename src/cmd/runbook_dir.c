@@ -54,6 +54,8 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 	return e;
 }
 
+#define MOST_FOLDED (64 << 20)
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 int aif_runbook_dir_lock(const char *dir, int *ret_fd, struct aif_err *err)
@@ -148,6 +150,25 @@ int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct a
 		close(fd);
 	aif_buf_finish(&path);
 	return e;
+}
+
+/* The manifest may be somebody else's: its paths are not followed. */
+bool aif_runbook_dir_folded(const char *dir, struct aif_buf *ret)
+{
+	struct aif_buf path = {0}, mode = {0};
+	struct aif_err none = {0};
+	bool is_number, ok;
+
+	aif_buf_printf(&path, "%s/flamegraph_manifest.json", dir);
+	ok = aif_json_scalar(aif_buf_str(&path), ".mode", &mode, &is_number, &none) == 0 &&
+	     mode.len && !memchr(mode.data, '/', mode.len);
+	if (ok) {
+		aif_buf_puts(&mode, ".folded");
+		ok = aif_runbook_dir_read(dir, aif_buf_str(&mode), MOST_FOLDED, ret, &none) == 0;
+	}
+	aif_buf_finish(&path);
+	aif_buf_finish(&mode);
+	return ok;
 }
 
 static void put_index(const char *dir, struct aif_buf *out)

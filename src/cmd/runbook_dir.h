@@ -26,6 +26,9 @@ int aif_runbook_dir_put_index(const char *dir, struct aif_err *err);
 int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct aif_buf *ret,
 			 struct aif_err *err);
 
+/* Reads the folded stacks of the directory's first mode. False: there are none. */
+bool aif_runbook_dir_folded(const char *dir, struct aif_buf *ret);
+
 /* Writes NAME.html, as `aiflame view` does, beside each NAME.data. 0 or -errno with *err. runbook_hub.c */
 int aif_runbook_pages(const char *dir, struct aif_err *err);
 /* Appends the directory's page, with its files inside and links to those of its recordings. runbook_hub.c */
@@ -46,7 +49,8 @@ struct aif_runbook_run_opts {
 	const cpu_set_t *cpus;         /* NULL: not pinned */
 	bool with_vtune, with_advisor; /* these analyse it, too */
 	bool is_deep;                  /* VTune's longer analyses, and the machine's roofs */
-	char **argv;
+	char **argv;                   /* what is run */
+	char **words;                  /* the same, as it was given: {} stands for the directory */
 };
 #define AIF_RUNBOOK_MODES 16
 

@@ -3,7 +3,6 @@
 #include "cmd/runbook_ledger.h"
 
 #include "base/hash.h"
-#include "cmd/json_value.h"
 #include "cmd/runbook_check.h"
 #include "cmd/runbook_config.h"
 #include "cmd/tool.h"
@@ -19,8 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MOST_FOLDED (64 << 20)
 
 extern char **environ;
 
@@ -119,32 +116,13 @@ static void put_git(struct aif_buf *out)
 	aif_buf_finish(&dirty);
 }
 
-/* Reads the stacks of a directory's first mode. The manifest may be somebody else's: its paths are not followed. */
-static bool read_folded(const char *dir, struct aif_buf *ret)
-{
-	struct aif_buf path = {0}, mode = {0};
-	struct aif_err none = {0};
-	bool is_number, ok;
-
-	aif_buf_printf(&path, "%s/flamegraph_manifest.json", dir);
-	ok = aif_json_scalar(aif_buf_str(&path), ".mode", &mode, &is_number, &none) == 0 &&
-	     mode.len && !memchr(mode.data, '/', mode.len);
-	if (ok) {
-		aif_buf_puts(&mode, ".folded");
-		ok = aif_runbook_dir_read(dir, aif_buf_str(&mode), MOST_FOLDED, ret, &none) == 0;
-	}
-	aif_buf_finish(&path);
-	aif_buf_finish(&mode);
-	return ok;
-}
-
 /* Appends the stacks that grew since the baseline, null where that is no run directory. */
 static void put_grown(const char *dir, const char *baseline, struct aif_buf *out)
 {
 	struct aif_buf before = {0}, after = {0};
 
-	if (!baseline || !read_folded(baseline, &before) || !read_folded(dir, &after) ||
-	    !aif_runbook_grown(&before, &after, out))
+	if (!baseline || !aif_runbook_dir_folded(baseline, &before) ||
+	    !aif_runbook_dir_folded(dir, &after) || !aif_runbook_grown(&before, &after, out))
 		aif_buf_puts(out, "null");
 	aif_buf_finish(&before);
 	aif_buf_finish(&after);

@@ -457,7 +457,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e)
 		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
 	if (!e)
-		e = aif_runbook_config_put(v->dir, v->argv, v->threads, v->env, &p, err);
+		e = aif_runbook_config_put(v->dir, v->words, v->threads, v->env, &p, err);
 	if (!e)
 		e = put_modes(&r, &names, err);
 	if (!e)

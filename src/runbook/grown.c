@@ -2,6 +2,7 @@
 #include "runbook/grown.h"
 
 #include "base/map.h"
+#include "base/name_sanitize.h"
 #include "text/json.h"
 
 #include <stdlib.h>
@@ -17,8 +18,21 @@ struct shares {
 	size_t len, cap;
 };
 
-/* Adds the counts of a text to .before or .after, and makes shares of them. */
-static bool read_text(struct shares *s, const struct aif_buf *text, bool is_after)
+/* Cuts a stack to its innermost frame, without what says of which kind it is ("f_[p]"). */
+static const char *leaf_of(const char *stack, size_t *len)
+{
+	const char *semicolon = memrchr(stack, ';', *len),
+		   *leaf = semicolon ? semicolon + 1 : stack;
+	size_t n = *len - (size_t)(leaf - stack);
+
+	if (n > 4 && leaf[n - 1] == ']' && !memcmp(leaf + n - 4, "_[", 2))
+		n -= 4;
+	*len = n;
+	return leaf;
+}
+
+/* Adds the counts of a text to .before or .after, and makes shares of them. of_leaves: of innermost frames, not of stacks. */
+static bool read_text(struct shares *s, const struct aif_buf *text, bool is_after, bool of_leaves)
 {
 	const char *at = text->len ? (const char *)text->data : "", *end = at + text->len;
 	double sum = 0;
@@ -26,6 +40,8 @@ static bool read_text(struct shares *s, const struct aif_buf *text, bool is_afte
 	while (at < end) {
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		const char *blank = memrchr(at, ' ', (size_t)((nl ? nl : end) - at));
+		size_t name_len = blank ? (size_t)(blank - at) : 0;
+		const char *name = at;
 		char digits[32] = "";
 		double value;
 		uint32_t id;
@@ -33,7 +49,9 @@ static bool read_text(struct shares *s, const struct aif_buf *text, bool is_afte
 		if (blank && blank > at && (nl ? nl : end) - blank < (ptrdiff_t)sizeof(digits)) {
 			memcpy(digits, blank + 1, (size_t)((nl ? nl : end) - blank - 1));
 			value = strtod(digits, NULL);
-			id = value > 0 ? aif_strset_put(&s->stacks, at, (size_t)(blank - at)) : 0;
+			if (of_leaves)
+				name = leaf_of(at, &name_len);
+			id = value > 0 ? aif_strset_put(&s->stacks, name, name_len) : 0;
 			if (id == AIF_STR_NONE)
 				return false;
 			if (value > 0 && value < 1e18) {
@@ -66,7 +84,7 @@ bool aif_runbook_grown(const struct aif_buf *before, const struct aif_buf *after
 		       struct aif_buf *out)
 {
 	struct shares s = {0};
-	bool ok = read_text(&s, before, false) && read_text(&s, after, true);
+	bool ok = read_text(&s, before, false, false) && read_text(&s, after, true, false);
 
 	if (ok) {
 		qsort(s.at, s.len, sizeof(*s.at), most_first);
@@ -83,6 +101,30 @@ bool aif_runbook_grown(const struct aif_buf *before, const struct aif_buf *after
 				       s.at[i].after);
 		}
 		aif_buf_putc(out, ']');
+	}
+	aif_strset_finish(&s.stacks);
+	free(s.at);
+	return ok;
+}
+
+bool aif_runbook_grown_functions(const struct aif_buf *before, const struct aif_buf *after,
+				 struct aif_buf *out)
+{
+	struct shares s = {0};
+	bool ok = read_text(&s, before, false, true) && read_text(&s, after, true, true);
+
+	if (ok)
+		qsort(s.at, s.len, sizeof(*s.at), most_first);
+	for (size_t i = 0; ok && i < s.len && i < AIF_RUNBOOK_GROWN; i++) {
+		size_t n;
+		const char *name = aif_strset_get(&s.stacks, s.at[i].stack, &n);
+
+		if (s.at[i].after - s.at[i].before < AIF_RUNBOOK_GROWN_LEAST)
+			break;
+		aif_buf_printf(out, "grew         %5.1f %% -> %5.1f %%  ", 100 * s.at[i].before,
+			       100 * s.at[i].after);
+		aif_name_sanitize(name, n, out);
+		aif_buf_putc(out, '\n');
 	}
 	aif_strset_finish(&s.stacks);
 	free(s.at);

@@ -12,3 +12,6 @@
 #define AIF_RUNBOOK_GROWN_LEAST 0.01 /* what a point is */
 bool aif_runbook_grown(const struct aif_buf *before, const struct aif_buf *after,
 		       struct aif_buf *out);
+/* The same of functions with their own time, kernels among them: appends a line for each. */
+bool aif_runbook_grown_functions(const struct aif_buf *before, const struct aif_buf *after,
+				 struct aif_buf *out);

@@ -172,6 +172,24 @@ else
 	skip "runbook ledger runs no program of a repository" "no git here"
 fi
 
+# Where a run writes is no part of its configuration.
+printf '#!/bin/sh\necho "$@" >said.words\necho 1 >"${1#--out=}"\necho 1 >"$3"\nexec "%s" 8 "$(cat "$4")"\n' "$build/tests/e2e/runbook_app" >writer
+chmod +x writer
+echo 0 >copies
+places() { # DIR FILE: a run that writes into its directory, and to a file in /tmp
+	"$aiflame" runbook run -d "$1" -r 1 -m decode -- ./writer "--out={}/train.json" --log "$2" copies && [ -s "$1/train.json" ] && grep -q -- "^--out=$1/train.json --log" said.words
+}
+one=$(mktemp /tmp/runbook.XXXXXX) two=$(mktemp /tmp/runbook.XXXXXX)
+check "{} in a word of the command is the run directory" places here "$one"
+echo 400 >copies
+check "{} in a word of the command is another run directory" places there "$two"
+check "two places for output are one configuration, whose changes are signals" sh -c "'$aiflame' runbook compare here there >said.out && grep -q '^signal  *throughput drop' said.out"
+check "runbook compare has the functions that grew" grep -E '^grew  *[0-9.]+ % -> *[0-9.]+ %  shuffle_weights' said.out
+check "config.json has places by their role" grep -qF '"command": "./writer --out={}/train.json --log /tmp/* copies"' here/config.json
+rm -f "$one" "$two"
+other_program() { "$aiflame" runbook run -d other -r 1 -m decode -- "$build/tests/e2e/runbook_app" 8 && "$aiflame" runbook compare here other >said.out; [ $? -eq 4 ]; }
+check "another program is another configuration" other_program
+
 # Values that a project names.
 echo '{"loss": 2.5}' >one/train.json
 "$aiflame" runbook run -d ranges -r 1 -m decode -- "$build/tests/e2e/runbook_app" 10 0

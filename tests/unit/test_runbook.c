@@ -222,6 +222,22 @@ static void stacks_that_grew_have_a_greater_share(void **state)
 		 NULL);
 }
 
+static void functions_that_grew_have_a_greater_share_of_their_own(void **state)
+{
+	struct aif_buf a = {0}, b = {0}, out = {0};
+
+	(void)state;
+	aif_buf_puts(&a, "m;f_[p] 40\nm;g;f_[p] 10\nm;g 50\n");
+	aif_buf_puts(&b, "m;f_[p] 40\nm;x;f_[p] 40\nm;g 20\n");
+	assert_true(aif_runbook_grown_functions(&a, &b, &out));
+	assert_string_equal(aif_buf_str(&out), "grew          50.0 % ->  80.0 %  f\n");
+	aif_buf_clear(&a);
+	assert_false(aif_runbook_grown_functions(&a, &b, &out));
+	aif_buf_finish(&a);
+	aif_buf_finish(&b);
+	aif_buf_finish(&out);
+}
+
 static void ranges_give_layers(void **state)
 {
 	static const struct {
@@ -271,6 +287,7 @@ int main(void)
 		cmocka_unit_test(the_environment_replaces_budgets),
 		cmocka_unit_test(names_have_classes),
 		cmocka_unit_test(ranges_give_layers),
+		cmocka_unit_test(functions_that_grew_have_a_greater_share_of_their_own),
 		cmocka_unit_test(stacks_that_grew_have_a_greater_share),
 	};
 
