@@ -38,11 +38,18 @@ conserved() {
 			FILENAME == "executions.txt" || FILENAME == "lost_executions.txt" { e[$1] += $2 }
 			FILENAME == "lost_launches.txt" { without[$1] = $2; all += $2 }
 			FILENAME ~ /^(lost_)?(launches|executions).txt$/ || $1 == "recorder" { next }
-			{ e[$1] += without[$1] } # a launch that is not written down has no execution
-			l[$1] < $4 || l[$1] > $3 || e[$1] < $4 || e[$1] > $3 {
-				bad++; print $0, "recorded", l[$1] + 0, e[$1] + 0 }
-			{ n++ }
-			END { print n, "targets,", all + 0, "launches lost"; exit bad || !n }' launches.txt executions.txt lost_launches.txt lost_executions.txt "$2"
+			{ ways[$1] = ways[$1] " " $2; begun[$1] += $3; done[$1] += $4; n++ } # the OS gives a process id again
+			END {
+				for (p in ways) {
+					e[p] += without[p] # a launch that is not written down has no execution
+					if (l[p] < done[p] || l[p] > begun[p] || e[p] < done[p] || e[p] > begun[p]) {
+						bad++
+						print p ways[p], begun[p], done[p], "recorded", l[p] + 0, e[p] + 0
+					}
+				}
+				print n, "targets,", all + 0, "launches lost"
+				exit bad || !n
+			}' launches.txt executions.txt lost_launches.txt lost_executions.txt "$2"
 }
 # drive NAME JOBS WAY:N...: into NAME.data and NAME.report
 drive() {
