@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,14 +86,31 @@ static OWN int nap(void)
 static OWN int left(int depth, unsigned way);
 static OWN int right(int depth, unsigned way);
 
+static long count_waits(void)
+{
+	struct rusage u = {0};
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nvcsw;
+}
+
+/* A time to sleep may end before the thread has given up its CPU, where others want that. */
+#define SLEEP()                                             \
+	({                                                  \
+		struct timespec t = {0, 1000000};           \
+		long before = count_waits();                \
+		int failed;                                 \
+                                                            \
+		do                                          \
+			failed = nanosleep(&t, NULL);       \
+		while (!failed && count_waits() == before); \
+		failed;                                     \
+	})
+
 /* Each way has a stack of its own. */
 static OWN int fork_at(int depth, unsigned way)
 {
-	/* Long enough that it does not end before the thread has given up its CPU. */
-	struct timespec t = {0, 1000000};
-	int r = !depth    ? nanosleep(&t, NULL)
-		: way & 1 ? right(depth - 1, way >> 1)
-			  : left(depth - 1, way >> 1);
+	int r = !depth ? SLEEP() : way & 1 ? right(depth - 1, way >> 1) : left(depth - 1, way >> 1);
 
 	KEEP;
 	return r;
