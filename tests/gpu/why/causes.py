@@ -468,7 +468,7 @@ def case_nested(s, seconds):
 
     def epochs():
         end = now() + int(seconds * 1e9)
-        while now() < end:
+        while now() < end or turns["epochs"] < 4: # however busy the machine is
             turns["epochs"] += 1
             s.device.add_one()
             requests(12)
