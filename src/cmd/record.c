@@ -35,7 +35,8 @@ enum { LEAST_KEEP_NS = 100000000 };
 /* A piece that is dropped as a whole holds what happened in up to a second: 45 KB, of busy
  * programs 160. */
 enum { LEAST_SIZE = 64 << 10 };
-enum { NOT_STARTED = 125 }; /* the exit status where a command was not */
+/* Exit statuses: the command was not started; it ended with 0 and --flame has no picture. */
+enum { NOT_STARTED = 125, NOT_DRAWN = 125 };
 
 struct values {
 	struct aif_record_opts record;
@@ -258,9 +259,8 @@ static bool is_flame_right(const struct values *v, struct aif_err *err)
 	return aif_output_check(v->flame, err) == 0 && is_place_writable(v->flame, err);
 }
 
-/* Draws what was recorded, which takes seconds where there is much of it. The recording itself has succeeded: trouble here
- * is only said. */
-static void draw(const char *profile, const char *picture, bool quiet)
+/* Draws what was recorded, which takes seconds where there is much of it. False, which is said: it cannot be drawn. */
+static bool draw(const char *profile, const char *picture, bool quiet)
 {
 	const struct aif_page_values page = {.input = profile, .output = picture};
 	bool shows = !quiet && isatty(STDERR_FILENO), is_drawn;
@@ -276,6 +276,7 @@ static void draw(const char *profile, const char *picture, bool quiet)
 		aif_message("%s", err.text);
 	else if (!quiet)
 		aif_message("%s is written", picture);
+	return is_drawn;
 }
 
 /* A command, or processes that run already, but not both. */
@@ -484,8 +485,10 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		first_screen(result.path);
 	if (cycles)
 		aif_cycles_finish(cycles);
-	if (result.have_profile && v->flame)
-		draw(result.path, v->flame, o.quiet);
+	/* What a script goes on with is the picture: the status of the command that failed comes first. */
+	if (result.have_profile && v->flame && !draw(result.path, v->flame, o.quiet) &&
+	    !result.exit_code)
+		result.exit_code = NOT_DRAWN;
 	if (result.goes_on && !o.quiet)
 		aif_message(
 			"the command goes on and is not recorded any more (--kill ends it with --duration)");
@@ -502,7 +505,8 @@ const struct aif_command aif_command_record = {
 		"kernels spent their time. Prints a summary on standard error at the end; beyond\n"
 		"about 20 million launches without what takes more than 1 GiB of memory to add up,\n"
 		"which `aiflame report` shows. The exit status is that of the command (128 + number\n"
-		"for a signal); 125, 126 and 127 mean that it could not be started.\n\n"
+		"for a signal); 125, 126 and 127 mean that it could not be started, 125 also that it\n"
+		"ended with 0 and --flame could not be drawn.\n\n"
 		"Ctrl-C ends the command as usual, and the profile is written; a second Ctrl-C\n"
 		"detaches from a command that goes on. While the profile is completed, a second\n"
 		"Ctrl-C skips the names that are still missing, and a third ends the recorder at\n"

@@ -132,7 +132,9 @@ check "record --flame names the suffixes that there are" says "use .svg, .html o
 check "record --flame refuses a directory that does not exist before anything runs" sh -c "'$aiflame' record --flame no/such/a.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
 check "record --flame says that the picture is written" says "y.svg is written" "$aiflame" record --flame y.svg -o one.data "$matmul" 64 2
 check "record --flame refuses a file that is no picture of ours before anything runs" sh -c "echo mine >mine.svg; '$aiflame' record --flame mine.svg touch ran; [ \$? = 2 ] && [ ! -e ran ]"
-check "record --flame says that there is nothing to draw, with the command's status" says "no device activity" "$aiflame" record -q --flame n.svg -o n.data true
+check "record --flame says that there is nothing to draw" says "no device activity" "$aiflame" record -q --flame n.svg -o n.data true
+check "record --flame without a picture ends with 125" status_is 125 "$aiflame" record -q --flame n.svg -o n.data true
+check "record --flame without a picture keeps the status of a command that failed" status_is 3 "$aiflame" record -q --flame n.svg -o n.data sh -c 'exit 3'
 
 # How soon after the delay it begins is the machine's affair: bench/delay.sh.
 mkfifo storm.in
