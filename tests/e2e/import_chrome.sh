@@ -30,6 +30,15 @@ check "a span that never ends lasts until the one that it is in ends" stacks inn
 echo "[$(b 0 main),$(b 10 f),{\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":70,\"name\":\"c\"}]" >counter.json
 check "a trace ends with its last event, of any kind" stacks counter.json "main 10000,main;f 60000," --of cpu
 
+# ---- a list without categories ------------------------------------------------------------------------
+# function NAME START DURATION: as torch 1.13's export_chrome_trace() of the autograd profiler writes it
+function() { printf '{"name": "%s", "ph": "X", "ts": %s, "dur": %s, "tid": 1, "pid": "CPU functions", "args": {}}' "$1" "$2" "$3"; }
+echo "[$(function train 80 200), $(function aten::addmm 90 80), $(function aten::mm 100 50), $(function 'autograd::engine::evaluate_function: MmBackward0' 200 30), $(function MmBackward0 205 20), $(function 'forward pass' 85 10)]" >list.json
+kinds() { "$aiflame" import -q -o s.data list.json && [ "$("$aiflame" query --format csv s.data "SELECT kind, name FROM ops ORDER BY start_ns" | tr '\n' ';')" = \
+	"kind,name;range,train;range,forward pass;operator,aten::addmm;operator,aten::mm;operator,autograd::engine::evaluate_function: MmBackward0;operator,MmBackward0;" ]; }
+check "operators of a list of CPU functions are operators, other names ranges" kinds
+check "a list of CPU functions is PyTorch's" sh -c "'$aiflame' info s.data | grep -E '^ +imported +kineto$'"
+check "report --ops has the operators of a list of CPU functions" sh -c "'$aiflame' report --ops s.data | grep -E '^aten::mm .* 50.000us  *50.000us  *1$'"
 
 # ---- device work --------------------------------------------------------------------------------------
 # call NAME ID START [PID]; kernel NAME ID START DURATION [STREAM [PID]]

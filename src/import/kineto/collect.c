@@ -169,11 +169,25 @@ static int span_collect(struct kineto *k, uint32_t name)
 	return 0;
 }
 
-/* Classifies an event without a known category by its name: AIU's own dialect has none. */
+/* True for names of PyTorch's operators: "aten::mm", "autograd::engine::evaluate_function: MmBackward0", "MmBackward0". */
+static bool is_operator(const char *name, size_t len)
+{
+	while (len && name[len - 1] >= '0' && name[len - 1] <= '9')
+		len--;
+	return memmem(name, len, "::", 2) || (len > 8 && !memcmp(name + len - 8, "Backward", 8));
+}
+
+/* Classifies an event without a known category by its name: AIU's own dialect has none, nor has the list of functions
+ * of torch's autograd profiler, where record_function's names stand among operators. */
 static size_t name_classify(struct kineto *k, const char *name, size_t len)
 {
 	struct kineto_event *e = &k->event;
 	size_t node = len;
+
+	if (!e->cat.len && e->is_function) {
+		e->class = is_operator(name, len) ? KINETO_OP : KINETO_RANGE;
+		return len;
+	}
 
 	switch (e->cat.len ? AIF_FLEX_NONE : aif_aiu_flex_of(name, len, &node)) {
 	case AIF_FLEX_KERNEL:

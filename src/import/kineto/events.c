@@ -143,6 +143,7 @@ static bool pid_of(struct aif_json *j, struct kineto_event *e)
 {
 	bool ok = id(j, &e->pid);
 
+	e->is_function = ok && e->pid.is_name && AIF_JSON_IS(j, "CPU functions");
 	if (ok && e->pid.is_name && ranked_pid(j->text, j->len, &e->pid, &e->rank))
 		e->pid.is_name = false;
 	return ok;
