@@ -485,7 +485,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		first_screen(result.path);
 	if (cycles)
 		aif_cycles_finish(cycles);
-	/* What a script goes on with is the picture: the status of the command that failed comes first. */
+	/* Scripts go on with the picture; the status of a command that failed comes first. */
 	if (result.have_profile && v->flame && !draw(result.path, v->flame, o.quiet) &&
 	    !result.exit_code)
 		result.exit_code = NOT_DRAWN;
