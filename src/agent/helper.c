@@ -270,6 +270,8 @@ static bool look_each_second(const struct look *look, uint64_t now)
 
 	if (atomic_load(&s->attached))
 		tick_python(look->collect);
+	if (env->injected && atomic_load(&s->attached))
+		aif_unwinder_refresh(s->unwinder); /* nobody tells of dlclose() */
 	if (is_last())
 		return true;
 	/* Some of it may not have been possible yet. */

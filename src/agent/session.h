@@ -54,6 +54,7 @@ struct aif_environment {
 	uint32_t filters;     /* that its recorder has (handshake.h) */
 	bool children;        /* meet the recorder without a runtime, too */
 	bool at_once;         /* and do so as soon as the process starts */
+	bool injected;        /* into a running process: injected.c */
 	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none */
 	_Atomic bool nvtx_reported;
 };

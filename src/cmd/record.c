@@ -133,6 +133,9 @@ static const struct aif_opt opts[] = {
 	 "record this running process and its children; may be given several times"},
 	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
 	 "record all of your processes on standby, also those that start later"},
+	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
+	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
+	 "from outside (auto), also then, for Python's functions (always), or leave it alone (never)"},
 	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
@@ -387,13 +390,23 @@ static void say_awaited(void *arg, int pid)
 	aif_message("process %d: waiting for an accelerator runtime to start in it", pid);
 }
 
+static void say_injected(void *arg, int pid, uint64_t stop_ns)
+{
+	(void)arg;
+	aif_message(
+		"process %d: the agent was put into it; a thread of it stood still for %.1f ms at most",
+		pid, (double)stop_ns / 1e6);
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
 	struct aif_record_opts o = v->record;
 	struct aif_live_line line;
-	const struct aif_record_observer observer = {
-		.arg = &line, .progress = aif_live_line_progress, .awaits = say_awaited};
+	const struct aif_record_observer observer = {.arg = &line,
+						     .progress = aif_live_line_progress,
+						     .awaits = say_awaited,
+						     .injected = say_injected};
 	struct aif_record_result result;
 	char agent[PATH_MAX], profile[PATH_MAX];
 	struct aif_cycles_opts cycle_opts = {.profile = profile, .command = v->on_cycle};
@@ -471,6 +484,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.runtime = runtime_names[o.runtime_choice];
 	o.argv = words_len ? words : NULL;
 	aif_outside_check(&o);
+	if (o.inject == AIF_RECORD_INJECT_ALWAYS && o.pids[0])
+		o.outside = o.outside_refused = false;
 	o.schedule.counts_from_attach = v->schedule && !words_len;
 	cycle_opts.schedule = o.schedule;
 	cycle_opts.ends = !words_len;
@@ -512,8 +527,10 @@ const struct aif_command aif_command_record = {
 		"Ctrl-C skips the names that are still missing, and a third ends the recorder at\n"
 		"once: what it has written is valid.\n\n"
 		"With -p or -a, and no command, processes are recorded that were started with the\n"
-		"variables that `aiflame env` prints (with --cpu others, too). They go on when the recording ends: by\n"
-		"Ctrl-C, --duration, `aiflame ctl stop`, or when all named processes have ended.\n\n"
+		"variables that `aiflame env` prints, and with --cpu others, too. Into those of -p\n"
+		"that were not the agent is put, where that can be done safely and --cpu does not do\n"
+		"without it (docs/standby.md). They go on when the recording ends: by Ctrl-C,\n"
+		"--duration, `aiflame ctl stop`, or when all named processes have ended.\n\n"
 		"With --cpu a program needs no device: the threads of the command and of all that\n"
 		"it starts are sampled 999 times for each second of their CPU time, unprivileged,\n"
 		"with C, C++ and Python stacks: aiflame report --cpu, aiflame why. System calls are\n"

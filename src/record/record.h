@@ -21,6 +21,8 @@ struct aif_record_observer {
 	void (*progress)(void *arg, const struct aif_record_progress *p);
 	/* Process `pid` (-p) has no accelerator runtime yet: recording it begins when one starts. */
 	void (*awaits)(void *arg, int pid);
+	/* The agent was put into a process; the longest time that a thread of it was stopped. Optional. */
+	void (*injected)(void *arg, int pid, uint64_t stop_ns);
 };
 
 /* Result of a recording. */

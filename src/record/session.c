@@ -218,6 +218,7 @@ static void obey(struct session *s)
 static void look_after_attached(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
+	uint64_t stop_ns;
 	int pid;
 
 	aif_attach_look(&s->attach, now);
@@ -227,6 +228,8 @@ static void look_after_attached(struct session *s, uint64_t now)
 		pthread_mutex_unlock(&s->store.lock);
 	}
 	s->attach.old_agents = 0;
+	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
+		o->injected(o->arg, pid, stop_ns);
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
 		o->awaits(o->arg, pid);
 	if (aif_attach_all_ended(&s->attach) && !aif_drain_thread_targets(s->drain))

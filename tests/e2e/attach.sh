@@ -160,7 +160,7 @@ check "record -p: the process collects once ctl sync has answered" recorded r1 "
 check "ctl status says who records a process" says r1 "$aiflame" ctl status
 # Process 1 is never ours; where its memory map can be read it carries no agent.
 check "record -p says why process 1 cannot be recorded" sh -c "
-	'$aiflame' record -q -o x.data -p 1 2>&1 | grep -qE 'CAP_SYS_PTRACE|does not carry the agent|belongs to user'"
+	'$aiflame' record -q -o x.data -p 1 2>&1 | grep -qE 'CAP_SYS_PTRACE|is the first process|belongs to user'"
 check "record -p of a recorded process says who records it" says "is being recorded by r1" "$aiflame" record -q -o x.data -p "$(pid a)"
 check "record -p of a recorded process leaves no profile" test ! -e x.data
 check "a recorded process holds no descriptor of the agent's" no_descriptor a

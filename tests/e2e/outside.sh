@@ -47,10 +47,10 @@ check "callers stand below: add_up() was called by computer()" sh -c "'$aiflame'
 check "the summary speaks of CPU time" says "on CPU in 1 thread" "$aiflame" record --cpu -p $pid --duration 1 -o q.data
 check "report --cpu shows the function with its line" says "stacks_app.c:" "$aiflame" report --cpu p.data
 check "without --cpu it is said what would do" says "does not carry the agent; start it with the variables that \`aiflame env\` prints, or add --cpu" \
-	"$aiflame" record -p $pid -o r.data
+	"$aiflame" record -p $pid --inject never -o r.data
 check "where perf_event is refused it is said, with the way out" says "perf_event may not sample it from outside; record as root" \
-	"$no_perf" "$aiflame" record --cpu -p $pid -o r.data
-check "where perf_event is refused nothing is recorded" status_is 125 "$no_perf" "$aiflame" record --cpu -p $pid -o r.data
+	"$no_perf" "$aiflame" record --cpu -p $pid --inject never -o r.data
+check "where perf_event is refused nothing is recorded" status_is 125 "$no_perf" "$aiflame" record --cpu -p $pid --inject never -o r.data
 check "all processes are recorded with -a, each under its name" recorded a -a
 check "the program is among all processes" sh -c "'$aiflame' flame --of cpu --format folded -o - a.data | grep -q 'computer;computer;add_up '"
 

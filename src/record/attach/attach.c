@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "record/attach/attach_dir.h"
+#include "record/attach/unprepared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,12 +160,16 @@ static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *sta
 	return r;
 }
 
-/* Takes a process that the user has named. One without the agent will do where it is sampled from outside. */
+/* Takes a process that the user has named. One without the agent will do where it is sampled from outside; else the agent
+ * is put into it. */
 static int check_request(struct aif_attach *a, int pid, const struct aif_record_opts *o,
 			 struct aif_err *err)
 {
+	const bool injects = o->agent && (o->inject == AIF_RECORD_INJECT_ALWAYS ||
+					  (o->inject == AIF_RECORD_INJECT_AUTO && !o->outside));
 	char standby[AIF_STANDBY_DIR_MAX], path[64];
 	struct aif_standby_maps maps = {.has_agent = false};
+	uint64_t stop_ns = 0;
 	struct stat st;
 	int r;
 
@@ -179,28 +184,38 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 	/* The map of a process that has ended is empty, or cannot be read. */
 	if (r < 0 || (!maps.has_agent && aif_proc_has_ended(pid)))
 		return say_unreadable(pid, r, err);
-	if (!maps.has_agent && o->outside_refused)
+	if (!maps.has_agent && !injects && o->outside_refused)
 		return aif_err_set(
 			err, -EPERM,
 			"process %d: does not carry the agent, and perf_event may not sample "
 			"it from outside; record as root, or set kernel.perf_event_paranoid to 2 "
 			"and record as its user, or start it with the variables that `aiflame "
-			"env` prints",
+			"env` prints, or leave out --inject never",
 			pid);
-	if (!maps.has_agent && !o->ebpf && !o->outside)
+	if (!maps.has_agent && !injects && !o->ebpf && !o->outside)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
 				   "variables that `aiflame env` prints, or add --cpu (CPU samples "
-				   "from outside) or --ebpf",
+				   "from outside) or --ebpf, or leave out --inject never",
 				   pid);
-	if (maps.has_agent) {
+	if (!maps.has_agent && injects) {
+		r = aif_unprepared_join(pid, st.st_uid, o->agent, o->runtime, standby, &stop_ns,
+					err);
+		if (r < 0 && !o->ebpf)
+			return r;
+		maps.has_agent = r == 0;
+	} else if (maps.has_agent) {
 		r = find_standby(pid, &maps, standby, err);
-		if (r == 0)
-			r = use_standby(a, pid, st.st_uid, standby, err);
+		if (r < 0)
+			return r;
+	}
+	if (maps.has_agent) {
+		r = use_standby(a, pid, st.st_uid, standby, err);
 		if (r < 0)
 			return r;
 	}
 	request_add(a, pid, !maps.has_agent);
+	a->request[a->requests - 1].stop_ns = stop_ns;
 	return 0;
 }
 
@@ -222,6 +237,20 @@ bool aif_attach_all_ended(struct aif_attach *a)
 		if (!has_ended(&a->request[i]))
 			return false;
 	return a->wants == AIF_WANTS_SOME;
+}
+
+int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns)
+{
+	for (unsigned i = 0; i < a->requests; i++) {
+		struct aif_attach_request *w = &a->request[i];
+
+		if (w->stop_ns) {
+			*ret_stop_ns = w->stop_ns;
+			w->stop_ns = 0;
+			return w->pid;
+		}
+	}
+	return 0;
 }
 
 int aif_attach_awaited(struct aif_attach *a)

@@ -18,6 +18,8 @@ struct aif_attach_request {
 	int pid, pidfd;
 	bool was_announced; /* that it is waited for */
 	bool no_agent;      /* it has none: nothing is waited for (record --ebpf) */
+	uint64_t
+		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it had one */
 	bool ended;
 };
 
@@ -80,5 +82,7 @@ void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
 
 /* All processes that were named have ended. */
 bool aif_attach_all_ended(struct aif_attach *a);
+/* The next process into which the agent was put, and how long a thread was stopped; 0: none. Each once. */
+int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns);
 /* The next process that is waited for because no runtime has started in it; 0: none. Each once. */
 int aif_attach_awaited(struct aif_attach *a);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define AGENT "libaiflame-agent"
+/* Prefix that the kernel puts before it where the file is an injector's (inject/inject.h). */
+#define INJECTED "memfd:"
 
 void aif_standby_default(char path[AIF_STANDBY_DIR_MAX])
 {
@@ -257,6 +259,8 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 
 		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
 			continue;
+		file += !strncmp(file + 1, INJECTED, sizeof(INJECTED) - 1) ? sizeof(INJECTED) - 1
+									   : 0;
 		ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
 		if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
 			continue;

@@ -19,6 +19,13 @@ enum aif_record_nvml {
 	AIF_RECORD_NVML_OFF,
 };
 
+/* Whether the agent is put into running processes that do not carry it (inject/inject.h). */
+enum aif_record_inject {
+	AIF_RECORD_INJECT_AUTO, /* unless they are sampled from outside */
+	AIF_RECORD_INJECT_ALWAYS,
+	AIF_RECORD_INJECT_NEVER,
+};
+
 /* The clock that starts CPU samples (record/sources/cpu_clock.h). */
 enum aif_record_cpu_clock {
 	AIF_RECORD_CPU_CLOCK_AUTO, /* what costs less here, of what may be had */
@@ -62,6 +69,7 @@ struct aif_record_opts {
 	bool device_lines;            /* --device-lines */
 	int calls;                    /* --calls: enum aif_record_calls */
 	int nvml;                     /* --nvml: enum aif_record_nvml */
+	int inject;                   /* --inject: enum aif_record_inject */
 	bool no_python;               /* --no-python */
 	bool children;                /* --children */
 	bool cpu;                     /* --cpu: and from the start of each process */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/*
+ * Describes what is mapped in another process, read from outside: its modules, their exported functions, and the rows by which its
+ * stacks are unwound. All of it is the process's own word, and hostile: reads are bounded, and what cannot be read is not
+ * there. Nothing is opened that the process names.
+ */
+
+struct aif_image_module {
+	uint64_t lo, hi;
+	char path[256];
+	bool is_loader;
+	/* Made when first needed. */
+	int headers; /* 0 = not read, 1 = read, -1 = cannot be */
+	uint64_t bias, hdr, hdr_len, dynamic, dynamic_len;
+	uint8_t *copy; /* of [lo, hi), with holes where nothing was needed */
+	uint64_t symtab, strtab, strsz, symbols;
+	/* Functions inside which nothing may be called: sorted by start. */
+	bool has_unsafe;
+	struct aif_image_range {
+		uint64_t lo, hi;
+	} * unsafe;
+	size_t unsafe_len, unsafe_cap;
+};
+
+struct aif_image {
+	pid_t pid;
+	struct aif_image_module *module;
+	size_t modules, cap;
+	bool has_musl, has_loader;
+};
+
+/* Reads /proc/PID/maps. 0 or -errno. */
+int aif_image_init(struct aif_image *im, pid_t pid);
+void aif_image_finish(struct aif_image *im);
+
+/* Reads memory of the process. True if all of it could be. */
+bool aif_image_read(const struct aif_image *im, uint64_t at, void *to, size_t len);
+bool aif_image_write(const struct aif_image *im, uint64_t at, const void *from, size_t len);
+
+/* The module that has `at` in it, or NULL. */
+struct aif_image_module *aif_image_find(struct aif_image *im, uint64_t at);
+
+/* The address of a function that a module whose file's name begins with `file` exports, 0: there is none. */
+uint64_t aif_image_function(struct aif_image *im, const char *file, const char *name);
+
+/* True if pc is in a function during which the process's allocator, loader or end is under way, or in the loader. */
+bool aif_image_is_unsafe(struct aif_image *im, uint64_t pc);
+
+/* The row for pc (unwind/row.h). */
+uint64_t aif_image_row(struct aif_image *im, uint64_t pc);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/inject.h"
+
+#include "base/clock.h"
+#include "inject/refusal.h"
+#include "inject/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the injector, which the terminal's signals do not reach: a thread that is borrowed must be given back. */
+static void inject(pid_t pid, int agent, const struct aif_injected *about, int to)
+{
+	struct aif_inject_result r = {0};
+	struct aif_err err = {0};
+	uint64_t began = aif_now_ns();
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	/* Root's; each moment without a processor is one in which a thread stands still. */
+	setpriority(PRIO_PROCESS, 0, -20);
+	r.error = aif_inject_work(pid, agent, about, &r, &err);
+	r.took_ns = aif_now_ns() - began;
+	if (r.error)
+		memcpy(r.text, err.text, strnlen(err.text, sizeof(r.text) - 1));
+	_exit(write(to, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
+}
+
+int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
+		     const struct aif_injected *about, struct aif_err *err)
+{
+	int ends[2], fd, r;
+
+	*in = (struct aif_injection){.pid = pid, .fd = -1};
+	if (!aif_inject_is_possible(err))
+		return -ENOTSUP;
+	r = aif_inject_refusal(pid, err);
+	if (r < 0)
+		return r;
+	fd = open(agent, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pipe2(ends, O_CLOEXEC) < 0) {
+		r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return aif_err_set(err, r, "%s: %s; install aiflame again", agent, strerror(-r));
+	}
+	in->injector = fork();
+	if (in->injector == 0) {
+		close(ends[0]);
+		inject(pid, fd, about, ends[1]);
+	}
+	r = in->injector < 0 ? -errno : 0;
+	close(fd);
+	close(ends[1]);
+	if (r < 0) {
+		close(ends[0]);
+		in->injector = 0;
+		return aif_err_set(err, r, "cannot start an injector: %s", strerror(-r));
+	}
+	in->fd = ends[0];
+	return 0;
+}
+
+bool aif_inject_poll(struct aif_injection *in, int timeout_ms, struct aif_inject_result *ret)
+{
+	struct pollfd fd = {.fd = in->fd, .events = POLLIN};
+
+	if (!in->injector || poll(&fd, 1, timeout_ms) != 1)
+		return false;
+	*ret = (struct aif_inject_result){0};
+	if (read(in->fd, ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
+		*ret = (struct aif_inject_result){.error = -EIO,
+						  .text = "the injector was killed; try again"};
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	close(in->fd);
+	/* The caller may have waited for it already, among its other children. */
+	waitpid(in->injector, NULL, 0);
+	*in = (struct aif_injection){.pid = in->pid, .fd = -1};
+	return true;
+}
+
+void aif_inject_cancel(struct aif_injection *in)
+{
+	struct aif_inject_result ignored;
+
+	/* Not while it has a thread: that takes milliseconds. What it waits for afterwards goes on without it. */
+	if (!in->injector || aif_inject_poll(in, 100, &ignored))
+		return;
+	kill(in->injector, SIGKILL);
+	close(in->fd);
+	waitpid(in->injector, NULL, 0);
+	*in = (struct aif_injection){.pid = in->pid, .fd = -1};
+}

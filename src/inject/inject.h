@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "wire/injected.h"
+
+#include <sys/types.h>
+
+/*
+ * Puts the agent into a running process that nobody prepared. An injector, a process of ours with one thread, borrows a
+ * thread of the target that is at rest (borrow.h); that one makes a new thread, which loads the agent from a descriptor (a
+ * memfd, so that nothing need exist in a container's file system) and calls it. Afterwards the process is as if it had been
+ * started with the variables of `aiflame env`: the agent waits for recorders.
+ *
+ * What may take long, or hang, is in the new thread: no thread of the program waits for it. Why a process of its own: what
+ * it traces is free when it ends, whatever state it was in, and the recorder has children of its own to wait for.
+ */
+
+/* An injection under way. */
+struct aif_injection {
+	pid_t pid;      /* the target */
+	pid_t injector; /* 0: none */
+	int fd;         /* its result */
+};
+
+struct aif_inject_result {
+	int error; /* 0: the agent is there */
+	unsigned stops;
+	uint64_t longest_stop_ns; /* that a thread was stopped */
+	uint64_t took_ns;
+	char text[512]; /* what aif_err says; "" without an error */
+};
+
+/* Begins. `agent`: path of libaiflame-agent.so here. 0, or -errno with *err: it is not tried. */
+int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
+		     const struct aif_injected *about, struct aif_err *err);
+/* True if it is over: *ret says how. Waits for it up to timeout_ms. */
+bool aif_inject_poll(struct aif_injection *in, int timeout_ms, struct aif_inject_result *ret);
+/* Gives up one that is not over. */
+void aif_inject_cancel(struct aif_injection *in);
+
+/* True where this machine can do so; else *err says why not. */
+bool aif_inject_is_possible(struct aif_err *err);

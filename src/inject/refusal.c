@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/refusal.h"
+
+#include "base/proc.h"
+#include "base/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct status {
+	int tracer;
+	unsigned long uid[4], gid[4];
+	struct aif_proc_filters filters;
+	char state;
+	bool has_shadow_stack;
+};
+
+static bool read_status(pid_t pid, struct status *s)
+{
+	char path[64], text[4096];
+	const char *line;
+
+	*s = (struct status){.tracer = 0};
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (aif_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	if ((line = strstr(text, "\nState:")) != NULL)
+		sscanf(line + 7, " %c", &s->state);
+	if ((line = strstr(text, "\nTracerPid:")) != NULL)
+		sscanf(line + 11, "%d", &s->tracer);
+	if ((line = strstr(text, "\nUid:")) != NULL)
+		sscanf(line + 5, "%lu %lu %lu %lu", &s->uid[0], &s->uid[1], &s->uid[2], &s->uid[3]);
+	if ((line = strstr(text, "\nGid:")) != NULL)
+		sscanf(line + 5, "%lu %lu %lu %lu", &s->gid[0], &s->gid[1], &s->gid[2], &s->gid[3]);
+	s->filters = aif_proc_filters(text);
+	line = strstr(text, "\nx86_Thread_features:");
+	s->has_shadow_stack =
+		line && strstr(line, "shstk") &&
+		(!strchr(line + 1, '\n') || strstr(line, "shstk") < strchr(line + 1, '\n'));
+	return true;
+}
+
+/* The value of an entry of the auxiliary vector that the process was started with. */
+static bool read_auxv(pid_t pid, unsigned long type, unsigned long *ret)
+{
+	unsigned long pair[2];
+	char path[64];
+	bool found = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && !found && read(fd, pair, sizeof(pair)) == (ssize_t)sizeof(pair) &&
+	       pair[0])
+		if (pair[0] == type) {
+			*ret = pair[1];
+			found = true;
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool is_32_bit(pid_t pid)
+{
+	unsigned char ident[EI_NIDENT];
+	char path[64];
+	bool is = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		is = read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
+		     !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+		close(fd);
+	}
+	return is;
+}
+
+/* A child between vfork() and exec() lives in its parent's memory. */
+static bool shares_memory(pid_t pid)
+{
+	uint64_t start;
+	int parent;
+
+	return aif_proc_stat(pid, &parent, &start) && parent > 1 &&
+	       syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+static int refuse_libraries(pid_t pid, struct aif_err *err)
+{
+	bool has_libc = false, has_loader = false, has_musl = false, has_any = false;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return aif_inject_why_not_traced(pid, errno, err);
+	while (getline(&line, &size, f) > 0) {
+		const char *file = strrchr(line, '/');
+
+		has_any = true;
+		if (!file)
+			continue;
+		has_libc |= !strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8);
+		has_loader |= !strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6);
+		has_musl |= !strncmp(file, "/ld-musl", 8);
+	}
+	free(line);
+	fclose(f);
+	if (!has_any)
+		return aif_err_set(err, -ESRCH,
+				   "process %d: is exiting, or is the kernel's; see ps -e",
+				   (int)pid);
+	if (has_musl)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: its C library is musl, and the agent needs glibc; use "
+			"an image with glibc, or add --ebpf",
+			(int)pid);
+	if (!has_libc || !has_loader)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: is statically linked, and nothing in it can load the "
+			"agent; link it dynamically, or add --ebpf",
+			(int)pid);
+	return 0;
+}
+
+int aif_inject_refusal(pid_t pid, struct aif_err *err)
+{
+	unsigned long secure = 0;
+	struct status s;
+	const int n = (int)pid;
+
+	if (!read_status(pid, &s))
+		return aif_err_set(err, -ESRCH, "process %d: does not exist; see ps -e", n);
+	/* A defect of ours must not end the machine, or the container. */
+	if (pid == 1)
+		return aif_err_set(
+			err, -EPERM,
+			"process 1: is the first process, with which all others would end; start "
+			"it with the variables that `aiflame env` prints, or record it from "
+			"outside of its container");
+	if (s.state == 'Z' || s.state == 'X')
+		return aif_err_set(err, -ESRCH, "process %d: has ended; see ps -e", n);
+	if (s.tracer)
+		return aif_err_set(
+			err, -EBUSY,
+			"process %d: is traced by process %d, a debugger or strace; end that "
+			"first",
+			n, s.tracer);
+	if (s.state == 'T' || s.state == 't')
+		return aif_err_set(err, -EBUSY,
+				   "process %d: is stopped; continue it with kill -CONT %d", n, n);
+	if (geteuid() && s.uid[0] != geteuid())
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: belongs to user %lu; record as that user or as root", n,
+			s.uid[0]);
+	if (s.uid[0] != s.uid[1] || s.uid[1] != s.uid[2] || s.gid[0] != s.gid[1] ||
+	    s.gid[1] != s.gid[2] || (read_auxv(pid, AT_SECURE, &secure) && secure))
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: is a set-user-id program or has another's rights, and the "
+			"agent stays out of these; start it without",
+			n);
+	if (s.filters.mode || s.filters.len)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: has a seccomp filter, which may end it for the agent's "
+			"system calls; start it with the variables that `aiflame env` prints",
+			n);
+	if (is_32_bit(pid))
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: is a 32-bit program, and the agent is 64-bit; add --ebpf", n);
+	if (s.has_shadow_stack)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: has a shadow stack, which refuses calls from outside; "
+			"start it with the variables that `aiflame env` prints",
+			n);
+	if (shares_memory(pid))
+		return aif_err_set(
+			err, -EBUSY,
+			"process %d: shares its memory with its parent, between vfork() and "
+			"exec(); try again, or record the parent",
+			n);
+	return refuse_libraries(pid, err);
+}
+
+int aif_inject_why_not_traced(pid_t pid, int error, struct aif_err *err)
+{
+	char text[16] = "";
+	const int n = (int)pid;
+	struct status s;
+	int scope;
+
+	if (aif_proc_has_ended(n))
+		return aif_err_set(err, -ESRCH, "process %d: has ended; see ps -e", n);
+	if (read_status(pid, &s) && s.tracer)
+		return aif_err_set(
+			err, -EBUSY,
+			"process %d: is traced by process %d, a debugger or strace; end that "
+			"first",
+			n, s.tracer);
+	aif_proc_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text));
+	scope = atoi(text);
+	if (scope >= 3)
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: kernel.yama.ptrace_scope=3 forbids ptrace until the next "
+			"boot; start it with the variables that `aiflame env` prints",
+			n);
+	if (scope && geteuid())
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: kernel.yama.ptrace_scope=%d forbids it to ordinary users; set it to 0 "
+			"(sysctl), record as root or with CAP_SYS_PTRACE, or start the process with the "
+			"variables that `aiflame env` prints",
+			n, scope);
+	if (geteuid())
+		return aif_err_set(
+			err, -EPERM,
+			"process %d: is protected from its user (%s); record as root, with "
+			"CAP_SYS_PTRACE",
+			n, strerror(error));
+	return aif_err_set(
+		err, -EPERM,
+		"process %d: ptrace is forbidden here (%s); CAP_SYS_PTRACE is missing, or a "
+		"container's filter forbids it",
+		n, strerror(error));
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/* Says why the agent is not put into a process, before anything is done to it. 0 or -errno with *err, one sentence and what
+ * to do. -ENOTSUP: never into this program; -EPERM: not by this user; -ESRCH: it has ended; -EBUSY: not now. */
+int aif_inject_refusal(pid_t pid, struct aif_err *err);
+
+/* The same after ptrace was refused: names the setting or the capability that is missing. */
+int aif_inject_why_not_traced(pid_t pid, int error, struct aif_err *err);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject/walk.h"
+
+#include "unwind/row.h"
+
+#include <string.h>
+
+/* A stack that is deeper is not walked: Python's recursion ends at a thousand calls, of some 500 bytes each. */
+#define FRAMES_MAX 4096
+/* Bytes of the stack that are read at once; a system call for each word would take 0.5 us. */
+#define WINDOW 65536
+
+struct stack {
+	const struct aif_image *im;
+	uint64_t at, len;
+	uint8_t bytes[WINDOW];
+};
+
+/* Reads what can be read from `at` on: up to the end of the mapping, a page at a time. */
+static void refill(struct stack *s, uint64_t at)
+{
+	s->at = at;
+	s->len = 0;
+	if (aif_image_read(s->im, at, s->bytes, WINDOW)) {
+		s->len = WINDOW;
+		return;
+	}
+	while (s->len < WINDOW) {
+		uint64_t step = AIF_MIN(4096 - ((at + s->len) & 4095), WINDOW - s->len);
+
+		if (!aif_image_read(s->im, at + s->len, s->bytes + s->len, step))
+			return;
+		s->len += step;
+	}
+}
+
+static bool word(struct stack *s, uint64_t at, uint64_t *ret)
+{
+	if (at < s->at || at - s->at + 8 > s->len)
+		refill(s, at);
+	if (s->len < 8)
+		return false;
+	memcpy(ret, s->bytes + (at - s->at), sizeof(*ret));
+	return true;
+}
+
+/* The CFA by that row. False: the row does not say, or not by what is known here. */
+static bool cfa_of(struct stack *s, const struct aif_regs *f, uint64_t pc, uint64_t row,
+		   uint64_t *ret)
+{
+	const uint64_t off = (uint64_t)(int64_t)aif_row_off(row),
+		       aux = (uint64_t)(int64_t)aif_row_aux(row);
+
+	switch (aif_row_kind(row)) {
+	case AIF_ROW_RSP:
+		*ret = f->sp + off;
+		return true;
+	case AIF_ROW_RBP:
+		*ret = f->bp + off;
+		return true;
+	case AIF_ROW_PLT:
+		*ret = f->sp + 8 + ((pc & 15) >= aux ? 8 : 0);
+		return true;
+	case AIF_ROW_RBP_DEREF:
+		return word(s, f->bp + aux, ret);
+	case AIF_ROW_RSP_DEREF:
+		return word(s, f->sp + aux, ret);
+	default:
+		return false;
+	}
+}
+
+/* Goes to the caller's frame. */
+static bool step(struct stack *s, struct aif_regs *f, uint64_t row)
+{
+	uint64_t cfa, pc, bp = f->bp;
+
+	if (!cfa_of(s, f, f->pc, row, &cfa) || cfa <= f->sp || !word(s, cfa - 8, &pc))
+		return false;
+	if (aif_row_bp(row) == AIF_ROW_BP_AT_BP) {
+		if (!word(s, f->bp, &bp))
+			return false;
+	} else if (aif_row_bp(row) && !word(s, aif_row_bp_at(row, cfa), &bp)) {
+		return false;
+	}
+	*f = (struct aif_regs){.pc = pc, .sp = cfa, .bp = bp};
+	return true;
+}
+
+static bool is_c_library(const struct aif_image_module *m)
+{
+	const char *file = m ? strrchr(m->path, '/') : NULL;
+
+	return file && (!strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8) ||
+			!strncmp(file, "/libpthread", 11) || !strncmp(file, "/libdl", 6));
+}
+
+/* The outermost frames are the C library's: they call main() and a thread's function. */
+static bool is_start(struct aif_image *im, struct stack *s, struct aif_regs f)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t row = aif_image_row(im, f.pc - 1);
+
+		if (aif_row_kind(row) == AIF_ROW_END)
+			return true;
+		if (!step(s, &f, row))
+			return false;
+	}
+	return false;
+}
+
+enum aif_walk_answer aif_walk(struct aif_image *im, const struct aif_regs *regs, bool is_running)
+{
+	static struct stack s; /* 64 KB; the injector has one thread */
+	struct aif_regs f = *regs;
+
+	s = (struct stack){.im = im};
+	for (unsigned i = 0; i < FRAMES_MAX; i++) {
+		/* A return address may be the first of the next function. */
+		const uint64_t pc = i ? f.pc - 1 : f.pc;
+		const uint64_t row = aif_image_row(im, pc);
+
+		if (aif_row_kind(row) == AIF_ROW_SIGNAL)
+			return AIF_WALK_HANDLER;
+		if (aif_image_is_unsafe(im, pc) && aif_row_kind(row) != AIF_ROW_END)
+			return AIF_WALK_UNSAFE;
+		if (aif_row_kind(row) == AIF_ROW_END)
+			return AIF_WALK_SAFE;
+		if (is_running && is_c_library(aif_image_find(im, pc)) &&
+		    !(i && is_start(im, &s, f)))
+			return AIF_WALK_LIBRARY;
+		if (!step(&s, &f, row))
+			return AIF_WALK_UNKNOWN;
+	}
+	return AIF_WALK_UNKNOWN;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "inject/image.h"
+#include "unwind/arch.h"
+
+/* Whether a stopped thread may be made to call a function of its C library. */
+enum aif_walk_answer {
+	AIF_WALK_SAFE,
+	AIF_WALK_UNSAFE,  /* it is in the allocator, the loader, or on its way out */
+	AIF_WALK_HANDLER, /* it is in a handler of a signal */
+	AIF_WALK_UNKNOWN, /* its stack cannot be told to the end */
+	AIF_WALK_LIBRARY, /* `is_running`: it is in the C library */
+};
+
+/* Walks the stack of *regs, from outside. `is_running`: the thread was interrupted anywhere, not in a system call. */
+enum aif_walk_answer aif_walk(struct aif_image *im, const struct aif_regs *regs, bool is_running);

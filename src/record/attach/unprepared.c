@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/attach/unprepared.h"
+
+#include "record/attach/attach_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Longer than an injector takes that gives up. */
+#define WAIT_MS 20000
+
+static bool has_our_root(int pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/", pid);
+	return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+/* Chooses the directory, as the process will see it. */
+static void choose_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX])
+{
+	char named[AIF_STANDBY_DIR_MAX];
+
+	if (aif_standby_environment(pid, AIF_ENV_STANDBY, named, sizeof(named)) >= 0 &&
+	    *named == '/')
+		memcpy(standby, named, AIF_STANDBY_DIR_MAX);
+	else if (uid == geteuid() && has_our_root(pid))
+		aif_standby_default(standby);
+	else
+		snprintf(standby, AIF_STANDBY_DIR_MAX, "/tmp/aiflame-%u", (unsigned)uid);
+}
+
+int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const char *agent,
+			 const char *runtime, char standby[AIF_STANDBY_DIR_MAX],
+			 struct aif_err *err)
+{
+	struct aif_injected about = {.magic = AIF_STANDBY_MAGIC,
+				     .wire_version = AIF_WIRE_VERSION,
+				     .level = AIF_LEVEL_GRAPHS};
+
+	choose_standby(pid, uid, standby);
+	snprintf(about.standby, sizeof(about.standby), "%s", standby);
+	snprintf(about.runtime, sizeof(about.runtime), "%s", runtime ? runtime : "");
+	return aif_inject_start(in, pid, agent, &about, err);
+}
+
+int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
+			char standby[AIF_STANDBY_DIR_MAX], uint64_t *ret_stop_ns,
+			struct aif_err *err)
+{
+	struct aif_injection in;
+	struct aif_inject_result result;
+	int r = aif_unprepared_start(&in, pid, uid, agent, runtime, standby, err);
+
+	if (r < 0)
+		return r;
+	if (!aif_inject_poll(&in, WAIT_MS, &result)) {
+		aif_inject_cancel(&in);
+		return aif_err_set(
+			err, -ETIMEDOUT,
+			"process %d: the agent has not started in it within %d s; try again", pid,
+			WAIT_MS / 1000);
+	}
+	*ret_stop_ns = result.longest_stop_ns;
+	return result.error ? aif_err_set(err, result.error, "%s", result.text) : 0;
+}

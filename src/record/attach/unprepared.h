@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "inject/inject.h"
+
+/*
+ * Processes that were started without the variables of `aiflame env`: the agent is put into them (inject/inject.h), and they
+ * are on standby from then on.
+ */
+
+/* Begins to put the agent into a process of user `uid`, which then is on standby in `standby` below its root. 0 or -errno
+ * with *err. */
+int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const char *agent,
+			 const char *runtime, char standby[AIF_STANDBY_DIR_MAX],
+			 struct aif_err *err);
+
+/* The same, and waits until the agent is there. *ret_stop_ns: the longest time that a thread was stopped. */
+int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
+			char standby[AIF_STANDBY_DIR_MAX], uint64_t *ret_stop_ns,
+			struct aif_err *err);
