@@ -1,0 +1,237 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The agent is put into running programs that nobody prepared: they compute what they would have, end as they would
+# have, and are recorded. Programs that are left alone, each with its reason.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/inject_app
+mkdir -m 700 run
+export XDG_RUNTIME_DIR="$work/run"
+unset AIFLAME_STANDBY AIFLAME_LEVEL LD_PRELOAD OPENCL_LAYERS
+attaches=${ATTACHES:-3}
+
+case $(uname -m) in
+x86_64) ;;
+*)
+	says_not_yet() { sleep 60 & says "not yet on this machine" "$aiflame" record -q -p $!; kill $!; }
+	check "another machine than x86-64 is refused" says_not_yet
+	done_testing
+	exit
+	;;
+esac
+
+# start COMMAND...: its standard input is open until `finish`
+start() {
+	rm -f in
+	mkfifo in
+	"$@" <in >out 2>err &
+	target=$!
+	exec 9>in
+	wait_until runs || exit 1
+}
+# The shell has become the program.
+runs() { [ "$(readlink "/proc/$target/exe")" != "$(readlink "/proc/$$/exe")" ]; }
+# finish STATUS: the program ends when nobody writes to it any more, with that status
+finish() {
+	exec 9>&-
+	wait "$target"
+	got=$?
+	[ $got -eq "$1" ] || { echo "status $got instead of $1"; cat out err; return 1; }
+}
+carries_agent() { grep -q 'memfd:libaiflame-agent' "/proc/$target/maps"; }
+attach() { "$aiflame" record -q -p "$target" --inject always --cpu --duration 0.2 -o attach.data "$@"; }
+# unharmed MODE STATUS: attached several times, of which the first puts the agent into it
+unharmed() {
+	start "$app" "$1"
+	"$aiflame" record -p "$target" --inject always --cpu --duration 0.2 -o attach.data 2>first.err ||
+		{ cat first.err; kill "$target"; exec 9>&-; return 1; }
+	sed -n 's/.*stood still for \([0-9.]*\) ms.*/\1/p' first.err >>stops
+	for _ in $(seq 2 "$attaches"); do
+		attach || { kill "$target"; exec 9>&-; return 1; }
+	done
+	carries_agent || { echo "no agent"; return 1; }
+	finish "$2" && [ "$(cat out)" = "$1: all is right" ] && [ ! -s err ]
+}
+i=10
+for mode in malloc forks fork-threads spawns handlers sleeps epoll blocked busy vectors threads; do
+	check "a program is unharmed: $mode" unharmed $mode $i
+	i=$((i + 1))
+done
+
+echo "# the longest times that a thread stood still, in ms: $(tr '\n' ' ' <stops)"
+
+# ---- what is recorded
+
+cpu_of() {
+	start "$app" busy
+	"$aiflame" record -q -p "$target" --inject always --cpu --duration 1 -o busy.data || return
+	says compute "$aiflame" report --cpu busy.data && finish 18
+}
+check "CPU samples of a program without a device name its function" cpu_of
+standby() {
+	start "$app" sleeps
+	attach && says "$target" "$aiflame" ctl status && ls "/proc/$target/task" >before &&
+		attach && ls "/proc/$target/task" >after && cmp before after && finish 15
+}
+check "afterwards it is on standby, and the next attach takes the agent that is there" standby
+no_descriptor() {
+	start "$app" sleeps
+	ls "/proc/$target/fd" >before
+	attach && ls "/proc/$target/fd" >after && cmp before after && finish 15
+}
+check "no descriptor stays open in the program" no_descriptor
+never() {
+	start "$app" sleeps
+	says "does not carry the agent" "$aiflame" record -q -p "$target" --inject never &&
+		! carries_agent && finish 15
+}
+check "--inject never leaves it alone" never
+
+# ---- languages
+
+# Not a wrapper that becomes it later.
+python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null)
+if [ -n "$python" ]; then
+	cat >threads.py <<'END'
+import sys, threading
+done = threading.Event()
+sums = [0] * 50
+def work(i):
+    while not done.is_set():
+        sums[i] = sum(k * k for k in range(500))
+        done.wait(0.002)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(50)]
+for t in threads: t.start()
+sys.stdin.read()
+done.set()
+for t in threads: t.join()
+print(set(sums))
+sys.exit(7)
+END
+	python() {
+		start "$python" threads.py
+		attach && "$aiflame" record -q -p "$target" --inject always --cpu --duration 1 -o python.data &&
+			says "genexpr" "$aiflame" report --cpu python.data && finish 7 && grep -qx '{41541750}' out
+	}
+	check "Python with 50 threads: its functions are recorded" python
+else
+	skip "Python with 50 threads" "python3 is not installed"
+fi
+if command -v node >/dev/null; then
+	node_app() {
+		start node -e 'let n = 0; const t = setInterval(() => { for (let i = 0; i < 1e5; i++) n += i % 7; }, 2);
+			process.stdin.on("end", () => { clearInterval(t); process.exitCode = n > 0 ? 9 : 1; console.log("right"); });
+			process.stdin.resume();'
+		attach && attach && finish 9 && grep -qx right out
+	}
+	check "node is unharmed" node_app
+else
+	skip "node is unharmed" "node is not installed"
+fi
+if command -v java >/dev/null && java --list-modules 2>/dev/null | grep -q jdk.compiler; then
+	cat >Work.java <<'END'
+public class Work {
+	static volatile boolean over;
+	public static void main(String[] args) throws Exception {
+		Thread[] all = new Thread[8];
+		long[] sums = new long[8];
+		for (int i = 0; i < 8; i++) {
+			final int n = i;
+			all[i] = new Thread(() -> { while (!over) { long s = 0; for (Object o : new Object[1000]) s += String.valueOf(o).length(); sums[n] = s; } });
+			all[i].start();
+		}
+		while (System.in.read() >= 0) { }
+		over = true;
+		for (Thread t : all) t.join();
+		System.out.println(sums[0]);
+		System.exit(11);
+	}
+}
+END
+	jvm() {
+		start java Work.java
+		sleep 2 # it compiles itself first
+		attach && attach && finish 11 && grep -qx 4000 out
+	}
+	check "a JVM is unharmed" jvm
+else
+	skip "a JVM is unharmed" "no Java compiler is installed"
+fi
+
+# ---- what is left alone
+
+refuses() { says "$1" "$aiflame" record -q -p "$2" --duration 0.1; }
+is_static() {
+	echo 'int main(void) { char c; return read(0, &c, 1) != 0; }' >static.c
+	cc -w -static -o static static.c || return
+	start ./static
+	refuses "is statically linked" "$target" && finish 0
+}
+check "a statically linked program is refused" is_static
+is_stopped() {
+	start "$app" malloc # SIGSTOP ends some waits of "sleeps" with EINTR
+	kill -STOP "$target"
+	wait_until grep -q '^State:.*T' "/proc/$target/status"
+	refuses "is stopped" "$target" && kill -CONT "$target" && finish 10
+}
+check "a stopped program is refused, and stays stopped" is_stopped
+zombie() {
+	"$python" -c 'import os, time
+pid = os.fork()
+if not pid: os._exit(0)
+print(pid, file=open("zombie", "w"), flush=True)
+time.sleep(1000)' &
+	parent=$!
+	wait_until test -s zombie
+	z=$(cat zombie)
+	wait_until grep -q '^State:.*Z' "/proc/$z/status"
+	refuses "has ended" "$z"
+	r=$?
+	kill $parent
+	return $r
+}
+check "a process that has ended is refused" zombie
+if command -v strace >/dev/null; then
+	traced() {
+		start "$app" malloc # strace ends some waits of "sleeps" with EINTR
+		strace -f -o /dev/null -p "$target" 2>strace.err &
+		tracer=$!
+		wait_until grep -q 'TracerPid:.*[1-9]' "/proc/$target/status"
+		refuses "is traced by process" "$target"
+		r=$?
+		kill $tracer
+		finish 10 && return $r
+	}
+	check "a traced program is refused" traced
+else
+	skip "a traced program is refused" "strace is not installed"
+fi
+filtered() {
+	start "$python" -c '
+import ctypes, struct, sys
+libc = ctypes.CDLL(None)
+allow = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+prog = struct.pack("HxxxxxxP", 1, ctypes.addressof(allow))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(prog)) == 0
+print("ready", flush=True)
+sys.stdin.read()'
+	wait_until grep -q ready out
+	refuses "has a seccomp filter" "$target" && finish 0
+}
+check "a program with a seccomp filter is refused" filtered
+other_rights() {
+	cp "$(command -v sleep)" other && chown 65534 other && chmod 4755 other || return
+	setpriv --reuid 65533 --clear-groups ./other 100 &
+	target=$!
+	wait_until grep -qx other "/proc/$target/comm"
+	refuses "set-user-id" "$target"
+	r=$?
+	kill "$target"
+	return $r
+}
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work"
+	check "a set-user-id program is refused" other_rights
+else
+	skip "a set-user-id program is refused" "only root can make one of another user's"
+fi
+done_testing
