@@ -319,7 +319,8 @@ static int look_at(struct look *l)
 			return 0;
 		return unwind(l, true);
 	}
-	if (r == 0 || r == -ENOENT) {
+	/* Some kernels do not show its system call, or not to everybody who may stop it. */
+	if (r == 0 || r == -ENOENT || r == -EPERM || r == -EACCES) {
 		r = look_stopped(l);
 		if (t->activity == AIF_STACKS_UNKNOWN)
 			t->activity = AIF_STACKS_RUNS;

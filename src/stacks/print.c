@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/human.h"
+#include "base/name_sanitize.h"
 #include "stacks/stacks.h"
 
 #include <errno.h>
@@ -17,6 +18,19 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Puts a name of the process's own on one line, whatever it holds. */
+static void put_name(struct aif_buf *out, const char *name)
+{
+	aif_name_sanitize(name, strlen(name), out);
+}
+
+static void put_thread_name(struct aif_buf *out, const struct aif_stacks_thread *t)
+{
+	aif_buf_printf(out, "%d \"", t->tid);
+	put_name(out, t->name);
+	aif_buf_putc(out, '"');
+}
+
 /* Frames of the interpreter that stand for Python functions: all but those further in than the innermost of these. */
 static bool is_shown(const struct aif_stacks_thread *t, size_t i, bool *in_python, bool full)
 {
@@ -28,16 +42,22 @@ static bool is_shown(const struct aif_stacks_thread *t, size_t i, bool *in_pytho
 
 static void put_frame(const struct aif_stacks_frame *f, struct aif_buf *out)
 {
-	aif_buf_printf(out, "    %s", f->function);
+	aif_buf_puts(out, "    ");
+	put_name(out, f->function);
 	if (f->is_inlined)
 		aif_buf_puts(out, " [inlined]");
-	if (f->file && f->line)
-		aif_buf_printf(out, " (%s:%u)", f->file, f->line);
-	else if (f->file)
-		aif_buf_printf(out, " (%s)", f->file);
-	else if (f->module && f->function[0] != '[')
-		aif_buf_printf(out, " [%s]", last_part(f->module));
-	aif_buf_puts(out, "\n");
+	if (f->file) {
+		aif_buf_puts(out, " (");
+		put_name(out, f->file);
+		if (f->line)
+			aif_buf_printf(out, ":%u", f->line);
+		aif_buf_putc(out, ')');
+	} else if (f->module && f->function[0] != '[') {
+		aif_buf_puts(out, " [");
+		put_name(out, last_part(f->module));
+		aif_buf_putc(out, ']');
+	}
+	aif_buf_putc(out, '\n');
 }
 
 static void put_missing(const struct aif_stacks_thread *t, struct aif_buf *out)
@@ -85,13 +105,13 @@ static void put_activity(const struct aif_stacks_thread *t, struct aif_buf *out)
 		break;
 	case AIF_STACKS_WAITS:
 	case AIF_STACKS_FAULT:
-		aif_buf_printf(out, " waits %s %s",
+		aif_buf_printf(out, " waits %s ",
 			       t->lock || t->activity == AIF_STACKS_FAULT ||
 					       t->call.number == SYS_wait4 ||
 					       t->call.number == SYS_waitid
 				       ? "for"
-				       : "in",
-			       t->waits ? t->waits : "the kernel");
+				       : "in");
+		put_name(out, t->waits ? t->waits : "the kernel");
 		break;
 	case AIF_STACKS_ENDED:
 		aif_buf_puts(out, " has ended");
@@ -144,7 +164,8 @@ static void put_thread(const struct aif_stacks *s, size_t i, const uint64_t *has
 	bool in_python = false;
 	size_t same = 0;
 
-	aif_buf_printf(out, "\nthread %d \"%s\"", t->tid, t->name);
+	aif_buf_puts(out, "\nthread ");
+	put_thread_name(out, t);
 	put_activity(t, out);
 	if (o->verbose && t->was_stopped) {
 		aif_buf_puts(out, " (stopped for ");
@@ -161,10 +182,10 @@ static void put_thread(const struct aif_stacks *s, size_t i, const uint64_t *has
 	for (size_t k = i + 1; k < s->len; k++) {
 		if (hashes[k] != hashes[i] || !is_same(&s->threads[k], t))
 			continue;
-		if (same < LISTED)
-			aif_buf_printf(out, "%s%d \"%s\"",
-				       same ? ", " : "    [the same: ", s->threads[k].tid,
-				       s->threads[k].name);
+		if (same < LISTED) {
+			aif_buf_puts(out, same ? ", " : "    [the same: ");
+			put_thread_name(out, &s->threads[k]);
+		}
 		same++;
 	}
 	if (same > LISTED) {
@@ -189,9 +210,10 @@ static void put_deadlocks(const struct aif_stacks *s, struct aif_buf *out)
 			continue;
 		}
 		t = &s->threads[s->deadlocks[i]];
-		aif_buf_printf(out, "%s thread %d \"%s\" waits for %s",
-			       begins ? "\ndeadlock:" : ";", t->tid, t->name,
-			       t->waits ? t->waits : "");
+		aif_buf_puts(out, begins ? "\ndeadlock: thread " : "; thread ");
+		put_thread_name(out, t);
+		aif_buf_puts(out, " waits for ");
+		put_name(out, t->waits ? t->waits : "");
 		begins = false;
 	}
 }
@@ -200,7 +222,9 @@ static void put_head(const struct aif_stacks *s, struct aif_buf *out)
 {
 	const struct passwd *user = getpwuid(s->uid);
 
-	aif_buf_printf(out, "process %d: %s\n", s->pid, s->command ? s->command : "");
+	aif_buf_printf(out, "process %d: ", s->pid);
+	put_name(out, s->command ? s->command : "");
+	aif_buf_putc(out, '\n');
 	if (user)
 		aif_buf_printf(out, "user %s, ", user->pw_name);
 	else

@@ -45,6 +45,12 @@ check "a program is found by its name" says "process $pid: " "$aiflame" stacks s
 check "a thread's number stands for its process" sh -c "'$aiflame' stacks \$(ls /proc/$pid/task | tail -n 1) | grep -q '^process $pid: '"
 finish
 check "the program that was looked at ends as it would have" test "$line:$status" = end:0
+
+# A name may hold anything: a second line must not look like one of ours.
+start sh -c "exec '$app' threads 'x
+thread 1 \"forged\" runs'"
+check "a line end in a program's arguments makes no line of the output" sh -c "'$aiflame' stacks $pid >look.txt && grep -q forged look.txt && ! grep -q '^thread 1 ' look.txt"
+finish
 start "$app" deadlock
 check "threads that wait for each other are a deadlock of both" wait_until sees deadlock
 check "the text names both holders" sh -c "'$aiflame' stacks $pid | grep -qE '^deadlock: thread [0-9]+ \"(left|right)\" waits for mutex 0x[0-9a-f]+, held by thread [0-9]+ \"(left|right)\"; thread [0-9]+ \"(left|right)\" waits for mutex'"
@@ -59,6 +65,16 @@ start "$app" many 1000
 check "a thousand threads are all seen" wait_until sees many 1000
 check "threads that do the same are one stack in the text" sh -c "'$aiflame' stacks $pid | grep -qE '\[the same: .* and [0-9]+ more\]'"
 finish
+
+start "$app" threads
+kill -STOP $pid
+is_stopped() { [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/status")" = T ]; }
+wait_until is_stopped
+check "a program that a signal has stopped is told as such, with its stacks" sh -c "'$aiflame' stacks $pid >look.txt && grep -q 'is stopped by a signal' look.txt && grep -q add_up look.txt"
+check "a program that a signal has stopped still is" is_stopped
+kill -CONT $pid
+finish
+check "a program that was stopped ends as it would have" test "$line:$status" = end:0
 
 start "$app" come-and-go
 check "threads that end meanwhile are no failure" sh -c "for i in \$(seq 30); do '$aiflame' stacks --json $pid | python3 -m json.tool >/dev/null || exit 1; done"
