@@ -220,6 +220,8 @@ case("kineto", "IMPORT_RANK_TWICE", 1, trace(*good, **ranks(0)), trace(*good, **
 case("kineto", "IMPORT_WORLD", 1, trace(*good, **ranks(0)), trace(*good, **ranks(1, 4)))
 steps = lambda late: [e for i in range(20) for e in (call(i + 1, 1000 * i, dur=1), kernel(i + 1, 1000 * i + 100 + 7 * i % 40 + late, 50, "ncclDevKernel_AllReduce"))]
 case("kineto", "IMPORT_RANK_CLOCK", 1, trace(*steps(0), **ranks(0)), trace(*steps(5000), **ranks(1)))
+others = [e for i in range(20) for e in (call(i + 1, 4000 * i, dur=1), kernel(i + 1, 4000 * i + 100, 50, "ncclDevKernel_AllReduce"))]
+case("kineto", "IMPORT_CLOCK_APART", 1, trace(*steps(0), **ranks(0)), trace(*others, **ranks(1)))
 
 # ---- SQLite -----------------------------------------------------------------------------------------
 

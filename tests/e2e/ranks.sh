@@ -76,6 +76,23 @@ check "waits by kernel and order are those by communicator" ask bare "all(near(u
 check "one rank alone has no waits, and the table says why" says 'there is one rank only' "$aiflame" report --ranks one.data
 check "one rank alone has no waits to draw" says 'there is one rank only' "$aiflame" flame --of waits one.data
 
+# Clocks of hosts: seconds apart, and drifting.
+job skew --late 2 --skew-s 3 --ppm 50 --steps 800 --buckets 1
+"$aiflame" info skew.data >skew.info
+check "clocks that are seconds apart and drift by 50 ppm are put on one" grep -q 'drifted by -50.0 ppm' skew.info
+check "waits of skewed ranks are those of the truth" ask skew "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+check "who is late is known of skewed ranks" ask skew "near(us(r[2], 'wait_given'), t['given_us'][2])"
+check "the error of the clocks is stated, and is below 20 us" ask skew "all(x['clock_error'] is not None and x['clock_error'] < 20000 for x in r) and r[3]['clock_error'] > 0"
+job numbered --late 2 --skew-s 3 --ppm 50 --seq --cut
+check "numbers of operations relate clocks, though one rank lacks the first" ask numbered "all(near(us(x, 'wait_suffered'), t['waits_us'][x['rank']]) for x in r)"
+python3 "$root/tests/e2e/ranks_traces.py" other --wander --late-us 20000 >/dev/null
+"$aiflame" import -q -o apart.data late/rank0.json late/rank1.json late/rank2.json other/rank3.json
+"$aiflame" report --ranks --format json apart.data >apart.ranks
+cp late.truth apart.truth && cp late.comm apart.comm
+check "a rank whose clock cannot be related is not compared" ask apart "[x['wait_given'] is None for x in r] == [False, False, False, True]"
+check "the table says that it is not" says '1 of which have another clock and are not compared' "$aiflame" report --ranks apart.data
+check "info says why it is not" says 'do not agree' "$aiflame" info apart.data
+
 # Recorded: ranks are what the launcher set.
 if [ -e /etc/OpenCL/vendors/pocl.icd ]; then
 	check "two ranks are recorded" "$aiflame" record -o two.data -- sh -c "RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 '$matmul' & OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_SIZE=2 '$matmul' & wait"

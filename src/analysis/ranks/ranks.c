@@ -340,15 +340,27 @@ static enum aif_ranks_why why_none(const struct aif_ranks *r, const struct items
 	return comparable < 2 ? AIF_RANKS_APART : AIF_RANKS_UNMATCHED;
 }
 
+/* Returns what two ranks may differ by: each is that far from the one whose clock it was put on. */
+static uint64_t clock_error(const struct aif_ranks *r)
+{
+	uint64_t most = 0, next = 0;
+
+	for (size_t i = 0; i < r->ranks_len; i++) {
+		uint64_t error = r->ranks[i].is_apart ? 0 : r->ranks[i].clock_error_ns;
+
+		next = AIF_MAX(next, AIF_MIN(error, most));
+		most = AIF_MAX(most, error);
+	}
+	return most + next;
+}
+
 int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_ranks *ret)
 {
 	struct items items = {0};
 	int r = find_ranks(p, u, ret);
 
-	for (size_t i = 0; i < ret->ranks_len; i++)
-		if (!ret->ranks[i].is_apart)
-			ret->error_ns = AIF_MAX(ret->error_ns, ret->ranks[i].clock_error_ns);
+	ret->error_ns = clock_error(ret);
 	if (!r)
 		r = find_items(p, t, u, ret, &items);
 	if (!r && (t->left_out || t->weights)) {

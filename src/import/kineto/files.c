@@ -46,26 +46,49 @@ bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, 
 	return from <= to;
 }
 
-void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_t by)
+/* Maps each time of a file. */
+static void map_times(struct aif_builder *b, const struct kineto_file *f,
+		      uint64_t (*map)(const void *arg, uint64_t at), const void *arg)
 {
 	for (size_t i = f->from.launches; i < f->to.launches; i++)
-		b->launches[i].time -= (uint64_t)by;
+		b->launches[i].time = map(arg, b->launches[i].time);
 	for (size_t i = f->from.execs; i < f->to.execs; i++) {
-		b->execs[i].start -= (uint64_t)by;
-		b->execs[i].end -= (uint64_t)by;
+		b->execs[i].start = map(arg, b->execs[i].start);
+		b->execs[i].end = map(arg, b->execs[i].end);
 	}
 	for (size_t i = f->from.waits; i < f->to.waits; i++)
-		b->waits[i].time -= (uint64_t)by;
+		b->waits[i].time = map(arg, b->waits[i].time);
 	for (size_t i = f->from.ops; i < f->to.ops; i++) {
-		b->ops[i].start -= (uint64_t)by;
-		b->ops[i].end -= (uint64_t)by;
+		b->ops[i].start = map(arg, b->ops[i].start);
+		b->ops[i].end = map(arg, b->ops[i].end);
 	}
 	for (size_t i = f->from.memory; i < f->to.memory; i++)
-		b->memory[i].time -= (uint64_t)by;
+		b->memory[i].time = map(arg, b->memory[i].time);
 	for (size_t i = f->from.windows; i < f->to.windows; i++) {
-		b->windows[i].start -= (uint64_t)by;
-		b->windows[i].end -= (uint64_t)by;
+		b->windows[i].start = map(arg, b->windows[i].start);
+		b->windows[i].end = map(arg, b->windows[i].end);
 	}
+}
+
+static uint64_t earlier(const void *arg, uint64_t at)
+{
+	return at - (uint64_t) * (const int64_t *)arg;
+}
+
+static uint64_t fitted(const void *arg, uint64_t at)
+{
+	return (uint64_t)kineto_fit_map(arg, (int64_t)at);
+}
+
+void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_t by)
+{
+	map_times(b, f, earlier, &by);
+}
+
+void kineto_file_fit(struct aif_builder *b, const struct kineto_file *f,
+		     const struct kineto_fit *fit)
+{
+	map_times(b, f, fitted, fit);
 }
 
 void kineto_file_describe(const struct kineto_file *f, struct aif_buf *out)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "import/builder.h"
+#include "import/kineto/clock_fit.h"
 
 /*
  * Relates the files of one import. They are taken for the ranks of one job, which were traced at the same time. Rows
@@ -27,6 +28,9 @@ bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, 
 		      uint64_t *ret_to);
 /* Moves it `by` ns back. */
 void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_t by);
+/* Puts its times on the clock that it was related to. */
+void kineto_file_fit(struct aif_builder *b, const struct kineto_file *f,
+		     const struct kineto_fit *fit);
 /* Appends "rank 1 (FILE)", or "FILE" where it does not say. */
 void kineto_file_describe(const struct kineto_file *f, struct aif_buf *out);
 

@@ -12,14 +12,23 @@
 
 /* Less than this apart is as good as the same: hosts with NTP or of one clock; what a collective's ends differ by. */
 #define SAME_NS INT64_C(100000)
+/* Half of the ends agree so much better than the clocks. */
+#define AGREE_PART 4
+/* Ends that differ by more from the line through them are not of the same collectives. */
+#define APART_NS INT64_C(2000000)
 /* Least number of collectives for an offset of clocks. */
 #define LEAST 3
+/* The most by which the first collectives of two traces are taken to be apart. */
+#define SHIFT_MAX 8
 /* Greatest offset between hosts that know the date; more apart are two runs. */
 #define CLOCKS_MAX_NS (INT64_C(3600) * 1000000000)
 
 struct end {
-	uint32_t name; /* of the kernel: string of the profile */
-	uint32_t nth;  /* of that name, in order of time */
+	uint64_t
+		group; /* of the communicator or, where it is not known, of the kernel: string of the profile */
+	uint32_t
+		nth; /* of that group: its number on all ranks where .is_counted, else in order of time */
+	bool is_counted;
 	uint64_t start, end;
 };
 
@@ -82,13 +91,29 @@ static void file_end(struct kineto_file *f, const struct aif_builder *b)
 	f->device_end = b->p.devices_len;
 }
 
-static int by_name_and_time(const void *a, const void *b)
+static int by_group_and_time(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
 
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->is_counted && y->is_counted && x->nth != y->nth)
+		return x->nth < y->nth ? -1 : 1;
 	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static struct end end_of(const struct aif_profile *p, const struct aif_exec_row *x)
+{
+	struct end e = {.group = (uint64_t)1 << 32 | p->kernels[x->kernel].name,
+			.start = x->start,
+			.end = x->end};
+
+	if (x->collective && p->collectives[x->collective - 1].communicator != AIF_NONE) {
+		e.group = p->collectives[x->collective - 1].communicator;
+		e.is_counted = x->sequence;
+		e.nth = x->sequence;
+	}
+	return e;
 }
 
 static bool is_collective(const char *kernel)
@@ -143,73 +168,139 @@ int kineto_ranks_end(struct kineto *k, void **state)
 		e = aif_grow(&r->ends, &cap, r->len + 1, sizeof(*r->ends));
 		if (e)
 			break;
-		r->ends[r->len++] = (struct end){.name = name, .start = x->start, .end = x->end};
+		r->ends[r->len++] = end_of(p, x);
 	}
 	free(is);
 	if (e)
 		return -ENOMEM;
 	if (r->len)
-		qsort(r->ends, r->len, sizeof(*r->ends), by_name_and_time);
+		qsort(r->ends, r->len, sizeof(*r->ends), by_group_and_time);
 	for (size_t i = 1; i < r->len; i++)
-		if (r->ends[i].name == r->ends[i - 1].name)
+		if (r->ends[i].group == r->ends[i - 1].group && !r->ends[i].is_counted)
 			r->ends[i].nth = r->ends[i - 1].nth + 1;
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Offset of two ranks' clocks by the ends of their collectives. */
+/* Difference of two ranks' clocks by the ends of their collectives. */
 struct offset {
 	enum { OFFSET_UNKNOWN, OFFSET_SMALL, OFFSET_FOUND } is;
-	int64_t ns; /* how much later they end */
+	int64_t ns; /* how much later they end: the median */
 	size_t n;
+	struct kineto_fit fit;
 };
 
-/* Compares collectives of a name only if both ranks have as many. 0 or -ENOMEM. */
+struct pairs {
+	struct kineto_pair *at;
+	size_t len;
+};
+
+static void pair_add(struct pairs *d, const struct end *x, const struct end *y)
+{
+	d->at[d->len++] =
+		(struct kineto_pair){.at = (int64_t)x->end, .ns = (int64_t)(x->end - y->end)};
+}
+
+/* Pairs x[i] with y[i + shift]. */
+static void pair_shifted(struct pairs *d, const struct end *x, size_t n, const struct end *y,
+			 size_t m, int shift)
+{
+	for (size_t i = shift < 0 ? (size_t)-shift : 0; i < n; i++) {
+		size_t k = (size_t)((int64_t)i + shift);
+
+		if (k >= m)
+			break;
+		pair_add(d, &x[i], &y[k]);
+	}
+}
+
+/* Pairs by the order in time. Where a rank has more, traces do not begin or end together: then by the shift with which ends
+ * agree best. 0 or -ENOMEM. */
+static int pair_by_order(struct pairs *d, const struct end *x, size_t n, const struct end *y,
+			 size_t m)
+{
+	size_t before = d->len;
+	uint64_t best = UINT64_MAX;
+	int found = 0, r = 0;
+
+	for (int shift = -SHIFT_MAX; shift <= SHIFT_MAX && n != m && !r; shift++) {
+		struct kineto_fit fit;
+
+		d->len = before;
+		pair_shifted(d, x, n, y, m, shift);
+		if (d->len - before < LEAST || 2 * (d->len - before) < AIF_MIN(n, m))
+			continue;
+		r = kineto_fit(d->at + before, d->len - before, &fit);
+		if (!r && fit.half < best) {
+			best = fit.half;
+			found = shift;
+		}
+	}
+	d->len = before;
+	if (!r && (n == m || best < APART_NS))
+		pair_shifted(d, x, n, y, m, found);
+	return r;
+}
+
+/* Pairs operations of one communicator, or executions of one kernel: by their numbers, else by their order. 0 or -ENOMEM. */
+static int pair_group(struct pairs *d, const struct end *x, size_t n, const struct end *y, size_t m)
+{
+	bool counted = true;
+
+	for (size_t i = 0; i < n; i++)
+		counted &= x[i].is_counted;
+	for (size_t i = 0; i < m; i++)
+		counted &= y[i].is_counted;
+	if (!counted)
+		return pair_by_order(d, x, n, y, m);
+	for (size_t i = 0, k = 0; i < n && k < m;) {
+		if (x[i].nth != y[k].nth)
+			x[i].nth < y[k].nth ? i++ : k++;
+		else
+			pair_add(d, &x[i++], &y[k++]);
+	}
+	return 0;
+}
+
+/* 0 or -ENOMEM. */
 static int compare(const struct rank *r, const struct rank *to, struct offset *ret)
 {
-	int64_t *d = malloc((r->len + 1) * sizeof(*d)), median;
-	size_t n = 0, i = 0, j = 0;
+	struct pairs d = {.at = malloc((r->len + 1) * sizeof(*d.at))};
+	size_t i = 0, j = 0;
+	int e = 0;
 
-	if (!d)
+	if (!d.at)
 		return -ENOMEM;
-	while (i < r->len && j < to->len) {
+	while (!e && i < r->len && j < to->len) {
 		size_t a = i, b = j;
 
-		while (a < r->len && r->ends[a].name == r->ends[i].name)
+		while (a < r->len && r->ends[a].group == r->ends[i].group)
 			a++;
-		while (b < to->len && to->ends[b].name == to->ends[j].name)
+		while (b < to->len && to->ends[b].group == to->ends[j].group)
 			b++;
-		if (r->ends[i].name < to->ends[j].name) {
+		if (r->ends[i].group < to->ends[j].group) {
 			i = a;
-		} else if (r->ends[i].name > to->ends[j].name) {
+		} else if (r->ends[i].group > to->ends[j].group) {
 			j = b;
 		} else {
-			for (; a - i == b - j && i < a; i++, j++)
-				d[n++] = (int64_t)(r->ends[i].end - to->ends[j].end);
+			e = pair_group(&d, &r->ends[i], a - i, &to->ends[j], b - j);
 			i = a;
 			j = b;
 		}
 	}
-	*ret = (struct offset){.n = n};
-	if (n >= LEAST) {
-		qsort(d, n, sizeof(*d), by_value);
-		ret->ns = median = d[n / 2];
-		for (i = 0; i < n; i++)
-			d[i] = llabs(d[i] - median);
-		qsort(d, n, sizeof(*d), by_value);
-		if (llabs(median) <= SAME_NS)
-			ret->is = d[n / 2] <= SAME_NS ? OFFSET_SMALL : OFFSET_UNKNOWN;
-		else if (d[n / 2] < llabs(median) / 4) /* half of them agree much better */
+	*ret = (struct offset){.n = d.len};
+	if (!e && d.len >= LEAST) {
+		e = kineto_fit(d.at, d.len, &ret->fit);
+		ret->ns = ret->fit.mid_ns;
+		if (llabs(ret->ns) <= SAME_NS && ret->fit.drift == 0)
+			ret->is = ret->fit.half <= SAME_NS ? OFFSET_SMALL : OFFSET_UNKNOWN;
+		else if (ret->fit.half <= SAME_NS ||
+			 ret->fit.half < (uint64_t)llabs(ret->ns) / AGREE_PART)
 			ret->is = OFFSET_FOUND;
+		if (ret->fit.half > APART_NS)
+			ret->is = OFFSET_UNKNOWN;
 	}
-	free(d);
-	return 0;
+	free(d.at);
+	return e;
 }
 
 /* Returns the rank whose clock the others are put on: the first one that is dated, else the first
@@ -257,6 +348,10 @@ static void report_offset(struct aif_builder *b, const struct kineto_file *f,
 		aif_buf_puts(&text, o->ns < 0 ? " behind that of " : " ahead of that of ");
 		kineto_file_describe(to, &text);
 		aif_buf_printf(&text, ", say the ends of %zu collectives", o->n);
+		if (o->fit.drift != 0)
+			aif_buf_printf(&text, ", and drifted by %.1f ppm", o->fit.drift * 1e6);
+		aif_buf_puts(&text, "; within ");
+		aif_human_ns(&text, o->fit.within);
 	} else {
 		aif_buf_puts(&text, ": has no date; it was placed beside ");
 		kineto_file_describe(to, &text);
@@ -285,6 +380,43 @@ static void make_room(struct aif_builder *b, const struct ranks *s, uint64_t ns)
 			kineto_file_move(b, &s->files[i], -(int64_t)ns);
 }
 
+/* Returns true if both files say that they are of one host, or of one rank. */
+static bool is_one_clock(const struct aif_builder *b, const struct kineto_file *f,
+			 const struct kineto_file *to)
+{
+	uint32_t x = f->process < f->process_end ? b->p.processes[f->process].host : AIF_NONE;
+	uint32_t y = to->process < to->process_end ? b->p.processes[to->process].host : AIF_NONE;
+
+	return (f->has_rank && to->has_rank && f->rank == to->rank) || (x != AIF_NONE && x == y);
+}
+
+/* Notes how well a file's clock agrees with the others, in its processes. */
+static void note_clock(struct aif_builder *b, const struct kineto_file *f, bool is_apart,
+		       uint64_t error)
+{
+	for (size_t i = f->process; i < f->process_end; i++) {
+		if (is_apart)
+			b->p.processes[i].flags |= AIF_PROCESS_CLOCK_APART;
+		b->p.processes[i].clock_error_ns = (uint32_t)AIF_MIN(error, UINT32_MAX);
+	}
+}
+
+/* Notes ranks whose collectives do not say how their clock is related, which only matters where there are several. */
+static void report_apart(struct aif_builder *b, const struct kineto_file *f,
+			 const struct kineto_file *to, const struct offset *o)
+{
+	struct aif_buf text = {0};
+
+	kineto_file_describe(f, &text);
+	aif_buf_puts(&text, " and ");
+	kineto_file_describe(to, &text);
+	aif_buf_printf(&text, ": the ends of %zu collectives do not agree", o->n);
+	aif_builder_loss(b, AIF_REASON_IMPORT_CLOCK_APART, AIF_NONE,
+			 aif_builder_puts(b, aif_buf_str(&text)), 1);
+	aif_buf_finish(&text);
+	note_clock(b, f, true, 0);
+}
+
 static int align(struct aif_builder *b, const struct ranks *s)
 {
 	size_t ref = reference(b, s), more = 0;
@@ -299,13 +431,22 @@ static int align(struct aif_builder *b, const struct ranks *s)
 		if (i == ref)
 			continue;
 		r = compare(&s->ranks[i], &s->ranks[ref], &o);
-		if (r || o.is == OFFSET_UNKNOWN || !may_align(b, &s->files[i], &s->files[ref], &o))
+		if (r || o.is == OFFSET_UNKNOWN ||
+		    !may_align(b, &s->files[i], &s->files[ref], &o)) {
+			if (!r && s->ranks[i].len && s->ranks[ref].len &&
+			    !is_one_clock(b, &s->files[i], &s->files[ref]))
+				report_apart(b, &s->files[i], &s->files[ref], &o);
 			continue;
+		}
 		was_dated = !kineto_file_span(b, &s->files[i], &from, &to) || kineto_is_dated(from);
-		if (o.is == OFFSET_FOUND && o.ns > 0 && from < (uint64_t)o.ns)
+		if (o.is == OFFSET_FOUND && o.ns > 0 && from < (uint64_t)o.ns) {
 			make_room(b, s, (uint64_t)o.ns - from);
+			o.fit.from += o.ns - (int64_t)from;
+		}
 		if (o.is == OFFSET_FOUND)
-			kineto_file_move(b, &s->files[i], o.ns);
+			kineto_file_fit(b, &s->files[i], &o.fit);
+		note_clock(b, &s->files[i], false,
+			   o.fit.within + (o.is == OFFSET_SMALL ? (uint64_t)llabs(o.ns) : 0));
 		report_offset(b, &s->files[i], &s->files[ref], &o, was_dated, &all, &more);
 	}
 	if (more)
