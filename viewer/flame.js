@@ -383,14 +383,21 @@
 	}
 
 	function search(text) {
+		const is_exact = /[A-Z]/.test(text), plain = is_exact ? text : text.toLowerCase();
+		const holds = (s) => (is_exact ? s : s.toLowerCase()).includes(plain);
 		let re = null;
-		try { // small letters match both cases
-			re = text ? new RegExp(text, /[A-Z]/.test(text) ? "" : "i") : null;
+		try { // small letters match both cases; names, with all their characters, match themselves
+			const expression = text ? new RegExp(text, is_exact ? "" : "i") : null;
+			re = expression && { test: (s) => expression.test(s) || holds(s) };
 		} catch (e) {
-			input.classList.add("bad");
-			input.setAttribute("aria-invalid", "true");
-			input.title = e.message;
-			return;
+			if (titles.some((t) => t.some(holds)) || narrow.names.some((name) => name && name.said.some(holds))) {
+				re = { test: holds };
+			} else {
+				input.classList.add("bad");
+				input.setAttribute("aria-invalid", "true");
+				input.title = e.message;
+				return;
+			}
 		}
 		input.classList.remove("bad");
 		input.removeAttribute("aria-invalid");

@@ -69,6 +69,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	if (!path)
 		return AIF_EXIT_USAGE;
+	aif_selection_note_name("annotate:", o.kernel);
 	if (aif_view_open(&view, path, err) == 0) {
 		aif_view_report_cut(path, &view.profile);
 		int of = v->of != OF_NOT_GIVEN ? v->of : has_only_cpu(&view) ? OF_CPU : OF_DEVICE;

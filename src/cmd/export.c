@@ -94,6 +94,7 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			       .scratch = aif_stop_scratch()};
 	int r = aif_view_profile(path, &p, &names, err);
 
+	aif_selection_note_name("--kernel", v->choice.kernel);
 	if (!r)
 		r = aif_selection_args_make(&v->choice, &p, &c, err);
 	/* An imported trace has its ranges in its stacks. */

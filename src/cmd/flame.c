@@ -317,16 +317,6 @@ static int of_device(const struct values *v, const struct aif_names *names,
 	return r;
 }
 
-/* Appends "; incomplete: ..." of what the picture is made of. */
-static void put_lacks(const struct aif_profile *p, unsigned of, struct aif_buf *out)
-{
-	struct aif_buf lacks = {0};
-
-	if (aif_lacks_say(&p->traits, of, &lacks))
-		aif_buf_printf(out, "%s%s", out->len ? "; " : "", aif_buf_str(&lacks));
-	aif_buf_finish(&lacks);
-}
-
 static int of_cpu(const struct values *v, const struct aif_names *names,
 		  const struct aif_selection *sel, const struct aif_flame_opts *o,
 		  struct aif_err *err)
@@ -343,8 +333,9 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 	if (!r) {
 		aif_flame_subtitle(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
-		put_lacks(p, AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_EVENTS,
-			  &told);
+		aif_summary_lacks(
+			p, AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_EVENTS,
+			&told);
 		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);
 	}
@@ -522,6 +513,13 @@ static bool has_cpu_alone(const struct values *v, const struct aif_profile *p,
 	return has;
 }
 
+static void note_names(const struct values *v)
+{
+	aif_selection_note_name("--kernel", v->choice.kernel);
+	aif_selection_note_name("--focus", v->flame.focus);
+	aif_selection_note_name("--ignore", v->flame.ignore);
+}
+
 static int from_profile(const struct values *given, const char *path, struct aif_err *err)
 {
 	struct values now = *given;
@@ -648,6 +646,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_FAILURE;
 	if (!given.max_bytes)
 		given.max_bytes = aif_view_max_size(path);
+	note_names(v);
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
 
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;

@@ -144,6 +144,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (!path)
 		return AIF_EXIT_USAGE;
+	aif_selection_note_name("--kernel", v->choice.kernel);
 	if (!v->table && is_for_tables(v)) {
 		no_table(err);
 		return AIF_EXIT_USAGE;

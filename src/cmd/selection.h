@@ -59,3 +59,6 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 int aif_selection_args_by_range(const struct aif_profile *p, struct aif_selection_args *c,
 				struct aif_err *err);
 void aif_selection_args_finish(struct aif_selection_args *c);
+
+/* Notes on standard error that `text` (may be NULL) is taken as a name, as it is no expression. */
+void aif_selection_note_name(const char *option, const char *text);

@@ -129,7 +129,7 @@ static int read_expression(struct aif_budget *b, const char *from, const char *w
 		return wrong(where, b->name, "an expression stands between slashes: kernel:/gemm/",
 			     err);
 	re = strndup(from + 1, len - 2);
-	r = re ? aif_regex_init(&b->re, b->name, re, err) : -ENOMEM;
+	r = re ? aif_regex_init_strict(&b->re, b->name, re, err) : -ENOMEM;
 	free(re);
 	return r;
 }

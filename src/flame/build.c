@@ -383,7 +383,7 @@ static bool is_asked_kernel(const struct towers *t, const struct aif_attribution
 
 	if (!t->kernel.is_set)
 		return true;
-	return aif_regex_matches(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
+	return aif_regex_matches_function(&t->kernel, aif_tree_text(t->tree, label->name, &len)) ||
 	       aif_filter_kernel(&t->kernel, t->names, row->kind, row->kernel);
 }
 

@@ -2,7 +2,10 @@
 #include "names/filter.h"
 
 #include "names/frame_labels.h"
+#include "names/kernel_names.h"
+#include "names/names.h"
 #include "base/glob.h"
+#include "base/demangle.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,6 +44,8 @@ static bool is_mark(const char *text)
 #define MOST_REPEATS    10000
 
 #define MOST_GROUPS 100
+
+#define DEMANGLED_MAX 8192 /* bytes: more than any view prints */
 
 /* Returns the last character of a bracket expression, "[^]a-z[:alpha:]]", which begins at `s`. */
 static const char *end_of_brackets(const char *s)
@@ -114,7 +119,28 @@ static bool repeats_too_often(const char *text)
 	return false;
 }
 
-int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
+/* The sign for what tables leave out of a long name (text/elide.h). */
+#define ELLIPSIS "\u2026"
+
+/* Returns true if a table may have cut `name` to `text`: all parts of it stand in the name, in order, the first at its
+ * beginning, the last at its end. */
+static bool is_cut_of(const char *text, const char *name)
+{
+	const char *at = name, *end = name + strlen(name), *part = text, *next;
+
+	for (; (next = strstr(part, ELLIPSIS)) != NULL; part = next + strlen(ELLIPSIS)) {
+		size_t len = (size_t)(next - part);
+		const char *found = len ? memmem(at, (size_t)(end - at), part, len) : at;
+
+		if (!found || (part == text && found != name))
+			return false;
+		at = found + len;
+	}
+	return (size_t)(end - at) >= strlen(part) && !strcmp(end - strlen(part), part);
+}
+
+static int init(struct aif_regex *r, const char *option, const char *text, bool is_strict,
+		struct aif_err *err)
 {
 	char why[128], *mark = NULL;
 	int e;
@@ -131,24 +157,57 @@ int aif_regex_init(struct aif_regex *r, const char *option, const char *text, st
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	e = regcomp(&r->re, mark ? mark : text, REG_EXTENDED | REG_NOSUB);
 	free(mark);
-	if (e != 0) {
+	if (e != 0 && is_strict) {
 		regerror(e, &r->re, why, sizeof(why));
 		return aif_err_set(err, -EINVAL,
 				   "%s '%s': %s; it takes a POSIX extended regular expression",
 				   option, text, why);
 	}
+	r->is_name = e != 0;
+	r->is_cut = strstr(text, ELLIPSIS) != NULL;
+	r->is_function = strpbrk(text, "<({:") != NULL || r->is_cut;
+	r->is_set = true;
 	r->text = strdup(text);
 	if (!r->text) {
-		regfree(&r->re);
+		aif_regex_finish(r);
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	}
-	r->is_set = true;
 	return 0;
+}
+
+int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err)
+{
+	return init(r, option, text, false, err);
+}
+
+int aif_regex_init_strict(struct aif_regex *r, const char *option, const char *text,
+			  struct aif_err *err)
+{
+	return init(r, option, text, true, err);
+}
+
+bool aif_regex_is_name(const char *text, char *why, size_t why_size)
+{
+	struct aif_err err = {0};
+	struct aif_regex r;
+	regex_t re;
+	int e;
+
+	if (aif_regex_init(&r, "", text, &err) < 0 || !r.is_name) {
+		aif_regex_finish(&r);
+		return false;
+	}
+	aif_regex_finish(&r);
+	e = regcomp(&re, text, REG_EXTENDED | REG_NOSUB);
+	regerror(e, &re, why, why_size);
+	if (!e)
+		regfree(&re);
+	return e != 0;
 }
 
 void aif_regex_finish(struct aif_regex *r)
 {
-	if (r->is_set)
+	if (r->is_set && !r->is_name)
 		regfree(&r->re);
 	free(r->text);
 	r->text = NULL;
@@ -157,7 +216,51 @@ void aif_regex_finish(struct aif_regex *r)
 
 bool aif_regex_matches(const struct aif_regex *r, const char *text)
 {
-	return r->is_set && (regexec(&r->re, text, 0, NULL, 0) == 0 || !strcmp(text, r->text));
+	return r->is_set && ((!r->is_name && regexec(&r->re, text, 0, NULL, 0) == 0) ||
+			     !strcmp(text, r->text) || (r->is_cut && is_cut_of(r->text, text)));
+}
+
+/* Returns true if `shown` is how a view may print the function, or cut it. */
+static bool is_shown_as(const struct aif_regex *r, struct aif_buf *shown)
+{
+	const char *text = aif_buf_str(shown);
+	bool is = shown->len && (!strcmp(r->text, text) || (r->is_cut && is_cut_of(r->text, text)));
+
+	aif_buf_clear(shown);
+	return is;
+}
+
+bool aif_regex_matches_function(const struct aif_regex *r, const char *name)
+{
+	struct aif_buf shown = {0}, plain = {0};
+	bool is = aif_regex_matches(r, name);
+	size_t len;
+
+	if (is || !r->is_set || !r->is_function)
+		return is;
+	/* Some traces have names as the linker has them. */
+	if (!strncmp(name, "_Z", 2))
+		aif_demangle_part(name, DEMANGLED_MAX, &plain);
+	if (plain.len && !aif_buf_failed(&plain)) {
+		name = aif_buf_str(&plain);
+		is = aif_regex_matches(r, name);
+	}
+	len = strlen(name);
+	for (unsigned d = AIF_NAME_BRIEF; d <= AIF_NAME_NORMAL && !is; d++) {
+		aif_name_short(name, len, (enum aif_name_detail)d, &shown);
+		is = is_shown_as(r, &shown);
+	}
+	if (!is) {
+		aif_name_bare(name, len, &shown);
+		is = is_shown_as(r, &shown);
+	}
+	for (unsigned room = 0; room < AIF_KERNEL_ROOMS && !is; room++) {
+		aif_kernel_name(name, len, room, &shown);
+		is = is_shown_as(r, &shown);
+	}
+	aif_buf_finish(&shown);
+	aif_buf_finish(&plain);
+	return is;
 }
 
 bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names, uint32_t kind,
@@ -174,7 +277,7 @@ bool aif_filter_kernel(const struct aif_regex *r, const struct aif_names *names,
 		snprintf(mark, sizeof(mark), "[%s]", aif_launch_kind_name(kind));
 		name = mark;
 	}
-	return aif_regex_matches(r, aif_names_work_full(names, kind, kernel)) ||
+	return aif_regex_matches_function(r, aif_names_work_full(names, kind, kernel)) ||
 	       (name && aif_regex_matches(r, name));
 }
 
@@ -199,8 +302,8 @@ void aif_filter_finish(struct aif_filter *f)
 
 unsigned aif_filter_hits(const struct aif_filter *f, const char *text)
 {
-	return (aif_regex_matches(&f->focus, text) ? AIF_HIT_FOCUS : 0) |
-	       (aif_regex_matches(&f->ignore, text) ? AIF_HIT_IGNORE : 0);
+	return (aif_regex_matches_function(&f->focus, text) ? AIF_HIT_FOCUS : 0) |
+	       (aif_regex_matches_function(&f->ignore, text) ? AIF_HIT_IGNORE : 0);
 }
 
 int aif_filter_tree(const struct aif_filter *f, struct aif_tree *t)

@@ -15,6 +15,9 @@ enum aif_filter_hit { AIF_HIT_FOCUS = 1, AIF_HIT_IGNORE = 2 };
 struct aif_regex {
 	regex_t re;
 	char *text; /* as it was written: a name as a whole is itself, whatever its characters mean */
+	bool is_name; /* no expression: only the text itself matches */
+	bool is_cut;  /* a name as tables cut it, "sgemm_128x…_nt": the whole name matches, too */
+	bool is_function; /* it may be a function as a view prints it, without parameters or arguments */
 	bool is_set;
 };
 
@@ -23,10 +26,16 @@ struct aif_filter {
 };
 
 /* `option` is for the message. A mark as it is printed, "[write]", is itself, not one of its
- * letters. text NULL: matches nothing. 0 or -EINVAL with *err. */
+ * letters. What is no expression is a name; _strict: an error. text NULL: matches nothing. 0 or -EINVAL with *err. */
 int aif_regex_init(struct aif_regex *r, const char *option, const char *text, struct aif_err *err);
+int aif_regex_init_strict(struct aif_regex *r, const char *option, const char *text,
+			  struct aif_err *err);
 void aif_regex_finish(struct aif_regex *r);
+/* Returns true for text that is taken as a name because it is no expression, with the reason. */
+bool aif_regex_is_name(const char *text, char *why, size_t why_size);
 bool aif_regex_matches(const struct aif_regex *r, const char *text);
+/* The same, of a function or kernel by its whole name: what views print of that matches, too. */
+bool aif_regex_matches_function(const struct aif_regex *r, const char *name);
 
 /* --kernel: matches what the kernel is called in full or in short, or the kind of a transfer:
  * "[read]". */

@@ -35,11 +35,11 @@ bool aif_annotate_matches(const struct aif_regex *wanted, const char *name)
 {
 	const char *file = strrchr(name, '(');
 	struct aif_buf alone = {0};
-	bool matches = aif_regex_matches(wanted, name);
+	bool matches = aif_regex_matches_function(wanted, name);
 
 	if (!matches && file && file > name && file[-1] == ' ') {
 		aif_buf_append(&alone, name, (size_t)(file - 1 - name));
-		matches = aif_regex_matches(wanted, aif_buf_str(&alone));
+		matches = aif_regex_matches_function(wanted, aif_buf_str(&alone));
 	}
 	aif_buf_finish(&alone);
 	return matches;

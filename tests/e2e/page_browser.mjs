@@ -968,6 +968,11 @@ test("one whose narrow frames were joined", "joined", "", async (page) => {
 	assert.ok(await page.evaluate(() => window.aiflame.F.g.n) <= 500);
 	const values = readFileSync(join(work, "stacks.folded"), "utf8").trim().split("\n").map((line) => +line.split(" ").at(-1));
 	assert.equal(await sum(page), values.reduce((a, b) => a + b)); // a count is 1 ns
+	// What a name may have in joined frames is said: the truth is within.
+	const lines = readFileSync(join(work, "stacks.folded"), "utf8").trim().split("\n"), name = lines[0].split(";")[1].replace(/ \d+$/, "");
+	const all = values.reduce((a, b) => a + b), truth = lines.filter((line) => line.toLowerCase().includes(name.toLowerCase())).reduce((a, line) => a + +line.split(" ").at(-1), 0);
+	const found = await page.evaluate((t) => { window.aiflame.find(t); const f = window.aiflame.F.found; return [f.sum, f.maybe]; }, name);
+	assert.ok(found[0] <= truth && truth <= found[0] + found[1] && found[1] > 0, `${found} ${truth} of ${all}`);
 });
 
 test("the flame scope alone", "scope", "", async (page) => {

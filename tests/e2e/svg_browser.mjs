@@ -178,6 +178,17 @@ test("search highlights and counts the union", small, {}, async (page) => {
 	assert.equal(await content(page, "matched"), "");
 });
 
+const CXX = ["operator()(int, std::vector<int, std::allocator<int> >&) const [clone .isra.0]", "std::_Function_handler<void (), foo(int)::{lambda()#1}>::_M_invoke(std::_Any_data const&)",
+	"a[0]+b*c?{x}|y^z$\\d(", "Stack::operator[](unsigned long)", "A && B <b>1</b>", "PjitFunction(train_step)"];
+const cxx = flame("cxx", CXX.map((name) => `main;${name} 10\n`).join(""));
+test("a whole name finds itself, whatever its characters mean", cxx, {}, async (page) => {
+	for (const name of CXX) {
+		await page.fill("#search", name);
+		assert.match(await content(page, "matched"), /^matched 16\.67 %/, name);
+		assert.equal(await page.getAttribute("#search", "aria-invalid"), null, name);
+	}
+});
+
 test("a broken expression is said, not thrown", small, {}, async (page) => {
 	await page.fill("#search", "fma");
 	const before = await state(page);

@@ -255,8 +255,10 @@
 	const g_width = (i) => F.g.total[i] / (F.x1 - F.x0) * $("chart").clientWidth;
 	function found_say() {
 		const f = F.found;
-		$("found").textContent = !f ? "" : !f.frames.length ? "nothing matches"
-			: `${share(f.sum, F.whole.sum)} of all \u00b7 ${worth(f.sum)} \u00b7 ` +
+		const least = f && share(f.sum, F.whole.sum), most = f && share(f.sum + f.maybe, F.whole.sum);
+		$("found").textContent = !f ? "" : !f.frames.length && !f.maybe ? "nothing matches"
+			: !f.frames.length ? `nothing matches; up to ${most} of all may, in frames that were joined`
+			: `${least === most ? least : least + " to " + most} of all \u00b7 ${worth(f.sum)} \u00b7 ` +
 			(F.nth >= 0 ? `${count(F.nth + 1)} of ` : "") + `${count(f.frames.length)} frames`;
 	}
 

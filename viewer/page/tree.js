@@ -163,6 +163,7 @@
 				return ret;
 			};
 			this.names = test(H.names);
+			this.joined = H.names.map((name) => /^.?\[\d+ narrow frames\]$/s.test(name));
 			this.full = test(H.full);
 		}
 		has(g, i) {
@@ -179,19 +180,26 @@
 			}
 			return ret;
 		}
-		// The sum of what stands on or above frames that match, each part once; how many match; which.
+		// The sum of what stands on or above frames that match, each part once; what may be of it, in frames that
+		// the page has joined, whose names it does not have; the frames that match.
 		sum(g) {
 			const frames = [];
-			let sum = 0;
+			let sum = 0, maybe = 0;
 			for (let i = 1, outer = 0; i < g.n; i++) {
-				if (!(g.total[i] > 0) || !this.has(g, i))
+				if (!(g.total[i] > 0))
 					continue;
-				frames.push(i);
-				if (i >= outer) {
+				const has = this.has(g, i);
+				if (has)
+					frames.push(i);
+				if (i < outer)
+					continue;
+				if (has) {
 					sum += g.total[i];
 					outer = g.end[i];
+				} else if (this.joined[g.name[i]]) {
+					maybe += g.total[i];
 				}
 			}
-			return { sum, frames };
+			return { sum, maybe, frames };
 		}
 	}

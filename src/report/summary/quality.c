@@ -100,14 +100,19 @@ static void put_shares(const struct aif_profile *p, const struct aif_attribution
 	}
 }
 
+void aif_summary_lacks(const struct aif_profile *p, unsigned of, struct aif_buf *out)
+{
+	struct aif_buf lacks = {0};
+
+	if (aif_lacks_say(&p->traits, of, &lacks))
+		aif_buf_printf(out, "%s%s", out->len ? "; " : "", aif_buf_str(&lacks));
+	aif_buf_finish(&lacks);
+}
+
 /* Shares say what stacks, times and samples lack; of the rest there is no share. */
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out)
 {
-	struct aif_buf lacks = {0};
-
 	put_shares(p, a, out);
-	if (aif_lacks_say(&p->traits, AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_EVENTS, &lacks))
-		aif_buf_printf(out, "; %s", aif_buf_str(&lacks));
-	aif_buf_finish(&lacks);
+	aif_summary_lacks(p, AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_EVENTS, out);
 }

@@ -29,3 +29,5 @@ void aif_summary_part(const struct aif_names *names, const struct aif_attributio
  * that nothing is. */
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out);
+/* Appends "; incomplete: device work" of what the profile lacks of `of` (enum aif_lack), or nothing. */
+void aif_summary_lacks(const struct aif_profile *p, unsigned of, struct aif_buf *out);
