@@ -1042,6 +1042,29 @@ test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview",
 	}), "the table is whole");
 }, { viewport: { width: 700, height: 400 } });
 
+// Each row of the overview whose frames the page has: what it says, and what the flame graph has that it opens.
+for (const name of ["full", "sampled", "trace", "ranks", "phases", "energy"])
+	test(`rows of the overview of ${name} open what they name: the same time, the same number`, name, "", async (page) => {
+		const window_of = await page.evaluate(() => { const { from_ns, to_ns } = window.aiflame.data.why.window; return [from_ns, to_ns]; });
+		const groups = page.locator(".groups tr"), kernels = page.locator(".card", { hasText: /^Kernels/ }).locator(".bars tr"), opened = [];
+		for (const rows of [groups, kernels]) {
+			const texts = await rows.allTextContents();
+			for (let k = 0; k < texts.length; k++) {
+				const said = await rows.nth(k).locator(".num").allTextContents(), number = rows === groups ? said[1] : said.at(-1);
+				await rows.nth(k).click();
+				await settled(page, texts[k], async () => (await state(page)).view !== "overview");
+				const now = await state(page), [from, to] = now.time.split("-").map((t) => Math.round(t * 1e9));
+				assert.deepEqual([from, to], window_of, texts[k]);
+				if (now.view === "flame" && now.ops) {
+					const shown = await page.evaluate(() => [document.querySelector("#panel p:nth-of-type(2) div").textContent, document.getElementById("chart").hidden, window.aiflame.F.key, window.aiflame.F.g.sum, window.aiflame.state.view]);
+					assert.equal(shown[0].split(" \u00b7")[0], number, `${texts[k]}: ${JSON.stringify(shown)}`);
+					opened.push(texts[k]);
+				}
+				await page.evaluate(() => window.aiflame.go({ view: "overview", time: "", ops: "", of: "" }));
+			}
+		}
+		assert.ok(opened.length > 1, opened.join("; "));
+	});
 timeline_cases({ test, state, text, pixel, settled });
 
 // ---- running ----------------------------------------------------------------------------------------------

@@ -31,6 +31,10 @@
 				g = hide(g, (i) => now.name[i] === id);
 			else if (op === "without")
 				g = without(g, id);
+			else if (op === "only")
+				g = only(g, (i) => H.names[now.name[i]] === name && /^device/.test(kind_of(now, i)));
+			else if (op === "group")
+				g = only(g, (i) => group_of_idle(now.name[i]) === name);
 			else if (op === "callers")
 				g = callers(g, id);
 			else if (op === "sandwich") {
@@ -264,10 +268,11 @@
 
 	// ---- operations, as a line of crumbs --------------------------------------------------------------------------
 	const op_add = (op, name) => go({ ops: JSON.stringify([...ops(), [op, name]]), zoom: "" });
-	const OPS = { focus: "from", hide: "without frame", without: "without stacks of", callers: "callers of", sandwich: "around" };
+	const OPS = { only: "only", group: "only", focus: "from", hide: "without frame", without: "without stacks of", callers: "callers of", sandwich: "around" };
+	const op_said = (op, name) => op === "group" && GROUPS[name] ? GROUPS[name][0] : name;
 	function crumbs_render() {
 		const list = ops(), items = [];
-		list.forEach(([op, name], k) => items.push(button(`${OPS[op] || op} ${name}  \u00d7`, () =>
+		list.forEach(([op, name], k) => items.push(button(`${OPS[op] || op} ${op_said(op, name)}  \u00d7`, () =>
 			go({ ops: JSON.stringify(list.filter((_, i) => i !== k)), zoom: "" }), { class: "crumb", "aria-label": `undo: ${OPS[op]} ${name}` })));
 		if (S.mine)
 			items.push(button("only my code  \u00d7", () => go({ mine: "", zoom: "" }), { class: "crumb" }));

@@ -24,16 +24,16 @@
 	}
 	// The kernels that ran in the selected time, from the tree; the most time first. Launches are divided as times are.
 	let timed_key = "", timed = null;
-	function kernels_timed() {
-		if (!time() || !trees.device || !trees.device.totals[TIME])
+	function kernels_timed(of = time()) {
+		if (!of || !trees.device || !trees.device.totals[TIME])
 			return null;
-		if (timed_key === S.time)
+		if (timed_key === time_text(of))
 			return timed;
-		const t = trees.device, part = t.parts(time()), sums = new Map(), { node, group, metric, value } = t.e, up = new Int32Array(t.n);
+		const t = trees.device, part = t.parts(of), sums = new Map(), { node, group, metric, value } = t.e, up = new Int32Array(t.n);
 		let all = 0;
-		// The kernel that a frame belongs to: itself, or the nearest below it.
+		// The kernel that a frame belongs to: the outermost frame of a device, which stands below functions that were inlined into it.
 		for (let i = 0; i < t.n; i++)
-			up[i] = /^device (kernel|copy)$/.test(H.palette[H.colour[t.name[i]]].name) ? i : i ? up[t.shape.parent[i]] : 0;
+			up[i] = i && up[t.shape.parent[i]] || (/^device (kernel|copy)$/.test(H.palette[H.colour[t.name[i]]].name) ? i : 0);
 		for (let i = 0; i < node.length; i++) {
 			const k = metric[i] === TIME ? 0 : metric[i] === LAUNCHES ? 1 : -1, at = up[node[i]], v = value[i] * (part[group[i]] || 0);
 			if (k < 0 || !v)
@@ -42,8 +42,20 @@
 			row[k] += v;
 			all += k ? 0 : v;
 		}
-		timed_key = S.time;
+		timed_key = time_text(of);
 		return timed = [...sums].sort((a, b) => b[1][0] - a[1][0]).map(([kernel, [ns, launches]]) => ({ kernel, share: all ? ns / all : 0, time: round(ns), launches: round(launches) }));
+	}
+	// The group of `why` that a frame of idle time is in.
+	const group_of_idle = (name) => H.causes[CLASS_OF.idle(name)] || null;
+	// Idle time by group, as flame graphs of that time have it.
+	function idle_groups(of) {
+		const ret = {}, t = trees.device, part = t && t.parts(of);
+		for (let i = 0, { node, group, metric, value } = t ? t.e : { node: [] }; i < node.length; i++)
+			if (metric[i] === IDLE) {
+				const key = group_of_idle(t.name[node[i]]);
+				ret[key] = (ret[key] || 0) + value[i] * (part[group[i]] || 0);
+			}
+		return ret;
 	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {

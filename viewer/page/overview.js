@@ -1,15 +1,18 @@
 	// ---- overview: what `aiflame why` says, and where to look next ------------------------------------------------------
 	function overview_render() {
-		const w = H.why, body = [], name = (g) => GROUPS[g][0], colour = (r) => GROUPS[r.group][1], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
+		const w = H.why, window_of = w && w.window && time_text([w.window.from_ns, w.window.to_ns]), fresh = { time: window_of, zoom: "", ops: "", mine: "", by: "", leaf: "", per: "", roots: "", find: "", re: "", filter: "" }, body = [], name = (g) => GROUPS[g][0], colour = (r) => GROUPS[r.group][1], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
 		const bounds = (...of) => body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), ...of));
-		const faster = (m) => m >= 1e8 || m <= 1.005e6 ? "" : `at most ${m >= 2e6 ? (m / 1e6).toFixed(1) + "\u00d7" : ((m - 1e6) / 1e4).toFixed(0) + " %"} faster without`;
+		const faster = (m) => !m || m >= 1e8 || m <= 1.005e6 ? "" : `at most ${m >= 2e6 ? (m / 1e6).toFixed(1) + "\u00d7" : ((m - 1e6) / 1e4).toFixed(0) + " %"} faster without`;
 		if (w && w.groups.length) {
-			const open = (g) => go({ zoom: "", ops: "", find: "", ...(GROUPS[g.group][2] || { view: "flame", of: "idle" }) });
+			// What is opened has the time that the rows are of, and nothing but what a row names.
+			// Idle time that has this cause in the loop alone, and not in the whole run, has no frames: the time line has its gaps.
+			const open = (g) => go({ ...fresh, ...(GROUPS[g.group][2] || (idle[g.group] > 0 ? { view: "flame", of: "idle", ops: JSON.stringify([["group", g.group]]) } : { view: "timeline" })) });
 			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, colour(g)]));
 			const of = w.window.of === "loop" ? "the loop" : "the devices' time", outside = w.outside_ns > w.time_ns / 20 ? `, without ${ns(w.outside_ns)} before the first device work in it and behind the last` : "";
+			const idle = idle_groups([w.window.from_ns, w.window.to_ns]), worth_of = (g) => g.group in idle ? idle[g.group] : g.share_ppm * w.time_ns / 1e6;
 			bounds(el("p", { class: "lead" }, H.why_brief || ""), bar,
 				el("table", { class: "groups" }, el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
-					el("tr", opens(() => open(g)), el("td", {}, dot(colour(g)), name(g.group)), el("td", { class: "num" }, share(g.share_ppm, 1e6)),
+					el("tr", opens(() => open(g)), el("td", {}, dot(colour(g)), name(g.group)), el("td", { class: "num" }, share(worth_of(g), w.time_ns)), el("td", { class: "num dim" }, ns(worth_of(g))),
 						el("td", { class: "num dim" }, faster(g.at_most_ppm)),
 						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares of ${ns(w.time_ns)} of ${of}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}${outside}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" })));
@@ -24,7 +27,7 @@
 			return el("tr", opens(() => open(r)), name, el("td", { class: "num" }, share(r.ns, total)), el("td", { class: "num dim" }, amount(r.ns, r.unit || "ns")));
 		})));
 		const within = w && w.window.of === "loop" ? ", in the loop" : "", kernels = (title, rows, all) => card(title, rows.length ? bars(rows.slice(0, 8), all, (r) => short_of(r.kernel), (r) =>
-			go({ view: "flame", of: "device", find: r.kernel, re: "", zoom: "", ops: "" })) : el("p", { class: "none" }, "none"),
+			go({ ...fresh, view: "flame", of: "device", time: S.time || window_of, ops: JSON.stringify([["only", short_of(r.kernel)]]) })) : el("p", { class: "none" }, "none"),
 		button("All kernels", () => go({ view: "tables", table: "kernels" }), { class: "link" }));
 		const t = time(), in_time = t && kernels_timed();
 		if (t)
@@ -33,7 +36,7 @@
 		if (in_time)
 			body.push(kernels("Kernels, in the selected time", in_time.map((r) => ({ kernel: r.kernel, ns: r.time })), device_time(t)));
 		else if (w && w.kernels.length)
-			body.push(kernels("Kernels" + within, w.kernels, w.time_ns));
+			body.push(kernels("Kernels" + within, (kernels_timed([w.window.from_ns, w.window.to_ns]) || []).map((r) => ({ kernel: r.kernel, ns: r.time })), w.time_ns));
 		const functions = !(w && w.groups.length) && trees.cpu && H.tables.cpu.rows;
 		if (functions && functions.length)
 			body.push(card("Functions on CPUs", bars(functions.filter((r) => r.self).slice(0, 8).map((r) => ({ ...r, ns: r.self, unit: trees.cpu.unit })), functions[0].self / functions[0].self_share, (r) => r.function, (r) => row_open("cpu", r)),
@@ -42,7 +45,7 @@
 		const owners = w ? w.owners.map((o) => ({ ...o, group: Object.entries(o.groups_ns).sort((a, b) => b[1] - a[1])[0][0] })) : [];
 		if (owners.length)
 			body.push(card("Idle time, by its owner" + within, bars(owners.slice(0, 8), w.time_ns, (r) => [name(r.group), place(r)].filter(Boolean).join(": "),
-				(r) => go({ view: "flame", of: "idle", zoom: "", ops: "", find: r.place.replace(/ \(.*/, ""), re: "" }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
+				(r) => go({ ...fresh, view: "flame", of: "idle", find: r.place.replace(/ \(.*/, "") }), colour, (r) => place(r) || name(r.group)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
 			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);

@@ -60,7 +60,7 @@
 		$("sides").replaceChildren(...["a", "b"].map((k) => el("span", { class: "side " + k, title: D[k].runs.map((r) => r.path).join("\n") }, el("b", {}, k.toUpperCase()), " ", side_name(D[k]))),
 			el("span", { class: "dim" }, D.per));
 	}
-	const page_draw = () => {}, page_hooks = null;
+	const page_draw = () => {}, page_hooks = null, group_of_idle = () => null, GROUPS = {}; // idle time is not compared
 	const rows_timed = () => null, row_bar = () => null;
 	function sides_render() {
 		const row = (r, cells) => el("tr", r, cells.map(([c, text]) => el("td", { class: c }, text))), { stacks, metrics } = H.tables;

@@ -97,6 +97,16 @@
 	const without = (g, name) => rebuild(g, (i, under, to) =>
 		under < 0 || g.name[i] === name ? -1 : to.under(under, g.name[i], g.full[i]));
 
+	// The same frames with the time of those alone that `hit` has, or that stand on one of these.
+	function only(g, hit) {
+		const inside = new Uint8Array(g.n), self = new Float64Array(g.n), { depth, name, full, look, parent, end, untimed } = g;
+		for (let i = 1; i < g.n; i++) {
+			inside[i] = inside[parent[i]] || hit(i) ? 1 : 0;
+			self[i] = inside[i] ? g.self[i] : 0;
+		}
+		return graph({ depth, name, full, look, parent, end, untimed, self });
+	}
+
 	// Who calls frames of that name: their callers, innermost first. A frame inside another of its name counts once.
 	function callers(g, name) {
 		const to = new Growing(g), inside = new Uint8Array(g.n);
