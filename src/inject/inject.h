@@ -13,7 +13,10 @@
  * started with the variables of `aiflame env`: the agent waits for recorders.
  *
  * What may take long, or hang, is in the new thread: no thread of the program waits for it. Why a process of its own: what
- * it traces is free when it ends, whatever state it was in, and the recorder has children of its own to wait for.
+ * it traces is free when it ends, and the recorder has children of its own to wait for.
+ *
+ * Nobody but the kernel knows the injector, and it may not be killed: by SIGKILL in the half millisecond in which the thread
+ * makes system calls for it, the program crashes; before and after that it does not (payload_x86_64.S).
  */
 
 /* An injection under way. */
@@ -36,7 +39,7 @@ int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
 		     const struct aif_injected *about, struct aif_err *err);
 /* True if it is over: *ret says how. Waits for it up to timeout_ms. */
 bool aif_inject_poll(struct aif_injection *in, int timeout_ms, struct aif_inject_result *ret);
-/* Gives up one that is not over. */
+/* Waits no longer for one that is not over; it goes on, and ends by itself. */
 void aif_inject_cancel(struct aif_injection *in);
 
 /* True where this machine can do so; else *err says why not. */
