@@ -39,6 +39,12 @@ kinds() { "$aiflame" import -q -o s.data list.json && [ "$("$aiflame" query --fo
 check "operators of a list of CPU functions are operators, other names ranges" kinds
 check "a list of CPU functions is PyTorch's" sh -c "'$aiflame' info s.data | grep -E '^ +imported +kineto$'"
 check "report --ops has the operators of a list of CPU functions" sh -c "'$aiflame' report --ops s.data | grep -E '^aten::mm .* 50.000us  *50.000us  *1$'"
+# ---- calls of IBM's AIU -----------------------------------------------------------------------------------
+aiu() { printf '{"ph":"X","cat":"%s","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":%s,"args":{"correlation":%s}}' "$1" "$2" "$3" "$4" "$5" "$6"; }
+echo "[$(aiu privateuse1_runtime aiuCompileGraph 1 100 300 1),$(aiu privateuse1_runtime aiuLaunchControlBlocks 1 460 10 2),$(aiu kernel mm 0 480 200 2),$(aiu privateuse1_runtime aiuScheduleWait 1 500 190 3),$(aiu privateuse1_runtime aiuRdmaBarrier1 1 700 50 4),$(aiu privateuse1_runtime aiuRDMABarrier2 1 760 40 5)]" >aiu.json
+aiu_calls() { "$aiflame" import -q -o s.data aiu.json && [ "$("$aiflame" report --sync --format csv s.data | cut -d, -f1,6,8 | tr '\n' ' ')" = \
+	"time,kind,call 300000,compile,aiuCompileGraph 190000,synchronise,aiuScheduleWait 50000,synchronise,aiuRdmaBarrier1 40000,synchronise,aiuRDMABarrier2 " ] || { "$aiflame" report --sync --format csv s.data; return 1; }; }
+check "report --sync has the waits, barriers and compilations of an AIU" aiu_calls
 
 # ---- device work --------------------------------------------------------------------------------------
 # call NAME ID START [PID]; kernel NAME ID START DURATION [STREAM [PID]]
