@@ -3,6 +3,7 @@
 
 #include "import/unpack.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,6 +53,25 @@ static int fill(struct aif_input *in, struct aif_err *err)
 	return 0;
 }
 
+/* True for a directory that VTune collected into: NAME.vtune, and data.0 or sqlite-db beside it. */
+static bool is_vtune(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	bool is_it = false;
+
+	if (!list && fd >= 0)
+		close(fd);
+	for (struct dirent *d; list && !is_it && (d = readdir(list));) {
+		size_t n = strlen(d->d_name);
+
+		is_it = n > 6 && !strcmp(d->d_name + n - 6, ".vtune");
+	}
+	if (list)
+		closedir(list);
+	return is_it;
+}
+
 int aif_input_open(const char *path, uint64_t limit, struct aif_input **ret, struct aif_err *err)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -85,7 +105,15 @@ int aif_input_open_fd(int fd, const char *path, uint64_t limit, struct aif_input
 		goto fail;
 	}
 	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		r = aif_err_set(err, -EISDIR, "%s: is a directory; name the files in it", path);
+		r = is_vtune(fd)
+			    ? aif_err_set(err, -EISDIR,
+					  "%s: is a result of VTune, which only VTune reads; "
+					  "import what vtune -report hotspots -format csv "
+					  "-csv-delimiter comma -r %s -report-output hotspots.csv "
+					  "writes",
+					  path, path)
+			    : aif_err_set(err, -EISDIR, "%s: is a directory; name the files in it",
+					  path);
 		goto fail;
 	}
 	if (S_ISREG(st.st_mode))

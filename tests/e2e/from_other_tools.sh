@@ -352,7 +352,7 @@ row 'advisor --collect=roofline' cpu '' 'grep -q "multiply-add, 32 bits" out'
 row 'CK_NUM_THREADS=8' cpu "s,^aiflame runbook.*,& -r 1 -- ./workload,; s,^aiflame stat.*,& printenv CK_NUM_THREADS," 'grep -qx 8 out && grep -q "\"threads\": \"8\"" runbook/config.json'
 row 'make profile-v7-full' book '' 'make -s -f runbook.mk profile-v7-full RUNBOOK_CLI=./workload && [ -s runbook/hub.html ] && make -n -f runbook.mk v7-perf-gate | grep -q "runbook check"'
 row 'V7_PERF_RUNTIME' book '' 'aiflame runbook make >runbook.mk && make -n -f runbook.mk profile-v7-full V7_PERF_RUNTIME=python | grep -q "python3 train.py" && make -n -f runbook.mk profile-v7-full V7_PERF_RUNTIME=cli | grep -q "./train"'
-unrun 'V7_WITH_VTUNE' 'no VTune runs'
+row 'V7_WITH_VTUNE' book '' 'aiflame runbook make >runbook.mk && make -n -f runbook.mk profile-v7-full | grep -q -- "--with vtune,advisor --deep" && ! make -n -f runbook.mk profile-v7-full V7_WITH_VTUNE=0 V7_VTUNE_DEEP=0 | grep -qE -- "--with vtune|--deep"'
 row 'ck-cli-v7 profile' book 's,COMMAND,./workload,; s/DIR/-r 1 new/; s/-d -r 1 new/-r 1 -d new/' '[ -s new/run_index.json ]'
 files() { find_row "$1" && for f in $(printf '%s' "$theirs" | tr -d ,); do [ -s "$top/made/book/DIR/$f" ] || { echo "no $f"; return 1; }; done; }
 later check 'profile_summary.json ...: the files are there' files profile_summary.json

@@ -19,6 +19,9 @@ grep -v '_\[g\]' "$work/in.folded" >"$work/cpu.folded"
 goes_round() { # FROM TO
 	LC_ALL=C sort "$1" >"$work/a.sorted" && LC_ALL=C sort "$2" >"$work/b.sorted" && diff "$work/a.sorted" "$work/b.sorted"
 }
+mkdir -p "$work/result/data.0" && : >"$work/result/result.vtune"
+check "import says what to export of a result directory of VTune" says "vtune -report hotspots -format csv -csv-delimiter comma -r $work/result" "$aiflame" import "$work/result" -o "$work/in.data"
+check "import asks for the files of another directory" says "is a directory; name the files in it" "$aiflame" import "$work/result/data.0" -o "$work/in.data"
 check "folded: stacks of every kind are imported" "$aiflame" import -q "$work/in.folded" -o "$work/in.data"
 "$aiflame" flame --detail full -o "$work/out.folded" "$work/in.data"
 check "folded: device time comes back" goes_round "$work/device.folded" "$work/out.folded"
