@@ -46,6 +46,16 @@ aiu_calls() { "$aiflame" import -q -o s.data aiu.json && [ "$("$aiflame" report 
 	"time,kind,call 300000,compile,aiuCompileGraph 190000,synchronise,aiuScheduleWait 50000,synchronise,aiuRdmaBarrier1 40000,synchronise,aiuRDMABarrier2 " ] || { "$aiflame" report --sync --format csv s.data; return 1; }; }
 check "report --sync has the waits, barriers and compilations of an AIU" aiu_calls
 
+# ---- JAX ----------------------------------------------------------------------------------------------
+named() { printf '{"ph":"M","name":"%s","pid":%s,"tid":%s,"args":{"name":"%s"}}' "$1" "$2" "$3" "$4"; }
+x() { printf '{"ph":"X","name":"%s","pid":%s,"tid":%s,"ts":%s,"dur":%s%s}' "$1" "$2" "$3" "$4" "$5" "${6:+,\"args\":{\"correlation_id\":\"$6\"\}}"; }
+echo "{\"traceEvents\":[$(named process_name 1 0 /device:GPU:3),$(named process_name 701 0 /host:CPU),$(named thread_name 1 14 'Stream #14(Compute,MemcpyD2D)'),$(named thread_name 1 2 'XLA Modules'),\
+$(x 'PjitFunction(train_step)' 701 9 1000 90),$(x cuLaunchKernelEx 701 9 1010 5 0),$(x jit_train_step 1 2 1030 60),$(x loop_add_fusion 1 14 1030 40 0),$(x cuMemcpyAsync 701 9 1020 5 1),$(x MemcpyH2D 1 14 1080 10 1),{}]}" >jax.json
+jax() { stacks jax.json "PjitFunction(train_step);cuLaunchKernelEx;loop_add_fusion_[g] 40000,PjitFunction(train_step);cuMemcpyAsync;MemcpyH2D_[g] 10000,"; }
+check "work on the devices of a JAX trace is that of its calls and functions" jax
+check "a device of a JAX trace has the number that its name has" sh -c "'$aiflame' report s.data | grep -q '^device   cuda 3 '"
+check "info counts what sums up the queues of a JAX trace" info_says IMPORT_OTHER_KIND 1 "1 sums of a device's queues"
+
 # ---- device work --------------------------------------------------------------------------------------
 # call NAME ID START [PID]; kernel NAME ID START DURATION [STREAM [PID]]
 call() { printf '{"ph":"X","cat":"cuda_runtime","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":0.5,"args":{"correlation":%s}}' "$1" "${4:-1}" "$3" "$2"; }

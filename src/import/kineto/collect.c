@@ -2,6 +2,7 @@
 #include "import/kineto/aiu.h"
 #include "import/kineto/classify.h"
 #include "import/kineto/kineto.h"
+#include "import/kineto/xla.h"
 
 #include <errno.h>
 #include <string.h>
@@ -282,6 +283,11 @@ static int whole_collect(struct kineto *k)
 	size_t len = e->name.len, kept = len;
 	uint32_t id;
 
+	if (e->class == KINETO_NOT_KEPT && !kineto_xla_classify(k)) {
+		k->counts.not_kept++;
+		kineto_leave_out(k->counts.left_out, "sums of a device's queues", 25, 1);
+		return 0;
+	}
 	if (e->class == KINETO_NOT_KEPT)
 		kept = name_classify(k, name, len);
 	if (e->class == KINETO_NOT_KEPT && !k->is_known && !e->is_sum)
@@ -392,6 +398,7 @@ static int metadata_collect(struct kineto *k)
 	p = k->machine.pids_len < NAMED_PIDS_MAX ? kineto_pid_of(k, e->pid) : NULL;
 	if (p && e->name.len == 12 && !memcmp(e->name.data, "process_name", 12)) {
 		p->name = text;
+		kineto_xla_name_process(k, p, (const char *)e->text.data, e->text.len);
 		if (has_number)
 			p->number = (uint32_t)e->recorded_id;
 	} else if (p && e->name.len == 14 && !memcmp(e->name.data, "process_labels", 14)) {

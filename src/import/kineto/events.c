@@ -274,6 +274,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return number(j, &e->elements, NULL);
 		break;
 	case 14:
+		if (IS("correlation_id")) /* XLA's */
+			return number(j, &e->correlation, &e->has_correlation);
 		if (IS("Total Reserved"))
 			return number(j, &e->reserved, &e->has_reserved);
 		break;

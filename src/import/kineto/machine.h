@@ -13,6 +13,8 @@ struct kineto_pid {
 	uint32_t number;       /* as of threads */
 	uint32_t name, labels; /* of the profile, AIF_NONE */
 	uint32_t process;
+	bool is_xla_device; /* it is no process: xla.h */
+	int64_t xla_device; /* the device's number */
 };
 
 struct kineto_rank_name { /* "[rank]" before pids */
@@ -63,6 +65,7 @@ struct kineto_machine {
 	uint32_t host; /* string, AIF_NONE */
 	enum kineto_family family;
 	int64_t rank, world; /* of how many it is one */
+	bool has_xla;        /* a process is a device */
 	bool has_rank, has_world;
 	char driver[64];
 };
