@@ -76,6 +76,29 @@ check "waits by kernel and order are those by communicator" ask bare "all(near(u
 check "one rank alone has no waits, and the table says why" says 'there is one rank only' "$aiflame" report --ranks one.data
 check "one rank alone has no waits to draw" says 'there is one rank only' "$aiflame" flame --of waits one.data
 
+# Verdicts.
+why() { # NAME EXPRESSION: j: the answer's part about ranks; a: its text
+	"$aiflame" why --format json "$1.data" >"$1.why" && "$aiflame" why "$1.data" >"$1.said"
+	python3 - "$1" "$2" <<'EOP'
+import json, sys
+name, what = sys.argv[1:]
+j, a = json.load(open(f"{name}.why")).get("ranks", {}), open(f"{name}.said").read()
+near = lambda x, y: abs(x - y) <= 0.05 * y
+print(j, a)
+sys.exit(not eval(what))
+EOP
+}
+job begin --late 1 --from-step 12 --in kernel
+check "why names the late rank, its delay, its line, and the step without it" why late "j['verdict'] == 'one_late' and j['late'] == 2 and near(j['delay_ns'], 4.5e6) and j['since'] == 1 and 'forward_backward' in j['place'] and j['cause_ppm'] > 900000 and near(j['step_ns'] - j['step_without_ns'], 4.5e6)"
+check "why says who is late in a line" why late "'rank 2 is late in 24 of 24 steps, by 4.' in a"
+check "why does not advise to communicate beside kernels where it is waiting" why late "'it is waiting, not transfer' in a and 'larger buckets' not in a"
+check "why says since which step a rank is late" why begin "j['verdict'] == 'one_late' and j['late'] == 1 and j['since'] == 13 and j['delayed'] == 12"
+check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.8 < j['slow'] < 2.1 and 'its device is slow' in a"
+check "a slow kernel is no slow device" why kernel "j['late'] == 3 and 'slow' not in j and j['cause'] == 'kernel'"
+check "an imbalance that wanders names no rank" why wander "j['verdict'] == 'wander' and 'late' not in j and 'another one is late each time' in a"
+check "without imbalance no rank is named" why even "j['verdict'] == 'even' and 'none is late' in a"
+check "why says nothing of the ranks of one trace" why one "j == {} and 'ranks  ' not in a"
+
 # Clocks of hosts: seconds apart, and drifting.
 job skew --late 2 --skew-s 3 --ppm 50 --steps 800 --buckets 1
 "$aiflame" info skew.data >skew.info

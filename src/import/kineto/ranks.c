@@ -410,7 +410,10 @@ static void report_apart(struct aif_builder *b, const struct kineto_file *f,
 	kineto_file_describe(f, &text);
 	aif_buf_puts(&text, " and ");
 	kineto_file_describe(to, &text);
-	aif_buf_printf(&text, ": the ends of %zu collectives do not agree", o->n);
+	if (o->n < LEAST)
+		aif_buf_printf(&text, ": fewer than %d collectives in common", LEAST);
+	else
+		aif_buf_printf(&text, ": the ends of %zu collectives do not agree", o->n);
 	aif_builder_loss(b, AIF_REASON_IMPORT_CLOCK_APART, AIF_NONE,
 			 aif_builder_puts(b, aif_buf_str(&text)), 1);
 	aif_buf_finish(&text);

@@ -121,7 +121,18 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, WOKEN, CROWDED, ANY };
+enum program {
+	TORCH,
+	CUDA,
+	OPENCL,
+	LEVEL_ZERO,
+	UNSEEN,
+	WOKEN,
+	CROWDED,
+	LATE_RANK,
+	UNEVEN_RANKS,
+	ANY
+};
 
 static bool has_runtime(const struct aif_profile *p, const char *name)
 {
@@ -169,6 +180,10 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 		return w->is_busy_machine && has_cpu_device(p);
 	case UNSEEN:
 		return !w->has_off_cpu;
+	case LATE_RANK:
+		return aif_why_waits_for_ranks(w) && w->ranks.is == AIF_RANKS_ONE_LATE;
+	case UNEVEN_RANKS:
+		return aif_why_waits_for_ranks(w);
 	case WOKEN:
 		return waits_for_threads(w);
 	case ANY:

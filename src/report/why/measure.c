@@ -626,6 +626,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		e = place_loop(&m);
 	if (!e)
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
+	if (!e)
+		e = aif_why_ranks_add(names->p, m.stacks, sel ? sel : &all, ret);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);
 	ret->has_off_cpu =
@@ -678,5 +680,6 @@ void aif_why_finish(struct aif_why *w)
 	aif_opportunity_finish(&w->work);
 	aif_strset_finish(&w->places);
 	aif_power_finish(&w->power);
+	aif_facts_put(w->waits);
 	*w = (struct aif_why){0};
 }

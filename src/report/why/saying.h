@@ -39,5 +39,7 @@ void aif_why_end_line(struct saying *s);
 void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
 /* Says what to try, with what each gains at most. `order`: groups by time. */
 void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n);
+/* Says which rank of a job is late, and what that costs. */
+void aif_why_say_ranks(struct saying *s);
 /* Says phases of the run, its loop and the periods of that. */
 void aif_why_say_phases(struct saying *s);

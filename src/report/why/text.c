@@ -574,6 +574,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 		say_bound(&s, order, n);
 	say_queue(&s);
 	say_machine(&s);
+	aif_why_say_ranks(&s);
 	say_owners(&s);
 	say_kernels(&s);
 	say_power(&s);

@@ -65,13 +65,23 @@ static size_t say_owner_advice(struct saying *s)
 	return 1;
 }
 
+/* Returns true of a kernel that communicates where this is mostly waiting. */
+static bool waits_for_ranks(const struct saying *s, const struct aif_why_kernel *k)
+{
+	const struct aif_profile *p = s->names->p;
+
+	return aif_why_waits_for_ranks(s->w) &&
+	       aif_work_class_of(aif_profile_str(p, p->kernels[k->kernel].name)) ==
+		       AIF_WORK_COMMUNICATION;
+}
+
 /* Returns the kernel whose time could be saved, NULL: no single one is worth it. */
 static const struct aif_why_kernel *kernel_to_speed_up(const struct saying *s)
 {
 	const struct aif_why_kernel *k = s->w->kernels;
 
 	if (!s->w->kernels_len || k->kernel == AIF_NONE || s->w->is_some_work ||
-	    share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM ||
+	    share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM || waits_for_ranks(s, k) ||
 	    (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
 		return NULL;
 	return k;

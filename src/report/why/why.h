@@ -6,10 +6,12 @@
 #include "analysis/queue/queue.h"
 #include "analysis/roof/opportunity.h"
 #include "analysis/power/power.h"
+#include "analysis/ranks/verdict.h"
 #include "analysis/run_delay.h"
 #include "base/map.h"
 #include "text/table.h"
 #include "names/profile_names.h"
+#include "names/stack_names.h"
 
 /*
  * Bounds of a program. All shares are of the time of its devices in one window: the part that is asked for, else the loop
@@ -146,6 +148,14 @@ struct aif_why {
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
 	bool is_busy_machine;           /* .run_delay is long enough to be named */
+	const struct aif_rank_waits *waits; /* of the window, a fact; NULL: not measured */
+	struct aif_rank_verdict ranks;
+	/* The place of the late rank that has most of the waits for it, whichever the step. */
+	struct aif_why_rank_cause {
+		const struct aif_wait_row *row; /* one of its rows; NULL: no place is known */
+		uint32_t place;                 /* a string of .places, "" where nothing is known */
+		uint64_t ns;
+	} rank_cause;
 };
 
 /* Measures what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0; -ENODATA with *err
@@ -162,6 +172,12 @@ int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part 
 			struct aif_why *w);
 /* Returns a kernel's name, a string; those of one name are one, programs that are compiled again have others. */
 uint32_t aif_why_kernel_name(const struct aif_profile *p, const struct aif_timeline_exec *x);
+/* Finds which rank is late. 0 or -errno. */
+int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
+		      const struct aif_selection *sel, struct aif_why *w);
+/* Returns true if most of the communication is waiting for a late rank. */
+bool aif_why_waits_for_ranks(const struct aif_why *w);
+void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b);
 void aif_why_finish(struct aif_why *w);
 /* Adds what sleeps of an owner waited for, in words: a string of .places. 0 or -ENOMEM. */
 int aif_why_wake_add(struct aif_why *w, const struct aif_why_owner *owner,

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/ranks/verdict.h"
+
+#include "analysis/facts.h"
+
+#include <errno.h>
+
+#define DELAYED_PART 50 /* of a step */
+#define SAME_RANK    0.7
+#define SINCE_SHARE  0.8
+#define FEW_SHARE    0.25
+/* Kernels that take this much longer are slower; so much of the computing time has to be theirs. */
+#define SLOWER       1.02
+#define SLOWER_SHARE 0.8
+
+/* ---- delays by step ---------------------------------------------------------------------------- */
+
+struct delays {
+	uint64_t *lead; /* by step and rank */
+	uint64_t *length;
+	bool *any; /* by step: it has operations */
+	size_t steps, ranks;
+	uint32_t *late; /* by step: the rank that delayed it, AIF_NONE: none */
+};
+
+/* Returns the step that an operation belongs to, or f->len. */
+static size_t step_at(const struct aif_phases *f, int64_t at)
+{
+	size_t lo = 0, hi = f->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->steps[mid].end <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < f->len && f->steps[lo].start <= at ? lo : f->len;
+}
+
+static void add_leads(const struct aif_rank_waits *w, const struct aif_selection *sel,
+		      const struct aif_phases *f, bool are_operations, struct delays *d)
+{
+	int64_t before = INT64_MIN;
+
+	for (size_t i = 0; i < w->ranks.operations_len; i++) {
+		const struct aif_rank_operation *o = &w->ranks.operations[i];
+		size_t step = are_operations ? i : step_at(f, o->last_start);
+
+		if (are_operations && before != INT64_MIN)
+			d->length[i] = (uint64_t)(o->last_start - before);
+		before = o->last_start;
+		/* Since when the first one was waited for is not known. */
+		if (step >= d->steps || !d->length[step] || !aif_timed_in_span(sel, o->last_start))
+			continue;
+		d->any[step] = true;
+		d->lead[step * d->ranks + o->late] += o->lead_ns;
+	}
+}
+
+static void judge_steps(const struct aif_rank_waits *w, struct delays *d)
+{
+	for (size_t s = 0; s < d->steps; s++) {
+		uint64_t most = 0;
+
+		d->late[s] = AIF_NONE;
+		for (uint32_t r = 0; r < d->ranks && d->any[s]; r++) {
+			uint64_t lead = d->lead[s * d->ranks + r];
+
+			if (lead <= most || lead < d->length[s] / DELAYED_PART ||
+			    lead <= w->ranks.error_ns)
+				continue;
+			most = lead;
+			d->late[s] = r;
+		}
+	}
+}
+
+static int delays_make(const struct aif_rank_waits *w, const struct aif_selection *sel,
+		       const struct aif_phases *f, bool are_operations, struct delays *ret)
+{
+	*ret = (struct delays){.steps = are_operations ? w->ranks.operations_len : f->len,
+			       .ranks = w->ranks.ranks_len};
+	ret->lead = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->lead));
+	ret->length = calloc(ret->steps + 1, sizeof(*ret->length));
+	ret->any = calloc(ret->steps + 1, sizeof(*ret->any));
+	ret->late = calloc(ret->steps + 1, sizeof(*ret->late));
+	if (!ret->lead || !ret->length || !ret->any || !ret->late)
+		return -ENOMEM;
+	for (size_t i = 0; i < ret->steps && !are_operations; i++)
+		ret->length[i] = (uint64_t)(f->steps[i].end - f->steps[i].start);
+	add_leads(w, sel, f, are_operations, ret);
+	judge_steps(w, ret);
+	return 0;
+}
+
+static void delays_finish(struct delays *d)
+{
+	free(d->lead);
+	free(d->length);
+	free(d->any);
+	free(d->late);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------- */
+
+/* Returns the step from which on a rank delays most steps, from 1. */
+static size_t since_of(const struct delays *d, uint32_t rank)
+{
+	size_t since = 0, late = 0, all = 0;
+
+	for (size_t s = d->steps; s-- > 0;) {
+		if (!d->any[s])
+			continue;
+		all++;
+		late += d->late[s] == rank;
+		if (d->late[s] == rank && (double)late >= SINCE_SHARE * (double)all)
+			since = s + 1;
+	}
+	return since;
+}
+
+static void judge(const struct delays *d, struct aif_rank_verdict *ret)
+{
+	uint64_t all = 0, lead = 0, length = 0, own = 0, most = 0;
+	size_t delayed = 0, steps_of = 0;
+
+	for (size_t s = 0; s < d->steps; s++) {
+		ret->steps += d->any[s];
+		length += d->any[s] ? d->length[s] : 0;
+		delayed += d->late[s] != AIF_NONE;
+		lead += d->late[s] == AIF_NONE ? 0 : d->lead[s * d->ranks + d->late[s]];
+	}
+	for (uint32_t r = 0; r < d->ranks; r++) {
+		uint64_t of = 0;
+		size_t n = 0;
+
+		for (size_t s = 0; s < d->steps; s++) {
+			of += d->late[s] == r ? d->lead[s * d->ranks + r] : 0;
+			n += d->late[s] == r;
+		}
+		all += of;
+		if (of <= most)
+			continue;
+		most = of;
+		ret->late = r;
+		steps_of = n;
+		own = of;
+	}
+	if (!ret->steps)
+		return;
+	ret->step_ns = length / ret->steps;
+	ret->is = AIF_RANKS_EVEN;
+	if (!delayed ||
+	    ((double)delayed < FEW_SHARE * (double)ret->steps && all < length / DELAYED_PART))
+		return;
+	ret->is = (double)steps_of >= SAME_RANK * (double)delayed ? AIF_RANKS_ONE_LATE
+								  : AIF_RANKS_WANDER;
+	ret->delayed = ret->is == AIF_RANKS_ONE_LATE ? steps_of : delayed;
+	ret->delay_ns = ret->is == AIF_RANKS_ONE_LATE ? own / steps_of : lead / delayed;
+	ret->saved_ns = (ret->is == AIF_RANKS_ONE_LATE ? own : lead) / ret->steps;
+	if (ret->is == AIF_RANKS_ONE_LATE)
+		ret->since = since_of(d, ret->late);
+}
+
+/* ---- a slow device ------------------------------------------------------------------------------ */
+
+struct duration {
+	uint32_t name;
+	bool is_late;
+	uint64_t ns;
+};
+
+static int by_name_side_ns(const void *a, const void *b)
+{
+	const struct duration *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->is_late != y->is_late)
+		return x->is_late ? 1 : -1;
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* Compares the medians of each kernel that both have. */
+static double compare_durations(const struct duration *at, size_t n)
+{
+	double slower = 0, all = 0, sum = 0;
+
+	for (size_t from = 0; from < n;) {
+		size_t mid = from, to;
+		double ns = 0, ratio;
+
+		while (mid < n && at[mid].name == at[from].name && !at[mid].is_late)
+			mid++;
+		for (to = mid; to < n && at[to].name == at[from].name; to++)
+			ns += (double)at[to].ns;
+		if (mid > from && to > mid && at[from + (mid - from) / 2].ns) {
+			ratio = (double)at[mid + (to - mid) / 2].ns /
+				(double)at[from + (mid - from) / 2].ns;
+			all += ns;
+			slower += ratio >= SLOWER ? ns : 0;
+			sum += ratio * ns;
+		}
+		from = to;
+	}
+	return all > 0 && slower >= SLOWER_SHARE * all ? sum / all : 0;
+}
+
+static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w,
+		     struct aif_rank_verdict *ret)
+{
+	static const struct aif_selection whole = {.whole = true};
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u = aif_facts_none();
+	struct duration *at = NULL;
+	size_t len = 0, cap = 0;
+	int r = aif_exec_timeline_get(p, &whole, &t);
+
+	if (!r)
+		r = aif_utilization_get(p, t, &u);
+	for (uint32_t k = 0; k < w->ranks.ranks_len && !r; k++) {
+		const struct aif_device_utilization *d = &u->devices[w->ranks.ranks[k].lane];
+
+		for (size_t i = d->first; i < d->end && !r; i++) {
+			const struct aif_timeline_exec *x = &t->execs[u->order[i]];
+
+			if (u->classes[u->order[i]] != AIF_WORK_COMPUTE || x->kernel == AIF_NONE)
+				continue;
+			r = aif_grow(&at, &cap, len + 1, sizeof(*at));
+			if (!r)
+				at[len++] = (struct duration){p->kernels[x->kernel].name,
+							      k == ret->late, aif_timed_ns(x)};
+		}
+	}
+	if (!r && len) {
+		qsort(at, len, sizeof(*at), by_name_side_ns);
+		ret->slow = compare_durations(at, len);
+	}
+	free(at);
+	aif_facts_put(u);
+	aif_facts_put(t);
+	return r;
+}
+
+int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w,
+		     const struct aif_selection *sel, const struct aif_phases *f,
+		     struct aif_rank_verdict *ret)
+{
+	struct delays d;
+	int r;
+
+	*ret = (struct aif_rank_verdict){.are_operations = f->from == AIF_PHASES_UNKNOWN ||
+							   f->is_sparse || !f->len};
+	if (w->ranks.why || !w->ranks.operations_len)
+		return 0;
+	r = delays_make(w, sel, f, ret->are_operations, &d);
+	if (!r)
+		judge(&d, ret);
+	delays_finish(&d);
+	return !r && ret->is == AIF_RANKS_ONE_LATE ? find_slow(p, w, ret) : r;
+}

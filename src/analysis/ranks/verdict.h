@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/loop/phases.h"
+#include "analysis/ranks/waits.h"
+
+/*
+ * Verdict on a job: is one rank late, since which step, or another one each time?
+ *
+ * A rank delays a step by how much later than the next to last it came to the step's operations, all together
+ * (aif_rank_operation.lead_ns). A step is delayed if that is a fiftieth of it, and more than clocks are off. One rank is late if it
+ * delays seven of ten delayed steps; else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
+ * fiftieth of the time, no rank is named.
+ *
+ * Without the late rank steps would be shorter by its delay: others would wait for the one before it.
+ */
+enum aif_rank_verdict_is {
+	AIF_RANKS_UNKNOWN,
+	AIF_RANKS_EVEN,
+	AIF_RANKS_ONE_LATE,
+	AIF_RANKS_WANDER
+};
+
+struct aif_rank_verdict {
+	enum aif_rank_verdict_is is;
+	uint32_t late;         /* index of the ranks: of WANDER that with the most delay */
+	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
+	size_t since;          /* the step from which on it is late, from 1 */
+	bool are_operations;   /* no steps are known: each operation counts as one */
+	uint64_t step_ns;      /* mean length */
+	uint64_t delay_ns;     /* mean delay of the delayed steps */
+	uint64_t saved_ns;     /* by which the mean step is shorter without it */
+	/* The factor by which kernels take longer on its device than elsewhere, where nearly all do: 1.2; 0: they do not. */
+	double slow;
+};
+
+/* Judges the waits that were found of what is selected. `f` are the steps of the whole run. 0 or -ENOMEM. */
+int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w,
+		     const struct aif_selection *sel, const struct aif_phases *f,
+		     struct aif_rank_verdict *ret);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for a job of several ranks: who is late, since when, by what, and what it costs. */
+#include "base/human.h"
+#include "report/why/saying.h"
+#include "text/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* Finds the place with most of the waits for a rank: stacks of a place differ by the steps that they are in. */
+static int find_cause(const struct aif_profile *p, struct aif_stack_names *stacks, uint32_t late,
+		      struct aif_why *w)
+{
+	const struct aif_rank_waits *waits = w->waits;
+	struct aif_why_rank_cause *sums = calloc(waits->rows_len + 1, sizeof(*sums));
+	struct aif_map by_place = {0};
+	size_t len = 0;
+	int r = sums ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < waits->rows_len && !r; i++) {
+		const struct aif_wait_row *row = &waits->rows[i];
+		struct aif_why_rank_cause c = {.row = row};
+		uint32_t name = row->kernel == AIF_NONE ? AIF_NONE : p->kernels[row->kernel].name;
+		const char *caller;
+		uint64_t key, at;
+
+		if (row->late != late || row->kind == AIF_WAIT_UNKNOWN)
+			continue;
+		caller = aif_stack_names_caller(stacks, row->stack);
+		c.place = caller ? aif_strset_puts(&w->places, caller) : AIF_STR_NONE;
+		key = aif_mix64((uint64_t)c.place << 32 | name) ^
+		      ((uint64_t)row->kind << 8 | (uint64_t)row->cause << 1 | row->is_before);
+		if (c.place == AIF_STR_NONE) {
+			r = -ENOMEM;
+		} else if (!aif_map_get(&by_place, key, &at)) {
+			at = len++;
+			sums[at] = c;
+			r = aif_map_put(&by_place, key, at);
+		}
+		if (!r)
+			sums[at].ns += row->ns;
+	}
+	for (size_t i = 0; i < len; i++)
+		if (sums[i].ns > w->rank_cause.ns)
+			w->rank_cause = sums[i];
+	aif_map_finish(&by_place);
+	free(sums);
+	return r;
+}
+
+int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
+		      const struct aif_selection *sel, struct aif_why *w)
+{
+	struct aif_selection window = *sel;
+	int r;
+
+	window.from_ns = w->from > 0 ? (uint64_t)w->from : 0;
+	window.to_ns = w->to > 0 ? (uint64_t)w->to : 0;
+	r = aif_rank_waits_get(p, &window, &w->waits);
+	if (!r)
+		r = aif_rank_verdict(p, w->waits, &window, &w->phases, &w->ranks);
+	return !r && w->ranks.is == AIF_RANKS_ONE_LATE ? find_cause(p, stacks, w->ranks.late, w)
+						       : r;
+}
+
+bool aif_why_waits_for_ranks(const struct aif_why *w)
+{
+	return w->waits && 2 * w->waits->wait_ns > w->of_group[AIF_WHY_COMMUNICATION] &&
+	       w->of_group[AIF_WHY_COMMUNICATION];
+}
+
+/* Returns the share of the waits for the late rank that its place has. */
+static uint64_t cause_ppm(const struct aif_why *w)
+{
+	return aif_share_ppm(w->rank_cause.ns, w->waits->sums[w->ranks.late].given_ns);
+}
+
+static void say_cause(struct saying *s)
+{
+	const struct aif_why_rank_cause *c = &s->w->rank_cause;
+	const char *at = c->row ? place(s, c->place) : "";
+
+	if (!c->row)
+		return;
+	aif_buf_puts(&s->line, "; ");
+	aif_human_share(&s->line, cause_ppm(s->w));
+	aif_buf_puts(&s->line, " of it for ");
+	if (c->row->kind == AIF_WAIT_IDLE)
+		aif_buf_printf(&s->line, "%s%s (%s)", c->row->is_before ? "what comes before " : "",
+			       *at ? at : "a place that is not known",
+			       aif_idle_cause_name(c->row->cause));
+	else
+		aif_buf_printf(&s->line, "%s%s%s",
+			       aif_names_work(s->names, c->row->exec_kind, c->row->kernel),
+			       *at ? " of " : "", at);
+}
+
+static void say_delayed(struct saying *s, size_t n)
+{
+	const struct aif_rank_verdict *v = &s->w->ranks;
+
+	aif_buf_printf(&s->line, "%zu of ", n);
+	aif_human_counted(&s->line, v->steps, v->are_operations ? "operation" : "step");
+	aif_buf_puts(&s->line, ", by ");
+	aif_human_ns(&s->line, v->delay_ns);
+}
+
+void aif_why_say_ranks(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	const struct aif_rank_verdict *v = &w->ranks;
+
+	if (!w->waits || v->is == AIF_RANKS_UNKNOWN)
+		return;
+	aif_buf_puts(&s->line, "ranks    ");
+	if (v->is == AIF_RANKS_EVEN) {
+		aif_buf_puts(&s->line, "none is late: ");
+		aif_human_share(&s->line, aif_share_ppm(w->waits->wait_ns, w->time_ns));
+		aif_buf_puts(&s->line, " of the time they wait for each other");
+		aif_why_end_line(s);
+		return;
+	}
+	if (v->is == AIF_RANKS_WANDER) {
+		aif_buf_puts(&s->line, "another one is late each time, in ");
+		say_delayed(s, v->delayed);
+		aif_buf_puts(&s->line, ": work is shared unevenly, no rank is slow");
+	} else {
+		aif_rank_say(s->names->p, &w->waits->ranks.ranks[v->late], &s->line);
+		aif_buf_puts(&s->line, " is late in ");
+		say_delayed(s, v->delayed);
+		if (v->since > 1)
+			aif_buf_printf(&s->line, ", since %s %zu",
+				       v->are_operations ? "operation" : "step", v->since);
+		if (v->slow > 0)
+			aif_buf_printf(&s->line,
+				       ": its device is slow, kernels take %.2f times as long",
+				       v->slow);
+		else
+			say_cause(s);
+	}
+	aif_buf_puts(&s->line, v->are_operations
+				       ? "; without that one operation follows another in "
+				       : "; without that a step takes ");
+	aif_human_ns(&s->line, v->step_ns - v->saved_ns);
+	aif_buf_puts(&s->line, " in place of ");
+	aif_human_ns(&s->line, v->step_ns);
+	aif_why_end_line(s);
+}
+
+static void put_number(struct aif_buf *b, const char *key, uint64_t n)
+{
+	aif_buf_printf(b, ",\"%s\":%" PRIu64, key, n);
+}
+
+void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	static const char *const words[] = {"unknown", "even", "one_late", "wander"};
+	const struct aif_rank_verdict *v = &w->ranks;
+	const struct aif_rank *late;
+
+	if (!w->waits || v->is == AIF_RANKS_UNKNOWN)
+		return;
+	aif_buf_printf(b, ",\"ranks\":{\"verdict\":\"%s\"", words[v->is]);
+	put_number(b, "wait_ns", w->waits->wait_ns);
+	put_number(b, "steps", v->steps);
+	aif_buf_printf(b, ",\"are_operations\":%s", v->are_operations ? "true" : "false");
+	put_number(b, "step_ns", v->step_ns);
+	put_number(b, "clock_error_ns", w->waits->ranks.error_ns);
+	if (v->is == AIF_RANKS_ONE_LATE || v->is == AIF_RANKS_WANDER) {
+		put_number(b, "delayed", v->delayed);
+		put_number(b, "delay_ns", v->delay_ns);
+		put_number(b, "step_without_ns", v->step_ns - v->saved_ns);
+	}
+	if (v->is == AIF_RANKS_ONE_LATE) {
+		late = &w->waits->ranks.ranks[v->late];
+		if (late->number != AIF_NONE)
+			put_number(b, "late", late->number);
+		if (late->process != AIF_NONE)
+			put_number(b, "late_process", p->processes[late->process].pid);
+		put_number(b, "since", v->since);
+		if (v->slow > 0)
+			aif_buf_printf(b, ",\"slow\":%.3f", v->slow);
+		if (w->rank_cause.row) {
+			aif_buf_puts(b, ",\"cause\":");
+			aif_out_json_text(b, aif_wait_kind_name(w->rank_cause.row->kind));
+			aif_buf_puts(b, ",\"place\":");
+			aif_out_json_text(b, aif_strset_get(&w->places, w->rank_cause.place, NULL));
+			put_number(b, "cause_ppm", cause_ppm(w));
+		}
+	}
+	aif_buf_putc(b, '}');
+}
