@@ -513,7 +513,13 @@ static int make_thread(struct thread *t)
 	}
 	if (get_regs(t, &regs) < 0)
 		return -ESRCH;
-	return is_done(t) && is_in_payload(t, &regs) ? 0 : -EINPROGRESS;
+	if (is_done(t) && is_in_payload(t, &regs))
+		return 0;
+	/* The thread has put them back, since this process was late; it is in its wait again, which this stop has ended. */
+	t->regs = regs;
+	if (!has_signal(t) && hide_eintr(t))
+		set_regs(t, &t->regs);
+	return -EINPROGRESS;
 }
 
 static int work(struct thread *t)
