@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/open_regular.h"
 
-#include "base/rights.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,9 +40,7 @@ static bool is_of_the_kernel(int fd)
 	return false;
 }
 
-/* Opens what an O_PATH descriptor stands for, if it is a regular file. Takes the descriptor, or
- * -errno. */
-static int open_handle(int handle, int access)
+int aif_open_handle(int handle, int access)
 {
 	char path[32];
 	struct stat st;
@@ -74,7 +71,7 @@ static int handle_at(int dirfd, const char *path, int flags)
 
 int aif_open_regular(int dirfd, const char *path, int flags)
 {
-	return open_handle(handle_at(dirfd, path, flags & O_NOFOLLOW), flags & O_ACCMODE);
+	return aif_open_handle(handle_at(dirfd, path, flags & O_NOFOLLOW), flags & O_ACCMODE);
 }
 
 /* -ENOSYS before Linux 5.6, -EPERM where a filter of system calls does not know it. */
@@ -92,8 +89,7 @@ static int handle_in(int root, const char *path, int flags)
 #endif
 }
 
-/* In the root directory of the process, with our own rights: its own may not lead there. */
-static int root_of(int pid)
+int aif_open_root_of(int pid)
 {
 	char name[32];
 	int root;
@@ -103,27 +99,59 @@ static int root_of(int pid)
 	return root < 0 ? -errno : root;
 }
 
-int aif_open_regular_of(int pid, const char *path, int flags)
+/* Finds the path without following links, which could lead out of the root. */
+static int walk_in(int root, const char *path)
 {
-	struct aif_rights_before before;
-	struct aif_rights rights;
-	int root = root_of(pid), fd, r;
+	int at = fcntl(root, F_DUPFD_CLOEXEC, 0), next;
+	char name[NAME_MAX + 1];
 
-	if (root < 0)
-		return root;
-	r = aif_rights_of(pid, &rights);
-	if (r == 0)
-		r = aif_rights_take(&rights, &before);
-	if (r < 0) {
-		close(root);
-		return r;
+	if (at < 0)
+		return -errno;
+	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+		size_t len = strcspn(path, "/");
+
+		if (len >= sizeof(name) || (len == 2 && !memcmp(path, "..", 2))) {
+			close(at);
+			return len == 2 ? -ELOOP : -ENAMETOOLONG;
+		}
+		memcpy(name, path, len);
+		name[len] = '\0';
+		path += len;
+		next = handle_at(at, name, O_NOFOLLOW);
+		close(at);
+		if (next < 0)
+			return next;
+		at = next;
 	}
-	fd = handle_in(root, path, flags & O_NOFOLLOW);
-	if (fd == -ENOSYS || fd == -EPERM)
-		fd = handle_at(root, path + strspn(path, "/"), flags & O_NOFOLLOW);
-	fd = open_handle(fd, O_RDONLY);
-	aif_rights_give_back(&before);
-	close(root);
+	return at;
+}
+
+static int find_in(int root, const char *path, int flags)
+{
+	int handle = handle_in(root, path, flags & O_NOFOLLOW);
+
+	return handle == -ENOSYS || handle == -EPERM ? walk_in(root, path) : handle;
+}
+
+int aif_open_regular_in(int root, const char *path, int flags)
+{
+	return aif_open_handle(find_in(root, path, flags), O_RDONLY);
+}
+
+int aif_open_dir_in(int root, const char *path)
+{
+	int handle = find_in(root, path, O_NOFOLLOW), fd;
+	char name[32];
+	struct stat st;
+
+	if (handle < 0)
+		return handle;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
+	fd = fstat(handle, &st) < 0 || !S_ISDIR(st.st_mode)
+		     ? -1
+		     : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -ENOTDIR : fd;
+	close(handle);
 	return fd;
 }
 

@@ -19,10 +19,18 @@
  * -errno; -EINVAL: it is not a regular file. */
 int aif_open_regular(int dirfd, const char *path, int flags);
 
-/* Opens for reading what the absolute `path` is for process `pid`, in a container too: absolute
- * symbolic links are the container's, not ours. With its rights: root does not read for it what it may not read itself
- * (rights.h). `flags`: 0 or O_NOFOLLOW. */
-int aif_open_regular_of(int pid, const char *path, int flags);
+/* Opens what an O_PATH descriptor stands for, as above. Takes the descriptor; of -errno returns that. */
+int aif_open_handle(int handle, int access);
+
+/* The root directory of a process, to open in it: a descriptor of O_PATH or -errno. For process_open.h only. */
+int aif_open_root_of(int pid);
+
+/* Opens for reading what the absolute `path` is where `root` is the root directory: absolute symbolic links are that
+ * one's, not ours. `flags`: 0 or O_NOFOLLOW. Before Linux 5.6 no link is followed. For process_open.h only. */
+int aif_open_regular_in(int root, const char *path, int flags);
+
+/* Opens a directory there, which may not be a link itself. */
+int aif_open_dir_in(int root, const char *path);
 
 /* Appends the first `size` bytes of the file. 0; -ENODATA: it is shorter by now; else -errno, with *ret longer by
  * what was read. */

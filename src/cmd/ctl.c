@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 #include "base/name_sanitize.h"
+#include "base/process_read.h"
 #include "cmd/command.h"
 #include "cmd/recordings.h"
 #include "record/attach/attach_dir.h"
@@ -124,15 +125,14 @@ static bool print_recording(void *arg, const struct aif_standby_found *f)
 
 static void command_line(int pid, char text[64])
 {
-	char path[64];
+	struct aif_buf all = {0};
 	size_t n;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	f = pid ? fopen(path, "re") : NULL;
-	n = f ? fread(text, 1, 63, f) : 0;
-	if (f)
-		fclose(f);
+	if (pid)
+		(void)aif_process_text(pid, "cmdline", 63, &all);
+	n = all.len;
+	memcpy(text, aif_buf_str(&all), n);
+	aif_buf_finish(&all);
 	while (n && !text[n - 1])
 		n--;
 	for (size_t i = 0; i < n; i++)
@@ -177,16 +177,20 @@ static void print_waiting(void *arg, int pid)
 
 static void print_status(int dir, const char *path)
 {
-	unsigned recordings = 0, processes = 0;
+	unsigned recordings = 0, processes = 0, unread;
 
 	aif_standby_recordings(dir, print_recording, &recordings);
 	if (!recordings)
 		puts("no recording is running");
 	putchar('\n');
 	aif_standby_pages(dir, NULL, print_process, &processes);
-	aif_standby_waiting(dir, print_waiting, &processes);
+	unread = aif_standby_waiting(dir, print_waiting, &processes);
 	if (!processes)
 		printf("no process is on standby in %s\n", path);
+	if (unread)
+		printf("%u processes of other users were not looked at: one of theirs keeps readers "
+		       "waiting\n",
+		       unread);
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)

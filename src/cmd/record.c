@@ -13,6 +13,7 @@
 #include "cmd/page_file.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "record/attach/attach_dir.h"
 #include "record/outside/outside.h"
 #include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
@@ -356,20 +357,10 @@ static bool are_windows_right(const struct values *v, struct aif_record_opts *o,
  * Intel's driver looks for it once, at its start. */
 static bool was_started_with_metrics(const char *pid)
 {
-	char path[64], *one = NULL;
-	bool found = false, known;
-	size_t cap = 0;
-	FILE *f;
+	char value[2];
+	int r = aif_standby_environment(atoi(pid), "ZET_ENABLE_METRICS", value, sizeof(value));
 
-	snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-	f = fopen(path, "re");
-	known = f && getdelim(&one, &cap, '\0', f) > 0;
-	for (bool more = known; more && !found; more = getdelim(&one, &cap, '\0', f) > 0)
-		found = !strcmp(one, "ZET_ENABLE_METRICS=1");
-	free(one);
-	if (f)
-		fclose(f);
-	return found || !known;
+	return r == 0 ? !strcmp(value, "1") : r != -ENOENT;
 }
 
 /* Said before somebody waits for them in vain. */

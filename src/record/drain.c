@@ -208,7 +208,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_target_losses(d, t);
 	follow_gaps(d, t, now, true);
 	aif_target_last_gap(d, t, now, end);
-	aif_jit_names_last(&t->jit, t->pid, d->files);
+	aif_jit_names_last(&t->jit, &t->files, d->files);
 	if (t->ended && d->store->p.processes[t->process].end_ns == 0)
 		d->store->p.processes[t->process].end_ns = t->ended_ns ? t->ended_ns : now;
 	AIF_SOURCES_CALL(d, target_end, d, t, now);

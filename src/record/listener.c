@@ -4,6 +4,7 @@
 #include "base/job_rank.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/process_read.h"
 #include "record/attach/attach_dir.h"
 #include "record/watchers.h"
 
@@ -164,6 +165,8 @@ void aif_listener_close(struct aif_listener *w)
 	w->dir[0] = '\0';
 }
 
+#define ARGUMENTS_MAX 16384
+
 /* Arguments with a zero byte behind each, as one string. */
 static uint32_t put_arguments(struct aif_store *s, char *text, size_t n)
 {
@@ -176,12 +179,13 @@ static uint32_t put_arguments(struct aif_store *s, char *text, size_t n)
 
 static uint32_t proc_arguments(struct aif_store *s, int pid)
 {
-	char path[64], text[16384];
-	ssize_t n;
+	struct aif_buf text = {0};
+	uint32_t string;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	n = aif_proc_read(path, text, sizeof(text));
-	return put_arguments(s, text, n > 0 ? (size_t)n : 0);
+	(void)aif_process_text(pid, "cmdline", ARGUMENTS_MAX, &text);
+	string = put_arguments(s, (char *)text.data, text.len);
+	aif_buf_finish(&text);
+	return string;
 }
 
 static bool is_blank(const struct aif_store *s, uint32_t text)
@@ -233,14 +237,12 @@ static uint32_t find_process(struct aif_listener *w, int pid)
 /* Sets the place in a job that a process's launcher gave it, by the environment that it was started with. */
 static void fill_rank(struct aif_process *p)
 {
-	char path[64], *text = malloc(ENVIRONMENT_MAX);
+	struct aif_buf text = {0};
 	struct aif_job_rank job;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%u/environ", p->pid);
-	n = text ? aif_proc_read(path, text, ENVIRONMENT_MAX) : 0;
-	job = aif_job_rank_find(text, n > 0 ? (size_t)n : 0);
-	free(text);
+	(void)aif_process_text((int)p->pid, "environ", ENVIRONMENT_MAX, &text);
+	job = aif_job_rank_find(aif_buf_str(&text), text.len);
+	aif_buf_finish(&text);
 	if (!job.is_known)
 		return;
 	p->rank = job.rank + 1;

@@ -19,6 +19,7 @@
 
 struct naming {
 	struct aif_stacks *s;
+	struct aif_process_files files;
 	struct aif_symbols *symbols;
 	bool *known; /* for each module */
 	/* Code of no module, and its names. */
@@ -65,7 +66,7 @@ static int find_jit(struct naming *n)
 	qsort(n->jit, n->jit_len, sizeof(*n->jit), compare_wants);
 	aif_perf_map_init(&n->perf_map, n->jit, n->jit_len);
 	aif_jit_names_init(&names);
-	aif_jit_names_seen(&names, n->s->pid, 1);
+	aif_jit_names_seen(&names, &n->files, 1);
 	bytes = malloc(65536);
 	while (bytes && names.map >= 0 && done < PERF_MAP_MAX &&
 	       (got = read(names.map, bytes, 65536)) > 0) {
@@ -117,7 +118,7 @@ static void make_known(struct naming *n, const struct aif_remote_module *module,
 	else
 		aif_symbols_module(
 			n->symbols, number,
-			aif_modfile_open(n->s->pid, module->lo, module->hi, module->path),
+			aif_modfile_open(&n->files, module->lo, module->hi, module->path),
 			module->path, id);
 }
 
@@ -225,6 +226,7 @@ int aif_stacks_name(struct aif_stacks *s)
 	struct naming n = {.s = s};
 	int r = aif_symbols_new(&n.symbols);
 
+	aif_process_files_init(&n.files, s->pid);
 	n.known = calloc(AIF_MAX(s->modules.len, 1), sizeof(*n.known));
 	if (!r && !n.known)
 		r = -ENOMEM;

@@ -3,6 +3,7 @@
 #include "symbolize/debugfile.h"
 
 #include "base/open_regular.h"
+#include "base/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define NOBODY 65534
 
 /* Debug files that are found by a checksum only are of programs without a build-id: old, and
  * small. Of browsers they had 2 GB. */
@@ -52,11 +55,26 @@ static bool belongs(const struct aif_elf *elf, const struct aif_elf *debug, cons
 	return crc && debug->size <= MAX_SUMMED && crc32_of(debug, &error) == *crc && error == 0;
 }
 
-static bool try_open(const struct aif_elf *elf, const char *path, const uint32_t *crc,
-		     struct aif_elf *ret)
+/* Opens a path that a file names: with the rights of that file's owner, who may have made it to have others read. */
+static int open_named(const struct aif_elf *by, const char *path)
+{
+	const struct aif_rights rights = {
+		.uid = by->owner, .gid = NOBODY, .overrides = by->owner == 0};
+	struct aif_rights_before before;
+	int fd;
+
+	fd = aif_rights_take(&rights, &before);
+	if (fd < 0)
+		return fd;
+	fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
+	aif_rights_give_back(&before);
+	return fd;
+}
+
+/* Takes the descriptor, or -errno. */
+static bool try_open(const struct aif_elf *elf, int fd, const uint32_t *crc, struct aif_elf *ret)
 {
 	struct aif_elf debug;
-	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
 
 	if (fd < 0 || aif_elf_init(&debug, fd, 0) < 0)
 		return false;
@@ -84,7 +102,8 @@ static bool by_build_id(const struct aif_elf *elf, const char *debug_dir, struct
 		return false;
 	hex_of(elf->build_id, elf->build_id_len, hex);
 	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", debug_dir, hex, hex + 2);
-	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
+	return n > 0 && (size_t)n < sizeof(path) &&
+	       try_open(elf, aif_open_regular(AT_FDCWD, path, O_RDONLY), NULL, ret);
 }
 
 /* Finds the directory in which debuginfod's clients (gdb, perf, elfutils) keep what they have fetched, as they do. */
@@ -115,7 +134,8 @@ static bool by_debuginfod(const struct aif_elf *elf, struct aif_elf *ret)
 		return false;
 	hex_of(elf->build_id, elf->build_id_len, hex);
 	n = snprintf(path, sizeof(path), "%s/%s/debuginfo", dir, hex);
-	return n > 0 && (size_t)n < sizeof(path) && try_open(elf, path, NULL, ret);
+	return n > 0 && (size_t)n < sizeof(path) &&
+	       try_open(elf, aif_open_regular(AT_FDCWD, path, O_RDONLY), NULL, ret);
 }
 
 static bool by_link(const struct aif_elf *elf, const char *file, const char *debug_dir,
@@ -141,20 +161,20 @@ static bool by_link(const struct aif_elf *elf, const char *file, const char *deb
 
 		/* Never itself: a link may name the very file it stands in. */
 		found = n > 0 && (size_t)n < sizeof(path) && strcmp(path, file) &&
-			try_open(elf, path, &crc, ret);
+			try_open(elf, open_named(elf, path), &crc, ret);
 	}
 	return found;
 }
 
-static bool try_alt(struct aif_effort *effort, const char *path, const void *id, size_t id_len,
+static bool try_alt(const struct aif_elf *by, const char *path, const void *id, size_t id_len,
 		    struct aif_elf *ret)
 {
-	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
+	int fd = open_named(by, path);
 	struct aif_elf alt;
 
 	if (fd < 0 || aif_elf_init(&alt, fd, 0) < 0)
 		return false;
-	alt.effort = effort;
+	alt.effort = by->effort;
 	if (alt.build_id_len != id_len || memcmp(alt.build_id, id, id_len) != 0) {
 		aif_elf_finish(&alt);
 		return false;
@@ -173,8 +193,8 @@ int aif_debugfile_find_alt(const struct aif_elf *debug, const char *name, const 
 		return -ENOENT;
 	hex_of(id, id_len, hex);
 	snprintf(path, sizeof(path), AIF_DEBUG_DIR "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	if (try_alt(debug->effort, path, id, id_len, ret) ||
-	    (name[0] == '/' && try_alt(debug->effort, name, id, id_len, ret)))
+	if (try_alt(debug, path, id, id_len, ret) ||
+	    (name[0] == '/' && try_alt(debug, name, id, id_len, ret)))
 		return 0;
 	if (name[0] == '/' || debug->fd < 0)
 		return -ENOENT;
@@ -186,7 +206,7 @@ int aif_debugfile_find_alt(const struct aif_elf *debug, const char *name, const 
 	if (n <= 0 || (size_t)n + strlen(name) >= sizeof(path))
 		return -ENOENT;
 	strcpy(path + n, name);
-	return try_alt(debug->effort, path, id, id_len, ret) ? 0 : -ENOENT;
+	return try_alt(debug, path, id, id_len, ret) ? 0 : -ENOENT;
 }
 
 int aif_debugfile_find(const struct aif_elf *elf, const char *path, const char *debug_dir,

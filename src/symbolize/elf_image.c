@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NOBODY 65534
+
 enum {
 	MAX_SEGMENTS = 256,  /* a linked file has about ten */
 	MAX_SECTIONS = 8192, /* a linked file has about forty */
@@ -188,6 +190,7 @@ int aif_elf_init(struct aif_elf *e, int fd, size_t keep)
 	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
 		goto fail;
 	e->size = (uint64_t)st.st_size;
+	e->owner = st.st_uid;
 	if (e->size <= keep) {
 		uint8_t *bytes = malloc(e->size);
 
@@ -213,7 +216,7 @@ int aif_elf_init_bytes(struct aif_elf *e, const void *bytes, size_t n)
 {
 	int r;
 
-	*e = (struct aif_elf){.fd = -1, .size = n};
+	*e = (struct aif_elf){.fd = -1, .size = n, .owner = NOBODY};
 	e->bytes = malloc(n ? n : 1);
 	if (!e->bytes)
 		return -ENOMEM;

@@ -21,6 +21,7 @@ struct aif_elf {
 	int fd;         /* -1: the file is in `bytes` */
 	uint8_t *bytes; /* the whole file, of `size` bytes */
 	uint64_t size;
+	uint32_t owner;   /* user whose file it is; nobody (65534): it is none */
 	uint16_t machine; /* EM_* */
 	bool is_big;      /* its numbers have their highest byte first */
 	struct aif_elf_load {

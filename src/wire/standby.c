@@ -13,7 +13,6 @@
 
 int aif_standby_open(const char *path, uid_t owner, bool make)
 {
-	struct stat st;
 	int fd;
 
 	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -21,6 +20,15 @@ int aif_standby_open(const char *path, uid_t owner, bool make)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENOTDIR ? -EPERM : -errno;
+	return aif_standby_accept(fd, owner);
+}
+
+int aif_standby_accept(int fd, uid_t owner)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return fd == -ELOOP || fd == -ENOTDIR ? -EPERM : fd;
 	if (fstat(fd, &st) < 0 || st.st_uid != owner || (st.st_mode & 077)) {
 		close(fd);
 		return -EPERM;

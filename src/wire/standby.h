@@ -80,6 +80,9 @@ struct aif_standby_recording {
  * open to others. The descriptor or -errno. */
 int aif_standby_open(const char *path, uid_t owner, bool make);
 
+/* Returns the descriptor of a directory that is one of that sort. Else closes it and returns -EPERM; of -errno that. */
+int aif_standby_accept(int fd, uid_t owner);
+
 /* The field `started` of a process: "self" or its number in `pid`. 0 or -errno. */
 int aif_standby_started(const char *pid, uint64_t *ret);
 

@@ -383,111 +383,11 @@ static void only_regular_files_are_opened(void **state)
 	assert_int_equal(aif_open_regular(AT_FDCWD, "/dev/null", O_RDONLY), -EINVAL);
 	assert_int_equal(aif_open_regular(AT_FDCWD, "/dev/ptmx", O_RDONLY), -EINVAL);
 	assert_int_equal(aif_open_regular(AT_FDCWD, "/proc/version", O_RDONLY), -EINVAL);
-	fd = aif_open_regular_of(getpid(), "/proc/self/exe", 0);
-	/* Magic links of /proc are refused where openat2() exists. */
-	assert_true(fd < 0 || syscall(SYS_openat2, -1, "", NULL, 0) < 0);
-	assert_true(fd < 0 || errno == ENOSYS);
 	unlinkat(at, "file", 0);
 	unlinkat(at, "fifo", 0);
 	unlinkat(at, "link", 0);
 	unlinkat(at, "to_fifo", 0);
 	close(at);
-	rmdir(dir);
-}
-
-/* Starts a process with these rights, which waits for its end. */
-static pid_t start_with(uid_t uid, gid_t gid, gid_t group, bool without_capabilities)
-{
-	struct __user_cap_header_struct self = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-	int pipes[2];
-	char c;
-	pid_t child;
-
-	assert_int_equal(pipe(pipes), 0);
-	child = fork();
-	if (!child) {
-		if (setgroups(1, &group) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ||
-		    (without_capabilities && syscall(SYS_capset, &self, none)) ||
-		    write(pipes[1], "1", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(pipes[1]);
-	assert_int_equal(read(pipes[0], &c, 1), 1);
-	close(pipes[0]);
-	return child;
-}
-
-static void root_opens_for_a_process_what_it_may_read(void **state)
-{
-	static const struct {
-		uid_t uid;
-		gid_t gid, group;
-		bool without_capabilities;
-		int want[4]; /* of the files below */
-	} rows[] = {
-		{0, 0, 0, false, {0, 0, 0, 0}},
-		{0, 0, 0, true, {0, -EACCES, -EACCES, 0}},
-		{1001, 1001, 1001, false, {-EACCES, 0, -EACCES, 0}},
-		{1002, 1002, 1003, false, {-EACCES, -EACCES, 0, 0}},
-		{1002, 1003, 1002, false, {-EACCES, -EACCES, 0, 0}},
-		{1002, 1002, 1002, false, {-EACCES, -EACCES, -EACCES, 0}},
-	};
-	static const struct {
-		const char *name;
-		uid_t uid;
-		gid_t gid;
-		mode_t mode;
-	} files[] = {{"roots", 0, 0, 0600},
-		     {"ones", 1001, 1001, 0600},
-		     {"groups", 1001, 1003, 0040},
-		     {"all", 0, 0, 0644}};
-	char dir[] = "/tmp/aif-test-XXXXXX", path[64];
-
-	(void)state;
-	if (geteuid() != 0 || access("/proc/self/root", F_OK))
-		skip();
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chmod(dir, 0755), 0);
-	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {
-		int fd;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-		assert_true(fd >= 0);
-		assert_int_equal(fchown(fd, files[i].uid, files[i].gid), 0);
-		assert_int_equal(fchmod(fd, files[i].mode), 0);
-		close(fd);
-	}
-	for (size_t r = 0; r < AIF_ARRAY_LEN(rows); r++) {
-		pid_t child = start_with(rows[r].uid, rows[r].gid, rows[r].group,
-					 rows[r].without_capabilities);
-
-		for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {
-			int fd;
-
-			snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
-			fd = aif_open_regular_of(child, path, 0);
-			if (AIF_MIN(fd, 0) != rows[r].want[i])
-				fail_msg("row %zu, %s: %d", r, files[i].name, fd);
-			if (fd >= 0)
-				close(fd);
-		}
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-	}
-	/* The thread has its own rights again. */
-	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++) {
-		int fd;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_true(fd >= 0);
-		close(fd);
-		unlink(path);
-	}
 	rmdir(dir);
 }
 
@@ -587,7 +487,6 @@ int main(void)
 		cmocka_unit_test(a_clock_is_read_until_it_was_quick),
 		cmocka_unit_test(any_bytes_become_utf8),
 		cmocka_unit_test(only_regular_files_are_opened),
-		cmocka_unit_test(root_opens_for_a_process_what_it_may_read),
 		cmocka_unit_test(the_last_descriptors_are_kept),
 		cmocka_unit_test(schedules_are_those_of_torch),
 	};

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/process_open.h"
 #include "record/attach/attach_dir.h"
 #include "record/attach/unprepared.h"
 
@@ -74,6 +75,12 @@ static int say_unreadable(int pid, int error, struct aif_err *err)
 
 	if (aif_proc_has_ended(pid))
 		return aif_err_set(err, -ESRCH, "process %d: has ended; see ps -e", pid);
+	if (error == -ETIMEDOUT)
+		return aif_err_set(
+			err, error,
+			"process %d: its memory map cannot be read: it, or another process of its "
+			"user's, keeps readers waiting; see which processes ps -e stops at",
+			pid);
 	if (error == -EACCES || error == -EPERM)
 		help = geteuid() ? "it has privileges that this command lacks; record as "
 				   "root, with CAP_SYS_PTRACE"
@@ -133,12 +140,12 @@ static bool is_same_file(int fd, int other)
 static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
 		       struct aif_err *err)
 {
-	char path[AIF_STANDBY_DIR_MAX + 32];
 	int dir, r = 0;
 
-	/* The path is the process's own, which may be in a container. */
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, standby);
-	dir = aif_standby_open(path, uid, uid == geteuid());
+	/* The path is the process's own, which may be in a container: nothing is made there. */
+	dir = aif_standby_accept(aif_process_open_dir(pid, standby), uid);
+	if (dir == -ENOENT && uid == geteuid() && !aif_process_is_elsewhere(pid))
+		dir = aif_standby_open(standby, uid, true);
 	if (dir < 0)
 		return aif_err_set(err, dir,
 				   "process %d: %s: %s; it must be a directory of the user's, with "

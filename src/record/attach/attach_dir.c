@@ -3,6 +3,8 @@
 
 #include "base/open_regular.h"
 #include "base/process.h"
+#include "base/process_open.h"
+#include "base/process_read.h"
 #include "wire/handshake.h"
 
 #include <dirent.h>
@@ -242,60 +244,38 @@ void aif_standby_remove(int dir, const char *recording)
 	unlinkat(dir, recording, AT_REMOVEDIR);
 }
 
-int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
+static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret)
 {
-	char path[64], *line = NULL;
-	size_t size = 0;
-	FILE *f;
+	unsigned long inode = 0;
+	const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	*ret = (struct aif_standby_maps){.has_agent = false};
-	while (getline(&line, &size, f) > 0) {
-		unsigned long inode = 0;
-		const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
-
-		if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
-			continue;
-		file += !strncmp(file + 1, INJECTED, sizeof(INJECTED) - 1) ? sizeof(INJECTED) - 1
-									   : 0;
-		ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
-		if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
-			continue;
-		ret->has_page = true;
-		if ((size_t)(file - path_of) < sizeof(ret->dir))
-			snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(file - path_of),
-				 path_of);
-	}
-	free(line);
-	fclose(f);
-	return 0;
+	if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
+		return;
+	file += !strncmp(file + 1, INJECTED, sizeof(INJECTED) - 1) ? sizeof(INJECTED) - 1 : 0;
+	ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
+	if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
+		return;
+	ret->has_page = true;
+	if ((size_t)(file - path_of) < sizeof(ret->dir))
+		snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(file - path_of), path_of);
 }
 
-/* exec() takes 6 MiB of arguments and environment at most; but a process may say that its environment is any part of its
- * address space, at no cost to itself. */
-enum { ENVIRONMENT_MAX = 8 << 20, ENVIRONMENT_PART = 64 << 10 };
-
-static int read_environment(const char *path, struct aif_buf *ret)
+int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
-	ssize_t n = 1;
+	struct aif_buf text = {0};
+	int r = aif_process_text(pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
+	char *line, *rest = NULL;
 
-	while (!r && n) {
-		void *room = aif_buf_reserve(ret, ENVIRONMENT_PART);
-
-		n = room ? read(fd, room, ENVIRONMENT_PART) : -1;
-		if (n < 0)
-			r = room ? -errno : -ENOMEM;
-		else if (ret->len + (size_t)n > ENVIRONMENT_MAX)
-			r = -EFBIG;
-		else
-			ret->len += (size_t)n;
-	}
-	if (fd >= 0)
-		close(fd);
+	*ret = (struct aif_standby_maps){.has_agent = false};
+	if (r == -EFBIG) /* looked at as far as it goes */
+		r = 0;
+	aif_buf_putc(&text, '\0');
+	if (!r && aif_buf_failed(&text))
+		r = -ENOMEM;
+	for (line = r ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest))
+		maps_line(line, page, ret);
+	aif_buf_finish(&text);
 	return r;
 }
 
@@ -303,11 +283,10 @@ int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
 {
 	struct aif_buf text = {0};
 	size_t len = strlen(name);
-	char path[64];
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	r = read_environment(path, &text);
+	/* A process may say that its environment is any part of its address space, at no cost to itself. */
+	r = aif_process_text(pid, "environ", AIF_PROCESS_ENVIRON_MAX, &text);
 	if (!r)
 		r = text.len ? -ENOENT : -EAGAIN;
 	for (size_t at = 0; at < text.len && r == -ENOENT;) {
@@ -326,38 +305,53 @@ int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
 	return r;
 }
 
-static bool is_waiting(int pid, const struct stat *dir)
+/* 1: yes, 0: no; -ETIMEDOUT: it keeps us waiting. */
+static int is_waiting(int pid, const struct stat *dir)
 {
-	char standby[AIF_STANDBY_DIR_MAX], path[AIF_STANDBY_DIR_MAX + 32];
+	char standby[AIF_STANDBY_DIR_MAX];
 	struct aif_standby_maps maps;
 	struct stat st;
+	bool is_here;
+	int fd, r;
 
-	if (aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby)) < 0)
-		return false;
+	r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, sizeof(standby));
+	if (r < 0)
+		return r == -ETIMEDOUT ? r : 0;
 	/* The path is the process's own, which may be in a container. */
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, standby);
-	if (*standby != '/' || stat(path, &st) < 0 || st.st_dev != dir->st_dev ||
-	    st.st_ino != dir->st_ino)
-		return false;
-	return aif_standby_maps(pid, 0, &maps) == 0 && maps.has_agent && !maps.has_page;
+	fd = aif_process_open_dir(pid, standby);
+	if (fd < 0)
+		return fd == -ETIMEDOUT ? fd : 0;
+	is_here = fstat(fd, &st) == 0 && st.st_dev == dir->st_dev && st.st_ino == dir->st_ino;
+	close(fd);
+	if (!is_here)
+		return 0;
+	r = aif_standby_maps(pid, 0, &maps);
+	return r == -ETIMEDOUT ? r : r == 0 && maps.has_agent && !maps.has_page;
 }
 
-void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg)
+unsigned aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg)
 {
 	const struct dirent *d;
+	unsigned unread = 0;
 	struct stat st;
 	DIR *proc;
 	char *end;
 
 	if (dir < 0 || fstat(dir, &st) < 0)
-		return;
+		return 0;
 	proc = opendir("/proc");
 	while (proc && (d = readdir(proc)) != NULL) {
 		long pid = strtol(d->d_name, &end, 10);
+		int r;
 
-		if (!*end && pid > 0 && pid != getpid() && is_waiting((int)pid, &st))
+		if (*end || pid <= 0 || pid == getpid())
+			continue;
+		r = is_waiting((int)pid, &st);
+		if (r > 0)
 			fn(arg, (int)pid);
+		unread += r < 0;
 	}
 	if (proc)
 		closedir(proc);
+	return unread;
 }

@@ -41,7 +41,7 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 /* Takes away what a recorder left that has died. */
 void aif_standby_remove(int dir, const char *recording);
 
-/* Facts from the memory map of a process. 0 or -errno. */
+/* Facts from the memory map of a process. 0, -ETIMEDOUT (bounded.h) or -errno. */
 struct aif_standby_maps {
 	bool has_agent, has_page;      /* the page: a mapping of that inode; 0: of any */
 	char dir[AIF_STANDBY_DIR_MAX]; /* of the page, as the process sees it; "": not known */
@@ -49,9 +49,9 @@ struct aif_standby_maps {
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
 
 /* Processes here that are on standby in this directory, but have no page, since no runtime has started in them. Those
- * into which we do not see are left out. */
-void aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg);
+ * into which we do not see are left out. Returns how many could not be read in time (bounded.h). */
+unsigned aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg);
 
 /* A variable of a process's environment when it was started. 0, -ENOENT (it is not there), -EAGAIN (there is no
- * environment at all: perhaps it calls exec), -EFBIG (no exec() made that) or -errno. */
+ * environment at all: perhaps it calls exec), -EFBIG (no exec() made that), -ETIMEDOUT (bounded.h) or -errno. */
 int aif_standby_environment(int pid, const char *name, char *ret, size_t size);

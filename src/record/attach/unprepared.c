@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/unprepared.h"
 
+#include "base/process_open.h"
 #include "record/attach/attach_dir.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Longer than an injector takes that gives up. */
 #define WAIT_MS 20000
-
-static bool has_our_root(int pid)
-{
-	struct stat ours, theirs;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/root/", pid);
-	return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && ours.st_dev == theirs.st_dev &&
-	       ours.st_ino == theirs.st_ino;
-}
 
 /* Chooses the directory, as the process will see it. */
 static void choose_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX])
@@ -30,7 +20,7 @@ static void choose_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX]
 	if (aif_standby_environment(pid, AIF_ENV_STANDBY, named, sizeof(named)) >= 0 &&
 	    *named == '/')
 		memcpy(standby, named, AIF_STANDBY_DIR_MAX);
-	else if (uid == geteuid() && has_our_root(pid))
+	else if (uid == geteuid() && !aif_process_is_elsewhere(pid))
 		aif_standby_default(standby);
 	else
 		snprintf(standby, AIF_STANDBY_DIR_MAX, "/tmp/aiflame-%u", (unsigned)uid);

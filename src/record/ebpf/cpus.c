@@ -2,6 +2,7 @@
 #include "record/ebpf/cpus.h"
 
 #include "base/buf.h"
+#include "base/process_read.h"
 #include "record/ebpf/sideband.h"
 
 #include <bpf/libbpf.h>
@@ -166,43 +167,40 @@ static bool next_process(struct aif_ebpf_maps *m)
 	struct dirent *e;
 
 	while ((e = readdir(m->proc)) != NULL) {
-		char name[64];
-
 		m->pid = (uint32_t)strtoul(e->d_name, NULL, 10);
 		if (!m->pid)
 			continue;
-		snprintf(name, sizeof(name), "/proc/%u/maps", m->pid);
-		m->file = fopen(name, "re");
-		if (m->file)
-			return true;
+		aif_buf_clear(&m->text);
+		(void)aif_process_text((int)m->pid, "maps", AIF_PROCESS_MAPS_MAX, &m->text);
+		aif_buf_putc(&m->text, '\0');
+		if (aif_buf_failed(&m->text))
+			return false;
+		m->rest = (char *)m->text.data;
+		return true;
 	}
 	return false;
 }
 
 bool aif_ebpf_maps_next(struct aif_ebpf_maps *m)
 {
-	char line[4600], perms[8];
+	char *line, perms[8];
 
 	for (;;) {
-		if (!m->file && !next_process(m))
+		if (!m->rest && !next_process(m))
 			return false;
-		while (fgets(line, sizeof(line), m->file)) {
+		while ((line = strsep(&m->rest, "\n")) != NULL) {
 			const char *path = strchr(line, '/');
 
 			if (!path || sscanf(line, "%*s %7s", perms) != 1 || perms[2] != 'x')
 				continue;
 			snprintf(m->path, sizeof(m->path), "%s", path);
-			m->path[strcspn(m->path, "\n")] = '\0';
 			return true;
 		}
-		fclose(m->file);
-		m->file = NULL;
 	}
 }
 
 void aif_ebpf_maps_close(struct aif_ebpf_maps *m)
 {
-	if (m->file)
-		fclose(m->file);
+	aif_buf_finish(&m->text);
 	closedir(m->proc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/buf.h"
 
 #include <stdio.h>
 
@@ -32,8 +32,9 @@ void aif_ebpf_cpus_read(struct aif_ebpf_cpus *c,
 
 /* The files of code that processes have mapped now: a walk over /proc. */
 struct aif_ebpf_maps {
-	void *proc; /* DIR */
-	FILE *file;
+	void *proc;          /* DIR */
+	struct aif_buf text; /* of the process */
+	char *rest;          /* of it */
 	uint32_t pid;
 	char path[4600];
 };

@@ -3,6 +3,7 @@
 
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/process_read.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -204,6 +205,7 @@ static uint32_t row_of(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	struct aif_process row = {
 		.pid = p->pid, .ppid = p->parent, .start_ns = time, .exit_status = -1};
 	uint32_t known = aif_store_process_alive(d->store, p->pid);
+	struct aif_buf arguments = {0};
 	char path[64], text[4096];
 	int parent;
 	uint64_t start;
@@ -217,8 +219,10 @@ static uint32_t row_of(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 	n = readlink(path, text, sizeof(text));
 	/* A thread of the kernel has no file; of a process that has ended the name is left. */
 	row.exe = n > 0 ? aif_store_str(d->store, text, (size_t)n) : aif_store_puts(d->store, comm);
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", p->pid);
-	n = aif_proc_read(path, text, sizeof(text));
+	(void)aif_process_text((int)p->pid, "cmdline", sizeof(text) - 1, &arguments);
+	n = (ssize_t)AIF_MIN(arguments.len, sizeof(text));
+	memcpy(text, aif_buf_str(&arguments), (size_t)n);
+	aif_buf_finish(&arguments);
 	while (n > 0 && !text[n - 1])
 		n--;
 	for (ssize_t i = 0; i < n; i++)

@@ -44,7 +44,7 @@ static uint32_t resolve(struct aif_drainer *d, struct aif_ebpf_processes *ps,
 		if (!range || range->module == AIF_NONE)
 			return i;
 		if (range->module == t->jit.modules[0])
-			aif_jit_names_seen(&t->jit, t->pid, now);
+			aif_jit_names_seen(&t->jit, &t->files, now);
 		frames[i] = aif_store_frame(d->store,
 					    range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
 					    range->module, pc - range->base);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ebpf/ebpf.h"
 
+#include "base/open_regular.h"
+#include "base/process_open.h"
 #include "record/sources/cpu.h"
 #include "record/ebpf/cpus.h"
 #include "record/ebpf/event_read.h"
@@ -261,15 +263,17 @@ static int start(struct aif_ebpf *e, struct aif_err *err)
 /* ---- launches of processes that have no agent
  * ---------------------------------------------------- */
 
-static void probe_file(struct aif_ebpf *e, const char *path)
+static void probe_file(struct aif_ebpf *e, int fd, const char *path)
 {
 	struct bpf_program *program = e->programs->progs.aif_launch;
+	char name[32];
 	struct stat st;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fstat(fd, &st) < 0 ||
 	    aif_map_get(&e->probed, (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40, NULL))
 		return;
 	aif_map_put(&e->probed, (uint64_t)st.st_ino ^ (uint64_t)st.st_dev << 40, 1);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	for (size_t i = 0; i < aif_launch_probes_len && e->links_len < MAX_LINKS; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = aif_launch_probes[i].function);
 		struct bpf_link *link;
@@ -277,7 +281,7 @@ static void probe_file(struct aif_ebpf *e, const char *path)
 		if (!aif_launch_probes_has(path, i))
 			continue;
 		/* Not all versions have all of them. */
-		link = bpf_program__attach_uprobe_opts(program, -1, path, 0, &opts);
+		link = bpf_program__attach_uprobe_opts(program, -1, name, 0, &opts);
 		if (link)
 			e->links[e->links_len++] = link;
 	}
@@ -285,12 +289,17 @@ static void probe_file(struct aif_ebpf *e, const char *path)
 
 static void probe_library(struct aif_ebpf *e, uint32_t pid, const char *path)
 {
-	char name[4700];
+	struct aif_process_files files;
+	int fd;
 
 	if (!aif_launch_probes_path(path))
 		return;
-	snprintf(name, sizeof(name), "/proc/%u/root%s", pid, path);
-	probe_file(e, access(name, R_OK) == 0 ? name : path);
+	aif_process_files_init(&files, (int)pid);
+	fd = aif_open_spare(aif_process_open(&files, path, 0));
+	if (fd < 0)
+		return;
+	probe_file(e, fd, path);
+	close(fd);
 }
 
 /* Probes the libraries of processes that run already. */

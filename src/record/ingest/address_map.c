@@ -2,6 +2,7 @@
 #include "record/ingest/target.h"
 
 #include "base/open_regular.h"
+#include "base/process_read.h"
 #include "record/ingest/elf_peek.h"
 #include "record/ingest/modfiles.h"
 #include "symbolize/pocl.h"
@@ -87,7 +88,7 @@ bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t,
 	int fd;
 
 	range->is_kernel = aif_pocl_is_kernel_path(path);
-	fd = aif_modfile_open(t->pid, range->lo, range->hi, path);
+	fd = aif_modfile_open(&t->files, range->lo, range->hi, path);
 	if (aif_open_lacks_descriptors(fd))
 		aif_target_no_file(d, t, path, fd);
 	if (fd < 0 || aif_elf_peek(fd, &elf) < 0 ||
@@ -143,14 +144,14 @@ uint32_t aif_target_jit(struct aif_drainer *d, struct aif_target *t, unsigned la
 
 static void read_maps(struct aif_drainer *d, struct aif_target *t)
 {
-	char name[64], line[4600];
-	FILE *f;
+	struct aif_buf text = {0};
+	char *line, *rest = NULL;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", t->pid);
-	f = fopen(name, "re");
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f)) {
+	/* A longer text is looked at as far as it goes. */
+	(void)aif_process_text(t->pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
+	aif_buf_putc(&text, '\0');
+	for (line = aif_buf_failed(&text) ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
 		struct aif_address_range range = {.module = AIF_NONE};
 		const struct aif_address_range *old;
 		uint64_t offset;
@@ -184,7 +185,7 @@ static void read_maps(struct aif_drainer *d, struct aif_target *t)
 		}
 		aif_address_map_add(&t->ranges, &range);
 	}
-	fclose(f);
+	aif_buf_finish(&text);
 }
 
 const struct aif_address_range *aif_target_range(struct aif_drainer *d, struct aif_target *t,

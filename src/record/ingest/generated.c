@@ -39,8 +39,7 @@ bool aif_generated_is(const char *path, size_t len)
 	       name[-2] == name[2];
 }
 
-static void skip(struct aif_drainer *d, const struct aif_target *t, const char *path,
-		 const char *why)
+static void skip(struct aif_drainer *d, struct aif_target *t, const char *path, const char *why)
 {
 	struct aif_buf detail = {0};
 
@@ -69,7 +68,7 @@ static const char *refusal(int fd, int pid, const struct aif_generated *g, uint6
 }
 
 /* Copies one file. must_be: that it is not there is counted. False: it is not kept, or was before. */
-static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *path, bool must_be,
+static bool copy(struct aif_drainer *d, struct aif_target *t, const char *path, bool must_be,
 		 struct aif_buf *ret)
 {
 	struct aif_generated *g = &d->generated;
@@ -83,7 +82,7 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 	    aif_map_put(&g->known, key, 1) < 0)
 		return false;
 	g->files++;
-	fd = aif_open_spare(aif_open_regular_of(t->pid, path, 0));
+	fd = aif_open_spare(aif_process_open(&t->files, path, 0));
 	if (fd < 0) {
 		if (must_be || fd != -ENOENT)
 			skip(d, t, path, strerror(-fd));
@@ -105,8 +104,7 @@ static bool copy(struct aif_drainer *d, const struct aif_target *t, const char *
 }
 
 /* Copies the files of kernels that a wrapper names in comments. Not each of them was written. */
-static void add_kernels(struct aif_drainer *d, const struct aif_target *t,
-			const struct aif_buf *wrapper)
+static void add_kernels(struct aif_drainer *d, struct aif_target *t, const struct aif_buf *wrapper)
 {
 	const char *at = (const char *)wrapper->data, *end = at + wrapper->len, *stop;
 	const size_t mark = strlen(KERNEL_PATH);
@@ -126,8 +124,7 @@ static void add_kernels(struct aif_drainer *d, const struct aif_target *t,
 	aif_buf_finish(&text);
 }
 
-void aif_generated_add(struct aif_drainer *d, const struct aif_target *t, const char *path,
-		       size_t len)
+void aif_generated_add(struct aif_drainer *d, struct aif_target *t, const char *path, size_t len)
 {
 	struct aif_buf text = {0};
 	char terminated[4096];

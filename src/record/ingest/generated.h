@@ -28,5 +28,4 @@ void aif_generated_finish(struct aif_generated *g);
 bool aif_generated_is(const char *path, size_t len);
 /* A stack of the target names this file: keeps it, and the files of the kernels that it names, where they are
  * Inductor's. What is too large, or cannot be read, is counted (GENERATED_SKIPPED). Needs the store's lock. */
-void aif_generated_add(struct aif_drainer *d, const struct aif_target *t, const char *path,
-		       size_t len);
+void aif_generated_add(struct aif_drainer *d, struct aif_target *t, const char *path, size_t len);

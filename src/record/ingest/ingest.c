@@ -100,7 +100,7 @@ static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
 	aif_address_map_add(&in->target->ranges, &range); /* one table, of bounded length */
 	if (d->store->p.modules_len == known)
 		return;
-	fd = r->head.aux ? -1 : aif_modfile_open(in->target->pid, r->lo, r->hi, path);
+	fd = r->head.aux ? -1 : aif_modfile_open(&in->target->files, r->lo, r->hi, path);
 	if (fd >= 0 || r->head.aux)
 		aif_modfiles_add(d->files, range.module, fd, path, build_id);
 	else
@@ -209,7 +209,7 @@ static uint32_t native_frame(struct aif_ingest *in, uint64_t entry, uint64_t now
 	else if (range->has_name)
 		return jit_frame(in, range, pc);
 	if (range && range->module == in->target->jit.modules[0])
-		aif_jit_names_seen(&in->target->jit, in->target->pid, now);
+		aif_jit_names_seen(&in->target->jit, &in->target->files, now);
 	return aif_store_frame(in->drainer->store,
 			       range && range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
 			       range ? range->module : AIF_NONE, range ? pc - range->base : pc);

@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "base/open_regular.h"
+#include "base/proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,29 +17,21 @@
 
 #define NAME_MAX_BYTES 1024
 
-/* The process's number in its own PID namespace, which is how it calls its map; and its user. */
-static int own_number(int pid, uid_t *ret_uid)
+/* The process's number in its own PID namespace, which is how it calls its map. 0: it has ended. */
+static int own_number(int pid)
 {
-	char path[64], line[512];
-	struct stat st;
+	static const char name[] = "\nNSpid:";
+	char path[64], status[4096], *end;
+	const char *at;
 	int number = pid;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -1;
-	*ret_uid = fstat(fileno(f), &st) < 0 ? (uid_t)-1 : st.st_uid;
-	while (fgets(line, sizeof(line), f)) {
-		char *last;
-
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		last = strrchr(line, '\t'); /* one for each namespace, ours first */
-		number = last ? atoi(last + 1) : number;
-	}
-	fclose(f);
+	if (aif_proc_read(path, status, sizeof(status)) < 0)
+		return 0;
+	at = strstr(status, name);
+	/* The last of its numbers, one for each namespace. */
+	for (at = at ? at + sizeof(name) - 1 : ""; *at == '\t'; at = end)
+		number = (int)strtol(at, &end, 10);
 	return number;
 }
 
@@ -54,22 +48,18 @@ static int open_map(int fd, uid_t uid)
 	return fd;
 }
 
-static void seek(struct aif_jit_names *j, int pid)
+static void seek(struct aif_jit_names *j, struct aif_process_files *of)
 {
+	int number = own_number(of->pid);
 	char path[96];
-	uid_t uid = getuid();
-	int number = own_number(pid, &uid);
 
-	if (number > 0) {
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", number);
-		j->map = open_map(aif_open_regular_of(pid, path, O_NOFOLLOW), uid);
-	}
-	/* The process has ended, or its root is not readable. The map in our /tmp is of another process if the number
-	 * is of another namespace. */
-	if (j->map < 0 && (number < 0 || number == pid)) {
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-		j->map = open_map(aif_open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW), uid);
-	}
+	if (number)
+		j->number = number;
+	/* In our /tmp, once the process has ended: of another process if the number is of another namespace. */
+	if (!number && j->number && j->number != of->pid)
+		return;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", j->number ? j->number : of->pid);
+	j->map = open_map(aif_process_open(of, path, O_NOFOLLOW), of->rights.uid);
 }
 
 void aif_jit_names_init(struct aif_jit_names *j)
@@ -87,20 +77,21 @@ void aif_jit_names_finish(struct aif_jit_names *j)
 	aif_map_finish(&j->named);
 }
 
-void aif_jit_names_seen(struct aif_jit_names *j, int pid, uint64_t now)
+void aif_jit_names_seen(struct aif_jit_names *j, struct aif_process_files *of, uint64_t now)
 {
 	if (j->map >= 0 || (j->sought_ns && now - j->sought_ns < SEEK_NS))
 		return;
 	j->sought_ns = now;
-	seek(j, pid);
+	seek(j, of);
 }
 
-void aif_jit_names_last(struct aif_jit_names *j, int pid, struct aif_modfiles *files)
+void aif_jit_names_last(struct aif_jit_names *j, struct aif_process_files *of,
+			struct aif_modfiles *files)
 {
 	if (j->modules[0] == AIF_NONE)
 		return;
 	if (j->map < 0)
-		seek(j, pid);
+		seek(j, of);
 	if (j->map >= 0)
 		aif_modfiles_add_perf_map(files, j->modules[0], j->map);
 	j->map = -1;

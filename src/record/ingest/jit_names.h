@@ -17,6 +17,7 @@ struct aif_jit_names {
 #define AIF_JIT_LAYERS 9
 	uint32_t modules[AIF_JIT_LAYERS];
 	struct aif_map named; /* frame -> its name, of the ring */
+	int number;           /* of the process in its own namespace, 0: not known */
 	int map;              /* the file, -1 = not found so far */
 	uint64_t sought_ns;
 };
@@ -24,11 +25,12 @@ struct aif_jit_names {
 void aif_jit_names_init(struct aif_jit_names *j);
 void aif_jit_names_finish(struct aif_jit_names *j);
 
-/* A stack of process `pid` runs through it. */
-void aif_jit_names_seen(struct aif_jit_names *j, int pid, uint64_t now);
+/* A stack of the process runs through it. */
+void aif_jit_names_seen(struct aif_jit_names *j, struct aif_process_files *of, uint64_t now);
 
 /* The process has ended, or the recording has: hands the map to the naming thread. */
-void aif_jit_names_last(struct aif_jit_names *j, int pid, struct aif_modfiles *files);
+void aif_jit_names_last(struct aif_jit_names *j, struct aif_process_files *of,
+			struct aif_modfiles *files);
 
 /* "[jit] NAME" as a string of the store, whose lock is held. */
 uint32_t aif_jit_names_put(struct aif_store *s, const char *name, size_t len);

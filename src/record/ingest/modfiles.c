@@ -39,24 +39,16 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 /* Another way to the same file would end the same. */
 static bool is_final(int error)
 {
-	return error == -EINVAL || aif_open_lacks_descriptors(error);
+	return error == -EINVAL || error == -ETIMEDOUT || aif_open_lacks_descriptors(error);
 }
 
-int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path)
+int aif_modfile_open(struct aif_process_files *of, uint64_t lo, uint64_t hi, const char *path)
 {
-	char name[96], root[32];
-	int fd;
+	int fd = aif_process_open_mapped(of, lo, hi);
 
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, lo, hi);
-	fd = aif_open_regular(AT_FDCWD, name, O_RDONLY);
-	if (fd < 0 && path[0] == '/' && !is_final(fd)) {
-		fd = aif_open_regular_of(pid, path, 0);
-		/* Not allowed to look through its root, or it has ended by now: the same file here?
-		 * Whoever takes it compares build ids. */
-		snprintf(root, sizeof(root), "/proc/%d/root", pid);
-		if (fd < 0 && !is_final(fd) && (fd != -ENOENT || access(root, F_OK) < 0))
-			fd = aif_open_regular(AT_FDCWD, path, O_RDONLY);
-	}
+	/* Another file is seen by its build id, when it is taken. */
+	if (fd < 0 && path[0] == '/' && !is_final(fd))
+		fd = aif_process_open(of, path, 0);
 	return aif_open_spare(fd);
 }
 

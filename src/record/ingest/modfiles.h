@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/base.h"
+#include "base/process_open.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -36,11 +36,11 @@ struct aif_modfiles {
 int aif_modfiles_init(struct aif_modfiles *f);
 void aif_modfiles_finish(struct aif_modfiles *f); /* closes what nobody took */
 
-/* Opens the file that process `pid` has mapped at [lo, hi) under `path`: through
+/* Opens the file that a process has mapped at [lo, hi) under `path`: through
  * /proc/PID/map_files where the kernel lets us (right even for deleted files), else through the
  * process's own root directory. -errno when it cannot be opened: -EINVAL if it is not a regular file,
  * -EMFILE also while the last descriptors are kept for others. */
-int aif_modfile_open(int pid, uint64_t lo, uint64_t hi, const char *path);
+int aif_modfile_open(struct aif_process_files *of, uint64_t lo, uint64_t hi, const char *path);
 
 /* Takes fd. 0 or -ENOMEM (fd is closed then). */
 int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,

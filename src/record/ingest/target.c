@@ -25,6 +25,7 @@ struct aif_target *aif_target_new(struct aif_drainer *d, int pid, uint32_t proce
 	for (uint32_t i = 0; i < slots; i++)
 		t->slots[i].thread = AIF_NONE;
 	t->pid = pid;
+	aif_process_files_init(&t->files, pid);
 	t->pidfd = -1;
 	t->process = process;
 	t->shm = shm;

@@ -6,6 +6,7 @@
 #include "record/ingest/opts.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/process_open.h"
 #include "record/ingest/pycode.h"
 #include "record/ingest/store.h"
 #include "wire/ring.h"
@@ -71,6 +72,7 @@ struct aif_target {
 	bool ended;
 	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
 	struct aif_proc_clocks clocks; /* what it says of times is shifted by these */
+	struct aif_process_files files;
 
 	/* Hostile memory: sizes are those below. NULL: a process without the agent (ebpf/processes.h). */
 	struct aif_shm *shm;

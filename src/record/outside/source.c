@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/process_read.h"
 #include "base/clock.h"
 #include "base/open_regular.h"
 #include "base/proc.h"
@@ -97,23 +98,10 @@ static void code_free(struct code *c)
 static void read_maps(struct code *c)
 {
 	struct aif_buf maps = {0};
-	char path[64];
-	int fd;
 
 	code_free(c);
 	c->memory = aif_remote_memory_new((int)c->pid, PAGES_MAX);
-	snprintf(path, sizeof(path), "/proc/%u/maps", c->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && maps.len < MAPS_MAX) {
-		char *to = aif_buf_reserve(&maps, 65536);
-		ssize_t n = to ? read(fd, to, 65536) : -1;
-
-		if (n <= 0)
-			break;
-		maps.len += (size_t)n;
-	}
-	if (fd >= 0)
-		close(fd);
+	(void)aif_process_text((int)c->pid, "maps", MAPS_MAX, &maps);
 	aif_buf_putc(&maps, '\0');
 	if (c->memory && (aif_buf_failed(&maps) ||
 			  aif_remote_modules_init(&c->modules, c->memory, (char *)maps.data))) {
@@ -157,7 +145,7 @@ static uint32_t native_frame(struct outside *o, struct aif_ebpf_process *p, stru
 	if (!range || range->module == AIF_NONE)
 		return AIF_NONE;
 	if (range->module == t->jit.modules[0])
-		aif_jit_names_seen(&t->jit, t->pid, now);
+		aif_jit_names_seen(&t->jit, &t->files, now);
 	return aif_store_frame(o->d->store, range->is_kernel ? AIF_FRAME_DEVICE : AIF_FRAME_NATIVE,
 			       range->module, pc - range->base);
 }

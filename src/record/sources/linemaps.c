@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/open_regular.h"
+#include "base/process_read.h"
 #include "record/sources/python_objects.h"
 #include "record/sources/sources.h"
 #include "symbolize/elf_image.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 /*
  * Finds the lines of the program that a file of Inductor's stands for. torch/_inductor/codecache.py keeps that in memory only:
@@ -53,7 +53,6 @@ struct target_state {
 static bool read_memory(void *arg, uint64_t at, void *to, size_t n)
 {
 	struct target_state *s = arg;
-	struct iovec ours = {to, n}, theirs = {(void *)(uintptr_t)at, n};
 	ssize_t r;
 
 	if (s->reads >= READS_MAX) {
@@ -61,9 +60,9 @@ static bool read_memory(void *arg, uint64_t at, void *to, size_t n)
 		return false;
 	}
 	s->reads++;
-	r = process_vm_readv(s->pid, &ours, 1, &theirs, 1, 0);
-	if (r < 0 && errno != EFAULT)
-		s->error = errno;
+	r = aif_process_memory(s->pid, at, to, n);
+	if (r < 0 && r != -EFAULT)
+		s->error = (int)-r;
 	return r == (ssize_t)n;
 }
 
@@ -127,7 +126,7 @@ static void seek(struct aif_drainer *d, struct aif_target *t, struct target_stat
 		path = aif_profile_str(&d->store->p, d->store->p.modules[range->module].path);
 		if (!is_python(path))
 			continue;
-		fd = aif_open_spare(aif_open_regular_of(t->pid, path, 0));
+		fd = aif_open_spare(aif_process_open(&t->files, path, 0));
 		if (fd < 0 || aif_elf_init(&e, fd, 0) < 0)
 			continue;
 		if (find_symbols(&e, names, at, AIF_ARRAY_LEN(names))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/sources/sleep_calls.h"
 
-#include "base/base.h"
+#include "base/process_read.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,8 +59,7 @@ static unsigned kind_of(const char *link)
 /* Reads memory of the target, which may be gone, or not ours to read. Returns the bytes. */
 static size_t read_memory(int pid, uint64_t address, void *to, size_t len)
 {
-	struct iovec local = {to, len}, remote = {(void *)(uintptr_t)address, len}; /* NOLINT */
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	ssize_t n = aif_process_memory(pid, address, to, len);
 
 	return n > 0 ? (size_t)n : 0;
 }

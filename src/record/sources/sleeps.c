@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/open_regular.h"
 #include "base/proc.h"
+#include "base/process_read.h"
 #include "record/sources/sleep_calls.h"
 #include "record/sources/sources.h"
 #include "record/sources/tids.h"
@@ -190,24 +191,14 @@ static bool is_ending(const struct aif_target *t, const struct sleeper *s)
 static void find_python(const struct aif_target *t, struct target_state *state)
 {
 	struct aif_buf maps = {0};
-	char path[64], text[4096];
-	ssize_t n;
-	int fd;
 
 	if (state->python.end || state->python_looks == PYTHON_LOOKS)
 		return;
 	state->python_looks++;
-	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	fd = aif_open_spare(fd < 0 ? -errno : fd);
-	if (fd < 0)
-		return;
-	while (maps.len < MAPS_MAX && (n = read(fd, text, sizeof(text))) > 0)
-		aif_buf_append(&maps, text, (size_t)n);
-	if (!aif_buf_failed(&maps))
+	(void)aif_process_text(t->pid, "maps", MAPS_MAX, &maps);
+	if (maps.len && !aif_buf_failed(&maps))
 		state->python = aif_sleep_python_find(aif_buf_str(&maps));
 	aif_buf_finish(&maps);
-	close(fd);
 }
 
 /* Reads the system call of a thread into s->in. */

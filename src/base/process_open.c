@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/process_open.h"
+
+#include "base/bounded.h"
+#include "base/open_regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+enum kind { PATH, MAPPED, DIRECTORY };
+
+struct request {
+	enum kind kind;
+	int pid, flags;
+	struct aif_rights rights;
+	uint64_t lo, hi;
+	int fd;
+	char path[]; /* terminated */
+};
+
+bool aif_process_is_elsewhere(int pid)
+{
+	char path[64], ours[64], theirs[64];
+	struct stat root, other;
+	ssize_t n, m;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	n = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
+	m = readlink(path, theirs, sizeof(theirs));
+	if (n > 0 && m > 0 && (n != m || memcmp(ours, theirs, (size_t)n) != 0))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return stat("/proc/self/root", &root) == 0 && stat(path, &other) == 0 &&
+	       (root.st_dev != other.st_dev || root.st_ino != other.st_ino);
+}
+
+/* False: there is no such process any more. */
+static bool see(struct aif_process_files *f)
+{
+	struct aif_rights now;
+
+	if (aif_rights_of(f->pid, &now) < 0)
+		return false;
+	f->rights = now;
+	f->is_elsewhere = aif_process_is_elsewhere(f->pid);
+	f->is_known = true;
+	return true;
+}
+
+void aif_process_files_init(struct aif_process_files *f, int pid)
+{
+	*f = (struct aif_process_files){.pid = pid, .rights = {.uid = NOBODY, .gid = NOBODY}};
+	(void)see(f);
+}
+
+/* Opens with those rights, of this thread alone. */
+static int open_path(int root, const char *path, int flags, const struct aif_rights *rights)
+{
+	struct aif_rights_before before;
+	int fd = aif_rights_take(rights, &before);
+
+	if (fd < 0)
+		return fd;
+	fd = root < 0 ? aif_open_regular(AT_FDCWD, path, O_RDONLY | flags)
+		      : aif_open_regular_in(root, path, flags);
+	aif_rights_give_back(&before);
+	return fd;
+}
+
+/* The link leads to nothing but the mapped file; its directory may be closed to the process itself. */
+static int open_mapped(const struct request *r)
+{
+	struct aif_rights_before before;
+	char name[96];
+	int handle, e;
+
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, r->pid, r->lo,
+		 r->hi);
+	handle = open(name, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return -errno;
+	e = aif_rights_take(&r->rights, &before);
+	if (e < 0) {
+		close(handle);
+		return e;
+	}
+	handle = aif_open_handle(handle, O_RDONLY);
+	aif_rights_give_back(&before);
+	return handle;
+}
+
+static void run(void *arg, const atomic_bool *is_abandoned)
+{
+	struct request *r = arg;
+	int root;
+
+	(void)is_abandoned;
+	if (r->kind == MAPPED) {
+		r->fd = open_mapped(r);
+		return;
+	}
+	/* With our own rights: the process's may not lead there. */
+	root = aif_open_root_of(r->pid);
+	if (root < 0)
+		r->fd = root;
+	else if (r->kind == DIRECTORY)
+		r->fd = aif_open_dir_in(root, r->path);
+	else
+		r->fd = open_path(root, r->path, r->flags, &r->rights);
+	if (root >= 0)
+		close(root);
+}
+
+static void release(void *arg)
+{
+	struct request *r = arg;
+
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+static int ask(const struct request *what, const char *path)
+{
+	static const struct aif_bounded call = {run, release};
+	size_t len = strlen(path) + 1;
+	struct request *r = malloc(sizeof(*r) + len);
+	int fd;
+
+	if (!r)
+		return -ENOMEM;
+	*r = *what;
+	r->fd = -1;
+	memcpy(r->path, path, len);
+	fd = aif_bounded_call(&call, r, r->pid, false);
+	if (fd < 0)
+		return fd;
+	fd = r->fd;
+	free(r);
+	return fd;
+}
+
+/* True if nothing can be said of its files by way of the process: it has ended, or this one may not look there. */
+static bool is_out_of_reach(int error)
+{
+	return error == -ENOENT || error == -ESRCH || error == -EACCES || error == -EPERM;
+}
+
+int aif_process_open(struct aif_process_files *f, const char *path, int flags)
+{
+	struct request r = {.kind = PATH, .pid = f->pid, .flags = flags};
+	bool lives = see(f);
+	int fd = -ESRCH, root;
+
+	r.rights = f->rights;
+	if (*path != '/')
+		return -ENOENT;
+	if (lives)
+		fd = ask(&r, path);
+	if (fd >= 0 || !is_out_of_reach(fd))
+		return fd;
+	root = lives ? aif_open_root_of(f->pid) : -ESRCH;
+	if (root >= 0) {
+		close(root);
+		return fd;
+	}
+	return f->is_elsewhere ? -ESRCH : open_path(-1, path, flags, &f->rights);
+}
+
+int aif_process_open_mapped(struct aif_process_files *f, uint64_t lo, uint64_t hi)
+{
+	struct request r = {.kind = MAPPED, .pid = f->pid, .lo = lo, .hi = hi};
+
+	if (!see(f))
+		return -ESRCH;
+	r.rights = f->rights;
+	return ask(&r, "");
+}
+
+int aif_process_open_dir(int pid, const char *path)
+{
+	const struct request r = {.kind = DIRECTORY, .pid = pid};
+
+	return *path == '/' ? ask(&r, path) : -ENOENT;
+}
