@@ -219,6 +219,7 @@ static void look_after_attached(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
 	uint64_t stop_ns;
+	char text[32];
 	int pid;
 
 	aif_attach_look(&s->attach, now);
@@ -228,6 +229,13 @@ static void look_after_attached(struct session *s, uint64_t now)
 		pthread_mutex_unlock(&s->store.lock);
 	}
 	s->attach.old_agents = 0;
+	while ((pid = aif_attach_late(&s->attach)) != 0) {
+		snprintf(text, sizeof(text), "process %d", pid);
+		pthread_mutex_lock(&s->store.lock);
+		aif_store_loss(&s->store, AIF_REASON_NOT_COVERED_LATE, AIF_NONE,
+			       aif_store_puts(&s->store, text), 1);
+		pthread_mutex_unlock(&s->store.lock);
+	}
 	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
 		o->injected(o->arg, pid, stop_ns);
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)

@@ -234,4 +234,19 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a set-user-id program is refused" "only root can make one of another user's"
 fi
+# ---- what a runtime launched before, and goes on launching, is not seen
+late() {
+	start sh -c "exec $build/tests/e2e/idle_app 100000"
+	wait_until grep -q libpocl "/proc/$target/maps" && "$aiflame" record -p "$target" --inject always --cpu --duration 0.5 -o late.data >late.out 2>&1
+	status=$?
+	kill "$target"
+	exec 9>&-
+	cat late.out
+	[ $status -eq 0 ] && grep -q '^trouble .* that the agent was put into while it ran' late.out && says "NOT_COVERED_LATE " "$aiflame" info late.data
+}
+if [ -x "$build/tests/e2e/idle_app" ]; then
+	check "launches of a program whose runtime started before are said not to be recorded" late
+else
+	skip "launches of a program whose runtime started before are said not to be recorded" "OpenCL was not there at build time"
+fi
 done_testing

@@ -210,7 +210,7 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 					err);
 		if (r < 0 && !o->ebpf)
 			return r;
-		maps.has_agent = r == 0;
+		maps.has_agent = maps.is_injected = r == 0;
 	} else if (maps.has_agent) {
 		r = find_standby(pid, &maps, standby, err);
 		if (r < 0)
@@ -223,6 +223,7 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 	}
 	request_add(a, pid, !maps.has_agent);
 	a->request[a->requests - 1].stop_ns = stop_ns;
+	a->request[a->requests - 1].is_late = maps.is_injected && maps.has_runtime;
 	return 0;
 }
 
@@ -257,6 +258,16 @@ int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns)
 			return w->pid;
 		}
 	}
+	return 0;
+}
+
+int aif_attach_late(struct aif_attach *a)
+{
+	for (unsigned i = 0; i < a->requests; i++)
+		if (a->request[i].is_late) {
+			a->request[i].is_late = false;
+			return a->request[i].pid;
+		}
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct aif_attach_request {
 	uint64_t
 		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it had one */
 	bool ended;
+	bool is_late; /* an accelerator's library was in it before the agent was: its launches are not seen */
 };
 
 /* A page whose lock is ours. */
@@ -84,5 +85,7 @@ void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
 bool aif_attach_all_ended(struct aif_attach *a);
 /* The next process into which the agent was put, and how long a thread was stopped; 0: none. Each once. */
 int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns);
+/* The next process whose launches are not seen, since the agent was put into it behind its runtime; 0: none. Each once. */
+int aif_attach_late(struct aif_attach *a);
 /* The next process that is waited for because no runtime has started in it; 0: none. Each once. */
 int aif_attach_awaited(struct aif_attach *a);

@@ -246,12 +246,16 @@ void aif_standby_remove(int dir, const char *recording)
 
 static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret)
 {
+	static const char *const runtimes[] = {"libcuda.so", "libOpenCL.so", "libze_loader.so"};
 	unsigned long inode = 0;
 	const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
 	if (sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1 || !inode || !file)
 		return;
-	file += !strncmp(file + 1, INJECTED, sizeof(INJECTED) - 1) ? sizeof(INJECTED) - 1 : 0;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(runtimes); i++)
+		ret->has_runtime |= !strncmp(file + 1, runtimes[i], strlen(runtimes[i]));
+	if (!strncmp(file + 1, INJECTED AGENT, sizeof(INJECTED AGENT) - 1))
+		ret->has_agent = ret->is_injected = true;
 	ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);
 	if ((page && inode != page) || !strstr(file, AIF_STANDBY_SUFFIX))
 		return;

@@ -47,6 +47,9 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	}
 	if (aif_profile_loss(p, AIF_REASON_ZE_METRICS_SIGNAL))
 		return "the command ended before it had launched anything, see below";
+	if (aif_profile_loss(p, AIF_REASON_NOT_COVERED_LATE))
+		return "what the program launched is not known: the agent was put into it while it ran, "
+		       "see below";
 	if (runtimes && was_paused(p))
 		return "the program launched nothing while it was collected: see --delay, aiflame ctl";
 	if (aif_profile_loss(p, AIF_REASON_CUDA_CROWDED) ||
