@@ -383,7 +383,7 @@ check "record -p of a process that has ended says so" says "process $(cat zombie
 kill $parent
 sleep 600 &
 sleeper=$!
-check "record -p of a process without the agent names aiflame env" says "aiflame env" "$aiflame" record -q -p $sleeper
+check "record -p of a process without the agent names aiflame env" says "aiflame env" "$aiflame" record -q --inject never -p $sleeper
 kill $sleeper
 check "record -p of a word that is no number is refused" status_is 2 "$aiflame" record -q -p one
 check "record -a with a command is refused" status_is 2 "$aiflame" record -q -a true
