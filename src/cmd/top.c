@@ -273,6 +273,7 @@ static int open_source(struct aif_top_session *s, const struct values *v, struct
 		return aif_err_set(err, -ENOTSUP, "top: %s", aif_agent_why_none());
 	aif_agent_path(agent, sizeof(agent));
 	record.agent = agent;
+	record.inject = AIF_RECORD_INJECT_NEVER; /* top shows what a late agent does not see */
 	record.name = "top";
 	record.quiet = true;
 	record.can_have_metrics = aif_counters_can_be();

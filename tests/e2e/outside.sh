@@ -46,7 +46,7 @@ check "stacks of a program without the agent reach the thread's start" is p.data
 check "callers stand below: add_up() was called by computer()" sh -c "'$aiflame' flame --of cpu --format folded -o - p.data | grep -q 'computer;add_up '"
 check "the summary speaks of CPU time" says "on CPU in 1 thread" "$aiflame" record --cpu -p $pid --duration 1 -o q.data
 check "report --cpu shows the function with its line" says "stacks_app.c:" "$aiflame" report --cpu p.data
-check "without --cpu it is said what would do" says "does not carry the agent; start it with the variables that \`aiflame env\` prints, or add --cpu" \
+check "without --cpu it is said what would do" says "does not carry the agent; start it with the variables that \`aiflame env\` prints, or use \`aiflame record\` with --cpu" \
 	"$aiflame" record -p $pid --inject never -o r.data
 check "where perf_event is refused it is said, with the way out" says "perf_event may not sample it from outside; record as root" \
 	"$no_perf" "$aiflame" record --cpu -p $pid --inject never -o r.data

@@ -202,8 +202,9 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 	if (!maps.has_agent && !injects && !o->ebpf && !o->outside)
 		return aif_err_set(err, -ENOENT,
 				   "process %d: does not carry the agent; start it with the "
-				   "variables that `aiflame env` prints, or add --cpu (CPU samples "
-				   "from outside) or --ebpf, or leave out --inject never",
+				   "variables that `aiflame env` prints, or use `aiflame record` "
+				   "with --cpu (CPU samples from outside), with --ebpf or without "
+				   "--inject never",
 				   pid);
 	if (!maps.has_agent && injects) {
 		r = aif_unprepared_join(pid, st.st_uid, o->agent, o->runtime, standby, &stop_ns,
