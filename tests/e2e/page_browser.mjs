@@ -858,7 +858,7 @@ const FIELDS = { // of src/profile/schema.c: those with texts that the page show
 	shown: ["meta.value", "process.exe", "thread.name", "device.name", "device.runtime", "kernel.name", "module.path", "frame_name.name", "frame_name.file", "program.source", "code.arch"],
 	of_ranks: ["process.cmdline"],
 	hidden: ["meta.key", "process.host", "device.vendor", "device.driver", "program.options", "program.source_name", "kernel.short_name", "module.build_id",
-		"code.name", "loss.detail"],
+		"code.name", "loss.detail", "collective.communicator", "collective.operation"],
 };
 test("texts of every field of a profile run no script", "hostile", "", async (page) => {
 	const { code, tables } = await page.evaluate(() => ({ code: window.aiflame.data.code_of, tables: Object.keys(window.aiflame.data.tables) }));
