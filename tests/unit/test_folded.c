@@ -559,7 +559,7 @@ static void test_focus_and_ignore(void **state)
 	assert_int_equal(aif_flame_read_folded(name, "nowhere", NULL, &t, &warning, &err),
 			 -ENODATA);
 	assert_non_null(strstr(err.text, "--focus"));
-	/* What is no regular expression is a name. */
+	/* A text that is no regular expression is a name. */
 	assert_int_equal(aif_flame_read_folded(name, "(", NULL, &t, &warning, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "--focus"));
 	assert_true(aif_flame_is_folded(name));

@@ -179,14 +179,14 @@ static void number_by_overlap(const struct item *base, size_t n, struct item *i,
 	uint32_t own = UINT32_MAX;
 
 	for (size_t k = 0; k < len; k++) {
-		int64_t best = 0;
+		uint64_t best = 0;
 		size_t which = n;
 
 		while (at < n && base[at].end <= i[k].start)
 			at++;
 		for (size_t b = at; b < n && base[b].start < i[k].end; b++) {
-			int64_t common =
-				AIF_MIN(base[b].end, i[k].end) - AIF_MAX(base[b].start, i[k].start);
+			uint64_t common = (uint64_t)AIF_MIN(base[b].end, i[k].end) -
+					  (uint64_t)AIF_MAX(base[b].start, i[k].start);
 
 			if (common > best) {
 				best = common;
@@ -271,7 +271,7 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		ret->unmatched += n;
 		return 0;
 	}
-	o.lead_ns = (uint64_t)(i[n - 1].start - i[n - 2].start);
+	o.lead_ns = (uint64_t)i[n - 1].start - (uint64_t)i[n - 2].start;
 	ret->missing += o.collective && p->collectives[o.collective - 1].ranks > n;
 	ret->by_kernel |= i->by_kernel;
 	if (aif_grow(&ret->members, &ret->members_cap, ret->members_len + n,
@@ -285,8 +285,8 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 			.exec = i[k].exec,
 			.start = i[k].start,
 			.end = i[k].end,
-			.wait_ns = (uint64_t)(AIF_MIN(AIF_MAX(o.last_start, i[k].start), i[k].end) -
-					      i[k].start)};
+			.wait_ns = (uint64_t)AIF_MIN(AIF_MAX(o.last_start, i[k].start), i[k].end) -
+				   (uint64_t)i[k].start};
 	ret->operations[ret->operations_len++] = o;
 	return 0;
 }

@@ -49,7 +49,7 @@ static void add_leads(const struct aif_rank_waits *w, const struct aif_selection
 		size_t step = are_operations ? i : step_at(f, o->last_start);
 
 		if (are_operations && before != INT64_MIN)
-			d->length[i] = (uint64_t)(o->last_start - before);
+			d->length[i] = (uint64_t)o->last_start - (uint64_t)before;
 		before = o->last_start;
 		/* Since when the first one was waited for is not known. */
 		if (step >= d->steps || !d->length[step] || !aif_timed_in_span(sel, o->last_start))
@@ -89,7 +89,7 @@ static int delays_make(const struct aif_rank_waits *w, const struct aif_selectio
 	if (!ret->lead || !ret->length || !ret->any || !ret->late)
 		return -ENOMEM;
 	for (size_t i = 0; i < ret->steps && !are_operations; i++)
-		ret->length[i] = (uint64_t)(f->steps[i].end - f->steps[i].start);
+		ret->length[i] = (uint64_t)f->steps[i].end - (uint64_t)f->steps[i].start;
 	add_leads(w, sel, f, are_operations, ret);
 	judge_steps(w, ret);
 	return 0;

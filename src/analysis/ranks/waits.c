@@ -48,14 +48,14 @@ static void measure(const struct aif_rank_segments *s, int64_t from, int64_t to,
 		ret->ns[ret->which[i]] = 0;
 	ret->len = 0;
 	for (size_t i = first_behind(s, from); i < s->len && s->at[i].from < to; i++) {
-		int64_t ns = AIF_MIN(s->at[i].to, to) - AIF_MAX(s->at[i].from, from);
+		int64_t first = AIF_MAX(s->at[i].from, from), end = AIF_MIN(s->at[i].to, to);
 		uint32_t owner = s->at[i].owner;
 
-		if (ns <= 0)
+		if (first >= end)
 			continue;
 		if (ret->ns[owner] == 0)
 			ret->which[ret->len++] = owner;
-		ret->ns[owner] += (double)ns;
+		ret->ns[owner] += (double)((uint64_t)end - (uint64_t)first);
 	}
 }
 
@@ -119,7 +119,7 @@ static void add_operation(struct blaming *b, const struct aif_rank_operation *o,
 		const struct aif_rank_member *m = &w->ranks.members[i];
 
 		w->sums[m->rank].operations++;
-		w->sums[m->rank].transfer_ns += (uint64_t)(m->end - m->start) - m->wait_ns;
+		w->sums[m->rank].transfer_ns += (uint64_t)m->end - (uint64_t)m->start - m->wait_ns;
 		if (!m->wait_ns || !is_kept(b, m->rank))
 			continue;
 		w->sums[m->rank].suffered_ns += m->wait_ns;
@@ -353,7 +353,7 @@ uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_time
 			break;
 		if (m->end != x->end)
 			continue;
-		*ret_transfer = (uint64_t)(m->end - m->start) - m->wait_ns;
+		*ret_transfer = (uint64_t)m->end - (uint64_t)m->start - m->wait_ns;
 		return m->wait_ns;
 	}
 	return 0;
