@@ -120,8 +120,7 @@ static void reach_last_work(const struct aif_profile *p, const struct aif_exec_t
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Returns the turn in which a launch was made, len: in none. */
-static size_t turn_at(const struct aif_phases *f, int64_t at)
+size_t aif_phases_step_at(const struct aif_phases *f, int64_t at)
 {
 	size_t lo = 0, hi = f->len;
 
@@ -159,7 +158,7 @@ static int follow_queue(const struct aif_profile *p, const struct aif_exec_timel
 		const struct aif_timeline_exec *x = &t->execs[i];
 		size_t turn = x->launch == AIF_NONE || x->process != process
 				      ? f->len
-				      : turn_at(f, t->launches[x->launch].at);
+				      : aif_phases_step_at(f, t->launches[x->launch].at);
 
 		if (turn == f->len)
 			continue;

@@ -23,22 +23,6 @@ struct delays {
 	uint32_t *late; /* by step: the rank that delayed it, AIF_NONE: none */
 };
 
-/* Returns the step that an operation belongs to, or f->len. */
-static size_t step_at(const struct aif_phases *f, int64_t at)
-{
-	size_t lo = 0, hi = f->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->steps[mid].end <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->len && f->steps[lo].start <= at ? lo : f->len;
-}
-
 static void add_leads(const struct aif_rank_waits *w, const struct aif_selection *sel,
 		      const struct aif_phases *f, bool are_operations, struct delays *d)
 {
@@ -46,7 +30,7 @@ static void add_leads(const struct aif_rank_waits *w, const struct aif_selection
 
 	for (size_t i = 0; i < w->ranks.operations_len; i++) {
 		const struct aif_rank_operation *o = &w->ranks.operations[i];
-		size_t step = are_operations ? i : step_at(f, o->last_start);
+		size_t step = are_operations ? i : aif_phases_step_at(f, o->last_start);
 
 		if (are_operations && before != INT64_MIN)
 			d->length[i] = (uint64_t)o->last_start - (uint64_t)before;
