@@ -271,7 +271,7 @@ static bool look_each_second(const struct look *look, uint64_t now)
 	if (atomic_load(&s->attached))
 		tick_python(look->collect);
 	if (env->injected && atomic_load(&s->attached))
-		aif_unwinder_refresh(s->unwinder); /* nobody tells of dlclose() */
+		aif_unwinder_refresh(s->unwinder); /* an injected agent does not see dlclose() */
 	if (is_last())
 		return true;
 	/* Some of it may not have been possible yet. */

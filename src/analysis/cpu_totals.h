@@ -45,7 +45,7 @@ struct aif_cpu_totals {
 	uint64_t waiting_ns;         /* for devices */
 	uint64_t off_cpu_ns;
 	uint64_t
-		for_others_ns; /* of weight_ns, of a selection of ranges: what threads worked for another's */
+		for_others_ns; /* part of weight_ns: CPU time of threads during ranges that another thread marked */
 	size_t threads;
 	uint64_t damaged; /* chunks that could not be read */
 	/* Time of the first sample, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled

@@ -8,7 +8,7 @@
 /* Activity of each rank at each time, by owner. */
 struct aif_rank_segment {
 	int64_t from, to;
-	uint32_t owner; /* of .owners */
+	uint32_t owner; /* index into .owners */
 };
 struct aif_rank_segments {
 	struct aif_rank_segment *at; /* disjoint, in order */

@@ -65,7 +65,7 @@ static int find_ranks(const struct aif_profile *p, const struct aif_utilization 
 
 /* ---- executions that communicate -------------------------------------------------------------- */
 
-/* True of an operation of two ranks: which one the other is, nothing tells. */
+/* True for sends and receives: the trace does not say which rank is the peer. */
 static bool is_of_two(const struct aif_profile *p, const struct aif_timeline_exec *x)
 {
 	const char *operation =
