@@ -59,3 +59,26 @@ void aif_utf8_put(struct aif_buf *b, const void *bytes, size_t n)
 			aif_buf_puts(b, s[at] ? "\ufffd" : "\u2400");
 	}
 }
+
+void aif_utf8_put_char(struct aif_buf *b, uint32_t c)
+{
+	/* Half of a surrogate pair stands for a byte that was no UTF-8. */
+	if ((c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+		c = 0xfffd;
+	if (c < 0x80) {
+		aif_buf_putc(b, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		aif_buf_putc(b, (char)(0xc0 | c >> 6));
+	} else {
+		if (c < 0x10000) {
+			aif_buf_putc(b, (char)(0xe0 | c >> 12));
+		} else {
+			aif_buf_putc(b, (char)(0xf0 | c >> 18));
+			aif_buf_putc(b, (char)(0x80 | (c >> 12 & 63)));
+		}
+		aif_buf_putc(b, (char)(0x80 | (c >> 6 & 63)));
+	}
+	aif_buf_putc(b, (char)(0x80 | (c & 63)));
+}

@@ -15,3 +15,5 @@ bool aif_utf8_is_text(const void *bytes, size_t n);
 /* Appends it so that it is: other bytes as U+FFFD each, NUL as its picture, U+2400. All else
  * stays, line ends, too. */
 void aif_utf8_put(struct aif_buf *b, const void *bytes, size_t n);
+/* Appends a character; what is none, half of a surrogate pair among them, as U+FFFD. */
+void aif_utf8_put_char(struct aif_buf *b, uint32_t c);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote/python.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 /* Bounds: as unwind/python_walk.c has them. */
@@ -149,29 +151,6 @@ static bool is_a(struct aif_remote_python *py, uint64_t at, uint64_t type)
 	       is == type;
 }
 
-static void put_char(struct aif_buf *b, uint32_t c)
-{
-	/* Half of a surrogate pair stands for a byte that was no UTF-8. */
-	if ((c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
-		c = 0xfffd;
-	if (c < 0x80) {
-		aif_buf_putc(b, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		aif_buf_putc(b, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			aif_buf_putc(b, (char)(0xe0 | c >> 12));
-		} else {
-			aif_buf_putc(b, (char)(0xf0 | c >> 18));
-			aif_buf_putc(b, (char)(0x80 | (c >> 12 & 63)));
-		}
-		aif_buf_putc(b, (char)(0x80 | (c >> 6 & 63)));
-	}
-	aif_buf_putc(b, (char)(0x80 | (c & 63)));
-}
-
 /* The text of a str as UTF-8, for free(). NULL: it is none. */
 static char *read_text(struct aif_remote_python *py, uint64_t at)
 {
@@ -201,7 +180,7 @@ static char *read_text(struct aif_remote_python *py, uint64_t at)
 			uint32_t c = 0;
 
 			memcpy(&c, chars + i * kind, kind); /* both processors are little-endian */
-			put_char(&b, c);
+			aif_utf8_put_char(&b, c);
 		}
 		ret = strdup(aif_buf_str(&b));
 	}

@@ -2,6 +2,7 @@
 #include "record/sources/python_objects.h"
 
 #include "base/map.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,29 +68,6 @@ static bool text_is(const struct aif_python_objects *o, uint64_t at, const char 
 	       !memcmp(chars, text, len);
 }
 
-static void put_char(struct aif_buf *b, uint32_t c)
-{
-	/* Half of a surrogate pair stands for a byte that was no UTF-8. */
-	if ((c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
-		c = 0xfffd;
-	if (c < 0x80) {
-		aif_buf_putc(b, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		aif_buf_putc(b, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			aif_buf_putc(b, (char)(0xe0 | c >> 12));
-		} else {
-			aif_buf_putc(b, (char)(0xf0 | c >> 18));
-			aif_buf_putc(b, (char)(0x80 | (c >> 12 & 63)));
-		}
-		aif_buf_putc(b, (char)(0x80 | (c >> 6 & 63)));
-	}
-	aif_buf_putc(b, (char)(0x80 | (c & 63)));
-}
-
 bool aif_python_text(const struct aif_python_objects *o, uint64_t at, struct aif_buf *ret)
 {
 	struct text t;
@@ -111,13 +89,13 @@ bool aif_python_text(const struct aif_python_objects *o, uint64_t at, struct aif
 		uint16_t narrow;
 
 		if (kind == 1) {
-			put_char(ret, chars[i]);
+			aif_utf8_put_char(ret, chars[i]);
 		} else if (kind == 2) {
 			memcpy(&narrow, chars + 2 * i, sizeof(narrow));
-			put_char(ret, narrow);
+			aif_utf8_put_char(ret, narrow);
 		} else {
 			memcpy(&wide, chars + 4 * i, sizeof(wide));
-			put_char(ret, wide);
+			aif_utf8_put_char(ret, wide);
 		}
 	}
 	free(chars);
