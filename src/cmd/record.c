@@ -136,7 +136,8 @@ static const struct aif_opt opts[] = {
 	 "record all of your processes on standby, also those that start later"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
 	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
-	 "from outside (auto), also then, for Python's functions (always), or leave it alone (never)"},
+	 "from outside or --ebpf records it (auto), also then, for Python's functions (always), or leave it "
+	 "alone (never)"},
 	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
