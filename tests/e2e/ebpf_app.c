@@ -86,25 +86,28 @@ static OWN int nap(void)
 static OWN int left(int depth, unsigned way);
 static OWN int right(int depth, unsigned way);
 
-static long count_waits(void)
+static struct rusage count_switches(void)
 {
 	struct rusage u = {0};
 
 	getrusage(RUSAGE_THREAD, &u);
-	return u.ru_nvcsw;
+	return u;
 }
 
-/* A time to sleep may end before the thread has given up its CPU, where others want that. */
-#define SLEEP()                                             \
-	({                                                  \
-		struct timespec t = {0, 1000000};           \
-		long before = count_waits();                \
-		int failed;                                 \
-                                                            \
-		do                                          \
-			failed = nanosleep(&t, NULL);       \
-		while (!failed && count_waits() == before); \
-		failed;                                     \
+/* A thread whose CPU others want may have to give that up before it sleeps, and then sleep for the rest only, or not. */
+#define SLEEP()                                                             \
+	({                                                                  \
+		struct timespec t = {0, 1000000};                           \
+		struct rusage before, after;                                \
+		int failed;                                                 \
+                                                                            \
+		do {                                                        \
+			before = count_switches();                          \
+			failed = nanosleep(&t, NULL);                       \
+			after = count_switches();                           \
+		} while (!failed && (before.ru_nvcsw == after.ru_nvcsw ||   \
+				     before.ru_nivcsw != after.ru_nivcsw)); \
+		failed;                                                     \
 	})
 
 /* Each way has a stack of its own. */

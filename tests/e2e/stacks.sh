@@ -67,8 +67,10 @@ check "threads that do the same are one stack in the text" sh -c "'$aiflame' sta
 finish
 
 start "$app" threads
+wait_until sees threads
 kill -STOP $pid
-is_stopped() { [ "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/status")" = T ]; }
+# Each thread stops by itself, and the first may be before the others.
+is_stopped() { [ -z "$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$pid/task"/*/status | grep -v T)" ]; }
 wait_until is_stopped
 check "a program that a signal has stopped is told as such, with its stacks" sh -c "'$aiflame' stacks $pid >look.txt && grep -q 'is stopped by a signal' look.txt && grep -q add_up look.txt"
 check "a program that a signal has stopped still is" is_stopped
