@@ -12,6 +12,9 @@
 #define SECCOMP_RET_LOG 0x7ffc0000u
 #endif
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -165,6 +168,7 @@ static const struct aif_filter_call waiting_or_error[] = {
 #ifdef SYS_rseq
 	CALL(rseq),
 #endif
+	CALL(close_range),
 	CALL(restart_syscall),
 };
 /* Handlers of samples, lists of threads and modules. */

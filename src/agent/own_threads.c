@@ -15,6 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
  * program whose other threads have all ended (helper.c). */
 #define STACK (1u << 20)
@@ -53,6 +59,18 @@ void aif_own_thread_sleep(uint64_t ns)
 		nanosleep(&time, NULL); /* a sandbox that knows no futexes */
 }
 
+/* Takes a new table of descriptors, with nothing in it. */
+static void take_own_files(struct aif_own_thread *t)
+{
+	if (atomic_load(&t->is_apart) || aif_agent.env.injected || aif_sandbox_is_on())
+		return;
+	/* Each of the two says what it is about to do before it looks at the other. */
+	atomic_store(&t->is_apart, true);
+	if (atomic_load(&aif_agent.own.is_shared) ||
+	    syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+		atomic_store(&t->is_apart, false);
+}
+
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
@@ -60,6 +78,7 @@ static void *begin(void *arg)
 
 	self = t;
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
+	take_own_files(t);
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");
 	if (atomic_load(&t->run)())
@@ -109,8 +128,10 @@ static void forget_parents(struct aif_own_threads *own)
 	atomic_store(&own->away, 0);
 	atomic_store(&own->again, 0);
 	atomic_store(&aif_agent.session.installing, 0); /* by another thread of the parent */
-	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		atomic_store(&own->at[i].tid, 0);
+		atomic_store(&own->at[i].is_apart, false);
+	}
 	atomic_store(&own->pid, pid);
 }
 
@@ -131,6 +152,8 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 		atomic_store(&t->tid, 0);
 		return 0;
 	}
+	/* A thread begins with the table of the one that makes it. */
+	atomic_store(&t->is_apart, self && atomic_load(&self->is_apart));
 	r = create(t);
 	if (r < 0)
 		atomic_store(&t->tid, 0);
@@ -192,6 +215,19 @@ int aif_own_threads_return(void)
 		}
 	errno = saved;
 	return r;
+}
+
+bool aif_own_threads_share_files(void)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+	bool is_apart = false;
+
+	atomic_store(&own->is_shared, true);
+	for (unsigned i = 0; i < AIF_OWN_KINDS && atomic_load(&own->pid) == getpid(); i++)
+		is_apart |= !is_gone(&own->at[i]) && atomic_load(&own->at[i].is_apart);
+	if (!is_apart)
+		return true;
+	return aif_own_threads_leave() && aif_own_threads_return() == 0;
 }
 
 void aif_own_threads_stay_away(void)

@@ -16,6 +16,11 @@
  * So the agent stands in front of these calls (guard.c). Before one of them its threads end, all that they hold is handed
  * on, and the kernel has forgotten them; afterwards those that were needed are made again, by the thread that has made the
  * call, as which they then are.
+ *
+ * A descriptor of theirs, though open for microseconds, has a number that the program may count on, or close; what it opens
+ * next under that number, ours would then read, or close. So they have a table of descriptors of their own, an empty one,
+ * where the kernel can do that at once (close_range(), Linux 5.9). But a vendor's library, which the helper calls, opens and
+ * uses the program's: once a runtime starts, all share one table.
  */
 
 enum aif_own_thread_kind {
@@ -34,8 +39,10 @@ struct aif_own_threads {
 		away; /* calls under way before which they end; the word that they sleep on */
 	_Atomic uint32_t again;  /* bit i: a thread of kind i has made way */
 	_Atomic uint32_t leaves; /* how often they have */
+	_Atomic bool is_shared;  /* they are to use the program's table of descriptors */
 	struct aif_own_thread {
-		_Atomic uint32_t tid; /* 0 = free */
+		_Atomic uint32_t tid;  /* 0 = free */
+		_Atomic bool is_apart; /* it has another table of descriptors than the program */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* of the futex that it waits on, beside `away` */
 	} at[AIF_OWN_KINDS];
@@ -57,5 +64,7 @@ void aif_own_thread_sleep(uint64_t ns);
 bool aif_own_threads_leave(void);
 /* Starts again the threads that made way. 0, or -errno: it cannot. */
 int aif_own_threads_return(void);
+/* In the thread that starts a runtime: from now on they use the program's table of descriptors. False: one of them cannot. */
+bool aif_own_threads_share_files(void);
 /* Leaves it at that: the threads that made way do not start again. */
 void aif_own_threads_stay_away(void);

@@ -415,7 +415,8 @@ int aif_session_start(enum aif_runtime_id runtime, const struct aif_session_hook
 		return -ENOENT;
 	s->runtimes |= 1u << runtime;
 	aif_agent.budget.bound_ns = aif_runtimes_bound_ns();
-	r = start(s, hooks, 0);
+	/* A session without a device may have begun, and be looked after already. */
+	r = aif_own_threads_share_files() ? start(s, hooks, 0) : -EPERM;
 	errno = saved;
 	return r;
 }

@@ -47,6 +47,14 @@ check "a forked child that uses its device late is recorded" "$aiflame" record -
 check "a forked child that uses its device late has all launches, and samples" between 1 late.data "SELECT (SELECT count(*) FROM launches) = 100 AND (SELECT sum(weight_ns) > 2e8 FROM cpu_samples)" 1
 check "a forked child that uses its device late is known to use one" between 1 late.data "SELECT count(*) FROM processes WHERE runtime" 1
 
+# Before Linux 5.9 a thread cannot take an empty table.
+if python3 -c 'import os, sys; sys.exit(tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (5, 9))' 2>/dev/null; then
+	check "the agent's thread has no descriptors of the program until there is a device" "$aiflame" record -q --children -o files.data "$app" files
+	check "the agent's thread, made again for a device: all launches" between 100 files.data "SELECT count(*) FROM launches" 100
+else
+	skip "the agent's thread has no descriptors of the program until there is a device" "Linux before 5.9"
+fi
+
 check "600 forks beside threads that allocate, load and start: none hangs" sh -c "
 	'$aiflame' record -q --children -o storm.data '$app' storm 600 >storm.out; status=\$?; cat storm.out; exit \$status"
 check "600 forks: the launches are whole" between 100 storm.data "SELECT count(*) FROM launches" 100

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +25,8 @@
  *     children_app meanwhile MS      forks workers of MS each while the agent joins it, 0.1 s after the start, and prints how many
  *     children_app late MS           a forked child computes for MS, then uses a device
  *     children_app late-self MS      the same without a fork
+ *     children_app files             waits until another thread has a table of descriptors of its own, uses a device, and looks
+ *                                    that none has any more
  *     children_app storm N           forks N children beside threads that allocate, load libraries and start threads; each
  *                                    child allocates, starts a thread, exits or calls exec; none loads a library or calls
  *                                    exit(), which glibc's locks do not bear beside a thread that was in dlopen(). "hung N": how many did not end
@@ -238,6 +244,51 @@ static int storm(unsigned n)
 	return hung != 0;
 }
 
+/* Counts the threads that do not have this process's descriptor. */
+static unsigned count_apart(int fd)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && (e = readdir(dir)) != NULL) {
+		char path[300];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/fd/%d", e->d_name, fd);
+		n += *e->d_name != '.' && lstat(path, &st) < 0 && errno == ENOENT;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static bool await_apart(int fd)
+{
+	for (unsigned i = 0; i < HUNG_S * 100; i++) {
+		if (count_apart(fd))
+			return true;
+		burn(10);
+	}
+	return false;
+}
+
+static int files(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (fd < 0 || !await_apart(fd)) {
+		puts("no thread has a table of its own");
+		return 1;
+	}
+	launch(100);
+	if (count_apart(fd)) {
+		puts("a thread does not have the program's descriptors");
+		return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -252,9 +303,11 @@ int main(int argc, char **argv)
 		return meanwhile(a);
 	if (!strcmp(what, "late") || !strcmp(what, "late-self"))
 		return late(a, !what[4]);
+	if (!strcmp(what, "files"))
+		return files();
 	if (!strcmp(what, "storm"))
 		return storm(a);
 	fprintf(stderr,
-		"usage: children_app burn|workers|early|meanwhile|late|late-self|storm ...\n");
+		"usage: children_app burn|workers|early|meanwhile|late|late-self|files|storm ...\n");
 	return 2;
 }
