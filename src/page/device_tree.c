@@ -6,6 +6,8 @@
 #include "analysis/untimed.h"
 #include "flame/build.h"
 #include "page/roots.h"
+#include "report/why/owners.h"
+#include "text/json.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct device_tree {
 	struct aif_power_rates rates; /* .len 0: no energy is known */
 	struct idle_part *idle;       /* by row */
 	size_t idle_len, idle_cap;
+	struct aif_strset owners;
+	uint32_t *owner; /* by row of idle time: a string of .owners; NULL: nobody asks */
 };
 
 /* A part of a row of idle time; groups of idle time follow those of work. */
@@ -208,6 +212,29 @@ static int idle_parts_make(struct device_tree *d)
 	return r < 0 ? -ENOMEM : 0;
 }
 
+/* Finds the owner of each row. */
+static int owners_make(struct device_tree *d)
+{
+	const struct aif_idle_blame *blame = &d->t->idle->blame;
+	size_t len;
+	int r;
+
+	if (!d->t->owners || !blame->len)
+		return 0;
+	d->owner = malloc(blame->len * sizeof(*d->owner));
+	if (!d->owner)
+		return -ENOMEM;
+	r = aif_why_owners_of(d->t->names, blame, &d->owners, d->owner);
+	for (uint32_t i = 0; i < d->owners.len && !r; i++) {
+		const char *text = aif_strset_get(&d->owners, i, &len);
+
+		if (i)
+			aif_buf_putc(d->t->owners, ',');
+		aif_out_json_string(d->t->owners, text, len);
+	}
+	return r;
+}
+
 /* Divides a row's time among its parts, so that these sum to it. */
 static int idle_placed(struct device_tree *d, const struct aif_flame_placed *s)
 {
@@ -269,7 +296,10 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 		const struct aif_idle_row *idle = &d->t->idle->blame.rows[s->row];
 
 		d->entries.root = aif_page_root(&d->roots, idle->process, idle->thread);
-		return d->roots.failed ? -ENOMEM : idle_placed(d, s);
+		d->entries.owner = d->owner ? d->owner[s->row] + 1 : 0;
+		r = d->roots.failed ? -ENOMEM : idle_placed(d, s);
+		d->entries.owner = 0;
+		return r;
 	}
 	row = &d->a->rows[s->row];
 	group = d->group[s->row];
@@ -325,6 +355,7 @@ static int draw(struct device_tree *d, enum aif_flame_by by, struct aif_err *err
 
 	if (r == 0) {
 		page.groups = d->groups_len;
+		page.has_owners = d->owner != NULL;
 		r = aif_page_roots_put(&d->roots, t->texts, t->roots, &page.has_roots);
 		if (r < 0)
 			aif_err_set(err, r, "view: %s", strerror(-r));
@@ -353,6 +384,8 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 		r = events_fill(&d);
 	if (r == 0)
 		r = idle_parts_make(&d);
+	if (r == 0)
+		r = owners_make(&d);
 	if (r == 0 && by == AIF_BY_WALL) {
 		r = aif_power_rates_make(p, NULL, &d.rates, &none);
 		if (r == -ENODATA)
@@ -369,6 +402,8 @@ int aif_page_device_tree(const struct aif_page_trees *t, struct aif_err *err)
 	free(d.has_cells);
 	free(d.entries.at);
 	free(d.idle);
+	free(d.owner);
+	aif_strset_finish(&d.owners);
 	aif_page_roots_finish(&d.roots);
 	aif_power_rates_finish(&d.rates);
 	return r;

@@ -25,7 +25,7 @@ struct page {
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
-	struct aif_buf json, lacks, trees, roots;
+	struct aif_buf json, lacks, trees, roots, owners;
 	/* The time line's. */
 	struct aif_page_event_groups events;
 	struct aif_page_span *whole;
@@ -115,13 +115,18 @@ static void text_put(struct page *g, const char *key, const char *text)
 	aif_buf_putc(&g->json, ',');
 }
 
-/* Appends what `why` calls idle time, by its cause. */
+/* Appends what `why` calls idle time, by its cause, and the names of its groups. */
 static void causes_put(struct page *g)
 {
 	aif_buf_puts(&g->json, "\"causes\":{");
 	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
 		aif_buf_printf(&g->json, "%s\"%s\":\"%s\"", c ? "," : "", aif_idle_cause_name(c),
 			       aif_why_group_key(aif_why_group_of(c)));
+	aif_buf_puts(&g->json, "},\"groups\":{");
+	for (unsigned c = 0; c < AIF_WHY_GROUPS; c++)
+		aif_buf_printf(&g->json, "%s\"%s\":\"%s\"", c ? "," : "",
+			       aif_why_group_key((enum aif_why_group)c),
+			       aif_why_group_name((enum aif_why_group)c));
 	aif_buf_puts(&g->json, "},");
 }
 
@@ -227,6 +232,7 @@ static int trees_put(struct page *g, struct aif_err *err)
 				   .columns = &g->columns,
 				   .json = &g->trees,
 				   .roots = &g->roots,
+				   .owners = g->o->is_scope ? NULL : &g->owners,
 				   .lacks = &g->lacks,
 				   .events = g->o->is_scope ? NULL : &g->events};
 	struct aif_err why = {0};
@@ -287,13 +293,16 @@ static int object_make(struct page *g, struct aif_err *err)
 	aif_buf_append(&g->json, g->trees.data, g->trees.len);
 	aif_buf_puts(&g->json, "],\"roots\":[");
 	aif_buf_append(&g->json, g->roots.data, g->roots.len);
+	aif_buf_puts(&g->json, "],\"owners\":[");
+	aif_buf_append(&g->json, g->owners.data, g->owners.len);
 	aif_buf_puts(&g->json, "],\"lacks\":[");
 	aif_buf_append(&g->json, g->lacks.data, g->lacks.len);
 	aif_buf_puts(&g->json, "],\"columns\":");
 	aif_buf_append(&g->json, g->columns.index.data, g->columns.index.len);
 	aif_buf_puts(&g->json, "}}");
 	return aif_buf_failed(&g->json) || aif_buf_failed(&g->trees) || aif_buf_failed(&g->lacks) ||
-			       aif_buf_failed(&g->roots) || aif_page_columns_failed(&g->columns)
+			       aif_buf_failed(&g->roots) || aif_buf_failed(&g->owners) ||
+			       aif_page_columns_failed(&g->columns)
 		       ? aif_err_set(err, -ENOMEM, "view: out of memory")
 		       : 0;
 }
@@ -344,6 +353,7 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	aif_buf_finish(&g.lacks);
 	aif_buf_finish(&g.trees);
 	aif_buf_finish(&g.roots);
+	aif_buf_finish(&g.owners);
 	aif_page_event_groups_finish(&g.events);
 	free(g.whole);
 	aif_buf_finish(&g.timeline_json);

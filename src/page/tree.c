@@ -18,7 +18,7 @@ int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group
 		return 0;
 	if (aif_grow(&e->at, &e->cap, e->len + 1, sizeof(*e->at)) < 0)
 		return -ENOMEM;
-	e->at[e->len++] = (struct aif_page_entry){node, group, e->root, metric, value};
+	e->at[e->len++] = (struct aif_page_entry){node, group, e->root, e->owner, metric, value};
 	return 0;
 }
 
@@ -254,6 +254,8 @@ static int by_node(const void *pa, const void *pb)
 		return a->metric < b->metric ? -1 : 1;
 	if (a->root != b->root)
 		return a->root < b->root ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
 	return a->group < b->group ? -1 : a->group > b->group;
 }
 
@@ -280,9 +282,10 @@ static const char *named(char *space, size_t size, const char *prefix, const cha
 }
 #define NAMED(name) named(space, sizeof(space), prefix, name)
 
-static int entries_write(const struct aif_page_entries *e, bool has_roots, const char *prefix,
+static int entries_write(const struct aif_page_tree *t, const char *prefix,
 			 struct aif_page_columns *c)
 {
+	const struct aif_page_entries *e = t->entries;
 	size_t n = e->len + 1;
 	uint32_t *a = malloc(n * sizeof(*a));
 	uint64_t *v = malloc(n * sizeof(*v));
@@ -304,8 +307,12 @@ static int entries_write(const struct aif_page_entries *e, bool has_roots, const
 		aif_page_u32(c, NAMED("e_group"), a, e->len);
 		for (size_t i = 0; i < e->len; i++)
 			a[i] = e->at[i].root;
-		if (has_roots)
+		if (t->has_roots)
 			aif_page_small(c, NAMED("e_root"), a, e->len);
+		for (size_t i = 0; i < e->len; i++)
+			a[i] = e->at[i].owner;
+		if (t->has_owners)
+			aif_page_small(c, NAMED("e_owner"), a, e->len);
 	}
 	free(a);
 	free(v);
@@ -385,7 +392,7 @@ int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_
 		aif_page_small(c, NAMED("name"), w.name, w.len);
 		aif_page_small(c, NAMED("full"), w.full, w.len);
 		entries_join(t->entries, w.id);
-		r = entries_write(t->entries, t->has_roots, prefix, c);
+		r = entries_write(t, prefix, c);
 	}
 	if (!r)
 		r = cells_write(t->cells, t->groups, prefix, c);

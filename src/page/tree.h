@@ -28,13 +28,14 @@ enum aif_page_metric {
 struct aif_page_entry {
 	uint32_t node, group; /* group AIF_NONE: of no known time */
 	uint32_t root;        /* number of roots.h, where the tree has roots */
+	uint32_t owner; /* of idle time: 1 + number of its owner (report/why/owners.h); 0: none */
 	enum aif_page_metric metric;
 	uint64_t value;
 };
 struct aif_page_entries {
 	struct aif_page_entry *at;
 	size_t len, cap;
-	uint32_t root; /* of entries that are added, until it is set again */
+	uint32_t root, owner; /* of entries that are added, until they are set again */
 };
 /* Adds an entry, but none of 0. 0 or -ENOMEM. */
 int aif_page_entry_add(struct aif_page_entries *e, uint32_t node, uint32_t group,
@@ -64,10 +65,11 @@ struct aif_page_tree {
 	uint32_t frames_max;
 	const uint8_t *marks;  /* by node, of a tree with a mark for each frame; NULL */
 	bool has_roots;        /* entries know their root */
+	bool has_owners;       /* entries know their owner */
 	size_t joined;         /* frames that were joined, set by the write */
 	uint64_t joined_below; /* their width is less than that */
 };
 /* Writes columns whose names begin with `prefix`: depth, name, full (1 + number; in order of a walk, callers first); e_node
- * e_group e_metric e_value (and e_root); g_pairs (by group), p_cell, p_weight; look, the marks. 0 or -ENOMEM. */
+ * e_group e_metric e_value (and e_root, e_owner); g_pairs (by group), p_cell, p_weight; look, the marks. 0 or -ENOMEM. */
 int aif_page_tree_write(struct aif_page_tree *t, const char *prefix, struct aif_page_names *names,
 			struct aif_page_columns *c);

@@ -18,8 +18,9 @@ struct aif_page_trees {
 	uint32_t frames_max;
 	struct aif_page_names *texts;
 	struct aif_page_columns *columns;
-	struct aif_buf *json;  /* a list of trees, each an object */
-	struct aif_buf *roots; /* JSON: of the device tree (roots.h), if it has several */
+	struct aif_buf *json;   /* a list of trees, each an object */
+	struct aif_buf *roots;  /* JSON: of the device tree (roots.h), if it has several */
+	struct aif_buf *owners; /* JSON: of idle time (report/why/owners.h); NULL: nobody asks */
 	struct aif_buf
 		*lacks; /* JSON texts, each behind a comma: what there is nothing of, and why */
 	/* Filled with the groups of single events. NULL: nobody asks for them. */

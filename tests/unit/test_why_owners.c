@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests who owns idle time: each ns has one function, and the causes are its attributes. */
+#include "report/why/owners.h"
 #include "report/why/why.h"
 
 #include "fixture_idle_blame.h"
@@ -42,10 +43,62 @@ static void a_wait_owns_no_time_in_which_the_host_computes(void **state)
 	ops_end(&fixture);
 }
 
+/* The page divides idle time by these names, and `why` by its functions. */
+static void each_row_of_the_blame_has_the_owner_that_why_names(void **state)
+{
+	struct ops_fixture fixture;
+	struct aif_selection all = {.whole = true};
+	struct aif_err err = {0};
+	const struct aif_idle_part *part = aif_facts_none();
+	struct aif_strset owners = {0};
+	uint32_t owner[64];
+	uint64_t ns = 0;
+	struct aif_why w;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		uint64_t at = i * 40 * MS;
+
+		kernel(&fixture, at, at, at + 10 * MS, i % 2 ? LAUNCH_A : LAUNCH_B);
+		for (uint64_t k = 1; k < 4; k++)
+			cpu(&fixture, 0, at + k * PERIOD, PERIOD, 0, COMPUTE);
+	}
+	ops_read(&fixture);
+	assert_ok(aif_why_measure(AIF_NAMES_OF(&fixture.p), &all, &w, &err), &err);
+	assert_int_equal(aif_idle_part_get_course(&fixture.p, NULL, &part), 0);
+	assert_in_range(part->blame.len, 1, AIF_ARRAY_LEN(owner));
+	assert_int_equal(aif_why_owners_of(AIF_NAMES_OF(&fixture.p), &part->blame, &owners, owner),
+			 0);
+	for (size_t i = 0; i < part->blame.len; i++)
+		if (!strcmp(aif_strset_get(&owners, owner[i], NULL), "tokenize (text.py)"))
+			ns += part->blame.rows[i].ns;
+	assert_int_equal(ns, w.functions[0].ns);
+	aif_facts_put(part);
+	aif_strset_finish(&owners);
+	aif_why_finish(&w);
+	ops_end(&fixture);
+}
+
+static void the_function_of_a_place_is_its_name_without_lines(void **state)
+{
+	struct aif_buf b = {0};
+
+	(void)state;
+	aif_why_place_function("f (a.py:12) in g (b:c.py:7)", &b);
+	assert_string_equal(aif_buf_str(&b), "f (a.py) in g (b:c.py)");
+	aif_buf_clear(&b);
+	aif_why_place_function("std::f (a.py:x) :12", &b);
+	assert_string_equal(aif_buf_str(&b), "std::f (a.py:x) :12");
+	aif_buf_finish(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_owns_no_time_in_which_the_host_computes),
+		cmocka_unit_test(each_row_of_the_blame_has_the_owner_that_why_names),
+		cmocka_unit_test(the_function_of_a_place_is_its_name_without_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

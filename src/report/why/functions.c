@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owners of idle time by function: places without their lines. */
+#include "report/why/owners.h"
 #include "report/why/why.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Returns the length of a line's number at `at`, 0: there is none. */
-static size_t line_at(const char *at)
-{
-	size_t digits = *at == ':' ? strspn(at + 1, "0123456789") : 0;
-
-	return digits && at[1 + digits] == ')' ? 1 + digits : 0;
-}
-
-/* Puts the function of a place into the set: "f (file.py)" of "f (file.py:12)". AIF_STR_NONE: no memory. */
+/* Puts the function of a place into the set. AIF_STR_NONE: no memory. */
 static uint32_t function_of(struct aif_strset *names, struct aif_buf *b, const char *place)
 {
-	size_t skip;
-
 	aif_buf_clear(b);
-	for (const char *c = place; *c; c += skip ? skip : 1) {
-		skip = line_at(c);
-		if (!skip)
-			aif_buf_putc(b, *c);
-	}
+	aif_why_place_function(place, b);
 	return aif_buf_failed(b) ? AIF_STR_NONE : aif_strset_puts(names, aif_buf_str(b));
 }
 

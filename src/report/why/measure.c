@@ -7,6 +7,7 @@
 #include "names/stack_names.h"
 #include "report/wake_text.h"
 #include "report/why/bounds.h"
+#include "report/why/owners.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,45 +148,16 @@ struct measuring {
 	uint64_t *rows;        /* by row of the blame: the same key of its owner */
 };
 
-/* Returns the name of the innermost range of a stack that is no step, "" if there is none. */
-static const char *range_of(const struct aif_profile *p, uint32_t stack)
-{
-	for (; stack != AIF_NONE; stack = p->stacks[stack].parent) {
-		uint32_t frame = p->stacks[stack].frame;
-		const char *name;
-
-		if (frame == AIF_NONE || p->frames[frame].kind != AIF_FRAME_RANGE ||
-		    p->frames[frame].address >= p->strings.len)
-			continue;
-		name = aif_profile_str(p, (uint32_t)p->frames[frame].address);
-		if (strncmp(name, "ProfilerStep#", 13) != 0 && !aif_step_names_match(name))
-			return name;
-	}
-	return "";
-}
-
-/* Sets *ret, a string of .places: the caller, or else what stands innermost on the stack. Behind a name without a
- * line, such as an operator's, which is called in many places, stands the range around it; not of a backward, whose stack is the
- * forward's. 0 or -ENOMEM. */
+/* Sets *ret, a string of .places (owners.h). 0 or -ENOMEM. */
 static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
 {
-	const char *caller = aif_stack_names_caller(m->stacks, stack), *range = "", *end;
+	int e;
 
-	if (!caller)
-		return -ENOMEM;
 	aif_buf_clear(&m->line);
-	aif_buf_puts(&m->line, caller);
-	if (!*caller && stack != AIF_NONE && aif_stack_names_line(m->stacks, stack, &m->line) < 0)
-		return -ENOMEM;
-	end = strstr(aif_buf_str(&m->line), AIF_STACK_CALLED_BY);
-	if (end)
-		m->line.len = (size_t)(end - (const char *)m->line.data);
-	if (!strpbrk(aif_buf_str(&m->line), "(["))
-		range = range_of(m->p, stack);
-	if (*range && strcmp(range, aif_buf_str(&m->line)) != 0)
-		aif_buf_printf(&m->line, " in %s", range);
-	*ret = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
-	return aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
+	e = aif_why_place(m->p, m->stacks, stack, &m->line);
+	if (!e)
+		*ret = aif_strset_puts(&m->w->places, aif_buf_str(&m->line));
+	return e ? e : aif_buf_failed(&m->line) || *ret == AIF_STR_NONE ? -ENOMEM : 0;
 }
 
 /* Adds idle time of a group to who owns it, with the key *ret. 0 or -ENOMEM. */
