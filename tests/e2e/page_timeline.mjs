@@ -68,7 +68,7 @@ export function timeline_cases({ test, state, text, pixel, settled }) {
 		await ready(page);
 		const b = await widest(page, "idle");
 		await page.mouse.click(...middle(b));
-		assert.match(await text(page, "lanes-panel"), /^off CPU: clEnqueueNDRangeKernel.*causeNot runningownerclEnqueueNDRangeKernel/);
+		assert.match(await text(page, "lanes-panel"), /^off CPU: clEnqueueNDRangeKernel.*causeA launching thread that does not runownerclEnqueueNDRangeKernel/);
 		await page.locator("#lanes-panel button", { hasText: "What ended it" }).click();
 		const here = await page.evaluate(() => { const { row, i } = window.aiflame.more.L.here; return [row.kind, row.bars.start[i]]; });
 		assert.equal(here[0], "work");

@@ -67,8 +67,27 @@
 			$("help").showModal();
 	}
 
+	// What has the focus keeps it when it is made anew: known by its place in what has a name. Where that is shown no more, the view has it.
+	function focus_place() {
+		const at = [];
+		for (let e = document.activeElement; e && e !== document.body; e = e.parentNode) {
+			if (e.id)
+				return [e.id, at];
+			at.unshift([...e.parentNode.children].indexOf(e));
+		}
+		return null;
+	}
+	function focus_put(place) {
+		const now = document.activeElement;
+		if (!place || (now && now !== document.body && now.isConnected && now.checkVisibility()))
+			return;
+		const e = place[1].reduce((up, k) => up && up.children[k], $(place[0]));
+		(e && e.checkVisibility() ? e : $(S.view === "flame" ? $("chart").hidden ? "flame-view" : "chart" : S.view === "timeline" ? "lanes" : S.view)).focus({ preventScroll: true });
+	}
+
 	let drawn_key = "";
 	function render() {
+		const focused = focus_place();
 		const view = views().find(([k]) => k === S.view) || views()[0];
 		S.view = view[0];
 		theme_apply();
@@ -81,6 +100,7 @@
 		$("tip").hidden = true;
 		page_draw();
 		view[2]();
+		focus_put(focused);
 		document.documentElement.dataset.ready = "yes";
 	}
 	function flame_render() {
@@ -101,10 +121,10 @@
 		$("chart").hidden = !has;
 		$("panel").hidden = !has;
 		const none = $("flame-none");
-		none.hidden = has && !F.g.untimed;
-		none.textContent = has ? (F.g.untimed ? `${amount(F.g.untimed, F.unit)} of the whole run have no known time, and are not in a part of it.` : "") :
+		none.textContent = has ? picture_note() + (F.g.untimed ? `${amount(F.g.untimed, F.unit)} of the whole run have no known time, and are not in a part of it.` : "") :
 			!kinds.length ? "There is nothing to draw: " + (H.lacks.join("; ") || "the profile has no stacks") + "." :
 				F.g && F.g.untimed ? "What this draws has no known times: show the whole run." : "Nothing ran in the selected time, or nothing is left by the changes above.";
+		none.hidden = !none.textContent;
 		if (!has) {
 			crumbs_render();
 			return;

@@ -23,7 +23,7 @@
 			const sides = [f.lines, f.code].map((list, side) => {
 				const width = (k) => max(0, ...list.map((r) => (r[k] || "").length)), wide = [width(0), min(width(1), 60)];
 				return list.map(([where = "", text = "", n = 0, line, waits], k) => {
-					const e = el("div", { class: "line", onclick: () => show(side, k) }, `${(n ? share(n, all) : "").padStart(8)}  ${where.padEnd(wide[0])}  ${waits ? text.padEnd(wide[1]) + "  " + waits : text}`);
+					const e = el("div", { class: "line", onclick: () => { code_nth = 0; show(side, k); } }, `${(n ? share(n, all) : "").padStart(8)}  ${where.padEnd(wide[0])}  ${waits ? text.padEnd(wide[1]) + "  " + waits : text}`);
 					if (n)
 						e.style.background = `color-mix(in srgb, var(--hot) ${round(6 + 54 * n / most)}%, transparent)`;
 					rows.push({ side, n, where, show: () => show(side, k) });
@@ -56,4 +56,8 @@
 		const frame = S.at && rows.find((r) => r.where && (r.where.split(" ")[0] === S.at || S.at.endsWith(" " + r.where.replace(/x0+(?=.)/, "x"))));
 		if (frame)
 			frame.show();
+		else if (hot.length) {
+			hot[0].show();
+			code_nth = 1;
+		}
 	}

@@ -14,7 +14,9 @@
 		F.key = key;
 		F.unit = metrics_now().unit;
 		F.g = F.whole = F.up = F.found = null; // memory for what comes
-		let g = F.whole = whole_make();
+		F.whole = whole_make();
+		const owner = ops().find(([op]) => op === "owner");
+		let g = owner && trees[kind[2]].owner ? trees[kind[2]].weigh([IDLE], time(), null, H.owners.indexOf(owner[1]) + 1 || -1) : F.whole;
 		if (S.leaf) {
 			const of = g;
 			g = hide(g, (i) => H.type[of.name[i]] > +S.leaf && (H.type[of.name[i]] & 63) !== 11 && !(H.type[of.name[i]] < 70 && H.type[of.name[i]] > 63));
@@ -33,8 +35,10 @@
 				g = without(g, id);
 			else if (op === "only")
 				g = only(g, (i) => H.names[now.name[i]] === name && /^device/.test(kind_of(now, i)));
+			else if (op === "own")
+				g = only(g, (i) => H.names[now.name[i]] === name, true);
 			else if (op === "group")
-				g = only(g, (i) => group_of_idle(now.name[i]) === name);
+				g = only(g, WORK.includes(name) ? (i) => is_of_work(now, i, name) : (i) => group_of_idle(now.name[i]) === name);
 			else if (op === "callers")
 				g = callers(g, id);
 			else if (op === "sandwich") {
@@ -52,13 +56,15 @@
 	const inverted = () => S.dir === "icicle" || F.up !== null;
 	function flame_find() {
 		F.search = F.found = null;
+		F.bad = "";
 		$("find").classList.remove("bad");
 		if (!S.find || !F.g)
 			return;
 		try {
 			F.search = new Search(S.find, S.re === "1");
-		} catch {
+		} catch (e) {
 			$("find").classList.add("bad");
+			F.bad = `this is no regular expression: ${e.message.replace(/^Invalid regular expression: /, "")}`;
 			return;
 		}
 		F.found = F.search.sum(F.g);
@@ -260,7 +266,7 @@
 	function found_say() {
 		const f = F.found;
 		const least = f && share(f.sum, F.whole.sum), most = f && share(f.sum + f.maybe, F.whole.sum);
-		$("found").textContent = !f ? "" : !f.frames.length && !f.maybe ? "nothing matches"
+		$("found").textContent = !f ? F.bad || "" : !f.frames.length && !f.maybe ? "nothing matches"
 			: !f.frames.length ? `nothing matches; up to ${most} of all may, in frames that were joined`
 			: `${least === most ? least : least + " to " + most} of all \u00b7 ${worth(f.sum)} \u00b7 ` +
 			(F.nth >= 0 ? `${count(F.nth + 1)} of ` : "") + `${count(f.frames.length)} frames`;
@@ -268,8 +274,8 @@
 
 	// ---- operations, as a line of crumbs --------------------------------------------------------------------------
 	const op_add = (op, name) => go({ ops: JSON.stringify([...ops(), [op, name]]), zoom: "" });
-	const OPS = { only: "only", group: "only", focus: "from", hide: "without frame", without: "without stacks of", callers: "callers of", sandwich: "around" };
-	const op_said = (op, name) => op === "group" && GROUPS[name] ? GROUPS[name][0] : name;
+	const OPS = { only: "only", group: "only", owner: "idle time of", own: "own time of", focus: "from", hide: "without frame", without: "without stacks of", callers: "callers of", sandwich: "around" };
+	const op_said = (op, name) => op === "group" && GROUPS[name] ? GROUPS[name][0] : op === "owner" ? name || UNOWNED : name;
 	function crumbs_render() {
 		const list = ops(), items = [];
 		list.forEach(([op, name], k) => items.push(button(`${OPS[op] || op} ${op_said(op, name)}  \u00d7`, () =>

@@ -57,6 +57,36 @@
 			}
 		return ret;
 	}
+	// Who owns idle time, the most first, as flame graphs of that time have it: [number, ns, group with most of it].
+	function owners_of(of) {
+		const sums = new Map(), t = trees.device, part = t && t.owner && t.parts(of);
+		for (let i = 0, { node, group, metric, value } = part ? t.e : { node: [] }; i < node.length; i++)
+			if (metric[i] === IDLE && t.owner[i]) {
+				const v = value[i] * (part[group[i]] || 0), row = sums.get(t.owner[i]) || sums.set(t.owner[i], { ns: 0, groups: {} }).get(t.owner[i]), key = group_of_idle(t.name[node[i]]);
+				row.ns += v;
+				row.groups[key] = (row.groups[key] || 0) + v;
+			}
+		return [...sums].map(([owner, { ns, groups }]) => ({ owner, ns, groups: Object.entries(groups).sort((a, b) => b[1] - a[1]) })).filter((r) => r.ns >= 0.5).sort((a, b) => b.ns - a.ns);
+	}
+	const UNOWNED = "an owner that is not known", owner_name = (k) => H.owners[k - 1] || UNOWNED;
+	// Frames of work that is of a group of `why`: the rest computes.
+	let communicating = null;
+	function is_of_work(g, i, key) {
+		communicating ||= new Set((H.tables && H.tables.comm.rows || []).flatMap((r) => [r.kernel, short_of(r.kernel)]));
+		const kind = kind_of(g, i), is = kind === "device copy" ? "copies" : kind === "device kernel" ? communicating.has(H.names[g.name[i]]) || communicating.has(H.full[g.full[i] - 1]) ? "communication" : "compute" : "";
+		return is === key;
+	}
+	// Time in which devices do that and, of copies and communication, nothing computes; what `why` has of its window.
+	function alone(key, of) {
+		const w = H.why, g = w && w.groups.find((r) => r.group === key);
+		return g && time_text(of) === time_text([w.window.from_ns, w.window.to_ns]) ? g.share_ppm * w.time_ns / 1e6 : class_sums(of)[CLASSES.indexOf(key)];
+	}
+	const WORK = ["compute", "copies", "communication"];
+	// What a picture of one kind of work shows beside the time that rows have.
+	function picture_note() {
+		const of = ops().find(([op, key]) => op === "group" && WORK.includes(key));
+		return of ? `${GROUPS[of[1]][0]}: ${amount(alone(of[1], time() || [0, H.end_ns]), "ns")} of devices${of[1] === "compute" ? "" : ", in which nothing computes"}. Drawn: ${worth(F.g.sum)}, as moments in which several things run are shared among them. ` : "";
+	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {
 		const part = t.parts(time()), sums = new Map(), { node, group, metric, value } = t.e;

@@ -15,19 +15,19 @@
 		const many = TL.processes.length > 1;
 		TL.idle.forEach((d, k) => {
 			const key = `device ${d.device} ${d.process}`, head = place_name(TL.devices, d.device, "device") + (many ? `, ${place_name(TL.processes, d.process, "")}` : "");
-			add({ kind: "head", name: head, key, height: LANE });
+			add({ kind: "head", name: head, key, height: LANE, on: d });
 			if (TL.i.first[k] < TL.i.first[k + 1])
 				add({ kind: "idle", name: "idle", of: key, height: LANE, bars: TL.i, lo: TL.i.first[k], hi: TL.i.first[k + 1], device: k });
 			TL.streams.forEach((s, n) => {
 				if (s.device === d.device && s.process === d.process)
-					add({ kind: "work", name: s.nth ? "" : "stream" in s ? `stream ${s.stream}` : "no stream", of: key, height: LANE, bars: TL.x, lo: TL.x.first[n], hi: TL.x.first[n + 1], device: k });
+					add({ kind: "work", name: s.nth ? "" : "stream" in s ? `stream ${s.stream}` : "no stream", of: key, height: LANE, bars: TL.x, lo: TL.x.first[n], hi: TL.x.first[n + 1], device: k, on: s });
 			});
 		});
 		const used = TL.threads.map((_, k) => k).filter((k) => TL.launches[k].n || TL.ops.some((o) => o.thread === k) || TL.stacks[k] && TL.stacks[k].length);
 		used.sort((a, b) => TL.threads[a].process - TL.threads[b].process || TL.launches[b].n - TL.launches[a].n || a - b);
 		used.forEach((k) => {
 			const th = TL.threads[k], key = `thread ${k}`;
-			add({ kind: "head", name: `${th.name || "thread"} ${th.tid}${many ? ` of ${place_name(TL.processes, th.process, "")}` : ""}`, key, height: LANE });
+			add({ kind: "head", name: `${th.name || "thread"} ${th.tid}${many ? ` of ${place_name(TL.processes, th.process, "")}` : ""}`, key, height: LANE, on: th });
 			if (TL.launches[k].n)
 				add({ kind: "launches", name: "launches", of: key, height: THIN, bars: TL.launches[k], lo: 0, hi: TL.launches[k].n, thread: k });
 			TL.ops.forEach((o, n) => {
@@ -37,7 +37,7 @@
 			(TL.stacks[k] || []).forEach((bars, d) => add({ kind: "stacks", name: d ? "" : "samples on CPU", of: key, height: THIN, bars, lo: 0, hi: bars.n, thread: k }));
 		});
 		if (H.counters.length) {
-			add({ kind: "head", name: "counters", key: "counters", height: LANE });
+			add({ kind: "head", name: "counters", key: "counters", height: LANE, on: {} });
 			H.counters.forEach((c, k) => add({ kind: "counter", name: c.name, title: `${c.name}, ${c.device}, to ${amount(c.most, c.unit)}`, of: "counters", height: 26, column: columns("c" + k), most: c.most, unit: c.unit }));
 		}
 		let y = AXIS_TOP;

@@ -114,6 +114,8 @@
 			this.e = { node: c("e_node"), group: c("e_group"), metric: c("e_metric"), value: c("e_value") };
 			if (H.has(meta.key + "_e_root"))
 				this.root = c("e_root");
+			if (H.has(meta.key + "_e_owner"))
+				this.owner = c("e_owner");
 			this.look = c("look");
 			this.pairs = c("g_pairs");
 			this.cell = c("p_cell");
@@ -141,13 +143,13 @@
 			}
 			return ret;
 		}
-		// A graph of what has these metrics in the selected time; of a set of roots, if it is given.
-		weigh(metrics, time, roots) {
-			const f = () => new Float64Array(this.n), kept = this.kept ||= { self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }; // one graph at a time
+		// A graph of what has these metrics in the selected time; of a set of roots, of an owner, if they are given.
+		weigh(metrics, time, roots, owner) {
+			const f = () => new Float64Array(this.n), make = () => ({ self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }), kept = owner ? make() : this.kept ||= make(); // one graph at a time
 			const self = kept.self.fill(0), part = this.parts(time), { node, group, metric, value } = this.e;
 			let untimed = 0; // of no known time: not in a part
 			for (let i = 0; i < node.length; i++) {
-				if (!metrics.includes(metric[i]) || (roots && !roots.has(this.root[i])))
+				if (!metrics.includes(metric[i]) || (roots && !roots.has(this.root[i])) || (owner && this.owner[i] !== owner))
 					continue;
 				if (!part)
 					self[node[i]] += value[i];

@@ -15,7 +15,7 @@
 	}
 	const kind_now = () => kinds[0];
 	const metrics_now = () => ({ by: S.by, unit: H.unit });
-	const by_has = () => true, per_now = () => 1;
+	const by_has = () => true, per_now = () => 1, picture_note = () => "", link_trouble = () => [];
 	const whole_make = () => graph({ ...trees.diff.shape, side: trees.diff.side });
 	// Widths: where a frame takes more, so that what is gone is seen; or those of one side.
 	function sides_graph(g) {

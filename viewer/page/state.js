@@ -32,6 +32,18 @@
 			if (given.has(key))
 				next[key] = given.get(key);
 		S = next;
+		link_said(given);
+	}
+	// Says what a link names that this page does not have: one that was cut, or is of another profile.
+	function link_said(given) {
+		const trouble = link_trouble(given);
+		for (const key of given.keys())
+			if (!(key in DEFAULTS))
+				trouble.push(`"${key}", which no page has`);
+		if (!views().some(([k]) => k === S.view))
+			trouble.push(`the view "${S.view}"`);
+		$("trouble").hidden = !trouble.length;
+		$("trouble").replaceChildren(trouble.length ? `The link names what is not in this page: ${trouble.join("; ")}. The rest is shown.` : "", button("Close", () => { $("trouble").hidden = true; }, { class: "link" }));
 	}
 	function state_link() {
 		const p = new URLSearchParams();

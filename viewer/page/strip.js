@@ -1,12 +1,17 @@
 	// ---- devices over time: one strip each, with a brush ------------------------------------------------------
-	const GROUPS = { // of src/report/why/groups.def, and columns of strips: name, colour, where it is shown
-		compute: ["Computing", "var(--compute)", { view: "flame", of: "device" }], copies: ["Copies", "var(--copy)", { view: "tables", table: "copies" }],
-		communication: ["Communication", "var(--comm)", { view: "tables", table: "comm" }], host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
+	const GROUPS = { // of src/report/why/groups.def, and columns of strips: name, colour. The words of idle time are those of `why`.
+		compute: ["Computing", "var(--compute)"], copies: ["Copies", "var(--copy)"],
+		communication: ["Communication", "var(--comm)"], host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
 		late: ["Late starts", "#b7b7d3"], input: ["Input", "#f15fa5"], compile: ["Compiling", "#df5240"], allocate: ["Allocation", "#97c67b"],
 		collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
 		no_cpu: ["Busy machine", "#a0c7fa"], no_demand: ["Nothing to do", "#d9e6f2"], unknown: ["Not known", "#d7bdbc"], off: ["Not collected", "var(--off)"],
 	};
 	const CLASSES = Object.keys(GROUPS);
+	function groups_name() {
+		for (const [key, name] of Object.entries(H.groups || {}))
+			if (CLASSES.indexOf(key) > 2)
+				GROUPS[key][0] = name[0].toUpperCase() + name.slice(1);
+	}
 	const STRIP = 22, GAP = 5, AXIS = 18;
 	let strips = [];
 	function strips_make() {
@@ -119,7 +124,7 @@
 			ctx.strokeRect(from, 0.75, to - from, height - AXIS - 1.5);
 		}
 		set($("strip"), "aria-valuenow", round(t ? 100 * t[0] / H.end_ns : 0));
-		set($("strip"), "aria-valuetext", time_said(t));
+		set($("strip"), "aria-valuetext", [time_said(t), ...shares_of(t).map(([label, v]) => `${label} ${share(v, 1)}`)].join(", "));
 	}
 	// What devices did in a time, in shares of it, by class: sums over the cells.
 	function strip_shares(s, t) {

@@ -15,6 +15,21 @@
 			render();
 		}).catch((e) => { $("lanes-said").textContent = `The time line cannot be shown: ${e.message}.`; throw e; });
 	}
+	// Shows the first lane that is that, and chooses its longest bar.
+	let lane_wanted = null;
+	function lane_open(is_it) {
+		lane_wanted = is_it;
+		go({ view: "timeline" });
+	}
+	function lane_go() {
+		const is_it = lane_wanted, row = L.rows.find((r) => r.on && is_it(r)), bars = row && (row.bars ? row : L.rows.find((r) => r.of === row.key && r.bars));
+		lane_wanted = null;
+		if (row)
+			$("lanes").scrollTop = max(0, row.y - AXIS_TOP);
+		say(row ? `lane ${row.name}` : "it has no lane");
+		if (bars && lane_longest(bars).length)
+			lanes_choose(bars, lane_longest(bars)[0]);
+	}
 	function timeline_render() {
 		const none = TL && !TL.x.n && !TL.o.n && !L.rows.length && !TL.stacks.some((s) => s.length);
 		lanes_load();
@@ -33,6 +48,8 @@
 		lanes_paint();
 		lanes_said();
 		lanes_panel();
+		if (lane_wanted)
+			lane_go();
 	}
 	// What was joined so that the page stays small.
 	function lanes_said() {

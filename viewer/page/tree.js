@@ -97,11 +97,11 @@
 	const without = (g, name) => rebuild(g, (i, under, to) =>
 		under < 0 || g.name[i] === name ? -1 : to.under(under, g.name[i], g.full[i]));
 
-	// The same frames with the time of those alone that `hit` has, or that stand on one of these.
-	function only(g, hit) {
+	// The same frames with the time of those alone that `hit` has, or, but for `alone`, that stand on one of these.
+	function only(g, hit, alone) {
 		const inside = new Uint8Array(g.n), self = new Float64Array(g.n), { depth, name, full, look, parent, end, untimed } = g;
 		for (let i = 1; i < g.n; i++) {
-			inside[i] = inside[parent[i]] || hit(i) ? 1 : 0;
+			inside[i] = (!alone && inside[parent[i]]) || hit(i) ? 1 : 0;
 			self[i] = inside[i] ? g.self[i] : 0;
 		}
 		return graph({ depth, name, full, look, parent, end, untimed, self });
