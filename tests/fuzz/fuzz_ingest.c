@@ -115,11 +115,18 @@ static void check_row(const struct aif_profile *p, const struct aif_batch *b, si
 		in_table(b->ops[i].name, p->strings.len);
 		in_table(b->ops[i].stack, p->stacks_len);
 		break;
-	default:
+	case AIF_BATCH_COUNTER:
 		in_table(b->counters[i].device, p->devices_len);
 		in_table(b->counters[i].name, p->strings.len);
 		in_table(b->counters[i].unit, p->strings.len);
 		break;
+	case AIF_BATCH_MEMORY:
+		in_table(b->memory[i].thread, p->threads_len);
+		in_table(b->memory[i].stack, p->stacks_len);
+		in_table(b->memory[i].device, p->devices_len);
+		break;
+	case AIF_BATCH_KINDS:
+		must(false);
 	}
 }
 
