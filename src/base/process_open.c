@@ -26,20 +26,50 @@ struct request {
 	char path[]; /* terminated */
 };
 
+/* Returns the home of a process; 0 in it: that cannot be seen. The process's root directory may be of a file system that keeps who asks waiting, or refuses
+ * (FUSE): what the kernel knows of it is enough. */
+static struct aif_process_home home_of(const char *process)
+{
+	struct aif_process_home home = {0};
+	struct statx root;
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+	if (stat(path, &st) == 0)
+		home.mounts = st.st_ino;
+	snprintf(path, sizeof(path), "/proc/%s/root", process);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &root) == 0) {
+		home.device = (uint64_t)root.stx_dev_major << 32 | root.stx_dev_minor;
+		home.inode = root.stx_ino;
+	}
+	return home;
+}
+
+/* True if it can be seen, and is not ours. A root directory that cannot be looked at by who sees the namespace is not. */
+static bool is_other(const struct aif_process_home *theirs)
+{
+	const struct aif_process_home ours = home_of("self");
+
+	return (theirs->mounts && !theirs->inode) ||
+	       (ours.mounts && theirs->mounts && ours.mounts != theirs->mounts) ||
+	       (ours.inode && theirs->inode &&
+		(ours.device != theirs->device || ours.inode != theirs->inode));
+}
+
+static struct aif_process_home home_of_pid(int pid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", pid);
+	return home_of(number);
+}
+
 bool aif_process_is_elsewhere(int pid)
 {
-	char path[64], ours[64], theirs[64];
-	struct stat root, other;
-	ssize_t n, m;
+	const struct aif_process_home home = home_of_pid(pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	n = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
-	m = readlink(path, theirs, sizeof(theirs));
-	if (n > 0 && m > 0 && (n != m || memcmp(ours, theirs, (size_t)n) != 0))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	return stat("/proc/self/root", &root) == 0 && stat(path, &other) == 0 &&
-	       (root.st_dev != other.st_dev || root.st_ino != other.st_ino);
+	return is_other(&home);
 }
 
 /* False: there is no such process any more. */
@@ -50,7 +80,8 @@ static bool see(struct aif_process_files *f)
 	if (aif_rights_of(f->pid, &now) < 0)
 		return false;
 	f->rights = now;
-	f->is_elsewhere = aif_process_is_elsewhere(f->pid);
+	f->home = home_of_pid(f->pid);
+	f->is_elsewhere = is_other(&f->home);
 	f->is_known = true;
 	return true;
 }

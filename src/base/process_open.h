@@ -11,10 +11,16 @@
  * (bounded.h). Of a process that has ended it is opened in ours, with the rights that it was last seen with, unless it
  * had another root directory or mount namespace: there the path meant something else.
  */
+/* A root directory and a mount namespace; those with the same bytes are one. */
+struct aif_process_home {
+	uint64_t mounts, device, inode;
+};
+
 struct aif_process_files {
 	int pid;
 	bool is_known;     /* it was seen: the rest is of then */
 	bool is_elsewhere; /* in another root directory or mount namespace than ours */
+	struct aif_process_home home;
 	struct aif_rights rights;
 };
 

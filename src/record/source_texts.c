@@ -20,18 +20,21 @@
 #define NOBODY 65534
 
 /* Reasons for which an existing file has no text in the profile. */
-enum why { CHANGED, FORBIDDEN, TOO_MUCH, UNREADABLE, HURRIED, WHYS };
+enum why { CHANGED, FORBIDDEN, TOO_MUCH, UNREADABLE, HURRIED, GONE, SEVERAL, WHYS };
 static const char *const why_words[WHYS] = {
 	[CHANGED] = "changed since the program began",
 	[FORBIDDEN] = "not readable for the program's user",
 	[TOO_MUCH] = "too large, or too many",
 	[UNREADABLE] = "could not be read",
 	[HURRIED] = "the recording was ended at once",
+	[GONE] = "of containers whose processes have ended",
+	[SEVERAL] = "one path of several files, of containers or of one and its host",
 };
 
 /* A line that a frame stands on. */
 struct place {
 	uint32_t file, line;
+	unsigned home; /* homes.h */
 };
 
 struct texts {
@@ -112,7 +115,9 @@ static int find_places(struct texts *t)
 			continue;
 		r = aif_grow(&t->places, &t->cap, t->len + 1, sizeof(*t->places));
 		if (!r)
-			t->places[t->len++] = (struct place){n->file, n->line};
+			t->places[t->len++] = (struct place){
+				n->file, n->line,
+				aif_homes_get(&t->store->homes, p->frames[n->frame].module)};
 	}
 	pthread_mutex_unlock(&t->store->lock);
 	aif_map_finish(&whole);
@@ -127,13 +132,38 @@ static void skip(struct texts *t, enum why why)
 		aif_buf_append(&t->skipped[why].first, t->path.data, t->path.len);
 }
 
-/* Opens the file of t->path. Returns a descriptor, or -1 after an existing file was counted. */
-static int open_file(struct texts *t, uint64_t *ret_size)
+/* Opens it as one of the processes of that home, while one lives. -ESRCH: none does. */
+static int open_at_home(struct texts *t, unsigned home)
 {
-	int fd = aif_open_spare(aif_open_regular(AT_FDCWD, aif_buf_str(&t->path), O_RDONLY));
+	struct aif_home at;
+
+	pthread_mutex_lock(&t->store->lock);
+	at = t->store->homes.at[home - AIF_HOME_FIRST];
+	pthread_mutex_unlock(&t->store->lock);
+	for (unsigned i = 0; i < AIF_HOME_PIDS; i++) {
+		struct aif_process_files f;
+
+		if (!at.pids[i])
+			continue;
+		aif_process_files_init(&f, at.pids[i]);
+		if (f.is_known && !memcmp(&f.home, &at.id, sizeof(at.id)))
+			return aif_process_open(&f, aif_buf_str(&t->path), 0);
+	}
+	return -ESRCH;
+}
+
+/* Opens the file of t->path. Returns a descriptor, or -1 after an existing file was counted. */
+static int open_file(struct texts *t, unsigned home, uint64_t *ret_size)
+{
+	int fd = aif_open_spare(
+		home >= AIF_HOME_FIRST
+			? open_at_home(t, home)
+			: aif_open_regular(AT_FDCWD, aif_buf_str(&t->path), O_RDONLY));
 	struct stat st;
 
-	if (fd == -EACCES || fd == -EPERM)
+	if (fd == -ESRCH)
+		skip(t, GONE);
+	else if (fd == -EACCES || fd == -EPERM)
 		skip(t, FORBIDDEN);
 	else if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EINVAL)
 		skip(t, UNREADABLE);
@@ -237,7 +267,14 @@ static void add_file(struct texts *t, size_t first, size_t end)
 		skip(t, HURRIED);
 		return;
 	}
-	fd = open_file(t, &size);
+	for (size_t i = first; i < end; i++)
+		if (t->places[i].home != t->places[first].home)
+			t->places[first].home = AIF_HOME_SEVERAL;
+	if (t->places[first].home == AIF_HOME_SEVERAL) {
+		skip(t, SEVERAL);
+		return;
+	}
+	fd = open_file(t, t->places[first].home, &size);
 	if (fd < 0)
 		return;
 	t->files++;

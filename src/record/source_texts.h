@@ -13,7 +13,8 @@
  * the file's path; lines of its source that are not kept are empty.
  *
  * The program's line tables say which files are read, so a hostile program chooses them. They are
- * read with the rights of the user whose program it is. Only files that have not changed since the
+ * read with the rights of the user whose program it is; those of a container's program in its root directory, while one
+ * of its processes lives (ingest/homes.h): the same path leads elsewhere here. Only files that have not changed since the
  * first process began are read: a later text is not what ran. A file that is not there is no loss,
  * since most libraries were built elsewhere; any other that is left out is counted
  * (SOURCE_SKIPPED).

@@ -15,7 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct fixture {
@@ -100,6 +104,110 @@ static const char *kept(struct fixture *f, const char *path)
 		if (!strcmp(aif_profile_str(p, p->programs[i].source_name), path))
 			return aif_profile_str(p, p->programs[i].source);
 	return NULL;
+}
+
+/* Starts a process that sees the file `other` under `path`, and waits for its end. 0: that is not to be had here. */
+static pid_t start_container(const char *path, const char *other)
+{
+	int pipes[2];
+	pid_t child;
+	char c = 0;
+
+	assert_int_equal(pipe(pipes), 0);
+	child = fork();
+	if (!child) {
+		close(pipes[0]);
+		if (unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) < 0 ||
+		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount(other, path, NULL, MS_BIND, NULL) < 0 || write(pipes[1], "1", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	(void)!read(pipes[0], &c, 1);
+	close(pipes[0]);
+	if (!c)
+		waitpid(child, NULL, 0);
+	return c ? child : 0;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* Makes a frame as above, of a process. */
+static void stand_on_of(struct fixture *f, pid_t pid, const char *path)
+{
+	struct aif_process_files files;
+
+	aif_process_files_init(&files, pid);
+	aif_homes_note(&f->s.homes,
+		       aif_store_module(&f->s, AIF_MODULE_SOURCE, path, strlen(path), "", 0),
+		       &files);
+	stand_on(f, path, 1);
+}
+
+/* The same of a container, and `also` of a process of the host. What is kept: the first line of the file. */
+static void check_container(struct fixture *f, bool has_ended, bool also, const char *want)
+{
+	char path[128], other[128];
+	const char *text;
+	pid_t child;
+
+	snprintf(other, sizeof(other), "%s", write_file(f, "other.py", "the container's\n", 16));
+	snprintf(path, sizeof(path), "%s", write_file(f, "a.py", "the host's\n", 11));
+	child = start_container(path, other);
+	if (!child)
+		skip();
+	stand_on_of(f, child, path);
+	if (also)
+		stand_on_of(f, getpid(), path);
+	if (has_ended)
+		end(child);
+	text = kept(f, path);
+	if (!has_ended)
+		end(child);
+	if (want)
+		assert_string_equal(text, want);
+	else
+		assert_null(text);
+}
+
+/* Returns what the last file that was left out is counted as. */
+static const char *lost(struct fixture *f)
+{
+	const struct aif_profile *p = &f->s.p;
+
+	return p->losses_len ? aif_profile_str(p, p->losses[p->losses_len - 1].detail) : "";
+}
+
+static void a_containers_text_is_its_own(void **state)
+{
+	check_container(*state, false, false, "the container's\n");
+}
+
+static void a_container_that_has_ended_has_no_text(void **state)
+{
+	check_container(*state, true, false, NULL);
+	assert_non_null(strstr(lost(*state), "containers whose processes have ended"));
+}
+
+static void a_path_of_container_and_host_has_no_text(void **state)
+{
+	check_container(*state, false, true, NULL);
+	assert_non_null(strstr(lost(*state), "several files"));
+}
+
+static void a_path_of_the_host_has_the_hosts_text(void **state)
+{
+	struct fixture *f = *state;
+	const char *path = write_file(f, "a.py", "the host's\n", 11);
+
+	stand_on_of(f, getpid(), path);
+	assert_string_equal(kept(f, path), "the host's\n");
 }
 
 static void lines_and_their_neighbours(void **state)
@@ -287,6 +395,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_kept_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(root_reads_as_the_user, setup, teardown),
 		cmocka_unit_test(several_users_are_nobody),
+		cmocka_unit_test_setup_teardown(a_containers_text_is_its_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_container_that_has_ended_has_no_text, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_path_of_container_and_host_has_no_text, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_path_of_the_host_has_the_hosts_text, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(impatience_keeps_nothing, setup, teardown),
 	};
 

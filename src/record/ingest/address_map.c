@@ -107,6 +107,7 @@ bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t,
 		close(fd);
 		return false;
 	}
+	aif_homes_note(&s->homes, range->module, &t->files);
 	if (range->is_kernel && s->p.modules[range->module].kernel == AIF_NONE)
 		s->p.modules[range->module].kernel = kernel_of(d, t, path);
 	if (s->p.modules_len > known)

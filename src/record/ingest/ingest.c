@@ -96,6 +96,7 @@ static void on_module(struct aif_ingest *in, const struct aif_wire_module *r)
 					path, len, build_id, strlen(build_id));
 	if (range.module == AIF_NONE || r->lo >= r->hi)
 		return;
+	aif_homes_note(&d->store->homes, range.module, &in->target->files);
 	add_range(d->store, &in->slot->ranges, &range);
 	aif_address_map_add(&in->target->ranges, &range); /* one table, of bounded length */
 	if (d->store->p.modules_len == known)
@@ -158,10 +159,13 @@ static void on_name(struct aif_ingest *in, const struct aif_wire_name *r)
 static void on_pycode(struct aif_ingest *in, const struct aif_wire_pycode *r)
 {
 	const char *file = (const char *)(r + 1) + r->name_len;
+	struct aif_drainer *d = in->drainer;
+	uint32_t code = aif_pycodes_add(&d->pycodes, d->store, r);
 
-	aif_ingest_put(in->drainer->store, &in->slot->pycodes, r->head.aux,
-		       aif_pycodes_add(&in->drainer->pycodes, in->drainer->store, r));
-	aif_generated_add(in->drainer, in->target, file, r->file_len);
+	aif_ingest_put(d->store, &in->slot->pycodes, r->head.aux, code);
+	if (code != AIF_NONE)
+		aif_homes_note(&d->store->homes, d->pycodes.codes[code].module, &in->target->files);
+	aif_generated_add(d, in->target, file, r->file_len);
 }
 
 static uint32_t python_frame(struct aif_ingest *in, uint64_t entry)

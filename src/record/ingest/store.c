@@ -22,6 +22,7 @@ void aif_store_finish(struct aif_store *s)
 		aif_map_finish(maps[i]);
 	aif_profile_finish(&s->p);
 	aif_batches_finish(&s->batches);
+	aif_homes_finish(&s->homes);
 	pthread_mutex_destroy(&s->lock);
 }
 

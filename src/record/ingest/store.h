@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/ingest/batch.h"
+#include "record/ingest/homes.h"
 
 /*
  * A target pays, from a quota, for the memory that its definitions take, the writer's copy included; what is known
@@ -42,6 +43,7 @@ struct aif_store {
 	struct aif_map frame_ids, stack_ids, module_ids, kernel_ids, shape_ids, program_ids,
 		device_ids, loss_ids;
 	struct aif_batches batches;
+	struct aif_homes homes;
 };
 
 /* Charges the payer for `bytes`. False: it cannot have so many more, which is counted. */
