@@ -31,6 +31,9 @@
 #define OP(name, ts, dur)                                                                       \
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":" ts \
 	",\"dur\":" dur "}"
+#define MEMORY(ts)                                                           \
+	"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":2,\"ts\":" ts \
+	",\"args\":{\"Device Type\":1,\"Device Id\":0,\"Bytes\":64,\"Addr\":4096}}"
 #define GOOD CALL("5", "10", "5") "," KERNEL("5", "20", "1.5")
 
 static char path[64], output[128];
@@ -115,6 +118,16 @@ static const struct {
 	{"NaN", GOOD "," KERNEL("6", "NaN", "1"), 1, 1, 1500, AIF_REASON_IMPORT_EVENT, 1},
 	{"a time far away", GOOD "," KERNEL("6", "9e14", "1"), 1, 1, 1500, AIF_REASON_IMPORT_EVENT,
 	 1},
+	{"a first time far away",
+	 KERNEL("6", "0", "1") "," CALL("5", "9e14", "5") "," KERNEL("5", "900000000000010", "1.5"),
+	 1, 1, 1500, AIF_REASON_IMPORT_EVENT, 1},
+	{"first times far away, and memory",
+	 KERNEL("6", "0", "1") "," KERNEL("7", "1", "1") "," MEMORY("2") "," OP(
+		 "a", "900000000000000",
+		 "1") "," OP("b", "900000000000001",
+			     "1") "," CALL("5", "900000000000005",
+					   "5") "," KERNEL("5", "900000000000010", "1.5"),
+	 1, 1, 1500, AIF_REASON_IMPORT_EVENT, 3},
 	{"a time without room", GOOD "," KERNEL("6", "1e300", "1"), 1, 1, 1500,
 	 AIF_REASON_IMPORT_EVENT, 1},
 	{"no name", GOOD ",{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":5}", 1, 1, 1500,

@@ -7,8 +7,15 @@
 #include <errno.h>
 #include <string.h>
 
-/* Longest trace: a time this far from the first one is a broken one. */
+/* Longest trace: a time this far from most others is a broken one. */
 #define DAY_NS INT64_C(86400000000000)
+
+bool kineto_is_same_day(int64_t a, int64_t b)
+{
+	int64_t apart;
+
+	return !__builtin_sub_overflow(a, b, &apart) && apart < DAY_NS && apart > -DAY_NS;
+}
 
 /* ---- keeping ------------------------------------------------------------------------------------- */
 
@@ -208,22 +215,32 @@ static size_t name_classify(struct kineto *k, const char *name, size_t len)
 	return e->class == KINETO_KERNEL ? node : len;
 }
 
-/* Is the event of the trace's time? Then the trace ends no earlier. */
+/*
+ * Returns true if the event's times can be. The trace ends no earlier then. Which day the trace is of is a vote of its
+ * events: the first one may be the broken one, with a time of 0 before those since 1970. far_drop() drops events of other
+ * days.
+ */
 static bool is_time_ok(struct kineto *k, const struct kineto_event *e)
 {
-	int64_t end, far;
+	struct kineto_clock *c = &k->clock;
+	int64_t end;
 
 	if (!e->has_ts || e->is_bad || e->dur < 0 || e->dur >= DAY_NS ||
 	    __builtin_add_overflow(e->ts, e->dur, &end))
 		return false;
-	if (!k->clock.has_first) {
-		k->clock.has_first = true;
-		k->clock.first_ts = k->clock.last_ts = e->ts;
+	if (c->votes && kineto_is_same_day(e->ts, c->day_ts) &&
+	    kineto_is_same_day(end, c->day_ts)) {
+		c->votes += c->votes < UINT64_MAX;
+		c->last_ts = AIF_MAX(c->last_ts, end);
+	} else if (c->votes > 1) {
+		c->votes--;
+		c->has_far = true;
+	} else {
+		c->has_far |= c->votes != 0;
+		c->votes = 1;
+		c->day_ts = e->ts;
+		c->last_ts = end;
 	}
-	if (__builtin_sub_overflow(e->ts, k->clock.first_ts, &far) || far >= DAY_NS ||
-	    far <= -DAY_NS || end - k->clock.first_ts >= DAY_NS)
-		return false;
-	k->clock.last_ts = AIF_MAX(k->clock.last_ts, end);
 	return true;
 }
 
@@ -430,7 +447,7 @@ int kineto_collect(struct kineto *k)
 	k->counts.events++;
 	kineto_classify(e);
 	/* A trace lasts until its last event, of any kind. */
-	if (e->ph == 'B' || (e->ph != 'X' && e->ph != 'M' && k->clock.has_first))
+	if (e->ph == 'B' || (e->ph != 'X' && e->ph != 'M' && k->clock.votes))
 		is_time_ok(k, e);
 	switch (e->ph) {
 	case 'X':

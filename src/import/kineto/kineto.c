@@ -298,6 +298,36 @@ static void add_base(struct kineto *k)
 		k->memory.rows[i].at += base;
 }
 
+/* Drops events that are not of the day of most (clock.day_ts), and counts them. */
+static void far_drop(struct kineto *k)
+{
+	size_t n = 0;
+
+	if (!k->clock.has_far)
+		return;
+	for (size_t i = 0; i < k->spans_len; i++) {
+		bool is_empty =
+			k->spans[i].class == KINETO_NOT_KEPT; /* a place of what never ended */
+
+		if (is_empty || kineto_is_same_day(k->spans[i].start, k->clock.day_ts))
+			k->spans[n++] = k->spans[i];
+	}
+	k->counts.bad += k->spans_len - n;
+	k->spans_len = n;
+	n = 0;
+	for (size_t i = 0; i < k->execs_len; i++)
+		if (kineto_is_same_day(k->execs[i].start, k->clock.day_ts))
+			k->execs[n++] = k->execs[i];
+	k->counts.bad += k->execs_len - n;
+	k->execs_len = n;
+	n = 0;
+	for (size_t i = 0; i < k->memory.rows_len; i++)
+		if (kineto_is_same_day(k->memory.rows[i].at, k->clock.day_ts))
+			k->memory.rows[n++] = k->memory.rows[i];
+	k->counts.bad += k->memory.rows_len - n;
+	k->memory.rows_len = n;
+}
+
 /* Drops spans of categories that nobody knows, unless there is nothing else, and places of those that are no spans. */
 static void drop_others(struct kineto *k)
 {
@@ -321,6 +351,7 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 	size_t memory = k->b->memory_len;
 	int r;
 
+	far_drop(k);
 	drop_others(k);
 	add_base(k);
 	kineto_main_process_find(k);

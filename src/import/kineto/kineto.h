@@ -36,10 +36,12 @@
  */
 
 struct kineto_clock {
-	int64_t base_ns;  /* what is added to times, which makes them since 1970 */
-	int64_t first_ts; /* of the file's first event */
-	int64_t last_ts;  /* when the last one ends */
-	bool has_first, has_base;
+	int64_t base_ns; /* what is added to times, which makes them since 1970 */
+	int64_t day_ts;  /* of an event of the day that most events are of */
+	int64_t last_ts; /* when the last one ends */
+	uint64_t votes;  /* for that day; 0: there was no event yet */
+	bool has_far;    /* there are events of other days */
+	bool has_base;
 };
 
 /* A file as it is read. Each part has its owner's header. */
@@ -84,6 +86,8 @@ struct kineto {
 		 ? -ENOMEM                                                          \
 		 : ((owner)->table[(owner)->table##_len++] = (row), 0))
 
+/* True if less than a day is between the times. */
+bool kineto_is_same_day(int64_t a, int64_t b);
 /* Ends what began and did not end. 0 or -ENOMEM. */
 int kineto_collect_open(struct kineto *k);
 /* Keeps k->event. 0 or -ENOMEM; what is wrong with it is counted. */
