@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -517,6 +518,39 @@ void aif_cpu_last(struct aif_cpu *c)
 	aif_task_list_read(&now);
 	carry(c);
 	account(c, &now, true);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* The longest that a thread which unloads a library waits for the helper's visit. */
+#define VISIT_NS 2000000
+
+static bool has_samples(const struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_acquire);
+
+	for (uint32_t i = 0; i < len; i++) {
+		const struct aif_cpu_thread *t = c->at[i].thread;
+
+		if (t && atomic_load_explicit(&t->head, memory_order_relaxed) !=
+				 atomic_load_explicit(&t->tail, memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+void aif_cpu_before_unload(struct aif_cpu *c)
+{
+	const struct aif_session *s = &aif_agent.session;
+	uint64_t until;
+
+	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
+	    !atomic_load_explicit(&c->on, memory_order_acquire) || !has_samples(c))
+		return;
+	/* The helper may wait for the loader's lock, which this thread may have. */
+	for (until = aif_now_ns() + VISIT_NS; pthread_mutex_trylock(&c->lock); sched_yield())
+		if (aif_now_ns() >= until)
+			return;
+	carry(c);
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -49,7 +49,8 @@ struct aif_cpu {
 	uint64_t text_lo, text_hi;   /* the agent's code */
 	uint64_t stack_top;          /* an address on the main thread's stack, above all frames */
 
-	/* The helper's, and at the end of the process its last thread's: who holds the lock. */
+	/* The helper's, that of a thread which unloads a library, and at the end of the process its last one's: who holds
+	 * the lock. */
 	pthread_mutex_t lock;
 	bool ready, installed, refused, too_many;
 	uint32_t generation; /* of the session whose list we are on */
@@ -76,4 +77,7 @@ void aif_cpu_silence(struct aif_cpu *c);
 void aif_cpu_go_on(struct aif_cpu *c);
 /* The process ends, or the helper does: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
+/* A thread that is about to unload a library: what is in the buffers goes to its ring, while the library's addresses are
+ * still its own. */
+void aif_cpu_before_unload(struct aif_cpu *c);
 void aif_cpu_after_fork(struct aif_cpu *c);

@@ -163,8 +163,8 @@ bool aif_session_wanted(void);
 
 /* ---- modules (session_modules.c) ---- */
 
-/* Around dlclose(): before, a module may be about to go. Waits while the helper looks at modules: for some
- * microseconds, mostly. What it returns goes to aif_session_unload_end() afterwards. */
+/* Around dlclose(): before, a module may be about to go, so CPU samples with its addresses are named first. Waits while the
+ * helper looks at modules: for some microseconds, mostly. What it returns goes to aif_session_unload_end() afterwards. */
 bool aif_session_unload_begin(void);
 void aif_session_unload_end(bool was_counted);
 

@@ -21,6 +21,7 @@ bool aif_session_unload_begin(void)
 
 	if (!armed)
 		return false;
+	aif_cpu_before_unload(&aif_agent.cpu);
 	atomic_fetch_add(&armed->closing, 1);
 	/* Each of the two says what it is about to do before it asks for the other. */
 	while (atomic_load(&armed->looking))
