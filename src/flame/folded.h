@@ -15,6 +15,7 @@ struct aif_folded_stats {
 	uint64_t lines, bad; /* bad: not of this form, left out */
 	uint64_t first_bad;  /* its line number, from 1; 0 = none */
 	uint64_t stacks;     /* lines that went into the tree */
+	bool is_utf16;       /* the first line is text in UTF-16, of which import makes a profile */
 	bool is_rounded;     /* a count had more decimals than could be kept */
 };
 

@@ -376,6 +376,10 @@ static int line_add(struct reader *r, struct text line)
 		line.p += 3; /* a byte order mark is no part of the first name */
 		line.len -= 3;
 	}
+	if (r->stats->lines == 1)
+		r->stats->is_utf16 = line.len >= 2 &&
+				     (!memcmp(line.p, "\xff\xfe", 2) ||
+				      !memcmp(line.p, "\xfe\xff", 2) || !line.p[0] || !line.p[1]);
 	/* "# interval: 100": some tools say how they were run. */
 	if (line.len > 1 && line.p[0] == '#' && line.p[1] == ' ')
 		return 0;
@@ -466,6 +470,11 @@ static int read_failed(int e, const char *name, const struct aif_folded_stats *s
 {
 	switch (-e) {
 	case ENODATA:
+		if (s->is_utf16)
+			return aif_err_set(err, e,
+					   "%s: is text in UTF-16; convert it: aiflame import -o "
+					   "FILE.data %s, or iconv -f UTF-16 -t UTF-8",
+					   name, name);
 		if (s->first_bad)
 			return aif_err_set(err, e,
 					   "%s: no stack in it: line %llu is not \"frame;frame "

@@ -62,11 +62,14 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 
 	if (!len)
 		return aif_err_set(err, -EBADMSG, "%s: is empty", name);
-	if (len > 1 && (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2)))
-		return aif_err_set(err, -EBADMSG,
-				   "%s: is text in UTF-16, as PowerShell writes it; convert it: "
-				   "iconv -f UTF-16 -t UTF-8 %s | aiflame import - -o FILE",
-				   name, is_stdin ? "FILE" : name);
+	/* UTF-16 is read, unless it is packed. */
+	if (len > 3 && (!memcmp(head, "\xff\xfe", 2) || !memcmp(head, "\xfe\xff", 2) ||
+			!memcmp(head, "\0\0\xfe\xff", 4)))
+		return aif_err_set(
+			err, -EBADMSG,
+			"%s: is text in UTF-16 or UTF-32; convert it (UTF-32 for UTF-16): "
+			"iconv -f UTF-16 -t UTF-8 %s | aiflame import - -o FILE",
+			name, is_stdin ? "FILE" : name);
 	if (by)
 		return aif_err_set(err, -EBADMSG,
 				   "%s: is packed in a format that is not supported; unpack "

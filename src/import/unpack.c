@@ -169,5 +169,5 @@ const struct aif_unpacker *aif_unpacker_of(const uint8_t *head, size_t len)
 		if (len >= unpackers[i].magic_len &&
 		    !memcmp(head, unpackers[i].magic, unpackers[i].magic_len))
 			return &unpackers[i];
-	return NULL;
+	return aif_utf16_unpacker_of(head, len);
 }

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* A packing that files come in. One static struct each, in the table of unpack.c. */
+/* A packing that files come in, or an encoding of text. One static struct each, in the table of unpack.c. */
 struct aif_unpacker {
 	const char *name;
 	uint8_t magic[4];
@@ -20,3 +20,5 @@ struct aif_unpacker {
 
 /* NULL: it is plain. */
 const struct aif_unpacker *aif_unpacker_of(const uint8_t *head, size_t len);
+/* utf16.c: NULL: it is no text in UTF-16. */
+const struct aif_unpacker *aif_utf16_unpacker_of(const uint8_t *head, size_t len);

@@ -41,4 +41,24 @@ check "folded: counts are no time" sh -c "'$aiflame' import -o got.data '$in/tab
 check "folded: --count says what one stands for" says "80.0 ms of CPU time" "$aiflame" import --count 10ms -o got.data "$in/tab.folded"
 check "pprof: bytes are no time" sh -c "'$aiflame' import -o got.data '$in/pprof-bytes.pb.gz' 2>&1 | grep -q ' 100 bytes$'"
 check "speedscope: values without a unit are no time" sh -c "'$aiflame' import -o got.data '$in/speedscope-counts.json' 2>&1 | grep -q ' 14 counts$'"
+# Text in other encodings is the same text. same_as WANT: so is the import of in.txt.
+same_as() { "$aiflame" import -q -o got.data in.txt && "$aiflame" report got.data >got && diff "$1" got; }
+for kind in chrome folded iaprof intel_csv perf_script perf_stat perf_stat_csv perf_stat_json speedscope unitrace; do
+	seed=$root/tests/fuzz/found/fuzz_import-$kind
+	cp "$seed" in.txt
+	check "$kind is read" "$aiflame" import -q -o got.data in.txt
+	"$aiflame" report got.data >want.report
+	for encoding in UTF-16LE UTF-16BE; do
+		iconv -f UTF-8 -t $encoding "$seed" >in.txt
+		check "$kind in $encoding" same_as want.report
+	done
+	{ printf '\377\376' && iconv -f UTF-8 -t UTF-16LE "$seed"; } >in.txt
+	check "$kind in UTF-16 with its mark, as PowerShell writes it" same_as want.report
+	{ printf '\357\273\277' && cat "$seed"; } >in.txt
+	check "$kind with the mark of UTF-8" same_as want.report
+done
+iconv -f UTF-8 -t UTF-16LE "$in/tab.folded" >in.txt
+check "UTF-16: flame says how to convert it" says "is text in UTF-16; convert it: aiflame import" "$aiflame" flame -o got.svg in.txt
+iconv -f UTF-8 -t UTF-16 "$in/tab.folded" | gzip >in.txt
+check "UTF-16 that is packed: import says how to convert it" says "iconv -f UTF-16 -t UTF-8" "$aiflame" import -o got.data in.txt
 done_testing
