@@ -2,6 +2,7 @@
 #include "cmd/doctor_nvidia.h"
 
 #include "base/buf.h"
+#include "base/cupti_faults.h"
 #include "base/cupti_places.h"
 #include "base/proc.h"
 #include "cmd/nvdisasm.h"
@@ -18,6 +19,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -97,6 +99,46 @@ static char *libcupti_find(void)
 	return result;
 }
 
+/* Returns what cuptiGetVersion() of that file says; 0: nothing. Loading it runs its code, so it must be ours or root's. */
+static uint32_t libcupti_version(const char *path)
+{
+	int (*get)(uint32_t *) = NULL;
+	uint32_t version = 0;
+	struct stat st;
+	void *lib = NULL;
+
+	if (stat(path, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (lib)
+		*(void **)&get = dlsym(lib, "cuptiGetVersion");
+	return get && get(&version) == 0 ? version : 0;
+}
+
+/* Returns a line for each of those libraries of whose version faults are known. */
+static char *faults_find(const char *libraries)
+{
+	char *list = libraries ? strdup(libraries) : NULL, *save = NULL, *result = NULL;
+	struct aif_buf lines = {0};
+
+	for (char *path = list ? strtok_r(list, ", ", &save) : NULL; path;
+	     path = strtok_r(NULL, ", ", &save)) {
+		uint32_t version = libcupti_version(path);
+
+		if (!aif_cupti_fault_next(version, NULL))
+			continue;
+		aif_cupti_version_text(version, &lines);
+		aif_buf_puts(&lines, " is known for ");
+		(void)aif_cupti_faults_text(version, &lines);
+		aif_buf_printf(&lines, ": %s\n", path);
+	}
+	if (lines.len && !aif_buf_failed(&lines))
+		result = strdup(aif_buf_str(&lines));
+	aif_buf_finish(&lines);
+	free(list);
+	return result;
+}
+
 /* Address of the first GPU on the PCI bus, as in wire.h; 0: not known. */
 static uint32_t first_pci(void)
 {
@@ -129,6 +171,7 @@ void aif_nvidia_init(struct aif_nvidia *n)
 				 .admin = aif_proc_is_admin(),
 				 .libcupti = libcupti_find(),
 				 .nvdisasm = aif_nvdisasm_find()};
+	n->faults = faults_find(n->libcupti);
 	if (aif_state_file(&n->crashes_file, AIF_STATE_CUPTI_CRASHES))
 		n->crashes_len = aif_cupti_crashes_load(n->crashes, AIF_ARRAY_LEN(n->crashes));
 	if (n->libcuda)
@@ -138,6 +181,7 @@ void aif_nvidia_init(struct aif_nvidia *n)
 void aif_nvidia_finish(struct aif_nvidia *n)
 {
 	free(n->libcupti);
+	free(n->faults);
 	free(n->nvdisasm);
 	free(n->nvml);
 }
@@ -321,6 +365,16 @@ static void say_crashes(const struct aif_nvidia *n, aif_doctor_say *say)
 	aif_buf_finish(&text);
 }
 
+static void say_faults(const struct aif_nvidia *n, aif_doctor_say *say)
+{
+	char *lines = n->faults ? strdup(n->faults) : NULL, *save = NULL;
+
+	for (char *line = lines ? strtok_r(lines, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save))
+		say(true, "CUPTI faults", line, "");
+	free(lines);
+}
+
 bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
 {
 	char version[LINE];
@@ -335,6 +389,7 @@ bool aif_doctor_nvidia(const struct aif_nvidia *n, aif_doctor_say *say)
 	ok &= say(n->libcupti, "libcupti", n->libcupti ? n->libcupti : "was not found",
 		  "install the CUDA toolkit, or nvidia-cuda-cupti (nvidia-cuda-cupti-cu12) into "
 		  "the program's Python: without it launches are not recorded");
+	say_faults(n, say);
 	say_crashes(n, say);
 	if (*version)
 		ok &= say_counters(n, say);

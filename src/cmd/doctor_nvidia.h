@@ -14,6 +14,7 @@ struct aif_nvidia {
 	bool libcuda;     /* the loader finds libcuda.so.1 */
 	bool admin;       /* we have CAP_SYS_ADMIN */
 	char *libcupti;   /* all that there are, ", " between them; NULL: none */
+	char *faults;     /* known of their versions, a line each; NULL: none */
 	char *nvdisasm;   /* NULL: none */
 	char *nvml;       /* what NVML gives, or why it gives nothing; NULL: not tried */
 	bool has_nvml;

@@ -5,6 +5,7 @@
 #include "analysis/idle/part.h"
 #include "text/table.h"
 #include "analysis/backward.h"
+#include "base/cupti_faults.h"
 #include "base/name_sanitize.h"
 #include "profile/file.h"
 
@@ -322,23 +323,23 @@ static void sampling(const struct aif_profile *p, const char *recorder, struct a
 	free(rates);
 }
 
-/* Prints the number of cuptiGetVersion(): 130000 is CUDA 13.0, a small number counts versions of
- * CUPTI itself. */
+/* Prints the version of libcupti, how it was used, and which faults are known of it. */
 static void cupti(const struct aif_profile *p, struct aif_buf *out)
 {
 	const char *use = aif_profile_meta(p, "cupti.use"), *id = aif_profile_meta(p, "cupti.id");
-	unsigned long version = strtoul(aif_profile_meta(p, "cupti.version"), NULL, 10);
+	uint32_t version = (uint32_t)strtoul(aif_profile_meta(p, "cupti.version"), NULL, 10);
+	const struct aif_cupti_fault *fault = NULL;
 
 	if (!*use)
 		return;
 	aif_buf_printf(out, "  %-32s", "CUPTI");
-	if (version >= 10000)
-		aif_buf_printf(out, "%lu.%lu", version / 10000, version % 10000 / 100);
-	else
-		aif_buf_printf(out, "API version %lu", version);
+	aif_cupti_version_text(version, out);
 	if (*id)
 		aif_buf_printf(out, " (build %s)", id);
 	aif_buf_printf(out, ", used: %s\n", use);
+	while ((fault = aif_cupti_fault_next(version, fault)) != NULL)
+		aif_buf_printf(out, "  %-32s%s (fixed in CUPTI %s)\n", "CUPTI's known fault",
+			       fault->what, fault->fixed_in);
 }
 
 static bool is_of_cupti(const struct aif_profile *p, const struct aif_meta *m)

@@ -29,6 +29,8 @@ check "a libcupti of which nothing is known, --overhead 2" rec unknown "$dearly,
 check "a libcupti of which nothing is known: records are on throughout" never_off unknown
 check "a libcupti of which nothing is known: samples are on throughout" throughout unknown
 check "a libcupti of which nothing is known: stacks are taken in blocks" is 1 unknown "SELECT count(*) < $(truth launches unknown) AND count(*) > 100 FROM launches"
+check "a libcupti of which a fault is known is named with it" says "cupti    13.1 is known for graph launches without their kernels once records are switched on again" "$aiflame" report unknown.data
+check "a libcupti of which a fault is known: why it is asked for less" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%graph launches without their kernels%fixed in CUPTI 13.1 Update 1%'"
 check "a libcupti of which nothing is known: the profile says so, with what switches all the same" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%--cupti blocks%'"
 check "a libcupti of which nothing is known: the profile says what was asked of it" use unknown throughout
 check "a libcupti of which nothing is known: the numbers add up" adds_up unknown

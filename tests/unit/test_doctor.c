@@ -2,6 +2,7 @@
 /* Tests doctor on machines with NVIDIA's GPUs: the driver's files are made here. */
 #include "fixture_doctor.h"
 
+#include "base/cupti_faults.h"
 #include "cmd/doctor_nvidia.h"
 #include "cmd/find_file.h"
 
@@ -158,6 +159,48 @@ static void files_are_found_in_places(void **state)
 	free(found);
 }
 
+static void faults_of_cupti_are_listed(void **state)
+{
+	struct aif_nvidia n = {
+		.root = *state,
+		.libcuda = true,
+		.libcupti = (char[]){"/x/libcupti.so.13"},
+		.faults = (char[]){"13.0 is known for one: /x\n13.1 for another: /y\n"}};
+
+	put_driver(*state, "0");
+	(void)aif_doctor_nvidia(&n, say);
+	has("ok CUPTI faults: 13.0 is known for one: /x\n"
+	    "ok CUPTI faults: 13.1 for another: /y\n");
+}
+
+static void faults_are_of_versions(void **state)
+{
+	static const struct {
+		uint32_t version;
+		const char *want;
+	} rows[] = {
+		{26, ""},
+		{130000,
+		 "a hang or a crash when records are switched off or flushed, CPU use that grows in "
+		 "long recordings, kernels under the names of a module that was unloaded, "
+		 "fixed in CUPTI 13.4 Update 1"},
+		{130001,
+		 "CPU use that grows in long recordings, kernels under the names of a module that "
+		 "was unloaded, fixed in CUPTI 13.4 Update 1"},
+		{130401, ""},
+		{130500, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
+		struct aif_buf text = {0};
+
+		assert_true(aif_cupti_faults_text(rows[i].version, &text) == (*rows[i].want != 0));
+		assert_string_equal(aif_buf_str(&text), rows[i].want);
+		aif_buf_finish(&text);
+	}
+}
+
 /* `pip install` puts libcupti there; but a package that lacks it is no place. */
 static void libcupti_is_found_in_packages(void **state)
 {
@@ -222,6 +265,8 @@ int main(void)
 		CASE(halves_of_a_driver),
 		CASE(others_and_shares_are_named),
 		CASE(crashes_are_listed_with_the_file),
+		CASE(faults_of_cupti_are_listed),
+		CASE(faults_are_of_versions),
 		CASE(files_are_found_in_places),
 		CASE(libcupti_is_found_in_packages),
 	};

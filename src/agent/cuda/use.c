@@ -4,6 +4,7 @@
 #include "agent/cuda/cuda.h"
 #include "agent/cuda/errors.h"
 #include "base/build_id.h"
+#include "base/cupti_faults.h"
 
 #include <link.h>
 #include <stdio.h>
@@ -21,8 +22,20 @@
 /* cuptiGetVersion() of the versions that survived: of CUDA 13.0, with driver 580. */
 static const uint32_t proven[] = {130001};
 
+/* Returns a fault that switching would run into; NULL: none is known. */
+static const struct aif_cupti_fault *fault_of_switching(uint32_t version)
+{
+	const struct aif_cupti_fault *fault = NULL;
+
+	while ((fault = aif_cupti_fault_next(version, fault)) && !fault->is_of_switching)
+		;
+	return fault;
+}
+
 static bool is_proven(uint32_t version)
 {
+	if (fault_of_switching(version))
+		return false;
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(proven); i++)
 		if (proven[i] == version)
 			return true;
@@ -99,12 +112,18 @@ static uint32_t crashed_with(const struct aif_cuda *cuda, const struct aif_shm *
 /* Says why less is asked than could be. */
 static void report(const struct aif_cuda *cuda, uint32_t crashed)
 {
-	char text[160];
+	const struct aif_cupti_fault *fault = fault_of_switching(cuda->version);
+	char text[240];
 
 	if (crashed)
 		snprintf(text, sizeof(text),
 			 "a recording with this libcupti has ended by a signal; now --cupti %s",
 			 aif_cupti_use_name(cuda->use));
+	else if (fault)
+		snprintf(text, sizeof(text),
+			 "version %u: NVIDIA knows of %s (fixed in CUPTI %s); --cupti blocks "
+			 "switches them nevertheless",
+			 cuda->version, fault->what, fault->fixed_in);
 	else
 		snprintf(text, sizeof(text),
 			 "version %u; --cupti blocks switches them nevertheless", cuda->version);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/summary/parts.h"
 
+#include "base/cupti_faults.h"
 #include "base/human.h"
 #include "base/signals.h"
 #include "base/state.h"
@@ -93,6 +94,29 @@ static void put_end(const struct aif_profile *p, int number, bool by_signal, str
 		aif_buf_puts(out, ", likely by the kernel's out-of-memory killer (see dmesg), "
 				  "unless you sent it");
 	aif_buf_puts(out, "; what was recorded until then is kept\n");
+}
+
+unsigned aif_summary_cupti(const struct aif_profile *p, struct aif_buf *out)
+{
+	uint32_t version = (uint32_t)strtoul(aif_profile_meta(p, "cupti.version"), NULL, 10);
+	const struct aif_cupti_fault *first = aif_cupti_fault_next(version, NULL), *fault = first,
+				     *last = first;
+	unsigned others = 0;
+
+	if (!first)
+		return 0;
+	while ((fault = aif_cupti_fault_next(version, fault)) != NULL) {
+		others++;
+		if (fault->fixed > last->fixed)
+			last = fault;
+	}
+	aif_buf_puts(out, "cupti    ");
+	aif_cupti_version_text(version, out);
+	aif_buf_printf(out, " is known for %s", first->what);
+	if (others)
+		aif_buf_printf(out, " and %u other fault%s", others, others > 1 ? "s" : "");
+	aif_buf_printf(out, ", fixed in %s: aiflame info\n", last->fixed_in);
+	return 1;
 }
 
 /* Appends what to try where CUPTI was in use. Returns the number of lines. */

@@ -22,6 +22,9 @@ void aif_summary_kernels(const struct aif_names *names, const struct aif_attribu
  * of lines. */
 unsigned aif_summary_end(const struct aif_profile *p, struct aif_buf *out);
 
+/* Appends which faults are known of the version of CUPTI that was in use. Returns the number of lines. */
+unsigned aif_summary_cupti(const struct aif_profile *p, struct aif_buf *out);
+
 /* Appends what there was where nothing ran on a device, or nothing is left of it, and the likely
  * reason. */
 void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out);

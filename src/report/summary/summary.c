@@ -459,6 +459,7 @@ void aif_summary_write(const struct aif_names *names, const struct aif_attributi
 		lines += put_bound(names, a, path, out);
 		lines += put_processes(p, a, out);
 		lines += put_power(p, out);
+		lines += aif_summary_cupti(p, out);
 		aif_summary_kernels(names, a, NULL,
 				    lines + 2 < TOP_KERNELS ? TOP_KERNELS - lines : 2, out);
 		put_quality(p, a, out);
