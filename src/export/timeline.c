@@ -400,6 +400,12 @@ int aif_timeline_write(struct aif_timeline_walk *t, const struct aif_timeline_si
 	t->out = out;
 	t->b = aif_out_buf(out);
 	t->sink = sink;
+	if (t->p->traits.is_lengths)
+		return aif_err_set(
+			err, -ENODATA,
+			"export: the profile has no times: import laid its stacks one after "
+			"another, which is no time line; choose --format pprof, "
+			"speedscope, otlp or folded");
 	r = load(t, err);
 	if (!r)
 		r = walk(t);
