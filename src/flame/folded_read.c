@@ -103,6 +103,9 @@ static uint32_t tree_name(struct reader *r, struct text s, enum place place)
 		s.len -= 4;
 		type = AIF_TREE_PYTHON;
 	} else {
+		/* Suffixes of code that is compiled at run time say by which tier. */
+		if (text_ends(s, "_[j]") || text_ends(s, "_[0]") || text_ends(s, "_[1]"))
+			s.len -= 4;
 		type = aif_frame_type_guess(s.p, s.len);
 	}
 	return aif_tree_name(r->tree, type | flag, s.p, s.len);

@@ -170,7 +170,8 @@ static struct aif_weighted_frame frame_of(struct text s, bool as_cpu)
 		f.kind = AIF_FRAME_PYTHON;
 	else if (aif_synthetic_timeline_cut_suffix(s.p, &s.len, 'k'))
 		f.kind = AIF_FRAME_OS;
-	else if (s.p[0] == '[' && s.p[s.len - 1] == ']')
+	else if (!aif_synthetic_timeline_cut_compiled(s.p, &s.len) && s.p[0] == '[' &&
+		 s.p[s.len - 1] == ']')
 		f.kind = AIF_FRAME_MARK;
 	else
 		f.kind = aif_host_kind(s.p, s.len, NULL, 0);

@@ -55,6 +55,30 @@ static const char *unpacked_by(const uint8_t *head, size_t len)
 	return NULL;
 }
 
+/* Returns the sentence's end of a file of a known format that is not read, or NULL. */
+static const char *unread(const uint8_t *head, size_t len)
+{
+	static const struct {
+		const char *words[2], *is; /* ... FILE: is ... */
+	} formats[] = {
+		{{"\"preprocessedProfileVersion\"", "\"meta\""},
+		 "a profile of Firefox's profiler, which only profiler.firefox.com reads"},
+		{{"\"geckoThreads\"", "\"meta\""},
+		 "a profile of Firefox's profiler, which only profiler.firefox.com reads"},
+		{{"\"callFrame\"", "\"selfSize\""},
+		 "a heap profile of V8, which Chrome's developer tools and speedscope read"},
+		{{"\"callFrame\"", "\"hitCount\""},
+		 "a CPU profile of V8, which Chrome's developer tools and speedscope read; "
+		 "speedscope's own export of it can be imported"},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(formats); i++)
+		if (memmem(head, len, formats[i].words[0], strlen(formats[i].words[0])) &&
+		    memmem(head, len, formats[i].words[1], strlen(formats[i].words[1])))
+			return formats[i].is;
+	return NULL;
+}
+
 static int unknown(const char *name, const uint8_t *head, size_t len, struct aif_err *err)
 {
 	const char *by = unpacked_by(head, len);
@@ -76,6 +100,8 @@ static int unknown(const char *name, const uint8_t *head, size_t len, struct aif
 				   "it (an archive file by file): %s %s | aiflame import - "
 				   "-o FILE",
 				   name, by, is_stdin ? "FILE" : name);
+	if (unread(head, len))
+		return aif_err_set(err, -EBADMSG, "%s: is %s", name, unread(head, len));
 	return aif_err_set(
 		err, -EBADMSG,
 		"%s: its format is not known: it does not begin like JSON of torch.profiler, unitrace "

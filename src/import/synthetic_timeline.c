@@ -50,6 +50,13 @@ bool aif_synthetic_timeline_cut_suffix(const char *text, size_t *len, char kind)
 	return true;
 }
 
+bool aif_synthetic_timeline_cut_compiled(const char *text, size_t *len)
+{
+	return aif_synthetic_timeline_cut_suffix(text, len, 'j') ||
+	       aif_synthetic_timeline_cut_suffix(text, len, '0') ||
+	       aif_synthetic_timeline_cut_suffix(text, len, '1');
+}
+
 uint32_t aif_synthetic_timeline_host_frame(struct aif_synthetic_timeline *l, const char *text,
 					   size_t len)
 {
@@ -60,6 +67,8 @@ uint32_t aif_synthetic_timeline_host_frame(struct aif_synthetic_timeline *l, con
 		kind = AIF_FRAME_PYTHON;
 	else if (aif_synthetic_timeline_cut_suffix(text, &len, 'k'))
 		kind = AIF_FRAME_OS;
+	else if (aif_synthetic_timeline_cut_compiled(text, &len))
+		kind = AIF_FRAME_NATIVE;
 	else if (len && text[0] == '[' && text[len - 1] == ']')
 		kind = AIF_FRAME_MARK;
 	else if (memmem(text, len, ".py)", 4) || memmem(text, len, ".py:", 4))

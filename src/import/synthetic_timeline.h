@@ -28,6 +28,8 @@ uint32_t aif_synthetic_timeline_frame(struct aif_synthetic_timeline *l, enum aif
 				      const char *text, size_t len);
 /* Cuts off "_[g]" where kind is 'g'. False: the name does not end so. */
 bool aif_synthetic_timeline_cut_suffix(const char *text, size_t *len, char kind);
+/* Cuts a suffix that says how a function was compiled at run time: "_[j]", "_[0]", "_[1]". Returns false if it has none. */
+bool aif_synthetic_timeline_cut_compiled(const char *text, size_t *len);
 /* Returns the frame of a name as folded stacks have it: _[p] is Python, _[k] the OS kernel, _[i] inlined, "[word]" a mark. */
 uint32_t aif_synthetic_timeline_host_frame(struct aif_synthetic_timeline *l, const char *text,
 					   size_t len);

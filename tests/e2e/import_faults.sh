@@ -37,10 +37,32 @@ check "folded: a tab before the count" stacks tab.folded <<END
 a;b 5
 a;c 3
 END
+check "folded: how a function was compiled is no part of its name" stacks async-profiler.folded <<END
+main;App.run;App.inl_[i];do_syscall_64_[k] 3
+main;App.run;App.hot;__memcpy 5
+END
+check "flame of folded text: how a function was compiled is no part of its name" sh -c "'$aiflame' flame --format folded -o - '$in/async-profiler.folded' | grep -qx 'main;App.run;App.hot;__memcpy 5'"
 check "folded: counts are no time" sh -c "'$aiflame' import -o got.data '$in/tab.folded' 2>&1 | grep -q ' 8 counts$' && ! '$aiflame' report --cpu got.data | grep -q ' ns'"
 check "folded: --count says what one stands for" says "80.0 ms of CPU time" "$aiflame" import --count 10ms -o got.data "$in/tab.folded"
 check "pprof: bytes are no time" sh -c "'$aiflame' import -o got.data '$in/pprof-bytes.pb.gz' 2>&1 | grep -q ' 100 bytes$'"
 check "speedscope: values without a unit are no time" sh -c "'$aiflame' import -o got.data '$in/speedscope-counts.json' 2>&1 | grep -q ' 14 counts$'"
+# What is known and not read is named.
+for kind in firefox cpuprofile heapprofile; do
+	check "a profile of $kind is refused with what it is" says "$(sed -n "s/^$kind //p" <<END
+firefox is a profile of Firefox
+cpuprofile is a CPU profile of V8
+heapprofile is a heap profile of V8
+END
+	)" "$aiflame" import -o got.data "$in/$kind.json"
+done
+
+# Stacks without times make no time line.
+"$aiflame" import -q -o got.data "$in/tab.folded"
+for format in chrome perfetto firefox tensorboard; do
+	check "folded: counts are no time line in $format" says "has no times" "$aiflame" export --format $format -o got.$format got.data
+	check "folded: no file of $format is left" test ! -e got.$format
+done
+
 # Text in other encodings is the same text. same_as WANT: so is the import of in.txt.
 same_as() { "$aiflame" import -q -o got.data in.txt && "$aiflame" report got.data >got && diff "$1" got; }
 for kind in chrome folded iaprof intel_csv perf_script perf_stat perf_stat_csv perf_stat_json speedscope unitrace; do
