@@ -6,7 +6,7 @@
 
 /*
  * Time that threads could have run and had no CPU: others had them all, or the quota of a cgroup was used up. Of threads that
- * launch, as the recorder saw from outside (record/sources/sleeps.c), or of all (record --ebpf --off-cpu).
+ * launch, as the recorder saw from outside (record/asleep/sleeps.c), or of all (record --ebpf --off-cpu).
  */
 struct aif_run_delay {
 	uint64_t waited_ns, ran_ns; /* for a CPU; CPU time of the same threads, by their samples */

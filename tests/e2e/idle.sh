@@ -49,24 +49,25 @@ check "a server without demand: table, picture, single gaps and SQL have the sam
 check "a server without demand: info says that the causes add up" says "the causes add up on each device" "$aiflame" info idle.data
 check "a server without demand: why says that nothing bounds it" says "bound by nothing to do: for " "$aiflame" why idle.data
 check "a server without demand: why says that it has no loop" says "loop     none, but " "$aiflame" why idle.data
-# Without a stack the recorder sees from outside in what it waits; what it waits for a CPU is none of that.
+# The recorder sees from outside in what it waits, and where; what it waits for a CPU is none of that.
 outside() {
 	"$aiflame" record -q --all-launches --device-rate 0 -o idle.data "$app" serve 300 >idle.out &&
 		"$aiflame" report --idle --format csv --limit 0 idle.data >idle.csv || return
-	is=$(blamed 'no demand' launch) was=$(truth demand_ns)
+	is=$(blamed 'no demand' '') was=$(truth demand_ns) there=$(blamed 'no demand' wait_for_request)
+	[ "$((2 * there))" -ge "$is" ] || { echo "$there ns of $is in wait_for_request"; return 1; }
 	echo "$is ns, truly $was"
 	awk -v a="$is" -v b="$was" 'BEGIN { exit !(a >= 0.5 * b && a <= 1.15 * b) }'
 }
-check "a server without demand is told without any stack" outside
-check "a server without demand, without any stack: all have the same idle time" sums
-check "a server without demand, without any stack: why says in which call it waits" says "and nothing computes: in accept" "$aiflame" why idle.data
-check "a server without demand, without any stack: why's JSON has the call in which it waits" says '"seen":"in accept"' "$aiflame" why --format json idle.data
+check "a server without demand is told by looks from outside, with its line" outside
+check "a server without demand, seen from outside: all have the same idle time" sums
+check "a server without demand, seen from outside: why says in which call it waits" says "and nothing computes: in accept" "$aiflame" why idle.data
+check "a server without demand, seen from outside: why's JSON has the call in which it waits" says '"seen":"in accept"' "$aiflame" why --format json idle.data
 no_stacks() {
 	kept=$("$aiflame" query --format csv idle.data "SELECT count(*) FROM cpu_samples JOIN stacks ON stacks.id = stack JOIN frames ON frames.id = frame WHERE waiting_ns AND frames.kind = 'mark'" | tail -1 | tr -d '\r')
 	echo "$kept rows"
 	[ "$kept" = 0 ] && ! "$aiflame" flame --of off-cpu -o - --format folded idle.data | grep -q seen
 }
-check "a server without demand, without any stack: no view invents a stack" no_stacks
+check "a server without demand, seen from outside: no view of CPU time has what was seen" no_stacks
 # A machine whose CPU another program has, too: what the program loses by that is none of its own.
 busy() {
 	taskset -c 0 sh -c 'while :; do :; done' &

@@ -10,7 +10,7 @@ cat >judge.py <<'EOP'
 import json, sys
 truth = dict(part.split("=") for part in open("out").read().split())
 why = json.load(open("why.json"))
-loop, owner, steps = why["loop"], why["owners"][0]["place"], int(truth["steps"])
+loop, owner, steps = why["loop"], next(o["place"] for o in why["owners"] if not o["is_machine"]), int(truth["steps"])
 print(truth, loop.get("place"), loop.get("steps"), why["owners"][:3])
 is_loop = ".loop (" in loop.get("place", "") and loop["place"].endswith(":%s)" % truth["line"]) and steps - 1 <= loop["steps"] <= steps
 is_owner = owner.split(" (")[0].split(".")[-1] == truth["owner"]
@@ -20,7 +20,7 @@ program() {
 	metered "$aiflame" record -q --all-launches -o program.data "$python" "$root/tests/e2e/why_programs.py" "$1" >out
 	"$aiflame" why --format json program.data >why.json && python3 judge.py loop
 }
-for p in feeder gil loader trainer epochs logged; do
+for p in feeder gil loader trainer epochs sleeps logged; do
 	busy=0
 	check "why finds the loop of a Python program, its line and its steps: $p" program $p
 	on_calm "the first owner of idle time is the function that keeps the device waiting: $p" python3 judge.py owner

@@ -25,8 +25,10 @@ static void texts_are_read(void **state)
 	assert_int_equal(c.number, 232);
 	assert_int_equal(c.args[0], 5);
 	assert_true(c.args[3] == UINT64_MAX);
+	assert_true(c.sp == 0x7ffc20 && c.pc == 0x7f01de5bd2ad);
 	assert_true(aif_sleep_call_parse("-1 0x7ffc20 0x7f01de5bd2ad\n", &c));
 	assert_int_equal(c.number, -1);
+	assert_true(c.sp == 0x7ffc20 && c.pc == 0x7f01de5bd2ad);
 	assert_false(aif_sleep_call_parse("running\n", &c));
 	assert_false(aif_sleep_call_parse("", &c));
 	assert_false(aif_sleep_call_parse("7", &c));

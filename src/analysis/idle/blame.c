@@ -6,6 +6,7 @@
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
 #include "analysis/idle/course.h"
+#include "analysis/idle/looks.h"
 #include "analysis/time.h"
 #include "profile/file.h"
 
@@ -405,6 +406,8 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 		return r;
 	r = aif_idle_take_activity(b);
 	aif_idle_holders_sort(&b->holders);
+	if (r == 0)
+		r = aif_idle_looks_merge(b);
 	if (r == 0)
 		r = shares_to_rows(b);
 	if (r == 0)

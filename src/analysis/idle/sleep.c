@@ -132,6 +132,21 @@ void aif_idle_sleeping_finish(struct aif_idle_sleeping *s)
 	s->is_frame = NULL;
 }
 
+/* True if the innermost code of a stack that is not the C library's is a runtime's. */
+static bool is_of_runtime(const struct aif_profile *p, uint32_t stack)
+{
+	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
+		uint32_t frame = p->stacks[s].frame;
+
+		if (frame == AIF_NONE || p->frames[frame].kind == AIF_FRAME_MARK ||
+		    is_in_c_library(p, &p->frames[frame]))
+			continue;
+		return p->frames[frame].kind == AIF_FRAME_NATIVE &&
+		       aif_idle_is_runtime(p, p->frames[frame].module);
+	}
+	return false;
+}
+
 enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 				      const struct aif_idle_sleeping *sleeping, uint32_t stack)
 {
@@ -143,7 +158,7 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 	if (aif_cpu_is_runnable(p, stack))
 		return AIF_IDLE_SLEEP_READY;
 	if (seen)
-		return sleep_seen(seen);
+		return is_of_runtime(p, stack) ? AIF_IDLE_SLEEP_ASLEEP : sleep_seen(seen);
 	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
 		uint32_t frame = p->stacks[s].frame, module;
 		const struct aif_frame *f;

@@ -33,6 +33,10 @@ bool aif_sleep_call_parse(const char *text, struct aif_sleep_call *ret)
 		if (end == text)
 			return false;
 	}
+	text = end;
+	call.sp = strtoull(text, &end, 16);
+	text = end;
+	call.pc = strtoull(text, &end, 16);
 	*ret = call;
 	return true;
 }

@@ -9,6 +9,7 @@
 struct aif_sleep_call {
 	long number; /* -1: asleep outside of system calls, waiting for a page */
 	uint64_t args[6];
+	uint64_t sp, pc; /* 0: the text has none */
 };
 
 /* Reads the text of such a file. False: the thread runs, or the text is none of its. */

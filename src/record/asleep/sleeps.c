@@ -2,7 +2,7 @@
 #include "base/open_regular.h"
 #include "base/proc.h"
 #include "base/process_read.h"
-#include "record/sources/sleep_calls.h"
+#include "record/asleep/asleep.h"
 #include "record/sources/sources.h"
 #include "record/sources/tids.h"
 #include "wire/shm.h"
@@ -28,8 +28,9 @@
  * A third kind is what a thread waited for a CPU between two looks, by the same counts, which begins at the first of them.
  *
  * Other threads of a process that launches are looked at each second, since one that waits for clients makes it a
- * server (analysis/idle/demand.h). Stacks are what a look lacks: record --wall and --ebpf --off-cpu have them, and no
- * looks then; nor has a recording without calls (--calls off), where threads wait for devices in system calls, too.
+ * server (analysis/idle/demand.h). The stack of a launching thread is read from its memory when it is first seen in a sleep
+ * (asleep.h). record --wall and --ebpf --off-cpu have exact stacks, and no looks then; nor has a recording without calls (--calls off),
+ * where threads wait for devices in system calls, too.
  *
  * Measured on Linux 6.18 in a virtual machine of 2 busy CPUs: a launching thread that sleeps 2 ms in each turn takes 0.3 % of
  * a core of the recorder's, nearly all of it caches that are cold; warm, a look takes 0.8 us, and 1.9 where the system call
@@ -56,6 +57,7 @@ struct sleeper {
 	uint64_t waited_ns,
 		waited_since_ns; /* of that, in no row yet; since the look before it began */
 	char in[AIF_SLEEP_NAME]; /* what it slept in then; "": it did not */
+	uint32_t stack;          /* of that sleep, without what it slept in; AIF_NONE: not known */
 	uint64_t since_ns,
 		seen_ns; /* it has slept from one look to the other; the same: only seen once */
 };
@@ -67,7 +69,8 @@ struct target_state {
 	bool any_launches, is_refused;
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
-	size_t first; /* to be looked at in the next turn */
+	size_t first;              /* to be looked at in the next turn */
+	struct aif_asleep *asleep; /* reads stacks; NULL: not yet, or it cannot */
 	struct aif_sleep_python python;
 	unsigned python_looks; /* times that it was looked for */
 };
@@ -89,8 +92,10 @@ static bool is_wanted(const struct aif_record_opts *o, const struct aif_target *
 /* ---- rows -------------------------------------------------------------------------------------- */
 
 static void put_row(struct aif_drainer *d, struct aif_target *t, const struct sleeper *s,
-		    const char *text, uint64_t time, uint64_t ns, bool is_whole)
+		    const char *text, uint32_t of, uint64_t time, uint64_t ns, bool is_whole)
 {
+	/* Callers are missing where no stack could be read. */
+	uint32_t flags = of == AIF_NONE ? AIF_STACK_FRAME_POINTERS : d->store->p.stacks[of].flags;
 	struct aif_cpu_row *row;
 	uint32_t mark;
 
@@ -109,10 +114,7 @@ static void put_row(struct aif_drainer *d, struct aif_target *t, const struct sl
 		.waiting = ns,
 		.is_whole = is_whole,
 		.thread = aif_target_thread(d, t, s->tid, NULL),
-		/* Callers are missing from it. */
-		.stack = mark == AIF_NONE ? AIF_NONE
-					  : aif_store_stack(d->store, AIF_NONE, mark,
-							    AIF_STACK_FRAME_POINTERS),
+		.stack = mark == AIF_NONE ? AIF_NONE : aif_store_stack(d->store, of, mark, flags),
 	};
 	d->store->payer = NULL;
 }
@@ -124,7 +126,7 @@ static void put_asleep(struct aif_drainer *d, struct aif_target *t, const struct
 
 	snprintf(text, sizeof(text), AIF_OFF_CPU_SEEN_IN "%s]", s->in);
 	if (*s->in)
-		put_row(d, t, s, text, time, ns, is_whole);
+		put_row(d, t, s, text, s->stack, time, ns, is_whole);
 }
 
 /* Makes a row of a sleep that has lasted; it may go on. */
@@ -140,7 +142,8 @@ static void put_waited(struct aif_drainer *d, struct aif_target *t, struct sleep
 {
 	if (s->waited_ns < least)
 		return;
-	put_row(d, t, s, AIF_OFF_CPU_SEEN_RUNNABLE, s->waited_since_ns, s->waited_ns, false);
+	put_row(d, t, s, AIF_OFF_CPU_SEEN_RUNNABLE, AIF_NONE, s->waited_since_ns, s->waited_ns,
+		false);
 	s->waited_ns = 0;
 }
 
@@ -201,20 +204,64 @@ static void find_python(const struct aif_target *t, struct target_state *state)
 	aif_buf_finish(&maps);
 }
 
-/* Reads the system call of a thread into s->in. */
-static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleeper *s)
+/* A sleep whose stack is read. */
+struct sleep {
+	const struct aif_target *t;
+	struct sleeper *s;
+	uint64_t cpu_ns, turns;
+};
+
+/* Returns true if a thread has not run since the look at hand began. */
+static bool is_still_asleep(void *arg)
+{
+	struct sleep *z = arg;
+	uint64_t cpu_ns, delay_ns, turns;
+	char text[128];
+
+	return read_file(z->t, z->s, "schedstat", &z->s->counts_fd, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &cpu_ns, &delay_ns, &turns) == 3 &&
+	       cpu_ns == z->cpu_ns && turns == z->turns;
+}
+
+/* Reads the stack of a launching thread into s->stack. */
+static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep *z,
+		       const struct aif_sleep_call *call)
+{
+	struct aif_asleep_thread thread = {.tid = z->s->tid, .call = call};
+	struct target_state *state = sleeps_of(t);
+	uint32_t tids[AIF_SHM_CPU_THREADS];
+
+	if (!z->s->launches)
+		return;
+	if (!state->asleep)
+		state->asleep = aif_asleep_new(t->pid);
+	if (!state->asleep)
+		return;
+	for (size_t i = 0; i < state->len; i++)
+		tids[i] = state->at[i].tid;
+	d->store->payer = &t->quota;
+	z->s->stack = aif_asleep_stack(state->asleep, d, t, &thread, tids, state->len,
+				       is_still_asleep, z);
+	d->store->payer = NULL;
+}
+
+/* Reads the system call of a thread into s->in, and its stack. */
+static void read_call(struct aif_drainer *d, struct aif_target *t, struct sleep *z)
 {
 	struct target_state *state = sleeps_of(t);
+	struct sleeper *s = z->s;
 	struct aif_sleep_call call;
 	char text[256];
 	ssize_t n =
 		state->is_refused ? 0 : read_file(t, s, "syscall", &s->call_fd, text, sizeof(text));
 
 	*s->in = '\0';
+	s->stack = AIF_NONE;
 	if (n > 0 && aif_sleep_call_parse(text, &call)) {
 		if (call.number == SYS_futex)
 			find_python(t, state);
 		aif_sleep_call_name(t->pid, &call, &state->python, s->in);
+		read_stack(d, t, z, &call);
 	}
 	if (n >= 0 || n == -ESRCH || n == -EMFILE)
 		return;
@@ -259,7 +306,7 @@ static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 			put_sleep(d, t, s);
 	} else {
 		put_sleep(d, t, s);
-		read_call(d, t, s);
+		read_call(d, t, &(struct sleep){t, s, cpu_ns, turns});
 		s->since_ns = s->seen_ns = now;
 		if (!is_first)
 			put_asleep(d, t, s, now, now - s->looked_ns, false);
@@ -407,6 +454,7 @@ static void target_free(struct aif_target *t)
 	for (size_t i = 0; state->at && i < state->len; i++)
 		close_files(&state->at[i]);
 	free(state->at);
+	aif_asleep_free(state->asleep);
 }
 
 const struct aif_source aif_source_sleeps = {
