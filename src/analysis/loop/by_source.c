@@ -242,6 +242,18 @@ static bool is_of_loops(const struct choosing *h, const struct found *f)
 	return (double)in_loops >= WORK_OF_LOOPS * (double)h->s.nodes[f->node].weight;
 }
 
+/* True if all that a loop launches it launches in loops within it: turns of these follow each other, and are no parts of its own. */
+static bool launches_in_loops(const struct choosing *h, const struct found *f)
+{
+	for (size_t i = 0; i < h->c->len; i++) {
+		uint32_t leaf = aif_loop_leaf(&h->s, h->c->sites[h->c->at[i].site].stack);
+
+		if (leaf != AIF_NONE && h->s.at[leaf].loop == f->node)
+			return false;
+	}
+	return true;
+}
+
 /* True if the turns of a loop within another one are the program's steps, rather than its. */
 static bool are_steps(const struct choosing *h, const struct found *outer,
 		      const struct found *inner)
@@ -253,10 +265,12 @@ static bool are_steps(const struct choosing *h, const struct found *outer,
 		return false;
 	if (header_of(h, outer) == EPOCHS)
 		return true;
-	if ((double)i->kinds < KINDS_OF_OUTER * (double)o->kinds)
+	if ((double)i->kinds < KINDS_OF_OUTER * (double)o->kinds &&
+	    !(o->turns < AIF_LOOP_SURE && launches_in_loops(h, outer)))
 		return false;
 	return o->turns < AIF_LOOP_SURE || header_of(h, inner) == STEPS ||
-	       (are_equally_many(outer, inner) && is_of_loops(h, outer));
+	       (i->turns >= AIF_LOOP_SURE * o->turns && are_equally_many(outer, inner) &&
+		is_of_loops(h, outer));
 }
 
 /* Returns the loop directly around another one, of those found; AIF_NONE. */

@@ -351,6 +351,8 @@ static int add_candidate(const struct reading *r, const struct aif_loop *l,
 	size_t at = *n;
 	int e = aif_loop_place_of_level(r->p, r->parent, of, &c.place);
 
+	for (size_t i = 0; i < l->len; i++)
+		c.ns += (uint64_t)(l->steps[i].end - l->steps[i].start);
 	while (at && to[at - 1].median_ns * to[at - 1].turns < c.median_ns * c.turns)
 		at--;
 	if (e || at == AIF_LOOPS)
