@@ -222,7 +222,7 @@ static void a_busy_machine_is_said_with_its_own_advice(void **state)
 	FIXTURE_ADD(&f.made, stacks, .parent = AIF_NONE, .frame = 0, .depth = 1,
 		    .flags = AIF_STACK_FRAME_POINTERS);
 	for (uint64_t i = 0; i < ROUNDS; i++)
-		kernel(&f, (1000 + i * 100) * US, (1000 + i * 100) * US + 5 * US, 20 * US);
+		kernel(&f, (1000 + i * 400) * US, (1000 + i * 400) * US + 150 * US, 20 * US);
 	/* Before the first device work, and in it. */
 	for (uint64_t at = 100; at <= 1100; at += 1000) {
 		row.time = OPS_START + at * US;
@@ -235,7 +235,11 @@ static void a_busy_machine_is_said_with_its_own_advice(void **state)
 		"\nmachine  busy: 1 thread waited 500 us for a CPU, 100.0 % of the time that it "
 		"could have run\n");
 	assert_advice(&f, &w, AIF_WHY_LATE, "let it have CPUs: ");
-	w.is_busy_machine = false;
+	/* The machine keeps the device waiting: no bound is known. */
+	assert_says(&f, &w, "  the machine, of whose CPUs the device is made: late starts\n");
+	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+		assert_true(w.bound_of_group[g] == 0);
+	w.is_crowded = false;
 	assert_advice(&f, &w, AIF_WHY_LATE, "other streams");
 	end(&f, &w);
 }

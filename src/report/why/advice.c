@@ -157,14 +157,6 @@ static bool waits_for_threads(const struct aif_why *w)
 	return ns > w->of_group[AIF_WHY_OFF_CPU] / 2;
 }
 
-static bool has_cpu_device(const struct aif_profile *p)
-{
-	for (size_t i = 0; i < p->devices_len; i++)
-		if (p->devices[i].kind == AIF_DEVICE_CPU)
-			return true;
-	return false;
-}
-
 static bool fits(const struct aif_profile *p, const struct aif_why *w, enum program program)
 {
 	switch (program) {
@@ -177,7 +169,7 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 	case LEVEL_ZERO:
 		return has_runtime(p, "level zero");
 	case CROWDED:
-		return w->is_busy_machine && has_cpu_device(p);
+		return w->is_crowded;
 	case UNSEEN:
 		return !w->has_off_cpu;
 	case LATE_RANK:

@@ -94,6 +94,7 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 				     aif_strset_get(&w->places, w->candidate_places[i], NULL));
 			number(b, "turns", c->turns);
 			number(b, "median_ns", c->median_ns);
+			number(b, "ns", c->ns);
 			number(b, "from_ns", c->start > 0 ? (uint64_t)c->start : 0);
 			number(b, "to_ns", c->end > 0 ? (uint64_t)c->end : 0);
 			aif_buf_putc(b, '}');
@@ -263,6 +264,7 @@ static void put_functions(const struct aif_why *w, struct aif_buf *b)
 		item(b);
 		text(b, "place", aif_strset_get(&w->places, w->owners[f->row].place, NULL));
 		number(b, "is_before", f->is_before);
+		number(b, "is_machine", aif_why_is_machine(w, f));
 		number(b, "ns", f->ns);
 		number(b, "share_of_idle_ppm", aif_share_ppm(f->ns, w->idle_ns));
 		put_gain(b, f->bound_gain);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/why/why.h"
 
+#include "analysis/cpu_totals.h"
 #include "analysis/gaps.h"
 #include "analysis/step_names.h"
 #include "names/callers.h"
@@ -171,7 +172,14 @@ static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t sta
 	*ret = UINT64_MAX;
 	if (!ns)
 		return 0;
-	if (place_of(m, stack, &place) < 0)
+	/* The launch was in time: another program had the CPUs. */
+	if (group == AIF_WHY_LATE && w->is_crowded) {
+		is_before = false;
+		place = aif_strset_puts(&w->places, AIF_WHY_MACHINE);
+	} else if (place_of(m, stack, &place) < 0) {
+		return -ENOMEM;
+	}
+	if (place == AIF_STR_NONE)
 		return -ENOMEM;
 	*ret = key = (uint64_t)group << 33 | (uint64_t)is_before << 32 | place;
 	w->of_group[group] += ns;
@@ -289,15 +297,12 @@ static bool is_torch(const struct aif_profile *p)
 	return false;
 }
 
-/* Stacks of times off CPU were recorded: each ends in a mark. What was seen from outside has none. */
+/* True if times off CPU have stacks, of which each ends in a mark. A wait for a CPU that was seen from outside has none. */
 static bool has_off_cpu(const struct aif_profile *p)
 {
-	for (size_t i = 0; i < p->frames_len; i++)
-		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].address < p->strings.len &&
-		    !strncmp(aif_profile_str(p, (uint32_t)p->frames[i].address), AIF_OFF_CPU,
-			     strlen(AIF_OFF_CPU)) &&
-		    strncmp(aif_profile_str(p, (uint32_t)p->frames[i].address), AIF_OFF_CPU_SEEN,
-			    strlen(AIF_OFF_CPU_SEEN)) != 0)
+	for (uint32_t i = 0; i < p->stacks_len; i++)
+		if (aif_cpu_is_off_cpu(p, i) &&
+		    (!aif_cpu_seen(p, i) || p->stacks[i].parent != AIF_NONE))
 			return true;
 	return false;
 }
@@ -479,6 +484,36 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 	return e;
 }
 
+static bool has_cpu_device(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->devices_len; i++)
+		if (p->devices[i].kind == AIF_DEVICE_CPU)
+			return true;
+	return false;
+}
+
+/* Measures waits for CPUs in the time of which the shares are. */
+static int measure_run_delay(const struct aif_idle_part *part, const struct aif_profile *p,
+			     struct aif_why *w)
+{
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	int e;
+
+	for (size_t i = 0; i < part->t->execs_len; i++) {
+		from = AIF_MIN(from, part->t->execs[i].start);
+		to = AIF_MAX(to, part->t->execs[i].end);
+	}
+	from = w->is_loop || w->is_part ? w->from : from;
+	to = w->is_loop || w->is_part ? w->to : to;
+	if (from >= to)
+		return 0;
+	e = aif_run_delay_measure(p, from, to, &w->run_delay);
+	w->is_busy_machine = aif_run_delay_is_busy(&w->run_delay, (uint64_t)(to - from));
+	w->is_crowded = w->is_busy_machine && has_cpu_device(p);
+	w->damaged += w->run_delay.damaged;
+	return e;
+}
+
 /* Replays what functions, groups and kernels cost. 0 or -errno. */
 static int find_bounds(struct measuring *m, const struct aif_idle_part *part)
 {
@@ -518,27 +553,6 @@ static void count_launches(const struct aif_idle_part *part, struct aif_why *w)
 	w->damaged += part->t->damaged + part->blame.damaged;
 }
 
-/* Measures waits for CPUs in the time of which the shares are. */
-static int measure_run_delay(const struct aif_idle_part *part, const struct aif_profile *p,
-			     struct aif_why *w)
-{
-	int64_t from = INT64_MAX, to = INT64_MIN;
-	int e;
-
-	for (size_t i = 0; i < part->t->execs_len; i++) {
-		from = AIF_MIN(from, part->t->execs[i].start);
-		to = AIF_MAX(to, part->t->execs[i].end);
-	}
-	from = w->is_loop || w->is_part ? w->from : from;
-	to = w->is_loop || w->is_part ? w->to : to;
-	if (from >= to)
-		return 0;
-	e = aif_run_delay_measure(p, from, to, &w->run_delay);
-	w->is_busy_machine = aif_run_delay_is_busy(&w->run_delay, (uint64_t)(to - from));
-	w->damaged += w->run_delay.damaged;
-	return e;
-}
-
 static int measure_window(struct measuring *m, const struct aif_selection *sel)
 {
 	const struct aif_idle_part *part;
@@ -548,6 +562,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	if (m->p->traits.is_lengths)
 		return 0;
 	e = aif_idle_part_get_course(m->p, sel, &part);
+	if (!e)
+		e = measure_run_delay(part, m->p, m->w);
 	if (!e) {
 		add_devices(part, m->w);
 		e = add_idle(m, &part->blame);
@@ -560,12 +576,11 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = place_kernels(m);
 	if (!e)
 		e = count_placed(m, part);
-	if (!e)
+	/* A device that the machine's other programs keep from working takes other times in each run. */
+	if (!e && !m->w->is_crowded)
 		e = find_bounds(m, part);
 	if (!e)
 		e = measure_ahead(part, m->w);
-	if (!e)
-		e = measure_run_delay(part, m->p, m->w);
 	if (part->t)
 		count_launches(part, m->w);
 	aif_facts_put(part);

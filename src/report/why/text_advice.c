@@ -48,11 +48,14 @@ static bool is_overlap_worth_it(const struct aif_why *w)
 static size_t say_owner_advice(struct saying *s)
 {
 	const struct aif_why *w = s->w;
-	const struct aif_why_function *f = w->functions;
+	const struct aif_why_function *f = w->functions, *end = f + w->functions_len;
 	enum aif_why_group group;
 
-	if (!w->functions_len || w->is_some_work || w->idle_unknown || f->is_before ||
-	    share(s, f->ns) < AIF_WHY_ADVICE_PPM || f->bound_gain < LEAST_GAIN)
+	if (f < end && aif_why_is_machine(w, f))
+		f++;
+	if (f == end || w->is_some_work || w->idle_unknown || f->is_before ||
+	    share(s, f->ns) < AIF_WHY_ADVICE_PPM ||
+	    (f->bound_gain > 0 && f->bound_gain < LEAST_GAIN))
 		return 0;
 	group = aif_why_function_group(f);
 	if (group != AIF_WHY_HOST && group != AIF_WHY_OFF_CPU)

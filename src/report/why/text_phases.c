@@ -92,14 +92,14 @@ static void say_steps(struct saying *s)
 static void say_other_loops(struct saying *s)
 {
 	const struct aif_phases *f = &s->w->phases;
+	uint64_t least = (uint64_t)(f->end - f->start) / LEAST_OF_LOOP;
 	size_t said = 0;
 
 	for (size_t i = 1; i < f->loops_len; i++) {
 		const struct aif_loop_candidate *c = &f->loops[i];
 		const char *in = place(s, s->w->candidate_places[i]);
-		uint64_t ns = (uint64_t)(c->end - c->start);
 
-		if (ns < (uint64_t)(f->end - f->start) / LEAST_OF_LOOP || said == MOST_OTHERS)
+		if (c->ns < least || said == MOST_OTHERS)
 			continue;
 		aif_buf_puts(&s->line, said++ ? "; " : "others   ");
 		aif_buf_printf(&s->line, "%zu: ", i + 1);
@@ -107,11 +107,14 @@ static void say_other_loops(struct saying *s)
 		aif_buf_printf(&s->line, "%s%s of ", *in ? " of " : "", in);
 		aif_human_ns(&s->line, c->median_ns);
 		aif_buf_puts(&s->line, ", ");
-		aif_human_ns(&s->line, ns);
+		aif_human_ns(&s->line, c->ns);
 		aif_buf_puts(&s->line, " in all");
 	}
 	if (!said)
 		return;
+	/* Steps have the times of their device work; of other loops those are not known. */
+	if (f->is_queued)
+		aif_buf_puts(&s->line, ", of the time in which they were launched");
 	aif_buf_puts(&s->line, "; --loop N chooses one");
 	aif_why_end_line(s);
 }

@@ -97,6 +97,9 @@ struct aif_why_kernel {
 	double bound_gain;    /* "at most"; of the first AIF_WHY_BOUNDED ones */
 };
 
+/* The owner of late starts on a device that is made of CPUs, where the machine was busy. */
+#define AIF_WHY_MACHINE "the machine, of whose CPUs the device is made"
+
 struct aif_why {
 	struct aif_phases phases; /* of the whole run */
 	/* Start-up begins here, ns since the recording's start: not in what was dropped (--keep), nor in what was not collected
@@ -148,6 +151,7 @@ struct aif_why {
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
 	bool is_busy_machine;           /* .run_delay is long enough to be named */
+	bool is_crowded; /* so it is, and a device is made of the machine's CPUs: there are no bounds */
 	const struct aif_rank_waits *waits; /* of the window, a fact; NULL: not measured */
 	struct aif_rank_verdict ranks;
 	/* The place of the late rank that has most of the waits for it, whichever the step. */
@@ -193,6 +197,8 @@ enum aif_why_group aif_why_group_of(enum aif_idle_cause cause);
 /* Adds up .owners by function, and puts the functions in order. is_by_line: the lines of places are where functions begin, as in
  * traces, whose functions have no class in their names. 0 or -ENOMEM. */
 int aif_why_functions_add(struct aif_why *w, bool is_by_line);
+/* Returns true of AIF_WHY_MACHINE. */
+bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *f);
 /* Returns the group with most of a function's time. */
 enum aif_why_group aif_why_function_group(const struct aif_why_function *f);
 
