@@ -262,7 +262,7 @@ bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b)
 {
 	struct aif_wire_block *r = RESERVE(t, BLOCK, block, 0,
 					   (b->on ? AIF_WIRE_BLOCK_ON : 0) |
-						   (b->process ? AIF_WIRE_BLOCK_PROCESS : 0));
+						   (b->counted ? AIF_WIRE_BLOCK_COUNTED : 0));
 
 	if (!r)
 		return false;
@@ -271,6 +271,7 @@ bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b)
 	r->launches = b->launches;
 	r->block = b->block;
 	r->duty_ppm = b->duty_ppm;
+	r->tid = b->tid;
 	aif_ring_commit(&t->ring);
 	return true;
 }

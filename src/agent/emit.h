@@ -48,11 +48,13 @@ struct aif_emit_api {
 /* The thread has left the budget's block that it was in, for `next` (0 = it ends). */
 void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now);
 
-/* A block that the adapter has counted itself, of all threads of the process. */
+/* A block whose launches the adapter has counted itself. */
 struct aif_emit_block {
-	bool on, process;
+	bool on, counted;
 	uint64_t start, end, launches;
 	uint32_t block, duty_ppm;
+	uint32_t
+		tid; /* whose, if it was counted; 0 = of all threads that have no blocks of their own */
 };
 bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b);
 

@@ -19,13 +19,13 @@
  * Sampling Techniques, chapter 6.11). It is unbiased up to the order of 1 / cycles, because the blocks'
  * lengths are random and do not depend on what is launched; that capture makes the program slower
  * changes how many launches a block has, not their mix, and is divided out. (Threads that contend
- * for a lock of the runtime's while they are captured are an exception where their launches are
- * counted together: which of two launches more was up to a tenth off, on a mock.) A ratio for each cycle alone
+ * for a lock of the runtime's while they are captured launch more evenly then than else: each thread has
+ * its own blocks, or which of two launched more would be off by up to a fifth, on a mock.) A ratio for each cycle alone
  * would be biased where a launch that is long against a block is rare: the block that it fills has few
  * launches, so that the long one would count thousands of times, by as many as there would have been.
  *
- * Where a runtime counts launches of all of its process's threads together (CUDA: agent/cuda/duty.c),
- * the process's blocks stand for those of its threads.
+ * A runtime may count launches of threads together that made few (CUDA: agent/cuda/duty.c); so a block may be a
+ * process's, and stands for those of its threads that have none of their own yet.
  *
  * Blocks that were certain to be on (p = 1, while nothing was being left out) stand for themselves; or, if
  * no other block is there, or one with too few launches, for the off-blocks beside them, too: from where the

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    22
+#define AIF_WIRE_VERSION    23
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -40,7 +40,7 @@
 	X(CLOCK, clock, 32, 0)           \
 	X(SAMPLE, sample, 32, 0)         \
 	X(CPU_SAMPLE, cpu_sample, 32, 0) \
-	X(BLOCK, block, 40, 0)           \
+	X(BLOCK, block, 48, 0)           \
 	X(NOTE, note, 24, 1)             \
 	X(JIT, jit, 32, 1)               \
 	X(CODE, code, 24, 1)             \
@@ -228,12 +228,14 @@ struct aif_wire_cpu_sample {
 
 /* A block of the overhead budget, as this thread met it (agent/budget.h): between its first
  * launch in it and its first in another it made `launches`, all of them captured (ON) or none.
- * Or, as a runtime has counted it that counts them itself, of all threads of the PROCESS. aux: */
-enum aif_wire_block_flag { AIF_WIRE_BLOCK_ON = 1, AIF_WIRE_BLOCK_PROCESS = 2 };
+ * Or, as a runtime has COUNTED it that counts them itself, the thread `tid` did or, 0, all threads of
+ * the process that have no such block of their own. aux: */
+enum aif_wire_block_flag { AIF_WIRE_BLOCK_ON = 1, AIF_WIRE_BLOCK_COUNTED = 2 };
 struct aif_wire_block {
 	struct aif_wire_head head;
 	uint64_t start, end, launches; /* CLOCK_MONOTONIC ns, end exclusive */
 	uint32_t block, duty_ppm;      /* its number in the process; the share of time that is on */
+	uint32_t tid, zero;
 };
 
 /* Something did not work (enum aif_reason), or was lost `count` times. Strings: detail. */

@@ -262,10 +262,7 @@ def allowed(name, what):
     program's own clock is read beside its work."""
     error = errors[what] if what in errors else count_error(what)
     clock = (3e8 if is_estimate else 5e7) * devices if what == "idle" else 0
-    # Threads that wait for each other while they are captured launch alike then, and apart from each other else: which of two
-    # launches more changes by up to a tenth.
-    mix = 0.1 if is_estimate and devices > 1 and what in ("chain", "other", "copy") else 0
-    return 5 * error + truth[what] * (rough.get(name, 0.002 if is_estimate else 0) + mix) + clock
+    return 5 * error + truth[what] * rough.get(name, 0.002 if is_estimate else 0) + clock
 
 
 def is_off(name, what, value):

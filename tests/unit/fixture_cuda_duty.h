@@ -69,7 +69,7 @@ struct aif_thread *aif_thread_enter_slow(void)
 bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b)
 {
 	(void)t;
-	assert_true(b->process);
+	assert_true(b->counted);
 	assert_true(b->end > b->start && b->start >= it.last_end);
 	assert_true(b->launches > 0 && b->launches <= b->end - b->start);
 	/* An on-block ends where something else begins. */
@@ -146,7 +146,7 @@ bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda)
 /* Launches are all that is called. */
 uint64_t aif_cuda_quiesce_calls(struct aif_cuda *cuda)
 {
-	return atomic_load(&cuda->duty.captured) + atomic_load(&cuda->duty.left_out) + it.asides;
+	return atomic_load(&cuda->duty.counts[0].captured) + atomic_load(&cuda->duty.counts[0].left_out) + it.asides;
 }
 
 bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda)
@@ -204,12 +204,12 @@ static void launch(uint64_t ns)
 	if (atomic_load(&b->capture)) {
 		assert_true(it.records);
 		it.captured++;
-		atomic_fetch_add(&b->captured, 1);
+		atomic_fetch_add(&b->counts[0].captured, 1);
 		it.now += 2000;
 	} else {
 		it.left_out++;
 		it.last_left_out = it.now;
-		atomic_fetch_add(&b->left_out, 1);
+		atomic_fetch_add(&b->counts[0].left_out, 1);
 	}
 	if (it.nodes)
 		atomic_store(&it.cuda.has_replays, true);

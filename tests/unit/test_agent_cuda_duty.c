@@ -29,7 +29,7 @@ static void late_threads_are_told(void **state)
 	for (int i = 0; i < 300 || !it.cuda.duty.on; i++) {
 		run_for(0.05, 13000);
 		it.left_out += 3;
-		atomic_fetch_add(&it.cuda.duty.left_out, 3);
+		atomic_fetch_add(&it.cuda.duty.counts[0].left_out, 3);
 	}
 	stop();
 	assert_int_equal(it.told_left_out, it.left_out);
@@ -387,7 +387,8 @@ static void launches_alone_need_no_records(void **state)
 		while (it.now < from + 10000000) {
 			bool captures = atomic_load(&it.cuda.duty.capture);
 
-			atomic_fetch_add(captures ? &it.cuda.duty.captured : &it.cuda.duty.left_out,
+			atomic_fetch_add(captures ? &it.cuda.duty.counts[0].captured
+						  : &it.cuda.duty.counts[0].left_out,
 					 1);
 			it.now += captures ? 15000 : 13000;
 			(void)aif_cuda_duty_poll(&it.cuda, it.now);

@@ -14,7 +14,8 @@
  * to nothing for callbacks, and 0.3 us and more for good once records were on (bench/results/h200-cupti.md); a decode
  * that launches each 13 us was 14 % slower with all of it. So the blocks of the overhead budget (budget.h) switch the
  * stacks and the records; the latter takes 2 to 15 us, and what was launched before is recorded to its end (measured:
- * 500 of 500). The helper turns the blocks. Their launches are counted for the process (AIF_WIRE_BLOCK_PROCESS).
+ * 500 of 500). The helper turns the blocks. Their launches are counted here, for each thread that makes many
+ * and for the others together (AIF_WIRE_BLOCK_COUNTED).
  *
  * So it is where CUPTI may be asked to switch records (AIF_CUPTI_USE_BLOCKS, use.c). Else they
  * are on from beginning to end, beside samples where these are wanted, and blocks switch the stacks
@@ -82,6 +83,20 @@
 #define RATE_NS  1e9
 #define NEVER    UINT64_MAX
 
+static uint32_t counts(const struct aif_cuda_duty *b)
+{
+	return 1 + atomic_load(&b->counted_threads);
+}
+
+static uint64_t launches(const struct aif_cuda_duty *b)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < counts(b); i++)
+		sum += atomic_load(&b->counts[i].captured) + atomic_load(&b->counts[i].left_out);
+	return sum;
+}
+
 static double allowed(void)
 {
 	return (double)aif_agent.budget.asked_ppm / 1e6;
@@ -109,30 +124,35 @@ static void report_block(const struct aif_emit_block *e)
  * what was captured and off-blocks what was not, whatever the clock says: around a switch a thread may do the
  * one in the other's time. Of what an on-block has left out the next off-block tells.
  */
-static void block_ended(struct aif_cuda *cuda, uint64_t now, bool next_on)
+static void count_ended(const struct aif_cuda_duty *b, struct aif_cuda_count *c, uint64_t now,
+			bool next_on)
 {
-	struct aif_cuda_duty *b = &cuda->duty;
-	uint64_t captured = atomic_load(&b->captured), left_out = atomic_load(&b->left_out),
-		 more = captured - b->captured_before;
+	uint64_t captured = atomic_load(&c->captured), left_out = atomic_load(&c->left_out),
+		 more = captured - c->captured_before;
 	struct aif_emit_block e = {.on = b->on,
-				   .process = true,
+				   .counted = true,
 				   .start = b->since,
 				   .end = now,
-				   .launches = b->on ? more : left_out - b->left_out_before,
+				   .launches = b->on ? more : left_out - c->left_out_before,
 				   .block = b->block,
-				   .duty_ppm = b->duty_ppm};
+				   .duty_ppm = b->duty_ppm,
+				   .tid = atomic_load(&c->tid)};
 
-	b->captured_before = captured;
+	c->captured_before = captured;
 	if (!b->on)
-		b->left_out_before = left_out;
+		c->left_out_before = left_out;
 	/* Between two on-blocks nothing was launched that was not captured. */
 	if (!(e.on && next_on && b->duty_ppm == 1000000))
 		report_block(&e);
 }
 
-static uint64_t launches(const struct aif_cuda_duty *b)
+static void block_ended(struct aif_cuda *cuda, uint64_t now, bool next_on)
 {
-	return atomic_load(&b->captured) + atomic_load(&b->left_out);
+	struct aif_cuda_duty *b = &cuda->duty;
+
+	for (uint32_t i = 0; i < counts(b); i++)
+		count_ended(b, &b->counts[i], now, next_on);
+	atomic_fetch_add(&b->blocks, 1);
 }
 
 static uint64_t asides(struct aif_cuda *cuda)
@@ -397,8 +417,12 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	b->began = b->since = b->mode_since = b->settled_at = now;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
-	b->captured_before = atomic_load(&b->captured);
-	b->left_out_before = atomic_load(&b->left_out);
+	for (uint32_t i = 0; i < counts(b); i++) {
+		struct aif_cuda_count *c = &b->counts[i];
+
+		c->captured_before = atomic_load(&c->captured);
+		c->left_out_before = atomic_load(&c->left_out);
+	}
 	b->began_with = b->spent_for = launches(b);
 	b->began_with_nodes = b->spent_for_nodes = atomic_load(&b->nodes);
 	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
@@ -421,6 +445,16 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	apply(cuda, aif_budget_is_on(b->block));
 }
 
+/* Returns how many launches were left out since then that are not reported yet. */
+static uint64_t left_out(const struct aif_cuda_duty *b)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < counts(b); i++)
+		sum += atomic_load(&b->counts[i].left_out) - b->counts[i].left_out_before;
+	return sum;
+}
+
 void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 {
 	struct aif_cuda_duty *b = &cuda->duty;
@@ -433,7 +467,7 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now)
 	/* There is no next: a block of as many ns as launches. */
 	if (was_on) {
 		b->since = now;
-		block_ended(cuda, now + (atomic_load(&b->left_out) - b->left_out_before), false);
+		block_ended(cuda, now + left_out(b), false);
 	}
 	measure_rate(cuda, now);
 	aif_cuda_duty_charge(cuda);

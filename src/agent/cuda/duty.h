@@ -17,6 +17,19 @@ enum aif_cuda_mode {
 	AIF_CUDA_SAMPLES,  /* samples only */
 };
 
+/*
+ * Launches, ever: those of a thread that makes many, or of all others together. Each thread's are counted apart, because
+ * threads that contend for a lock while they are captured launch more evenly then than they do else. Of a thread with few,
+ * none may be captured: others stand for it.
+ */
+#define AIF_CUDA_COUNTED_THREADS 31
+struct aif_cuda_count {
+	_Alignas(64) _Atomic uint64_t captured, left_out;
+	/* Before the block, or before what is yet unreported of them. */
+	uint64_t captured_before, left_out_before;
+	_Atomic uint32_t tid; /* 0: of the others */
+};
+
 /* Under `switching`, but for the atomics. */
 struct aif_cuda_duty {
 	enum aif_cuda_mode mode;
@@ -24,12 +37,13 @@ struct aif_cuda_duty {
 	_Atomic bool capture;  /* launching threads write LAUNCH records */
 	uint64_t began, since; /* the block; and the part of it that is yet unreported */
 	uint32_t block, duty_ppm;
-	/* Launches, ever; and before the block, or before what is yet unreported of them. */
-	_Atomic uint64_t captured, left_out;
-	uint64_t captured_before, left_out_before, began_with;
-	uint64_t spent_for;  /* launches whose cost is accounted for */
-	bool interrupted;    /* something else took time in the block */
-	uint64_t settled_at; /* since when records are as the block wants them; 0: not yet */
+	struct aif_cuda_count counts[1 + AIF_CUDA_COUNTED_THREADS]; /* first: the others' */
+	_Atomic uint32_t counted_threads;
+	_Atomic uint32_t blocks; /* begun so far */
+	uint64_t began_with;     /* launches, before the block */
+	uint64_t spent_for;      /* launches whose cost is accounted for */
+	bool interrupted;        /* something else took time in the block */
+	uint64_t settled_at;     /* since when records are as the block wants them; 0: not yet */
 	/* Launches, waits and other calls that are watched, and the time in which they were made, lately. */
 	double lately_launches, lately_waits, lately_asides, lately_ns;
 	/* The program rests: the last look at it, what had been called by then, and for how long it has called nothing. */

@@ -100,6 +100,53 @@ static void end_spins(struct aif_thread *t)
 		atomic_store_explicit(&t->spins, 0, memory_order_relaxed);
 }
 
+/* Launches after which a thread's are counted apart. */
+#define MANY 1000
+
+/* Where the thread's launches are counted; before they are counted apart, how many were captured, and the last one's block. */
+static __thread struct {
+	uint32_t at, captured, block;
+} own __attribute__((tls_model("initial-exec")));
+
+/* Counts the thread's launches apart from here on, if there is room. */
+static AIF_NOINLINE void count_apart(struct aif_cuda_duty *b, uint32_t tid)
+{
+	uint32_t n = atomic_load(&b->counted_threads);
+
+	while (n < AIF_CUDA_COUNTED_THREADS)
+		if (atomic_compare_exchange_weak(&b->counted_threads, &n, n + 1)) {
+			atomic_store(&b->counts[n + 1].tid, tid);
+			own.at = n + 1;
+			return;
+		}
+}
+
+/* Returns the count of a launch of this thread. Of each block it is one: a thread's launches are counted apart from the
+ * beginning of one on. */
+static struct aif_cuda_count *count_of(struct aif_cuda_duty *b)
+{
+	uint32_t block;
+
+	if (aif_likely(own.at))
+		return &b->counts[own.at];
+	block = atomic_load_explicit(&b->blocks, memory_order_relaxed);
+	if (own.block != block && own.captured >= MANY && aif_self)
+		count_apart(b, aif_self->tid);
+	own.block = block;
+	return &b->counts[own.at];
+}
+
+static void count_captured(struct aif_cuda_duty *b)
+{
+	atomic_fetch_add_explicit(&count_of(b)->captured, 1, memory_order_relaxed);
+	own.captured++;
+}
+
+static void count_left_out(struct aif_cuda_duty *b)
+{
+	atomic_fetch_add_explicit(&count_of(b)->left_out, 1, memory_order_relaxed);
+}
+
 /* The launch of this call, whose registers were taken in the callback, and which began at `time`; 0 = now, which
  * launches that are left out need not know. */
 static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
@@ -117,10 +164,10 @@ static void begin(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	if (aif_unlikely(is_confused(cuda, t, cb->correlation))) {
 		confused(cuda, cb->correlation);
 	} else if (atomic_load_explicit(&cuda->duty.capture, memory_order_relaxed)) {
-		atomic_fetch_add_explicit(&cuda->duty.captured, 1, memory_order_relaxed);
+		count_captured(&cuda->duty);
 		launch(cuda, t, call, cb, regs, time ? time : aif_now_ns());
 	} else {
-		atomic_fetch_add_explicit(&cuda->duty.left_out, 1, memory_order_relaxed);
+		count_left_out(&cuda->duty);
 		aif_cuda_correlation_set(cuda->correlations, cb->correlation,
 					 AIF_CUDA_NOT_CAPTURED);
 	}
@@ -145,7 +192,7 @@ static bool is_left_out(struct aif_cuda *cuda, const struct aif_cuda_call *call,
 	    atomic_load_explicit(&cuda->any_confused, memory_order_relaxed) ||
 	    call->id == AIF_CUDA_GRAPH_LAUNCH || call->id == AIF_CUDA_GRAPH_LAUNCH_PTSZ)
 		return false;
-	atomic_fetch_add_explicit(&cuda->duty.left_out, 1, memory_order_relaxed);
+	count_left_out(&cuda->duty);
 	aif_cuda_correlation_set(cuda->correlations, cb->correlation, AIF_CUDA_NOT_CAPTURED);
 	if (aif_self && atomic_load_explicit(&cuda->duty.waits, memory_order_relaxed) !=
 				atomic_load_explicit(&cuda->duty.waited, memory_order_relaxed))

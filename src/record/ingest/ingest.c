@@ -288,6 +288,13 @@ static void on_clock(struct aif_ingest *in, const struct aif_wire_clock *r)
 		aif_store_clock(in->drainer->store, &pair);
 }
 
+static uint32_t thread_of_block(const struct aif_ingest *in, const struct aif_wire_block *r)
+{
+	if (!(r->head.aux & AIF_WIRE_BLOCK_COUNTED))
+		return in->slot->thread;
+	return r->tid ? aif_target_thread(in->drainer, in->target, r->tid, NULL) : AIF_NONE;
+}
+
 static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 {
 	struct aif_window_row *row =
@@ -308,7 +315,7 @@ static void on_block(struct aif_ingest *in, const struct aif_wire_block *r)
 		.process = in->target->process,
 		.held = r->head.aux & AIF_WIRE_BLOCK_ON,
 		.launches = r->launches,
-		.thread = r->head.aux & AIF_WIRE_BLOCK_PROCESS ? AIF_NONE : in->slot->thread,
+		.thread = thread_of_block(in, r),
 		.p_ppm = AIF_MIN(AIF_MAX(r->duty_ppm, UINT32_C(1)), UINT32_C(1000000)),
 	};
 }
