@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the key of a block: the thread whose launches it counts or, where the runtime counts them
- * itself, the process. */
+/* Returns the key of a block: the thread whose launches it counts or, where the runtime counts those of several threads
+ * together, the process. */
 static uint64_t key_of(uint32_t thread, uint32_t process)
 {
 	return thread != AIF_NONE ? thread : UINT64_C(1) << 32 | process;
