@@ -111,7 +111,7 @@ done
 # A part that begins with what was captured first, and ends within the longest time without.
 to=$("$aiflame" query --format csv left.data "SELECT end_ns - 1000000 FROM windows
 	WHERE device IS NULL AND NOT held ORDER BY end_ns - start_ns DESC LIMIT 1" | tail -1)
-"$aiflame" query --format csv left.data "SELECT start_ns, min(end_ns, $to) FROM windows
+"$aiflame" query --format csv left.data "SELECT DISTINCT start_ns, min(end_ns, $to) FROM windows
 	WHERE device IS NULL AND NOT held AND start_ns < $to ORDER BY start_ns" | tail -n +2 | tr -d '\r' >want.csv
 part_is() { "$aiflame" export --format chrome --time "0,$1" -o - left.data | grep '"cat":"not_collected"' >got.json && python3 -c "
 import json

@@ -146,7 +146,8 @@ bool aif_cuda_quiesce_shut_briefly(struct aif_cuda *cuda)
 /* Launches are all that is called. */
 uint64_t aif_cuda_quiesce_calls(struct aif_cuda *cuda)
 {
-	return atomic_load(&cuda->duty.counts[0].captured) + atomic_load(&cuda->duty.counts[0].left_out) + it.asides;
+	return atomic_load(&cuda->duty.counts[0].captured) +
+	       atomic_load(&cuda->duty.counts[0].left_out) + it.asides;
 }
 
 bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda)
