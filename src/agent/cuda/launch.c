@@ -103,7 +103,7 @@ static void end_spins(struct aif_thread *t)
 /* Launches after which a thread's are counted apart. */
 #define MANY 1000
 
-/* Where the thread's launches are counted; before they are counted apart, how many were captured, and the last one's block. */
+/* The place in counts of the thread's launches; until they are counted apart, how many were captured, and the last one's block. */
 static __thread struct {
 	uint32_t at, captured, block;
 } own __attribute__((tls_model("initial-exec")));
