@@ -15,6 +15,14 @@ static uint32_t seen(struct ops_fixture *f, const char *text)
 	return (uint32_t)f->made.stacks_len - 1;
 }
 
+/* Adds a stack that ends in the mark of another one. */
+static uint32_t seen_in(struct ops_fixture *f, uint32_t mark, uint32_t parent)
+{
+	FIXTURE_ADD(&f->made, stacks, .parent = parent, .frame = f->made.stacks[mark].frame,
+		    .depth = f->made.stacks[parent].depth + 1);
+	return (uint32_t)f->made.stacks_len - 1;
+}
+
 /* A gap from 10 to 50 ms, of which 30 were seen in one sleep. Returns ns of the cause at the place between the launches. */
 static uint64_t of_gap(const char *text, enum aif_idle_cause cause, bool is_server)
 {
@@ -107,6 +115,42 @@ static void the_rest_is_not_taken_for_computing(void **state)
 	(void)state;
 	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_CPU, false), 0);
 	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_HOST, false), 10 * MS);
+}
+
+/* A gap of 100 ms, of which looks saw 10 in a sleep with a stack and 20 in one without: the line that sleeps has it all. In another
+ * call they are two sleeps, and the rest is divided. */
+static void a_sleep_that_was_seen_once_has_its_line(void **state)
+{
+	static const struct {
+		const char *other;
+		uint64_t with, without;
+	} cases[] = {{"[off CPU, seen in nanosleep]", 100 * MS, 0},
+		     {"[off CPU, seen in fsync]", 100 * MS / 3, 100 * MS - 100 * MS / 3}};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_idle_blame b;
+		struct ops_fixture f;
+		uint32_t with, without;
+		uint64_t at_line, before;
+
+		begin(&f);
+		without = seen(&f, "[off CPU, seen in nanosleep]");
+		with = seen_in(&f, without, COMPUTE);
+		without = i ? seen(&f, cases[i].other) : without;
+		kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+		cpu(&f, 0, 1 * MS, MS, 0, LAUNCH_A);
+		cpu(&f, 0, 30 * MS, 0, 10 * MS, with);
+		cpu(&f, 0, 50 * MS, 0, 20 * MS, without);
+		kernel(&f, 110 * MS, 110 * MS, 120 * MS, LAUNCH_B);
+		blame(&f, &b);
+		at_line = row(&b, AIF_IDLE_CAUSE_OFF_CPU, with);
+		before = row(&b, AIF_IDLE_CAUSE_OFF_CPU, FURTHER);
+		assert_in_range(at_line, cases[i].with - US, cases[i].with + US);
+		assert_in_range(before, cases[i].without - AIF_MIN(cases[i].without, US),
+				cases[i].without + US);
+		end(&f, &b);
+	}
 }
 
 /* Returns the time that is blamed on a stack of another thread, which computed in `ns` of a sleep of 30 ms. */
@@ -209,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleeps_are_what_they_are_in),
+		cmocka_unit_test(a_sleep_that_was_seen_once_has_its_line),
 		cmocka_unit_test(looks_stand_for_the_time_between_them),
 		cmocka_unit_test(the_rest_is_not_taken_for_computing),
 		cmocka_unit_test(a_thread_without_a_cpu_is_no_programs_fault),

@@ -311,6 +311,52 @@ static int wait_add(struct aif_idle_blaming *b, const struct aif_idle_share *s,
 	return r ? r : row_add(b, cause, at, ns * (1 - part), of);
 }
 
+/* Returns the part of a share in which its thread was seen from outside to sleep, for no work from outside. */
+static double asleep_of(struct aif_idle_blaming *b, const struct aif_idle_share *s)
+{
+	const struct aif_idle_bracket *of = &b->brackets[s->bracket];
+
+	if (!aif_cpu_seen(b->p, s->stack))
+		return 0;
+	if (s->cause == AIF_IDLE_CAUSE_DEMAND)
+		return s->ns * (1 - demand_of(b, of, s));
+	return s->cause == AIF_IDLE_CAUSE_OFF_CPU ? s->ns : 0;
+}
+
+static void sum_looks(struct aif_idle_blaming *b)
+{
+	for (size_t i = 0; i < b->shares_len; i++) {
+		const struct aif_idle_share *s = &b->shares[i];
+		struct aif_idle_bracket *of = &b->brackets[s->bracket];
+
+		of->looks += aif_cpu_seen(b->p, s->stack) ? s->ns : 0;
+		of->asleep += asleep_of(b, s);
+	}
+}
+
+/* Returns what nothing was seen of, and true if the thread was on no CPU in it: samples are missing. Those that were refused are none
+ * that are missing. */
+static double rest_of(const struct aif_idle_blaming *b, const struct aif_idle_bracket *of,
+		      bool *ret_is_off)
+{
+	uint32_t process = b->to->devices[of->device].process;
+	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of);
+
+	*ret_is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
+		      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES &&
+		      (of->thread == AIF_NONE || !b->is_followed[of->thread]);
+	return rest;
+}
+
+/* Returns the part of that which belongs to sleeps that were seen: looks come late, or not at all, where the recorder has no CPU. */
+static double unseen_sleep_of(const struct aif_idle_blaming *b, const struct aif_idle_bracket *of)
+{
+	bool is_off;
+	double rest = rest_of(b, of, &is_off);
+
+	return is_off && of->asleep > 0 ? rest * of->asleep / of->looks : 0;
+}
+
 static int shares_to_rows(struct aif_idle_blaming *b)
 {
 	int r = 0;
@@ -324,12 +370,16 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 		double part = s->cause == AIF_IDLE_CAUSE_DEMAND ? demand_of(b, of, s) : 1;
 		struct place at = {.seen = aif_cpu_seen(b->p, s->stack) ? s->stack : AIF_NONE,
 				   .share = s};
+		double unseen =
+			of->asleep > 0 ? unseen_sleep_of(b, of) * asleep_of(b, s) / of->asleep : 0;
 
 		at.stack = aif_idle_place(b->p, s->stack, of->before, of->after, &at.is_before);
-		r = s->cause == AIF_IDLE_CAUSE_GIL ? wait_add(b, s, s->cause, at, ns, of)
-						   : row_add(b, s->cause, at, ns * part, of);
-		if (r == 0)
-			r = wait_add(b, s, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part), of);
+		r = s->cause == AIF_IDLE_CAUSE_GIL       ? wait_add(b, s, s->cause, at, ns, of)
+		    : s->cause == AIF_IDLE_CAUSE_OFF_CPU ? row_add(b, s->cause, at, ns + unseen, of)
+							 : row_add(b, s->cause, at, ns * part, of);
+		if (r == 0 && s->cause != AIF_IDLE_CAUSE_OFF_CPU)
+			r = wait_add(b, s, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part) + unseen,
+				     of);
 		at.share = NULL;
 		if (r == 0 && s->on_cpu > 0)
 			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
@@ -344,11 +394,9 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 	for (size_t i = 0; i < b->brackets_len && r == 0; i++) {
 		const struct aif_idle_bracket *of = &b->brackets[i];
-		double delayed = delayed_of(of), rest = AIF_MAX(of->idle - of->seen, 0) - delayed;
-		/* Samples that were refused are none that are missing. */
-		uint32_t process = b->to->devices[of->device].process;
-		bool is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
-			      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES;
+		bool is_off;
+		double delayed = delayed_of(of),
+		       rest = rest_of(b, of, &is_off) - unseen_sleep_of(b, of);
 		bool is_on = of->thread != AIF_NONE && b->is_followed[of->thread];
 		struct place at = {.seen = AIF_NONE};
 
@@ -408,8 +456,10 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	aif_idle_holders_sort(&b->holders);
 	if (r == 0)
 		r = aif_idle_looks_merge(b);
-	if (r == 0)
+	if (r == 0) {
+		sum_looks(b);
 		r = shares_to_rows(b);
+	}
 	if (r == 0)
 		r = rest_to_rows(b);
 	if (r == 0)

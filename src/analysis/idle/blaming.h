@@ -33,6 +33,8 @@ struct aif_idle_bracket {
 	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
 	double delayed;
 	double on_cpu; /* a part of .seen: samples on a CPU */
+	/* Parts of .seen: sleeps seen from outside; of these, those that were for no work from outside. */
+	double looks, asleep;
 };
 /* Activity of threads in a bracket's gaps, by stack. */
 struct aif_idle_share {
