@@ -57,6 +57,13 @@ struct aif_cpu_weight {
 
 #define AIF_CPU_PERIODS_MAX 3
 
+/* Returns true where the kernel's accounts since the last tick have more time in user code than in the kernel. */
+static inline bool aif_cpu_is_mostly_user(const struct aif_cpu_clocks *c,
+					  const struct aif_cpu_signal *s)
+{
+	return s->system_ns - c->system_ns < s->user_ns - c->user_ns;
+}
+
 static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c,
 							const struct aif_cpu_signal *s)
 {
@@ -74,8 +81,9 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 		w.ns = AIF_MIN(w.ns, c->period_ns);
 		return w;
 	}
-	/* An event interrupts user code, so this signal was blocked since. */
-	if (s->is_call_end && periods > 1) {
+	/* An event that was due while the kernel had interrupts off on the way back from a call comes at its end, too. But
+	 * after so long, and not of the kernel's, this signal was blocked since. */
+	if (s->is_call_end && passed > (uint64_t)limit && aif_cpu_is_mostly_user(c, s)) {
 		w.unknown_ns = passed - w.ns;
 		return w;
 	}
@@ -136,7 +144,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 	c->faults = s->faults;
 
 	/* Signals that were blocked come at the end of the call that lets them. */
-	if (own > AIF_CPU_PERIODS_MAX * c->period_ns && 2 * system < own)
+	if (own > AIF_CPU_PERIODS_MAX * AIF_MAX(c->period_ns, c->tick_ns) && 2 * system < own)
 		w.in_kernel = false;
 	if (s->is_alone) {
 		w.in_kernel &= s->is_call_end;
