@@ -125,6 +125,25 @@ static uint64_t measured_of(const struct aif_drain_stats *st)
 	return st->captures >= ENOUGH_CAPTURES ? st->captures * AIF_SHM_COST_EACH : 0;
 }
 
+/* The part of CPU time without samples, and the least of it, from which on it is said. */
+#define UNSAMPLED_PART 20
+#define UNSAMPLED_MIN  (AIF_NS_PER_S / 10)
+
+/* Holds the CPU time of the command and its children against their samples: programs of some tens of milliseconds end
+ * before they are sampled, and those without the agent never are. */
+static void note_unsampled(struct aif_store *s, const struct aif_record_opts *o,
+			   const struct aif_drain_stats *st, uint64_t children_ns)
+{
+	uint64_t known = st->cpu_sampled_ns + st->agent_cpu_ns,
+		 missing = children_ns - AIF_MIN(children_ns, known);
+
+	if (!o->cpu || !o->argv || !o->cpu_rate || o->cpu_event || o->wall || o->ebpf ||
+	    o->outside || o->delay_ns || o->duration_ns || o->schedule.active)
+		return;
+	if (missing >= UNSAMPLED_MIN && missing > children_ns / UNSAMPLED_PART)
+		aif_store_loss(s, AIF_REASON_CPU_UNSAMPLED, AIF_NONE, AIF_NONE, missing / 1000000);
+}
+
 void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 			const struct aif_drain_stats *st)
 {
@@ -143,6 +162,7 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
 	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
 		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
+	note_unsampled(s, o, st, timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
 	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
 	meta_printf(s, "overhead.asked_ppm", "%" PRIu32, o->all_launches ? 0 : o->overhead_ppm);
 	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);

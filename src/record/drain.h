@@ -34,8 +34,9 @@ struct aif_drain_stats {
 	uint64_t capture_times[AIF_SHM_TIMES];     /* of those that have ended */
 	uint64_t spent_ns, records_ns, samples_ns; /* of struct aif_shm */
 	uint64_t worked_ns;                        /* the same, of those that launched anything */
-	uint64_t device_bytes; /* of all processes together, the most at a time */
-	uint64_t sampling_ns;  /* about what sampling the threads of CPU devices cost them */
+	uint64_t device_bytes;   /* of all processes together, the most at a time */
+	uint64_t cpu_sampled_ns; /* CPU time of programs that samples stand for */
+	uint64_t sampling_ns;    /* about what sampling the threads of CPU devices cost them */
 	uint64_t short_calls, short_calls_ns; /* that were only counted, and their time */
 	uint64_t uncaptured;                  /* launches that the overhead budget left out */
 	/* Launches of the process that launched most, what capture cost it while it was on, and the

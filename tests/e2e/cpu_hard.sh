@@ -61,4 +61,12 @@ for clock in perf tick; do
 	check "threads of 5 ms, --cpu-clock $clock: all CPU time is in the profile" adds_up short.data "$(cat short.ms)"
 	check "threads of 5 ms, --cpu-clock $clock: what has no samples is counted" says CPU_UNSAMPLED "$aiflame" info short.data
 done
+# Programs of some milliseconds have ended before they are sampled.
+cat >short.sh <<'END'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	head -c 12000000 /dev/zero | cksum >/dev/null
+done
+END
+check "short programs" "$aiflame" record -q --cpu -o programs.data sh short.sh
+check "short programs: CPU time without samples is counted" says CPU_UNSAMPLED "$aiflame" info programs.data
 done_testing

@@ -295,6 +295,7 @@ static void on_record(struct aif_ingest *in, const void *record)
 
 	aif_map_get(&in->slot->stacks, r->stack, &stack);
 	row.stack = (uint32_t)stack;
+	d->cpu_sampled_ns += weight;
 	while (rows) {
 		uint64_t part = weight / rows;
 
