@@ -216,6 +216,12 @@ static void demangle_stub(size_t begin, size_t max, struct aif_buf *ret)
 	aif_buf_finish(&own);
 }
 
+bool aif_is_mangled(const char *name, size_t n)
+{
+	return n > 2 && ((name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')) ||
+			 aif_is_printed_rust(name, without_suffixes(name, n)));
+}
+
 void aif_demangle(const char *name, struct aif_buf *ret)
 {
 	aif_demangle_part(name, AIF_NAME_MAX, ret);

@@ -15,3 +15,7 @@ void aif_demangle(const char *name, struct aif_buf *ret);
 /* The same, at most `max` bytes of it: a short name may stand for a text without end, of which
  * that much is taken. */
 void aif_demangle_part(const char *name, size_t max, struct aif_buf *ret);
+
+/* Returns true if a name looks like one that the above write in another way: as linkers have those of C++ and Rust, or
+ * as binutils write an older Rust compiler's, with $LT$ for < and a hash at the end. */
+bool aif_is_mangled(const char *name, size_t n);

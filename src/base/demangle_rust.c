@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/demangle_rust.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 /*
@@ -50,24 +52,11 @@ static void put_number(struct reader *r, uint64_t n)
 
 static void put_utf8(struct reader *r, uint64_t c)
 {
-	char text[4];
-	size_t n = 0;
+	struct aif_buf text = {0};
 
-	if (c < 0x80) {
-		text[n++] = (char)c;
-	} else if (c < 0x800) {
-		text[n++] = (char)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		text[n++] = (char)(0xe0 | c >> 12);
-		text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	} else {
-		text[n++] = (char)(0xf0 | (c >> 18 & 7));
-		text[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-		text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		text[n++] = (char)(0x80 | (c & 0x3f));
-	put(r, text, n);
+	aif_utf8_put_char(&text, (uint32_t)c);
+	put(r, (const char *)text.data, text.len);
+	aif_buf_finish(&text);
 }
 
 static int hex_digit(char c)
@@ -162,6 +151,28 @@ static bool demangle_legacy(struct reader *r, const char *name, size_t n)
 		if (i)
 			puts_(r, "::");
 		put_part(r, name + at, len);
+	}
+	return true;
+}
+
+bool aif_is_printed_rust(const char *name, size_t n)
+{
+	return n > 20 && !memcmp(name + n - 19, "::", 2) && is_hash(name + n - 17, 17);
+}
+
+static bool demangle_printed(struct reader *r, const char *name, size_t n)
+{
+	const char *at = name, *end = name + n - 19, *part_end;
+
+	if (!aif_is_printed_rust(name, n))
+		return false;
+	for (; at < end; at = part_end + 2) {
+		part_end = memmem(at, (size_t)(end - at), "::", 2);
+		if (!part_end)
+			part_end = end;
+		if (at != name)
+			puts_(r, "::");
+		put_part(r, at, (size_t)(part_end - at));
 	}
 	return true;
 }
@@ -675,14 +686,13 @@ static bool demangle_v0(struct reader *r, const char *name, size_t n)
 	return !r->has_failed && (r->at == r->len || peek(r) == '.' || peek(r) == '$');
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-
 bool aif_demangle_rust(const char *name, size_t n, size_t max, struct aif_buf *ret)
 {
 	struct reader r = {.out = ret, .left = max};
 	size_t begin = ret->len;
 
-	if (demangle_legacy(&r, name, n) || demangle_v0(&r, name, n))
+	if (demangle_legacy(&r, name, n) || demangle_printed(&r, name, n) ||
+	    demangle_v0(&r, name, n))
 		return true;
 	ret->len = begin;
 	return false;

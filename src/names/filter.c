@@ -239,7 +239,7 @@ bool aif_regex_matches_function(const struct aif_regex *r, const char *name)
 	if (is || !r->is_set || !r->is_function)
 		return is;
 	/* Some traces have names as the linker has them. */
-	if (!strncmp(name, "_Z", 2))
+	if (aif_is_mangled(name, strlen(name)))
 		aif_demangle_part(name, DEMANGLED_MAX, &plain);
 	if (plain.len && !aif_buf_failed(&plain)) {
 		name = aif_buf_str(&plain);

@@ -307,7 +307,7 @@ static bool is_cxx(const struct aif_frame_labels *l, const struct aif_frame *f, 
  * recorded. */
 static const char *name_read(struct aif_frame_labels *l, const char *name)
 {
-	if (name[0] != '_' || name[1] != 'Z')
+	if (!aif_is_mangled(name, strlen(name)))
 		return name;
 	aif_buf_clear(&l->plain);
 	aif_demangle_part(name, DEMANGLED_MAX, &l->plain);

@@ -22,7 +22,7 @@ static void name_one_way(const char *name, size_t n, unsigned way, struct aif_bu
 	struct aif_buf plain = {0};
 
 	/* torch.profiler's traces have some as the linker has them, and torch's own tables, too. */
-	if (n > 2 && !memcmp(name, "_Z", 2))
+	if (aif_is_mangled(name, n))
 		aif_demangle_part(name, DEMANGLED_MAX, &plain);
 	if (plain.len && !aif_buf_failed(&plain))
 		aif_kernel_name((const char *)plain.data, plain.len, room, ret);
