@@ -221,10 +221,22 @@ static void push_inlined(struct aif_perf_samples *x, struct perf_frame row,
 	}
 }
 
+/* Returns true for code of the OS kernel. Behind code of a program no caller is the kernel's: an address there that looks
+ * so is what an unwinder read from a stack without frame pointers. */
+static bool is_os_frame(const struct aif_perf_samples *x, const struct aif_perf_frame *f)
+{
+	uint32_t callee = x->stack_len ? x->stack[x->stack_len - 1] : AIF_NONE;
+
+	if (f->module.len || f->name.len)
+		return aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
+	return f->ip >> 56 == 0xff &&
+	       (callee == AIF_NONE || x->frames[callee].kind == AIF_FRAME_OS);
+}
+
 void aif_perf_samples_frame(struct aif_perf_samples *x, const struct aif_perf_frame *f)
 {
 	struct aif_perf_text name = f->name;
-	bool is_os = aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
+	bool is_os = is_os_frame(x, f);
 	struct perf_frame row = {.kind = is_os ? AIF_FRAME_OS : AIF_FRAME_NATIVE,
 				 .module = AIF_NONE,
 				 .name = AIF_NONE,

@@ -12,6 +12,9 @@ struct perf {
 	struct aif_perf_samples samples;
 	struct aif_lines lines;
 	bool is_record; /* the last header was that of a record that is no sample */
+	/* An address alone behind the event: the one frame of a sample, or, before others, an address of data. */
+	bool has_address;
+	struct aif_perf_frame address;
 };
 
 /* Returns the number of events of "PERF_RECORD_LOST lost 12", 0 of another line. */
@@ -40,12 +43,21 @@ static bool is_source_line(struct aif_perf_text line)
 	return n < line.len && n > 1 && line.p[n - 1] == ':';
 }
 
+/* Ends a sample, whose only frame may be the address in its header. */
+static int sample_end(struct perf *x)
+{
+	if (x->has_address)
+		aif_perf_samples_frame(&x->samples, &x->address);
+	x->has_address = false;
+	return aif_perf_samples_end(&x->samples);
+}
+
 static int header_add(struct perf *x, const struct aif_perf_header *h, struct aif_perf_text line)
 {
 	struct aif_perf_samples *samples = &x->samples;
 	struct aif_perf_frame f;
 	uint32_t event;
-	int r = aif_perf_samples_end(samples);
+	int r = sample_end(x);
 
 	if (r < 0)
 		return r;
@@ -59,9 +71,19 @@ static int header_add(struct perf *x, const struct aif_perf_header *h, struct ai
 	if (r < 0)
 		return r;
 	aif_perf_samples_begin(samples, h, event);
-	if (h->rest.len && aif_perf_frame(h->rest, &f))
+	if (!h->rest.len || !aif_perf_frame(h->rest, &f))
+		return 0;
+	x->address = f;
+	x->has_address = !f.name.len && !f.module.len;
+	if (!x->has_address)
 		aif_perf_samples_frame(samples, &f);
 	return 0;
+}
+
+static void frame_add(struct perf *x, const struct aif_perf_frame *f)
+{
+	x->has_address = false;
+	aif_perf_samples_frame(&x->samples, f);
 }
 
 static int line_add(struct perf *x, struct aif_perf_text line)
@@ -70,7 +92,7 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 	struct aif_perf_frame bare;
 
 	if (!line.len)
-		return aif_perf_samples_end(&x->samples);
+		return sample_end(x);
 	if (*line.p == '#')
 		return 0;
 	/* Commands may be right-justified, with blanks before them; a frame ends with its module. */
@@ -84,7 +106,7 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 		     (h.event.len && aif_perf_frame(h.rest, &only) && only.module.len)))
 			return header_add(x, &h, line);
 		if (is_frame)
-			aif_perf_samples_frame(&x->samples, &f);
+			frame_add(x, &f);
 		else if (!is_source_line(line))
 			aif_lines_bad(&x->lines);
 		return 0;
@@ -93,7 +115,7 @@ static int line_add(struct perf *x, struct aif_perf_text line)
 		return header_add(x, &h, line);
 	/* Some perfs, and scripts, do not indent frames. */
 	if (x->samples.is_in && line.p[line.len - 1] == ')' && aif_perf_frame(line, &bare)) {
-		aif_perf_samples_frame(&x->samples, &bare);
+		frame_add(x, &bare);
 		return 0;
 	}
 	/* A record may have more lines than one. */
@@ -155,7 +177,7 @@ static int read_file(struct aif_import_source *s, struct aif_builder *b, void **
 			break;
 	}
 	if (!r)
-		r = aif_perf_samples_end(&x->samples);
+		r = sample_end(x);
 	if (r == -ENOMEM)
 		aif_err_set(err, r, "%s: %s", aif_input_name(s->input), strerror(-r));
 	if (!r)

@@ -81,6 +81,21 @@ static bool is_cpu(struct aif_perf_text t)
 	       number((struct aif_perf_text){t.p + 1, t.len - 2}, &cpu);
 }
 
+/* "K", "d..2.": what a sample interrupted, between its CPU and its time. */
+static bool is_flags(struct aif_perf_text t)
+{
+	bool has_letter = false;
+
+	for (size_t i = 0; i < t.len; i++) {
+		char c = t.p[i] | 0x20;
+
+		has_letter |= c >= 'a' && c <= 'z';
+		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && c != '.' && c != '#')
+			return false;
+	}
+	return t.len <= 6 && (has_letter || t.p[0] == '.');
+}
+
 bool aif_perf_is(struct aif_perf_text t, const char *text)
 {
 	return t.len == strlen(text) && !memcmp(t.p, text, t.len);
@@ -230,7 +245,7 @@ bool aif_perf_header(struct aif_perf_text line, struct aif_perf_header *ret)
 			ret->has_time = true;
 			break;
 		}
-		if (!is_cpu(w) || !id.len) {
+		if (!id.len || !(is_cpu(w) || (is_flags(w) && before.len && ids(id, ret)))) {
 			before = id;
 			id = w;
 		}

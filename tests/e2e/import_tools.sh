@@ -114,6 +114,28 @@ check "perf script, several events: an event that counts no time is not called s
 check "perf script, several events: an --event that is not there is refused, with those there are" says "no sample of event cycles; it has page-faults (2), task-clock (4), context-switches (1)" \
 	sh -c "'$aiflame' import -q --event cycles events.txt -o no.data; true"
 check "perf script: text without names of events is imported" sh -c "sed 's/ *[0-9]* [a-z-]*clock: \$//' perf.txt | grep -v page-faults >bare.txt && '$aiflame' import -q bare.txt -o bare.data && '$aiflame' info bare.data | grep '1713 IMPORT_WEIGHT'"
+# Names of Rust that perf left as they were; addresses of data, what was interrupted, and what an unwinder made up.
+cat >fields.txt <<'END'
+app  4711/4711 [001] 10.010000:    1000000 cpu-clock:     7ffc00001000 
+	            118a _RNvCs32gj3y4fnmh_4main4main+0x15 (/usr/bin/app)
+	fffd8118e8240489 [unknown] ([unknown])
+	ffffffff81000010 [unknown] ([unknown])
+
+app  4711/4711 [001] K   10.020000:    2000000 cpu-clock: 
+	ffffffff81000010 vfs_read+0x10 ([kernel.kallsyms])
+	ffffffff81000030 [unknown] ([unknown])
+	            118a main::Pool$LT$T$GT$::get::h0123456789abcdef+0x15 (/usr/bin/app)
+
+app  4711/4711 [001] d..2. 10.030000:    4000000 cpu-clock:     118a
+
+END
+cat >fields.folded <<'END'
+[unknown] 4000000
+[unknown];[unknown];main::main 1000000
+main::Pool<T>::get;[kernel]_[k];vfs_read_[k] 2000000
+END
+check "perf script: fields that perf prints if asked to, and Rust's names" sh -c "'$aiflame' import -q fields.txt -o fields.data && '$aiflame' flame --detail full --of cpu -o out.folded fields.data && cat out.folded && LC_ALL=C sort out.folded | diff - fields.folded"
+check "perf script: a name of Rust as it is printed is a filter" says "main::main" sh -c "'$aiflame' flame --of cpu --focus main::main --format folded -o - fields.data"
 printf 'a;b 1\n' >ab.folded
 check "options that mean nothing to a format are refused" sh -c "
 	! '$aiflame' import -q --as cpu perf.txt -o no.data 2>as.err && grep -q -e '--as does not apply' as.err &&
