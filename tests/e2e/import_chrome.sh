@@ -29,6 +29,8 @@ echo "[$(b 0 main),$(b 10 f),$(e 30 main),$(b 40 g),$(e 50)]" >inner.json
 check "a span that never ends lasts until the one that it is in ends" stacks inner.json "g 10000,main 10000,main;f 20000," --of cpu
 echo "[$(b 0 main),$(b 10 f),{\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":70,\"name\":\"c\"}]" >counter.json
 check "a trace ends with its last event, of any kind" stacks counter.json "main 10000,main;f 60000," --of cpu
+echo "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":9,\"tdur\":5,\"name\":\"f\"},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":2,\"tdur\":4,\"name\":\"g\"}]" >tdur.json
+check "a span with nothing but its CPU time lasts so long" stacks tdur.json "f 5000,f;g 4000," --of cpu
 
 # ---- a list without categories ------------------------------------------------------------------------
 # function NAME START DURATION: as torch 1.13's export_chrome_trace() of the autograd profiler writes it

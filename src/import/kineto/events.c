@@ -352,6 +352,8 @@ static bool field(struct aif_json *j, struct kineto_event *e)
 	case 4:
 		if (IS("name"))
 			return text(j, &e->name);
+		if (IS("tdur"))
+			return time_of(j, e, &e->thread_dur, &e->has_thread_dur);
 		if (IS("args") || IS("attr"))
 			return args(j, e);
 		break;
@@ -398,6 +400,9 @@ bool kineto_event_read(struct aif_json *j, struct kineto_event *e)
 	while ((t = aif_json_key(j)) == AIF_JSON_KEY)
 		if (!field(j, e))
 			return false;
+	/* Some writers say only how long the thread was on a CPU. */
+	if (!e->has_dur && e->has_thread_dur)
+		e->dur = e->thread_dur;
 	return t == AIF_JSON_CLOSE;
 }
 

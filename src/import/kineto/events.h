@@ -36,11 +36,11 @@ static inline bool kineto_id_is(struct kineto_id a, struct kineto_id b)
 struct kineto_event {
 	char ph;
 	uint8_t class; /* enum kineto_class */
-	bool has_ts, has_dur, has_correlation, has_external, has_device, has_stream;
+	bool has_ts, has_dur, has_thread_dur, has_correlation, has_external, has_device, has_stream;
 	bool is_function; /* of the list that torch 1.x writes without categories */
 	bool is_bad;      /* something of it has the wrong type, or no number has room for it */
 	struct kineto_id pid, tid;
-	int64_t ts, dur;
+	int64_t ts, dur, thread_dur;
 	uint64_t correlation, external, bytes;
 	uint64_t address, allocated, reserved; /* of "[memory]" */
 	int64_t device_type;
