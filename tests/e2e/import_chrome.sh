@@ -31,6 +31,8 @@ echo "[$(b 0 main),$(b 10 f),{\"ph\":\"C\",\"pid\":1,\"tid\":1,\"ts\":70,\"name\
 check "a trace ends with its last event, of any kind" stacks counter.json "main 10000,main;f 60000," --of cpu
 echo "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":9,\"tdur\":5,\"name\":\"f\"},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":2,\"tdur\":4,\"name\":\"g\"}]" >tdur.json
 check "a span with nothing but its CPU time lasts so long" stacks tdur.json "f 5000,f;g 4000," --of cpu
+echo "[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":9,\"name\":\"f\",\"args\":{\"name\":\"f\"}},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":4,\"name\":\"g\",\"args\":{\"detail\":\"a.h\",\"name\":\"x\"}}]" >detail.json
+check "a span's detail is part of its name, another name among its arguments is not" stacks detail.json "f 5000,f;g (a.h) 4000," --of cpu
 
 # ---- a list without categories ------------------------------------------------------------------------
 # function NAME START DURATION: as torch 1.13's export_chrome_trace() of the autograd profiler writes it

@@ -346,7 +346,7 @@ static int whole_collect(struct kineto *k)
 	}
 	if (e->class == KINETO_CALL || e->class == KINETO_KERNEL)
 		k->machine.family = kineto_family_of(k->machine.family, e, name, len);
-	if (e->class == KINETO_OTHER && e->text.len) {
+	if (e->class == KINETO_OTHER && e->has_detail) {
 		/* clang -ftime-trace says of what in here. */
 		aif_buf_puts(&e->name, " (");
 		aif_buf_append(&e->name, e->text.data, e->text.len);

@@ -207,7 +207,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		if (IS("Addr"))
 			return number(j, &e->address, NULL);
 		if (IS("name"))
-			return e->is_recorded ? aif_json_pass(j) : text(j, &e->text);
+			return e->is_recorded || e->has_detail ? aif_json_pass(j)
+							       : text(j, &e->text);
 		break;
 	case 5:
 		if (IS("block"))
@@ -224,6 +225,7 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return stream_of(j, e);
 		if (IS("device"))
 			return signed_number(j, &e->device, &e->has_device);
+		e->has_detail |= IS("detail");
 		if (IS("labels") || IS("detail"))
 			return text(j, &e->text);
 		break;

@@ -47,6 +47,7 @@ struct kineto_event {
 	bool has_allocated, has_reserved;
 	uint64_t forward_thread; /* of a node of a backward; 0 */
 	uint64_t id, flow;       /* id: of args, unitrace's number of a kernel; flow: of an arrow */
+	bool has_detail; /* .text is of what the span was, as clang says it, and no name of a thread */
 	bool is_recorded; /* .text is a name as it was before aiflame's export put a number behind it */
 	/* The number that its process or thread had before, if it was changed. */
 	uint64_t recorded_id;
