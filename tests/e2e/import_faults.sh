@@ -56,6 +56,9 @@ END
 	)" "$aiflame" import -o got.data "$in/$kind.json"
 done
 
+echo '{"traceEvents":[],"samples":[{"cpu":0,"pid":1,"tid":1,"ts":"5","sf":1}],"stackFrames":{"1":{"name":"main"}}}' >samples.json
+check "a trace with nothing but CPU samples is refused with what it has" says "its CPU samples are not read" "$aiflame" import -o got.data samples.json
+
 # Stacks without times make no time line.
 "$aiflame" import -q -o got.data "$in/tab.folded"
 for format in chrome perfetto firefox tensorboard; do

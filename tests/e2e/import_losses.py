@@ -209,8 +209,12 @@ case("kineto", "IMPORT_NO_TIME", 1, trace(*good, call(7, 35), kernel(7, 40, 0)))
 case("kineto", "IMPORT_GRAPH_UNKNOWN", 1, trace(*good, call(9, 30, "cudaGraphLaunch")))
 case("kineto", "IMPORT_CUT_WORK", 1, trace(call(1, 1, dur=1), kernel(1, 10, 900000), call(2, 3, dur=1), kernel(2, 20, 5)))
 case("kineto", "IMPORT_STREAM_OVERLAP", 1, trace(call(1, 1, dur=1), kernel(1, 10, 15), call(2, 3, dur=1), kernel(2, 20, 10)))
+case("kineto", "none", 0, trace(call(1, 1, "cudaLaunchKernelExC", 1), kernel(1, 10, 15), call(2, 3, "cudaLaunchKernelExC", 1), kernel(2, 20, 10)))
+case("kineto", "none", 0, trace(call(1, 1, "cudaGraphLaunch", 1), kernel(1, 10, 15), kernel(1, 20, 10)))
+case("kineto", "IMPORT_STREAM_OVERLAP", 1, trace(call(1, 1, "cudaLaunchKernelExC", 1), kernel(1, 10, 15), call(2, 3, dur=1), kernel(2, 20, 10)))
 case("kineto", "IMPORT_OWNER", 1, trace(call(1, pid=100), call(1, pid=200), kernel(1, 30, pid=4, device=4)))
 case("kineto", "IMPORT_OTHER_KIND", 3, trace(*good, event("c", "", 12, None, ph="C", a=1), event("i", "x", 12, None, ph="i"), event("s", "what is this", 12, 1)))
+case("kineto", "IMPORT_OTHER_KIND", 2, trace(*good).replace("{", '{"samples": [{"cpu": 0, "tid": 1, "ts": 5, "sf": 1}, {"cpu": 0, "a": {"b": [{}]}}], ', 1))
 case("kineto", "IMPORT_THREAD", 1, trace(event("op", "cpu_op", 5, 20, tid=3), call(5, name="aiuLaunchControlBlocks"), kernel(5)))
 ranks = lambda rank, world=2: {"distributedInfo": {"rank": rank, "world_size": world}}
 dated = lambda s: {"baseTimeNanoseconds": 1_700_000_000_000_000_000 + s * 10**9}

@@ -49,9 +49,60 @@ static bool is_around(const struct kineto_exec *x, const struct kineto_exec *y)
 	return y && y->start > x->start && y->end < x->end;
 }
 
+/*
+ * Launches that may begin before what is before them on their stream has ended, by correlation: programmatic dependent
+ * launches are made by calls with attributes (cudaLaunchKernelExC, cuLaunchKernelEx).
+ */
+struct early {
+	struct aif_map map;
+	bool is_made;
+};
+
+static int early_make(const struct kineto *k, struct early *e)
+{
+	uint32_t known = AIF_NONE;
+	bool is_one = false;
+
+	e->is_made = true;
+	for (size_t i = 0; i < k->spans_len; i++) {
+		const struct kineto_span *s = &k->spans[i];
+		const char *name;
+		size_t len;
+
+		if (s->class != KINETO_CALL || !k->calls[s->ref].has_correlation)
+			continue;
+		if (s->name != known) {
+			name = aif_strset_get(&k->names.texts, s->name, &len);
+			is_one = memmem(name, len, "LaunchKernelEx", 14);
+			known = s->name;
+		}
+		if (is_one && aif_map_put(&e->map, k->calls[s->ref].correlation, 1) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Returns 1 if y may begin before x has ended: branches of one graph run side by side, and so do programmatic dependent
+ * launches. 0 if not, or -ENOMEM. */
+static int may_overlap(const struct kineto *k, struct early *e, const struct kineto_exec *x,
+		       const struct kineto_exec *y)
+{
+	uint64_t one;
+
+	if (!y->has_correlation)
+		return 0;
+	if (x->has_correlation && x->correlation == y->correlation)
+		return 1;
+	if (!e->is_made && early_make(k, e) < 0)
+		return -ENOMEM;
+	return aif_map_get(&e->map, y->correlation, &one);
+}
+
 int kineto_faults_find(struct kineto *k)
 {
 	struct kineto_faults *f = &k->faults;
+	struct early early = {0};
+	int r = 0;
 	uint32_t *order = malloc((k->execs_len + 1) * sizeof(*order));
 	int64_t last = INT64_MIN;
 
@@ -66,20 +117,23 @@ int kineto_faults_find(struct kineto *k)
 	for (size_t i = 0; i < k->execs_len; i++)
 		if (!is_around(&k->execs[order[i]], behind(k, order, i)))
 			last = AIF_MAX(last, k->execs[order[i]].end);
-	for (size_t i = 0; i < k->execs_len; i++) {
+	for (size_t i = 0; i < k->execs_len && r >= 0; i++) {
 		struct kineto_exec *x = &k->execs[order[i]], *y = behind(k, order, i);
 
 		if (is_around(x, y) && x->end > last) {
 			x->end = y->start;
 			fault_add(&f->cut, x);
 		} else if (y && x->end > y->start + ROUNDED_NS && y->end > y->start) {
-			fault_add(&f->overlap, y);
+			r = may_overlap(k, &early, x, y);
+			if (!r)
+				fault_add(&f->overlap, y);
 		}
 		if (x->end == x->start)
 			fault_add(&f->no_time, x);
 	}
+	aif_map_finish(&early.map);
 	free(order);
-	return 0;
+	return AIF_MIN(r, 0);
 }
 
 void kineto_faults_call(struct kineto_faults *f, const char *name, size_t len)

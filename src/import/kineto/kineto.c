@@ -191,6 +191,26 @@ static bool read_properties(struct kineto *k)
 	return !j->why;
 }
 
+/* Counts the objects of an array, CPU samples that are not read, and passes it. */
+static void samples_pass(struct kineto *k)
+{
+	static const char what[] = "CPU samples";
+	struct aif_json *j = &k->json;
+	unsigned depth = aif_json_depth(j);
+	enum aif_json_token t = aif_json_next(j);
+	uint64_t n = 0;
+
+	while (t != AIF_JSON_ERROR && aif_json_depth(j) > depth) {
+		t = aif_json_next(j);
+		n += t == AIF_JSON_OBJECT && aif_json_depth(j) == depth + 2;
+	}
+	if (!n)
+		return;
+	k->counts.samples += n;
+	k->counts.not_kept += n;
+	kineto_leave_out(k->counts.left_out, what, sizeof(what) - 1, n);
+}
+
 /* Reads the value of a key of the outermost object. */
 static int read_member(struct kineto *k, struct aif_import_source *source)
 {
@@ -209,6 +229,8 @@ static int read_member(struct kineto *k, struct aif_import_source *source)
 		number_of(j, &k->clock.base_ns, &k->clock.has_base);
 	} else if (AIF_JSON_IS(j, "deviceProperties")) {
 		read_properties(k);
+	} else if (AIF_JSON_IS(j, "samples")) {
+		samples_pass(k);
 	} else if (AIF_JSON_IS(j, "stackFrames")) {
 		return kineto_stackframes_read(k, false);
 	} else if (AIF_JSON_IS(j, "aiflameStackFrames")) {
@@ -379,11 +401,13 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 	if (r < 0)
 		return aif_err_set(err, r, "%s: %s", k->file, strerror(-r));
 	if (!k->spans_len && !k->execs_len)
-		return aif_err_set(err, -ENODATA,
-				   "%s: no event with a beginning and an end in it%s", k->file,
-				   k->counts.errors || k->counts.is_torn ? " that is whole"
-				   : k->counts.bad ? " whose name and times are right"
-						   : "");
+		return aif_err_set(
+			err, -ENODATA, "%s: no event with a beginning and an end in it%s", k->file,
+			k->counts.samples ? ", and its CPU samples are not read; speedscope "
+					    "reads them, and import what it exports"
+			: k->counts.errors || k->counts.is_torn ? " that is whole"
+			: k->counts.bad                         ? " whose name and times are right"
+								: "");
 	kineto_counts_report(&k->counts, k->b, k->file);
 	kineto_faults_report(k);
 	r = kineto_ranks_end(k, state);
