@@ -331,6 +331,43 @@ static void who_launches_does_not_wait(void **state)
 	assert_int_equal(threads[1].spins, 0);
 }
 
+static void *launch_in_three_blocks(void *arg)
+{
+	unsigned launches = *(unsigned *)arg;
+
+	aif_self = &threads[1];
+	for (unsigned block = 0; block < 3; block++) {
+		atomic_store(&cuda.duty.blocks, block);
+		atomic_store(&cuda.duty.capture, block < 2);
+		for (unsigned i = 0; i < launches; i++)
+			call(1, 1 + block * launches + i);
+	}
+	return NULL;
+}
+
+static void a_thread_with_many_launches_is_counted_apart_from_its_next_block_on(void **state)
+{
+	const struct aif_cuda_count *counts = cuda.duty.counts;
+	unsigned few = 10, many = 1500;
+	pthread_t thread;
+
+	(void)state;
+	threads[1].tid = 77;
+	assert_int_equal(pthread_create(&thread, NULL, launch_in_three_blocks, &few), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(cuda.duty.counted_threads, 0);
+	assert_int_equal(counts[0].captured, 20);
+	assert_int_equal(counts[0].left_out, 10);
+	assert_int_equal(pthread_create(&thread, NULL, launch_in_three_blocks, &many), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(cuda.duty.counted_threads, 1);
+	assert_int_equal(counts[0].captured, 1520);
+	assert_int_equal(counts[0].left_out, 10);
+	assert_int_equal(counts[1].tid, 77);
+	assert_int_equal(counts[1].captured, 1500);
+	assert_int_equal(counts[1].left_out, 1500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup(memory_is_recorded, setup),
 		cmocka_unit_test_setup(stacks_of_memory_are_within_the_budget, setup),
 		cmocka_unit_test_setup(who_launches_does_not_wait, setup),
+		cmocka_unit_test_setup(
+			a_thread_with_many_launches_is_counted_apart_from_its_next_block_on, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
