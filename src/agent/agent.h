@@ -57,6 +57,9 @@ int aif_agent_start(enum aif_runtime_id runtime);
 /* The same without a runtime, for CPU samples (children.h). Waits up to 1 s. */
 int aif_agent_start_without_device(void);
 
+/* Helper thread: starts the runtimes that the program uses, in a process that the agent was put into while it ran. */
+void aif_injected_start_runtimes(void);
+
 /* A runtime's driver is loaded: what the agent does at exit is to be done before the driver's own exit. Not
  * on a launch path. */
 void aif_agent_leave_before_driver(void);

@@ -187,6 +187,7 @@ static void answer(uint64_t now)
 	struct aif_attachment *a = atomic_load(&s->attached);
 	struct aif_call call;
 
+	aif_injected_start_runtimes(); /* before the recorder asks which there are */
 	if (aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
 		aif_call_set(&s->met, &call);
 		s->answers = ANSWERS;
@@ -272,6 +273,7 @@ static bool look_each_second(const struct look *look, uint64_t now)
 		tick_python(look->collect);
 	if (env->injected && atomic_load(&s->attached))
 		aif_unwinder_refresh(s->unwinder); /* an injected agent does not see dlclose() */
+	aif_injected_start_runtimes();
 	if (is_last())
 		return true;
 	/* Some of it may not have been possible yet. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 /*
  * The agent in a process that ran already: an injector has loaded it (src/inject) and calls this, in a thread of its own,
@@ -15,10 +16,22 @@
  * Not preloaded, the agent stands in front of no function of the program. The helper looks each second whether libraries
  * were unloaded, so that a stack may be wrong for that long if another comes to lie where one was; no table of a library
  * that is gone is read, since the loader says what is there (unwind/modules.h).
+ *
+ * Runtimes have started without us. Those that let a tool in later are joined by the helper (start_late() of runtime.h), once
+ * the program uses them; the others' launches are not seen.
  */
 AIF_PUBLIC aif_injected_fn aif_agent_injected;
 
 extern const char aif_agent_here[];
+
+/* A forked child has no use of its parent's runtimes. */
+void aif_injected_start_runtimes(void)
+{
+	const struct aif_environment *env = &aif_agent.env;
+
+	if (env->injected && env->injected_into == getpid())
+		aif_runtimes_start_late();
+}
 
 int aif_agent_injected(const struct aif_injected *about)
 {
@@ -30,13 +43,17 @@ int aif_agent_injected(const struct aif_injected *about)
 		return -EPROTO;
 	if (getauxval(AT_SECURE))
 		return -EPERM;
-	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) || env->carrier)
+	/* This copy's own constructor may have found AIFLAME_STANDBY in the environment: nothing has begun by that. */
+	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) ||
+	    atomic_load(&aif_agent.session.starting))
 		return -EEXIST;
+	*env->socket = '\0';
 	memcpy(env->standby, about->standby, sizeof(env->standby) - 1);
 	memcpy(env->runtime, about->runtime, sizeof(env->runtime) - 1);
 	env->level = (enum aif_standby_level)about->level;
 	env->filters = AIF_FILTERS_UNKNOWN;
 	env->injected = true;
+	env->injected_into = getpid();
 	env->carrier = true;
 	return aif_agent_start_without_device();
 }

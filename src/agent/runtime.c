@@ -41,6 +41,13 @@ uint64_t aif_runtimes_bound_ns(void)
 	return ns;
 }
 
+void aif_runtimes_start_late(void)
+{
+	for (unsigned i = 0; i < AIF_RUNTIMES; i++)
+		if (all[i].runtime->start_late && !atomic_load(&aif_agent.runtime[i].state))
+			all[i].runtime->start_late();
+}
+
 #define CALL_EACH(function, ...)                                \
 	for (unsigned i = 0; i < AIF_RUNTIMES; i++)             \
 		if (has_started(i) && all[i].runtime->function) \

@@ -23,6 +23,9 @@ struct aif_runtime {
 	 * (budget.h). */
 	uint64_t bound_ns;
 	/* All optional. */
+	/* Helper thread of an agent that was put into a running process, while the runtime has not started here: starts it if
+	 * the program uses it already. May be called repeatedly. */
+	void (*start_late)(void);
 	void (*enable)(bool on);    /* helper thread; also when nothing has changed */
 	void (*tick)(uint64_t now); /* helper thread, each 250 ms while collecting */
 	/* Helper thread, after enable(false): the recorder has gone for good. Nothing of the vendor's tracing should
@@ -57,6 +60,8 @@ struct aif_runtime_slot {
 	/* Before that: a thread is about to start it; the vendor's functions that the agent stands in front of. */
 	atomic_bool begun;
 	_Atomic(void *) vendor[2];
+	/* The last session that was told why start_late() has failed. */
+	uint32_t refused_late;
 };
 
 const char *aif_runtime_name(enum aif_runtime_id id);
@@ -65,6 +70,9 @@ const char *aif_runtime_name(enum aif_runtime_id id);
 const char *aif_runtimes_first(void);
 /* The greatest bound_ns of those that have started; 0: none has. */
 uint64_t aif_runtimes_bound_ns(void);
+
+/* Starts the runtimes that the program uses and that have not started here. */
+void aif_runtimes_start_late(void);
 
 /* Each calls the function of that name of all runtimes that have started. */
 void aif_runtimes_enable(bool on);

@@ -55,6 +55,7 @@ struct aif_environment {
 	bool children;        /* meet the recorder without a runtime, too */
 	bool at_once;         /* and do so as soon as the process starts */
 	bool injected;        /* into a running process: injected.c */
+	pid_t injected_into;  /* which its children inherit */
 	char nvtx_taken[256]; /* injection.h: another tool's library; "" = none */
 	_Atomic bool nvtx_reported;
 };

@@ -234,6 +234,34 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a set-user-id program is refused" "only root can make one of another user's"
 fi
+# `env` has become the program.
+is_in() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$1")" ]; }
+variables() {
+	start env "AIFLAME_STANDBY=$work/elsewhere" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=0123456789abcdef0123456789abcdef "$app" sleeps
+	wait_until is_in "$app"
+	attach && carries_agent && finish 15
+}
+check "a program that was started with some of our variables, but without the agent, is recorded" variables
+# ---- what CUDA launches is seen from then on: CUPTI is subscribed to late (here a mock of both, tests/mock/cuda)
+late_cuda() {
+	mock=$build/tests/mock/cuda
+	rm -f over cuda.log
+	start env "LD_LIBRARY_PATH=$mock" "MOCK_LOG=$work/cuda.log" MOCK_CUPTI=version=130001 "$mock/app" -f "$work/over" -t 2 "$root/tests/golden/cubin/kernels_sm90a.cubin"
+	wait_until grep -q libcuda "/proc/$target/maps" || return
+	for k in 1 2 3; do
+		"$aiflame" record -q --all-launches -p "$target" --duration 1 -o "cuda$k.data" 2>cuda.err || { cat cuda.err; return 1; }
+		"$aiflame" query --format csv "cuda$k.data" "SELECT count(*) > 50 AND count(dur_ns) > 0.9 * count(*) FROM launches LEFT JOIN executions USING (launch)" >asked.out
+		grep -qx 1 asked.out || { cat asked.out; "$aiflame" info "cuda$k.data"; return 1; }
+		! "$aiflame" info "cuda$k.data" | grep NOT_COVERED_LATE || return
+	done
+	: >over
+	finish 0 && grep -q 'launches=' out && ! grep -q 'failed=[1-9]' out && ! grep BAD cuda.log
+}
+if [ -x "$build/tests/mock/cuda/app" ]; then
+	check "launches of a CUDA program that nobody prepared are recorded, three times" late_cuda
+else
+	skip "launches of a CUDA program that nobody prepared are recorded, three times" "no mock"
+fi
 # ---- what a runtime launched before, and goes on launching, is not seen
 late() {
 	start sh -c "exec $build/tests/e2e/idle_app 100000"

@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 /* Time after which most of what was launched has been executed. */
 #define UNDER_WAY_NS 20000000
@@ -357,7 +358,8 @@ static void begin_paused(struct aif_cuda *cuda)
 	pthread_mutex_unlock(&cuda->switching);
 }
 
-static int begin(void)
+/* late: the program has used CUDA before. */
+static int begin(bool late)
 {
 	struct aif_cuda *cuda = aif_pages(sizeof(*cuda));
 	void *none = NULL;
@@ -369,18 +371,20 @@ static int begin(void)
 	pthread_mutex_init(&cuda->switching, NULL);
 	pthread_mutex_init(&cuda->flushing, NULL);
 	pthread_mutex_init(&cuda->buffers_lock, NULL);
-	cuda->correlations = aif_pages(sizeof(*cuda->correlations) * AIF_CUDA_CORRELATIONS);
-	if (!cuda->correlations)
-		return -ENOMEM;
 	r = aif_cuda_library_open(&cuda->api, &cuda->library, &cuda->version);
 	if (r < 0) {
+		munmap(cuda, sizeof(*cuda));
 		aif_cuda_report_error(AIF_REASON_CUDA_NO_CUPTI, "", 0);
 		return r; /* nobody sees it */
 	}
+	cuda->correlations = aif_pages(sizeof(*cuda->correlations) * AIF_CUDA_CORRELATIONS);
+	if (!cuda->correlations)
+		return -ENOMEM;
 	aif_cuda_library_bounds((uintptr_t)cuda->api.cuptiGetVersion, &cuda->lo, &cuda->hi);
 	aif_cuda_use_init(cuda);
 	aif_cuda_claim_init(cuda);
 	cuda->use = AIF_CUPTI_USE_THROUGHOUT;
+	atomic_store(&cuda->has_graphs, true);
 	if (!atomic_compare_exchange_strong(&aif_agent.runtime[AIF_RUNTIME_ID(cuda)].state, &none,
 					    cuda))
 		return -EALREADY;
@@ -390,11 +394,38 @@ static int begin(void)
 	else if (atomic_load(&aif_agent.session.armed->recorder_alive))
 		begin_paused(cuda);
 	/* No thread has launched anything yet, or made a graph. */
-	aif_cuda_quiesce_settle(cuda);
-	atomic_store(&cuda->has_graphs, !cuda->subscriber);
+	if (!late) {
+		aif_cuda_quiesce_settle(cuda);
+		atomic_store(&cuda->has_graphs, !cuda->subscriber);
+	}
 	/* Before what CUPTI made for that is destroyed. */
 	aif_agent_leave_first();
 	return 0;
+}
+
+/* True once cuInit() has returned. A driver that was never asked for anything says that it is not initialized. */
+static bool is_in_use(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	int (*count)(int *) = lib ? dlsym(lib, "cuDeviceGetCount") : NULL, n;
+	bool is = count && !count(&n);
+
+	if (lib)
+		dlclose(lib);
+	return is;
+}
+
+/* The driver has not called us, and will not. CUPTI may be subscribed to at any time, as in an attach to a process on
+ * standby. */
+static void start_late(void)
+{
+	struct aif_runtime_slot *slot = &aif_agent.runtime[AIF_RUNTIME_ID(cuda)];
+	uint32_t session = aif_agent.session.generation + 1;
+
+	if (slot->refused_late == session || !is_in_use())
+		return;
+	if (aif_agent_start(AIF_RUNTIME_ID(cuda)) < 0 || begin(true) < 0)
+		slot->refused_late = session;
 }
 
 AIF_PUBLIC int InitializeInjection(void);
@@ -416,7 +447,7 @@ int InitializeInjection(void)
 	int saved = errno;
 
 	if (!CUDA && aif_agent_start(AIF_RUNTIME_ID(cuda)) == 0)
-		(void)begin();
+		(void)begin(false);
 	begin_other();
 	errno = saved;
 	return 1;
@@ -424,6 +455,7 @@ int InitializeInjection(void)
 
 const struct aif_runtime aif_runtime_cuda = {
 	.bound_ns = 5000, /* 0.4 us for the stack, 1 to 3 us for CUPTI's callbacks and records */
+	.start_late = start_late,
 	.enable = enable,
 	.tick = tick,
 	.poll = poll,

@@ -172,7 +172,7 @@ static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *sta
 static int check_request(struct aif_attach *a, int pid, const struct aif_record_opts *o,
 			 struct aif_err *err)
 {
-	/* An agent that comes late sees no launches, and BPF leaves those of a process with an agent to it. */
+	/* An agent that comes late sees launches of CUDA only, and BPF leaves those of a process with an agent to it. */
 	const bool injects =
 		o->agent && (o->inject == AIF_RECORD_INJECT_ALWAYS ||
 			     (o->inject == AIF_RECORD_INJECT_AUTO && !o->outside && !o->ebpf));

@@ -21,7 +21,7 @@ struct aif_attach_request {
 	uint64_t
 		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it had one */
 	bool ended;
-	bool is_late; /* an accelerator's library was in it before the agent was: its launches are not seen */
+	bool is_late; /* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
 };
 
 /* A page whose lock is ours. */

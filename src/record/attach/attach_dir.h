@@ -45,7 +45,7 @@ void aif_standby_remove(int dir, const char *recording);
 struct aif_standby_maps {
 	bool has_agent, has_page; /* the page: a mapping of that inode; 0: of any */
 	bool is_injected,
-		has_runtime; /* the agent was put into it (inject/inject.h); it has an accelerator's library */
+		has_runtime; /* the agent was put into it (inject/inject.h); it has a runtime that lets no tool in later */
 	char dir[AIF_STANDBY_DIR_MAX]; /* of the page, as the process sees it; "": not known */
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
