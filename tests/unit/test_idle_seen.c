@@ -56,10 +56,10 @@ static void sleeps_are_what_they_are_in(void **state)
 	} sleeps[] = {
 		{"[off CPU, seen in epoll_wait]", true, true},
 		{"[off CPU, seen in accept]", true, true},
-		{"[off CPU, seen in recvfrom]", true, true},
+		{"[off CPU, seen in recvfrom]", false, true},
 		{"[off CPU, seen in poll]", true, true},
 		{"[off CPU, seen in poll of a socket]", true, true},
-		{"[off CPU, seen in read of a socket]", true, true},
+		{"[off CPU, seen in read of a socket]", false, true},
 		{"[off CPU, seen in read of a terminal]", true, true},
 		/* Workers of a data loader, and other threads, write to these. */
 		{"[off CPU, seen in poll of a pipe]", false, false},
@@ -186,6 +186,9 @@ static void who_lets_a_thread_wait_owns_that(void **state)
 	/* A queue between threads: the other one has as much as it computed. */
 	assert_int_equal(of_other(futex, 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, COMPUTE), 15 * MS);
 	assert_int_equal(of_other(futex, 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, FURTHER), 15 * MS);
+	/* A thread that computes for most of the time has all of it. */
+	assert_int_equal(of_other(futex, 20 * MS, AIF_IDLE_CAUSE_OFF_CPU, COMPUTE), 30 * MS);
+	assert_int_equal(of_other(futex, 20 * MS, AIF_IDLE_CAUSE_OFF_CPU, FURTHER), 0);
 	assert_int_equal(
 		of_other("[off CPU, seen in nanosleep]", 15 * MS, AIF_IDLE_CAUSE_OFF_CPU, COMPUTE),
 		0);

@@ -275,21 +275,23 @@ static double delayed_of(const struct aif_idle_bracket *of)
 }
 
 /* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
- * be handed something, only in a server whose CPU samples are known. */
+ * be handed something, or for what comes over a connection, only in a server whose CPU samples are known. */
 static double demand_of(struct aif_idle_blaming *b, const struct aif_idle_bracket *of,
 			const struct aif_idle_share *s)
 {
+	enum aif_idle_sleep sleep = aif_idle_demand_sleep(&b->demand, s->stack);
 	uint32_t process = b->to->devices[of->device].process;
 
 	if (b->demand.askers_len > AIF_IDLE_ASKERS || process == AIF_NONE ||
-	    (aif_idle_demand_sleep(&b->demand, s->stack) == AIF_IDLE_SLEEP_HANDED &&
+	    ((sleep == AIF_IDLE_SLEEP_HANDED || sleep == AIF_IDLE_SLEEP_PEER) &&
 	     (!b->demand.is_server[process] || !b->is_sampled[process])))
 		return 0;
 	return of->demand > of->others ? (of->demand - of->others) / of->demand : 0;
 }
 
-/* Adds a wait until another thread lets this one go on: it is owned by what other threads computed meanwhile, as far as they did; that
- * for the interpreter lock wholly, as somebody has it. */
+/* Adds a wait until another thread lets this one go on: it is owned by what other threads computed meanwhile, as far as they did, and
+ * wholly if they did for most of it: they sleep or lack a CPU in the rest. That for the interpreter lock is theirs in any case, as
+ * somebody has it. */
 static int wait_add(struct aif_idle_blaming *b, const struct aif_idle_share *s,
 		    enum aif_idle_cause cause, struct place at, double ns,
 		    const struct aif_idle_bracket *of)
@@ -302,7 +304,7 @@ static int wait_add(struct aif_idle_blaming *b, const struct aif_idle_share *s,
 	if (held > 0 && cause == AIF_IDLE_CAUSE_GIL)
 		part = 1;
 	else if (held > 0 && aif_idle_demand_sleep(&b->demand, s->stack) == AIF_IDLE_SLEEP_HANDED)
-		part = AIF_MIN(1, held / AIF_MAX(of->demand, 1));
+		part = 2 * held > of->demand ? 1 : held / AIF_MAX(of->demand, 1);
 	for (size_t i = 0; i < n && part > 0 && r == 0; i++) {
 		struct place there = {.stack = by[i].stack, .seen = at.seen, .share = at.share};
 

@@ -46,7 +46,7 @@ bool aif_idle_demand_is_for(struct aif_idle_demand *d, uint32_t thread, uint32_t
 
 	if (sleep == AIF_IDLE_SLEEP_SERVE && process != AIF_NONE)
 		d->is_server[process] = true;
-	return sleep >= AIF_IDLE_SLEEP_HANDED;
+	return sleep >= AIF_IDLE_SLEEP_PEER;
 }
 
 int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread)

@@ -80,11 +80,14 @@ static enum aif_idle_sleep sleep_seen(const char *text)
 	found = sleep_in(name);
 	if (of && !strcmp(of, " of Python's GIL]"))
 		return AIF_IDLE_SLEEP_GIL;
-	if (!of || found == AIF_IDLE_SLEEP_SERVE || found == AIF_IDLE_SLEEP_HANDED)
+	if (!of || found == AIF_IDLE_SLEEP_SERVE || found == AIF_IDLE_SLEEP_PEER ||
+	    found == AIF_IDLE_SLEEP_HANDED)
 		return found ? found : AIF_IDLE_SLEEP_ASLEEP;
 	/* Another thread writes to an eventfd, a child process to a pipe. */
 	if (!strcmp(of, " of an eventfd]"))
 		return AIF_IDLE_SLEEP_HANDED;
+	if (!strncmp(name, "read", 4) && !strcmp(of, " of a socket]"))
+		return AIF_IDLE_SLEEP_PEER;
 	return (found == AIF_IDLE_SLEEP_OUTSIDE || !strncmp(name, "read", 4)) &&
 			       (!strcmp(of, " of a socket]") || !strcmp(of, " of a terminal]"))
 		       ? AIF_IDLE_SLEEP_OUTSIDE

@@ -12,6 +12,7 @@ enum aif_idle_sleep {
 	AIF_IDLE_SLEEP_READY, /* the thread could run, and has no CPU */
 	AIF_IDLE_SLEEP_GIL,   /* another thread has Python's global interpreter lock */
 	AIF_IDLE_SLEEP_ASLEEP,
+	AIF_IDLE_SLEEP_PEER,
 	AIF_IDLE_SLEEP_HANDED,
 	AIF_IDLE_SLEEP_OUTSIDE,
 	AIF_IDLE_SLEEP_SERVE,
