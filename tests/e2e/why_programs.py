@@ -10,12 +10,22 @@ Each prints the line of tests/e2e/shapes_app.c: "loop=FUNCTION line=N steps=N ow
   epochs    epochs around batches, in one function
   sleeps    a rate limit sleeps before each step
   logged    a value is read back every fifth step
+  rounds    two loops in turns, in rounds that launch nothing themselves
+  download  each batch is asked for over a connection
+  pool      a thread of a pool compresses, and the launching one waits for its result
+  save      every 16 steps a checkpoint is written
+  files     each batch is written to a disk
 """
 import inspect
+import os
 import queue
+import socket
 import sys
+import tempfile
 import threading
 import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyopencl as cl
@@ -170,13 +180,110 @@ class Logged:
             counted += 1
 
 
-case = {c.__name__.lower(): c for c in (Feeder, Gil, Loader, Trainer, Epochs, Sleeps, Logged)}[program]()
+class Rounds:
+    owner = "decode"
+
+    def loop(self):
+        global counted
+        for r in range(5):
+            for critic in range(20):
+                decode(3000000)
+                relax(commands, (4096,), None, buffer, np.int32(1500))
+                commands.finish()
+                counted += 1
+            for actor in range(8):
+                gather(commands, (4096,), None, buffer, np.int32(1))
+                commands.finish()
+
+
+class Download:
+    owner = "fetch"
+
+    def answer(self):
+        while self.server.recv(1):
+            time.sleep(0 if is_repaired else 0.006)
+            self.server.sendall(b"x")
+
+    def fetch(self):
+        global owner_ns
+        begin = now()
+        self.client.sendall(b"x")
+        self.client.recv(1)
+        owner_ns += now() - begin
+
+    def loop(self):
+        global counted
+        self.client, self.server = socket.socketpair()
+        threading.Thread(target=self.answer, daemon=True).start()
+        while counted < 120:
+            self.fetch()
+            step()
+            counted += 1
+
+
+class Pool:
+    owner = "compress"
+    text = bytes(range(256)) * 1200
+
+    def compress(self):
+        for _ in range(0 if is_repaired else 2):
+            zlib.compress(self.text, 6)
+
+    def loop(self):
+        global counted
+        with ThreadPoolExecutor(1) as pool:
+            results = [pool.submit(self.compress) for _ in range(100)]
+            for result in results:
+                result.result()
+                step()
+                counted += 1
+
+
+class Save:
+    owner = "decode"
+
+    def checkpoint(self):
+        cl.enqueue_copy(commands, np.empty(4096, np.float32), buffer)
+        decode(50000000)
+
+    def loop(self):
+        global counted
+        for i in range(128):
+            step()
+            if i % 16 == 15:
+                self.checkpoint()
+            counted += 1
+
+
+class Files:
+    owner = "write"
+
+    def write(self, file, i):
+        global owner_ns
+        begin = now()
+        if not is_repaired:
+            os.pwrite(file, b"%d" % i, 8192 * (i % 64))
+            os.fsync(file)
+            time.sleep(0.005)  # a disk in memory has no wait of its own
+        owner_ns += now() - begin
+
+    def loop(self):
+        global counted
+        with tempfile.TemporaryFile() as file:
+            while counted < 110:
+                self.write(file.fileno(), counted)
+                step()
+                counted += 1
+
+
+cases = (Feeder, Gil, Loader, Trainer, Epochs, Sleeps, Logged, Rounds, Download, Pool, Save, Files)
+case = {c.__name__.lower(): c for c in cases}[program]()
 step()
 begin = now()
 case.loop()
 ns = now() - begin
-text = "for batch in range" if program == "epochs" else ""
+text = {"epochs": "for batch in range", "rounds": "for critic in", "pool": "for result in"}.get(program, "")
 line = line_of(type(case).loop, text)
-if program in ("feeder", "gil"):
+if program in ("feeder", "gil", "pool"):
     owner_ns = 0
 print("loop=loop line=%d steps=%d owner=%s owner_ns=%d ns=%d" % (line, counted, case.owner, owner_ns, ns))

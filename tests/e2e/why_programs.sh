@@ -20,7 +20,7 @@ program() {
 	metered "$aiflame" record -q --all-launches -o program.data "$python" "$root/tests/e2e/why_programs.py" "$1" >out
 	"$aiflame" why --format json program.data >why.json && python3 judge.py loop
 }
-for p in feeder gil loader trainer epochs sleeps logged; do
+for p in feeder gil loader trainer epochs sleeps logged rounds download pool save files; do
 	busy=0
 	check "why finds the loop of a Python program, its line and its steps: $p" program $p
 	on_calm "the first owner of idle time is the function that keeps the device waiting: $p" python3 judge.py owner

@@ -10,7 +10,7 @@ for shape in checkpoint both accumulate pingpong products epochs last sparse_log
 done
 for p in python3 /usr/bin/python3; do
 	"$p" -c 'import pyopencl; pyopencl.create_some_context(interactive=False)' >/dev/null 2>&1 || continue
-	for program in feeder gil loader trainer epochs sleeps logged; do
+	for program in feeder gil loader trainer epochs sleeps logged rounds download pool save files; do
 		set -- "$@" "$p $root/tests/e2e/why_programs.py $program"
 	done
 	break
