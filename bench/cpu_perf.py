@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CPU shares of programs with system calls, by `aiflame record --cpu` and by `perf record`: bench/cpu_perf.py [PROGRAM...], with
+BUILD_DIR, ROUNDS (3) and CLOCK (perf).
+
+Each program is recorded ROUNDS times by each, in turns, at 999 Hz of CPU time (`--cpu-clock perf`; `-e cpu-clock --call-graph
+dwarf`). A row is a function that has 5 % or more of perf's samples: its share by itself, and with what it calls. Code that was
+inlined counts for the function that it is in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a
+recording without privileges can have. Functions without a name are one for each file, and
+interrupts count for the function that they came upon. Before them stands the kernel's part of an unrecorded run, as the kernel accounts it. Beside the difference of the means
+stands how far perf's own rounds are from each other. Exit status 1: a difference of more than 3 points and of more than
+perf's own rounds differ."""
+import collections
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
+aiflame = os.path.join(build, "src/aiflame")
+rounds = int(os.environ.get("ROUNDS", "3"))
+clock = os.environ.get("CLOCK", "perf")
+BAR, LEAST = 3.0, 5.0
+
+THREADS = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t sum;
+__attribute__((noinline)) static uint64_t hash(const unsigned char *p, size_t n)
+{
+	uint64_t h = 1469598103934665603u;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * 1099511628211u;
+	return h;
+}
+__attribute__((noinline)) static void load(int fd, unsigned char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i += 4096)
+		if (pread(fd, p + i, 4096, (off_t)i) != 4096)
+			abort();
+}
+__attribute__((noinline)) static void add(uint64_t h)
+{
+	for (int i = 0; i < 200; i++) {
+		pthread_mutex_lock(&lock);
+		sum += h;
+		pthread_mutex_unlock(&lock);
+	}
+}
+static void *work(void *arg)
+{
+	unsigned char *p = malloc(1 << 20);
+	int fd = open(arg, O_RDONLY);
+	for (int i = 0; i < 700; i++) {
+		load(fd, p, 1 << 20);
+		add(hash(p, 1 << 19));
+	}
+	free(p);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[4];
+	(void)argc;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, argv[1]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	return sum == 42;
+}
+"""
+SERVER = r"""
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) static int parse(const char *p, int n)
+{
+	int words = 0;
+	for (int round = 0; round < 6; round++)
+		for (int i = 1; i < n; i++)
+			words += p[i - 1] == ' ' && p[i] != ' ';
+	return words;
+}
+__attribute__((noinline)) static void answer(int fd, int words)
+{
+	char text[2048];
+	int n = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", words);
+	memset(text + n, 'x', sizeof(text) - (size_t)n);
+	if (write(fd, text, sizeof(text)) < 0)
+		exit(1);
+}
+__attribute__((noinline)) static void serve(int fd)
+{
+	char request[1024];
+	struct pollfd p = {fd, POLLIN, 0};
+	while (poll(&p, 1, -1) == 1) {
+		ssize_t n = read(fd, request, sizeof(request));
+		if (n <= 0)
+			return;
+		answer(fd, parse(request, (int)n));
+	}
+}
+__attribute__((noinline)) static void ask(int fd)
+{
+	char request[1024], reply[2048];
+	memset(request, 'a', sizeof(request));
+	for (int i = 0; i < (int)sizeof(request); i += 7)
+		request[i] = ' ';
+	for (int i = 0; i < 150000; i++) {
+		size_t got = 0;
+		if (write(fd, request, sizeof(request)) < 0)
+			return;
+		while (got < sizeof(reply)) {
+			ssize_t n = read(fd, reply, sizeof(reply) - got);
+			if (n <= 0)
+				return;
+			got += (size_t)n;
+		}
+	}
+}
+int main(void)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		return 1;
+	if (!fork()) {
+		close(pair[0]);
+		ask(pair[1]);
+		_exit(0);
+	}
+	close(pair[1]);
+	serve(pair[0]);
+	wait(NULL);
+	return 0;
+}
+"""
+PYTHON = r"""
+import hashlib, json, os, sys
+def write_files(d):
+    for i in range(1500):
+        with open(os.path.join(d, str(i)), "w") as f:
+            json.dump({"n": i, "list": list(range(100))}, f)
+def read_files(d):
+    h = hashlib.sha256()
+    for i in range(1500):
+        with open(os.path.join(d, str(i)), "rb") as f:
+            h.update(f.read())
+    return h
+def count():
+    words = {}
+    for i in range(1200000):
+        words[i % 1000] = words.get(i % 1000, 0) + 1
+    return words
+d = sys.argv[1]
+os.makedirs(d, exist_ok=True)
+for _ in range(2):
+    write_files(d)
+    for _ in range(4):
+        read_files(d)
+    count()
+    for name in os.listdir(d):
+        os.unlink(os.path.join(d, name))
+"""
+SQL = """
+PRAGMA journal_mode=DELETE;
+CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c INTEGER);
+BEGIN;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000) INSERT INTO t SELECT i, 'name ' || i, i * 7919 % 100003 FROM n;
+COMMIT;
+CREATE INDEX c ON t(c);
+SELECT count(*), sum(a) FROM t WHERE c > 50000;
+SELECT c % 10, count(*) FROM t GROUP BY 1 ORDER BY 2;
+"""
+
+
+def build_program(work, name, text):
+    with open(f"{work}/{name}.c", "w") as f:
+        f.write(text)
+    subprocess.run(["gcc", "-O2", "-g", "-fno-inline-small-functions", "-pthread", "-o", f"{work}/{name}", f"{work}/{name}.c"], check=True)
+
+
+def programs(work):
+    with open(f"{work}/words", "w") as f:
+        n = 1
+        for i in range(900000):
+            n = (n * 1103515245 + 12345) % 2**31
+            f.write(f"line {n} of {i % 97} words\n")
+    with open(f"{work}/files.py", "w") as f:
+        f.write(PYTHON)
+    with open(f"{work}/sql", "w") as f:
+        f.write(SQL)
+    build_program(work, "threads", THREADS)
+    build_program(work, "server", SERVER)
+    return {
+        "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=15000", "conv=notrunc,nocreat"],
+        "dd-null": ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k", "count=1500k"],
+        "sort": ["sort", "--parallel=1", "-S", "50M", "-T", work, "-o", f"{work}/sorted", f"{work}/words"],
+        "gzip": ["gzip", "-kf", f"{work}/words"],
+        "python-files": [sys.executable, f"{work}/files.py", f"{work}/d"],
+        "server": [f"{work}/server"],
+        "sqlite": ["sh", "-c", f"rm -f {work}/db; exec sqlite3 {work}/db <{work}/sql"],
+        "tar-xz": ["sh", "-c", f"cd {root} && tar c src docs tests | xz -0 >{work}/tar.xz"],
+        "threads": [f"{work}/threads", f"{work}/words"],
+        "short": ["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 6M {work}/words | cksum; done"],
+    }
+
+
+def plain(name, module):
+    """One name for all names of a function: of a file without symbols there is the file alone."""
+    name = re.sub(r"@@?[A-Z].*$", "", name)
+    name = re.sub(r"(\.part|\.isra|\.constprop|\.cold|\.llvm)(\.\d+)*", "", name)
+    if not name or name == "[unknown]" or re.match(r"\[[^\]]*\+0x[0-9a-f]+\]$", name):
+        inner = re.match(r"\[(.*)\+0x", name)
+        return "[" + re.sub(r"\.so[.0-9]*$", ".so", os.path.basename(inner.group(1) if inner else module)) + "]"
+    name = re.sub(r"\(.*", "", name)
+    name = re.sub(r"^_*(GI_+)?(libc_)?", "", name) or name
+    return name
+
+
+def perf_stacks(path):
+    text = subprocess.run(["perf", "script", "--no-inline", "-F", "comm,tid,period,event,ip,sym,dso", "-i", path],
+                          capture_output=True, text=True, errors="replace").stdout
+    stacks = collections.Counter()
+    for sample in text.split("\n\n"):
+        lines = [line for line in sample.splitlines() if line]
+        if not lines or "cpu-clock" not in lines[0]:
+            continue
+        period = int(re.search(r"(\d+) cpu-clock", lines[0]).group(1))
+        frames = []
+        # An interrupt, or another thread that takes the CPU, is no work of the function that it comes upon.
+        entries = [line for line in lines[1:] if re.match(r"\s*f{4}[0-9a-f]{12} ", line)]
+        if entries and re.search(r"asm_(sysvec|common_interrupt)", entries[-1]):
+            lines = lines[:1] + lines[1 + len(entries):]
+        for line in lines[1:]:
+            match = re.match(r"\s*([0-9a-f]+) (.*) \((.*)\)$", line)
+            if not match:
+                continue
+            if match.group(3).startswith("[kernel") or int(match.group(1), 16) >> 63 or match.group(3).startswith("[bpf"):
+                frame = "[kernel]"
+            else:
+                frame = plain(match.group(2), match.group(3))
+            frames.append(frame)
+        stacks[tuple(reversed(frames))] += period
+    return stacks
+
+
+def aiflame_stacks(path):
+    text = subprocess.run([aiflame, "flame", "--of", "cpu", "--by-thread", "no", "--detail", "full", "--format", "folded", "-o", "-", path],
+                          capture_output=True, text=True, errors="replace").stdout
+    stacks = collections.Counter()
+    for line in text.splitlines():
+        frames = []
+        stack, weight = line.rsplit(" ", 1)
+        for frame in stack.split(";"):
+            kind = re.search(r"_\[([a-z])\]$", frame)
+            if kind and kind.group(1) in "ip":
+                continue  # inlined, Python
+            frames.append("[kernel]" if kind and kind.group(1) == "k" else plain(frame, frame))
+        stacks[tuple(frames)] += int(weight)
+    return stacks
+
+
+def shares(stacks):
+    total = sum(stacks.values()) or 1
+    own, with_callees = collections.Counter(), collections.Counter()
+    for frames, weight in stacks.items():
+        own[frames[-1] if frames else "[no stack]"] += 100 * weight / total
+        for frame in set(frames):
+            with_callees[frame] += 100 * weight / total
+    return own, with_callees, total / 1e9
+
+
+def run_plain(command):
+    """CPU time of an unrecorded run, in the OS kernel and in all, in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    system = after.ru_stime - before.ru_stime
+    return system, system + after.ru_utime - before.ru_utime
+
+
+def mean(rows, key):
+    return sum(row[key] for row in rows) / len(rows)
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="cpu_perf.")
+    missed = 0
+    try:
+        all_programs = programs(work)
+        with open(f"{work}/zero", "wb") as f:  # so that each run writes to pages that are there
+            f.write(bytes(16384 * 15000))
+        chosen = sys.argv[1:] or list(all_programs)
+        print("| program | CPU time, unrecorded / perf / aiflame | function | | perf | aiflame | difference | perf's rounds |")
+        print("|---|---|---|---|---|---|---|---|")
+        for name in chosen:
+            by, plain_runs = {"perf": [], "aiflame": []}, []
+            for _ in range(rounds):
+                plain_runs.append(run_plain(all_programs[name]))
+                # A file that is recorded runs as it would; what it prints is of no interest.
+                subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o", f"{work}/p", *all_programs[name]],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                by["perf"].append(shares(perf_stacks(f"{work}/p")))
+                subprocess.run([aiflame, "record", "-q", "--cpu", "--cpu-clock", clock, "-o", f"{work}/a", *all_programs[name]],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                by["aiflame"].append(shares(aiflame_stacks(f"{work}/a")))
+            if os.environ.get("KEEP"):
+                for which in "pa":
+                    shutil.copy(f"{work}/{which}", f"{os.environ['KEEP']}/{name}.{which}")
+            used, system = mean(plain_runs, 1), mean(plain_runs, 0)
+            times = " / ".join(f"{value:.2f} s" for value in (used, *(mean(by[which], 2) for which in ("perf", "aiflame"))))
+            print(f"| {name} | {times} | the OS kernel, by the accounts | unrecorded | {100 * system / used:.1f} % | | | |", flush=True)
+            for index, what in (0, "own"), (1, "with callees"):
+                perf_rows, our_rows = [s[index] for s in by["perf"]], [s[index] for s in by["aiflame"]]
+                keys = {key for row in perf_rows + our_rows for key in row}
+                for key in sorted(keys, key=lambda key: -mean(perf_rows, key)):
+                    theirs, mine = mean(perf_rows, key), mean(our_rows, key)
+                    if max(theirs, mine) < LEAST:
+                        continue
+                    spread = max(row[key] for row in perf_rows) - min(row[key] for row in perf_rows)
+                    is_missed = abs(mine - theirs) > max(BAR, spread)
+                    missed += is_missed
+                    mark = " **" if is_missed else ""
+                    print(f"| {name} | {times} | `{key}` | {what} | {theirs:.1f} % | {mine:.1f} % | {mine - theirs:+.1f}{mark} | {spread:.1f} |", flush=True)
+    finally:
+        shutil.rmtree(work)
+    print(f"\n{missed} differences of more than {BAR:g} points", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
