@@ -122,8 +122,9 @@ static int page_write(const struct aif_page_values *v, bool is_scope, const char
 	struct aif_out out = {.fd = -1};
 	int r = aif_view_profile_for_people(profile, &p, &names, err);
 
+	aif_stop_begin_at_once();
 	if (!r)
-		r = aif_out_open(&out, output, err);
+		r = aif_out_open_stoppable(&out, output, NULL, aif_stop_scratch(), err);
 	if (!r) {
 		out.max = v->max_bytes ? v->max_bytes : aif_view_max_size(profile);
 		aif_disassemblers_use(&d, &p, &o.annotate);
@@ -137,6 +138,7 @@ static int page_write(const struct aif_page_values *v, bool is_scope, const char
 		if (!r)
 			aif_disassemblers_report_missed(&d);
 	}
+	aif_stop_end();
 	aif_disassemblers_finish(&d);
 	aif_names_finish(&names);
 	aif_profile_finish(&p);

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/stop.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 static const int numbers[] = {SIGINT, SIGTERM};
 static struct sigaction before[sizeof(numbers) / sizeof(*numbers)];
 static volatile sig_atomic_t stopped;
 static struct aif_scratch scratch;
+static bool at_once;
 
 static void on_signal(int number)
 {
-	if (!stopped) {
+	if (!stopped && !at_once) {
 		stopped = number;
 		return;
 	}
 	aif_scratch_remove(&scratch);
 	signal(number, SIG_DFL);
 	raise(number); /* which comes when this returns */
+}
+
+void aif_stop_begin_at_once(void)
+{
+	at_once = true;
+	aif_stop_begin();
 }
 
 const volatile sig_atomic_t *aif_stop_begin(void)
@@ -45,5 +53,6 @@ int aif_stop_end(void)
 {
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		sigaction(numbers[i], &before[i], NULL);
+	at_once = false;
 	return stopped;
 }

@@ -70,4 +70,28 @@ check "view says that the browser failed" env PATH="$work/bin:$PATH" BROWSER=x s
 check "view -o asks no browser" sh -c 'rm opened.txt; PATH=$1/bin:$PATH BROWSER=x "$2" view full.data -o page.html && [ ! -e opened.txt ]' sh "$work" "$aiflame"
 check "view without a home directory writes into a new directory" env -u HOME -u XDG_CACHE_HOME TMPDIR="$work" "$aiflame" scope full.data
 check "view without a home directory writes below TMPDIR" test -s aiflame-??????/page.html
+
+# ---- Ctrl-C while a page is made, which a disassembler holds up
+cat >bin/nvdisasm <<'END'
+#!/bin/sh
+echo $$ >disassembling.tmp
+mv disassembling.tmp disassembling
+exec sleep 60
+END
+chmod +x bin/nvdisasm
+python3 -c 'import sqlite3; sqlite3.connect("full.data").executescript("DELETE FROM cache")'
+mkdir making
+stopped_by() { # SIGNAL STATUS
+	rm -f disassembling
+	PATH=$work/bin:$PATH "$aiflame" view full.data -o making/page.html 2>said.txt &
+	making=$!
+	wait_until test -s disassembling
+	find making -name '*.tmp' >unfinished.txt
+	kill -"$1" $making
+	wait $making
+	status=$?
+	kill "$(cat disassembling)"
+	[ -s unfinished.txt ] && [ $status = "$2" ] && [ -z "$(ls making)" ]
+}
+check "view leaves no file behind when it is terminated" stopped_by TERM 143
 done_testing
