@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
+#include "cmd/stop.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -26,6 +27,19 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.output = "-"};
 
+/* Returns the SQL of a word of the sqlite3 shell that lists tables or columns, else the text itself. */
+static const char *sql_of(const char *text)
+{
+	if (!strcmp(text, ".tables"))
+		return "SELECT name FROM (SELECT name FROM sqlite_master UNION "
+		       "SELECT name FROM sqlite_temp_master) ORDER BY name";
+	if (!strcmp(text, ".schema"))
+		return "SELECT t.name AS \"table\", c.name AS column FROM (SELECT name FROM "
+		       "sqlite_master UNION SELECT name FROM sqlite_temp_master) t, "
+		       "pragma_table_info(t.name) c ORDER BY t.name, c.cid";
+	return text;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -39,7 +53,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (words_len == 2)
 		aif_view_put_in_order(&words[0], &words[1]);
 	path = aif_view_path(v->input, words, words_len - 1, err);
-	sql = words[words_len - 1];
+	sql = sql_of(words[words_len - 1]);
 	if (!path)
 		return AIF_EXIT_USAGE;
 	if (aif_view_is_same_file(path, v->output)) {
@@ -55,14 +69,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    sql, sql);
 		return AIF_EXIT_USAGE;
 	}
+	aif_stop_begin_at_once();
 	if (aif_view_profile(path, &p, &names, err) == 0 && aif_query_new(&names, &q, err) == 0 &&
-	    aif_out_open(&out, v->output, err) == 0) {
+	    aif_out_open_stoppable(&out, v->output, NULL, aif_stop_scratch(), err) == 0) {
 		if (aif_query_print(q, sql, (enum aif_table_format)v->format,
 				    strcmp(v->output, "-") ? 0 : aif_view_columns(), &out, err) < 0)
 			aif_out_abort(&out);
 		else if (aif_out_commit(&out, err) == 0)
 			status = AIF_EXIT_OK;
 	}
+	aif_stop_end();
 	if (q && aif_query_damaged(q))
 		aif_message("%s: %" PRIu64 " %s missing above", path, aif_query_damaged(q),
 			    aif_query_damaged(q) == 1 ? "part of it is damaged: its rows are"
@@ -82,9 +98,11 @@ const struct aif_command aif_command_query = {
 		"samples, cpu_samples, windows, attributed, device_times, counters, queue, memory,\n"
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, graph_nodes, collectives, and the view\n"
-		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns.",
+		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns;\n"
+		".tables lists the tables, .schema their columns, as sqlite_master does.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
+		"aiflame query .schema\ttables and their columns\n"
 		"aiflame query 'SELECT kind, sum(bytes) FROM copies GROUP BY kind'\tbytes copied\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Virtual table module for all tables: `aux` says which. It is eponymous: no CREATE is needed. */
+/* Virtual table module for all tables: `aux` says which. */
 struct vtab {
 	sqlite3_vtab base;
 	struct aif_query *q;
@@ -376,9 +376,11 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
+	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best_index,
 	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,
@@ -392,12 +394,18 @@ static const sqlite3_module module = {
 static int authorize(void *arg, int action, const char *a, const char *b, const char *c,
 		     const char *d)
 {
-	(void)arg, (void)a, (void)c, (void)d;
+	(void)arg, (void)c, (void)d;
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_READ:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
+	case SQLITE_PRAGMA: /* names of columns */
+		return a && (!sqlite3_stricmp(a, "table_info") ||
+			     !sqlite3_stricmp(a, "table_xinfo") ||
+			     !sqlite3_stricmp(a, "table_list"))
+			       ? SQLITE_OK
+			       : SQLITE_DENY;
 	case SQLITE_FUNCTION:
 		return b && !sqlite3_stricmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
 	default:
@@ -405,18 +413,18 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	}
 }
 
-/* A table declares itself when it is first named, which the authorizer would refuse. */
-static int touch(sqlite3 *db, const char *name)
+/* Makes a table, so that sqlite_master lists it with its columns. Before the authorizer, which would refuse it. */
+static int make(sqlite3 *db, const struct aif_query_table *table)
 {
-	sqlite3_stmt *stmt = NULL;
-	char sql[64];
-	int r;
+	char sql[1024];
 
-	snprintf(sql, sizeof(sql), "SELECT 1 FROM %s", name);
-	r = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-	sqlite3_finalize(stmt);
-	return r == SQLITE_OK ? 0 : -EINVAL;
+	snprintf(sql, sizeof(sql), "CREATE VIRTUAL TABLE %s USING %s(%s)", table->name, table->name,
+		 table->columns);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -EINVAL;
 }
+
+/* SQLite makes this table when it is first named, which the authorizer would refuse. */
+#define COLUMNS_OF "SELECT 1 FROM pragma_table_info('meta') LIMIT 0"
 
 int aif_query_new(const struct aif_names *names, struct aif_query **ret, struct aif_err *err)
 {
@@ -440,8 +448,9 @@ int aif_query_new(const struct aif_names *names, struct aif_query **ret, struct 
 			r = -ENOMEM;
 	}
 	for (size_t i = 0; !r && aif_query_tables[i].name; i++)
-		r = touch(q->db, aif_query_tables[i].name);
-	if (!r && sqlite3_exec(q->db, AIF_QUERY_VIEWS("TEMP", ""), NULL, NULL, NULL) != SQLITE_OK)
+		r = make(q->db, &aif_query_tables[i]);
+	if (!r && sqlite3_exec(q->db, AIF_QUERY_VIEWS("TEMP", "") COLUMNS_OF, NULL, NULL, NULL) !=
+			  SQLITE_OK)
 		r = -EINVAL;
 	if (r < 0) {
 		aif_err_set(err, r, "query: %s", q && q->db ? sqlite3_errmsg(q->db) : strerror(-r));
