@@ -58,7 +58,7 @@ static int overview(FILE *to, int status)
 		aif_buf_printf(&b, "  %-10s %s\n", aif_commands[i]->name, aif_commands[i]->summary);
 	aif_buf_puts(&b,
 		     "\n`aiflame COMMAND -h` explains a command; `man aiflame-COMMAND` in full.\n"
-		     "`aiflame --version` says which version this is, and what it can do.\n");
+		     "`aiflame -V, --version` says which version this is, and what it can do.\n");
 	return print(&b, to, status);
 }
 
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	occupy_standard_descriptors();
 	if (argc < 2)
 		return overview(stderr, AIF_EXIT_USAGE);
-	if (!strcmp(argv[1], "--version"))
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return version();
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
 		if (argc < 3)

@@ -183,6 +183,24 @@ static const char *nth_option(const void *arg, size_t i)
 	return NULL;
 }
 
+/* Names an option that a word with one dash is near to: "-kernels" is no letters. */
+static int unknown_letters(const struct aif_command *cmd, const char *word, char letter,
+			   struct aif_err *err)
+{
+	size_t len = strcspn(word + 1, "=");
+	const struct aif_opt *o = find_long(cmd, word + 1, len);
+	char name[64];
+	const char *near;
+
+	snprintf(name, sizeof(name), "%.*s", (int)AIF_MIN(len, sizeof(name) - 1), word + 1);
+	near = o ? o->name : len > 2 ? aif_nearest(name, nth_option, cmd) : NULL;
+	if (near)
+		return aif_err_set(err, -EINVAL, "%s: unknown option '-%c'; did you mean --%s?",
+				   cmd->name, letter, near);
+	return aif_err_set(err, -EINVAL, "%s: unknown option '-%c'; see aiflame %s -h", cmd->name,
+			   letter, cmd->name);
+}
+
 static int unknown(const struct aif_command *cmd, const char *word, size_t len, struct aif_err *err)
 {
 	char name[64];
@@ -257,9 +275,7 @@ static int parse_letters(const struct aif_command *cmd, char **argv, int argc, i
 		int r;
 
 		if (!o)
-			return aif_err_set(err, -EINVAL,
-					   "%s: unknown option '-%c'; see aiflame %s -h", cmd->name,
-					   *p, cmd->name);
+			return unknown_letters(cmd, argv[*i], *p, err);
 		if (o->arg && !p[1] && next_value(cmd, o, false, argv, argc, i, err) < 0)
 			return -EINVAL;
 		r = store(cmd, o, !o->arg ? NULL : p[1] ? p + 1 : argv[*i], values, err);

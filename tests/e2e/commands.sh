@@ -20,6 +20,46 @@ for c in $commands; do
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
+check "an option that is written with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -kernels
+check "a near miss of an option with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -krnels
+check "one wrong letter gets no proposal" says "unknown option '-X'; see aiflame report -h" "$aiflame" report -X
+check "-V is --version" sh -c '[ "$("$1" -V)" = "$("$1" --version)" ]' sh "$aiflame"
+
+# ---- completion: the shells' words are those of the tables
+cat >complete.bash <<'END'
+eval "$("$1" completion bash)"
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_aiflame
+echo "${COMPREPLY[*]}"
+END
+completes() { # WORDS: words that bash completes the last one to
+	bash complete.bash "$aiflame" "$@"
+}
+check "bash completes commands" test "$(completes aiflame rec)" = record
+check "bash completes options" test "$(completes aiflame flame --inv)" = --inverted
+check "bash completes the values of an option" test "$(completes aiflame flame --by "")" = "wall time samples launches energy"
+check "bash completes files where an option wants one" test "$(completes aiflame flame --output "")" = ""
+all_completed() { # each option in the help of each command
+	for c in $commands; do
+		"$aiflame" "$c" -h | sed -n '/^options:/,/^examples:/{s/^  \(-[a-zA-Z]\)\(,\| \).*/\1/p; s/^  \(-[a-zA-Z], \|    \)\(--[a-z0-9-]*\).*/\2/p}' | sort >wanted.txt
+		completes aiflame "$c" - | tr ' ' '\n' | sort >got.txt
+		comm -23 wanted.txt got.txt | sed "s/^/$c: /"
+		"$aiflame" completion zsh >zsh.txt
+		"$aiflame" completion fish >fish.txt
+		sed -n 's/^--//p' wanted.txt | while read -r o; do
+			grep -q -- "'\*--$o[=[]" zsh.txt || echo "zsh: $c --$o"
+			grep -q "__fish_seen_subcommand_from $c' .*-l $o " fish.txt || echo "fish: $c --$o"
+		done
+	done >missing.txt
+	cat missing.txt
+	[ ! -s missing.txt ]
+}
+check "completions have each option of each command" all_completed
+check "completions are for bash, zsh and fish" status_is 2 "$aiflame" completion tcsh
+for shell in zsh fish; do
+	command -v $shell >/dev/null && check "$shell reads its completion" sh -c "'$aiflame' completion $shell >x.$shell && $shell -n x.$shell"
+done
 check "no command is an error with help" status_is 2 "$aiflame"
 check "--version names the features" says "opencl" "$aiflame" --version
 check "all reasons are in the documentation" sh -c "'$root/scripts/make-reasons' | diff '$root/docs/reasons.md' -"
@@ -37,6 +77,10 @@ check "a file that is no profile is one clear line" sh -c "[ \$('$aiflame' info 
 check "report --format json is JSON" sh -c "'$aiflame' report --launches --format json m.data | python3 -m json.tool"
 check "an unknown column is named, with the known ones" says "use one of" "$aiflame" report --kernels --sort x m.data
 check "query answers" says "multiply_basic" "$aiflame" query m.data "SELECT * FROM kernel_times"
+check "query lists its tables" test "$("$aiflame" query --format csv m.data .tables | grep -cx 'launches\|kernel_times\|meta')" = 3
+check "query lists columns" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx launches,time_ns"
+check "query lists columns of its views" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx kernel_times,busy_ns"
+check "sqlite_master has the tables of query with their columns" says "executions(launch, start_ns" "$aiflame" query m.data "SELECT sql FROM sqlite_master WHERE name = 'executions'"
 check "query only reads" sh -c "! '$aiflame' query m.data 'DELETE FROM meta'"
 for sql in "VACUUM" "VACUUM INTO 'vacuumed'" "REINDEX"; do
 	check "query refuses $sql: it only reads" says "only reads" "$aiflame" query m.data "$sql"

@@ -13,6 +13,9 @@ check "the program is installed" test -x "$installed"
 for c in $("$installed" help | sed -n '/^commands:/,$p' | sed -n 's/^  \([a-z]*\)  *[a-zA-Z].*/\1/p'); do
 	check "the manual page of $c is installed" grep -q '^.SH SYNOPSIS' "$(dirname "$installed")/../share/man/man1/aiflame-$c.1"
 done
+for f in bash-completion/completions/aiflame zsh/site-functions/_aiflame fish/vendor_completions.d/aiflame.fish; do
+	check "the completion $f is installed" grep -q 'kernels' "$(dirname "$installed")/../share/$f"
+done
 check "aiflame(1) is installed, and lists commands" grep -q '^.SH COMMANDS' "$(dirname "$installed")/../share/man/man1/aiflame.1"
 check "aiflame-reasons(7) is installed, and has imports" grep -q '^.SH IMPORTS' "$(dirname "$installed")/../share/man/man7/aiflame-reasons.7"
 for page in "$root"/docs/*.md; do
