@@ -5,10 +5,12 @@
 #include "base/process.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -265,6 +267,15 @@ static int call_by_thread(const struct aif_bounded *call, void *arg, uid_t uid, 
 		u->spent_ns += w->spent_ns;
 	worker_put(w);
 	return 0;
+}
+
+bool aif_bounded_is_needed(void)
+{
+	struct __user_cap_header_struct self = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	return geteuid() == 0 ||
+	       (!syscall(SYS_capget, &self, caps) && caps[0].effective >> CAP_SYS_PTRACE & 1);
 }
 
 int aif_bounded_call(const struct aif_bounded *call, void *arg, int pid, bool is_text)

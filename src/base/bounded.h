@@ -23,6 +23,10 @@ struct aif_bounded {
 	void (*release)(void *arg); /* frees it, with what run() has put there */
 };
 
+/* True if calls about some processes are made by a thread: this process may look at those of other users. Else it looks at
+ * its own user's alone, which can do to it what they like. */
+bool aif_bounded_is_needed(void);
+
 /* Makes the call; `is_text`: it is of those that may take 2 s. 0: it was made, and `arg` is still the caller's. Else
  * `arg` is not: -ETIMEDOUT, -ESRCH (no such process) or -ENOMEM. */
 int aif_bounded_call(const struct aif_bounded *call, void *arg, int pid, bool is_text);

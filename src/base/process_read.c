@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define PART (64u << 10)
+#define PAGE UINT64_C(4096)
 
 struct read {
 	int pid;
@@ -57,18 +58,45 @@ static void read_text(void *arg, const atomic_bool *is_abandoned)
 		close(fd);
 }
 
+/* In pieces: the kernel copies the pieces before the first that cannot be read. */
+static ssize_t copy(int pid, uint64_t at, void *to, size_t n, const atomic_bool *is_abandoned)
+{
+	enum { PIECES = 64 };
+	struct iovec ours, theirs[PIECES];
+	size_t done = 0;
+
+	while (done < n && !atomic_load(is_abandoned)) {
+		unsigned len = 0;
+		size_t asked = done;
+		ssize_t r;
+
+		for (; len < PIECES && asked < n; len++) {
+			size_t piece = AIF_MIN(PAGE - (at + asked) % PAGE, n - asked);
+
+			theirs[len] = (struct iovec){(void *)(uintptr_t)(at + asked), /* NOLINT */
+						     piece};
+			asked += piece;
+		}
+		ours = (struct iovec){(char *)to + done, asked - done};
+		r = process_vm_readv(pid, &ours, 1, theirs, len, 0);
+		if (r < 0)
+			return done ? (ssize_t)done : -errno;
+		done += (size_t)r;
+		if (done < asked)
+			break;
+	}
+	return (ssize_t)done;
+}
+
 static void read_memory(void *arg, const atomic_bool *is_abandoned)
 {
 	struct read *r = arg;
 	void *room = aif_buf_reserve(&r->bytes, r->max);
-	struct iovec ours = {room, r->max},
-		     theirs = {(void *)(uintptr_t)r->at, r->max}; /* NOLINT */
-	ssize_t n = room ? process_vm_readv(r->pid, &ours, 1, &theirs, 1, 0) : -1;
+	ssize_t n = room ? copy(r->pid, r->at, room, r->max, is_abandoned) : -ENOMEM;
 
-	(void)is_abandoned;
 	if (n > 0)
 		r->bytes.len += (size_t)n;
-	r->result = n >= 0 ? 0 : room ? -errno : -ENOMEM;
+	r->result = n < 0 ? (int)n : 0;
 }
 
 static const struct aif_bounded text_call = {read_text, read_release},
@@ -95,9 +123,13 @@ int aif_process_text(int pid, const char *name, size_t max, struct aif_buf *ret)
 
 ssize_t aif_process_memory(int pid, uint64_t at, void *to, size_t len)
 {
-	struct read *r = calloc(1, sizeof(*r));
+	const atomic_bool never = false;
+	struct read *r;
 	ssize_t result;
 
+	if (!aif_bounded_is_needed())
+		return copy(pid, at, to, len, &never);
+	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	*r = (struct read){.pid = pid, .at = at, .max = len};

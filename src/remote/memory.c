@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote/memory.h"
 
-#include <errno.h>
+#include "base/process_read.h"
+
 #include <string.h>
-#include <sys/uio.h>
 
 int64_t aif_remote_copy(int pid, uint64_t at, void *to, size_t n)
 {
-	/* In pieces: the kernel copies the pieces before the first that cannot be read. */
-	enum { PIECES = 64 };
-	struct iovec ours = {to, n}, theirs[PIECES];
-	size_t done = 0;
-
-	while (done < n) {
-		unsigned len = 0;
-		size_t asked = done;
-		ssize_t r;
-
-		for (; len < PIECES && asked < n; len++) {
-			size_t piece = AIF_REMOTE_PAGE - (at + asked) % AIF_REMOTE_PAGE;
-
-			piece = AIF_MIN(piece, n - asked);
-			theirs[len] = (struct iovec){(void *)(uintptr_t)(at + asked), piece};
-			asked += piece;
-		}
-		ours = (struct iovec){(char *)to + done, asked - done};
-		r = process_vm_readv(pid, &ours, 1, theirs, len, 0);
-		if (r < 0)
-			return done ? (int64_t)done : -errno;
-		done += (size_t)r;
-		if (done < asked)
-			break;
-	}
-	return (int64_t)done;
+	return aif_process_memory(pid, at, to, n);
 }
 
 static size_t read_process(void *arg, uint64_t at, void *to, size_t n)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/process_read.h"
 #include "stacks/stacks.h"
 
 #include <dirent.h>
@@ -11,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of /proc/PID/maps that are read: some 100,000 mappings. */
-#define MAPS_MAX (16u << 20)
+#define COMMAND_MAX (64u << 10)
 /* Pages of the process that are read in all: some seconds of reading. */
 #define PAGES_MAX (UINT64_C(1) << 22)
 /* A thread that wakes while it is looked at is looked at again so often, then stopped. */
@@ -20,36 +20,15 @@
 
 /* ---- /proc ---- */
 
-/* The text of a file of /proc that may be long, as far as `max` bytes, with a terminator. */
-static int read_long(const char *path, size_t max, struct aif_buf *ret)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), r = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (ret->len < max) {
-		char *to = aif_buf_reserve(ret, 65536);
-		ssize_t n = to ? read(fd, to, 65536) : -1;
-
-		if (n < 0)
-			r = to ? -errno : -ENOMEM;
-		if (n <= 0)
-			break;
-		ret->len += (size_t)n;
-	}
-	close(fd);
-	return r;
-}
-
 /* A process's arguments, with blanks between; its name if it has none. */
 static char *command_of(int pid)
 {
 	struct aif_buf b = {0};
 	char path[64], name[64];
 	char *ret;
+	int r = aif_process_text(pid, "cmdline", COMMAND_MAX, &b);
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	if (read_long(path, 65536, &b) == 0 && b.len) {
+	if ((!r || r == -EFBIG) && b.len) {
 		while (b.len && !b.data[b.len - 1])
 			b.len--;
 		for (size_t i = 0; i < b.len; i++)
@@ -418,7 +397,6 @@ static int probe(struct aif_stacks *s, const struct aif_buf *maps, struct aif_er
 int aif_stacks_take(struct aif_stacks *s, int pid, struct aif_err *err)
 {
 	struct aif_buf maps = {0};
-	char path[64];
 	int r;
 
 	*s = (struct aif_stacks){.pid = pid};
@@ -430,13 +408,16 @@ int aif_stacks_take(struct aif_stacks *s, int pid, struct aif_err *err)
 		return aif_err_set(err, r, "process %d has ended", pid);
 	if (r < 0)
 		return aif_err_set(err, r, "threads of process %d: %s", pid, strerror(-r));
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	r = read_long(path, MAPS_MAX, &maps);
+	r = aif_process_text(pid, "maps", AIF_PROCESS_MAPS_MAX, &maps);
+	if (r == -EFBIG) /* what there is of it is looked at */
+		r = 0;
 	if (r == -EPERM || r == -EACCES)
 		aif_stacks_refused_by(pid, err);
 	else if (r < 0)
 		aif_err_set(err, r, "process %d: %s", pid,
-			    r == -ENOENT || r == -ESRCH ? "it has ended" : strerror(-r));
+			    r == -ENOENT || r == -ESRCH ? "it has ended"
+			    : r == -ETIMEDOUT ? "it keeps readers of its memory maps waiting"
+					      : strerror(-r));
 	if (!r)
 		r = probe(s, &maps, err);
 	if (!r)
