@@ -82,7 +82,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_processes = {
-	.lacks = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_EVENTS,
+	.lacks = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
 	.rows = "processes that were sampled, waited or launched",

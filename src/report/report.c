@@ -191,7 +191,7 @@ static int print(struct aif_report *r)
 		note_cut(r);
 	if (is_plain && has_rows && !e)
 		aif_buf_append(r->out, r->after.data, r->after.len);
-	if (is_plain && r->t.width && !e)
+	if (is_plain && !e)
 		note_lacks(r);
 	if (is_plain && damaged && !e)
 		aif_table_describe_damaged(damaged, r->out);

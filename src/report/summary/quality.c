@@ -109,10 +109,13 @@ void aif_summary_lacks(const struct aif_profile *p, unsigned of, struct aif_buf 
 	aif_buf_finish(&lacks);
 }
 
-/* Shares say what stacks, times and samples lack; of the rest there is no share. */
+/* Shares say what stacks and times lack; of the rest there is no share, nor of samples that were lost. */
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out)
 {
 	put_shares(p, a, out);
-	aif_summary_lacks(p, AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_EVENTS, out);
+	aif_summary_lacks(p,
+			  AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_JOINS | AIF_LACK_SAMPLES |
+				  AIF_LACK_EVENTS,
+			  out);
 }
