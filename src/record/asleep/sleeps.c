@@ -42,7 +42,11 @@
 #define WAITED_NS    1000000
 #define LOOKS        8
 #define PYTHON_LOOKS 4
-#define MAPS_MAX     (UINT64_C(4) << 20)
+/* Reading a stack takes 50 to 300 us. It may take this part of the time, in one process, and so much at once: sleeps whose stack is not
+ * read are like those of which it is (analysis/idle/looks.h). */
+#define STACKS_OF_TIME 200
+#define STACKS_NS      20000000
+#define MAPS_MAX       (UINT64_C(4) << 20)
 /* The drain thread's turns come up to a tenth earlier than they are due. */
 #define SLACK_NS (LOOK_NS / 10)
 
@@ -69,8 +73,9 @@ struct target_state {
 	bool any_launches, is_refused;
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
-	size_t first;              /* to be looked at in the next turn */
-	struct aif_asleep *asleep; /* reads stacks; NULL: not yet, or it cannot */
+	size_t first;                        /* to be looked at in the next turn */
+	struct aif_asleep *asleep;           /* reads stacks; NULL: not yet, or it cannot */
+	uint64_t stacks_since_ns, stacks_ns; /* when the first was read; how long all took */
 	struct aif_sleep_python python;
 	unsigned python_looks; /* times that it was looked for */
 };
@@ -230,12 +235,16 @@ static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep
 	struct aif_asleep_thread thread = {.tid = z->s->tid, .call = call};
 	struct target_state *state = sleeps_of(t);
 	uint32_t tids[AIF_SHM_CPU_THREADS];
+	uint64_t begin = aif_now_ns();
 
 	if (!z->s->launches)
 		return;
-	if (!state->asleep)
+	if (!state->asleep) {
 		state->asleep = aif_asleep_new(t->pid);
-	if (!state->asleep)
+		state->stacks_since_ns = begin;
+	}
+	if (!state->asleep ||
+	    state->stacks_ns > STACKS_NS + (begin - state->stacks_since_ns) / STACKS_OF_TIME)
 		return;
 	for (size_t i = 0; i < state->len; i++)
 		tids[i] = state->at[i].tid;
@@ -243,6 +252,7 @@ static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep
 	z->s->stack = aif_asleep_stack(state->asleep, d, t, &thread, tids, state->len,
 				       is_still_asleep, z);
 	d->store->payer = NULL;
+	state->stacks_ns += aif_now_ns() - begin;
 }
 
 /* Reads the system call of a thread into s->in, and its stack. */
