@@ -765,8 +765,10 @@ test("memory, and functions on CPUs, are tables", "trace", "#v1&view=tables&tabl
 	assert.match(await text(page, "table-body"), /at peak.*512 B/);
 	const host = await open("host", "#v1&view=tables&table=cpu");
 	assert.match(await host.locator("#table-body tbody tr").first().textContent(), /^gemm.*cpu_program\.c:\d+/);
+	const self = await host.evaluate(() => window.aiflame.data.tables.cpu.rows[0].self);
 	await host.locator("#table-body tbody tr").first().click();
-	assert.match(await text(host, "found"), /% of all/);
+	assert.match(await text(host, "crumbs"), /own time of gemm/);
+	assert.ok(Math.abs(await sum(host) - self) <= 1, `${await sum(host)} ${self}`);
 });
 
 test("a listing is warm where the samples are", "full", "#v1&view=code&kernel=shared_sum", async (page) => {
