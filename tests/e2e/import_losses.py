@@ -261,6 +261,11 @@ def nsys(kernels=((10, 20, 1), ), calls=((1, 5, 1), ), more=""):
 
 
 case("tool_db", "none", 0, nsys())
+case("tool_db", "IMPORT_NO_TIME", 1, nsys(((10, 10, 1), )))
+case("tool_db", "IMPORT_NO_WORK", 1, nsys(calls=((1, 5, 1), (30, 35, 9))))
+case("tool_db", "IMPORT_CUT_WORK", 1, nsys(((10, 10**12, 1), (50, 60, 2)), ((1, 5, 1), (40, 45, 2))))
+case("tool_db", "IMPORT_OVERLAP", 1, nsys(more=f"INSERT INTO NVTX_EVENTS VALUES (1, 50, 59, 'r', {TID}, NULL, NULL), (30, 90, 59, 's', {TID}, NULL, NULL);"))
+case("tool_db", "IMPORT_EVENT", 1, nsys(((0, 5, 7), (10**18, 10**18 + 20, 1), (10**18 + 40, 10**18 + 50, 2)), ((10**18 - 5, 10**18 - 1, 1), (10**18 + 30, 10**18 + 35, 2))))
 case("tool_db", "IMPORT_EVENT", 1, nsys(((10, 20, 1), (None, 30, 1))))
 case("tool_db", "IMPORT_EVENT", 1, nsys(more=f"INSERT INTO COMPOSITE_EVENTS VALUES (NULL, 5, {TID});"))
 case("tool_db", "IMPORT_NO_STACK", 1, nsys(more=f"INSERT INTO COMPOSITE_EVENTS VALUES (1, 5, {TID});"))

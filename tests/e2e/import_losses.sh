@@ -22,6 +22,9 @@ while read -r importer reason count files; do
 	check "$importer: $reason is counted" counted "$files" "$reason" "$count"
 done <cases.txt
 
+streams() { "$aiflame" import -q -o got.data "$1" && "$aiflame" info got.data | grep -q ': stream 7: k'; }
+check "tool_db: a stream has the number that the tool gave it" streams "$(sed -n 's/^tool_db IMPORT_NO_TIME 1 //p' cases.txt)"
+
 # Nobody forgets one: a new importer, and a new reason of imports, need a line in the table.
 every() {
 	sed -n 's/^AIF_IMPORTER(\([a-z_]*\),.*/\1/p' "$root/src/import/importers.def" | while read -r importer; do

@@ -154,8 +154,8 @@ static void fault_report(struct kineto *k, enum aif_reason reason, const struct 
 	if (!f->count)
 		return;
 	name = aif_strset_get(&k->names.texts, f->name, &len);
-	aif_buf_printf(&text, "%s: %sstream %" PRId64 ": ", k->file, f->count > 1 ? "first: " : "",
-		       f->stream);
+	aif_buf_printf(&text, "%s: %sstream %" PRIu64 ": ", k->file, f->count > 1 ? "first: " : "",
+		       kineto_stream_ordinal(k, f->stream));
 	aif_buf_append(&text, name, len);
 	aif_builder_loss(k->b, reason, AIF_NONE, aif_builder_puts(k->b, aif_buf_str(&text)),
 			 f->count);

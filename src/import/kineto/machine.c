@@ -225,13 +225,18 @@ uint32_t kineto_device(struct kineto *k, int64_t key)
 	return d.device;
 }
 
+uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number)
+{
+	return k->machine.has_stream_places ? (uint64_t)number & 0xffffffff : (uint64_t)number;
+}
+
 struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number)
 {
 	uint64_t key = aif_mix64((uint64_t)device) + (uint64_t)number, i;
 	struct kineto_stream s = {.device = device, .stream = number};
 	struct aif_stream row = {.process = k->machine.main_process,
 				 .device = kineto_device(k, device),
-				 .ordinal = (uint64_t)number};
+				 .ordinal = kineto_stream_ordinal(k, number)};
 
 	for (; aif_map_get(&k->machine.stream_ids, key, &i); key++)
 		if (k->machine.streams[i].device == device &&

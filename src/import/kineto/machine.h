@@ -67,6 +67,7 @@ struct kineto_machine {
 	int64_t rank, world; /* of how many it is one */
 	bool has_xla;        /* a process is a device */
 	bool has_rank, has_world;
+	bool has_stream_places; /* above their 32 bits streams' numbers say of which context or queue they are */
 	char driver[64];
 };
 
@@ -80,6 +81,8 @@ uint32_t kineto_rank_of(struct kineto *k);
 int64_t kineto_device_key(struct kineto *k, int64_t number);
 uint32_t kineto_device(struct kineto *k, int64_t key);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
+/* Returns a stream's number as its tool has it. */
+uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number);
 /* NULL: out of memory (.is_failed). */
 struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number);
 /* Adds what the file says of a device; no more than a machine may have. 0 or -ENOMEM. */

@@ -271,6 +271,7 @@ static struct kineto_event *device_event(struct nsys *x, const struct aif_sqlite
 			    ? (int64_t)gpu
 			    : device;
 	/* Streams are numbered by context. */
+	x->t->k.machine.has_stream_places = true;
 	e->stream = (int64_t)((uint64_t)pid_of(global) << 40 | ((uint64_t)context & 0xff) << 32 |
 			      ((uint64_t)stream & 0xffffffff));
 	e->node = aif_sqlite_row_u32(row, 7);

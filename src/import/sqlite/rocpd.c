@@ -221,6 +221,7 @@ static struct kineto_event *device_event(struct rocpd *x, const struct common *c
 
 	e->has_device = e->has_stream = true;
 	e->device = (int64_t)((uint64_t)agent + (uint64_t)x->t->shift);
+	x->t->k.machine.has_stream_places = true;
 	e->stream = (int64_t)((uint64_t)c->at.queue << 32 | ((uint64_t)c->at.stream & 0xffffffff));
 	return e;
 }
