@@ -6,8 +6,8 @@
  *     cc -O2 -shared -fPIC -o floor.so price_floor.c -I$CUDA/include -I$CUDA/extras/CUPTI/include -ldl
  *     CUPTI_LIB=LIBCUPTI bench/gpu/price --floor floor.so --ways floor:sub+drv,floor:turn1+sub+buf+rec_on+turn2+rec_off PROGRAM
  *
- * FLOOR is a list with commas: sub, unsub, fin (finalize); drv, rt, sync, copies, loads, mems, all: callbacks of launches by the
- * driver and by the runtime, of calls that wait, copy, load code, allocate, of all calls of both domains; buf: buffers for records;
+ * FLOOR is a list with commas: sub, unsub, fin (finalize); drv, rt, sync, copies, loads, mems, contexts, nodes, all: callbacks of launches by the
+ * driver and by the runtime, of calls that wait, copy, load code, allocate, of contexts and modules, of graphs' nodes, of all calls of both domains; buf: buffers for records;
  * rec_on, rec_off: kernel records; copies_on, copies_off: those of copies and fills; pc_on, pc_off: instruction sampling; turn1,
  * turn2: waits until the program has worked once, twice (FLOOR_DIRECTORY); a number: sleeps so many ms.
  */
@@ -38,6 +38,8 @@ static const struct {
 } calls[] = {
 	{"drv", CUPTI_CB_DOMAIN_DRIVER_API, {307, 442, 477, 478, 652, 653, 514, 515}},
 	{"rt", CUPTI_CB_DOMAIN_RUNTIME_API, {211, 214, 430, 431, 505, 506}},
+	{"contexts", CUPTI_CB_DOMAIN_RESOURCE, {1, 2, 6}},
+	{"nodes", CUPTI_CB_DOMAIN_RESOURCE, {13, 20, 10, 17, 18, 22}},
 	{"sync", CUPTI_CB_DOMAIN_DRIVER_API, {126, 440, 121, 17, 800}},
 	{"copies", CUPTI_CB_DOMAIN_DRIVER_API, {276, 277, 278, 279, 280, 281, 305, 306, 397, 398,
 						399, 408, 418, 421, 422, 423, 249, 250, 251, 252,
