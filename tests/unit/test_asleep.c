@@ -79,7 +79,7 @@ static bool has_code(const struct world *w, uint32_t stack, const char *start, c
 
 static void the_function_that_sleeps_is_on_the_stack(void **state)
 {
-	struct aif_asleep *a = aif_asleep_new(getpid());
+	struct aif_asleep *a = aif_asleep_new(getpid(), true);
 	struct aif_sleep_call call;
 	struct aif_asleep_thread thread = {.call = &call};
 	unsigned asked = 0;

@@ -11,8 +11,9 @@
  */
 struct aif_asleep;
 
-/* Returns the reader of a process's stacks, NULL: no memory, or a machine whose registers are not known. */
-struct aif_asleep *aif_asleep_new(int pid);
+/* Returns the reader of a process's stacks, with Python's frames or without. NULL: no memory, or a machine whose registers are not
+ * known. */
+struct aif_asleep *aif_asleep_new(int pid, bool with_python);
 void aif_asleep_free(struct aif_asleep *a);
 
 /* A thread that sleeps: its number in its own pid namespace, and in which call it does. */

@@ -3,9 +3,10 @@
 
 /* Stands in on machines whose registers are not known (unwind/arch.h). */
 
-struct aif_asleep *aif_asleep_new(int pid)
+struct aif_asleep *aif_asleep_new(int pid, bool with_python)
 {
 	(void)pid;
+	(void)with_python;
 	return NULL;
 }
 

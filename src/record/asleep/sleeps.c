@@ -240,7 +240,7 @@ static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep
 	if (!z->s->launches)
 		return;
 	if (!state->asleep) {
-		state->asleep = aif_asleep_new(t->pid);
+		state->asleep = aif_asleep_new(t->pid, !d->opts->no_python);
 		state->stacks_since_ns = begin;
 	}
 	if (!state->asleep ||

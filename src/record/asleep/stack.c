@@ -25,7 +25,7 @@ struct aif_asleep {
 	struct aif_remote_python python;
 	struct aif_map states; /* thread -> its PyThreadState */
 	uint64_t maps_ns, python_ns;
-	bool has_modules, has_python;
+	bool with_python, has_modules, has_python;
 	bool lacks_code; /* a stack had code that the maps did not have */
 	uint8_t stack[STACK_BYTES];
 };
@@ -219,18 +219,20 @@ uint32_t aif_asleep_stack(struct aif_asleep *a, struct aif_drainer *d, struct ai
 	if (!a->has_modules || !thread->call->sp)
 		return AIF_NONE;
 	aif_remote_forget(a->memory);
-	if (now - a->python_ns >= PYTHON_NS)
+	if (a->with_python && now - a->python_ns >= PYTHON_NS)
 		find_python(a, tids, tids_len, now);
 	read_frames(a, thread, &f);
 	return is_asleep(arg) ? put_stack(a, d, t, &f) : AIF_NONE;
 }
 
-struct aif_asleep *aif_asleep_new(int pid)
+struct aif_asleep *aif_asleep_new(int pid, bool with_python)
 {
 	struct aif_asleep *a = calloc(1, sizeof(*a));
 
-	if (a)
-		a->pid = pid;
+	if (!a)
+		return NULL;
+	a->pid = pid;
+	a->with_python = with_python;
 	return a;
 }
 
