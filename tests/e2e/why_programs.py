@@ -226,7 +226,7 @@ class Pool:
     text = bytes(range(256)) * 1200
 
     def compress(self):
-        for _ in range(0 if is_repaired else 2):
+        for _ in range(0 if is_repaired else 10):
             zlib.compress(self.text, 6)
 
     def loop(self):
