@@ -24,13 +24,14 @@ fi
 pid=$!
 exec 7>in
 wait_until grep -q ready app.out
-# recorded NAME OPTION...: until the profile so far has a hundred samples
+# recorded NAME OPTION...: until the profile so far has a hundred samples of the program
 recorded() {
 	data=$1
 	shift
 	env --default-signal=INT "$aiflame" record -q --cpu --name "$data" -o "$data.data" "$@" 2>"$data.err" &
 	recorder=$!
-	wait_until in_file "$data" "SELECT count(*) >= 100 FROM cpu_samples" || cat "$data.err"
+	wait_until in_file "$data" "SELECT count(*) >= 100 FROM cpu_samples c JOIN processes p ON p.id = c.process JOIN stacks s ON s.id = c.stack
+		JOIN frames f ON f.id = s.frame WHERE f.function = 'add_up'" || cat "$data.err"
 	kill -INT $recorder
 	wait $recorder
 }
