@@ -202,7 +202,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 		/* Signals that were blocked when the thread was found have been so since it began. */
 		t->blocks_cpu_ns = t->is_listed ? cpu_ns : t->clocks.cpu_ns;
 	}
-	/* One that was sampled meanwhile was met at two such moments. */
+	/* A thread that was sampled meanwhile was met at two such moments. */
 	t->blocks_cpu_ns = AIF_MAX(t->blocks_cpu_ns, t->clocks.cpu_ns);
 	if (blocks && !t->blocks_told && cpu_ns > t->blocks_cpu_ns + BLOCKS_CPU_NS) {
 		t->blocks_told = true;

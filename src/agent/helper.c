@@ -189,7 +189,7 @@ static void answer(uint64_t now)
 
 	aif_injected_start_runtimes(); /* before the recorder asks which there are */
 	if (aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
-		/* It rings before it sees that we have found it by ourselves, and again where it knows no number of ours. */
+		/* A recorder rings before it sees that we have found it by ourselves, and again where it knows no number of ours. */
 		if (a && !memcmp(call.token, s->met.call.token, sizeof(call.token)))
 			return;
 		aif_call_set(&s->met, &call);
