@@ -217,17 +217,28 @@ int aif_own_threads_return(void)
 	return r;
 }
 
+static bool is_any_apart(struct aif_own_threads *own)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < AIF_OWN_KINDS && atomic_load(&own->pid) == getpid(); i++)
+		is |= !is_gone(&own->at[i]) && atomic_load(&own->at[i].is_apart);
+	return is;
+}
+
 bool aif_own_threads_share_files(void)
 {
 	struct aif_own_threads *own = &aif_agent.own;
-	bool is_apart = false;
+	bool is_apart;
 
 	atomic_store(&own->is_shared, true);
-	for (unsigned i = 0; i < AIF_OWN_KINDS && atomic_load(&own->pid) == getpid(); i++)
-		is_apart |= !is_gone(&own->at[i]) && atomic_load(&own->at[i].is_apart);
-	if (!is_apart)
+	if (!is_any_apart(own))
 		return true;
-	return aif_own_threads_leave() && aif_own_threads_return() == 0;
+	if (!aif_own_threads_leave())
+		return false;
+	/* A thread that has not left in time goes on with its own. */
+	is_apart = is_any_apart(own);
+	return aif_own_threads_return() == 0 && !is_apart;
 }
 
 void aif_own_threads_stay_away(void)
