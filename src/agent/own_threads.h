@@ -39,10 +39,10 @@ struct aif_own_threads {
 		away; /* calls under way before which they end; the word that they sleep on */
 	_Atomic uint32_t again;  /* bit i: a thread of kind i has made way */
 	_Atomic uint32_t leaves; /* how often they have */
-	_Atomic bool is_shared;  /* they are to use the program's table of descriptors */
+	_Atomic bool is_shared;  /* our threads must use the program's table of descriptors */
 	struct aif_own_thread {
 		_Atomic uint32_t tid;  /* 0 = free */
-		_Atomic bool is_apart; /* it has another table of descriptors than the program */
+		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* of the futex that it waits on, beside `away` */
 	} at[AIF_OWN_KINDS];

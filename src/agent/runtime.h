@@ -60,7 +60,7 @@ struct aif_runtime_slot {
 	/* Before that: a thread is about to start it; the vendor's functions that the agent stands in front of. */
 	atomic_bool begun;
 	_Atomic(void *) vendor[2];
-	/* The last session that was told why start_late() has failed. */
+	/* The session (its generation) in which start_late() failed last: it is not tried again in that one. */
 	uint32_t refused_late;
 };
 

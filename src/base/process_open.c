@@ -26,8 +26,8 @@ struct request {
 	char path[]; /* terminated */
 };
 
-/* Returns the home of a process; 0 in it: that cannot be seen. The process's root directory may be of a file system that keeps who asks waiting, or refuses
- * (FUSE): what the kernel knows of it is enough. */
+/* Returns the home of a process, with 0 for what cannot be seen of it. statx() asks the kernel's cache: a root directory on FUSE
+ * could keep a caller of stat() waiting. */
 static struct aif_process_home home_of(const char *process)
 {
 	struct aif_process_home home = {0};

@@ -9,7 +9,7 @@
 /* Sleeps in one bracket, in one call. */
 struct sleeps {
 	double with, without; /* ns, with a stack and without */
-	double whole_without; /* of that, exact times */
+	double whole_without; /* the part of .without whose times are exact */
 };
 
 struct merging {

@@ -65,7 +65,7 @@ struct aif_loop_candidate {
 	uint64_t place;
 	size_t turns;
 	uint64_t median_ns, weight;
-	uint64_t ns; /* of all turns: others may go on between them */
+	uint64_t ns; /* the sum of all turns' lengths; turns of other loops may lie between them */
 	int64_t start, end;
 };
 

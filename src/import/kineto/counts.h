@@ -22,7 +22,8 @@ struct kineto_counts {
 	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined, repeated;
 	uint64_t python_calls; /* functions of Python that the profiler of the trace followed */
 	uint64_t guessed_owners;
-	uint64_t samples; /* of the CPU, beside the events: among those not kept */
+	uint64_t
+		samples; /* CPU samples that stand beside the events; counted in those not kept, too */
 	int64_t overhead_ns;
 	struct kineto_left_out left_out[KINETO_LEFT_OUT_MAX];
 	struct kineto_group aiu[AIF_AIU_GROUP_COUNT];
