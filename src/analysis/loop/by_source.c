@@ -332,8 +332,10 @@ static int emit(struct choosing *h, uint32_t top, struct aif_loops *ret)
 static int begin(struct choosing *h)
 {
 	size_t kernels = h->p->kernels_len + AIF_LAUNCH_KIND_COUNT + 1;
-	int r = aif_loop_positions_make(h->p, h->c, &h->s);
+	int r = aif_loop_turns_find(&h->s, h->c, &h->turns);
 
+	if (!r)
+		r = aif_loop_outer_find(&h->s, h->c, h->turns);
 	h->kernels = malloc(kernels * sizeof(*h->kernels));
 	h->is_inside = malloc(h->s.len + 1);
 	h->is_around = malloc(h->s.nodes_len + 1);
@@ -348,12 +350,12 @@ int aif_loop_by_source(const struct aif_profile *p, const struct aif_loop_calls 
 {
 	struct choosing h = {.p = p, .c = c, .is_sparse = is_sparse};
 	uint64_t all, work = 0;
-	int r = begin(&h);
+	int r = aif_loop_positions_make(p, c, &h.s);
 
 	*ret = (struct aif_loops){0};
 	if (!r && h.s.nodes_len) {
+		r = begin(&h);
 		all = add_work(&h);
-		r = aif_loop_turns_find(&h.s, c, &h.turns);
 		if (!r)
 			r = find_turns(&h, all, place);
 		for (uint32_t i = 0; i < h.len && !r; i++)

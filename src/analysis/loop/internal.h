@@ -30,6 +30,7 @@ void aif_loop_stacks_finish(struct aif_loop_stacks *s);
 struct aif_loop_calls {
 	struct aif_loop_call *at;
 	size_t len, cap;
+	uint32_t thread;
 	struct aif_loop_site *sites;
 	size_t sites_len, sites_cap;
 	const uint32_t *parent; /* by stack, of those that sites have (aif_loop_merge_stacks) */

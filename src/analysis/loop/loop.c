@@ -263,6 +263,7 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 			  struct aif_loops *ret)
 {
 	struct aif_loop_calls c = {.at = malloc((launches + 1) * sizeof(*c.at)),
+				   .thread = thread,
 				   .parent = r->parent,
 				   .stacks = &r->stacks};
 	struct aif_map sites = {0};

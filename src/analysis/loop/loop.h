@@ -16,7 +16,7 @@
  * the launches of the token with the most device time.
  *
  * Where the profile has the program's source, its loops are what loops (source.h): a turn of one is known by which statement follows
- * which, whatever recurs. The following is for what has no source, such as imports.
+ * which, whatever recurs. A loop that launches in one loop within it alone has turns where CPU samples tell them (outer.c). The following is for what has no source, such as imports.
  *
  * Where launches do not recur but follow one another, phases of a program, each of them that is long enough is looked into; the
  * loop is the one with the most of the run's time in steady turns and of its device work, of two that are much alike the later. A

@@ -213,13 +213,24 @@ int aif_loop_positions_make(const struct aif_profile *p, const struct aif_loop_c
 		for (uint32_t at = c->sites[i].stack; at != AIF_NONE && !is_used[at];
 		     at = c->parent[at])
 			is_used[at] = true;
-	/* Callers come before those whom they call. */
-	for (uint32_t i = 0; i < p->stacks_len && !r; i++) {
+	for (uint32_t i = 0; i < p->stacks_len && !r; i++)
 		ret->of_stack[i] = ret->order[i] = AIF_NONE;
-		if (is_used[i])
-			r = place_stack(ret, p, i, c->parent[i]);
-	}
+	if (!r)
+		r = aif_loop_positions_add(ret, c, is_used);
 	free(is_used);
+	return r;
+}
+
+int aif_loop_positions_add(struct aif_loop_positions *s, const struct aif_loop_calls *c,
+			   const bool *is_used)
+{
+	const struct aif_profile *p = s->source.p;
+	int r = 0;
+
+	/* Callers come before those whom they call. */
+	for (uint32_t i = 0; i < p->stacks_len && !r; i++)
+		if (is_used[i] && s->of_stack[i] == AIF_NONE)
+			r = place_stack(s, p, i, c->parent[i]);
 	return r;
 }
 

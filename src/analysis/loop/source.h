@@ -67,6 +67,9 @@ struct aif_loop_positions {
 /* Finds the positions of all stacks with calls, and the loops around them. 0 or -ENOMEM; finished by the caller in any case. */
 int aif_loop_positions_make(const struct aif_profile *p, const struct aif_loop_calls *c,
 			    struct aif_loop_positions *ret);
+/* Finds those of the other stacks that are used, by stack, with all that are around them. 0 or -ENOMEM. */
+int aif_loop_positions_add(struct aif_loop_positions *s, const struct aif_loop_calls *c,
+			   const bool *is_used);
 void aif_loop_positions_finish(struct aif_loop_positions *s);
 /* Returns the position in which a stack launches, by its innermost function with source; AIF_NONE. */
 uint32_t aif_loop_leaf(const struct aif_loop_positions *s, uint32_t stack);
@@ -74,6 +77,10 @@ uint32_t aif_loop_leaf(const struct aif_loop_positions *s, uint32_t stack);
 /* Sets *ret, by call: the loop that goes on to its next turn with it; AIF_NONE. Memory for free(). 0 or -ENOMEM. */
 int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
 			uint32_t **ret);
+/* Gives calls of `turns` to loops that launch in one loop within them alone, where the thread's CPU samples tell their turns.
+ * Positions and loops may become more. 0 or -errno. */
+int aif_loop_outer_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
+			uint32_t *turns);
 /* Sets *ret to a number of a loop that is the same in each run of the program. 0 or -ENOMEM. */
 int aif_loop_place_of_node(const struct aif_loop_positions *s, uint32_t node, uint64_t *ret);
 
