@@ -526,12 +526,17 @@ static int wakes_add(struct towers *t, const struct aif_idle_blame *idle,
 static int idle_row_add(struct towers *t, const struct aif_idle_blame *idle,
 			const struct aif_idle_row *row)
 {
-	struct aif_buf text = {0};
-	struct place at;
+	struct aif_buf text = {0}, machine = {0};
+	struct place at = t->on;
 	uint64_t left = row->ns;
-	int r = aif_towers_stack(t, row->stack, &at);
+	int r;
 
-	aif_buf_printf(&text, row->is_before ? "[idle before it: %s]" : "[idle: %s]",
+	if (row->is_machine)
+		aif_buf_puts(&machine, "[" AIF_IDLE_MACHINE "]");
+	r = row->is_machine ? aif_towers_note(t, &machine, &at)
+			    : aif_towers_stack(t, row->stack, &at);
+	aif_buf_printf(&text,
+		       row->is_before && !row->is_machine ? "[idle before it: %s]" : "[idle: %s]",
 		       aif_idle_cause_name(row->cause));
 	if (r == 0)
 		r = aif_towers_note(t, &text, &at);

@@ -55,7 +55,9 @@ static int put_row(struct aif_report *r, const struct aif_idle_blame *b, const s
 	aif_table_text(&r->t, aif_idle_cause_name(s->of.cause));
 	aif_report_process_cell(r, s->of.process);
 	aif_buf_clear(line);
-	if (caller && *caller)
+	if (s->of.is_machine)
+		aif_buf_puts(line, AIF_IDLE_MACHINE);
+	else if (caller && *caller)
 		aif_buf_printf(line, "%s%s", s->of.is_before ? "before " : "", caller);
 	aif_table_text(&r->t, aif_buf_str(line));
 	wake = aif_idle_wakes_of(b, &s->of, &wakes);
@@ -75,9 +77,12 @@ static int put_rows(struct aif_report *r, const struct aif_idle_blame *b)
 
 	for (size_t i = 0; i < b->len && !e; i++) {
 		aif_buf_clear(&line);
-		if (b->rows[i].is_before)
+		if (b->rows[i].is_before && !b->rows[i].is_machine)
 			aif_buf_puts(&line, "before ");
-		e = aif_stack_names_line(r->stacks, b->rows[i].stack, &line);
+		if (b->rows[i].is_machine)
+			aif_buf_puts(&line, AIF_IDLE_MACHINE);
+		else
+			e = aif_stack_names_line(r->stacks, b->rows[i].stack, &line);
 		if (!e && r->o->format == AIF_TABLE_PLAIN && r->o->detail != AIF_NAME_FULL)
 			aif_report_elide_stack(&line);
 		if (!e && b->rows[i].ns)

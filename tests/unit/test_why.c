@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests the words of `why`: what bounds a program, by its time and by how its launches find the device. */
+#include "flame/build.h"
+#include "report/report_table.h"
+#include "report/why/owners.h"
 #include "report/why/why.h"
 
 #include "fixture_ops.h"
@@ -206,6 +209,48 @@ static void a_step_before_its_device_work_is_said_first(void **state)
 	end(&f, &w);
 }
 
+/* The table, the picture and the page have the owner of late starts that why has. */
+static void assert_all_blame_the_machine(struct ops_fixture *f)
+{
+	static const struct aif_selection all;
+	char *text = ops_report(f, (struct aif_report_opts){.table = &aif_report_table_idle,
+							    .format = AIF_TABLE_CSV,
+							    .detail = AIF_NAME_NORMAL,
+							    .sel = &all});
+	const struct aif_idle_part *part;
+	struct aif_strset owners = {0};
+	struct aif_tree tree;
+	struct aif_err err = {0};
+	uint32_t *of = NULL;
+
+	assert_non_null(strstr(text, "late start,100,\"" AIF_IDLE_MACHINE "\""));
+	free(text);
+	assert_int_equal(aif_idle_part_get(&f->p, &all, &part), 0);
+	assert_ok(aif_flame_build_idle(AIF_NAMES_OF(&f->p), &part->blame,
+				       &(struct aif_flame_opts){.detail = AIF_NAME_NORMAL}, &tree,
+				       &err),
+		  &err);
+	of = calloc(part->blame.len, sizeof(*of));
+	assert_non_null(of);
+	assert_int_equal(aif_why_owners_of(AIF_NAMES_OF(&f->p), &part->blame, &owners, of), 0);
+	for (size_t i = 0; i < part->blame.len; i++)
+		assert_int_equal(part->blame.rows[i].cause == AIF_IDLE_CAUSE_LATE,
+				 !strcmp(aif_strset_get(&owners, of[i], NULL), AIF_IDLE_MACHINE));
+	/* Below the root. */
+	text = NULL;
+	for (uint32_t i = 1; i < tree.len; i++)
+		if (!tree.nodes[i].parent &&
+		    tree.nodes[i].total == part->blame.of_cause[AIF_IDLE_CAUSE_LATE])
+			text = strdup(aif_strset_get(&tree.names, tree.nodes[i].name, NULL) + 1);
+	assert_non_null(text);
+	assert_string_equal(text, "[" AIF_IDLE_MACHINE "]");
+	free(text);
+	free(of);
+	aif_strset_finish(&owners);
+	aif_tree_finish(&tree);
+	aif_facts_put(part);
+}
+
 /* Waits of a thread for a CPU count in the time of which the shares are; a device made of the CPU starts late for want of one. */
 static void a_busy_machine_is_said_with_its_own_advice(void **state)
 {
@@ -239,6 +284,7 @@ static void a_busy_machine_is_said_with_its_own_advice(void **state)
 	assert_says(&f, &w, "  the machine, of whose CPUs the device is made: late starts\n");
 	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
 		assert_true(w.bound_of_group[g] == 0);
+	assert_all_blame_the_machine(&f);
 	w.is_crowded = false;
 	assert_advice(&f, &w, AIF_WHY_LATE, "other streams");
 	end(&f, &w);

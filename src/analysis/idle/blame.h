@@ -54,6 +54,9 @@ enum aif_idle_cause {
 #undef AIF_IDLE_CAUSE
 const char *aif_idle_cause_name(enum aif_idle_cause c);
 
+/* The owner of rows that are the machine's. */
+#define AIF_IDLE_MACHINE "the machine, of whose CPUs the device is made"
+
 /* Samples that are expected of a bracket and were not seen: from so many on its thread is taken to have been on no CPU. */
 #define AIF_IDLE_OFF_CPU_SAMPLES 3
 
@@ -63,6 +66,7 @@ struct aif_idle_row {
 	uint32_t device;  /* index of the blame's devices */
 	uint32_t stack;   /* that is blamed; AIF_NONE: none is known */
 	bool is_before; /* it is of the launch that ended the gaps, and the thread was somewhere else before */
+	bool is_machine; /* late starts of which no stack is to blame (aif_idle_part.is_crowded) */
 	uint32_t thread; /* T; AIF_NONE: not known, or several */
 	uint64_t ns;
 	/* Part of .ns that lies behind a wait of T's for the device since its launch before; and the stack of the longest

@@ -18,6 +18,38 @@ struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
 	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
 }
 
+/* Measures waits for CPUs in the part, and gives the machine what started late on a device that is made of CPUs. */
+static int measure_machine(const struct aif_profile *p, const struct aif_selection *sel,
+			   struct aif_idle_part *part)
+{
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	int e;
+
+	for (size_t i = 0; i < part->t->execs_len; i++) {
+		from = AIF_MIN(from, part->t->execs[i].start);
+		to = AIF_MAX(to, part->t->execs[i].end);
+	}
+	if (sel->from_ns)
+		from = aif_time_clamp((int64_t)AIF_MIN(sel->from_ns, (uint64_t)AIF_TIME_MAX));
+	if (sel->to_ns)
+		to = (int64_t)AIF_MIN(sel->to_ns, (uint64_t)AIF_TIME_MAX);
+	if (from >= to)
+		return 0;
+	e = aif_run_delay_measure(p, from, to, &part->run_delay);
+	part->is_busy_machine = aif_run_delay_is_busy(&part->run_delay, (uint64_t)(to - from));
+	for (size_t i = 0; i < part->blame.len; i++) {
+		struct aif_idle_row *row = &part->blame.rows[i];
+		uint32_t device = part->blame.devices[row->device].device;
+
+		row->is_machine = part->is_busy_machine && row->cause == AIF_IDLE_CAUSE_LATE &&
+				  device < p->devices_len &&
+				  p->devices[device].kind == AIF_DEVICE_CPU;
+	}
+	for (size_t i = 0; i < p->devices_len; i++)
+		part->is_crowded |= part->is_busy_machine && p->devices[i].kind == AIF_DEVICE_CPU;
+	return e;
+}
+
 /* Variants of the fact. */
 enum { WITHOUT_COURSE, WITH_COURSE };
 
@@ -50,7 +82,7 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 		e = aif_idle_blame_within(p, ret->t, ret->u, ret->from, ret->to,
 					  of->variant == WITH_COURSE ? &ret->course : NULL,
 					  &ret->blame);
-	return e;
+	return e ? e : measure_machine(p, sel, ret);
 }
 
 static void finish(void *value)

@@ -3,6 +3,7 @@
 
 #include "analysis/idle/blame.h"
 #include "analysis/idle/course.h"
+#include "analysis/run_delay.h"
 
 /*
  * Idle time of a part of a profile. Where nothing was left out, gaps are cut at the times that are asked for, so that busy
@@ -16,6 +17,10 @@ struct aif_idle_part {
 	struct aif_idle_course course; /* when its idle time was; empty unless it was asked for */
 	bool is_cut;      /* t and u have the whole run, of which the part is [from, to) */
 	int64_t from, to; /* ns since the recording's start */
+	struct aif_run_delay run_delay; /* of the part */
+	bool is_busy_machine;           /* .run_delay is long enough to be named */
+	/* So it is, and a device is made of the machine's CPUs: what it starts late other programs kept from starting. */
+	bool is_crowded;
 };
 
 /* Blames idle time of what `sel` (NULL: all) names. *ret is a fact, for aif_facts_put() (facts.h); after a failure one of

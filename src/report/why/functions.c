@@ -90,5 +90,5 @@ enum aif_why_group aif_why_function_group(const struct aif_why_function *f)
 
 bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *f)
 {
-	return w->is_crowded && w->owners[f->row].group == AIF_WHY_LATE;
+	return w->owners[f->row].is_machine;
 }

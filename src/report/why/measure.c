@@ -162,9 +162,11 @@ static int place_of(struct measuring *m, uint32_t stack, uint32_t *ret)
 }
 
 /* Adds idle time of a group to who owns it, with the key *ret. 0 or -ENOMEM. */
-static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t stack, bool is_before,
-		     uint32_t seen, uint64_t ns, uint64_t *ret)
+static int add_owner(struct measuring *m, const struct aif_idle_row *row, uint64_t *ret)
 {
+	enum aif_why_group group = aif_why_group_of(row->cause);
+	bool is_before = row->is_before && !row->is_machine;
+	uint64_t ns = row->ns;
 	struct aif_why *w = m->w;
 	uint32_t place = AIF_STR_NONE;
 	uint64_t key, i;
@@ -173,12 +175,10 @@ static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t sta
 	if (!ns)
 		return 0;
 	/* The launch was in time: another program had the CPUs. */
-	if (group == AIF_WHY_LATE && w->is_crowded) {
-		is_before = false;
-		place = aif_strset_puts(&w->places, AIF_WHY_MACHINE);
-	} else if (place_of(m, stack, &place) < 0) {
+	if (row->is_machine)
+		place = aif_strset_puts(&w->places, AIF_IDLE_MACHINE);
+	else if (place_of(m, row->stack, &place) < 0)
 		return -ENOMEM;
-	}
 	if (place == AIF_STR_NONE)
 		return -ENOMEM;
 	*ret = key = (uint64_t)group << 33 | (uint64_t)is_before << 32 | place;
@@ -186,16 +186,17 @@ static int add_owner(struct measuring *m, enum aif_why_group group, uint32_t sta
 	if (aif_map_get(&m->owners, key, &i)) {
 		w->owners[i].ns += ns;
 		if (w->owners[i].seen == AIF_NONE)
-			w->owners[i].seen = seen;
+			w->owners[i].seen = row->seen;
 		return 0;
 	}
 	if (aif_grow(&w->owners, &w->owners_cap, w->owners_len + 1, sizeof(*w->owners)) < 0 ||
 	    aif_map_put(&m->owners, key, w->owners_len) < 0)
 		return -ENOMEM;
 	w->owners[w->owners_len++] = (struct aif_why_owner){.group = group,
-							    .stack = stack,
+							    .stack = row->stack,
 							    .is_before = is_before,
-							    .seen = seen,
+							    .is_machine = row->is_machine,
+							    .seen = row->seen,
 							    .ns = ns,
 							    .place = place};
 	return 0;
@@ -245,12 +246,10 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->len && !e; i++) {
 		const struct aif_idle_row *row = &b->rows[i];
-		enum aif_why_group group = aif_why_group_of(row->cause);
 
-		e = add_owner(m, group, row->stack, row->is_before, row->seen, row->ns,
-			      &m->rows[i]);
+		e = add_owner(m, row, &m->rows[i]);
 		if (!e)
-			e = add_wakes(m, group, b, row);
+			e = add_wakes(m, aif_why_group_of(row->cause), b, row);
 	}
 	aif_why_wakes_sort(m->w);
 	if (!e && b->devices_len) {
@@ -484,34 +483,13 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 	return e;
 }
 
-static bool has_cpu_device(const struct aif_profile *p)
+/* Takes waits for CPUs in the time of which the shares are. */
+static void take_run_delay(const struct aif_idle_part *part, struct aif_why *w)
 {
-	for (size_t i = 0; i < p->devices_len; i++)
-		if (p->devices[i].kind == AIF_DEVICE_CPU)
-			return true;
-	return false;
-}
-
-/* Measures waits for CPUs in the time of which the shares are. */
-static int measure_run_delay(const struct aif_idle_part *part, const struct aif_profile *p,
-			     struct aif_why *w)
-{
-	int64_t from = INT64_MAX, to = INT64_MIN;
-	int e;
-
-	for (size_t i = 0; i < part->t->execs_len; i++) {
-		from = AIF_MIN(from, part->t->execs[i].start);
-		to = AIF_MAX(to, part->t->execs[i].end);
-	}
-	from = w->is_loop || w->is_part ? w->from : from;
-	to = w->is_loop || w->is_part ? w->to : to;
-	if (from >= to)
-		return 0;
-	e = aif_run_delay_measure(p, from, to, &w->run_delay);
-	w->is_busy_machine = aif_run_delay_is_busy(&w->run_delay, (uint64_t)(to - from));
-	w->is_crowded = w->is_busy_machine && has_cpu_device(p);
-	w->damaged += w->run_delay.damaged;
-	return e;
+	w->run_delay = part->run_delay;
+	w->is_busy_machine = part->is_busy_machine;
+	w->is_crowded = part->is_crowded;
+	w->damaged += part->run_delay.damaged;
 }
 
 /* Replays what functions, groups and kernels cost. 0 or -errno. */
@@ -562,9 +540,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	if (m->p->traits.is_lengths)
 		return 0;
 	e = aif_idle_part_get_course(m->p, sel, &part);
-	if (!e)
-		e = measure_run_delay(part, m->p, m->w);
 	if (!e) {
+		take_run_delay(part, m->w);
 		add_devices(part, m->w);
 		e = add_idle(m, &part->blame);
 	}

@@ -79,9 +79,11 @@ int aif_why_owners_of(const struct aif_names *names, const struct aif_idle_blame
 		e = aif_why_place(names->p, stacks, b->rows[i].stack, &place);
 		if (e)
 			break;
-		if (b->rows[i].is_before)
+		if (b->rows[i].is_before && !b->rows[i].is_machine)
 			aif_buf_puts(&owner, "before ");
-		if (names->p->traits.is_imported)
+		if (b->rows[i].is_machine)
+			aif_buf_puts(&owner, AIF_IDLE_MACHINE);
+		else if (names->p->traits.is_imported)
 			aif_buf_puts(&owner, aif_buf_str(&place));
 		else
 			aif_why_place_function(aif_buf_str(&place), &owner);

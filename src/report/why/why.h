@@ -56,9 +56,10 @@ enum aif_why_queue {
 /* Idle time of one cause in one place. */
 struct aif_why_owner {
 	enum aif_why_group group;
-	uint32_t stack; /* of the row with the most time; AIF_NONE: not known */
-	bool is_before; /* the time before a launch there */
-	uint32_t seen;  /* of the longest row that has one (idle/blame.h), AIF_NONE: none has */
+	uint32_t stack;  /* of the row with the most time; AIF_NONE: not known */
+	bool is_before;  /* the time before a launch there */
+	bool is_machine; /* AIF_IDLE_MACHINE */
+	uint32_t seen;   /* of the longest row that has one (idle/blame.h), AIF_NONE: none has */
 	uint64_t ns;
 	uint32_t place;    /* a string of .places: "f (file.py:12)" */
 	uint32_t function; /* index of .functions */
@@ -96,9 +97,6 @@ struct aif_why_kernel {
 	uint64_t placed_runs; /* of .runs, those that the operator, or else the caller, launched */
 	double bound_gain;    /* "at most"; of the first AIF_WHY_BOUNDED ones */
 };
-
-/* The owner of late starts on a device that is made of CPUs, where the machine was busy. */
-#define AIF_WHY_MACHINE "the machine, of whose CPUs the device is made"
 
 struct aif_why {
 	struct aif_phases phases; /* of the whole run */
@@ -197,7 +195,7 @@ enum aif_why_group aif_why_group_of(enum aif_idle_cause cause);
 /* Adds up .owners by function, and puts the functions in order. is_by_line: the lines of places are where functions begin, as in
  * traces, whose functions have no class in their names. 0 or -ENOMEM. */
 int aif_why_functions_add(struct aif_why *w, bool is_by_line);
-/* Returns true of AIF_WHY_MACHINE. */
+/* Returns true of AIF_IDLE_MACHINE. */
 bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *f);
 /* Returns the group with most of a function's time. */
 enum aif_why_group aif_why_function_group(const struct aif_why_function *f);
