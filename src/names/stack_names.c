@@ -270,6 +270,29 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 	}
 }
 
+/* Names a lambda by the function that it stands in: "step.<locals>.<lambda>:11 (train.py)" is "step (train.py)". 0 or -ENOMEM. */
+static int lambda_name(struct aif_stack_names *s, uint32_t *name)
+{
+	static const char lambda[] = ".<locals>.<lambda>";
+	size_t len;
+	const char *text = aif_tree_text(&s->tree, *name, &len), *at = strstr(text, lambda), *rest;
+
+	for (rest = at; rest && !strncmp(rest, lambda, strlen(lambda));)
+		rest += strlen(lambda);
+	if (!rest || at == text)
+		return 0;
+	rest += *rest == ':' ? 1 + strspn(rest + 1, "0123456789") : 0;
+	if (*rest != ' ')
+		return 0;
+	aif_buf_clear(&s->text);
+	aif_buf_append(&s->text, text, (size_t)(at - text));
+	aif_buf_puts(&s->text, rest);
+	*name = aif_buf_failed(&s->text) ? AIF_STR_NONE
+					 : aif_tree_name(&s->tree, AIF_TREE_PYTHON,
+							 (const char *)s->text.data, s->text.len);
+	return *name == AIF_STR_NONE ? -ENOMEM : 0;
+}
+
 static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_name)
 {
 	enum answer best = NO_ANSWER;
@@ -294,7 +317,7 @@ static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_
 			*ret_name = l[i].name;
 		}
 	}
-	return 0;
+	return best == PYTHON ? lambda_name(s, ret_name) : 0;
 }
 
 /* Imported traces have the mark of a node in its launches' stacks. The node's name, NULL: it is no

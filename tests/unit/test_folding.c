@@ -138,6 +138,36 @@ static void generated_launchers_are_hidden_typed_code_is_not(void **state)
 	world_finish(&w);
 }
 
+/* One in no function has no other name. */
+static void a_lambda_is_called_by_the_function_that_it_stands_in(void **state)
+{
+	static const char *const lambdas[][2] = {
+		{"Tree.descend.<locals>.<lambda>:4", "Tree.descend (tree.py)"},
+		{"load.<locals>.<lambda>.<locals>.<lambda>", "load (tree.py)"},
+		{"load.<locals>.key", "load.<locals>.key (tree.py)"},
+		{"load.<locals>.<lambda>.<locals>.key",
+		 "load.<locals>.<lambda>.<locals>.key (tree.py)"},
+		{"<lambda>:4", "<lambda>:4 (tree.py)"},
+	};
+	struct aif_stack_names *names;
+	uint32_t s[AIF_ARRAY_LEN(lambdas)];
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(lambdas); i++)
+		s[i] = push(&w, AIF_NONE,
+			    frame(&w, AIF_FRAME_PYTHON, w.script, lambdas[i][0], "/u/tree.py", 4));
+	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(lambdas); i++)
+		assert_string_equal(aif_stack_names_caller(names, s[i]), lambdas[i][1]);
+	aif_stack_names_free(names);
+	assert_int_equal(aif_stack_names_new_with_lines(AIF_NAMES_OF(&w.p), &names), 0);
+	assert_string_equal(aif_stack_names_caller(names, s[0]), "Tree.descend (tree.py:4)");
+	aif_stack_names_free(names);
+	world_finish(&w);
+}
+
 static void a_runtime_linked_statically_is_the_runtime(void **state)
 {
 	struct world w;
@@ -206,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_folds_to_nothing_is_drawn),
 		cmocka_unit_test(frames_of_the_interpreters_end_are_its_own),
 		cmocka_unit_test(generated_launchers_are_hidden_typed_code_is_not),
+		cmocka_unit_test(a_lambda_is_called_by_the_function_that_it_stands_in),
 		cmocka_unit_test(a_runtime_linked_statically_is_the_runtime),
 		cmocka_unit_test(trampolines_are_hidden_beside_their_python_frame),
 		cmocka_unit_test(stubs_of_nvcc_are_hidden),
