@@ -46,7 +46,7 @@ static void run(struct nested *n)
 		g->now += n->prepare / 2;
 		for (uint32_t k = 0; k < parts; k++) {
 			g->now += 190 * US;
-			if (k == 1 && n->pause_each && i % n->pause_each == 3)
+			if (k == 1 && n->pause_each && i % n->pause_each == 2)
 				g->now += 8000 * US;
 			enter(g, MAIN * 100 + LAUNCH_LINE);
 			launch(g, 1, 100 * US);
@@ -99,7 +99,7 @@ static void a_pause_is_no_turn(void **state)
 			   .prepare = 4000 * US,
 			   .sample_each = 3,
 			   .sample_line = PREPARE_LINE,
-			   .pause_each = 8};
+			   .pause_each = 3};
 
 	(void)state;
 	run(&n);

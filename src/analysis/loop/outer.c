@@ -23,8 +23,9 @@
 #define LONGER 3
 /* Of times as long as those between turns, this part at most have samples in the inner loop alone. */
 #define MOST_OF_OTHERS 0.1
-/* Turns have equally many of the inner loop if this part of them has, and the same part of the marks agrees. */
-#define MOST_OF_TURNS 0.6
+/* Turns have equally many of the inner loop if this part of them seems to, which pauses of a busy machine divide, and nearly all
+ * marks agree. */
+#define PART_OF_TURNS 0.33
 #define MOST_OF_MARKS 0.9
 
 struct seen {
@@ -127,18 +128,23 @@ static uint64_t quartile(struct looking *k, bool is_marked)
 /* Returns how long times between turns are at least; 0: not known. */
 static uint64_t find_least(struct looking *k)
 {
-	uint64_t all = quartile(k, false), marked = quartile(k, true), least;
-	size_t others = 0, turns = 0;
+	uint64_t all = quartile(k, false), marked = quartile(k, true);
 
 	if (!marked || marked / LONGER < all)
 		return 0;
-	least = AIF_MAX((uint64_t)sqrt((double)all * (double)marked), UINT64_C(1));
-	for (size_t i = 0; i < k->len; i++)
-		if (k->ns[i] >= least) {
-			turns++;
-			others += k->is_inner[k->at[i]] && !k->is_outer[k->at[i]];
-		}
-	return (double)others > MOST_OF_OTHERS * (double)turns ? 0 : least;
+	return AIF_MAX((uint64_t)sqrt((double)all * (double)marked), UINT64_C(1));
+}
+
+/* True if few of the times that are long enough lie in the inner loop. */
+static bool are_outer(const struct looking *k)
+{
+	size_t others = 0, turns = 0;
+
+	for (size_t i = 0; i < k->len; i++) {
+		turns += k->is_turn[i];
+		others += k->is_turn[i] && k->is_inner[k->at[i]] && !k->is_outer[k->at[i]];
+	}
+	return (double)others <= MOST_OF_OTHERS * (double)turns;
 }
 
 /* Returns which distance most of the calls chosen have from the one before, 0: there is none; *ret_rest: from which one they are
@@ -155,7 +161,7 @@ static size_t find_distance(struct looking *k, size_t *ret_rest)
 				most = i - last;
 			last = i;
 		}
-	if (!most || (double)k->sorted[most] < MOST_OF_TURNS * (double)chosen)
+	if (most < 2 || (double)k->sorted[most] < PART_OF_TURNS * (double)chosen)
 		return 0;
 	memset(k->sorted, 0, most * sizeof(*k->sorted));
 	*ret_rest = 0;
@@ -189,6 +195,8 @@ static void give(struct looking *k, uint32_t outer, uint32_t inner, uint32_t *tu
 	for (size_t i = 0; i < k->len; i++)
 		k->is_turn[i] = k->ns[i] >= least || k->is_outer[k->at[i]];
 	distance = is_one_span ? find_distance(k, &rest) : 0;
+	if (!distance && !are_outer(k))
+		return;
 	for (size_t i = 0; i < k->len; i++)
 		if (distance ? i % distance == rest : k->is_turn[i])
 			turns[k->at[i]] = outer;
