@@ -138,7 +138,7 @@ static void generated_launchers_are_hidden_typed_code_is_not(void **state)
 	world_finish(&w);
 }
 
-/* One in no function has no other name. */
+/* Keeps the name of one that stands in no function. */
 static void a_lambda_is_called_by_the_function_that_it_stands_in(void **state)
 {
 	static const char *const lambdas[][2] = {

@@ -92,7 +92,7 @@ static void turns_may_have_any_number_of_the_inner_loop(void **state)
 	end(&n.g);
 }
 
-/* Of turns with equally many launches. */
+/* Turns have equally many launches. */
 static void a_pause_is_no_turn(void **state)
 {
 	struct nested n = {.parts = 4,
@@ -129,7 +129,7 @@ static void samples_of_the_inner_loop_tell_no_turns(void **state)
 	end(&n.g);
 }
 
-/* Between turns it takes as long as within them: which launch begins one is not known. */
+/* Launches of two turns are no farther apart than those of one: which begins a turn is not known. */
 static void short_work_between_turns_tells_none(void **state)
 {
 	struct nested n = {

@@ -19,7 +19,7 @@ struct aif_idle_part {
 	int64_t from, to; /* ns since the recording's start */
 	struct aif_run_delay run_delay; /* of the part */
 	bool is_busy_machine;           /* .run_delay is long enough to be named */
-	/* So it is, and a device is made of the machine's CPUs: what it starts late other programs kept from starting. */
+	/* Is set where also a device is made of the machine's CPUs: what it starts late other programs kept from starting. */
 	bool is_crowded;
 };
 

@@ -21,7 +21,7 @@
 #define FEWEST_MARKS 5
 /* Times between turns are so many times longer than the shorter ones of all. */
 #define LONGER 3
-/* Of times as long as those between turns, this part at most have samples in the inner loop alone. */
+/* At most this part of the times as long as those between turns has samples in the inner loop alone. */
 #define MOST_OF_OTHERS 0.1
 /* Turns have equally many of the inner loop if this part of them seems to, which pauses of a busy machine divide, and nearly all
  * marks agree. */
@@ -40,11 +40,11 @@ struct looking {
 	struct seen *seen; /* of the thread, by time */
 	size_t seen_len, seen_cap;
 	bool *is_used; /* by stack */
-	/* By call: what was seen since the one before it. */
+	/* Samples since the call before lie there, by call. */
 	bool *is_outer, *is_inner;
 	uint32_t *at;     /* calls with which the inner loop goes on */
 	uint64_t *ns;     /* from the call before */
-	bool *is_turn;    /* of the outer one */
+	bool *is_turn;    /* the outer one goes on with it */
 	uint64_t *sorted; /* for times, and for counts */
 	size_t len;
 };
