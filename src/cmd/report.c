@@ -32,8 +32,8 @@ static const struct aif_opt opts[] = {
 #define AIF_REPORT(name, help) {0, #name, NULL, AIF_OPT_SET, AT(table), 1 + TABLE_##name, help},
 #include "report/reports.def"
 #undef AIF_REPORT
-	{0, "by", "name|shape|stack", AIF_OPT_CHOICE, AT(by), 0,
-	 "what else to group operators by, or memory: by stack (name)"},
+	{0, "by", "name|shape|stack|caller", AIF_OPT_CHOICE, AT(by), 0,
+	 "group --ops by shape or stack too, --memory by stack, --idle by caller (name)"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},
@@ -48,6 +48,11 @@ static const struct aif_opt opts[] = {
 	{0, "format", "table|csv|json", AIF_OPT_CHOICE, AT(format), 0,
 	 "text for people, CSV and JSON for programs"},
 	{0},
+};
+static const char *const table_words[] = {
+#define AIF_REPORT(name, help) #name,
+#include "report/reports.def"
+#undef AIF_REPORT
 };
 static const struct values defaults = {.limit = NO_LIMIT_GIVEN, .detail = AIF_NAME_NORMAL};
 
@@ -128,6 +133,23 @@ static void no_table(struct aif_err *err)
 	aif_buf_finish(&list);
 }
 
+/* Says which tables --by groups that way. */
+static void refuse_by(int by, struct aif_err *err)
+{
+	static const char *const words[] = {
+		[AIF_REPORT_BY_SHAPE] = "shape",
+		[AIF_REPORT_BY_STACK] = "stack",
+		[AIF_REPORT_BY_CALLER] = "caller",
+	};
+	struct aif_buf list = {0};
+
+	for (size_t i = 0; aif_report_tables[i]; i++)
+		if (aif_report_has_by(aif_report_tables[i], (enum aif_report_by)by))
+			aif_buf_printf(&list, "%s--%s", list.len ? ", " : "", table_words[i]);
+	aif_err_set(err, -EINVAL, "report: --by %s is for %s", words[by], aif_buf_str(&list));
+	aif_buf_finish(&list);
+}
+
 static bool is_for_people(const struct values *v)
 {
 	return !v->table || v->format == AIF_TABLE_PLAIN;
@@ -149,8 +171,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		no_table(err);
 		return AIF_EXIT_USAGE;
 	}
-	if (v->by && !aif_report_has_by(table_of(v))) {
-		aif_err_set(err, -EINVAL, "report: --by is for --ops and --memory");
+	if (v->by && !aif_report_has_by(table_of(v), (enum aif_report_by)v->by)) {
+		refuse_by(v->by, err);
 		return AIF_EXIT_USAGE;
 	}
 	if (v->style && !aif_report_has_style(table_of(v))) {

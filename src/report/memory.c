@@ -226,10 +226,7 @@ static int put_rows(struct table *t)
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct table t = {.r = r};
-	int e = r->o->by != AIF_REPORT_BY_SHAPE
-			? aif_report_name_stacks(
-				  r, is_by_stack(&t) ? r->o->detail : AIF_NAME_NORMAL, err)
-			: aif_err_set(err, -EINVAL, "report: --by shape is for --ops");
+	int e = aif_report_name_stacks(r, is_by_stack(&t) ? r->o->detail : AIF_NAME_NORMAL, err);
 
 	if (!e)
 		e = aif_memory_read(r->p, r->o->sel, &t.m);
@@ -256,6 +253,6 @@ const struct aif_report_table aif_report_table_memory = {
 	.hint = "record a program that allocates a device's memory, or import a trace of "
 		"torch.profiler taken with profile_memory=True",
 	.no_kernel = "memory is allocated by the host",
-	.has_by = true,
+	.by = 1U << AIF_REPORT_BY_STACK,
 	.fill = fill,
 };

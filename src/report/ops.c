@@ -535,7 +535,7 @@ const struct aif_report_table aif_report_table_ops = {
 	.lacks = AIF_LACK_WORK | AIF_LACK_EXECUTIONS | AIF_LACK_JOINS | AIF_LACK_STACKS |
 		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPERATORS,
-	.has_by = true,
+	.by = 1U << AIF_REPORT_BY_SHAPE | 1U << AIF_REPORT_BY_STACK,
 	.rows = "operators",
 	.sort_column = aif_ops_sort_column,
 	.print_style = aif_ops_print_torch,

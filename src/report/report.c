@@ -22,9 +22,9 @@ bool aif_report_needs_attribution(const struct aif_report_table *t)
 	return t->needs & AIF_REPORT_NEEDS_ATTRIBUTION;
 }
 
-bool aif_report_has_by(const struct aif_report_table *t)
+bool aif_report_has_by(const struct aif_report_table *t, enum aif_report_by by)
 {
-	return t->has_by;
+	return by == AIF_REPORT_BY_NAME || t->by & 1U << by;
 }
 
 bool aif_report_has_style(const struct aif_report_table *t)

@@ -13,7 +13,12 @@
  */
 struct aif_report_table;
 
-enum aif_report_by { AIF_REPORT_BY_NAME, AIF_REPORT_BY_SHAPE, AIF_REPORT_BY_STACK };
+enum aif_report_by {
+	AIF_REPORT_BY_NAME,
+	AIF_REPORT_BY_SHAPE,
+	AIF_REPORT_BY_STACK,
+	AIF_REPORT_BY_CALLER,
+};
 /* Forms of the operators' table for people: aiflame's own, torch's, that of IBM's AIU guide. */
 enum aif_report_style { AIF_REPORT_STYLE_AIFLAME, AIF_REPORT_STYLE_TORCH, AIF_REPORT_STYLE_AIU };
 struct aif_report_opts {
@@ -39,8 +44,8 @@ extern const struct aif_report_table *const aif_report_tables[];
 
 /* True if the table is made from an attribution. */
 bool aif_report_needs_attribution(const struct aif_report_table *t);
-/* True if --by chooses what its rows are; if --style chooses how they are printed. */
-bool aif_report_has_by(const struct aif_report_table *t);
+/* True if --by may group its rows that way; if --style chooses how they are printed. */
+bool aif_report_has_by(const struct aif_report_table *t, enum aif_report_by by);
 bool aif_report_has_style(const struct aif_report_table *t);
 
 /* Appends the table; `a` is NULL for tables that need no attribution. Plain tables of device work

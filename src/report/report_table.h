@@ -24,7 +24,8 @@ enum aif_report_needs {
 struct aif_report_table {
 	unsigned needs; /* enum aif_report_needs */
 	unsigned lacks; /* enum aif_lack: what makes rows or numbers of it incomplete */
-	bool has_by;    /* --by is for it */
+	unsigned
+		by; /* 1 << enum aif_report_by of what --by may group its rows by; 0: --by is not for it */
 	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
 	bool wants_times; /* of an empty one: points to `launches` where launches have no times */
 	const char *rows; /* what an empty one has none of: "copies" */

@@ -129,6 +129,8 @@ for o in "--format json" "--sort time" "--limit 40" "--by shape"; do
 	check "report $o without a table is refused" status_is 2 "$aiflame" report $o m.data
 done
 check "--by is refused for a table that is not of operators" status_is 2 "$aiflame" report --kernels --by shape m.data
+check "--by caller names the table that it is for" says "report: --by caller is for --idle" "$aiflame" report --ops --by caller m.data
+check "--by stack names the tables that it is for" says "report: --by stack is for --ops, --idle, --memory" "$aiflame" report --kernels --by stack m.data
 check "--kernel is refused for the table of idle time" says "--kernel is not for this table" "$aiflame" report --idle --kernel x m.data
 check "two tables of report are misuse, not the last one" says "--kernels and --copies exclude each other" "$aiflame" report --kernels --copies m.data
 check "two tables of report end with status 2" status_is 2 "$aiflame" report --kernels --copies m.data

@@ -35,6 +35,19 @@ sums() {
 	[ "$idle" = "$whole" ] && [ "$idle" = "$drawn" ] && [ "$idle" = "$gaps" ]
 }
 check "table, picture, single gaps and SQL have the same idle time" sums
+by_caller() {
+	"$aiflame" report --idle --by caller --format csv --limit 0 idle.data >caller.csv && python3 - <<'END'
+import collections, csv
+by = [collections.Counter(), collections.Counter()]
+rows = [list(csv.DictReader(open(f))) for f in ("idle.csv", "caller.csv")]
+for of, sums in zip(rows, by):
+    for r in of:
+        sums[r["process"], r["cause"], r["caller"]] += int(r["idle"])
+print([len(of) for of in rows], by[0] - by[1], by[1] - by[0])
+assert by[0] == by[1] and len(rows[1]) == len(by[1]) < len(rows[0]) and not any(r["stack"] for r in rows[1])
+END
+}
+check "report --idle --by caller has one row for each cause and caller, with the time of all its stacks" by_caller
 check "flame --of idle has the causes" sh -c "'$aiflame' flame --of idle -o idle.svg idle.data && grep -q 'idle in [0-9]* gaps: ' idle.svg && grep -q '\[idle: on CPU\]' idle.svg"
 check "flame --of idle --focus shows the stacks with the function alone" sh -c "'$aiflame' flame --of idle --focus compile_on_host -o - --format folded idle.data >focus.folded && ! grep -v compile_on_host focus.folded"
 check "flame --of idle refuses units of work" status_is 2 "$aiflame" flame --of idle --by launches idle.data
