@@ -151,6 +151,7 @@ check "record --delay collects launches after the delay, and none before" delaye
 check "a process that outlives its command is named" says "of it runs on, unrecorded" \
 	"$aiflame" record -o left.data sh -c 'sleep 30 >/dev/null 2>&1 & echo $! >left.pid'
 kill "$(cat left.pid)"
+check "a recording without devices names the option that records CPUs" says "or record --cpu for its time on CPUs" "$aiflame" record -o left.data true
 check "a process that has ended with its command is not named" sh -c "
 	'$aiflame' record -o left.data sh -c 'sleep 0.2 & wait' 2>&1 | grep 'used none of'"
 

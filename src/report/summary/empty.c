@@ -72,8 +72,7 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "no thread of the program was sampled: it ended too soon, or see below";
 	if (agents)
 		return "the program used none of CUDA, OpenCL and Level Zero, or its OpenCL loader has "
-		       "no layers; "
-		       "see aiflame doctor";
+		       "no layers; see aiflame doctor, or record --cpu for its time on CPUs";
 	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
 	       "environment";
 }
