@@ -20,7 +20,14 @@ int aif_spans_add(struct aif_spans *s, int64_t start, int64_t end)
 	}
 	if (aif_grow(&s->at, &s->cap, s->len + 1, sizeof(*s->at)) < 0)
 		return -ENOMEM;
-	s->at[s->len] = (struct aif_span){start, end, aif_spans_total(s)};
+	if (s->len % AIF_SPANS_BLOCK == 0) {
+		size_t block = s->len / AIF_SPANS_BLOCK;
+
+		if (aif_grow(&s->sums, &s->sums_cap, block + 1, sizeof(*s->sums)) < 0)
+			return -ENOMEM;
+		s->sums[block] = aif_spans_total(s);
+	}
+	s->at[s->len] = (struct aif_span){start, end};
 	s->len++;
 	return 0;
 }
@@ -28,12 +35,28 @@ int aif_spans_add(struct aif_spans *s, int64_t start, int64_t end)
 void aif_spans_finish(struct aif_spans *s)
 {
 	free(s->at);
+	free(s->sums);
 	*s = (struct aif_spans){0};
+}
+
+uint64_t aif_spans_total_of(const struct aif_spans *s, size_t n)
+{
+	size_t block = n ? (n - 1) / AIF_SPANS_BLOCK : 0;
+	uint64_t sum = n ? s->sums[block] : 0;
+
+	for (size_t i = block * AIF_SPANS_BLOCK; i < n; i++)
+		sum += length(&s->at[i]);
+	return sum;
 }
 
 uint64_t aif_spans_total(const struct aif_spans *s)
 {
-	return s->len ? s->at[s->len - 1].before + length(&s->at[s->len - 1]) : 0;
+	return aif_spans_total_of(s, s->len);
+}
+
+size_t aif_spans_bytes(const struct aif_spans *s)
+{
+	return s->cap * sizeof(*s->at) + s->sums_cap * sizeof(*s->sums);
 }
 
 /* Returns the length of all spans, as far as they lie before `at`. */
@@ -53,7 +76,7 @@ static uint64_t covered_until(const struct aif_spans *s, int64_t at)
 	if (!lo)
 		return 0;
 	x = &s->at[lo - 1];
-	return x->before + ((uint64_t)AIF_MIN(x->end, at) - (uint64_t)x->start);
+	return aif_spans_total_of(s, lo - 1) + ((uint64_t)AIF_MIN(x->end, at) - (uint64_t)x->start);
 }
 
 uint64_t aif_spans_covered(const struct aif_spans *s, int64_t from, int64_t to)

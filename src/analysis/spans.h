@@ -4,12 +4,14 @@
 #include "base/buf.h"
 
 /* Disjoint spans of time in order: the union of what was added. Times in ns. */
+#define AIF_SPANS_BLOCK 32
 struct aif_spans {
 	struct aif_span {
 		int64_t start, end;
-		uint64_t before; /* length of all spans before this one */
 	} * at;
 	size_t len, cap;
+	uint64_t *sums; /* by block of AIF_SPANS_BLOCK spans: length of all spans before it */
+	size_t sums_cap;
 };
 
 /* Adds a span; calls come by ascending start. Spans that overlap or touch become one. 0 or
@@ -18,5 +20,9 @@ int aif_spans_add(struct aif_spans *s, int64_t start, int64_t end);
 void aif_spans_finish(struct aif_spans *s);
 
 uint64_t aif_spans_total(const struct aif_spans *s);
+/* Returns the length of the first n spans. */
+uint64_t aif_spans_total_of(const struct aif_spans *s, size_t n);
+/* Returns the memory that the spans take. */
+size_t aif_spans_bytes(const struct aif_spans *s);
 /* Returns how much of [from, to) the spans cover. O(log n). */
 uint64_t aif_spans_covered(const struct aif_spans *s, int64_t from, int64_t to);

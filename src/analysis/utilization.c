@@ -137,18 +137,36 @@ static int add_gaps(const struct aif_gaps *g, const struct aif_device_utilizatio
 	return r;
 }
 
-static int add_exec(struct aif_device_utilization *d, const struct aif_timeline_exec *x,
-		    enum aif_work_class of)
+/* Makes the unions of a device's executions; those that are the same are made once. */
+static int add_execs(const struct aif_exec_timeline *t, const struct aif_utilization *w,
+		     struct aif_device_utilization *d)
 {
-	int r = aif_spans_add(&d->busy, x->start, x->end);
+	size_t of_class[3] = {0};
+	bool is_either, is_busy;
+	int r = 0;
 
-	d->from = AIF_MIN(d->from, x->start);
-	d->to = AIF_MAX(d->to, x->end);
-	if (!r && of != AIF_WORK_MEMORY)
-		r = aif_spans_add(&d->either, x->start, x->end);
-	if (!r && of != AIF_WORK_MEMORY)
-		r = aif_spans_add(of == AIF_WORK_COMPUTE ? &d->compute : &d->communication,
-				  x->start, x->end);
+	for (size_t i = d->first; i < d->end; i++)
+		of_class[w->classes[w->order[i]]]++;
+	is_either = of_class[AIF_WORK_COMPUTE] && of_class[AIF_WORK_COMMUNICATION];
+	is_busy = of_class[AIF_WORK_MEMORY];
+	for (size_t i = d->first; i < d->end && !r; i++) {
+		const struct aif_timeline_exec *x = &t->execs[w->order[i]];
+		enum aif_work_class of = w->classes[w->order[i]];
+
+		d->from = AIF_MIN(d->from, x->start);
+		d->to = AIF_MAX(d->to, x->end);
+		if (is_busy)
+			r = aif_spans_add(&d->busy, x->start, x->end);
+		if (!r && is_either && of != AIF_WORK_MEMORY)
+			r = aif_spans_add(&d->either, x->start, x->end);
+		if (!r && of != AIF_WORK_MEMORY)
+			r = aif_spans_add(of == AIF_WORK_COMPUTE ? &d->compute : &d->communication,
+					  x->start, x->end);
+	}
+	if (!is_either)
+		d->either = of_class[AIF_WORK_COMPUTE] ? d->compute : d->communication;
+	if (!is_busy)
+		d->busy = d->either;
 	return r;
 }
 
@@ -192,12 +210,12 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 							     .to = x->end};
 		}
 		d->end = i + 1;
-		if (!r)
-			r = add_exec(d, x, ret->classes[order[i]]);
 	}
 	for (size_t i = 0; i < ret->len && !r; i++) {
 		d = &devices[i];
-		r = add_gaps(&gaps, d, &d->not_collected);
+		r = add_execs(t, ret, d);
+		if (!r)
+			r = add_gaps(&gaps, d, &d->not_collected);
 		if (!r)
 			r = add_gaps(&pauses, d, &d->paused);
 		if (!r)
@@ -208,12 +226,19 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 	return r;
 }
 
-static const struct aif_spans *spans_of(const struct aif_device_utilization *d, size_t i)
-{
-	const struct aif_spans *const of[] = {&d->busy,   &d->compute,       &d->communication,
-					      &d->either, &d->not_collected, &d->paused};
+enum { UNIONS = 6 };
 
-	return i < AIF_ARRAY_LEN(of) ? of[i] : NULL;
+/* Returns a union with memory of its own, or NULL for one that has that of an earlier one. */
+static struct aif_spans *spans_of(const struct aif_device_utilization *d, size_t i)
+{
+	const struct aif_spans *const of[UNIONS] = {&d->compute, &d->communication,
+						    &d->either,  &d->busy,
+						    &d->paused,  &d->not_collected};
+
+	for (size_t k = 0; k < i; k++)
+		if (of[k]->at == of[i]->at)
+			return NULL;
+	return (struct aif_spans *)(uintptr_t)of[i];
 }
 
 static void finish(void *value)
@@ -221,8 +246,9 @@ static void finish(void *value)
 	struct aif_utilization *w = value;
 
 	for (size_t i = 0; i < w->len; i++)
-		for (size_t k = 0; spans_of(&w->devices[i], k); k++)
-			free(spans_of(&w->devices[i], k)->at);
+		for (size_t k = UNIONS; k-- > 0;)
+			if (spans_of(&w->devices[i], k))
+				aif_spans_finish(spans_of(&w->devices[i], k));
 	free((void *)(uintptr_t)w->devices);
 	free((void *)(uintptr_t)w->order);
 	free((void *)(uintptr_t)w->classes);
@@ -236,8 +262,9 @@ static size_t bytes_of(const void *value)
 	for (size_t i = 0; i < w->len; i++) {
 		bytes += (w->devices[i].end - w->devices[i].first) *
 			 (sizeof(*w->order) + sizeof(*w->classes));
-		for (size_t k = 0; spans_of(&w->devices[i], k); k++)
-			bytes += spans_of(&w->devices[i], k)->cap * sizeof(struct aif_span);
+		for (size_t k = 0; k < UNIONS; k++)
+			if (spans_of(&w->devices[i], k))
+				bytes += aif_spans_bytes(spans_of(&w->devices[i], k));
 	}
 	return bytes;
 }

@@ -42,8 +42,9 @@ struct aif_utilization_whole {
 };
 struct aif_device_utilization {
 	uint32_t process, device;
-	size_t first, end;     /* of .order */
-	int64_t from, to;      /* the span */
+	size_t first, end; /* of .order */
+	int64_t from, to;  /* the span */
+	/* Unions that are the same share their memory: it is the fact's, and nobody adds to them. */
 	struct aif_spans busy; /* of all */
 	struct aif_spans compute, communication;
 	struct aif_spans either;        /* compute or communication */

@@ -101,11 +101,11 @@ static int points_make(struct aif_event_load *l, const struct load *from)
 		bool is_begun = false;
 
 		if (gap)
-			at += (int64_t)aif_spans_total(
-				&(struct aif_spans){.at = gaps->at, .len = gap});
+			at += (int64_t)aif_spans_total_of(gaps, gap);
 		for (; gap < gaps->len && !r; gap++) {
 			const struct aif_span *g = &gaps->at[gap];
-			uint64_t place = (uint64_t)(g->start - from->e->start_ns) - g->before;
+			uint64_t place = (uint64_t)(g->start - from->e->start_ns) -
+					 aif_spans_total_of(gaps, gap);
 
 			if (place >= begin + l->interval_ns && i + 1 < l->len)
 				break;

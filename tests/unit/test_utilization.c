@@ -542,9 +542,34 @@ static void odd_rows_do_no_harm(void **state)
 	}
 }
 
+static void spans_have_lengths(void **state)
+{
+	enum { SPANS = 3 * AIF_SPANS_BLOCK + 1 };
+	struct aif_spans s = {0};
+	uint64_t sum = 0;
+
+	(void)state;
+	assert_int_equal(aif_spans_total(&s), 0);
+	/* The k-th is k + 1 long; half of them are added in two parts that touch. */
+	for (int64_t k = 0; k < SPANS; k++) {
+		assert_int_equal(aif_spans_add(&s, 1000 * k, 1000 * k + k / 2 + 1), 0);
+		assert_int_equal(aif_spans_add(&s, 1000 * k + k / 2 + 1, 1000 * k + k + 1), 0);
+	}
+	assert_int_equal(s.len, SPANS);
+	for (int64_t k = 0; k <= SPANS; k++) {
+		assert_int_equal(aif_spans_total_of(&s, (size_t)k), sum);
+		assert_int_equal(aif_spans_covered(&s, -1, 1000 * k), sum);
+		assert_int_equal(aif_spans_covered(&s, 0, 1000 * k + 1), sum + (k < SPANS));
+		sum += (uint64_t)k + 1;
+	}
+	assert_int_equal(aif_spans_total(&s), sum - (SPANS + 1));
+	aif_spans_finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans_have_lengths),
 		cmocka_unit_test(time_is_broken_down),
 		cmocka_unit_test(communication_is_hidden_or_not),
 		cmocka_unit_test(idle_intervals_have_causes),
