@@ -241,6 +241,12 @@ bool aif_facts_have(const struct aif_profile *p, const struct aif_fact_kind *kin
 	return is_there;
 }
 
+void aif_facts_hold(const void *value)
+{
+	if (value && value != nothing)
+		fact_of(value)->held++;
+}
+
 void aif_facts_put(const void *value)
 {
 	struct fact *f;

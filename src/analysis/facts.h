@@ -20,7 +20,7 @@
  * it changed takes a copy.
  *
  * Until when it is valid. From the get to the put that gives it back, which comes before aif_profile_finish(). Each
- * get wants one put.
+ * get and each hold want one put.
  *
  * When it is dropped. With the profile. Before that only if nobody holds it and facts take more than AIF_FACTS_MEMORY
  * together: then first the one that was given back longest ago. Who asks for it again has it computed again.
@@ -62,6 +62,8 @@ int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
 /* True if such a fact is there already. */
 bool aif_facts_have(const struct aif_profile *p, const struct aif_fact_kind *kind,
 		    struct aif_fact_of of);
+/* Holds a fact once more, for who keeps it beyond the put of who got it. */
+void aif_facts_hold(const void *value);
 /* Gives back what aif_facts_get() or aif_facts_none() gave. NULL is fine. */
 void aif_facts_put(const void *value);
 /* Returns a value of zeros, the same for all kinds, where a fact is not asked for. */

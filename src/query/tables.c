@@ -424,16 +424,17 @@ static const struct aif_queue_device *queue_of(const struct aif_queue *q, size_t
 static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_queue_launch *r = &q->queue.launches[row];
+	uint32_t thread = aif_queue_launch_of(&q->queue, r)->thread;
 
 	switch (column) {
 	case 0:
-		return number(ctx, r->launch);
+		return number(ctx, aif_queue_launch_of(&q->queue, r)->launch);
 	case 1:
 		return sqlite3_result_int64(ctx, r->at);
 	case 2:
 		return id(ctx, queue_of(&q->queue, row)->process);
 	case 3:
-		return id(ctx, r->thread == AIF_NONE ? AIF_NONE : q->p->threads[r->thread].tid);
+		return id(ctx, thread == AIF_NONE ? AIF_NONE : q->p->threads[thread].tid);
 	case 4:
 		return id(ctx, queue_of(&q->queue, row)->device);
 	case 5:
@@ -445,7 +446,8 @@ static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	case 8:
 		return sqlite3_result_int(ctx, r->is_after_wait);
 	default:
-		return sqlite3_result_double(ctx, (double)r->weight / AIF_WEIGHT_ONE);
+		return sqlite3_result_double(ctx, (double)aif_queue_weight_of(&q->queue, r) /
+							  AIF_WEIGHT_ONE);
 	}
 }
 

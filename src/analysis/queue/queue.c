@@ -19,10 +19,9 @@ struct wait {
 
 /* Work of one launch on the device at hand, or an execution without a launch. */
 struct item {
-	int64_t call, start, end;
+	int64_t start, end;
 	uint64_t busy; /* what its executions add to the union */
-	uint64_t weight;
-	uint32_t launch;
+	uint32_t exec; /* the first of them */
 };
 
 struct making {
@@ -32,8 +31,8 @@ struct making {
 	struct aif_gaps gaps;
 	uint32_t *item_of; /* by launch: 1 + its item of the device at hand, or 0 */
 	struct item *items;
-	int64_t *calls, *ends; /* of the items, each sorted */
-	size_t items_len, items_cap, calls_cap, ends_cap;
+	int64_t *ends; /* of the items, sorted */
+	size_t items_len, items_cap, ends_cap;
 	struct wait *waits; /* of all processes, by end */
 	size_t waits_len, waits_cap;
 };
@@ -54,6 +53,36 @@ static size_t count_until(const int64_t *times, size_t n, int64_t at)
 		size_t mid = lo + (hi - lo) / 2;
 
 		if (times[mid] <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Returns the index of an item's launch, AIF_NONE: it has none. */
+static uint32_t launch_of(const struct making *m, const struct item *item)
+{
+	return m->t->execs[item->exec].launch;
+}
+
+/* Returns the begin of its call. */
+static int64_t call_of(const struct making *m, const struct item *item)
+{
+	uint32_t launch = launch_of(m, item);
+
+	return launch == AIF_NONE ? item->start : aif_time_clamp(m->t->launches[launch].at);
+}
+
+/* Returns how many calls of the items, which are in the order of these, are at most `at`. */
+static size_t count_calls_until(const struct making *m, int64_t at)
+{
+	size_t lo = 0, hi = m->items_len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (call_of(m, &m->items[mid]) <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -123,20 +152,24 @@ static int read_waits(struct making *m, const struct aif_utilization *u)
 
 /* ---- launches of a device --------------------------------------------------------------------- */
 
-static int by_call(const void *a, const void *b)
+static int by_call(const void *a, const void *b, void *arg)
 {
+	const struct making *m = arg;
 	const struct item *x = a, *y = b;
+	int64_t call = call_of(m, x), other = call_of(m, y);
+	uint32_t launch = launch_of(m, x), other_launch = launch_of(m, y);
 
-	if (x->call != y->call)
-		return x->call < y->call ? -1 : 1;
+	if (call != other)
+		return call < other ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x->launch < y->launch ? -1 : x->launch > y->launch;
+	return launch < other_launch ? -1 : launch > other_launch;
 }
 
 /* Adds an execution, which comes by its start, to the item of its launch. `until`: the end of the union before it. */
-static int add_exec(struct making *m, const struct aif_timeline_exec *x, int64_t until)
+static int add_exec(struct making *m, uint32_t exec, int64_t until)
 {
+	const struct aif_timeline_exec *x = &m->t->execs[exec];
 	int64_t start = aif_time_clamp(x->start), end = aif_time_clamp(x->end),
 		from = AIF_MAX(start, until);
 	uint32_t known = x->launch == AIF_NONE ? 0 : m->item_of[x->launch];
@@ -145,14 +178,7 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x, int64_t
 	if (!known) {
 		if (aif_grow(&m->items, &m->items_cap, m->items_len + 1, sizeof(*m->items)) < 0)
 			return -ENOMEM;
-		m->items[m->items_len++] = (struct item){
-			.call = x->launch == AIF_NONE
-					? start
-					: aif_time_clamp(m->t->launches[x->launch].at),
-			.start = start,
-			.end = end,
-			.weight = x->weight,
-			.launch = x->launch};
+		m->items[m->items_len++] = (struct item){.start = start, .end = end, .exec = exec};
 		known = (uint32_t)m->items_len;
 		if (x->launch == AIF_NONE)
 			m->to->unjoined++;
@@ -176,21 +202,18 @@ static int find_items(struct making *m, const struct aif_utilization *u,
 	for (size_t i = d->first; i < d->end && !e; i++) {
 		const struct aif_timeline_exec *x = &execs[u->order[i]];
 
-		e = add_exec(m, x, until);
+		e = add_exec(m, u->order[i], until);
 		until = AIF_MAX(until, aif_time_clamp(x->end));
 	}
 	for (size_t i = 0; i < m->items_len; i++)
-		if (m->items[i].launch != AIF_NONE)
-			m->item_of[m->items[i].launch] = 0;
-	if (e || aif_grow(&m->calls, &m->calls_cap, m->items_len + 1, sizeof(*m->calls)) < 0 ||
-	    aif_grow(&m->ends, &m->ends_cap, m->items_len + 1, sizeof(*m->ends)) < 0)
+		if (launch_of(m, &m->items[i]) != AIF_NONE)
+			m->item_of[launch_of(m, &m->items[i])] = 0;
+	if (e || aif_grow(&m->ends, &m->ends_cap, m->items_len + 1, sizeof(*m->ends)) < 0)
 		return -ENOMEM;
 	if (m->items_len)
-		aif_sort(m->items, m->items_len, sizeof(*m->items), by_call);
-	for (size_t i = 0; i < m->items_len; i++) {
-		m->calls[i] = m->items[i].call;
+		aif_sort_r(m->items, m->items_len, sizeof(*m->items), by_call, m);
+	for (size_t i = 0; i < m->items_len; i++)
 		m->ends[i] = m->items[i].end;
-	}
 	if (m->items_len)
 		aif_sort(m->ends, m->items_len, sizeof(*m->ends), by_time);
 	return 0;
@@ -208,8 +231,8 @@ static int add_waits(struct making *m, const struct aif_queue_device *d)
 
 	for (size_t i = 0; i < m->waits_len; i++) {
 		const struct wait *w = &m->waits[i];
-		size_t before = count_until(m->calls, m->items_len, w->start),
-		       during = count_until(m->calls, m->items_len, w->end);
+		size_t before = count_calls_until(m, w->start),
+		       during = count_calls_until(m, w->end);
 		struct aif_gaps_span span;
 
 		if (w->process != d->process ||
@@ -239,30 +262,27 @@ static int add_launches(struct making *m, const struct aif_device_utilization *d
 
 	for (size_t i = 0; i < m->items_len; i++) {
 		const struct item *item = &m->items[i];
-		struct aif_gaps_span span = span_at(m, d->process, item->call);
-		uint64_t done = aif_spans_covered(&d->busy, d->from, item->call);
-		size_t ended = count_until(m->ends, m->items_len, item->call);
+		int64_t call = call_of(m, item);
+		struct aif_gaps_span span = span_at(m, d->process, call);
+		uint64_t done = aif_spans_covered(&d->busy, d->from, call);
+		size_t ended = count_until(m->ends, m->items_len, call);
 		bool is_after_wait = false;
 
-		for (; wait < of->waits_end && q->waits[wait].end <= item->call; wait++)
+		for (; wait < of->waits_end && q->waits[wait].end <= call; wait++)
 			is_after_wait |= q->waits[wait].has_emptied;
 		if (span.number != span_before)
 			since = span.start || kept ? INT64_MAX : INT64_MIN;
 		span_before = span.number;
-		if (item->launch != AIF_NONE && item->call >= kept) {
+		if (launch_of(m, item) != AIF_NONE && call >= kept) {
 			if (aif_grow(&q->launches, &q->cap, q->len + 1, sizeof(*q->launches)) < 0)
 				return -ENOMEM;
 			q->launches[q->len++] = (struct aif_queue_launch){
-				.at = item->call,
-				.delay_ns = item->start > item->call
-						    ? (uint64_t)(item->start - item->call)
-						    : 0,
+				.at = call,
+				.delay_ns = item->start > call ? (uint64_t)(item->start - call) : 0,
 				.ahead = (uint32_t)(i > ended ? i - ended : 0),
 				.ahead_ns = busy > done ? busy - done : 0,
-				.weight = item->weight,
-				.launch = m->t->launches[item->launch].launch,
-				.thread = m->t->launches[item->launch].thread,
-				.is_known = !span.is_gap && item->call >= since,
+				.exec = item->exec,
+				.is_known = !span.is_gap && call >= since,
 				.is_after_wait = is_after_wait && i <= ended};
 		}
 		if (!span.is_gap && item->start >= 0)
@@ -335,7 +355,8 @@ int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *
 	struct making m = {.p = p, .t = t, .to = ret};
 	int e;
 
-	*ret = (struct aif_queue){.start_ns = p->start_ns};
+	*ret = (struct aif_queue){.start_ns = p->start_ns, .t = t};
+	aif_facts_hold(t);
 	m.item_of = calloc(t->launches_len + 1, sizeof(*m.item_of));
 	e = m.item_of ? aif_gaps_init_with_off(&m.gaps, p) : -ENOMEM;
 	if (!e)
@@ -347,17 +368,28 @@ int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *
 	aif_gaps_finish(&m.gaps);
 	free(m.item_of);
 	free(m.items);
-	free(m.calls);
 	free(m.ends);
 	free(m.waits);
 	return e;
 }
 
-void aif_queue_finish(struct aif_queue *q)
+void aif_queue_drop_launches(struct aif_queue *q)
 {
-	free(q->devices);
 	free(q->launches);
 	free(q->by_start);
+	q->launches = NULL;
+	q->by_start = NULL;
+	q->len = q->cap = 0;
+	for (size_t k = 0; k < q->devices_len; k++)
+		q->devices[k].first = q->devices[k].end = 0;
+	aif_facts_put(q->t);
+	q->t = NULL;
+}
+
+void aif_queue_finish(struct aif_queue *q)
+{
+	aif_queue_drop_launches(q);
+	free(q->devices);
 	free(q->waits);
 	*q = (struct aif_queue){0};
 }

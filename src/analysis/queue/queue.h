@@ -24,12 +24,10 @@
 struct aif_queue_launch {
 	int64_t at; /* the call began, ns since the recording's start */
 	uint64_t delay_ns, ahead_ns;
-	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for */
-	uint64_t launch; /* its number */
-	uint32_t thread;
-	uint32_t ahead;     /* launches */
-	bool is_known;      /* .ahead and .ahead_ns are */
-	bool is_after_wait; /* a wait that emptied the queue came since the launch before */
+	uint32_t exec;              /* its first, of the time line's */
+	uint32_t ahead : 30;        /* launches */
+	uint32_t is_known : 1;      /* .ahead and .ahead_ns are */
+	uint32_t is_after_wait : 1; /* a wait that emptied the queue came since the launch before */
 };
 struct aif_queue_wait {
 	int64_t start, end;
@@ -41,7 +39,8 @@ struct aif_queue_device {
 	size_t waits_first, waits_end; /* of .waits */
 };
 struct aif_queue {
-	struct aif_queue_device *devices; /* as in struct aif_utilization */
+	const struct aif_exec_timeline *t; /* held as long as there are launches */
+	struct aif_queue_device *devices;  /* as in struct aif_utilization */
 	size_t devices_len, devices_cap;
 	struct aif_queue_launch *launches; /* by device, time */
 	size_t len, cap;
@@ -54,11 +53,26 @@ struct aif_queue {
 	uint64_t damaged;  /* chunks that could not be read */
 };
 
-/* Measures the devices of `u`, made from `t`, which both have the whole run. *ret is finished by the caller, also after a
- * failure. 0 or -errno. */
+/* Measures the devices of `u`, made from `t`, which both have the whole run. *ret holds `t` and is finished by the caller, also
+ * after a failure. 0 or -errno. */
 int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_queue *ret);
 void aif_queue_finish(struct aif_queue *q);
+/* Frees the launches, which take most of the memory; devices and waits stay. */
+void aif_queue_drop_launches(struct aif_queue *q);
+
+static inline const struct aif_timeline_launch *
+aif_queue_launch_of(const struct aif_queue *q, const struct aif_queue_launch *l)
+{
+	return &q->t->launches[q->t->execs[l->exec].launch];
+}
+
+/* Returns in AIF_WEIGHT_ONE how many launches a launch stands for. */
+static inline uint64_t aif_queue_weight_of(const struct aif_queue *q,
+					   const struct aif_queue_launch *l)
+{
+	return q->t->execs[l->exec].weight;
+}
 
 /* Launches of a span, each as often as it stands for launches that were left out. Quantiles are the least value that so
  * many do not exceed. */

@@ -68,13 +68,13 @@ static int for_launches(struct summing *s,
 
 static int count(struct summing *s, const struct aif_queue_launch *l)
 {
-	double weight = (double)l->weight / AIF_WEIGHT_ONE;
+	double weight = (double)aif_queue_weight_of(s->q, l) / AIF_WEIGHT_ONE;
 
 	s->to->launches++;
 	if (!l->is_known)
 		return 0;
 	s->to->known++;
-	s->to->ahead_most = AIF_MAX(s->to->ahead_most, l->ahead);
+	s->to->ahead_most = AIF_MAX(s->to->ahead_most, (uint64_t)l->ahead);
 	s->whole += weight;
 	s->idle += l->ahead ? 0 : weight;
 	s->after_wait += l->is_after_wait ? weight : 0;
@@ -85,32 +85,37 @@ static int count(struct summing *s, const struct aif_queue_launch *l)
 /* Adds what a launch differs from the mean: the linearised ratio. The weights may be those of a part of the recording. */
 static int add_error(struct summing *s, const struct aif_queue_launch *l)
 {
-	uint32_t cycle =
-		aif_weights_cycle_at(s->weights, l->thread, s->q->start_ns + (uint64_t)l->at);
+	uint32_t cycle = aif_weights_cycle_at(s->weights, aif_queue_launch_of(s->q, l)->thread,
+					      s->q->start_ns + (uint64_t)l->at);
 
 	return l->is_known ? aif_estimate_add(&s->error, s->weights, cycle,
 					      (l->ahead ? 0 : 1) - s->idle / s->whole)
 			   : 0;
 }
 
+static void add_value(struct summing *s, const struct aif_queue_launch *l, uint64_t value)
+{
+	s->values[s->values_len++] =
+		(struct value){.value = value, .weight = aif_queue_weight_of(s->q, l)};
+}
+
 static int add_delay(struct summing *s, const struct aif_queue_launch *l)
 {
-	s->values[s->values_len++] = (struct value){.value = l->delay_ns, .weight = l->weight};
+	add_value(s, l, l->delay_ns);
 	return 0;
 }
 
 static int add_ahead(struct summing *s, const struct aif_queue_launch *l)
 {
 	if (l->is_known)
-		s->values[s->values_len++] = (struct value){.value = l->ahead, .weight = l->weight};
+		add_value(s, l, l->ahead);
 	return 0;
 }
 
 static int add_ahead_ns(struct summing *s, const struct aif_queue_launch *l)
 {
 	if (l->is_known)
-		s->values[s->values_len++] =
-			(struct value){.value = l->ahead_ns, .weight = l->weight};
+		add_value(s, l, l->ahead_ns);
 	return 0;
 }
 

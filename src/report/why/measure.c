@@ -68,6 +68,52 @@ static int find_since(const struct aif_profile *p, const struct aif_exec_timelin
 	return e;
 }
 
+/* The part that was asked for, else the loop, else all. */
+static struct aif_selection window_of(const struct aif_profile *p, const struct aif_selection *sel,
+				      struct aif_why *w)
+{
+	struct aif_selection part = *sel;
+
+	w->is_part = sel->from_ns || sel->to_ns;
+	w->is_some_work = sel->threads || sel->in_ranges;
+	w->idle_unknown = p->traits.lacks & AIF_LACK_WORK;
+	w->options = sel->options ? sel->options : "";
+	w->is_loop = !w->is_part && !sel->whole && w->phases.from &&
+		     w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
+	if (w->is_loop) {
+		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;
+		part.to_ns = w->phases.end > 0 ? (uint64_t)w->phases.end : 1;
+	}
+	w->from = (int64_t)part.from_ns;
+	w->to = part.to_ns ? (int64_t)part.to_ns : (int64_t)(p->end_ns - p->start_ns);
+	return part;
+}
+
+/* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. Of the
+ * queue only waits stay, for replays. */
+static int measure_ahead(const struct aif_profile *p, const struct aif_selection *sel,
+			 const struct aif_exec_timeline *t, const struct aif_utilization *u,
+			 struct aif_why *w)
+{
+	struct aif_selection part = window_of(p, sel, w);
+	const struct aif_exec_timeline *of = NULL;
+	struct aif_queue_span span = {.device = AIF_QUEUE_ALL,
+				      .from = w->from,
+				      .to = w->to,
+				      .by_start = w->phases.is_queued,
+				      .step_ns = w->phases.from ? w->phases.median_ns : 0};
+	int e = aif_queue_make(p, t, u, &w->queue);
+
+	/* Where launches were left out, the part has weights of its own (idle/part.c). */
+	if (!e && (part.from_ns || part.to_ns) && (t->weights || t->left_out))
+		e = aif_exec_timeline_get(p, &part, &of);
+	if (!e)
+		e = aif_queue_sum(&w->queue, of ? of->weights : t->weights, &span, &w->ahead);
+	aif_facts_put(of);
+	aif_queue_drop_launches(&w->queue);
+	return e;
+}
+
 /* Finds the phases of all that `sel` chooses, whatever its times; with_queue: also how far the host was ahead. */
 static int find_phases(const struct aif_profile *p, const struct aif_selection *sel,
 		       bool with_queue, struct aif_why *w)
@@ -88,32 +134,11 @@ static int find_phases(const struct aif_profile *p, const struct aif_selection *
 	if (!e && w->phases.from)
 		measure_phases(u, p, w);
 	if (!e && with_queue && !p->traits.is_lengths)
-		e = aif_queue_make(p, t, u, &w->queue);
+		e = measure_ahead(p, sel, t, u, w);
 	w->damaged += w->queue.damaged;
 	aif_facts_put(u);
 	aif_facts_put(t);
 	return e;
-}
-
-/* The part that was asked for, else the loop, else all. */
-static struct aif_selection window_of(const struct aif_profile *p, const struct aif_selection *sel,
-				      struct aif_why *w)
-{
-	struct aif_selection part = *sel;
-
-	w->is_part = sel->from_ns || sel->to_ns;
-	w->is_some_work = sel->threads || sel->in_ranges;
-	w->idle_unknown = p->traits.lacks & AIF_LACK_WORK;
-	w->options = sel->options ? sel->options : "";
-	w->is_loop = !w->is_part && !sel->whole && w->phases.from &&
-		     w->loop_work_ppm >= AIF_WHY_LOOP_PPM;
-	if (w->is_loop) {
-		part.from_ns = w->phases.start > 0 ? (uint64_t)w->phases.start : 0;
-		part.to_ns = w->phases.end > 0 ? (uint64_t)w->phases.end : 1;
-	}
-	w->from = (int64_t)part.from_ns;
-	w->to = part.to_ns ? (int64_t)part.to_ns : (int64_t)(p->end_ns - p->start_ns);
-	return part;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -263,20 +288,6 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 	if (m->w->owners_len)
 		qsort(m->w->owners, m->w->owners_len, sizeof(*m->w->owners), by_owner_time);
 	return e ? e : aif_why_functions_add(m->w, m->p->traits.is_imported);
-}
-
-/* ---- kernels and launches -------------------------------------------------------------------- */
-
-/* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. */
-static int measure_ahead(const struct aif_idle_part *part, struct aif_why *w)
-{
-	struct aif_queue_span span = {.device = AIF_QUEUE_ALL,
-				      .from = w->from,
-				      .to = w->to,
-				      .by_start = w->phases.is_queued,
-				      .step_ns = w->phases.from ? w->phases.median_ns : 0};
-
-	return aif_queue_sum(&w->queue, part->t->weights, &span, &w->ahead);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -556,8 +567,6 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 	/* A device that the machine's other programs keep from working takes other times in each run. */
 	if (!e && !m->w->is_crowded)
 		e = find_bounds(m, part);
-	if (!e)
-		e = measure_ahead(part, m->w);
 	if (part->t)
 		count_launches(part, m->w);
 	aif_facts_put(part);
