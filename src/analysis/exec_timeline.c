@@ -96,6 +96,30 @@ static uint32_t find_launch(struct reading *r, uint64_t launch)
 	return (uint32_t)lo;
 }
 
+static bool has_more(const struct aif_exec_row *x)
+{
+	return x->bytes || x->graph || x->node || x->collective || x->sequence;
+}
+
+/* Adds what few executions have; *ret is its index, 0: nothing. */
+static int add_more(struct aif_exec_timeline *t, const struct aif_exec_row *x, uint32_t *ret)
+{
+	*ret = 0;
+	if (!has_more(x))
+		return 0;
+	if (aif_grow(&t->more, &t->more_cap, t->more_len + 2, sizeof(*t->more)) < 0)
+		return -ENOMEM;
+	if (!t->more_len)
+		t->more[t->more_len++] = (struct aif_timeline_more){0};
+	*ret = (uint32_t)t->more_len;
+	t->more[t->more_len++] = (struct aif_timeline_more){.bytes = x->bytes,
+							    .graph = x->graph,
+							    .node = x->node,
+							    .collective = x->collective,
+							    .sequence = x->sequence};
+	return 0;
+}
+
 static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 {
 	struct reading *r = arg;
@@ -112,6 +136,7 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
 			  : NULL;
 		size_t cycles;
+		uint32_t more;
 		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
 						       l ? l->at : 0, NULL);
 		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
@@ -126,12 +151,11 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		if (r->kept && end <= r->kept)
 			continue;
 		start = r->kept ? AIF_MAX(start, r->kept) : start;
+		if (add_more(t, x, &more) < 0)
+			return -ENOMEM;
 		t->execs[t->execs_len++] = (struct aif_timeline_exec){
 			.start = start,
 			.end = AIF_MAX(start, end),
-			.bytes = x->bytes,
-			.graph = x->graph,
-			.node = x->node,
 			.weight = c ? c->weight : AIF_WEIGHT_ONE,
 			.cycle = c ? (uint32_t)(c - aif_weights_cycles(t->weights, &cycles))
 				   : AIF_NONE,
@@ -141,8 +165,7 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.stream = x->stream,
 			.kind = x->kind,
 			.kernel = x->kernel,
-			.collective = x->collective,
-			.sequence = x->sequence,
+			.more = more,
 		};
 		if (w && l && aif_selection_is_for_other(w, l->thread, l->at))
 			t->for_others_ns += aif_exec_timeline_whole(
@@ -222,6 +245,7 @@ static void finish(void *value)
 
 	free(t->launches);
 	free(t->execs);
+	free(t->more);
 	aif_weights_free(t->weights);
 }
 
@@ -229,7 +253,8 @@ static size_t bytes_of(const void *value)
 {
 	const struct aif_exec_timeline *t = value;
 
-	return t->launches_cap * sizeof(*t->launches) + t->execs_cap * sizeof(*t->execs);
+	return t->launches_cap * sizeof(*t->launches) + t->execs_cap * sizeof(*t->execs) +
+	       t->more_cap * sizeof(*t->more);
 }
 
 static int get(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,

@@ -7,7 +7,7 @@
 
 /*
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
- * steps and idle time are made from. All of them in memory: 40 and 80 bytes each.
+ * steps and idle time are made from. All of them in memory: 32 and 56 bytes each, and 24 more of few executions.
  *
  * Times are ns since the recording's start; an end is never before its start. Of a file that lost its older rows (--keep)
  * executions begin where all rows were kept: whether a device was busy before, nobody knows. Launches before are there for
@@ -16,24 +16,31 @@
 struct aif_timeline_launch {
 	uint64_t launch;
 	int64_t at; /* the call began */
-	uint32_t thread, kind, stack, kernel;
-	bool is_asked; /* all are read, whatever is asked for */
+	uint32_t thread, stack, kernel;
+	uint32_t kind : 31;
+	uint32_t is_asked : 1; /* all are read, whatever is asked for */
+};
+/* What few executions have: copies, what a graph replayed, collectives. */
+struct aif_timeline_more {
+	uint64_t bytes;
+	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */
+	uint32_t collective, sequence; /* as those of its row */
 };
 struct aif_timeline_exec {
 	int64_t start, end;
-	uint64_t bytes;
 	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for (weights.h) */
 	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
 	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
 	uint32_t process, device, stream, kind, kernel;
-	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */
-	uint32_t collective, sequence; /* as those of its row */
+	uint32_t more; /* for aif_timeline_more_of(); 0: nothing */
 };
 struct aif_exec_timeline {
 	struct aif_timeline_launch *launches; /* by .launch */
 	size_t launches_len, launches_cap;
 	struct aif_timeline_exec *execs; /* in the order of the file */
 	size_t execs_len, execs_cap;
+	struct aif_timeline_more *more;
+	size_t more_len, more_cap;
 	struct aif_weights *weights; /* NULL: nothing was left out */
 	/* CLOCK_MONOTONIC: what was asked for. */
 	struct aif_weights_span span;
@@ -56,6 +63,15 @@ int aif_exec_timeline_get_unweighed(const struct aif_profile *p, const struct ai
  * it. For aif_weights_free(); NULL in *ret: nothing was left out. 0 or -ENOMEM. */
 int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
 			      struct aif_weights **ret);
+
+/* Returns what few executions have; zeros of others. */
+static inline const struct aif_timeline_more *
+aif_timeline_more_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x)
+{
+	static const struct aif_timeline_more nothing;
+
+	return x->more ? &t->more[x->more] : &nothing;
+}
 
 /* Returns from when on a file has all rows, ns since the recording's start. */
 static inline int64_t aif_timed_kept(const struct aif_profile *p)

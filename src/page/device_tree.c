@@ -155,6 +155,8 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 {
 	const struct aif_idle_course *c = &d->t->idle->course;
 	struct aif_page_event_groups *events = d->t->events;
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time at;
 	int r = 0;
 
 	if (events) {
@@ -162,19 +164,18 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 		if (!events->idle)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < c->times_len; i++) {
-		const struct aif_idle_time *at = &c->times[i];
+	for (size_t i = 0; r == 0 && aif_idle_course_next(c, &times, &at); i++) {
 		uint64_t group;
 
-		if (!aif_map_get(of_course, at->course, &group)) {
+		if (!aif_map_get(of_course, at.course, &group)) {
 			group = d->groups_len++;
-			r = aif_map_put(of_course, at->course, group);
+			r = aif_map_put(of_course, at.course, group);
 		}
 		if (events)
 			events->idle[i] = (uint32_t)group;
 		if (r == 0)
-			r = aif_page_cells_add(&d->cells, (uint32_t)group, at->from, at->to,
-					       at->weight * (double)(at->to - at->from));
+			r = aif_page_cells_add(&d->cells, (uint32_t)group, at.from, at.to,
+					       at.weight * (double)(at.to - at.from));
 	}
 	return r;
 }

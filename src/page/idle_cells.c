@@ -90,16 +90,18 @@ int aif_page_idle_cells_make(const struct aif_idle_part *idle, const struct aif_
 			     const bool *is_shown, struct aif_page_idle_cells *ret)
 {
 	struct mixes m = {0};
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time time;
 	uint64_t at;
 	int r;
 
 	*ret = (struct aif_page_idle_cells){.devices = idle->u->len,
 					    .of = calloc(idle->u->len + 1, sizeof(*ret->of))};
 	r = ret->of ? mixes_make(&m, &idle->blame, &idle->course) : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < idle->course.times_len; i++)
-		if (aif_map_get(&m.by_course, idle->course.times[i].course, &at) &&
-		    m.at[at].device < ret->devices && is_shown[m.at[at].device])
-			r = time_add(ret, grid, &m.at[at], &idle->course.times[i]);
+	while (r == 0 && aif_idle_course_next(&idle->course, &times, &time))
+		if (aif_map_get(&m.by_course, time.course, &at) && m.at[at].device < ret->devices &&
+		    is_shown[m.at[at].device])
+			r = time_add(ret, grid, &m.at[at], &time);
 	aif_map_finish(&m.by_course);
 	free(m.at);
 	return r;

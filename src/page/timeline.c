@@ -195,9 +195,10 @@ static int names_make(struct execs *e)
 		const struct aif_timeline_exec *o = &x->execs[i];
 		const uint32_t *group = e->t->groups->execs;
 
-		e->what[i] = aif_page_what(e->t, aif_names_work(e->t->names, o->kind, o->kernel),
-					   group ? group[i] : AIF_NONE, o->graph,
-					   e->t->idle->u->classes[i]);
+		e->what[i] =
+			aif_page_what(e->t, aif_names_work(e->t->names, o->kind, o->kernel),
+				      group ? group[i] : AIF_NONE,
+				      aif_timeline_more_of(x, o)->graph, e->t->idle->u->classes[i]);
 		if (e->what[i] == AIF_NONE)
 			return -ENOMEM;
 		if (o->launch != AIF_NONE)
@@ -242,7 +243,7 @@ static struct aif_page_event exec_at(const void *arg, size_t i)
 				     .end = x->end,
 				     .lane = e->lane[id],
 				     .what = e->what[id],
-				     .details = x->bytes};
+				     .details = aif_timeline_more_of(e->x, x)->bytes};
 	uint64_t thread;
 
 	if (!l)
@@ -364,15 +365,16 @@ static int gaps_make(struct gaps *g)
 	struct aif_map of_course = {0};
 	struct course_row *rows = NULL;
 	const uint32_t *group = g->t->groups->idle;
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time time;
 	uint64_t at;
 	int r = courses_make(idle, &of_course, &rows);
 
-	for (size_t i = 0; r == 0 && i < idle->course.times_len; i++) {
-		const struct aif_idle_time *time = &idle->course.times[i];
+	for (size_t i = 0; r == 0 && aif_idle_course_next(&idle->course, &times, &time); i++) {
 		const struct aif_idle_row *row;
 		uint32_t what;
 
-		if (!aif_map_get(&of_course, time->course, &at))
+		if (!aif_map_get(&of_course, time.course, &at))
 			continue;
 		row = &idle->blame.rows[rows[at].row];
 		what = aif_page_what(g->t, aif_idle_cause_name(row->cause),
@@ -381,8 +383,7 @@ static int gaps_make(struct gaps *g)
 			    ? -ENOMEM
 			    : aif_grow(&g->gap, &g->gap_cap, g->gap_len + 1, sizeof(*g->gap));
 		if (r == 0)
-			g->gap[g->gap_len++] =
-				(struct gap){time->from, time->to, row->device, what};
+			g->gap[g->gap_len++] = (struct gap){time.from, time.to, row->device, what};
 	}
 	if (g->gap_len)
 		qsort(g->gap, g->gap_len, sizeof(*g->gap), by_device);

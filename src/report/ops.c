@@ -124,7 +124,7 @@ static int by_of(struct table *t, const struct aif_op *o, uint32_t *ret)
  * node; it is in the total of both. */
 static int move_node(struct table *t, const struct aif_timeline_exec *x)
 {
-	uint32_t label = x->graph ? aif_range_label_of_exec(&t->labels, x) : AIF_STR_NONE,
+	uint32_t label = aif_range_label_of_exec(&t->labels, t->r->timeline, x),
 		 op = aif_op_tree_of(&t->r->ops, x);
 	uint64_t ns = aif_op_tree_device_ns(x);
 	struct sums *s;

@@ -76,11 +76,14 @@ const char *aif_range_label_text(const struct aif_range_labels *l, uint32_t labe
 	return aif_strset_get(&l->texts, label, NULL);
 }
 
-uint32_t aif_range_label_of_exec(struct aif_range_labels *l, const struct aif_timeline_exec *x)
+uint32_t aif_range_label_of_exec(struct aif_range_labels *l, const struct aif_exec_timeline *t,
+				 const struct aif_timeline_exec *x)
 {
+	const struct aif_timeline_more *more = aif_timeline_more_of(t, x);
 	uint32_t name, payload;
 
-	return aif_range_index_command(&l->index, x->process, x->graph, x->node, &name, &payload)
+	return more->graph && aif_range_index_command(&l->index, x->process, more->graph,
+						      more->node, &name, &payload)
 		       ? aif_range_label(l, name, payload)
 		       : AIF_STR_NONE;
 }

@@ -27,4 +27,5 @@ int aif_range_labels_fold(struct aif_range_labels *l);
 const char *aif_range_label_text(const struct aif_range_labels *l, uint32_t label);
 
 /* Returns the label of the instruction whose node of a graph the execution was, or AIF_STR_NONE: none is known. */
-uint32_t aif_range_label_of_exec(struct aif_range_labels *l, const struct aif_timeline_exec *x);
+uint32_t aif_range_label_of_exec(struct aif_range_labels *l, const struct aif_exec_timeline *t,
+				 const struct aif_timeline_exec *x);

@@ -53,8 +53,8 @@ static int add_nodes(struct table *t, const struct aif_report *r)
 {
 	for (size_t i = 0; i < r->timeline->execs_len; i++) {
 		const struct aif_timeline_exec *x = &r->timeline->execs[i];
-		uint32_t label = x->graph && aif_report_has_exec(r, x)
-					 ? aif_range_label_of_exec(&t->labels, x)
+		uint32_t label = aif_report_has_exec(r, x)
+					 ? aif_range_label_of_exec(&t->labels, r->timeline, x)
 					 : AIF_STR_NONE,
 			 row;
 

@@ -130,10 +130,15 @@ static inline void assert_course(const struct aif_idle_blame *b, const struct ai
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < c->times_len; i++) {
-		assert_true(c->times[i].from < c->times[i].to);
-		sum += (double)(c->times[i].to - c->times[i].from);
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time time;
+	size_t n = 0;
+
+	for (; aif_idle_course_next(c, &times, &time); n++) {
+		assert_true(time.from < time.to);
+		sum += (double)(time.to - time.from);
 	}
+	assert_int_equal(n, c->times_len);
 	assert_true(sum - (double)b->idle_ns < 1 && (double)b->idle_ns - sum < 1);
 	for (size_t i = 0; i < b->len; i++) {
 		uint64_t key = aif_idle_row_key(&b->rows[i]);

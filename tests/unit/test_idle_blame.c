@@ -503,9 +503,50 @@ static void without_executions_nothing_is_idle(void **state)
 	end(&f, &b);
 }
 
+static void times_are_read_as_they_were_added(void **state)
+{
+	/* In any order, of any length, with weights that change and come back. */
+	static const struct aif_idle_time times[] = {
+		{7, 0, 1, 0},
+		{7, 100, 1000, 0.1},
+		{UINT64_MAX - 1, -5, INT64_MAX, 0.1},
+		{3, INT64_MIN, INT64_MAX, 1},
+		{7, INT64_MIN, INT64_MIN + 1, 1e300},
+		{3, INT64_MAX - 1, INT64_MAX, 0.1},
+	};
+	struct aif_idle_course c = {0};
+	struct aif_idle_course_reader r = {0};
+	struct aif_idle_time t;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(times); i++)
+		assert_int_equal(aif_idle_course_time(&c, times[i].course, times[i].from,
+						      times[i].to, times[i].weight),
+				 0);
+	/* No time at all is none. */
+	assert_int_equal(aif_idle_course_time(&c, 7, 5, 5, 1), 0);
+	assert_int_equal(c.times_len, AIF_ARRAY_LEN(times));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(times); i++) {
+		assert_true(aif_idle_course_next(&c, &r, &t));
+		assert_int_equal(t.course, times[i].course);
+		assert_int_equal(c.courses[r.place], times[i].course);
+		assert_int_equal(t.from, times[i].from);
+		assert_int_equal(t.to, times[i].to);
+		assert_true(t.weight == times[i].weight);
+	}
+	assert_false(aif_idle_course_next(&c, &r, &t));
+	/* Times of a row alone are one part of it. */
+	assert_int_equal(aif_idle_course_own(&c, 9, 0, 10, 2), 0);
+	assert_int_equal(aif_idle_course_own(&c, 9, 20, 25, 1), 0);
+	assert_int_equal(c.parts_len, 1);
+	assert_true(c.parts[0].ns == 25);
+	aif_idle_course_finish(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_are_read_as_they_were_added),
 		cmocka_unit_test(each_device_has_its_own_causes),
 		cmocka_unit_test(a_gap_is_split_at_its_launch_call),
 		cmocka_unit_test(a_loop_that_is_not_known_is_not_blamed),

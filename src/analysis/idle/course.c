@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define OWN (UINT64_C(1) << 63) /* the course of a row alone; others are numbers of brackets */
 
@@ -14,16 +15,105 @@ uint64_t aif_idle_row_key(const struct aif_idle_row *row)
 	       (uint64_t)row->cause << 32 | row->stack;
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+enum { TIME_MAX_BYTES = 1 + 3 * 10 + sizeof(double) };
+enum { HAS_WEIGHT = 1 };
+
+static uint8_t *put_number(uint8_t *at, uint64_t n)
+{
+	for (; n >= 0x80; n >>= 7)
+		*at++ = (uint8_t)(n | 0x80);
+	*at++ = (uint8_t)n;
+	return at;
+}
+
+static uint64_t take_number(const uint8_t **at)
+{
+	uint64_t n = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = *(*at)++;
+
+		n |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return n;
+	}
+}
+
+/* Makes small numbers of differences with either sign. */
+static uint64_t to_zigzag(uint64_t n)
+{
+	return n << 1 ^ (n >> 63 ? UINT64_MAX : 0);
+}
+
+static uint64_t from_zigzag(uint64_t n)
+{
+	return n >> 1 ^ (n & 1 ? UINT64_MAX : 0);
+}
+
+static int place_get(struct aif_idle_course *c, uint64_t course, uint64_t *ret)
+{
+	if (aif_map_get(&c->place_of, course, ret))
+		return 0;
+	*ret = c->courses_len;
+	if (aif_grow(&c->courses, &c->courses_cap, c->courses_len + 1, sizeof(*c->courses)) < 0 ||
+	    aif_map_put(&c->place_of, course, *ret) < 0)
+		return -ENOMEM;
+	c->courses[c->courses_len++] = course;
+	return 0;
+}
+
 int aif_idle_course_time(struct aif_idle_course *c, uint64_t course, int64_t from, int64_t to,
 			 double weight)
 {
+	uint64_t place;
+	uint8_t *first, *at;
+
 	if (!c || from >= to)
 		return 0;
-	if (aif_grow(&c->times, &c->times_cap, c->times_len + 1, sizeof(*c->times)) < 0)
+	if (place_get(c, course, &place) < 0)
 		return -ENOMEM;
-	c->times[c->times_len++] = (struct aif_idle_time){course, from, to, weight};
+	first = aif_buf_reserve(&c->times, TIME_MAX_BYTES);
+	if (!first)
+		return -ENOMEM;
+	*first = memcmp(&weight, &c->last.weight, sizeof(weight)) ? HAS_WEIGHT : 0;
+	at = put_number(first + 1, place);
+	at = put_number(at, to_zigzag((uint64_t)from - (uint64_t)c->last.to));
+	at = put_number(at, (uint64_t)to - (uint64_t)from);
+	if (*first & HAS_WEIGHT) {
+		memcpy(at, &weight, sizeof(weight));
+		at += sizeof(weight);
+	}
+	c->times.len += (size_t)(at - first);
+	c->times_len++;
+	c->last = (struct aif_idle_time){course, from, to, weight};
 	return 0;
 }
+
+bool aif_idle_course_next(const struct aif_idle_course *c, struct aif_idle_course_reader *r,
+			  struct aif_idle_time *ret)
+{
+	const uint8_t *at = c->times.data + r->at;
+	uint8_t flags;
+
+	if (r->at >= c->times.len)
+		return false;
+	flags = *at++;
+	r->place = take_number(&at);
+	r->last.course = c->courses[r->place];
+	r->last.from = (int64_t)((uint64_t)r->last.to + from_zigzag(take_number(&at)));
+	r->last.to = (int64_t)((uint64_t)r->last.from + take_number(&at));
+	if (flags & HAS_WEIGHT) {
+		memcpy(&r->last.weight, at, sizeof(r->last.weight));
+		at += sizeof(r->last.weight);
+	}
+	r->at = (size_t)(at - c->times.data);
+	*ret = r->last;
+	return true;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 int aif_idle_course_part(struct aif_idle_course *c, uint64_t row, uint64_t course, double ns)
 {
@@ -38,13 +128,31 @@ int aif_idle_course_part(struct aif_idle_course *c, uint64_t row, uint64_t cours
 int aif_idle_course_own(struct aif_idle_course *c, uint64_t row, int64_t from, int64_t to,
 			double weight)
 {
+	double ns = weight * (double)(to - from);
+	uint64_t part;
 	int r = aif_idle_course_time(c, OWN | row, from, to, weight);
 
-	return r ? r : aif_idle_course_part(c, row, OWN | row, weight * (double)(to - from));
+	if (r || !c || !(ns > 0))
+		return r;
+	if (aif_map_get(&c->own_part_of, row, &part)) {
+		c->parts[part].ns += ns;
+		return 0;
+	}
+	r = aif_idle_course_part(c, row, OWN | row, ns);
+	return r ? r : aif_map_put(&c->own_part_of, row, c->parts_len - 1);
+}
+
+size_t aif_idle_course_bytes(const struct aif_idle_course *c)
+{
+	return c->times.cap + c->courses_cap * sizeof(*c->courses) +
+	       c->parts_cap * sizeof(*c->parts);
 }
 
 void aif_idle_course_finish(struct aif_idle_course *c)
 {
-	free(c->times);
+	aif_buf_finish(&c->times);
+	free(c->courses);
 	free(c->parts);
+	aif_map_finish(&c->place_of);
+	aif_map_finish(&c->own_part_of);
 }

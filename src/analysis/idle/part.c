@@ -100,9 +100,7 @@ static size_t bytes_of(const void *value)
 	const struct aif_idle_part *i = value;
 
 	return i->blame.cap * sizeof(*i->blame.rows) +
-	       i->blame.wakes_cap * sizeof(*i->blame.wakes) +
-	       i->course.times_cap * sizeof(*i->course.times) +
-	       i->course.parts_cap * sizeof(*i->course.parts);
+	       i->blame.wakes_cap * sizeof(*i->blame.wakes) + aif_idle_course_bytes(&i->course);
 }
 
 static const struct aif_fact_kind kind = {.name = "idle time",

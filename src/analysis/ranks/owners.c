@@ -217,12 +217,14 @@ static int by_from(const void *a, const void *b)
 static int idle_segments(struct aif_rank_owners *o, const struct aif_idle_part *idle,
 			 const struct idle_rows *rows, size_t device, struct aif_rank_segments *ret)
 {
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time time;
 	int64_t end = INT64_MIN;
 	size_t n = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < idle->course.times_len && !r; i++)
-		r = share_time(o, rows, &idle->course.times[i], device, ret);
+	while (!r && aif_idle_course_next(&idle->course, &times, &time))
+		r = share_time(o, rows, &time, device, ret);
 	if (ret->len)
 		qsort(ret->at, ret->len, sizeof(*ret->at), by_from);
 	for (size_t i = 0; i < ret->len; i++) {

@@ -66,11 +66,12 @@ static int find_ranks(const struct aif_profile *p, const struct aif_utilization 
 /* ---- executions that communicate -------------------------------------------------------------- */
 
 /* True for sends and receives: the trace does not say which rank is the peer. */
-static bool is_of_two(const struct aif_profile *p, const struct aif_timeline_exec *x)
+static bool is_of_two(const struct aif_profile *p, const struct aif_exec_timeline *t,
+		      const struct aif_timeline_exec *x)
 {
+	uint32_t collective = aif_timeline_more_of(t, x)->collective;
 	const char *operation =
-		x->collective ? aif_profile_str(p, p->collectives[x->collective - 1].operation)
-			      : "";
+		collective ? aif_profile_str(p, p->collectives[collective - 1].operation) : "";
 	const char *kernel = aif_profile_str(p, p->kernels[x->kernel].name);
 
 	if (*operation)
@@ -79,11 +80,13 @@ static bool is_of_two(const struct aif_profile *p, const struct aif_timeline_exe
 	return strcasestr(kernel, "sendrecv") != NULL;
 }
 
-static struct item item_of(const struct aif_profile *p, const struct aif_timeline_exec *x)
+static struct item item_of(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			   const struct aif_timeline_exec *x)
 {
-	struct item i = {.sequence = x->sequence, .start = x->start, .end = x->end};
+	const struct aif_timeline_more *more = aif_timeline_more_of(t, x);
+	struct item i = {.sequence = more->sequence, .start = x->start, .end = x->end};
 	uint32_t communicator =
-		x->collective ? p->collectives[x->collective - 1].communicator : AIF_NONE;
+		more->collective ? p->collectives[more->collective - 1].communicator : AIF_NONE;
 
 	i.by_kernel = communicator == AIF_NONE;
 	i.group = i.by_kernel ? (uint64_t)1 << 32 | p->kernels[x->kernel].name : communicator;
@@ -105,13 +108,13 @@ static int find_items(const struct aif_profile *p, const struct aif_exec_timelin
 			if (u->classes[u->order[i]] != AIF_WORK_COMMUNICATION ||
 			    x->kernel == AIF_NONE)
 				continue;
-			if (ret->ranks[k].is_apart || is_of_two(p, x)) {
+			if (ret->ranks[k].is_apart || is_of_two(p, t, x)) {
 				ret->unmatched++;
 				continue;
 			}
 			if (aif_grow(&items->at, &items->cap, items->len + 1, sizeof(item)) < 0)
 				return -ENOMEM;
-			item = item_of(p, x);
+			item = item_of(p, t, x);
 			item.rank = (uint32_t)k;
 			item.exec = u->order[i];
 			items->at[items->len++] = item;
@@ -257,10 +260,11 @@ static int number_all(struct items *all, struct aif_ranks *ret)
 static int add_operation(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			 const struct item *i, size_t n, uint32_t group, struct aif_ranks *ret)
 {
-	struct aif_rank_operation o = {.collective = t->execs[i->exec].collective,
-				       .group = group,
-				       .first = (uint32_t)ret->members_len,
-				       .len = (uint32_t)n};
+	struct aif_rank_operation o = {
+		.collective = aif_timeline_more_of(t, &t->execs[i->exec])->collective,
+		.group = group,
+		.first = (uint32_t)ret->members_len,
+		.len = (uint32_t)n};
 	int64_t first_end = INT64_MAX;
 
 	for (size_t k = 0; k < n; k++)

@@ -3,6 +3,7 @@
 
 #include "analysis/weights.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +18,11 @@
 
 /* ---- reading the schedule -------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
+static int by_end(const void *a, const void *b)
 {
-	const struct aif_replay_event *x = a, *y = b;
+	const struct aif_replay_wait *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return x->end < y->end ? -1 : x->end > y->end;
 }
 
 static int by_launch_and_start(const void *a, const void *b, void *arg)
@@ -42,32 +41,29 @@ static int by_launch_and_start(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
+static bool is_of(const struct aif_replay *r, const struct aif_timeline_exec *x, int64_t from,
+		  int64_t to)
 {
-	for (uint32_t i = 0; i < r->t->execs_len; i++) {
-		const struct aif_timeline_exec *x = &r->t->execs[i];
-
-		if (x->launch == AIF_NONE || r->t->launches[x->launch].at < from ||
-		    r->t->launches[x->launch].at >= to)
-			continue;
-		if (aif_grow(&r->execs, &r->execs_cap, r->execs_len + 1, sizeof(*r->execs)) < 0)
-			return -ENOMEM;
-		r->execs[r->execs_len++] = (struct aif_replay_exec){.of = i,
-								    .before = AIF_NONE,
-								    .other = AIF_NONE,
-								    .ns = (double)aif_timed_ns(x)};
-	}
-	if (r->execs_len)
-		qsort_r(r->execs, r->execs_len, sizeof(*r->execs), by_launch_and_start,
-			(void *)r->t);
-	return 0;
+	return x->launch != AIF_NONE && r->t->launches[x->launch].at >= from &&
+	       r->t->launches[x->launch].at < to;
 }
 
-static int add_event(struct aif_replay *r, const struct aif_replay_event *e)
+static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
 {
-	if (aif_grow(&r->events, &r->events_cap, r->events_len + 1, sizeof(*r->events)) < 0)
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->t->execs_len; i++)
+		n += is_of(r, &r->t->execs[i], from, to);
+	r->execs = malloc((n + 1) * sizeof(*r->execs));
+	if (!r->execs)
 		return -ENOMEM;
-	r->events[r->events_len++] = *e;
+	for (uint32_t i = 0; i < r->t->execs_len; i++)
+		if (is_of(r, &r->t->execs[i], from, to))
+			r->execs[r->execs_len++] = (struct aif_replay_exec){
+				.of = i, .before = AIF_NONE, .other = AIF_NONE};
+	if (r->execs_len)
+		aif_sort_r(r->execs, r->execs_len, sizeof(*r->execs), by_launch_and_start,
+			   (void *)r->t);
 	return 0;
 }
 
@@ -76,45 +72,76 @@ static const struct aif_timeline_exec *exec_of(const struct aif_replay *r, size_
 	return &r->t->execs[r->execs[i].of];
 }
 
-static int take_launches(struct aif_replay *r)
+/* Returns the launch of an execution. */
+static const struct aif_timeline_launch *launch_of(const struct aif_replay *r, size_t exec)
 {
-	int e = 0;
-
-	for (uint32_t i = 0, next; i < r->execs_len && !e; i = next) {
-		uint32_t launch = exec_of(r, i)->launch;
-
-		for (next = i; next < r->execs_len && exec_of(r, next)->launch == launch; next++)
-			;
-		e = add_event(r, &(struct aif_replay_event){
-					 .at = r->t->launches[launch].at,
-					 .stack = r->t->launches[launch].stack == AIF_NONE
-							  ? (uint32_t)r->p->stacks_len
-							  : r->t->launches[launch].stack,
-					 .first = i,
-					 .end = next,
-					 .behind = AIF_NONE,
-					 .until = AIF_NONE});
-	}
-	return e;
+	return &r->t->launches[exec_of(r, exec)->launch];
 }
 
-/* Waits have their begin in .tail_ns until the chain is linked. */
+/* Returns the recorded moment: the launch call began, the wait returned. */
+static int64_t time_of(const struct aif_replay *r, const struct aif_replay_event *e)
+{
+	return e->is_wait ? r->waits[e->of].end : launch_of(r, e->of)->at;
+}
+
+/* Returns the end of the executions that an event launched, of which e->of is the first; of a wait, of none. */
+static uint32_t end_of(const struct aif_replay *r, const struct aif_replay_event *e)
+{
+	uint32_t k = e->of;
+
+	while (!e->is_wait && k < r->execs_len &&
+	       exec_of(r, k)->launch == exec_of(r, e->of)->launch)
+		k++;
+	return k;
+}
+
 static int take_waits(struct aif_replay *r, const struct aif_queue *queue, int64_t from, int64_t to)
 {
-	int e = 0;
-
-	for (size_t i = 0; i < queue->waits_len && !e; i++) {
+	for (size_t i = 0; i < queue->waits_len; i++) {
 		const struct aif_queue_wait *w = &queue->waits[i];
 
-		if (w->start >= from && w->end <= to && w->end > w->start)
-			e = add_event(r, &(struct aif_replay_event){.at = w->end,
-								    .tail_ns = (double)w->start,
-								    .stack = AIF_NONE,
-								    .behind = AIF_NONE,
-								    .until = AIF_NONE,
-								    .first = UINT32_MAX});
+		if (w->start < from || w->end > to || w->end <= w->start)
+			continue;
+		if (aif_grow(&r->waits, &r->waits_cap, r->waits_len + 1, sizeof(*r->waits)) < 0)
+			return -ENOMEM;
+		r->waits[r->waits_len++] = (struct aif_replay_wait){
+			.start = w->start, .end = w->end, .until = AIF_NONE};
 	}
-	return e;
+	if (r->waits_len)
+		aif_sort(r->waits, r->waits_len, sizeof(*r->waits), by_end);
+	return 0;
+}
+
+static size_t count_launches(const struct aif_replay *r)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < r->execs_len; i++)
+		n += i == 0 || exec_of(r, i)->launch != exec_of(r, i - 1)->launch;
+	return n;
+}
+
+/* Makes one chain of launches and waits, which both come in order; a wait comes behind launches of the same moment. */
+static int take_events(struct aif_replay *r, size_t launches)
+{
+	uint32_t i = 0, wait = 0;
+
+	r->events = malloc((launches + r->waits_len + 1) * sizeof(*r->events));
+	if (!r->events)
+		return -ENOMEM;
+	while (i < r->execs_len || wait < r->waits_len) {
+		struct aif_replay_event *e = &r->events[r->events_len++];
+
+		*e = (struct aif_replay_event){.behind = AIF_NONE, .of = i};
+		if (i == r->execs_len ||
+		    (wait < r->waits_len && r->waits[wait].end < launch_of(r, i)->at)) {
+			e->is_wait = true;
+			e->of = wait++;
+		} else {
+			i = end_of(r, e);
+		}
+	}
+	return 0;
 }
 
 /* Returns the last of the copies of a launch that ended until `at`, AIF_NONE: none did. */
@@ -123,7 +150,7 @@ static uint32_t copy_before(const struct aif_replay *r, const struct aif_replay_
 {
 	uint32_t last = AIF_NONE;
 
-	for (uint32_t k = e->first; e->stack != AIF_NONE && k < e->end; k++)
+	for (uint32_t k = e->of, end = end_of(r, e); !e->is_wait && k < end; k++)
 		if (exec_of(r, k)->kind != AIF_LAUNCH_KERNEL && exec_of(r, k)->end <= at &&
 		    (last == AIF_NONE || exec_of(r, k)->end > exec_of(r, last)->end))
 			last = k;
@@ -133,40 +160,39 @@ static uint32_t copy_before(const struct aif_replay *r, const struct aif_replay_
 /* Links the host's events: each takes the time since the one before. */
 static void link_host(struct aif_replay *r)
 {
-	int64_t last = r->events[0].at;
+	int64_t last = time_of(r, &r->events[0]);
 	/* The execution that ends last of those launched so far, and ended until a moment, is searched among the latest ones. */
 	uint32_t launched = 0;
 
 	for (size_t i = 0; i < r->events_len; i++) {
 		struct aif_replay_event *e = &r->events[i];
-		int64_t start, arrived, end = INT64_MIN;
+		struct aif_replay_wait *w = e->is_wait ? &r->waits[e->of] : NULL;
+		int64_t at = time_of(r, e), start, arrived, end = INT64_MIN;
 
-		e->behind = i ? copy_before(r, e - 1,
-					    e->stack == AIF_NONE ? (int64_t)e->tail_ns : e->at)
-			      : AIF_NONE;
+		e->behind = i ? copy_before(r, e - 1, w ? w->start : at) : AIF_NONE;
 		if (e->behind != AIF_NONE)
 			last = AIF_MAX(last, exec_of(r, e->behind)->end);
-		if (e->stack != AIF_NONE) {
-			e->host_ns = (double)AIF_MAX(e->at - last, 0);
-			last = e->at;
-			launched = e->end;
+		if (!w) {
+			e->host_ns = (double)AIF_MAX(at - last, 0);
+			last = at;
+			launched = end_of(r, e);
 			continue;
 		}
-		start = (int64_t)e->tail_ns;
+		start = w->start;
 		arrived = AIF_MAX(start, last);
 		for (uint32_t k = launched; k-- > 0 && launched - k < 4096;) {
 			const struct aif_timeline_exec *x = exec_of(r, k);
 
-			if (r->t->launches[x->launch].at <= start && x->end <= e->at + CLOCK_NS &&
+			if (r->t->launches[x->launch].at <= start && x->end <= at + CLOCK_NS &&
 			    x->end > end) {
 				end = x->end;
-				e->until = k;
+				w->until = k;
 			}
 		}
 		e->host_ns = (double)AIF_MAX(arrived - last, 0);
-		e->tail_ns = (double)AIF_MAX(
-			e->at - (end == INT64_MIN ? arrived : AIF_MAX(arrived, end)), 0);
-		last = AIF_MAX(last, e->at);
+		w->tail_ns = (double)AIF_MAX(
+			at - (end == INT64_MIN ? arrived : AIF_MAX(arrived, end)), 0);
+		last = AIF_MAX(last, at);
 	}
 }
 
@@ -181,33 +207,41 @@ static int by_start(const void *a, const void *b, void *arg)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static int by_ns(const void *a, const void *b)
+/* Returns the value that would be at n / 2 if they were in order: byte by byte from the highest, it counts those that begin
+ * like it by their next byte. 0 of none. */
+static double median(const uint64_t *ns, size_t n)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint64_t found = 0;
+	size_t rank = n / 2;
 
-	return x < y ? -1 : x > y;
-}
+	for (unsigned shift = 64; n && shift;) {
+		size_t counts[256] = {0}, byte = 0;
 
-static double median(uint64_t *ns, size_t n)
-{
-	qsort(ns, n, sizeof(*ns), by_ns);
-	return n ? (double)ns[n / 2] : 0;
+		shift -= 8;
+		for (size_t i = 0; i < n; i++)
+			if (shift == 56 || ns[i] >> (shift + 8) == found >> (shift + 8))
+				counts[ns[i] >> shift & 0xff]++;
+		while (rank >= counts[byte])
+			rank -= counts[byte++];
+		found |= (uint64_t)byte << shift;
+	}
+	return (double)found;
 }
 
 /* Finds what each execution started behind. Only what comes earlier in the order of launches can be replayed before it. */
 static int link_execs(struct aif_replay *r)
 {
 	uint32_t *order = malloc((r->execs_len + 1) * sizeof(*order)), last_end = AIF_NONE;
-	uint64_t *launch = malloc((r->execs_len + 1) * sizeof(*launch)),
-		 *gap = malloc((r->execs_len + 1) * sizeof(*gap));
+	/* Delays behind launches from the front, those behind executions from the back. */
+	uint64_t *delays = malloc((r->execs_len + 1) * sizeof(*delays));
 	size_t launches = 0, gaps = 0;
 	struct aif_map last = {0};
-	int e = order && launch && gap ? 0 : -ENOMEM;
+	int e = order && delays ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < r->execs_len && !e; i++)
 		order[i] = i;
 	if (!e)
-		qsort_r(order, r->execs_len, sizeof(*order), by_start, r);
+		aif_sort_r(order, r->execs_len, sizeof(*order), by_start, r);
 	for (size_t n = 0; n < r->execs_len && !e; n++) {
 		uint32_t i = order[n];
 		struct aif_replay_exec *x = &r->execs[i];
@@ -234,21 +268,20 @@ static int link_execs(struct aif_replay *r)
 		}
 		x->delay_ns = (double)AIF_MAX(of->start - base, 0);
 		if (x->is_behind_launch)
-			launch[launches++] = (uint64_t)x->delay_ns;
+			delays[launches++] = (uint64_t)x->delay_ns;
 		else
-			gap[gaps++] = (uint64_t)x->delay_ns;
+			delays[r->execs_len - ++gaps] = (uint64_t)x->delay_ns;
 		e = aif_map_put(&last, of->stream, i);
 		/* Keeps the last to end of those before the next one. */
 		if (last_end == AIF_NONE || exec_of(r, last_end)->end < of->end)
 			last_end = i;
 	}
 	if (!e) {
-		r->usual_launch_ns = median(launch, launches);
-		r->usual_gap_ns = median(gap, gaps);
+		r->usual_launch_ns = median(delays, launches);
+		r->usual_gap_ns = median(delays + r->execs_len - gaps, gaps);
 	}
 	free(order);
-	free(launch);
-	free(gap);
+	free(delays);
 	aif_map_finish(&last);
 	return e;
 }
@@ -263,21 +296,22 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 		    const struct aif_queue *queue, int64_t from, int64_t to, struct aif_replay *ret)
 {
 	double recorded = 0;
+	size_t launches;
 	int64_t begin = INT64_MAX, end = INT64_MIN;
 	int e;
 
 	*ret = (struct aif_replay){.p = p, .t = part->t};
-	if (!is_whole(part))
+	if (!is_whole(part) || part->t->execs_len > INT32_MAX || queue->waits_len > INT32_MAX)
 		return 0;
 	e = take_execs(ret, from, to);
-	if (!e)
-		e = take_launches(ret);
-	if (e || ret->events_len < FEWEST)
+	launches = e ? 0 : count_launches(ret);
+	if (e || launches < FEWEST)
 		return e;
 	e = take_waits(ret, queue, from, to);
+	if (!e)
+		e = take_events(ret, launches);
 	if (e)
 		return e;
-	qsort(ret->events, ret->events_len, sizeof(*ret->events), by_time);
 	link_host(ret);
 	e = link_execs(ret);
 	ret->ends = malloc((ret->execs_len + 1) * sizeof(*ret->ends));
@@ -285,8 +319,8 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 		return e ? e : -ENOMEM;
 	for (size_t i = 0; i < ret->execs_len; i++)
 		end = AIF_MAX(end, exec_of(ret, i)->end);
-	begin = ret->events[0].at;
-	end = AIF_MAX(end, ret->events[ret->events_len - 1].at);
+	begin = time_of(ret, &ret->events[0]);
+	end = AIF_MAX(end, time_of(ret, &ret->events[ret->events_len - 1]));
 	recorded = (double)(end - begin);
 	ret->length_ns = aif_replay_length(ret, &(struct aif_replay_without){.waits = false});
 	if (ret->length_ns < recorded * (1 - AIF_REPLAY_ERROR_PPM / 1e6) ||
@@ -298,6 +332,7 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 void aif_replay_finish(struct aif_replay *r)
 {
 	free(r->events);
+	free(r->waits);
 	free(r->execs);
 	free(r->ends);
 	*r = (struct aif_replay){0};
@@ -332,20 +367,23 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 		if (e->behind != AIF_NONE && !without->waits)
 			now = AIF_MAX(now, r->ends[e->behind]);
 		now += e->host_ns * (without->host ? (double)without->host[i] : 1);
-		if (e->stack == AIF_NONE) {
+		if (e->is_wait) {
+			const struct aif_replay_wait *w = &r->waits[e->of];
+
 			if (without->waits)
 				continue;
-			if (e->until != AIF_NONE)
-				now = AIF_MAX(now, r->ends[e->until]);
-			now += e->tail_ns;
+			if (w->until != AIF_NONE)
+				now = AIF_MAX(now, r->ends[w->until]);
+			now += w->tail_ns;
 			continue;
 		}
-		for (uint32_t k = e->first; k < e->end; k++) {
+		for (uint32_t k = e->of, last = end_of(r, e); k < last; k++) {
 			const struct aif_replay_exec *x = &r->execs[k];
-			bool is_zero = without->is_zero &&
-				       without->is_zero(without->arg, &r->t->execs[x->of]);
+			const struct aif_timeline_exec *of = &r->t->execs[x->of];
+			bool is_zero = without->is_zero && without->is_zero(without->arg, of);
 
-			r->ends[k] = start_of(r, x, now, without->late) + (is_zero ? 0 : x->ns);
+			r->ends[k] = start_of(r, x, now, without->late) +
+				     (is_zero ? 0 : (double)aif_timed_ns(of));
 			end = AIF_MAX(end, r->ends[k]);
 		}
 	}
@@ -377,15 +415,19 @@ static struct amount *amount_of(struct amounts *a, uint64_t key)
 	return &a->at[a->len++];
 }
 
-/* Returns the first event at or behind a moment. */
-static size_t event_at(const struct aif_replay *r, int64_t at)
+/* Returns the first event at or behind a moment. `near`: the event that was asked for last, as times come in runs. */
+static size_t event_at(const struct aif_replay *r, int64_t at, size_t near)
 {
 	size_t lo = 0, hi = r->events_len;
 
+	for (size_t i = near; i < hi && i < near + 4 && (!i || time_of(r, &r->events[i - 1]) < at);
+	     i++)
+		if (time_of(r, &r->events[i]) >= at)
+			return i;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (r->events[mid].at < at)
+		if (time_of(r, &r->events[mid]) < at)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -427,23 +469,44 @@ static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
 }
 
 /* Adds the parts of each event's idle time. */
-static int add_times(const struct aif_replay *r, struct amounts *courses,
+static int add_times(const struct aif_replay *r, const struct amounts *courses,
 		     const struct aif_idle_course *course, struct amount *of_event)
 {
-	for (size_t i = 0; i < course->times_len; i++) {
-		const struct aif_idle_time *t = &course->times[i];
-		const struct amount *a = amount_of(courses, t->course);
-		/* Time behind a launch call belongs to that one. */
-		size_t event = event_at(r, t->to);
+	struct amount *of_place = calloc(course->courses_len + 1, sizeof(*of_place));
+	struct aif_idle_course_reader times = {0};
+	struct aif_idle_time t;
+	size_t event = 0;
+	uint64_t i;
 
-		if (!a)
-			return -ENOMEM;
-		if (event == r->events_len || !(a->all > 0))
+	if (!of_place)
+		return -ENOMEM;
+	for (size_t k = 0; k < course->courses_len; k++)
+		if (aif_map_get(&courses->of, course->courses[k], &i))
+			of_place[k] = courses->at[i];
+	while (aif_idle_course_next(course, &times, &t)) {
+		const struct amount *a = &of_place[times.place];
+
+		if (!(a->all > 0))
 			continue;
-		of_event[event].all += (double)(t->to - t->from);
-		of_event[event].gone += (double)(t->to - t->from) * a->gone / a->all;
+		/* Time behind a launch call belongs to that one. */
+		event = event_at(r, t.to, event);
+		if (event == r->events_len)
+			continue;
+		of_event[event].all += (double)(t.to - t.from);
+		of_event[event].gone += (double)(t.to - t.from) * a->gone / a->all;
 	}
+	free(of_place);
 	return 0;
+}
+
+/* Returns the index of an event's stack; a wait's comes last. */
+static size_t stack_of(const struct aif_replay *r, size_t event)
+{
+	const struct aif_replay_event *e = &r->events[event];
+
+	if (e->is_wait)
+		return r->p->stacks_len + 1;
+	return AIF_MIN(launch_of(r, e->of)->stack, r->p->stacks_len);
 }
 
 int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
@@ -451,33 +514,32 @@ int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_bl
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
 			    const void *arg, float *ret)
 {
-	struct amount *of_event = calloc(r->events_len + 1, sizeof(*of_event)), *a;
-	struct amounts courses = {0}, stacks = {0};
+	struct amount *of_event = calloc(r->events_len + 1, sizeof(*of_event));
+	struct amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack));
+	struct amounts courses = {0};
 	struct amount any = {0};
-	int e = of_event ? add_courses(&courses, blame, course, is_gone, arg) : -ENOMEM;
+	int e = of_event && of_stack ? add_courses(&courses, blame, course, is_gone, arg) : -ENOMEM;
 
 	if (!e)
 		e = add_times(r, &courses, course, of_event);
 	for (size_t i = 0; i < r->events_len && !e; i++) {
-		a = amount_of(&stacks, r->events[i].stack);
-		if (a) {
-			a->all += of_event[i].all;
-			a->gone += of_event[i].gone;
-			any.all += of_event[i].all;
-			any.gone += of_event[i].gone;
-		}
-		e = a ? 0 : -ENOMEM;
+		struct amount *a = &of_stack[stack_of(r, i)];
+
+		a->all += of_event[i].all;
+		a->gone += of_event[i].gone;
+		any.all += of_event[i].all;
+		any.gone += of_event[i].gone;
 	}
 	for (size_t i = 0; i < r->events_len && !e; i++) {
-		a = amount_of(&stacks, r->events[i].stack);
+		const struct amount *a = &of_stack[stack_of(r, i)];
+
 		a = of_event[i].all > 0 ? &of_event[i] : a;
-		a = a && a->all > 0 ? a : &any;
+		a = a->all > 0 ? a : &any;
 		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
 	}
 	free(of_event);
+	free(of_stack);
 	free(courses.at);
 	aif_map_finish(&courses.of);
-	free(stacks.at);
-	aif_map_finish(&stacks.of);
 	return e;
 }

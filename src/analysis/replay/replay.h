@@ -21,34 +21,38 @@
  * as before all.
  *
  * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
- * more than AIF_REPLAY_ERROR_PPM from the recording, there is none.
+ * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^31 executions.
  */
 #define AIF_REPLAY_ERROR_PPM 30000
 
 struct aif_replay_event {
-	int64_t at;     /* recorded: the launch call began, the wait returned */
 	double host_ns; /* the host's own time before it */
 	uint32_t
 		behind; /* a copy, by the launch before it, that may have held the host up; AIF_NONE */
-	uint32_t stack;      /* of a launch; AIF_NONE: a wait */
-	uint32_t first, end; /* of .execs: what it launched */
-	uint32_t until;      /* of a wait: the execution that it was for; AIF_NONE */
-	double tail_ns;      /* of a wait: behind that execution's end */
+	uint32_t is_wait : 1;
+	uint32_t of : 31; /* a wait's index of .waits; the first of a launch's of .execs */
+};
+struct aif_replay_wait {
+	int64_t start, end;
+	uint32_t until; /* the execution that it was for; AIF_NONE */
+	double tail_ns; /* behind that execution's end */
 };
 struct aif_replay_exec {
 	uint32_t of; /* index of the time line's executions */
 	uint32_t before,
 		other; /* executions that come before it: in its stream, in another one; AIF_NONE */
-	double ns, delay_ns;
 	bool is_behind_launch; /* .delay_ns is behind the launch call, else behind another execution */
+	double delay_ns;
 };
 struct aif_replay {
 	const struct aif_profile *p;
 	const struct aif_exec_timeline *t;
 	struct aif_replay_event *events;
-	size_t events_len, events_cap;
+	size_t events_len;
+	struct aif_replay_wait *waits; /* by end */
+	size_t waits_len, waits_cap;
 	struct aif_replay_exec *execs;
-	size_t execs_len, execs_cap;
+	size_t execs_len;
 	double usual_launch_ns, usual_gap_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
 	double *ends;     /* of executions: room for a replay */

@@ -120,9 +120,11 @@ static bool work_of(struct making *m, const struct aif_timeline_exec *x, struct 
 	double part;
 
 	if (x->kind == AIF_LAUNCH_COPY || x->kind == AIF_LAUNCH_FILL) {
-		*ret = (struct aif_op_work){.bytes = (double)x->bytes *
+		uint64_t bytes = aif_timeline_more_of(m->t, x)->bytes;
+
+		*ret = (struct aif_op_work){.bytes = (double)bytes *
 						     (x->kind == AIF_LAUNCH_COPY ? 2 : 1)};
-		return x->bytes > 0;
+		return bytes > 0;
 	}
 	if (!sum || (is_shared && !is_product(m, x->kernel)))
 		return false;
