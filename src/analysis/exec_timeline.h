@@ -20,7 +20,7 @@ struct aif_timeline_launch {
 	uint32_t kind : 31;
 	uint32_t is_asked : 1; /* all are read, whatever is asked for */
 };
-/* What few executions have: copies, what a graph replayed, collectives. */
+/* The part of an execution that few have: copies, what a graph replayed, collectives. */
 struct aif_timeline_more {
 	uint64_t bytes;
 	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */

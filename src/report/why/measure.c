@@ -68,7 +68,7 @@ static int find_since(const struct aif_profile *p, const struct aif_exec_timelin
 	return e;
 }
 
-/* The part that was asked for, else the loop, else all. */
+/* Returns the part that was asked for, else the loop, else all. */
 static struct aif_selection window_of(const struct aif_profile *p, const struct aif_selection *sel,
 				      struct aif_why *w)
 {
@@ -89,8 +89,8 @@ static struct aif_selection window_of(const struct aif_profile *p, const struct 
 	return part;
 }
 
-/* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. Of the
- * queue only waits stay, for replays. */
+/* Sums up how far the host was ahead in the window; of a loop that is queued long before, by when its work starts. Keeps
+ * only the waits of the queue, for replays. */
 static int measure_ahead(const struct aif_profile *p, const struct aif_selection *sel,
 			 const struct aif_exec_timeline *t, const struct aif_utilization *u,
 			 struct aif_why *w)
@@ -104,7 +104,7 @@ static int measure_ahead(const struct aif_profile *p, const struct aif_selection
 				      .step_ns = w->phases.from ? w->phases.median_ns : 0};
 	int e = aif_queue_make(p, t, u, &w->queue);
 
-	/* Where launches were left out, the part has weights of its own (idle/part.c). */
+	/* The part has weights of its own where launches were left out (idle/part.c). */
 	if (!e && (part.from_ns || part.to_ns) && (t->weights || t->left_out))
 		e = aif_exec_timeline_get(p, &part, &of);
 	if (!e)
