@@ -3,6 +3,8 @@
 
 #include "agent/cpu_buffer.h"
 #include "agent/emit.h"
+#include "agent/own_signal.h"
+#include "agent/sandbox.h"
 #include "agent/wait.h"
 #include "base/proc.h"
 
@@ -64,6 +66,8 @@ static bool install(struct aif_cpu *c, bool *ret_is_new)
 	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
 	*ret_is_new = false;
+	if (atomic_load(&c->is_watched))
+		return false;
 	if (c->installed && is_ours())
 		return true;
 	if (sigaction(AIF_SHM_CPU_SIGNAL, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
@@ -71,8 +75,27 @@ static bool install(struct aif_cpu *c, bool *ret_is_new)
 		return false;
 	sa.sa_sigaction = aif_cpu_on_signal;
 	memset(&sa.sa_mask, 0xff, sizeof(sa.sa_mask));
-	c->installed = *ret_is_new = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
-	return c->installed;
+	*ret_is_new = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
+	atomic_store(&c->installed, *ret_is_new);
+	/* Each of the two says what it is about to do before it looks at the other. */
+	return *ret_is_new && !atomic_load(&c->is_watched);
+}
+
+/* Drops the signals of ours that wait, in all threads: the kernel does so when a signal is to be ignored from now on. A
+ * handler that the program installs meanwhile stays. */
+static void drop_waiting(bool goes_on)
+{
+	struct sigaction none = {.sa_handler = SIG_DFL}, ours, now;
+
+	if (!is_ours() || sigaction(AIF_SHM_CPU_SIGNAL, &none, &ours) < 0)
+		return;
+	if (!(ours.sa_flags & SA_SIGINFO) || ours.sa_sigaction != aif_cpu_on_signal) {
+		sigaction(AIF_SHM_CPU_SIGNAL, &ours, NULL);
+		return;
+	}
+	if (goes_on && sigaction(AIF_SHM_CPU_SIGNAL, &ours, &now) == 0 &&
+	    ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL))
+		sigaction(AIF_SHM_CPU_SIGNAL, &now, NULL);
 }
 
 /* The C library's own first signal. Applications cannot block it (sigfillset() and sigprocmask() leave it out), our
@@ -84,16 +107,29 @@ static bool has_signal(uint64_t mask, int signal)
 	return mask >> (signal - 1) & 1;
 }
 
-/* The signals that a thread blocks. */
-static uint64_t signal_mask(uint32_t tid)
+/* Signals of a thread. */
+struct signals {
+	uint64_t blocked;
+	uint64_t waiting; /* for this thread */
+	uint64_t shared;  /* for any of the process */
+};
+
+static uint64_t signal_set(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
+}
+
+static struct signals signals_of(uint32_t tid)
 {
 	char path[64], text[4096];
-	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
 	aif_proc_read(path, text, sizeof(text));
-	at = strstr(text, "\nSigBlk:");
-	return at ? strtoull(at + 8, NULL, 16) : 0;
+	return (struct signals){.blocked = signal_set(text, "\nSigBlk:"),
+				.waiting = signal_set(text, "\nSigPnd:"),
+				.shared = signal_set(text, "\nShdPnd:")};
 }
 
 /* ---- the threads --------------------------------------------------------------------------------- */
@@ -116,6 +152,7 @@ static int timer_start(struct aif_cpu_thread *t)
 				 .sigev_signo = AIF_SHM_CPU_SIGNAL};
 
 	event._sigev_un._tid = (pid_t)t->tid;
+	event.sigev_value.sival_ptr = aif_own_signal_mark();
 	if (syscall(SYS_timer_create, t->is_wall ? CLOCK_MONOTONIC : AIF_THREAD_CPU_CLOCK(t->tid),
 		    &event, &t->timer) < 0) {
 		t->timer = -1;
@@ -185,15 +222,23 @@ static bool is_worker(uint32_t tid)
 static void look(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
-	uint64_t mask, cpu_ns;
+	struct signals s;
+	uint64_t cpu_ns;
 	bool blocks;
 
 	if (!t || is_worker(t->tid))
 		return;
-	mask = signal_mask(t->tid);
-	if (t->is_listed && has_signal(mask, LIBRARY_SIGNAL))
+	s = signals_of(t->tid);
+	if (t->is_listed && has_signal(s.blocked, LIBRARY_SIGNAL))
 		return;
-	blocks = has_signal(mask, AIF_SHM_CPU_SIGNAL);
+	blocks = has_signal(s.blocked, AIF_SHM_CPU_SIGNAL);
+	/* It was signalled until the last look, or a little longer. One for the process is the program's own. */
+	if (blocks && !t->is_listed && has_signal(s.waiting, AIF_SHM_CPU_SIGNAL) &&
+	    !has_signal(s.shared, AIF_SHM_CPU_SIGNAL)) {
+		drop_waiting(true);
+		if (c->mode != AIF_CPU_RECORDER)
+			timers_set_again(c);
+	}
 	cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(t->tid));
 	if (!blocks) {
 		t->blocks = false;
@@ -249,6 +294,7 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	t->tid = tid;
 	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
 	t->is_listed = false;
+	t->timer = -1;
 	t->tcb = 0;
 	aif_cpu_account_add(c, t);
 	thread_begin(c, t);
@@ -415,6 +461,60 @@ void aif_cpu_go_on(struct aif_cpu *c)
 	atomic_store(&c->is_silenced, true);
 }
 
+/* The longest that a thread waits for the helper's visit, and for the recorder to let go of the threads: a call that a
+ * program makes once, as it starts. */
+#define LEAVE_NS (AIF_NS_PER_S / 2)
+
+static bool lock_until(struct aif_cpu *c, uint64_t until)
+{
+	while (pthread_mutex_trylock(&c->lock)) {
+		if (aif_now_ns() >= until)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+void aif_cpu_leave_signal(struct aif_cpu *c)
+{
+	uint64_t now = aif_now_ns(), until = now + LEAVE_NS;
+	struct aif_shm *shm = aif_session_memory();
+	int saved = errno;
+
+	if (atomic_exchange(&c->is_watched, true) || !atomic_load(&c->installed) ||
+	    aif_sandbox_may_be_on())
+		return;
+	if (lock_until(c, until)) {
+		stop(c);
+		pthread_mutex_unlock(&c->lock);
+	} else {
+		aif_cpu_stop_signals(c);
+	}
+	/* The first answer may be of a round that has begun before. */
+	for (unsigned i = 0; i < 2 && shm && (now = aif_now_ns()) < until; i++)
+		(void)aif_shm_await_answer(shm, aif_shm_ask(shm), until - now);
+	drop_waiting(false);
+	errno = saved;
+}
+
+void aif_cpu_hold_timer(struct aif_cpu *c, bool hold)
+{
+	const struct itimerspec never = {0};
+	struct aif_cpu_thread *t;
+	int saved = errno;
+
+	if (!atomic_load(&c->on))
+		return;
+	t = aif_cpu_thread_here(c);
+	if (t && t->is_listed && t->timer >= 0) {
+		if (hold)
+			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
+		else
+			timer_set(t);
+	}
+	errno = saved;
+}
+
 /* Another recorder, another list. */
 static void begin_session(struct aif_cpu *c)
 {
@@ -543,15 +643,13 @@ static bool has_samples(const struct aif_cpu *c)
 void aif_cpu_before_unload(struct aif_cpu *c)
 {
 	const struct aif_session *s = &aif_agent.session;
-	uint64_t until;
 
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
 	    !atomic_load_explicit(&c->on, memory_order_acquire) || !has_samples(c))
 		return;
 	/* The helper may wait for the loader's lock, which this thread may have. */
-	for (until = aif_now_ns() + VISIT_NS; pthread_mutex_trylock(&c->lock); sched_yield())
-		if (aif_now_ns() >= until)
-			return;
+	if (!lock_until(c, aif_now_ns() + VISIT_NS))
+		return;
 	carry(c);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -560,7 +658,10 @@ void aif_cpu_after_fork(struct aif_cpu *c)
 {
 	/* The threads, their timers and events are the parent's. What was copied but not yet kept is told
 	 * again by whoever finds it. */
-	*c = (struct aif_cpu){.installed = c->installed, .copied = c->copied, .codes = c->codes};
+	*c = (struct aif_cpu){.installed = atomic_load(&c->installed),
+			      .is_watched = atomic_load(&c->is_watched),
+			      .copied = c->copied,
+			      .codes = c->codes};
 	pthread_mutex_init(&c->lock, NULL);
 	if (c->copied)
 		madvise((void *)c->copied, AIF_CPU_CODES / 8, MADV_DONTNEED);

@@ -52,9 +52,11 @@ struct aif_cpu {
 	/* The helper's, that of a thread which unloads a library, and at the end of the process its last one's: who holds
 	 * the lock. */
 	pthread_mutex_t lock;
-	bool ready, installed, refused, too_many;
-	uint32_t generation; /* of the session whose list we are on */
-	uint32_t mode;       /* enum aif_shm_cpu */
+	bool ready, refused, too_many;
+	atomic_bool installed;  /* the handler, once */
+	atomic_bool is_watched; /* the program reads the signal from a signalfd */
+	uint32_t generation;    /* of the session whose list we are on */
+	uint32_t mode;          /* enum aif_shm_cpu */
 	uint32_t rate;
 	uint64_t tick_ns; /* of the kernel */
 	uint32_t looked;  /* place whose signal mask was looked at last */
@@ -75,6 +77,10 @@ void aif_cpu_stop_signals(struct aif_cpu *c);
 void aif_cpu_silence(struct aif_cpu *c);
 /* After aif_cpu_silence(): the helper's next visit lets signals come again. */
 void aif_cpu_go_on(struct aif_cpu *c);
+/* Any thread: the program is about to read the signal itself. From now on no thread is signalled, and none of ours waits. */
+void aif_cpu_leave_signal(struct aif_cpu *c);
+/* Stops the calling thread's timer, which is about to become another program, or lets it go on. */
+void aif_cpu_hold_timer(struct aif_cpu *c, bool hold);
 /* The process ends, or the helper does: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
 /* A thread that is about to unload a library: what is in the buffers goes to its ring, while the library's addresses are

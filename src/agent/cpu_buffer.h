@@ -122,6 +122,8 @@ static inline void aif_cpu_commit(struct aif_cpu_thread *t, const void *item)
 
 /* cpu_sample.c */
 void aif_cpu_on_signal(int signal, siginfo_t *info, void *context);
+/* Returns what is kept of the calling thread. NULL: it is not sampled. */
+struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c);
 
 /* cpu_carry.c: from all queues to self's ring. Holding the lock. */
 void aif_cpu_carry(struct aif_cpu *c, struct aif_thread *self);

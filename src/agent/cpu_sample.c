@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu_buffer.h"
 
+#include "agent/own_signal.h"
 #include "agent/sandbox.h"
 #include "agent/wait.h"
 #include "base/clock.h"
@@ -38,7 +39,7 @@
 /* The largest stack of a thread's own: what ulimit -s gives to large recursive programs. */
 #define STACK_MAX (UINT64_C(256) << 20)
 
-static struct aif_cpu_thread *thread_here(struct aif_cpu *c)
+struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid),
 		 len = atomic_load_explicit(&c->len, memory_order_acquire);
@@ -383,9 +384,8 @@ void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
 	atomic_fetch_add(&c->handling, 1);
 	/* SIGURG from others is ignored, as it would be without the agent. Where a filter may forbid system calls none
 	 * is made. */
-	if ((info->si_code == POLL_IN || info->si_code == SI_TIMER) && atomic_load(&c->on) &&
-	    !aif_sandbox_may_be_on()) {
-		t = thread_here(c);
+	if (aif_own_signal_is_ours(info) && atomic_load(&c->on) && !aif_sandbox_may_be_on()) {
+		t = aif_cpu_thread_here(c);
 		if (t)
 			sample(c, t, info, context);
 	}

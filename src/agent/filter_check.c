@@ -225,6 +225,9 @@ static const struct aif_filter_call all_or_error[] = {
 	CALL(mkdirat),
 	CALL(nanosleep),
 	CALL(clock_nanosleep),
+	CALL(rt_sigtimedwait),
+	CALL(rt_sigqueueinfo),
+	CALL(rt_tgsigqueueinfo),
 };
 
 static bool allows(const struct sock_filter *filter, unsigned len,

@@ -173,11 +173,12 @@ bool aif_shm_await_answer(struct aif_shm *shm, uint32_t asked, uint64_t ns)
 	uint64_t now = aif_now_ns(), until = now + ns;
 	uint32_t seen;
 
-	while ((seen = atomic_load(&shm->answered)) != asked && now < until) {
+	/* Another thread may have asked since. */
+	while ((int32_t)((seen = atomic_load(&shm->answered)) - asked) < 0 && now < until) {
 		await(&shm->answered, seen, until - now);
 		now = aif_now_ns();
 	}
-	return seen == asked;
+	return (int32_t)(seen - asked) >= 0;
 }
 
 bool aif_shm_is_asked(const struct aif_shm *shm)

@@ -526,6 +526,12 @@ static const struct {
 	OTHER(killed),
 	OTHER(terminated),
 	OTHER(leaves_main),
+	OTHER(waits_pending),
+	OTHER(waits_timed),
+	OTHER(waits_masked),
+	OTHER(waits_signalfd),
+	OTHER(waits_raw),
+	OTHER(waits_exec),
 	/* Last: those that are known to end now and then. */
 	OTHER(filter_instruction),
 };

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/own_signal.h"
+
+#include "agent/agent.h"
+#include "agent/next_function.h"
+#include "agent/sandbox.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OURS AIF_SHM_CPU_SIGNAL
+
+void *aif_own_signal_mark(void)
+{
+	return &aif_agent.cpu;
+}
+
+bool aif_own_signal_is_ours(const siginfo_t *info)
+{
+	if (info->si_signo != OURS)
+		return false;
+	/* Of a perf_event, which has no mark; the kernel's own SIGURG has another code. */
+	return info->si_code == POLL_IN ||
+	       (info->si_code == SI_TIMER && info->si_ptr == aif_own_signal_mark());
+}
+
+/* True if threads of this process may have been signalled. */
+static bool is_used(void)
+{
+	return atomic_load_explicit(&aif_agent.cpu.installed, memory_order_relaxed);
+}
+
+static bool has(const sigset_t *set)
+{
+	return set && sigismember(set, OURS) == 1;
+}
+
+/* Puts another's signal back where it came from: the process's, or this thread's. */
+static void put_back(siginfo_t *info)
+{
+	int pid = getpid();
+
+	if (info->si_code == SI_TKILL)
+		syscall(SYS_rt_tgsigqueueinfo, pid, (pid_t)syscall(SYS_gettid), OURS, info);
+	else
+		syscall(SYS_rt_sigqueueinfo, pid, OURS, info);
+}
+
+/* Takes away the signal of ours that waits in this thread. */
+static void take(void)
+{
+	const uint64_t set = UINT64_C(1) << (OURS - 1);
+	const struct timespec none = {0};
+	int saved = errno;
+	siginfo_t info;
+
+	if (!is_used() || aif_sandbox_may_be_on())
+		return;
+	/* The thread's own comes before the process's. */
+	while (syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set)) == OURS)
+		if (!aif_own_signal_is_ours(&info)) {
+			put_back(&info);
+			break;
+		}
+	errno = saved;
+}
+
+static void *next_function(_Atomic(void *) *next, const char *name)
+{
+	void *found = atomic_load_explicit(next, memory_order_relaxed);
+
+	if (!found) {
+		found = aif_next_function(name);
+		atomic_store_explicit(next, found, memory_order_relaxed);
+	}
+	if (!found)
+		errno = ENOSYS;
+	return found;
+}
+
+/* Makes a function everybody's, and defines next_NAME(), which returns what it stands in front of. */
+#define STANDS_BEFORE(name)                                             \
+	AIF_PUBLIC __typeof__(name) name;                               \
+	static __typeof__(name) *next_##name(void)                      \
+	{                                                               \
+		static _Atomic(void *) next;                            \
+                                                                        \
+		return (__typeof__(name) *)next_function(&next, #name); \
+	}
+
+/* ---- functions that show what waits, or take it -------------------------------------------------- */
+
+STANDS_BEFORE(sigpending)
+int sigpending(sigset_t *set)
+{
+	__typeof__(sigpending) *real = next_sigpending();
+	int r;
+
+	if (!real)
+		return -1;
+	r = real(set);
+	if (r < 0 || !is_used() || !has(set))
+		return r;
+	take();
+	return real(set);
+}
+
+/* Returns what is left of a time since `began`. */
+static struct timespec time_left(const struct timespec *time, uint64_t began)
+{
+	int64_t ns = (int64_t)time->tv_sec * (int64_t)AIF_NS_PER_S + time->tv_nsec -
+		     (int64_t)(aif_now_ns() - began);
+
+	if (ns < 0)
+		ns = 0;
+	return (struct timespec){.tv_sec = ns / (int64_t)AIF_NS_PER_S,
+				 .tv_nsec = ns % (int64_t)AIF_NS_PER_S};
+}
+
+STANDS_BEFORE(sigtimedwait)
+
+/* As sigtimedwait(), but never returns a signal of ours. */
+static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	__typeof__(sigtimedwait) *real = next_sigtimedwait();
+	struct timespec left;
+	siginfo_t taken;
+	uint64_t began;
+	int r;
+
+	if (!real)
+		return -1;
+	if (!is_used() || !has(set))
+		return real(set, info, timeout);
+	began = aif_now_ns();
+	r = real(set, &taken, timeout);
+	while (r == OURS && aif_own_signal_is_ours(&taken)) {
+		if (timeout)
+			left = time_left(timeout, began);
+		r = real(set, &taken, timeout ? &left : NULL);
+	}
+	if (r > 0 && info)
+		*info = taken;
+	return r;
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	return wait_for(set, info, timeout);
+}
+
+AIF_PUBLIC __typeof__(sigwaitinfo) sigwaitinfo;
+int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return wait_for(set, info, NULL);
+}
+
+STANDS_BEFORE(sigwait)
+int sigwait(const sigset_t *set, int *ret_signal)
+{
+	__typeof__(sigwait) *real = next_sigwait();
+	int saved = errno, r;
+
+	if (!real)
+		return ENOSYS;
+	if (!is_used() || !has(set))
+		return real(set, ret_signal);
+	do
+		r = wait_for(set, NULL, NULL);
+	while (r < 0 && errno == EINTR);
+	if (r > 0)
+		*ret_signal = r;
+	r = r < 0 ? errno : 0;
+	errno = saved;
+	return r;
+}
+
+STANDS_BEFORE(signalfd)
+int signalfd(int fd, const sigset_t *set, int flags)
+{
+	__typeof__(signalfd) *real = next_signalfd();
+
+	if (!real)
+		return -1;
+	if (has(set))
+		aif_cpu_leave_signal(&aif_agent.cpu);
+	return real(fd, set, flags);
+}
+
+/* ---- functions that let it come, which would interrupt them -------------------------------------- */
+
+/* Takes ours away where a call with the mask `set` would let it come. */
+static void take_before(const sigset_t *set)
+{
+	if (set && !has(set))
+		take();
+}
+
+STANDS_BEFORE(sigsuspend)
+int sigsuspend(const sigset_t *set)
+{
+	__typeof__(sigsuspend) *real = next_sigsuspend();
+
+	take_before(set);
+	return real ? real(set) : -1;
+}
+
+STANDS_BEFORE(ppoll)
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *set)
+{
+	__typeof__(ppoll) *real = next_ppoll();
+
+	take_before(set);
+	return real ? real(fds, n, timeout, set) : -1;
+}
+
+STANDS_BEFORE(pselect)
+int pselect(int n, fd_set *in, fd_set *out, fd_set *errors, const struct timespec *timeout,
+	    const sigset_t *set)
+{
+	__typeof__(pselect) *real = next_pselect();
+
+	take_before(set);
+	return real ? real(n, in, out, errors, timeout, set) : -1;
+}
+
+STANDS_BEFORE(epoll_pwait)
+int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout, const sigset_t *set)
+{
+	__typeof__(epoll_pwait) *real = next_epoll_pwait();
+
+	take_before(set);
+	return real ? real(fd, events, n, timeout, set) : -1;
+}
+
+/* ---- functions behind which another program finds what waits ------------------------------------- */
+
+static void leave_none(void)
+{
+	if (!is_used() || aif_sandbox_may_be_on())
+		return;
+	aif_cpu_hold_timer(&aif_agent.cpu, true);
+	take();
+}
+
+/* The thread goes on. */
+static int failed(int r)
+{
+	if (is_used() && !aif_sandbox_may_be_on())
+		aif_cpu_hold_timer(&aif_agent.cpu, false);
+	return r;
+}
+
+STANDS_BEFORE(execve)
+int execve(const char *path, char *const *argv, char *const *env)
+{
+	__typeof__(execve) *real = next_execve();
+
+	leave_none();
+	return failed(real ? real(path, argv, env) : -1);
+}
+
+STANDS_BEFORE(execv)
+int execv(const char *path, char *const *argv)
+{
+	__typeof__(execv) *real = next_execv();
+
+	leave_none();
+	return failed(real ? real(path, argv) : -1);
+}
+
+STANDS_BEFORE(execvp)
+int execvp(const char *file, char *const *argv)
+{
+	__typeof__(execvp) *real = next_execvp();
+
+	leave_none();
+	return failed(real ? real(file, argv) : -1);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+#include <signal.h>
+
+/*
+ * The signal of CPU samples waits in a thread that blocks it. A program that looks which signals wait there, or takes
+ * them, would find one that nobody sent. So
+ *
+ *   - the agent stands in front of the C library's functions that show what waits, or let it come (own_signal.c): ours is
+ *     taken away before, and another's SIGURG put back;
+ *   - of a thread that blocks signals for long, which gets no more of ours, the helper drops the one that waits
+ *     (cpu.c), for those that look by a system call of their own;
+ *   - once the program makes a signalfd for SIGURG, which shows what waits whenever it is polled, no thread is signalled
+ *     any more (AIF_REASON_CPU_SIGNAL_TAKEN).
+ *
+ * What is left: a SIGURG that the program sends to one thread, by pthread_kill(), while ours waits there, is one with it
+ * for the kernel, and goes with it.
+ */
+
+/* True for a signal that started, or would have started, a sample. */
+bool aif_own_signal_is_ours(const siginfo_t *info);
+/* Value of the timers' signals. */
+void *aif_own_signal_mark(void);

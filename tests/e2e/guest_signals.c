@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guest_app.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Programs that look for the signals of a thread that blocks them, after it has computed for long enough to be sampled. */
+
+#define ROUNDS 12
+/* The longest that a signal which nobody sent may wait, where no function of the C library is called that could see it. */
+#define RAW_S 20
+
+static sigset_t all;
+
+/* Number of signals in a set. */
+static long count(const sigset_t *set)
+{
+	long n = 0;
+
+	for (int i = 1; i < NSIG; i++)
+		n += sigismember(set, i) == 1;
+	return n;
+}
+
+static void burn_long(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		guest_burn();
+}
+
+static void block_all(void)
+{
+	burn_long();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+void guest_waits_pending(void)
+{
+	long seen = 0;
+	sigset_t set;
+
+	block_all();
+	for (int i = 0; i < ROUNDS; i++) {
+		guest_burn();
+		sigpending(&set);
+		seen += count(&set);
+	}
+	guest_say("pending", seen);
+	raise(SIGUSR1);
+	kill(getpid(), SIGURG); /* the program's own */
+	guest_burn();
+	sigpending(&set);
+	guest_say("pending", count(&set) * 10 + sigismember(&set, SIGURG));
+}
+
+void guest_waits_timed(void)
+{
+	const struct timespec none = {0}, some = {.tv_nsec = 20000000};
+	siginfo_t info;
+	int signal = 0;
+
+	block_all();
+	for (int i = 0; i < ROUNDS; i++) {
+		guest_burn();
+		guest_say("sigtimedwait", sigtimedwait(&all, &info, i % 4 ? &none : &some));
+	}
+	guest_burn();
+	raise(SIGUSR1);
+	guest_say("sigwait", sigwait(&all, &signal));
+	guest_say("signal", signal);
+	guest_burn();
+	raise(SIGUSR2);
+	guest_say("sigwaitinfo", sigwaitinfo(&all, &info));
+	guest_burn();
+	kill(getpid(), SIGURG);
+	guest_say("sigwaitinfo", sigwaitinfo(&all, &info));
+	guest_say("from", info.si_code == SI_USER && info.si_pid == getpid());
+}
+
+/* Waits with a mask of its own, in which no signal is blocked. */
+void guest_waits_masked(void)
+{
+	const struct timespec some = {.tv_nsec = 5000000};
+	long interrupted = 0;
+	sigset_t none;
+
+	sigemptyset(&none);
+	block_all();
+	for (int i = 0; i < ROUNDS; i++) {
+		guest_burn();
+		interrupted += ppoll(NULL, 0, &some, &none) < 0;
+		guest_burn();
+		interrupted += pselect(0, NULL, NULL, NULL, &some, &none) < 0;
+	}
+	guest_say("interrupted", interrupted);
+}
+
+static void *waits_signalfd_thread(void *arg)
+{
+	struct pollfd p = {.fd = *(int *)arg, .events = POLLIN};
+	long seen = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		guest_burn();
+		seen += poll(&p, 1, 0);
+	}
+	guest_say("readable", seen);
+	return NULL;
+}
+
+void guest_waits_signalfd(void)
+{
+	pthread_t thread;
+	int fd;
+
+	block_all();
+	guest_burn();
+	fd = signalfd(-1, &all, SFD_CLOEXEC);
+	waits_signalfd_thread(&fd);
+	pthread_create(&thread, NULL, waits_signalfd_thread, &fd);
+	pthread_join(thread, NULL);
+	close(fd);
+}
+
+static unsigned long raw_pending(void)
+{
+	unsigned long set = 0;
+#if defined(__x86_64__)
+	long r;
+
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"(SYS_rt_sigpending), "D"(&set), "S"(sizeof(set))
+			 : "rcx", "r11", "memory");
+#endif
+	return set;
+}
+
+/* No function of the C library is asked: what waits is gone by itself, and does not come again. */
+void guest_waits_raw(void)
+{
+	time_t until = time(NULL) + RAW_S;
+
+	block_all();
+	guest_burn();
+	while (raw_pending() && time(NULL) < until)
+		usleep(10000);
+	burn_long();
+	guest_say("pending", raw_pending() != 0);
+}
+
+/* What waits in a thread is still there in the program that it becomes. */
+void guest_waits_exec(void)
+{
+	static char name[] = "grep", option[] = "-E",
+		    what[] = "^(SigPnd|ShdPnd|SigBlk):", path[] = "/proc/self/status";
+
+	block_all();
+	guest_burn();
+	execvp(name, (char *[]){name, option, what, path, NULL});
+}
