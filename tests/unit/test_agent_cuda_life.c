@@ -17,10 +17,14 @@
 #include "agent/emit.h"
 #include "agent/wait.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -39,6 +43,7 @@ static struct {
 	int subscribe_error, init_error;
 	bool sampled, may_try; /* sampling is still on, where it could not be ended */
 	unsigned tries, ends_after, try_ms;
+	unsigned lookups, refused; /* of libcuda by dlopen(); CUDA_REFUSED */
 } it;
 
 /* ---- CUPTI ---- */
@@ -286,6 +291,8 @@ bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, con
 		it.confused += n;
 	else if (reason == AIF_REASON_NO_TIMES)
 		it.timeless += n;
+	else if (reason == AIF_REASON_CUDA_REFUSED)
+		it.refused += n;
 	return true;
 }
 
@@ -549,6 +556,57 @@ static void sampling_that_does_not_end_is_tried_again(void **state)
 	assert_true(it.callbacks_on && it.sampled && it.tries < 8);
 }
 
+/* The test's own: there is no driver. */
+void *dlopen(const char *name, int flags)
+{
+	(void)name, (void)flags;
+	it.lookups++;
+	return NULL;
+}
+
+/* The loader is asked for the driver once, not each second. */
+static void a_driver_is_looked_for_when_something_was_loaded(void **state)
+{
+	(void)state;
+	aif_agent.runtime[AIF_RUNTIME_ID(cuda)].state = NULL;
+	for (unsigned i = 0; i < 5; i++)
+		aif_runtime_cuda.start_late();
+	assert_int_equal(it.lookups, 1);
+}
+
+static size_t address_space(void)
+{
+	char text[256] = "";
+	FILE *f = fopen("/proc/self/statm", "r");
+	size_t pages = 0;
+
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	assert_int_equal(sscanf(text, "%zu", &pages), 1);
+	fclose(f);
+	return pages * (size_t)getpagesize();
+}
+
+/* Enough memory for CUDA's state, and not for its launches. */
+static void what_cannot_begin_keeps_no_memory(void **state)
+{
+	size_t before = address_space();
+	struct rlimit old, less;
+
+	(void)state;
+	aif_agent.runtime[AIF_RUNTIME_ID(cuda)].state = NULL;
+	it.refused = 0;
+	assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+	less = old;
+	less.rlim_cur = before + AIF_ALIGN_UP(sizeof(struct aif_cuda), 4096) + (1u << 20);
+	assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+	assert_int_equal(InitializeInjection(), 1);
+	assert_int_equal(setrlimit(RLIMIT_AS, &old), 0);
+	assert_null(CUDA);
+	assert_int_equal(it.refused, 1);
+	assert_true(address_space() <= before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +619,8 @@ int main(void)
 		cmocka_unit_test_setup(losses_are_told_once, setup),
 		cmocka_unit_test_setup(what_the_last_buffers_lack_is_told, setup),
 		cmocka_unit_test_setup(sampling_that_does_not_end_is_tried_again, setup),
+		cmocka_unit_test_setup(a_driver_is_looked_for_when_something_was_loaded, setup),
+		cmocka_unit_test_setup(what_cannot_begin_keeps_no_memory, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -358,6 +359,14 @@ static void begin_paused(struct aif_cuda *cuda)
 	pthread_mutex_unlock(&cuda->switching);
 }
 
+/* Gives back what begin() had, and says why. Returns r. */
+static int begin_failed(struct aif_cuda *cuda, enum aif_reason reason, const char *what, int r)
+{
+	munmap(cuda, sizeof(*cuda));
+	aif_cuda_report_error(reason, what, 0);
+	return r; /* nobody sees it */
+}
+
 /* late: the program has used CUDA before. */
 static int begin(bool late)
 {
@@ -372,14 +381,12 @@ static int begin(bool late)
 	pthread_mutex_init(&cuda->flushing, NULL);
 	pthread_mutex_init(&cuda->buffers_lock, NULL);
 	r = aif_cuda_library_open(&cuda->api, &cuda->library, &cuda->version);
-	if (r < 0) {
-		munmap(cuda, sizeof(*cuda));
-		aif_cuda_report_error(AIF_REASON_CUDA_NO_CUPTI, "", 0);
-		return r; /* nobody sees it */
-	}
+	if (r < 0)
+		return begin_failed(cuda, AIF_REASON_CUDA_NO_CUPTI, "", r);
 	cuda->correlations = aif_pages(sizeof(*cuda->correlations) * AIF_CUDA_CORRELATIONS);
 	if (!cuda->correlations)
-		return -ENOMEM;
+		return begin_failed(cuda, AIF_REASON_CUDA_REFUSED, "no memory for launches",
+				    -ENOMEM);
 	aif_cuda_library_bounds((uintptr_t)cuda->api.cuptiGetVersion, &cuda->lo, &cuda->hi);
 	aif_cuda_use_init(cuda);
 	aif_cuda_claim_init(cuda);
@@ -403,15 +410,35 @@ static int begin(bool late)
 	return 0;
 }
 
-/* True once cuInit() has returned. A driver that was never asked for anything says that it is not initialized. */
+static int take_adds(struct dl_phdr_info *info, size_t size, void *ret)
+{
+	(void)size;
+	*(unsigned long long *)ret = info->dlpi_adds;
+	return 1;
+}
+
+/* Helper thread. True once cuInit() has returned. A driver that was never asked for anything says that it is not
+ * initialized. The loader is not asked again for one that was not there while nothing has been loaded: a program that
+ * forks meanwhile would have a child whose loader is locked. */
 static bool is_in_use(void)
 {
-	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	int (*count)(int *) = lib ? dlsym(lib, "cuDeviceGetCount") : NULL, n;
-	bool is = count && !count(&n);
+	static unsigned long long seen;
+	unsigned long long adds = 0;
+	void *lib;
+	int (*count)(int *), n;
+	bool is;
 
-	if (lib)
-		dlclose(lib);
+	dl_iterate_phdr(take_adds, &adds);
+	if (adds == seen)
+		return false;
+	lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (!lib) {
+		seen = adds;
+		return false;
+	}
+	count = dlsym(lib, "cuDeviceGetCount");
+	is = count && !count(&n);
+	dlclose(lib);
 	return is;
 }
 
