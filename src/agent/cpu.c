@@ -648,8 +648,11 @@ void aif_cpu_before_unload(struct aif_cpu *c)
 	    !atomic_load_explicit(&c->on, memory_order_acquire) || !has_samples(c))
 		return;
 	/* The helper may wait for the loader's lock, which this thread may have. */
-	if (!lock_until(c, aif_now_ns() + VISIT_NS))
+	if (!lock_until(c, aif_now_ns() + VISIT_NS)) {
+		/* What the helper has not carried by now may get the names of what is loaded next: dropped, and counted. */
+		atomic_store(&c->unloaded_ns, aif_now_ns());
 		return;
+	}
 	carry(c);
 	pthread_mutex_unlock(&c->lock);
 }
