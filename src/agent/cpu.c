@@ -232,7 +232,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 	if (t->is_listed && has_signal(s.blocked, LIBRARY_SIGNAL))
 		return;
 	blocks = has_signal(s.blocked, AIF_SHM_CPU_SIGNAL);
-	/* It was signalled until the last look, or a little longer. One for the process is the program's own. */
+	/* The thread was signalled until the last look, or a little longer. A signal for the process is the program's. */
 	if (blocks && !t->is_listed && has_signal(s.waiting, AIF_SHM_CPU_SIGNAL) &&
 	    !has_signal(s.shared, AIF_SHM_CPU_SIGNAL)) {
 		drop_waiting(true);
@@ -649,7 +649,7 @@ void aif_cpu_before_unload(struct aif_cpu *c)
 		return;
 	/* The helper may wait for the loader's lock, which this thread may have. */
 	if (!lock_until(c, aif_now_ns() + VISIT_NS)) {
-		/* What the helper has not carried by now may get the names of what is loaded next: dropped, and counted. */
+		/* Samples that have not been carried by now may get the names of the next library: dropped, and counted. */
 		atomic_store(&c->unloaded_ns, aif_now_ns());
 		return;
 	}

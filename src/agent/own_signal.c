@@ -26,7 +26,7 @@ bool aif_own_signal_is_ours(const siginfo_t *info)
 {
 	if (info->si_signo != OURS)
 		return false;
-	/* Of a perf_event, which has no mark; the kernel's own SIGURG has another code. */
+	/* A perf_event has no mark. The kernel's own SIGURG has another code. */
 	return info->si_code == POLL_IN ||
 	       (info->si_code == SI_TIMER && info->si_ptr == aif_own_signal_mark());
 }
@@ -126,7 +126,7 @@ static struct timespec time_left(const struct timespec *time, uint64_t began)
 
 STANDS_BEFORE(sigtimedwait)
 
-/* As sigtimedwait(), but never returns a signal of ours. */
+/* Waits like sigtimedwait(), and never returns a signal of ours. */
 static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	__typeof__(sigtimedwait) *real = next_sigtimedwait();

@@ -156,7 +156,7 @@ void guest_waits_raw(void)
 	guest_say("pending", raw_pending() != 0);
 }
 
-/* What waits in a thread is still there in the program that it becomes. */
+/* A signal that waits in a thread is still there in the program that it becomes. */
 void guest_waits_exec(void)
 {
 	static char name[] = "grep", option[] = "-E",

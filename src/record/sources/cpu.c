@@ -64,7 +64,7 @@ static int event_open(uint32_t tid, uint32_t type, uint64_t config, uint64_t per
 	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
 	int fd, r;
 
-	/* Where the kernel can do that (Linux 5.13): no signal is sent to the next program of the thread. */
+	/* Linux 5.13 can: no signal is sent to the next program of the thread. */
 	a.remove_on_exec = 1;
 	fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 && errno == EINVAL) {
