@@ -54,6 +54,17 @@ own() {
 }
 check "a limit of memory that the user set is not taken for aiflame's" own
 
+# Files of other tools: a table whose pages lead to one page many times.
+python3 "$root/tests/e2e/btree_bomb.py" bomb.sqlite
+python3 "$root/tests/e2e/btree_bomb.py" sound.sqlite without
+ranges() { "$aiflame" query --format csv "$1" 'SELECT count(*) FROM ops' | tail -1 | tr -d '"\r'; }
+check "an SQLite file whose rows come again is imported" "$aiflame" import -o bomb.data bomb.sqlite
+check "rows that come again are read once" test "$(ranges bomb.data)" = 100
+check "rows that come again are said" says "rows come again" "$aiflame" info bomb.data
+check "a table without rowid is imported" "$aiflame" import -o sound.data sound.sqlite
+check "a table without rowid is read whole" test "$(ranges sound.data)" = 100
+check "a table without rowid is sound" sh -c '! "$0" info sound.data | grep -q damaged' "$aiflame"
+
 # --max-size
 check "--max-size stops a picture" says "a.svg: stopped: it would become larger than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data

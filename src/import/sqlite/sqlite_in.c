@@ -171,7 +171,7 @@ static void quote(struct aif_buf *b, const char *name, size_t len)
 
 /* The columns of `table` that there are, others as NULL. */
 static bool query_make(struct aif_sqlite_in *x, const char *table, const char *columns,
-		       struct aif_buf *sql)
+		       bool with_rowid, struct aif_buf *sql)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool has[AIF_SQLITE_IN_COLUMNS] = {false}, ok;
@@ -210,36 +210,89 @@ static bool query_make(struct aif_sqlite_in *x, const char *table, const char *c
 			aif_buf_puts(sql, "NULL");
 		columns += len + (columns[len] == ',');
 	}
-	aif_buf_puts(sql, " FROM ");
+	aif_buf_puts(sql, with_rowid ? ",_rowid_ FROM " : " FROM ");
 	quote(sql, table, strlen(table));
+	/* An index may have other rows than its table. */
+	aif_buf_puts(sql, " NOT INDEXED");
 	return ok && !aif_buf_failed(sql);
+}
+
+/* Prepares the query of query_make(). *ret_rowid: the column of the row's number; -1: the table has none. */
+static bool prepare_rows(struct aif_sqlite_in *x, const char *table, const char *columns,
+			 sqlite3_stmt **ret, int *ret_rowid)
+{
+	struct aif_buf sql = {0};
+	bool ok = query_make(x, table, columns, true, &sql) &&
+		  sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, ret, NULL) == SQLITE_OK;
+
+	*ret_rowid = ok ? sqlite3_column_count(*ret) - 1 : -1;
+	if (!ok) {
+		aif_buf_clear(&sql);
+		ok = query_make(x, table, columns, false, &sql) &&
+		     sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, ret, NULL) == SQLITE_OK;
+	}
+	aif_buf_finish(&sql);
+	return ok;
+}
+
+/* Returns the number of rows that a file can have: each takes at least so many bytes. */
+#define ROW_BYTES 4
+static uint64_t most_rows(const struct aif_sqlite_in *x)
+{
+	struct stat st;
+
+	return stat(aif_input_path(x->source->input), &st) == 0 ? (uint64_t)st.st_size / ROW_BYTES
+								: 0;
+}
+
+/*
+ * A table's pages may lead to one page many times, so that a file of 16 KiB has as many rows as it likes. A scan of a sound
+ * table finds its rows' numbers ascending, and no more rows than fit into the file.
+ */
+struct scan {
+	int rowid; /* column, or -1 */
+	bool any;
+	int64_t last;
+	uint64_t left;
+};
+
+static bool is_sound(struct scan *s, sqlite3_stmt *stmt)
+{
+	int64_t number = s->rowid < 0 ? 0 : sqlite3_column_int64(stmt, s->rowid);
+
+	if (!s->left || (s->rowid >= 0 && s->any && number <= s->last))
+		return false;
+	s->left--;
+	s->any = true;
+	s->last = number;
+	return true;
 }
 
 int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *columns,
 		       int (*fn)(void *arg, const struct aif_sqlite_row *row), void *arg)
 {
 	struct aif_sqlite_row row = {0};
-	struct aif_buf sql = {0};
+	struct scan scan = {.left = most_rows(x)};
 	int r = 0, step = SQLITE_DONE;
 
 	if (!aif_sqlite_in_has(x, table))
 		return 0;
 	if (aif_strset_puts(&x->read, table) == AIF_STR_NONE)
 		return -ENOMEM;
-	if (!query_make(x, table, columns, &sql) ||
-	    sqlite3_prepare_v2(x->db, aif_buf_str(&sql), -1, &row.stmt, NULL) != SQLITE_OK) {
+	if (!prepare_rows(x, table, columns, &row.stmt, &scan.rowid)) {
 		damaged(x, table);
-		aif_buf_finish(&sql);
 		return 0;
 	}
-	while (!r && (step = sqlite3_step(row.stmt)) == SQLITE_ROW)
+	while (!r && (step = sqlite3_step(row.stmt)) == SQLITE_ROW && is_sound(&scan, row.stmt))
 		r = fn(arg, &row);
-	if (!r && step != SQLITE_DONE) {
+	if (!r && step == SQLITE_ROW) {
+		if (!x->damaged++)
+			snprintf(x->damage, sizeof(x->damage), "%.60s: rows come again", table);
+	} else if (!r && step != SQLITE_DONE) {
 		damaged(x, table);
 		r = x->is_stopped ? -EINTR : (step & 0xff) == SQLITE_NOMEM ? -ENOMEM : 0;
 	}
 	sqlite3_finalize(row.stmt);
-	aif_buf_finish(&sql);
 	return r;
 }
 
