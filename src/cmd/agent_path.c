@@ -95,6 +95,23 @@ const char *aif_agent_why_none(void)
 	return *why ? why : NULL;
 }
 
+bool aif_agent_is_closed(const char *agent, char *to, size_t size)
+{
+	mode_t needed = S_IROTH;
+	struct stat st;
+
+	for (size_t len = strlen(agent); len > 1; needed = S_IXOTH) {
+		snprintf(to, size, "%.*s", (int)len, agent);
+		if (stat(to, &st) == 0 && !(st.st_mode & needed))
+			return true;
+		while (len && agent[len - 1] != '/')
+			len--;
+		while (len > 1 && agent[len - 1] == '/')
+			len--;
+	}
+	return false;
+}
+
 void aif_agent_path(char *to, size_t size)
 {
 	find(to, size);

@@ -9,5 +9,9 @@
  * them. */
 void aif_agent_path(char *to, size_t size);
 
+/* Finds what keeps other users from reading the agent: writes the file, or the folder above it, into `to`. False: nothing
+ * does. */
+bool aif_agent_is_closed(const char *agent, char *to, size_t size);
+
 /* NULL, or why this build has no agent and cannot record, and what to do: "WHY; DO THIS". */
 const char *aif_agent_why_none(void);

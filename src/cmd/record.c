@@ -376,6 +376,20 @@ static void warn_of_counters(const struct aif_record_opts *o)
 				    *p);
 }
 
+/* A program that becomes another user's and starts another one hands the agent on, which the loader then cannot open. */
+static void warn_of_closed_agent(const struct aif_record_opts *o)
+{
+	char closed[PATH_MAX];
+
+	if (o->quiet || !o->argv || geteuid() != 0 ||
+	    !aif_agent_is_closed(o->agent, closed, sizeof(closed)))
+		return;
+	aif_message("other users cannot read the agent, since %s is closed to them: programs that "
+		    "change their user and start others will have an error of ld.so on stderr; "
+		    "install aiflame where all can read it",
+		    closed);
+}
+
 static void say_awaited(void *arg, int pid)
 {
 	(void)arg;
@@ -475,6 +489,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.agent = agent;
 	o.runtime = runtime_names[o.runtime_choice];
 	o.argv = words_len ? words : NULL;
+	warn_of_closed_agent(&o);
 	aif_outside_check(&o);
 	if (o.inject == AIF_RECORD_INJECT_ALWAYS && o.pids[0])
 		o.outside = o.outside_refused = false;

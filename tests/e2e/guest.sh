@@ -17,6 +17,10 @@ like_bare() {
 }
 same() { diff "bare/$2.said" "$1/$2.said"; }
 of() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; }
+# A program that became another user's has the agent's name in its environment: the loader must be able to open it.
+closed=
+setpriv --reuid=1001 --regid=1001 --clear-groups test -r "$build/src/agent/libaiflame-agent.so" 2>/dev/null ||
+	[ "$(id -u)" -ne 0 ] || closed=yes
 for round in $(seq "$rounds"); do
 	for how in cpu tick children; do
 		case $how in cpu) options="--cpu -F 999" ;; tick) options="--cpu --cpu-clock tick -F 999" ;; children) options=--children ;; esac
@@ -26,6 +30,12 @@ for round in $(seq "$rounds"); do
 			case=${case%.said}
 			# There is no function for the agent to stand in front of: tried, and not judged.
 			[ "$case" != filter_instruction ] || continue
+			case $closed$case in
+			yesset_priv | yesset_priv_caps)
+				skip "$how: $case is as it is without" "other users cannot read $build"
+				continue
+				;;
+			esac
 			check "$how: $case is as it is without" same $how-$round $case
 		done
 	done
@@ -36,6 +46,18 @@ check "a filter that forbids what the agent calls is said" sh -c "
 check "a filter of what the agent never calls" "$aiflame" record -q --cpu -F 999 -o harmless.data "$app" filter_harmless
 check "a filter of what the agent never calls: the program is sampled" test "$(of harmless.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
 check "a filter of what the agent never calls is no loss" test "$(of harmless.data "SELECT count(*) FROM losses WHERE name = 'SECCOMP'")" = 0
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir -m 700 closed && mkdir closed/agent
+	cp "$aiflame" closed/ && cp "$build/src/agent/libaiflame-agent.so" closed/agent/
+	check "an agent that other users cannot read is said at the start" says "since $work/closed is closed to them" \
+		closed/aiflame record -o closed.data true
+	chmod 755 closed
+	# The directory of the test is the user's alone, too.
+	chmod 711 "$work"
+	check "an agent that others can read is not" sh -c "closed/aiflame record -o open.data true 2>&1 | grep -c 'cannot read the agent' | grep -x 0"
+else
+	skip "an agent that other users cannot read is said at the start" "needs root"
+fi
 check "a program that changes its user" "$aiflame" record -q --cpu -F 999 -o user.data "$app" keepcaps
 check "a program that changed its user is sampled before and after" test "$(of user.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
 done_testing
