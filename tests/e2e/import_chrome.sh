@@ -83,6 +83,9 @@ check "info counts executions that overlap on a stream, with stream and kernel" 
 echo "[$(call hipLaunchKernel 1 10),$(kernel a 1 20 10),$(call hipLaunchKernel 2 11),$(kernel b 2 30 0)]" >none.json
 check "an execution that took no time is imported" "$aiflame" import -q -o s.data none.json
 check "info counts executions that took no time, with stream and kernel" info_says IMPORT_NO_TIME 1 "stream 7: b"
+sed 's/"dur":0.5/"dur":1/g' none.json >rounded.json
+"$aiflame" import -q -o s.data rounded.json
+check "an execution that took less than the microseconds of a trace without fractions is no fault" sh -c "! '$aiflame' info s.data | grep -q IMPORT_NO_TIME"
 echo "[$(call cudaGraphLaunch 1 10),$(call cudaLaunchKernel 2 11),$(kernel b 2 30 5),$(call cudaGraphLaunch 3 40)]" >graph.json
 check "launches of graphs without kernels are imported" "$aiflame" import -q -o s.data graph.json
 check "info counts launches of graphs without what they ran" info_says IMPORT_GRAPH_UNKNOWN 2 graph.json

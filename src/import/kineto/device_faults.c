@@ -98,6 +98,18 @@ static int may_overlap(const struct kineto *k, struct early *e, const struct kin
 	return aif_map_get(&e->map, y->correlation, &one);
 }
 
+/* True if all times are whole microseconds: what took none was shorter. */
+static bool is_rounded(const struct kineto *k)
+{
+	for (size_t i = 0; i < k->execs_len; i++)
+		if (k->execs[i].start % ROUNDED_NS || k->execs[i].end % ROUNDED_NS)
+			return false;
+	for (size_t i = 0; i < k->spans_len; i++)
+		if (k->spans[i].start % ROUNDED_NS || k->spans[i].end % ROUNDED_NS)
+			return false;
+	return true;
+}
+
 int kineto_faults_find(struct kineto *k)
 {
 	struct kineto_faults *f = &k->faults;
@@ -105,6 +117,7 @@ int kineto_faults_find(struct kineto *k)
 	int r = 0;
 	uint32_t *order = malloc((k->execs_len + 1) * sizeof(*order));
 	int64_t last = INT64_MIN;
+	bool is_exact = !is_rounded(k);
 
 	if (!order)
 		return -ENOMEM;
@@ -128,7 +141,7 @@ int kineto_faults_find(struct kineto *k)
 			if (!r)
 				fault_add(&f->overlap, y);
 		}
-		if (x->end == x->start)
+		if (x->end == x->start && is_exact)
 			fault_add(&f->no_time, x);
 	}
 	aif_map_finish(&early.map);
