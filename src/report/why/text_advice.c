@@ -49,18 +49,23 @@ static size_t say_owner_advice(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	const struct aif_why_function *f = w->functions, *end = f + w->functions_len;
+	struct aif_why_function own;
 	enum aif_why_group group;
 
 	if (f < end && aif_why_is_machine(w, f))
 		f++;
-	if (f == end || w->is_some_work || w->idle_unknown || f->is_before ||
-	    share(s, f->ns) < AIF_WHY_ADVICE_PPM ||
-	    (f->bound_gain > 0 && f->bound_gain < LEAST_GAIN))
+	if (f == end || w->is_some_work || w->idle_unknown || f->is_before)
 		return 0;
-	group = aif_why_function_group(f);
-	if (group != AIF_WHY_HOST && group != AIF_WHY_OFF_CPU)
+	/* A thread waits for a CPU where it computes: CPUs are advice of their own. */
+	own = *f;
+	own.ns -= own.of_group[AIF_WHY_NO_CPU];
+	own.of_group[AIF_WHY_NO_CPU] = 0;
+	group = aif_why_function_group(&own);
+	if (share(s, own.ns) < AIF_WHY_ADVICE_PPM ||
+	    (f->bound_gain > 0 && f->bound_gain < LEAST_GAIN) ||
+	    (group != AIF_WHY_HOST && group != AIF_WHY_OFF_CPU))
 		return 0;
-	say_gain(s, 0, f->bound_gain, f->ns);
+	say_gain(s, 0, f->bound_gain, own.ns);
 	aif_why_say_function(s, f);
 	aif_buf_puts(&s->line,
 		     ": do it faster, earlier, or in another thread while the device works");
