@@ -51,6 +51,12 @@ static bool is_computing(const void *arg, const struct aif_idle_row *row)
 	return row->cause == AIF_IDLE_CAUSE_CPU;
 }
 
+static bool is_launching(const void *arg, const struct aif_idle_row *row)
+{
+	(void)arg;
+	return row->cause == AIF_IDLE_CAUSE_LAUNCH;
+}
+
 /* Each step computes for 30 ms, launches 10 ms of work and waits for it. */
 static void lock_step(struct replayed *x)
 {
@@ -93,17 +99,40 @@ static void without_waits_the_host_goes_on(void **state)
 
 static void without_the_host_the_device_is_left(void **state)
 {
-	float host[4 * STEPS];
+	float host[4 * STEPS], calls[4 * STEPS];
 	struct replayed x;
 
 	(void)state;
 	lock_step(&x);
 	assert_true(x.r.events_len <= 4 * STEPS);
 	assert_int_equal(aif_replay_host_without(&x.r, &x.part->blame, &x.part->course,
-						 is_computing, NULL, host),
+						 is_computing, NULL, host, calls),
 			 0);
 	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.host = host}),
 		      STEPS * 10 * MS);
+	finish(&x);
+}
+
+/* Each launch call takes 90 us, and what it launches runs 10 us then: by graphs that is gone, but for the first. */
+static void without_launch_calls_the_device_is_left(void **state)
+{
+	float host[STEPS + 1], calls[STEPS + 1];
+	struct replayed x = {0};
+
+	(void)state;
+	begin(&x.f);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		x.f.stack = LAUNCH_A;
+		ops_exec(&x.f, 0, i * 100 * US, 0, i * 100 * US + 90 * US, (i + 1) * 100 * US, "k");
+	}
+	replay(&x);
+	assert_length(x.r.length_ns, STEPS * 100 * US);
+	assert_int_equal(aif_replay_host_without(&x.r, &x.part->blame, &x.part->course,
+						 is_launching, NULL, host, calls),
+			 0);
+	assert_length(
+		aif_replay_length(&x.r, &(struct aif_replay_without){.host = host, .calls = calls}),
+		(90 + STEPS * 10) * US);
 	finish(&x);
 }
 
@@ -166,6 +195,7 @@ int main(void)
 		cmocka_unit_test(nothing_changed_takes_as_long),
 		cmocka_unit_test(without_waits_the_host_goes_on),
 		cmocka_unit_test(without_the_host_the_device_is_left),
+		cmocka_unit_test(without_launch_calls_the_device_is_left),
 		cmocka_unit_test(without_the_device_the_host_is_left),
 		cmocka_unit_test(what_runs_beside_it_is_left),
 		cmocka_unit_test(a_copy_may_hold_the_host_up),

@@ -342,12 +342,13 @@ void aif_replay_finish(struct aif_replay *r)
 
 /* Returns when an execution starts that is launched at `at`. */
 static double start_of(const struct aif_replay *r, const struct aif_replay_exec *x, double at,
-		       bool no_late)
+		       double sooner, bool no_late)
 {
 	double usual_launch = AIF_MIN(r->usual_launch_ns, x->delay_ns);
 	double usual_gap = AIF_MIN(r->usual_gap_ns, x->delay_ns);
-	double launch = x->is_behind_launch && !no_late ? x->delay_ns : usual_launch;
-	double gap = !x->is_behind_launch && !no_late ? x->delay_ns : usual_gap;
+	double delay = AIF_MAX(x->delay_ns - sooner, 0);
+	double launch = x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_launch, delay);
+	double gap = !x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_gap, delay);
 	double start = at + launch;
 
 	if (x->before != AIF_NONE)
@@ -359,14 +360,17 @@ static double start_of(const struct aif_replay *r, const struct aif_replay_exec 
 
 double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without)
 {
-	double now = 0, end = 0;
+	double now = 0, end = 0, sooner = 0;
 
 	for (size_t i = 0; i < r->events_len; i++) {
 		const struct aif_replay_event *e = &r->events[i];
 
 		if (e->behind != AIF_NONE && !without->waits)
 			now = AIF_MAX(now, r->ends[e->behind]);
-		now += e->host_ns * (without->host ? (double)without->host[i] : 1);
+		/* The call before may have held the host up for as long as what it launched. */
+		now += AIF_MAX(e->host_ns * (without->host ? (double)without->host[i] : 1) - sooner,
+			       0);
+		sooner = without->calls && !e->is_wait ? (double)without->calls[i] : 0;
 		if (e->is_wait) {
 			const struct aif_replay_wait *w = &r->waits[e->of];
 
@@ -382,7 +386,7 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 			const struct aif_timeline_exec *of = &r->t->execs[x->of];
 			bool is_zero = without->is_zero && without->is_zero(without->arg, of);
 
-			r->ends[k] = start_of(r, x, now, without->late) +
+			r->ends[k] = start_of(r, x, now, sooner, without->late) +
 				     (is_zero ? 0 : (double)aif_timed_ns(of));
 			end = AIF_MAX(end, r->ends[k]);
 		}
@@ -435,15 +439,21 @@ static size_t event_at(const struct aif_replay *r, int64_t at, size_t near)
 	return lo;
 }
 
-/* True if it is time of the host's own: waits have events of their own, and what follows a launch call is the execution's. */
+/* True if it is time of the host's own: waits have events of their own, and what follows a launch call is that call's. */
 static bool is_host(enum aif_idle_cause cause)
 {
 	return cause != AIF_IDLE_CAUSE_WAIT && cause != AIF_IDLE_CAUSE_LAUNCH &&
 	       cause != AIF_IDLE_CAUSE_LATE;
 }
 
+static bool is_launch(enum aif_idle_cause cause)
+{
+	return cause == AIF_IDLE_CAUSE_LAUNCH;
+}
+
+/* Adds up rows of such a cause. */
 static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
-		       const struct aif_idle_course *course,
+		       const struct aif_idle_course *course, bool (*is_such)(enum aif_idle_cause),
 		       bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
 		       const void *arg)
 {
@@ -459,7 +469,7 @@ static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
 		if (!a)
 			e = -ENOMEM;
 		else if (aif_map_get(&row_of, course->parts[i].row, &row) &&
-			 is_host(blame->rows[row].cause)) {
+			 is_such(blame->rows[row].cause)) {
 			a->all += course->parts[i].ns;
 			a->gone += is_gone(arg, &blame->rows[row]) ? course->parts[i].ns : 0;
 		}
@@ -468,21 +478,32 @@ static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
 	return e;
 }
 
+/* Sets *ret to the amounts of courses by their place. Memory for free(). 0 or -ENOMEM. */
+static int place_amounts(const struct amounts *courses, const struct aif_idle_course *course,
+			 struct amount **ret)
+{
+	uint64_t i;
+
+	*ret = calloc(course->courses_len + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t k = 0; k < course->courses_len; k++)
+		if (aif_map_get(&courses->of, course->courses[k], &i))
+			(*ret)[k] = courses->at[i];
+	return 0;
+}
+
 /* Adds the parts of each event's idle time. */
 static int add_times(const struct aif_replay *r, const struct amounts *courses,
 		     const struct aif_idle_course *course, struct amount *of_event)
 {
-	struct amount *of_place = calloc(course->courses_len + 1, sizeof(*of_place));
 	struct aif_idle_course_reader times = {0};
+	struct amount *of_place;
 	struct aif_idle_time t;
 	size_t event = 0;
-	uint64_t i;
 
-	if (!of_place)
+	if (place_amounts(courses, course, &of_place) < 0)
 		return -ENOMEM;
-	for (size_t k = 0; k < course->courses_len; k++)
-		if (aif_map_get(&courses->of, course->courses[k], &i))
-			of_place[k] = courses->at[i];
 	while (aif_idle_course_next(course, &times, &t)) {
 		const struct amount *a = &of_place[times.place];
 
@@ -509,19 +530,70 @@ static size_t stack_of(const struct aif_replay *r, size_t event)
 	return AIF_MIN(launch_of(r, e->of)->stack, r->p->stacks_len);
 }
 
+/* Executions among which the one is looked for that ends a gap. */
+#define EXECS_BACK 64
+
+/* Returns 1 + the event that launched what ended a gap behind its call; where the gap's part ends before that, the last to launch
+ * before the part; 0: there is none. */
+static size_t launched_by(const struct aif_replay *r, const struct aif_idle_time *t, size_t near)
+{
+	size_t last = 0, looked = 0;
+
+	for (size_t event = event_at(r, t->from + 1, near); event && looked < EXECS_BACK; event--) {
+		const struct aif_replay_event *e = &r->events[event - 1];
+
+		last = last || e->is_wait ? last : event;
+		for (uint32_t k = e->of; !e->is_wait && k < end_of(r, e) && looked < EXECS_BACK;
+		     k++, looked++)
+			if (exec_of(r, k)->start == t->to)
+				return event;
+	}
+	return last;
+}
+
+/* Adds idle time between calls and what they launched, as far as it is gone. */
+static int add_calls(const struct aif_replay *r, const struct amounts *courses,
+		     const struct aif_idle_course *course, float *ret)
+{
+	struct aif_idle_course_reader times = {0};
+	struct amount *of_place;
+	struct aif_idle_time t;
+	size_t event = 0;
+
+	memset(ret, 0, (r->events_len + 1) * sizeof(*ret));
+	if (place_amounts(courses, course, &of_place) < 0)
+		return -ENOMEM;
+	while (aif_idle_course_next(course, &times, &t)) {
+		const struct amount *a = &of_place[times.place];
+
+		if (!(a->gone > 0))
+			continue;
+		event = launched_by(r, &t, event);
+		if (event)
+			ret[event - 1] += (float)((double)(t.to - t.from) * a->gone / a->all);
+	}
+	free(of_place);
+	return 0;
+}
+
 int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
 			    const struct aif_idle_course *course,
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
-			    const void *arg, float *ret)
+			    const void *arg, float *ret, float *ret_calls)
 {
 	struct amount *of_event = calloc(r->events_len + 1, sizeof(*of_event));
 	struct amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack));
-	struct amounts courses = {0};
+	struct amounts courses = {0}, calls = {0};
 	struct amount any = {0};
-	int e = of_event && of_stack ? add_courses(&courses, blame, course, is_gone, arg) : -ENOMEM;
+	int e = of_event && of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg)
+				     : -ENOMEM;
 
 	if (!e)
 		e = add_times(r, &courses, course, of_event);
+	if (!e)
+		e = add_courses(&calls, blame, course, is_launch, is_gone, arg);
+	if (!e)
+		e = add_calls(r, &calls, course, ret_calls);
 	for (size_t i = 0; i < r->events_len && !e; i++) {
 		struct amount *a = &of_stack[stack_of(r, i)];
 
@@ -541,5 +613,7 @@ int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_bl
 	free(of_stack);
 	free(courses.at);
 	aif_map_finish(&courses.of);
+	free(calls.at);
+	aif_map_finish(&calls.of);
 	return e;
 }

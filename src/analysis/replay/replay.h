@@ -18,7 +18,8 @@
  *
  * What host time is set to zero is a part of each time between two events: as much of it as has the owner, or the cause, of the idle
  * time before the later event (idle/course.h); of those without idle time, as much as before others with the same stack, or else
- * as before all.
+ * as before all. Idle time between a launch call and what it launched is part of the call's cause: launching less, or by one call
+ * (graphs), takes it away.
  *
  * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
  * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^31 executions.
@@ -66,8 +67,10 @@ void aif_replay_finish(struct aif_replay *r);
 
 struct aif_replay_without {
 	const float *host; /* by event: the part of its .host_ns that stays; NULL: all */
-	bool waits;        /* the host waits for nothing */
-	bool late;         /* nothing starts later than is usual */
+	const float *
+		calls; /* by event: ns by which its call, and what it launched behind that, take less; NULL: none */
+	bool waits; /* the host waits for nothing */
+	bool late;  /* nothing starts later than is usual */
 	/* True if an execution takes no time; NULL: none does. */
 	bool (*is_zero)(const void *arg, const struct aif_timeline_exec *x);
 	const void *arg;
@@ -75,8 +78,9 @@ struct aif_replay_without {
 /* Returns how long the schedule takes, ns. */
 double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without);
 
-/* Fills in, by event, the part of the host's time that stays if rows of the blame of which `is_gone` is true take none. 0 or -ENOMEM. */
+/* Fills in, by event, the part of the host's time that stays if rows of the blame of which `is_gone` is true take none, and how much
+ * less its call takes then. 0 or -ENOMEM. */
 int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
 			    const struct aif_idle_course *course,
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
-			    const void *arg, float *ret);
+			    const void *arg, float *ret, float *ret_calls);

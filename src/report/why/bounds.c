@@ -12,7 +12,7 @@ struct asking {
 	const struct aif_why_function *function; /* NULL: .group is asked for */
 	enum aif_work_class class;
 	uint32_t kind, name; /* of a kernel; kind AIF_NONE: .class is asked for */
-	float *host;
+	float *host, *calls;
 };
 
 static bool is_of_group(const void *arg, const struct aif_idle_row *row)
@@ -58,10 +58,11 @@ static int without_host(const struct aif_replay *r, struct asking *a,
 			const struct aif_idle_course *course, double *ret)
 {
 	int e = aif_replay_host_without(r, &a->part->blame, course,
-					a->function ? is_of_function : is_of_group, a, a->host);
+					a->function ? is_of_function : is_of_group, a, a->host,
+					a->calls);
 
 	if (!e)
-		*ret = gain(r, &(struct aif_replay_without){.host = a->host});
+		*ret = gain(r, &(struct aif_replay_without){.host = a->host, .calls = a->calls});
 	return e;
 }
 
@@ -116,7 +117,8 @@ int aif_why_bounds_find(const struct aif_why_rows *rows, const struct aif_idle_p
 				part->is_cut ? part->to : INT64_MAX, &r);
 
 	a.host = malloc((r.events_len + 1) * sizeof(*a.host));
-	if (!e && !a.host)
+	a.calls = malloc((r.events_len + 1) * sizeof(*a.calls));
+	if (!e && (!a.host || !a.calls))
 		e = -ENOMEM;
 	if (!e && r.length_ns > 0) {
 		for (unsigned g = 0; g < AIF_WHY_GROUPS && !e; g++) {
@@ -130,6 +132,7 @@ int aif_why_bounds_find(const struct aif_why_rows *rows, const struct aif_idle_p
 		bound_kernels(&r, &a, w);
 	}
 	free(a.host);
+	free(a.calls);
 	aif_replay_finish(&r);
 	return e;
 }
