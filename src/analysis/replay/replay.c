@@ -543,7 +543,8 @@ static size_t launched_by(const struct aif_replay *r, const struct aif_idle_time
 		const struct aif_replay_event *e = &r->events[event - 1];
 
 		last = last || e->is_wait ? last : event;
-		for (uint32_t k = e->of; !e->is_wait && k < end_of(r, e) && looked < EXECS_BACK;
+		for (uint32_t k = e->of; !e->is_wait && k < r->execs_len && looked < EXECS_BACK &&
+					 exec_of(r, k)->launch == exec_of(r, e->of)->launch;
 		     k++, looked++)
 			if (exec_of(r, k)->start == t->to)
 				return event;
