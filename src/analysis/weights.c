@@ -254,42 +254,101 @@ static size_t first_after(const struct aif_gaps *g, uint32_t process, uint64_t a
 	return lo;
 }
 
-/* Estimates how long the launches of a time without capture took, from those of such times before it; and its standard
- * error. */
-static double expected_ns(const struct aif_weights *w, size_t i, double *ret_error)
-{
-	const struct aif_gap *at = w->worked_off.at;
-	double launches = 0, ns = 0, squares = 0, n = 0, each;
+/* How long the launches of the last few blocks without capture took: AIF_WEIGHTS_POOL at most. */
+struct pace {
+	double launches[AIF_WEIGHTS_POOL], ns[AIF_WEIGHTS_POOL];
+	size_t n;
+};
 
-	for (size_t j = i;
-	     j-- > 0 && i - j <= AIF_WEIGHTS_POOL && at[j].process == at[i].process;) {
-		launches += (double)w->off_launches[j];
-		ns += (double)(at[j].end - at[j].start);
-		n++;
-	}
-	if (n < 2)
+static void pace_add(struct pace *p, uint64_t launches, uint64_t ns)
+{
+	p->launches[p->n] = (double)launches;
+	p->ns[p->n++] = (double)ns;
+}
+
+/* Estimates how long so many more launches took, ns; and its standard error. */
+static double expected_ns(const struct pace *p, double more, double *ret_error)
+{
+	double launches = 0, ns = 0, squares = 0, each;
+
+	if (p->n < 2)
 		return INFINITY;
+	for (size_t i = 0; i < p->n; i++) {
+		launches += p->launches[i];
+		ns += p->ns[i];
+	}
 	each = ns / launches;
-	for (size_t j = i - (size_t)n; j < i; j++) {
-		double off = (double)(at[j].end - at[j].start) / (double)w->off_launches[j] - each;
+	for (size_t i = 0; i < p->n; i++) {
+		double off = p->ns[i] / p->launches[i] - each;
 
 		squares += off * off;
 	}
-	*ret_error = (double)w->off_launches[i] * sqrt(squares / (n - 1));
-	return (double)w->off_launches[i] * each;
+	*ret_error = more * sqrt(squares / (double)(p->n - 1));
+	return more * each;
 }
 
-/* The last block of a process goes on after its last launch: finds its end. */
+/* The process as a whole, in the times without capture before the i-th. */
+static struct pace pace_of_process(const struct aif_weights *w, size_t i)
+{
+	const struct aif_gap *at = w->worked_off.at;
+	struct pace p = {0};
+
+	for (size_t j = i; j-- > 0 && p.n < AIF_WEIGHTS_POOL && at[j].process == at[i].process;)
+		pace_add(&p, w->off_launches[j], at[j].end - at[j].start);
+	return p;
+}
+
+/* Returns the block of the process that has the most launches of those in the i-th time without capture. */
+static const struct block *busiest(const struct aif_weights *w, size_t i)
+{
+	const struct aif_gap *gap = &w->worked_off.at[i];
+	const struct block *most = NULL;
+
+	for (const struct block *b = w->blocks; b < w->blocks + w->blocks_len; b++)
+		if (!b->on && b->process == gap->process && b->start >= gap->start &&
+		    b->start < gap->end && (!most || b->launches > most->launches))
+			most = b;
+	return most;
+}
+
+/* The thread that a block counts, in its blocks without capture before this one. */
+static struct pace pace_of_thread(const struct aif_weights *w, const struct block *block)
+{
+	struct pace p = {0};
+
+	for (const struct block *b = block;
+	     b-- > w->blocks && b->key == block->key && p.n < AIF_WEIGHTS_POOL;)
+		if (!b->on && b->launches)
+			pace_add(&p, b->launches, b->end - b->start);
+	return p;
+}
+
+/*
+ * The last block of a process goes on after its last launch: finds its end, by the pace at which the process launched before,
+ * or the thread that launched most in it. Where the other threads have ended, it alone tells how long this went on.
+ */
 static void end_last_block(struct aif_weights *w, size_t i)
 {
 	struct aif_gap *gap = &w->worked_off.at[i];
-	double length = (double)(gap->end - gap->start), error = 0, ns;
+	double length = (double)(gap->end - gap->start), error = 0, of_thread = 0, ns, alone;
+	const struct block *b;
+	struct pace p;
 
 	if (w->sampled[gap->process] > gap->start) {
 		gap->end = AIF_MIN(gap->end, w->sampled[gap->process]);
 		return;
 	}
-	ns = expected_ns(w, i, &error);
+	p = pace_of_process(w, i);
+	ns = expected_ns(&p, (double)w->off_launches[i], &error);
+	b = busiest(w, i);
+	if (b) {
+		p = pace_of_thread(w, b);
+		alone = expected_ns(&p, (double)b->launches, &of_thread);
+		if (alone < INFINITY && alone > ns) {
+			ns = alone;
+			error = of_thread;
+		}
+	}
 	if (ns < length)
 		gap->end = gap->start + (uint64_t)ns;
 	w->off_end_errors[i] = (uint64_t)AIF_MIN(error, length);

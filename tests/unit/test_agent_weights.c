@@ -546,17 +546,12 @@ static void a_single_cycle_does_not_make_the_rest_exact(void **state)
 }
 
 /* The last block goes on after its launches, which took as long as those before: 40 us of 100. */
-static void the_last_block_ends_with_its_launches(void **state)
+static void ends_after_40_us(const struct aif_window_row *blocks, size_t blocks_len)
 {
-	static const struct aif_window_row blocks[] = {
-		BLOCK(1, 10001, 1, 1000000, 10),      BLOCK(10001, 50001, 0, 200000, 40),
-		BLOCK(50001, 60001, 1, 200000, 40),   BLOCK(60001, 100001, 0, 200000, 40),
-		BLOCK(100001, 110001, 1, 200000, 40), BLOCK(110001, 210001, 0, 200000, 40)};
 	struct aif_exec_row execs[90];
 	struct aif_attribution a;
 	double sql;
 
-	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(execs); i++) {
 		uint64_t start = i < 10   ? 1 + 1000 * i
 				 : i < 50 ? 50001 + 250 * (i - 10)
@@ -567,12 +562,37 @@ static void the_last_block_ends_with_its_launches(void **state)
 						 .end = start + 100,
 						 .clock = AIF_CLOCK_MONOTONIC};
 	}
-	compute(&(struct small){blocks, 6, execs, 90, 300001, false}, &a, &sql);
+	compute(&(struct small){blocks, blocks_len, execs, 90, 300001, false}, &a, &sql);
 	assert_int_equal(a.conservation.last_end_ns, 150000);
 	assert_int_equal(a.conservation.after_ns, 150000);
 	assert_int_equal(a.conservation.busy_ns + a.conservation.idle_ns, 150000);
 	assert_int_equal(a.devices[0].idle_error_ns, a.devices[0].error_ns);
 	aif_attribution_finish(&a);
+}
+
+#define BEFORE_THE_LAST                                                                  \
+	BLOCK(1, 10001, 1, 1000000, 10), BLOCK(10001, 50001, 0, 200000, 40),             \
+		BLOCK(50001, 60001, 1, 200000, 40), BLOCK(60001, 100001, 0, 200000, 40), \
+		BLOCK(100001, 110001, 1, 200000, 40), BLOCK(110001, 210001, 0, 200000, 40)
+
+static void the_last_block_ends_with_its_launches(void **state)
+{
+	static const struct aif_window_row blocks[] = {BEFORE_THE_LAST};
+
+	(void)state;
+	ends_after_40_us(blocks, AIF_ARRAY_LEN(blocks));
+}
+
+/* Two threads launched, of which the other one has ended before the last block: this one launches no faster for that. */
+static void the_last_block_may_be_of_one_thread(void **state)
+{
+	struct aif_window_row blocks[] = {BEFORE_THE_LAST, BLOCK(10001, 50001, 0, 200000, 40),
+					  BLOCK(60001, 100001, 0, 200000, 40)};
+
+	(void)state;
+	for (size_t i = 6; i < AIF_ARRAY_LEN(blocks); i++)
+		blocks[i].thread = AIF_NONE; /* those without a row of their own */
+	ends_after_40_us(blocks, AIF_ARRAY_LEN(blocks));
 }
 
 /* Between captured blocks the device works on: where capture ended it is not the end, and a span without any is
@@ -641,6 +661,7 @@ int main(void)
 		cmocka_unit_test(an_estimate_fits_in_its_queue),
 		cmocka_unit_test(time_without_capture_is_not_idle),
 		cmocka_unit_test(the_last_block_ends_with_its_launches),
+		cmocka_unit_test(the_last_block_may_be_of_one_thread),
 		cmocka_unit_test(what_was_captured_whole_is_exact),
 		cmocka_unit_test(a_single_cycle_does_not_make_the_rest_exact),
 		cmocka_unit_test(one_block_may_have_to_stand_for_all),
