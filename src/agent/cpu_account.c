@@ -51,7 +51,7 @@ static const struct aif_cpu_thread *find(const struct aif_cpu *c, uint32_t tid)
 
 void aif_cpu_account_begin(struct aif_cpu *c)
 {
-	c->account = (struct aif_cpu_account){.begin_ns = process_ns(), .is_first = true};
+	c->account = (struct aif_cpu_account){.is_first = true};
 }
 
 void aif_cpu_account_add(struct aif_cpu *c, struct aif_cpu_thread *t)
@@ -83,8 +83,12 @@ void aif_cpu_account(struct aif_cpu *c, struct aif_thread *self, const struct ai
 {
 	struct aif_cpu_account *a = &c->account;
 	/* First, so that what threads use meanwhile is none of the rest. */
-	uint64_t all = process_ns() - a->begin_ns, known = a->counted_ns, rest;
+	uint64_t all = process_ns(), known = a->counted_ns, rest;
 
+	/* Nor is what they used while they were found: the process's time counts from when all were. */
+	if (a->is_first)
+		a->begin_ns = all;
+	all -= a->begin_ns;
 	a->is_first = false;
 	if (now->len == AIF_ARRAY_LEN(now->tid)) /* there may be more of them */
 		a->is_off = true;

@@ -11,7 +11,7 @@ struct aif_thread;
 /* The process's CPU time since sampling began, held against the samples (cpu_account.c). Of who holds the lock of struct
  * aif_cpu. */
 struct aif_cpu_account {
-	uint64_t begin_ns;    /* the process's CPU time when sampling began */
+	uint64_t begin_ns;    /* the process's CPU time when all threads had been looked for once */
 	uint64_t counted_ns;  /* CPU time that samples stand for */
 	uint64_t rest_ns;     /* CPU time without samples of ended threads, at the last visit */
 	uint64_t reported_ns; /* the part of rest_ns that was reported */
