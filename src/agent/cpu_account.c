@@ -5,8 +5,6 @@
 #include "agent/emit.h"
 #include "base/clock.h"
 
-#include <time.h>
-
 /*
  * CPU time that no sample stands for
  * ==================================
@@ -32,11 +30,7 @@ static uint64_t process_ns(void)
 /* Returns a thread's CPU time; 0: it has ended. */
 static uint64_t thread_ns(uint32_t tid)
 {
-	struct timespec t;
-
-	if (clock_gettime(AIF_THREAD_CPU_CLOCK(tid), &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
+	return aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
 }
 
 static const struct aif_cpu_thread *find(const struct aif_cpu *c, uint32_t tid)

@@ -17,11 +17,13 @@ enum aif_clock {
 	AIF_CLOCK_DEVICE = 16,
 };
 
+/* 0: there is no such clock (any more), as that of a thread which has ended. */
 static inline uint64_t aif_clock_ns(clockid_t id)
 {
 	struct timespec t;
 
-	clock_gettime(id, &t);
+	if (clock_gettime(id, &t) < 0)
+		return 0;
 	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 

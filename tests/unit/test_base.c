@@ -319,6 +319,14 @@ static void a_clock_is_read_until_it_was_quick(void **state)
 	assert_int_equal(r.value, 7);
 }
 
+static void a_clock_that_is_gone_says_nothing(void **state)
+{
+	(void)state;
+	/* A number that no thread has; the clock before has left its time behind. */
+	assert_true(aif_clock_ns(CLOCK_REALTIME));
+	assert_int_equal(aif_clock_ns((clockid_t)(~UINT32_C(0x3ffffff) << 3 | 6)), 0);
+}
+
 static void any_bytes_become_utf8(void **state)
 {
 	static const struct {
@@ -485,6 +493,7 @@ int main(void)
 		cmocka_unit_test(stat_is_read_behind_any_name),
 		cmocka_unit_test(root_of_a_user_namespace_is_no_administrator),
 		cmocka_unit_test(a_clock_is_read_until_it_was_quick),
+		cmocka_unit_test(a_clock_that_is_gone_says_nothing),
 		cmocka_unit_test(any_bytes_become_utf8),
 		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(the_last_descriptors_are_kept),
