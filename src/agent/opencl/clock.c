@@ -4,19 +4,24 @@
 #include <errno.h>
 
 /*
- * A driver that stamps with a host clock is found out when an application makes its first queue on a
- * device: three markers in a queue of our own, each between two readings of all clocks. That costs
- * about as much as a queue does, once per device, outside of any launch. A device that does not come to them in a
- * tenth of a second (another process's kernel runs there, or nothing does at all) is not waited for: it counts as
- * one of the others, and what was asked of it is left, since giving it back may wait, too. All other drivers' times are
- * recorded as they are, as ticks of the device's own clock, with pairs that tie it to the host's: from
+ * A driver that stamps with a host clock is found out when an application makes its first queue on
+ * a device: three markers in a queue of our own, each between two readings of all clocks. That
+ * costs about as much as a queue does, once per device, outside of any launch. A device that does
+ * not come to them in a tenth of a second (another process's kernel runs there, or nothing does at
+ * all) is not waited for: it counts as one of the others, and what was asked of it is left, since
+ * giving it back may wait, too. On a busy host this thread loses its CPU as the device's threads
+ * do, and that time counts in part only. All other drivers' times are recorded as they are, as
+ * ticks of the device's own clock, with pairs that tie it to the host's: from
  * clGetDeviceAndHostTimer each second, else from launches (before, QUEUED, after), at most ten a
  * second.
  */
 
-#define PROBES          3
-#define PROBES_NS       (AIF_NS_PER_S / 10)
-#define PROBE_STEP_NS   50000
+#define PROBES         3
+#define PROBES_NS      (AIF_NS_PER_S / 10)
+#define PROBES_MOST_NS AIF_NS_PER_S
+#define PROBE_STEP_NS  50000
+/* What a step counts for at most. It takes about twice what it was asked to, where a CPU is free. */
+#define PROBE_COUNTS_NS 150000
 #define TIMER_EACH_NS   AIF_NS_PER_S
 #define BRACKET_EACH_NS (AIF_NS_PER_S / 10)
 
@@ -33,24 +38,33 @@ static void read_clocks(uint64_t now[AIF_CL_HOST_CLOCKS])
 		now[i] = aif_clock_ns(ids[i]);
 }
 
-/* False: not until then. */
-static bool ends(void *event, uint64_t until)
+/* How long a device is waited for. */
+struct patience {
+	uint64_t left, until;
+};
+
+/* False: not in that time. */
+static bool ends(void *event, struct patience *p)
 {
 	const struct timespec step = {.tv_nsec = PROBE_STEP_NS};
+	uint64_t now = aif_now_ns(), before;
 	int32_t status;
 
 	while (TARGET->clGetEventInfo(event, AIF_CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
 				      &status, NULL) == 0 &&
 	       status > AIF_CL_COMPLETE) {
-		if (aif_now_ns() > until)
+		if (!p->left || now > p->until)
 			return false;
 		nanosleep(&step, NULL);
+		before = now;
+		now = aif_now_ns();
+		p->left -= AIF_MIN(p->left, AIF_MIN(now - before, PROBE_COUNTS_NS));
 	}
 	return true;
 }
 
 /* 1, 0: nothing was learnt; -EBUSY: nor will be. */
-static int probe_once(void *queue, struct aif_cl_probe *p, uint64_t until)
+static int probe_once(void *queue, struct aif_cl_probe *p, struct patience *patience)
 {
 	void *event = NULL;
 	bool good;
@@ -59,7 +73,7 @@ static int probe_once(void *queue, struct aif_cl_probe *p, uint64_t until)
 	if (TARGET->clEnqueueMarker(queue, &event) < 0)
 		return 0;
 	read_clocks(p->after);
-	if (TARGET->clFlush(queue) < 0 || !ends(event, until))
+	if (TARGET->clFlush(queue) < 0 || !ends(event, patience))
 		return -EBUSY;
 	good = TARGET->clGetEventProfilingInfo(event, AIF_CL_PROFILING_COMMAND_QUEUED,
 					       sizeof(p->queued), &p->queued, NULL) == 0;
@@ -72,7 +86,7 @@ uint32_t aif_cl_clock_probe(void *context, void *device)
 	struct aif_cl_probe probes[PROBES];
 	const int saved = errno;
 	unsigned n = 0;
-	uint64_t until;
+	struct patience patience;
 	int32_t error;
 	void *queue;
 	int r = 0;
@@ -83,8 +97,8 @@ uint32_t aif_cl_clock_probe(void *context, void *device)
 					     &error);
 	if (!queue)
 		return AIF_WIRE_NONE;
-	until = aif_now_ns() + PROBES_NS;
-	while (n < PROBES && (r = probe_once(queue, &probes[n], until)) > 0)
+	patience = (struct patience){PROBES_NS, aif_now_ns() + PROBES_MOST_NS};
+	while (n < PROBES && (r = probe_once(queue, &probes[n], &patience)) > 0)
 		n++;
 	if (r >= 0)
 		TARGET->clReleaseCommandQueue(queue);
