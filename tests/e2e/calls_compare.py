@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Idle time as a program has written it down itself (calls_app.c) beside aiflame's, by class and function:
-calls_compare.py TRUTH IDLE.csv SYNC.csv. Prints both, and "agrees 0.987": the share of the idle time that has the same class and
-function in both."""
+calls_compare.py TRUTH IDLE.csv. Prints both, and "agrees 0.987": the share of the idle time that has the same class and function in
+both. The program knows for how long it had no CPU while it computed, and not when: if that is more than a hundredth of the idle time,
+computing and having no CPU for it are one class."""
 import bisect
 import csv
 import sys
@@ -57,9 +58,15 @@ for row in csv.DictReader(open(sys.argv[2])):
     seen[kind if label != "rest" else "rest", label] += int(row["idle"])
 
 whole, same = sum(truth.values()), 0
+no_cpu = sum(ns for (kind, label), ns in truth.items() if kind == "no CPU")
 print(f"{'class':10} {'function':18} {'truth':>12} {'aiflame':>12} {'share':>7}")
 for key in sorted(set(truth) | set(seen), key=lambda k: -truth[k]):
-    same += min(truth[key], seen[key])
     print(f"{key[0]:10} {key[1]:18} {truth[key]:12} {seen[key]:12} {truth[key] / whole:7.1%}")
+if no_cpu > 0.01 * whole:
+    for of in truth, seen:
+        for kind, label in [key for key in of if key[0] == "no CPU"]:
+            of["compute", label] += of.pop((kind, label))
+for key in set(truth) | set(seen):
+    same += min(truth[key], seen[key])
 print(f"idle {whole} {sum(seen.values())}")
 print(f"agrees {same / whole:.4f}")
