@@ -126,14 +126,15 @@ check "some Python was tried" test -n "$seen"
 start "$app" threads
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
-	cp "$aiflame" aiflame && chmod 755 aiflame && chmod 755 "$work"
+	# The build may be closed to other users.
+	cp "$aiflame" aiflame && cp "$app" app && chmod 755 aiflame app "$work"
 	check "a process of another user is refused, with the way to see it" says "process $pid may not be read: it belongs to user 0; run this as that user or as root" $nobody ./aiflame stacks "$pid"
 	quit
-	start $nobody "$app" secret
+	start $nobody ./app secret
 	check "a process that forbids it is refused, with the way to see it" says "process $pid may not be read: it has forbidden that" $nobody ./aiflame stacks "$pid"
 	check "root may look at it all the same" says "main" "$aiflame" stacks "$pid"
 	finish
-	start $nobody "$app" threads
+	start $nobody ./app threads
 	check "a process of one's own needs no root" says "read_a_pipe" $nobody ./aiflame stacks "$pid"
 	finish
 else
