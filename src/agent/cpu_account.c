@@ -79,7 +79,7 @@ void aif_cpu_account(struct aif_cpu *c, struct aif_thread *self, const struct ai
 	/* First, so that what threads use meanwhile is none of the rest. */
 	uint64_t all = process_ns(), known = a->counted_ns, rest;
 
-	/* Nor is what they used while they were found: the process's time counts from when all were. */
+	/* The process's time counts from when all threads were found: what they used until then is none of the rest. */
 	if (a->is_first)
 		a->begin_ns = all;
 	all -= a->begin_ns;

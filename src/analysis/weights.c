@@ -254,7 +254,7 @@ static size_t first_after(const struct aif_gaps *g, uint32_t process, uint64_t a
 	return lo;
 }
 
-/* How long the launches of the last few blocks without capture took: AIF_WEIGHTS_POOL at most. */
+/* Launches of the last few blocks without capture, and the time they took. */
 struct pace {
 	double launches[AIF_WEIGHTS_POOL], ns[AIF_WEIGHTS_POOL];
 	size_t n;
@@ -287,7 +287,7 @@ static double expected_ns(const struct pace *p, double more, double *ret_error)
 	return more * each;
 }
 
-/* The process as a whole, in the times without capture before the i-th. */
+/* Returns the pace of the process as a whole, in the times without capture before the i-th. */
 static struct pace pace_of_process(const struct aif_weights *w, size_t i)
 {
 	const struct aif_gap *at = w->worked_off.at;
@@ -311,7 +311,7 @@ static const struct block *busiest(const struct aif_weights *w, size_t i)
 	return most;
 }
 
-/* The thread that a block counts, in its blocks without capture before this one. */
+/* Returns the pace of the thread that a block counts, in its blocks without capture before this one. */
 static struct pace pace_of_thread(const struct aif_weights *w, const struct block *block)
 {
 	struct pace p = {0};

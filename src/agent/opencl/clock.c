@@ -20,7 +20,7 @@
 #define PROBES_NS      (AIF_NS_PER_S / 10)
 #define PROBES_MOST_NS AIF_NS_PER_S
 #define PROBE_STEP_NS  50000
-/* What a step counts for at most. It takes about twice what it was asked to, where a CPU is free. */
+/* The most that a step counts for. It takes about twice what it was asked to, where a CPU is free. */
 #define PROBE_COUNTS_NS 150000
 #define TIMER_EACH_NS   AIF_NS_PER_S
 #define BRACKET_EACH_NS (AIF_NS_PER_S / 10)
@@ -38,12 +38,12 @@ static void read_clocks(uint64_t now[AIF_CL_HOST_CLOCKS])
 		now[i] = aif_clock_ns(ids[i]);
 }
 
-/* How long a device is waited for. */
+/* The time for which a device is still waited for, and its latest end, ns. */
 struct patience {
 	uint64_t left, until;
 };
 
-/* False: not in that time. */
+/* Returns false if the event does not end in that time. */
 static bool ends(void *event, struct patience *p)
 {
 	const struct timespec step = {.tv_nsec = PROBE_STEP_NS};
