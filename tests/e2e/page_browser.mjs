@@ -1030,9 +1030,13 @@ test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
 }, { forcedColors: "active" });
 test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview", async (page) => {
 	await page.evaluate(() => document.documentElement.dataset.theme = "dark");
+	await page.evaluate(() => window.aiflame.go({ theme: "dark" }));
+	const ground = async () => (await pixel(page, "strip-canvas", await page.evaluate(() => document.getElementById("strip-canvas").clientWidth - 2), 11)).slice(0, 3).join();
+	assert.equal(await ground(), "35,38,45", "the strip is dark on a screen");
 	await page.emulateMedia({ media: "print" });
+	await settled(page, "the strip is bright on paper", async () => await ground() === "238,240,244");
 	const style = (css, key) => page.evaluate(([c, k]) => getComputedStyle(document.querySelector(c))[k], [css, key]);
-	assert.equal(await style("html", "backgroundColor"), "rgb(245, 246, 248)");
+	assert.equal(await style("html", "backgroundColor"), "rgb(255, 255, 255)");
 	assert.equal(await style(".part", "printColorAdjust"), "exact");
 	assert.equal(await style("nav", "display"), "none");
 	assert.equal(await style("#band", "maxHeight"), "none");
@@ -1042,7 +1046,24 @@ test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview",
 		const body = document.getElementById("table-body");
 		return body.querySelector("table").offsetWidth <= body.offsetWidth && body.offsetHeight >= body.scrollHeight;
 	}), "the table is whole");
+	assert.deepEqual(await page.evaluate(() => {
+		const cells = [...document.querySelectorAll("#table-body tbody td:is(.ns, .count, .share)")];
+		return cells.filter((c) => c.textContent && (() => { const r = document.createRange(); r.selectNodeContents(c); return r.getClientRects().length !== 1; })()).map((c) => c.textContent);
+	}), [], "each number is on one line");
+	assert.ok(await page.evaluate(() => document.querySelector("#table-body td.lead").clientWidth) >= 90, "there is room for names");
+	await page.evaluate(() => window.aiflame.go({ view: "flame" }));
+	assert.match(await page.evaluate(() => [...document.querySelectorAll(".bar-line select")].filter((s) => s.offsetWidth).map((s) => s.selectedOptions[0].text).join(", ")), /^Device time, by time/, "what is drawn is said");
 }, { viewport: { width: 700, height: 400 } });
+test("a low window has each view whole, below the strips", "full", "#v1&view=flame", async (page) => {
+	for (const [view, place, least] of [["flame", "chart", 120], ["timeline", "lanes", 120], ["tables", "table-body", 120], ["code", "code-body", 120]]) {
+		await page.evaluate((v) => window.aiflame.go({ view: v }), view);
+		const [top, bottom, band, all] = await page.evaluate((p) => {
+			const r = document.getElementById(p).getBoundingClientRect();
+			return [r.top, r.bottom, document.getElementById("band").getBoundingClientRect().bottom, document.documentElement.scrollHeight];
+		}, place);
+		assert.ok(top >= band && bottom - top >= least && bottom <= 600 && all <= 600, `${view}: ${[top, bottom, band, all].join(", ")}`);
+	}
+}, { viewport: { width: 1000, height: 600 } });
 
 // Each row of the overview: what it says, and what the picture has that it opens, in the same time.
 for (const name of ["full", "sampled", "trace", "ranks", "phases", "energy", "cpu", "host"])

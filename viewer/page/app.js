@@ -42,7 +42,7 @@
 		document.onkeydown = page_key;
 		window.onpopstate = window.onhashchange = () => { clearTimeout(link_timer); link_timer = 0; state_read(); render(); };
 		window.onresize = () => { F.placed = false; render(); };
-		dark_asked.onchange = forced.onchange = render;
+		dark_asked.onchange = forced.onchange = printing.onchange = render;
 	}
 	let find_timer = 0;
 	function find_later(text) {

@@ -1,7 +1,7 @@
 	// ---- colours ------------------------------------------------------------------------------------------
 	const media = (q) => window.matchMedia(q);
-	const dark_asked = media("(prefers-color-scheme: dark)"), forced = media("(forced-colors: active)");
-	const is_dark = () => S.theme === "dark" || (S.theme !== "light" && dark_asked.matches);
+	const dark_asked = media("(prefers-color-scheme: dark)"), forced = media("(forced-colors: active)"), printing = media("print");
+	const is_dark = () => !printing.matches && (S.theme === "dark" || (S.theme !== "light" && dark_asked.matches)); // paper is bright
 	// Colours of Okabe and Ito, lightened so that black text is read on them, by the palette's names.
 	const SAFE = {
 		"Python": [230, 159, 0], "C": [240, 228, 66], "C++": [240, 228, 66], "C++, operator": [240, 228, 66], "OS kernel": [204, 121, 167],
