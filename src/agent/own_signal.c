@@ -42,15 +42,16 @@ static bool has(const sigset_t *set)
 	return set && sigismember(set, OURS) == 1;
 }
 
-/* Puts another's signal back where it came from: the process's, or this thread's. */
+/* Puts another's signal back where it came from: the process's, or this thread's. The kernel takes what kill() has sent
+ * with its sender from the main thread alone: from others it comes without. */
 static void put_back(siginfo_t *info)
 {
 	int pid = getpid();
 
 	if (info->si_code == SI_TKILL)
 		syscall(SYS_rt_tgsigqueueinfo, pid, (pid_t)syscall(SYS_gettid), OURS, info);
-	else
-		syscall(SYS_rt_sigqueueinfo, pid, OURS, info);
+	else if (syscall(SYS_rt_sigqueueinfo, pid, OURS, info) < 0)
+		kill(pid, OURS);
 }
 
 /* Takes away the signal of ours that waits in this thread. */

@@ -41,7 +41,7 @@ static void block_all(void)
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-void guest_waits_pending(void)
+static void *waits_pending_thread(void *unused)
 {
 	long seen = 0;
 	sigset_t set;
@@ -58,6 +58,19 @@ void guest_waits_pending(void)
 	guest_burn();
 	sigpending(&set);
 	guest_say("pending", count(&set) * 10 + sigismember(&set, SIGURG));
+	/* Nothing is left for the next thread. */
+	sigtimedwait(&all, NULL, &(struct timespec){0});
+	sigtimedwait(&all, NULL, &(struct timespec){0});
+	return unused;
+}
+
+void guest_waits_pending(void)
+{
+	pthread_t thread;
+
+	waits_pending_thread(NULL);
+	pthread_create(&thread, NULL, waits_pending_thread, NULL);
+	pthread_join(thread, NULL);
 }
 
 void guest_waits_timed(void)
