@@ -58,7 +58,7 @@ static void *waits_pending_thread(void *unused)
 	guest_burn();
 	sigpending(&set);
 	guest_say("pending", count(&set) * 10 + sigismember(&set, SIGURG));
-	/* Nothing is left for the next thread. */
+	/* Takes away what the next thread would see. */
 	sigtimedwait(&all, NULL, &(struct timespec){0});
 	sigtimedwait(&all, NULL, &(struct timespec){0});
 	return unused;
