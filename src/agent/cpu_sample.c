@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu_buffer.h"
 
+#include "agent/enter.h"
 #include "agent/own_signal.h"
 #include "agent/sandbox.h"
 #include "agent/wait.h"
@@ -374,6 +375,22 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 	keep(t, &n, &py, weight.ns, flags);
 }
 
+/* Samples a thread, in which no entry is entered meanwhile. */
+static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t *info,
+			 const ucontext_t *uc)
+{
+	struct aif_thread *self = aif_self;
+	enum aif_busy was = self ? aif_thread_busy(self) : AIF_BUSY_NOT;
+
+	aif_in_handler = true;
+	if (self)
+		aif_thread_set_busy(self, AIF_BUSY_ENTRY);
+	sample(c, t, info, uc);
+	if (self)
+		aif_thread_set_busy(self, was);
+	aif_in_handler = false;
+}
+
 void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
 {
 	struct aif_cpu *c = &aif_agent.cpu;
@@ -387,7 +404,7 @@ void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
 	if (aif_own_signal_is_ours(info) && atomic_load(&c->on) && !aif_sandbox_may_be_on()) {
 		t = aif_cpu_thread_here(c);
 		if (t)
-			sample(c, t, info, context);
+			sample_alone(c, t, info, context);
 	}
 	atomic_fetch_sub(&c->handling, 1);
 	errno = saved;

@@ -5,12 +5,14 @@
 
 #include <errno.h>
 
+__thread bool aif_in_handler __attribute__((tls_model("initial-exec")));
+
 static struct aif_thread *enter_slow(void)
 {
 	struct aif_armed *armed = aif_agent.session.armed;
 	struct aif_thread *t = aif_self;
 
-	if (!armed || (t && aif_thread_busy(t)))
+	if (!armed || aif_in_handler || (t && aif_thread_busy(t)))
 		return NULL;
 	if (t)
 		t->refused = AIF_REFUSED_NOT;

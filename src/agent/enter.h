@@ -27,6 +27,10 @@ static inline bool aif_thread_asleep(void)
 	       atomic_load_explicit(&armed->generation, memory_order_relaxed);
 }
 
+/* True in the handler of CPU samples. It may have interrupted anything, an interpreter in the middle of a call too, and a function
+ * that it calls may be one of a library that was preloaded: no entry is entered. */
+extern __thread bool aif_in_handler __attribute__((tls_model("initial-exec")));
+
 /* The slow ways of aif_thread_enter(): first launch, fork, stopped, nested. */
 struct aif_thread *aif_thread_enter_slow(void);
 

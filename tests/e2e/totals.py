@@ -258,11 +258,12 @@ def count_error(what):
 
 
 def allowed(name, what):
-    """Five standard errors. Where the device was sampled when it last worked, this is known to a window of 250 ms; and the
+    """Five standard errors; where all is exact, a millionth, as a device's clock is tied to the host's piece by piece, and an execution may
+    be a nanosecond longer for that. Where the device was sampled when it last worked, this is known to a window of 250 ms; and the
     program's own clock is read beside its work."""
     error = errors[what] if what in errors else count_error(what)
     clock = (3e8 if is_estimate else 5e7) * devices if what == "idle" else 0
-    return 5 * error + truth[what] * rough.get(name, 0.002 if is_estimate else 0) + clock
+    return 5 * error + truth[what] * rough.get(name, 0.002 if is_estimate else 1e-6) + clock
 
 
 def is_off(name, what, value):

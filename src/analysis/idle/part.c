@@ -36,7 +36,8 @@ static int measure_machine(const struct aif_profile *p, const struct aif_selecti
 	if (from >= to)
 		return 0;
 	e = aif_run_delay_measure(p, from, to, &part->run_delay);
-	part->is_busy_machine = aif_run_delay_is_busy(&part->run_delay, (uint64_t)(to - from));
+	part->is_busy_machine =
+		aif_run_delay_is_busy(&part->run_delay, (uint64_t)to - (uint64_t)from);
 	for (size_t i = 0; i < part->blame.len; i++) {
 		struct aif_idle_row *row = &part->blame.rows[i];
 		uint32_t device = part->blame.devices[row->device].device;
