@@ -53,6 +53,11 @@ def idle_rows(begin, end):
         yield kind, own, int(ns), stack
 
 
+def is_machine(stack):
+    """Late starts on a device made of a busy machine's CPUs are nobody's line."""
+    return stack.startswith("[the machine, ") or ";[the machine, " in stack
+
+
 def is_in(frames, lines):
     name = lines[0].rsplit(".", 1)[-1]
     return any(f == name and lines[1] <= at <= lines[2] for f, at in frames)
@@ -84,7 +89,7 @@ def main():
         step = next((s for s in steps.values() if any(is_in(frames, l) for l in s["lines"])), None)
         if step:
             step["got"] += ns
-        elif frames:
+        elif frames or is_machine(stack):
             rest_line += ns
         allowed = {kind} if mode != "default" else {kind} | (NOT_RECORDED if kind in NOT_RECORDED else set())
         fits = [l for l in labels if (l["class"] in allowed or (mode == "default" and kind in NOT_RECORDED)) and
@@ -94,7 +99,7 @@ def main():
         best = max(fits, key=lambda l: (is_in(frames, l["step"]), l["class"] == kind and l["got"] < l["ns"], l["ns"] - l["got"]), default=None)
         if best:
             best["got"] += ns
-        elif frames and kind in REST:
+        elif (frames or is_machine(stack)) and kind in REST:
             rest += ns
         else:
             bad.append((ns, stack))
