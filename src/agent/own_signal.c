@@ -113,16 +113,18 @@ int sigpending(sigset_t *set)
 	return real(set);
 }
 
-/* Returns what is left of a time since `began`. */
+/* Returns what is left of a time since `began`. The time may be longer than 64 bits of ns. */
 static struct timespec time_left(const struct timespec *time, uint64_t began)
 {
-	int64_t ns = (int64_t)time->tv_sec * (int64_t)AIF_NS_PER_S + time->tv_nsec -
-		     (int64_t)(aif_now_ns() - began);
+	uint64_t gone = aif_now_ns() - began;
+	struct timespec left = {.tv_sec = time->tv_sec - (time_t)(gone / AIF_NS_PER_S),
+				.tv_nsec = time->tv_nsec - (long)(gone % AIF_NS_PER_S)};
 
-	if (ns < 0)
-		ns = 0;
-	return (struct timespec){.tv_sec = ns / (int64_t)AIF_NS_PER_S,
-				 .tv_nsec = ns % (int64_t)AIF_NS_PER_S};
+	if (left.tv_nsec < 0) {
+		left.tv_nsec += (long)AIF_NS_PER_S;
+		left.tv_sec--;
+	}
+	return left.tv_sec < 0 ? (struct timespec){0} : left;
 }
 
 STANDS_BEFORE(sigtimedwait)

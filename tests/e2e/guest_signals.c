@@ -2,10 +2,12 @@
 #include "guest_app.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,6 +82,11 @@ void guest_waits_timed(void)
 	int signal = 0;
 
 	block_all();
+	/* In 50 ms, of a time that is longer than can be counted in ns. */
+	guest_burn();
+	setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 50000}, NULL);
+	guest_say("sigtimedwait",
+		  sigtimedwait(&all, &info, &(struct timespec){.tv_sec = LONG_MAX}));
 	for (int i = 0; i < ROUNDS; i++) {
 		guest_burn();
 		guest_say("sigtimedwait", sigtimedwait(&all, &info, i % 4 ? &none : &some));
