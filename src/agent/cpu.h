@@ -55,7 +55,7 @@ struct aif_cpu {
 	bool ready, refused, too_many;
 	atomic_bool installed;  /* the handler, once */
 	atomic_bool is_watched; /* the program reads the signal from a signalfd */
-	uint32_t generation;    /* of the session whose list we are on */
+	uint32_t generation;    /* the session whose list has our threads */
 	uint32_t mode;          /* enum aif_shm_cpu */
 	uint32_t rate;
 	uint64_t tick_ns; /* of the kernel */

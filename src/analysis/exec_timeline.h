@@ -23,7 +23,7 @@ struct aif_timeline_launch {
 /* The part of an execution that few have: copies, what a graph replayed, collectives. */
 struct aif_timeline_more {
 	uint64_t bytes;
-	uint32_t graph, node; /* what replayed it and its part of that; graph 0: nothing did */
+	uint32_t graph, node; /* the graph whose replay executed it, and its node; graph 0: none */
 	uint32_t collective, sequence; /* as those of its row */
 };
 struct aif_timeline_exec {

@@ -364,7 +364,7 @@ static int begin_failed(struct aif_cuda *cuda, enum aif_reason reason, const cha
 {
 	munmap(cuda, sizeof(*cuda));
 	aif_cuda_report_error(reason, what, 0);
-	return r; /* nobody sees it */
+	return r; /* no caller reports it: the reason above does */
 }
 
 /* late: the program has used CUDA before. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Steps of 100 us that an exit waits at most for callbacks under way. The callback comes at once where the driver's
- * thread gets a processor; with 14 busy threads on two, 50 steps have been too few. */
+ * thread gets a processor; on two busy ones 250 steps have been too few. */
 #define LEAVE_STEPS 1000
 
 static const char *const function_names[] = {

@@ -26,8 +26,9 @@ struct aif_idle_course {
 	struct aif_idle_time last;
 	uint64_t *courses; /* the number of each course that has times */
 	size_t courses_len, courses_cap;
-	struct aif_map place_of;    /* of a course: its place in .courses */
-	struct aif_map own_part_of; /* of a row: its part that is its course's alone */
+	struct aif_map place_of; /* index in .courses, by course */
+	struct aif_map
+		own_part_of; /* index in .parts of the part with the row's own course, by row */
 	struct aif_idle_course_part {
 		uint64_t row; /* aif_idle_row_key() */
 		uint64_t course;

@@ -17,7 +17,7 @@ struct aif_idle_part {
 	struct aif_idle_course course; /* when its idle time was; empty unless it was asked for */
 	bool is_cut;      /* t and u have the whole run, of which the part is [from, to) */
 	int64_t from, to; /* ns since the recording's start */
-	struct aif_run_delay run_delay; /* of the part */
+	struct aif_run_delay run_delay; /* waits for a CPU in the selected part */
 	bool is_busy_machine;           /* .run_delay is long enough to be named */
 	/* Is set where also a device is made of the machine's CPUs: what it starts late other programs kept from starting. */
 	bool is_crowded;

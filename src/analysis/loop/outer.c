@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns of a loop that launches in one loop within it alone: no order of statements tells where they begin, for the last launch of
- * one turn is followed by the first of the next as any other by its next. What the thread does between these launches tells it.
- * CPU samples and sleeps in the outer loop's own statements mark some of the times between launches as those between its turns;
- * such times are longer than those within the inner loop, or nothing is found. All that are as long are between turns; where most
- * turns have equally many of the inner loop, each has, so that a pause of the machine makes no turn.
+ * Finds the iterations of an outer loop all of whose launches are made in one inner loop. Launches alone do not show where an
+ * iteration of the outer loop begins: the last launch of one iteration precedes the first of the next as any launch precedes its next.
+ * CPU samples show it. Samples and sleeps in statements of the outer loop mark gaps between launches as gaps between its iterations.
+ * Such gaps must be longer than those within the inner loop, or nothing is found. Every gap as long as the marked ones is then taken
+ * for one between iterations. Where most iterations have the same number of inner ones, all are given that number, so that a pause of
+ * the machine does not make an iteration.
  */
 #include "analysis/loop/source.h"
 
