@@ -40,7 +40,7 @@ idle_of_loop() {
 	ask "w['idle_ns'] == $table"
 }
 check "report --idle --time loop has the idle time of why's loop" idle_of_loop
-# A device that is made of a busy machine's CPUs has no bounds.
+# A busy machine has no bounds.
 bound_of_compiling() {
 	if ask '"at_most_ppm" in group["compile"]'; then
 		ask 'near(group["compile"]["at_most_ppm"] / 1e6, w["time_ns"] / (w["time_ns"] - group["compile"]["ns"]), 0.1)'

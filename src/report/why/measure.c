@@ -564,8 +564,8 @@ static int measure_window(struct measuring *m, const struct aif_selection *sel)
 		e = place_kernels(m);
 	if (!e)
 		e = count_placed(m, part);
-	/* A device that the machine's other programs keep from working takes other times in each run. */
-	if (!e && !m->w->is_crowded)
+	/* Threads that wait for CPUs take other times in each run, so that no replay has what a change brings. */
+	if (!e && !m->w->is_busy_machine)
 		e = find_bounds(m, part);
 	if (part->t)
 		count_launches(part, m->w);

@@ -322,6 +322,7 @@ static void say_machine(struct saying *s)
 		return;
 	aif_buf_puts(&s->line, "machine  busy: ");
 	aif_run_delay_say(&s->w->run_delay, &s->line);
+	aif_buf_puts(&s->line, "; such waits are others in each run, so no \"at most\" is said");
 	aif_why_end_line(s);
 }
 

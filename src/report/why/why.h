@@ -148,8 +148,8 @@ struct aif_why {
 	uint64_t damaged;               /* chunks that could not be read */
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
-	bool is_busy_machine;           /* .run_delay is long enough to be named */
-	bool is_crowded; /* so it is, and a device is made of the machine's CPUs: there are no bounds */
+	bool is_busy_machine; /* .run_delay is long enough to be named: there are no bounds */
+	bool is_crowded;      /* so it is, and a device is made of the machine's CPUs */
 	const struct aif_rank_waits *waits; /* of the window, a fact; NULL: not measured */
 	struct aif_rank_verdict ranks;
 	/* The place of the late rank that has most of the waits for it, whichever the step. */
