@@ -101,6 +101,22 @@ bool aif_perf_is(struct aif_perf_text t, const char *text)
 	return t.len == strlen(text) && !memcmp(t.p, text, t.len);
 }
 
+/* Returns the parenthesis before a frame's module, in `text` of a frame that ends with one, or NULL. Both names and paths may
+ * have blanks and parentheses. What is sure is a name's offset, "+0x18 (", then where a path begins. */
+static const char *module_open(const char *text, size_t len)
+{
+	const char *at = text, *end = text + len, *path = memmem(text, len, " (/", 3);
+
+	while ((at = memmem(at, (size_t)(end - at), "+0x", 3)) != NULL) {
+		at += 3;
+		while (at < end && (is_digit(*at) || ((*at | 0x20) >= 'a' && (*at | 0x20) <= 'f')))
+			at++;
+		if (end - at > 1 && at[0] == ' ' && at[1] == '(')
+			return at + 1;
+	}
+	return path ? path + 1 : memrchr(text, '(', len);
+}
+
 bool aif_perf_frame(struct aif_perf_text line, struct aif_perf_frame *ret)
 {
 	struct aif_perf_text left = line, w, deleted = {" (deleted))", 11};
@@ -126,7 +142,7 @@ bool aif_perf_frame(struct aif_perf_text line, struct aif_perf_frame *ret)
 		if (left.len > deleted.len &&
 		    !memcmp(left.p + left.len - deleted.len, deleted.p, deleted.len))
 			len = left.len - deleted.len;
-		open = memrchr(left.p, '(', len);
+		open = module_open(left.p, len);
 		if (open && (open == left.p || open[-1] == ' ')) {
 			ret->module =
 				(struct aif_perf_text){open + 1, (size_t)(left.p + len - open - 1)};
