@@ -77,6 +77,19 @@ static void device_make(struct speedscope *x, struct aif_synthetic_timeline *l, 
 	aif_synthetic_timeline_make_device(l, *name ? name : "device");
 }
 
+/* Returns what is taken off all times: nothing, but where they are those of a calendar, which count from 1970, the first. */
+static uint64_t first_time(const struct speedscope *x)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < x->samples_len; i++)
+		if (x->profiles[x->samples[i].profile].is_timed) {
+			first = AIF_MIN(first, x->samples[i].at);
+			last = AIF_MAX(last, x->samples[i].at);
+		}
+	return last > AIF_SYNTHETIC_TIMELINE_MAX ? first : 0;
+}
+
 int speedscope_rows(struct speedscope *x)
 {
 	struct aif_builder *b = x->b;
@@ -84,12 +97,15 @@ int speedscope_rows(struct speedscope *x)
 	struct aif_host h = {.b = b};
 	struct aif_weighted_stack *of = calloc(x->nodes_len + 1, sizeof(*of));
 	bool *known = calloc(x->nodes_len + 1, sizeof(*known));
+	uint64_t first = first_time(x);
 	uint32_t profile = AIF_NONE;
 	int r = of && known ? 0 : -ENOMEM;
 
 	aif_synthetic_timeline_begin(&l, aif_input_name(x->source->input));
 	for (size_t i = 0; !r && i < x->samples_len; i++) {
 		const struct speedscope_sample *s = &x->samples[i];
+		bool is_timed = x->profiles[s->profile].is_timed;
+		uint64_t at = is_timed ? s->at - first : s->at;
 
 		if (x->profiles[s->profile].weighs != x->profiles[0].weighs) {
 			x->other_unit++;
@@ -101,7 +117,7 @@ int speedscope_rows(struct speedscope *x)
 						    .name = x->profiles[s->profile].name};
 
 			profile = s->profile;
-			if (!x->profiles[profile].is_timed)
+			if (!is_timed)
 				l.at = 0;
 			l.thread = aif_builder_thread(b, &thread);
 			l.device = l.stream = AIF_NONE;
@@ -112,10 +128,10 @@ int speedscope_rows(struct speedscope *x)
 		}
 		if (!r && of[s->node].is_device && l.device == AIF_NONE)
 			device_make(x, &l, profile);
-		if (x->profiles[profile].is_timed)
-			l.at = s->at;
+		if (is_timed)
+			l.at = at;
 		if (!r)
-			r = s->at > AIF_SYNTHETIC_TIMELINE_MAX
+			r = at > AIF_SYNTHETIC_TIMELINE_MAX
 				    ? -ERANGE
 				    : aif_weighted_stack_put(&l, &of[s->node], s->ns);
 		if (r == -ERANGE) {
