@@ -501,7 +501,7 @@ folded nsys.data out.folded --of cpu
 check "nsys: stacks have CPU samples and waiting" same nsys.cpu out.folded
 # Ranges that were open when the recording ended; NVTX's newer table. This one ends before the last launches.
 LC_ALL=C sed 's/^cudaGraphLaunch;/step;&/; s/^cudaMemsetAsync;/step;&/' nsys.folded | LC_ALL=C sort >nsys.open
-for table in NVTX_EVENTS NVTX_EVENTS_V3; do
+for table in NVTX_EVENTS NVTX_EVENTS_V2 NVTX_EVENTS_V3; do
 	python3 - nsys.sqlite "$table" <<'END'
 import shutil, sqlite3, sys
 shutil.copy(sys.argv[1], "open.sqlite")

@@ -416,6 +416,8 @@ int nsys_read(struct tool_db *t)
 		{"PROCESSES", "globalPid,name", process_add},
 		{"NVTX_EVENTS", "start,end,globalTid,text,textId,eventType,endGlobalTid",
 		 range_add},
+		{"NVTX_EVENTS_V2", "start,end,globalTid,text,textId,eventType,endGlobalTid",
+		 range_add},
 		{"NVTX_EVENTS_V3", "start,end,globalTid,text,textId,eventType,endGlobalTid",
 		 range_add},
 		{"CUBLAS_EVENTS", "start,end,globalTid,nameId,textId", library_call_add},
