@@ -212,8 +212,11 @@ static void put_losses(const struct aif_profile *p, const char *path, struct aif
 	if (!most)
 		return;
 	aif_buf_puts(out, "  not as in the file: ");
-	aif_human_count(out, most->count);
-	aif_buf_putc(out, ' ');
+	/* Leaves out the number of a degradation: its sentence has none. */
+	if (aif_reason_info((int)most->reason)->is_loss) {
+		aif_human_count(out, most->count);
+		aif_buf_putc(out, ' ');
+	}
 	aif_reason_say(aif_reason_info((int)most->reason), most->count, out);
 	if (others > 1)
 		aif_buf_printf(out, "; and %zu more", others - 1);
