@@ -39,10 +39,16 @@ write("one", [launch(1, 1000), event("gpu_memcpy", "Memcpy HtoD (Pageable -> Dev
 python = [x for i in range(1, 201) for x in (launch(i, 1000 * i + 50), kernel(i, "gemm", 1000 * i + 70, 100),
           event("python_function", "train.py(12): step", 1000 * i, 900))]
 write("python", python)
+# Most of what ran is graphs whose work the trace does not have.
+graphs = []
+for i in range(1, 41):
+    graphs += [launch(i, 10000 * i), kernel(i, "embed", 10000 * i + 20, 50), event("cuda_runtime", "cudaGraphLaunch", 10000 * i + 300, 50, correlation=1000 + i),
+               event("cuda_runtime", "cudaStreamSynchronize", 10000 * i + 400, 8000, correlation=2000 + i)]
+write("graphs", graphs)
 write("overlap", python + [event("cpu_op", "aten::mm", 5500, 1000), event("cpu_op", "aten::add", 6200, 1000)])
 EOP
 python3 traces.py
-for t in ahead loader waits one python overlap; do
+for t in ahead loader waits one python overlap graphs; do
 	"$aiflame" import -o $t.data $t.json 2>$t.said
 	"$aiflame" why --format json $t.data >$t.why
 done
@@ -57,6 +63,9 @@ check "one copy bounds no program" ask one "w['bound_by'] == []"
 check "why says that too little ran" says 'what is not known: all that ran on a device is 1 run of' "$aiflame" why one.data
 check "a trace with each call of Python: what the host takes by itself is unknown" ask python "'slowed' in w['unknown']"
 check "a trace without them: it is known" ask ahead "'slowed' not in w['unknown']"
+check "graphs without their work: what bounds the program is unknown, and how deep the queue is" ask graphs "w['bound_by'] == ['unknown'] and w['verdict'] == '' and 'device_work' in w['unknown'] and w['queue']['state'] == 'unknown'"
+check "graphs without their work: why says that the device may not have been idle" says 'bound by what is not known: work of the device is missing' "$aiflame" why graphs.data
+check "a trace that has all of its work: the queue is known" ask python "w['queue']['state'] == 'behind' and w['bound_by'] == ['host']"
 check "import says what is not as in the file" grep -q 'not as in the file: [1-9].* overlap' overlap.said
 check "an intact trace raises no alarm" sh -c '! grep -q "not as in the file" python.said'
 narrow() { script -qec "stty cols 80; '$aiflame' why $1.data" /dev/null | tr -d '\r' >narrow.out && [ "$(wc -L <narrow.out)" -le 80 ] && grep -q '^try ' narrow.out && grep -q '^bound by' narrow.out; }

@@ -65,7 +65,7 @@ enum aif_why_queue aif_why_queue_of(const struct aif_why *w)
 	const struct aif_queue_sum *q = &w->ahead;
 	uint64_t error = ERRORS * q->idle_error_ppm;
 
-	if (q->known < LEAST_LAUNCHES)
+	if (q->known < LEAST_LAUNCHES || w->is_work_missing)
 		return AIF_WHY_QUEUE_UNKNOWN;
 	if (q->idle_ppm >= BEHIND_PPM + q->after_wait_ppm + error)
 		return AIF_WHY_QUEUE_BEHIND;
@@ -207,6 +207,12 @@ const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 		    fits(p, w, rules[i].program))
 			return rules[i].text;
 	return "";
+}
+
+bool aif_why_seems_idle(const struct aif_why *w, enum aif_why_group largest)
+{
+	return w->is_work_missing && largest >= AIF_WHY_HOST &&
+	       aif_share_ppm(w->of_group[largest], w->time_ns) >= AIF_WHY_BOUND_PPM;
 }
 
 bool aif_why_has_few_runs(const struct aif_why *w)

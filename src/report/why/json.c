@@ -176,7 +176,9 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 	     i++) {
 		if (i)
 			aif_buf_putc(b, ',');
-		aif_out_json_text(b, aif_why_group_key(order[i]));
+		aif_out_json_text(b, aif_why_group_key(aif_why_seems_idle(w, order[i])
+							       ? AIF_WHY_UNKNOWN
+							       : order[i]));
 	}
 	aif_buf_putc(b, ']');
 }

@@ -4,6 +4,7 @@
 #include "analysis/cpu_totals.h"
 #include "analysis/gaps.h"
 #include "analysis/step_names.h"
+#include "base/reasons.h"
 #include "names/callers.h"
 #include "names/stack_names.h"
 #include "report/wake_text.h"
@@ -66,6 +67,19 @@ static int find_since(const struct aif_profile *p, const struct aif_exec_timelin
 	w->since = AIF_MIN(w->since, AIF_MAX(w->phases.start, 0));
 	aif_gaps_finish(&gaps);
 	return e;
+}
+
+/* A graph may have run for longer than all else: if it was one launch in so many, it is said to be unknown only. */
+#define FEW_GRAPHS 100
+
+/* True of an import without what graphs ran, or without the executions of many launches. */
+static bool lacks_work(const struct aif_profile *p, uint64_t launches)
+{
+	for (size_t i = 0; i < p->losses_len; i++)
+		if (p->losses[i].reason == AIF_REASON_IMPORT_GRAPH_UNKNOWN &&
+		    p->losses[i].count >= launches / FEW_GRAPHS)
+			return true;
+	return *aif_profile_meta(p, "imported.device_work");
 }
 
 /* Returns the part that was asked for, else the loop, else all. */
@@ -601,6 +615,7 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
 	if (!e)
 		e = aif_why_ranks_add(names->p, m.stacks, sel ? sel : &all, ret);
+	ret->is_work_missing = lacks_work(names->p, ret->launches);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);
 	ret->has_off_cpu =

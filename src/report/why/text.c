@@ -135,7 +135,9 @@ static void say_queue(struct saying *s)
 	if (!q->launches)
 		return;
 	aif_buf_puts(&s->line, "queue    ");
-	if (q->known) {
+	if (s->w->is_work_missing) {
+		aif_buf_puts(&s->line, "its depth is not known, as work of the device is missing");
+	} else if (q->known) {
 		aif_buf_puts(&s->line, aif_why_queue_text(aif_why_queue_of(s->w)));
 		aif_buf_puts(&s->line, "median ");
 		aif_human_counted(&s->line, q->ahead_median, "launch");
@@ -292,6 +294,12 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 			aif_buf_puts(&s->line, " of ");
 			aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
 		}
+	} else if (n && aif_why_seems_idle(w, order[0])) {
+		aif_buf_puts(&s->line,
+			     "what is not known: work of the device is missing, which may have "
+			     "run where it seems idle, for ");
+		aif_human_share(&s->line, share(s, w->idle_ns));
+		aif_buf_puts(&s->line, " of the time");
 	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
 		say_parts(s);
@@ -526,6 +534,10 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 		return;
 	if (aif_why_has_few_runs(w)) {
 		aif_buf_puts(out, "what is not known, as too little ran on a device");
+		return;
+	}
+	if (aif_why_seems_idle(w, order[0])) {
+		aif_buf_puts(out, "what is not known, as work of the device is missing");
 		return;
 	}
 	if (ppm < AIF_WHY_BOUND_PPM) {

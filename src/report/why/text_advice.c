@@ -89,8 +89,8 @@ static const struct aif_why_kernel *kernel_to_speed_up(const struct saying *s)
 	const struct aif_why_kernel *k = s->w->kernels;
 
 	if (!s->w->kernels_len || k->kernel == AIF_NONE || s->w->is_some_work ||
-	    share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM || waits_for_ranks(s, k) ||
-	    (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
+	    s->w->is_work_missing || share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM ||
+	    waits_for_ranks(s, k) || (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
 		return NULL;
 	return k;
 }

@@ -115,6 +115,7 @@ struct aif_why {
 	 * follows from it. */
 	bool is_some_work;
 	bool idle_unknown; /* work is missing (struct aif_traits): nothing follows from idle time either */
+	bool is_work_missing;   /* so it is, of an import: what seems idle bounds nothing */
 	uint64_t for_others_ns; /* of a selection of ranges (exec_timeline.h), in the window */
 	const char *options;    /* as those of the selection */
 	int64_t from, to;       /* the window */
@@ -226,6 +227,8 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 		       enum aif_why_unknown ret[AIF_WHY_UNKNOWNS]);
 const char *aif_why_unknown_key(enum aif_why_unknown what);
 const char *aif_why_unknown_text(enum aif_why_unknown what);
+/* Returns true if the largest group bounds nothing: the device only seems idle, as work of it is not in the import. */
+bool aif_why_seems_idle(const struct aif_why *w, enum aif_why_group largest);
 /* Returns true if too little ran to say what bounds the program. */
 bool aif_why_has_few_runs(const struct aif_why *w);
 /* Groups with time, most first. Returns their number. */
