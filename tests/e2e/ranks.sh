@@ -92,6 +92,10 @@ job begin --late 1 --from-step 12 --in kernel
 check "why names the late rank, its delay, its line, and the step without it" why late "j['verdict'] == 'one_late' and j['late'] == 2 and near(j['delay_ns'], 4.5e6) and j['since'] == 1 and 'forward_backward' in j['place'] and j['cause_ppm'] > 900000 and near(j['step_ns'] - j['step_without_ns'], 4.5e6)"
 check "why says who is late in a line" why late "'rank 2 is late in 24 of 24 steps, by 4.' in a"
 check "why does not advise to communicate beside kernels where it is waiting" why late "'it is waiting, not transfer' in a and 'larger buckets' not in a"
+check "why advises first to make the late rank as fast as the others, by what a step takes without it" why late "'make rank 2 as fast as the others' in a.split('\\ntry  ')[1].split('\\n')[0] and ('at most %.2fx' % (j['step_ns'] / j['step_without_ns'])) in a"
+job far --late 1 --late-us 25000
+check "why says that communication which bounds a job is waiting" why far "'bound by communication, most of it waiting for rank 1' in a"
+check "why of one rank says that waiting is not told from transfer, and wants no operation between ranks faster" why one "'one rank does not tell transfer from waiting' in a and 'larger buckets' not in a and 'make nccl' not in a"
 check "why says since which step a rank is late" why begin "j['verdict'] == 'one_late' and j['late'] == 1 and j['since'] == 13 and j['delayed'] == 12"
 check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.8 < j['slow'] < 2.1 and 'its device is slow' in a"
 check "a slow kernel is no slow device" why kernel "j['late'] == 3 and 'slow' not in j and j['cause'] == 'kernel'"

@@ -131,6 +131,7 @@ enum program {
 	CROWDED,
 	LATE_RANK,
 	UNEVEN_RANKS,
+	LONE_RANK,
 	ANY
 };
 
@@ -176,6 +177,8 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 		return aif_why_waits_for_ranks(w) && w->ranks.is == AIF_RANKS_ONE_LATE;
 	case UNEVEN_RANKS:
 		return aif_why_waits_for_ranks(w);
+	case LONE_RANK:
+		return w->waits && w->waits->ranks.why == AIF_RANKS_ONE;
 	case WOKEN:
 		return waits_for_threads(w);
 	case ANY:

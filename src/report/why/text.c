@@ -272,6 +272,18 @@ static void say_parts(struct saying *s)
 	}
 }
 
+/* Says that communication is mostly waiting, for which rank. */
+static void say_waited_for(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+
+	aif_buf_puts(&s->line, ", most of it waiting for ");
+	if (w->ranks.is == AIF_RANKS_ONE_LATE)
+		aif_rank_say(s->names->p, &w->waits->ranks.ranks[w->ranks.late], &s->line);
+	else
+		aif_buf_puts(&s->line, "other ranks");
+}
+
 static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
@@ -306,8 +318,11 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 	} else if (n) {
 		const char *verdict = aif_why_verdict(w, order[0]).text;
 
-		aif_buf_printf(&s->line, "%s%s%s: for ", aif_why_group_name(order[0]),
+		aif_buf_printf(&s->line, "%s%s%s", aif_why_group_name(order[0]),
 			       *verdict ? ", " : "", verdict);
+		if (order[0] == AIF_WHY_COMMUNICATION && aif_why_waits_for_ranks(w))
+			say_waited_for(s);
+		aif_buf_puts(&s->line, ": for ");
 		aif_human_share(&s->line, share(s, w->of_group[order[0]]));
 		aif_buf_printf(&s->line, " of the time %s", aif_why_group_evidence(order[0]));
 		if (order[0] == AIF_WHY_HOST && !w->has_cpu)

@@ -45,7 +45,7 @@ static bool is_overlap_worth_it(const struct aif_why *w)
 }
 
 /* Says what it would bring if the function that owns the most idle time took none. Returns how many lines. */
-static size_t say_owner_advice(struct saying *s)
+static size_t say_owner_advice(struct saying *s, size_t said)
 {
 	const struct aif_why *w = s->w;
 	const struct aif_why_function *f = w->functions, *end = f + w->functions_len;
@@ -65,7 +65,7 @@ static size_t say_owner_advice(struct saying *s)
 	    (f->bound_gain > 0 && f->bound_gain < LEAST_GAIN) ||
 	    (group != AIF_WHY_HOST && group != AIF_WHY_OFF_CPU))
 		return 0;
-	say_gain(s, 0, f->bound_gain, own.ns);
+	say_gain(s, said, f->bound_gain, own.ns);
 	aif_why_say_function(s, f);
 	aif_buf_puts(&s->line,
 		     ": do it faster, earlier, or in another thread while the device works");
@@ -73,24 +73,55 @@ static size_t say_owner_advice(struct saying *s)
 	return 1;
 }
 
-/* Returns true of a kernel that communicates where this is mostly waiting. */
-static bool waits_for_ranks(const struct saying *s, const struct aif_why_kernel *k)
+/* Says what the job gains if its late rank is not late. Returns true if it says so. */
+static bool say_late_rank_advice(struct saying *s)
+{
+	const struct aif_why *w = s->w;
+	const struct aif_rank_verdict *v = &w->ranks;
+	const char *at = w->rank_cause.row ? place(s, w->rank_cause.place) : "";
+	double gain;
+
+	if (!w->waits || v->is != AIF_RANKS_ONE_LATE || v->saved_ns >= v->step_ns ||
+	    w->is_some_work || w->idle_unknown)
+		return false;
+	gain = (double)v->step_ns / (double)(v->step_ns - v->saved_ns);
+	if (gain < LEAST_GAIN)
+		return false;
+	say_gain(s, 0, gain, 0);
+	aif_buf_puts(&s->line, "make ");
+	aif_rank_say(s->names->p, &w->waits->ranks.ranks[v->late], &s->line);
+	aif_buf_puts(&s->line, " as fast as the others");
+	if (v->slow > 0)
+		aif_buf_puts(&s->line, ", by its device");
+	else if (*at)
+		aif_buf_printf(&s->line, ", %s%s", w->rank_cause.row->is_before ? "before " : "in ",
+			       at);
+	aif_buf_puts(&s->line, ": it is waiting, not transfer; see aiflame report --ranks, aiflame "
+			       "flame --of waits");
+	aif_why_end_line(s);
+	return true;
+}
+
+/* Returns true of a kernel that computes. Others end when the other ranks do, or as fast as memory is. */
+static bool computes(const struct saying *s, const struct aif_why_kernel *k)
 {
 	const struct aif_profile *p = s->names->p;
 
-	return aif_why_waits_for_ranks(s->w) &&
+	return k->kernel != AIF_NONE &&
 	       aif_work_class_of(aif_profile_str(p, p->kernels[k->kernel].name)) ==
-		       AIF_WORK_COMMUNICATION;
+		       AIF_WORK_COMPUTE;
 }
 
 /* Returns the kernel whose time could be saved, NULL: no single one is worth it. */
 static const struct aif_why_kernel *kernel_to_speed_up(const struct saying *s)
 {
-	const struct aif_why_kernel *k = s->w->kernels;
+	const struct aif_why_kernel *k = s->w->kernels, *end = k + s->w->kernels_len;
 
-	if (!s->w->kernels_len || k->kernel == AIF_NONE || s->w->is_some_work ||
-	    s->w->is_work_missing || share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM ||
-	    waits_for_ranks(s, k) || (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
+	while (k < end && !computes(s, k))
+		k++;
+	if (k == end || s->w->is_some_work || s->w->is_work_missing ||
+	    share(s, k->saved_ns) < AIF_WHY_ADVICE_PPM ||
+	    (k->bound_gain > 0 && k->bound_gain < LEAST_GAIN))
 		return NULL;
 	return k;
 }
@@ -120,6 +151,7 @@ static void say_kernel_advice(struct saying *s, const struct aif_why_kernel *k)
 void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	enum aif_why_group overlap;
+	bool is_late;
 	size_t said;
 
 	if (is_mostly_outside(s->w)) {
@@ -134,7 +166,9 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 	}
 	if (aif_why_has_few_runs(s->w))
 		return;
-	said = say_owner_advice(s);
+	is_late = say_late_rank_advice(s);
+	said = is_late;
+	said += say_owner_advice(s, said);
 	overlap = is_overlap_worth_it(s->w) ? AIF_WHY_SYNC : AIF_WHY_GROUPS;
 	if (overlap == AIF_WHY_SYNC) {
 		say_gain(s, said++, s->w->bound_of_group[AIF_WHY_SYNC], 0);
@@ -153,7 +187,8 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 		}
 		if (order[i] == AIF_WHY_COMPUTE || !*advice ||
 		    share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM ||
-		    !is_worth_it(s->w, order[i]) || order[i] == overlap)
+		    !is_worth_it(s->w, order[i]) || order[i] == overlap ||
+		    (is_late && order[i] == AIF_WHY_COMMUNICATION))
 			continue;
 		say_gain(s, said++,
 			 order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu
