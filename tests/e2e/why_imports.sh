@@ -39,6 +39,8 @@ write("one", [launch(1, 1000), event("gpu_memcpy", "Memcpy HtoD (Pageable -> Dev
 python = [x for i in range(1, 201) for x in (launch(i, 1000 * i + 50), kernel(i, "gemm", 1000 * i + 70, 100),
           event("python_function", "train.py(12): step", 1000 * i, 900))]
 write("python", python)
+# Every third kernel takes less than the trace's clock ticks.
+write("ticks", [x for i in range(1, 31) for x in (launch(i, 1000 * i), kernel(i, "fill", 1000 * i + 20, 0 if i % 3 == 0 else 30))])
 # Most of what ran is graphs whose work the trace does not have.
 graphs = []
 for i in range(1, 41):
@@ -48,11 +50,11 @@ write("graphs", graphs)
 write("overlap", python + [event("cpu_op", "aten::mm", 5500, 1000), event("cpu_op", "aten::add", 6200, 1000)])
 EOP
 python3 traces.py
-for t in ahead loader waits one python overlap graphs; do
+for t in ahead loader waits one python overlap graphs ticks; do
 	"$aiflame" import -o $t.data $t.json 2>$t.said
 	"$aiflame" why --format json $t.data >$t.why
 done
-ask() { python3 -c "import json, sys; w = json.load(open('$1.why')); g = {x['group']: x['share_ppm'] / 1e6 for x in w['groups']}; print(w['phases'], w['loop'], w['bound_by'], g, w['owners'], w['unknown']); sys.exit(not ($2))"; }
+ask() { python3 -c "import json, sys; w = json.load(open('$1.why')); g = {x['group']: x['share_ppm'] / 1e6 for x in w['groups']}; print(w['phases'], w['loop'], w['bound_by'], g, w['owners'], w['kernels'], w['unknown']); sys.exit(not ($2))"; }
 check "steps of a host that runs ahead are where their work runs" ask ahead "w['loop']['steps'] == 8 and not any(p['phase'] == 'tail' for p in w['phases'])"
 check "such steps have all of their work: the collectives, too" ask ahead "0.08 < g['communication'] < 0.11"
 check "why says that they are" says 'by when their work ran' "$aiflame" why ahead.data
@@ -66,6 +68,7 @@ check "a trace without them: it is known" ask ahead "'slowed' not in w['unknown'
 check "graphs without their work: what bounds the program is unknown, and how deep the queue is" ask graphs "w['bound_by'] == ['unknown'] and w['verdict'] == '' and 'device_work' in w['unknown'] and w['queue']['state'] == 'unknown'"
 check "graphs without their work: why says that the device may not have been idle" says 'bound by what is not known: work of the device is missing' "$aiflame" why graphs.data
 check "a trace that has all of its work: the queue is known" ask python "w['queue']['state'] == 'behind' and w['bound_by'] == ['host']"
+check "kernels that took no time by the trace are counted" ask ticks "w['kernels'][0]['runs'] == w['loop']['steps'] == 29"
 check "import says what is not as in the file" grep -q 'not as in the file: [1-9].* overlap' overlap.said
 check "an intact trace raises no alarm" sh -c '! grep -q "not as in the file" python.said'
 narrow() { script -qec "stty cols 80; '$aiflame' why $1.data" /dev/null | tr -d '\r' >narrow.out && [ "$(wc -L <narrow.out)" -le 80 ] && grep -q '^try ' narrow.out && grep -q '^bound by' narrow.out; }

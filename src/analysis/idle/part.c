@@ -149,6 +149,12 @@ struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, siz
 	return aif_utilization_parts(of, w.from, w.to);
 }
 
+bool aif_idle_part_has(const struct aif_idle_part *i, const struct aif_timeline_exec *x)
+{
+	return aif_idle_part_ns(i, x) ||
+	       (x->start == x->end && x->start >= i->from && x->start < i->to);
+}
+
 uint64_t aif_idle_part_ns(const struct aif_idle_part *i, const struct aif_timeline_exec *x)
 {
 	int64_t from = AIF_MAX(x->start, i->from), to = AIF_MIN(x->end, i->to);

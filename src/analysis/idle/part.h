@@ -35,3 +35,5 @@ int aif_idle_part_get_course(const struct aif_profile *p, const struct aif_selec
 struct aif_utilization_parts aif_idle_part_of(const struct aif_idle_part *i, size_t d);
 /* Returns how much of an execution lies in the part. */
 uint64_t aif_idle_part_ns(const struct aif_idle_part *i, const struct aif_timeline_exec *x);
+/* True if some of an execution lies in the part; of one that took no time by its clock, if it began there. */
+bool aif_idle_part_has(const struct aif_idle_part *i, const struct aif_timeline_exec *x);

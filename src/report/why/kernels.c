@@ -71,7 +71,7 @@ int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part 
 		uint64_t key = (uint64_t)x->kind << 32 | aif_why_kernel_name(p, x), k,
 			 in_part = aif_idle_part_ns(part, x);
 
-		if (!in_part)
+		if (!aif_idle_part_has(part, x))
 			continue;
 		if (!aif_map_get(&known, key, &k)) {
 			k = w->kernels_len;

@@ -492,7 +492,7 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 
 		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | aif_why_kernel_name(m->p, x),
 				 &k) ||
-		    !aif_idle_part_ns(part, x))
+		    !aif_idle_part_has(part, x))
 			continue;
 		if (!aif_map_get(&placed, k << 32 | stack, &is)) {
 			e = is_placed(m, &w->kernels[k], stack);
