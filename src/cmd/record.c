@@ -161,7 +161,7 @@ static const struct aif_opt opts[] = {
 	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
 	 "keep the file's details below this size, 64K or more, dropping the oldest"},
 	{0, "no-python", NULL, AIF_OPT_FLAG, AT(no_python), 0,
-	 "record stacks without Python frames"},
+	 "record stacks without Python frames, and no ranges of PyTorch"},
 	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0,
 	 "do not store source text, of kernels and of the lines that launch them"},
 	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},

@@ -160,7 +160,7 @@ const struct aif_report_table aif_report_table_ranges = {
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPS,
 	.hides_zeros = true,
 	.rows = "ranges that the program marked",
-	.hint = "record --nvtx has those of NVTX, imported traces those of record_function; programs mark "
+	.hint = "record has those of PyTorch's record_function, record --nvtx those of NVTX; programs mark "
 		"them with aiflame.h or aiflame.py, too (docs/program.md); steps are in report --steps",
 	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,

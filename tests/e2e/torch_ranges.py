@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stock training step in PyTorch, its parts marked with record_function.
+
+  torch_ranges.py train [STEPS]   prints the last loss
+  torch_ranges.py profiler        the same under torch.profiler; prints the ranges that it saw
+  torch_ranges.py elsewhere       a range that another thread ends, with others before, inside and behind it
+"""
+import sys
+import threading
+import warnings
+
+warnings.simplefilter("ignore")
+import torch
+from torch.profiler import record_function
+
+
+def train(steps, each=lambda: None):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.ReLU(), torch.nn.Linear(96, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(128, 64), torch.randint(0, 10, (128,))
+    for step in range(steps):
+        with record_function(f"step {step}"):
+            with record_function("forward"):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
+            with record_function("backward"):
+                loss.backward()
+            with record_function("update"):
+                optimizer.step()
+                optimizer.zero_grad()
+        each()
+    return loss.item()
+
+
+what = sys.argv[1]
+if what == "train":
+    print("loss", train(int(sys.argv[2]) if len(sys.argv) > 2 else 20))
+elif what == "profiler":
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as p:
+        train(20, p.step)
+    names = [e.name for e in p.events()]
+    print("saw", *(names.count(n) for n in ("forward", "backward", "update", "step 3")))
+elif what == "elsewhere":
+    for _ in range(40):
+        future = torch.futures.Future()
+        outer = record_function("asynchronous")
+        outer.__enter__()
+        outer._call_end_callbacks_on_future(future)
+        outer.__exit__(None, None, None)
+        t = threading.Thread(target=future.set_result, args=(torch.zeros(1),))
+        t.start()
+        t.join()
+        with record_function("after"):
+            with record_function("inside"):
+                pass
+    print("done")

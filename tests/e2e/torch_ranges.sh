@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ranges that stock programs mark with PyTorch's record_function (Debian's python3-torch, on the CPU), recorded live.
+. "$(dirname "$0")/tap.sh"
+app=$root/tests/e2e/torch_ranges.py
+python=
+for p in /usr/bin/python3 python3; do
+	"$p" -c 'import torch' >/dev/null 2>&1 && python=$p && break
+done
+if [ -z "$python" ]; then
+	n=$((n + 1))
+	echo "ok $n - ranges of PyTorch # SKIP no python3 with torch: install python3-torch (300 MB)"
+	done_testing
+	exit
+fi
+sql() { "$aiflame" query --format csv "$1" "$2" | tail -n +2; }
+# is WANTED FILE SQL
+is() { got=$(sql "$2" "$3"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; return 1; }; }
+by_name="SELECT CASE WHEN name LIKE 'step %' THEN 'step' ELSE name END AS what, count(*) FROM ops WHERE kind = 'range' GROUP BY what ORDER BY what"
+
+alone=$("$python" "$app" train)
+check "a training in PyTorch computes the same loss while its ranges are recorded" test "$alone" = "$("$aiflame" record -q --cpu -o t.data "$python" "$app" train)"
+check "each record_function of a training is a range, and so is the optimizer's own" is "Optimizer.step#SGD.step,20
+Optimizer.zero_grad#SGD.zero_grad,20
+backward,20
+forward,20
+step,20
+update,20" t.data "$by_name"
+check "ranges of record_function lie in the one around them" is 60 t.data "SELECT count(*) FROM ops a JOIN ops b USING (tid)
+	WHERE a.name LIKE 'step %' AND b.name IN ('forward', 'backward', 'update') AND b.start_ns >= a.start_ns AND b.start_ns + b.dur_ns <= a.start_ns + a.dur_ns"
+check "ranges of record_function that are called as steps are the program's steps" test "$("$aiflame" report --steps --format csv t.data | grep -c ',step ')" = 20
+check "a training in PyTorch with ranges: the numbers add up" says "everything adds up" "$aiflame" info t.data
+
+check "torch.profiler sees its ranges while they are recorded" says "saw 20 20 20 1" "$aiflame" record -q --cpu -o p.data "$python" "$app" profiler
+check "ranges are recorded while torch.profiler sees them" is "20" p.data "SELECT count(*) FROM ops WHERE kind = 'range' AND name = 'backward'"
+
+check "a program whose ranges end in other threads is recorded" says done "$aiflame" record -q --cpu -o e.data "$python" "$app" elsewhere
+check "ranges that another thread ends are there, and those behind them" is "after,40
+asynchronous,40
+inside,40" e.data "$by_name"
+check "a range that another thread ended ends before the next one" is 0 e.data "SELECT count(*) FROM ops a JOIN ops b
+	ON a.name = 'asynchronous' AND b.name = 'after' AND b.start_ns > a.start_ns AND b.start_ns < a.start_ns + a.dur_ns"
+
+check "record --no-python runs a training in PyTorch" says loss "$aiflame" record -q --cpu --no-python -o n.data "$python" "$app" train
+check "record --no-python leaves ranges of record_function out" is 0 n.data "SELECT count(*) FROM ops WHERE kind = 'range'"
+done_testing
