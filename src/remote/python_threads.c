@@ -49,7 +49,8 @@ static bool is_tid(const uint32_t *tids, size_t n, uint64_t tid)
 		else
 			hi = mid;
 	}
-	return lo < n && tids[lo] == tid;
+	/* Callers have a 0 for each place of their tables that is free. */
+	return tid && lo < n && tids[lo] == tid;
 }
 
 static bool is_pointer(uint64_t at)
