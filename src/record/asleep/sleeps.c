@@ -42,8 +42,8 @@
 #define WAITED_NS    1000000
 #define LOOKS        8
 #define PYTHON_LOOKS 4
-/* Reading a stack takes 50 to 300 us. It may take this part of the time, in one process, and so much at once: sleeps whose stack is not
- * read are like those of which it is (analysis/idle/looks.h). */
+/* Reading a stack takes 50 to 300 us of a CPU. It may take this part of the time, in one process, and so much at once: sleeps whose
+ * stack is not read are like those of which it is (analysis/idle/looks.h). */
 #define STACKS_OF_TIME 200
 #define STACKS_NS      20000000
 #define MAPS_MAX       (UINT64_C(4) << 20)
@@ -75,7 +75,7 @@ struct target_state {
 	uint64_t next_ns, next_others_ns;
 	size_t first;                        /* to be looked at in the next turn */
 	struct aif_asleep *asleep;           /* reads stacks; NULL: not yet, or it cannot */
-	uint64_t stacks_since_ns, stacks_ns; /* when the first was read; how long all took */
+	uint64_t stacks_since_ns, stacks_ns; /* when the first was read; CPU time of all */
 	struct aif_sleep_python python;
 	unsigned python_looks; /* times that it was looked for */
 };
@@ -235,7 +235,7 @@ static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep
 	struct aif_asleep_thread thread = {.tid = z->s->tid, .call = call};
 	struct target_state *state = sleeps_of(t);
 	uint32_t tids[AIF_SHM_CPU_THREADS];
-	uint64_t begin = aif_now_ns();
+	uint64_t begin = aif_now_ns(), cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (!z->s->launches)
 		return;
@@ -252,7 +252,7 @@ static void read_stack(struct aif_drainer *d, struct aif_target *t, struct sleep
 	z->s->stack = aif_asleep_stack(state->asleep, d, t, &thread, tids, state->len,
 				       is_still_asleep, z);
 	d->store->payer = NULL;
-	state->stacks_ns += aif_now_ns() - begin;
+	state->stacks_ns += aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 }
 
 /* Reads the system call of a thread into s->in, and its stack. */
