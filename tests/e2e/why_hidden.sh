@@ -6,25 +6,14 @@ LD_LIBRARY_PATH=$build/tests/mock/cuda
 AIFLAME_STANDBY=$work/standby
 export LD_LIBRARY_PATH AIFLAME_STANDBY
 unset CUDA_INJECTION64_PATH
-cat >judge.py <<'EOP'
-import json, sys
-truth = dict(part.split("=") for part in open("out").read().split())
-why = json.load(open("why.json"))
-loop, owner, steps = why["loop"], next(o["place"] for o in why["owners"] if not o["is_machine"]), int(truth["steps"])
-print(truth, loop.get("place"), loop.get("steps"), why["owners"][:3])
-function, at = loop.get("place", " ").split(" ")
-is_loop = function.endswith("." + truth["loop"]) and at.endswith(":%s)" % truth["line"]) and steps - 1 <= loop["steps"] <= steps
-is_owner = owner.split(" (")[0].split(".")[-1] == truth["owner"]
-sys.exit(not {"loop": is_loop, "owner": is_owner}[sys.argv[1]])
-EOP
 program() {
 	metered "$aiflame" record -q --all-launches -o program.data "$1" "$root/tests/e2e/why_hidden.py" "$2" >out
-	"$aiflame" why --format json program.data >why.json && python3 judge.py loop
+	"$aiflame" why --format json program.data >why.json && python3 "$root/tests/e2e/why_judge.py" loop
 }
 judge() {
 	busy=0
 	check "why finds the loop of a program, its line and its steps: $2" program "$1" "$2"
-	on_calm "the first owner of idle time is the function that keeps the device waiting: $2" python3 judge.py owner
+	on_calm "the first owner of idle time is the function that keeps the device waiting: $2" python3 "$root/tests/e2e/why_judge.py" owner
 }
 for p in stages locked async child pause; do
 	judge python3 $p

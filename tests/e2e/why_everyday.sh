@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Python programs as people write them, with one function that the device waits for (why_everyday.py): on the mock of CUDA, and by pyopencl.
+. "$(dirname "$0")/tap.sh"
+LD_LIBRARY_PATH=$build/tests/mock/cuda
+AIFLAME_STANDBY=$work/standby
+export LD_LIBRARY_PATH AIFLAME_STANDBY
+unset CUDA_INJECTION64_PATH
+program() {
+	metered "$aiflame" record -q --all-launches -o program.data "$1" "$root/tests/e2e/why_everyday.py" "$2" >out
+	"$aiflame" why --format json program.data >why.json && python3 "$root/tests/e2e/why_judge.py" loop
+}
+judge() {
+	busy=0
+	check "why finds the loop of a program, its line and its steps: $2" program "$1" "$2"
+	on_calm "the first owner of idle time is the function that keeps the device waiting: $2" python3 "$root/tests/e2e/why_judge.py" owner
+}
+for p in process client condition callbacks pool retry frames; do
+	judge python3 $p
+done
+for python in python3 /usr/bin/python3; do
+	"$python" -c 'import pyopencl; pyopencl.create_some_context(interactive=False)' >/dev/null 2>&1 || continue
+	for p in queues records; do
+		judge "$python" $p
+	done
+	break
+done
+done_testing
