@@ -227,6 +227,8 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	atomic_store(&s->spent_ns, 0);
 	atomic_store(&s->records_ns, 0);
 	atomic_store(&s->samples_ns, 0);
+	atomic_store(&s->block_records_ns, 0);
+	atomic_store(&s->cpu_samples_ns, 0);
 	atomic_store(&s->device_bytes, 0);
 	atomic_store(&aif_agent.objects_bytes, 0);
 	atomic_store_explicit(&shm->launching_at, aif_launching_at(), memory_order_relaxed);
@@ -516,6 +518,10 @@ void aif_session_publish(struct aif_shm *shm)
 	atomic_store_explicit(&shm->spent_ns, atomic_load(&s->spent_ns), memory_order_relaxed);
 	atomic_store_explicit(&shm->records_ns, atomic_load(&s->records_ns), memory_order_relaxed);
 	atomic_store_explicit(&shm->samples_ns, atomic_load(&s->samples_ns), memory_order_relaxed);
+	atomic_store_explicit(&shm->block_records_ns, atomic_load(&s->block_records_ns),
+			      memory_order_relaxed);
+	atomic_store_explicit(&shm->cpu_samples_ns, atomic_load(&s->cpu_samples_ns),
+			      memory_order_relaxed);
 	atomic_store_explicit(&shm->worked_ns, aif_budget_worked(&aif_agent.budget, aif_now_ns()),
 			      memory_order_relaxed);
 	atomic_store_explicit(&shm->device_bytes, atomic_load(&s->device_bytes),

@@ -128,7 +128,8 @@ struct aif_session {
 	_Atomic uint64_t no_slot, no_memory;
 	_Atomic uint64_t no_calls; /* or would have needed system calls that they may not make */
 	/* Fields of struct aif_shm by the same names, of this session. */
-	_Atomic uint64_t spent_ns, records_ns, samples_ns, device_bytes;
+	_Atomic uint64_t spent_ns, records_ns, samples_ns, block_records_ns, device_bytes;
+	_Atomic uint64_t cpu_samples_ns;
 	struct aif_unwinder *unwinder;
 	_Atomic uint64_t refreshed_ns;  /* when a launch last refreshed the unwinder */
 	_Atomic uint64_t before_attach; /* launches while there was no memory */

@@ -180,6 +180,10 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 		meta_printf(s, "cost.callbacks_ns", "%" PRIu64, st->spent_ns);
 	if (st->records_ns)
 		meta_printf(s, "cost.records_ns", "%" PRIu64, st->records_ns);
+	if (st->block_records_ns)
+		meta_printf(s, "cost.block_records_ns", "%" PRIu64, st->block_records_ns);
+	if (st->cpu_samples_ns)
+		meta_printf(s, "cost.cpu_samples_ns", "%" PRIu64, st->cpu_samples_ns);
 	if (st->samples_ns)
 		meta_printf(s, "cost.samples_ns", "%" PRIu64, st->samples_ns);
 	if (st->worked_ns)

@@ -126,6 +126,11 @@ static void add_stats(struct aif_drain_stats *to, const struct aif_target *t)
 	to->spent_ns += atomic_load_explicit(&t->shm->spent_ns, memory_order_relaxed);
 	to->records_ns += atomic_load_explicit(&t->shm->records_ns, memory_order_relaxed);
 	to->samples_ns += atomic_load_explicit(&t->shm->samples_ns, memory_order_relaxed);
+	to->block_records_ns +=
+		atomic_load_explicit(&t->shm->block_records_ns, memory_order_relaxed);
+	if (t->launches + t->uncaptured)
+		to->cpu_samples_ns +=
+			atomic_load_explicit(&t->shm->cpu_samples_ns, memory_order_relaxed);
 	if (t->launches + t->uncaptured)
 		to->worked_ns += atomic_load_explicit(&t->shm->worked_ns, memory_order_relaxed);
 	to->capture_ns += atomic_load_explicit(&t->shm->capture_ns, memory_order_relaxed);

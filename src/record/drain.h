@@ -31,9 +31,10 @@ struct aif_drain_stats {
 	uint64_t launches, execs;
 	bool sampled_by_perf, sampled_by_timer;
 	uint64_t agent_cpu_ns, capture_ns, captures;
-	uint64_t capture_times[AIF_SHM_TIMES];     /* of those that have ended */
-	uint64_t spent_ns, records_ns, samples_ns; /* of struct aif_shm */
-	uint64_t worked_ns;                        /* the same, of those that launched anything */
+	uint64_t capture_times[AIF_SHM_TIMES]; /* of those that have ended */
+	/* Sums of what struct aif_shm has under these names. */
+	uint64_t spent_ns, records_ns, samples_ns, block_records_ns, cpu_samples_ns;
+	uint64_t worked_ns;      /* the same, of those that launched anything */
 	uint64_t device_bytes;   /* of all processes together, the most at a time */
 	uint64_t cpu_sampled_ns; /* CPU time of programs that samples stand for */
 	uint64_t sampling_ns;    /* about what sampling the threads of CPU devices cost them */

@@ -158,6 +158,9 @@ struct aif_shm {
 	 * call's cost (agent/cuda/duty.c), and which parts of it are for records and for samples that are on
 	 * throughout; and the most device memory that was taken at a time. */
 	_Atomic uint64_t spent_ns, records_ns, samples_ns, device_bytes;
+	/* Time that records cost which are on only where launches are captured; and that CPU samples take in threads that
+	 * have launched. Neither is in spent_ns. */
+	_Atomic uint64_t block_records_ns, cpu_samples_ns;
 	/* Time in which the program has worked (agent/budget.h), of that in which it was recorded. */
 	_Atomic uint64_t worked_ns;
 	/* CUPTI, once it is in use: its build id, what cuptiGetVersion() said, and, written last,

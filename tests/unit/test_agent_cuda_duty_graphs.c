@@ -27,7 +27,7 @@ static void nodes_that_cost_nothing_are_recorded(void **state)
 	it.nodes = 1000;
 	it.node_ns = 0;
 	start(20000);
-	run_for(120, 2850000);
+	run_for(240, 2850000);
 	assert_true(it.captured > 2 * it.left_out);
 	stop();
 	assert_int_equal(it.told_left_out, it.left_out);

@@ -48,10 +48,18 @@
  * profile says so (grade).
  */
 
-/* Cost of a launch in any case: its callbacks, and what CUPTI does for as long as it is there once records were on. 0.2 to 0.5
- * and 0.35 to 0.6 us in a loop of launches; 0.2 to 2.5 us together where they are few among a program's other work, whose caches
- * are cold (bench/results/h200-price.md). */
-#define CALLBACK_NS 1200
+/*
+ * Cost of a launch in any case: its callbacks, and what CUPTI does in each for as long as it is there once records were on.
+ * In a loop that only launches, and where launches are some among a program's other work, whose caches are cold then
+ * (bench/results/h200-price.md: by samples of whose code launching threads are in, and by bench/gpu/residue.cu).
+ */
+#define CALLBACK_HOT_NS  450
+#define CALLBACK_COLD_NS 900
+#define LEFT_HOT_NS      500
+#define LEFT_COLD_NS     1700
+/* Time from a launch to the next up to which caches are hot, and from which on they are cold. */
+#define HOT_NS  5000
+#define COLD_NS 20000
 /* The cost of a record, of which the device's part is 0.3 us: 0.8 to 1.2 us in a loop, 1.2 to 2.5 elsewhere. That of being
  * sampled: 0.4 us in a loop. */
 #define RECORD_NS  1300
@@ -81,6 +89,7 @@
 #define WORKS_NS UINT64_C(5000000)
 #define RESTS_NS UINT64_C(20000000)
 #define RATE_NS  1e9
+#define PACE_NS  UINT64_C(100000000)
 #define NEVER    UINT64_MAX
 
 static uint32_t counts(const struct aif_cuda_duty *b)
@@ -94,6 +103,15 @@ static uint64_t launches(const struct aif_cuda_duty *b)
 
 	for (uint32_t i = 0; i < counts(b); i++)
 		sum += atomic_load(&b->counts[i].captured) + atomic_load(&b->counts[i].left_out);
+	return sum;
+}
+
+static uint64_t captures(const struct aif_cuda_duty *b)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < counts(b); i++)
+		sum += atomic_load(&b->counts[i].captured);
 	return sum;
 }
 
@@ -186,6 +204,22 @@ static void measure_rate(struct aif_cuda *cuda, uint64_t now)
 		b->lately_waits * fade + (double)more(atomic_load(&b->waits), b->began_with_waits);
 	b->lately_asides =
 		b->lately_asides * fade + (double)more(asides(cuda), b->began_with_asides);
+	b->lately_cpu_samples_ns = b->lately_cpu_samples_ns * fade +
+				   (double)more(atomic_load(&aif_agent.session.cpu_samples_ns),
+						b->began_with_cpu_samples_ns);
+}
+
+/* Begins a measurement: rates are of what comes from now on. */
+static void count_from(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_duty *b = &cuda->duty;
+
+	b->began = now;
+	b->began_with = launches(b);
+	b->began_with_waits = atomic_load(&b->waits);
+	b->began_with_asides = asides(cuda);
+	b->began_with_cpu_samples_ns = atomic_load(&aif_agent.session.cpu_samples_ns);
+	b->rested_ns = 0;
 }
 
 /* Returns how many launches the program makes in a second of work, lately. */
@@ -271,12 +305,24 @@ static bool is_throughout(const struct aif_cuda *cuda)
 	       cuda->use == AIF_CUPTI_USE_RECORDS || cuda->sampling.is_stranded;
 }
 
-/* Returns the cost of each launch that is spent in any case: what records leave behind, and the
- * records while they are on throughout, but for those of its nodes. */
+/* Returns what CUPTI costs each launch for being there, at the pace of lately. */
+static double presence_ns(const struct aif_cuda *cuda)
+{
+	const struct aif_cuda_duty *b = &cuda->duty;
+	double apart = b->lately_ns / AIF_MAX(b->lately_launches, 1.0),
+	       cold = AIF_CLAMP((apart - HOT_NS) / (COLD_NS - HOT_NS), 0.0, 1.0),
+	       ns = CALLBACK_HOT_NS + cold * (CALLBACK_COLD_NS - CALLBACK_HOT_NS);
+
+	if (cuda->records.were_on)
+		ns += LEFT_HOT_NS + cold * (LEFT_COLD_NS - LEFT_HOT_NS);
+	return ns + nodes_of_launch(b) * NODE_LEFT_NS;
+}
+
+/* Returns the cost of each launch that is spent in any case: CUPTI's presence, and the records while they are on
+ * throughout, but for those of its nodes. */
 static double each_ns(const struct aif_cuda *cuda)
 {
-	return CALLBACK_NS + nodes_of_launch(&cuda->duty) * NODE_LEFT_NS +
-	       (is_throughout(cuda) ? RECORD_NS : 0) +
+	return presence_ns(cuda) + (is_throughout(cuda) ? RECORD_NS : 0) +
 	       (aif_cuda_is_sampling(cuda) ? SAMPLED_NS : 0);
 }
 
@@ -285,20 +331,23 @@ void aif_cuda_duty_charge(struct aif_cuda *cuda)
 	struct aif_cuda_duty *b = &cuda->duty;
 	struct aif_session *s = &aif_agent.session;
 	uint64_t n = launches(b), waits = atomic_load(&b->waits), nodes = atomic_load(&b->nodes),
-		 calls = asides(cuda), recorded, sampled;
+		 calls = asides(cuda), captured = captures(b), recorded, sampled;
 
 	recorded = (is_throughout(cuda) ? (n - b->spent_for) * RECORD_NS : 0) +
 		   (nodes - b->spent_for_nodes) * NODE_NS;
 	sampled = aif_cuda_is_sampling(cuda) ? (n - b->spent_for) * SAMPLED_NS : 0;
 	atomic_fetch_add(&s->records_ns, recorded);
 	atomic_fetch_add(&s->samples_ns, sampled);
-	atomic_fetch_add(&s->spent_ns,
-			 (uint64_t)((double)(n - b->spent_for) *
-				    (CALLBACK_NS + nodes_of_launch(b) * NODE_LEFT_NS)) +
-				 recorded + sampled + (waits - b->spent_for_waits) * WAIT_NS +
-				 more(calls, b->spent_for_asides) * ASIDE_NS);
+	if (!is_throughout(cuda) && cuda->use < AIF_CUPTI_USE_LAUNCHES)
+		atomic_fetch_add(&s->block_records_ns,
+				 (captured - b->spent_for_captured) * RECORD_NS);
+	atomic_fetch_add(&s->spent_ns, (uint64_t)((double)(n - b->spent_for) * presence_ns(cuda)) +
+					       recorded + sampled +
+					       (waits - b->spent_for_waits) * WAIT_NS +
+					       more(calls, b->spent_for_asides) * ASIDE_NS);
 	b->spent_for_nodes = nodes;
 	b->spent_for = n;
+	b->spent_for_captured = captured;
 	b->spent_for_waits = waits;
 	b->spent_for_asides = calls;
 }
@@ -424,6 +473,8 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 		c->left_out_before = atomic_load(&c->left_out);
 	}
 	b->began_with = b->spent_for = launches(b);
+	b->spent_for_captured = captures(b);
+	b->began_with_cpu_samples_ns = atomic_load(&aif_agent.session.cpu_samples_ns);
 	b->began_with_nodes = b->spent_for_nodes = atomic_load(&b->nodes);
 	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
 	b->began_with_asides = b->spent_for_asides = asides(cuda);
@@ -503,12 +554,14 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 	if (b->interrupted)
 		now = aif_now_ns();
 	aif_budget_add(budget, b->block, launches(b) - b->began_with);
-	if (b->interrupted || !were_records_settled(cuda, now))
+	/* A block in which the program rested may still have some of that rest in its time. */
+	if (b->interrupted || b->rested_ns || !were_records_settled(cuda, now))
 		aif_budget_disturb(budget, b->block, b->interrupted);
 	measure_rate(cuda, now);
 	node_ns = is_throughout(cuda) ? nodes_of_launch(b) * NODE_NS : 0;
 	aif_budget_spend(budget, (b->lately_launches * (each_ns(cuda) + node_ns) +
-				  b->lately_waits * WAIT_NS + b->lately_asides * ASIDE_NS) /
+				  b->lately_waits * WAIT_NS + b->lately_asides * ASIDE_NS +
+				  b->lately_cpu_samples_ns) /
 					 b->lately_ns);
 	/* Sampling has just begun: for as long as that lasts nothing is captured. */
 	if (!was_on || b->mode != AIF_CUDA_SAMPLES ||
@@ -519,11 +572,8 @@ static void next_block(struct aif_cuda *cuda, uint64_t now)
 		atomic_store(&b->capture, false);
 	block_ended(cuda, now, on);
 	apply(cuda, on);
-	b->began = b->since = now;
-	b->began_with = launches(b);
-	b->began_with_waits = atomic_load(&b->waits);
-	b->began_with_asides = asides(cuda);
-	b->rested_ns = 0;
+	b->since = now;
+	count_from(cuda, now);
 	b->interrupted = false;
 	b->settled_at = cuda->records.on == cuda->records.wanted ? now : 0;
 	b->block = budget->block;
@@ -543,8 +593,13 @@ uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now)
 	if (cuda->on)
 		look_for_rest(cuda, now);
 	if (cuda->on && budget->asked_ppm &&
-	    (now >= atomic_load(&budget->until) || cuda->duty.interrupted))
+	    (now >= atomic_load(&budget->until) || cuda->duty.interrupted)) {
 		next_block(cuda, now);
+	} else if (cuda->on && !budget->asked_ppm && now - cuda->duty.began >= PACE_NS) {
+		/* There are no blocks to measure the pace in. */
+		measure_rate(cuda, now);
+		count_from(cuda, now);
+	}
 	until = AIF_MIN(atomic_load(&budget->until), next_look(&cuda->duty));
 	if (!aif_cuda_records_settle(cuda, now))
 		until = AIF_MIN(until, cuda->records.again_at);

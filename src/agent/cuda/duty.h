@@ -41,11 +41,15 @@ struct aif_cuda_duty {
 	_Atomic uint32_t counted_threads;
 	_Atomic uint32_t blocks; /* begun so far */
 	uint64_t began_with;     /* launches, before the block */
-	uint64_t spent_for;      /* launches whose cost is accounted for */
-	bool interrupted;        /* something else took time in the block */
-	uint64_t settled_at;     /* since when records are as the block wants them; 0: not yet */
+	/* Launches whose cost is accounted for, and those of them that were captured. */
+	uint64_t spent_for, spent_for_captured;
+	bool interrupted;    /* something else took time in the block */
+	uint64_t settled_at; /* since when records are as the block wants them; 0: not yet */
 	/* Launches, waits and other calls that are watched, and the time in which they were made, lately. */
 	double lately_launches, lately_waits, lately_asides, lately_ns;
+	/* The cost of CPU samples of threads that launch: lately, and at the block's beginning. */
+	double lately_cpu_samples_ns;
+	uint64_t began_with_cpu_samples_ns;
 	/* The program rests: the last look at it, what had been called by then, and for how long it has called nothing. */
 	uint64_t looked, looked_with, idle_ns;
 	uint64_t rested_ns; /* in the block, as far as it does not count (budget.h) */

@@ -84,7 +84,7 @@ static void enable(struct aif_cuda *cuda)
 	int r = aif_cuda_activity_switch(cuda, true);
 
 	gap_ends(cuda);
-	cuda->records.on = true;
+	cuda->records.on = cuda->records.were_on = true;
 	if (r)
 		aif_cuda_report_error(AIF_REASON_CUDA_REFUSED, "records", r);
 }

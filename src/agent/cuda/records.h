@@ -10,6 +10,7 @@ struct aif_cuda;
 /* Kernel, copy and fill records. Under `switching`. */
 struct aif_cuda_records {
 	bool on, wanted; /* CUPTI makes them; somebody needs them */
+	bool were_on;    /* since CUPTI was subscribed to: it costs launches more from then on */
 	/* The next try to switch them off, and how long after the last. */
 	uint64_t again_at, again_ns;
 	unsigned busy; /* tries in a row in which the device had graphs' work */

@@ -58,13 +58,13 @@ static void sampling_cost(const struct aif_profile *p, struct aif_buf *out)
 
 /* The program's slowdown while it worked, part by part, in ns of the time in which it did. */
 struct slowdown {
-	double worked, capture, callbacks, records, samples;
+	double worked, capture, callbacks, records, samples, cpu_samples;
 	bool is_measured; /* capture: by comparing blocks */
 };
 
 static double in_all(const struct slowdown *s)
 {
-	return s->capture + s->callbacks + s->records + s->samples;
+	return s->capture + s->callbacks + s->records + s->samples + s->cpu_samples;
 }
 
 /* Returns the share of what launching threads lose that the program loses: where they wait for their device anyway it is
@@ -75,7 +75,8 @@ static double seen_of_threads(const struct aif_profile *p, const struct aif_cons
 	double slow = (double)(meta_number(p, "overhead.cost_ppm") +
 			       2 * meta_number(p, "overhead.cost_error_ppm")) /
 		      1e6,
-	       takes = (double)meta_number(p, "cost.agent_ns"),
+	       takes = (double)meta_number(p, "cost.agent_ns") +
+		       (double)meta_number(p, "cost.block_records_ns"),
 	       captured = (double)(c->launches - c->uncaptured);
 
 	if (!meta_number(p, "overhead.cost_error_ppm") || takes <= 0 || !c->launches)
@@ -91,13 +92,15 @@ static struct slowdown slowdown(const struct aif_profile *p, const struct aif_co
 		 worked = meta_number(p, "cost.worked_ns");
 	double seen, measured;
 	struct slowdown s = {.worked = (double)(worked ? worked : p->end_ns - p->start_ns),
-			     .capture = (double)meta_number(p, "cost.agent_ns"),
+			     .capture = (double)meta_number(p, "cost.agent_ns") +
+					(double)meta_number(p, "cost.block_records_ns"),
 			     .is_measured = meta_number(p, "overhead.cost_ppm") && c->launches};
 
 	seen = seen_of_threads(p, c, s.worked);
 	s.records = seen * (double)AIF_MIN(records, all);
 	s.samples = seen * (double)AIF_MIN(samples, all - AIF_MIN(records, all));
 	s.callbacks = seen * (double)all - s.records - s.samples;
+	s.cpu_samples = seen * (double)meta_number(p, "cost.cpu_samples_ns");
 	s.capture *= seen;
 	if (s.is_measured) {
 		/* Compares blocks: launches that were left out tell for how much of it it was off. */
@@ -140,10 +143,11 @@ static void put_slowdown(const struct aif_profile *p, const struct slowdown *s, 
 	unsigned parts = 0;
 
 	aif_buf_printf(out, "about %.2g %% slower while it worked", percent);
-	put_part("CUPTI's callbacks", s->callbacks, without, &parts, out);
+	put_part("CUPTI in each launch", s->callbacks, without, &parts, out);
 	put_part("its records", s->records, without, &parts, out);
 	put_part("its samples", s->samples, without, &parts, out);
 	put_part("capture", s->capture, without, &parts, out);
+	put_part("CPU samples", s->cpu_samples, without, &parts, out);
 	if (asked)
 		aif_buf_printf(out, "; allowed %g %%", (double)asked / 1e4);
 	if (asked && percent > (double)asked / 1e4)
