@@ -13,6 +13,7 @@
 #include "text/json.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -167,6 +168,31 @@ static void head_put(struct page *g)
 		aif_page_lack(&g->lacks, "part of the file is damaged: what it held is missing");
 }
 
+/* Losses that a page has in words. */
+#define LOSSES_MAX 100
+
+static void loss_put(void *arg, const char *text)
+{
+	aif_page_lack(arg, text);
+}
+
+/* Appends what was lost, and what that leaves incomplete. */
+static void losses_put(struct page *g)
+{
+	const struct aif_profile *p = g->names->p;
+	struct aif_buf losses = {0}, incomplete = {0};
+
+	aif_summary_losses(p, LOSSES_MAX, loss_put, &losses);
+	aif_lacks_say(&p->traits, UINT_MAX, &incomplete);
+	text_put(g, "incomplete", aif_buf_str(&incomplete));
+	aif_buf_puts(&g->json, "\"losses\":[");
+	aif_buf_append(&g->json, losses.data, losses.len);
+	aif_buf_puts(&g->json, "],");
+	g->json.failed |= aif_buf_failed(&losses) || aif_buf_failed(&incomplete);
+	aif_buf_finish(&losses);
+	aif_buf_finish(&incomplete);
+}
+
 /* Operators of a trace have the colour of C++. */
 static bool has_operators(const struct aif_profile *p)
 {
@@ -261,6 +287,7 @@ static int object_make(struct page *g, struct aif_err *err)
 
 	aif_buf_putc(&g->json, '{');
 	head_put(g);
+	losses_put(g);
 	causes_put(g);
 	aif_page_palette_write(&g->json, has_operators(g->names->p));
 	aif_buf_putc(&g->json, ',');

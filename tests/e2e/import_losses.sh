@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What each importer drops, cuts, guesses or joins, it counts: a table of inputs, the reason of each, and how many.
+# What each importer drops, cuts, guesses or joins, it counts: a table of inputs, the reason of each, and how many. info says it,
+# the report, and the page.
 . "$(dirname "$0")/tap.sh"
 
 python3 "$root/tests/e2e/import_losses.py" "$work" >cases.txt || { echo "not ok 1 - inputs are made"; exit 1; }
@@ -12,10 +13,14 @@ counted() {
 	"$aiflame" info got.data >info.txt || return 1
 	if [ "$2" = none ]; then
 		sed -n '/^losses/,$p' info.txt | sed -n 2p | grep -qx '  none' || { cat info.txt; return 1; }
+		"$aiflame" view -o got.html got.data && [ -z "$(python3 "$root/tests/e2e/page_losses.py" got.html)" ]
 		return
 	fi
 	grep -qE "^  [0-9]+ $2 +$3 " info.txt || { sed -n '/^losses/,$p' info.txt; return 1; }
-	"$aiflame" report got.data | grep -q '^trouble'
+	"$aiflame" report got.data | grep -q '^trouble' || { echo 'the report does not say it'; return 1; }
+	"$aiflame" view -o got.html got.data && python3 "$root/tests/e2e/page_losses.py" got.html >page.txt || return 1
+	sentence=$(sed -n "s/^AIF_REASON([0-9]*, $2, [A-Z]*, \"\([^{\"]*\).*/\1/p" "$root/src/base/reasons.def")
+	grep -qF -- "${sentence%"${sentence##*[! ]}"}" page.txt || { echo "the page does not say it:"; cat page.txt; return 1; }
 }
 
 while read -r importer reason count files; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gives a profile each reason of reasons.def, one at a time, and prints where a view does not say so:
 
-    losses.py SRC AIFLAME info|summary PROFILE [BUT...]           each reason but these
+    losses.py SRC AIFLAME info|summary|page|scope PROFILE [BUT...]  each reason but these
     losses.py SRC AIFLAME picture PROFILE LACK... -- OPTION...    of each reason that leaves one of the LACKs, that flame says it
     losses.py SRC AIFLAME table PROFILE LACK... -- OPTION...      that report says it"""
 import re
@@ -10,6 +10,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+
+import page_losses
 
 src, aiflame, view, profile, *rest = sys.argv[1:]
 
@@ -54,6 +56,9 @@ for number, name, kind, text in reasons:
         is_said = re.search(rf"^  {number} {name} +7 ", out, re.M) and sentence in out and lack in out and (lack or kind == "DEGRADED")
     elif view == "summary":
         is_said = sentence in said("report")
+    elif view in ("page", "scope"):
+        out = page_losses.said(said("view" if view == "page" else "scope", "-o", "-"))
+        is_said = any(sentence in line for line in out) and (not lack or lack in out)
     elif view == "picture":
         is_said = lack in said("flame", "-o", "-", *options)
     else:

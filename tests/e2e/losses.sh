@@ -11,6 +11,9 @@ check "info has each reason" every info full.data
 # A profile of launches without times has a line of its own for them.
 check "the summary has each reason" every summary full.data NO_TIMES
 check "the summary of a CPU program has each reason" every summary cpu.data
+check "the page has each reason" every page full.data
+check "the page of a CPU program has each reason" every page cpu.data
+check "the page of a flame scope has each reason" every scope cpu.data
 check "a picture of devices says what it lacks" every picture full.data WORK RECORDS JOINS SAMPLES EVENTS --
 check "a picture of CPUs says what it lacks" every picture cpu.data CPU OFF_CPU STACKS RECORDS EVENTS -- --of cpu
 check "report --kernels says what it lacks" every table full.data WORK EXECUTIONS LAUNCHES RECORDS EVENTS -- --kernels

@@ -857,10 +857,10 @@ async function hostile_seen(page, hashes) {
 	return seen;
 }
 const FIELDS = { // of src/profile/schema.c: those with texts that the page shows, and those that it has not
-	shown: ["meta.value", "process.exe", "thread.name", "device.name", "device.runtime", "kernel.name", "module.path", "frame_name.name", "frame_name.file", "program.source", "code.arch"],
+	shown: ["meta.value", "process.exe", "thread.name", "device.name", "device.runtime", "kernel.name", "module.path", "frame_name.name", "frame_name.file", "program.source", "code.arch", "loss.detail"],
 	of_ranks: ["process.cmdline"],
 	hidden: ["meta.key", "process.host", "device.vendor", "device.driver", "program.options", "program.source_name", "kernel.short_name", "module.build_id",
-		"code.name", "loss.detail", "collective.communicator", "collective.operation"],
+		"code.name", "collective.communicator", "collective.operation"],
 };
 test("texts of every field of a profile run no script", "hostile", "", async (page) => {
 	const { code, tables } = await page.evaluate(() => ({ code: window.aiflame.data.code_of, tables: Object.keys(window.aiflame.data.tables) }));
@@ -949,6 +949,11 @@ test("what a profile lacks is said: an empty one", "empty", "", async (page) => 
 		await page.click("#view-" + view);
 		assert.match(await text(page, id), said);
 	}
+});
+test("what was lost is said: in the overview, below the flame graph", "trace", "", async (page) => {
+	assert.match(await text(page, "overview"), /What was lost, or could not be had.*events? left out: without a name, or with impossible times.*incomplete: .*events of the file/);
+	await page.click("#view-flame");
+	assert.match(await text(page, "flame-none"), /incomplete: .*events of the file/);
 });
 test("a damaged one", "damaged", "", async (page) => {
 	assert.match(await text(page, "overview"), /damaged|not add up/);

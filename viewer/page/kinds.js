@@ -82,10 +82,10 @@
 		return g && time_text(of) === time_text([w.window.from_ns, w.window.to_ns]) ? g.share_ppm * w.time_ns / 1e6 : class_sums(of)[CLASSES.indexOf(key)];
 	}
 	const WORK = ["compute", "copies", "communication"];
-	// What a picture of one kind of work shows beside the time that rows have.
+	// What a picture of one kind of work shows beside the time that rows have, and what the profile lacks.
 	function picture_note() {
 		const of = ops().find(([op, key]) => op === "group" && WORK.includes(key));
-		return of ? `${GROUPS[of[1]][0]}: ${amount(alone(of[1], time() || [0, H.end_ns]), "ns")} of devices${of[1] === "compute" ? "" : ", in which nothing computes"}. Drawn: ${worth(F.g.sum)}, as moments in which several things run are shared among them. ` : "";
+		return (of ? `${GROUPS[of[1]][0]}: ${amount(alone(of[1], time() || [0, H.end_ns]), "ns")} of devices${of[1] === "compute" ? "" : ", in which nothing computes"}. Drawn: ${worth(F.g.sum)}, as moments in which several things run are shared among them. ` : "") + (H.incomplete && H.incomplete + ". ");
 	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {

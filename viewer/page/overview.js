@@ -65,5 +65,7 @@
 		const lacks = [...H.lacks.map((t) => t.replace(/^flame: /, "")), ...joined, ...coarse, ...left];
 		if (lacks.length)
 			body.push(card("What this page lacks", el("ul", {}, lacks.map((t) => el("li", {}, t)))));
+		if (H.losses.length)
+			body.push(card("What was lost, or could not be had", el("ul", {}, H.losses.map((t) => el("li", {}, t))), el("p", { class: "dim" }, H.incomplete)));
 		$("overview").replaceChildren(...body);
 	}

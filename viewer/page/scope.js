@@ -59,7 +59,7 @@
 		const wide = max(2, min(layout.spans.length < 12 ? 90 : 24, floor((body.clientWidth - 4) / layout.spans.length)));
 		const tall = list.length < 2 ? 8 : list.length < 3 ? 6 : 4;
 		$("scope-said").textContent = (layout.steps ? `A column is a step, a row ${ns(layout.row_ns)} of it` :
-			`A column is ${ns(layout.period)}, a row ${ns(layout.row_ns)}`) + "; time goes up. Two clicks select a time for all views.";
+			`A column is ${ns(layout.period)}, a row ${ns(layout.row_ns)}`) + "; time goes up. Two clicks select a time for all views." + (H.incomplete && ` ${H.incomplete}.`);
 		if (!list.length) {
 			body.replaceChildren(el("p", { class: "none" }, "No device work with times and no samples: there is nothing to show here."));
 			return;

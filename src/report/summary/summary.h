@@ -31,3 +31,8 @@ void aif_summary_quality(const struct aif_profile *p, const struct aif_attributi
 			 struct aif_buf *out);
 /* Appends "; incomplete: device work" of what the profile lacks of `of` (enum aif_lack), or nothing. */
 void aif_summary_lacks(const struct aif_profile *p, unsigned of, struct aif_buf *out);
+
+/* Calls fn for each way in which something was lost or could not be had: "7 records dropped because a ring was full", with
+ * its place and what helps, at most `most` of them and one line that says how many more there are. */
+void aif_summary_losses(const struct aif_profile *p, size_t most,
+			void (*fn)(void *arg, const char *text), void *arg);

@@ -133,7 +133,7 @@ static void put(const struct aif_profile *p, const struct trouble *all, size_t i
 		aif_reason_say(info, all[i].count, out);
 	else
 		aif_buf_puts(out, "unknown reason");
-	aif_buf_printf(out, "%s%s%s%s%s\n", *detail ? " (" : "", detail, *detail ? ")" : "",
+	aif_buf_printf(out, "%s%s%s%s%s", *detail ? " (" : "", detail, *detail ? ")" : "",
 		       *fix ? "; " : "", fix);
 }
 
@@ -150,11 +150,33 @@ void aif_summary_trouble(const struct aif_profile *p, bool shows_untimed, const 
 	for (size_t i = 0; i < shown; i++) {
 		aif_buf_puts(out, i ? "         " : "trouble  ");
 		put(p, all, i, out);
+		aif_buf_putc(out, '\n');
 	}
 	if (shown < n) {
 		aif_buf_printf(out, "         and %zu more: ", n - shown);
 		aif_summary_command(out, "aiflame info", path);
 		aif_buf_putc(out, '\n');
 	}
+	free(all);
+}
+
+void aif_summary_losses(const struct aif_profile *p, size_t most,
+			void (*fn)(void *arg, const char *text), void *arg)
+{
+	struct trouble *all = aif_memory_calloc(AIF_MAX(p->losses_len, 1), sizeof(*all));
+	size_t n = all ? collect(p, false, all) : 0;
+	struct aif_buf line = {0};
+
+	for (size_t i = 0; i < AIF_MIN(n, most); i++) {
+		aif_buf_clear(&line);
+		put(p, all, i, &line);
+		fn(arg, aif_buf_str(&line));
+	}
+	if (n > most) {
+		aif_buf_clear(&line);
+		aif_buf_printf(&line, "and %zu more: aiflame info", n - most);
+		fn(arg, aif_buf_str(&line));
+	}
+	aif_buf_finish(&line);
 	free(all);
 }
