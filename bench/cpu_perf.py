@@ -61,7 +61,7 @@ static void *work(void *arg)
 {
 	unsigned char *p = malloc(1 << 20);
 	int fd = open(arg, O_RDONLY);
-	for (int i = 0; i < 700; i++) {
+	for (int i = 0; i < 1500; i++) {
 		load(fd, p, 1 << 20);
 		add(hash(p, 1 << 19));
 	}
@@ -167,7 +167,7 @@ def count():
     return words
 d = sys.argv[1]
 os.makedirs(d, exist_ok=True)
-for _ in range(2):
+for _ in range(4):
     write_files(d)
     for _ in range(4):
         read_files(d)
@@ -179,7 +179,7 @@ SQL = """
 PRAGMA journal_mode=DELETE;
 CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c INTEGER);
 BEGIN;
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000) INSERT INTO t SELECT i, 'name ' || i, i * 7919 % 100003 FROM n;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500000) INSERT INTO t SELECT i, 'name ' || i, i * 7919 % 100003 FROM n;
 COMMIT;
 CREATE INDEX c ON t(c);
 SELECT count(*), sum(a) FROM t WHERE c > 50000;
@@ -196,7 +196,7 @@ def build_program(work, name, text):
 def programs(work):
     with open(f"{work}/words", "w") as f:
         n = 1
-        for i in range(900000):
+        for i in range(2700000):
             n = (n * 1103515245 + 12345) % 2**31
             f.write(f"line {n} of {i % 97} words\n")
     with open(f"{work}/files.py", "w") as f:
@@ -206,14 +206,14 @@ def programs(work):
     build_program(work, "threads", THREADS)
     build_program(work, "server", SERVER)
     return {
-        "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=15000", "conv=notrunc,nocreat"],
+        "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=100000", "conv=notrunc,nocreat"],
         "dd-null": ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k", "count=1500k"],
         "sort": ["sort", "--parallel=1", "-S", "50M", "-T", work, "-o", f"{work}/sorted", f"{work}/words"],
         "gzip": ["gzip", "-kf", f"{work}/words"],
         "python-files": [sys.executable, f"{work}/files.py", f"{work}/d"],
         "server": [f"{work}/server"],
         "sqlite": ["sh", "-c", f"rm -f {work}/db; exec sqlite3 {work}/db <{work}/sql"],
-        "tar-xz": ["sh", "-c", f"cd {root} && tar c src docs tests | xz -0 >{work}/tar.xz"],
+        "tar-xz": ["sh", "-c", f"cd {root} && tar c src docs tests | xz -1 >{work}/tar.xz"],
         "threads": [f"{work}/threads", f"{work}/words"],
         "short": ["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 6M {work}/words | cksum; done"],
     }
@@ -303,7 +303,8 @@ def main():
     try:
         all_programs = programs(work)
         with open(f"{work}/zero", "wb") as f:  # so that each run writes to pages that are there
-            f.write(bytes(16384 * 15000))
+            for _ in range(1000):
+                f.write(bytes(16384 * 100))
         chosen = sys.argv[1:] or list(all_programs)
         print("| program | CPU time, unrecorded / perf / aiflame | function | | perf | aiflame | difference | perf's rounds |")
         print("|---|---|---|---|---|---|---|---|")
