@@ -2,9 +2,11 @@
 #include "agent/cpu.h"
 
 #include "agent/cpu_buffer.h"
+#include "agent/cpu_switches.h"
 #include "agent/emit.h"
 #include "agent/own_signal.h"
 #include "agent/sandbox.h"
+#include "agent/task_status.h"
 #include "agent/wait.h"
 #include "base/proc.h"
 
@@ -98,46 +100,15 @@ static void drop_waiting(bool goes_on)
 		sigaction(AIF_SHM_CPU_SIGNAL, &now, NULL);
 }
 
-/* The C library's own first signal. Applications cannot block it (sigfillset() and sigprocmask() leave it out), our
- * handler does: so a mask that has it is of a thread in our handler, or of one that begins or ends. */
-#define LIBRARY_SIGNAL 32
-
-static bool has_signal(uint64_t mask, int signal)
-{
-	return mask >> (signal - 1) & 1;
-}
-
-/* Signals of a thread. */
-struct signals {
-	uint64_t blocked;
-	uint64_t waiting; /* for this thread */
-	uint64_t shared;  /* for any of the process */
-};
-
-static uint64_t signal_set(const char *status, const char *name)
-{
-	const char *at = strstr(status, name);
-
-	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
-}
-
-static struct signals signals_of(uint32_t tid)
-{
-	char path[64], text[4096];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%u/status", tid);
-	aif_proc_read(path, text, sizeof(text));
-	return (struct signals){.blocked = signal_set(text, "\nSigBlk:"),
-				.waiting = signal_set(text, "\nSigPnd:"),
-				.shared = signal_set(text, "\nShdPnd:")};
-}
-
 /* ---- the threads --------------------------------------------------------------------------------- */
 
 static void timer_set(const struct aif_cpu_thread *t)
 {
 	/* Looks at each tick where there are events, too, even one that comes a little early. */
-	uint64_t ns = t->is_wall || t->is_alone ? t->clocks.period_ns : t->clocks.tick_ns / 2;
+	bool is_often = atomic_load_explicit(&t->is_often, memory_order_relaxed);
+	uint64_t ns = is_often                      ? AIF_MAX(t->event_ns, t->clocks.tick_ns)
+		      : t->is_wall || t->only_ticks ? t->event_ns
+						    : t->clocks.tick_ns / 2;
 	struct timespec period = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
 				  .tv_nsec = (long)(ns % AIF_NS_PER_S)};
 	struct itimerspec when = {.it_interval = period, .it_value = period};
@@ -182,6 +153,17 @@ static void note(enum aif_reason reason)
 	aif_thread_leave(self);
 }
 
+/* Tells the recorder whether place i's thread is sampled by ticks alone. */
+static void alone_copy(uint32_t i, bool is_alone)
+{
+	_Atomic uint32_t *bits = &aif_agent.session.shm->cpu_alone[i / 32];
+
+	if (is_alone)
+		atomic_fetch_or_explicit(bits, UINT32_C(1) << i % 32, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(bits, ~(UINT32_C(1) << i % 32), memory_order_relaxed);
+}
+
 /* Writes into the recorder's list whether the thread is to be signalled. */
 static void list_copy(struct aif_cpu *c, uint32_t i, bool wanted)
 {
@@ -189,6 +171,7 @@ static void list_copy(struct aif_cpu *c, uint32_t i, bool wanted)
 	struct aif_cpu_thread *t = c->at[i].thread;
 
 	t->is_listed = wanted;
+	alone_copy(i, wanted && atomic_load_explicit(&t->is_often, memory_order_relaxed));
 	atomic_store_explicit(copied, wanted ? t->tid : 0, memory_order_release);
 }
 
@@ -216,25 +199,46 @@ static bool is_worker(uint32_t tid)
 	return aif_sampler_is_worker(&aif_agent.sampler, tid);
 }
 
+/* Samples a thread by ticks alone, or by events again, as often as it leaves the CPU. */
+static void switches_look(const struct aif_cpu *c, uint32_t i, uint64_t switches, uint64_t cpu_ns)
+{
+	struct aif_cpu_thread *t = c->at[i].thread;
+	bool was = atomic_load_explicit(&t->is_often, memory_order_relaxed), is;
+
+	if (c->mode != AIF_CPU_BOTH || !t->is_listed ||
+	    !(atomic_load(&aif_agent.session.options) & AIF_OPTION_CPU_TICKS) ||
+	    cpu_ns < t->switches_cpu_ns + AIF_CPU_SWITCHES_NS)
+		return;
+	is = aif_cpu_switches_often(was, switches - t->switches, cpu_ns - t->switches_cpu_ns);
+	t->switches = switches;
+	t->switches_cpu_ns = cpu_ns;
+	if (is == was)
+		return;
+	atomic_store_explicit(&t->is_often, is, memory_order_release);
+	alone_copy(i, is);
+	if (t->timer >= 0)
+		timer_set(t);
+}
+
 /* A thread blocks signals for a moment when it begins and ends. One that uses so much CPU time meanwhile is reported. */
 #define BLOCKS_CPU_NS (AIF_NS_PER_S / 20)
 
 static void look(struct aif_cpu *c, uint32_t i)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
-	struct signals s;
+	struct aif_task_status s;
 	uint64_t cpu_ns;
 	bool blocks;
 
 	if (!t || is_worker(t->tid))
 		return;
-	s = signals_of(t->tid);
-	if (t->is_listed && has_signal(s.blocked, LIBRARY_SIGNAL))
+	s = aif_task_status_read(t->tid);
+	if (t->is_listed && aif_task_has_signal(s.blocked, AIF_LIBRARY_SIGNAL))
 		return;
-	blocks = has_signal(s.blocked, AIF_SHM_CPU_SIGNAL);
+	blocks = aif_task_has_signal(s.blocked, AIF_SHM_CPU_SIGNAL);
 	/* The thread was signalled until the last look, or a little longer. A signal for the process is the program's. */
-	if (blocks && !t->is_listed && has_signal(s.waiting, AIF_SHM_CPU_SIGNAL) &&
-	    !has_signal(s.shared, AIF_SHM_CPU_SIGNAL)) {
+	if (blocks && !t->is_listed && aif_task_has_signal(s.waiting, AIF_SHM_CPU_SIGNAL) &&
+	    !aif_task_has_signal(s.shared, AIF_SHM_CPU_SIGNAL)) {
 		drop_waiting(true);
 		if (c->mode != AIF_CPU_RECORDER)
 			timers_set_again(c);
@@ -254,6 +258,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 		note(AIF_REASON_CPU_THREAD_BLOCKS);
 	}
 	list(c, i, !blocks);
+	switches_look(c, i, s.switches, cpu_ns);
 }
 
 /* Begins sampling a thread: time before that does not count for its first sample. */
@@ -266,7 +271,9 @@ static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 	t->clocks.missed_ns = t->clocks.ticks_ns = 0;
 	t->clocks.user_ns = t->clocks.system_ns = 0;
 	t->is_wall = c->mode == AIF_CPU_WALL;
-	t->is_alone = c->mode == AIF_CPU_TICK;
+	t->is_alone = t->only_ticks = c->mode == AIF_CPU_TICK;
+	t->event_ns = t->clocks.period_ns;
+	atomic_store_explicit(&t->is_often, false, memory_order_relaxed);
 	t->unknown_ns = 0;
 	t->blocks = false;
 	t->blocks_told = false;
@@ -293,6 +300,8 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 		return;
 	t->tid = tid;
 	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
+	t->switches = 0;
+	t->switches_cpu_ns = 0;
 	t->is_listed = false;
 	t->timer = -1;
 	t->tcb = 0;

@@ -56,10 +56,15 @@ struct aif_cpu_thread {
 	bool is_listed;
 	uint64_t blocks_cpu_ns; /* its CPU time when it was first seen to block the signal */
 	bool blocks, blocks_told;
+	uint64_t switches, switches_cpu_ns; /* when its changes of the CPU were counted last */
+	uint64_t event_ns;                  /* the period of its events */
+	/* The helper tells the handler: it switches often, and is sampled by ticks alone. */
+	atomic_bool is_often;
 	/* The handler's. */
 	struct aif_cpu_clocks clocks;
 	uint64_t unknown_ns; /* not reported yet */
 	bool is_wall, is_alone;
+	bool only_ticks; /* whatever the thread does */
 	int timer;
 	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
 	struct aif_stack_bounds bounds;    /* the known part of the thread's own stack */

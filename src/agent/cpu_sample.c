@@ -321,6 +321,18 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * AIF_NS_PER_S + (uint64_t)t->tv_usec * 1000;
 }
 
+/* Follows the helper, who has seen how often the thread leaves the CPU. */
+static void follow_switches(struct aif_cpu_thread *t)
+{
+	bool is_often = atomic_load_explicit(&t->is_often, memory_order_acquire);
+
+	if (t->is_wall || t->only_ticks || is_often == t->is_alone)
+		return;
+	t->is_alone = is_often;
+	t->clocks.period_ns = is_often ? AIF_MAX(t->event_ns, t->clocks.tick_ns) : t->event_ns;
+	t->clocks.missed_ns = 0;
+}
+
 static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *info,
 				   const ucontext_t *uc)
 {
@@ -330,6 +342,10 @@ static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *in
 	if (t->is_wall)
 		return (struct aif_cpu_weight){.ns = t->clocks.period_ns *
 						     (1 + (uint64_t)AIF_MAX(info->si_overrun, 0))};
+	follow_switches(t);
+	/* An event that came before it was closed: the next tick has that time. */
+	if (t->is_alone && info->si_code != SI_TIMER)
+		return (struct aif_cpu_weight){0};
 	s = (struct aif_cpu_signal){.is_alone = t->is_alone,
 				    .is_call_end = aif_is_system_call_end(uc),
 				    .cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID)};

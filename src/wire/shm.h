@@ -75,6 +75,8 @@ enum aif_shm_option {
 	AIF_OPTION_CALLS = 16,           /* calls that can hold a thread up (base/host_calls.def) */
 	AIF_OPTION_CUDA_CALLS = 32,      /* those of CUDA, too */
 	AIF_OPTION_CUDA_LONG_CALLS = 64, /* those of CUDA that last */
+	AIF_OPTION_CPU_TICKS =
+		128, /* threads that switch often need no perf_event (--cpu-clock auto) */
 };
 
 /*
@@ -169,6 +171,8 @@ struct aif_shm {
 	_Atomic uint32_t cupti_version, cupti_use;
 	/* Threads that are ready for AIF_SHM_CPU_SIGNAL, as the target sees them; 0 = free place. */
 	alignas(64) _Atomic uint32_t cpu_tids[AIF_SHM_CPU_THREADS];
+	/* Bits of those threads that are sampled by the agent's timers alone: they need no perf_event. */
+	_Atomic uint32_t cpu_alone[AIF_SHM_CPU_THREADS / 32];
 };
 
 /* The signal that starts a sample of a thread's CPU time. SIGURG can do no harm in a process

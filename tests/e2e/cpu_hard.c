@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,58 @@ static void short_threads(double seconds)
 	printf("%.0f\n", (double)all.tv_sec * 1e3 + (double)all.tv_nsec / 1e6);
 }
 
+/* ---- threads that leave the CPU often -------------------------------------------------------------- */
+
+static int there[2], back[2];
+
+static bool exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void *computes(void *arg)
+{
+	while (!exists("stop"))
+		burn(100000);
+	return arg;
+}
+
+static void *answers(void *arg)
+{
+	char c;
+
+	while (!exists("go"))
+		burn(100000);
+	while (read(there[0], &c, 1) == 1 && write(back[1], &c, 1) == 1)
+		;
+	return arg;
+}
+
+/* Two threads compute until there is a file "go", then wait for each other in turns until there is "stop"; a third one computes.
+ * Prints the process's CPU time in milliseconds. */
+static void switches(void)
+{
+	struct timespec all;
+	pthread_t t[2];
+	char c = 0;
+
+	if (pipe(there) || pipe(back))
+		exit(1);
+	pthread_create(&t[0], NULL, computes, NULL);
+	pthread_create(&t[1], NULL, answers, NULL);
+	while (!exists("go"))
+		burn(100000);
+	while (!exists("stop"))
+		for (int i = 0; i < 1000; i++)
+			if (write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+				exit(1);
+	close(there[1]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+	printf("%.0f\n", (double)all.tv_sec * 1e3 + (double)all.tv_nsec / 1e6);
+}
+
 /* ---- recursion ----------------------------------------------------------------------------------- */
 
 NOINLINE static int deep(int n, uint64_t turns)
@@ -231,6 +284,8 @@ int main(int argc, char **argv)
 		pthread_join(t, NULL);
 	} else if (!strcmp(what, "short")) {
 		short_threads(seconds);
+	} else if (!strcmp(what, "switches")) {
+		switches();
 	} else if (!strcmp(what, "deep")) {
 		printf("%d\n", deep(3000, turns));
 	} else {

@@ -62,6 +62,21 @@ for clock in perf tick; do
 	check "threads of 5 ms, --cpu-clock $clock: all CPU time is in the profile" adds_up short.data "$(cat short.ms)"
 	check "threads of 5 ms, --cpu-clock $clock: what has no samples is counted" says CPU_UNSAMPLED "$aiflame" info short.data
 done
+# Threads that leave the CPU often need no perf_event, which costs each time; a thread that computes has one.
+events() { find "/proc/$recorder/fd" -lname 'anon_inode:\[perf_event\]' 2>/dev/null | wc -l; }
+until_events() { # NUMBER: the recorder has so many
+	until [ "$(events)" = "$1" ]; do kill -0 "$recorder" || return 1; sleep 0.02; done
+}
+if [ "$(uname -m)" = x86_64 ] && "$aiflame" record -q --cpu --cpu-clock perf -o perf.data true 2>/dev/null && ! "$aiflame" info perf.data | grep -q CPU_NO_PERF; then
+	"$aiflame" record -q --cpu -o switches.data "$app" switches >switches.ms &
+	recorder=$!
+	check "three threads that compute: each has an event" until_events 3
+	touch go
+	check "two threads that wait for each other: their events are closed" until_events 1
+	touch stop
+	check "threads that leave the CPU often" wait "$recorder"
+	check "threads that leave the CPU often: all CPU time is in the profile" adds_up switches.data "$(cat switches.ms)"
+fi
 # Programs of some milliseconds have ended before they are sampled.
 cat >short.sh <<'END'
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cpu_switches.h"
 #include "agent/cpu_weight.h"
 #include "base/map.h"
 
@@ -218,6 +219,22 @@ static void time_before_the_first_sample_is_nobodys(void **state)
 	assert_int_equal(w.unknown_ns, 0);
 }
 
+/* A server that waits for each request; a program that computes; one between the two stays as it is. */
+static void threads_that_leave_the_cpu_often_are_known(void **state)
+{
+	const uint64_t second = AIF_NS_PER_S;
+
+	(void)state;
+	assert_true(aif_cpu_switches_often(false, 100000, second));
+	assert_true(aif_cpu_switches_often(false, 60, second / 50));
+	assert_false(aif_cpu_switches_often(false, 59, second / 50));
+	assert_false(aif_cpu_switches_often(false, 100, second));
+	assert_false(aif_cpu_switches_often(true, 100, second));
+	assert_false(aif_cpu_switches_often(false, 2000, second));
+	assert_true(aif_cpu_switches_often(true, 2000, second));
+	assert_true(aif_cpu_switches_often(false, UINT64_MAX, UINT64_MAX / 1000000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +245,7 @@ int main(void)
 		cmocka_unit_test(a_long_call_has_all_of_its_time),
 		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
 		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
+		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

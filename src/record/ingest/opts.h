@@ -48,6 +48,8 @@ struct aif_record_opts {
 	uint32_t
 		cpu_rate_asked; /* as it was given, before cpu_clock limits it; set by aif_record_run() */
 	int cpu_clock;          /* --cpu-clock: enum aif_record_cpu_clock */
+	bool cpu_may_tick; /* perf_events may be left for the kernel's ticks where a thread makes them dear; set by
+			    * aif_cpu_clock_choose() */
 	const struct aif_cpu_event
 		*cpu_event;  /* --event: starts CPU samples in place of CPU time; NULL: none */
 	uint64_t cpu_period; /* --period: of that event */

@@ -35,6 +35,7 @@ struct events {
 		uint32_t tid;        /* as listed; 0 = none */
 		int fd;              /* -1 = it could not be had */
 		bool is_new;         /* and is to be found */
+		bool is_alone;       /* and needs no event */
 		uint64_t changed_ns; /* its CPU time when its period was changed last */
 	} at[AIF_SHM_CPU_THREADS];
 };
@@ -235,21 +236,25 @@ static void follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 	}
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++) {
-		uint32_t tid = atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_acquire);
+		uint32_t tid = atomic_load_explicit(&t->shm->cpu_tids[i], memory_order_acquire),
+			 alone = atomic_load_explicit(&t->shm->cpu_alone[i / 32],
+						      memory_order_relaxed);
+		bool is_alone = alone >> i % 32 & 1;
 		char path[64];
 
-		if (tid == e->at[i].tid)
+		if (tid == e->at[i].tid && is_alone == e->at[i].is_alone)
 			continue;
 		if (e->at[i].fd >= 0)
 			close(e->at[i].fd);
 		e->at[i].tid = tid;
 		e->at[i].fd = -1;
 		e->at[i].changed_ns = 0;
-		e->at[i].is_new = tid && !e->same_namespace;
+		e->at[i].is_alone = is_alone;
+		e->at[i].is_new = tid && !is_alone && !e->same_namespace;
 		any_new |= e->at[i].is_new;
 		/* Only threads of the process itself are sampled, whatever its agent lists. */
 		snprintf(path, sizeof(path), "/proc/%d/task/%u", t->pid, tid);
-		if (tid && e->same_namespace && access(path, F_OK) == 0)
+		if (tid && !is_alone && e->same_namespace && access(path, F_OK) == 0)
 			sample_thread(d, t, i, tid);
 	}
 	if (any_new)

@@ -97,6 +97,7 @@ void aif_cpu_clock_choose(struct aif_record_opts *o)
 		o->cpu_clock = aif_cpu_probe() < 0 && aif_cpu_ticks_are_safe()
 				       ? AIF_RECORD_CPU_CLOCK_TICK
 				       : AIF_RECORD_CPU_CLOCK_PERF;
+	o->cpu_may_tick = is_auto && o->cpu_clock == AIF_RECORD_CPU_CLOCK_PERF;
 	if (o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK) {
 		o->cpu_rate = AIF_MIN(o->cpu_rate, tick_rate());
 	} else if (is_auto && !o->ebpf && o->cpu_rate > NOT_MEASURED_RATE) {

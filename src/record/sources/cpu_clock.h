@@ -14,6 +14,10 @@
  * samples are a multiple of a tick apart, so that a program which repeats itself in step with the tick has wrong shares
  * (by up to 6.5 points in a loop of some milliseconds, 750 samples). It is what is left where perf_event is refused.
  *
+ * A perf_event also costs each time that its thread leaves the CPU and comes back, whatever its rate: 7 us there, of
+ * which a server that waits for each request spent as much as on its work. So the agent, where the user has not asked for perf,
+ * samples threads that switch often by ticks alone (agent/cpu_switches.h), and the recorder closes their events.
+ *
  * No system call of the target is interrupted by either. A kernel that expires CPU timers inside the tick's interrupt
  * would: a signal that comes on the way into poll() or nanosleep() makes these fail with EINTR. One that leaves it to
  * the thread's return to user code (CONFIG_POSIX_CPU_TIMERS_TASK_WORK: x86-64 since Linux 5.10) does not. Measured on
