@@ -207,7 +207,7 @@ def programs(work):
     build_program(work, "server", SERVER)
     return {
         "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=100000", "conv=notrunc,nocreat"],
-        "dd-null": ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k", "count=1500k"],
+        "dd-null": ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k", "count=6000k"],
         "sort": ["sort", "--parallel=1", "-S", "50M", "-T", work, "-o", f"{work}/sorted", f"{work}/words"],
         "gzip": ["gzip", "-kf", f"{work}/words"],
         "python-files": [sys.executable, f"{work}/files.py", f"{work}/d"],
