@@ -85,4 +85,34 @@ done
 END
 check "short programs" "$aiflame" record -q --cpu -o programs.data sh short.sh
 check "short programs: CPU time without samples is counted" says CPU_UNSAMPLED "$aiflame" info programs.data
+# Python's deep recursions, whose frames lie in several pieces of memory.
+cat >rec.py <<'END'
+import sys, time
+sys.setrecursionlimit(3000)
+def turn(n):
+    x = 0
+    for i in range(n):
+        x += i * i
+    return x
+def rec(n):
+    if n:
+        return rec(n - 1) + 1
+    began = time.process_time()
+    while time.process_time() - began < 0.3:
+        turn(2000)
+    return 1
+for _ in range(3):
+    rec(900)
+END
+# whole FOLDED: turn() is there, nearly always below 901 calls of rec(): a sample may come as a frame is made.
+whole() {
+	awk '/;turn \(/ { all += $NF; if (gsub(/;rec \(/, ";") == 901 && !/truncated/) good += $NF } END { print good, all; exit !all || good < 0.97 * all }' "$1"
+}
+for python in /usr/bin/python3 python3; do
+	"$python" -c 'import sys; assert (3, 8) <= sys.version_info[:2] <= (3, 14)' 2>/dev/null || continue
+	version=$("$python" -V)
+	check "$version: a recursion of 900 calls" "$aiflame" record -q --cpu -o rec.data "$python" rec.py
+	"$aiflame" flame --of cpu --detail full -o rec.folded rec.data
+	check "$version: a recursion of 900 calls has all of its frames" whole rec.folded
+done
 done_testing
