@@ -225,7 +225,7 @@ static int call_add(void *arg, const struct aif_sqlite_row *row)
 	aif_sqlite_row_i64(row, 2, &thread);
 	aif_sqlite_row_i64(row, 3, &name);
 	e = tool_db_event(x->t, pid_of(thread), tid_of(thread));
-	e->has_correlation = aif_sqlite_row_i64(row, 4, &number);
+	e->has_correlation = aif_sqlite_row_i64(row, 4, &number) && number;
 	e->correlation = of_process(pid_of(thread), number);
 	if (aif_sqlite_row_i64(row, 5, &chain) && aif_map_get(&x->chains, (uint64_t)chain, &place))
 		e->chain = (uint32_t)place;
@@ -264,7 +264,7 @@ static struct kineto_event *device_event(struct nsys *x, const struct aif_sqlite
 	aif_sqlite_row_i64(row, 4, &context);
 	aif_sqlite_row_i64(row, 5, &stream);
 	e = tool_db_event(x->t, pid_of(global), 0);
-	e->has_correlation = aif_sqlite_row_i64(row, 6, &number);
+	e->has_correlation = aif_sqlite_row_i64(row, 6, &number) && number; /* 0: nobody's */
 	e->correlation = of_process(pid_of(global), number);
 	e->has_device = e->has_stream = true;
 	e->device = aif_map_get(&x->devices, of_process(pid_of(global), device), &gpu)
