@@ -51,3 +51,13 @@ bool aif_caller_is_engine(const char *function)
 
 	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
 }
+
+bool aif_caller_is_library(const char *function)
+{
+	static const char *const patterns[] = {
+#define AIF_CALLER_LIBRARY(pattern) pattern,
+#include "names/caller_rules.def"
+	};
+
+	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+}

@@ -10,3 +10,5 @@ bool aif_caller_is_python(const char *file);
 bool aif_caller_is_wrapper(const char *function);
 /* True if a native function of this name runs what others wrote: an interpreter's, an engine's. */
 bool aif_caller_is_engine(const char *function);
+/* True if a native function of this name is of a standard library, compiled into the program. */
+bool aif_caller_is_library(const char *function);

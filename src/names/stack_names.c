@@ -248,6 +248,7 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 {
 	unsigned type = aif_tree_base_type(aif_tree_type_of(&s->tree, l->name));
 	const struct aif_frame_name *name;
+	const char *text;
 	size_t len;
 
 	switch (type) {
@@ -260,11 +261,13 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 			    : PYTHON_LIBRARY;
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
-		if (aif_tree_text(&s->tree, l->name, &len)[0] == '[')
+		text = aif_tree_text(&s->tree, l->name, &len);
+		if (text[0] == '[')
 			return PLACE;
 		if (l->action != AIF_FOLD_SHOW && l->action != AIF_FOLD_RENAME)
 			return HIDDEN_NAME;
-		return is_runtime_module(s->p, l->module) ? NAME : NATIVE;
+		return is_runtime_module(s->p, l->module) || aif_caller_is_library(text) ? NAME
+											 : NATIVE;
 	default:
 		return NO_ANSWER;
 	}

@@ -378,6 +378,18 @@ static const struct {
 	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "clear"), NATIVE("/x/app", "cuMemcpyHtoD_v2")},
 	 "clear",
 	 "cuMemcpyHtoD_v2 < clear < main"},
+	/* what headers of a standard library made part of the program */
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "sort_part"),
+	  NATIVE("/x/app", "std::sort<int*>(int*, int*)"),
+	  NATIVE("/x/app", "__gnu_cxx::__ops::_Iter_less_iter::operator()")},
+	 "sort_part",
+	 NULL},
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "take"), NATIVE("/x/app", "__gthread_once")},
+	 "take",
+	 NULL},
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "standard::take(int)")},
+	 "standard::take",
+	 NULL},
 	/* all of it would be folded away */
 	{{INTERPRETER("_start"), INTERPRETER("Py_RunMain"), INTERPRETER("_PyEval_Vector")},
 	 NULL_CALLER,
