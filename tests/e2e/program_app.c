@@ -69,9 +69,10 @@ static void steps(int n, int ms)
 	launch(1);
 }
 
-static void wait_for(int recording)
+/* Waits until the process is recorded or not, as was asked for; `answer` is what the question returned. */
+static void wait_for(int answer, int recording)
 {
-	for (int i = 0; i < 5000 && aiflame_recording() != recording; i++)
+	for (int i = 0; !answer && i < 60000 && aiflame_recording() != recording; i++)
 		usleep(1000);
 }
 
@@ -81,13 +82,13 @@ static void window(void)
 
 	launch(1);
 	paused = aiflame_pause();
-	wait_for(0);
+	wait_for(paused, 0);
 	launch(5);
 	started = aiflame_start();
-	wait_for(1);
+	wait_for(started, 1);
 	launch(3);
 	printf("pause %d start %d pause %d\n", paused, started, aiflame_pause());
-	wait_for(0);
+	wait_for(paused, 0);
 	launch(7);
 }
 
