@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The Python walker against sys._getframe(), on every interpreter found: python3, python3.N and debug builds in PATH, and
-# those that AIFLAME_PYTHONS names (a list of commands).
+# those that AIFLAME_PYTHONS names (a list of commands). CAPTURES=N: so many at random on each (python_walk_long.sh).
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 check "the walk of Python's frames is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -D_GNU_SOURCE= -I"$root/src" -o walk.so \
@@ -28,7 +28,7 @@ if ".so" in path and os.path.exists(path):
     print(sys.base_prefix, path)'
 
 seen=
-captures=${CAPTURES:-100000}
+captures=${CAPTURES:-20000}
 for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 python3-dbg python3.11-dbg \
 	${AIFLAME_PYTHONS:-}; do
 	# what it is, rather than what it is called
@@ -37,7 +37,7 @@ for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 pytho
 	seen="$seen $which"
 	"$python" "$here/python_walk.py" ./walk.so "$captures" >walk.out 2>walk.err
 	status=$?
-	captures=${CAPTURES:-20000} # of each other one
+	captures=${CAPTURES:-10000} # of each other one
 	version=$(sed -n 's/^# CPython \([^ ]*\) .*/\1/p' walk.out)
 	sed -n 's/^# \(.*\)/# \1/p' walk.out
 	tell walk.out
