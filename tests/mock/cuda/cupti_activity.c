@@ -11,7 +11,10 @@
  * by the one that flushes. As in CUPTI they are longer than what is read of them.
  */
 
-enum { KERNEL_BYTES = 216, COPY_BYTES = 64, STRANGE_BYTES = 48, STRANGE_KIND = 46 };
+enum { KERNEL_BYTES = 216, COPY_BYTES = 88, STRANGE_BYTES = 48, STRANGE_KIND = 46 };
+static_assert(sizeof(struct aif_cupti_kernel) <= KERNEL_BYTES,
+	      "a record has all that is read of it");
+static_assert(sizeof(struct aif_cupti_memcpy) <= COPY_BYTES, "a record has all that is read of it");
 #define WAITING (1u << 17)
 /* CUPTI's thread takes that many at once. */
 #define MANY 4096
