@@ -514,9 +514,9 @@ cycles=${CYCLES:-12}
 cycle() {
 	good=0
 	for i in $(seq "$cycles"); do
-		"$aiflame" record -q --device-rate 0 --cpu-rate 0 --no-code -o c.data -p "$(pid a)" \
-			--duration "0.$((i % 3 + 1))5" 2>c.err || { echo "status $?"; cat c.err; continue; }
-		[ "$(launches c)" -gt 0 ] && good=$((good + 1)) || "$aiflame" info c.data
+		recorder c --device-rate 0 --no-code -p "$(pid a)"
+		wait_until in_file c "SELECT count(*) > 0 FROM launches" && good=$((good + 1)) || "$aiflame" ctl status
+		stop c || { echo "status $?"; cat c.err; }
 	done
 	echo "$good of $cycles"
 	[ $good = "$cycles" ]
