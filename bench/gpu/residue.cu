@@ -9,7 +9,8 @@
  *
  * WHAT, in order: measure; sub, unsub, fin; drv (callbacks of launches); one (KIND CONCURRENT_KERNEL alone from here on; else
  * copies and fills, too); serial (KIND_KERNEL); shared (no buffers by thread); zeroed (CUPTI need not zero them); small (device
- * buffers for 10,000 kernels); on, off; toggle:N (on, some launches, off); flush, forced; launch:N. Printed are the medians and
+ * buffers for 10,000 kernels); on, off; context_on, context_off (of the context alone); domains, alldomains (callbacks of these
+ * switched off); toggle:N (on, 100 launches, off, 100 launches); apart:N (the same, unsubscribed while records are switched off); flush, forced; launch:N. Printed are the medians and
  * means of launches in ns, hot and cold, at each measure.
  */
 #include <cuda.h>
@@ -32,7 +33,7 @@ static std::vector<CUpti_ActivityKind> kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_K
 						CUPTI_ACTIVITY_KIND_MEMSET};
 static bool has_buffers, is_zeroed;
 static char other[2 << 20];
-static unsigned sum;
+static unsigned sum, got;
 
 __global__ void work(int *p)
 {
@@ -51,8 +52,12 @@ static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *records)
 	*records = 0;
 }
 
-static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t)
+static void CUPTIAPI complete(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid)
 {
+	CUpti_Activity *record = NULL;
+
+	while (CUPTI(cuptiActivityGetNextRecord)(buffer, valid, &record) == CUPTI_SUCCESS)
+		got++;
 	free(buffer);
 }
 
@@ -106,6 +111,23 @@ static void records(bool on)
 		on ? CUPTI(cuptiActivityEnable)(k) : CUPTI(cuptiActivityDisable)(k);
 }
 
+/* The same of the context alone. */
+static int of_context(bool on)
+{
+	CUcontext context;
+	auto current = (__typeof__(&cuCtxGetCurrent))dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+							   "cuCtxGetCurrent");
+	int r = current(&context);
+
+	if (!has_buffers)
+		CUPTI(cuptiActivityRegisterCallbacks)(request, complete);
+	has_buffers = true;
+	for (CUpti_ActivityKind k : kinds)
+		r |= on ? CUPTI(cuptiActivityEnableContext)(context, k)
+			: CUPTI(cuptiActivityDisableContext)(context, k);
+	return r;
+}
+
 static int attribute(CUpti_ActivityAttribute a, size_t size, void *value)
 {
 	return CUPTI(cuptiActivitySetAttribute)(a, &size, value);
@@ -133,6 +155,13 @@ static int act(const char *what)
 			CUPTI(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 		return 0;
 	}
+	if (!strcmp(what, "domains"))
+		return CUPTI(cuptiEnableDomain)(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) |
+		       CUPTI(cuptiEnableDomain)(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
+	if (!strcmp(what, "alldomains"))
+		return CUPTI(cuptiEnableAllDomains)(0, subscriber);
+	if (!strcmp(what, "context_on") || !strcmp(what, "context_off"))
+		return of_context(!strcmp(what, "context_on"));
 	if (!strcmp(what, "one"))
 		return kinds.resize(1), 0;
 	if (!strcmp(what, "serial"))
@@ -152,6 +181,19 @@ static int act(const char *what)
 		return CUPTI(cuptiActivityFlushAll)(!strcmp(what, "forced"));
 	if (!strncmp(what, "launch:", 7))
 		return launch(atoi(what + 7)), 0;
+	if (!strncmp(what, "apart:", 6)) {
+		int r = 0;
+
+		for (int n = atoi(what + 6); n > 0; n--) {
+			records(true);
+			launch(100);
+			r |= act("unsub");
+			records(false);
+			r |= act("sub") | act("drv");
+			launch(100);
+		}
+		return r;
+	}
 	if (!strncmp(what, "toggle:", 7)) {
 		for (int n = atoi(what + 7); n > 0; n--) {
 			records(true);
@@ -178,6 +220,6 @@ int main(int argc, char **argv)
 		if (r)
 			printf("  %s: %d", argv[i], r);
 	}
-	printf("\n");
+	printf("  %u records\n", got);
 	return 0;
 }
