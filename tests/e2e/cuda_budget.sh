@@ -20,14 +20,28 @@ check "sampling is switched off beside four threads that launch all the time" be
 check "sampling that is switched off beside four threads: the numbers add up" adds_up beside
 check "sampling that is switched off beside four threads: CUPTI is switched in order" order beside
 # ---- how much CUPTI is asked ----
-never_off() { # records go off once, at the end
-	awk '/ activity kind=10 on=0 / { off++ } / activity kind=10 on=1 / { on++; if (off) bad = 1 } END { exit bad || on != 1 }' "$1.log" || { cat "$1.log"; return 1; }
+# never_off NAME: records go off once, at the end. An agent whose recorder gets no CPU for two seconds stops until it does:
+# each such time is in the profile as one in which nothing was collected.
+never_off() {
+	silences=$(ask "$1" 'SELECT count(*) FROM windows WHERE device IS NULL AND thread IS NULL')
+	awk -v silences="$silences" '/ activity kind=10 on=0 / { off++ } / activity kind=10 on=1 / { on++; if (off) again++ }
+		END { exit !(on == 1 + again && again + 0 <= silences) }' "$1.log" || { cat "$1.log"; echo "$silences silences of the recorder"; return 1; }
+}
+switched() { [ "$(grep -c " activity kind=10 on=$1 " silent.log)" -ge "$2" ]; }
+silent() {
+	begin_alone silent "$dearly,version=130100" $until_done -b 20000 -g 0
+	wait_until switched 1 1 && kill -STOP $recording && wait_until switched 0 1
+	ok=$?
+	kill -CONT $recording
+	wait_until switched 1 2 || ok=1
+	finish && [ $ok -eq 0 ] && never_off silent
 }
 use() { is "$2" "$1" "SELECT value FROM meta WHERE key = 'cupti.use'"; }
 dearly="callback=400,record=2000"
 check "a libcupti of which nothing is known, --overhead 2" rec unknown "$dearly,version=130100" -n 100000 -b 20000 -g 0
 check "a libcupti of which nothing is known: records are on throughout" never_off unknown
 check "a libcupti of which nothing is known: samples are on throughout" throughout unknown
+check "a libcupti of which nothing is known: records go off and on while the recorder is stopped, which the profile has" silent
 check "a libcupti of which nothing is known: stacks are taken in blocks" is 1 unknown "SELECT count(*) < $(truth launches unknown) AND count(*) > 100 FROM launches"
 check "a libcupti of which a fault is known is named with it" says "cupti    13.1 is known for graph launches without their kernels once records are switched on again" "$aiflame" report unknown.data
 check "a libcupti of which a fault is known: why it is asked for less" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%graph launches without their kernels%fixed in CUPTI 13.1 Update 1%'"
@@ -70,16 +84,16 @@ check "two processes that share a GPU: the executions of both are there" is 2 sh
 check "two processes that share a GPU: the numbers add up" adds_up sharing
 
 # ---- ranks that wait for each other ----
-# switched N NAME: sampling was switched off and, later, on again, each N times
-switched() { [ -s "$2.log" ] && [ "$(grep -c ' sampling off result=0' "$2.log")" -ge "$1" ] && [ "$(awk '/ sampling off result=0/ { off = 1 } off && / sampling on result=0/' "$2.log" | wc -l)" -ge "$1" ]; }
+# alternated N NAME: sampling was switched off and, later, on again, each N times
+alternated() { [ -s "$2.log" ] && [ "$(grep -c ' sampling off result=0' "$2.log")" -ge "$1" ] && [ "$(awk '/ sampling off result=0/ { off = 1 } off && / sampling on result=0/' "$2.log" | wc -l)" -ge "$1" ]; }
 # gone_on NAME: with nobody who waits for a launch that is held, and to the end
 gone_on() {
-	wait_until switched 2 "$1"
+	wait_until alternated 2 "$1"
 	ok=$?
 	finish && [ $ok -eq 0 ] && ! grep 'waits for a launch' "$1.log" || { grep -E 'sampling o|disabling' "$1.log"; return 1; }
 }
 devices() {
-	begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && wait_until switched 2 devices && "$aiflame" ctl stop devices && wait_until off devices
+	begin devices callback=400,record=2000 -d 2 -r 2 $until_done -g 0 && wait_until alternated 2 devices && "$aiflame" ctl stop devices && wait_until off devices
 	ok=$?
 	gone_on devices && [ $ok -eq 0 ]
 }
