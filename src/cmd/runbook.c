@@ -26,7 +26,7 @@ struct values {
 	const char *rate, *cpus, *plan, *with;
 	uint32_t runs, threads;
 	int cannot_tell;
-	bool v7_exit, is_deep;
+	bool v7_exit, is_deep, with_roofline;
 	const struct aif_runbook_plan *of_plan; /* none is an empty one */
 };
 
@@ -52,6 +52,9 @@ static const struct aif_opt opts[] = {
 	{0, "deep", NULL, AIF_OPT_FLAG, AT(is_deep), 0,
 	 "of run: measure what this machine can do, for some seconds, and let VTune analyse the CPU's "
 	 "slots and memory"},
+	{0, "roofline", NULL, AIF_OPT_FLAG, AT(with_roofline), 0,
+	 "of run: count what functions compute and move, and put them under the machine's roofs; needs "
+	 "valgrind, under which the command runs some fifty times as long"},
 	{0, "metric", "NAME=FILE:.WAY|NAME=range:RANGE [higher|lower]", AIF_OPT_LIST, AT(metric),
 	 AIF_RUNBOOK_PLAN_LIST,
 	 "of compare and ledger: a number of a JSON file, {} in FILE being the directory, or the mean "
@@ -292,6 +295,7 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 					 .with_vtune = plan->with_vtune,
 					 .with_advisor = plan->with_advisor,
 					 .is_deep = v->is_deep,
+					 .with_roofline = v->with_roofline,
 					 .argv = argv};
 
 	for (size_t i = 0; v->mode[i]; i++)

@@ -49,8 +49,9 @@ struct aif_runbook_run_opts {
 	const cpu_set_t *cpus;         /* NULL: not pinned */
 	bool with_vtune, with_advisor; /* these analyse it, too */
 	bool is_deep;                  /* VTune's longer analyses, and the machine's roofs */
-	char **argv;                   /* what is run */
-	char **words;                  /* the same, as it was given: {} stands for the directory */
+	bool with_roofline; /* the same, and what is below them, counted under callgrind */
+	char **argv;        /* what is run */
+	char **words;       /* the same, as it was given: {} stands for the directory */
 };
 #define AIF_RUNBOOK_MODES 16
 

@@ -11,12 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_LEDGER (4u << 20)
+#define MOST_LEDGER  (4u << 20)
+#define MOST_PICTURE (1u << 20)
 enum { MOST_COLUMNS = 200, HOTSPOTS_SHOWN = 10, LEDGER_SHOWN = 20, BAR_PX = 240 };
 
 static void put_html(const char *text, size_t n, struct aif_buf *out)
 {
 	aif_svg_text(out, text, n, MOST_COLUMNS);
+}
+
+static void put_base64(const uint8_t *bytes, size_t n, struct aif_buf *out)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)bytes[i] << 16;
+
+		v |= i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0;
+		v |= i + 2 < n ? bytes[i + 2] : 0;
+		aif_buf_putc(out, digits[v >> 18]);
+		aif_buf_putc(out, digits[v >> 12 & 63]);
+		aif_buf_putc(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
+		aif_buf_putc(out, i + 2 < n ? digits[v & 63] : '=');
+	}
 }
 
 /* Reads a number of a file, NAN: there is none. */
@@ -160,6 +178,70 @@ static void put_roofs(const char *dir, struct aif_buf *out)
 		 none, out);
 }
 
+/* Appends a row of the roofline's table. False: there is no such function. */
+static bool put_point(const char *dir, size_t n, struct aif_buf *out)
+{
+	static const char *const members[] = {
+		"self_time_s",      "gflop",  "memory_gb",  "intensity",
+		"access_intensity", "gflops", "memory_gb_s"};
+	static const char file[] = "advisor_summary.json";
+	struct aif_buf name = {0}, bound = {0};
+	char way[96];
+	bool any;
+
+	snprintf(way, sizeof(way), ".aiflame.roofline.points[%zu].routine", n);
+	any = text(dir, file, way, &name);
+	if (any) {
+		aif_buf_puts(out, "<tr><td>");
+		put_html(aif_buf_str(&name), name.len, out);
+	}
+	for (size_t i = 0; any && i < AIF_ARRAY_LEN(members); i++) {
+		double value;
+
+		snprintf(way, sizeof(way), ".aiflame.roofline.points[%zu].%s", n, members[i]);
+		value = number(dir, file, way);
+		if (isnan(value))
+			aif_buf_puts(out, "<td class=\"n\">n/a");
+		else
+			aif_buf_printf(out, "<td class=\"n\">%.3g", value);
+	}
+	if (any) {
+		snprintf(way, sizeof(way), ".aiflame.roofline.points[%zu].bound", n);
+		if (!text(dir, file, way, &bound))
+			aif_buf_puts(&bound, "n/a");
+		aif_buf_puts(out, "<td>");
+		put_html(aif_buf_str(&bound), bound.len, out);
+		aif_buf_puts(out, "</tr>\n");
+	}
+	aif_buf_finish(&name);
+	aif_buf_finish(&bound);
+	return any;
+}
+
+static void put_roofline(const char *dir, struct aif_buf *out)
+{
+	struct aif_buf picture = {0};
+	struct aif_err none = {0};
+	size_t n = 0;
+
+	aif_buf_puts(out, "<h2>Roofline</h2>\n");
+	if (aif_runbook_dir_read(dir, "roofline.svg", MOST_PICTURE, &picture, &none) < 0 ||
+	    !picture.len) {
+		aif_buf_puts(out, "<p>n/a: not counted: run with --roofline.</p>\n");
+	} else {
+		/* A picture of its own: whatever it has, it runs nothing. */
+		aif_buf_puts(out, "<p><img alt=\"Roofline\" src=\"data:image/svg+xml;base64,");
+		put_base64(picture.data, picture.len, out);
+		aif_buf_puts(out, "\"></p>\n<table><tr><th>function<th>seconds<th>GFLOP<th>GB "
+				  "from and to memory<th>FLOP/byte<th>FLOP/byte of loads and "
+				  "stores<th>GFLOP/s<th>GB/s<th>below the roof of</tr>\n");
+		while (n < HOTSPOTS_SHOWN && put_point(dir, n, out))
+			n++;
+		aif_buf_puts(out, "</table>\n");
+	}
+	aif_buf_finish(&picture);
+}
+
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 static double number_in(const char *line, size_t n, const char *way)
@@ -255,5 +337,6 @@ void aif_runbook_hub_tables(const char *dir, struct aif_buf *out)
 	put_hotspots(dir, out);
 	put_slots(dir, out);
 	put_roofs(dir, out);
+	put_roofline(dir, out);
 	put_ledger(dir, out);
 }

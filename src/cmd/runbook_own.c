@@ -32,6 +32,8 @@ static const char *const fixed[] = {
 	"advisor",
 	"advisor.txt",
 	"advisor.csv",
+	"callgrind",
+	"roofline.svg",
 };
 /* Ends of names that begin with that of a mode or of a VTune analysis. */
 static const char *const of_mode[] = {".svg", ".folded", ".html"};

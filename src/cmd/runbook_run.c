@@ -5,6 +5,7 @@
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/runbook_config.h"
+#include "cmd/runbook_count.h"
 #include "cmd/runbook_dir.h"
 #include "cmd/runbook_own.h"
 #include "cmd/runbook_tools.h"
@@ -38,8 +39,15 @@ struct run {
 	size_t uarch_len;
 	struct aif_runbook_vtune_run vtune;
 	struct aif_runbook_advisor_run advisor;
-	struct aif_roofs roofs; /* with is_deep */
+	struct aif_runbook_count_run counted; /* with with_roofline */
+	struct aif_runbook_roofline roofline; /* .len is 0: there is none */
+	struct aif_roofs roofs;               /* with has_roofs() */
 };
+
+static bool has_roofs(const struct run *r)
+{
+	return r->v->is_deep || r->v->with_roofline;
+}
 
 /* Keeps what topdown counted, under the names of VTune's uarch-exploration. */
 static void find_uarch(struct run *r, const struct aif_stat_result *result)
@@ -114,7 +122,7 @@ static int put_counts(struct run *r, const char *device, struct aif_err *err)
 	int e;
 
 	r->counts.device = device;
-	r->counts.roofs = r->v->is_deep ? &r->roofs : NULL;
+	r->counts.roofs = has_roofs(r) ? &r->roofs : NULL;
 	aif_buf_printf(&source, "%s/perf_stat_summary.txt", r->dir);
 	aif_stat_json(&r->counts, aif_buf_str(&source), &text);
 	e = aif_runbook_dir_put(r->v->dir, "perf_stat_summary.json", &text, err);
@@ -345,10 +353,13 @@ static int put_vtune(struct run *r, const struct aif_runbook_flame *mode, struct
 static int put_advisor(struct run *r, const struct aif_runbook_flame *mode, struct aif_err *err)
 {
 	struct aif_runbook_advisor_run *a = &r->advisor;
-	struct aif_runbook_advisor v = {.mode = mode,
-					.elapsed_s = r->elapsed_s,
-					.roofs = r->v->is_deep ? &r->roofs : NULL,
-					.skipped = a->why.len ? aif_buf_str(&a->why) : NULL};
+	struct aif_runbook_advisor v = {
+		.mode = mode,
+		.elapsed_s = r->elapsed_s,
+		.roofs = has_roofs(r) ? &r->roofs : NULL,
+		.roofline = r->roofline.len ? &r->roofline : NULL,
+		.not_counted = r->counted.why.len ? aif_buf_str(&r->counted.why) : NULL,
+		.skipped = a->why.len ? aif_buf_str(&a->why) : NULL};
 	struct aif_buf text = {0};
 	int e;
 
@@ -361,6 +372,11 @@ static int put_advisor(struct run *r, const struct aif_runbook_flame *mode, stru
 	}
 	aif_runbook_advisor(&v, &text);
 	e = aif_runbook_dir_put(r->v->dir, "advisor_summary.json", &text, err);
+	aif_buf_clear(&text);
+	if (v.roofline)
+		aif_runbook_roofline_svg(v.roofline, v.roofs, &text);
+	if (!e && text.len)
+		e = aif_runbook_dir_put(r->v->dir, "roofline.svg", &text, err);
 	aif_buf_finish(&text);
 	return e;
 }
@@ -404,11 +420,26 @@ static void run_tools(struct run *r)
 		aif_runbook_advisor_run(r->dir, r->argv, &r->advisor);
 	if (r->advisor.why.len)
 		aif_message("runbook: without Advisor: %s", aif_buf_str(&r->advisor.why));
+	if (r->v->with_roofline) {
+		aif_message(
+			"runbook: counting what the command computes and moves, which takes some "
+			"fifty times its time");
+		aif_runbook_count_run(r->dir, r->argv, &r->counted);
+	}
+	if (r->counted.why.len)
+		aif_message("runbook: without a roofline: %s", aif_buf_str(&r->counted.why));
+}
+
+static int find_roofline(struct run *r, const struct aif_names *names, struct aif_err *err)
+{
+	return r->counted.len ? aif_runbook_roofline_find(names, r->counted.paths, r->counted.len,
+							  r->elapsed_s, &r->roofline, err)
+			      : 0;
 }
 
 static int measure_roofs(struct run *r, struct aif_err *err)
 {
-	if (!r->v->is_deep)
+	if (!has_roofs(r))
 		return 0;
 	aif_message("runbook: measuring what this machine can do, for some seconds");
 	return aif_roofs_measure(&r->roofs, err);
@@ -463,6 +494,8 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e)
 		e = find_hotspots(&r, &names, err);
 	if (!e)
+		e = find_roofline(&r, &names, err);
+	if (!e)
 		e = draw_modes(&r, err);
 	if (!e)
 		e = put_hotspots(&r, err);
@@ -478,6 +511,8 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	}
 	aif_runbook_vtune_run_finish(&r.vtune);
 	aif_runbook_advisor_run_finish(&r.advisor);
+	aif_runbook_count_run_finish(&r.counted);
+	aif_runbook_roofline_finish(&r.roofline);
 	free(r.counts.runs);
 	if (lock >= 0)
 		close(lock);

@@ -38,7 +38,8 @@ static void put_summary(const struct aif_runbook_advisor *v, struct aif_buf *out
 	aif_buf_putc(out, '}');
 }
 
-static void put_roofs(const struct aif_roofs *r, struct aif_buf *out)
+static void put_roofs(const struct aif_roofs *r, const struct aif_runbook_roofline *counted,
+		      struct aif_buf *out)
 {
 	const char *before = "";
 
@@ -59,8 +60,13 @@ static void put_roofs(const struct aif_roofs *r, struct aif_buf *out)
 	}
 	aif_buf_printf(out,
 		       "], \"global_metrics\": {\"ISAUsed\": \"%s\", \"CPUThreads\": %u}, "
-		       "\"memory_traffic_gb\": {}}",
+		       "\"memory_traffic_gb\": {",
 		       r->isa, r->threads);
+	if (counted)
+		aif_buf_printf(out, "\"DRAM\": %.6f",
+			       (double)(counted->totals.fetched + counted->totals.written) *
+				       (double)counted->totals.line_bytes / 1e9);
+	aif_buf_puts(out, "}}");
 }
 
 /* Appends functions with samples at floating point: vectorized is one where at least half of these are at packed
@@ -121,7 +127,7 @@ void aif_runbook_advisor(const struct aif_runbook_advisor *v, struct aif_buf *ou
 	aif_runbook_put_text("html_path", NULL, out);
 	put_summary(v, out);
 	if (v->roofs)
-		put_roofs(v->roofs, out);
+		put_roofs(v->roofs, v->roofline, out);
 	put_vectorized(v->mode->hotspots, out);
 	put_rows(v, out);
 	aif_buf_puts(out, ",\n  ");
@@ -129,14 +135,27 @@ void aif_runbook_advisor(const struct aif_runbook_advisor *v, struct aif_buf *ou
 	aif_buf_puts(out, ",\n  ");
 	aif_runbook_put_artifacts(v->mode, (const char *const(*)[2])others, AIF_ARRAY_LEN(others),
 				  out);
-	aif_buf_printf(out,
-		       ",\n  \"aiflame\": {\"tool\": \"%s\", \"unavailable\": [%s\"operations\", "
-		       "\"bytes\"]",
-		       v->project ? "advisor" : "aiflame record", v->roofs ? "" : "\"roofs\", ");
-	if (v->skipped) {
-		aif_buf_puts(out, ", \"skipped\": {\"advisor\": ");
-		aif_out_json_escaped_text(out, v->skipped);
+	aif_buf_printf(out, ",\n  \"aiflame\": {\"tool\": \"%s\", \"unavailable\": [%s%s]",
+		       v->project ? "advisor" : "aiflame record", v->roofs ? "" : "\"roofs\", ",
+		       v->roofline ? "" : "\"operations\", \"bytes\"");
+	if (v->skipped || v->not_counted) {
+		const char *before = "";
+
+		aif_buf_puts(out, ", \"skipped\": {");
+		if (v->skipped) {
+			aif_buf_puts(out, "\"advisor\": ");
+			aif_out_json_escaped_text(out, v->skipped);
+			before = ", ";
+		}
+		if (v->not_counted) {
+			aif_buf_printf(out, "%s\"callgrind\": ", before);
+			aif_out_json_escaped_text(out, v->not_counted);
+		}
 		aif_buf_putc(out, '}');
+	}
+	if (v->roofline && v->roofs) {
+		aif_buf_puts(out, ",\n  \"roofline\": ");
+		aif_runbook_roofline_json(v->roofline, v->roofs, out);
 	}
 	aif_buf_puts(out, "}\n}\n");
 }

@@ -7,6 +7,7 @@
 #include "analysis/attribution.h"
 #include "isa/insn_kind.h"
 #include "names/profile_names.h"
+#include "runbook/roofline.h"
 #include "stat/roofs.h"
 
 /*
@@ -126,6 +127,8 @@ struct aif_runbook_advisor {
 	const struct aif_runbook_flame *mode; /* our own recording */
 	double elapsed_s;
 	const struct aif_roofs *roofs; /* what the machine can do; NULL: not measured */
+	const struct aif_runbook_roofline *roofline; /* with .roofs; NULL: not counted */
+	const char *not_counted;                     /* why; NULL: nobody asked, or there is one */
 	/* Advisor's own; NULL: it has not run. rows: the first of its CSV as a JSON array. */
 	const char *project, *report, *csv;
 	const struct aif_buf *raw, *rows;

@@ -41,6 +41,11 @@ roof_keys = ("fma_sp", "fma_dp", "l1_read", "l2_read", "l3_read", "dram_read", "
 roof = {"?" + k: {"best": num, "median": num, "min": num, "n": int} for k in roof_keys}
 mix = {"samples": int, "packed_fp": ratio, "scalar_fp": ratio, "load": ratio, "store": ratio, "branch": ratio}
 roof_item = {"name": text, "bandwidth_gops": num, "kind": one_of("compute", "memory"), "threading": one_of("single", "multi")}
+point = {"routine": text, "self_time_s": num, "?gflop": num, "?memory_gb": num, "?access_gb": num, "?intensity": nullable(num),
+         "?access_intensity": nullable(num), "?gflops": num, "?memory_gb_s": num, "?bound": nullable(one_of("memory", "compute")),
+         "?of_roof": nullable(num)}
+roofline = {"model": text, "last_cache": text, "processes": int, "memory_gb": num, "memory_bound_percent": nullable(percent),
+            "roof_of_one_cpu": {"of": text, "gflops": nullable(num), "memory_gb_s": nullable(num)}, "points": some(point)}
 vectorized = {"routine": text, "is_vectorized": flag, "self_time_s": num, "total_time_s": num}
 advisor = {"elapsed_time_s": num, "total_cpu_time_s": num, "cpu_threads": int, "?sp_fma_peak_gflops": num, "?dp_fma_peak_gflops": num,
            "?l1_bw_gb_s": num, "?l2_bw_gb_s": num, "?l3_bw_gb_s": num, "?dram_bw_gb_s": num, "?isa_used": text}
@@ -85,7 +90,7 @@ files = {
         "vectorization_hotspots": some(vectorized),
         "preview_rows": some(each(text)), "raw_text": text, "artifacts": artifacts,
         "aiflame": {"tool": one_of("aiflame record", "advisor"), "unavailable": some(one_of("roofs", "operations", "bytes")),
-                    "?skipped": {"advisor": text}}},
+                    "?skipped": {"?advisor": text, "?callgrind": text}, "?roofline": roofline}},
     "perf_gate_report.json": {
         "generated_at": when, "model_dir": text, "family": one_of("default", "qwen2", "qwen3", "gemma"),
         "budgets": {"min_decode_tok_s": num, "min_ipc": num, "max_cache_miss_rate": num, "max_branch_miss_rate": num},
