@@ -39,6 +39,16 @@ _ANSWER_S, _WRITE_S = 10, 600
 _NO_AGENT = ('aiflame: this process does not carry the agent; start it with the variables of `aiflame env`: '
              'eval "$(aiflame env)" (notebooks: aiflame env --format jupyter)')
 
+_warned = set()
+
+
+def _warn(text, stacklevel=3):
+    """Says once what did not work. The program goes on: it is there to do something else than to be profiled."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text if text.startswith("aiflame: ") else "aiflame: " + text, RuntimeWarning, stacklevel=stacklevel + 1)
+
+
 _call = getattr(ctypes.CDLL(None), "aiflame_call", None)
 if _call is not None:
     _call.argtypes, _call.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
@@ -216,8 +226,9 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
     each cycle is a profile of its own: x.1.data, x.2.data. The recorder is started in the warm-up, of which nothing is
     recorded. on_trace_ready(p) is called when a profile is there, its name in p.path; without a schedule, at the end.
 
-    In a process that does not carry aiflame's agent, profiles with a schedule or on_trace_ready do nothing but warn. In one
-    that is recorded already they switch that recording on and off, and on_trace_ready is not called."""
+    In a process that does not carry aiflame's agent profiles do nothing but warn. In one that is recorded already they
+    switch that recording on and off, and on_trace_ready is not called. Whatever does not work warns, once, and the program
+    goes on: a cycle that could not be recorded has no on_trace_ready, and views of what is not there are empty."""
 
     def __init__(self, path="aiflame.data", *options, schedule=None, on_trace_ready=None, synchronize=True):  # noqa: A002
         self.path = os.path.abspath(path)
@@ -227,20 +238,18 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
         self._base, self._options, self._synchronize = self.path, options, synchronize
         self._schedule, self._on_trace_ready = schedule or _always, on_trace_ready
         self._has_schedule = schedule is not None
-        self._is_optional = schedule is not None or on_trace_ready is not None
         self._recorder = None
         self._is_guest = False  # of a recording that somebody else has started
         self._is_started = False
+        self._is_given_up = False  # the cycle at hand, of which something failed
         self._action = ProfilerAction.NONE
 
     # ---- as torch.profiler.profile ----
 
     def start(self):
         """Begins with step 0."""
-        if _call is None and not self._is_optional:
-            raise RuntimeError(_NO_AGENT)
         if _call is None:
-            warnings.warn(_NO_AGENT + "; nothing is recorded", RuntimeWarning, stacklevel=2)
+            _warn(_NO_AGENT + "; nothing is recorded")
         self._is_started = True
         self.step_num = 0
         self._go_to(_action(self._schedule(self.step_num)))
@@ -249,7 +258,8 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
     def step(self):
         """The step ends, and the next one begins."""
         if not self._is_started:
-            raise RuntimeError("aiflame: step() needs start(), or `with`")
+            _warn("step() needs start(), or `with`; nothing is recorded")
+            return
         self.step_num += 1
         self._go_to(_action(self._schedule(self.step_num)))
         self._mark()
@@ -280,17 +290,37 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
         was, self._action = self._action, action or none
         if _call is None:
             return
+        if self._is_given_up:
+            if action in (record, last) and was is not last:
+                return  # the rest of that cycle
+            self._is_given_up, was = False, none
         if was is last or (was is record and action is None):
-            self._end(is_saved=True)
+            if self._try(self._end, True) and self._on_trace_ready is not None:
+                self._on_trace_ready(self)
             was = none
         elif (was is record and action in (none, warmup)) or (was is warmup and action in (none, None)):
             # Such a schedule is wrong: torch warns, and throws away what it has.
-            self._end(is_saved=False)
+            self._try(self._end, False)
             was = none
+        self._is_given_up = False  # what follows is another cycle, or the one whose warm-up this was
         if action is warmup and was is none:
-            self._prepare()
+            self._try(self._prepare)
         elif action in (record, last) and was in (none, warmup):
-            self._begin()
+            self._try(self._begin)
+
+    def _try(self, do, *arguments):
+        """What `do` returns; where it fails, the cycle is given up, with a warning, and no recorder is left behind."""
+        try:
+            return do(*arguments)
+        except (OSError, RuntimeError, subprocess.SubprocessError) as e:
+            recorder, self._recorder = self._recorder, None
+            if recorder is not None:
+                recorder.kill()
+                recorder.communicate()
+            self.is_done = False
+            self._is_given_up = True
+            _warn("a cycle is not recorded: %s" % e, stacklevel=5)
+            return None
 
     def _prepare(self):
         self._name()
@@ -328,8 +358,7 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
         else:
             self._finish(is_saved)
         self.cycle += is_saved
-        if is_saved and not self._is_guest and self._on_trace_ready is not None:
-            self._on_trace_ready(self)
+        return is_saved and not self._is_guest
 
     def _finish(self, is_saved):
         recorder, self._recorder = self._recorder, None
@@ -349,32 +378,36 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
 
     # ---- views ----
 
-    def _ready(self):
+    def _view(self, none, *arguments):
+        """What a command prints of the profile; `none` where that is not there, or cannot be shown."""
         if not self.is_done:
-            raise RuntimeError("aiflame: the profile is written when the recording ends")
+            _warn("the profile is written when the recording ends: there is nothing to show yet" if self._is_started
+                  else "there is no profile to show", stacklevel=4)
+            return none
+        try:
+            return _run(*arguments)
+        except (OSError, RuntimeError) as e:
+            _warn(str(e), stacklevel=4)
+            return none
 
     def flame(self, path=None, *options):
         """The flame graph: written to `path`, or its SVG as text. Options as of `aiflame flame`."""
-        self._ready()
-        text = _run("flame", "-i", self.path, "-o", path or "-", *(() if path else ("--format", "svg")), *options)
+        text = self._view("", "flame", "-i", self.path, "-o", path or "-", *(() if path else ("--format", "svg")), *options)
         return path or text
 
     def report(self, *options):
         """Tables as text: report("--kernels"), report("--stalls") and so on, as `aiflame report`."""
-        self._ready()
-        return _run("report", "-i", self.path, *options)
+        return self._view("", "report", "-i", self.path, *options)
 
     def query(self, sql):
         """Rows of `aiflame query`, as a list of dictionaries."""
         import json
 
-        self._ready()
-        return json.loads(_run("query", "-i", self.path, "--format", "json", sql))
+        return json.loads(self._view("", "query", "-i", self.path, "--format", "json", sql) or "[]")
 
     def export_chrome_trace(self, path):
         """A trace for Perfetto and Chrome, as of torch.profiler's."""
-        self._ready()
-        _run("export", "-i", self.path, "--format", "chrome", "-o", path)
+        self._view("", "export", "-i", self.path, "--format", "chrome", "-o", path)
 
     def _repr_html_(self):
         if not self.is_done:
