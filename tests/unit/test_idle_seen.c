@@ -117,15 +117,20 @@ static void the_rest_is_not_taken_for_computing(void **state)
 	assert_int_equal(of_gap("[off CPU, seen in accept]", AIF_IDLE_CAUSE_HOST, false), 10 * MS);
 }
 
-/* A gap of 100 ms, of which looks saw 10 in a sleep with a stack and 20 in one without: the line that sleeps has it all. In another
- * call they are two sleeps, and the rest is divided. */
+/* A gap of 100 ms, of which looks saw 10 in a sleep with a stack and 20 in one without: the line that sleeps has it all, also where
+ * the thread woke up before its descriptor was read. In another call, or of another descriptor, they are two sleeps, and the rest is
+ * divided. */
 static void a_sleep_that_was_seen_once_has_its_line(void **state)
 {
 	static const struct {
-		const char *other;
+		const char *call, *other;
 		uint64_t with, without;
-	} cases[] = {{"[off CPU, seen in nanosleep]", 100 * MS, 0},
-		     {"[off CPU, seen in fsync]", 100 * MS / 3, 100 * MS - 100 * MS / 3}};
+	} cases[] = {{"[off CPU, seen in nanosleep]", NULL, 100 * MS, 0},
+		     {"[off CPU, seen in nanosleep]", "[off CPU, seen in fsync]", 100 * MS / 3,
+		      100 * MS - 100 * MS / 3},
+		     {"[off CPU, seen in poll of a pipe]", "[off CPU, seen in poll]", 100 * MS, 0},
+		     {"[off CPU, seen in poll of a pipe]", "[off CPU, seen in poll of an eventfd]",
+		      100 * MS / 3, 100 * MS - 100 * MS / 3}};
 
 	(void)state;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
@@ -135,9 +140,9 @@ static void a_sleep_that_was_seen_once_has_its_line(void **state)
 		uint64_t at_line, before;
 
 		begin(&f);
-		without = seen(&f, "[off CPU, seen in nanosleep]");
+		without = seen(&f, cases[i].call);
 		with = seen_in(&f, without, COMPUTE);
-		without = i ? seen(&f, cases[i].other) : without;
+		without = cases[i].other ? seen(&f, cases[i].other) : without;
 		kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
 		cpu(&f, 0, 1 * MS, MS, 0, LAUNCH_A);
 		cpu(&f, 0, 30 * MS, 0, 10 * MS, with);
