@@ -80,6 +80,7 @@ static void counter(struct aif_stat_file *f, const struct aif_perf_stat_line *l)
 	if (l->form == AIF_PERF_STAT_CSV && !l->running_ns && l->running >= 1)
 		return;
 	/* Text says only the share: it stands for 1 s. */
+	v->is_share |= !l->running_ns;
 	v->running_ns += l->running_ns ? l->running_ns : (uint64_t)(1e9 * l->running);
 	v->enabled_ns += l->running_ns && l->running > 0
 				 ? (uint64_t)AIF_MIN((double)l->running_ns / l->running, 0x1p60)

@@ -44,6 +44,7 @@ struct aif_stat_value {
 	int error;    /* a positive errno: why it is not known; 0: never asked for */
 	double value; /* scaled; of task-clock ns */
 	uint64_t enabled_ns, running_ns; /* of perf; 0: the value is rusage's */
+	bool is_share; /* these say which part of the time it was counted; how long that was is not known */
 };
 
 struct aif_stat_counters {

@@ -262,7 +262,7 @@ void aif_stat_csv(const struct aif_stat_result *r, const char *x, struct aif_buf
 		if (r->len > 1)
 			aif_buf_printf(out, "%s%.2f%%", x, deviation(r, e));
 		aif_buf_printf(out, "%s%" PRIu64 "%s%.2f%s", x,
-			       first && first->running_ns ? first->running_ns : 0, x,
+			       first && !first->is_share ? first->running_ns : 0, x,
 			       isnan(r->running[e]) ? 100.0 : 100 * r->running[e], x);
 		if (has_note)
 			aif_buf_printf(out, "%.3f%s%s", note, x, unit);

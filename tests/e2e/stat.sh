@@ -94,6 +94,10 @@ else
 	skip "--from: perf stat, run here" "perf cannot count here"
 fi
 check "--from refuses a file without a counter" status_is 1 "$aiflame" stat --from "$root/README.md"
+for line in 87,,page-faults,0,10.00 87,,page-faults,250000,10.00 87,,page-faults,0,100.00; do
+	echo "$line,," >share.csv
+	check "--from: $line comes back as it is" sh -c "'$aiflame' stat --from share.csv --format csv 2>&1 | tr -d '\r' | grep -qx '$line,,'"
+done
 check "--from with a command is refused" status_is 2 "$aiflame" stat --from own.csv true
 check "stat without a command is refused" status_is 2 "$aiflame" stat
 # Rates are the machine's; what must hold between them is the same everywhere.
