@@ -329,8 +329,8 @@ static void follow_switches(struct aif_cpu_thread *t)
 	if (t->is_wall || t->only_ticks || is_often == t->is_alone)
 		return;
 	t->is_alone = is_often;
-	t->clocks.period_ns = is_often ? AIF_MAX(t->event_ns, t->clocks.tick_ns) : t->event_ns;
-	t->clocks.missed_ns = 0;
+	aif_cpu_clocks_change(&t->clocks,
+			      is_often ? AIF_MAX(t->event_ns, t->clocks.tick_ns) : t->event_ns);
 }
 
 static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *info,

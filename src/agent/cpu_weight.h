@@ -57,6 +57,15 @@ struct aif_cpu_weight {
 
 #define AIF_CPU_PERIODS_MAX 3
 
+/* Goes on with ticks alone, or with events again, in periods of so many ns. Ticks beside events have taken their time from
+ * missed_ns: what they left is still to be given. */
+static inline void aif_cpu_clocks_change(struct aif_cpu_clocks *c, uint64_t period_ns)
+{
+	c->cpu_ns = (uint64_t)AIF_MAX((int64_t)c->cpu_ns - c->missed_ns, 0);
+	c->missed_ns = 0;
+	c->period_ns = period_ns;
+}
+
 /* Returns true where the kernel's accounts since the last tick have more time in user code than in the kernel. */
 static inline bool aif_cpu_is_mostly_user(const struct aif_cpu_clocks *c,
 					  const struct aif_cpu_signal *s)

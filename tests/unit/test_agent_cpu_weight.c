@@ -219,6 +219,44 @@ static void time_before_the_first_sample_is_nobodys(void **state)
 	assert_int_equal(w.unknown_ns, 0);
 }
 
+/* A thread that was in one call of the kernel for long, whose time ticks have had, is sampled by ticks alone from now on. */
+static void a_change_of_the_clock_loses_no_time(void **state)
+{
+	struct aif_cpu_clocks c = {.period_ns = 5 * MS, .tick_ns = 4 * MS};
+	struct aif_cpu_signal s = {.cpu_ns = 5 * MS};
+	struct aif_cpu_weight w = aif_cpu_weigh_event(&c, &s);
+	uint64_t got = w.ns;
+
+	(void)state;
+	s.is_call_end = true;
+	while (s.cpu_ns < 105 * MS) {
+		s.cpu_ns += 4 * MS;
+		s.system_ns += 4 * MS;
+		w = aif_cpu_weigh_tick(&c, &s);
+		got += w.ns + w.unknown_ns;
+	}
+	aif_cpu_clocks_change(&c, 5 * MS);
+	s.is_alone = true;
+	for (int i = 0; i < 10; i++) {
+		s.cpu_ns += 5 * MS;
+		s.system_ns += 5 * MS;
+		w = aif_cpu_weigh_tick(&c, &s);
+		assert_int_equal(w.unknown_ns, 0);
+		got += w.ns;
+	}
+	assert_int_equal(got, s.cpu_ns);
+	aif_cpu_clocks_change(&c, 5 * MS);
+	s.is_alone = s.is_call_end = false;
+	for (int i = 0; i < 10; i++) {
+		s.cpu_ns += 5 * MS;
+		s.user_ns += 5 * MS;
+		w = aif_cpu_weigh_event(&c, &s);
+		assert_int_equal(w.unknown_ns, 0);
+		got += w.ns;
+	}
+	assert_int_equal(got, s.cpu_ns);
+}
+
 /* A server that waits for each request; a program that computes; one between the two stays as it is. */
 static void threads_that_leave_the_cpu_often_are_known(void **state)
 {
@@ -245,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_long_call_has_all_of_its_time),
 		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
 		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
+		cmocka_unit_test(a_change_of_the_clock_loses_no_time),
 		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};
 
