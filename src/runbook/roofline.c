@@ -112,6 +112,35 @@ static int read_counts(char *const *paths, size_t paths_len, struct aif_callgrin
 	return e;
 }
 
+/* Finds the functions' codes as callgrind names them: its files are those that were mapped, a profile's paths may be
+ * symbolic links. 0 or -ENOMEM; what was made is freed by ranges_finish(). */
+static int ranges_make(const struct aif_profile *p, const struct code *codes, size_t len,
+		       struct aif_callgrind_range *ret)
+{
+	for (size_t i = 0; i < len; i++) {
+		const struct aif_code *c = codes[i].code;
+		const char *path = aif_profile_str(p, p->modules[c->module].path);
+		char *real = realpath(path, NULL);
+
+		ret[i] = (struct aif_callgrind_range){
+			.path = real ? real : strdup(path),
+			.address = c->address,
+			.size = c->size,
+			.executions = calloc(c->size + 1, sizeof(uint64_t))};
+		if (!ret[i].path || !ret[i].executions)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void ranges_finish(struct aif_callgrind_range *ranges, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		free((void *)ranges[i].path);
+		free(ranges[i].executions);
+	}
+}
+
 static int put_point(const struct aif_profile *p, const struct code *c,
 		     const struct aif_callgrind_range *range, uint64_t line_bytes,
 		     struct aif_runbook_point *ret)
@@ -151,22 +180,13 @@ int aif_runbook_roofline_find(const struct aif_names *names, char *const *paths,
 	}
 	if (!e)
 		len = AIF_MIN(find_codes(p, &f, &index, codes), (size_t)AIF_RUNBOOK_POINTS);
-	for (size_t i = 0; i < len && !e; i++) {
-		const struct aif_code *c = codes[i].code;
-
-		ranges[i] = (struct aif_callgrind_range){
-			.path = aif_profile_str(p, p->modules[c->module].path),
-			.address = c->address,
-			.size = c->size,
-			.executions = calloc(c->size + 1, sizeof(uint64_t))};
-		e = ranges[i].executions ? 0 : -ENOMEM;
-	}
+	if (!e)
+		e = ranges_make(p, codes, len, ranges);
 	if (!e)
 		e = read_counts(paths, paths_len, ranges, len, &ret->totals, err);
 	for (size_t i = 0; i < len && !e; i++, ret->len++)
 		e = put_point(p, &codes[i], &ranges[i], ret->totals.line_bytes, &ret->at[i]);
-	for (size_t i = 0; i < len; i++)
-		free(ranges[i].executions);
+	ranges_finish(ranges, len);
 	free(codes);
 	aif_code_index_finish(&index);
 	aif_cpu_functions_finish(&f);

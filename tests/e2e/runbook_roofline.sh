@@ -50,6 +50,17 @@ check "memory bound: fires on a triad by its roofline" fires triad
 silent() { ! fires "$1" >/dev/null && grep -q decode_tok_s "$1.said"; }
 check "memory bound: silent on a product that fits the caches" silent fits
 
+# A library whose name is a symbolic link, as most are.
+mkdir real
+echo 'int kernels_main(int, char **); int main(int argc, char **argv) { return kernels_main(argc, argv); }' >main.c
+linked() {
+	"${CC:-cc}" -O3 -g -shared -fPIC -Dmain=kernels_main -Wl,-soname,libkernels.so -o real/libkernels.so.1 "$root/tests/e2e/runbook_roofline.c" &&
+		ln -s real/libkernels.so.1 libkernels.so && "${CC:-cc}" -o linked main.c -L. -lkernels -Wl,-rpath,"$work"
+}
+check "a program with its kernels in a library is compiled" linked
+check "kernels of a library are counted" sh -c "VALGRIND_OPTS='--LL=4194304,16,64' '$aiflame' runbook run -d library -r 1 --roofline -- ./linked matmul 100 128"
+check "kernels of a library with a symbolic link for its name have a point" bound library compute
+
 mkdir empty
 none() {
 	PATH=$work/empty:$(dirname "$aiflame") "$aiflame" runbook run -d none -r 1 --roofline -- "$work/kernels" triad 300 &&
