@@ -3,14 +3,13 @@
 """CPU shares of programs with system calls, by `aiflame record --cpu` and by `perf record`: bench/cpu_perf.py [PROGRAM...], with
 BUILD_DIR, ROUNDS (3) and CLOCK (perf).
 
-Each program is recorded ROUNDS times by each, in turns: by perf at 999 Hz of CPU time (`-e cpu-clock --call-graph dwarf`), by
-aiflame with `--cpu-clock CLOCK`, at 999 Hz or, with CLOCK=auto, the rate that `record` chooses. A row is a function that has 5 %
-or more of perf's samples: its share by itself, and with what it calls. Code that was inlined counts for the function that it is
-in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a recording without privileges can have. Functions
-without a name are one for each file, and interrupts count for the function that they came upon. Before them stands the kernel's
-part of an unrecorded run, as the kernel accounts it, and of the server what its threads measure around each call by their own
-clocks. Beside the difference of the means stands how far perf's own rounds are from each other. Exit status 1: a difference of
-more than 3 points and of more than perf's own rounds differ."""
+Each program is recorded ROUNDS times by each, in turns, at 999 Hz of CPU time (`--cpu-clock perf`; `-e cpu-clock --call-graph
+dwarf`). A row is a function that has 5 % or more of perf's samples: its share by itself, and with what it calls. Code that was
+inlined counts for the function that it is in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a
+recording without privileges can have. Functions without a name are one for each file, and
+interrupts count for the function that they came upon. Before them stands the kernel's part of an unrecorded run, as the kernel accounts it. Beside the difference of the means
+stands how far perf's own rounds are from each other. Exit status 1: a difference of more than 3 points and of more than
+perf's own rounds differ, or a recording's total of more than 1 % from what getrusage() says of the recorded command."""
 import collections
 import os
 import re
@@ -25,7 +24,7 @@ build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
 aiflame = os.path.join(build, "src/aiflame")
 rounds = int(os.environ.get("ROUNDS", "3"))
 clock = os.environ.get("CLOCK", "perf")
-BAR, LEAST = 3.0, 5.0
+BAR, LEAST, TOTAL_BAR = 3.0, 5.0, 1.0
 
 THREADS = r"""
 #include <fcntl.h>
@@ -82,33 +81,12 @@ int main(int argc, char **argv)
 """
 SERVER = r"""
 #include <poll.h>
-#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef CLOCKS /* each call of the OS kernel, and parse(), by the thread's own clock, less what that takes */
-static double base, spent[6];
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-#define CALL(i, x) ({ double from = now(); __typeof__(x) r = (x); spent[i] += now() - from - base; calls++; r; })
-static long calls;
-static void say(const char *who, const char *const *names)
-{
-	double all = now() - 2 * base * (double)calls;
-	for (int i = 0; i < 6; i++)
-		if (names[i])
-			fprintf(stderr, "%s %s %.6f %.6f\n", who, names[i], spent[i], all);
-}
-#else
-#define CALL(i, x) (x)
-#endif
 __attribute__((noinline)) static int parse(const char *p, int n)
 {
 	int words = 0;
@@ -122,18 +100,18 @@ __attribute__((noinline)) static void answer(int fd, int words)
 	char text[2048];
 	int n = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", words);
 	memset(text + n, 'x', sizeof(text) - (size_t)n);
-	if (CALL(0, write(fd, text, sizeof(text))) < 0)
+	if (write(fd, text, sizeof(text)) < 0)
 		exit(1);
 }
 __attribute__((noinline)) static void serve(int fd)
 {
 	char request[1024];
 	struct pollfd p = {fd, POLLIN, 0};
-	while (CALL(1, poll(&p, 1, -1)) == 1) {
-		ssize_t n = CALL(2, read(fd, request, sizeof(request)));
+	while (poll(&p, 1, -1) == 1) {
+		ssize_t n = read(fd, request, sizeof(request));
 		if (n <= 0)
 			return;
-		answer(fd, CALL(3, parse(request, (int)n)));
+		answer(fd, parse(request, (int)n));
 	}
 }
 __attribute__((noinline)) static void ask(int fd)
@@ -144,10 +122,10 @@ __attribute__((noinline)) static void ask(int fd)
 		request[i] = ' ';
 	for (int i = 0; i < 150000; i++) {
 		size_t got = 0;
-		if (CALL(4, write(fd, request, sizeof(request))) < 0)
+		if (write(fd, request, sizeof(request)) < 0)
 			return;
 		while (got < sizeof(reply)) {
-			ssize_t n = CALL(5, read(fd, reply, sizeof(reply) - got));
+			ssize_t n = read(fd, reply, sizeof(reply) - got);
 			if (n <= 0)
 				return;
 			got += (size_t)n;
@@ -157,28 +135,72 @@ __attribute__((noinline)) static void ask(int fd)
 int main(void)
 {
 	int pair[2];
-#ifdef CLOCKS
-	base = now();
-	for (int i = 0; i < 10000; i++)
-		now();
-	base = (now() - base) / 10000;
-#endif
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		return 1;
 	if (!fork()) {
 		close(pair[0]);
 		ask(pair[1]);
-#ifdef CLOCKS
-		say("ask", (const char *const[]){0, 0, 0, 0, "write", "read"});
-#endif
 		_exit(0);
 	}
 	close(pair[1]);
 	serve(pair[0]);
 	wait(NULL);
-#ifdef CLOCKS
-	say("serve", (const char *const[]){"write", "poll", "read", "parse", 0, 0});
-#endif
+	return 0;
+}
+"""
+# Threads that live for `ms` of CPU time, `at_once` of them beside each other; as async() of C++ has them, each made anew.
+BRIEF = r"""
+#include <future>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static double ms;
+static volatile uint64_t sink;
+static double used()
+{
+	timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+extern "C" __attribute__((noinline)) uint64_t hash(uint64_t h)
+{
+	for (int i = 0; i < 30000; i++)
+		h = (h ^ h >> 13) * 1099511628211u;
+	return h;
+}
+extern "C" __attribute__((noinline)) uint64_t divide(uint64_t h)
+{
+	for (int i = 0; i < 3000; i++)
+		h = 0xffffffffffffu / ((h & 0xffff) | 1) + i;
+	return h;
+}
+extern "C" __attribute__((noinline)) void *work(void *)
+{
+	uint64_t s = 1;
+	do {
+		s += hash(s);
+		s += divide(s);
+	} while (used() < ms);
+	sink += s;
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int at_once = argc > 2 ? atoi(argv[2]) : 1;
+	ms = atof(argv[1]);
+	for (double done = 0; done < 2000; done += ms * at_once) {
+		if (argc > 3) {
+			std::async(std::launch::async, work, nullptr).get();
+			continue;
+		}
+		pthread_t t[8];
+		for (int i = 0; i < at_once; i++)
+			pthread_create(&t[i], NULL, work, NULL);
+		for (int i = 0; i < at_once; i++)
+			pthread_join(t[i], NULL);
+	}
 	return 0;
 }
 """
@@ -221,26 +243,11 @@ SELECT c % 10, count(*) FROM t GROUP BY 1 ORDER BY 2;
 """
 
 
-def build_program(work, name, text):
-    with open(f"{work}/{name}.c", "w") as f:
+def build_program(work, name, text, suffix="c"):
+    with open(f"{work}/{name}.{suffix}", "w") as f:
         f.write(text)
-    subprocess.run(["gcc", "-O2", "-g", "-fno-inline-small-functions", "-pthread", "-o", f"{work}/{name}", f"{work}/{name}.c"], check=True)
-
-
-def own_clocks(work):
-    """Shares of the server's functions by its threads' own clocks, in percent, the mean of some runs."""
-    subprocess.run(["gcc", "-O2", "-g", "-w", "-DCLOCKS", "-fno-inline-small-functions", "-o", f"{work}/clocks", f"{work}/server.c"], check=True)
-    means = collections.Counter()
-    for _ in range(rounds):
-        rows = [line.split() for line in subprocess.run([f"{work}/clocks"], stderr=subprocess.PIPE, text=True, check=True).stderr.splitlines()]
-        part = {row[0]: float(row[3]) for row in rows}
-        for who, what, seconds, _ in rows:
-            share = 100 * float(seconds) / sum(part.values()) / rounds
-            means[what] += share
-            means["[kernel]"] += share if what != "parse" else 0
-        for who, seconds in part.items():
-            means[who] += 100 * seconds / sum(part.values()) / rounds
-    return means
+    compiler = "g++" if suffix == "cc" else "gcc"
+    subprocess.run([compiler, "-O2", "-g", "-fno-inline-small-functions", "-pthread", "-o", f"{work}/{name}", f"{work}/{name}.{suffix}"], check=True)
 
 
 def programs(work):
@@ -255,6 +262,7 @@ def programs(work):
         f.write(SQL)
     build_program(work, "threads", THREADS)
     build_program(work, "server", SERVER)
+    build_program(work, "brief", BRIEF, "cc")
     return {
         "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=100000", "conv=notrunc,nocreat"],
         "dd-null": ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k", "count=6000k"],
@@ -265,6 +273,11 @@ def programs(work):
         "sqlite": ["sh", "-c", f"rm -f {work}/db; exec sqlite3 {work}/db <{work}/sql"],
         "tar-xz": ["sh", "-c", f"cd {root} && tar c src docs tests | xz -1 >{work}/tar.xz"],
         "threads": [f"{work}/threads", f"{work}/words"],
+        "threads-1ms": [f"{work}/brief", "1"],
+        "threads-2ms": [f"{work}/brief", "2", "2"],
+        "threads-5ms": [f"{work}/brief", "5"],
+        "async-10ms": [f"{work}/brief", "10", "1", "async"],
+        "threads-20ms": [f"{work}/brief", "20", "2"],
         "short": ["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do head -c 6M {work}/words | cksum; done"],
     }
 
@@ -334,6 +347,13 @@ def shares(stacks):
     return own, with_callees, total / 1e9
 
 
+def total_of(path):
+    """CPU time that a recording has, of what the operating system counted of the command, in percent."""
+    rows = subprocess.run([aiflame, "query", "--format", "csv", "-i", path, "SELECT 100.0 * (SELECT sum(weight_ns) FROM cpu_samples) / "
+                           "(SELECT value FROM meta WHERE key = 'cost.target_cpu_ns')"], capture_output=True, text=True).stdout.splitlines()
+    return float(rows[1]) if len(rows) > 1 else float("nan")
+
+
 def run_plain(command):
     """CPU time of an unrecorded run, in the OS kernel and in all, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -359,7 +379,7 @@ def main():
         print("| program | CPU time, unrecorded / perf / aiflame | function | | perf | aiflame | difference | perf's rounds |")
         print("|---|---|---|---|---|---|---|---|")
         for name in chosen:
-            by, plain_runs = {"perf": [], "aiflame": []}, []
+            by, plain_runs, totals = {"perf": [], "aiflame": []}, [], []
             for _ in range(rounds):
                 plain_runs.append(run_plain(all_programs[name]))
                 # A file that is recorded runs as it would; what it prints is of no interest.
@@ -369,15 +389,16 @@ def main():
                 subprocess.run([aiflame, "record", "-q", "--cpu", "--cpu-clock", clock, "-o", f"{work}/a", *all_programs[name]],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 by["aiflame"].append(shares(aiflame_stacks(f"{work}/a")))
+                totals.append(total_of(f"{work}/a"))
             if os.environ.get("KEEP"):
                 for which in "pa":
                     shutil.copy(f"{work}/{which}", f"{os.environ['KEEP']}/{name}.{which}")
             used, system = mean(plain_runs, 1), mean(plain_runs, 0)
             times = " / ".join(f"{value:.2f} s" for value in (used, *(mean(by[which], 2) for which in ("perf", "aiflame"))))
             print(f"| {name} | {times} | the OS kernel, by the accounts | unrecorded | {100 * system / used:.1f} % | | | |", flush=True)
-            if name == "server":
-                for key, share in own_clocks(work).items():
-                    print(f"| {name} | {times} | `{key}` | by its own clocks | {share:.1f} % | | | |", flush=True)
+            total = sum(totals) / len(totals)
+            missed += not abs(total - 100) <= TOTAL_BAR
+            print(f"| {name} | {times} | all | of getrusage | | {total:.1f} % | {total - 100:+.1f}{'' if abs(total - 100) <= TOTAL_BAR else ' **'} | |", flush=True)
             for index, what in (0, "own"), (1, "with callees"):
                 perf_rows, our_rows = [s[index] for s in by["perf"]], [s[index] for s in by["aiflame"]]
                 keys = {key for row in perf_rows + our_rows for key in row}
