@@ -155,7 +155,6 @@ static uint32_t position_below(struct aif_loop_positions *s, uint32_t parent, ui
 		.loop = parent == AIF_NONE ? AIF_NONE : s->at[parent].loop,
 		.own = AIF_NONE,
 		.order = AIF_NONE,
-		.direct = AIF_NONE,
 	};
 	return at && find_loops(s, n) < 0 ? AIF_NONE : n;
 }

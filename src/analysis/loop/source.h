@@ -39,10 +39,9 @@ struct aif_loop_position {
 		inlined; /* which of the names of its stack's frame it has, from the outermost on */
 	uint32_t stack;  /* one that ends here */
 	uint32_t depth;
-	uint32_t loop;   /* the innermost one around it, in its function or outside; AIF_NONE */
-	uint32_t own;    /* the same in its function */
-	uint32_t order;  /* of when it was first launched below */
-	uint32_t direct; /* the same of launches in the position itself */
+	uint32_t loop;  /* the innermost one around it, in its function or outside; AIF_NONE */
+	uint32_t own;   /* the same in its function */
+	uint32_t order; /* of when it was first launched below */
 };
 /* A loop of the source: the statement at .line of a function that is called from the position .parent. */
 struct aif_loop_node {
@@ -59,7 +58,7 @@ struct aif_loop_positions {
 	struct aif_loop_node *nodes; /* outer ones first */
 	size_t nodes_len, nodes_cap;
 	uint32_t *of_stack; /* by stack; AIF_NONE */
-	uint32_t *order;    /* by stack: when it launched first */
+	uint32_t *order;    /* by stack: when it, or one that it calls, launched first */
 	/* Pairs of numbers, to how many of them came before: name and file; function and line; position and statement; position
 	 * and function; such and line. */
 	struct aif_map functions, statements, calls, callees, loops;

@@ -20,7 +20,7 @@
 struct finding {
 	struct aif_loop_positions *s;
 	const struct aif_loop_calls *c;
-	struct aif_map known; /* two stacks, one behind the other, to the loop */
+	struct aif_map known; /* two stacks with calls, one behind the other, to the loop */
 	uint32_t run;         /* the site with which the run of one position's launches began */
 };
 
@@ -49,11 +49,22 @@ static uint32_t common_loop(const struct aif_loop_positions *s, uint32_t a, uint
 	return outward(s, x->parent, false);
 }
 
-/* Returns the loop that goes on between two launches of different positions. */
-static uint32_t turn_between(const struct aif_loop_positions *s, uint32_t from, uint32_t to)
+/* Returns when the call in its position was met first by which a stack launches there: one statement may have several. */
+static uint32_t order_of_call(const struct finding *f, uint32_t stack)
 {
+	uint32_t leaf = aif_loop_leaf(f->s, stack), caller;
+
+	while ((caller = f->c->parent[stack]) != AIF_NONE && aif_loop_leaf(f->s, caller) == leaf)
+		stack = caller;
+	return f->s->order[stack];
+}
+
+/* Returns the loop that goes on between launches of two stacks with different positions. */
+static uint32_t turn_between(const struct finding *f, uint32_t from, uint32_t to)
+{
+	const struct aif_loop_positions *s = f->s;
 	const struct aif_source_place *p, *q;
-	uint32_t a = from, b = to, x = AIF_NONE, y = AIF_NONE;
+	uint32_t a = aif_loop_leaf(s, from), b = aif_loop_leaf(s, to), x = AIF_NONE, y = AIF_NONE;
 
 	while (a != b) {
 		uint32_t u = a == AIF_NONE ? 0 : s->at[a].depth,
@@ -71,8 +82,8 @@ static uint32_t turn_between(const struct aif_loop_positions *s, uint32_t from, 
 	/* `a` calls both; one may be `a` itself. */
 	if (x == AIF_NONE || y == AIF_NONE || s->at[x].function != s->at[y].function ||
 	    s->at[x].function == AIF_NONE) {
-		uint32_t first = x == AIF_NONE ? s->at[a].direct : s->at[x].order;
-		uint32_t next = y == AIF_NONE ? s->at[a].direct : s->at[y].order;
+		uint32_t first = x == AIF_NONE ? order_of_call(f, from) : s->at[x].order;
+		uint32_t next = y == AIF_NONE ? order_of_call(f, to) : s->at[y].order;
 
 		return next < first ? outward(s, a, false) : AIF_NONE;
 	}
@@ -100,7 +111,7 @@ static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 	const struct aif_loop_call *last = &f->c->at[i - 1], *next = &f->c->at[i];
 	const struct aif_loop_site *x = &f->c->sites[last->site], *y = &f->c->sites[next->site];
 	uint32_t from = aif_loop_leaf(f->s, x->stack), to = aif_loop_leaf(f->s, y->stack);
-	uint64_t key = (uint64_t)from << 32 | to, turn;
+	uint64_t key = (uint64_t)x->stack << 32 | y->stack, turn;
 
 	if (from != to || last->span != next->span)
 		f->run = next->site;
@@ -110,25 +121,24 @@ static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 	if (from == to)
 		return turn_within(f, from, x, y, next->site);
 	if (!aif_map_get(&f->known, key, &turn)) {
-		turn = turn_between(f->s, from, to);
+		turn = turn_between(f, x->stack, y->stack);
 		if (aif_map_put(&f->known, key, turn) < 0)
 			*ret = -ENOMEM;
 	}
 	return (uint32_t)turn;
 }
 
-/* Notes the order in which stacks and positions were met. */
+/* Notes the order in which stacks, those of their callers too, and positions were met. */
 static void number(struct aif_loop_positions *s, const struct aif_loop_calls *c)
 {
 	for (uint32_t i = 0; i < c->len; i++) {
 		uint32_t stack = c->sites[c->at[i].site].stack;
-		uint32_t leaf = aif_loop_leaf(s, stack);
 
-		if (stack == AIF_NONE || s->order[stack] != AIF_NONE)
+		if (stack == AIF_NONE)
 			continue;
-		s->order[stack] = i;
-		if (leaf != AIF_NONE && s->at[leaf].direct == AIF_NONE)
-			s->at[leaf].direct = i;
+		for (uint32_t at = stack; at != AIF_NONE && s->order[at] == AIF_NONE;
+		     at = c->parent[at])
+			s->order[at] = i;
 		for (uint32_t at = s->of_stack[stack];
 		     at != AIF_NONE && s->at[at].order == AIF_NONE; at = s->at[at].parent)
 			s->at[at].order = i;

@@ -33,20 +33,25 @@ static void say_trend(struct saying *s, double trend)
 	aif_buf_puts(&s->line, " of the first's");
 }
 
+/* A loop that turns less often within another one's turn says nothing. */
+#define MANY 1.05
+
 /* Says which periods are outside and inside of the steps: epochs, requests, tokens, layers. */
 static void say_periods(struct saying *s)
 {
 	const struct aif_phases *f = &s->w->phases;
+	unsigned inside = 0;
 
 	for (size_t i = 0; i < f->levels; i++) {
 		const struct aif_loop_level *l = &f->level[i];
 		const char *in = place(s, s->w->level_places[i]);
 
-		if (i == f->chosen)
+		if (i == f->chosen ||
+		    (i > f->chosen && (double)l->turns < MANY * (double)l[-1].turns))
 			continue;
-		aif_buf_puts(&s->line, i < f->chosen        ? "; inside of "
-				       : i == f->chosen + 1 ? "; each with "
-							    : ", each with ");
+		aif_buf_puts(&s->line, i < f->chosen ? "; inside of "
+				       : !inside++   ? "; each with "
+						     : ", each with ");
 		if (i < f->chosen)
 			aif_human_counted(&s->line, l->turns, "turn");
 		else

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests turns of loops one of whose statements makes several calls: programs made by hand. */
+#include "fixture_loop.h"
+
+static const char source[] = "def run(batches):\n"
+			     "    for x, y in batches:\n"
+			     "        loss = difference(model(put(x)), put(y))\n"
+			     "        step(loss)\n"
+			     "def model(x):\n"
+			     "    return multiply(x)\n";
+
+/* Calls by their lines and by which of the line's they are. */
+enum {
+	PUT_X = 31,
+	MODEL_CALL = 32,
+	PUT_Y = 33,
+	DIFFERENCE = 34,
+	STEP = 41,
+	MULTIPLY = 61,
+	EACH = 10
+};
+
+/* Puts the source in the profile, and finds the loop. */
+static void found(struct program *g)
+{
+	FIXTURE_ADD(&g->f.made, programs, .process = AIF_NONE, .source = ops_string(&g->f, source),
+		    .options = AIF_NONE, .source_name = ops_string(&g->f, "run.py"));
+	for (uint32_t i = 0; i < g->f.made.frames_len; i++) {
+		uint32_t line = (uint32_t)g->f.made.frames[i].address / EACH;
+
+		FIXTURE_ADD(&g->f.made, frame_names, .frame = i,
+			    .name = ops_string(&g->f, line == MULTIPLY / EACH ? "model" : "run"),
+			    .file = ops_string(&g->f, "run.py"), .line = line);
+	}
+	find(g);
+	assert_int_equal(g->l.level[g->l.chosen].line, 2);
+	assert_steps(g);
+	end(g);
+}
+
+static void calls_of_one_statement_are_one_turn(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
+		enter(&g, MAIN * 100 + MODEL_CALL);
+		call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
+		leave(&g);
+		call(&g, MAIN * 100 + PUT_Y, 0, 2 * US);
+		call(&g, MAIN * 100 + DIFFERENCE, 2, 10 * US);
+		call(&g, MAIN * 100 + STEP, 3, 10 * US);
+		g.now += 500 * US;
+	}
+	found(&g);
+}
+
+/* The statement is all that the loop has. */
+static void a_call_that_comes_again_is_a_turn(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
+		enter(&g, MAIN * 100 + MODEL_CALL);
+		call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
+		leave(&g);
+		call(&g, MAIN * 100 + PUT_Y, 0, 2 * US);
+		g.now += 500 * US;
+	}
+	found(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_of_one_statement_are_one_turn),
+		cmocka_unit_test(a_call_that_comes_again_is_a_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
