@@ -217,7 +217,7 @@ check "ctl sync of a recording answers" "$aiflame" ctl sync s1
 kill -9 "$recorder_s1"
 status_of s1
 check "launches before ctl sync are in the file of a recorder that was killed then" test "$(launches s1)" = 4000
-check "executions before ctl sync are in the file, too" test \
+check "executions before ctl sync are in the file of a recorder that was killed then" test \
 	"$("$aiflame" query --format csv s1.data 'SELECT count(*) FROM executions' | tail -1)" = 4000
 check "ctl sync without a recording says that none is running" says "no recording is running" "$aiflame" ctl sync
 check "ctl sync of an unknown name fails" status_is 1 "$aiflame" ctl sync s1
@@ -319,7 +319,7 @@ tell a "launch 20" >/dev/null
 stop k2
 check "the recorder after one that was killed has all launches" recorded_are k2 80
 check "record -p --flame writes a page" grep -qi "^<!doctype html>" k2.html
-check "what a killed recorder has left in the standby directory is gone" leaves 1
+check "once the next recorder has ended, the standby directory has nothing of a killed one" leaves 1
 
 # ---- profiler first, and the end of targets
 

@@ -224,7 +224,7 @@ check "the first screen says once that a recording was cut short" told_once repo
 check "annotate says once that a recording was cut short" told_once annotate multiply_basic r.data
 check "query says once that a recording was cut short" told_once query r.data "SELECT 1"
 check "export says once that a recording was cut short" told_once export -o r.json r.data
-check "flame says once that a recording was cut short, in the picture, too" sh -c "'$aiflame' flame -o r.svg r.data 2>&1 | grep -c 'cut short' | grep -qx 1 && grep -q 'UTC, cut short' r.svg"
+check "flame says in the picture and once as text that a recording was cut short" sh -c "'$aiflame' flame -o r.svg r.data 2>&1 | grep -c 'cut short' | grep -qx 1 && grep -q 'UTC, cut short' r.svg"
 check "a recording that was cut short has its launches" sh -c "'$aiflame' report --kernels r.data | grep -q multiply_basic"
 check "the target of a recorder that was killed ends well" wait_until grep -qx 0 status.txt
 
