@@ -3,13 +3,15 @@
 """CPU shares of programs with system calls, by `aiflame record --cpu` and by `perf record`: bench/cpu_perf.py [PROGRAM...], with
 BUILD_DIR, ROUNDS (3) and CLOCK (perf).
 
-Each program is recorded ROUNDS times by each, in turns, at 999 Hz of CPU time (`--cpu-clock perf`; `-e cpu-clock --call-graph
-dwarf`). A row is a function that has 5 % or more of perf's samples: its share by itself, and with what it calls. Code that was
-inlined counts for the function that it is in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a
-recording without privileges can have. Functions without a name are one for each file, and
-interrupts count for the function that they came upon. Before them stands the kernel's part of an unrecorded run, as the kernel accounts it. Beside the difference of the means
-stands how far perf's own rounds are from each other. Exit status 1: a difference of more than 3 points and of more than
-perf's own rounds differ, or a recording's total of more than 1 % from what getrusage() says of the recorded command."""
+Each program is recorded ROUNDS times by each, in turns: by perf at 999 Hz of CPU time (`-e cpu-clock --call-graph dwarf`), by
+aiflame with `--cpu-clock CLOCK`, at 999 Hz or, with CLOCK=auto, the rate that `record` chooses. A row is a function that has 5 %
+or more of perf's samples: its share by itself, and with what it calls. Code that was inlined counts for the function that it is
+in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a recording without privileges can have. Functions
+without a name are one for each file, and interrupts count for the function that they came upon. Before them stands the kernel's
+part of an unrecorded run, as the kernel accounts it, and of the server what its threads measure around each call by their own
+clocks. Beside the difference of the means stands how far perf's own rounds are from each other. Exit status 1: a difference of
+more than 3 points and of more than perf's own rounds differ, or a recording's total of more than 1 % from what getrusage() says of
+the recorded command."""
 import collections
 import os
 import re
@@ -81,12 +83,33 @@ int main(int argc, char **argv)
 """
 SERVER = r"""
 #include <poll.h>
+#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef CLOCKS /* each call of the OS kernel, and parse(), by the thread's own clock, less what that takes */
+static double base, spent[6];
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+#define CALL(i, x) ({ double from = now(); __typeof__(x) r = (x); spent[i] += now() - from - base; calls++; r; })
+static long calls;
+static void say(const char *who, const char *const *names)
+{
+	double all = now() - 2 * base * (double)calls;
+	for (int i = 0; i < 6; i++)
+		if (names[i])
+			fprintf(stderr, "%s %s %.6f %.6f\n", who, names[i], spent[i], all);
+}
+#else
+#define CALL(i, x) (x)
+#endif
 __attribute__((noinline)) static int parse(const char *p, int n)
 {
 	int words = 0;
@@ -100,18 +123,18 @@ __attribute__((noinline)) static void answer(int fd, int words)
 	char text[2048];
 	int n = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", words);
 	memset(text + n, 'x', sizeof(text) - (size_t)n);
-	if (write(fd, text, sizeof(text)) < 0)
+	if (CALL(0, write(fd, text, sizeof(text))) < 0)
 		exit(1);
 }
 __attribute__((noinline)) static void serve(int fd)
 {
 	char request[1024];
 	struct pollfd p = {fd, POLLIN, 0};
-	while (poll(&p, 1, -1) == 1) {
-		ssize_t n = read(fd, request, sizeof(request));
+	while (CALL(1, poll(&p, 1, -1)) == 1) {
+		ssize_t n = CALL(2, read(fd, request, sizeof(request)));
 		if (n <= 0)
 			return;
-		answer(fd, parse(request, (int)n));
+		answer(fd, CALL(3, parse(request, (int)n)));
 	}
 }
 __attribute__((noinline)) static void ask(int fd)
@@ -122,10 +145,10 @@ __attribute__((noinline)) static void ask(int fd)
 		request[i] = ' ';
 	for (int i = 0; i < 150000; i++) {
 		size_t got = 0;
-		if (write(fd, request, sizeof(request)) < 0)
+		if (CALL(4, write(fd, request, sizeof(request))) < 0)
 			return;
 		while (got < sizeof(reply)) {
-			ssize_t n = read(fd, reply, sizeof(reply) - got);
+			ssize_t n = CALL(5, read(fd, reply, sizeof(reply) - got));
 			if (n <= 0)
 				return;
 			got += (size_t)n;
@@ -135,16 +158,28 @@ __attribute__((noinline)) static void ask(int fd)
 int main(void)
 {
 	int pair[2];
+#ifdef CLOCKS
+	base = now();
+	for (int i = 0; i < 10000; i++)
+		now();
+	base = (now() - base) / 10000;
+#endif
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		return 1;
 	if (!fork()) {
 		close(pair[0]);
 		ask(pair[1]);
+#ifdef CLOCKS
+		say("ask", (const char *const[]){0, 0, 0, 0, "write", "read"});
+#endif
 		_exit(0);
 	}
 	close(pair[1]);
 	serve(pair[0]);
 	wait(NULL);
+#ifdef CLOCKS
+	say("serve", (const char *const[]){"write", "poll", "read", "parse", 0, 0});
+#endif
 	return 0;
 }
 """
@@ -248,6 +283,22 @@ def build_program(work, name, text, suffix="c"):
         f.write(text)
     compiler = "g++" if suffix == "cc" else "gcc"
     subprocess.run([compiler, "-O2", "-g", "-fno-inline-small-functions", "-pthread", "-o", f"{work}/{name}", f"{work}/{name}.{suffix}"], check=True)
+
+
+def own_clocks(work):
+    """Shares of the server's functions by its threads' own clocks, in percent, the mean of some runs."""
+    subprocess.run(["gcc", "-O2", "-g", "-w", "-DCLOCKS", "-fno-inline-small-functions", "-o", f"{work}/clocks", f"{work}/server.c"], check=True)
+    means = collections.Counter()
+    for _ in range(rounds):
+        rows = [line.split() for line in subprocess.run([f"{work}/clocks"], stderr=subprocess.PIPE, text=True, check=True).stderr.splitlines()]
+        part = {row[0]: float(row[3]) for row in rows}
+        for who, what, seconds, _ in rows:
+            share = 100 * float(seconds) / sum(part.values()) / rounds
+            means[what] += share
+            means["[kernel]"] += share if what != "parse" else 0
+        for who, seconds in part.items():
+            means[who] += 100 * seconds / sum(part.values()) / rounds
+    return means
 
 
 def programs(work):
@@ -399,6 +450,9 @@ def main():
             total = sum(totals) / len(totals)
             missed += not abs(total - 100) <= TOTAL_BAR
             print(f"| {name} | {times} | all | of getrusage | | {total:.1f} % | {total - 100:+.1f}{'' if abs(total - 100) <= TOTAL_BAR else ' **'} | |", flush=True)
+            if name == "server":
+                for key, share in own_clocks(work).items():
+                    print(f"| {name} | {times} | `{key}` | by its own clocks | {share:.1f} % | | | |", flush=True)
             for index, what in (0, "own"), (1, "with callees"):
                 perf_rows, our_rows = [s[index] for s in by["perf"]], [s[index] for s in by["aiflame"]]
                 keys = {key for row in perf_rows + our_rows for key in row}
