@@ -140,6 +140,7 @@ static void note_unsampled(struct aif_store *s, const struct aif_record_opts *o,
 	if (!o->cpu || !o->argv || !o->cpu_rate || o->cpu_event || o->wall || o->ebpf ||
 	    o->outside || o->delay_ns || o->duration_ns || o->schedule.active)
 		return;
+	meta_printf(s, "cost.cpu_known_ns", "%" PRIu64, AIF_MIN(known, children_ns));
 	if (missing >= UNSAMPLED_MIN && missing > children_ns / UNSAMPLED_PART)
 		aif_store_loss(s, AIF_REASON_CPU_UNSAMPLED, AIF_NONE, AIF_NONE, missing / 1000000);
 }

@@ -39,6 +39,9 @@ check "a C program: stacks are whole" sh -c "'$aiflame' flame --of cpu --detail 
 check "the summary has a C program's functions" grep -qE '^function +[56][0-9.]+ % +gemm ' c.screen
 check "the summary says how many stacks are whole" grep -qE '^quality +(99|100)[0-9.]* % of the samples have a whole stack' c.screen
 check "the summary says what sampling cost" grep -q '^cost .*of which the agent' c.screen
+check "the summary says how much of the command's CPU time the profile has" grep -qE '^cost .*; the profile has (100\.0|[0-9]{2}\.[0-9]) % of it; the recorder' c.screen
+check "the CPU time that the profile has is that of its samples and of the agent's thread" test "$(number c.data "SELECT abs((SELECT sum(weight_ns) FROM cpu_samples) +
+	(SELECT value FROM meta WHERE key = 'cost.helper_cpu_ns') - (SELECT value FROM meta WHERE key = 'cost.cpu_known_ns')) < 1000000")" = 1
 check "the summary of a CPU program has no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
 check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv c.data 'SELECT * FROM losses' | wc -l) = 1 ]"
 # How long a thread is on a CPU is another program's doing, too, unless it goes before all others.

@@ -84,7 +84,8 @@ void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out)
 {
 	uint64_t helper = meta_number(p, "cost.helper_cpu_ns"),
 		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
-		 target = meta_number(p, "cost.target_cpu_ns");
+		 target = meta_number(p, "cost.target_cpu_ns"),
+		 known = meta_number(p, "cost.cpu_known_ns");
 
 	if (!target)
 		return;
@@ -92,6 +93,11 @@ void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out)
 	aif_human_ns(out, target);
 	aif_buf_puts(out, " of CPU, of which the agent's thread ");
 	aif_human_share(out, aif_share_ppm(helper, target));
+	if (known) {
+		aif_buf_puts(out, "; the profile has ");
+		aif_human_share(out, aif_share_ppm(known, target));
+		aif_buf_puts(out, " of it");
+	}
 	aif_buf_puts(out, "; the recorder ");
 	aif_human_ns(out, recorder);
 	aif_buf_puts(out, " beside it\n");
