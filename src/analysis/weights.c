@@ -325,19 +325,17 @@ static struct pace pace_of_thread(const struct aif_weights *w, const struct bloc
 
 /*
  * The last block of a process goes on after its last launch: finds its end, by the pace at which the process launched before,
- * or the thread that launched most in it. Where the other threads have ended, it alone tells how long this went on.
+ * or the thread that launched most in it. Where the other threads have ended, it alone tells how long this went on. A device
+ * that was sampled in it worked until then, at least: sampling may have ended before the process.
  */
 static void end_last_block(struct aif_weights *w, size_t i)
 {
 	struct aif_gap *gap = &w->worked_off.at[i];
+	uint64_t sampled = AIF_MIN(gap->end, w->sampled[gap->process]);
 	double length = (double)(gap->end - gap->start), error = 0, of_thread = 0, ns, alone;
 	const struct block *b;
 	struct pace p;
 
-	if (w->sampled[gap->process] > gap->start) {
-		gap->end = AIF_MIN(gap->end, w->sampled[gap->process]);
-		return;
-	}
 	p = pace_of_process(w, i);
 	ns = expected_ns(&p, (double)w->off_launches[i], &error);
 	b = busiest(w, i);
@@ -351,7 +349,10 @@ static void end_last_block(struct aif_weights *w, size_t i)
 	}
 	if (ns < length)
 		gap->end = gap->start + (uint64_t)ns;
-	w->off_end_errors[i] = (uint64_t)AIF_MIN(error, length);
+	if (sampled >= gap->end)
+		gap->end = sampled;
+	else
+		w->off_end_errors[i] = (uint64_t)AIF_MIN(error, length);
 }
 
 static int end_last_blocks(struct aif_weights *w)

@@ -92,8 +92,8 @@ double aif_weights_factor(const struct aif_weights *w, uint32_t cycle);
  * Extends `span` (CLOCK_MONOTONIC), from the first to the last work captured of a process on a device, within `most`
  * by the blocks next to it in which launches were left out: the device may have worked in them, up to where the
  * process is known to have launched other things. A process's last block goes on after its last launch: it counts for
- * as long as the device was sampled in it, or else as its launches took in the blocks before, at the most
- * AIF_WEIGHTS_POOL; span->error is then set. For w NULL nothing happens.
+ * as long as its launches took in the blocks before, at the most AIF_WEIGHTS_POOL, for which span->error is set, and until
+ * a device was last sampled at least. For w NULL nothing happens.
  */
 void aif_weights_reach(const struct aif_weights *w, uint32_t process, struct aif_weights_span most,
 		       struct aif_weights_span *span);

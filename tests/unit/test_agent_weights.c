@@ -60,8 +60,9 @@ static void tables(struct aif_profile *p)
 
 	FIXTURE_ADD(p, processes, .pid = 1, .exe = name, .cmdline = name, .host = name);
 	FIXTURE_ADD(p, threads, .process = 0, .tid = 1, .name = name);
-	FIXTURE_ADD(p, devices, .name = name, .vendor = name, .driver = name, .runtime = name,
-		    .kind = AIF_DEVICE_GPU, .clock = AIF_CLOCK_MONOTONIC);
+	FIXTURE_ADD(p, devices, .name = name, .vendor = name, .driver = name,
+		    .runtime = aif_strset_puts(&p->strings, "cuda"), .kind = AIF_DEVICE_GPU,
+		    .clock = AIF_CLOCK_MONOTONIC);
 	FIXTURE_ADD(p, streams, .process = 0, .device = 0);
 	FIXTURE_ADD(p, kernels, .name = name, .short_name = AIF_NONE, .program = AIF_NONE);
 	FIXTURE_ADD(p, modules, .kind = AIF_MODULE_ELF, .path = name, .build_id = AIF_NONE,
@@ -583,6 +584,17 @@ static void the_last_block_ends_with_its_launches(void **state)
 	ends_after_40_us(blocks, AIF_ARRAY_LEN(blocks));
 }
 
+/* The device was sampled in the last block, and not to its end: another time to sample had come to its own. */
+static void the_last_block_goes_on_when_sampling_has_ended(void **state)
+{
+	static const struct aif_window_row blocks[] = {
+		BEFORE_THE_LAST,
+		{.start = 110001, .end = 130001, .held = 1, .p_ppm = 1000000, .thread = AIF_NONE}};
+
+	(void)state;
+	ends_after_40_us(blocks, AIF_ARRAY_LEN(blocks));
+}
+
 /* Two threads launched, of which the other one has ended before the last block: this one launches no faster for that. */
 static void the_last_block_may_be_of_one_thread(void **state)
 {
@@ -662,6 +674,7 @@ int main(void)
 		cmocka_unit_test(time_without_capture_is_not_idle),
 		cmocka_unit_test(the_last_block_ends_with_its_launches),
 		cmocka_unit_test(the_last_block_may_be_of_one_thread),
+		cmocka_unit_test(the_last_block_goes_on_when_sampling_has_ended),
 		cmocka_unit_test(what_was_captured_whole_is_exact),
 		cmocka_unit_test(a_single_cycle_does_not_make_the_rest_exact),
 		cmocka_unit_test(one_block_may_have_to_stand_for_all),
