@@ -153,7 +153,7 @@ static void note(enum aif_reason reason)
 	aif_thread_leave(self);
 }
 
-/* Tells the recorder whether place i's thread is sampled by ticks alone. */
+/* Writes into the recorder's list whether the i-th thread is sampled by ticks alone. */
 static void alone_copy(uint32_t i, bool is_alone)
 {
 	_Atomic uint32_t *bits = &aif_agent.session.shm->cpu_alone[i / 32];

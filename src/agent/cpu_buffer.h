@@ -58,7 +58,7 @@ struct aif_cpu_thread {
 	bool blocks, blocks_told;
 	uint64_t switches, switches_cpu_ns; /* when its changes of the CPU were counted last */
 	uint64_t event_ns;                  /* the period of its events */
-	/* The helper tells the handler: it switches often, and is sampled by ticks alone. */
+	/* Set by the helper, read by the handler: the thread leaves the CPU often and is sampled by ticks alone. */
 	atomic_bool is_often;
 	/* The handler's. */
 	struct aif_cpu_clocks clocks;

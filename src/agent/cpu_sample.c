@@ -321,7 +321,7 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * AIF_NS_PER_S + (uint64_t)t->tv_usec * 1000;
 }
 
-/* Follows the helper, who has seen how often the thread leaves the CPU. */
+/* Changes the clock of the thread as the helper has chosen by its context switches. */
 static void follow_switches(struct aif_cpu_thread *t)
 {
 	bool is_often = atomic_load_explicit(&t->is_often, memory_order_acquire);

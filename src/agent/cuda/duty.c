@@ -463,7 +463,7 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 	aif_budget_own(budget, true);
 	aif_budget_resume(budget, now);
 	b->on = b->interrupted = false;
-	b->began = b->since = b->mode_since = b->settled_at = now;
+	b->since = b->mode_since = b->settled_at = now;
 	b->block = budget->block;
 	b->duty_ppm = aif_budget_duty(budget, b->block);
 	for (uint32_t i = 0; i < counts(b); i++) {
@@ -472,14 +472,14 @@ void aif_cuda_duty_begin(struct aif_cuda *cuda, uint64_t now)
 		c->captured_before = atomic_load(&c->captured);
 		c->left_out_before = atomic_load(&c->left_out);
 	}
-	b->began_with = b->spent_for = launches(b);
+	count_from(cuda, now);
+	b->spent_for = b->began_with;
 	b->spent_for_captured = captures(b);
-	b->began_with_cpu_samples_ns = atomic_load(&aif_agent.session.cpu_samples_ns);
 	b->began_with_nodes = b->spent_for_nodes = atomic_load(&b->nodes);
-	b->began_with_waits = b->spent_for_waits = atomic_load(&b->waits);
-	b->began_with_asides = b->spent_for_asides = asides(cuda);
+	b->spent_for_waits = b->began_with_waits;
+	b->spent_for_asides = b->began_with_asides;
 	b->looked = now;
-	b->looked_with = b->idle_ns = b->rested_ns = 0;
+	b->looked_with = b->idle_ns = 0;
 	/* Sampling that could not be ended is still on, with or without records. */
 	if (!aif_cuda_is_sampling(cuda))
 		b->mode = AIF_CUDA_RECORDS;

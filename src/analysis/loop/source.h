@@ -41,7 +41,7 @@ struct aif_loop_position {
 	uint32_t depth;
 	uint32_t loop;  /* the innermost one around it, in its function or outside; AIF_NONE */
 	uint32_t own;   /* the same in its function */
-	uint32_t order; /* of when it was first launched below */
+	uint32_t order; /* index of the first launch below it */
 };
 /* A loop of the source: the statement at .line of a function that is called from the position .parent. */
 struct aif_loop_node {
