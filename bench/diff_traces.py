@@ -81,7 +81,7 @@ def main(paths, work):
         data.append(f"{work}/{'ab'[i]}.data")
         subprocess.run([aiflame, "import", "-q", "-o", data[i], path], check=True)
     d = ask("diff", "--format", "json", "--limit", "0", *data)
-    print(d["summary"], *[f"no verdict: {line}" for line in d["no_verdict"]], sep="\n")
+    print(d["verdict"], *[f"no verdict: {line}" for line in d["no_verdict"]], sep="\n")
     steps, bad, rows = [s["steps"] for s in sums], 0, 0
 
     def compare(what, shown, wanted, slack):

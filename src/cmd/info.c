@@ -6,10 +6,14 @@
 
 struct values {
 	const char *input;
+	int format;
 };
+enum { FORMAT_TEXT, FORMAT_JSON };
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, offsetof(struct values, input), 0,
 	 "the profile (aiflame.data)"},
+	{0, "format", "text|json", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
+	 "text for people, or JSON with times in ns (text)"},
 	{0},
 };
 
@@ -26,10 +30,14 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	if (aif_view_open(&view, path, err) == 0) {
 		shown = aif_view_path_for_people(path);
-		aif_info_write(&view.profile, &view.attribution, shown ? shown : "", &out);
+		if (v->format == FORMAT_JSON)
+			aif_info_json(&view.profile, &view.attribution, path, &out);
+		else
+			aif_info_write(&view.profile, &view.attribution, shown ? shown : "", &out);
 		free(shown);
 		if (aif_profile_check(&view.profile, path, err) == 0)
-			status = aif_view_print_text(&out, err);
+			status = v->format == FORMAT_JSON ? aif_view_print(&out, err)
+							  : aif_view_print_text(&out, err);
 	}
 	aif_buf_finish(&out);
 	aif_view_finish(&view);
@@ -61,7 +69,9 @@ const struct aif_command aif_command_info = {
 		"sum to the idle time between its first and last work there.\n"
 		"joined by its neighbours: a node of PyTorch's backward whose operator launched\n"
 		"nothing, between two whose operators did.",
-	.examples = "aiflame info\tof aiflame.data\naiflame info run.data\tof another\n",
+	.examples = "aiflame info\tof aiflame.data\n"
+		    "aiflame info run.data\tof another\n"
+		    "aiflame info --format json run.data | jq .losses\tfor programs\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),
 	.max_words = 1,

@@ -5,8 +5,10 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "report/summary/summary.h"
+#include "text/json_answer.h"
 
 #include <errno.h>
+#include <limits.h>
 
 /* The tables' numbers, which are those of aif_report_tables. */
 enum {
@@ -67,8 +69,28 @@ static const struct aif_report_table *table_of(const struct values *v)
 	return v->table ? aif_report_tables[v->table - 1] : NULL;
 }
 
-static int table(const struct values *v, const struct aif_names *names, struct aif_buf *out,
-		 struct aif_err *err)
+/* Begins the object of which the table's rows are a member. */
+static void begin_json(const struct aif_profile *p, const char *table, const char *path,
+		       struct aif_buf *out)
+{
+	struct aif_json_answer head = {.verdict = {0}};
+	struct aif_buf text = {0};
+
+	if (aif_lacks_say(&p->traits, UINT_MAX, &text))
+		aif_json_answer_abstain(&head, "incomplete", aif_buf_str(&text));
+	aif_buf_clear(&text);
+	aif_buf_puts(&text, "aiflame why ");
+	aif_buf_shell_path(&text, path);
+	aif_json_answer_next(&head, aif_buf_str(&text));
+	aif_buf_putc(out, '{');
+	aif_json_answer_put(&head, "report", out);
+	aif_buf_printf(out, ",\"table\":\"%s\",\"rows\":", table);
+	out->failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+}
+
+static int table(const struct values *v, const char *path, const struct aif_names *names,
+		 struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_selection_args choice = {0};
 	struct aif_attribution a = {0};
@@ -86,8 +108,12 @@ static int table(const struct values *v, const struct aif_names *names, struct a
 
 	if (!r && aif_report_needs_attribution(o.table))
 		r = aif_attribution_compute(names->p, &choice.sel, &a, err);
+	if (!r && o.format == AIF_TABLE_JSON)
+		begin_json(names->p, table_words[v->table - 1], path, out);
 	if (!r)
 		r = aif_report_write(names, &a, &o, out, err);
+	if (!r && o.format == AIF_TABLE_JSON)
+		aif_buf_puts(out, "}\n");
 	aif_attribution_finish(&a);
 	aif_selection_args_finish(&choice);
 	return r;
@@ -187,7 +213,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if ((is_for_people(v) ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,
 										err) == 0 &&
-	    (v->table ? table(v, &names, &out, err) : summary(v, path, &names, &out, err)) == 0 &&
+	    (v->table ? table(v, path, &names, &out, err) : summary(v, path, &names, &out, err)) ==
+		    0 &&
 	    aif_profile_check(&p, path, err) == 0)
 		status = is_for_people(v) ? aif_view_print_text(&out, err)
 					  : aif_view_print(&out, err);

@@ -37,7 +37,10 @@ static int write_answer(const struct values *v, const char *path, const struct a
 		r = aif_why_measure(names, &choice.sel, &why, err);
 	if ((!r && !why.time_ns) || r == -ENODATA) {
 		struct aif_err none = {0};
-		int c = aif_why_cpu(names, &choice.sel, shown ? shown : "",
+		int c = aif_why_cpu(names, &choice.sel,
+				    v->format == FORMAT_JSON ? path
+				    : shown                  ? shown
+							     : "",
 				    v->format == FORMAT_JSON, out, &none);
 
 		if (c != -ENODATA) {
@@ -47,7 +50,7 @@ static int write_answer(const struct values *v, const char *path, const struct a
 		}
 	}
 	if (!r && v->format == FORMAT_JSON)
-		aif_why_json(names, &why, out);
+		aif_why_json(names, &why, path, out);
 	else if (!r)
 		aif_why_say(names, &why, shown ? shown : "", aif_view_columns(), out);
 out:

@@ -318,7 +318,8 @@ void aif_gate_json(const struct aif_gate *g, struct aif_buf *out)
 {
 	static const struct aif_buf none;
 
-	aif_buf_puts(out, "{\"version\":1");
+	aif_buf_putc(out, '{');
+	aif_gate_json_answer(g, verdict(g), out);
 	aif_compare_json_text(out, "result", verdict(g));
 	aif_compare_json_lines(out, "not_compared", &g->problem);
 	aif_compare_json_lines(out, "no_verdict", g->c ? &g->c->problems : &none);

@@ -171,13 +171,10 @@ static void put_kernel(const struct aif_compared_kernel *k, struct aif_buf *b)
 
 void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 {
-	struct aif_buf *b = out, summary = {0};
+	struct aif_buf *b = out;
 
-	aif_words_summary(c, &summary);
-	aif_buf_puts(b, "{\"version\":1");
-	aif_compare_json_text(b, "summary", aif_buf_str(&summary));
-	b->failed |= aif_buf_failed(&summary);
-	aif_buf_finish(&summary);
+	aif_buf_putc(b, '{');
+	aif_compare_json_answer(c, b);
 	aif_compare_json_side(b, "a", c->a);
 	aif_compare_json_side(b, "b", c->b);
 	aif_compare_json_text(b, "unit", aif_compare_unit_name(c));

@@ -229,7 +229,7 @@ static int why_put(struct page *g, struct aif_err *err)
 		struct aif_buf brief = {0};
 
 		aif_buf_puts(&g->json, "\"why\":");
-		aif_why_json(g->names, &why, &g->json);
+		aif_why_json(g->names, &why, NULL, &g->json);
 		aif_buf_putc(&g->json, ',');
 		aif_why_say_briefly(&why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "top/text.h"
 
+#include "base/human.h"
 #include "text/json.h"
+#include "text/json_answer.h"
 
-/* Changes when a member gets another meaning or goes; members may be added. */
-#define VERSION 1
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Rows of a view that are evidence; all of them are in the view's own member. */
+#define MOST_ROWS 3
 
 static void put_key(struct aif_buf *b, const char *key)
 {
@@ -106,11 +111,66 @@ static void put_quality(const struct aif_top_model *m, const struct aif_top_info
 	aif_buf_putc(b, '}');
 }
 
+static void put_evidence(const struct aif_top_model *m, enum aif_top_view v, const char *before,
+			 struct aif_json_answer *head)
+{
+	struct aif_buf text = {0};
+
+	for (size_t i = 0; m->rows[v].is_made && i < m->rows[v].len && i < MOST_ROWS; i++) {
+		const struct aif_top_row *row = &m->rows[v].at[i];
+
+		aif_buf_clear(&text);
+		aif_buf_printf(&text, "%s: %s [%s]", before, aif_top_str(m, row->name),
+			       aif_top_str(m, row->detail));
+		aif_json_answer_evidence(head, aif_buf_str(&text), (int64_t)row->share_ppm, NULL);
+	}
+	aif_buf_finish(&text);
+}
+
+/* Says how busy the devices were, and what they waited for. */
+static void put_verdict(const struct aif_top_model *m, struct aif_json_answer *head)
+{
+	const struct aif_top_rows *idle = &m->rows[AIF_TOP_IDLE];
+	struct aif_buf text = {0};
+
+	for (size_t i = 0; i < m->devices_len; i++) {
+		aif_buf_printf(&text, "%sdevice %" PRIu32 " busy ", i ? ", " : "",
+			       m->devices[i].device);
+		aif_human_share(&text, m->devices[i].busy_ppm);
+	}
+	if (text.len && idle->is_made && idle->len)
+		aif_buf_printf(&text, "; idle most for %s [%s]", aif_top_str(m, idle->at[0].name),
+			       aif_top_str(m, idle->at[0].detail));
+	aif_json_answer_verdict(head, text.len ? aif_buf_str(&text) : "nothing ran on a device");
+	aif_buf_finish(&text);
+}
+
+static void put_head(const struct aif_top_model *m, const struct aif_profile *p,
+		     const struct aif_top_info *info, struct aif_buf *out)
+{
+	const struct aif_top_rows *processes = &m->rows[AIF_TOP_PROCESS];
+	struct aif_json_answer head = {.verdict = {0}};
+	char command[64];
+
+	put_verdict(m, &head);
+	put_evidence(m, AIF_TOP_KERNEL, "device time", &head);
+	put_evidence(m, AIF_TOP_IDLE, "idle time", &head);
+	if (info->missed)
+		aif_json_answer_abstain(&head, "chunks",
+					"part of the window did not arrive, or found no memory");
+	if (processes->is_made && processes->len && processes->at[0].process < p->processes_len) {
+		snprintf(command, sizeof(command), "aiflame record -p %" PRIu32 " -o run.data",
+			 p->processes[processes->at[0].process].pid);
+		aif_json_answer_next(&head, command);
+	}
+	aif_json_answer_put(&head, "top", out);
+}
+
 void aif_top_json(const struct aif_top_model *m, const struct aif_profile *p,
 		  const struct aif_top_info *info, size_t limit, struct aif_buf *out)
 {
 	aif_buf_putc(out, '{');
-	put_u64(out, "version", VERSION);
+	put_head(m, p, info, out);
 	put_text(out, "of", info->what);
 	put_key(out, "window");
 	aif_buf_putc(out, '{');

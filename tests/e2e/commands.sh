@@ -147,7 +147,7 @@ for t in --kernels --stacks --copies --launches; do
 	for one in "^$second\$" "$second"; do
 		check "report $t --process has one of them" sh -c "
 			[ \"\$('$aiflame' report $t --limit 0 --process '$one' --format json two.data |
-			python3 -c 'import json, sys; print(*{r[\"process\"] for r in json.load(sys.stdin)})')\" = $second ]"
+			python3 -c 'import json, sys; print(*{r[\"process\"] for r in json.load(sys.stdin)[\"rows\"]})')\" = $second ]"
 	done
 done
 check "--process of digits is a pid, not a part of one" \

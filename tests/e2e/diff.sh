@@ -33,7 +33,7 @@ check "diff --format json has metrics, kernels and stacks with their answers" sh
 import json, sys
 d = json.load(sys.stdin)
 m = {x[\"metric\"]: x for x in d[\"metrics\"]}
-assert d[\"summary\"], d
+assert d[\"verdict\"], d
 assert d[\"unit\"] == \"step\" and m[\"launches\"][\"answer\"] == \"up\" and m[\"bytes\"][\"answer\"] == \"same\", m
 k = {x[\"b_kernel\"]: x for x in d[\"kernels\"]}
 assert k[\"shift\"][\"launches_answer\"] == k[\"shift\"][\"answer\"] == \"up\" and k[\"attention\"][\"launches_answer\"] == \"cannot tell\", k

@@ -158,7 +158,7 @@ stands_for() {
 	"$aiflame" query --format csv "$1" "SELECT count(*), sum(dur_ns), round(sum(dur_ns * weight)) FROM executions" &&
 		"$aiflame" query --format csv "$1" "SELECT k.name, a.kind, sum(a.time_ns), sum(a.launches) FROM attributed a LEFT JOIN kernels k ON k.id = a.kernel GROUP BY 1, 2 ORDER BY 1, 2" &&
 		"$aiflame" query --format csv "$1" "SELECT count(*), sum(end_ns - start_ns), sum(launches) FROM windows WHERE device IS NULL" &&
-		"$aiflame" report --kernels --format json "$1" | python3 -c "import json, sys; print(sorted((r['kernel'], r['caller'], r['launches'], r['time'], r['error']) for r in json.load(sys.stdin)))"
+		"$aiflame" report --kernels --format json "$1" | python3 -c "import json, sys; print(sorted((r['kernel'], r['caller'], r['launches'], r['time'], r['error']) for r in json.load(sys.stdin)['rows']))"
 }
 back_stands_for() {
 	"$aiflame" export --format chrome -o again.json "$1.data" 2>said.txt && [ ! -s said.txt ] && "$aiflame" import -q -o again.data again.json &&

@@ -55,7 +55,7 @@ def run(hook, path, seconds=3.0):
 def compare(aiflame, profile, path):
     want = json.load(open(path))
     text = subprocess.check_output([aiflame, "report", "--ops", "--limit", "0", "--format", "json", profile])
-    rows = {r["name"]: r for r in json.loads(text) if r["type"] == "operator"}
+    rows = {r["name"]: r for r in json.loads(text)["rows"] if r["type"] == "operator"}
     bad = 0
     for name in ("aten::mm", "aten::exp", "aten::sin", "aten::linear", "aten::addmm", "aten::softmax", "aten::_softmax",
                  "aten::cat", "aten::layer_norm", "aten::native_layer_norm"):

@@ -107,7 +107,7 @@ def rows_of(averages, by):
 
 
 def our_table(aiflame, profile, *what):
-    return json.loads(subprocess.check_output([aiflame, "report", "--limit", "0", "--format", "json", *what, profile]))
+    return json.loads(subprocess.check_output([aiflame, "report", "--limit", "0", "--format", "json", *what, profile]))["rows"]
 
 
 def our_rows(aiflame, profile, by):

@@ -415,7 +415,7 @@ test("idle time and functions on CPUs are tables of the selected time", "full", 
 	const rows = await page.evaluate(() => [...document.querySelectorAll("#table-body tbody tr")].map((r) => r.textContent));
 	assert.match(await text(page, "table-said"), /of the selected time/);
 	const theirs = execFileSync(process.env.AIFLAME, ["report", "--idle", "--format", "json", "--time", "0.5,1.2", join(work, "full.data")], { encoding: "utf8" });
-	const list = JSON.parse(theirs), most = list.reduce((a, b) => a.idle > b.idle ? a : b), share = /(\d+\.\d) %/.exec(rows[0])[1] / 100;
+	const list = JSON.parse(theirs).rows, most = list.reduce((a, b) => a.idle > b.idle ? a : b), share = /(\d+\.\d) %/.exec(rows[0])[1] / 100;
 	// What samples explain has the course of its gaps (docs/view.md): rows are near, their sum is the same.
 	assert.ok(rows[0].startsWith(most.cause) && Math.abs(share - most.idle_share) < 0.02, `${rows[0]}: ${JSON.stringify(most)}`);
 	const all = (rows) => rows.reduce((n, r) => n + r.idle, 0);

@@ -53,10 +53,10 @@ done
 # ---- cycles ----
 steps_of() { # steps_of FILE: those that views of it show
 	"$aiflame" report --steps --format json "$1" | python3 -c 'import json, sys
-for r in json.load(sys.stdin): print(r["step"], r["launches"], sep=",")'
+for r in json.load(sys.stdin)["rows"]: print(r["step"], r["launches"], sep=",")'
 }
 launches_of() { # launches_of FILE [OPTION...]
-	"$aiflame" report --kernels --format json "$@" | python3 -c 'import json, sys; print(sum(r["launches"] for r in json.load(sys.stdin)))'
+	"$aiflame" report --kernels --format json "$@" | python3 -c 'import json, sys; print(sum(r["launches"] for r in json.load(sys.stdin)["rows"]))'
 }
 # steps_are WANTED FILE
 steps_are() { got=$(steps_of "$2"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; "$aiflame" report --steps "$2"; return 1; }; }

@@ -16,7 +16,8 @@ ask() {
 	python3 - "$1" "$2" <<'EOP'
 import json, sys
 name, what = sys.argv[1:]
-r, c, t = (json.load(open(f"{name}.{x}")) for x in ("ranks", "comm", "truth"))
+r, c = (json.load(open(f"{name}.{x}"))["rows"] for x in ("ranks", "comm"))
+t = json.load(open(f"{name}.truth"))
 near = lambda a, b: abs(a - b) <= 0.05 * abs(b) + 30
 us = lambda row, column: (row[column] or 0) / 1e3
 print(t, [(x['rank'], x['wait_given'], x['wait_suffered'], x['transfer']) for x in r])

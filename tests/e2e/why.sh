@@ -173,7 +173,7 @@ check "why says that the host was not sampled" says "what it did meanwhile was n
 check "matmul is recorded" "$aiflame" record -q --all-launches -o matmul.data "$matmul" 256 12
 "$aiflame" why --format json matmul.data >why.json
 : >out
-check "why calls matmul device-bound, with a queue ahead" ask 'w["bound_by"] == ["compute"] and w["queue"]["state"] == "ahead" and w["verdict"] == "device-bound"'
+check "why calls matmul device-bound, with a queue ahead" ask 'w["bound_by"] == ["compute"] and w["queue"]["state"] == "ahead" and w["bound_word"] == "device-bound"'
 check "why's turns of queued launches have the time of their work" ask 'w["loop"]["steps"] >= 4 and w["loop"]["median_ns"] * w["loop"]["steps"] <= 2 * w["time_ns"]'
 check "why says that matmul's queue is long" \
 	ask 'w["queue"]["ahead_median"] >= 2 and w["queue"]["ahead_median_ns"] > w["loop"]["median_ns"] and w["queue"]["step_ahead_ppm"] > 500000'

@@ -35,7 +35,7 @@ static void bounds(const struct aif_names *names)
 		if (sum != w.time_ns || idle != w.idle_ns)
 			abort();
 		aif_why_say(names, &w, "", 80, &text);
-		aif_why_json(names, &w, &json);
+		aif_why_json(names, &w, "a.data", &json);
 	}
 	aif_buf_finish(&text);
 	aif_buf_finish(&json);

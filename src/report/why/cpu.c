@@ -17,6 +17,7 @@
 #include "names/process_names.h"
 #include "names/stack_names.h"
 #include "text/json.h"
+#include "text/json_answer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -199,14 +200,18 @@ static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 			"machine whose CPUs others had",
 		[BOUND_NONE] = "nothing alone",
 	};
-	const struct aif_thread *t = w->busiest == AIF_NONE ? NULL : &w->p->threads[w->busiest];
 
-	aif_buf_printf(out, "bound by %s: %.2f", bounds[w->bound], (double)w->used_ppm / 1e6);
+	aif_buf_printf(out, "%s: %.2f", bounds[w->bound], (double)w->used_ppm / 1e6);
 	if (w->cpus)
 		aif_buf_printf(out, " of %u", w->cpus);
 	aif_buf_puts(out, " CPUs used in ");
 	aif_human_ns(out, w->time_ns);
-	aif_buf_puts(out, "\nthreads  ");
+}
+
+static void say_threads(const struct cpu_why *w, struct aif_buf *out)
+{
+	const struct aif_thread *t = w->busiest == AIF_NONE ? NULL : &w->p->threads[w->busiest];
+
 	aif_human_count(out, w->threads);
 	if (t) {
 		aif_buf_printf(out, ", the busiest %" PRIu32, t->tid);
@@ -216,7 +221,6 @@ static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 		aif_human_share(out, w->busiest_ppm);
 		aif_buf_puts(out, " of the time");
 	}
-	aif_buf_putc(out, '\n');
 }
 
 static void say_functions(const struct cpu_why *w, struct aif_buf *out)
@@ -257,52 +261,110 @@ static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 	aif_buf_finish(&cell);
 }
 
-static void say_advice(const struct cpu_why *w, struct aif_buf *out)
+/* Appends the i-th thing to try. Returns false where there is none. */
+static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 {
-	const struct aif_cpu_function *f = &w->functions.at[0];
-	const char *name = aif_cpu_function_name(&w->functions, f);
+	bool is_alone = w->bound == BOUND_ONE_THREAD && w->cpus > 1;
+	const struct aif_cpu_function *f = w->functions.at;
 
-	aif_buf_puts(out, "try      ");
-	switch (w->bound) {
-	case BOUND_OFF_CPU:
-		aif_buf_puts(out, "find out what it waits for: record --wall, or as root record "
-				  "--ebpf --off-cpu\n");
-		return;
-	case BOUND_ONE_THREAD:
-		if (w->cpus > 1)
-			aif_buf_puts(out, "use more threads or processes: the other CPUs are idle\n"
-					  "         ");
-		break;
-	default:
-		break;
+	if (w->bound == BOUND_OFF_CPU) {
+		aif_buf_puts(out, i ? ""
+				    : "find out what it waits for: record --wall, or as root "
+				      "record --ebpf --off-cpu");
+		return !i;
 	}
+	if (is_alone && !i) {
+		aif_buf_puts(out, "use more threads or processes: the other CPUs are idle");
+		return true;
+	}
+	if (i > is_alone)
+		return false;
 	if (at_most(w, f) >= MOST_SPEEDUP)
-		aif_buf_printf(out, "nearly all of the CPU time: make %s faster, or call it less\n",
-			       name);
+		aif_buf_puts(out, "nearly all of the CPU time");
 	else
-		aif_buf_printf(out,
-			       "at most %.2fx of the CPU time: make %s faster, or call it less\n",
-			       at_most(w, f), name);
+		aif_buf_printf(out, "at most %.2fx of the CPU time", at_most(w, f));
+	aif_buf_printf(out, ": make %s faster, or call it less",
+		       aif_cpu_function_name(&w->functions, f));
+	return true;
+}
+
+static void put_command(const struct cpu_why *w, const char *view, const char *path,
+			struct aif_buf *out)
+{
+	aif_buf_printf(out, "aiflame %s%s ", view, w->options);
+	aif_buf_shell_path(out, path);
 }
 
 static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 {
+	struct aif_buf advice = {0};
+
+	aif_buf_puts(out, "bound by ");
 	say_bound(w, out);
+	aif_buf_puts(out, "\nthreads  ");
+	say_threads(w, out);
+	aif_buf_putc(out, '\n');
 	say_functions(w, out);
 	say_lines(w, out);
-	if (w->functions.len)
-		say_advice(w, out);
-	aif_buf_printf(out, "next     aiflame report --cpu%s ", w->options);
-	aif_buf_shell_path(out, path);
-	aif_buf_printf(out, ", aiflame flame --of cpu%s ", w->options);
-	aif_buf_shell_path(out, path);
+	for (unsigned i = 0; w->functions.len && say_advice(w, i, &advice); i++) {
+		aif_buf_printf(out, "%s%s\n", i ? "         " : "try      ", aif_buf_str(&advice));
+		aif_buf_clear(&advice);
+	}
+	aif_buf_finish(&advice);
+	aif_buf_puts(out, "next     ");
+	put_command(w, "report --cpu", path, out);
+	aif_buf_puts(out, ", ");
+	put_command(w, "flame --of cpu", path, out);
 	aif_buf_putc(out, '\n');
 	if (w->functions.damaged)
 		aif_buf_puts(out,
 			     "damaged  part of the file could not be read: samples are missing\n");
 }
 
-static void say_json(const struct cpu_why *w, struct aif_buf *out)
+/* Appends the members of text/json_answer.h, and "try". */
+static void say_json_answer(const struct cpu_why *w, const char *path, struct aif_buf *out)
+{
+	struct aif_json_answer head = {.verdict = {0}};
+	struct aif_buf text = {0}, place = {0}, command = {0};
+
+	say_bound(w, &text);
+	aif_json_answer_verdict(&head, aif_buf_str(&text));
+	put_command(w, "report --cpu", path, &command);
+	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
+		const struct aif_cpu_function *f = &w->functions.at[i];
+		const char *name = aif_cpu_function_name(&w->functions, f);
+
+		aif_buf_clear(&text);
+		aif_cpu_function_place(w->p, f, &place);
+		aif_buf_printf(&text, place.len ? "%s (%s)" : "%s", name, aif_buf_str(&place));
+		aif_buf_clear(&place);
+		aif_json_answer_evidence(&head, aif_buf_str(&text), (int64_t)share(w, f),
+					 aif_buf_str(&command));
+	}
+	if (w->functions.damaged)
+		aif_json_answer_abstain(&head, "damaged",
+					"part of the file could not be read: samples are missing");
+	aif_json_answer_next(&head, aif_buf_str(&command));
+	aif_buf_clear(&command);
+	put_command(w, "flame --of cpu", path, &command);
+	aif_json_answer_next(&head, aif_buf_str(&command));
+	aif_json_answer_put(&head, "why", out);
+	aif_buf_puts(out, ",\"try\":[");
+	aif_buf_clear(&text);
+	for (unsigned i = 0; w->functions.len && say_advice(w, i, &text); i++) {
+		if (i)
+			aif_buf_putc(out, ',');
+		aif_out_json_text(out, aif_buf_str(&text));
+		aif_buf_clear(&text);
+	}
+	aif_buf_puts(out, "],");
+	out->failed |= aif_buf_failed(&text) || aif_buf_failed(&command);
+	aif_buf_finish(&text);
+	aif_buf_finish(&place);
+	aif_buf_finish(&command);
+}
+
+static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *out)
 {
 	static const char *const keys[] = {
 		[BOUND_ALL_CPUS] = "cpus",
@@ -311,8 +373,10 @@ static void say_json(const struct cpu_why *w, struct aif_buf *out)
 		[BOUND_NONE] = "",
 	};
 
+	aif_buf_putc(out, '{');
+	say_json_answer(w, path, out);
 	aif_buf_printf(out,
-		       "{\"bound_by\":[%s%s%s],\"of\":\"cpu\",\"time_ns\":%" PRIu64
+		       "\"bound_by\":[%s%s%s],\"of\":\"cpu\",\"time_ns\":%" PRIu64
 		       ",\"cpu_ns\":%" PRIu64 ",\"used_ppm\":%" PRIu64 ",\"cpus\":%u"
 		       ",\"threads\":%zu,\"busiest_ppm\":%" PRIu64 ",\"functions\":[",
 		       *keys[w->bound] ? "\"" : "", keys[w->bound], *keys[w->bound] ? "\"" : "",
@@ -351,7 +415,7 @@ int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, 
 	int r = measure(&w, names, sel, err);
 
 	if (!r && is_json)
-		say_json(&w, out);
+		say_json(&w, path, out);
 	else if (!r)
 		say(&w, path, out);
 	aif_cpu_functions_finish(&w.functions);

@@ -16,7 +16,7 @@ static uint8_t last(const struct aif_buf *b)
 
 static void key(struct aif_buf *b, const char *name)
 {
-	if (last(b) && last(b) != '{' && last(b) != '[')
+	if (last(b) && last(b) != '{' && last(b) != '[' && last(b) != ',')
 		aif_buf_putc(b, ',');
 	aif_out_json_text(b, name);
 	aif_buf_putc(b, ':');
@@ -168,7 +168,7 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
-	text(b, "verdict", n ? aif_why_verdict(w, order[0]).key : "");
+	text(b, "bound_word", n ? aif_why_verdict(w, order[0]).key : "");
 	open(b, "bound_by", '[');
 	for (size_t i = 0;
 	     i < n && !aif_why_has_few_runs(w) &&
@@ -355,9 +355,12 @@ static void put_unknown(const struct aif_profile *p, const struct aif_why *w, st
 	aif_buf_putc(b, ']');
 }
 
-void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out)
+void aif_why_json(const struct aif_names *names, const struct aif_why *w, const char *path,
+		  struct aif_buf *out)
 {
 	aif_buf_putc(out, '{');
+	if (path)
+		aif_why_json_answer(names, w, path, out);
 	put_phases(names->p, w, out);
 	put_loop(w, out);
 	open(out, "window", '{');

@@ -3,6 +3,7 @@
 
 /* Lines of the answer for people in the making: what text.c and text_phases.c share. */
 #include "report/why/why.h"
+#include "text/json_answer.h"
 
 /* Owners and kernels below that are not worth a line: a hundredth, by which a program gets faster at most. */
 #define AIF_WHY_LEAST_PPM 10000
@@ -15,6 +16,10 @@ struct saying {
 	const struct aif_why *w;
 	uint32_t columns; /* of the terminal; 0: lines have no end */
 	struct aif_buf *out, line;
+	/* For programs: takes each line that ends, in place of .out. NULL: for people. */
+	void (*take)(struct saying *s, const char *text);
+	void *taker;
+	int64_t ppm; /* the share that the line is about; -1: none */
 };
 
 static inline uint64_t share(const struct saying *s, uint64_t ns)
@@ -35,6 +40,16 @@ static inline bool is_mostly_outside(const struct aif_why *w)
 
 /* Appends the line that was made, wrapped to the terminal at its spaces. */
 void aif_why_end_line(struct saying *s);
+/* Says what bounds the program. `order`: groups by time. */
+void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t n);
+/* Says how far the host was ahead, and whether threads had to wait for CPUs. */
+void aif_why_say_queue(struct saying *s);
+void aif_why_say_machine(struct saying *s);
+/* Says who owns the idle time, and which kernels have the busy time: .ppm is -1 for the line that begins them. */
+void aif_why_say_owners(struct saying *s);
+void aif_why_say_kernels(struct saying *s);
+/* Appends the options of the selection that the answer is about, " --time loop". */
+void aif_why_say_selection(const struct aif_why *w, struct aif_buf *out);
 /* Appends the place of a function that owns idle time: its line with the most, or "place not known". */
 void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
 /* Says what to try, with what each gains at most. `order`: groups by time. */

@@ -53,6 +53,11 @@ void aif_why_end_line(struct saying *s)
 	size_t indent = *text == ' ' ? 2 * INDENT : INDENT;
 	size_t n = s->columns > 3 * INDENT ? fitting(text, s->columns) : strlen(text);
 
+	if (s->take) {
+		s->take(s, text);
+		aif_buf_clear(&s->line);
+		return;
+	}
 	aif_buf_append(s->out, text, n);
 	aif_buf_putc(s->out, '\n');
 	for (text += n; *text; text += n) {
@@ -128,7 +133,7 @@ static void say_waits(struct saying *s)
 }
 
 /* Says how far the host was ahead at its launch calls: evidence of what bounds it. */
-static void say_queue(struct saying *s)
+void aif_why_say_queue(struct saying *s)
 {
 	const struct aif_queue_sum *q = &s->w->ahead;
 
@@ -284,7 +289,7 @@ static void say_waited_for(struct saying *s)
 		aif_buf_puts(&s->line, "other ranks");
 }
 
-static void say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
+void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
 
@@ -339,7 +344,7 @@ static void say_bound(struct saying *s, const enum aif_why_group *order, size_t 
 }
 
 /* Says that threads had to wait for CPUs: the program's times would be others on a machine of its own. */
-static void say_machine(struct saying *s)
+void aif_why_say_machine(struct saying *s)
 {
 	if (!s->w->is_busy_machine)
 		return;
@@ -386,7 +391,7 @@ static void say_classes(struct saying *s, const struct aif_why_function *f)
 	}
 }
 
-static void say_owners(struct saying *s)
+void aif_why_say_owners(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
@@ -394,6 +399,7 @@ static void say_owners(struct saying *s)
 
 	/* Lines for what is not known and for a busy machine take the place of one each. */
 	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - w->is_busy_machine;
+	s->ppm = -1;
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
 	aif_buf_puts(&s->line, w->functions_len && share(s, w->functions[0].ns) >= AIF_WHY_LEAST_PPM
@@ -405,6 +411,7 @@ static void say_owners(struct saying *s)
 
 		if (share(s, f->ns) < AIF_WHY_LEAST_PPM)
 			break;
+		s->ppm = (int64_t)share(s, f->ns);
 		aif_buf_puts(&s->line, "         ");
 		aif_human_share(&s->line, share(s, f->ns));
 		while (s->line.len < 18)
@@ -437,11 +444,12 @@ static void say_kernel_facts(struct saying *s, const struct aif_why_kernel *k)
 	aif_buf_printf(&s->line, " of the %s peak", k->bound);
 }
 
-static void say_kernels(struct saying *s)
+void aif_why_say_kernels(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	uint64_t busy = w->time_ns - w->idle_ns;
 
+	s->ppm = -1;
 	aif_buf_puts(&s->line, "busy     ");
 	aif_human_share(&s->line, share(s, busy));
 	aif_buf_puts(&s->line,
@@ -455,6 +463,7 @@ static void say_kernels(struct saying *s)
 
 		if (share(s, k->saved_ns) < AIF_WHY_LEAST_PPM)
 			break;
+		s->ppm = (int64_t)share(s, k->ns);
 		aif_buf_puts(&s->line, "         ");
 		aif_human_share(&s->line, share(s, k->ns));
 		while (s->line.len < 18)
@@ -466,6 +475,7 @@ static void say_kernels(struct saying *s)
 		say_kernel_facts(s, k);
 		aif_why_end_line(s);
 	}
+	s->ppm = -1;
 	aif_buf_puts(&s->line, "         ");
 	aif_opportunity_say_precision(&w->work, s->names->p, &s->line);
 	if (s->line.len > 9)
@@ -522,19 +532,25 @@ static void say_unknown(struct saying *s)
 		aif_why_end_line(s);
 }
 
+void aif_why_say_selection(const struct aif_why *w, struct aif_buf *out)
+{
+	aif_buf_puts(out, w->options);
+	if (w->is_loop)
+		aif_buf_puts(out, " --time loop");
+	else if (w->is_part)
+		aif_buf_printf(out, " --time %.6f,%.6f", (double)w->from / 1e9,
+			       (double)w->to / 1e9);
+}
+
 static void say_next(struct saying *s, const char *path)
 {
-	const struct aif_why *w = s->w;
-	char time[64] = "";
-
-	if (w->is_loop)
-		snprintf(time, sizeof(time), " --time loop");
-	else if (w->is_part)
-		snprintf(time, sizeof(time), " --time %.6f,%.6f", (double)w->from / 1e9,
-			 (double)w->to / 1e9);
-	aif_buf_printf(&s->line, "next     aiflame report --idle%s%s ", w->options, time);
+	aif_buf_puts(&s->line, "next     aiflame report --idle");
+	aif_why_say_selection(s->w, &s->line);
+	aif_buf_putc(&s->line, ' ');
 	aif_buf_shell_path(&s->line, path);
-	aif_buf_printf(&s->line, ", aiflame flame --of idle%s%s ", w->options, time);
+	aif_buf_puts(&s->line, ", aiflame flame --of idle");
+	aif_why_say_selection(s->w, &s->line);
+	aif_buf_putc(&s->line, ' ');
 	aif_buf_shell_path(&s->line, path);
 }
 
@@ -593,18 +609,18 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	}
 	is_short = columns && columns < WIDE;
 	if (is_short) {
-		say_bound(&s, order, n);
+		aif_why_say_bound(&s, order, n);
 		aif_why_say_advice(&s, order, n);
 	}
 	aif_why_say_phases(&s);
 	say_window(&s);
 	if (!is_short)
-		say_bound(&s, order, n);
-	say_queue(&s);
-	say_machine(&s);
+		aif_why_say_bound(&s, order, n);
+	aif_why_say_queue(&s);
+	aif_why_say_machine(&s);
 	aif_why_say_ranks(&s);
-	say_owners(&s);
-	say_kernels(&s);
+	aif_why_say_owners(&s);
+	aif_why_say_kernels(&s);
 	say_power(&s);
 	if (!is_short)
 		aif_why_say_advice(&s, order, n);

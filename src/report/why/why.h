@@ -240,8 +240,13 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 /* Appends the shortest answer: "the host: 84.3 % of the loop's time; 255 turns of f (a.py:12), median 12.1 ms". Nothing where
  * nothing is known. */
 void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out);
-/* Appends one JSON object. Times in ns, shares in 1/1,000,000. */
-void aif_why_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out);
+/* Appends one JSON object. Times in ns, shares in 1/1,000,000. `path`: the profile's, for commands; NULL: the object is part of
+ * another, and has numbers alone. */
+void aif_why_json(const struct aif_names *names, const struct aif_why *w, const char *path,
+		  struct aif_buf *out);
+/* Appends what it begins with: the members of text/json_answer.h, and "try". */
+void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w, const char *path,
+			 struct aif_buf *out);
 
 /* The answer for a program that used no device, from its CPU samples: how many CPUs it used, whether one thread bounds it,
  * its functions. `columns` as above; is_json: one JSON object. 0; -ENODATA without an error where the selection has no

@@ -149,7 +149,7 @@ def main():
     window = json.loads(run("why", "--format", "json", "--time", "%.9f,%.9f" % ((truth["from"] - zero) / 1e9, (truth["to"] - zero) / 1e9), profile))
     groups = {g["group"]: g["share_ppm"] / 1e6 for g in window["groups"]}
     if "bound" in expect:
-        notes.append("bound by %s, %s" % (window["bound_by"], window["verdict"]))
+        notes.append("bound by %s, %s" % (window["bound_by"], window["bound_word"]))
         if window["bound_by"] != [expect["bound"]]:
             wrong.append("bound by %s instead of %s: %s" % (window["bound_by"], expect["bound"], groups))
     if "idle_at_most" in expect and window["idle_ns"] > expect["idle_at_most"] * window["time_ns"]:
