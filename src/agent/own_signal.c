@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
@@ -15,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
 #define OURS AIF_SHM_CPU_SIGNAL
 
 void *aif_own_signal_mark(void)
@@ -243,6 +247,20 @@ int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout, const si
 	return real ? real(fd, events, n, timeout, set) : -1;
 }
 
+/* The C library has it since 2.35. */
+AIF_PUBLIC int epoll_pwait2(int fd, struct epoll_event *events, int n,
+			    const struct timespec *timeout, const sigset_t *set);
+int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *timeout,
+		 const sigset_t *set)
+{
+	static _Atomic(void *) next;
+	__typeof__(epoll_pwait2) *real = (__typeof__(real))next_function(&next, "epoll_pwait2");
+
+	take_before(set);
+	return real ? real(fd, events, n, timeout, set)
+		    : (int)syscall(SYS_epoll_pwait2, fd, events, n, timeout, set, NSIG / 8);
+}
+
 /* ---- functions behind which another program finds what waits ------------------------------------- */
 
 static void leave_none(void)
@@ -261,29 +279,59 @@ static int failed(int r)
 	return r;
 }
 
-STANDS_BEFORE(execve)
-int execve(const char *path, char *const *argv, char *const *env)
+/* Defines a function that becomes another program. The C library's call one another without us. */
+#define BECOMES(name, parameters, arguments)               \
+	STANDS_BEFORE(name)                                \
+	int name parameters                                \
+	{                                                  \
+		__typeof__(name) *real = next_##name();    \
+                                                           \
+		leave_none();                              \
+		return failed(real ? real arguments : -1); \
+	}
+
+BECOMES(execve, (const char *path, char *const *argv, char *const *env), (path, argv, env))
+BECOMES(execv, (const char *path, char *const *argv), (path, argv))
+BECOMES(execvp, (const char *file, char *const *argv), (file, argv))
+BECOMES(execvpe, (const char *file, char *const *argv, char *const *env), (file, argv, env))
+BECOMES(fexecve, (int fd, char *const *argv, char *const *env), (fd, argv, env))
+
+/* The C library has it since 2.34. */
+AIF_PUBLIC int execveat(int dir, const char *path, char *const *argv, char *const *env, int flags);
+int execveat(int dir, const char *path, char *const *argv, char *const *env, int flags)
 {
-	__typeof__(execve) *real = next_execve();
+	static _Atomic(void *) next;
+	__typeof__(execveat) *real = (__typeof__(real))next_function(&next, "execveat");
 
 	leave_none();
-	return failed(real ? real(path, argv, env) : -1);
+	return failed(real ? real(dir, path, argv, env, flags)
+			   : (int)syscall(SYS_execveat, dir, path, argv, env, flags));
 }
 
-STANDS_BEFORE(execv)
-int execv(const char *path, char *const *argv)
-{
-	__typeof__(execv) *real = next_execv();
-
-	leave_none();
-	return failed(real ? real(path, argv) : -1);
-}
-
-STANDS_BEFORE(execvp)
-int execvp(const char *file, char *const *argv)
-{
-	__typeof__(execvp) *real = next_execvp();
-
-	leave_none();
-	return failed(real ? real(file, argv) : -1);
-}
+/* Defines a function that has the arguments of another program among its own. Like the C library's it may be called where
+ * nothing may be allocated: they are listed on the stack. `list` goes on behind them. */
+#define LISTS(name, becomes)                                      \
+	AIF_PUBLIC __typeof__(name) name;                         \
+	int name(const char *path, const char *first, ...)        \
+	{                                                         \
+		va_list list, again;                              \
+		char **argv;                                      \
+		size_t n = 1;                                     \
+		int r;                                            \
+                                                                  \
+		va_start(list, first);                            \
+		va_copy(again, list);                             \
+		while (va_arg(list, const char *))                \
+			n++;                                      \
+		argv = __builtin_alloca((n + 1) * sizeof(*argv)); \
+		argv[0] = (char *)first;                          \
+		for (size_t i = 1; i <= n; i++)                   \
+			argv[i] = va_arg(again, char *);          \
+		r = becomes;                                      \
+		va_end(again);                                    \
+		va_end(list);                                     \
+		return r;                                         \
+	}
+LISTS(execl, execv(path, argv))
+LISTS(execlp, execvp(path, argv))
+LISTS(execle, execve(path, argv, va_arg(list, char *const *)))

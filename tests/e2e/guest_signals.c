@@ -2,10 +2,12 @@
 #include "guest_app.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/syscall.h>
@@ -108,16 +110,22 @@ void guest_waits_timed(void)
 void guest_waits_masked(void)
 {
 	const struct timespec some = {.tv_nsec = 5000000};
+	int set = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event event;
 	long interrupted = 0;
 	sigset_t none;
 
 	sigemptyset(&none);
 	block_all();
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS / 2; i++) {
 		guest_burn();
 		interrupted += ppoll(NULL, 0, &some, &none) < 0;
 		guest_burn();
 		interrupted += pselect(0, NULL, NULL, NULL, &some, &none) < 0;
+		guest_burn();
+		interrupted += epoll_pwait(set, &event, 1, 5, &none) < 0;
+		guest_burn();
+		interrupted += epoll_pwait2(set, &event, 1, &some, &none) < 0;
 	}
 	guest_say("interrupted", interrupted);
 }
@@ -177,12 +185,56 @@ void guest_waits_raw(void)
 }
 
 /* A signal that waits in a thread is still there in the program that it becomes. */
+static char grep[] = "/bin/grep", option[] = "-E",
+	    pattern[] = "^(SigPnd|ShdPnd|SigBlk):", status[] = "/proc/self/status";
+static char *grep_argv[] = {grep, option, pattern, status, NULL};
+
+static void become(int way)
+{
+	switch (way) {
+	case 0:
+		execvp("grep", grep_argv);
+		break;
+	case 1:
+		execvpe("grep", grep_argv, environ);
+		break;
+	case 2:
+		fexecve(open(grep, O_RDONLY | O_CLOEXEC), grep_argv, environ);
+		break;
+	case 3:
+		execveat(AT_FDCWD, grep, grep_argv, environ, 0);
+		break;
+	case 4:
+		execl(grep, grep, option, pattern, status, NULL);
+		break;
+	case 5:
+		execlp("grep", grep, option, pattern, status, NULL);
+		break;
+	case 6:
+		execle(grep, grep, option, pattern, status, NULL, environ);
+		break;
+	case 7:
+		execve(grep, grep_argv, environ);
+		break;
+	default:
+		execv(grep, grep_argv);
+	}
+}
+
 void guest_waits_exec(void)
 {
-	static char name[] = "grep", option[] = "-E",
-		    what[] = "^(SigPnd|ShdPnd|SigBlk):", path[] = "/proc/self/status";
+	for (int way = 0; way < 9; way++) {
+		pid_t child = fork();
 
-	block_all();
-	guest_burn();
-	execvp(name, (char *[]){name, option, what, path, NULL});
+		if (!child) {
+			for (int i = 0; i < 3; i++)
+				guest_burn();
+			sigfillset(&all);
+			pthread_sigmask(SIG_SETMASK, &all, NULL);
+			guest_burn();
+			become(way);
+			_exit(98);
+		}
+		guest_say("ended", guest_status(child));
+	}
 }
