@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """CPU shares of programs with system calls, by `aiflame record --cpu` and by `perf record`: bench/cpu_perf.py [PROGRAM...], with
-BUILD_DIR, ROUNDS (3) and CLOCK (perf).
+BUILD_DIR, ROUNDS (6), BUDGET_S (540), CLOCK (auto) and UPDATE=1, which writes the tables into bench/results/cpu-perf.md.
 
-Each program is recorded ROUNDS times by each, in turns: by perf at 999 Hz of CPU time (`-e cpu-clock --call-graph dwarf`), by
-aiflame with `--cpu-clock CLOCK`, at 999 Hz or, with CLOCK=auto, the rate that `record` chooses. A row is a function that has 5 %
-or more of perf's samples: its share by itself, and with what it calls. Code that was inlined counts for the function that it is
-in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a recording without privileges can have. Functions
-without a name are one for each file, and interrupts count for the function that they came upon. Before them stands the kernel's
-part of an unrecorded run, as the kernel accounts it, and of the server what its threads measure around each call by their own
-clocks. Beside the difference of the means stands how far perf's own rounds are from each other. Exit status 1: a difference of
-more than 3 points and of more than perf's own rounds differ, or a recording's total of more than 1 % from what getrusage() says of
-the recorded command."""
+Without arguments the programs are those of EIGHT. A round runs each of them unrecorded, recorded by perf at 999 Hz of CPU time (`-e
+cpu-clock --call-graph dwarf`) and by aiflame with `--cpu-clock CLOCK`, at 999 Hz or, with CLOCK=auto, the rate that `record`
+chooses; who is first changes from round to round. There are ROUNDS of them, fewer where the next one would not end within BUDGET_S,
+at least two. A row is a function that has 5 % or more in perf's or aiflame's mean: its share by itself, and with what it calls. Code
+that was inlined counts for the function that it is in. Functions of the OS kernel are one, `[kernel]`, in both: that is what a
+recording without privileges can have. Functions without a name are one for each file, and interrupts count for the function that
+they came upon.
+
+What is right is perf's mean or, for the functions of the server, whose threads measure around each call by their own clocks, the
+mean of those. A row is right where aiflame's mean is within 3 points of it, or between the least and the most of its rounds. Exit
+status 1: a row that is not, or a recording's total of more than 1 % from what getrusage() says of the recorded command."""
 import collections
+import datetime
 import os
 import re
 import resource
@@ -20,13 +23,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
 aiflame = os.path.join(build, "src/aiflame")
-rounds = int(os.environ.get("ROUNDS", "3"))
-clock = os.environ.get("CLOCK", "perf")
+rounds = int(os.environ.get("ROUNDS", "6"))
+budget_s = float(os.environ.get("BUDGET_S", "540"))
+clock = os.environ.get("CLOCK", "auto")
 BAR, LEAST, TOTAL_BAR = 3.0, 5.0, 1.0
+EIGHT = ["dd-null", "sort", "gzip", "python-files", "server", "sqlite", "tar-xz", "threads"]
+results = os.path.join(root, "bench/results/cpu-perf.md")
+MARKS = "<!-- begin: bench/cpu_perf.py -->", "<!-- end: bench/cpu_perf.py -->"
 
 THREADS = r"""
 #include <fcntl.h>
@@ -91,7 +99,7 @@ SERVER = r"""
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef CLOCKS /* each call of the OS kernel, and parse(), by the thread's own clock, less what that takes */
-static double base, spent[6];
+static double base, spent[7];
 static double now(void)
 {
 	struct timespec t;
@@ -103,12 +111,15 @@ static long calls;
 static void say(const char *who, const char *const *names)
 {
 	double all = now() - 2 * base * (double)calls;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		if (names[i])
 			fprintf(stderr, "%s %s %.6f %.6f\n", who, names[i], spent[i], all);
 }
+/* A function that makes a call of the above: less what measures that, too. */
+#define AROUND(i, x) do { double from = now(); x; spent[i] += now() - from - 3 * base; calls++; } while (0)
 #else
 #define CALL(i, x) (x)
+#define AROUND(i, x) x
 #endif
 __attribute__((noinline)) static int parse(const char *p, int n)
 {
@@ -134,7 +145,8 @@ __attribute__((noinline)) static void serve(int fd)
 		ssize_t n = CALL(2, read(fd, request, sizeof(request)));
 		if (n <= 0)
 			return;
-		answer(fd, CALL(3, parse(request, (int)n)));
+		int words = CALL(3, parse(request, (int)n));
+		AROUND(6, answer(fd, words));
 	}
 }
 __attribute__((noinline)) static void ask(int fd)
@@ -170,7 +182,7 @@ int main(void)
 		close(pair[0]);
 		ask(pair[1]);
 #ifdef CLOCKS
-		say("ask", (const char *const[]){0, 0, 0, 0, "write", "read"});
+		say("ask", (const char *const[]){0, 0, 0, 0, "write", "read", 0});
 #endif
 		_exit(0);
 	}
@@ -178,7 +190,7 @@ int main(void)
 	serve(pair[0]);
 	wait(NULL);
 #ifdef CLOCKS
-	say("serve", (const char *const[]){"write", "poll", "read", "parse", 0, 0});
+	say("serve", (const char *const[]){"write", "poll", "read", "parse", 0, 0, "answer"});
 #endif
 	return 0;
 }
@@ -286,19 +298,15 @@ def build_program(work, name, text, suffix="c"):
 
 
 def own_clocks(work):
-    """Shares of the server's functions by its threads' own clocks, in percent, the mean of some runs."""
-    subprocess.run(["gcc", "-O2", "-g", "-w", "-DCLOCKS", "-fno-inline-small-functions", "-o", f"{work}/clocks", f"{work}/server.c"], check=True)
-    means = collections.Counter()
-    for _ in range(rounds):
-        rows = [line.split() for line in subprocess.run([f"{work}/clocks"], stderr=subprocess.PIPE, text=True, check=True).stderr.splitlines()]
-        part = {row[0]: float(row[3]) for row in rows}
-        for who, what, seconds, _ in rows:
-            share = 100 * float(seconds) / sum(part.values()) / rounds
-            means[what] += share
-            means["[kernel]"] += share if what != "parse" else 0
-        for who, seconds in part.items():
-            means[who] += 100 * seconds / sum(part.values()) / rounds
-    return means
+    """Shares of the server's functions by its threads' own clocks, in percent, of one run."""
+    rows = [line.split() for line in subprocess.run([f"{work}/clocks"], stderr=subprocess.PIPE, text=True, check=True).stderr.splitlines()]
+    part = {row[0]: float(row[3]) for row in rows}
+    shares_of = collections.Counter({who: 100 * seconds / sum(part.values()) for who, seconds in part.items()})
+    for _, what, seconds, _ in rows:
+        share = 100 * float(seconds) / sum(part.values())
+        shares_of[what] += share
+        shares_of["[kernel]"] += share if what not in ("parse", "answer") else 0
+    return shares_of
 
 
 def programs(work):
@@ -313,6 +321,7 @@ def programs(work):
         f.write(SQL)
     build_program(work, "threads", THREADS)
     build_program(work, "server", SERVER)
+    subprocess.run(["gcc", "-O2", "-g", "-w", "-DCLOCKS", "-fno-inline-small-functions", "-o", f"{work}/clocks", f"{work}/server.c"], check=True)
     build_program(work, "brief", BRIEF, "cc")
     return {
         "dd": ["dd", "if=/dev/zero", f"of={work}/zero", "bs=16k", "count=100000", "conv=notrunc,nocreat"],
@@ -418,57 +427,112 @@ def mean(rows, key):
     return sum(row[key] for row in rows) / len(rows)
 
 
+class Runs:
+    """What all rounds of a program gave, one entry a round."""
+
+    def __init__(self):
+        self.plain, self.totals, self.clocks = [], [], []
+        self.by = {"perf": [], "aiflame": []}
+
+
+def record(work, name, command, who, runs):
+    # A file that is recorded runs as it would; what it prints is of no interest.
+    if who == "perf":
+        subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o", f"{work}/p", *command],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        runs.by[who].append(shares(perf_stacks(f"{work}/p")))
+    else:
+        subprocess.run([aiflame, "record", "-q", "--cpu", "--cpu-clock", clock, "-o", f"{work}/a", *command],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        runs.by[who].append(shares(aiflame_stacks(f"{work}/a")))
+        runs.totals.append(total_of(f"{work}/a"))
+    if os.environ.get("KEEP"):
+        shutil.copy(f"{work}/{who[0]}", f"{os.environ['KEEP']}/{name}.{who[0]}")
+
+
+def run_rounds(work, chosen):
+    """Runs all programs in turns until there are enough rounds, or no time for another."""
+    commands, runs = programs(work), {name: Runs() for name in chosen}
+    with open(f"{work}/zero", "wb") as f:  # so that each run writes to pages that are there
+        for _ in range(1000):
+            f.write(bytes(16384 * 100))
+    begin, longest = time.monotonic(), 0.0
+    for i in range(rounds):
+        now = time.monotonic()
+        if i >= 2 and now - begin + longest > budget_s:
+            break
+        for name in chosen:
+            runs[name].plain.append(run_plain(commands[name]))
+            for who in ("perf", "aiflame") if i % 2 == 0 else ("aiflame", "perf"):
+                record(work, name, commands[name], who, runs[name])
+            if name == "server":
+                runs[name].clocks.append(own_clocks(work))
+        longest = max(longest, time.monotonic() - now)
+    return runs
+
+
+def is_right(mine, right):
+    """Is our mean near the mean of the other's rounds, or between them?"""
+    return abs(mine - sum(right) / len(right)) <= BAR or min(right) <= mine <= max(right)
+
+
+def rows_of(name, runs):
+    """The program's rows, as texts, and for each whether it is right."""
+    perf, ours = runs.by["perf"], runs.by["aiflame"]
+    used, system = mean(runs.plain, 1), mean(runs.plain, 0)
+    total = sum(runs.totals) / len(runs.totals)
+    is_whole = abs(total - 100) <= TOTAL_BAR
+    yield f"| {name} | the OS kernel, by the accounts | unrecorded | {100 * system / used:.1f} % | | | | |", True
+    yield f"| {name} | all | of getrusage | | | {total:.1f} % | {total - 100:+.1f}{'' if is_whole else ' **'} | |", is_whole
+    for index, what in (0, "own"), (1, "with callees"):
+        perf_rows, our_rows = [s[index] for s in perf], [s[index] for s in ours]
+        keys = {key for row in perf_rows + our_rows for key in row}
+        for key in sorted(keys, key=lambda key: -mean(perf_rows, key)):
+            theirs, mine = [row[key] for row in perf_rows], mean(our_rows, key)
+            if max(sum(theirs) / len(theirs), mine) < LEAST:
+                continue
+            # What a function has by itself its own clocks tell where it calls nothing.
+            truth = [row[key] for row in runs.clocks if key in row] if index == 1 or key in ("[kernel]", "parse") else []
+            right = truth or theirs
+            yes = is_right(mine, right)
+            clocks = f"{sum(truth) / len(truth):.1f} % ({min(truth):.1f} to {max(truth):.1f})" if truth else ""
+            yield (f"| {name} | `{key}` | {what} | {clocks} | {sum(theirs) / len(theirs):.1f} % ({min(theirs):.1f} to {max(theirs):.1f}) | {mine:.1f} % | "
+                   f"{mine - sum(right) / len(right):+.1f}{'' if yes else ' **'} | {min(row[key] for row in our_rows):.1f} to {max(row[key] for row in our_rows):.1f} |"), yes
+
+
+def tables(runs, load):
+    """Both tables as text, and how many rows are wrong."""
+    all_rows = {name: list(rows_of(name, r)) for name, r in runs.items()}
+    count = len(next(iter(runs.values())).totals)
+    lines = [f"Measured on {datetime.date.today()}: {count} rounds, CLOCK={clock}, {os.cpu_count()} CPUs, load {load[0]:.0f} at the beginning and "
+             f"{load[1]:.0f} at the end.", "", "| program | CPU time, unrecorded / perf / aiflame | rows | right | wrong |", "|---|---|---|---|---|"]
+    for name, rows in all_rows.items():
+        r = runs[name]
+        times = " / ".join(f"{value:.2f} s" for value in (mean(r.plain, 1), *(mean(r.by[who], 2) for who in ("perf", "aiflame"))))
+        wrong = "; ".join(f"{row.split(' | ')[1]} {row.split(' | ')[2]}" for row, yes in rows if not yes)
+        lines.append(f"| {name} | {times} | {len(rows)} | {sum(yes for _, yes in rows)} | {wrong} |")
+    lines += ["", "| program | function | | its own clocks | perf | aiflame | difference | aiflame's rounds |", "|---|---|---|---|---|---|---|---|"]
+    lines += [row for rows in all_rows.values() for row, _ in rows]
+    return "\n".join(lines) + "\n", sum(not yes for rows in all_rows.values() for _, yes in rows)
+
+
 def main():
     work = tempfile.mkdtemp(prefix="cpu_perf.")
-    missed = 0
+    load = os.getloadavg()[0]
     try:
-        all_programs = programs(work)
-        with open(f"{work}/zero", "wb") as f:  # so that each run writes to pages that are there
-            for _ in range(1000):
-                f.write(bytes(16384 * 100))
-        chosen = sys.argv[1:] or list(all_programs)
-        print("| program | CPU time, unrecorded / perf / aiflame | function | | perf | aiflame | difference | perf's rounds |")
-        print("|---|---|---|---|---|---|---|---|")
-        for name in chosen:
-            by, plain_runs, totals = {"perf": [], "aiflame": []}, [], []
-            for _ in range(rounds):
-                plain_runs.append(run_plain(all_programs[name]))
-                # A file that is recorded runs as it would; what it prints is of no interest.
-                subprocess.run(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o", f"{work}/p", *all_programs[name]],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                by["perf"].append(shares(perf_stacks(f"{work}/p")))
-                subprocess.run([aiflame, "record", "-q", "--cpu", "--cpu-clock", clock, "-o", f"{work}/a", *all_programs[name]],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                by["aiflame"].append(shares(aiflame_stacks(f"{work}/a")))
-                totals.append(total_of(f"{work}/a"))
-            if os.environ.get("KEEP"):
-                for which in "pa":
-                    shutil.copy(f"{work}/{which}", f"{os.environ['KEEP']}/{name}.{which}")
-            used, system = mean(plain_runs, 1), mean(plain_runs, 0)
-            times = " / ".join(f"{value:.2f} s" for value in (used, *(mean(by[which], 2) for which in ("perf", "aiflame"))))
-            print(f"| {name} | {times} | the OS kernel, by the accounts | unrecorded | {100 * system / used:.1f} % | | | |", flush=True)
-            total = sum(totals) / len(totals)
-            missed += not abs(total - 100) <= TOTAL_BAR
-            print(f"| {name} | {times} | all | of getrusage | | {total:.1f} % | {total - 100:+.1f}{'' if abs(total - 100) <= TOTAL_BAR else ' **'} | |", flush=True)
-            if name == "server":
-                for key, share in own_clocks(work).items():
-                    print(f"| {name} | {times} | `{key}` | by its own clocks | {share:.1f} % | | | |", flush=True)
-            for index, what in (0, "own"), (1, "with callees"):
-                perf_rows, our_rows = [s[index] for s in by["perf"]], [s[index] for s in by["aiflame"]]
-                keys = {key for row in perf_rows + our_rows for key in row}
-                for key in sorted(keys, key=lambda key: -mean(perf_rows, key)):
-                    theirs, mine = mean(perf_rows, key), mean(our_rows, key)
-                    if max(theirs, mine) < LEAST:
-                        continue
-                    spread = max(row[key] for row in perf_rows) - min(row[key] for row in perf_rows)
-                    is_missed = abs(mine - theirs) > max(BAR, spread)
-                    missed += is_missed
-                    mark = " **" if is_missed else ""
-                    print(f"| {name} | {times} | `{key}` | {what} | {theirs:.1f} % | {mine:.1f} % | {mine - theirs:+.1f}{mark} | {spread:.1f} |", flush=True)
+        runs = run_rounds(work, sys.argv[1:] or EIGHT)
     finally:
         shutil.rmtree(work)
-    print(f"\n{missed} differences of more than {BAR:g} points", file=sys.stderr)
-    return 1 if missed else 0
+    text, wrong = tables(runs, (load, os.getloadavg()[0]))
+    print(text)
+    if os.environ.get("UPDATE"):
+        with open(results) as f:
+            old = f.read()
+        before, after = old.split(MARKS[0])[0], old.split(MARKS[1])[1]
+        with open(results, "w") as f:
+            f.write(f"{before}{MARKS[0]}\n{text}{MARKS[1]}{after}")
+    print(f"{wrong} rows are wrong", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
