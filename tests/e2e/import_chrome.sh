@@ -60,6 +60,16 @@ check "work on the devices of a JAX trace is that of its calls and functions" ja
 check "a device of a JAX trace has the number that its name has" sh -c "'$aiflame' report s.data | grep -q '^device   cuda 3 '"
 check "info counts what sums up the queues of a JAX trace" info_says IMPORT_OTHER_KIND 1 "1 sums of a device's queues"
 
+# ---- Ascend ---------------------------------------------------------------------------------------------
+# npu NAME PID TID START DURATION CATEGORY ARGS
+npu() { printf '{"ph":"X","name":"%s","pid":%s,"tid":%s,"ts":"%s","dur":%s%s,"args":{%s}}' "$1" "$2" "$3" "$4" "$5" "${6:+,\"cat\":\"$6\"}" "$7"; }
+echo "[$(npu aten::add 11 11 100.120 50.5 cpu_op '"connection_id":1'),$(npu AscendCL@aclnnAdd 11 11 100.320 20 async_npu '"connection_id":1'),$(npu Node@launch 11 11 130 2 '' '"connection_id":2'),\
+$(npu AddKernel 22 3 130.5 12.345 '' '"Task Type":"AI_VECTOR_CORE","Stream Id":3,"connection_id":1'),$(npu MEMCPY_ASYNC 22 3 150 5 '' '"Task Type":"MEMCPY_ASYNC","connection_id":2'),$(npu EVENT_WAIT 22 4 120 90 '' '"Task Type":"EVENT_WAIT"')]" >npu.json
+npus() { stacks npu.json "aten::add;AscendCL@aclnnAdd;AddKernel_[g] 12345,aten::add;Node@launch;Memcpy DtoD_[g] 5000,"; }
+check "work of an Ascend NPU is that of CANN's calls and of their operators" npus
+check "an Ascend NPU's stream is a thread of its trace" sh -c "'$aiflame' report --streams s.data | grep -qE ' 3 +npu 22$'"
+check "info counts the waits of an Ascend NPU" info_says IMPORT_OTHER_KIND 1 "1 waits of a device"
+
 # ---- device work --------------------------------------------------------------------------------------
 # call NAME ID START [PID]; kernel NAME ID START DURATION [STREAM [PID]]
 call() { printf '{"ph":"X","cat":"cuda_runtime","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":0.5,"args":{"correlation":%s}}' "$1" "${4:-1}" "$3" "$2"; }

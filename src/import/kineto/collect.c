@@ -2,6 +2,7 @@
 #include "import/kineto/aiu.h"
 #include "import/kineto/classify.h"
 #include "import/kineto/kineto.h"
+#include "import/kineto/npu.h"
 #include "import/kineto/xla.h"
 
 #include <errno.h>
@@ -303,6 +304,11 @@ static int whole_collect(struct kineto *k)
 	if (e->class == KINETO_NOT_KEPT && !kineto_xla_classify(k)) {
 		k->counts.not_kept++;
 		kineto_leave_out(k->counts.left_out, "sums of a device's queues", 25, 1);
+		return 0;
+	}
+	if (e->class == KINETO_NOT_KEPT && !kineto_npu_classify(k)) {
+		k->counts.not_kept++;
+		kineto_leave_out(k->counts.left_out, "waits of a device", 17, 1);
 		return 0;
 	}
 	if (e->class == KINETO_NOT_KEPT)

@@ -242,6 +242,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 		}
 		break;
 	case 9:
+		if (IS("Task Type"))
+			return text(j, &e->task_type);
 		if (IS("Python id"))
 			return small_number(j, &e->python);
 		if (IS("Device Id"))
@@ -266,6 +268,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return signed_number(j, &e->device_type, NULL);
 		break;
 	case 13:
+		if (IS("connection_id")) /* Ascend's */
+			return number(j, &e->correlation, &e->has_correlation);
 		if (IS("shared memory"))
 			return small_number(j, &e->shared_bytes);
 		if (IS("graph node id"))
@@ -369,7 +373,8 @@ void kineto_event_clear(struct kineto_event *e)
 {
 	struct aif_buf name = e->name, cat = e->cat, shape = e->shapes, types = e->types,
 		       label = e->text, rank = e->rank, collective = e->collective,
-		       group = e->group, group_ranks = e->group_ranks, type = e->type;
+		       group = e->group, group_ranks = e->group_ranks, type = e->type,
+		       task_type = e->task_type;
 
 	*e = (struct kineto_event){.sequence = -1,
 				   .name = name,
@@ -381,7 +386,8 @@ void kineto_event_clear(struct kineto_event *e)
 				   .collective = collective,
 				   .group = group,
 				   .group_ranks = group_ranks,
-				   .type = type};
+				   .type = type,
+				   .task_type = task_type};
 	aif_buf_clear(&e->name);
 	aif_buf_clear(&e->cat);
 	aif_buf_clear(&e->shapes);
@@ -392,6 +398,7 @@ void kineto_event_clear(struct kineto_event *e)
 	aif_buf_clear(&e->group);
 	aif_buf_clear(&e->group_ranks);
 	aif_buf_clear(&e->type);
+	aif_buf_clear(&e->task_type);
 }
 
 bool kineto_event_read(struct aif_json *j, struct kineto_event *e)

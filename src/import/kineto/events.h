@@ -66,8 +66,9 @@ struct kineto_event {
 	bool has_launched;
 	uint32_t grid[3], block[3];
 	struct aif_buf name, cat, shapes, types;
-	struct aif_buf rank; /* in brackets before the pid */
-	struct aif_buf text; /* of metadata: "name" or "labels" of its args */
+	struct aif_buf task_type; /* of a device's work in traces of Ascend NPUs */
+	struct aif_buf rank;      /* in brackets before the pid */
+	struct aif_buf text;      /* of metadata: "name" or "labels" of its args */
 	/* An operation between ranks: its name, its communicator's name and ranks, the type of its elements, and how many it gives. */
 	struct aif_buf collective, group, group_ranks, type;
 	uint32_t group_size;

@@ -46,6 +46,7 @@ void kineto_free(struct kineto *k)
 	aif_buf_finish(&k->event.group);
 	aif_buf_finish(&k->event.group_ranks);
 	aif_buf_finish(&k->event.type);
+	aif_buf_finish(&k->event.task_type);
 	kineto_names_finish(&k->names);
 	kineto_threads_finish(&k->threads);
 	kineto_machine_finish(&k->machine);

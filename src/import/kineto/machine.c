@@ -184,6 +184,7 @@ uint32_t kineto_device(struct kineto *k, int64_t key)
 		[KINETO_HPU] = {"hpu", "Intel", AIF_DEVICE_ACCELERATOR},
 		[KINETO_PRIVATE] = {"privateuse1", "", AIF_DEVICE_ACCELERATOR},
 		[KINETO_AIU] = {"aiu", "IBM", AIF_DEVICE_ACCELERATOR},
+		[KINETO_NPU] = {"npu", "Huawei", AIF_DEVICE_ACCELERATOR},
 		[KINETO_ZE] = {"level_zero", "Intel", AIF_DEVICE_GPU},
 	};
 	struct kineto_device d = {.number = key};

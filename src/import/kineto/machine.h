@@ -50,7 +50,8 @@ enum kineto_family {
 	KINETO_HPU,
 	KINETO_PRIVATE,
 	KINETO_AIU,
-	KINETO_ZE, /* unitrace: Level Zero and OpenCL on Intel's GPUs */
+	KINETO_NPU, /* Huawei's Ascend */
+	KINETO_ZE,  /* unitrace: Level Zero and OpenCL on Intel's GPUs */
 };
 
 struct kineto_machine {
