@@ -580,6 +580,7 @@ static int each(const char *self, unsigned at_a_time, unsigned first)
 				FILE *f;
 
 				running--;
+				child[i] = 0; /* its number may be another's soon */
 				snprintf(name, sizeof(name), "%s.said", cases[i].name);
 				f = fopen(name, "a");
 				fprintf(f, "  %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
