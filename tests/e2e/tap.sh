@@ -17,19 +17,25 @@ n=0 failed=0
 export XDG_STATE_HOME="$work/state"
 [ ! -e /etc/OpenCL/vendors/pocl.icd ] || export OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
 
+# say_case STATUS WHAT COMMAND...: a case, by the status of the command, whose output is in check.out
+say_case() {
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+		return
+	fi
+	failed=$((failed + 1))
+	echo "not ok $n - $2"
+	shift 2
+	echo "#   $*"
+	tail -n 12 "$work/check.out" | sed 's/^/#   /'
+}
 # check WHAT COMMAND...: a case, by the command's status
 check() {
 	what=$1
 	shift
-	n=$((n + 1))
-	if "$@" >"$work/check.out" 2>&1; then
-		echo "ok $n - $what"
-	else
-		failed=$((failed + 1))
-		echo "not ok $n - $what"
-		echo "#   $*"
-		tail -n 12 "$work/check.out" | sed 's/^/#   /'
-	fi
+	"$@" >"$work/check.out" 2>&1
+	say_case $? "$what" "$@"
 }
 # skip WHAT WHY: a case that cannot be tried here
 skip() {
@@ -72,8 +78,8 @@ ended() {
 		case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$pid/status" 2>/dev/null) in '' | Z*) ;; *) return 1 ;; esac
 	done
 }
-# metered COMMAND...: runs it, and busy=1 if meanwhile more than a twentieth of all CPUs' time was stolen or went to programs
-# that are not this shell's children.
+# metered COMMAND...: runs it, ends with its status, and busy=1 if meanwhile more than a twentieth of all CPUs' time was
+# stolen or went to programs that are not this shell's children.
 busy=0
 cpu_used() { # in ticks: of children that have ended, of all, idle
 	times >"$work/times.out" # in no subshell: it would have no children
@@ -84,16 +90,23 @@ cpu_used() { # in ticks: of children that have ended, of all, idle
 metered() {
 	cpu_used >"$work/before.out"
 	"$@"
+	metered_status=$?
 	cpu_used >"$work/after.out"
 	cat "$work/before.out" "$work/after.out" | awk 'NR == 1 { own = $1; all = $2; idle = $3 }
 		END { others = $2 - all - ($1 - own); exit others > 0.05 * ($2 - all + $3 - idle) }' && busy=0 || busy=1
+	return $metered_status
 }
-# on_calm WHAT COMMAND...: like check, where only a machine that does nothing else can tell that it is not so.
+# on_calm WHAT COMMAND...: like check, where only a machine that does nothing else can tell that it is not so. What the command
+# runs may be metered.
 on_calm() {
-	if [ "$busy" = 1 ] && ! (shift && "$@") >/dev/null 2>&1; then
-		skip "$1" "this machine is busy with something else"
+	what=$1
+	shift
+	"$@" >"$work/check.out" 2>&1
+	status=$?
+	if [ $status != 0 ] && [ "$busy" = 1 ]; then
+		skip "$what" "this machine is busy with something else"
 	else
-		check "$@"
+		say_case $status "$what" "$@"
 	fi
 }
 # in_three COMMAND...: the command records and judges an estimate, which chance may lead beyond its bounds once in a while; what is

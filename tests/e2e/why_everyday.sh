@@ -13,7 +13,7 @@ program() {
 }
 judge() {
 	busy=0
-	check "why finds the loop of a program, its line and its steps: $3" program "$@"
+	on_calm "why finds the loop of a program, its line and its steps: $3" program "$@"
 	on_calm "the first owner of idle time is the function that keeps the device waiting: $3" python3 "$root/tests/e2e/why_judge.py" owner
 }
 for p in process client condition callbacks pool retry frames; do

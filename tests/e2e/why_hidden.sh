@@ -12,7 +12,7 @@ program() {
 }
 judge() {
 	busy=0
-	check "why finds the loop of a program, its line and its steps: $2" program "$1" "$2"
+	on_calm "why finds the loop of a program, its line and its steps: $2" program "$1" "$2"
 	on_calm "the first owner of idle time is the function that keeps the device waiting: $2" python3 "$root/tests/e2e/why_judge.py" owner
 }
 for p in stages locked async child pause; do

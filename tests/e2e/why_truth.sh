@@ -7,10 +7,10 @@ for p in python3 /usr/bin/python3; do
 done
 [ -n "${python:-}" ] || { echo "1..0 # SKIP no pyopencl"; exit 0; }
 judged() {
-	KEEP=$work/kept AIFLAME=$aiflame PYTHON=$python JOBS=1 SECONDS_EACH=2 "$root/tests/gpu/why/run.sh" "$1"
+	metered env KEEP="$work/kept" AIFLAME="$aiflame" PYTHON="$python" JOBS=1 SECONDS_EACH=2 "$root/tests/gpu/why/run.sh" "$1"
 }
 for what in default/server default/compute default/allocate full/server full/collect default/mix_python default/gil full/nested; do
-	check "idle time has the class, line and steps that the program says: $what" judged $what
+	on_calm "idle time has the class, line and steps that the program says: $what" judged $what
 done
 # A truth that is another's is seen.
 wrong() {
