@@ -24,17 +24,21 @@ lost() {
 }
 # conserved DATA REPORT: each target's launches and executions are recorded, to the last one that
 # its call had returned from; one more if it was in the call. Where a recorder gets no CPU for long, rings are full: it
-# must know of how much. (CPU samples are another matter: where CPUs are few, threads lie for long in the C library's own
-# sections without signals.)
+# must know of how much. Then a target may have stopped waiting for it, too, after a second: it must know of which. (CPU
+# samples are another matter: where CPUs are few, threads lie for long in the C library's own sections without signals.)
 conserved() {
 	[ -z "$("$aiflame" query --format csv "$1" "SELECT * FROM losses WHERE name NOT LIKE 'CPU%' AND
-		NOT (name = 'RING_FULL' AND detail IN ('launches', 'executions'))" | tail -n +2)" ] || {
+		NOT (name = 'RING_FULL' AND detail IN ('launches', 'executions')) AND
+		NOT (name = 'HANDSHAKE_FAILED' AND detail = 'it had stopped waiting')" | tail -n +2)" ] || {
 		"$aiflame" query "$1" "SELECT * FROM losses"
 		return 1
 	}
 	count launches "$1" >launches.txt && count executions "$1" >executions.txt &&
 		lost launches "$1" >lost_launches.txt && lost executions "$1" >lost_executions.txt &&
-		awk 'FILENAME == "launches.txt" || FILENAME == "lost_launches.txt" { l[$1] += $2 }
+		"$aiflame" query --format csv "$1" "SELECT pid FROM losses JOIN processes ON id = process WHERE name = 'HANDSHAKE_FAILED'" |
+		tail -n +2 | tr -d '\r' >unmet.txt &&
+		awk 'FILENAME == "unmet.txt" { unmet[$1]; missed++; next }
+			FILENAME == "launches.txt" || FILENAME == "lost_launches.txt" { l[$1] += $2 }
 			FILENAME == "executions.txt" || FILENAME == "lost_executions.txt" { e[$1] += $2 }
 			FILENAME == "lost_launches.txt" { without[$1] = $2; all += $2 }
 			FILENAME ~ /^(lost_)?(launches|executions).txt$/ || $1 == "recorder" { next }
@@ -42,14 +46,14 @@ conserved() {
 			END {
 				for (p in ways) {
 					e[p] += without[p] # a launch that is not written down has no execution
-					if (l[p] < done[p] || l[p] > begun[p] || e[p] < done[p] || e[p] > begun[p]) {
+					if (!(p in unmet) && (l[p] < done[p] || l[p] > begun[p] || e[p] < done[p] || e[p] > begun[p])) {
 						bad++
 						print p ways[p], begun[p], done[p], "recorded", l[p] + 0, e[p] + 0
 					}
 				}
-				print n, "targets,", all + 0, "launches lost"
-				exit bad || !n
-			}' launches.txt executions.txt lost_launches.txt lost_executions.txt "$2"
+				print n, "targets,", all + 0, "launches lost,", missed + 0, "stopped waiting"
+				exit bad || !n || missed > n / 4
+			}' unmet.txt launches.txt executions.txt lost_launches.txt lost_executions.txt "$2"
 }
 # drive NAME JOBS WAY:N...: into NAME.data and NAME.report
 drive() {
