@@ -63,7 +63,7 @@ os.truncate(to, (1 << 20) + size)
 END
 if truncate -s 4T linked.debug 2>/dev/null; then
 	check "a debug file of 4 TB without a build-id is not summed up" \
-		status_is 5 timeout -k 5 120 "$aiflame" record -q -o sparse.data "$app" module "$work/linked.so"
+		status_is 5 timeout -k 5 400 "$aiflame" record -q -o sparse.data "$app" module "$work/linked.so"
 	check "functions of a debug file of 4 TB are addresses" sh -c '
 		"$aiflame" query --format csv sparse.data "SELECT name FROM frame_names" | grep -q "^\[linked.so+0x"'
 else
@@ -72,7 +72,7 @@ fi
 gcc -g -O1 -shared -fPIC -nostdlib -Wl,-z,separate-code -o whole.so small.c
 if python3 grow.py whole.so table.so .symtab 24000000000 2>/dev/null; then
 	check "a symbol table of 24 GB is not read to its end" \
-		status_is 5 timeout -k 5 120 "$aiflame" record -q -o table.data "$app" module "$work/table.so"
+		status_is 5 timeout -k 5 400 "$aiflame" record -q -o table.data "$app" module "$work/table.so"
 	check "a symbol table of 24 GB: the numbers add up" says "everything adds up" "$aiflame" info table.data
 else
 	skip "a symbol table of 24 GB" "this file system has no such files"
@@ -131,7 +131,7 @@ check "19,200 frames: the recorder took less than 200 MB" sh -c '
 
 # ---- one that floods, and a neighbour ----
 export steady='generate launches=100000 rate=25000 stacks=40 depth=40 kernels=20 streams=3'
-check "a target that floods the recorder and its neighbour end well" status_is 0 timeout -k 5 120 \
+check "a target that floods the recorder and its neighbour end well" status_is 0 timeout -k 5 400 \
 	"$aiflame" record -q --all-launches -o flood.data sh -c '"$app" flood 4 & "$fake" "$steady"; got=$?; wait $!; exit $got'
 # of PROGRAM SQL: about the rows of that process
 of() {
