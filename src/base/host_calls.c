@@ -14,8 +14,8 @@ static const struct call {
 
 const char *aif_host_call_kind_name(unsigned kind)
 {
-	static const char *const names[AIF_HOST_CALL_KINDS] = {"synchronise", "copy",    "allocate",
-							       "free",        "compile", "load"};
+	static const char *const names[AIF_HOST_CALL_KINDS] = {
+		"synchronise", "copy", "allocate", "free", "compile", "load", "prepare"};
 
 	return kind < AIF_HOST_CALL_KINDS ? names[kind] : "?";
 }

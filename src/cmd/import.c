@@ -230,7 +230,7 @@ static void put_losses(const struct aif_profile *p, const char *path, struct aif
 static void summary(const struct aif_builder *b, const char *path)
 {
 	struct aif_buf out = {0}, shown = {0};
-	uint64_t kernels = 0, kernel_ns = 0, copy_ns = 0, cpu_ns = 0;
+	uint64_t kernels = 0, memory = 0, copies, kernel_ns = 0, copy_ns = 0, cpu_ns = 0;
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = b->p.traits.is_lengths;
 	bool is_samples = b->samples_len && b->p.traits.times_unknown;
@@ -241,6 +241,7 @@ static void summary(const struct aif_builder *b, const char *path)
 		bool is_kernel = b->execs[i].kind == AIF_LAUNCH_KERNEL;
 
 		kernels += is_kernel;
+		memory += aif_launch_is_memory(b->execs[i].kind);
 		*(is_kernel ? &kernel_ns : &copy_ns) += b->execs[i].end - b->execs[i].start;
 	}
 	for (size_t i = 0; i < b->waits_len; i++)
@@ -267,9 +268,15 @@ static void summary(const struct aif_builder *b, const char *path)
 		aif_buf_puts(&out, kernels == 1 ? " kernel of " : " kernels of ");
 		aif_human_ns(&out, kernel_ns);
 		aif_buf_puts(&out, ", ");
-		aif_human_count(&out, b->execs_len - kernels);
-		aif_buf_puts(&out,
-			     b->execs_len - kernels == 1 ? " copy or fill" : " copies and fills");
+		copies = b->execs_len - kernels - memory;
+		aif_human_count(&out, copies);
+		aif_buf_puts(&out, copies == 1 ? " copy or fill" : " copies and fills");
+		if (memory) {
+			aif_buf_puts(&out, ", ");
+			aif_human_count(&out, memory);
+			aif_buf_puts(&out, memory == 1 ? " allocation or release"
+						       : " allocations and releases");
+		}
 	}
 	if (is_lengths && !is_samples && b->execs_len) {
 		aif_human_ns(&out, kernel_ns);

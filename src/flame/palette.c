@@ -19,6 +19,7 @@ enum {
 	IDLE_INPUT,
 	IDLE_COMPILE,
 	IDLE_ALLOCATE,
+	IDLE_PREPARE,
 	IDLE_COLLECT,
 	IDLE_GIL,
 	IDLE_OFF_CPU,
@@ -38,7 +39,8 @@ static const uint8_t idle_colours[AIF_IDLE_CAUSES] = {
 	[AIF_IDLE_CAUSE_NO_CPU] = IDLE_NO_CPU,     [AIF_IDLE_CAUSE_COMPILE] = IDLE_COMPILE,
 	[AIF_IDLE_CAUSE_ALLOCATE] = IDLE_ALLOCATE, [AIF_IDLE_CAUSE_COLLECT] = IDLE_COLLECT,
 	[AIF_IDLE_CAUSE_GIL] = IDLE_GIL,           [AIF_IDLE_CAUSE_INPUT] = IDLE_INPUT,
-	[AIF_IDLE_CAUSE_DEMAND] = IDLE_DEMAND,     [AIF_IDLE_CAUSE_UNKNOWN] = IDLE_UNKNOWN,
+	[AIF_IDLE_CAUSE_PREPARE] = IDLE_PREPARE,   [AIF_IDLE_CAUSE_DEMAND] = IDLE_DEMAND,
+	[AIF_IDLE_CAUSE_UNKNOWN] = IDLE_UNKNOWN,
 };
 
 static const struct aif_palette_colour colours[] = {
@@ -67,6 +69,7 @@ static const struct aif_palette_colour colours[] = {
 	[IDLE_INPUT] = {"idle: data loader", "ji", {238, 92, 162}, {246, 134, 188}},
 	[IDLE_COMPILE] = {"idle: compile", "jc", {218, 78, 60}, {234, 112, 96}},
 	[IDLE_ALLOCATE] = {"idle: allocate", "ja", {144, 194, 116}, {166, 212, 142}},
+	[IDLE_PREPARE] = {"idle: prepare", "jr", {96, 186, 168}, {138, 208, 194}},
 	[IDLE_COLLECT] = {"idle: garbage collection", "jg", {198, 94, 90}, {216, 124, 120}},
 	[IDLE_GIL] = {"idle: GIL", "jp", {120, 150, 246}, {150, 176, 252}},
 	[IDLE_OFF_CPU] = {"idle: off CPU", "jo", {244, 230, 130}, {252, 242, 168}},

@@ -52,6 +52,11 @@ enum aif_launch_kind {
 /* "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate", "allocate", "release",
  * "peer"; "?" for others. */
 const char *aif_launch_kind_name(unsigned kind);
+/* True for what allocates and releases memory: it moves nothing. */
+static inline bool aif_launch_is_memory(unsigned kind)
+{
+	return kind == AIF_LAUNCH_ALLOCATE || kind == AIF_LAUNCH_RELEASE;
+}
 /* Returns torch.profiler's name of a transfer of that kind, "Memcpy HtoD"; "[map]" where torch has none. */
 const char *aif_transfer_name(unsigned kind);
 /* Returns the kind of a transfer that is called so, "Memcpy HtoD (Pageable -> Device)" or "[write]"; AIF_LAUNCH_KERNEL:

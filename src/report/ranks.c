@@ -30,6 +30,7 @@ static const struct aif_table_column columns[] = {
 	{"idle_off_cpu", AIF_TABLE_NS},
 	{"idle_compile", AIF_TABLE_NS},
 	{"idle_allocate", AIF_TABLE_NS},
+	{"idle_prepare", AIF_TABLE_NS},
 	{"idle_garbage_collection", AIF_TABLE_NS},
 	{"idle_data_loader", AIF_TABLE_NS},
 	{"idle_gil", AIF_TABLE_NS},

@@ -16,6 +16,8 @@ info_says() { # REASON COUNT DETAIL: a loss of the profile that was imported las
 	grep -E "^ +[0-9]+ $1 +$2 " info.out | grep -qF -- "$3" || { sed -n '/^losses/,$p' info.out; return 1; }
 }
 
+why_says() { "$aiflame" why s.data >why.out 2>&1; tr '\n' ' ' <why.out | tr -s ' ' | grep -qF -- "$1" || { cat why.out; return 1; }; }
+
 # ---- begin and end ------------------------------------------------------------------------------------
 b() { printf '{"ph":"B","pid":1,"tid":1,"ts":%s,"name":"%s"}' "$1" "$2"; }
 e() { printf '{"ph":"E","pid":1,"tid":1,"ts":%s%s}' "$1" "${2:+,\"name\":\"$2\"}"; }
@@ -50,6 +52,57 @@ aiu_calls() { "$aiflame" import -q -o s.data aiu.json && [ "$("$aiflame" report 
 	"time,kind,call 300000,compile,aiuCompileGraph 190000,synchronise,aiuScheduleWait 50000,synchronise,aiuRdmaBarrier1 40000,synchronise,aiuRDMABarrier2 " ] || { "$aiflame" report --sync --format csv s.data; return 1; }; }
 check "report --sync has the waits, barriers and compilations of an AIU" aiu_calls
 
+cat >aiu.py <<'PY'
+import json
+events, number = [], 0
+def event(cat, name, pid, tid, ts, dur, **args):
+    events.append(dict(ph="X", cat=cat, name=name, pid=pid, tid=tid, ts=ts, dur=dur, args=args))
+def call(name, ts, dur):
+    global number
+    number += 1
+    event("privateuse1_runtime", name, 1, 1, ts, dur, correlation=number)
+    return number
+event("cpu_op", "sendnn::run_graph", 1, 1, 0, 11000)
+for t in range(0, 10000, 1000): # each turn: 100 us compiled, 400 us prepared, 200 us computed
+    call("aiuCompileGraph", t + 100, 100)
+    call("aiuDataConvert", t + 200, 250)
+    call("aiuPrepareDMAs", t + 450, 150)
+    event("gpu_memset", "Memset (Device)", 0, 400, t + 612, 5, device=0, stream=400, bytes=1 << 20, correlation=call("aiuMalloc", t + 610, 10))
+    event("kernel", "bmm_2", 0, 1, t + 650, 200, device=0, stream=1, correlation=call("aiuLaunchControlBlocks", t + 630, 10))
+    call("aiuScheduleWait", t + 660, 200)
+    call("aiuRDMABarrier1", t + 870, 50)
+    if t < 8000:
+        event("privateuse1_driver", "Memory (Release)", 0, 400, t + 618, 3, device=0, bytes=1 << 20, correlation=50000 + t)
+    event("privateuse1_runtime", "aiuLaunchSuperNode", 1, 1, t + 605, 40, correlation=8000 + t) # with the two calls in it
+json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "AIU"}], "traceEvents": events}, open("turns.json", "w"))
+PY
+python3 aiu.py
+column() { "$aiflame" report "$1" --format csv ${3:+$3} s.data | cut -d, -f"$2" | tr '\n' ' '; }
+equal() { # WANTED TEXT
+	[ "$1" = "$2" ] || { echo "$2"; return 1; }
+}
+check "a trace of an AIU that compiles and prepares is imported" sh -c "'$aiflame' import -o s.data turns.json 2>&1 | grep -q '10 kernels of 2.0 ms, 0 copies and fills, 18 allocations and releases'"
+idle_causes() { "$aiflame" report --idle s.data | grep -E "^ *[0-9.]+ % +$1 .* $2 < sendnn::run_graph$" || { "$aiflame" report --idle s.data; return 1; }; }
+# The loop begins with the first kernel: nine of ten turns are in it.
+check "idle time in aiuDataConvert is preparation, by that call" idle_causes "2.2 ms .* prepare" aiuDataConvert
+check "idle time in aiuPrepareDMAs is preparation, by that call" idle_causes "1.4 ms .* prepare" aiuPrepareDMAs
+check "idle time in aiuCompileGraph is compilation, by that call" idle_causes "900 us .* compile" aiuCompileGraph
+check "idle time in an RDMA barrier is a wait, by that call" idle_causes "450 us .* wait" aiuRDMABarrier1
+check "an AIU's allocations and releases are no copies" sh -c "'$aiflame' report --copies s.data | grep -q '^no copies in this profile'"
+memory_bytes() { equal "at_peak,allocated,released,allocations 2097152,10485760,8388608,10 " "$(column --memory 1,4,5,6)"; }
+check "report --memory has the bytes that an AIU allocates and releases" memory_bytes
+classes() { equal "own,time,calls,class,call 2500000,2500000,10,memory,aiuDataConvert 2000000,2000000,10,wait,aiuScheduleWait 1500000,1500000,10,DMA,aiuPrepareDMAs 1000000,1000000,10,compile,aiuCompileGraph 500000,500000,10,RDMA wait,aiuRDMABarrier1 200000,400000,10,launch,aiuLaunchSuperNode 100000,100000,10,memory,aiuMalloc 100000,100000,10,launch,aiuLaunchControlBlocks " "$(column --calls 1,2,3,6,8)"; }
+check "report --calls has an AIU's calls by class, without the calls in them" classes
+check "report --calls says what the classes have" sh -c "'$aiflame' report --calls s.data | grep -q '^7.9 ms in 80 calls: 32.9 % memory, 25.3 % wait, 19.0 % DMA, 12.7 % compile, 6.3 % RDMA wait, 3.8 % launch$'"
+check "why of an AIU's trace is bound by preparation" why_says "bound by preparation: for 40.0 % of the time it is idle while the launching thread prepares data, addresses or DMA for it"
+check "why of an AIU's trace says in which calls its time passes, and what these do" why_says "in calls 25.0 % aiuDataConvert, which converts formats, as float16 to sen_fp16; 15.0 % aiuPrepareDMAs, which prepares DMA; 10.0 % aiuCompileGraph, which compiles the computation graph; 5.00 % aiuRDMABarrier1, which waits for other AIUs"
+why_calls() { "$aiflame" why --format json s.data | python3 -c 'import json, sys; calls = json.load(sys.stdin)["calls"]; assert calls[0] == {"call": "aiuDataConvert", "ns": 2250000}, calls'; }
+check "why --format json has an AIU's calls" why_calls
+echo '[{"name":"mm Cmpt Exec","ph":"B","pid":0,"tid":1,"ts":100,"attr":{"TS1":"0x10","TS2":"0x20"}},{"name":"mm Cmpt Exec","ph":"E","pid":0,"tid":1,"ts":150,"attr":{"TS2":"0x21","TS3":"0x30","TS4":"0x40","TS5":"0xffffffff","Power":"0x438d671c"}},{"name":"x DmaI","ph":"X","pid":0,"tid":1,"ts":200,"dur":5}]' >flex.json
+readings() { "$aiflame" import -q -o f.data flex.json && equal "name,value TS1,16.0 TS2,33.0 TS3,48.0 TS4,64.0 TS5,4294967295.0 Power,1133340444.0 " \
+	"$("$aiflame" query --format csv f.data 'SELECT c.name, c.value FROM counters c JOIN executions e ON c.launch = e.launch AND e.start_ns + e.dur_ns = c.time_ns' | tr '\n' ' ')"; }
+check "TS1 to TS5 and Power of Flex are kept, by execution" readings
+
 # ---- JAX ----------------------------------------------------------------------------------------------
 named() { printf '{"ph":"M","name":"%s","pid":%s,"tid":%s,"args":{"name":"%s"}}' "$1" "$2" "$3" "$4"; }
 x() { printf '{"ph":"X","name":"%s","pid":%s,"tid":%s,"ts":%s,"dur":%s%s}' "$1" "$2" "$3" "$4" "$5" "${6:+,\"args\":{\"correlation_id\":\"$6\"\}}"; }
@@ -75,7 +128,6 @@ check "info counts the waits of an Ascend NPU" info_says IMPORT_OTHER_KIND 1 "1 
 call() { printf '{"ph":"X","cat":"cuda_runtime","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":0.5,"args":{"correlation":%s}}' "$1" "${4:-1}" "$3" "$2"; }
 kernel() { printf '{"ph":"X","cat":"kernel","name":"%s","pid":%s,"tid":7,"ts":%s,"dur":%s,"args":{"correlation":%s,"device":0,"stream":%s}}' "$1" "${6:-0}" "$3" "$4" "$2" "${5:-7}"; }
 op() { printf '{"ph":"X","cat":"cpu_op","name":"%s","pid":%s,"tid":1,"ts":%s,"dur":%s,"args":{"External id":1}}' "$1" "$4" "$2" "$3"; }
-why_says() { "$aiflame" why s.data >why.out 2>&1; tr '\n' ' ' <why.out | tr -s ' ' | grep -qF -- "$1" || { cat why.out; return 1; }; }
 
 for i in 0 1 2 3; do
 	d=10

@@ -48,6 +48,8 @@ def copy_kind(name):
 
 def of_traces(paths):
     kernels, copies, ops = (collections.defaultdict(lambda: [0, 0]) for _ in range(3))
+    # An AIU's fill allocates.
+    fill = "allocate" if any(e["name"].startswith("aiu") for path in paths for e, _ in events(path)) else "fill"
     for path in paths:
         for e, dur in events(path):
             cat, name, to = e.get("cat"), e["name"], None
@@ -57,7 +59,7 @@ def of_traces(paths):
                 to = copies[copy_kind(name)]
             elif cat in FILL or (cat in CALL and name.startswith("Memory (") and "device" in e.get("args", {})):
                 kind = copy_kind(name)
-                to = copies[kind if kind in ("release", "allocate") else "fill"]
+                to = copies[kind if kind in ("release", "allocate") else fill]
             elif cat in HOST or cat in CALL:
                 to = ops[name]
             if to is not None:

@@ -15,7 +15,7 @@ python3 "$here/aiu_guide.py" guide.json
 "$aiflame" report --ops --style aiu --sort-by aiu_time_total --row_limit 10 guide.data >guide.txt
 check "report --ops of the AIU guide's trace is the guide's table" sh -c "head -n 14 guide.txt | diff '$here/aiu_guide.txt' -"
 check "copies have the guide's names in SQL" test "$("$aiflame" query --format csv guide.data 'SELECT DISTINCT kind, name FROM copies ORDER BY 1' | tr '\n' ' ')" = \
-	"kind,name fill,Memset (Device) read,Memcpy (DtoH) write,Memcpy (HtoD) "
+	"kind,name allocate,Memset (Device) read,Memcpy (DtoH) write,Memcpy (HtoD) "
 if [ -z "$python" ]; then
 	n=$((n + 1))
 	echo "ok $n - PyTorch # SKIP no python3 with torch: install python3-torch (300 MB)"

@@ -110,6 +110,8 @@ static enum aif_idle_cause cause_of_call(enum aif_host_call_kind kind)
 	case AIF_HOST_CALL_COMPILE:
 	case AIF_HOST_CALL_LOAD:
 		return AIF_IDLE_CAUSE_COMPILE;
+	case AIF_HOST_CALL_PREPARE:
+		return AIF_IDLE_CAUSE_PREPARE;
 	default:
 		return AIF_IDLE_CAUSE_WAIT;
 	}
@@ -440,6 +442,33 @@ static int make_ops(struct aif_idle_blaming *b)
 		       : r;
 }
 
+/* Puts the calls of imported traces on their own stacks: rows of `ops` have those of their callers. 0 or -ENOMEM. */
+static int find_call_stacks(struct aif_idle_blaming *b)
+{
+	const struct aif_profile *p = b->p;
+	struct aif_map stacks = {0};
+	uint64_t own;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->stacks_len && r == 0; i++) {
+		uint32_t frame = p->stacks[i].frame;
+
+		if (frame != AIF_NONE && p->frames[frame].kind == AIF_FRAME_CALL)
+			r = aif_map_put(&stacks,
+					(uint64_t)p->stacks[i].parent << 32 |
+						(uint32_t)p->frames[frame].address,
+					i);
+	}
+	for (size_t i = 0; i < b->calls.len && r == 0; i++) {
+		struct aif_host_call *c = &b->calls.at[i];
+
+		if (aif_map_get(&stacks, (uint64_t)c->stack << 32 | c->name, &own))
+			c->stack = (uint32_t)own;
+	}
+	aif_map_finish(&stacks);
+	return r < 0 ? -ENOMEM : 0;
+}
+
 static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 {
 	int r = aif_idle_launches_before(b->t, &b->before);
@@ -447,6 +476,8 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	aif_idle_trust_samplers(b->p, b->is_sampled);
 	if (r == 0 && *aif_profile_meta(b->p, "calls"))
 		r = aif_host_calls_read(b->p, NULL, &b->calls);
+	if (r == 0 && b->p->traits.is_imported && b->calls.len)
+		r = find_call_stacks(b);
 	b->to->damaged += b->calls.damaged;
 	if (r == 0)
 		r = make_ops(b);

@@ -138,7 +138,8 @@ enum aif_launch_kind kineto_exec_kind(const struct kineto_event *e, const char *
 		return AIF_LAUNCH_ALLOCATE;
 	if (has(name, len, "Release"))
 		return AIF_LAUNCH_RELEASE;
-	if (e->class == KINETO_FILL)
+	/* Exports have an AIU's fill, which allocates, among its copies. */
+	if (e->class == KINETO_FILL || begins(name, len, "Memset ("))
 		return AIF_LAUNCH_FILL;
 	if (len > 5 && !memcmp(name + len - 5, " DmaI", 5))
 		return AIF_LAUNCH_WRITE;

@@ -103,6 +103,14 @@ static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind ki
 		}
 		x.shape = aif_builder_shape(k->b, &shape);
 	}
+	if (e->has_readings) {
+		struct kineto_reading g = {.has = e->has_readings};
+
+		memcpy(g.values, e->readings, sizeof(g.values));
+		if (KINETO_ADD(k, readings, g) < 0)
+			return -ENOMEM;
+		x.readings = (uint32_t)k->readings_len;
+	}
 	x.collective = collective_of(k);
 	if (x.collective && e->has_order && e->order < UINT32_MAX - 1)
 		x.sequence = (uint32_t)e->order + 1;

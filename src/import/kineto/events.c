@@ -189,6 +189,15 @@ static bool list(struct aif_json *j, struct aif_buf *ret)
 	return t != AIF_JSON_ERROR;
 }
 
+static bool reading(struct aif_json *j, struct kineto_event *e, unsigned which)
+{
+	bool has = false, ok = number(j, &e->readings[which], &has);
+
+	if (has)
+		e->has_readings |= (uint8_t)(1u << which);
+	return ok;
+}
+
 /* Reads a member of `args`. Keys are compared by length first: most are of no interest. */
 static bool arg(struct aif_json *j, struct kineto_event *e)
 {
@@ -198,6 +207,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 			return number(j, &e->id, &e->has_id);
 		break;
 	case 3:
+		if (!memcmp(j->text, "TS", 2) && j->text[2] >= '1' && j->text[2] <= '5')
+			return reading(j, e, (unsigned)(j->text[2] - '1'));
 		if (IS("Seq"))
 			return number(j, &e->order, &e->has_order);
 		break;
@@ -211,6 +222,8 @@ static bool arg(struct aif_json *j, struct kineto_event *e)
 							       : text(j, &e->text);
 		break;
 	case 5:
+		if (IS("Power"))
+			return reading(j, e, KINETO_READINGS - 1);
 		if (IS("block"))
 			return triple(j, e->block);
 		if (IS("bytes") || IS("Bytes"))

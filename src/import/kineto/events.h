@@ -32,6 +32,8 @@ static inline bool kineto_id_is(struct kineto_id a, struct kineto_id b)
 	return a.number == b.number && a.is_name == b.is_name && a.group == b.group;
 }
 
+#define KINETO_READINGS 6
+
 /* Buffers are kept from one event to the next. */
 struct kineto_event {
 	char ph;
@@ -65,6 +67,10 @@ struct kineto_event {
 	uint32_t launched;
 	bool has_launched;
 	uint32_t grid[3], block[3];
+	/* Flex's readings of an AIU: TS1 to TS5, its counter of cycles, and Power, what it has drawn so far. Bit i of has_readings:
+	 * readings[i] is known. */
+	uint64_t readings[KINETO_READINGS];
+	uint8_t has_readings;
 	struct aif_buf name, cat, shapes, types;
 	struct aif_buf task_type; /* of a device's work in traces of Ascend NPUs */
 	struct aif_buf rank;      /* in brackets before the pid */

@@ -125,14 +125,51 @@ static int64_t shift_of(const struct kineto *k, int64_t device)
 	return 0;
 }
 
+/* An AIU's fill allocates. */
+static unsigned kind_of(const struct kineto *k, const struct kineto_exec *x)
+{
+	return k->machine.family == KINETO_AIU && x->kind == AIF_LAUNCH_FILL ? AIF_LAUNCH_ALLOCATE
+									     : x->kind;
+}
+
 /* A transfer keeps a name that is torch's, "Memcpy HtoD (Pageable -> Device)": others say no more than its kind. */
 static bool is_named(const struct kineto *k, const struct kineto_exec *x)
 {
 	size_t len;
 	const char *name = aif_strset_get(&k->names.texts, x->name, &len);
 
-	return x->kind == AIF_LAUNCH_KERNEL || (len > 3 && !memcmp(name, "Mem", 3) &&
-						strcmp(name, aif_transfer_name(x->kind)) != 0);
+	return x->kind == AIF_LAUNCH_KERNEL ||
+	       (len > 3 && !memcmp(name, "Mem", 3) &&
+		strcmp(name, aif_transfer_name(kind_of(k, x))) != 0);
+}
+
+/* Adds the readings of an execution as counters of its device, as they are in the file: cycles and charge that were counted
+ * up to then. */
+static int readings_add(struct kineto *k, const struct kineto_reading *g,
+			const struct aif_exec_row *x)
+{
+	static const char *const names[KINETO_READINGS] = {"TS1", "TS2", "TS3",
+							   "TS4", "TS5", "Power"};
+
+	for (unsigned i = 0; i < KINETO_READINGS; i++) {
+		struct aif_counter_row *row;
+
+		if (!(g->has >> i & 1))
+			continue;
+		row = aif_builder_counter(k->b);
+		if (!row)
+			return -ENOMEM;
+		*row = (struct aif_counter_row){.time = x->end,
+						.value = (double)g->values[i],
+						.device = x->device,
+						.name = aif_builder_puts(k->b, names[i]),
+						.unit = AIF_NONE,
+						.process = x->process,
+						.launch = 1 + x->launch};
+		if (row->name == AIF_NONE)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int kineto_exec_rows(struct kineto *k)
@@ -154,7 +191,7 @@ int kineto_exec_rows(struct kineto *k)
 			.end = (uint64_t)(x->end + shift),
 			.clock = AIF_CLOCK_MONOTONIC,
 			.process = k->machine.main_process,
-			.kind = x->kind,
+			.kind = kind_of(k, x),
 			.kernel = is_named(k, x) ? kineto_kernel(k, x->name) : AIF_NONE,
 			.device = kineto_device(k, x->device),
 			.stream = s->id,
@@ -172,6 +209,8 @@ int kineto_exec_rows(struct kineto *k)
 
 			row->process = k->b->p.threads[thread].process;
 		}
+		if (x->readings)
+			r = readings_add(k, &k->readings[x->readings - 1], row);
 		/* Streams run in order; those that are seen not to do so, or are lanes of several, don't. */
 		if (s->has_last && row->start < s->last_end)
 			k->b->p.streams[s->id].out_of_order = 1;

@@ -63,6 +63,7 @@ void kineto_free(struct kineto *k)
 	free(k->ops);
 	free(k->calls);
 	free(k->execs);
+	free(k->readings);
 	free(k->untimed);
 	free(k->flows);
 	free(k->blocks);
@@ -371,7 +372,7 @@ static void drop_others(struct kineto *k)
 
 int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 {
-	size_t memory = k->b->memory_len;
+	size_t memory = k->b->memory_len, execs = k->b->execs_len;
 	int r;
 
 	far_drop(k);
@@ -395,8 +396,10 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 		r = kineto_exec_rows(k);
 	if (!r) {
 		kineto_memory_devices(k, memory);
-		r = kineto_blocks(k);
+		r = kineto_memory_of_execs(k, execs);
 	}
+	if (!r)
+		r = kineto_blocks(k);
 	if (!r && (k->is_failed || k->b->failed))
 		r = -ENOMEM;
 	if (r < 0)

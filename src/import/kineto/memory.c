@@ -112,6 +112,40 @@ void kineto_memory_devices(struct kineto *k, size_t first)
 	}
 }
 
+int kineto_memory_of_execs(struct kineto *k, size_t first)
+{
+	for (size_t i = first; i < k->b->execs_len && !k->memory.rows_len; i++) {
+		const struct aif_exec_row *x = &k->b->execs[i];
+		const struct aif_launch_row *l = x->launch && x->launch <= k->b->launches_len
+							 ? &k->b->launches[x->launch - 1]
+							 : NULL;
+		struct aif_memory_row *row;
+		uint32_t thread = l ? l->thread : 0;
+
+		if (!aif_launch_is_memory(x->kind) || !x->bytes)
+			continue;
+		/* An execution without a call is of its process, whichever thread. */
+		while (!l && thread < k->b->p.threads_len &&
+		       k->b->p.threads[thread].process != x->process)
+			thread++;
+		row = aif_builder_memory(k->b);
+		if (!row)
+			return -ENOMEM;
+		*row = (struct aif_memory_row){
+			.time = x->start,
+			.bytes = x->bytes,
+			.allocated = AIF_MEMORY_UNKNOWN,
+			.reserved = AIF_MEMORY_UNKNOWN,
+			.thread = thread < k->b->p.threads_len ? thread : AIF_NONE,
+			.stack = l ? l->stack : AIF_NONE,
+			.device = x->device,
+			.kind = x->kind == AIF_LAUNCH_RELEASE ? AIF_MEMORY_RELEASE
+							      : AIF_MEMORY_ALLOCATE,
+		};
+	}
+	return 0;
+}
+
 void kineto_memory_finish(struct kineto_memory *m)
 {
 	free(m->rows);

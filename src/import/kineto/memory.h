@@ -33,4 +33,7 @@ int kineto_memory_row(struct kineto_nesting *w, bool is_inside);
 /* Numbers the devices of the rows from `first` on, when those that worked are known: torch and its tracer may number
  * them differently. */
 void kineto_memory_devices(struct kineto *k, size_t first);
+/* Makes rows of memory of the executions from `first` on that allocate and release, where the file has no "[memory]" events:
+ * of an AIU. 0 or -ENOMEM. */
+int kineto_memory_of_execs(struct kineto *k, size_t first);
 void kineto_memory_finish(struct kineto_memory *m);

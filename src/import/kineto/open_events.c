@@ -34,6 +34,8 @@ int kineto_open_begin(struct kineto *k)
 	o.exec.bytes = e->bytes;
 	o.exec.has_correlation = e->has_correlation;
 	o.exec.has_external = e->has_external;
+	o.readings.has = e->has_readings;
+	memcpy(o.readings.values, e->readings, sizeof(e->readings));
 	aif_map_get(&k->open.tops, key, &top);
 	o.below = (uint32_t)top;
 	at = k->open.free ? k->open.free - 1 : k->open.rows_len;
@@ -119,6 +121,10 @@ static void complete(struct kineto *k, const struct kineto_open *was)
 	e->has_correlation |= was->exec.has_correlation;
 	e->has_external |= was->exec.has_external;
 	e->bytes = AIF_MAX(e->bytes, was->exec.bytes);
+	for (unsigned i = 0; i < KINETO_READINGS; i++)
+		if (!(e->has_readings >> i & 1))
+			e->readings[i] = was->readings.values[i];
+	e->has_readings |= was->readings.has;
 }
 
 bool kineto_open_next(struct kineto *k, size_t *at)

@@ -18,6 +18,7 @@ struct kineto_open {
 	uint32_t name;
 	uint32_t slot;           /* of the file's spans */
 	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
+	struct kineto_reading readings;
 	struct kineto_id pid, tid;
 	int64_t until; /* when what it is in has ended, if has_until */
 	uint8_t class;

@@ -473,6 +473,7 @@ static void report(struct aif_builder *b, const struct ranks *s)
 {
 	const struct kineto_group *groups = s->aiu;
 	struct aif_buf kinds = {0};
+	bool has_calls = false;
 
 	if (s->len > 1)
 		aif_builder_meta(b, "imported.files", "%zu", s->len);
@@ -506,6 +507,9 @@ static void report(struct aif_builder *b, const struct ranks *s)
 
 		if (!groups[g].calls)
 			continue;
+		if (!has_calls) /* a trace has all of them: what blames idle time may rely on that */
+			aif_builder_meta(b, "calls", "aiu");
+		has_calls = true;
 		snprintf(key, sizeof(key), "aiu.%s", aif_aiu_group_name(g));
 		aif_builder_meta(b, key, "%" PRIu64 " calls, %" PRIu64 ".%03u us", groups[g].calls,
 				 groups[g].ns / 1000, (unsigned)(groups[g].ns % 1000));

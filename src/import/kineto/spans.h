@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "import/kineto/events.h"
 #include "profile/model.h"
 
 /* Results of reading a trace's events: spans of threads, and executions of devices. */
@@ -44,6 +45,12 @@ struct kineto_untimed { /* what a call launched, by aiflame's own export, withou
 	uint8_t kind; /* enum aif_launch_kind */
 };
 
+/* Readings of an AIU at an execution, of Flex (events.h). */
+struct kineto_reading {
+	uint64_t values[KINETO_READINGS];
+	uint8_t has; /* bit i: values[i] is known */
+};
+
 struct kineto_exec { /* something that a device did */
 	int64_t start, end;
 	uint64_t correlation, external, bytes;
@@ -57,6 +64,7 @@ struct kineto_exec { /* something that a device did */
 	uint32_t next;  /* with the same correlation, or AIF_NONE */
 	uint32_t next_external;
 	uint32_t collective, sequence; /* as those of struct aif_exec_row */
+	uint32_t readings;             /* 1 + index of kineto.readings; 0: none */
 	uint8_t kind;                  /* enum aif_launch_kind */
 	bool has_correlation, has_external, has_call;
 };

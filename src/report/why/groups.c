@@ -18,6 +18,8 @@ enum aif_why_group aif_why_group_of(enum aif_idle_cause cause)
 		return AIF_WHY_COMPILE;
 	case AIF_IDLE_CAUSE_ALLOCATE:
 		return AIF_WHY_ALLOCATE;
+	case AIF_IDLE_CAUSE_PREPARE:
+		return AIF_WHY_PREPARE;
 	case AIF_IDLE_CAUSE_COLLECT:
 		return AIF_WHY_COLLECT;
 	case AIF_IDLE_CAUSE_INPUT:

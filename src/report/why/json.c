@@ -239,6 +239,21 @@ static void put_wakes(const struct aif_profile *p, const struct aif_why *w,
 	aif_buf_putc(b, ']');
 }
 
+/* Puts the calls of an AIU's runtime in which idle time passes; of other profiles nothing. */
+static void put_calls(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
+{
+	if (!w->calls_len)
+		return;
+	open(b, "calls", '[');
+	for (size_t i = 0; i < w->calls_len; i++) {
+		item(b);
+		text(b, "call", aif_profile_str(p, w->calls[i].name));
+		number(b, "ns", w->calls[i].ns);
+		aif_buf_putc(b, '}');
+	}
+	aif_buf_putc(b, ']');
+}
+
 static void put_owners(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
 	open(b, "idle", '[');
@@ -380,6 +395,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, const 
 	put_queue(w, out);
 	put_groups(names->p, w, out);
 	put_causes(names->p, w, out);
+	put_calls(names->p, w, out);
 	put_functions(w, out);
 	put_owners(names, w, out);
 	put_kernels(names, w, out);

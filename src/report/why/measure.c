@@ -289,7 +289,10 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 		e = add_owner(m, row, &m->rows[i]);
 		if (!e)
 			e = add_wakes(m, aif_why_group_of(row->cause), b, row);
+		if (!e)
+			e = aif_why_call_add(m->p, m->w, row);
 	}
+	aif_why_calls_sort(m->w);
 	aif_why_wakes_sort(m->w);
 	if (!e && b->devices_len) {
 		m->w->idle = malloc(b->devices_len * sizeof(*m->w->idle));
@@ -663,6 +666,7 @@ void aif_why_finish(struct aif_why *w)
 	free(w->idle);
 	free(w->owners);
 	free(w->functions);
+	free(w->calls);
 	free(w->wakes);
 	free(w->kernels);
 	aif_opportunity_finish(&w->work);

@@ -52,6 +52,8 @@ void aif_why_say_kernels(struct saying *s);
 void aif_why_say_selection(const struct aif_why *w, struct aif_buf *out);
 /* Appends the place of a function that owns idle time: its line with the most, or "place not known". */
 void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
+/* Says in which calls of an AIU's runtime idle time passes, and what these do. */
+void aif_why_say_calls(struct saying *s);
 /* Says what to try, with what each gains at most. `order`: groups by time. */
 void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n);
 /* Says which rank of a job is late, and what that costs. */

@@ -85,6 +85,12 @@ struct aif_why_wake {
 	uint64_t ns;
 };
 
+/* A call of the runtime that idle time passes in, whoever makes it. */
+struct aif_why_call {
+	uint32_t name; /* string of the profile */
+	uint64_t ns;
+};
+
 struct aif_why_kernel {
 	uint32_t kind, kernel;
 	uint64_t ns, runs; /* sums of durations: what overlaps counts twice */
@@ -135,6 +141,8 @@ struct aif_why {
 	size_t functions_len;
 	struct aif_why_wake *wakes; /* of owners, most time first: aif_why_wakes_of() */
 	size_t wakes_len, wakes_cap;
+	struct aif_why_call *calls; /* of traces of IBM's AIU (calls.def); most time first */
+	size_t calls_len, calls_cap;
 	struct aif_strset places;
 	struct aif_why_kernel *kernels; /* by .saved_ns, most first */
 	size_t kernels_len, kernels_cap;
@@ -182,6 +190,10 @@ int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stack
 bool aif_why_waits_for_ranks(const struct aif_why *w);
 void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b);
 void aif_why_finish(struct aif_why *w);
+/* Adds a row of idle time to the call that its stack ends in, if calls.def has that. 0 or -ENOMEM. */
+int aif_why_call_add(const struct aif_profile *p, struct aif_why *w,
+		     const struct aif_idle_row *row);
+void aif_why_calls_sort(struct aif_why *w);
 /* Adds what sleeps of an owner waited for, in words: a string of .places. 0 or -ENOMEM. */
 int aif_why_wake_add(struct aif_why *w, const struct aif_why_owner *owner,
 		     const struct aif_idle_wake *wake, uint32_t text);
