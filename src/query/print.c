@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/print.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
-
 #include "base/scratch.h"
 #include "profile/sqlite_error.h"
 #include "profile/sqlite_path.h"
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Rows and bytes held at a time: columns of a plain table are aligned within these many rows. */
@@ -62,8 +63,30 @@ static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 		aif_memory_fail();
 }
 
+/* CPU time of the process at which a statement is stopped. */
+struct limit {
+	uint64_t until_ns;
+};
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static int is_over_time(void *arg)
+{
+	return cpu_now_ns() >= ((const struct limit *)arg)->until_ns;
+}
+
 static int refused(struct aif_query *q, struct aif_err *err)
 {
+	if (sqlite3_errcode(aif_query_db(q)) == SQLITE_INTERRUPT)
+		return aif_err_set(err, -ETIME,
+				   "query: stopped: it took more CPU time than --timeout allows; "
+				   "see that each recursion ends, or give it more time");
 	return aif_err_set(err, -EINVAL, "query: %s", sqlite3_errmsg(aif_query_db(q)));
 }
 
@@ -90,8 +113,9 @@ static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table 
 }
 
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    size_t columns_max, struct aif_out *out, struct aif_err *err)
+		    size_t columns_max, uint64_t cpu_ns, struct aif_out *out, struct aif_err *err)
 {
+	struct limit limit = {cpu_ns ? cpu_now_ns() + cpu_ns : 0};
 	struct aif_table_column *columns = NULL;
 	sqlite3_stmt *stmt = NULL;
 	struct aif_table t = {0};
@@ -121,7 +145,10 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 	if (!r && width) {
 		aif_table_init(&t, columns, (size_t)width);
 		t.columns_max = columns_max;
+		if (cpu_ns)
+			sqlite3_progress_handler(aif_query_db(q), STOP_STEPS, is_over_time, &limit);
 		r = print_rows(q, stmt, &t, format, out, err);
+		sqlite3_progress_handler(aif_query_db(q), 0, NULL, NULL);
 		aif_table_finish(&t);
 	}
 	sqlite3_finalize(stmt);

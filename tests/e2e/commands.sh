@@ -81,6 +81,10 @@ check "query lists its tables" test "$("$aiflame" query --format csv m.data .tab
 check "query lists columns" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx launches,time_ns"
 check "query lists columns of its views" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx kernel_times,busy_ns"
 check "sqlite_master has the tables of query with their columns" says "executions(launch, start_ns" "$aiflame" query m.data "SELECT sql FROM sqlite_master WHERE name = 'executions'"
+endless="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+check "query stops a recursion without an end" says "more CPU time than --timeout allows" "$aiflame" query --timeout 100ms m.data "$endless"
+check "query ends with 1 where it stopped a recursion" status_is 1 "$aiflame" query --timeout 100ms m.data "$endless"
+check "query with a timeout answers" test "$("$aiflame" query --timeout 10m --format csv m.data "SELECT count(*) > 0 FROM kernel_times" | tail -1 | tr -d '\r')" = 1
 check "query only reads" sh -c "! '$aiflame' query m.data 'DELETE FROM meta'"
 for sql in "VACUUM" "VACUUM INTO 'vacuumed'" "REINDEX"; do
 	check "query refuses $sql: it only reads" says "only reads" "$aiflame" query m.data "$sql"
