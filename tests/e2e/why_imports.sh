@@ -65,7 +65,7 @@ check "one copy bounds no program" ask one "w['bound_by'] == []"
 check "why says that too little ran" says 'what is not known: all that ran on a device is 1 run of' "$aiflame" why one.data
 check "a trace with each call of Python: what the host takes by itself is unknown" ask python "'slowed' in w['unknown']"
 check "a trace without them: it is known" ask ahead "'slowed' not in w['unknown']"
-check "graphs without their work: what bounds the program is unknown, and how deep the queue is" ask graphs "w['bound_by'] == ['unknown'] and w['verdict'] == '' and 'device_work' in w['unknown'] and w['queue']['state'] == 'unknown'"
+check "graphs without their work: what bounds the program is unknown, and how deep the queue is" ask graphs "w['bound_by'] == ['unknown'] and w['bound_word'] == '' and 'device_work' in w['unknown'] and w['queue']['state'] == 'unknown'"
 check "graphs without their work: why says that the device may not have been idle" says 'bound by what is not known: work of the device is missing' "$aiflame" why graphs.data
 check "a trace that has all of its work: the queue is known" ask python "w['queue']['state'] == 'behind' and w['bound_by'] == ['host']"
 check "kernels that took no time by the trace are counted" ask ticks "w['kernels'][0]['runs'] == w['loop']['steps'] == 29"
