@@ -43,6 +43,37 @@ static void a_wait_owns_no_time_in_which_the_host_computes(void **state)
 	ops_end(&fixture);
 }
 
+/* Half of its idle time passes on a CPU, half off it: neither has 40 % of the time, but the function has. */
+static void a_function_bounds_whatever_its_time_passes_in(void **state)
+{
+	struct ops_fixture fixture;
+	struct aif_buf text = {0};
+	struct aif_err err = {0};
+	struct aif_why w;
+
+	(void)state;
+	begin(&fixture);
+	for (uint64_t i = 0; i < STEPS; i++) {
+		uint64_t at = i * 40 * MS;
+
+		kernel(&fixture, at, at, at + 10 * MS, i % 2 ? LAUNCH_A : LAUNCH_B);
+		cpu(&fixture, 0, at + PERIOD, PERIOD, 0, COMPUTE);
+		cpu(&fixture, 0, at + 2 * PERIOD, PERIOD / 2, PERIOD / 2, COMPUTE);
+		cpu(&fixture, 0, at + 3 * PERIOD, 0, PERIOD, COMPUTE);
+	}
+	ops_read(&fixture);
+	assert_ok(aif_why_measure(AIF_NAMES_OF(&fixture.p), NULL, &w, &err), &err);
+	assert_ptr_equal(aif_why_bounding_function(&w), &w.functions[0]);
+	aif_why_say(AIF_NAMES_OF(&fixture.p), &w, "a.data", 0, &text);
+	assert_non_null(strstr(aif_buf_str(&text), "\nbound by tokenize (text.py:1): for 62.5 %"));
+	aif_buf_clear(&text);
+	aif_why_say_briefly(&w, &text);
+	assert_non_null(strstr(aif_buf_str(&text), "tokenize (text.py:1): 62.5 %"));
+	aif_buf_finish(&text);
+	aif_why_finish(&w);
+	ops_end(&fixture);
+}
+
 /* The page divides idle time by these names, and `why` by its functions. */
 static void each_row_of_the_blame_has_the_owner_that_why_names(void **state)
 {
@@ -97,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_owns_no_time_in_which_the_host_computes),
+		cmocka_unit_test(a_function_bounds_whatever_its_time_passes_in),
 		cmocka_unit_test(each_row_of_the_blame_has_the_owner_that_why_names),
 		cmocka_unit_test(the_function_of_a_place_is_its_name_without_lines),
 	};

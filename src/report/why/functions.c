@@ -92,3 +92,13 @@ bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *
 {
 	return w->owners[f->row].is_machine;
 }
+
+const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w)
+{
+	const struct aif_why_function *f = w->functions_len ? &w->functions[0] : NULL;
+
+	if (!f || aif_why_is_machine(w, f) || w->owners[f->row].place == AIF_STR_NONE ||
+	    aif_share_ppm(f->ns, w->time_ns) < AIF_WHY_BOUND_PPM)
+		return NULL;
+	return f;
+}

@@ -289,6 +289,41 @@ static void say_waited_for(struct saying *s)
 		aif_buf_puts(&s->line, "other ranks");
 }
 
+/* Says in what a function's idle time passed: ": the host 12.3 %, synchronisation 4.56 %"; shares where there are several. */
+static void say_classes(struct saying *s, const struct aif_why_function *f)
+{
+	bool is_said[AIF_WHY_GROUPS] = {false};
+	size_t n = 0;
+
+	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+		n += share(s, f->of_group[g]) >= AIF_WHY_LEAST_PPM;
+	for (size_t i = 0; i < AIF_MAX(n, (size_t)1); i++) {
+		unsigned most = AIF_WHY_GROUPS;
+
+		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
+			if (!is_said[g] &&
+			    (most == AIF_WHY_GROUPS || f->of_group[g] > f->of_group[most]))
+				most = g;
+		is_said[most] = true;
+		aif_buf_printf(&s->line, "%s%s", i ? ", " : ": ",
+			       aif_why_group_name((enum aif_why_group)most));
+		if (n > 1) {
+			aif_buf_putc(&s->line, ' ');
+			aif_human_share(&s->line, share(s, f->of_group[most]));
+		}
+		for (size_t k = f->row; k < s->w->owners_len; k++) {
+			const struct aif_why_owner *o = &s->w->owners[k];
+
+			if (o->group == most && o->is_before == f->is_before &&
+			    o->place == s->w->owners[f->row].place) {
+				say_seen(s, o, ", ");
+				say_wake(s, o);
+				break;
+			}
+		}
+	}
+}
+
 void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
@@ -317,6 +352,13 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 			     "run where it seems idle, for ");
 		aif_human_share(&s->line, share(s, w->idle_ns));
 		aif_buf_puts(&s->line, " of the time");
+	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM &&
+		   aif_why_bounding_function(w)) {
+		aif_why_say_function(s, aif_why_bounding_function(w));
+		aif_buf_puts(&s->line, ": for ");
+		aif_human_share(&s->line, share(s, aif_why_bounding_function(w)->ns));
+		aif_buf_puts(&s->line, " of the time no device works because of it");
+		say_classes(s, aif_why_bounding_function(w));
 	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
 		say_parts(s);
@@ -355,41 +397,6 @@ void aif_why_say_machine(struct saying *s)
 }
 
 /* ---- who has it ------------------------------------------------------------------------------ */
-
-/* Says in what a function's idle time passed: ": the host 12.3 %, synchronisation 4.56 %"; shares where there are several. */
-static void say_classes(struct saying *s, const struct aif_why_function *f)
-{
-	bool is_said[AIF_WHY_GROUPS] = {false};
-	size_t n = 0;
-
-	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
-		n += share(s, f->of_group[g]) >= AIF_WHY_LEAST_PPM;
-	for (size_t i = 0; i < AIF_MAX(n, (size_t)1); i++) {
-		unsigned most = AIF_WHY_GROUPS;
-
-		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
-			if (!is_said[g] &&
-			    (most == AIF_WHY_GROUPS || f->of_group[g] > f->of_group[most]))
-				most = g;
-		is_said[most] = true;
-		aif_buf_printf(&s->line, "%s%s", i ? ", " : ": ",
-			       aif_why_group_name((enum aif_why_group)most));
-		if (n > 1) {
-			aif_buf_putc(&s->line, ' ');
-			aif_human_share(&s->line, share(s, f->of_group[most]));
-		}
-		for (size_t k = f->row; k < s->w->owners_len; k++) {
-			const struct aif_why_owner *o = &s->w->owners[k];
-
-			if (o->group == most && o->is_before == f->is_before &&
-			    o->place == s->w->owners[f->row].place) {
-				say_seen(s, o, ", ");
-				say_wake(s, o);
-				break;
-			}
-		}
-	}
-}
 
 void aif_why_say_owners(struct saying *s)
 {
@@ -571,7 +578,13 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 		aif_buf_puts(out, "what is not known, as work of the device is missing");
 		return;
 	}
-	if (ppm < AIF_WHY_BOUND_PPM) {
+	if (ppm < AIF_WHY_BOUND_PPM && aif_why_bounding_function(w)) {
+		aif_why_say_function(&s, aif_why_bounding_function(w));
+		aif_buf_append(out, s.line.data, s.line.len);
+		aif_buf_puts(out, ": ");
+		aif_human_share(out, aif_share_ppm(aif_why_bounding_function(w)->ns, w->time_ns));
+		aif_buf_finish(&s.line);
+	} else if (ppm < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(out, "nothing alone: ");
 		say_parts(&s);
 		aif_buf_append(out, s.line.data, s.line.len);
