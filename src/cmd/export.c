@@ -8,6 +8,7 @@
 #include "export/exporter.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,16 @@ static const struct aif_exporter *exporter_of(const struct values *v, struct aif
 	return e;
 }
 
+/* Says what the profile has in part only: other viewers do not. */
+static void say_lacks(const struct aif_profile *p, const char *path)
+{
+	struct aif_buf text = {0};
+
+	if (aif_lacks_say(&p->traits, UINT_MAX, &text) && !aif_buf_failed(&text))
+		aif_message("%s: %s (aiflame info)", path, aif_buf_str(&text));
+	aif_buf_finish(&text);
+}
+
 static int export(const struct values *v, const struct aif_exporter *e, const char *path,
 		  const char *output, const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
@@ -113,6 +124,8 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 			    r                     ? ""
 			    : strcmp(output, "-") ? output
 						  : "what was written");
+	if (!r)
+		say_lacks(&p, path);
 	if (left_out && r == -ENODATA)
 		aif_message(
 			"%s: %" PRIu64

@@ -385,6 +385,32 @@ static void find_clocks(struct aif_comparison *c, const struct aif_compare_opts 
 	note_capped(c);
 }
 
+/* Notes what the runs of each side have in part only, by the first that has. */
+static void note_lacks(struct aif_comparison *c)
+{
+	const struct aif_side *const sides[] = {c->a, c->b};
+
+	for (size_t s = 0; s < AIF_ARRAY_LEN(sides); s++) {
+		const struct aif_run *first = NULL;
+		size_t n = 0;
+
+		for (size_t i = 0; i < sides[s]->len; i++) {
+			if (!*aif_run_text(&sides[s]->runs[i], AIF_RUN_LACKS))
+				continue;
+			if (!n++)
+				first = &sides[s]->runs[i];
+		}
+		if (!first)
+			continue;
+		aif_buf_printf(&c->notes, "%s is %s (aiflame info)", first->path,
+			       aif_run_text(first, AIF_RUN_LACKS));
+		if (n > 1)
+			aif_buf_printf(&c->notes, "; %zu more of %c are incomplete, too", n - 1,
+				       s ? 'B' : 'A');
+		aif_buf_putc(&c->notes, '\n');
+	}
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compare_opts *o)
@@ -402,6 +428,7 @@ void aif_compare_find_problems(struct aif_comparison *c, const struct aif_compar
 	find_cut(c);
 	find_loops_beside_whole(c);
 	find_repeated(c);
+	note_lacks(c);
 	c->is_comparable = !c->problems.len;
 	if (fewest < AIF_CHANGE_RUNS_MIN) {
 		aif_human_counted(&c->problems, fewest, "run");

@@ -85,6 +85,8 @@ static int describe_machine(struct reducing *r, const struct aif_attribution *a)
 		e = aif_run_set(r->run, AIF_RUN_COMMAND, aif_profile_meta(p, "command"));
 	if (!e)
 		e = aif_run_set(r->run, AIF_RUN_HOST, aif_profile_meta(p, "host"));
+	if (!e)
+		e = aif_run_set_lacks(r->run, p);
 	if (aif_buf_failed(&machine) || aif_buf_failed(&driver))
 		e = -ENOMEM;
 	aif_buf_finish(&machine);

@@ -21,6 +21,8 @@ static int describe(const struct aif_profile *p, const struct aif_cpu_totals *cp
 		e = aif_run_set(run, AIF_RUN_COMMAND, aif_profile_meta(p, "command"));
 	if (!e)
 		e = aif_run_set(run, AIF_RUN_HOST, aif_profile_meta(p, "host"));
+	if (!e)
+		e = aif_run_set_lacks(run, p);
 	if (!e && p->notes & AIF_NOTE_CUT_SHORT)
 		e = aif_run_set(run, AIF_RUN_PROBLEM, "the recording was cut short");
 	else if (!e && cpu->damaged)

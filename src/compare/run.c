@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 void aif_run_finish(struct aif_run *r)
@@ -26,7 +27,8 @@ const char *aif_run_text_key(enum aif_run_text which)
 	static const char *const keys[AIF_RUN_TEXTS] = {
 		[AIF_RUN_COMMAND] = "command", [AIF_RUN_HOST] = "host",
 		[AIF_RUN_MACHINE] = "machine", [AIF_RUN_DRIVER] = "driver",
-		[AIF_RUN_PROBLEM] = "problem", [AIF_RUN_LABEL] = "label",
+		[AIF_RUN_PROBLEM] = "problem", [AIF_RUN_LACKS] = "lacks",
+		[AIF_RUN_LABEL] = "label",
 	};
 
 	return keys[which];
@@ -63,6 +65,18 @@ int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text)
 	free(r->text[which]);
 	r->text[which] = copy;
 	return 0;
+}
+
+int aif_run_set_lacks(struct aif_run *r, const struct aif_profile *p)
+{
+	struct aif_buf text = {0};
+	int e = 0;
+
+	if (aif_lacks_say(&p->traits, UINT_MAX, &text))
+		e = aif_buf_failed(&text) ? -ENOMEM
+					  : aif_run_set(r, AIF_RUN_LACKS, aif_buf_str(&text));
+	aif_buf_finish(&text);
+	return e;
 }
 
 size_t aif_run_range_stem(const char *name)

@@ -21,6 +21,7 @@ enum aif_run_text {
 	AIF_RUN_MACHINE, /* devices by name, with their number where there are several: "2 x NVIDIA H100" */
 	AIF_RUN_DRIVER,  /* the first number of each device's driver version */
 	AIF_RUN_PROBLEM, /* why nothing can be decided by this run; "" */
+	AIF_RUN_LACKS,   /* "incomplete: stacks", as aif_lacks_say() has it; "" */
 	AIF_RUN_LABEL,   /* of a baseline, as it was given; "" */
 	AIF_RUN_TEXTS
 };
@@ -154,3 +155,5 @@ bool aif_run_is_open(const struct aif_profile *p);
 int aif_run_fatal_signal(const struct aif_profile *p);
 /* Sets a text, the beginning of a very long one. 0 or -ENOMEM. */
 int aif_run_set(struct aif_run *r, enum aif_run_text which, const char *text);
+/* Sets what the run's profile has in part only: AIF_RUN_LACKS. 0 or -ENOMEM. */
+int aif_run_set_lacks(struct aif_run *r, const struct aif_profile *p);

@@ -4,7 +4,8 @@
 
     losses.py SRC AIFLAME info|summary|page|scope PROFILE [BUT...]  each reason but these
     losses.py SRC AIFLAME picture PROFILE LACK... -- OPTION...    of each reason that leaves one of the LACKs, that flame says it
-    losses.py SRC AIFLAME table PROFILE LACK... -- OPTION...      that report says it"""
+    losses.py SRC AIFLAME table PROFILE LACK... -- OPTION...      that report says it
+    losses.py SRC AIFLAME diff|gate|export PROFILE                of one reason for each kind of loss, that this view says it"""
 import re
 import shutil
 import sqlite3
@@ -44,9 +45,13 @@ at = rest.index("--") if "--" in rest else 0
 wanted, options = rest[:at], rest[at + 1:]
 but = [] if wanted else rest
 failed = tried = 0
+tried_lacks = set()
 for number, name, kind, text in reasons:
     sentence = re.sub(r"\{[^|}]*\|([^}]*)\}", r"\1", text)[:40]
     lack = "incomplete: " + words[lacks[name]] if name in lacks else ""
+    if view in ("diff", "gate", "export") and (not lack or lack in tried_lacks):
+        continue
+    tried_lacks.add(lack)
     if name in but or (wanted and lacks.get(name) not in wanted):
         continue
     tried += 1
@@ -59,6 +64,11 @@ for number, name, kind, text in reasons:
     elif view in ("page", "scope"):
         out = page_losses.said(said("view" if view == "page" else "scope", "-o", "-"))
         is_said = any(sentence in line for line in out) and (not lack or lack in out)
+    elif view in ("diff", "gate"):
+        out = subprocess.run([aiflame, view, profile, "lossy.data"], capture_output=True, text=True, check=False).stdout
+        is_said = lack in " ".join(out.split())
+    elif view == "export":
+        is_said = lack in subprocess.run([aiflame, "export", "-o", "lossy.folded", "lossy.data"], capture_output=True, text=True, check=True).stderr
     elif view == "picture":
         is_said = lack in said("flame", "-o", "-", *options)
     else:

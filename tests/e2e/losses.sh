@@ -25,6 +25,10 @@ check "report --ranges says what it lacks" every table full.data WORK RANGES EVE
 check "report --sync says what it lacks" every table full.data CALLS RECORDS EVENTS -- --sync
 check "report --cpu says what it lacks" every table cpu.data CPU STACKS RECORDS EVENTS -- --cpu
 check "report --threads says what it lacks" every table cpu.data CPU OFF_CPU RECORDS EVENTS -- --threads
+for view in diff gate export; do
+	check "$view says what a profile of a device lacks" every $view full.data
+	check "$view says what a CPU program's profile lacks" every $view cpu.data
+done
 # Nobody forgets one: whatever is a kind of loss is said by one of these, or named here as none of a view's.
 kinds() {
 	sed -n 's/^AIF_LACK(\([A-Z_]*\),.*/\1/p' "$root/src/profile/lacks.def" | grep -vx -e NAMES -e KINDS | while read -r kind; do
