@@ -143,7 +143,7 @@ test("palettes are told apart by all, whatever cones they have", "sides", "", as
 	const source = readFileSync(new URL("../../viewer/page/draw.js", import.meta.url), "utf8");
 	const looks = await page.evaluate(() => window.aiflame.data.looks.slice(0, 4).map((l) => /\d+,\d+,\d+/.exec(l[2])[0].split(",").map(Number)));
 	const groups = [...readFileSync(new URL("../../viewer/page/strip.js", import.meta.url), "utf8").matchAll(/"#(..)(..)(..)"/g)].map((m) => m.slice(1).map((v) => parseInt(v, 16)));
-	assert.equal(groups.length, 12);
+	assert.equal(groups.length, 13);
 	const busy = [[47, 158, 166], [90, 158, 120], [138, 99, 196]]; // of the style
 	for (const sight in SIGHTS)
 		assert.ok(nearest([...groups, ...busy], sight) >= 8, `groups of why, ${sight}`);

@@ -3,7 +3,7 @@
 		compute: ["Computing", "var(--compute)"], copies: ["Copies", "var(--copy)"],
 		communication: ["Communication", "var(--comm)"], host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
 		late: ["Late starts", "#b7b7d3"], input: ["Input", "#f15fa5"], compile: ["Compiling", "#df5240"], allocate: ["Allocation", "#97c67b"],
-		prepare: ["Preparation", "#75c4b5"], collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
+		prepare: ["Preparation", "#a0f0b9"], collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
 		no_cpu: ["Busy machine", "#a0c7fa"], no_demand: ["Nothing to do", "#d9e6f2"], unknown: ["Not known", "#d7bdbc"], off: ["Not collected", "var(--off)"],
 	};
 	const CLASSES = Object.keys(GROUPS);
