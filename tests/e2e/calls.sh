@@ -14,12 +14,12 @@ record() {
 query() { "$aiflame" query --format csv "$1" "$2" | tail -n 1 | tr -d '\r'; }
 # agrees MODE ROUNDS: class and function of 95 % of the idle time are those that the program says
 agrees() {
-	record "$1" "$2" && "$aiflame" report --idle --format csv --limit 0 "$1.data" >"$1.csv" &&
+	metered record "$1" "$2" && "$aiflame" report --idle --format csv --limit 0 "$1.data" >"$1.csv" &&
 		python3 "$root/tests/e2e/calls_compare.py" "$1.truth" "$1.csv" >"$1.compared" &&
 		cat "$1.compared" && awk '$1 == "agrees" { exit !($2 >= 0.95) }' "$1.compared"
 }
 for mode in 'finish 1000' 'allocate 200' 'copy 500' 'compile 8' 'event 200' 'threads 1000' 'compute 200' 'mix 200'; do
-	check "idle time has the class and function that the program says: ${mode% *}" agrees ${mode}
+	on_calm "idle time has the class and function that the program says: ${mode% *}" agrees ${mode}
 done
 same_sums() {
 	for mode in copy event mix threads; do
