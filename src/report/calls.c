@@ -88,13 +88,15 @@ static int add(struct table *t, const struct aif_op_row *op)
 	uint32_t process = t->r->p->threads[op->thread].process;
 	struct call c = {.thread = op->thread};
 	uint64_t key = (uint64_t)process << 32 | op->name, at;
+	int64_t ns;
 
 	if (sel && (!aif_selection_keeps(sel->processes, process) ||
 		    !aif_selection_keeps(sel->threads, op->thread)))
 		return 0;
 	c.start = aif_timeline_map(t->timeline, op->clock, process, op->start, NULL);
 	c.end = aif_timeline_map(t->timeline, op->clock, process, op->end, NULL);
-	if (c.end < c.start || !aif_timed_in_span(sel, c.start))
+	if (c.end < c.start || __builtin_sub_overflow(c.end, c.start, &ns) ||
+	    !aif_timed_in_span(sel, c.start))
 		return 0;
 	if (!aif_map_get(&t->rows_of, key, &at)) {
 		at = t->rows_len;
@@ -104,7 +106,7 @@ static int add(struct table *t, const struct aif_op_row *op)
 		t->rows[t->rows_len++] = (struct row){.process = process, .name = op->name};
 	}
 	c.row = (uint32_t)at;
-	c.own = (uint64_t)(c.end - c.start);
+	c.own = (uint64_t)ns;
 	if (aif_grow(&t->calls, &t->calls_cap, t->calls_len + 1, sizeof(*t->calls)) < 0)
 		return -ENOMEM;
 	t->calls[t->calls_len++] = c;
