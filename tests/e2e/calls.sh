@@ -18,7 +18,7 @@ agrees() {
 		python3 "$root/tests/e2e/calls_compare.py" "$1.truth" "$1.csv" >"$1.compared" &&
 		cat "$1.compared" && awk '$1 == "agrees" { exit !($2 >= 0.95) }' "$1.compared"
 }
-for mode in 'finish 1000' 'allocate 200' 'copy 500' 'compile 8' 'event 200' 'threads 1000' 'compute 200' 'mix 200'; do
+for mode in 'finish 1000' 'allocate 200' 'copy 500' 'compile 8' 'event 200' 'threads 1000' 'compute 1000' 'mix 200'; do
 	on_calm "idle time has the class and function that the program says: ${mode% *}" agrees ${mode}
 done
 same_sums() {

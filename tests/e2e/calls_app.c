@@ -101,7 +101,7 @@ FUNCTION compute_on_host(uint64_t ns)
 	volatile unsigned x = 1;
 
 	while (now() - at < ns)
-		for (int i = 0; i < 200; i++)
+		for (int i = 0; i < 20000; i++)
 			x = x * 1664525 + 1013904223;
 	did_on_cpu("compute", "compute_on_host", at, read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu);
 }

@@ -97,7 +97,7 @@ program() { # KIT COMMAND
 mkdir cl cpu trace book ze
 program cl "\"$build/examples/matmul\" 64 8"
 program cpu "\"$build/tests/e2e/runbook_app\" 60 0"
-program book "\"$build/tests/e2e/runbook_app\" 40 0"
+program book "\"$build/tests/e2e/runbook_app\" 120 0"
 [ ! -x "$build/examples/matmul" ] || check "an OpenCL program is recorded for the page's rows" sh -c 'cd cl && "$AIFLAME" record -q --all-launches -F 999 -o run.data ./workload'
 check "a program without a device is recorded for the page's rows" sh -c 'cd cpu && "$AIFLAME" record -q --cpu -o run.data ./workload'
 check "a run directory is made for the page's rows" sh -c 'cd book && "$AIFLAME" runbook run -r 1 -d DIR --mode decode -- ./workload && cp -r DIR before'
