@@ -30,18 +30,16 @@ static int write_answer(const struct values *v, const char *path, const struct a
 {
 	struct aif_selection_args choice = {0};
 	struct aif_why why = {0};
-	char *shown = aif_view_path_for_people(path);
+	bool is_json = v->format == FORMAT_JSON;
+	char *shown = is_json ? NULL : aif_view_path_for_people(path);
+	const char *named = is_json ? path : shown ? shown : "";
 	int r = aif_selection_args_make(&v->choice, names->p, &choice, err);
 
 	if (!r)
 		r = aif_why_measure(names, &choice.sel, &why, err);
 	if ((!r && !why.time_ns) || r == -ENODATA) {
 		struct aif_err none = {0};
-		int c = aif_why_cpu(names, &choice.sel,
-				    v->format == FORMAT_JSON ? path
-				    : shown                  ? shown
-							     : "",
-				    v->format == FORMAT_JSON, out, &none);
+		int c = aif_why_cpu(names, &choice.sel, named, is_json, out, &none);
 
 		if (c != -ENODATA) {
 			*err = none;
@@ -49,10 +47,10 @@ static int write_answer(const struct values *v, const char *path, const struct a
 			goto out;
 		}
 	}
-	if (!r && v->format == FORMAT_JSON)
-		aif_why_json(names, &why, path, out);
+	if (!r && is_json)
+		aif_why_json(names, &why, named, out);
 	else if (!r)
-		aif_why_say(names, &why, shown ? shown : "", aif_view_columns(), out);
+		aif_why_say(names, &why, named, aif_view_columns(), out);
 out:
 	free(shown);
 	aif_why_finish(&why);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Rows and bytes held at a time: columns of a plain table are aligned within these many rows. */
@@ -63,22 +62,10 @@ static void add_value(struct aif_table *t, sqlite3_stmt *stmt, int i)
 		aif_memory_fail();
 }
 
-/* CPU time of the process at which a statement is stopped. */
-struct limit {
-	uint64_t until_ns;
-};
-
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
+/* arg: CPU time of the process at which a statement is stopped, ns. */
 static int is_over_time(void *arg)
 {
-	return cpu_now_ns() >= ((const struct limit *)arg)->until_ns;
+	return aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= *(const uint64_t *)arg;
 }
 
 static int refused(struct aif_query *q, struct aif_err *err)
@@ -115,7 +102,7 @@ static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table 
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
 		    size_t columns_max, uint64_t cpu_ns, struct aif_out *out, struct aif_err *err)
 {
-	struct limit limit = {cpu_ns ? cpu_now_ns() + cpu_ns : 0};
+	uint64_t until_ns = aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns;
 	struct aif_table_column *columns = NULL;
 	sqlite3_stmt *stmt = NULL;
 	struct aif_table t = {0};
@@ -146,7 +133,8 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 		aif_table_init(&t, columns, (size_t)width);
 		t.columns_max = columns_max;
 		if (cpu_ns)
-			sqlite3_progress_handler(aif_query_db(q), STOP_STEPS, is_over_time, &limit);
+			sqlite3_progress_handler(aif_query_db(q), STOP_STEPS, is_over_time,
+						 &until_ns);
 		r = print_rows(q, stmt, &t, format, out, err);
 		sqlite3_progress_handler(aif_query_db(q), 0, NULL, NULL);
 		aif_table_finish(&t);

@@ -13,7 +13,7 @@ struct answer {
 	struct aif_json_answer head;
 	struct aif_buf tries;
 	const char *command; /* which shows more of the lines that come */
-	size_t lines;        /* of this part so far */
+	size_t lines;        /* that the part has had */
 };
 
 static const char *from_column(const char *text, size_t column)

@@ -141,7 +141,7 @@ struct aif_why {
 	size_t functions_len;
 	struct aif_why_wake *wakes; /* of owners, most time first: aif_why_wakes_of() */
 	size_t wakes_len, wakes_cap;
-	struct aif_why_call *calls; /* of traces of IBM's AIU (calls.def); most time first */
+	struct aif_why_call *calls; /* those of calls.def (IBM's AIU), most time first */
 	size_t calls_len, calls_cap;
 	struct aif_strset places;
 	struct aif_why_kernel *kernels; /* by .saved_ns, most first */
