@@ -22,7 +22,7 @@ static int copy_key(struct aif_work_sums *w, const struct aif_attribution_row *r
 	const char *caller;
 
 	if (row->kind == AIF_LAUNCH_KERNEL || aif_launch_is_memory(row->kind))
-		return -ENOENT; /* what is allocated is in --memory */
+		return -ENOENT; /* report --memory has allocations */
 	caller = aif_stack_names_caller(w->stacks, row->stack);
 	return caller ? aif_work_text_key(w, caller, strlen(caller),
 					  row->kernel == AIF_NONE

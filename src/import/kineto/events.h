@@ -72,9 +72,9 @@ struct kineto_event {
 	uint64_t readings[KINETO_READINGS];
 	uint8_t has_readings;
 	struct aif_buf name, cat, shapes, types;
-	struct aif_buf task_type; /* of a device's work in traces of Ascend NPUs */
+	struct aif_buf task_type; /* args' "Task Type": kernels and copies of Ascend NPUs have it */
 	struct aif_buf rank;      /* in brackets before the pid */
-	struct aif_buf text;      /* of metadata: "name" or "labels" of its args */
+	struct aif_buf text;      /* args' "name" or "labels" of a metadata event */
 	/* An operation between ranks: its name, its communicator's name and ranks, the type of its elements, and how many it gives. */
 	struct aif_buf collective, group, group_ranks, type;
 	uint32_t group_size;
