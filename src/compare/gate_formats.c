@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "compare/json.h"
 #include "text/elide.h"
+#include "text/json.h"
 #include "text/svg_text.h"
 
 #include <math.h>
@@ -331,7 +332,7 @@ void aif_gate_json(const struct aif_gate *g, struct aif_buf *out)
 		aif_compare_json_text(out, "times_in",
 				      aif_compare_run(g->c, 0)->in_cycles ? "cycles" : "ns");
 	}
-	aif_compare_json_key(out, "budgets");
+	aif_out_json_key(out, "budgets");
 	aif_buf_putc(out, '[');
 	for (size_t i = 0; i < g->len; i++)
 		put_json_row(g, &g->rows[i], out);

@@ -13,17 +13,9 @@ static uint8_t last(const struct aif_buf *b)
 	return b->len ? b->data[b->len - 1] : 0;
 }
 
-void aif_compare_json_key(struct aif_buf *b, const char *name)
-{
-	if (last(b) && last(b) != '{' && last(b) != '[')
-		aif_buf_putc(b, ',');
-	aif_out_json_text(b, name);
-	aif_buf_putc(b, ':');
-}
-
 void aif_compare_json_number(struct aif_buf *b, const char *name, double value)
 {
-	aif_compare_json_key(b, name);
+	aif_out_json_key(b, name);
 	if (isfinite(value))
 		aif_buf_printf(b, "%.9g", value);
 	else
@@ -32,7 +24,7 @@ void aif_compare_json_number(struct aif_buf *b, const char *name, double value)
 
 void aif_compare_json_text(struct aif_buf *b, const char *name, const char *value)
 {
-	aif_compare_json_key(b, name);
+	aif_out_json_key(b, name);
 	if (value)
 		aif_out_json_text(b, value);
 	else
@@ -79,7 +71,7 @@ void aif_compare_json_compared(struct aif_buf *b, const struct aif_compared *of)
 
 void aif_compare_json_lines(struct aif_buf *b, const char *name, const struct aif_buf *lines)
 {
-	aif_compare_json_key(b, name);
+	aif_out_json_key(b, name);
 	aif_buf_putc(b, '[');
 	for (size_t at = 0, end; at < lines->len; at = end + 1) {
 		for (end = at; end < lines->len && lines->data[end] != '\n'; end++)
@@ -93,10 +85,10 @@ void aif_compare_json_lines(struct aif_buf *b, const char *name, const struct ai
 
 void aif_compare_json_side(struct aif_buf *b, const char *name, const struct aif_side *s)
 {
-	aif_compare_json_key(b, name);
+	aif_out_json_key(b, name);
 	aif_buf_putc(b, '{');
 	aif_compare_json_text(b, "name", s->name);
-	aif_compare_json_key(b, "runs");
+	aif_out_json_key(b, "runs");
 	aif_buf_putc(b, '[');
 	for (size_t i = 0; i < s->len; i++) {
 		const struct aif_run *r = &s->runs[i];
@@ -135,7 +127,7 @@ static void put_finding(const struct aif_comparison *c, const struct aif_finding
 	put_stack(c, f->node, "stack", b);
 	aif_compare_json_text(b, "kind", kinds[f->kind]);
 	aif_compare_json_text(b, "of", f->is_idle ? "idle" : "device");
-	aif_compare_json_key(b, "changed");
+	aif_out_json_key(b, "changed");
 	aif_buf_puts(b, f->is_change ? "true" : "false");
 	aif_compare_json_number(b, "delta_ns", f->delta);
 	aif_compare_json_number(b, "more_often_ns", f->often);
@@ -143,7 +135,7 @@ static void put_finding(const struct aif_comparison *c, const struct aif_finding
 	aif_compare_json_number(b, "a_launches", f->a_launches);
 	aif_compare_json_number(b, "b_launches", f->b_launches);
 	aif_compare_json_compared(b, &f->time);
-	aif_compare_json_key(b, "moves");
+	aif_out_json_key(b, "moves");
 	aif_buf_putc(b, '[');
 	for (size_t i = f->moves; i < f->moves + f->moves_len; i++) {
 		item(b);
@@ -185,7 +177,7 @@ void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 	aif_compare_json_number(b, "margin", c->margin);
 	aif_compare_json_lines(b, "no_verdict", &c->problems);
 	aif_compare_json_lines(b, "notes", &c->notes);
-	aif_compare_json_key(b, "metrics");
+	aif_out_json_key(b, "metrics");
 	aif_buf_putc(b, '[');
 	for (unsigned m = 0; m < AIF_METRICS; m++) {
 		if (!c->has_metric[m])
@@ -196,12 +188,12 @@ void aif_comparison_json(const struct aif_comparison *c, struct aif_buf *out)
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
-	aif_compare_json_key(b, "stacks");
+	aif_out_json_key(b, "stacks");
 	aif_buf_putc(b, '[');
 	for (size_t i = 0; i < c->findings_len; i++)
 		put_finding(c, &c->findings[i], b);
 	aif_buf_putc(b, ']');
-	aif_compare_json_key(b, "kernels");
+	aif_out_json_key(b, "kernels");
 	aif_buf_putc(b, '[');
 	for (size_t i = 0; i < c->kernels_len; i++)
 		put_kernel(&c->kernels[i], b);

@@ -6,7 +6,6 @@
 struct aif_gate;
 
 /* Members of JSON objects that diff and gate share: each begins with a comma where one is needed. */
-void aif_compare_json_key(struct aif_buf *b, const char *name);
 void aif_compare_json_number(struct aif_buf *b, const char *name, double value); /* null: NAN */
 void aif_compare_json_text(struct aif_buf *b, const char *name, const char *value);
 void aif_compare_json_compared(struct aif_buf *b, const struct aif_compared *of);

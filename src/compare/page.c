@@ -48,7 +48,7 @@ static void put_compared(struct page *g, const struct aif_compared *of, bool is_
 
 static void begin_table(struct page *g, const char *key, const char *title, const char *none)
 {
-	aif_compare_json_key(&g->json, key);
+	aif_out_json_key(&g->json, key);
 	aif_buf_putc(&g->json, '{');
 	aif_compare_json_text(&g->json, "title", title);
 	aif_compare_json_text(&g->json, "none", none);
@@ -157,7 +157,7 @@ static void put_looks(struct page *g, const char *key, bool decides, const char 
 {
 	const struct aif_palette_colour *of = aif_compare_colours(decides);
 
-	aif_compare_json_key(&g->json, key);
+	aif_out_json_key(&g->json, key);
 	for (unsigned i = 0; i < AIF_LOOKS; i++)
 		aif_buf_printf(&g->json, "%s[%u,\"%s%s\",\"rgb(%u,%u,%u)\"]", i ? "," : "[",
 			       i + (*more ? AIF_LOOKS : 0), of[i].name, more, of[i].low[0],

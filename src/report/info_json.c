@@ -11,8 +11,8 @@
 
 static void put_u64(struct aif_buf *b, const char *name, uint64_t value)
 {
-	aif_buf_printf(b, "%s\"%s\":%" PRIu64, b->len && b->data[b->len - 1] != '{' ? "," : "",
-		       name, value);
+	aif_out_json_key(b, name);
+	aif_out_json_u64(b, value);
 }
 
 static void put_conservation(const struct aif_conservation *c, struct aif_buf *b)

@@ -158,3 +158,11 @@ bool aif_json_is_lists(const char *text)
 	}
 	return !depth;
 }
+
+void aif_out_json_key(struct aif_buf *b, const char *name)
+{
+	if (b->len && !strchr("{[,", b->data[b->len - 1]))
+		aif_buf_putc(b, ',');
+	aif_out_json_text(b, name);
+	aif_buf_putc(b, ':');
+}

@@ -14,6 +14,9 @@ void aif_out_json_text(struct aif_buf *b, const char *text);
 void aif_out_json_escaped(struct aif_buf *b, const char *bytes, size_t n);
 void aif_out_json_escaped_text(struct aif_buf *b, const char *text);
 
+/* The name of an object's member and its colon, a comma before it unless `b` ends in a bracket or comma. */
+void aif_out_json_key(struct aif_buf *b, const char *name);
+
 /* Decimal numbers. */
 void aif_out_json_u64(struct aif_buf *b, uint64_t v);
 void aif_out_json_i64(struct aif_buf *b, int64_t v);

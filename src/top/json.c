@@ -11,29 +11,22 @@
 /* Rows of a view that are evidence; all of them are in the view's own member. */
 #define MOST_ROWS 3
 
-static void put_key(struct aif_buf *b, const char *key)
-{
-	if (b->data[b->len - 1] != '{')
-		aif_buf_putc(b, ',');
-	aif_buf_printf(b, "\"%s\":", key);
-}
-
 static void put_u64(struct aif_buf *b, const char *key, uint64_t v)
 {
-	put_key(b, key);
+	aif_out_json_key(b, key);
 	aif_out_json_u64(b, v);
 }
 
 static void put_text(struct aif_buf *b, const char *key, const char *text)
 {
-	put_key(b, key);
+	aif_out_json_key(b, key);
 	aif_out_json_text(b, text);
 }
 
 /* null where it is not known. */
 static void put_real(struct aif_buf *b, const char *key, double v)
 {
-	put_key(b, key);
+	aif_out_json_key(b, key);
 	aif_buf_printf(b, v < 0 ? "null" : "%.6g", v);
 }
 
@@ -83,7 +76,7 @@ static void put_rows(const struct aif_top_model *m, const struct aif_profile *p,
 	const struct aif_top_rows *rows = &m->rows[v];
 	size_t n = limit ? AIF_MIN(limit, rows->len) : rows->len;
 
-	put_key(b, aif_top_view_rows(v));
+	aif_out_json_key(b, aif_top_view_rows(v));
 	aif_buf_putc(b, '[');
 	for (size_t i = 0; i < n; i++) {
 		if (i)
@@ -98,7 +91,7 @@ static void put_quality(const struct aif_top_model *m, const struct aif_top_info
 {
 	const struct aif_conservation *c = &m->conservation;
 
-	put_key(b, "quality");
+	aif_out_json_key(b, "quality");
 	aif_buf_putc(b, '{');
 	put_u64(b, "launches", m->captured + m->left_out);
 	put_u64(b, "joined", c->joined);
@@ -172,21 +165,21 @@ void aif_top_json(const struct aif_top_model *m, const struct aif_profile *p,
 	aif_buf_putc(out, '{');
 	put_head(m, p, info, out);
 	put_text(out, "of", info->what);
-	put_key(out, "window");
+	aif_out_json_key(out, "window");
 	aif_buf_putc(out, '{');
 	put_u64(out, "from_ns", m->from_ns);
 	put_u64(out, "to_ns", m->to_ns);
 	aif_buf_putc(out, '}');
-	put_key(out, "recording");
+	aif_out_json_key(out, "recording");
 	aif_buf_putc(out, '{');
 	put_u64(out, "process", info->recorder);
-	put_key(out, "name");
+	aif_out_json_key(out, "name");
 	if (info->recording)
 		aif_out_json_text(out, info->recording);
 	else
 		aif_buf_puts(out, "null");
 	aif_buf_putc(out, '}');
-	put_key(out, "devices");
+	aif_out_json_key(out, "devices");
 	aif_buf_putc(out, '[');
 	for (size_t i = 0; i < m->devices_len; i++) {
 		if (i)
@@ -195,7 +188,7 @@ void aif_top_json(const struct aif_top_model *m, const struct aif_profile *p,
 	}
 	aif_buf_putc(out, ']');
 	put_quality(m, info, out);
-	put_key(out, "cost");
+	aif_out_json_key(out, "cost");
 	aif_buf_putc(out, '{');
 	put_real(out, "recorder_cpu", info->recorder_cpu);
 	put_real(out, "top_cpu", info->own_cpu);

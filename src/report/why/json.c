@@ -14,29 +14,21 @@ static uint8_t last(const struct aif_buf *b)
 	return b->len ? b->data[b->len - 1] : 0;
 }
 
-static void key(struct aif_buf *b, const char *name)
-{
-	if (last(b) && last(b) != '{' && last(b) != '[' && last(b) != ',')
-		aif_buf_putc(b, ',');
-	aif_out_json_text(b, name);
-	aif_buf_putc(b, ':');
-}
-
 static void number(struct aif_buf *b, const char *name, uint64_t value)
 {
-	key(b, name);
+	aif_out_json_key(b, name);
 	aif_out_json_u64(b, value);
 }
 
 static void text(struct aif_buf *b, const char *name, const char *value)
 {
-	key(b, name);
+	aif_out_json_key(b, name);
 	aif_out_json_text(b, value);
 }
 
 static void open(struct aif_buf *b, const char *name, char bracket)
 {
-	key(b, name);
+	aif_out_json_key(b, name);
 	aif_buf_putc(b, bracket);
 }
 
@@ -59,9 +51,9 @@ static void put_phases(const struct aif_profile *p, const struct aif_why *w, str
 			continue;
 		item(b);
 		text(b, "phase", names[i]);
-		key(b, "from_ns");
+		aif_out_json_key(b, "from_ns");
 		aif_out_json_i64(b, from[i]);
-		key(b, "to_ns");
+		aif_out_json_key(b, "to_ns");
 		aif_out_json_i64(b, to[i]);
 		number(b, "busy_ppm", w->phase_busy_ppm[i]);
 		aif_buf_putc(b, '}');
