@@ -84,13 +84,15 @@ static uint64_t take_value(struct cursor *c, unsigned encoding)
 	return 0;
 }
 
-/* The encoding of addresses in the FDEs of the CIE whose contents (after its id) are at c. */
-static unsigned cie_encoding(struct cursor *c)
+/* Reads the CIE whose contents (after its id) are at c: returns the encoding of addresses in its FDEs, *ret_signal
+ * says whether they describe frames that a signal interrupted. */
+static unsigned cie_encoding(struct cursor *c, bool *ret_signal)
 {
 	unsigned version = (unsigned)take(c, 1), encoding = PE_ABSPTR;
 	const char *augmentation = (const char *)c->data + c->at;
 	size_t end = c->at + MAX_AUGMENTATION;
 
+	*ret_signal = false;
 	while (take(c, 1))
 		c->bad |= c->at > end;
 	if (c->bad || augmentation[0] != 'z')
@@ -111,13 +113,16 @@ static unsigned cie_encoding(struct cursor *c)
 			take_value(c, personality);
 		} else if (*a == 'L')
 			take(c, 1);
-		else if (*a != 'S' && *a != 'B')
+		else if (*a == 'S')
+			*ret_signal = true;
+		else if (*a != 'B')
 			break;
 	}
 	return encoding;
 }
 
-static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsigned encoding)
+static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsigned encoding,
+		   bool is_signal_return)
 {
 	uint64_t at = section + c->at, start, size;
 	int r;
@@ -130,11 +135,11 @@ static int add_fde(struct aif_fdes *f, struct cursor *c, uint64_t section, unsig
 	size = take_value(c, encoding);
 	if ((encoding & 0x0f) == PE_SDATA4)
 		size &= UINT32_MAX;
-	if (c->bad || !size || start + size < start || !start)
+	if (c->bad || !size || start + size < start || !start || start + size > INT64_MAX)
 		return 0;
 	r = aif_grow(&f->fdes, &f->cap, f->len + 1, sizeof(*f->fdes));
 	if (r == 0)
-		f->fdes[f->len++] = (struct aif_fde){start, start + size};
+		f->fdes[f->len++] = (struct aif_fde){start, start + size, is_signal_return};
 	return r;
 }
 
@@ -143,6 +148,7 @@ static int scan(struct aif_fdes *f, const struct aif_elf *elf, const uint8_t *da
 {
 	size_t at = 0, known_cie = SIZE_MAX;
 	unsigned encoding = PE_ABSPTR;
+	bool is_signal_return = false;
 	int r = 0;
 
 	while (r == 0 && n - at >= 4 && !aif_effort_spend(elf->effort, ENTRY_COST)) {
@@ -175,12 +181,12 @@ static int scan(struct aif_fdes *f, const struct aif_elf *elf, const uint8_t *da
 			cie.end = cie.at + cie_length;
 			if (take(&cie, 4)) /* no CIE */
 				continue;
-			encoding = cie_encoding(&cie);
+			encoding = cie_encoding(&cie, &is_signal_return);
 			if (cie.bad)
 				continue;
 			known_cie = id_at - id;
 		}
-		r = add_fde(f, &c, section, encoding);
+		r = add_fde(f, &c, section, encoding, is_signal_return);
 	}
 	return r;
 }

@@ -9,8 +9,10 @@
  */
 struct aif_fdes {
 	struct aif_fde {
-		uint64_t start, end;
-	} * fdes; /* sorted by start */
+		uint64_t start;
+		uint64_t end : 63;
+		uint64_t is_signal_return : 1; /* where handlers of signals return to */
+	} * fdes;                              /* sorted by start */
 	size_t len, cap;
 };
 

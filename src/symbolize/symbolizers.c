@@ -89,14 +89,49 @@ static int elf_levels(struct aif_symbols_module *m, uint64_t address, const char
 	return 1;
 }
 
+static int fde_find(struct aif_symbols_module *m, uint64_t address, const struct aif_fde **ret)
+{
+	const struct aif_fdes *fdes;
+	int r = aif_module_fdes(m, &fdes);
+
+	return r < 0 ? r : (*ret = aif_fdes_find(fdes, address)) != NULL;
+}
+
+/*
+ * Finds the function at an address, *ret NULL if there is none. Callers' addresses are the byte before where they go on.
+ * What nobody called goes on at its first byte (the kernel returns from a handler to __restore_rt, fibers end in
+ * __start_context): then no function is at the byte before, or unwind tables begin there, and end behind it.
+ * 0 or -ENOMEM.
+ */
+static int elf_function(struct aif_symbols_module *m, uint64_t address,
+			const struct aif_elf_symbols *symbols, const struct aif_elf_function **ret)
+{
+	const struct aif_elf_function *next = NULL;
+	const struct aif_fde *fde;
+	int r;
+
+	*ret = aif_elf_symbols_find(symbols, address);
+	if (!*ret && address < UINT64_MAX)
+		next = aif_elf_symbols_find(symbols, address + 1);
+	if (!next || next->start != address + 1)
+		return 0;
+	r = fde_find(m, address, &fde);
+	if (!r || (r > 0 && fde->start == address))
+		*ret = next;
+	return r < 0 ? r : 0;
+}
+
 static int elf_resolve(struct aif_symbols_module *m, uint64_t address,
 		       struct aif_naming_result *ret)
 {
+	const struct aif_elf_function *f;
 	const struct aif_elf_symbols *symbols;
 	int r = aif_module_symbols(m, &symbols);
 
 	if (r == 0)
-		r = raw_name(symbols, aif_elf_symbols_find(symbols, address), ret);
+		r = elf_function(m, address, symbols, &f);
+	if (r == 0)
+		r = raw_name(symbols, f, ret);
 	return r < 0 ? r : elf_levels(m, address, (const char *)ret->scratch.data, ret);
 }
 
@@ -318,25 +353,30 @@ static void made_up(struct aif_symbols_module *m, uint64_t address, struct aif_n
 static int fde_extent(struct aif_symbols_module *m, uint64_t address, uint64_t *ret_start,
 		      uint64_t *ret_end)
 {
-	const struct aif_fdes *fdes;
 	const struct aif_fde *fde;
-	int r = aif_module_fdes(m, &fdes);
+	int r = fde_find(m, address, &fde);
 
-	if (r < 0 || !(fde = aif_fdes_find(fdes, address)))
-		return r;
-	*ret_start = fde->start;
-	*ret_end = fde->end;
-	return 1;
+	if (r > 0) {
+		*ret_start = fde->start;
+		*ret_end = fde->end;
+	}
+	return r;
 }
+
+/* The name of the function through which handlers return, in all C libraries: they keep no symbol of it. */
+#define SIGNAL_RETURN "__restore_rt"
 
 static int fde_resolve(struct aif_symbols_module *m, uint64_t address,
 		       struct aif_naming_result *ret)
 {
-	uint64_t start = 0, end;
-	int r = fde_extent(m, address, &start, &end);
+	const struct aif_fde *fde;
+	int r = fde_find(m, address, &fde);
 
-	if (r > 0)
-		made_up(m, start, ret);
+	if (r > 0 && fde->is_signal_return)
+		add_level(ret, aif_naming_text(ret, SIGNAL_RETURN, sizeof(SIGNAL_RETURN) - 1), NULL,
+			  0);
+	else if (r > 0)
+		made_up(m, fde->start, ret);
 	return r;
 }
 

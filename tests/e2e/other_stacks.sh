@@ -18,6 +18,10 @@ check "from a handler on its own stack: joined to what was interrupted" stack 30
 check "from a handler that has interrupted a fiber" stack 40 '^fiber_raises;.*raise.*;from_handler;launches;'
 if [ "$(uname -m)" = x86_64 ]; then
 	check "from a stack that nobody describes: as far as it is known" stack 50 '^[[]truncated[]];(on_stack;)?task;launches;'
+	# A tail call is a jump: the machine has no frame of tails and of handler_tails (gdb finds the former in debug information).
+	check "a tail call in a fiber has no frame of its own, and its callers are there" stack 60 '^fiber_tails;launches;'
+	check "a handler that ends in a tail call has no frame, and what it interrupted is there" \
+		stack 70 '^main;raises;.*raise.*;__restore_rt;launches;'
 	check "a stack that nobody describes is counted" says "1100 STACK_TRUNCATED" "$aiflame" info f.data
 else
 	check "no stack is cut" no_stack truncated

@@ -5,8 +5,8 @@
 #include <ucontext.h>
 
 /* Launches from stacks that are not the thread's own: 10 from main, 20 from a fiber (makecontext), 30 from a handler on
- * its own stack, 40 from such a handler that has interrupted a fiber, 50 from a fiber whose stack nobody describes
- * (x86-64 only): other_stacks.sh. */
+ * its own stack, 40 from such a handler that has interrupted a fiber; on x86-64 only, 50 from a fiber whose stack nobody
+ * describes, 60 by a tail call in a fiber, and 70 by a tail call in a handler: other_stacks.sh. */
 
 #define ENDED    __asm__ volatile("") /* behind a call: no tail call */
 #define NOINLINE __attribute__((noinline))
@@ -16,7 +16,7 @@
 static struct target t;
 static cl_kernel kernel;
 
-NOINLINE static void launches(int n)
+NOINLINE __attribute__((used)) static void launches(int n)
 {
 	for (int i = 0; i < n; i++)
 		target_launch(t.queue, kernel, ITEMS);
@@ -64,11 +64,11 @@ NOINLINE static void from_handler(int number)
 	ENDED;
 }
 
-static void handle(int number)
+static void handle(int number, void (*handler)(int))
 {
 	struct sigaction a = {.sa_flags = SA_ONSTACK};
 
-	a.sa_handler = from_handler;
+	a.sa_handler = handler;
 	CHECK(!sigaction(number, &a, NULL));
 }
 
@@ -91,6 +91,20 @@ static void task(void)
 	launches(50);
 	ENDED;
 }
+
+/* Tail calls, as gcc -O2 makes them: a jump, which leaves no frame of who jumps. */
+void tails(void);
+void handler_tails(int number);
+__asm__(".text\n.globl tails, handler_tails\n.type tails, @function\n.type handler_tails, @function\n"
+	"tails:\n\t.cfi_startproc\n\tmov $60, %edi\n\tjmp launches\n\t.cfi_endproc\n.size tails, . - tails\n"
+	"handler_tails:\n\t.cfi_startproc\n\tmov $70, %edi\n\tjmp launches\n\t.cfi_endproc\n"
+	".size handler_tails, . - handler_tails");
+
+static void fiber_tails(void)
+{
+	tails();
+	ENDED;
+}
 #endif
 
 int main(void)
@@ -102,8 +116,8 @@ int main(void)
 	launches(10);
 	in_fiber(fiber_launches);
 	CHECK(!sigaltstack(&own, NULL));
-	handle(SIGUSR1);
-	handle(SIGUSR2);
+	handle(SIGUSR1, from_handler);
+	handle(SIGUSR2, from_handler);
 	raises();
 	in_fiber(fiber_raises);
 #if defined(__x86_64__)
@@ -111,6 +125,9 @@ int main(void)
 
 	on_stack(stack + SIZE - 64, task);
 	free(stack);
+	in_fiber(fiber_tails);
+	handle(SIGUSR1, handler_tails);
+	raises();
 #endif
 	return 0;
 }

@@ -179,6 +179,21 @@ static void labels_without_size(void **state)
 	aif_symbols_free(s);
 }
 
+/* A handler returns to the first byte of a function, whose unwind table begins a byte early for that. */
+static void where_handlers_return(void **state)
+{
+	struct aif_symbols *s = open_module("fix");
+	uint64_t at = address_of("came_back");
+
+	(void)state;
+	assert_string_equal(name_at(s, at - 1), "came_back");
+	assert_string_equal(name_at(s, at), "came_back");
+	aif_symbols_free(s);
+	s = open_module("stripped");
+	assert_string_equal(name_at(s, at - 1), "__restore_rt");
+	aif_symbols_free(s);
+}
+
 /* A stripped file: every function goes by the start of its FDE. */
 static void stripped_by_fde(void **state)
 {
@@ -479,6 +494,7 @@ int main(void)
 		cmocka_unit_test(inlined_lambda_has_scopes),
 		cmocka_unit_test(names_as_cxxfilt),
 		cmocka_unit_test(labels_without_size),
+		cmocka_unit_test(where_handlers_return),
 		cmocka_unit_test(stripped_by_fde),
 		cmocka_unit_test(plt_stubs_have_the_name_they_call),
 		cmocka_unit_test(a_stripped_collector_is_named_by_its_caller),
