@@ -5,7 +5,9 @@
     losses.py SRC AIFLAME info|summary|page|scope PROFILE [BUT...]  each reason but these
     losses.py SRC AIFLAME picture PROFILE LACK... -- OPTION...    of each reason that leaves one of the LACKs, that flame says it
     losses.py SRC AIFLAME table PROFILE LACK... -- OPTION...      that report says it
+    losses.py SRC AIFLAME why PROFILE LACK... --                  that why says it, in text and in JSON
     losses.py SRC AIFLAME diff|gate|export PROFILE                of one reason for each kind of loss, that this view says it"""
+import json
 import re
 import shutil
 import sqlite3
@@ -69,6 +71,10 @@ for number, name, kind, text in reasons:
         is_said = lack in " ".join(out.split())
     elif view == "export":
         is_said = lack in subprocess.run([aiflame, "export", "-o", "lossy.folded", "lossy.data"], capture_output=True, text=True, check=True).stderr
+    elif view == "why":
+        text = {"WORK": "work of it is missing", "CLOCKS": "clocks disagreed"}.get(lacks[name], lack)
+        head = json.loads(said("why", "--format", "json"))
+        is_said = text in said("why") and any(text in a["why"] for a in head["abstained"])
     elif view == "picture":
         is_said = lack in said("flame", "-o", "-", *options)
     else:

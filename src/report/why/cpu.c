@@ -310,6 +310,9 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 		aif_buf_printf(out, "%s%s\n", i ? "         " : "try      ", aif_buf_str(&advice));
 		aif_buf_clear(&advice);
 	}
+	aif_buf_clear(&advice);
+	if (aif_why_incomplete(w->p, true, &advice))
+		aif_buf_printf(out, "unknown  %s (aiflame info)\n", aif_buf_str(&advice));
 	aif_buf_finish(&advice);
 	aif_buf_puts(out, "next     ");
 	put_command(w, "report --cpu", path, out);
@@ -344,6 +347,9 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	if (w->functions.damaged)
 		aif_json_answer_abstain(&head, "damaged",
 					"part of the file could not be read: samples are missing");
+	aif_buf_clear(&text);
+	if (aif_why_incomplete(w->p, true, &text))
+		aif_json_answer_abstain(&head, "incomplete", aif_buf_str(&text));
 	aif_json_answer_next(&head, aif_buf_str(&command));
 	aif_buf_clear(&command);
 	put_command(w, "flame --of cpu", path, &command);

@@ -99,10 +99,15 @@ static void abstain(const struct saying *s, struct aif_json_answer *head)
 {
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
 	size_t n = aif_why_unknown(s->names->p, s->w, what);
+	struct aif_buf incomplete = {0};
 
 	for (size_t i = 0; i < n; i++)
 		aif_json_answer_abstain(head, aif_why_unknown_key(what[i]),
 					aif_why_unknown_text(what[i]));
+	if (aif_why_incomplete(s->names->p, false, &incomplete))
+		aif_json_answer_abstain(head, "incomplete", aif_buf_str(&incomplete));
+	head->abstained.failed |= aif_buf_failed(&incomplete);
+	aif_buf_finish(&incomplete);
 }
 
 void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w, const char *path,
@@ -121,8 +126,8 @@ void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w,
 		say_evidence(&s, path);
 		s.take = take_try;
 		aif_why_say_advice(&s, order, n);
-		abstain(&s, &a.head);
 	}
+	abstain(&s, &a.head);
 	if (w->damaged)
 		aif_json_answer_abstain(&a.head, "damaged",
 					"part of the file could not be read: times are missing");

@@ -402,10 +402,14 @@ void aif_why_say_owners(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
+	struct aif_buf incomplete = {0};
+	bool has_unknown = aif_why_incomplete(s->names->p, false, &incomplete) ||
+			   aif_why_unknown(s->names->p, w, what);
 	size_t shown = 0, most;
 
+	aif_buf_finish(&incomplete);
 	/* Lines for what is not known and for a busy machine take the place of one each. */
-	most = MOST_OWNERS - (aif_why_unknown(s->names->p, w, what) > 0) - w->is_busy_machine;
+	most = MOST_OWNERS - has_unknown - w->is_busy_machine;
 	s->ppm = -1;
 	aif_buf_puts(&s->line, "idle     ");
 	aif_human_share(&s->line, share(s, w->idle_ns));
@@ -525,18 +529,26 @@ static void say_power(struct saying *s)
 	aif_why_end_line(s);
 }
 
-/* Says in one line what the profile does not tell. */
+/* Says in one line what the profile does not tell, and what of it is incomplete. */
 static void say_unknown(struct saying *s)
 {
 	enum aif_why_unknown what[AIF_WHY_UNKNOWNS];
 	size_t n = aif_why_unknown(s->names->p, s->w, what);
+	struct aif_buf incomplete = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		aif_buf_puts(&s->line, i ? "; " : "unknown  ");
 		aif_buf_puts(&s->line, aif_why_unknown_text(what[i]));
 	}
+	if (aif_why_incomplete(s->names->p, false, &incomplete)) {
+		aif_buf_printf(&s->line, "%s%s (aiflame info)", n ? "; " : "unknown  ",
+			       aif_buf_str(&incomplete));
+		n++;
+	}
 	if (n)
 		aif_why_end_line(s);
+	s->line.failed |= aif_buf_failed(&incomplete);
+	aif_buf_finish(&incomplete);
 }
 
 void aif_why_say_selection(const struct aif_why *w, struct aif_buf *out)
@@ -618,6 +630,8 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 			out,
 			"bound by what is not known: no device work with times is in it; aiflame flame --of cpu "
 			"shows what threads did, aiflame info what was lost\n");
+		say_unknown(&s);
+		aif_buf_finish(&s.line);
 		return;
 	}
 	is_short = columns && columns < WIDE;

@@ -67,6 +67,17 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 	return n;
 }
 
+bool aif_why_incomplete(const struct aif_profile *p, bool of_cpus, struct aif_buf *out)
+{
+	unsigned of = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_RECORDS |
+		      AIF_LACK_EVENTS;
+
+	if (!of_cpus)
+		of |= AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_JOINS | AIF_LACK_RANGES |
+		      AIF_LACK_CALLS;
+	return aif_lacks_say(&p->traits, of, out);
+}
+
 const char *aif_why_unknown_key(enum aif_why_unknown what)
 {
 	static const char *const keys[] = {
