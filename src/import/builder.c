@@ -292,9 +292,17 @@ struct aif_memory_row *aif_builder_memory(struct aif_builder *b)
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
+/* True if weights of samples are counts (cycles, page faults) beside times, and no part of the time from the first to the last. */
+static bool weighs_apart(const struct aif_builder *b)
+{
+	return !strcmp(aif_profile_meta(&b->p, "cpu_sampling"), "counts") &&
+	       !*aif_profile_meta(&b->p, "imported.rows");
+}
+
 void aif_builder_bound(struct aif_builder *b)
 {
 	uint64_t from = UINT64_MAX, to = 0;
+	bool has_counts = weighs_apart(b);
 
 #define WITHIN(start, end)                   \
 	do {                                 \
@@ -306,8 +314,8 @@ void aif_builder_bound(struct aif_builder *b)
 	for (size_t i = 0; i < b->execs_len; i++)
 		WITHIN(b->execs[i].start, b->execs[i].end);
 	for (size_t i = 0; i < b->waits_len; i++)
-		WITHIN(b->waits[i].time,
-		       b->waits[i].time + b->waits[i].waiting + b->waits[i].weight);
+		WITHIN(b->waits[i].time, b->waits[i].time + b->waits[i].waiting +
+						 (has_counts ? 0 : b->waits[i].weight));
 	for (size_t i = 0; i < b->ops_len; i++)
 		WITHIN(b->ops[i].start, b->ops[i].end);
 	for (size_t i = 0; i < b->counters_len; i++)

@@ -231,7 +231,7 @@ static int line_add(struct folded *f, struct aif_lines *lines, struct text line)
 static int read_file(struct aif_import_source *s, struct aif_builder *b, void **state,
 		     struct aif_err *err)
 {
-	struct aif_lines lines = {.source = s};
+	struct aif_lines lines = {.source = s, .is_hand_made = true};
 	struct folded f = {.timeline = {.b = b}, .host = {.b = b}, .opts = s->opts};
 	size_t rows = b->waits_len;
 	struct text line;

@@ -58,6 +58,7 @@ int aif_lines_next(struct aif_lines *l, char **ret, size_t *ret_len, struct aif_
 			return 0;
 		from = (char *)l->buf.data + l->at;
 		len = nl ? (size_t)(nl - from) : l->buf.len - l->at;
+		l->is_cut = !nl;
 		l->at += len + (nl != NULL);
 		l->seen = l->at;
 		l->number++;
@@ -89,8 +90,10 @@ void aif_lines_finish(struct aif_lines *l, struct aif_builder *b)
 	if (l->bad)
 		aif_builder_loss(b, AIF_REASON_IMPORT_LINE, AIF_NONE, aif_builder_puts(b, text),
 				 l->bad);
-	if (aif_input_is_torn(l->source->input)) {
-		snprintf(text, sizeof(text), "%s: its packing ends early", name);
+	if (aif_input_is_torn(l->source->input) || (l->is_cut && !l->is_hand_made)) {
+		snprintf(text, sizeof(text), "%s: its %s", name,
+			 aif_input_is_torn(l->source->input) ? "packing ends early"
+							     : "last line has no end");
 		aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, aif_builder_puts(b, text), 1);
 	}
 	aif_buf_finish(&l->buf);

@@ -12,7 +12,9 @@ struct aif_lines {
 	struct aif_buf buf; /* the next line begins at `at` */
 	size_t at, seen;    /* no end of line in [at, seen) */
 	bool is_eof;
-	uint64_t number; /* of the line that was given last, from 1 */
+	bool is_cut;       /* the last line has no end */
+	bool is_hand_made; /* such a file may be without it, and be whole */
+	uint64_t number;   /* of the line that was given last, from 1 */
 	uint64_t bad, first_bad;
 };
 /* 1: *ret, without its end, valid until the next call and writable; 0: there is none; -errno with *err. */

@@ -32,7 +32,9 @@ static void losses_report(struct speedscope *x)
 	for (size_t i = 0; i < x->profiles_len; i++)
 		is_untimed |= !x->profiles[i].is_timed && x->profiles[i].weighs == weighs;
 	if (weighs != SPEEDSCOPE_TIME && b->waits_len)
-		aif_weighted_stacks_count(b, weighs == SPEEDSCOPE_BYTES ? "bytes" : "counts");
+		aif_weighted_stacks_count(b, weighs == SPEEDSCOPE_BYTES ? "bytes"
+					     : *x->own_unit             ? x->own_unit
+									: "counts");
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, is_untimed);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->bad);
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNENDED, AIF_NONE, file, x->unended);

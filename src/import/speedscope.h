@@ -69,7 +69,8 @@ struct speedscope {
 	AIF_TABLE(speedscope_number, weights);
 	AIF_TABLE(speedscope_event, events);
 	enum speedscope_unit unit;
-	bool is_bytes; /* what it counts, without a unit of time */
+	bool is_bytes;     /* what it counts, without a unit of time */
+	char own_unit[24]; /* that the format does not have */
 	uint32_t open[SPEEDSCOPE_DEPTH_MAX];
 	size_t open_len, too_deep_now;
 	uint64_t last_at;

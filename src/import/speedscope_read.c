@@ -2,6 +2,7 @@
 #include "import/speedscope.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FRAMES_MAX (1u << 26)
@@ -311,6 +312,10 @@ static bool read_unit(struct speedscope *x)
 	for (unsigned i = UNIT_NS; t == AIF_JSON_STRING && i <= UNIT_S; i++)
 		if (aif_json_is(&x->json, names[i], strlen(names[i])))
 			x->unit = i;
+	if (t == AIF_JSON_STRING && x->unit == UNIT_NONE && !x->is_bytes && !*x->own_unit &&
+	    !aif_json_is(&x->json, "none", 4))
+		snprintf(x->own_unit, sizeof(x->own_unit), "%.*s",
+			 (int)AIF_MIN(x->json.len, sizeof(x->own_unit)), x->json.text);
 	return t != AIF_JSON_ERROR;
 }
 

@@ -5,15 +5,11 @@
     importer REASON COUNT FILE...
 
 REASON "none" is a file of which nothing is lost."""
-import json
-import os
-import sqlite3
-import struct
-import subprocess
 import sys
 
+from import_inputs import TID, call, event, evented, kernel, nsys, perf_data, pprof, rocpd, sample, sampled, speedscope, trace
+
 folder = sys.argv[1]
-here = os.path.dirname(os.path.abspath(__file__))
 names = 0
 
 
@@ -56,10 +52,6 @@ case("intel_csv", "IMPORT_CALLERS", 2, "Function / Call Stack,CPU Time,Module\nf
 # ---- perf script ------------------------------------------------------------------------------------
 
 
-def sample(name="app", tid=7, time=5.0, event="cpu-clock", period="250000 ", frames=("main", )):
-    return f"{name} {tid} [000] {time:.6f}: {period}{event}: \n" + "".join(f"\t1000 {f}+0x1 (/bin/a)\n" for f in frames) + "\n"
-
-
 case("perf_script", "none", 0, sample() + sample(time=5.1))
 case("perf_script", "IMPORT_LINE", 2, sample() + "lost words\n" + sample(time=6.0).rstrip("\n") + "\n\tno frame at all\n\n")
 case("perf_script", "IMPORT_OTHER_EVENT", 2, sample() + sample(event="page-faults", period="1 ") * 2)
@@ -72,10 +64,6 @@ case("perf_script", "IMPORT_UNTIMED", 1, "app 7 cpu-clock: \n\t1000 main+0x1 (/b
 case("perf_script", "IMPORT_EVENT", 1, sample(event="cycles", period=f"{1 << 60} ") * 2)
 
 # ---- perf.data --------------------------------------------------------------------------------------
-
-
-def perf_data(*options, program="/nowhere/app"):
-    return lambda path: subprocess.run([sys.executable, here + "/perf_data.py", path, program, "0x1180:0x1180", *options], check=True)
 
 
 case("perf_data", "IMPORT_LOST", 5, perf_data("lost"))
@@ -98,20 +86,6 @@ case("perf_stat", "IMPORT_LINE", 1, "1000,,cycles,500,100.00,,\nwhat is this\n")
 # ---- speedscope -------------------------------------------------------------------------------------
 
 
-def speedscope(*profiles, frames=2):
-    return json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json",
-                       "shared": {"frames": [{"name": f"f{i}"} for i in range(frames)]}, "profiles": profiles})
-
-
-def sampled(samples, weights, unit="milliseconds"):
-    return {"type": "sampled", "name": "p", "unit": unit, "startValue": 0, "endValue": sum(weights), "samples": samples, "weights": weights}
-
-
-def evented(*events, unit="milliseconds"):
-    return {"type": "evented", "name": "p", "unit": unit, "startValue": 0, "endValue": 100,
-            "events": [{"type": t, "frame": f, "at": at} for t, f, at in events]}
-
-
 case("speedscope", "none", 0, speedscope(evented(("O", 0, 0), ("C", 0, 10))))
 case("speedscope", "IMPORT_UNTIMED", 1, speedscope(sampled([[0], [0, 1]], [1, 2])))
 case("speedscope", "IMPORT_EVENT", 1, speedscope(evented(("O", 0, 0), ("C", 1, 5), ("C", 0, 10))))
@@ -126,41 +100,6 @@ case("speedscope", "IMPORT_TORN", 1, speedscope(evented(("O", 0, 0), ("C", 0, 10
 # ---- pprof ------------------------------------------------------------------------------------------
 
 
-def varint(v):
-    out = b""
-    while v > 127:
-        out += bytes([v & 127 | 128])
-        v >>= 7
-    return out + bytes([v])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def pprof(samples, types=(("cpu", "nanoseconds"), ), locations=2, labels=0):
-    texts = [b""]
-
-    def number(text):
-        if text.encode() not in texts:
-            texts.append(text.encode())
-        return texts.index(text.encode())
-
-    out = b"".join(field(1, field(1, number(t)) + field(2, number(u))) for t, u in types)
-    for ids, values in samples:
-        out += field(2, b"".join(field(1, i) for i in ids) + b"".join(field(2, v) for v in values))
-    key = number("thread")
-    for i in range(labels):
-        texts.append(b"t%d" % i)
-        out += field(2, field(1, 1) + field(2, 1) + field(3, field(1, key) + field(2, len(texts) - 1)))
-    for i in range(1, locations + 1):
-        out += field(4, field(1, i) + field(4, field(1, i)))
-        out += field(5, field(1, i) + field(2, number(f"f{i}")))
-    return out + b"".join(field(6, t) for t in texts)
-
-
 case("pprof", "IMPORT_UNTIMED", 1, pprof([([1], [10])]))
 case("pprof", "IMPORT_EVENT", 1, pprof([([1], [10]), ([9, 1], [5])]))
 case("pprof", "IMPORT_NO_STACK", 1, pprof([([1], [10]), ([], [5])]))
@@ -172,30 +111,12 @@ case("pprof", "IMPORT_TORN", 1, pprof([([1], [10])]) + b"\x32\x7f")
 # ---- traces -----------------------------------------------------------------------------------------
 
 
-def event(name, cat, ts, dur, tid=2, pid=1, ph="X", **args):
-    e = {"ph": ph, "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "args": args}
-    if dur is not None:
-        e["dur"] = dur
-    return e
-
-
-def call(number, ts=10, name="cudaLaunchKernel", dur=5, **more):
-    return event(name, "cuda_runtime", ts, dur, correlation=number, **more)
-
-
-def kernel(number, ts=20, dur=2, name="k", stream=7, pid=0, device=0):
-    return event(name, "kernel", ts, dur, tid=stream, pid=pid, correlation=number, device=device, stream=stream)
-
-
-def trace(*events, **top):
-    return json.dumps({"schemaVersion": 1, **top, "traceEvents": events})
-
-
 good = (call(5), kernel(5))
 case("kineto", "none", 0, trace(*good))
 case("kineto", "IMPORT_EVENT", 1, trace(*good, kernel(6, "soon")))
 case("kineto", "IMPORT_TEXT", 1, trace(*good, event("here", "cpu_op", 30, 1), *good[:0], event("z", "cpu_op", 40, 1)).replace('"here"', '"he"re"'))
 case("kineto", "IMPORT_TORN", 1, trace(*good, event("z", "cpu_op", 40, 1))[:-20])
+case("kineto", "IMPORT_WARNED", 1, trace(*good, {"ph": "M", "name": "trace_buffer_overflowed", "pid": 1, "tid": 1, "args": {"overflowed_at_ts": 7}}))
 case("kineto", "IMPORT_UNENDED", 1, trace(*good, event("z", "cpu_op", 5, None, ph="B")))
 case("kineto", "IMPORT_OVERLAP", 1, trace(*good, event("a", "cpu_op", 1, 12), event("b", "cpu_op", 9, 20)))
 case("kineto", "IMPORT_DEPTH", "2,998", trace(*good, *(event("a", "cpu_op", i / 1000, 100 - i / 500) for i in range(4097))))
@@ -229,36 +150,6 @@ case("kineto", "IMPORT_CLOCK_APART", 1, trace(*steps(0), **ranks(0)), trace(*oth
 
 # ---- SQLite -----------------------------------------------------------------------------------------
 
-T0 = 1_000_000
-TID = 1 << 56 | 4711 << 24 | 4711
-
-
-def nsys(kernels=((10, 20, 1), ), calls=((1, 5, 1), ), more=""):
-    def write(path):
-        db = sqlite3.connect(path)
-        db.executescript("""
-            CREATE TABLE StringIds (id INTEGER, value TEXT);
-            INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'k'), (3, 'main'), (4, '/bin/a');
-            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
-                correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);
-            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER,
-                callchainId INTEGER);
-            CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER);
-            CREATE TABLE SAMPLING_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER,
-                stackDepth INTEGER, kernelMode INTEGER);
-            CREATE TABLE COMPOSITE_EVENTS (id INTEGER, start INTEGER, globalTid INTEGER);
-            CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER,
-                textId INTEGER);""")
-        for start, end, number in kernels:
-            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,2,2)", (start, end, number, TID))
-        for start, end, number in calls:
-            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,1,1)", (start, end, TID, number))
-        db.executescript(more)
-        db.commit()
-        db.close()
-
-    return write
-
 
 case("tool_db", "none", 0, nsys())
 case("tool_db", "IMPORT_NO_TIME", 1, nsys(((10, 10, 1), )))
@@ -281,19 +172,6 @@ case("tool_db", "IMPORT_UNENDED", 1, nsys(more=f"INSERT INTO NVTX_EVENTS VALUES 
 case("tool_db", "IMPORT_TABLES", 2, nsys(more="CREATE TABLE OSRT_API (start INTEGER); INSERT INTO OSRT_API VALUES (1);"
                                          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL_V9 (start INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL_V9 VALUES (1);"
                                          "CREATE TABLE SCHED_EVENTS (start INTEGER); CREATE TABLE ENUM_X (id INTEGER); INSERT INTO ENUM_X VALUES (1);"))
-
-
-def rocpd(parts):
-    def write(path):
-        db = sqlite3.connect(path)
-        for i in range(parts):
-            db.execute(f'CREATE TABLE "rocpd_string_{i}" (id INTEGER, string TEXT)')
-        db.executescript("""CREATE TABLE rocpd_region_0 (id INTEGER, start INTEGER, end INTEGER, pid INTEGER, tid INTEGER, name_id INTEGER);
-            INSERT INTO rocpd_region_0 VALUES (1, 10, 20, 1, 1, 1);""")
-        db.commit()
-        db.close()
-
-    return write
 
 
 case("tool_db", "IMPORT_PROCESSES", 4, rocpd(4100))

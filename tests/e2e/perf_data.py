@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|killed|other|epochs|threads|deep|jit|kernel|stacks]...
+"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|throttled|killed|other|epochs|threads|deep|jit|kernel|stacks]...
 
 One process maps PROGRAM at 0x400000 and forks; the child maps another file over it, later. Samples of cpu-clock are at
 the address, whose offset in the file is OFFSET, with a caller that perf cannot place and one in memory of a JIT compiler;
@@ -102,6 +102,8 @@ if "kernel" in options:
 if "lost" in options:
     data += record(2, 0, struct.pack(E + "QQ", 1, 5) + tail(7, 7, 950))
     data += record(13, 0, struct.pack(E + "Q", 5) + tail(0, 0, 0))  # perf's own count of the same
+if "throttled" in options:
+    data += (record(5, 0, struct.pack(E + "QQQ", 950, 1, 1) + tail(7, 7, 950)) + record(6, 0, struct.pack(E + "QQQ", 960, 1, 1) + tail(7, 7, 960))) * 2
 if "other" in options:
     data += record(9, 2, b"\0" * 8)  # too short for a sample
 names = struct.pack(E + "II", 2, 112)

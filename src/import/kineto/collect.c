@@ -410,8 +410,11 @@ static int metadata_collect(struct kineto *k)
 	const struct kineto_event *e = &k->event;
 	bool has_number = e->has_recorded_id && e->recorded_id < UINT32_MAX;
 	uint32_t text = AIF_NONE, thread;
+	static const char overflowed[] = "trace_buffer_overflowed"; /* of Chromium */
 	struct kineto_pid *p;
 
+	if (e->name.len == sizeof(overflowed) - 1 && !memcmp(e->name.data, overflowed, e->name.len))
+		k->counts.overflowed++;
 	if ((!e->text.len && !has_number) || !e->name.len)
 		return 0;
 	if (e->text.len)

@@ -51,6 +51,11 @@ void kineto_counts_report(const struct kineto_counts *c, struct aif_builder *b, 
 			 *c->end_error ? c->end_error : "its packing ends early");
 		aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, aif_builder_puts(b, text), 1);
 	}
+	if (c->overflowed) {
+		snprintf(text, sizeof(text), "%s: trace_buffer_overflowed", file);
+		aif_builder_loss(b, AIF_REASON_IMPORT_WARNED, AIF_NONE, aif_builder_puts(b, text),
+				 c->overflowed);
+	}
 	for (size_t i = 0; i < AIF_ARRAY_LEN(counts); i++)
 		aif_builder_loss(b, counts[i].reason, AIF_NONE, name,
 				 *(const uint64_t *)((const char *)c + counts[i].at));

@@ -22,6 +22,7 @@ struct kineto_counts {
 	uint64_t partial, too_deep, guessed_threads, duplicates, misjoined, repeated;
 	uint64_t python_calls; /* functions of Python that the profiler of the trace followed */
 	uint64_t guessed_owners;
+	uint64_t overflowed; /* buffers of the program that wrote the trace */
 	uint64_t
 		samples; /* CPU samples that stand beside the events; counted in those not kept, too */
 	int64_t overhead_ns;

@@ -43,6 +43,10 @@ static void losses_report(const struct aif_perf_data *x, struct aif_builder *b)
 			 x->is_torn || aif_input_is_torn(x->source->input));
 	aif_builder_loss(b, AIF_REASON_IMPORT_LOST, AIF_NONE, name,
 			 AIF_MAX(x->lost, x->lost_samples));
+	snprintf(text, sizeof(text), "%s: PERF_RECORD_THROTTLE, samples were not taken for a while",
+		 file);
+	aif_builder_loss(b, AIF_REASON_IMPORT_WARNED, AIF_NONE, aif_builder_puts(b, text),
+			 x->throttled);
 	aif_builder_loss(b, AIF_REASON_IMPORT_STACKS, AIF_NONE, name, x->has_stacks);
 }
 

@@ -14,6 +14,7 @@ enum aif_perf_type {
 	AIF_PERF_MMAP = 1,
 	AIF_PERF_LOST = 2,
 	AIF_PERF_COMM = 3,
+	AIF_PERF_THROTTLE = 5,
 	AIF_PERF_FORK = 7,
 	AIF_PERF_SAMPLE = 9,
 	AIF_PERF_MMAP2 = 10,
@@ -90,6 +91,7 @@ struct aif_perf_data {
 	struct aif_strset strings;
 	struct aif_map ids, place_ids, build_ids; /* build_ids: path -> build id, strings */
 	uint64_t last_time, lost, lost_samples, bad, others, first_bad;
+	uint64_t throttled; /* times that the kernel stopped samples, which came too fast */
 	bool is_memory, is_torn, has_stacks; /* has_stacks: copies, which perf would unwind */
 };
 

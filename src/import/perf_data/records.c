@@ -296,6 +296,9 @@ static int record(struct aif_perf_data *x, const uint8_t *p, size_t size, struct
 	case AIF_PERF_FORK:
 		change(x, type, misc, body, n);
 		break;
+	case AIF_PERF_THROTTLE:
+		x->throttled++;
+		break;
 	case AIF_PERF_LOST:
 	case AIF_PERF_LOST_SAMPLES:
 		lost(x, type, body, n);

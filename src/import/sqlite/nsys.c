@@ -404,6 +404,24 @@ static int range_add(void *arg, const struct aif_sqlite_row *row)
 	return tool_db_put(x->t, "user_annotation", text, len, start, end);
 }
 
+/* severity,text. Counts warnings and errors but those that a process had none of some kind of events. */
+static int diagnosis_add(void *arg, const struct aif_sqlite_row *row)
+{
+	enum { WARNING = 2, ERROR = 3 }; /* of ENUM_DIAGNOSTIC_SEVERITY_LEVEL */
+	struct tool_db *t = ((struct nsys *)arg)->t;
+	int64_t severity;
+	size_t len;
+	const char *text = aif_sqlite_row_text(row, 1, &len);
+
+	if (!aif_sqlite_row_i64(row, 0, &severity) || severity < WARNING || severity > ERROR ||
+	    memmem(text, len, "Does the process use", 20))
+		return 0;
+	if (!t->warnings++)
+		snprintf(t->first_warning, sizeof(t->first_warning), "%.*s",
+			 (int)AIF_MIN(len, sizeof(t->first_warning)), text);
+	return 0;
+}
+
 int nsys_read(struct tool_db *t)
 {
 	static const struct {
@@ -438,6 +456,7 @@ int nsys_read(struct tool_db *t)
 		{"CUPTI_ACTIVITY_KIND_MEMSET", DEVICE_COLUMNS "bytes", fill_add},
 		{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", DEVICE_COLUMNS "graphId", graph_add},
 		{"ThreadNames", "globalTid,nameId", thread_add},
+		{"DIAGNOSTIC_EVENT", "severity,text", diagnosis_add},
 	};
 	struct nsys x = {.t = t};
 	int r = tool_db_strings(t, "StringIds", "id,value");

@@ -17,6 +17,8 @@ struct tool_db {
 	struct aif_strset texts;
 	struct aif_map text_ids;     /* a string's number in the file -> in .texts */
 	uint64_t too_deep, no_stack; /* stacks of calls and samples; samples */
+	uint64_t warnings;           /* that the tool has put into the file */
+	char first_warning[160];
 	int64_t shift; /* added to numbers of pids and devices: of the part of the file that is read */
 };
 

@@ -121,6 +121,9 @@ static int read_all(struct tool_db *t, const struct tool *tool, void **state, st
 			 t->too_deep);
 	aif_builder_loss(b, AIF_REASON_IMPORT_NO_STACK, AIF_NONE, aif_builder_puts(b, t->k.file),
 			 t->no_stack);
+	snprintf(text, sizeof(text), "%s, first: %s", t->k.file, t->first_warning);
+	aif_builder_loss(b, AIF_REASON_IMPORT_WARNED, AIF_NONE, aif_builder_puts(b, text),
+			 t->warnings);
 	if (t->in.damaged) {
 		snprintf(text, sizeof(text), "%s: %s", t->k.file, t->in.damage);
 		aif_builder_loss(b, AIF_REASON_IMPORT_TEXT, AIF_NONE, aif_builder_puts(b, text),
