@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,6 +129,22 @@ static int remove_old(const char *file, void *arg, struct aif_err *err)
 	return unlink(file) < 0 ? aif_err_set(err, -errno, "%s: %s", file, strerror(errno)) : 0;
 }
 
+/* Opens a file to append to, which a FIFO in its place is not: opening it would wait for a reader. */
+static FILE *append_to(const char *path)
+{
+	int fd =
+		open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fdopen(fd, "a");
+	if (fd >= 0) {
+		close(fd);
+		errno = EINVAL;
+	}
+	return NULL;
+}
+
 /* Appends who accepted what, when and why. */
 static int write_reason(const char *path, const char *reason, size_t runs, struct aif_err *err)
 {
@@ -142,7 +159,7 @@ static int write_reason(const char *path, const char *reason, size_t runs, struc
 	if (gmtime_r(&now, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
 	aif_buf_printf(&file, "%s/" ACCEPTED, path);
-	f = aif_buf_failed(&file) ? NULL : fopen(aif_buf_str(&file), "ae");
+	f = aif_buf_failed(&file) ? NULL : append_to(aif_buf_str(&file));
 	if (!f || fprintf(f, "%s  %s  %zu runs  %s\n", date, user ? user : "?", runs, reason) < 0)
 		r = aif_err_set(err, -errno, "%s: %s", aif_buf_str(&file), strerror(errno));
 	if (f && fclose(f) && !r)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/file_kind.h"
 
+#include "base/open_named.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +30,7 @@ static const char *kind_of_text(const char *path, const char *text, size_t len)
 
 const char *aif_file_kind(const char *path, bool *ret_is_text)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = aif_fopen_named(path, NULL);
 	char text[512];
 	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/open_named.h"
 #include "compare/gate.h"
 
 #include "cmd/command.h"
@@ -76,31 +77,12 @@ static const struct values defaults = {.margin = 30000, .cannot_tell = -1};
 
 static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
 {
-	/* A FIFO would be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *f = NULL;
-	struct stat st;
+	FILE *f = aif_fopen_named(path, err);
 	size_t n = 0;
 	void *room;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		close(fd);
-		return aif_err_set(err, -EINVAL,
-				   "%s: %s is no file that can be read again: give a regular one",
-				   path,
-				   S_ISFIFO(st.st_mode)  ? "a FIFO"
-				   : S_ISDIR(st.st_mode) ? "a directory"
-							 : "this");
-	}
-	if (fd >= 0)
-		f = fdopen(fd, "r");
-	if (!f) {
-		int e = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return aif_err_set(err, -e, "%s: %s", path, strerror(e));
-	}
+	if (!f)
+		return err->code;
 	room = aif_buf_reserve(ret, MOST_BYTES + 1);
 	if (room)
 		n = fread(room, 1, MOST_BYTES + 1, f);

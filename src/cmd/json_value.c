@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/json_value.h"
 
-#include "base/open_regular.h"
+#include "base/open_named.h"
 #include "import/json_reader.h"
 
 #include <errno.h>
@@ -197,14 +197,13 @@ static int value(const char *file, const char *way,
 		 bool (*take)(struct aif_json *j, enum aif_json_token token, void *ret), void *ret,
 		 const char *what, struct aif_err *err)
 {
-	int fd = aif_open_regular(AT_FDCWD, file, O_RDONLY), r;
+	int fd = aif_open_named(file, err), r;
 	struct finding f = {.j = {.read = aif_json_read_fd, .arg = &fd, .strict = true},
 			    .take = take,
 			    .ret = ret};
 
 	if (fd < 0)
-		return aif_err_set(err, fd, "%s: %s", file,
-				   fd == -EINVAL ? "not a file" : strerror(-fd));
+		return fd;
 	r = aif_json_init(&f.j);
 	if (r) {
 		close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/profile_arg.h"
 
+#include "base/open_named.h"
 #include "base/memory.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
@@ -121,7 +122,7 @@ static bool is_database(const char *path)
 
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	f = fopen(path, "re");
+	f = aif_fopen_named(path, NULL);
 	is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
 	     !memcmp(head, begin, sizeof(begin));
 	if (f)

@@ -2,7 +2,7 @@
 #include "cmd/runbook_plan.h"
 
 #include "base/buf.h"
-#include "base/open_regular.h"
+#include "base/open_named.h"
 #include "cmd/json_value.h"
 #include "import/json_reader.h"
 
@@ -262,12 +262,13 @@ int aif_runbook_plan_read(const char *path, struct aif_runbook_plan *ret, struct
 				       {"warmup", read_number, &ret->warmup},
 				       {"tools", read_tools, ret},
 				       {"expect", read_expect, &ret->expect}};
-	int fd = aif_open_regular(AT_FDCWD, path, O_RDONLY), e;
+	int fd = aif_open_named(path, err), e;
 
 	*ret = (struct aif_runbook_plan){0};
-	if (!r || fd < 0) {
-		e = r ? fd : -ENOMEM;
-		aif_err_set(err, e, "%s: %s", path, strerror(-e));
+	if (fd < 0) {
+		e = fd;
+	} else if (!r) {
+		e = aif_err_set(err, -ENOMEM, "%s: out of memory", path);
 	} else {
 		*r = (struct reader){.j = {.read = aif_json_read_fd, .arg = &fd, .strict = true},
 				     .path = path,

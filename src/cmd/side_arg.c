@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/side_arg.h"
 
+#include "base/open_named.h"
 #include "cmd/file_kind.h"
 #include "cmd/profile_arg.h"
 #include "cmd/runbook_config.h"
@@ -45,10 +46,10 @@ static int read_folded(const char *path, struct aif_run *ret, struct aif_err *er
 	struct aif_tree t = {0};
 	bool is_text;
 	const char *kind = aif_file_kind(path, &is_text);
-	int fd = is_text ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1, r = 0;
+	int fd = is_text ? aif_open_named(path, err) : -1, r = 0;
 
 	if (is_text && fd < 0)
-		r = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		r = fd;
 	else if (is_text && aif_tree_init(&t, false) < 0)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
 	else if (is_text)
@@ -78,7 +79,7 @@ static int read_folded(const char *path, struct aif_run *ret, struct aif_err *er
 static bool is_reduced(const char *path)
 {
 	char begin[sizeof(AIF_RUN_FILE_BEGIN) - 1];
-	FILE *f = fopen(path, "re");
+	FILE *f = aif_fopen_named(path, NULL);
 	bool is = f && fread(begin, 1, sizeof(begin), f) == sizeof(begin) &&
 		  !memcmp(begin, AIF_RUN_FILE_BEGIN, sizeof(begin));
 
@@ -106,13 +107,13 @@ static int check_hash(const char *path, const struct aif_buf *b, struct aif_err 
 
 static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *err)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = aif_fopen_named(path, err);
 	struct aif_buf b = {0};
 	void *room = f ? aif_buf_reserve(&b, AIF_RUN_FILE_MAX + 1) : NULL;
 	int r;
 
 	if (!f)
-		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return err->code;
 	if (room)
 		b.len = fread(room, 1, AIF_RUN_FILE_MAX + 1, f);
 	if (!room)
@@ -200,7 +201,7 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 				path, at + 1);
 	/* Pipes would wait for ever, devices never end. */
 	if (!r && stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		r = aif_err_set(err, -EINVAL, "%s: not a file", path);
+		r = aif_not_regular(path, st.st_mode, err);
 	run = r ? NULL : new_run(s, err);
 	if (!r && !run)
 		r = err->code;

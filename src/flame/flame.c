@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/flame.h"
 
+#include "base/open_named.h"
 #include "names/filter.h"
 #include "flame/folded.h"
 
@@ -39,7 +40,7 @@ bool aif_flame_is_folded(const char *path)
 		return false;
 	if (!S_ISREG(st.st_mode))
 		return true; /* a pipe: no database, and not to be opened twice */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = aif_open_named(path, NULL);
 	if (fd < 0)
 		return false;
 	n = read(fd, head, sizeof(head));
@@ -80,9 +81,9 @@ int aif_flame_read_folded(const char *path, const char *focus, const char *ignor
 
 	if (r < 0)
 		return r;
-	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	fd = is_stdin ? STDIN_FILENO : aif_open_named_or_pipe(path, err);
 	if (fd < 0)
-		r = aif_err_set(err, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+		r = fd;
 	else if (aif_tree_init(&t, false) < 0)
 		r = aif_err_set(err, -ENOMEM, "%s: out of memory", path);
 	else

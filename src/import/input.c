@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/input.h"
 
+#include "base/open_named.h"
 #include "import/unpack.h"
 
 #include <dirent.h>
@@ -75,10 +76,15 @@ static bool is_vtune(int dir)
 int aif_input_open(const char *path, uint64_t limit, struct aif_input **ret, struct aif_err *err)
 {
 	bool is_stdin = !strcmp(path, "-");
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	int fd = is_stdin ? STDIN_FILENO : aif_open_named_or_pipe(path, err);
 
+	if (fd == -EISDIR) { /* perhaps a result of VTune, which is said */
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			fd = aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	}
 	if (fd < 0)
-		return aif_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return fd;
 	return aif_input_open_fd(fd, is_stdin ? "standard input" : path, limit, ret, err);
 }
 

@@ -12,6 +12,7 @@
  *   - each table must be a plain table, without hidden or generated columns, and is read by a scan;
  *   - ids must be dense, and what they point to must exist.
  */
+#include "base/open_named.h"
 #include "profile/code_pack.h"
 #include "profile/file_internal.h"
 #include "profile/schema.h"
@@ -92,21 +93,20 @@ static int check_header(const char *path, const uint8_t *h, ssize_t n, struct ai
 static int check_file(const char *path, uint64_t *ret_size, bool *ret_has_locks,
 		      struct aif_err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = errno;
+	int fd = aif_open_named(path, err), e;
 	uint8_t header[100];
 	struct stat st;
 	ssize_t n = -1;
 
+	if (fd == -EINVAL || fd == -EISDIR)
+		return fd;
 	if (fd < 0)
-		return aif_err_set(err, -e, "cannot open %s: %s%s", path, strerror(e),
-				   e == ENOENT ? "; make one with: aiflame record COMMAND" : "");
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		return aif_err_set(err, fd, "cannot open %s: %s%s", path, strerror(-fd),
+				   fd == -ENOENT ? "; make one with: aiflame record COMMAND" : "");
+	if (fstat(fd, &st) == 0)
 		n = pread(fd, header, sizeof(header), 0);
-		e = errno;
-		*ret_has_locks = aif_sqlite_has_locks(fd);
-	} else {
-		e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-	}
+	e = errno;
+	*ret_has_locks = aif_sqlite_has_locks(fd);
 	close(fd);
 	if (n < 0)
 		return aif_err_set(err, -e, "cannot read %s: %s", path, strerror(e));
@@ -121,6 +121,7 @@ static int check_journal(const char *path, struct aif_err *err)
 {
 	static const uint8_t magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 	uint8_t end[sizeof(magic)];
+	struct aif_err why = {0};
 	struct stat st;
 	bool bad = false;
 	char *name;
@@ -128,8 +129,11 @@ static int check_journal(const char *path, struct aif_err *err)
 
 	if (asprintf(&name, "%s-journal", path) < 0)
 		return aif_err_set(err, -ENOMEM, "cannot open %s: out of memory", path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	/* SQLite opens a journal whatever it is, and would wait for a FIFO's writer. */
+	fd = aif_open_named(name, &why);
 	free(name);
+	if (fd == -EINVAL || fd == -EISDIR)
+		return aif_err_set(err, fd, "%s", why.text);
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof(end) &&

@@ -178,7 +178,7 @@ check "a FIFO of budgets is refused, not waited for" says "fifo.budgets: a FIFO 
 printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
 check "a file of budgets with a byte order mark and CR LF is read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
 mkfifo pipe
-for side in pipe /dev/zero; do check "a side that is no regular file is refused: $side" says 'not a file' timeout 20 "$aiflame" diff before $side; done
+for side in pipe /dev/zero; do check "a side that is no regular file is refused: $side" says 'is no file that can be read again' timeout 20 "$aiflame" diff before $side; done
 mkfifo before/1.pipe
 check "a pipe in the place of a metric's file is not waited for" status_is 4 timeout 20 "$aiflame" gate --metric 'x={}.pipe:.x' --budget 'x lower +3%' before after
 check "--metric with the name of a built-in metric is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
