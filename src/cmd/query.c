@@ -11,12 +11,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct values {
 	const char *input, *output;
 	int format;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, temp_bytes;
 };
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, offsetof(struct values, input), 0,
@@ -27,11 +28,28 @@ static const struct aif_opt opts[] = {
 	 "text for people, CSV and JSON for programs"},
 	{0, "timeout", "TIME", AIF_OPT_TIME, offsetof(struct values, cpu_ns), 0,
 	 "stop after this CPU time, 0 = never (10m)"},
+	{0, "max-temp", "BYTES", AIF_OPT_BYTES, offsetof(struct values, temp_bytes), 0,
+	 "stop when temporary files become larger, 0 = never (1G, or 64 times the profile if that is "
+	 "more)"},
 	{0},
 };
 /* A recursion without an end writes temporary rows until the disk is full, at 10 to 30 MB/s. */
 #define CPU_NS (600 * AIF_NS_PER_S)
-static const struct values defaults = {.output = "-", .cpu_ns = CPU_NS};
+/* Sorting all columns of 200,000 operators took 4 to 8 times the size of their profile. */
+#define TEMP_BYTES (UINT64_C(1) << 30)
+#define TEMP_TIMES 64
+static const struct values defaults = {.output = "-", .cpu_ns = CPU_NS, .temp_bytes = UINT64_MAX};
+
+/* Returns the bound on temporary files of a statement over the profile; 0 = none. */
+static uint64_t temp_bytes(const struct values *v, const char *path)
+{
+	struct stat st;
+
+	if (v->temp_bytes != UINT64_MAX)
+		return v->temp_bytes;
+	return stat(path, &st) == 0 ? AIF_MAX((uint64_t)st.st_size * TEMP_TIMES, TEMP_BYTES)
+				    : TEMP_BYTES;
+}
 
 /* Returns the SQL of a word of the sqlite3 shell that lists tables or columns, else the text itself. */
 static const char *sql_of(const char *text)
@@ -53,6 +71,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
 	const char *path, *sql;
+	struct aif_query_limits limits;
 	struct aif_out out;
 	int status = AIF_EXIT_FAILURE;
 
@@ -75,12 +94,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    sql, sql);
 		return AIF_EXIT_USAGE;
 	}
+	limits = (struct aif_query_limits){v->cpu_ns, temp_bytes(v, path)};
 	aif_stop_begin_at_once();
 	if (aif_view_profile(path, &p, &names, err) == 0 && aif_query_new(&names, &q, err) == 0 &&
 	    aif_out_open_stoppable(&out, v->output, NULL, aif_stop_scratch(), err) == 0) {
 		if (aif_query_print(q, sql, (enum aif_table_format)v->format,
-				    strcmp(v->output, "-") ? 0 : aif_view_columns(), v->cpu_ns,
-				    &out, err) < 0)
+				    strcmp(v->output, "-") ? 0 : aif_view_columns(), &limits, &out,
+				    err) < 0)
 			aif_out_abort(&out);
 		else if (aif_out_commit(&out, err) == 0)
 			status = AIF_EXIT_OK;

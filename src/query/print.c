@@ -6,6 +6,8 @@
 #include "base/scratch.h"
 #include "profile/sqlite_error.h"
 #include "profile/sqlite_path.h"
+#include "query/tables.h"
+#include "query/temp_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +72,12 @@ static int is_over_time(void *arg)
 
 static int refused(struct aif_query *q, struct aif_err *err)
 {
+	if (aif_temp_files_over(q->temp))
+		return aif_err_set(
+			err, -EFBIG,
+			"query: stopped: its temporary files would become larger than "
+			"--max-temp allows; see that each recursion ends and each join has a "
+			"condition, or give it more");
 	if (sqlite3_errcode(aif_query_db(q)) == SQLITE_INTERRUPT)
 		return aif_err_set(err, -ETIME,
 				   "query: stopped: it took more CPU time than --timeout allows; "
@@ -100,9 +108,10 @@ static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table 
 }
 
 int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format format,
-		    size_t columns_max, uint64_t cpu_ns, struct aif_out *out, struct aif_err *err)
+		    size_t columns_max, const struct aif_query_limits *limits, struct aif_out *out,
+		    struct aif_err *err)
 {
-	uint64_t until_ns = aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns;
+	uint64_t until_ns = aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns;
 	struct aif_table_column *columns = NULL;
 	sqlite3_stmt *stmt = NULL;
 	struct aif_table t = {0};
@@ -132,11 +141,13 @@ int aif_query_print(struct aif_query *q, const char *sql, enum aif_table_format 
 	if (!r && width) {
 		aif_table_init(&t, columns, (size_t)width);
 		t.columns_max = columns_max;
-		if (cpu_ns)
+		if (limits->cpu_ns)
 			sqlite3_progress_handler(aif_query_db(q), STOP_STEPS, is_over_time,
 						 &until_ns);
+		aif_temp_files_bound(q->temp, limits->temp_bytes);
 		r = print_rows(q, stmt, &t, format, out, err);
 		sqlite3_progress_handler(aif_query_db(q), 0, NULL, NULL);
+		aif_temp_files_bound(q->temp, 0);
 		aif_table_finish(&t);
 	}
 	sqlite3_finalize(stmt);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "query/temp_files.h"
 #include "query/tables.h"
 
 #include "analysis/cpu_totals.h"
@@ -432,10 +433,12 @@ int aif_query_new(const struct aif_names *names, struct aif_query **ret, struct 
 	struct aif_query *q = calloc(1, sizeof(*q));
 	int r = q ? aif_timeline_get(p, &q->timeline) : -ENOMEM;
 
+	if (!r && !(q->temp = aif_temp_files_new()))
+		r = -ENOMEM;
 	if (!r && sqlite3_open_v2(":memory:", &q->db,
 				  /* not _MEMORY, which what is attached to it would be, too */
 				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-				  NULL) != SQLITE_OK)
+				  aif_temp_files_vfs(q->temp)) != SQLITE_OK)
 		r = -ENOMEM;
 	for (size_t i = 0; !r && aif_query_tables[i].name; i++) {
 		struct aux *aux = malloc(sizeof(*aux));
@@ -471,6 +474,7 @@ void aif_query_free(struct aif_query *q)
 	if (!q)
 		return;
 	sqlite3_close(q->db);
+	aif_temp_files_free(q->temp);
 	aif_facts_put(q->timeline);
 	aif_weights_free(q->weights);
 	aif_attribution_finish(&q->attribution);

@@ -12,6 +12,7 @@
 /* The data that tables read. Bulk rows are decoded when a table is first asked for. */
 struct aif_query {
 	sqlite3 *db;
+	struct aif_temp_files *temp;
 	const struct aif_profile *p;
 	const struct aif_names *names;
 	const struct aif_timeline *timeline;

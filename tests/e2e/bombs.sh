@@ -68,6 +68,11 @@ check "a table without rowid is imported" "$aiflame" import -o sound.data sound.
 check "a table without rowid is read whole" test "$(ranges sound.data)" = 100
 check "a table without rowid is sound" sh -c '! "$0" info sound.data | grep -q damaged' "$aiflame"
 
+# A recursion whose rows go to temporary files, without a limit that was asked for.
+growing="WITH RECURSIVE n(i, t) AS (SELECT 1, '' UNION SELECT i + 1, printf('%0900d', i) FROM n) SELECT count(*) FROM n"
+[ "${VIEWS:-}" != all ] || check "query bounds temporary files without being asked" says "would become larger than --max-temp allows" \
+	timeout 250 "$aiflame" query --timeout 0 long.data "$growing"
+
 # --max-size
 check "--max-size stops a picture" says "a.svg: stopped: it would become larger than 1.0 KiB" \
 	"$aiflame" flame --max-size 1K -o a.svg deep.data

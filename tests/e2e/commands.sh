@@ -84,6 +84,10 @@ check "sqlite_master has the tables of query with their columns" says "execution
 endless="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 check "query stops a recursion without an end" says "more CPU time than --timeout allows" "$aiflame" query --timeout 100ms m.data "$endless"
 check "query ends with 1 where it stopped a recursion" status_is 1 "$aiflame" query --timeout 100ms m.data "$endless"
+growing="WITH RECURSIVE n(i, t) AS (SELECT 1, '' UNION SELECT i + 1, printf('%0900d', i) FROM n) SELECT count(*) FROM n"
+check "query stops a recursion whose rows fill the disk" says "would become larger than --max-temp allows" timeout 60 "$aiflame" query --max-temp 20M m.data "$growing"
+check "query ends with 1 where temporary files became too large" status_is 1 timeout 60 "$aiflame" query --max-temp 20M m.data "$growing"
+check "query sorts within the bound of its temporary files" test "$("$aiflame" query --max-temp 200M --format csv m.data "WITH RECURSIVE n(i, t) AS (SELECT 1, '' UNION SELECT i + 1, printf('%0900d', i) FROM n LIMIT 30000) SELECT count(*) FROM (SELECT t FROM n ORDER BY t LIMIT 20000)" | tail -1 | tr -d '\r')" = 20000
 check "query with a timeout answers" test "$("$aiflame" query --timeout 10m --format csv m.data "SELECT count(*) > 0 FROM kernel_times" | tail -1 | tr -d '\r')" = 1
 check "query only reads" sh -c "! '$aiflame' query m.data 'DELETE FROM meta'"
 for sql in "VACUUM" "VACUUM INTO 'vacuumed'" "REINDEX"; do
