@@ -11,6 +11,8 @@ main;std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<cha
 main;a[0]+b*c?{x}|y^z$\d(;A && B <script>alert(1)</script> 30
 main;very::long::template_name<std::map<std::string,std::vector<std::pair<int,std::unique_ptr<Foo<Bar<Baz<Qux<1,2,3,4,5,6,7,8,9>>>>>>>>>::method_that_matters(int, int, int, int, int, int, int, int) const & 40
 main;日本語関数;emoji🔥fn 10
+<module> (train.py:1);run.<locals>.<lambda> (train.py:43);<listcomp> (train.py:44);Model.__getitem__ (model.py:9) 7
+main;operator new(unsigned long);Ptr<T*>::operator->() const;std::operator<< <std::char_traits<char> >(std::ostream&, char const*) 6
 PjitFunction(train_step);{lambda(auto:1)#2}::operator()<int>(int) const 3
 END
 sed 's/ \([0-9]*\)$/_[g] \1/' cpu.folded | sed 's/;[^;]*$/;launch&/' >kernels.folded

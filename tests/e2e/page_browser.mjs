@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { timeline_cases } from "./page_timeline.mjs";
 
@@ -526,6 +527,12 @@ test("1,000 stacks of 20,000 are found by search, each with its value and share"
 		assert.ok(Math.abs(f.sum - values.get(wanted[i]) * unit) < 1e-6, wanted[i]);
 		assert.ok(Math.abs(f.sum / f.all - values.get(wanted[i]) / all) < 1e-9, wanted[i]);
 	});
+});
+
+test("a whole name finds itself, whatever its characters mean", "names", "#v1&view=flame", async (page) => {
+	const names = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "names.txt"), "utf8").trim().split("\n");
+	const found = await page.evaluate((list) => list.map((name) => window.aiflame.find(name)), names);
+	found.forEach((f, i) => assert.ok(f && Math.abs(f.sum / f.all - 1 / names.length) < 1e-9, `${names[i]}: ${JSON.stringify(f)}`));
 });
 
 test("frames below a pixel are one box, which says how many and opens", "stacks", "#v1&view=flame", async (page) => {

@@ -41,6 +41,8 @@ python3 "$here/page_inputs.py" hostile hostile.data || exit 1
 page hostile
 python3 "$here/page_inputs.py" stacks stacks.folded 20000 || exit 1
 import stacks stacks.folded
+while read -r name; do echo "main;launch;${name}_[g] 10"; done <"$here/names.txt" >names.folded
+import names names.folded
 (echo 'main;before all others;kernel_[g] 7' && tac stacks.folded) >again.folded
 import again again.folded
 cp stacks.data joined.data
