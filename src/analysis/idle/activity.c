@@ -22,8 +22,7 @@ static int by_thread_end(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The first segment of the thread that ends behind `at`, or a later one's. */
-static size_t first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
+size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
 {
 	size_t lo = 0, hi = b->segments_len;
 
@@ -133,7 +132,7 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	enum aif_idle_cause cause =
 		off_cpu ? cause_of_sleep(b, row->thread, row->stack) : AIF_IDLE_CAUSE_WAIT;
 	int64_t end = at + (int64_t)AIF_MIN(row->waiting, (uint64_t)AIF_TIME_MAX);
-	size_t i = first_segment(b, row->thread, at);
+	size_t i = aif_idle_first_segment(b, row->thread, at);
 	bool is_delay = cause == AIF_IDLE_CAUSE_NO_CPU && aif_cpu_seen(b->p, row->stack);
 	int r = 0;
 
@@ -178,7 +177,7 @@ static bool is_look(const struct aif_idle_blaming *b, const struct aif_cpu_row *
  * before. A look outside of gaps adds no time, and may mark its process as a server. */
 static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
 {
-	size_t i = first_segment(b, row->thread, at);
+	size_t i = aif_idle_first_segment(b, row->thread, at);
 	enum aif_idle_cause cause = cause_of_sleep(b, row->thread, row->stack);
 
 	if (i == b->segments_len || b->segments[i].thread != row->thread ||
@@ -192,7 +191,7 @@ static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o, uint32_t stack,
 			enum aif_idle_cause cause)
 {
-	size_t i = first_segment(b, o->thread, o->start);
+	size_t i = aif_idle_first_segment(b, o->thread, o->start);
 	int r = 0;
 
 	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
@@ -274,6 +273,11 @@ static enum aif_idle_cause cause_of_sample(struct aif_idle_blaming *b,
 				 : cause_of(b, row->stack);
 }
 
+enum aif_idle_cause aif_idle_cause_of_row(struct aif_idle_blaming *b, const struct aif_cpu_row *row)
+{
+	return row->waiting ? cause_of_sleep(b, row->thread, row->stack) : cause_of_sample(b, row);
+}
+
 static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct aif_idle_blaming *b = arg;
@@ -292,7 +296,7 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		}
 		if (b->p->threads[row->thread].process != AIF_NONE)
 			b->is_sampled[b->p->threads[row->thread].process] = true;
-		k = first_segment(b, row->thread, at);
+		k = aif_idle_first_segment(b, row->thread, at);
 		if (k < b->segments_len && b->segments[k].thread == row->thread &&
 		    b->segments[k].from <= at)
 			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
@@ -318,7 +322,7 @@ static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
 		for (size_t t = 0; t < b->demand.askers_len; t++) {
 			uint32_t asker = b->demand.askers[t];
 			size_t k = asker == row->thread ? b->segments_len
-							: first_segment(b, asker, at);
+							: aif_idle_first_segment(b, asker, at);
 
 			double ns;
 

@@ -5,6 +5,7 @@
 #include "analysis/ebpf_launches.h"
 #include "analysis/idle/between.h"
 #include "analysis/idle/blaming.h"
+#include "analysis/idle/calibrate.h"
 #include "analysis/idle/course.h"
 #include "analysis/idle/looks.h"
 #include "analysis/time.h"
@@ -486,6 +487,8 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	if (r < 0)
 		return r;
 	r = aif_idle_take_activity(b);
+	if (r == 0)
+		r = aif_idle_calibrate(b, u);
 	aif_idle_holders_sort(&b->holders);
 	if (r == 0)
 		r = aif_idle_looks_merge(b);

@@ -80,3 +80,9 @@ struct aif_idle_blaming {
 
 /* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */
 int aif_idle_take_activity(struct aif_idle_blaming *b);
+/* Returns the first segment of the thread that ends behind `at`, or a later one's; the segments are in order since
+ * aif_idle_take_activity(). */
+size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at);
+/* Returns what a thread did by a CPU sample, or by a look at its sleep. */
+enum aif_idle_cause aif_idle_cause_of_row(struct aif_idle_blaming *b,
+					  const struct aif_cpu_row *row);
