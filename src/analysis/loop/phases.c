@@ -104,18 +104,73 @@ static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
 	return 0;
 }
 
-/* Ends the loop with the process's last work: where launches were left out, whole turns are seen only here and there. */
-static void reach_last_work(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			    struct aif_phases *f)
+/* Time at which a thread was seen to leave a function for good. */
+struct leaving {
+	const struct aif_profile *p;
+	uint32_t thread, stack;
+	int64_t from, to;
+	int64_t last, left; /* seen in it; seen elsewhere behind that, INT64_MAX: never */
+};
+
+static bool is_in_function(const struct aif_profile *p, uint32_t stack, uint32_t of)
+{
+	const struct aif_frame_name *x = aif_profile_frame_name(p, p->stacks[of].frame);
+
+	for (; stack != AIF_NONE; stack = p->stacks[stack].parent) {
+		const struct aif_frame_name *y =
+			p->stacks[stack].frame == AIF_NONE
+				? NULL
+				: aif_profile_frame_name(p, p->stacks[stack].frame);
+
+		if (y && y->name == x->name && y->file == x->file)
+			return true;
+	}
+	return false;
+}
+
+static int see_leaving(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct leaving *l = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t at = aif_time_clamp((int64_t)(rows[i].time - l->p->start_ns));
+
+		/* Looks at sleeps may have no stack. */
+		if (rows[i].thread != l->thread || rows[i].stack == AIF_NONE ||
+		    l->p->stacks[rows[i].stack].parent == AIF_NONE || at < l->from || at >= l->to)
+			continue;
+		if (is_in_function(l->p, rows[i].stack, l->stack)) {
+			l->last = AIF_MAX(l->last, at);
+			l->left = l->left <= at ? INT64_MAX : l->left;
+		} else if (at > l->last) {
+			l->left = AIF_MIN(l->left, at);
+		}
+	}
+	return 0;
+}
+
+/* Ends the loop with the process's last work: where launches were left out, whole turns are seen only here and there. Behind what was
+ * captured, it ends where CPU samples see the thread outside of the function that loops. */
+static int reach_last_work(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			   struct aif_phases *f)
 {
 	uint32_t process = p->threads[f->thread].process;
-	int64_t from = f->start, to = f->end;
+	int64_t from = f->start, to = f->end, captured;
+	struct leaving l = {.p = p, .thread = f->thread, .stack = f->stack, .left = INT64_MAX};
+	uint64_t damaged = 0;
+	int e = 0;
 
 	for (size_t i = 0; i < t->execs_len; i++)
 		if (t->execs[i].process == process)
 			to = AIF_MAX(to, t->execs[i].end);
+	captured = l.last = l.from = to;
 	(void)aif_utilization_reach(p, t, process, &from, &to);
-	f->end = AIF_MAX(f->end, to);
+	l.to = to;
+	if (to > captured && f->stack != AIF_NONE && p->stacks[f->stack].frame != AIF_NONE &&
+	    aif_profile_frame_name(p, p->stacks[f->stack].frame))
+		e = aif_profile_cpu(p, see_leaving, &l, &damaged);
+	f->end = AIF_MAX(f->end, AIF_MIN(to, l.left));
+	return e;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -245,7 +300,7 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 	if (!e && ret->len)
 		e = sum_up(ret);
 	if (!e && ret->is_sparse && ret->thread != AIF_NONE)
-		reach_last_work(p, t, ret);
+		e = reach_last_work(p, t, ret);
 	return e;
 }
 
