@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training that adds up gradients of four small batches for each step of the optimizer, and evaluates after each 30 steps; texts are
 packed into batches in pure Python between them. The steps are the optimizer's."""
+import contextlib
 import random
 
 import torch
@@ -23,8 +24,12 @@ def pack(length=256, rows=8):
     return [row + [0] * (length - len(row)) for row in batch]
 
 
+of_loss = contextlib.nullcontext
+
+
 def loss_of(model, batch):
-    ids = torch.tensor(batch, device=device)
+    with of_loss():
+        ids = torch.tensor(batch, device=device)
     return torch.nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
 
 
@@ -39,7 +44,9 @@ def optimize():
     held_back = [pack() for _ in range(10)]
     loss_of(model, held_back[0]).backward()
     optimizer.step()
+    global of_loss
     loop = Loop(optimize, "while")
+    of_loss = lambda: loop.in_function("loss_of")
     while loop.goes_on():
         total = 0.0
         for _ in range(4):

@@ -32,8 +32,18 @@ def said(place):
 def judge(truth, why):
     loop = why["loop"]
     turns, steps = int(truth["steps"]), loop.get("steps", 0)
-    owner = next((o for o in why["owners"] if not o["is_machine"]), {"place": "nobody", "ns": 0})
-    share = owner["ns"] / max(why["time_ns"], 1)
+    # A program times functions: lines of one are one owner.
+    functions = {}
+    for o in why["owners"]:
+        if not o["is_machine"] and not o["is_before"]:
+            f = functions.setdefault(said(o["place"])[0], {"place": o["place"], "ns": 0, "groups": {}})
+            f["ns"] += o["ns"]
+            for group, ns in o["groups_ns"].items():
+                f["groups"][group] = f["groups"].get(group, 0) + ns
+    owner = max(functions.values(), key=lambda f: f["ns"], default={"place": "nobody", "ns": 0, "groups": {}})
+    # A program that times one thing that its loop's own function does knows nothing of what else that one does.
+    ns = max(owner["groups"].values(), default=0) if said(owner["place"])[0] == truth["loop"] else owner["ns"]
+    share = ns / max(why["time_ns"], 1)
     # Where launches were left out, steps are those that were captured whole.
     yield "loop", said(loop.get("place", "none"))[1] == truth["line"], "line %s of %s" % (said(loop.get("place", "none"))[1], truth["line"])
     yield "steps", loop.get("is_sparse") or abs(steps - turns) <= max(2, STEPS * turns), "%d%s of %d" % (

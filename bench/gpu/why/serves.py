@@ -40,7 +40,8 @@ class Engine:
         while len(self.running) < BATCH:
             self.running.append(requests.get())
         for request in self.running:
-            request["known"] = self.tree.match(request["prompt"])
+            with self.loop.in_function("match"):
+                request["known"] = self.tree.match(request["prompt"])
         self.running.sort(key=lambda request: -request["known"])
 
     @torch.no_grad()
@@ -55,8 +56,7 @@ class Engine:
         self.forward(torch.zeros(BATCH, dtype=torch.long, device=device)).tolist()
         self.loop = loop = Loop(Engine.event_loop, "while")
         while loop.goes_on():
-            with loop.in_function("schedule"):
-                self.schedule()
+            self.schedule()
             last = torch.tensor([request["last"] for request in self.running], device=device)
             new = self.forward(last).tolist()
             for request, token in zip(list(self.running), new):
