@@ -368,11 +368,11 @@ static int require_metrics(const struct values *v, const struct outside *o, size
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* True if each budget had values to be judged by. */
+/* True if each budget had values to be judged by, of the same thing in both sides. */
 static bool has_all_values(const struct aif_gate *g)
 {
 	for (size_t i = 0; i < g->len; i++)
-		if (g->rows[i].is_missing)
+		if (g->rows[i].is_missing || g->rows[i].is_doubted)
 			return false;
 	return g->len > 0;
 }
@@ -601,8 +601,10 @@ const struct aif_command aif_command_gate = {
 		"busy; and names given by --metric.\n\n"
 		"A budget is exceeded if the change reaches it and is no chance, over all budgets\n"
 		"together (Holm, 2 %); kept if the whole 95 % interval lies below it. Else nobody can\n"
-		"tell, nor where something is missing or empty, runs are fewer than three a side, or\n"
-		"machines differ.\n\n"
+		"tell, nor where something is missing or empty, runs are fewer than three a side,\n"
+		"machines differ, a step keeps the budget and a run does not, a name matches much\n"
+		"less than before and the rest has grown for it, or a value under an upper limit\n"
+		"above 0 is 0 or less ('errors >= 0' beside 'errors <= 3' allows it).\n\n"
 		"The exit status is 0: all are kept; 3: one is exceeded; 4: cannot tell; 5: what\n"
 		"--require names failed.",
 	.examples =

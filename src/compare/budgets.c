@@ -168,11 +168,15 @@ static int read_limit(struct aif_budget *b, const char *op, char **rest, const c
 		      struct aif_err *err)
 {
 	char *value = op[2] ? (char *)op + 2 : next_word(rest);
+	/* Values of a program may be below 0, times and shares not. */
+	bool is_below = value && *value == '-' && b->of == AIF_BUDGET_VALUE;
 	char unit;
 
 	b->kind = *op == '<' ? AIF_BUDGET_AT_MOST : AIF_BUDGET_AT_LEAST;
-	if (!value || !read_number(value, &b->limit, &unit))
+	if (!value || !read_number(value + is_below, &b->limit, &unit))
 		return wrong(where, b->text, "a number is missing behind the sign", err);
+	if (is_below)
+		b->limit = -b->limit;
 	if (aif_budget_is_time(b) != (unit == 't') || (unit == '%') != (b->of == AIF_BUDGET_BUSY))
 		return wrong(where, b->text,
 			     b->of == AIF_BUDGET_BUSY ? "give a share: busy >= 60%"

@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "base/memory.h"
 #include "compare/internal.h"
+#include "compare/words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -485,6 +486,48 @@ static void note_work(struct aif_comparison *c)
 			       "one %s is compared, not the work of a run (--unit run)\n", unit);
 }
 
+bool aif_compare_extents(const struct aif_comparison *c, bool of_device, double *values)
+{
+	size_t n = aif_compare_runs(c);
+	bool known = true;
+
+	for (size_t i = 0; i < n; i++) {
+		values[i] = (double)aif_compare_run(c, i)
+				    ->amount[of_device ? AIF_RUN_EXTENT_BUSY : AIF_RUN_EXTENT];
+		known &= values[i] > 0;
+	}
+	for (size_t i = 0; i < n && !known; i++)
+		values[i] = (double)aif_compare_run(c, i)
+				    ->amount[of_device ? AIF_RUN_BUSY : AIF_RUN_ELAPSED];
+	return known;
+}
+
+/* Notes that runs of B take longer, by work outside of their steps or by more steps, and their steps do not. */
+static int note_extent(struct aif_comparison *c)
+{
+	double *values = calloc(aif_compare_runs(c) + 1, sizeof(*values));
+	double a = mean_steps(c->a), b = mean_steps(c->b);
+	struct aif_compared whole;
+	bool known;
+
+	if (!values)
+		return -ENOMEM;
+	known = aif_compare_extents(c, false, values);
+	whole = aif_compare_values(c, values, false, false);
+	free(values);
+	if (c->unit != AIF_UNIT_STEP || c->is_batch || whole.answer != AIF_CHANGE_UP ||
+	    c->metric[AIF_METRIC_TIME].answer == AIF_CHANGE_UP)
+		return 0;
+	aif_buf_puts(&c->notes, known ? "a run, from its first work to its last, takes "
+				      : "the loop of a run takes ");
+	aif_words_change(&whole.change, &c->notes);
+	aif_buf_puts(&c->notes, " in B, a step does not");
+	if (a != b) /* means of whole numbers */
+		aif_buf_printf(&c->notes, "; it has %.4g steps and not %.4g", b, a);
+	aif_buf_puts(&c->notes, ": --unit run judges whole runs\n");
+	return 0;
+}
+
 /* True if some runs have counts and others times, whose numbers are not of one unit. */
 static bool has_counts_and_times(const struct aif_comparison *c)
 {
@@ -502,6 +545,7 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 	int e;
 
 	*ret = (struct aif_comparison){.a = a, .b = b, .margin = o->margin, .range = o->range};
+	ret->chose_unit = o->unit == AIF_UNIT_AUTO || o->unit == AIF_UNIT_CYCLES;
 	ret->recordings[0] = count_recordings(a);
 	ret->recordings[1] = count_recordings(b);
 	ret->by_share = has_counts_and_times(ret);
@@ -514,6 +558,8 @@ int aif_compare(const struct aif_side *a, const struct aif_side *b,
 		e = find_batch(ret, o->unit);
 	if (!e)
 		note_work(ret);
+	if (!e && ret->decides)
+		e = note_extent(ret);
 	if (!e && ret->decides && ret->problems.len) {
 		/* Answers were given before. */
 		ret->decides = false;

@@ -134,6 +134,7 @@ enum aif_compare_look {
 struct aif_comparison {
 	const struct aif_side *a, *b;
 	enum aif_compare_unit unit;
+	bool chose_unit;   /* the caller asked for none: steps, where all runs have them */
 	const char *range; /* aif_compare_opts.range */
 	double margin;
 	bool is_whole; /* by run: all are whole runs, with start-up and tail */
@@ -181,6 +182,9 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 size_t aif_compare_join_parts(const struct aif_side *s, double *values);
 /* Returns a run's sum. */
 double aif_metric_of(const struct aif_comparison *c, const struct aif_run *r, enum aif_metric m);
+/* Sets values[i] of each run to the time (`of_device`: device time) from its first device work to its last, where all runs have it;
+ * else to that of the loop. Returns false where it is the loop's. */
+bool aif_compare_extents(const struct aif_comparison *c, bool of_device, double *values);
 /* True if whole runs are compared, but some are the loop alone, and could be read again as a whole. */
 bool aif_compare_lacks_whole(const struct aif_comparison *c);
 /* True if values are given by step, and a run that could be read again has parts of steps, too. */

@@ -133,8 +133,9 @@ static void scale_tree(struct aif_tree *t, double by)
 int aif_run_to_cycles(struct aif_run *r, struct aif_err *err)
 {
 	static const enum aif_run_amount times[] = {
-		AIF_RUN_ELAPSED,       AIF_RUN_BUSY,   AIF_RUN_IDLE,  AIF_RUN_COPY, AIF_RUN_ERROR,
-		AIF_RUN_COMMUNICATION, AIF_RUN_BEFORE, AIF_RUN_AFTER, AIF_RUN_LOOP};
+		AIF_RUN_ELAPSED, AIF_RUN_BUSY,          AIF_RUN_IDLE,       AIF_RUN_COPY,
+		AIF_RUN_ERROR,   AIF_RUN_COMMUNICATION, AIF_RUN_BEFORE,     AIF_RUN_AFTER,
+		AIF_RUN_LOOP,    AIF_RUN_EXTENT,        AIF_RUN_EXTENT_BUSY};
 	/* Cycles a nanosecond. */
 	double by = (double)r->amount[AIF_RUN_CLOCK] / 1e6;
 

@@ -2,6 +2,7 @@
 #include "compare/gate.h"
 
 #include "analysis/utilization.h"
+#include "compare/gate_doubts.h"
 #include "compare/words.h"
 #include "stats/many.h"
 
@@ -28,8 +29,7 @@ void aif_gate_fail(const char *a, const char *b, const char *why, struct aif_gat
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Time of the kernels that match, in short or in full; NAN where none does. *ret_launches: how many were launched. */
-static double kernel_ns(const struct aif_run *r, const struct aif_regex *re, double *ret_launches)
+double aif_gate_kernel_ns(const struct aif_run *r, const struct aif_regex *re, double *ret_launches)
 {
 	double ns = NAN;
 
@@ -49,7 +49,7 @@ static double kernel_ns(const struct aif_run *r, const struct aif_regex *re, dou
 /* Time of one launch of the kernels that match, which is known better than how many a unit has where launches were left out. */
 static double launch_ns(const struct aif_run *r, const struct aif_regex *re)
 {
-	double launches, ns = kernel_ns(r, re, &launches);
+	double launches, ns = aif_gate_kernel_ns(r, re, &launches);
 
 	return launches > 0 ? ns / launches : ns;
 }
@@ -151,9 +151,8 @@ static bool has_metric(const struct aif_comparison *c, const struct aif_run *r, 
 	}
 }
 
-/* Sets values[i] of each run, a unit where the metric is given by unit. */
-static int read_values(const struct aif_comparison *c, const struct aif_budget *b,
-		       const struct aif_gate_value *outside, double *values)
+int aif_gate_values(const struct aif_comparison *c, const struct aif_budget *b,
+		    const struct aif_gate_value *outside, double *values)
 {
 	int e = 0;
 
@@ -173,7 +172,7 @@ static int read_values(const struct aif_comparison *c, const struct aif_budget *
 			values[i] = r->is_counts ? NAN
 				    : c->unit == AIF_UNIT_LAUNCH
 					    ? launch_ns(r, &b->re)
-					    : kernel_ns(r, &b->re, &launches) / units;
+					    : aif_gate_kernel_ns(r, &b->re, &launches) / units;
 			break;
 		case AIF_BUDGET_STACK:
 			values[i] = r->is_counts ? NAN : tree_ns(&r->tree, &b->re, &e) / units;
@@ -219,8 +218,8 @@ static void judge_limit(const struct aif_comparison *c, double *values, struct a
 		row->answer = AIF_GATE_EXCEEDED;
 }
 
-static struct aif_compared compare_for(const struct aif_comparison *c, const struct aif_budget *b,
-				       const double *values, bool is_estimated)
+struct aif_compared aif_gate_compare(const struct aif_comparison *c, const struct aif_budget *b,
+				     const double *values, bool is_estimated)
 {
 	struct aif_comparison by_part = {.a = c->a,
 					 .b = c->b,
@@ -241,10 +240,10 @@ static void measure_change(const struct aif_comparison *c, const double *values,
 	     is_one_launch = b->of == AIF_BUDGET_KERNEL && by_launch,
 	     is_one = b->metric == AIF_METRIC_LAUNCHES && by_launch;
 
-	row->of = compare_for(c, b, values,
-			      (aif_budget_is_by_name(b) && !is_one_launch) ||
-				      (b->of == AIF_BUDGET_METRIC && !is_one &&
-				       aif_metric_is_estimated(b->metric)));
+	row->of = aif_gate_compare(c, b, values,
+				   (aif_budget_is_by_name(b) && !is_one_launch) ||
+					   (b->of == AIF_BUDGET_METRIC && !is_one &&
+					    aif_metric_is_estimated(b->metric)));
 }
 
 /* Says of kernels that nobody can tell by another unit what a launch of them takes, if that is known. */
@@ -261,7 +260,7 @@ static int add_launch(const struct aif_comparison *c, struct aif_gate_row *row)
 		known = values[i] > 0;
 	}
 	if (values && known) {
-		one = compare_for(c, b, values, false);
+		one = aif_gate_compare(c, b, values, false);
 		if (one.answer != AIF_CHANGE_UNKNOWN) {
 			aif_buf_puts(&row->why, "; one launch: ");
 			aif_words_change(&one.change, &row->why);
@@ -390,29 +389,6 @@ static void find_missing(const struct aif_comparison *c, const struct aif_gate_v
 		aif_buf_puts(&row->why, ": nothing matches in either side");
 }
 
-/* Notes values of B that are 0 or less where less is better and A has none: not a gain, but not measured. */
-static void find_unmeasured(const struct aif_comparison *c, const double *values,
-			    struct aif_gate_row *row)
-{
-	const struct aif_budget *b = row->budget;
-	size_t none = 0;
-
-	if (b->of != AIF_BUDGET_VALUE || b->kind != AIF_BUDGET_CHANGE ||
-	    b->better != AIF_BUDGET_LESS || row->is_missing)
-		return;
-	for (size_t i = 0; i < c->a->len; i++)
-		if (!(values[i] > 0))
-			return;
-	for (size_t i = 0; i < c->b->len; i++)
-		none += !(values[c->a->len + i] > 0);
-	if (!none)
-		return;
-	row->is_missing = true;
-	aif_buf_printf(&row->why,
-		       "0 or less in %zu of %zu runs of B, and in none of A: was it measured?",
-		       none, c->b->len);
-}
-
 static int adjust(struct aif_gate *g)
 {
 	double *p = calloc(g->len + 1, sizeof(*p));
@@ -449,9 +425,9 @@ int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *bud
 
 		*row = (struct aif_gate_row){.budget = &budgets->budget[i],
 					     .answer = AIF_GATE_UNKNOWN};
-		e = read_values(c, row->budget, outside, v);
+		e = aif_gate_values(c, row->budget, outside, v);
 		find_missing(c, outside, v, row);
-		find_unmeasured(c, v, row);
+		aif_gate_find_unmeasured(c, budgets, v, row);
 		if (e || row->is_missing)
 			continue;
 		if (row->budget->kind == AIF_BUDGET_CHANGE)
@@ -469,6 +445,8 @@ int aif_gate_judge(const struct aif_comparison *c, const struct aif_budgets *bud
 		if (!row->is_missing && row->budget->kind == AIF_BUDGET_CHANGE && c->decides &&
 		    row->answer == AIF_GATE_UNKNOWN)
 			e = add_launch(c, row);
+		if (!e && row->answer == AIF_GATE_KEPT)
+			e = aif_gate_doubt(c, row);
 		if (row->answer == AIF_GATE_EXCEEDED || g->answer == AIF_GATE_KEPT)
 			g->answer = row->answer;
 		if (!e)

@@ -23,6 +23,7 @@ struct aif_gate_row {
 	struct aif_compared of; /* of a budget for a change */
 	double mean, low, high; /* of a limit: side B */
 	bool is_missing;
+	bool is_doubted;    /* nobody can tell, however near together the runs are: gate_doubts.h */
 	struct aif_buf why; /* why nobody can tell; "" */
 };
 struct aif_gate {

@@ -266,6 +266,19 @@ static void take_amounts(struct reducing *r, const struct aif_attribution *a)
 		run->amount[AIF_RUN_BYTES] += a->rows[i].bytes;
 }
 
+/* Takes what a run whose loop alone is reduced did from its first device work to its last. */
+static void take_extent(struct reducing *r, const struct aif_attribution *whole)
+{
+	const struct aif_conservation *c = &whole->conservation;
+	struct aif_run *run = r->run;
+
+	if (!run->is_loop || run->is_part || run->is_open || c->last_end_ns <= c->first_start_ns)
+		return;
+	run->amount[AIF_RUN_EXTENT] = c->last_end_ns - c->first_start_ns;
+	for (size_t i = 0; i < whole->devices_len; i++)
+		run->amount[AIF_RUN_EXTENT_BUSY] += whole->devices[i].busy_ns;
+}
+
 static int take_kernels(struct reducing *r)
 {
 	struct aif_run *run = r->run;
@@ -368,6 +381,8 @@ int aif_run_reduce(const struct aif_names *names, const struct aif_selection *se
 	/* Checks the whole recording: work that crosses the edge of a part is in part in it. */
 	if (!e && !is_whole)
 		e = aif_attribution_compute(names->p, NULL, &whole, err);
+	if (!e && !is_whole)
+		take_extent(&r, &whole);
 	if (!e)
 		e = find_problem(&r, is_whole ? &a : &whole);
 	aif_range_index_finish(&ranges);

@@ -47,6 +47,9 @@ enum aif_run_amount {
 	AIF_RUN_AFTER,  /* ns behind the last, likewise */
 	AIF_RUN_LOOP,   /* ns: of the loop whose turns are its steps */
 	AIF_RUN_SAMPLES, /* on CPUs, of AIF_RUN_CPU; 0: not known */
+	/* Runs whose loop alone is reduced, with what is outside of the loop; 0: not known. */
+	AIF_RUN_EXTENT,      /* ns from the first device work of the run to the last */
+	AIF_RUN_EXTENT_BUSY, /* ns, of all devices: time with work */
 	AIF_RUN_AMOUNTS
 };
 

@@ -16,7 +16,7 @@
  *   is part|loop|whole|open|cpu|counts    a line each
  *   amount KEY N                elapsed, busy, idle, copy, communication (ns), launches, bytes, error (ns); where known cpu
  *                               (ns), status, memory (bytes), clock (kHz), power-limit (mW), capped, throttled (ppm),
- *                               startup, tail, loop (ns, of whole runs)
+ *                               startup, tail, loop (ns, of whole runs), extent, extent-busy (ns, of loops)
  *   kernel COPY NS LAUNCHES NAME<tab>FULL NAME
  *   name TEXT                   the next number, from 0 on
  *   frame PARENT TYPE SELF LAUNCHES NAME    the next number, from 1 on; parent 0: the root; TYPE: a letter, p Python, c C,

@@ -36,6 +36,8 @@ const char *aif_run_amount_key(enum aif_run_amount which)
 		[AIF_RUN_AFTER] = "tail",
 		[AIF_RUN_LOOP] = "loop",
 		[AIF_RUN_SAMPLES] = "samples",
+		[AIF_RUN_EXTENT] = "extent",
+		[AIF_RUN_EXTENT_BUSY] = "extent-busy",
 	};
 
 	return keys[which];
@@ -363,11 +365,14 @@ int aif_run_write(const struct aif_run *r, struct aif_buf *out)
 
 int aif_run_set_hash(struct aif_run *r)
 {
+	uint64_t extent = r->amount[AIF_RUN_EXTENT], busy = r->amount[AIF_RUN_EXTENT_BUSY];
 	char *label = r->text[AIF_RUN_LABEL];
 	struct aif_buf text = {0};
 	int e = 0;
 
 	r->text[AIF_RUN_LABEL] = NULL;
+	/* Files of runs that do not have these yet are known again. */
+	r->amount[AIF_RUN_EXTENT] = r->amount[AIF_RUN_EXTENT_BUSY] = 0;
 	/* Two runs differ in their times, to the nanosecond; only counts may agree in all but the stacks. */
 	put_head(r, &text);
 	put_kernels(r, &text);
@@ -375,6 +380,8 @@ int aif_run_set_hash(struct aif_run *r)
 	if (r->is_counts)
 		e = aif_run_write(r, &text);
 	r->text[AIF_RUN_LABEL] = label;
+	r->amount[AIF_RUN_EXTENT] = extent;
+	r->amount[AIF_RUN_EXTENT_BUSY] = busy;
 	if (aif_buf_failed(&text))
 		e = -ENOMEM;
 	if (!e)

@@ -97,6 +97,66 @@ for unit in second launch; do
 done
 check "a gate by run compares a baseline of whole runs" status_is 0 "$aiflame" gate --unit run --budget 'launches 0' baseline:whole steps_b
 
+# Marked steps, imported: five runs a side.
+cat >trace.py <<'EOF'
+import json, os, random, sys
+side, steps, ms, before, name, part = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), sys.argv[5], float(sys.argv[6])
+os.makedirs(side)
+for run in range(5):
+    rng, events, at = random.Random(side + str(run)), [], 0.0
+    def kernel(ts, us, name):
+        n = len(events)
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": ts, "dur": 5, "args": {"correlation": n}})
+        events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": ts + 8, "dur": us, "args": {"correlation": n, "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [32, 1, 1]}})
+    if before:
+        kernel(at, before * 900, "init")
+        at += before * 1000
+    for step in range(steps):
+        us = ms * 1000 * (1 + rng.uniform(-.004, .004))
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1, "ts": at, "dur": us})
+        events.append({"ph": "X", "cat": "user_annotation", "name": "prefill", "pid": 1, "tid": 1, "ts": at + 1, "dur": us * part})
+        for k in range(4):
+            kernel(at + 10 + k * us / 4, us / 4 * .9, ("gemm" if not step and not k else name) + str(k))
+        at += us
+    json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "H100", "numSms": 100}], "traceEvents": events}, open("t.json", "w"))
+    os.system(f"'{os.environ['aiflame']}' import -o {side}/{run}.data t.json >/dev/null 2>&1")
+EOF
+export aiflame
+marked() { python3 trace.py "$@"; }
+marked m_a 60 1 0 gemm .9
+marked m_more 62 1.025 0 gemm .9
+marked m_before 60 1 20 gemm .9
+marked m_renamed 60 1.2 0 matmul .9
+marked m_drawn 60 1.3 0 gemm .4
+gated() { # STATUS SIDE OPTION...
+	want=$1 side=$2
+	shift 2
+	status_is "$want" "$aiflame" gate "$@" m_a "$side"
+}
+doubted() { # TITLE SIDE WHY OPTION...
+	title=$1 side=$2 why=$3
+	shift 3
+	check "a gate cannot tell: $title" gated 4 "$side" "$@"
+	check "--cannot-tell pass does not pass: $title" gated 4 "$side" --cannot-tell pass "$@"
+	for format in text json md junit; do
+		check "a gate says why in $format: $title" says "$why" "$aiflame" gate --format $format "$@" m_a "$side"
+	done
+}
+doubted "a few more steps, each a little longer, make a run longer" m_more 'of 62 steps and not 60: judge it by --unit run, or steps alone by --unit step' --budget 'time +3%'
+doubted "work before the first step makes a run longer" m_before 'from its first work to its last, takes +33.' --budget 'time +3%'
+doubted "device work before the first step makes a run longer" m_before 'judge it by --unit run' --budget 'device +3%'
+doubted "all but one kernel that matched are called otherwise" m_renamed 'match in A, 0.01667 in B' --budget 'kernel:/gemm/ +5%'
+doubted "a range covers less of a step" m_drawn 'and the rest has grown for it' --budget 'range:/prefill/ +3%'
+check "a gate by --unit run finds the longer run" gated 3 m_before --unit run
+check "a gate by --unit step judges steps alone" gated 0 m_before --unit step
+check "a gate by --unit step notes that runs take longer" says 'in B, a step does not: --unit run judges whole runs' "$aiflame" gate --unit step m_a m_before
+mkdir m_values
+cp m_more/*.data m_values
+for i in 0 1 2 3 4; do echo '{"r": 1.0}' >m_a/$i.json && echo '{"r": -7}' >m_values/$i.json; done
+check "a gate cannot tell: each value under a limit above 0 is below 0" gated 4 m_values --metric 'r={}.json:.r' --budget 'r <= 1.5'
+check "a value below 0 is named in JSON as missing" says '"missing":"0 or less in 5 of 5 runs of B' "$aiflame" gate --format json --metric 'r={}.json:.r' --budget 'r <= 1.5' m_a m_values
+check "a limit from below allows values below 0" gated 0 m_values --metric 'r={}.json:.r' --budget 'r <= 1.5' --budget 'r >= -10'
+
 check "all files of budgets count" sh -c "echo 'launches +30%' >loose.budgets && echo 'busy >= 100%' >strict.budgets && '$aiflame' gate --format json --budgets strict.budgets --budgets loose.budgets a b | grep -q '\"budget\":\"busy >= 100%\".*\"budget\":\"launches +30%\"'"
 check "two percentages in a budget are refused" says 'two percentages in one budget' "$aiflame" gate --budget 'time +3% +300%' a b
 check "two amounts in a budget are refused" says 'two amounts in one budget' "$aiflame" gate --budget 'time +3us +3s' a b
