@@ -519,6 +519,8 @@ static void times_are_read_as_they_were_added(void **state)
 	struct aif_idle_time t;
 
 	(void)state;
+	/* Reads before anything was added: there is no memory to point into. */
+	assert_false(aif_idle_course_next(&c, &r, &t));
 	for (size_t i = 0; i < AIF_ARRAY_LEN(times); i++)
 		assert_int_equal(aif_idle_course_time(&c, times[i].course, times[i].from,
 						      times[i].to, times[i].weight),

@@ -94,11 +94,12 @@ int aif_idle_course_time(struct aif_idle_course *c, uint64_t course, int64_t fro
 bool aif_idle_course_next(const struct aif_idle_course *c, struct aif_idle_course_reader *r,
 			  struct aif_idle_time *ret)
 {
-	const uint8_t *at = c->times.data + r->at;
+	const uint8_t *at;
 	uint8_t flags;
 
 	if (r->at >= c->times.len)
 		return false;
+	at = c->times.data + r->at;
 	flags = *at++;
 	r->place = take_number(&at);
 	r->last.course = c->courses[r->place];
