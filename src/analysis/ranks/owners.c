@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/ranks/owners.h"
+#include "analysis/ranks/owning.h"
+
+#include "profile/file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +43,38 @@ static uint64_t stack_key(struct aif_rank_owners *o, uint32_t stack)
 	return o->stacks[stack] = key | 1;
 }
 
-static uint32_t owner_of(struct aif_rank_owners *o, const struct aif_wait_row *row)
+/* Returns a number of the innermost Python function of a stack, 0: it has none. */
+static uint64_t function_key(const struct aif_profile *p, uint32_t stack)
+{
+	for (; stack != AIF_NONE; stack = p->stacks[stack].parent) {
+		uint32_t frame = p->stacks[stack].frame;
+		const struct aif_frame_name *n;
+
+		if (frame == AIF_NONE || p->frames[frame].kind != AIF_FRAME_PYTHON)
+			continue;
+		n = aif_profile_frame_name(p, frame);
+		return n && n->name != AIF_NONE ? mix(n->name, n->file) : frame_key(p, frame);
+	}
+	return 0;
+}
+
+/* Sets the class of the newest owner: what a host did by its Python function, what a device did by its kernel, too. */
+static int classify(struct aif_rank_owners *o, const struct aif_wait_row *row, uint32_t name)
+{
+	uint64_t key = mix(mix(function_key(o->p, row->stack), name), row->kind), class;
+
+	if (aif_grow(&o->class_of, &o->class_of_cap, o->owners_len + 1, sizeof(*o->class_of)) < 0)
+		return -ENOMEM;
+	if (!aif_map_get(&o->class_by_key, key, &class)) {
+		class = o->classes++;
+		if (aif_map_put(&o->class_by_key, key, class) < 0)
+			return -ENOMEM;
+	}
+	o->class_of[o->owners_len] = (uint32_t) class;
+	return 0;
+}
+
+uint32_t aif_rank_owner(struct aif_rank_owners *o, const struct aif_wait_row *row)
 {
 	uint32_t name = row->kernel == AIF_NONE ? AIF_NONE : o->p->kernels[row->kernel].name;
 	uint64_t key = mix(mix(mix(stack_key(o, row->stack), name),
@@ -52,7 +85,8 @@ static uint32_t owner_of(struct aif_rank_owners *o, const struct aif_wait_row *r
 	if (aif_map_get(&o->by_key, key, &i))
 		return (uint32_t)i;
 	if (aif_grow(&o->owners, &o->owners_cap, o->owners_len + 1, sizeof(*o->owners)) < 0 ||
-	    aif_map_put(&o->by_key, key, o->owners_len) < 0)
+	    o->owners_len >= AIF_RANK_MIX || aif_map_put(&o->by_key, key, o->owners_len) < 0 ||
+	    classify(o, row, name) < 0)
 		return AIF_NONE;
 	o->owners[o->owners_len] = *row;
 	return (uint32_t)o->owners_len++;
@@ -60,7 +94,7 @@ static uint32_t owner_of(struct aif_rank_owners *o, const struct aif_wait_row *r
 
 /* ---- segments --------------------------------------------------------------------------------- */
 
-static int put(struct aif_rank_segments *s, int64_t from, int64_t to, uint32_t owner)
+int aif_rank_put(struct aif_rank_segments *s, int64_t from, int64_t to, uint32_t owner)
 {
 	if (from >= to)
 		return 0;
@@ -70,8 +104,7 @@ static int put(struct aif_rank_segments *s, int64_t from, int64_t to, uint32_t o
 	return 0;
 }
 
-/* Adds what of `more` lies where `s` has nothing. Both are disjoint and in order, and so is what becomes of `s`. */
-static int fill_in(struct aif_rank_segments *s, const struct aif_rank_segments *more)
+int aif_rank_fill_in(struct aif_rank_segments *s, const struct aif_rank_segments *more)
 {
 	struct aif_rank_segments sum = {0};
 	size_t k = 0;
@@ -81,23 +114,23 @@ static int fill_in(struct aif_rank_segments *s, const struct aif_rank_segments *
 		int64_t from = more->at[i].from;
 
 		for (; k < s->len && s->at[k].to <= from && !r; k++)
-			r = put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
+			r = aif_rank_put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
 		for (; k < s->len && s->at[k].from < more->at[i].to && !r; k++) {
-			r = put(&sum, from, s->at[k].from, more->at[i].owner);
+			r = aif_rank_put(&sum, from, s->at[k].from, more->at[i].owner);
 			if (!r && s->at[k].to > more->at[i].to) {
 				/* This segment goes on behind: the next ones begin where it ends. */
 				from = more->at[i].to;
 				break;
 			}
 			if (!r)
-				r = put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
+				r = aif_rank_put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
 			from = AIF_MAX(from, s->at[k].to);
 		}
 		if (!r)
-			r = put(&sum, from, more->at[i].to, more->at[i].owner);
+			r = aif_rank_put(&sum, from, more->at[i].to, more->at[i].owner);
 	}
 	for (; k < s->len && !r; k++)
-		r = put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
+		r = aif_rank_put(&sum, s->at[k].from, s->at[k].to, s->at[k].owner);
 	free(s->at);
 	*s = sum;
 	return r;
@@ -128,7 +161,7 @@ static int class_segments(struct aif_rank_owners *o, const struct aif_idle_part 
 
 		if (idle->u->classes[idle->u->order[i]] != class || x->end <= end)
 			continue;
-		if (put(ret, AIF_MAX(end, x->start), x->end, owner_of(o, &row)) < 0)
+		if (aif_rank_put(ret, AIF_MAX(end, x->start), x->end, aif_rank_owner(o, &row)) < 0)
 			return -ENOMEM;
 		end = x->end;
 	}
@@ -136,11 +169,6 @@ static int class_segments(struct aif_rank_owners *o, const struct aif_idle_part 
 }
 
 /* ---- idle time -------------------------------------------------------------------------------- */
-
-struct idle_rows {                                 /* rows of a course */
-	const struct aif_idle_course_part **parts; /* by course */
-	size_t len;
-};
 
 static int by_course(const void *a, const void *b)
 {
@@ -152,7 +180,7 @@ static int by_course(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static size_t first_of(const struct idle_rows *rows, uint64_t course)
+size_t aif_rank_idle_first(const struct aif_rank_idle_rows *rows, uint64_t course)
 {
 	size_t lo = 0, hi = rows->len;
 
@@ -167,7 +195,7 @@ static size_t first_of(const struct idle_rows *rows, uint64_t course)
 	return lo;
 }
 
-/* A row's key, taken apart (aif_idle_row_key()). */
+/* Takes a row's key apart (aif_idle_row_key()). */
 static struct aif_wait_row idle_owner(uint64_t key)
 {
 	return (struct aif_wait_row){.kind = AIF_WAIT_IDLE,
@@ -177,31 +205,50 @@ static struct aif_wait_row idle_owner(uint64_t key)
 				     .kernel = AIF_NONE};
 }
 
-/* Shares a time out among the rows of its course, one behind the other. */
-static int share_time(struct aif_rank_owners *o, const struct idle_rows *rows,
-		      const struct aif_idle_time *time, size_t device,
-		      struct aif_rank_segments *ret)
+static uint32_t mix_owners(struct aif_rank_owners *o, const struct aif_rank_idle_rows *rows,
+			   size_t first, size_t end, double sum)
 {
-	size_t first = first_of(rows, time->course), end = first;
-	double sum = 0, until = 0, length = (double)(time->to - time->from);
-	int64_t from = time->from;
-	int r = 0;
+	struct aif_rank_mix m = {.first = o->parts_len};
 
-	for (; end < rows->len && rows->parts[end]->course == time->course; end++)
+	if (aif_grow(&o->mixes, &o->mixes_cap, o->mixes_len + 1, sizeof(m)) < 0 ||
+	    aif_grow(&o->parts, &o->parts_cap, o->parts_len + end - first, sizeof(*o->parts)) < 0)
+		return AIF_NONE;
+	for (size_t i = first; i < end; i++) {
+		struct aif_wait_row row = idle_owner(rows->parts[i]->row);
+		struct aif_rank_part part = {aif_rank_owner(o, &row), rows->parts[i]->ns / sum};
+
+		if (part.owner == AIF_NONE)
+			return AIF_NONE;
+		o->parts[o->parts_len++] = part;
+	}
+	m.end = o->parts_len;
+	o->mixes[o->mixes_len] = m;
+	return AIF_RANK_MIX | (uint32_t)o->mixes_len++;
+}
+
+uint32_t aif_rank_course_owner(struct aif_rank_owners *o, const struct aif_rank_idle_rows *rows,
+			       uint64_t course, size_t device)
+{
+	size_t first, end;
+	double sum = 0;
+	uint64_t known;
+	uint32_t ret = AIF_NONE;
+
+	if (aif_map_get(&o->mix_of, course, &known))
+		return (uint32_t)known;
+	first = end = aif_rank_idle_first(rows, course);
+	for (; end < rows->len && rows->parts[end]->course == course; end++)
 		sum += rows->parts[end]->ns;
 	if (first == end || sum <= 0 || rows->parts[first]->row >> 37 != device)
-		return 0;
-	for (size_t i = first; i < end && !r; i++) {
-		struct aif_wait_row row = idle_owner(rows->parts[i]->row);
-		int64_t to;
+		return AIF_NONE;
+	if (end - first > 1) {
+		ret = mix_owners(o, rows, first, end, sum);
+	} else {
+		struct aif_wait_row row = idle_owner(rows->parts[first]->row);
 
-		until += rows->parts[i]->ns;
-		to = i + 1 == end ? time->to
-				  : AIF_MIN(time->to, time->from + (int64_t)(length * until / sum));
-		r = put(ret, from, to, owner_of(o, &row));
-		from = AIF_MAX(from, to);
+		ret = aif_rank_owner(o, &row);
 	}
-	return r;
+	return ret == AIF_NONE || aif_map_put(&o->mix_of, course, ret) < 0 ? AIF_NONE : ret;
 }
 
 static int by_from(const void *a, const void *b)
@@ -215,7 +262,8 @@ static int by_from(const void *a, const void *b)
 
 /* Idle time of a device, where nothing else is: times may overlap by what rounding leaves. */
 static int idle_segments(struct aif_rank_owners *o, const struct aif_idle_part *idle,
-			 const struct idle_rows *rows, size_t device, struct aif_rank_segments *ret)
+			 const struct aif_rank_idle_rows *rows, size_t device,
+			 struct aif_rank_segments *ret)
 {
 	struct aif_idle_course_reader times = {0};
 	struct aif_idle_time time;
@@ -223,8 +271,14 @@ static int idle_segments(struct aif_rank_owners *o, const struct aif_idle_part *
 	size_t n = 0;
 	int r = 0;
 
-	while (!r && aif_idle_course_next(&idle->course, &times, &time))
-		r = share_time(o, rows, &time, device, ret);
+	while (!r && aif_idle_course_next(&idle->course, &times, &time)) {
+		size_t first = aif_rank_idle_first(rows, time.course);
+
+		if (first < rows->len && rows->parts[first]->course == time.course &&
+		    rows->parts[first]->row >> 37 == device && rows->parts[first]->ns > 0)
+			r = aif_rank_put(ret, time.from, time.to,
+					 aif_rank_course_owner(o, rows, time.course, device));
+	}
 	if (ret->len)
 		qsort(ret->at, ret->len, sizeof(*ret->at), by_from);
 	for (size_t i = 0; i < ret->len; i++) {
@@ -240,58 +294,132 @@ static int idle_segments(struct aif_rank_owners *o, const struct aif_idle_part *
 	return r;
 }
 
+/* `calls` are those of all runtimes; a device whose calls are not known has no .critical: nor does it say when its host waited. */
 static int rank_segments(struct aif_rank_owners *o, const struct aif_idle_part *idle,
-			 const struct idle_rows *rows, size_t device, struct aif_rank_segments *ret)
+			 const struct aif_rank_idle_rows *rows, const struct aif_host_calls *calls,
+			 size_t lane, struct aif_rank_did *ret)
 {
 	static const uint8_t classes[] = {AIF_WORK_COMPUTE, AIF_WORK_MEMORY,
 					  AIF_WORK_COMMUNICATION};
-	const struct aif_device_utilization *d = &idle->u->devices[device];
-	int r = 0;
+	const struct aif_device_utilization *d = &idle->u->devices[lane];
+	struct aif_rank_segments idle_time = {0};
+	int r = idle_segments(o, idle, rows, lane, &idle_time);
 
-	for (size_t c = 0; c <= AIF_ARRAY_LEN(classes) && !r; c++) {
+	for (size_t c = 0; c < AIF_ARRAY_LEN(classes) && !r; c++) {
 		struct aif_rank_segments more = {0};
 
-		if (c < AIF_ARRAY_LEN(classes))
-			r = class_segments(o, idle, d, classes[c], &more);
-		else
-			r = idle_segments(o, idle, rows, device, &more);
+		r = class_segments(o, idle, d, classes[c], &more);
 		if (!r)
-			r = fill_in(ret, &more);
+			r = aif_rank_fill_in(&ret->device, &more);
 		free(more.at);
 	}
+	if (!r)
+		r = aif_rank_fill_in(&ret->device, &idle_time);
+	if (!r && calls->len && aif_host_calls_recorded(o->p, d->device))
+		r = aif_rank_critical_make(o, idle, rows, calls, lane, &idle_time, ret);
+	free(idle_time.at);
 	return r;
+}
+
+static size_t first_behind(const struct aif_rank_segments *s, int64_t at)
+{
+	size_t lo = 0, hi = s->len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->at[mid].to <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void take_in(const struct aif_rank_owners *o, const struct aif_rank_segments *s,
+		    int64_t from, int64_t to, void (*take)(void *arg, uint32_t owner, double ns),
+		    void *arg)
+{
+	for (size_t i = from < to ? first_behind(s, from) : s->len;
+	     i < s->len && s->at[i].from < to; i++) {
+		int64_t first = AIF_MAX(s->at[i].from, from), end = AIF_MIN(s->at[i].to, to);
+
+		double ns = (double)(end - first);
+		const struct aif_rank_mix *m;
+
+		if (first >= end)
+			continue;
+		if (!(s->at[i].owner & AIF_RANK_MIX)) {
+			take(arg, s->at[i].owner, ns);
+			continue;
+		}
+		m = &o->mixes[s->at[i].owner & ~AIF_RANK_MIX];
+		for (size_t k = m->first; k < m->end; k++)
+			take(arg, o->parts[k].owner, ns * o->parts[k].share);
+	}
+}
+
+void aif_rank_owners_in(const struct aif_rank_owners *o, uint32_t rank, int64_t from, int64_t to,
+			void (*take)(void *arg, uint32_t owner, double ns), void *arg)
+{
+	const struct aif_rank_did *did = &o->ranks[rank];
+	size_t lo = 0, hi = did->awaited_len;
+	int64_t until;
+
+	/* The last launch that was awaited by what began before. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (did->awaited[mid].start <= to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	until = lo ? AIF_CLAMP(did->awaited[lo - 1].launch, from, to) : from;
+	take_in(o, &did->critical, from, until, take, arg);
+	take_in(o, &did->device, until, to, take, arg);
 }
 
 int aif_rank_owners_make(const struct aif_profile *p, const struct aif_ranks *r,
 			 const struct aif_idle_part *idle, struct aif_rank_owners *ret)
 {
-	struct idle_rows rows = {.len = idle->course.parts_len};
-	int e = 0;
+	struct aif_rank_idle_rows rows = {.len = idle->course.parts_len};
+	struct aif_host_calls calls = {0};
+	int e = *aif_profile_meta(p, "calls") ? aif_host_calls_read(p, NULL, &calls) : 0;
 
 	*ret = (struct aif_rank_owners){.p = p,
 					.stacks = calloc(p->stacks_len + 1, sizeof(*ret->stacks)),
 					.ranks = calloc(r->ranks_len + 1, sizeof(*ret->ranks)),
 					.ranks_len = r->ranks_len};
 	rows.parts = calloc(rows.len + 1, sizeof(const struct aif_idle_course_part *));
-	if (!ret->stacks || !ret->ranks || !rows.parts)
+	if (!e && (!ret->stacks || !ret->ranks || !rows.parts))
 		e = -ENOMEM;
 	for (size_t i = 0; i < rows.len && !e; i++)
 		rows.parts[i] = &idle->course.parts[i];
 	if (!e && rows.len)
 		qsort(rows.parts, rows.len, sizeof(const struct aif_idle_course_part *), by_course);
 	for (size_t i = 0; i < r->ranks_len && !e; i++)
-		e = rank_segments(ret, idle, &rows, r->ranks[i].lane, &ret->ranks[i]);
+		e = rank_segments(ret, idle, &rows, &calls, r->ranks[i].lane, &ret->ranks[i]);
+	aif_host_calls_finish(&calls);
 	free(rows.parts);
 	return e;
 }
 
 void aif_rank_owners_finish(struct aif_rank_owners *o)
 {
-	for (size_t i = 0; i < o->ranks_len && o->ranks; i++)
-		free(o->ranks[i].at);
+	for (size_t i = 0; i < o->ranks_len && o->ranks; i++) {
+		free(o->ranks[i].device.at);
+		free(o->ranks[i].critical.at);
+		free(o->ranks[i].awaited);
+	}
 	free(o->ranks);
 	free(o->stacks);
 	free(o->owners);
+	free(o->class_of);
+	free(o->mixes);
+	free(o->parts);
+	aif_map_finish(&o->class_by_key);
+	aif_map_finish(&o->mix_of);
 	aif_map_finish(&o->by_key);
 	*o = (struct aif_rank_owners){0};
 }

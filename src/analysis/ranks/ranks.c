@@ -256,9 +256,22 @@ static int number_all(struct items *all, struct aif_ranks *ret)
 	return r;
 }
 
+/* Returns how long a rank's device computed in [from, to). */
+static uint64_t computed(const struct aif_ranks *r, const struct aif_utilization *u, uint32_t rank,
+			 int64_t from, int64_t to)
+{
+	return aif_spans_covered(&u->devices[r->ranks[rank].lane].compute, from, to);
+}
+
+static int64_t wait_end(const struct item *i, int64_t last_start)
+{
+	return AIF_MIN(AIF_MAX(last_start, i->start), i->end);
+}
+
 /* Adds the operation of items [0, n), which have one number. */
 static int add_operation(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			 const struct item *i, size_t n, uint32_t group, struct aif_ranks *ret)
+			 const struct aif_utilization *u, const struct item *i, size_t n,
+			 uint32_t group, struct aif_ranks *ret)
 {
 	struct aif_rank_operation o = {
 		.collective = aif_timeline_more_of(t, &t->execs[i->exec])->collective,
@@ -275,7 +288,8 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		ret->unmatched += n;
 		return 0;
 	}
-	o.lead_ns = (uint64_t)i[n - 1].start - (uint64_t)i[n - 2].start;
+	o.lead_ns = (uint64_t)i[n - 1].start - (uint64_t)i[n - 2].start -
+		    computed(ret, u, i[n - 2].rank, i[n - 2].start, i[n - 1].start);
 	ret->missing += o.collective && p->collectives[o.collective - 1].ranks > n;
 	ret->by_kernel |= i->by_kernel;
 	if (aif_grow(&ret->members, &ret->members_cap, ret->members_len + n,
@@ -289,8 +303,9 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 			.exec = i[k].exec,
 			.start = i[k].start,
 			.end = i[k].end,
-			.wait_ns = (uint64_t)AIF_MIN(AIF_MAX(o.last_start, i[k].start), i[k].end) -
-				   (uint64_t)i[k].start};
+			.wait_ns = (uint64_t)wait_end(&i[k], o.last_start) - (uint64_t)i[k].start,
+			.hidden_ns = computed(ret, u, i[k].rank, i[k].start,
+					      wait_end(&i[k], o.last_start))};
 	ret->operations[ret->operations_len++] = o;
 	return 0;
 }
@@ -305,7 +320,8 @@ static int by_last_start(const void *a, const void *b)
 }
 
 static int find_operations(const struct aif_profile *p, const struct aif_exec_timeline *t,
-			   struct items *all, struct aif_ranks *ret)
+			   const struct aif_utilization *u, struct items *all,
+			   struct aif_ranks *ret)
 {
 	uint32_t group = 0;
 	int r = 0;
@@ -321,7 +337,7 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 		while (from + n < all->len && i[n].group == i->group &&
 		       i[n].sequence == i->sequence && i[n].nth == i->nth)
 			n++;
-		r = add_operation(p, t, i, n, group, ret);
+		r = add_operation(p, t, u, i, n, group, ret);
 		from += n;
 		group += from < all->len && all->at[from].group != i->group;
 	}
@@ -371,7 +387,7 @@ int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *
 		ret->why = AIF_RANKS_LEFT_OUT;
 		ret->unmatched += items.len;
 	} else if (!r) {
-		r = items.len ? find_operations(p, t, &items, ret) : 0;
+		r = items.len ? find_operations(p, t, u, &items, ret) : 0;
 		if (!r && !ret->operations_len)
 			ret->why = why_none(ret, &items);
 	}

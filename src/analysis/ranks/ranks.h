@@ -13,7 +13,8 @@
  * Sends and receives have two ranks, and none of them is told: they are not matched.
  *
  * Nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
- * and the rest of its time is transfer. Operations that do not overlap on all of their ranks are none: they are not matched.
+ * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much
+ * is hidden, and no rank delays the job by that. Operations that do not overlap on all of their ranks are none: they are not matched.
  *
  * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared. Nor is anything where launches were left out: the n-th
  * operation is not known then.
@@ -29,7 +30,7 @@ struct aif_rank_member {
 	uint32_t rank; /* index of .ranks */
 	uint32_t exec; /* of the time line */
 	int64_t start, end;
-	uint64_t wait_ns;
+	uint64_t wait_ns, hidden_ns; /* hidden: the part in which its device computes */
 };
 struct aif_rank_operation {
 	uint32_t collective; /* as an execution has it: 1 + which, or 0 */
@@ -37,7 +38,8 @@ struct aif_rank_operation {
 	uint32_t first, len; /* of .members: by start */
 	uint32_t late;       /* index of .ranks: the last to start */
 	int64_t last_start;
-	uint64_t lead_ns; /* how much later it started than the one before it */
+	uint64_t
+		lead_ns; /* how much later it started than the one before it, less what that one computed meanwhile */
 };
 enum aif_ranks_why {
 	AIF_RANKS_COMPARED,

@@ -142,10 +142,58 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 	ret->is = (double)steps_of >= SAME_RANK * (double)delayed ? AIF_RANKS_ONE_LATE
 								  : AIF_RANKS_WANDER;
 	ret->delayed = ret->is == AIF_RANKS_ONE_LATE ? steps_of : delayed;
-	ret->delay_ns = ret->is == AIF_RANKS_ONE_LATE ? own / steps_of : lead / delayed;
-	ret->saved_ns = (ret->is == AIF_RANKS_ONE_LATE ? own : lead) / ret->steps;
+	if (ret->are_operations) {
+		ret->delay_ns = ret->is == AIF_RANKS_ONE_LATE ? own / steps_of : lead / delayed;
+		ret->saved_ns = (ret->is == AIF_RANKS_ONE_LATE ? own : lead) / ret->steps;
+	}
 	if (ret->is == AIF_RANKS_ONE_LATE)
 		ret->since = since_of(d, ret->late);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(uint64_t *at, size_t n)
+{
+	qsort(at, n, sizeof(*at), by_length);
+	return n ? at[n / 2] : 0;
+}
+
+/* Sets the lengths of what steps have in the middle. */
+static int take_medians(const struct delays *d, struct aif_rank_verdict *ret)
+{
+	uint64_t *with = malloc(3 * (d->steps + 1) * sizeof(*with));
+	uint64_t *without = with + d->steps, *delay = without + d->steps, saved;
+	size_t n = 0, delayed = 0;
+
+	if (!with)
+		return -ENOMEM;
+	for (size_t s = 0; s < d->steps; s++) {
+		uint32_t late = d->late[s];
+		uint64_t lead = late == AIF_NONE ? 0 : d->lead[s * d->ranks + late];
+
+		if (!d->any[s])
+			continue;
+		with[n] = d->length[s];
+		if (ret->is == AIF_RANKS_ONE_LATE && late != ret->late)
+			lead = 0;
+		without[n] = d->length[s] - AIF_MIN(lead, d->length[s]);
+		n++;
+		if (lead)
+			delay[delayed++] = lead;
+	}
+	ret->step_ns = median(with, n);
+	saved = median(without, n);
+	if (ret->is == AIF_RANKS_ONE_LATE || ret->is == AIF_RANKS_WANDER) {
+		ret->saved_ns = ret->step_ns - AIF_MIN(saved, ret->step_ns);
+		ret->delay_ns = median(delay, delayed);
+	}
+	free(with);
+	return 0;
 }
 
 /* ---- a slow device ------------------------------------------------------------------------------ */
@@ -242,6 +290,8 @@ int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w
 	r = delays_make(w, sel, f, ret->are_operations, &d);
 	if (!r)
 		judge(&d, ret);
+	if (!r && !ret->are_operations && ret->steps)
+		r = take_medians(&d, ret);
 	delays_finish(&d);
 	return !r && ret->is == AIF_RANKS_ONE_LATE ? find_slow(p, w, ret) : r;
 }

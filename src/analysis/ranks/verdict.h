@@ -12,7 +12,8 @@
  * delays seven of ten delayed steps; else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
  * fiftieth of the time, no rank is named.
  *
- * Without the late rank steps would be shorter by its delay: others would wait for the one before it.
+ * Without the late rank steps would be shorter by its delay: others would wait for the one before it. Lengths are medians over the steps,
+ * as some are long for other reasons; means where operations stand for steps, which come in groups.
  */
 enum aif_rank_verdict_is {
 	AIF_RANKS_UNKNOWN,
@@ -27,9 +28,9 @@ struct aif_rank_verdict {
 	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
 	size_t since;          /* the step from which on it is late, from 1 */
 	bool are_operations;   /* no steps are known: each operation counts as one */
-	uint64_t step_ns;      /* mean length */
-	uint64_t delay_ns;     /* mean delay of the delayed steps */
-	uint64_t saved_ns;     /* by which the mean step is shorter without it */
+	uint64_t step_ns;      /* length */
+	uint64_t delay_ns;     /* delay of the delayed steps */
+	uint64_t saved_ns;     /* by which a step is shorter without it */
 	/* The factor by which kernels take longer on its device than elsewhere, where nearly all do: 1.2; 0: they do not. */
 	double slow;
 };

@@ -16,47 +16,43 @@ struct did {
 	size_t len;
 };
 
+/* A class of owners, of what the late rank and another one did. */
+struct class_sum {
+	double less; /* the one's time less the other's */
+	double more; /* the same of its owners, of those of which it has more */
+	double part; /* of the wait */
+	bool is_listed;
+};
+
 struct blaming {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
 	struct aif_rank_owners owners;
 	struct did late, other;
-	double *sums; /* by rank that was late and owner; one more owner: unknown */
+	struct class_sum *classes;
+	uint32_t *listed; /* classes of which the late rank did more */
+	double *sums;     /* by rank that was late and owner; one more owner: unknown */
 	struct aif_rank_waits *to;
 };
 
 /* ---- spans ------------------------------------------------------------------------------------- */
 
-static size_t first_behind(const struct aif_rank_segments *s, int64_t at)
+static void take(void *arg, uint32_t owner, double ns)
 {
-	size_t lo = 0, hi = s->len;
+	struct did *to = arg;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->at[mid].to <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (to->ns[owner] == 0)
+		to->which[to->len++] = owner;
+	to->ns[owner] += ns;
 }
 
-static void measure(const struct aif_rank_segments *s, int64_t from, int64_t to, struct did *ret)
+static void measure(const struct aif_rank_owners *o, uint32_t rank, int64_t from, int64_t to,
+		    struct did *ret)
 {
 	for (size_t i = 0; i < ret->len; i++)
 		ret->ns[ret->which[i]] = 0;
 	ret->len = 0;
-	for (size_t i = first_behind(s, from); i < s->len && s->at[i].from < to; i++) {
-		int64_t first = AIF_MAX(s->at[i].from, from), end = AIF_MIN(s->at[i].to, to);
-		uint32_t owner = s->at[i].owner;
-
-		if (first >= end)
-			continue;
-		if (ret->ns[owner] == 0)
-			ret->which[ret->len++] = owner;
-		ret->ns[owner] += (double)((uint64_t)end - (uint64_t)first);
-	}
+	aif_rank_owners_in(o, rank, from, to, take, ret);
 }
 
 /* ---- blame ------------------------------------------------------------------------------------- */
@@ -66,28 +62,97 @@ static double *sum_of(struct blaming *b, uint32_t late, size_t owner)
 	return &b->sums[late * (b->owners.owners_len + 1) + owner];
 }
 
-/* Shares a wait among what the late rank did more of. Since when: both were at the same place. */
+/* Returns what the late rank did more of an owner; 0: less. */
+static double more_of(const struct blaming *b, uint32_t owner)
+{
+	return AIF_MAX(b->late.ns[owner] - b->other.ns[owner], 0);
+}
+
+/* Sums what the late rank did of each class, less what the other one did; and by how much it did more of its owners. */
+static void compare_classes(struct blaming *b)
+{
+	for (int side = 0; side < 2; side++) {
+		const struct did *d = side ? &b->other : &b->late;
+
+		for (size_t i = 0; i < d->len; i++)
+			b->classes[b->owners.class_of[d->which[i]]] = (struct class_sum){0};
+	}
+	for (size_t i = 0; i < b->late.len; i++) {
+		struct class_sum *c = &b->classes[b->owners.class_of[b->late.which[i]]];
+
+		c->less += b->late.ns[b->late.which[i]];
+		c->more += more_of(b, b->late.which[i]);
+	}
+	for (size_t i = 0; i < b->other.len; i++)
+		b->classes[b->owners.class_of[b->other.which[i]]].less -=
+			b->other.ns[b->other.which[i]];
+}
+
+/* Lists classes of which the late rank did more. Returns their number, and by how much together. */
+static size_t list_classes(struct blaming *b, double *ret_sum)
+{
+	size_t n = 0;
+
+	*ret_sum = 0;
+	for (size_t i = 0; i < b->late.len; i++) {
+		uint32_t class = b->owners.class_of[b->late.which[i]];
+		struct class_sum *c = &b->classes[class];
+
+		if (c->is_listed || !(c->less > 0) || !(c->more > 0))
+			continue;
+		c->is_listed = true;
+		b->listed[n++] = class;
+		*ret_sum += c->less;
+	}
+	return n;
+}
+
+/* Sets the part of a wait that each class has: the nearest to what the late rank did more of it that are not negative and sum to the
+ * wait (the projection on a simplex). All lose the same, so that what differs by chance is lost first. */
+static bool divide(struct blaming *b, double wait)
+{
+	double sum, off, scale;
+	size_t n = list_classes(b, &sum), left = 0;
+
+	if (!n)
+		return false;
+	scale = sum < wait ? wait / sum : 1;
+	for (size_t before = n + 1; left != before;) {
+		before = left ? left : n;
+		off = (sum * scale - wait) / (double)before;
+		left = 0;
+		sum = 0;
+		for (size_t i = 0; i < before; i++) {
+			struct class_sum *c = &b->classes[b->listed[i]];
+
+			c->part = 0;
+			if (c->less * scale <= off)
+				continue;
+			c->part = c->less * scale - off;
+			sum += c->less;
+			b->listed[left++] = b->listed[i];
+		}
+	}
+	return true;
+}
+
+/* Shares a wait among what the late rank did more of: among classes first, then among the owners of each. Since when: both were at
+ * the same place. */
 static void share(struct blaming *b, const struct aif_rank_operation *o,
 		  const struct aif_rank_member *m, int64_t since)
 {
-	double more = 0;
-
-	measure(&b->owners.ranks[m->rank], since, m->start, &b->other);
-	for (size_t i = 0; i < b->late.len; i++) {
-		uint32_t k = b->late.which[i];
-
-		more += b->late.ns[k] > b->other.ns[k] ? b->late.ns[k] - b->other.ns[k] : 0;
-	}
-	if (more <= 0) {
+	measure(&b->owners, m->rank, since, m->start, &b->other);
+	compare_classes(b);
+	if (!divide(b, (double)m->wait_ns)) {
 		*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
 		return;
 	}
 	for (size_t i = 0; i < b->late.len; i++) {
 		uint32_t k = b->late.which[i];
+		const struct class_sum *c = &b->classes[b->owners.class_of[k]];
 
-		if (b->late.ns[k] > b->other.ns[k])
-			*sum_of(b, o->late, k) +=
-				(double)m->wait_ns * (b->late.ns[k] - b->other.ns[k]) / more;
+		if (c->part > 0)
+			*sum_of(b, o->late, k) += c->part * more_of(b, k) / c->more;
 	}
 }
 
@@ -114,7 +179,7 @@ static void add_operation(struct blaming *b, const struct aif_rank_operation *o,
 	w->sums[o->late].late++;
 	w->sums[o->late].lead_ns += o->lead_ns;
 	if (since != INT64_MIN)
-		measure(&b->owners.ranks[o->late], since, o->last_start, &b->late);
+		measure(&b->owners, o->late, since, o->last_start, &b->late);
 	for (size_t i = o->first; i < o->first + o->len; i++) {
 		const struct aif_rank_member *m = &w->ranks.members[i];
 
@@ -125,6 +190,7 @@ static void add_operation(struct blaming *b, const struct aif_rank_operation *o,
 		w->sums[m->rank].suffered_ns += m->wait_ns;
 		w->sums[o->late].given_ns += m->wait_ns;
 		w->wait_ns += m->wait_ns;
+		w->alone_ns += m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns);
 		if (since == INT64_MIN)
 			*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
 		else
@@ -220,7 +286,9 @@ static int blame(const struct aif_profile *p, const struct aif_selection *sel,
 		r = aif_rank_owners_make(p, &ret->ranks, idle, &b.owners);
 	if (!r) {
 		b.sums = calloc(n * (b.owners.owners_len + 1), sizeof(*b.sums));
-		if (!did_init(&b.late, b.owners.owners_len) ||
+		b.classes = calloc(b.owners.classes + 1, sizeof(*b.classes));
+		b.listed = calloc(b.owners.classes + 1, sizeof(*b.listed));
+		if (!b.classes || !b.listed || !did_init(&b.late, b.owners.owners_len) ||
 		    !did_init(&b.other, b.owners.owners_len) || !b.sums)
 			r = -ENOMEM;
 	}
@@ -234,6 +302,8 @@ static int blame(const struct aif_profile *p, const struct aif_selection *sel,
 	free(b.late.which);
 	free(b.other.ns);
 	free(b.other.which);
+	free(b.classes);
+	free(b.listed);
 	free(b.sums);
 	aif_rank_owners_finish(&b.owners);
 	aif_facts_put(idle);

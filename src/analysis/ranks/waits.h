@@ -48,8 +48,8 @@ struct aif_rank_waits {
 	struct aif_rank_sums *sums; /* by rank, of what is selected */
 	struct aif_wait_row *rows;  /* longest first */
 	size_t rows_len, rows_cap;
-	uint64_t wait_ns;
-	size_t operations; /* that are selected */
+	uint64_t wait_ns, alone_ns; /* alone: nothing computes on the waiting rank's device */
+	size_t operations;          /* that are selected */
 	/* Waits by execution: of .ranks.members, by process, device and start. */
 	uint32_t *by_exec;
 };
