@@ -83,7 +83,8 @@ why() { # NAME EXPRESSION: j: the answer's part about ranks; a: its text
 	python3 - "$1" "$2" <<'EOP'
 import json, sys
 name, what = sys.argv[1:]
-j, a = json.load(open(f"{name}.why")).get("ranks", {}), open(f"{name}.said").read()
+w, a = json.load(open(f"{name}.why")), open(f"{name}.said").read()
+j = w.get("ranks", {})
 near = lambda x, y: abs(x - y) <= 0.05 * y
 print(j, a)
 sys.exit(not eval(what))
@@ -95,7 +96,9 @@ check "why says who is late in a line" why late "'rank 2 is late in 24 of 24 ste
 check "why does not advise to communicate beside kernels where it is waiting" why late "'it is waiting, not transfer' in a and 'larger buckets' not in a"
 check "why advises first to make the late rank as fast as the others, by what a step takes without it" why late "'make rank 2 as fast as the others' in a.split('\\ntry  ')[1].split('\\n')[0] and ('at most %.2fx' % (j['step_ns'] / j['step_without_ns'])) in a"
 job far --late 1 --late-us 25000
-check "why says that communication which bounds a job is waiting" why far "'bound by communication, most of it waiting for rank 1' in a"
+check "why says first that a job is bound by a late rank, and where that is late" why far "'bound by rank 1, which is late, before forward_backward (train.py:20): others wait for it for 25.' in a"
+check "why --json says that a late rank bounds the job" why far "w['bound_word'] == 'late-rank' and w['bound_by'] == ['waiting']"
+check "waiting for other ranks is no communication" why far "dict((g['group'], g['ns']) for g in w['groups'])['communication'] * 10 < dict((g['group'], g['ns']) for g in w['groups'])['waiting']"
 check "why of one rank says that waiting is not told from transfer, and wants no operation between ranks faster" why one "'one rank does not tell transfer from waiting' in a and 'larger buckets' not in a and 'make nccl' not in a"
 check "why says since which step a rank is late" why begin "j['verdict'] == 'one_late' and j['late'] == 1 and j['since'] == 13 and j['delayed'] == 12"
 check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.8 < j['slow'] < 2.1 and 'its device is slow' in a"

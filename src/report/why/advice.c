@@ -121,19 +121,7 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-enum program {
-	TORCH,
-	CUDA,
-	OPENCL,
-	LEVEL_ZERO,
-	UNSEEN,
-	WOKEN,
-	CROWDED,
-	LATE_RANK,
-	UNEVEN_RANKS,
-	LONE_RANK,
-	ANY
-};
+enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, WOKEN, CROWDED, LATE_RANK, LONE_RANK, ANY };
 
 static bool has_runtime(const struct aif_profile *p, const char *name)
 {
@@ -174,9 +162,7 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 	case UNSEEN:
 		return !w->has_off_cpu;
 	case LATE_RANK:
-		return aif_why_waits_for_ranks(w) && w->ranks.is == AIF_RANKS_ONE_LATE;
-	case UNEVEN_RANKS:
-		return aif_why_waits_for_ranks(w);
+		return w->ranks.is == AIF_RANKS_ONE_LATE;
 	case LONE_RANK:
 		return w->waits && w->waits->ranks.why == AIF_RANKS_ONE;
 	case WOKEN:
@@ -204,6 +190,9 @@ const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 #undef AIF_WHY_RULE
 	enum aif_why_queue queue = aif_why_queue_of(w);
 
+	/* What makes ranks come at the same time changes the transfer, too. */
+	if (g == AIF_WHY_COMMUNICATION && w->of_group[AIF_WHY_WAITING] > w->of_group[g])
+		return "";
 	for (size_t i = 0; i < AIF_ARRAY_LEN(rules) && !w->is_some_work && !w->idle_unknown; i++)
 		if (rules[i].group == g &&
 		    (rules[i].queue == AIF_WHY_QUEUE_ANY || rules[i].queue == queue) &&

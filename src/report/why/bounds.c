@@ -87,6 +87,7 @@ static int bound_group(const struct aif_replay *r, struct asking *a,
 		return 0;
 	/* No replay has what nobody did, and what others do. */
 	case AIF_WHY_COMMUNICATION:
+	case AIF_WHY_WAITING:
 	case AIF_WHY_DEMAND:
 	case AIF_WHY_UNKNOWN:
 		return 0;

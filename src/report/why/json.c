@@ -160,10 +160,15 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
-	text(b, "bound_word", n ? aif_why_verdict(w, order[0]).key : "");
+	text(b, "bound_word",
+	     aif_why_is_rank_late(w) ? "late-rank"
+	     : n                     ? aif_why_verdict(w, order[0]).key
+				     : "");
 	open(b, "bound_by", '[');
+	if (aif_why_is_rank_late(w))
+		aif_out_json_text(b, aif_why_group_key(AIF_WHY_WAITING));
 	for (size_t i = 0;
-	     i < n && !aif_why_has_few_runs(w) &&
+	     i < n && !aif_why_is_rank_late(w) && !aif_why_has_few_runs(w) &&
 	     (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
 	     i++) {
 		if (i)

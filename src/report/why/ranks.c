@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* A late rank bounds a job whose steps are shorter by a tenth without it. */
+#define LATE_PPM 100000
+
 /* Finds the place with most of the waits for a rank: stacks of a place differ by the steps that they are in. */
 static int find_cause(const struct aif_profile *p, struct aif_stack_names *stacks, uint32_t late,
 		      struct aif_why *w)
@@ -48,6 +51,15 @@ static int find_cause(const struct aif_profile *p, struct aif_stack_names *stack
 	return r;
 }
 
+/* Takes waiting from communication alone, of which it is a part. */
+static void take_waiting(struct aif_why *w)
+{
+	uint64_t ns = AIF_MIN(w->waits->alone_ns, w->of_group[AIF_WHY_COMMUNICATION]);
+
+	w->of_group[AIF_WHY_COMMUNICATION] -= ns;
+	w->of_group[AIF_WHY_WAITING] += ns;
+}
+
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w)
 {
@@ -59,14 +71,16 @@ int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stack
 	r = aif_rank_waits_get(p, &window, &w->waits);
 	if (!r)
 		r = aif_rank_verdict(p, w->waits, &window, &w->phases, &w->ranks);
+	if (!r)
+		take_waiting(w);
 	return !r && w->ranks.is == AIF_RANKS_ONE_LATE ? find_cause(p, stacks, w->ranks.late, w)
 						       : r;
 }
 
-bool aif_why_waits_for_ranks(const struct aif_why *w)
+bool aif_why_is_rank_late(const struct aif_why *w)
 {
-	return w->waits && 2 * w->waits->wait_ns > w->of_group[AIF_WHY_COMMUNICATION] &&
-	       w->of_group[AIF_WHY_COMMUNICATION];
+	return w->waits && w->ranks.is == AIF_RANKS_ONE_LATE && !w->is_some_work &&
+	       !w->idle_unknown && aif_share_ppm(w->ranks.saved_ns, w->ranks.step_ns) >= LATE_PPM;
 }
 
 /* Returns the share of the waits for the late rank that its place has. */
@@ -84,7 +98,7 @@ static void say_cause(struct saying *s)
 		return;
 	aif_buf_puts(&s->line, "; ");
 	aif_human_share(&s->line, cause_ppm(s->w));
-	aif_buf_puts(&s->line, " of it for ");
+	aif_buf_puts(&s->line, " of the waiting is for ");
 	if (c->row->kind == AIF_WAIT_IDLE)
 		aif_buf_printf(&s->line, "%s%s (%s)", c->row->is_before ? "what comes before " : "",
 			       *at ? at : "a place that is not known",
@@ -103,6 +117,25 @@ static void say_delayed(struct saying *s, size_t n)
 	aif_human_counted(&s->line, v->steps, v->are_operations ? "operation" : "step");
 	aif_buf_puts(&s->line, ", by ");
 	aif_human_ns(&s->line, v->delay_ns);
+}
+
+void aif_why_say_late_rank(struct saying *s)
+{
+	const struct aif_rank_verdict *v = &s->w->ranks;
+	const struct aif_why_rank_cause *c = &s->w->rank_cause;
+	const char *at = c->row ? place(s, c->place) : "";
+
+	aif_rank_say(s->names->p, &s->w->waits->ranks.ranks[v->late], &s->line);
+	aif_buf_puts(&s->line, ", which is late");
+	if (v->slow > 0)
+		aif_buf_puts(&s->line, " as its device is slow");
+	else if (*at)
+		aif_buf_printf(&s->line, ", %s%s", c->row->is_before ? "before " : "in ", at);
+	aif_buf_puts(&s->line, ": others wait for it for ");
+	aif_human_ns(&s->line, v->saved_ns);
+	aif_buf_puts(&s->line, " of ");
+	aif_human_ns(&s->line, v->step_ns);
+	aif_buf_puts(&s->line, v->are_operations ? " between operations" : " that a step takes");
 }
 
 void aif_why_say_ranks(struct saying *s)

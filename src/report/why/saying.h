@@ -56,6 +56,8 @@ void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
 void aif_why_say_calls(struct saying *s);
 /* Says what to try, with what each gains at most. `order`: groups by time. */
 void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n);
+/* Appends the rank that bounds the job, where it is late, and what of a step that takes. */
+void aif_why_say_late_rank(struct saying *s);
 /* Says which rank of a job is late, and what that costs. */
 void aif_why_say_ranks(struct saying *s);
 /* Says phases of the run, its loop and the periods of that. */

@@ -277,18 +277,6 @@ static void say_parts(struct saying *s)
 	}
 }
 
-/* Says that communication is mostly waiting, for which rank. */
-static void say_waited_for(struct saying *s)
-{
-	const struct aif_why *w = s->w;
-
-	aif_buf_puts(&s->line, ", most of it waiting for ");
-	if (w->ranks.is == AIF_RANKS_ONE_LATE)
-		aif_rank_say(s->names->p, &w->waits->ranks.ranks[w->ranks.late], &s->line);
-	else
-		aif_buf_puts(&s->line, "other ranks");
-}
-
 /* Says in what a function's idle time passed: ": the host 12.3 %, synchronisation 4.56 %"; shares where there are several. */
 static void say_classes(struct saying *s, const struct aif_why_function *f)
 {
@@ -346,6 +334,8 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 			aif_buf_puts(&s->line, " of ");
 			aif_elide(name, strlen(name), AIF_WHY_NAME_COLUMNS, &s->line);
 		}
+	} else if (n && aif_why_is_rank_late(w)) {
+		aif_why_say_late_rank(s);
 	} else if (n && aif_why_seems_idle(w, order[0])) {
 		aif_buf_puts(&s->line,
 			     "what is not known: work of the device is missing, which may have "
@@ -367,8 +357,6 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 
 		aif_buf_printf(&s->line, "%s%s%s", aif_why_group_name(order[0]),
 			       *verdict ? ", " : "", verdict);
-		if (order[0] == AIF_WHY_COMMUNICATION && aif_why_waits_for_ranks(w))
-			say_waited_for(s);
 		aif_buf_puts(&s->line, ": for ");
 		aif_human_share(&s->line, share(s, w->of_group[order[0]]));
 		aif_buf_printf(&s->line, " of the time %s", aif_why_group_evidence(order[0]));

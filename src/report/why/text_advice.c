@@ -188,7 +188,7 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 		if (order[i] == AIF_WHY_COMPUTE || !*advice ||
 		    share(s, s->w->of_group[order[i]]) < AIF_WHY_ADVICE_PPM ||
 		    !is_worth_it(s->w, order[i]) || order[i] == overlap ||
-		    (is_late && order[i] == AIF_WHY_COMMUNICATION))
+		    (is_late && order[i] == AIF_WHY_WAITING))
 			continue;
 		say_gain(s, said++,
 			 order[i] == AIF_WHY_OFF_CPU && !s->w->has_off_cpu

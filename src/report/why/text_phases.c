@@ -37,6 +37,13 @@ static void say_trend(struct saying *s, double trend)
 #define MANY 1.05
 
 /* Says which periods are outside and inside of the steps: epochs, requests, tokens, layers. */
+/* Returns true if the turns of a loop within another one take most of that one's time: they are its parts. */
+static bool is_most(const struct aif_loop_level *outer, const struct aif_loop_level *inner)
+{
+	return 2.0 * (double)inner->turns * (double)inner->median_ns >=
+	       (double)outer->turns * (double)outer->median_ns;
+}
+
 static void say_periods(struct saying *s)
 {
 	const struct aif_phases *f = &s->w->phases;
@@ -46,7 +53,7 @@ static void say_periods(struct saying *s)
 		const struct aif_loop_level *l = &f->level[i];
 		const char *in = place(s, s->w->level_places[i]);
 
-		if (i == f->chosen ||
+		if (i == f->chosen || (i > f->chosen && (f->is_sparse || !is_most(&l[-1], l))) ||
 		    (i > f->chosen && (double)l->turns < MANY * (double)l[-1].turns))
 			continue;
 		aif_buf_puts(&s->line, i < f->chosen ? "; inside of "

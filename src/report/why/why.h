@@ -186,8 +186,8 @@ uint32_t aif_why_kernel_name(const struct aif_profile *p, const struct aif_timel
 /* Finds which rank is late. 0 or -errno. */
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w);
-/* Returns true if most of the communication is waiting for a late rank. */
-bool aif_why_waits_for_ranks(const struct aif_why *w);
+/* Returns true if a rank bounds the job by being late. */
+bool aif_why_is_rank_late(const struct aif_why *w);
 void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b);
 void aif_why_finish(struct aif_why *w);
 /* Adds a row of idle time to the call that its stack ends in, if calls.def has that. 0 or -ENOMEM. */
