@@ -92,8 +92,8 @@ static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t
 	aif_table_number(&r->t, is_known ? s->given_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->suffered_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->transfer_ns : AIF_TABLE_NO_VALUE);
-	aif_table_number(&r->t, is_known ? s->late : AIF_TABLE_NO_VALUE);
-	aif_table_number(&r->t, is_known ? s->operations : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? aif_timed_rounded(s->late) : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_known ? aif_timed_rounded(s->operations) : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->lead_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, parts.idle);
 	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)

@@ -38,7 +38,7 @@ struct aif_rank_owners {
 	struct aif_wait_row *owners; /* .late and .ns are nothing's */
 	size_t owners_len, owners_cap;
 	struct aif_map by_key;
-	/* By owner: a number that those have in common that are to be compared as one. The same stack is seldom sampled twice. */
+	/* Says what class each owner is of, those of one being compared together. The same stack is seldom sampled twice. */
 	uint32_t *class_of;
 	size_t class_of_cap, classes;
 	struct aif_map class_by_key;

@@ -9,6 +9,8 @@
 
 /* Ends of an operation's kernels differ by this much, and starts may be read so much too late. */
 #define SLACK_NS 20000
+/* Ranks of one host were measured to leave an operation within 1 to 11 us (two H200): the shortest operations take longer. */
+#define SAME_END_NS 15000
 
 struct item {
 	uint64_t group; /* key: the communicator's, or the kernel's */
@@ -16,6 +18,8 @@ struct item {
 	uint32_t sequence;
 	uint32_t exec;
 	int64_t start, end;
+	uint64_t weight;
+	uint32_t cycle;
 	bool by_kernel;
 };
 
@@ -84,7 +88,11 @@ static struct item item_of(const struct aif_profile *p, const struct aif_exec_ti
 			   const struct aif_timeline_exec *x)
 {
 	const struct aif_timeline_more *more = aif_timeline_more_of(t, x);
-	struct item i = {.sequence = more->sequence, .start = x->start, .end = x->end};
+	struct item i = {.sequence = more->sequence,
+			 .start = x->start,
+			 .end = x->end,
+			 .weight = x->weight,
+			 .cycle = x->cycle};
 	uint32_t communicator =
 		more->collective ? p->collectives[more->collective - 1].communicator : AIF_NONE;
 
@@ -202,6 +210,36 @@ static void number_by_overlap(const struct item *base, size_t n, struct item *i,
 	}
 }
 
+/* Gives items of a rank the numbers of those of another that end when they do; those with none get one of their own. Both are by
+ * start, and so by end, but for some that ran side by side. */
+static void number_by_end(const struct item *base, size_t n, struct item *i, size_t len,
+			  uint64_t error_ns)
+{
+	int64_t most = SAME_END_NS + (int64_t)error_ns;
+	uint32_t own = UINT32_MAX;
+	size_t at = 0;
+
+	for (size_t k = 0; k < len; k++) {
+		int64_t best = most + 1;
+		size_t which = n;
+
+		while (at < n && base[at].end < i[k].end - most)
+			at++;
+		for (size_t b = at; b < n && base[b].start < i[k].end; b++) {
+			int64_t off = base[b].end < i[k].end ? i[k].end - base[b].end
+							     : base[b].end - i[k].end;
+
+			if (off < best) {
+				best = off;
+				which = b;
+			}
+		}
+		i[k].nth = which < n ? base[which].nth : own--;
+		if (which < n)
+			at = which + 1;
+	}
+}
+
 /* A rank's items of a group. */
 struct part {
 	size_t from, to;
@@ -226,10 +264,14 @@ static int number_group(struct items *all, struct part *parts, size_t n, struct 
 	if (r || n < 2)
 		return r;
 	ret->by_order |= !by_sequence;
-	if (by_sequence || alike)
+	if (by_sequence || (alike && !ret->is_estimate))
 		return 0;
 	for (size_t k = 0; k < n; k++)
-		if (k != least)
+		if (k != least && ret->is_estimate)
+			number_by_end(&i[parts[least].from], parts[least].to - parts[least].from,
+				      &i[parts[k].from], parts[k].to - parts[k].from,
+				      ret->error_ns);
+		else if (k != least)
 			number_by_overlap(&i[parts[least].from],
 					  parts[least].to - parts[least].from, &i[parts[k].from],
 					  parts[k].to - parts[k].from);
@@ -271,7 +313,7 @@ static int64_t wait_end(const struct item *i, int64_t last_start)
 /* Adds the operation of items [0, n), which have one number. */
 static int add_operation(const struct aif_profile *p, const struct aif_exec_timeline *t,
 			 const struct aif_utilization *u, const struct item *i, size_t n,
-			 uint32_t group, struct aif_ranks *ret)
+			 size_t ranks, uint32_t group, struct aif_ranks *ret)
 {
 	struct aif_rank_operation o = {
 		.collective = aif_timeline_more_of(t, &t->execs[i->exec])->collective,
@@ -279,12 +321,19 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		.first = (uint32_t)ret->members_len,
 		.len = (uint32_t)n};
 	int64_t first_end = INT64_MAX;
+	size_t rarest = 0;
 
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; k < n; k++) {
 		first_end = AIF_MIN(first_end, i[k].end);
+		if (!k || i[k].weight > i[rarest].weight)
+			rarest = k;
+	}
+	o.weight = (double)i[rarest].weight / AIF_WEIGHT_ONE;
+	o.cycle = i[rarest].cycle;
 	o.last_start = i[n - 1].start;
 	o.late = i[n - 1].rank;
-	if (n < 2 || o.last_start > first_end + SLACK_NS + (int64_t)ret->error_ns) {
+	if (n < 2 || (ret->is_estimate && n < ranks) ||
+	    o.last_start > first_end + SLACK_NS + (int64_t)ret->error_ns) {
 		ret->unmatched += n;
 		return 0;
 	}
@@ -303,11 +352,48 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 			.exec = i[k].exec,
 			.start = i[k].start,
 			.end = i[k].end,
+			.weight = o.weight,
 			.wait_ns = (uint64_t)wait_end(&i[k], o.last_start) - (uint64_t)i[k].start,
 			.hidden_ns = computed(ret, u, i[k].rank, i[k].start,
 					      wait_end(&i[k], o.last_start))};
 	ret->operations[ret->operations_len++] = o;
 	return 0;
+}
+
+/* Returns how many ranks have items of the group that begins at `from`. */
+static size_t ranks_of(const struct items *all, size_t from)
+{
+	uint64_t seen = 0;
+	size_t n = 0;
+
+	/* Counts more ranks than bits as fewer: too few are asked for then, and no operation is lost. */
+	for (size_t i = from; i < all->len && all->at[i].group == all->at[from].group; i++) {
+		uint64_t bit = UINT64_C(1) << (all->at[i].rank % 64);
+
+		n += !(seen & bit);
+		seen |= bit;
+	}
+	return n;
+}
+
+/* Scales the weights of a group's operations, those from `first` on: all stand for as many as its ranks have on average. */
+static void weigh(const struct items *all, uint64_t group, size_t ranks, struct aif_ranks *ret,
+		  size_t first)
+{
+	double whole = 0, matched = 0;
+
+	for (size_t i = 0; i < all->len; i++)
+		if (all->at[i].group == group)
+			whole += (double)all->at[i].weight / AIF_WEIGHT_ONE;
+	for (size_t i = first; i < ret->operations_len; i++)
+		matched += ret->operations[i].weight;
+	for (size_t i = first; i < ret->operations_len; i++) {
+		struct aif_rank_operation *o = &ret->operations[i];
+
+		o->weight *= whole / (double)ranks / matched;
+		for (size_t k = o->first; k < o->first + o->len; k++)
+			ret->members[k].weight = o->weight;
+	}
 }
 
 static int by_last_start(const void *a, const void *b)
@@ -323,6 +409,7 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 			   const struct aif_utilization *u, struct items *all,
 			   struct aif_ranks *ret)
 {
+	size_t ranks = 0, first = 0;
 	uint32_t group = 0;
 	int r = 0;
 
@@ -337,8 +424,14 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 		while (from + n < all->len && i[n].group == i->group &&
 		       i[n].sequence == i->sequence && i[n].nth == i->nth)
 			n++;
-		r = add_operation(p, t, u, i, n, group, ret);
+		if (!from || i->group != i[-1].group) {
+			ranks = ranks_of(all, from);
+			first = ret->operations_len;
+		}
+		r = add_operation(p, t, u, i, n, ranks, group, ret);
 		from += n;
+		if (ret->is_estimate && (from == all->len || all->at[from].group != i->group))
+			weigh(all, i->group, ranks, ret, first);
 		group += from < all->len && all->at[from].group != i->group;
 	}
 	if (ret->operations_len)
@@ -357,7 +450,9 @@ static enum aif_ranks_why why_none(const struct aif_ranks *r, const struct items
 		return AIF_RANKS_NO_COMMUNICATION;
 	if (r->ranks_len < 2)
 		return AIF_RANKS_ONE;
-	return comparable < 2 ? AIF_RANKS_APART : AIF_RANKS_UNMATCHED;
+	return comparable < 2   ? AIF_RANKS_APART
+	       : r->is_estimate ? AIF_RANKS_LEFT_OUT
+				: AIF_RANKS_UNMATCHED;
 }
 
 /* Returns what two ranks may differ by: each is that far from the one whose clock it was put on. */
@@ -383,14 +478,11 @@ int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *
 	ret->error_ns = clock_error(ret);
 	if (!r)
 		r = find_items(p, t, u, ret, &items);
-	if (!r && (t->left_out || t->weights)) {
-		ret->why = AIF_RANKS_LEFT_OUT;
-		ret->unmatched += items.len;
-	} else if (!r) {
+	ret->is_estimate = t->left_out || t->weights;
+	if (!r)
 		r = items.len ? find_operations(p, t, u, &items, ret) : 0;
-		if (!r && !ret->operations_len)
-			ret->why = why_none(ret, &items);
-	}
+	if (!r && !ret->operations_len)
+		ret->why = why_none(ret, &items);
 	free(items.at);
 	return r;
 }
@@ -411,8 +503,8 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 	case AIF_RANKS_ONE:
 		return "there is one rank only: import the traces of all ranks together";
 	case AIF_RANKS_LEFT_OUT:
-		return "launches were left out by the overhead budget, so that which operations are the "
-		       "same on two ranks is not known: record --all-launches";
+		return "launches were left out by the overhead budget, and no operation was captured on "
+		       "all ranks: record --all-launches";
 	case AIF_RANKS_APART:
 		return "no two ranks have one clock";
 	case AIF_RANKS_UNMATCHED:

@@ -16,8 +16,11 @@
  * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much
  * is hidden, and no rank delays the job by that. Operations that do not overlap on all of their ranks are none: they are not matched.
  *
- * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared. Nor is anything where launches were left out: the n-th
- * operation is not known then.
+ * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared.
+ *
+ * Where launches were left out the n-th operation is not known. All ranks leave an operation within some tens of us: those that end
+ * at the same time on all ranks, and overlap, are the same. Only those are known that all ranks captured; each stands for others, as
+ * many as its rank with the fewest captured has for it (.weight), so that all stand for as many as there were.
  */
 struct aif_rank {
 	uint32_t number; /* in its job; AIF_NONE: not known */
@@ -30,6 +33,7 @@ struct aif_rank_member {
 	uint32_t rank; /* index of .ranks */
 	uint32_t exec; /* of the time line */
 	int64_t start, end;
+	double weight;               /* that of its operation */
 	uint64_t wait_ns, hidden_ns; /* hidden: the part in which its device computes */
 };
 struct aif_rank_operation {
@@ -37,6 +41,8 @@ struct aif_rank_operation {
 	uint32_t group;      /* operations of one communicator have one number */
 	uint32_t first, len; /* of .members: by start */
 	uint32_t late;       /* index of .ranks: the last to start */
+	uint32_t cycle;      /* by which it stands for others (weights.h); AIF_NONE: for itself */
+	double weight;       /* how many operations it stands for */
 	int64_t last_start;
 	uint64_t
 		lead_ns; /* how much later it started than the one before it, less what that one computed meanwhile */
@@ -45,7 +51,7 @@ enum aif_ranks_why {
 	AIF_RANKS_COMPARED,
 	AIF_RANKS_NO_COMMUNICATION,
 	AIF_RANKS_ONE,      /* operations of one rank only */
-	AIF_RANKS_LEFT_OUT, /* by the overhead budget */
+	AIF_RANKS_LEFT_OUT, /* by the overhead budget, and no operation was captured on all ranks */
 	AIF_RANKS_APART,    /* no clock is common to two ranks */
 	AIF_RANKS_UNMATCHED,
 };
@@ -61,6 +67,7 @@ struct aif_ranks {
 		unmatched; /* executions that communicate, of which no other rank's part was found */
 	uint64_t missing;  /* operations with fewer ranks than their communicator has */
 	bool by_kernel, by_order; /* some were matched so, and not by a number */
+	bool is_estimate;         /* launches were left out */
 	uint64_t error_ns;        /* of the clocks of those that are compared */
 };
 

@@ -9,6 +9,7 @@
 #define SAME_RANK    0.7
 #define SINCE_SHARE  0.8
 #define FEW_SHARE    0.25
+#define LEAST_STEPS  8
 /* Kernels that take this much longer are slower; so much of the computing time has to be theirs. */
 #define SLOWER       1.02
 #define SLOWER_SHARE 0.8
@@ -16,9 +17,10 @@
 /* ---- delays by step ---------------------------------------------------------------------------- */
 
 struct delays {
-	uint64_t *lead; /* by step and rank */
+	uint64_t *lead, *net; /* by step and rank; net: less those of all others */
 	uint64_t *length;
-	bool *any; /* by step: it has operations */
+	bool *any;   /* by step: it has operations */
+	bool *lacks; /* by step: a rank was not captured throughout */
 	size_t steps, ranks;
 	uint32_t *late; /* by step: the rank that delayed it, AIF_NONE: none */
 };
@@ -36,7 +38,8 @@ static void add_leads(const struct aif_rank_waits *w, const struct aif_selection
 			d->length[i] = (uint64_t)o->last_start - (uint64_t)before;
 		before = o->last_start;
 		/* Since when the first one was waited for is not known. */
-		if (step >= d->steps || !d->length[step] || !aif_timed_in_span(sel, o->last_start))
+		if (step >= d->steps || !d->length[step] || d->lacks[step] ||
+		    !aif_timed_in_span(sel, o->last_start))
 			continue;
 		d->any[step] = true;
 		d->lead[step * d->ranks + o->late] += o->lead_ns;
@@ -50,8 +53,12 @@ static void judge_steps(const struct aif_rank_waits *w, struct delays *d)
 
 		d->late[s] = AIF_NONE;
 		for (uint32_t r = 0; r < d->ranks && d->any[s]; r++) {
-			uint64_t lead = d->lead[s * d->ranks + r];
+			uint64_t lead = d->lead[s * d->ranks + r], others = 0;
 
+			for (uint32_t k = 0; k < d->ranks; k++)
+				others += k == r ? 0 : d->lead[s * d->ranks + k];
+			lead -= AIF_MIN(others, lead);
+			d->net[s * d->ranks + r] = lead;
 			if (lead <= most || lead < d->length[s] / DELAYED_PART ||
 			    lead <= w->ranks.error_ns)
 				continue;
@@ -61,19 +68,41 @@ static void judge_steps(const struct aif_rank_waits *w, struct delays *d)
 	}
 }
 
+/* Excludes steps in which some rank left launches out: those are not all of its operations. Of operations it is the time since the one
+ * before that counts. */
+static void exclude(const struct aif_rank_waits *w, const struct aif_utilization *u,
+		    const struct aif_phases *f, bool are_operations, struct delays *d)
+{
+	for (size_t s = 0; s < d->steps; s++) {
+		int64_t to = are_operations ? w->ranks.operations[s].last_start : f->steps[s].end,
+			from = !are_operations ? f->steps[s].start
+			       : s             ? w->ranks.operations[s - 1].last_start
+					       : to;
+
+		for (size_t r = 0; r < w->ranks.ranks_len && !d->lacks[s]; r++)
+			d->lacks[s] = aif_spans_covered(
+				&u->devices[w->ranks.ranks[r].lane].not_collected, from, to);
+	}
+}
+
 static int delays_make(const struct aif_rank_waits *w, const struct aif_selection *sel,
-		       const struct aif_phases *f, bool are_operations, struct delays *ret)
+		       const struct aif_utilization *u, const struct aif_phases *f,
+		       bool are_operations, struct delays *ret)
 {
 	*ret = (struct delays){.steps = are_operations ? w->ranks.operations_len : f->len,
 			       .ranks = w->ranks.ranks_len};
 	ret->lead = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->lead));
+	ret->net = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->net));
 	ret->length = calloc(ret->steps + 1, sizeof(*ret->length));
 	ret->any = calloc(ret->steps + 1, sizeof(*ret->any));
+	ret->lacks = calloc(ret->steps + 1, sizeof(*ret->lacks));
 	ret->late = calloc(ret->steps + 1, sizeof(*ret->late));
-	if (!ret->lead || !ret->length || !ret->any || !ret->late)
+	if (!ret->lead || !ret->net || !ret->length || !ret->any || !ret->lacks || !ret->late)
 		return -ENOMEM;
 	for (size_t i = 0; i < ret->steps && !are_operations; i++)
 		ret->length[i] = (uint64_t)f->steps[i].end - (uint64_t)f->steps[i].start;
+	if (w->ranks.is_estimate)
+		exclude(w, u, f, are_operations, ret);
 	add_leads(w, sel, f, are_operations, ret);
 	judge_steps(w, ret);
 	return 0;
@@ -82,8 +111,10 @@ static int delays_make(const struct aif_rank_waits *w, const struct aif_selectio
 static void delays_finish(struct delays *d)
 {
 	free(d->lead);
+	free(d->net);
 	free(d->length);
 	free(d->any);
+	free(d->lacks);
 	free(d->late);
 }
 
@@ -114,14 +145,14 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 		ret->steps += d->any[s];
 		length += d->any[s] ? d->length[s] : 0;
 		delayed += d->late[s] != AIF_NONE;
-		lead += d->late[s] == AIF_NONE ? 0 : d->lead[s * d->ranks + d->late[s]];
+		lead += d->late[s] == AIF_NONE ? 0 : d->net[s * d->ranks + d->late[s]];
 	}
 	for (uint32_t r = 0; r < d->ranks; r++) {
 		uint64_t of = 0;
 		size_t n = 0;
 
 		for (size_t s = 0; s < d->steps; s++) {
-			of += d->late[s] == r ? d->lead[s * d->ranks + r] : 0;
+			of += d->late[s] == r ? d->net[s * d->ranks + r] : 0;
 			n += d->late[s] == r;
 		}
 		all += of;
@@ -174,7 +205,7 @@ static int take_medians(const struct delays *d, struct aif_rank_verdict *ret)
 		return -ENOMEM;
 	for (size_t s = 0; s < d->steps; s++) {
 		uint32_t late = d->late[s];
-		uint64_t lead = late == AIF_NONE ? 0 : d->lead[s * d->ranks + late];
+		uint64_t lead = late == AIF_NONE ? 0 : d->net[s * d->ranks + late];
 
 		if (!d->any[s])
 			continue;
@@ -276,22 +307,45 @@ static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w
 	return r;
 }
 
-int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w,
-		     const struct aif_selection *sel, const struct aif_phases *f,
-		     struct aif_rank_verdict *ret)
+static int verdict(const struct aif_rank_waits *w, const struct aif_selection *sel,
+		   const struct aif_utilization *u, const struct aif_phases *f,
+		   struct aif_rank_verdict *ret)
 {
 	struct delays d;
-	int r;
+	int r = delays_make(w, sel, u, f, ret->are_operations, &d);
 
-	*ret = (struct aif_rank_verdict){.are_operations = f->from == AIF_PHASES_UNKNOWN ||
-							   f->is_sparse || !f->len};
-	if (w->ranks.why || !w->ranks.operations_len)
-		return 0;
-	r = delays_make(w, sel, f, ret->are_operations, &d);
 	if (!r)
 		judge(&d, ret);
 	if (!r && !ret->are_operations && ret->steps)
 		r = take_medians(&d, ret);
 	delays_finish(&d);
+	return r;
+}
+
+int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w,
+		     const struct aif_selection *sel, const struct aif_phases *f,
+		     struct aif_rank_verdict *ret)
+{
+	static const struct aif_selection whole = {.whole = true};
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u = aif_facts_none();
+	int r;
+
+	*ret = (struct aif_rank_verdict){.are_operations =
+						 f->from == AIF_PHASES_UNKNOWN || !f->len};
+	if (w->ranks.why || !w->ranks.operations_len)
+		return 0;
+	r = aif_exec_timeline_get(p, &whole, &t);
+	if (!r)
+		r = aif_utilization_get(p, t, &u);
+	if (!r)
+		r = verdict(w, sel, u, f, ret);
+	/* Few steps were captured whole on all ranks. */
+	if (!r && !ret->are_operations && f->is_sparse && ret->steps < LEAST_STEPS) {
+		*ret = (struct aif_rank_verdict){.are_operations = true};
+		r = verdict(w, sel, u, f, ret);
+	}
+	aif_facts_put(u);
+	aif_facts_put(t);
 	return !r && ret->is == AIF_RANKS_ONE_LATE ? find_slow(p, w, ret) : r;
 }

@@ -8,7 +8,7 @@
  * Verdict on a job: is one rank late, since which step, or another one each time?
  *
  * A rank delays a step by how much later than the next to last it came to the step's operations, all together
- * (aif_rank_operation.lead_ns). A step is delayed if that is a fiftieth of it, and more than clocks are off. One rank is late if it
+ * (aif_rank_operation.lead_ns), less what other ranks came later to others of them. A step is delayed if that is a fiftieth of it, and more than clocks are off. One rank is late if it
  * delays seven of ten delayed steps; else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
  * fiftieth of the time, no rank is named.
  *

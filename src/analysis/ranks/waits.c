@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/waits.h"
 
+#include "analysis/estimate.h"
 #include "analysis/facts.h"
 #include "analysis/ranks/owners.h"
 #include "base/human.h"
+#include "text/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +29,9 @@ struct class_sum {
 struct blaming {
 	const struct aif_profile *p;
 	const struct aif_selection *sel;
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u;
+	struct aif_estimate error; /* of the waits */
 	struct aif_rank_owners owners;
 	struct did late, other;
 	struct class_sum *classes;
@@ -139,12 +144,12 @@ static bool divide(struct blaming *b, double wait)
 /* Shares a wait among what the late rank did more of: among classes first, then among the owners of each. Since when: both were at
  * the same place. */
 static void share(struct blaming *b, const struct aif_rank_operation *o,
-		  const struct aif_rank_member *m, int64_t since)
+		  const struct aif_rank_member *m, uint64_t ns, int64_t since)
 {
 	measure(&b->owners, m->rank, since, m->start, &b->other);
 	compare_classes(b);
 	if (!divide(b, (double)m->wait_ns)) {
-		*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
+		*sum_of(b, o->late, b->owners.owners_len) += (double)ns;
 		return;
 	}
 	for (size_t i = 0; i < b->late.len; i++) {
@@ -152,7 +157,8 @@ static void share(struct blaming *b, const struct aif_rank_operation *o,
 		const struct class_sum *c = &b->classes[b->owners.class_of[k]];
 
 		if (c->part > 0)
-			*sum_of(b, o->late, k) += c->part * more_of(b, k) / c->more;
+			*sum_of(b, o->late, k) +=
+				c->part * more_of(b, k) / c->more * (double)ns / (double)m->wait_ns;
 	}
 }
 
@@ -171,31 +177,66 @@ static bool is_kept(const struct blaming *b, uint32_t rank)
 	       aif_selection_keeps(b->sel->devices, r->device);
 }
 
-static void add_operation(struct blaming *b, const struct aif_rank_operation *o, int64_t since)
+/* Returns from when on the ranks of an operation were captured until it began: what was launched before is not known. */
+static int64_t captured_since(const struct blaming *b, const struct aif_rank_operation *o)
+{
+	int64_t since = INT64_MIN;
+
+	for (size_t i = o->first; i < o->first + o->len; i++) {
+		const struct aif_rank_member *m = &b->to->ranks.members[i];
+		const struct aif_spans *s =
+			&b->u->devices[b->to->ranks.ranks[m->rank].lane].not_collected;
+		size_t lo = 0, hi = s->len;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (s->at[mid].start < m->start)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo)
+			since = AIF_MAX(since, AIF_MIN(s->at[lo - 1].end, m->start));
+	}
+	return since;
+}
+
+static int add_operation(struct blaming *b, const struct aif_rank_operation *o, int64_t since)
 {
 	struct aif_rank_waits *w = b->to;
+	double waited = 0;
 
-	w->operations++;
-	w->sums[o->late].late++;
-	w->sums[o->late].lead_ns += o->lead_ns;
+	w->known++;
+	w->operations += o->weight;
+	w->sums[o->late].late += o->weight;
+	w->sums[o->late].lead_ns += aif_timed_rounded((double)o->lead_ns * o->weight);
+	if (w->ranks.is_estimate)
+		since = AIF_MAX(since, captured_since(b, o));
 	if (since != INT64_MIN)
 		measure(&b->owners, o->late, since, o->last_start, &b->late);
 	for (size_t i = o->first; i < o->first + o->len; i++) {
 		const struct aif_rank_member *m = &w->ranks.members[i];
+		uint64_t transfer = (uint64_t)m->end - (uint64_t)m->start - m->wait_ns,
+			 ns = aif_timed_rounded((double)m->wait_ns * o->weight);
 
-		w->sums[m->rank].operations++;
-		w->sums[m->rank].transfer_ns += (uint64_t)m->end - (uint64_t)m->start - m->wait_ns;
-		if (!m->wait_ns || !is_kept(b, m->rank))
+		w->sums[m->rank].operations += o->weight;
+		w->sums[m->rank].transfer_ns += aif_timed_rounded((double)transfer * o->weight);
+		if (!ns || !is_kept(b, m->rank))
 			continue;
-		w->sums[m->rank].suffered_ns += m->wait_ns;
-		w->sums[o->late].given_ns += m->wait_ns;
-		w->wait_ns += m->wait_ns;
-		w->alone_ns += m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns);
+		w->sums[m->rank].suffered_ns += ns;
+		w->sums[o->late].given_ns += ns;
+		w->wait_ns += ns;
+		w->alone_ns += aif_timed_rounded(
+			(double)(m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns)) * o->weight);
+		waited += (double)ns;
 		if (since == INT64_MIN)
-			*sum_of(b, o->late, b->owners.owners_len) += (double)m->wait_ns;
+			*sum_of(b, o->late, b->owners.owners_len) += (double)ns;
 		else
-			share(b, o, m, since);
+			share(b, o, m, ns, since);
 	}
+	return aif_estimate_add(&b->error, b->t->weights, o->cycle,
+				waited / aif_weights_factor(b->t->weights, o->cycle));
 }
 
 static int add_operations(struct blaming *b)
@@ -203,6 +244,7 @@ static int add_operations(struct blaming *b)
 	const struct aif_ranks *r = &b->to->ranks;
 	uint32_t groups = 0;
 	int64_t *since;
+	int e = 0;
 
 	for (size_t i = 0; i < r->operations_len; i++)
 		groups = AIF_MAX(groups, r->operations[i].group);
@@ -211,15 +253,15 @@ static int add_operations(struct blaming *b)
 		return -ENOMEM;
 	for (size_t i = 0; i <= groups; i++)
 		since[i] = INT64_MIN;
-	for (size_t i = 0; i < r->operations_len; i++) {
+	for (size_t i = 0; i < r->operations_len && !e; i++) {
 		const struct aif_rank_operation *o = &r->operations[i];
 
 		if (is_selected(b, o))
-			add_operation(b, o, since[o->group]);
+			e = add_operation(b, o, since[o->group]);
 		since[o->group] = o->last_start;
 	}
 	free(since);
-	return 0;
+	return e;
 }
 
 /* ---- whole ns ---------------------------------------------------------------------------------- */
@@ -274,9 +316,10 @@ static bool did_init(struct did *d, size_t owners)
 }
 
 static int blame(const struct aif_profile *p, const struct aif_selection *sel,
+		 const struct aif_exec_timeline *t, const struct aif_utilization *u,
 		 struct aif_rank_waits *ret)
 {
-	struct blaming b = {.p = p, .sel = sel, .to = ret};
+	struct blaming b = {.p = p, .sel = sel, .t = t, .u = u, .to = ret};
 	static const struct aif_selection all = {.whole = true};
 	const struct aif_idle_part *idle;
 	size_t n = ret->ranks.ranks_len;
@@ -294,6 +337,8 @@ static int blame(const struct aif_profile *p, const struct aif_selection *sel,
 	}
 	if (!r)
 		r = add_operations(&b);
+	if (!r)
+		ret->error_ns = aif_timed_rounded(aif_estimate_error(&b.error, t->weights));
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = add_rows(&b, i);
 	if (!r && ret->rows_len)
@@ -302,6 +347,7 @@ static int blame(const struct aif_profile *p, const struct aif_selection *sel,
 	free(b.late.which);
 	free(b.other.ns);
 	free(b.other.which);
+	aif_estimate_finish(&b.error);
 	free(b.classes);
 	free(b.listed);
 	free(b.sums);
@@ -360,7 +406,7 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 	if (!r && ret->ranks.members_len)
 		qsort_r(ret->by_exec, ret->ranks.members_len, sizeof(*ret->by_exec), by_exec, ret);
 	if (!r && ret->ranks.operations_len)
-		r = blame(p, of->sel, ret);
+		r = blame(p, of->sel, t, u, ret);
 	aif_facts_put(u);
 	aif_facts_put(t);
 	return r;
@@ -423,8 +469,9 @@ uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_time
 			break;
 		if (m->end != x->end)
 			continue;
-		*ret_transfer = (uint64_t)m->end - (uint64_t)m->start - m->wait_ns;
-		return m->wait_ns;
+		*ret_transfer = aif_timed_rounded(
+			(double)((uint64_t)m->end - (uint64_t)m->start - m->wait_ns) * m->weight);
+		return aif_timed_rounded((double)m->wait_ns * m->weight);
 	}
 	return 0;
 }
@@ -449,20 +496,34 @@ void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out)
 		return;
 	}
 	aif_human_ns(out, w->wait_ns);
+	if (w->error_ns) {
+		aif_buf_puts(out, " ±");
+		aif_human_ns(out, w->error_ns);
+	}
 	aif_buf_puts(out, " of waiting in ");
-	aif_human_counted(out, w->operations, "operation");
+	aif_human_counted(out, aif_timed_rounded(w->operations), "operation");
 	aif_buf_printf(out, " of %zu ranks", r->ranks_len);
+	if (r->is_estimate) {
+		aif_buf_puts(out, ", estimated from ");
+		aif_human_share(out, aif_share_ppm(w->known, aif_timed_rounded(w->operations)));
+		aif_buf_puts(out, " of them, which all ranks captured");
+	}
 	for (size_t i = 0; i < r->ranks_len; i++)
 		apart += r->ranks[i].is_apart;
 	if (apart)
 		aif_buf_printf(out, ", %zu of which have another clock and are not compared",
 			       apart);
-	if (r->by_kernel)
+	if (r->is_estimate)
+		aif_buf_printf(out,
+			       "%smatched by kernel and by when they end, as all ranks leave an "
+			       "operation at once",
+			       between);
+	else if (r->by_kernel)
 		aif_buf_printf(out, "%smatched by kernel and order, as communicators are not known",
 			       between);
 	else if (r->by_order)
 		aif_buf_printf(out, "%smatched by their order in each communicator", between);
-	if (r->unmatched) {
+	if (r->unmatched && !r->is_estimate) {
 		aif_buf_puts(out, between);
 		aif_human_counted(out, r->unmatched, "execution");
 		aif_buf_puts(out, " not matched");

@@ -38,7 +38,7 @@ struct aif_wait_row {
 struct aif_rank_sums {
 	uint64_t given_ns,
 		suffered_ns; /* how long others waited for it, all together; how long it waited */
-	uint64_t late, operations; /* in how many it was the last; in how many it took part */
+	double late, operations; /* in how many it was the last; in how many it took part */
 	uint64_t
 		lead_ns; /* by which operations would have begun earlier, had it come as the one before it */
 	uint64_t transfer_ns; /* time in operations that is no wait */
@@ -49,7 +49,9 @@ struct aif_rank_waits {
 	struct aif_wait_row *rows;  /* longest first */
 	size_t rows_len, rows_cap;
 	uint64_t wait_ns, alone_ns; /* alone: nothing computes on the waiting rank's device */
-	size_t operations;          /* that are selected */
+	double operations;          /* that are selected */
+	size_t known; /* of these, as many were captured on all ranks; others are estimated from them */
+	uint64_t error_ns; /* of .wait_ns: its standard error; 0: it is exact */
 	/* Waits by execution: of .ranks.members, by process, device and start. */
 	uint32_t *by_exec;
 };

@@ -190,7 +190,7 @@ const char *aif_why_advice(const struct aif_profile *p, const struct aif_why *w,
 #undef AIF_WHY_RULE
 	enum aif_why_queue queue = aif_why_queue_of(w);
 
-	/* What makes ranks come at the same time changes the transfer, too. */
+	/* Says nothing of transfer where most is waiting: ranks that come at the same time change it, too. */
 	if (g == AIF_WHY_COMMUNICATION && w->of_group[AIF_WHY_WAITING] > w->of_group[g])
 		return "";
 	for (size_t i = 0; i < AIF_ARRAY_LEN(rules) && !w->is_some_work && !w->idle_unknown; i++)

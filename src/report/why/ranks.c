@@ -109,6 +109,12 @@ static void say_cause(struct saying *s)
 			       *at ? " of " : "", at);
 }
 
+/* Returns the share of operations that all ranks captured. */
+static uint64_t captured_ppm(const struct aif_why *w)
+{
+	return aif_share_ppm(w->waits->known, aif_timed_rounded(w->waits->operations));
+}
+
 static void say_delayed(struct saying *s, size_t n)
 {
 	const struct aif_rank_verdict *v = &s->w->ranks;
@@ -177,6 +183,11 @@ void aif_why_say_ranks(struct saying *s)
 	aif_human_ns(&s->line, v->step_ns - v->saved_ns);
 	aif_buf_puts(&s->line, " in place of ");
 	aif_human_ns(&s->line, v->step_ns);
+	if (w->waits->ranks.is_estimate) {
+		aif_buf_puts(&s->line, ", by ");
+		aif_human_share(&s->line, captured_ppm(w));
+		aif_buf_puts(&s->line, " of the operations, which all ranks captured");
+	}
 	aif_why_end_line(s);
 }
 
@@ -199,6 +210,10 @@ void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, st
 	aif_buf_printf(b, ",\"are_operations\":%s", v->are_operations ? "true" : "false");
 	put_number(b, "step_ns", v->step_ns);
 	put_number(b, "clock_error_ns", w->waits->ranks.error_ns);
+	if (w->waits->ranks.is_estimate) {
+		put_number(b, "wait_error_ns", w->waits->error_ns);
+		put_number(b, "captured_ppm", captured_ppm(w));
+	}
 	if (v->is == AIF_RANKS_ONE_LATE || v->is == AIF_RANKS_WANDER) {
 		put_number(b, "delayed", v->delayed);
 		put_number(b, "delay_ns", v->delay_ns);

@@ -53,7 +53,8 @@ static void say_periods(struct saying *s)
 		const struct aif_loop_level *l = &f->level[i];
 		const char *in = place(s, s->w->level_places[i]);
 
-		if (i == f->chosen || (i > f->chosen && (f->is_sparse || !is_most(&l[-1], l))) ||
+		if (i == f->chosen ||
+		    (i > f->chosen && (f->is_sparse || !is_most(&f->level[f->chosen], l))) ||
 		    (i > f->chosen && (double)l->turns < MANY * (double)l[-1].turns))
 			continue;
 		aif_buf_puts(&s->line, i < f->chosen ? "; inside of "
