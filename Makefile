@@ -53,6 +53,7 @@ torture: all
 gpu-test: all
 	@tests/gpu/cuda.sh
 	@tests/gpu/several.sh
+	@tests/gpu/ranks.sh
 	@tests/gpu/nvml.sh
 	@tests/gpu/memory.sh
 	@tests/gpu/driver_calls.sh

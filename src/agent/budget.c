@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/budget.h"
 
+#include "agent/job_blocks.h"
 #include "base/map.h"
 
 #include <math.h>
@@ -40,6 +41,12 @@ void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns
 	atomic_store(&b->duty_ppm, 1000000);
 	atomic_store(&b->block, 1);
 	atomic_store(&b->until, asked_ppm ? now + least_look(b) : UINT64_MAX);
+}
+
+void aif_budget_join(struct aif_budget *b, uint64_t job, uint64_t realtime)
+{
+	b->job = job;
+	b->realtime = realtime;
 }
 
 void aif_budget_add(struct aif_budget *b, uint32_t block, uint64_t launches)
@@ -104,8 +111,8 @@ static void compare(struct aif_budget *b, const struct aif_budget_block *x,
 	uint64_t n = atomic_load(&on->launches), m = atomic_load(&off->launches);
 
 	if (x->number != y->number + 1 || n < MIN_LAUNCHES || m < MIN_LAUNCHES ||
-	    off->length_ns < AIF_BUDGET_OFF_MIN_NS || (b->held && off->number == b->held) ||
-	    on->not_compared || off->not_compared)
+	    off->length_ns < AIF_BUDGET_OFF_MIN_NS || !on->length_ns ||
+	    (b->held && off->number == b->held) || on->not_compared || off->not_compared)
 		return;
 	b->pairs[b->pairs_len++ % AIF_BUDGET_PAIRS] =
 		(double)m / (double)off->length_ns * (double)on->length_ns / (double)n - 1;
@@ -227,12 +234,17 @@ static double least_on(const struct aif_budget_block *k)
 	return AIF_MIN(ON_LAUNCHES * (double)k->length_ns / n, (double)AIF_BUDGET_CYCLE_NS / 2);
 }
 
+/* Returns the least length of on-blocks. Shorter ones until there are enough pairs: what is not known is taken for dear. */
+static double least_length(const struct aif_budget *b, const struct aif_budget_block *k)
+{
+	return AIF_MAX((double)AIF_BUDGET_ON_MIN_NS / (b->pairs_len < MIN_PAIRS ? 2 : 1),
+		       least_on(k));
+}
+
 /* k: a block whose counts are complete. */
 static uint64_t next_length(struct aif_budget *b, const struct aif_budget_block *k, bool on)
 {
-	/* Shorter ones until there are enough pairs: what is not known is taken for dear. */
-	double on_min = AIF_MAX((double)AIF_BUDGET_ON_MIN_NS / (b->pairs_len < MIN_PAIRS ? 2 : 1),
-				least_on(k));
+	double on_min = least_length(b, k);
 	double cycle =
 		AIF_MAX((double)AIF_BUDGET_CYCLE_NS,
 			AIF_MAX(on_min / b->duty, (double)AIF_BUDGET_OFF_MIN_NS / (1 - b->duty)));
@@ -273,7 +285,9 @@ static void rest(struct aif_budget *b, uint64_t ns)
 	bool is_held = b->held && atomic_load_explicit(&b->block, memory_order_relaxed) == b->held;
 
 	b->began += ns;
-	if (until != UINT64_MAX && !is_held)
+	if (b->job && b->duty < 1)
+		b->began = AIF_MIN(b->began, until);
+	else if (until != UINT64_MAX && !is_held)
 		atomic_store_explicit(&b->until, until + ns, memory_order_relaxed);
 }
 
@@ -312,10 +326,30 @@ uint64_t aif_budget_worked(const struct aif_budget *b, uint64_t now)
 	return b->worked_ns + (end > b->began ? end - b->began : 0);
 }
 
+/* Decides the next block of a job's rank, from the times that all ranks have; sets *ret_until. False: the off-block goes on, for its
+ * rank begins none now. */
+static bool next_of_job(const struct aif_budget *b, uint32_t n, uint64_t now, uint32_t *ret_next,
+			uint64_t *ret_until)
+{
+	const struct aif_budget_block *k = &b->last[n % 4];
+	struct aif_job_part part = {b->job, b->duty, least_length(b, &b->last[(n - 2) % 4])};
+	uint64_t real = now + b->realtime, until;
+	bool was_on = aif_budget_is_on(n), is_on = aif_job_is_on(&part, real, &until);
+
+	/* An on-block ends when it was to, whatever the duty has become. */
+	if (was_on && k->duty_ppm < 1000000)
+		is_on = false;
+	if (!is_on)
+		until = aif_job_next(&part, real);
+	*ret_until = until - b->realtime;
+	*ret_next = was_on == is_on ? n + 2 : n + 1;
+	return was_on || is_on;
+}
+
 static void turn(struct aif_budget *b, uint64_t now)
 {
 	uint32_t idle = 0, n, next;
-	uint64_t until, length;
+	uint64_t until, length, later;
 	bool again;
 
 	if (!atomic_compare_exchange_strong_explicit(&b->turning, &idle, 1, memory_order_acquire,
@@ -325,6 +359,11 @@ static void turn(struct aif_budget *b, uint64_t now)
 	if (now < until)
 		goto out;
 	n = atomic_load_explicit(&b->block, memory_order_relaxed);
+	if (b->job && b->duty < 1 && !aif_budget_is_on(n) &&
+	    !next_of_job(b, n, now, &next, &later)) {
+		atomic_store_explicit(&b->until, later, memory_order_relaxed);
+		goto out;
+	}
 	b->last[n % 4].length_ns = until - b->began; /* afterwards nobody launched */
 	b->worked_ns += now - b->began;
 	if (n != b->held)
@@ -336,6 +375,11 @@ static void turn(struct aif_budget *b, uint64_t now)
 		/* The newest on-block whose counts are complete. */
 		if (b->last[(n - 2) % 4].length_ns && !b->last[(n - 2) % 4].not_judged)
 			decide(b, &b->last[(n - 2) % 4], now);
+	}
+	if (b->job && b->duty < 1) {
+		next_of_job(b, n, now, &next, &later);
+		begin(b, next, now, later);
+		goto out;
 	}
 	/* The first block after leaving out has begun is drawn at random, too, as all later ones are. */
 	again = aif_budget_is_on(n) &&

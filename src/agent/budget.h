@@ -40,6 +40,9 @@
  * nothing, and no loop of the application can run in step with it. What was captured stands for what was not by ratio: the thread's launches in a
  * stretch of time, counted in all blocks, over those in its on-blocks (analysis/weights.h).
  *
+ * Ranks of a job (aif_budget_join()) have their on-blocks at the same times (job_blocks.h): of these, too, hangs nothing on what the
+ * program does. A rest shortens their blocks, and does not put them off.
+ *
  * Thread safety: any launching thread calls aif_budget_turn(); one of them wins. Where a runtime switches its blocks itself
  * (aif_budget_own()) nobody else ends one: what the runtime has switched would not follow.
  */
@@ -90,6 +93,8 @@ struct aif_budget {
 	uint64_t random;
 	_Atomic uint64_t began; /* the block; later by what the program has rested in it */
 	double duty, debt_ns;
+	uint64_t job;                   /* 0: no rank of one */
+	uint64_t realtime;              /* CLOCK_REALTIME less CLOCK_MONOTONIC */
 	double lately_ns, lately_on_ns; /* time, and how much of it was on; what is past fades */
 	struct aif_budget_block last[4];
 	double pairs[AIF_BUDGET_PAIRS]; /* ring of c */
@@ -108,6 +113,10 @@ struct aif_budget {
 /* Begins with an on-block. asked_ppm 0: everything is captured, always. `seed`: any number. */
 void aif_budget_init(struct aif_budget *b, uint32_t asked_ppm, uint64_t bound_ns, uint64_t seed,
 		     uint64_t now);
+
+/* Makes the process one of the ranks of a job, whose number all of them know; 0: of none. `realtime`: CLOCK_REALTIME less
+ * CLOCK_MONOTONIC. Before the first launch. */
+void aif_budget_join(struct aif_budget *b, uint64_t job, uint64_t realtime);
 
 /* The block has ended: decides the next. Any thread; cheap when another is at it. Does nothing where a runtime owns the
  * blocks. */

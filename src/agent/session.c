@@ -237,6 +237,7 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 				  memory_order_relaxed);
 	aif_budget_init(&aif_agent.budget, shm->overhead_ppm, aif_runtimes_bound_ns(), aif_now_ns(),
 			aif_now_ns());
+	aif_budget_join(&aif_agent.budget, shm->job, shm->realtime);
 	atomic_store_explicit(&s->armed->recorder_alive, 1, memory_order_relaxed);
 	atomic_store(&s->attached, a);
 	/* Unloading by dlclose() is seen from now on; the unwinder is refreshed for what was

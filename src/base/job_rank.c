@@ -81,6 +81,28 @@ struct aif_job_rank aif_job_rank_find(const char *text, size_t size)
 	return (struct aif_job_rank){.local_rank = UINT32_MAX};
 }
 
+uint64_t aif_job_number(const char *text, size_t size)
+{
+	static const char *const names[] = {
+		"MASTER_ADDR",  "MASTER_PORT",   "TORCHELASTIC_RUN_ID",
+		"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE",
+	};
+	struct aif_job_rank rank = aif_job_rank_find(text, size);
+	struct block b = {text, size};
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	if (!rank.is_known || rank.world == 1)
+		return 0;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++) {
+		const char *c = find(&b, names[i]);
+
+		for (; c && *c; c++)
+			hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+		hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
+	}
+	return hash | 1;
+}
+
 const char *aif_job_rank_own(void)
 {
 	uint32_t world;

@@ -14,5 +14,8 @@ struct aif_job_rank {
 
 /* Finds it in a block of NAME=VALUE strings that end with a zero byte each, as /proc/PID/environ has them. */
 struct aif_job_rank aif_job_rank_find(const char *block, size_t size);
+/* Returns a number of the job, by the names that its launcher gave it, which all of its ranks have; 0: the process is not one of
+ * several ranks. */
+uint64_t aif_job_number(const char *block, size_t size);
 /* Returns the value of this process's own variable with its rank, or NULL. */
 const char *aif_job_rank_own(void);

@@ -448,6 +448,26 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 	pthread_mutex_unlock(&w->store->lock);
 }
 
+static uint64_t job_of(int pid)
+{
+	struct aif_buf text = {0};
+	uint64_t job;
+
+	(void)aif_process_text(pid, "environ", ENVIRONMENT_MAX, &text);
+	job = aif_job_number(aif_buf_str(&text), text.len);
+	aif_buf_finish(&text);
+	return job;
+}
+
+/* Returns CLOCK_REALTIME less CLOCK_MONOTONIC. */
+static uint64_t realtime(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec - aif_now_ns();
+}
+
 static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
 			const struct aif_proc_clocks *clocks, const struct aif_hello *h)
 {
@@ -483,6 +503,8 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	shm->filters = h->filters;
 	shm->schedule = w->opts->schedule;
 	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
+	shm->job = pid > 0 ? job_of(pid) : 0;
+	shm->realtime = realtime();
 	shm->cupti = (uint32_t)w->opts->cupti;
 	for (size_t i = 0; i < w->crashes_len; i++) {
 		memcpy(shm->cupti_crashes[i].id, w->crashes[i].id, AIF_SHM_CUPTI_ID);

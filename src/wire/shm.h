@@ -104,8 +104,10 @@ struct aif_shm {
 	uint32_t magic, version;
 	uint32_t slots, options; /* options: enum aif_shm_option */
 	uint64_t ring_size;
-	uint32_t device_rate;         /* Hz, for the timer fallback */
-	uint32_t overhead_ppm;        /* the slowdown that is allowed; 0: capture everything */
+	uint32_t device_rate;  /* Hz, for the timer fallback */
+	uint32_t overhead_ppm; /* the slowdown that is allowed; 0: capture everything */
+	/* The job that the process is a rank of, as a hash, 0: of none; and CLOCK_REALTIME less CLOCK_MONOTONIC (agent/job_blocks.h). */
+	uint64_t job, realtime;
 	uint32_t cpu_rate;            /* CPU samples a second and thread, 0 = none */
 	struct aif_schedule schedule; /* which of the program's steps are collected */
 	uint32_t

@@ -499,6 +499,152 @@ static void rests_are_no_work(void **state)
 	assert_in_range(aif_budget_worked(&b, now), 150000000, 215000000);
 }
 
+/* ---- ranks of a job -------------------------------------------------------------------------- */
+
+#define JOB      77
+#define REALTIME UINT64_C(1700000000000000000)
+
+struct rank {
+	struct blocks t;
+	double next, interval, cost;
+};
+
+/* Launches until `at`, captured ones taking longer. */
+static bool run_until(struct rank *r, double at)
+{
+	while (r->next < at)
+		r->next += r->interval + (is_captured(&r->t, (uint64_t)r->next) ? r->cost : 0);
+	return aif_budget_is_on(aif_budget_block(&r->t.b, (uint64_t)at));
+}
+
+/* Returns the part of the time of the rank that captures less in which the other one captures, too. */
+static double common(uint64_t jobs[2], double cost, double *ret_duty)
+{
+	struct rank r[2] = {{.next = 1e9, .interval = 10000, .cost = 5000},
+			    {.next = 1e9 + 333, .interval = 10000, .cost = cost}};
+	uint64_t on[2] = {0}, both = 0, n = 0;
+
+	for (int i = 0; i < 2; i++) {
+		begin(&r[i].t, 20000, 30000, (uint64_t)i + 1, 1000000000);
+		aif_budget_join(&r[i].t.b, jobs[i], REALTIME);
+	}
+	for (double at = 1e9; at < 61e9; at += 250000) {
+		bool is[2] = {run_until(&r[0], at), run_until(&r[1], at)};
+
+		if (at < 6e9) /* costs are not known */
+			continue;
+		n++;
+		on[0] += is[0];
+		on[1] += is[1];
+		both += is[0] && is[1];
+	}
+	*ret_duty = (double)AIF_MIN(on[0], on[1]) / (double)n;
+	return (double)both / (double)AIF_MIN(on[0], on[1]);
+}
+
+static void ranks_of_a_job_capture_at_the_same_time(void **state)
+{
+	static const double costs[] = {5000, 10000, 2000, 30000};
+	double duty, part;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(costs); i++) {
+		part = common((uint64_t[]){JOB, JOB}, costs[i], &duty);
+		if (part < 0.9)
+			fail_msg("cost %.0f: %.3f of a duty of %.3f", costs[i], part, duty);
+	}
+	/* Takes two jobs, whose blocks coincide by chance. */
+	part = common((uint64_t[]){JOB, JOB + 1}, 5000, &duty);
+	assert_true(part < 3 * duty);
+	part = common((uint64_t[]){0, 0}, 5000, &duty);
+	assert_true(part < 3 * duty);
+}
+
+static void a_rank_is_slowed_down_by_what_was_asked(void **state)
+{
+	static const double costs[] = {2000, 5000, 20000};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(costs); i++) {
+		struct rank r = {.next = 1e9, .interval = 10000, .cost = costs[i]};
+		uint64_t launches;
+
+		begin(&r.t, 20000, 30000, 5, 1000000000);
+		aif_budget_join(&r.t.b, JOB, REALTIME);
+		for (launches = 0; r.next < 61e9; launches++)
+			r.next += r.interval + (is_captured(&r.t, (uint64_t)r.next) ? r.cost : 0);
+		if (60e9 < (double)launches * r.interval * 1.013 ||
+		    60e9 > (double)launches * r.interval * 1.027)
+			fail_msg("cost %.0f: slowdown %.4f", costs[i],
+				 60e9 / ((double)launches * r.interval) - 1);
+	}
+}
+
+/* Each part of a loop is captured as often as the others, also where it takes as long as the slots of the blocks. */
+static void no_part_of_a_loop_is_preferred_by_the_blocks_of_a_job(void **state)
+{
+	enum { PARTS = 8 };
+	static const double periods[] = {10e6, 200e6, 400e6};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(periods); i++) {
+		struct rank r = {.next = 1e9, .interval = 50000, .cost = 20000};
+		double captured[PARTS] = {0}, all[PARTS] = {0}, on = 0, n = 0;
+
+		begin(&r.t, 20000, 30000, 5, 1000000000);
+		aif_budget_join(&r.t.b, JOB, REALTIME);
+		while (r.next < 1200e9) {
+			size_t part = (size_t)(fmod(r.next, periods[i]) / periods[i] * PARTS);
+			bool is = is_captured(&r.t, (uint64_t)r.next);
+
+			captured[part] += is;
+			all[part]++;
+			on += is;
+			n++;
+			r.next += r.interval + (is ? r.cost : 0);
+		}
+		for (size_t k = 0; k < PARTS; k++)
+			if (fabs(captured[k] / all[k] / (on / n) - 1) > 0.12)
+				fail_msg("period %.0f ms, part %zu: %.4f of %.4f", periods[i] / 1e6,
+					 k, captured[k] / all[k], on / n);
+	}
+}
+
+static void a_process_of_no_job_has_its_own_blocks(void **state)
+{
+	struct rank r[2] = {{.next = 1e9, .interval = 10000, .cost = 5000},
+			    {.next = 1e9, .interval = 10000, .cost = 5000}};
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		begin(&r[i].t, 20000, 30000, 9, 1000000000);
+	aif_budget_join(&r[1].t.b, 0, REALTIME);
+	for (double at = 1e9; at < 20e9; at += 1e6)
+		assert_int_equal(run_until(&r[0], at), run_until(&r[1], at));
+}
+
+static void a_rest_does_not_put_off_the_blocks_of_a_job(void **state)
+{
+	struct rank r = {.next = 1e9, .interval = 10000, .cost = 5000}, other = r;
+	uint64_t both = 0, on = 0;
+
+	(void)state;
+	begin(&r.t, 20000, 30000, 9, 1000000000);
+	begin(&other.t, 20000, 30000, 8, 1000000000);
+	aif_budget_join(&r.t.b, JOB, REALTIME);
+	aif_budget_join(&other.t.b, JOB, REALTIME);
+	for (double at = 1e9; at < 60e9; at += 250000) {
+		bool rests = fmod(at, 1e9) < 100e6, is;
+
+		if (rests)
+			r.next = at;
+		is = !rests && run_until(&r, at);
+		both += is & run_until(&other, at) & (at > 10e9);
+		on += is & (at > 10e9);
+	}
+	assert_true(on > 0 && both * 10 >= on * 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +665,11 @@ int main(void)
 		cmocka_unit_test(no_loop_runs_in_step_with_the_blocks),
 		cmocka_unit_test(the_first_block_is_as_short_as_the_account_is_small),
 		cmocka_unit_test(threads_that_were_away_do_not_count),
+		cmocka_unit_test(ranks_of_a_job_capture_at_the_same_time),
+		cmocka_unit_test(a_rank_is_slowed_down_by_what_was_asked),
+		cmocka_unit_test(no_part_of_a_loop_is_preferred_by_the_blocks_of_a_job),
+		cmocka_unit_test(a_process_of_no_job_has_its_own_blocks),
+		cmocka_unit_test(a_rest_does_not_put_off_the_blocks_of_a_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

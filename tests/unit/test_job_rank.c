@@ -57,11 +57,30 @@ static void others_have_no_rank(void **state)
 	assert_false(aif_job_rank_find("PMIX_RANK=4", 11).is_known);
 }
 
+#define NUMBER(text) aif_job_number(text, sizeof(text))
+
+static void ranks_of_a_job_have_its_number(void **state)
+{
+	uint64_t first = NUMBER("RANK=0\0WORLD_SIZE=2\0MASTER_ADDR=a\0MASTER_PORT=29500");
+
+	(void)state;
+	assert_int_not_equal(first, 0);
+	assert_int_equal(NUMBER("MASTER_PORT=29500\0RANK=1\0WORLD_SIZE=2\0MASTER_ADDR=a"), first);
+	assert_int_not_equal(NUMBER("RANK=1\0WORLD_SIZE=2\0MASTER_ADDR=a\0MASTER_PORT=29501"),
+			     first);
+	assert_int_not_equal(NUMBER("RANK=1\0WORLD_SIZE=2\0MASTER_ADDR=a2\0MASTER_PORT=9500"),
+			     first);
+	/* No job of several. */
+	assert_int_equal(NUMBER("HOME=/root\0MASTER_ADDR=a"), 0);
+	assert_int_equal(NUMBER("OMPI_COMM_WORLD_RANK=0\0OMPI_COMM_WORLD_SIZE=1"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launchers_are_known),
 		cmocka_unit_test(others_have_no_rank),
+		cmocka_unit_test(ranks_of_a_job_have_its_number),
 	};
 
 	return cmocka_run_group_tests_name("ranks by the environment", tests, NULL, NULL);
