@@ -10,6 +10,7 @@
 #define SINCE_SHARE  0.8
 #define FEW_SHARE    0.25
 #define LEAST_STEPS  8
+#define RARE_SHARE   0.02
 /* Kernels that take this much longer are slower; so much of the computing time has to be theirs. */
 #define SLOWER       1.02
 #define SLOWER_SHARE 0.8
@@ -18,6 +19,7 @@
 
 struct delays {
 	uint64_t *lead, *net; /* by step and rank; net: less those of all others */
+	uint64_t *host;       /* the part of .lead by the paces of hosts */
 	uint64_t *length;
 	bool *any;   /* by step: it has operations */
 	bool *lacks; /* by step: a rank was not captured throughout */
@@ -25,8 +27,36 @@ struct delays {
 	uint32_t *late; /* by step: the rank that delayed it, AIF_NONE: none */
 };
 
+/* Returns when the host called for a member's execution; INT64_MIN: not known. */
+static int64_t called_at(const struct aif_exec_timeline *t, const struct aif_rank_member *m)
+{
+	uint32_t launch = t->execs[m->exec].launch;
+
+	return launch == AIF_NONE ? INT64_MIN : t->launches[launch].at;
+}
+
+/* Returns by how much an operation delays the step. A late rank's device that started it once its host had called makes the other one wait
+ * in each operation, which is the pace of its host: all together those delay the step by no more than its host is behind that of the
+ * other. `host_ns`: what such operations delay it by so far. */
+static uint64_t delay_of(const struct aif_rank_waits *w, const struct aif_exec_timeline *t,
+			 const struct aif_rank_operation *o, uint64_t *host_ns)
+{
+	const struct aif_rank_member *late = &w->ranks.members[o->first + o->len - 1],
+				     *other = late - 1;
+	int64_t call = called_at(t, late), first = called_at(t, other);
+	uint64_t behind, ns;
+
+	if (call == INT64_MIN || first == INT64_MIN || late->start - call > AIF_IDLE_LAUNCH_NS)
+		return o->lead_ns;
+	behind = call > first ? (uint64_t)call - (uint64_t)first : 0;
+	ns = AIF_MIN(o->lead_ns, behind - AIF_MIN(behind, *host_ns));
+	*host_ns += ns;
+	return ns;
+}
+
 static void add_leads(const struct aif_rank_waits *w, const struct aif_selection *sel,
-		      const struct aif_phases *f, bool are_operations, struct delays *d)
+		      const struct aif_exec_timeline *t, const struct aif_phases *f,
+		      bool are_operations, struct delays *d)
 {
 	int64_t before = INT64_MIN;
 
@@ -42,7 +72,8 @@ static void add_leads(const struct aif_rank_waits *w, const struct aif_selection
 		    !aif_timed_in_span(sel, o->last_start))
 			continue;
 		d->any[step] = true;
-		d->lead[step * d->ranks + o->late] += o->lead_ns;
+		d->lead[step * d->ranks + o->late] +=
+			delay_of(w, t, o, &d->host[step * d->ranks + o->late]);
 	}
 }
 
@@ -86,24 +117,26 @@ static void exclude(const struct aif_rank_waits *w, const struct aif_utilization
 }
 
 static int delays_make(const struct aif_rank_waits *w, const struct aif_selection *sel,
-		       const struct aif_utilization *u, const struct aif_phases *f,
-		       bool are_operations, struct delays *ret)
+		       const struct aif_exec_timeline *t, const struct aif_utilization *u,
+		       const struct aif_phases *f, bool are_operations, struct delays *ret)
 {
 	*ret = (struct delays){.steps = are_operations ? w->ranks.operations_len : f->len,
 			       .ranks = w->ranks.ranks_len};
 	ret->lead = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->lead));
 	ret->net = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->net));
+	ret->host = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->host));
 	ret->length = calloc(ret->steps + 1, sizeof(*ret->length));
 	ret->any = calloc(ret->steps + 1, sizeof(*ret->any));
 	ret->lacks = calloc(ret->steps + 1, sizeof(*ret->lacks));
 	ret->late = calloc(ret->steps + 1, sizeof(*ret->late));
-	if (!ret->lead || !ret->net || !ret->length || !ret->any || !ret->lacks || !ret->late)
+	if (!ret->lead || !ret->host || !ret->net || !ret->length || !ret->any || !ret->lacks ||
+	    !ret->late)
 		return -ENOMEM;
 	for (size_t i = 0; i < ret->steps && !are_operations; i++)
 		ret->length[i] = (uint64_t)f->steps[i].end - (uint64_t)f->steps[i].start;
 	if (w->ranks.is_estimate)
 		exclude(w, u, f, are_operations, ret);
-	add_leads(w, sel, f, are_operations, ret);
+	add_leads(w, sel, t, f, are_operations, ret);
 	judge_steps(w, ret);
 	return 0;
 }
@@ -112,6 +145,7 @@ static void delays_finish(struct delays *d)
 {
 	free(d->lead);
 	free(d->net);
+	free(d->host);
 	free(d->length);
 	free(d->any);
 	free(d->lacks);
@@ -138,8 +172,9 @@ static size_t since_of(const struct delays *d, uint32_t rank)
 
 static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 {
-	uint64_t all = 0, lead = 0, length = 0, own = 0, most = 0;
+	uint64_t all = 0, lead = 0, length = 0, own = 0, most = 0, longest = 0;
 	size_t delayed = 0, steps_of = 0;
+	bool is_most;
 
 	for (size_t s = 0; s < d->steps; s++) {
 		ret->steps += d->any[s];
@@ -148,12 +183,14 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 		lead += d->late[s] == AIF_NONE ? 0 : d->net[s * d->ranks + d->late[s]];
 	}
 	for (uint32_t r = 0; r < d->ranks; r++) {
-		uint64_t of = 0;
+		uint64_t of = 0, once = 0;
 		size_t n = 0;
 
 		for (size_t s = 0; s < d->steps; s++) {
 			of += d->late[s] == r ? d->net[s * d->ranks + r] : 0;
 			n += d->late[s] == r;
+			if (d->late[s] == r)
+				once = AIF_MAX(once, d->net[s * d->ranks + r]);
 		}
 		all += of;
 		if (of <= most)
@@ -162,6 +199,7 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 		ret->late = r;
 		steps_of = n;
 		own = of;
+		longest = once;
 	}
 	if (!ret->steps)
 		return;
@@ -170,10 +208,14 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 	if (!delayed ||
 	    ((double)delayed < FEW_SHARE * (double)ret->steps && all < length / DELAYED_PART))
 		return;
-	ret->is = (double)steps_of >= SAME_RANK * (double)delayed ? AIF_RANKS_ONE_LATE
-								  : AIF_RANKS_WANDER;
+	/* Steps may be parts of the program's, of which a rank is late in one only: then time tells, if it is no single time. */
+	is_most = (double)own >= SAME_RANK * (double)all && 2 * steps_of < delayed &&
+		  (double)steps_of >= RARE_SHARE * (double)ret->steps && longest <= own / 4;
+	ret->is = (double)steps_of >= SAME_RANK * (double)delayed || is_most ? AIF_RANKS_ONE_LATE
+									     : AIF_RANKS_WANDER;
 	ret->delayed = ret->is == AIF_RANKS_ONE_LATE ? steps_of : delayed;
-	if (ret->are_operations) {
+	if (ret->are_operations || is_most) {
+		ret->are_means = true;
 		ret->delay_ns = ret->is == AIF_RANKS_ONE_LATE ? own / steps_of : lead / delayed;
 		ret->saved_ns = (ret->is == AIF_RANKS_ONE_LATE ? own : lead) / ret->steps;
 	}
@@ -308,15 +350,15 @@ static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w
 }
 
 static int verdict(const struct aif_rank_waits *w, const struct aif_selection *sel,
-		   const struct aif_utilization *u, const struct aif_phases *f,
-		   struct aif_rank_verdict *ret)
+		   const struct aif_exec_timeline *t, const struct aif_utilization *u,
+		   const struct aif_phases *f, struct aif_rank_verdict *ret)
 {
 	struct delays d;
-	int r = delays_make(w, sel, u, f, ret->are_operations, &d);
+	int r = delays_make(w, sel, t, u, f, ret->are_operations, &d);
 
 	if (!r)
 		judge(&d, ret);
-	if (!r && !ret->are_operations && ret->steps)
+	if (!r && !ret->are_operations && !ret->are_means && ret->steps)
 		r = take_medians(&d, ret);
 	delays_finish(&d);
 	return r;
@@ -339,11 +381,11 @@ int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w
 	if (!r)
 		r = aif_utilization_get(p, t, &u);
 	if (!r)
-		r = verdict(w, sel, u, f, ret);
+		r = verdict(w, sel, t, u, f, ret);
 	/* Few steps were captured whole on all ranks. */
 	if (!r && !ret->are_operations && f->is_sparse && ret->steps < LEAST_STEPS) {
 		*ret = (struct aif_rank_verdict){.are_operations = true};
-		r = verdict(w, sel, u, f, ret);
+		r = verdict(w, sel, t, u, f, ret);
 	}
 	aif_facts_put(u);
 	aif_facts_put(t);

@@ -9,7 +9,8 @@
  *
  * A rank delays a step by how much later than the next to last it came to the step's operations, all together
  * (aif_rank_operation.lead_ns), less what other ranks came later to others of them. A step is delayed if that is a fiftieth of it, and more than clocks are off. One rank is late if it
- * delays seven of ten delayed steps; else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
+ * delays seven of ten delayed steps, or, in less than half of these, has seven tenths of the delay: what was found as a step may be a
+ * part of the program's. Else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
  * fiftieth of the time, no rank is named.
  *
  * Without the late rank steps would be shorter by its delay: others would wait for the one before it. Lengths are medians over the steps,
@@ -28,6 +29,7 @@ struct aif_rank_verdict {
 	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
 	size_t since;          /* the step from which on it is late, from 1 */
 	bool are_operations;   /* no steps are known: each operation counts as one */
+	bool are_means;        /* of lengths and delays: few steps are delayed, by much */
 	uint64_t step_ns;      /* length */
 	uint64_t delay_ns;     /* delay of the delayed steps */
 	uint64_t saved_ns;     /* by which a step is shorter without it */
