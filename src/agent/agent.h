@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/announce.h"
+#include "agent/births.h"
 #include "agent/budget.h"
 #include "agent/cpu.h"
 #include "agent/own_threads.h"
@@ -30,6 +31,7 @@ struct aif_agent {
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
 	struct aif_own_threads own;
+	struct aif_births births;
 	struct aif_session session;
 	struct aif_budget budget;
 	struct aif_python *python; /* with the session's unwinder */

@@ -21,35 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two visits of the helper (250 ms; twice that, if it is late) come rate / 2 samples, of 256 words
- * each: PyTorch's deepest stacks have 100 native and 50 Python frames. At least so much that copies of
- * functions fit beside them, which come in swarms (modules of large packages have tables of 16 KiB) but not
- * more often when samples do. 512 KiB of address space a thread; touched is the most that ever lay there. */
-#define WORDS_A_SAMPLE 256
-#define WORDS_MIN      65536
 /* Threads whose signal mask is looked at in each visit: 20 us each. */
 #define LOOKS 8
-
-static struct aif_cpu_thread *thread_new(uint32_t rate)
-{
-	enum { SELF, WORDS, SCRATCH, PARTS = SCRATCH + AIF_SCRATCH_PARTS };
-	struct aif_cpu_thread *t;
-	size_t words = WORDS_MIN, bytes[PARTS];
-	void *at[PARTS];
-
-	while (words < (size_t)rate / 2 * WORDS_A_SAMPLE)
-		words *= 2;
-	bytes[SELF] = sizeof(*t);
-	bytes[WORDS] = words * sizeof(t->words[0]);
-	aif_scratch_bytes(bytes + SCRATCH);
-	if (!aif_pages_shared(bytes, at, PARTS))
-		return NULL;
-	t = at[SELF];
-	t->words = at[WORDS];
-	aif_scratch_init(&t->scratch, at + SCRATCH);
-	t->words_len = words;
-	return t;
-}
 
 /* ---- the signal ---------------------------------------------------------------------------------- */
 
@@ -102,35 +75,16 @@ static void drop_waiting(bool goes_on)
 
 /* ---- the threads --------------------------------------------------------------------------------- */
 
-static void timer_set(const struct aif_cpu_thread *t)
+/* Takes the place of a living thread for a while. False: there is none, or it begins or ends just now. */
+static bool claim(struct aif_cpu *c, uint32_t i)
 {
-	/* Looks at each tick where there are events, too, even one that comes a little early. */
-	bool is_often = atomic_load_explicit(&t->is_often, memory_order_relaxed);
-	uint64_t ns = is_often                      ? AIF_MAX(t->event_ns, t->clocks.tick_ns)
-		      : t->is_wall || t->only_ticks ? t->event_ns
-						    : t->clocks.tick_ns / 2;
-	struct timespec period = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
-				  .tv_nsec = (long)(ns % AIF_NS_PER_S)};
-	struct itimerspec when = {.it_interval = period, .it_value = period};
-
-	syscall(SYS_timer_settime, t->timer, 0, &when, NULL);
+	return aif_cpu_place_change(&c->at[i], AIF_CPU_PLACE_LIVE, AIF_CPU_PLACE_LOOKED);
 }
 
-/* Returns 0 or -errno. -EAGAIN: the user has too many timers and waiting signals (RLIMIT_SIGPENDING). */
-static int timer_start(struct aif_cpu_thread *t)
+/* The thread may have ended meanwhile: the next visit sees to that. */
+static void release(struct aif_cpu *c, uint32_t i)
 {
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
-				 .sigev_signo = AIF_SHM_CPU_SIGNAL};
-
-	event._sigev_un._tid = (pid_t)t->tid;
-	event.sigev_value.sival_ptr = aif_own_signal_mark();
-	if (syscall(SYS_timer_create, t->is_wall ? CLOCK_MONOTONIC : AIF_THREAD_CPU_CLOCK(t->tid),
-		    &event, &t->timer) < 0) {
-		t->timer = -1;
-		return -errno;
-	}
-	timer_set(t);
-	return 0;
+	aif_cpu_place_change(&c->at[i], AIF_CPU_PLACE_LOOKED, AIF_CPU_PLACE_LIVE);
 }
 
 /* A timer that is due while its signal is ignored goes on in some kernels, and stands still in others (Linux 6.18). */
@@ -138,9 +92,16 @@ static void timers_set_again(struct aif_cpu *c)
 {
 	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
-	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread && c->at[i].thread->is_listed && c->at[i].thread->timer >= 0)
-			timer_set(c->at[i].thread);
+	for (uint32_t i = 0; i < len; i++) {
+		bool is_here = atomic_load(&c->at[i].state) == AIF_CPU_PLACE_LOOKED;
+
+		if (!is_here && !claim(c, i))
+			continue;
+		if (c->at[i].thread->timer >= 0)
+			aif_cpu_timer_set(c->at[i].thread);
+		if (!is_here)
+			release(c, i);
+	}
 }
 
 static void note(enum aif_reason reason)
@@ -180,18 +141,15 @@ static void list(struct aif_cpu *c, uint32_t i, bool wanted)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
 
-	if (wanted == t->is_listed)
+	if (wanted != t->is_listed)
+		list_copy(c, i, wanted);
+	else if (wanted)
 		return;
-	list_copy(c, i, wanted);
-	if (c->mode == AIF_CPU_RECORDER)
-		return;
-	if (wanted) {
-		if (timer_start(t) == -EAGAIN)
-			note(AIF_REASON_CPU_TOO_MANY);
-	} else if (t->timer >= 0) {
-		syscall(SYS_timer_delete, t->timer);
-		t->timer = -1;
-	}
+	if (!wanted)
+		aif_cpu_timer_delete(t);
+	/* A thread that began its samples itself has one. */
+	else if (c->mode != AIF_CPU_RECORDER && t->timer < 0 && aif_cpu_timer_start(t) == -EAGAIN)
+		note(AIF_REASON_CPU_TOO_MANY);
 }
 
 static bool is_worker(uint32_t tid)
@@ -203,13 +161,15 @@ static bool is_worker(uint32_t tid)
 static void switches_look(const struct aif_cpu *c, uint32_t i, uint64_t switches, uint64_t cpu_ns)
 {
 	struct aif_cpu_thread *t = c->at[i].thread;
-	bool was = atomic_load_explicit(&t->is_often, memory_order_relaxed), is;
+	bool was = atomic_load_explicit(&t->is_often, memory_order_relaxed), is,
+	     may = atomic_load(&aif_agent.session.options) & AIF_OPTION_CPU_TICKS;
 
-	if (c->mode != AIF_CPU_BOTH || !t->is_listed ||
-	    !(atomic_load(&aif_agent.session.options) & AIF_OPTION_CPU_TICKS) ||
+	if (c->mode != AIF_CPU_BOTH || !t->is_listed || (!may && !was) ||
+	    atomic_load_explicit(&t->is_young, memory_order_acquire) ||
 	    cpu_ns < t->switches_cpu_ns + AIF_CPU_SWITCHES_NS)
 		return;
-	is = aif_cpu_switches_often(was, switches - t->switches, cpu_ns - t->switches_cpu_ns);
+	is = may &&
+	     aif_cpu_switches_often(was, switches - t->switches, cpu_ns - t->switches_cpu_ns);
 	t->switches = switches;
 	t->switches_cpu_ns = cpu_ns;
 	if (is == was)
@@ -217,7 +177,7 @@ static void switches_look(const struct aif_cpu *c, uint32_t i, uint64_t switches
 	atomic_store_explicit(&t->is_often, is, memory_order_release);
 	alone_copy(i, is);
 	if (t->timer >= 0)
-		timer_set(t);
+		aif_cpu_timer_set(t);
 }
 
 /* A thread blocks signals for a moment when it begins and ends. One that uses so much CPU time meanwhile is reported. */
@@ -230,7 +190,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 	uint64_t cpu_ns;
 	bool blocks;
 
-	if (!t || is_worker(t->tid))
+	if (is_worker(t->tid))
 		return;
 	s = aif_task_status_read(t->tid);
 	if (t->is_listed && aif_task_has_signal(s.blocked, AIF_LIBRARY_SIGNAL))
@@ -261,77 +221,59 @@ static void look(struct aif_cpu *c, uint32_t i)
 	switches_look(c, i, s.switches, cpu_ns);
 }
 
-/* Begins sampling a thread: time before that does not count for its first sample. */
-static void thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
-{
-	t->clocks.period_ns = t->clocks.tick_ns = AIF_NS_PER_S / c->rate;
-	if (c->mode == AIF_CPU_BOTH)
-		t->clocks.tick_ns = c->tick_ns;
-	t->clocks.has_sample = false;
-	t->clocks.missed_ns = t->clocks.ticks_ns = 0;
-	t->clocks.user_ns = t->clocks.system_ns = 0;
-	t->is_wall = c->mode == AIF_CPU_WALL;
-	t->is_alone = t->only_ticks = c->mode == AIF_CPU_TICK;
-	t->event_ns = t->clocks.period_ns;
-	atomic_store_explicit(&t->is_often, false, memory_order_relaxed);
-	t->unknown_ns = 0;
-	t->blocks = false;
-	t->blocks_told = false;
-}
-
-static void thread_add(struct aif_cpu *c, uint32_t tid)
-{
-	uint32_t i = 0, len = atomic_load_explicit(&c->len, memory_order_relaxed);
-	struct aif_cpu_thread *t = c->spare;
-
-	while (i < len && c->at[i].thread)
-		i++;
-	if (i == AIF_ARRAY_LEN(c->at)) {
-		if (!c->too_many)
-			note(AIF_REASON_CPU_TOO_MANY);
-		c->too_many = true;
-		return;
-	}
-	if (t)
-		c->spare = t->next;
-	else
-		t = thread_new(c->rate);
-	if (!t)
-		return;
-	t->tid = tid;
-	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
-	t->switches = 0;
-	t->switches_cpu_ns = 0;
-	t->is_listed = false;
-	t->timer = -1;
-	t->tcb = 0;
-	aif_cpu_account_add(c, t);
-	thread_begin(c, t);
-	atomic_store_explicit(&c->at[i].thread, t, memory_order_relaxed);
-	atomic_store_explicit(&c->at[i].tid, tid, memory_order_release);
-	if (i == len)
-		atomic_store_explicit(&c->len, len + 1, memory_order_release);
-}
-
-/* Forgets a thread that has ended and whose samples were carried: no handler uses its memory any
- * more. */
-static void thread_remove(struct aif_cpu *c, uint32_t i)
-{
-	struct aif_cpu_thread *t = c->at[i].thread;
-
-	list(c, i, false);
-	atomic_store_explicit(&c->at[i].tid, 0, memory_order_relaxed);
-	atomic_store_explicit(&c->at[i].thread, NULL, memory_order_relaxed);
-	t->next = c->spare;
-	c->spare = t;
-}
-
 static bool contains(const struct aif_task_list *l, uint32_t tid)
 {
 	for (uint32_t i = 0; i < l->len; i++)
 		if (l->tid[i] == tid)
 			return true;
 	return false;
+}
+
+static void thread_add(struct aif_cpu *c, uint32_t tid)
+{
+	struct aif_cpu_thread *t = aif_cpu_place_take(c, tid);
+
+	if (!t) {
+		if (!c->too_many)
+			note(AIF_REASON_CPU_TOO_MANY);
+		c->too_many = true;
+		return;
+	}
+	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
+	t->seen_owner = t->owner;
+	aif_cpu_account_add(c, t);
+	if (aif_cpu_place_publish(c, t))
+		atomic_store(&t->place->state, AIF_CPU_PLACE_LIVE);
+}
+
+/* Forgets a thread that has ended: no handler uses its memory any more. */
+static void thread_remove(struct aif_cpu *c, uint32_t i)
+{
+	list(c, i, false);
+	aif_cpu_place_free(c->at[i].thread);
+}
+
+/* Looks whether the thread of a place is there. One that is new since the last visit may be missing among those of before. */
+static void see(struct aif_cpu *c, uint32_t i, const struct aif_task_list *now)
+{
+	struct aif_cpu_thread *t = c->at[i].thread;
+	bool is_new;
+
+	if (atomic_load(&c->at[i].state) == AIF_CPU_PLACE_ENDED) {
+		thread_remove(c, i);
+		return;
+	}
+	if (!claim(c, i))
+		return;
+	is_new = t->seen_owner != t->owner;
+	t->seen_owner = t->owner;
+	if (!is_new && !contains(now, t->tid)) {
+		thread_remove(c, i);
+		return;
+	}
+	if (is_worker(t->tid))
+		list(c, i, false);
+	release(c, i);
 }
 
 static bool is_known(const struct aif_cpu *c, uint32_t tid)
@@ -351,21 +293,27 @@ static void scan(struct aif_cpu *c, const struct aif_task_list *now)
 		 len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread && !contains(now, c->at[i].tid))
-			thread_remove(c, i);
-		else if (c->at[i].thread && is_worker(c->at[i].tid))
-			list(c, i, false);
-	for (uint32_t n = 0; n < LOOKS && n < len; n++)
-		look(c, c->looked++ % len);
+		see(c, i, now);
+	for (uint32_t n = 0, i; n < LOOKS && n < len; n++) {
+		i = c->looked++ % len;
+		if (!claim(c, i))
+			continue;
+		look(c, i);
+		release(c, i);
+	}
 	/* Whether a new thread is a worker shows when the driver has returned. */
 	for (uint32_t k = 0; k < now->len && !atomic_load(&aif_agent.sampler.appearing); k++)
 		if (now->tid[k] != self && !is_known(c, now->tid[k]) && !is_worker(now->tid[k]))
 			thread_add(c, now->tid[k]);
 	/* At once, not in turn: who was never looked at since sampling began. */
 	len = atomic_load_explicit(&c->len, memory_order_relaxed);
-	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread && !c->at[i].thread->is_listed && !c->at[i].thread->blocks)
+	for (uint32_t i = 0; i < len; i++) {
+		if (!claim(c, i))
+			continue;
+		if (!c->at[i].thread->is_listed && !c->at[i].thread->blocks)
 			look(c, i);
+		release(c, i);
+	}
 }
 
 /* ---- the helper's visits ------------------------------------------------------------------------- */
@@ -422,11 +370,16 @@ static void carry(struct aif_cpu *c)
 
 static void stop(struct aif_cpu *c)
 {
-	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+	uint32_t len;
 
-	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread)
-			list(c, i, false);
+	atomic_store(&c->arms, false);
+	len = atomic_load(&c->len);
+	for (uint32_t i = 0; i < len; i++) {
+		if (!claim(c, i))
+			continue;
+		list(c, i, false);
+		release(c, i);
+	}
 	carry(c);
 	atomic_store_explicit(&c->on, false, memory_order_release);
 	c->mode = AIF_CPU_NONE;
@@ -437,6 +390,7 @@ void aif_cpu_stop_signals(struct aif_cpu *c)
 	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
 	atomic_store_explicit(&c->wait_period_ns, 0, memory_order_relaxed);
+	atomic_store(&c->arms, false);
 	atomic_store_explicit(&c->on, false, memory_order_release);
 	/* Timers go on; their signals find nothing to do. */
 	for (uint32_t i = 0; i < len && (c->mode == AIF_CPU_RECORDER || c->mode == AIF_CPU_BOTH);
@@ -515,11 +469,11 @@ void aif_cpu_hold_timer(struct aif_cpu *c, bool hold)
 	if (!atomic_load(&c->on))
 		return;
 	t = aif_cpu_thread_here(c);
-	if (t && t->is_listed && t->timer >= 0) {
+	if (t && t->timer >= 0) {
 		if (hold)
 			syscall(SYS_timer_settime, t->timer, 0, &never, NULL);
 		else
-			timer_set(t);
+			aif_cpu_timer_set(t);
 	}
 	errno = saved;
 }
@@ -531,11 +485,14 @@ static void begin_session(struct aif_cpu *c)
 
 	for (uint32_t i = 0; i < len; i++) {
 		struct aif_cpu_thread *t = c->at[i].thread;
+		bool is_claimed = claim(c, i);
 
-		if (t && c->mode != AIF_CPU_RECORDER)
+		if (is_claimed && c->mode != AIF_CPU_RECORDER)
 			list(c, i, false);
-		if (t)
+		if (is_claimed || atomic_load(&c->at[i].state) == AIF_CPU_PLACE_ENDED)
 			t->is_listed = false;
+		if (is_claimed)
+			release(c, i);
 	}
 	c->generation = aif_agent.session.generation;
 	c->mode = AIF_CPU_NONE;
@@ -563,11 +520,13 @@ static void start(struct aif_cpu *c, uint32_t mode)
 	c->rate = AIF_MAX(aif_agent.session.cpu_rate, 1);
 	c->tick_ns = tick_ns();
 	aif_cpu_account_begin(c);
-	for (uint32_t i = 0; i < len; i++)
-		if (c->at[i].thread) {
-			aif_cpu_account_add(c, c->at[i].thread);
-			thread_begin(c, c->at[i].thread);
-		}
+	for (uint32_t i = 0; i < len; i++) {
+		if (!claim(c, i))
+			continue;
+		aif_cpu_account_add(c, c->at[i].thread);
+		aif_cpu_thread_begin(c, c->at[i].thread);
+		release(c, i);
+	}
 	atomic_store_explicit(&c->on, true, memory_order_release);
 }
 
@@ -597,6 +556,8 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 	carry(c);
 	scan(c, &now);
 	account(c, &now, false);
+	if (!atomic_load(&c->arms))
+		aif_cpu_arm_from_now(c);
 }
 
 void aif_cpu_tick(struct aif_cpu *c, bool collect)
@@ -673,7 +634,9 @@ void aif_cpu_after_fork(struct aif_cpu *c)
 	*c = (struct aif_cpu){.installed = atomic_load(&c->installed),
 			      .is_watched = atomic_load(&c->is_watched),
 			      .copied = c->copied,
-			      .codes = c->codes};
+			      .codes = c->codes,
+			      .key = c->key,
+			      .has_key = c->has_key};
 	pthread_mutex_init(&c->lock, NULL);
 	if (c->copied)
 		madvise((void *)c->copied, AIF_CPU_CODES / 8, MADV_DONTNEED);

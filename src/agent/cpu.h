@@ -29,18 +29,30 @@
 struct aif_cpu_thread;
 struct aif_cpu_code;
 
+/* States of a thread's place: whoever changes it from FREE, LIVE or ENDED has it alone. */
+enum aif_cpu_place_state {
+	AIF_CPU_PLACE_EMPTY,  /* has no memory yet */
+	AIF_CPU_PLACE_FREE,   /* of no thread; samples of the last one may be left to carry */
+	AIF_CPU_PLACE_TAKEN,  /* begins or ends: of the thread that does it */
+	AIF_CPU_PLACE_LIVE,   /* of a thread */
+	AIF_CPU_PLACE_LOOKED, /* of a thread, and whoever holds the lock is at it */
+	AIF_CPU_PLACE_ENDED,  /* the thread has gone, and left the rest to the helper */
+};
+
 /* Code objects that samples can tell of. PyTorch with all of its tests has 100,000. */
 #define AIF_CPU_CODES (1u << 20)
 
 struct aif_cpu {
 	/* Read by the handler. A thread that has gone leaves its place to another. */
 	atomic_bool on;
+	atomic_bool arms;          /* new threads begin their samples themselves (births.h) */
 	atomic_bool is_silenced;   /* by aif_cpu_silence(), and is to go on */
 	_Atomic uint32_t handling; /* threads that are inside the handler */
 	_Atomic uint32_t len;
 	struct aif_cpu_place {
-		_Atomic uint32_t tid; /* 0 = free */
-		struct aif_cpu_thread *_Atomic thread;
+		_Atomic uint32_t tid;                  /* 0 = free */
+		struct aif_cpu_thread *_Atomic thread; /* there but for EMPTY */
+		_Atomic uint32_t state;                /* enum aif_cpu_place_state */
 	} at[AIF_SHM_CPU_THREADS];
 	_Atomic uint64_t
 		wait_period_ns; /* of one row about waiting, or AIF_WAIT_SAMPLED (wait.h); 0 = none */
@@ -56,11 +68,15 @@ struct aif_cpu {
 	atomic_bool installed;  /* the handler, once */
 	atomic_bool is_watched; /* the program reads the signal from a signalfd */
 	uint32_t generation;    /* the session whose list has our threads */
-	uint32_t mode;          /* enum aif_shm_cpu */
+	/* Constant while `arms`. */
+	uint32_t mode; /* enum aif_shm_cpu */
 	uint32_t rate;
 	uint64_t tick_ns; /* of the kernel */
-	uint32_t looked;  /* place whose signal mask was looked at last */
-	struct aif_cpu_thread *spare;
+	int pid;          /* in which sampling began: a forked child has it from its parent */
+	/* Has a destructor, which ends the samples of a thread that began them. */
+	pthread_key_t key;
+	bool has_key;
+	uint32_t looked; /* place whose signal mask was looked at last */
 	struct aif_arena arena;
 	struct aif_cpu_code **codes; /* by number */
 	uint64_t codes_bytes, lost;  /* lost: samples, yet untold */
@@ -69,6 +85,10 @@ struct aif_cpu {
 	struct aif_cpu_account account;
 };
 
+/* True if the threads that this process creates are to call the next function as they begin, which arms their
+ * samples. */
+bool aif_cpu_arms(const struct aif_cpu *c);
+void aif_cpu_arm_here(struct aif_cpu *c);
 /* Helper thread, each 250 ms. */
 void aif_cpu_tick(struct aif_cpu *c, bool collect);
 /* Helper thread: from now on no thread is signalled, and what is in the buffers is lost; makes no system

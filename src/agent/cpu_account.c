@@ -9,9 +9,9 @@
  * CPU time that no sample stands for
  * ==================================
  *
- * Threads are found by looking, four times a second. One that begins and ends in between has no samples, and nobody
- * would miss it: so the process's own clock, which has the time of all threads, ended ones too, is held against the
- * samples.
+ * Threads that do not begin their samples themselves (births.h) are found by looking, four times a second. One that begins
+ * and ends in between has no samples, and nobody would miss it: so the process's own clock, which has the time of all threads,
+ * ended ones too, is held against the samples.
  *
  *     process's CPU time = samples + what threads that live have used beyond theirs + the rest
  *
@@ -50,11 +50,16 @@ void aif_cpu_account_begin(struct aif_cpu *c)
 
 void aif_cpu_account_add(struct aif_cpu *c, struct aif_cpu_thread *t)
 {
+	t->counted_owner = t->owner;
 	t->counted_ns = c->account.is_first ? thread_ns(t->tid) : 0;
 }
 
-void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t weight)
+void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint32_t owner,
+			    uint64_t weight)
 {
+	if (t->counted_owner != owner)
+		t->counted_ns = 0;
+	t->counted_owner = owner;
 	t->counted_ns += weight;
 	c->account.counted_ns += weight;
 }
@@ -93,7 +98,7 @@ void aif_cpu_account(struct aif_cpu *c, struct aif_thread *self, const struct ai
 		/* A CPU device's workers are the device's. */
 		if (aif_sampler_is_worker(&aif_agent.sampler, now->tid[i]))
 			a->is_off = true;
-		known += ns - AIF_MIN(ns, t ? t->counted_ns : 0);
+		known += ns - AIF_MIN(ns, t && t->counted_owner == t->owner ? t->counted_ns : 0);
 	}
 	if (a->is_off)
 		return;

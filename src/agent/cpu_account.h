@@ -22,7 +22,9 @@ struct aif_cpu_account {
 void aif_cpu_account_begin(struct aif_cpu *c);
 /* A thread was found: what it has used counts from when sampling began. */
 void aif_cpu_account_add(struct aif_cpu *c, struct aif_cpu_thread *t);
-void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t weight);
+/* A sample of the thread that had the place then. */
+void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint32_t owner,
+			    uint64_t weight);
 /* At a visit, after samples were carried and threads were looked for: `now` are those that there were before.
  * `is_last`: the process ends. */
 void aif_cpu_account(struct aif_cpu *c, struct aif_thread *self, const struct aif_task_list *now,

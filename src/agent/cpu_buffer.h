@@ -22,7 +22,8 @@ enum aif_cpu_item {
 /* A stack as it goes onto the wire, but for its functions' numbers, which are the process's. */
 struct aif_cpu_sample {
 	uint64_t head, time, weight;
-	uint32_t len, stop; /* entries; enum aif_unwind_stop with enum aif_cpu_flag */
+	uint32_t tid, owner; /* of the thread, which may have ended: as in struct aif_cpu_thread */
+	uint32_t len, stop;  /* entries; enum aif_unwind_stop with enum aif_cpu_flag */
 	uint64_t entries[];
 };
 
@@ -49,8 +50,12 @@ static_assert(!(AIF_CPU_FLAGS &
 #define AIF_THREAD_CPU_CLOCK(tid) ((clockid_t)(~(tid) << 3 | 6))
 
 struct aif_cpu_thread {
-	struct aif_cpu_thread *next; /* spare */
+	struct aif_cpu_place *place;
 	uint32_t tid;
+	uint32_t owner; /* threads that have had this memory */
+	int pid;        /* a forked child has the memory, not the timer */
+	/* The helper's: `owner` at its last visit, and that of counted_ns. */
+	uint32_t seen_owner, counted_owner;
 	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
 	uint64_t counted_ns;           /* CPU time that is accounted for: cpu_account.c */
 	bool is_listed;
@@ -60,9 +65,12 @@ struct aif_cpu_thread {
 	uint64_t event_ns;                  /* the period of its events */
 	/* Set by the helper, read by the handler: the thread leaves the CPU often and is sampled by ticks alone. */
 	atomic_bool is_often;
+	/* Says that the thread has begun its samples itself, and each tick is a signal: the helper leaves its timer alone. */
+	atomic_bool is_young;
 	/* The handler's. */
 	struct aif_cpu_clocks clocks;
-	uint64_t unknown_ns; /* not reported yet */
+	struct aif_cpu_credit credit; /* passes on from thread to thread */
+	uint64_t unknown_ns;          /* not reported yet */
 	bool is_wall, is_alone;
 	bool only_ticks; /* whatever the thread does */
 	int timer;
@@ -124,6 +132,23 @@ static inline void aif_cpu_commit(struct aif_cpu_thread *t, const void *item)
 				      (uint32_t) * (const uint64_t *)item,
 			      memory_order_release);
 }
+
+/* cpu_place.c: places of threads. Takes a free one for a thread; NULL: there is none, or no memory. */
+struct aif_cpu_thread *aif_cpu_place_take(struct aif_cpu *c, uint32_t tid);
+/* Lets the handler find it. False: the thread has another one, and this is free again. The caller changes the state. */
+bool aif_cpu_place_publish(struct aif_cpu *c, struct aif_cpu_thread *t);
+/* Gives back a place that is TAKEN, LOOKED or ENDED. */
+void aif_cpu_place_free(struct aif_cpu_thread *t);
+bool aif_cpu_place_change(struct aif_cpu_place *p, uint32_t from, enum aif_cpu_place_state to);
+/* Lets new threads begin their samples themselves, in modes where they can. */
+void aif_cpu_arm_from_now(struct aif_cpu *c);
+/* Begins sampling a thread: time before that does not count for its first sample. */
+void aif_cpu_thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t);
+/* Makes and starts the timer. 0 or -errno; -EAGAIN: the user has too many timers and waiting signals
+ * (RLIMIT_SIGPENDING). */
+int aif_cpu_timer_start(struct aif_cpu_thread *t);
+void aif_cpu_timer_set(const struct aif_cpu_thread *t);
+void aif_cpu_timer_delete(struct aif_cpu_thread *t);
 
 /* cpu_sample.c */
 void aif_cpu_on_signal(int signal, siginfo_t *info, void *context);

@@ -164,14 +164,14 @@ static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 		aif_emit_note(self, AIF_REASON_PYTHON_TRUNCATED, 1, "CPU samples");
 	if (s->stop & AIF_CPU_NO_CODE)
 		aif_emit_note(self, AIF_REASON_PYTHON_CODE_UNKNOWN, 1, "");
-	aif_cpu_account_sample(c, t, s->weight);
+	aif_cpu_account_sample(c, t, s->owner, s->weight);
 	if (s->stop & AIF_CPU_UNKNOWN)
 		aif_emit_note(self, AIF_REASON_CPU_UNKNOWN, s->weight / 1000000, "");
 	if (s->len && s->time <= atomic_load(&c->unloaded_ns)) {
 		c->lost++;
 		return;
 	}
-	if (!aif_emit_cpu_sample(self, t->tid, s->time, s->weight, stack_of(c, self, s),
+	if (!aif_emit_cpu_sample(self, s->tid, s->time, s->weight, stack_of(c, self, s),
 				 (s->stop & AIF_CPU_WAITING ? AIF_WIRE_CPU_WAITING : 0u) |
 					 (s->stop & AIF_CPU_IN_OS ? AIF_WIRE_CPU_OS : 0u)))
 		c->lost++;

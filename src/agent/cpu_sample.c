@@ -292,6 +292,8 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 	}
 	s->time = aif_now_ns();
 	s->weight = weight;
+	s->tid = t->tid;
+	s->owner = t->owner;
 	s->len = first + len;
 	s->stop = flags;
 	aif_cpu_commit(t, s);
@@ -310,6 +312,8 @@ static void keep_unknown(struct aif_cpu_thread *t, uint64_t ns)
 		return;
 	s->time = aif_now_ns();
 	s->weight = t->unknown_ns;
+	s->tid = t->tid;
+	s->owner = t->owner;
 	s->len = 0;
 	s->stop = AIF_CPU_UNKNOWN;
 	t->unknown_ns = 0;
@@ -333,15 +337,68 @@ static void follow_switches(struct aif_cpu_thread *t)
 			      is_often ? AIF_MAX(t->event_ns, t->clocks.tick_ns) : t->event_ns);
 }
 
+/* CPU time after which a thread that has begun its samples itself is sampled as all others are. Until then each tick is a
+ * signal, of 3 us if it becomes no sample. */
+#define YOUNG_NS (AIF_NS_PER_S / 10)
+
+static void accounts_read(struct aif_cpu_signal *s)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u) < 0)
+		return;
+	s->user_ns = timeval_ns(&u.ru_utime);
+	s->system_ns = timeval_ns(&u.ru_stime);
+	s->faults = (uint64_t)(u.ru_minflt + u.ru_majflt);
+}
+
+/* Goes on with samples a period of CPU time apart; the credit of ticks is of time that the next one has, too. */
+static void grow_up(struct aif_cpu_thread *t, uint64_t cpu_ns)
+{
+	struct aif_cpu_signal s = {.cpu_ns = cpu_ns};
+
+	accounts_read(&s);
+	aif_cpu_credit_end(&t->credit, cpu_ns);
+	t->clocks.cpu_ns = cpu_ns - AIF_MIN(t->credit.ns, cpu_ns);
+	t->credit.ns = 0;
+	t->clocks.has_sample = true;
+	t->clocks.user_ns = s.user_ns;
+	t->clocks.system_ns = s.system_ns;
+	t->clocks.faults = s.faults;
+	if (t->only_ticks) {
+		t->clocks.tick_ns = t->clocks.period_ns;
+	} else {
+		t->clocks.period_ns = AIF_MAX(t->event_ns, t->clocks.tick_ns);
+	}
+	atomic_store_explicit(&t->is_young, false, memory_order_release);
+	aif_cpu_timer_set(t);
+}
+
+static struct aif_cpu_weight weigh_young(struct aif_cpu_thread *t, const siginfo_t *info,
+					 const ucontext_t *uc)
+{
+	uint64_t cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct aif_cpu_weight w;
+
+	if (info->si_code != SI_TIMER)
+		return (struct aif_cpu_weight){0};
+	w = aif_cpu_weigh_young(&t->clocks, &t->credit, t->event_ns, cpu_ns,
+				aif_is_system_call_end(uc));
+	if (cpu_ns >= YOUNG_NS)
+		grow_up(t, cpu_ns);
+	return w;
+}
+
 static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *info,
 				   const ucontext_t *uc)
 {
 	struct aif_cpu_signal s;
-	struct rusage u;
 
 	if (t->is_wall)
 		return (struct aif_cpu_weight){.ns = t->clocks.period_ns *
 						     (1 + (uint64_t)AIF_MAX(info->si_overrun, 0))};
+	if (atomic_load_explicit(&t->is_young, memory_order_relaxed))
+		return weigh_young(t, info, uc);
 	follow_switches(t);
 	/* An event that came before it was closed: the next tick has that time. */
 	if (t->is_alone && info->si_code != SI_TIMER)
@@ -349,11 +406,7 @@ static struct aif_cpu_weight weigh(struct aif_cpu_thread *t, const siginfo_t *in
 	s = (struct aif_cpu_signal){.is_alone = t->is_alone,
 				    .is_call_end = aif_is_system_call_end(uc),
 				    .cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
-	if (getrusage(RUSAGE_THREAD, &u) == 0) {
-		s.user_ns = timeval_ns(&u.ru_utime);
-		s.system_ns = timeval_ns(&u.ru_stime);
-		s.faults = (uint64_t)(u.ru_minflt + u.ru_majflt);
-	}
+	accounts_read(&s);
 	return info->si_code == SI_TIMER ? aif_cpu_weigh_tick(&t->clocks, &s)
 					 : aif_cpu_weigh_event(&t->clocks, &s);
 }

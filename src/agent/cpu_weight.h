@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/hash.h"
 
 /*
  * Weights of CPU samples: which part of a thread's CPU time a sample stands for.
@@ -24,6 +25,9 @@
  * the thread in the kernel; the next event has such periods, too.
  *
  * With ticks alone each has the time since the one before.
+ *
+ * A thread that has just begun may be over before a period has passed: then each tick is credited with the time between two, and
+ * a period's worth of credit makes the tick a sample (struct aif_cpu_credit).
  *
  * No stack gets more than three periods that it is not known to have used; what is more has no stack (`unknown_ns`).
  */
@@ -173,5 +177,80 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 		return w;
 	w.ns = AIF_MIN((uint64_t)missed, own + c->period_ns);
 	c->missed_ns -= (int64_t)w.ns;
+	return w;
+}
+
+/*
+ * Samples of threads that live shortly. A tick comes upon any moment of a thread's life as likely as upon another, so each stands
+ * for the time between two, and which ticks become samples must not depend on how old the thread is then: as it would if a
+ * sample were due after a period of the thread's CPU time, which a young thread has not used, and an old one has. So the ticks
+ * are counted, through all threads that have a place one after another. How many make a sample changes at random,
+ * by half a period about one: nothing that repeats itself keeps step.
+ *
+ * Where threads wait for CPUs they begin to run just after a tick more often than just before one, and ticks miss up to 15 percent of
+ * their time. How much is known when they end: the ticks of later threads count for so much more, all those of one thread alike.
+ */
+struct aif_cpu_credit {
+	uint64_t ns, due_ns; /* of ticks since the last sample; that makes the next one */
+	int64_t owed_ns;     /* what ended threads have used, less what ticks were credited with */
+	int64_t more_ns;     /* each tick of this thread counts for so much more, or less */
+	uint64_t random;
+};
+
+/* The part of what is owed that a tick makes good, up to a whole tick, and down to half of one. */
+#define AIF_CPU_OWED_PART 8
+
+static inline void aif_cpu_credit_begin(struct aif_cpu_credit *c, uint64_t tick_ns)
+{
+	int64_t tick = (int64_t)tick_ns;
+
+	c->more_ns = AIF_MIN(AIF_MAX(c->owed_ns / AIF_CPU_OWED_PART, -tick / 2), tick);
+}
+
+/* Ends what the thread has by ticks alone: it has used so much. */
+static inline void aif_cpu_credit_end(struct aif_cpu_credit *c, uint64_t cpu_ns)
+{
+	c->owed_ns += (int64_t)cpu_ns;
+}
+
+static inline void aif_cpu_credit_next(struct aif_cpu_credit *c, uint64_t period_ns)
+{
+	c->random = aif_mix64(c->random + 1);
+	c->due_ns = period_ns / 2 + c->random % (period_ns + 1);
+}
+
+/* Any phase at first. */
+static inline void aif_cpu_credit_init(struct aif_cpu_credit *c, uint64_t seed, uint64_t period_ns)
+{
+	*c = (struct aif_cpu_credit){.random = aif_mix64(seed)};
+	c->due_ns = c->random % (period_ns + 1);
+}
+
+/* Weighs a tick of a thread that has had one at c->cpu_ns; 0: none. Ticks in the kernel come as one, at its end. */
+static inline struct aif_cpu_weight aif_cpu_weigh_young(struct aif_cpu_clocks *c,
+							struct aif_cpu_credit *credit,
+							uint64_t period_ns, uint64_t cpu_ns,
+							bool is_call_end)
+{
+	uint64_t passed = cpu_ns - c->cpu_ns, tick = c->tick_ns,
+		 ticks = c->cpu_ns ? (passed + tick / 2) / tick
+				   : 1 + (passed ? passed - 1 : 0) / tick,
+		 own = AIF_MAX(ticks, 1) * tick,
+		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, tick);
+	struct aif_cpu_weight w = {.in_kernel = is_call_end};
+
+	c->cpu_ns = AIF_MAX(cpu_ns, 1);
+	own += (uint64_t)((int64_t)AIF_MAX(ticks, 1) * credit->more_ns);
+	credit->owed_ns -= (int64_t)own;
+	credit->ns += own;
+	for (; credit->ns >= credit->due_ns; aif_cpu_credit_next(credit, period_ns)) {
+		credit->ns -= credit->due_ns;
+		w.ns += period_ns;
+	}
+	max += w.in_kernel ? own : 0;
+	if (w.ns > max) {
+		w.unknown_ns = w.ns - max;
+		w.ns = max;
+	}
 	return w;
 }

@@ -2,6 +2,7 @@
 #include "agent/own_threads.h"
 
 #include "agent/agent.h"
+#include "agent/births.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -98,7 +99,7 @@ static int create(struct aif_own_thread *t)
 	pthread_attr_setstacksize(&attr, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, begin, t);
+	r = aif_birth_create_own(&thread, &attr, begin, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return -r;

@@ -30,7 +30,7 @@ AIF_OLD_SYMBOL(dlopen, dlopen);
 AIF_OLD_SYMBOL(dladdr, dladdr);
 AIF_OLD_SYMBOL(dlvsym, dlvsym);
 AIF_OLD_SYMBOL(fcntl64, fcntl);
-AIF_OLD_SYMBOL(pthread_create, pthread_create);
+AIF_OLD_SYMBOL(pthread_attr_getstacksize, pthread_attr_getstacksize);
 AIF_OLD_SYMBOL(pthread_attr_setstacksize, pthread_attr_setstacksize);
 AIF_OLD_SYMBOL(pthread_key_create, pthread_key_create);
 AIF_OLD_SYMBOL(pthread_setspecific, pthread_setspecific);

@@ -11,7 +11,8 @@
 
 /* The queue between a signal handler and the helper. */
 
-#define WORDS 1024
+#define WORDS  1024
+#define HEADER (sizeof(struct aif_cpu_sample) / 8)
 
 struct queue {
 	struct aif_cpu_thread t;
@@ -94,14 +95,14 @@ static void an_empty_queue_is_as_new(void **state)
 	q->t.words = q->words;
 	q->t.words_len = WORDS;
 	for (unsigned i = 0; i < 20000; i++) {
-		assert_true(write_one(q, next(q) % (WORDS / 8 - 4)));
-		assert_true(write_one(q, next(q) % (WORDS / 8 - 4)));
+		assert_true(write_one(q, next(q) % (WORDS / 8 - HEADER)));
+		assert_true(write_one(q, next(q) % (WORDS / 8 - HEADER)));
 		read_all(q);
 	}
 	assert_true(q->far <= WORDS / 4);
 	for (unsigned i = 0; i < 20000; i++) {
-		assert_true(write_one(q, next(q) % (WORDS / 2 - 4)));
-		assert_true(write_one(q, WORDS / 2 - 4));
+		assert_true(write_one(q, next(q) % (WORDS / 2 - HEADER)));
+		assert_true(write_one(q, WORDS / 2 - HEADER));
 		read_all(q);
 	}
 	free(q);

@@ -85,9 +85,10 @@ bool aif_thread_start_anew(struct aif_thread *t)
 	return false;
 }
 
-void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint64_t weight)
+void aif_cpu_account_sample(struct aif_cpu *c, struct aif_cpu_thread *t, uint32_t owner,
+			    uint64_t weight)
 {
-	(void)c, (void)t, (void)weight;
+	(void)c, (void)t, (void)owner, (void)weight;
 }
 
 static void put(struct aif_cpu_thread *t, uint64_t time, uint32_t len)

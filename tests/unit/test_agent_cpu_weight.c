@@ -257,6 +257,93 @@ static void a_change_of_the_clock_loses_no_time(void **state)
 	assert_int_equal(got, s.cpu_ns);
 }
 
+/* Threads of less and more than a tick, and than a period, one after another, the kernel's ticks at any phase of them: each
+ * fifth of their time gets a fifth, and all of it together its length. */
+static void short_threads_have_their_time(void **state)
+{
+	const uint64_t lengths[] = {1 * MS, 2 * MS, 5 * MS, 10 * MS, 20 * MS},
+		       periods[] = {AIF_NS_PER_S / 99, AIF_NS_PER_S / 999}, tick = 4 * MS;
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(lengths) * AIF_ARRAY_LEN(periods); i++) {
+		uint64_t length = lengths[i / 2], period = periods[i % 2], got[5] = {0}, all = 0;
+		struct aif_cpu_credit credit;
+
+		aif_cpu_credit_init(&credit, i, period);
+		for (unsigned n = 0; n < 400000; n++) {
+			struct aif_cpu_clocks c = {.tick_ns = tick};
+
+			aif_cpu_credit_begin(&credit, tick);
+			random = aif_mix64(random + 1);
+			for (uint64_t at = random % tick; at < length; at += tick) {
+				struct aif_cpu_weight w =
+					aif_cpu_weigh_young(&c, &credit, period, at, false);
+
+				got[at * 5 / length] += w.ns;
+				all += w.ns;
+				assert_int_equal(w.unknown_ns, 0);
+			}
+			aif_cpu_credit_end(&credit, length);
+		}
+		assert_in_range(all, 399000 * length, 401000 * length);
+		for (unsigned k = 0; k < 5; k++)
+			assert_in_range(got[k], all * 195 / 1000, all * 205 / 1000);
+	}
+}
+
+/* Threads that begin to run at a tick, each second one: ticks miss a part of their time, and the others make it good. */
+static void time_that_ticks_miss_is_made_good(void **state)
+{
+	const uint64_t length = 5 * MS, tick = 4 * MS, period = 5 * MS;
+	struct aif_cpu_credit credit;
+	uint64_t random = 1, all = 0;
+
+	(void)state;
+	aif_cpu_credit_init(&credit, 1, period);
+	for (unsigned n = 0; n < 100000; n++) {
+		struct aif_cpu_clocks c = {.tick_ns = tick};
+
+		aif_cpu_credit_begin(&credit, tick);
+		random = aif_mix64(random + 1);
+		for (uint64_t at = n % 2 ? tick : random % tick; at < length; at += tick)
+			all += aif_cpu_weigh_young(&c, &credit, period, at, false).ns;
+		aif_cpu_credit_end(&credit, length);
+	}
+	assert_in_range(all, 99900 * length, 100100 * length);
+}
+
+/* A call of the OS kernel in which ticks came as one at its end has the time of all of them; more than three periods of other
+ * time have no stack. */
+static void a_short_threads_call_has_its_time(void **state)
+{
+	const uint64_t period = 10 * MS, tick = 4 * MS;
+	struct aif_cpu_clocks c = {.tick_ns = tick};
+	struct aif_cpu_credit credit;
+	uint64_t got = 0, unknown = 0;
+
+	(void)state;
+	aif_cpu_credit_init(&credit, 1, period);
+	for (unsigned i = 1; i <= 100; i++) {
+		struct aif_cpu_weight w =
+			aif_cpu_weigh_young(&c, &credit, period, i * 60 * MS, true);
+
+		assert_true(w.in_kernel);
+		assert_int_equal(w.unknown_ns, 0);
+		got += w.ns;
+	}
+	assert_in_range(got, 5960 * MS, 6040 * MS);
+	for (unsigned i = 1; i <= 100; i++) {
+		struct aif_cpu_weight w =
+			aif_cpu_weigh_young(&c, &credit, period, 6000 * MS + i * 60 * MS, false);
+
+		assert_false(w.in_kernel);
+		assert_in_range(w.ns, 0, 3 * period);
+		unknown += w.unknown_ns;
+	}
+	assert_in_range(unknown, 2800 * MS, 3200 * MS);
+}
+
 /* A server that waits for each request; a program that computes; one between the two stays as it is. */
 static void threads_that_leave_the_cpu_often_are_known(void **state)
 {
@@ -284,6 +371,9 @@ int main(void)
 		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
 		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
 		cmocka_unit_test(a_change_of_the_clock_loses_no_time),
+		cmocka_unit_test(short_threads_have_their_time),
+		cmocka_unit_test(time_that_ticks_miss_is_made_good),
+		cmocka_unit_test(a_short_threads_call_has_its_time),
 		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};
 
