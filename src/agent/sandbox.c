@@ -91,6 +91,12 @@ void aif_sandbox_expect(void)
 		return;
 	atomic_store(&s->quiet_until_ns, aif_now_ns() + QUIET_NS);
 	await_round(s);
+	/* A handler would take no sample, and yet return by a call that the filter may forbid. A child of vfork() has its
+	 * parent's timers. */
+	if (aif_session_memory() && atomic_load(&aif_agent.own.pid) == getpid()) {
+		aif_cpu_silence(&aif_agent.cpu);
+		aif_cpu_go_on(&aif_agent.cpu);
+	}
 }
 
 /* Waits while another thread meets a recorder: it has said how many filters there are, and has no memory yet in which another

@@ -36,6 +36,8 @@ check "the recorder ends with 143 after a command that SIGTERM ended" rec term 1
 check "a command that SIGTERM stopped is called stopped" begins term "sh -c .* was stopped by SIGTERM \(signal 15\) after .*$kept"
 check "the recorder ends with 137 after a command that SIGKILL ended" rec killed 137 sh -c 'kill -KILL $$'
 check "an end by SIGKILL is no out-of-memory killer's where that killed nothing" begins killed "sh -c .* was stopped by SIGKILL \(signal 9\) after [0-9.]+ m?s, which the program or somebody else sent: the kernel's out-of-memory killer killed nothing meanwhile$kept"
+check "the recorder ends with 159 after a command that SIGSYS ended" rec sys 159 sh -c 'kill -SYS $$'
+check "an end by SIGSYS names the filter that the program may have installed" begins sys "sh -c .* was ended by SIGSYS \(signal 31\) after [0-9.]+ m?s, as at a call that a filter of system calls \(seccomp\) forbids: perhaps one of the agent's, .*$kept"
 check "record --kill ends its command with SIGTERM" rec asked 143 --duration 0.2 --kill sleep 9
 check "an end by record --kill is no crash in the summary" begins asked "ran      sleep 9 on .*"
 check "ends without CUPTI are not remembered" test ! -e "$XDG_STATE_HOME"

@@ -543,6 +543,7 @@ static const struct {
 	OTHER(waits_exec),
 	/* Last: those that are known to end now and then. */
 	OTHER(filter_instruction),
+	OTHER(filter_instruction_return),
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 

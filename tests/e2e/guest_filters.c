@@ -155,11 +155,11 @@ void guest_filter_strict(void)
 	syscall(SYS_exit, 3);
 }
 
-/* One instruction of the program's own, as programs do that are linked with no C library. */
-void guest_filter_instruction(void)
+/* Installs a filter by one instruction of the program's own, as programs do that are linked with no C library. */
+static void by_instruction(bool handlers)
 {
 #ifdef __x86_64__
-	struct sock_fprog p = allow_few(SECCOMP_RET_KILL_PROCESS, true);
+	struct sock_fprog p = allow_few(SECCOMP_RET_KILL_PROCESS, handlers);
 	long r = SYS_seccomp;
 
 	no_more_privileges();
@@ -173,6 +173,16 @@ void guest_filter_instruction(void)
 #endif
 	guest_say("done", 0);
 	_exit(3);
+}
+
+void guest_filter_instruction(void)
+{
+	by_instruction(true);
+}
+
+void guest_filter_instruction_return(void)
+{
+	by_instruction(false);
 }
 
 void guest_filter_harmless(void)

@@ -93,6 +93,12 @@ static void put_end(const struct aif_profile *p, int number, bool by_signal, str
 	else if (number == SIGKILL)
 		aif_buf_puts(out, ", likely by the kernel's out-of-memory killer (see dmesg), "
 				  "unless you sent it");
+	else if (by_signal && number == SIGSYS)
+		aif_buf_puts(
+			out,
+			", as at a call that a filter of system calls (seccomp) forbids: perhaps one of "
+			"the agent's, if the program installed the filter by an instruction of its own "
+			"(docs/troubleshooting.md)");
 	aif_buf_puts(out, "; what was recorded until then is kept\n");
 }
 
