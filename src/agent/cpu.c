@@ -5,6 +5,7 @@
 #include "agent/cpu_switches.h"
 #include "agent/emit.h"
 #include "agent/own_signal.h"
+#include "agent/own_tls.h"
 #include "agent/sandbox.h"
 #include "agent/task_status.h"
 #include "agent/wait.h"
@@ -30,7 +31,7 @@ static bool is_ours(void)
 {
 	struct sigaction sa;
 
-	return sigaction(AIF_SHM_CPU_SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
+	return aif_own_signal_action(NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
 	       sa.sa_sigaction == aif_cpu_on_signal;
 }
 
@@ -45,12 +46,13 @@ static bool install(struct aif_cpu *c, bool *ret_is_new)
 		return false;
 	if (c->installed && is_ours())
 		return true;
-	if (sigaction(AIF_SHM_CPU_SIGNAL, NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
+	if (aif_own_signal_action(NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
 	    (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
 		return false;
+	c->sees_tls = aif_tls_can_be_seen();
 	sa.sa_sigaction = aif_cpu_on_signal;
 	memset(&sa.sa_mask, 0xff, sizeof(sa.sa_mask));
-	*ret_is_new = sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL) == 0;
+	*ret_is_new = aif_own_signal_action(&sa, NULL) == 0;
 	atomic_store(&c->installed, *ret_is_new);
 	/* Each of the two says what it is about to do before it looks at the other. */
 	return *ret_is_new && !atomic_load(&c->is_watched);
@@ -62,15 +64,15 @@ static void drop_waiting(bool goes_on)
 {
 	struct sigaction none = {.sa_handler = SIG_DFL}, ours, now;
 
-	if (!is_ours() || sigaction(AIF_SHM_CPU_SIGNAL, &none, &ours) < 0)
+	if (!is_ours() || aif_own_signal_action(&none, &ours) < 0)
 		return;
 	if (!(ours.sa_flags & SA_SIGINFO) || ours.sa_sigaction != aif_cpu_on_signal) {
-		sigaction(AIF_SHM_CPU_SIGNAL, &ours, NULL);
+		aif_own_signal_action(&ours, NULL);
 		return;
 	}
-	if (goes_on && sigaction(AIF_SHM_CPU_SIGNAL, &ours, &now) == 0 &&
+	if (goes_on && aif_own_signal_action(&ours, &now) == 0 &&
 	    ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL))
-		sigaction(AIF_SHM_CPU_SIGNAL, &now, NULL);
+		aif_own_signal_action(&now, NULL);
 }
 
 /* ---- the threads --------------------------------------------------------------------------------- */
@@ -413,7 +415,7 @@ void aif_cpu_silence(struct aif_cpu *c)
 	aif_cpu_stop_signals(c);
 	/* The default ignores this signal: the kernel drops those that wait and those that come. */
 	if (is_ours())
-		sigaction(AIF_SHM_CPU_SIGNAL, &sa, NULL);
+		aif_own_signal_action(&sa, NULL);
 	/* A handler says that it is there before it looks whether it may be. */
 	while (atomic_load(&c->handling) && aif_now_ns() < until)
 		nanosleep(&(struct timespec){.tv_nsec = HANDLING_LOOK_NS}, NULL);

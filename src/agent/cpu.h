@@ -70,6 +70,7 @@ struct aif_cpu {
 	uint32_t generation;    /* the session whose list has our threads */
 	/* Constant while `arms`. */
 	uint32_t mode; /* enum aif_shm_cpu */
+	bool sees_tls; /* aif_tls_can_be_seen(); set before the handler is installed */
 	uint32_t rate;
 	uint64_t tick_ns; /* of the kernel */
 	int pid;          /* in which sampling began: a forked child has it from its parent */

@@ -3,6 +3,7 @@
 
 #include "agent/enter.h"
 #include "agent/own_signal.h"
+#include "agent/own_tls.h"
 #include "agent/sandbox.h"
 #include "agent/wait.h"
 #include "base/clock.h"
@@ -467,21 +468,30 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 	aif_in_handler = false;
 }
 
-void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
+/* Handles the signal where thread-local variables are the C library's. */
+static AIF_NOINLINE void handle(struct aif_cpu *c, const siginfo_t *info, const ucontext_t *uc)
 {
-	struct aif_cpu *c = &aif_agent.cpu;
 	struct aif_cpu_thread *t;
 	int saved = errno;
 
-	(void)signal;
-	atomic_fetch_add(&c->handling, 1);
-	/* SIGURG from others is ignored, as it would be without the agent. Where a filter may forbid system calls none
-	 * is made. */
-	if (aif_own_signal_is_ours(info) && atomic_load(&c->on) && !aif_sandbox_may_be_on()) {
+	/* SIGURG from others is ignored, as it would be without the agent. */
+	if (aif_own_signal_is_ours(info)) {
 		t = aif_cpu_thread_here(c);
 		if (t)
-			sample_alone(c, t, info, context);
+			sample_alone(c, t, info, uc);
 	}
-	atomic_fetch_sub(&c->handling, 1);
 	errno = saved;
+}
+
+AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
+{
+	struct aif_cpu *c = &aif_agent.cpu;
+
+	(void)signal;
+	atomic_fetch_add(&c->handling, 1);
+	/* Where a filter may forbid system calls none is made. The time of a thread that emulates another program is of no
+	 * known stack. */
+	if (atomic_load(&c->on) && !aif_sandbox_may_be_on() && (!c->sees_tls || aif_has_own_tls()))
+		handle(c, info, context);
+	atomic_fetch_sub(&c->handling, 1);
 }

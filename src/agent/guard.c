@@ -210,6 +210,9 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 		aif_sandbox_expect();
 		errno = saved;
 	}
+	/* The handler of CPU samples reads the clock. */
+	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
+		aif_cpu_leave_signal(&aif_agent.cpu);
 	left = makes_way(number, arg) && aif_own_threads_leave();
 	r = make(call, number, arg);
 	return_threads(left);

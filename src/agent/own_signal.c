@@ -2,6 +2,7 @@
 #include "agent/own_signal.h"
 
 #include "agent/agent.h"
+#include "agent/cpu_buffer.h"
 #include "agent/next_function.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
@@ -199,6 +200,75 @@ int signalfd(int fd, const sigset_t *set, int flags)
 	if (has(set))
 		aif_cpu_leave_signal(&aif_agent.cpu);
 	return real(fd, set, flags);
+}
+
+/* ---- functions that set or show what it does ----------------------------------------------------- */
+
+STANDS_BEFORE(sigaction)
+
+int aif_own_signal_action(const struct sigaction *act, struct sigaction *ret_old)
+{
+	__typeof__(sigaction) *real = next_sigaction();
+
+	return real ? real(OURS, act, ret_old) : -1;
+}
+
+static bool is_handler_of_ours(const struct sigaction *sa)
+{
+	return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == aif_cpu_on_signal;
+}
+
+static bool is_default(const struct sigaction *sa)
+{
+	return !(sa->sa_flags & SA_SIGINFO) && sa->sa_handler == SIG_DFL;
+}
+
+/* Shows the default action where ours is set, which has the same effect on the program, and lets it be. */
+int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
+{
+	__typeof__(sigaction) *real = next_sigaction();
+	struct sigaction now;
+	int r;
+
+	if (!real)
+		return -1;
+	if (signal != OURS || !is_used())
+		return real(signal, act, old);
+	r = real(signal, NULL, &now);
+	if (r < 0)
+		return r;
+	if (act && is_handler_of_ours(&now) && !is_default(act)) {
+		/* A child of vfork() shares this memory, and its parent's threads go on. */
+		if (getpid() == atomic_load(&aif_agent.own.pid))
+			aif_cpu_leave_signal(&aif_agent.cpu);
+		r = real(signal, act, NULL);
+	} else if (act && !is_handler_of_ours(&now)) {
+		r = real(signal, act, NULL);
+	}
+	if (is_handler_of_ours(&now))
+		now = (struct sigaction){.sa_handler = SIG_DFL};
+	if (old && r == 0)
+		*old = now;
+	return r;
+}
+
+STANDS_BEFORE(signal)
+__sighandler_t signal(int number, __sighandler_t handler)
+{
+	__typeof__(signal) *real = next_signal();
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+
+	if (!real)
+		return SIG_ERR;
+	if (number != OURS || !is_used())
+		return real(number, handler);
+	if (handler == SIG_ERR) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	sigemptyset(&sa.sa_mask);
+	sigaddset(&sa.sa_mask, number);
+	return sigaction(number, &sa, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
 /* ---- functions that let it come, which would interrupt them -------------------------------------- */

@@ -13,8 +13,8 @@
  *     taken away before, and another's SIGURG put back;
  *   - of a thread that blocks signals for long, which gets no more of ours, the helper drops the one that waits
  *     (cpu.c), for those that look by a system call of their own;
- *   - once the program makes a signalfd for SIGURG, which shows what waits whenever it is polled, no thread is signalled
- *     any more (AIF_REASON_CPU_SIGNAL_TAKEN).
+ *   - once the program makes a signalfd for SIGURG, which shows what waits whenever it is polled, or sets a handler of its
+ *     own, no thread is signalled any more (AIF_REASON_CPU_SIGNAL_TAKEN). It is shown the default action until then.
  *
  * What is left: a SIGURG that the program sends to one thread, by pthread_kill(), while ours waits there, is one with it
  * for the kernel, and goes with it.
@@ -24,3 +24,5 @@
 bool aif_own_signal_is_ours(const siginfo_t *info);
 /* Value of the timers' signals. */
 void *aif_own_signal_mark(void);
+/* Sets the signal's action like sigaction(), and shows it as it is. */
+int aif_own_signal_action(const struct sigaction *act, struct sigaction *ret_old);

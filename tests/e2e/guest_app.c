@@ -541,6 +541,9 @@ static const struct {
 	OTHER(waits_signalfd),
 	OTHER(waits_raw),
 	OTHER(waits_exec),
+	OTHER(handler_later),
+	OTHER(other_tls),
+	OTHER(no_clock),
 	/* Last: those that are known to end now and then. */
 	OTHER(filter_instruction),
 	OTHER(filter_instruction_return),

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/syscall.h>
@@ -238,3 +239,82 @@ void guest_waits_exec(void)
 		guest_say("ended", guest_status(child));
 	}
 }
+
+/* ---- what the handler of samples relies on ------------------------------------------------------- */
+
+static volatile sig_atomic_t urgent;
+
+static void count_urgent(int signal)
+{
+	(void)signal;
+	urgent++;
+}
+
+/* Sets a handler of SIGURG once threads are sampled: nobody has sent one. */
+void guest_handler_later(void)
+{
+	struct sigaction sa;
+
+	for (int i = 0; i < 12; i++)
+		guest_burn();
+	sigaction(SIGURG, NULL, &sa);
+	guest_say("handler before", sa.sa_handler != SIG_DFL);
+	signal(SIGURG, count_urgent);
+	sigaction(SIGURG, NULL, &sa);
+	guest_say("handler of the program", sa.sa_handler == count_urgent);
+	for (int i = 0; i < 12; i++)
+		guest_burn();
+	guest_say("signals", urgent);
+	raise(SIGURG);
+	guest_say("signals, one of them sent", urgent);
+	guest_say("handler then", signal(SIGURG, SIG_IGN) == count_urgent);
+}
+
+#if defined(__x86_64__)
+/* Computes, and touches nothing of the thread's own. */
+static void count_down(void)
+{
+	unsigned long n = 300000000;
+
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n)::"cc");
+}
+
+/* Points the thread's own pointer elsewhere, as emulators do. */
+static void set_thread_pointer(unsigned long to)
+{
+	long r = SYS_arch_prctl;
+
+	__asm__ volatile("syscall" : "+a"(r) : "D"(0x1002L), "S"(to) : "rcx", "r11", "memory");
+}
+
+void guest_other_tls(void)
+{
+	const unsigned long elsewhere[] = {0, 0x10};
+	unsigned long own;
+
+	syscall(SYS_arch_prctl, 0x1003, &own);
+	for (unsigned i = 0; i < 2; i++) {
+		set_thread_pointer(elsewhere[i]);
+		count_down();
+		set_thread_pointer(own);
+		guest_say("another thread pointer", i);
+	}
+}
+
+/* May not read the processor's clock. */
+void guest_no_clock(void)
+{
+	guest_burn();
+	guest_say("no clock", prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+	count_down();
+	guest_say("a clock", prctl(PR_SET_TSC, PR_TSC_ENABLE));
+}
+#else
+void guest_other_tls(void)
+{
+}
+
+void guest_no_clock(void)
+{
+}
+#endif
