@@ -489,7 +489,7 @@ AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void 
 
 	(void)signal;
 	atomic_fetch_add(&c->handling, 1);
-	/* Where a filter may forbid system calls none is made. The time of a thread that emulates another program is of no
+	/* Makes no system call where a filter may forbid it. The time of a thread that emulates another program is of no
 	 * known stack. */
 	if (atomic_load(&c->on) && !aif_sandbox_may_be_on() && (!c->sees_tls || aif_has_own_tls()))
 		handle(c, info, context);

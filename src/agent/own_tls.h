@@ -72,7 +72,7 @@ AIF_NO_STACK_PROTECTOR static inline bool aif_has_own_tls(void)
 
 #else
 
-/* Other processors' pointers cannot be compared with anything. */
+/* Says yes on other processors, whose pointer has nothing to be compared with. */
 static inline bool aif_tls_can_be_seen(void)
 {
 	return false;
