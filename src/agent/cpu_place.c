@@ -56,7 +56,7 @@ void aif_cpu_timer_set(const struct aif_cpu_thread *t)
 	/* Looks at each tick where there are events, too, even one that comes a little early. */
 	bool is_often = atomic_load_explicit(&t->is_often, memory_order_relaxed),
 	     is_young = atomic_load_explicit(&t->is_young, memory_order_relaxed);
-	uint64_t ns = is_young                      ? t->clocks.tick_ns / 2
+	uint64_t ns = is_young                      ? t->clocks.tick_ns / 64 /* each tick */
 		      : is_often                    ? AIF_MAX(t->event_ns, t->clocks.tick_ns)
 		      : t->is_wall || t->only_ticks ? t->event_ns
 						    : t->clocks.tick_ns / 2;

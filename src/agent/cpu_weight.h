@@ -199,6 +199,8 @@ struct aif_cpu_credit {
 
 /* The part of what is owed that a tick makes good, up to a whole tick, and down to half of one. */
 #define AIF_CPU_OWED_PART 8
+/* CPU time without a tick, in ticks, that a thread which shares its CPU hardly ever has. */
+#define AIF_CPU_SHARED_TICKS 8
 
 static inline void aif_cpu_credit_begin(struct aif_cpu_credit *c, uint64_t tick_ns)
 {
@@ -232,9 +234,13 @@ static inline struct aif_cpu_weight aif_cpu_weigh_young(struct aif_cpu_clocks *c
 							uint64_t period_ns, uint64_t cpu_ns,
 							bool is_call_end)
 {
+	/* Ticks wait for one another in the kernel, and where the thread blocked the signal: a thread that shares its CPU with
+	 * others may have used any time since the tick before. */
+	bool have_waited = is_call_end || cpu_ns - c->cpu_ns > AIF_CPU_SHARED_TICKS * c->tick_ns;
 	uint64_t passed = cpu_ns - c->cpu_ns, tick = c->tick_ns,
-		 ticks = c->cpu_ns ? (passed + tick / 2) / tick
-				   : 1 + (passed ? passed - 1 : 0) / tick,
+		 ticks = !have_waited ? 1
+			 : c->cpu_ns  ? (passed + tick / 2) / tick
+				      : 1 + (passed ? passed - 1 : 0) / tick,
 		 own = AIF_MAX(ticks, 1) * tick,
 		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, tick);
 	struct aif_cpu_weight w = {.in_kernel = is_call_end};

@@ -313,6 +313,31 @@ static void time_that_ticks_miss_is_made_good(void **state)
 	assert_in_range(all, 99900 * length, 100100 * length);
 }
 
+/* Threads that share their CPUs have ticks after any time of theirs: each counts for one. */
+static void threads_that_share_a_cpu_have_their_time(void **state)
+{
+	const uint64_t length = 94 * MS, tick = 4 * MS, period = 10 * MS;
+	uint64_t random = 1, all = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < 4000; n++) {
+		struct aif_cpu_clocks c = {.tick_ns = tick};
+		struct aif_cpu_credit credit;
+
+		aif_cpu_credit_init(&credit, n, period);
+		aif_cpu_credit_begin(&credit, tick);
+		/* The thread's own times between two: 0 to 8 ms. */
+		for (uint64_t at = 0;;
+		     all += aif_cpu_weigh_young(&c, &credit, period, at, false).ns) {
+			random = aif_mix64(random + 1);
+			at += random % (2 * tick + 1);
+			if (at >= length)
+				break;
+		}
+	}
+	assert_in_range(all, 3900 * length, 4100 * length);
+}
+
 /* A call of the OS kernel in which ticks came as one at its end has the time of all of them; more than three periods of other
  * time have no stack. */
 static void a_short_threads_call_has_its_time(void **state)
@@ -373,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_change_of_the_clock_loses_no_time),
 		cmocka_unit_test(short_threads_have_their_time),
 		cmocka_unit_test(time_that_ticks_miss_is_made_good),
+		cmocka_unit_test(threads_that_share_a_cpu_have_their_time),
 		cmocka_unit_test(a_short_threads_call_has_its_time),
 		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};
