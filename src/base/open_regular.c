@@ -15,6 +15,9 @@
 #ifdef SYS_openat2
 #include <linux/openat2.h>
 #endif
+#ifndef RESOLVE_CACHED /* Linux 5.12; an older one says EINVAL */
+#define RESOLVE_CACHED 0x20
+#endif
 
 /* The profile, its journal and its directory; a connection, its memory and its process; a file
  * of /proc. */
@@ -75,16 +78,16 @@ int aif_open_regular(int dirfd, const char *path, int flags)
 }
 
 /* -ENOSYS before Linux 5.6, -EPERM where a filter of system calls does not know it. */
-static int handle_in(int root, const char *path, int flags)
+static int handle_in(int root, const char *path, int flags, uint64_t resolve)
 {
 #ifdef SYS_openat2
 	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-			       .resolve = RESOLVE_IN_ROOT};
+			       .resolve = RESOLVE_IN_ROOT | resolve};
 	long handle = syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	return handle < 0 ? -errno : (int)handle;
 #else
-	(void)root, (void)path, (void)flags;
+	(void)root, (void)path, (void)flags, (void)resolve;
 	return -ENOSYS;
 #endif
 }
@@ -99,48 +102,118 @@ int aif_open_root_of(int pid)
 	return root < 0 ? -errno : root;
 }
 
-/* Finds the path without following links, which could lead out of the root. */
-static int walk_in(int root, const char *path)
+enum { REWRITES_MAX = 200 };
+
+/* Writes the path that is left to walk where `name`, in the directory `before` of the root, is a link, "." or "..". */
+static int rewrite(char path[PATH_MAX], size_t before, const char *link, const char *rest)
 {
-	int at = fcntl(root, F_DUPFD_CLOEXEC, 0), next;
-	char name[NAME_MAX + 1];
+	char joined[PATH_MAX];
+	size_t keep = *link == '/' ? 0 : before;
+	int n;
 
-	if (at < 0)
-		return -errno;
-	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
-		size_t len = strcspn(path, "/");
+	if (!strcmp(link, "..")) {
+		while (keep && path[keep - 1] == '/')
+			keep--;
+		while (keep && path[keep - 1] != '/')
+			keep--;
+	}
+	if (*link == '.' && (!link[1] || !strcmp(link, "..")))
+		link = "";
+	n = snprintf(joined, sizeof(joined), "%.*s/%s/%s", (int)keep, path, link, rest);
+	if (n < 0 || (size_t)n >= sizeof(joined))
+		return -ENAMETOOLONG;
+	memcpy(path, joined, (size_t)n + 1);
+	return 0;
+}
 
-		if (len >= sizeof(name) || (len == 2 && !memcmp(path, "..", 2))) {
-			close(at);
-			return len == 2 ? -ELOOP : -ENAMETOOLONG;
+static int dup_handle(int handle)
+{
+	int fd = fcntl(handle, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Finds the path directory by directory. Links, which could lead out of the root, are followed as texts. */
+static int walk_in(int root, const char *whole, int flags, const struct aif_open_guard *guard)
+{
+	char path[PATH_MAX], name[NAME_MAX + 1], target[PATH_MAX];
+	unsigned rewrites = 0;
+	size_t i = 0;
+	int at = dup_handle(root), next, e;
+
+	if (strlen(whole) >= sizeof(path))
+		e = -ENAMETOOLONG;
+	else
+		e = at < 0 ? at : guard->may(guard->arg, at) ? 0 : -EREMOTE;
+	if (!e)
+		memcpy(path, whole, strlen(whole) + 1);
+	while (!e) {
+		size_t from = i + strspn(path + i, "/"), len = strcspn(path + from, "/");
+		ssize_t n = -1;
+
+		if (!len)
+			return at;
+		i = from + len;
+		if (len >= sizeof(name)) {
+			e = -ENAMETOOLONG;
+			break;
 		}
-		memcpy(name, path, len);
+		memcpy(name, path + from, len);
 		name[len] = '\0';
-		path += len;
-		next = handle_at(at, name, O_NOFOLLOW);
+		if (!strcmp(name, ".") || !strcmp(name, "..")) {
+			n = snprintf(target, sizeof(target), "%s", name);
+			next = dup_handle(root);
+		} else {
+			next = handle_at(at, name, O_NOFOLLOW);
+			if (next >= 0 && !guard->may(guard->arg, next)) {
+				close(next);
+				next = -EREMOTE;
+			}
+			if (next >= 0 && (path[i] || !(flags & O_NOFOLLOW)))
+				n = readlinkat(next, "", target, sizeof(target) - 1);
+		}
 		close(at);
+		at = next;
 		if (next < 0)
 			return next;
-		at = next;
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		close(at);
+		at = dup_handle(root);
+		e = at < 0                      ? at
+		    : ++rewrites > REWRITES_MAX ? -ELOOP
+						: rewrite(path, from, target, path + i);
+		i = 0;
 	}
-	return at;
+	if (at >= 0)
+		close(at);
+	return e;
 }
 
-static int find_in(int root, const char *path, int flags)
+static int find_in(int root, const char *path, int flags, const struct aif_open_guard *guard)
 {
-	int handle = handle_in(root, path, flags & O_NOFOLLOW);
+	int handle =
+		handle_in(root, path, flags & O_NOFOLLOW, guard->is_strict ? RESOLVE_CACHED : 0);
 
-	return handle == -ENOSYS || handle == -EPERM ? walk_in(root, path) : handle;
+	if (handle == -ENOSYS || handle == -EPERM ||
+	    (guard->is_strict && (handle == -EAGAIN || handle == -EINVAL)))
+		handle = walk_in(root, path, flags, guard);
+	if (handle >= 0 && !guard->may(guard->arg, handle)) {
+		close(handle);
+		return -EREMOTE;
+	}
+	return handle;
 }
 
-int aif_open_regular_in(int root, const char *path, int flags)
+int aif_open_regular_in(int root, const char *path, int flags, const struct aif_open_guard *guard)
 {
-	return aif_open_handle(find_in(root, path, flags), O_RDONLY);
+	return aif_open_handle(find_in(root, path, flags, guard), O_RDONLY);
 }
 
-int aif_open_dir_in(int root, const char *path)
+int aif_open_dir_in(int root, const char *path, const struct aif_open_guard *guard)
 {
-	int handle = find_in(root, path, O_NOFOLLOW), fd;
+	int handle = find_in(root, path, O_NOFOLLOW, guard), fd;
 	char name[32];
 	struct stat st;
 

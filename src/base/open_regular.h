@@ -25,12 +25,21 @@ int aif_open_handle(int handle, int access);
 /* The root directory of a process, to open in it: a descriptor of O_PATH or -errno. For process_open.h only. */
 int aif_open_root_of(int pid);
 
+/* Says of each directory on the way, and of what the path leads to, whether it may be looked into: a lookup or an open asks the
+ * file system. */
+struct aif_open_guard {
+	bool (*may)(void *arg, int handle);
+	void *arg;
+	bool is_strict; /* some directories may not: each is asked about, unless the kernel knows the way without asking */
+};
+
 /* Opens for reading what the absolute `path` is where `root` is the root directory: absolute symbolic links are that
- * one's, not ours. `flags`: 0 or O_NOFOLLOW. Before Linux 5.6 no link is followed. For process_open.h only. */
-int aif_open_regular_in(int root, const char *path, int flags);
+ * one's, not ours. `flags`: 0 or O_NOFOLLOW. -EREMOTE: the guard refuses it. For
+ * process_open.h only. */
+int aif_open_regular_in(int root, const char *path, int flags, const struct aif_open_guard *guard);
 
 /* Opens a directory there, which may not be a link itself. */
-int aif_open_dir_in(int root, const char *path);
+int aif_open_dir_in(int root, const char *path, const struct aif_open_guard *guard);
 
 /* Appends the first `size` bytes of the file. 0; -ENODATA: it is shorter by now; else -errno, with *ret longer by
  * what was read. */

@@ -2,6 +2,7 @@
 #include "base/process_open.h"
 
 #include "base/bounded.h"
+#include "base/mounts.h"
 #include "base/open_regular.h"
 
 #include <errno.h>
@@ -92,16 +93,27 @@ void aif_process_files_init(struct aif_process_files *f, int pid)
 	(void)see(f);
 }
 
-/* Opens with those rights, of this thread alone. */
-static int open_path(int root, const char *path, int flags, const struct aif_rights *rights)
+static bool may(void *arg, int handle)
 {
+	return aif_mounts_allow_handle((int)(intptr_t)arg, handle);
+}
+
+static struct aif_open_guard guard_of(int pid)
+{
+	return (struct aif_open_guard){may, (void *)(intptr_t)pid, aif_mounts_any_users(pid)};
+}
+
+/* Opens with those rights, of this thread alone. */
+static int open_path(int pid, int root, const char *path, int flags,
+		     const struct aif_rights *rights)
+{
+	const struct aif_open_guard guard = guard_of(pid);
 	struct aif_rights_before before;
 	int fd = aif_rights_take(rights, &before);
 
 	if (fd < 0)
 		return fd;
-	fd = root < 0 ? aif_open_regular(AT_FDCWD, path, O_RDONLY | flags)
-		      : aif_open_regular_in(root, path, flags);
+	fd = aif_open_regular_in(root, path, flags, &guard);
 	aif_rights_give_back(&before);
 	return fd;
 }
@@ -118,7 +130,8 @@ static int open_mapped(const struct request *r)
 	handle = open(name, O_PATH | O_CLOEXEC);
 	if (handle < 0)
 		return -errno;
-	e = aif_rights_take(&r->rights, &before);
+	e = aif_mounts_allow_handle(r->pid, handle) ? aif_rights_take(&r->rights, &before)
+						    : AIF_MOUNTS_REFUSED;
 	if (e < 0) {
 		close(handle);
 		return e;
@@ -131,6 +144,7 @@ static int open_mapped(const struct request *r)
 static void run(void *arg, const atomic_bool *is_abandoned)
 {
 	struct request *r = arg;
+	struct aif_open_guard guard;
 	int root;
 
 	(void)is_abandoned;
@@ -143,9 +157,9 @@ static void run(void *arg, const atomic_bool *is_abandoned)
 	if (root < 0)
 		r->fd = root;
 	else if (r->kind == DIRECTORY)
-		r->fd = aif_open_dir_in(root, r->path);
+		guard = guard_of(r->pid), r->fd = aif_open_dir_in(root, r->path, &guard);
 	else
-		r->fd = open_path(root, r->path, r->flags, &r->rights);
+		r->fd = open_path(r->pid, root, r->path, r->flags, &r->rights);
 	if (root >= 0)
 		close(root);
 }
@@ -203,7 +217,14 @@ int aif_process_open(struct aif_process_files *f, const char *path, int flags)
 		close(root);
 		return fd;
 	}
-	return f->is_elsewhere ? -ESRCH : open_path(-1, path, flags, &f->rights);
+	if (f->is_elsewhere)
+		return -ESRCH;
+	root = aif_open_root_of(getpid());
+	if (root < 0)
+		return root;
+	fd = open_path(getpid(), root, path, flags, &f->rights);
+	close(root);
+	return fd;
 }
 
 int aif_process_open_mapped(struct aif_process_files *f, uint64_t lo, uint64_t hi)

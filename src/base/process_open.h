@@ -28,7 +28,7 @@ struct aif_process_files {
 void aif_process_files_init(struct aif_process_files *f, int pid);
 
 /* Opens a path of the process for reading; `flags`: 0 or O_NOFOLLOW. A descriptor, or -errno: -EINVAL if it is no regular
- * file, -ETIMEDOUT if the process has kept us waiting. */
+ * file, -ETIMEDOUT if the process has kept us waiting, -EREMOTE if a user serves it (mounts.h). */
 int aif_process_open(struct aif_process_files *f, const char *path, int flags);
 
 /* Opens the file that it has mapped at [lo, hi): of a deleted one nothing but that is left. */

@@ -2,6 +2,7 @@
 #include "base/process_read.h"
 
 #include "base/bounded.h"
+#include "base/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +93,10 @@ static void read_memory(void *arg, const atomic_bool *is_abandoned)
 {
 	struct read *r = arg;
 	void *room = aif_buf_reserve(&r->bytes, r->max);
-	ssize_t n = room ? copy(r->pid, r->at, room, r->max, is_abandoned) : -ENOMEM;
+	size_t most = aif_mounts_readable(r->pid, r->at, r->max);
+	ssize_t n = !room  ? -ENOMEM
+		    : most ? copy(r->pid, r->at, room, most, is_abandoned)
+			   : AIF_MOUNTS_REFUSED;
 
 	if (n > 0)
 		r->bytes.len += (size_t)n;

@@ -15,5 +15,6 @@
  * us waiting, or another process of its user's does; or -errno. */
 int aif_process_text(int pid, const char *name, size_t max, struct aif_buf *ret);
 
-/* Reads memory, up to the first page that cannot be read: how many bytes were read, or -errno, as above. */
+/* Reads memory, up to the first page that cannot be read: how many bytes were read, or -errno, as above; -EREMOTE: a user
+ * serves it (mounts.h). */
 ssize_t aif_process_memory(int pid, uint64_t at, void *to, size_t len);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/refusal.h"
 
+#include "base/mounts.h"
+#include "base/open_regular.h"
 #include "base/proc.h"
 #include "base/process.h"
 
@@ -77,7 +79,12 @@ static bool is_32_bit(pid_t pid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0 && !aif_mounts_allow_handle((int)pid, fd)) {
+		close(fd);
+		return false;
+	}
+	fd = aif_open_handle(fd, O_RDONLY);
 	if (fd >= 0) {
 		is = read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
 		     !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
@@ -96,9 +103,22 @@ static bool shares_memory(pid_t pid)
 	       syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
 }
 
+/* True of a line of its map that has code, or memory to write, on a file system that a user serves: calls from outside need
+ * these. */
+static bool is_served(pid_t pid, const char *line)
+{
+	unsigned long lo, hi;
+	char rights[5];
+
+	return sscanf(line, "%lx-%lx %4s", &lo, &hi, rights) == 3 &&
+	       (strchr(rights, 'w') || strchr(rights, 'x')) &&
+	       aif_mounts_readable((int)pid, lo, hi - lo) < hi - lo;
+}
+
 static int refuse_libraries(pid_t pid, struct aif_err *err)
 {
-	bool has_libc = false, has_loader = false, has_musl = false, has_any = false;
+	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
+	     is_on_fuse = false;
 	char path[64], *line = NULL;
 	size_t size = 0;
 	FILE *f;
@@ -113,6 +133,7 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 		has_any = true;
 		if (!file)
 			continue;
+		is_on_fuse |= is_served(pid, line);
 		has_libc |= !strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8);
 		has_loader |= !strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6);
 		has_musl |= !strncmp(file, "/ld-musl", 8);
@@ -123,6 +144,12 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 		return aif_err_set(err, -ESRCH,
 				   "process %d: is exiting, or is the kernel's; see ps -e",
 				   (int)pid);
+	if (is_on_fuse)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: has code or data on a file system that a user serves (FUSE), who "
+			"could keep root waiting for ever; record it as that user",
+			(int)pid);
 	if (has_musl)
 		return aif_err_set(
 			err, -ENOTSUP,

@@ -186,6 +186,7 @@ static int unwind(struct look *l, bool search)
 	uint64_t pcs[AIF_STACKS_FRAMES_MAX], sps[AIF_STACKS_FRAMES_MAX];
 	struct aif_stacks_thread *t = l->t;
 
+	t->is_served = l->copied == -EREMOTE;
 	free(t->pcs);
 	free(t->sps);
 	free(t->python);

@@ -93,6 +93,8 @@ static void put_thread(struct aif_buf *out, const struct aif_stacks_thread *t)
 		put_number(out, "stopped_ns", t->stop_ns);
 	if (t->error)
 		put_number(out, "errno", (uint64_t)-t->error);
+	if (t->is_served)
+		put_flag(out, "served", true);
 	put_flag(out, "complete",
 		 t->pcs && t->walk.end == AIF_REMOTE_END && !t->python_cut && !t->unordered);
 	put_flag(out, "guessed", t->walk.guessed);

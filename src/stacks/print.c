@@ -72,6 +72,10 @@ static void put_missing(const struct aif_stacks_thread *t, struct aif_buf *out)
 		aif_buf_printf(out, "    [not seen: %s]\n", strerror(-t->error));
 	else if (t->activity == AIF_STACKS_ENDED)
 		aif_buf_puts(out, "    [ended]\n");
+	else if (t->is_served)
+		aif_buf_puts(out,
+			     "    [truncated: its stack lies on a file system that a user serves "
+			     "(FUSE), which root does not read]\n");
 	else if (t->walk.end == AIF_REMOTE_DEEP)
 		aif_buf_puts(out, "    [truncated: too deep]\n");
 	else if (t->walk.end == AIF_REMOTE_REGISTERS)

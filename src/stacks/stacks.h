@@ -61,6 +61,7 @@ struct aif_stacks_thread {
 	bool was_stopped;
 	uint64_t stop_ns;
 	bool has_python, python_cut, holds_gil;
+	bool is_served; /* its stack lies on a file system that a user serves: it was not read (base/mounts.h) */
 	bool unordered; /* where Python's frames belong among the native ones is not known: they stand together */
 	/* Addresses, as they were taken. */
 	uint64_t *pcs, *sps;

@@ -89,7 +89,7 @@ bool aif_target_range_of_file(struct aif_drainer *d, struct aif_target *t,
 
 	range->is_kernel = aif_pocl_is_kernel_path(path);
 	fd = aif_modfile_open(&t->files, range->lo, range->hi, path);
-	if (aif_open_lacks_descriptors(fd))
+	if (aif_open_lacks_descriptors(fd) || fd == -EREMOTE)
 		aif_target_no_file(d, t, path, fd);
 	if (fd < 0 || aif_elf_peek(fd, &elf) < 0 ||
 	    !aif_elf_bias(&elf, range->lo, offset, &range->base)) {
@@ -124,9 +124,10 @@ void aif_target_no_file(struct aif_drainer *d, const struct aif_target *t, const
 
 	/* Without descriptors all modules that come are lost: they are counted, not named. */
 	aif_store_loss(d->store,
-		       lacks              ? AIF_REASON_NO_DESCRIPTORS
-		       : error == -EINVAL ? AIF_REASON_MODULE_NO_FILE
-					  : AIF_REASON_MODULE_GONE,
+		       lacks               ? AIF_REASON_NO_DESCRIPTORS
+		       : error == -EINVAL  ? AIF_REASON_MODULE_NO_FILE
+		       : error == -EREMOTE ? AIF_REASON_MODULE_OF_USER
+					   : AIF_REASON_MODULE_GONE,
 		       t->process,
 		       aif_store_puts(d->store, lacks ? "names of a module's functions" : path), 1);
 }

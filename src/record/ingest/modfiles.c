@@ -39,7 +39,8 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 /* Another way to the same file would end the same. */
 static bool is_final(int error)
 {
-	return error == -EINVAL || error == -ETIMEDOUT || aif_open_lacks_descriptors(error);
+	return error == -EINVAL || error == -ETIMEDOUT || error == -EREMOTE ||
+	       aif_open_lacks_descriptors(error);
 }
 
 int aif_modfile_open(struct aif_process_files *of, uint64_t lo, uint64_t hi, const char *path)
