@@ -84,10 +84,10 @@ check "two threads on two GPUs: the numbers add up" adds_up t.data
 alternate() { rec 30 a.data --all-launches ./several alternate 200 >a.out && well a; }
 check "one thread that uses both GPUs in turn is recorded" alternate
 check "one thread on two GPUs: each launch and kernel is on its GPU" launched a
-check "one thread on two GPUs: each peer copy is there once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'copy'"
+check "one thread on two GPUs: each peer copy is there once" is '400,419430400' a.data "SELECT count(*), sum(bytes) FROM copies WHERE kind = 'peer'"
 copies() {
 	grep '^copies' a.out | cut -d' ' -f2- | sort >want.out
-	ask a.data "SELECT d.pci || ' ' || count(*) FROM copies c JOIN devices d ON d.id = c.device WHERE c.kind = 'copy' GROUP BY d.pci" | sort >got.out
+	ask a.data "SELECT d.pci || ' ' || count(*) FROM copies c JOIN devices d ON d.id = c.device WHERE c.kind = 'peer' GROUP BY d.pci" | sort >got.out
 	diff want.out got.out
 }
 check "one thread on two GPUs: each peer copy is on its GPU" copies
