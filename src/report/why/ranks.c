@@ -9,6 +9,8 @@
 
 /* A late rank bounds a job whose steps are shorter by a tenth without it. */
 #define LATE_PPM 100000
+/* A place is named that has so much of the waiting for a rank: what is spread over all that a rank does is nobody's line. */
+#define PLACE_PPM 300000
 
 /* Finds the place with most of the waits for a rank: stacks of a place differ by the steps that they are in. */
 static int find_cause(const struct aif_profile *p, struct aif_stack_names *stacks, uint32_t late,
@@ -77,16 +79,22 @@ int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stack
 						       : r;
 }
 
-bool aif_why_is_rank_late(const struct aif_why *w)
-{
-	return w->waits && w->ranks.is == AIF_RANKS_ONE_LATE && !w->is_some_work &&
-	       !w->idle_unknown && aif_share_ppm(w->ranks.saved_ns, w->ranks.step_ns) >= LATE_PPM;
-}
-
 /* Returns the share of the waits for the late rank that its place has. */
 static uint64_t cause_ppm(const struct aif_why *w)
 {
 	return aif_share_ppm(w->rank_cause.ns, w->waits->sums[w->ranks.late].given_ns);
+}
+
+bool aif_why_is_rank_late(const struct aif_why *w)
+{
+	return w->waits && w->ranks.is == AIF_RANKS_ONE_LATE && !w->is_some_work &&
+	       !w->idle_unknown && aif_share_ppm(w->ranks.saved_ns, w->ranks.step_ns) >= LATE_PPM &&
+	       (w->ranks.slow > 0 || aif_why_has_late_place(w));
+}
+
+bool aif_why_has_late_place(const struct aif_why *w)
+{
+	return w->rank_cause.row && cause_ppm(w) >= PLACE_PPM;
 }
 
 static void say_cause(struct saying *s)
@@ -96,6 +104,10 @@ static void say_cause(struct saying *s)
 
 	if (!c->row)
 		return;
+	if (!aif_why_has_late_place(s->w)) {
+		aif_buf_puts(&s->line, "; the waiting is for no one place");
+		return;
+	}
 	aif_buf_puts(&s->line, "; ");
 	aif_human_share(&s->line, cause_ppm(s->w));
 	aif_buf_puts(&s->line, " of the waiting is for ");

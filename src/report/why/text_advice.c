@@ -93,7 +93,7 @@ static bool say_late_rank_advice(struct saying *s)
 	aif_buf_puts(&s->line, " as fast as the others");
 	if (v->slow > 0)
 		aif_buf_puts(&s->line, ", by its device");
-	else if (*at)
+	else if (*at && aif_why_has_late_place(w))
 		aif_buf_printf(&s->line, ", %s%s", w->rank_cause.row->is_before ? "before " : "in ",
 			       at);
 	aif_buf_puts(&s->line, ": it is waiting, not transfer; see aiflame report --ranks, aiflame "
