@@ -456,7 +456,6 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 	enum aif_busy was = self ? aif_thread_busy(self) : AIF_BUSY_NOT;
 	uint64_t begin = aif_now_ns();
 
-	aif_in_handler = true;
 	if (self)
 		aif_thread_set_busy(self, AIF_BUSY_ENTRY);
 	sample(c, t, info, uc);
@@ -465,7 +464,6 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 		atomic_fetch_add(&aif_agent.session.cpu_samples_ns,
 				 aif_now_ns() - begin + SIGNAL_NS);
 	}
-	aif_in_handler = false;
 }
 
 /* Handles the signal where thread-local variables are the C library's. */
@@ -474,13 +472,29 @@ static AIF_NOINLINE void handle(struct aif_cpu *c, const siginfo_t *info, const 
 	struct aif_cpu_thread *t;
 	int saved = errno;
 
+	/* Before any call that a preloaded library may stand in front of, the clock's, too: an entry would allocate, and the
+	 * thread may be inside malloc(). */
+	aif_in_handler = true;
 	/* SIGURG from others is ignored, as it would be without the agent. */
-	if (aif_own_signal_is_ours(info)) {
+	if (aif_own_signal_is_ours(info) && !aif_sandbox_may_be_on()) {
 		t = aif_cpu_thread_here(c);
 		if (t)
 			sample_alone(c, t, info, uc);
 	}
+	aif_in_handler = false;
 	errno = saved;
+}
+
+/* Makes no system call where a filter may forbid it, nor for the time after which it may: the clock needs
+ * thread-local variables of whoever stands in front of it. The time of a thread that emulates another program is of no
+ * known stack. */
+AIF_NO_STACK_PROTECTOR static bool is_a_threads_own(const struct aif_cpu *c)
+{
+	const struct aif_session *s = &aif_agent.session;
+
+	if (aif_sandbox_is_on() || atomic_load(&s->installing))
+		return false;
+	return atomic_load(&s->quiet_until_ns) || !c->sees_tls || aif_has_own_tls();
 }
 
 AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
@@ -489,9 +503,7 @@ AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void 
 
 	(void)signal;
 	atomic_fetch_add(&c->handling, 1);
-	/* Makes no system call where a filter may forbid it. The time of a thread that emulates another program is of no
-	 * known stack. */
-	if (atomic_load(&c->on) && !aif_sandbox_may_be_on() && (!c->sees_tls || aif_has_own_tls()))
+	if (atomic_load(&c->on) && is_a_threads_own(c))
 		handle(c, info, context);
 	atomic_fetch_sub(&c->handling, 1);
 }
