@@ -49,13 +49,32 @@ int64_t kineto_device_key(struct kineto *k, int64_t number)
 		       : number;
 }
 
+static struct kineto_pid *find_pid(struct kineto_machine *m, struct kineto_id pid, uint64_t key)
+{
+	uint64_t at;
+
+	if (!aif_map_get(&m->by_pid, key, &at))
+		return NULL;
+	if (kineto_id_is(m->pids[at].pid, pid))
+		return &m->pids[at];
+	/* Two with one key. */
+	for (size_t i = 0; i < m->pids_len; i++)
+		if (kineto_id_is(m->pids[i].pid, pid))
+			return &m->pids[i];
+	return NULL;
+}
+
 struct kineto_pid *kineto_pid_of(struct kineto *k, struct kineto_id pid)
 {
-	for (size_t i = 0; i < k->machine.pids_len; i++)
-		if (kineto_id_is(k->machine.pids[i].pid, pid))
-			return &k->machine.pids[i];
+	uint64_t key =
+		aif_mix64((uint64_t)pid.number) ^ aif_mix64((uint64_t)pid.group << 1 | pid.is_name);
+	struct kineto_pid *found = find_pid(&k->machine, pid, key);
+
+	if (found)
+		return found;
 	if (aif_grow(&k->machine.pids, &k->machine.pids_cap, k->machine.pids_len + 1,
-		     sizeof(*k->machine.pids)) < 0) {
+		     sizeof(*k->machine.pids)) < 0 ||
+	    aif_map_put(&k->machine.by_pid, key, k->machine.pids_len) < 0) {
 		k->is_failed = true;
 		return NULL;
 	}
@@ -289,6 +308,7 @@ int kineto_property_add(struct kineto_machine *m, const struct kineto_property *
 void kineto_machine_finish(struct kineto_machine *m)
 {
 	free(m->pids);
+	aif_map_finish(&m->by_pid);
 	free(m->ranks);
 	free(m->devices);
 	free(m->streams);

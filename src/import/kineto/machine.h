@@ -56,6 +56,7 @@ enum kineto_family {
 
 struct kineto_machine {
 	AIF_TABLE(kineto_pid, pids);
+	struct aif_map by_pid; /* index of the one that came last with a key */
 	AIF_TABLE(kineto_rank_name, ranks);
 	AIF_TABLE(kineto_device, devices);
 	AIF_TABLE(kineto_stream, streams);
