@@ -9,5 +9,5 @@ loop, owner, steps = why["loop"], next(o["place"] for o in why["owners"] if not 
 print(truth, loop.get("place"), loop.get("steps"), why["owners"][:3])
 function, at = loop.get("place", " ").split(" ")
 is_loop = function.split(".")[-1] == truth["loop"] and at.endswith(":%s)" % truth["line"]) and steps - 1 <= loop["steps"] <= steps
-is_owner = owner.split(" (")[0].split(".")[-1] == truth["owner"]
+is_owner = owner.split(" (")[0].split(".")[-1] in truth["owner"].split("|")
 sys.exit(not {"loop": is_loop, "owner": is_owner}[sys.argv[1]])

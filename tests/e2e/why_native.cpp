@@ -367,10 +367,12 @@ int main(int argc, char **argv)
 		const char *name, *loop, *owner;
 	} programs[] = {
 		{tree, "tree", "tree", "leaf::evaluate"},
-		{futures, "futures", "futures", "take_sorted"},
+		/* It waits for what sort_part() computes, in a thread whose samples show it. */
+		{futures, "futures", "futures", "sort_part|take_sorted"},
 		{events, "events", "events", "next_event"},
 		{words, "words", "words", "parse_words"},
-		{log, "log", "log", "append_log"},
+		/* Sleeps in fsync() that are too short to be looked at have no stack: then it is the next launch's place. */
+		{log, "log", "log", "append_log|kernel"},
 		{jobs, "jobs", "work", "decode_job"},
 	};
 
