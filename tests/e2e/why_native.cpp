@@ -367,7 +367,7 @@ int main(int argc, char **argv)
 		const char *name, *loop, *owner;
 	} programs[] = {
 		{tree, "tree", "tree", "leaf::evaluate"},
-		/* It waits for what sort_part() computes, in a thread whose samples show it. */
+		/* Waits for what sort_part() computes, in a thread whose samples show it. */
 		{futures, "futures", "futures", "sort_part|take_sorted"},
 		{events, "events", "events", "next_event"},
 		{words, "words", "words", "parse_words"},
