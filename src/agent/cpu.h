@@ -32,10 +32,10 @@ struct aif_cpu_code;
 /* States of a thread's place: whoever changes it from FREE, LIVE or ENDED has it alone. */
 enum aif_cpu_place_state {
 	AIF_CPU_PLACE_EMPTY,  /* has no memory yet */
-	AIF_CPU_PLACE_FREE,   /* of no thread; samples of the last one may be left to carry */
+	AIF_CPU_PLACE_FREE,   /* belongs to no thread; may hold samples of the last one */
 	AIF_CPU_PLACE_TAKEN,  /* begins or ends: of the thread that does it */
-	AIF_CPU_PLACE_LIVE,   /* of a thread */
-	AIF_CPU_PLACE_LOOKED, /* of a thread, and whoever holds the lock is at it */
+	AIF_CPU_PLACE_LIVE,   /* belongs to a thread */
+	AIF_CPU_PLACE_LOOKED, /* belongs to a thread, and is used by the holder of the lock */
 	AIF_CPU_PLACE_ENDED,  /* the thread has gone, and left the rest to the helper */
 };
 

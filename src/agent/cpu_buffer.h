@@ -22,7 +22,7 @@ enum aif_cpu_item {
 /* A stack as it goes onto the wire, but for its functions' numbers, which are the process's. */
 struct aif_cpu_sample {
 	uint64_t head, time, weight;
-	uint32_t tid, owner; /* of the thread, which may have ended: as in struct aif_cpu_thread */
+	uint32_t tid, owner; /* as in struct aif_cpu_thread; the thread may have ended */
 	uint32_t len, stop;  /* entries; enum aif_unwind_stop with enum aif_cpu_flag */
 	uint64_t entries[];
 };

@@ -485,10 +485,12 @@ static AIF_NOINLINE void handle(struct aif_cpu *c, const siginfo_t *info, const 
 	errno = saved;
 }
 
-/* Makes no system call where a filter may forbid it, nor for the time after which it may: the clock needs
- * thread-local variables of whoever stands in front of it. The time of a thread that emulates another program is of no
- * known stack. */
-AIF_NO_STACK_PROTECTOR static bool is_a_threads_own(const struct aif_cpu *c)
+/*
+ * Returns whether thread-local variables may be used: not while a thread that emulates another program has its own
+ * pointer, whose time has no stack then. Finding out takes system calls. None is made where a filter may forbid them: after
+ * PR_SET_NO_NEW_PRIVS, too, when a filter may come at any time, the pointer is taken for the C library's.
+ */
+AIF_NO_STACK_PROTECTOR static bool can_use_tls(const struct aif_cpu *c)
 {
 	const struct aif_session *s = &aif_agent.session;
 
@@ -503,7 +505,7 @@ AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void 
 
 	(void)signal;
 	atomic_fetch_add(&c->handling, 1);
-	if (atomic_load(&c->on) && is_a_threads_own(c))
+	if (atomic_load(&c->on) && can_use_tls(c))
 		handle(c, info, context);
 	atomic_fetch_sub(&c->handling, 1);
 }

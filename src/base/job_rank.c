@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/job_rank.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,16 +91,14 @@ uint64_t aif_job_number(const char *text, size_t size)
 	};
 	struct aif_job_rank rank = aif_job_rank_find(text, size);
 	struct block b = {text, size};
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	uint64_t hash = 0;
 
 	if (!rank.is_known || rank.world == 1)
 		return 0;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(names); i++) {
 		const char *c = find(&b, names[i]);
 
-		for (; c && *c; c++)
-			hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-		hash = (hash ^ 0xff) * UINT64_C(0x100000001b3);
+		hash = aif_mix64(hash + i + (c ? aif_hash_bytes(c, strlen(c)) : 0));
 	}
 	return hash | 1;
 }
