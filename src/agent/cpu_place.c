@@ -284,7 +284,7 @@ void aif_cpu_arm_here(struct aif_cpu *c)
 		aif_cpu_place_free(t);
 		return;
 	}
-	/* Where the user has too many timers the helper tries again, and says so. */
+	/* Leaves a failure to the helper, which tries again and says that the user has too many timers. */
 	(void)aif_cpu_timer_start(t);
 	atomic_store(&t->place->state, AIF_CPU_PLACE_LIVE);
 	/* Looks whether all samples have ended meanwhile: the helper says so before it looks for places in use. */
