@@ -1,15 +1,16 @@
 	// ---- devices over time: one strip each, with a brush ------------------------------------------------------
 	const GROUPS = { // of src/report/why/groups.def, and columns of strips: name, colour. The words of idle time are those of `why`.
 		compute: ["Computing", "var(--compute)"], copies: ["Copies", "var(--copy)"],
-		communication: ["Communication", "var(--comm)"], host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
+		communication: ["Communication", "var(--comm)"], waiting: ["Waiting for other ranks", "#b050f8"],
+		host: ["The host", "#d38c28"], sync: ["Synchronisation", "#e5c63d"],
 		late: ["Late starts", "#b7b7d3"], input: ["Input", "#f15fa5"], compile: ["Compiling", "#df5240"], allocate: ["Allocation", "#97c67b"],
 		prepare: ["Preparation", "#a0f0b9"], collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
 		no_cpu: ["Busy machine", "#a0c7fa"], no_demand: ["Nothing to do", "#d9e6f2"], unknown: ["Not known", "#d7bdbc"], off: ["Not collected", "var(--off)"],
 	};
-	const CLASSES = Object.keys(GROUPS);
+	const CLASSES = Object.keys(GROUPS), FIRST_IDLE = CLASSES.indexOf("host"); // from there on, but the last, the device is idle
 	function groups_name() {
 		for (const [key, name] of Object.entries(H.groups || {}))
-			if (CLASSES.indexOf(key) > 2)
+			if (CLASSES.indexOf(key) >= FIRST_IDLE)
 				GROUPS[key][0] = name[0].toUpperCase() + name.slice(1);
 	}
 	const STRIP = 22, GAP = 5, AXIS = 18;
@@ -30,10 +31,10 @@
 	// Idle time of all devices, a strip for each group.
 	function idle_strips() {
 		const of = device_strips();
-		return CLASSES.slice(3, -1).map((key, k) => {
+		return CLASSES.slice(FIRST_IDLE, -1).map((key, k) => {
 			const counts = new Float64Array(H.cells);
 			for (const s of of)
-				s.of[k + 3].forEach((v, c) => { counts[c] += v; });
+				s.of[k + FIRST_IDLE].forEach((v, c) => { counts[c] += v; });
 			const most = max(...counts);
 			return most && { device: `idle: ${GROUPS[key][0]}, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
 		}).filter(Boolean);
