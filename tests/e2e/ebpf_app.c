@@ -3,7 +3,8 @@
  * A target of ebpf.sh, with frame pointers, that knows nothing of any agent:
  *   ebpf_app calls SECONDS     system calls all the time
  *   ebpf_app burn SECONDS      none
- *   ebpf_app sleep             sleeps, and says for how long, by its own measure (at least, at most)
+ *   ebpf_app sleep             sleeps three times 0.2 s, and says for how long, by its own measure (at least, at most), and
+ *                              how often others took its CPU meanwhile: such a sleep may be shorter, or two
  *   ebpf_app ways N            sleeps N times, at most 1024, with another stack each time
  *   ebpf_app launch N          waits for SIGUSR1, then calls cuLaunchKernel and zeCommandListAppendLaunchKernel
  */
@@ -72,17 +73,6 @@ static OWN int burn(double seconds)
 	return 0;
 }
 
-static OWN int nap(void)
-{
-	const struct timespec t = {.tv_nsec = 200000000};
-	double begin = now(CLOCK_MONOTONIC);
-
-	for (int i = 0; i < 3; i++)
-		nanosleep(&t, NULL);
-	printf("0.6 %.6f\n", now(CLOCK_MONOTONIC) - begin);
-	return 0;
-}
-
 static OWN int left(int depth, unsigned way);
 static OWN int right(int depth, unsigned way);
 
@@ -92,6 +82,19 @@ static struct rusage count_switches(void)
 
 	getrusage(RUSAGE_THREAD, &u);
 	return u;
+}
+
+static OWN int nap(void)
+{
+	const struct timespec t = {.tv_nsec = 200000000};
+	double begin = now(CLOCK_MONOTONIC);
+	long taken = count_switches().ru_nivcsw;
+
+	for (int i = 0; i < 3; i++)
+		nanosleep(&t, NULL);
+	taken = count_switches().ru_nivcsw - taken;
+	printf("0.6 %.6f %ld\n", now(CLOCK_MONOTONIC) - begin, taken);
+	return 0;
 }
 
 /* A thread whose CPU others want may have to give that up before it sleeps, and then sleep for the rest only, or not. */

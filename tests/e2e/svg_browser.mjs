@@ -384,6 +384,7 @@ test("a narrow tower has its rows where one zooms in", sprout, { viewport: { wid
 	const before = await state(page), low = await height();
 	assert.equal(named(before, "f0").length, 0);
 	await page.fill("#search", "narrow");
+	await page.waitForFunction(() => location.hash === "#s=narrow"); // a search that is behind would take the next address back
 	await page.goto(page.url().replace(/#.*/, "") + "#z=2"); // main's first callee
 	await page.reload();
 	const s = await state(page);
