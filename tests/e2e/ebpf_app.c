@@ -3,8 +3,8 @@
  * A target of ebpf.sh, with frame pointers, that knows nothing of any agent:
  *   ebpf_app calls SECONDS     system calls all the time
  *   ebpf_app burn SECONDS      none
- *   ebpf_app sleep             sleeps three times 0.2 s, and says for how long, by its own measure (at least, at most), and
- *                              how often others took its CPU meanwhile: such a sleep may be shorter, or two
+ *   ebpf_app sleep             sleeps three times 0.2 s, and says for how long in all, by its own measure (at least, at most),
+ *                              and how long one of them is (at least, at most): time without a CPU may be a part of a sleep
  *   ebpf_app ways N            sleeps N times, at most 1024, with another stack each time
  *   ebpf_app launch N          waits for SIGUSR1, then calls cuLaunchKernel and zeCommandListAppendLaunchKernel
  */
@@ -84,16 +84,29 @@ static struct rusage count_switches(void)
 	return u;
 }
 
+/* Seconds in which this thread could run and had no CPU, by the OS kernel's account. */
+static double delayed(void)
+{
+	unsigned long long ran = 0, delay = 0;
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+
+	if (!f || fscanf(f, "%llu %llu", &ran, &delay) != 2)
+		delay = 0;
+	if (f)
+		fclose(f);
+	return (double)delay / 1e9;
+}
+
 static OWN int nap(void)
 {
 	const struct timespec t = {.tv_nsec = 200000000};
-	double begin = now(CLOCK_MONOTONIC);
-	long taken = count_switches().ru_nivcsw;
+	double begin = now(CLOCK_MONOTONIC), delay = delayed(), all;
 
 	for (int i = 0; i < 3; i++)
 		nanosleep(&t, NULL);
-	taken = count_switches().ru_nivcsw - taken;
-	printf("0.6 %.6f %ld\n", now(CLOCK_MONOTONIC) - begin, taken);
+	all = now(CLOCK_MONOTONIC) - begin;
+	delay = delayed() - delay;
+	printf("%.6f %.6f %.0f %.0f\n", 0.6 - delay, all, (0.2 - delay) * 1e9, (all - 0.4) * 1e9);
 	return 0;
 }
 
