@@ -30,14 +30,14 @@ struct tables {
 	const uint32_t *gnu, *old;
 };
 
-static void tables_find(const struct link_map *m, struct tables *ret)
+static void tables_find(uintptr_t bias, const ElfW(Dyn) * d, struct tables *ret)
 {
 	*ret = (struct tables){0};
-	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+	for (; d && d->d_tag != DT_NULL; d++) {
 		uintptr_t at = d->d_un.d_ptr;
 
-		if (at < m->l_addr)
-			at += m->l_addr;
+		if (at < bias)
+			at += bias;
 		if (d->d_tag == DT_SYMTAB)
 			ret->symbols = (const void *)at;
 		else if (d->d_tag == DT_STRTAB)
@@ -81,16 +81,16 @@ static uint32_t find_old(const struct tables *t, const char *name)
 	return 0;
 }
 
-static void *find_in(const struct link_map *m, const char *name)
+static void *find_in(uintptr_t bias, const ElfW(Dyn) * dynamic, const char *name)
 {
 	struct tables t;
 	uint32_t i;
 
-	tables_find(m, &t);
+	tables_find(bias, dynamic, &t);
 	if (!t.symbols || !t.strings)
 		return NULL;
 	i = t.gnu ? find_gnu(&t, name) : t.old ? find_old(&t, name) : 0;
-	return i ? (void *)(m->l_addr + t.symbols[i].st_value) : NULL;
+	return i ? (void *)(bias + t.symbols[i].st_value) : NULL;
 }
 
 /* The first of all modules. */
@@ -122,11 +122,22 @@ void *aif_next_function(const char *name)
 
 	for (const struct link_map *m = all; m && !found; m = m->l_next) {
 		if (behind)
-			found = find_in(m, name);
+			found = find_in(m->l_addr, m->l_ld, name);
 		behind |= m->l_ld == _DYNAMIC;
 	}
 	for (const struct link_map *m = all; m && !found; m = m->l_next)
 		if (m->l_ld != _DYNAMIC)
-			found = find_in(m, name);
+			found = find_in(m->l_addr, m->l_ld, name);
 	return found;
+}
+
+void *aif_module_function(const struct dl_phdr_info *module, const char *name)
+{
+	for (unsigned i = 0; i < module->dlpi_phnum; i++)
+		if (module->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			return find_in(
+				module->dlpi_addr,
+				(const void *)(module->dlpi_addr + module->dlpi_phdr[i].p_vaddr),
+				name);
+	return NULL;
 }

@@ -264,19 +264,43 @@ if [ -x "$build/tests/mock/cuda/app" ]; then
 else
 	skip "launches of a CUDA program that nobody prepared are recorded, three times" "no mock"
 fi
-# ---- what a runtime launched before, and goes on launching, is not seen
-late() {
+# ---- what OpenCL launches, too: through the drivers' tables, in a queue that gives no times
+# It may compile all the while: then it launches nothing.
+launches() {
+	for _ in $(seq 30); do
+		"$aiflame" record -q --all-launches -p "$target" --inject always --duration 1 -o cl.data >cl.out 2>&1 || return
+		! "$aiflame" query --format csv cl.data "SELECT count(*) > 2 FROM launches" | grep -qx 1 || return 0
+	done
+	return 1
+}
+late_opencl() {
 	start sh -c "exec $build/tests/e2e/idle_app 100000"
-	wait_until grep -q libpocl "/proc/$target/maps" && "$aiflame" record -p "$target" --inject always --cpu --duration 0.5 -o late.data >late.out 2>&1
-	status=$?
+	wait_until grep -q libpocl "/proc/$target/maps"
+	status=0
+	for k in 1 2 3; do
+		launches || { cat cl.out; status=1; break; }
+		"$aiflame" flame -o cl.folded cl.data
+		"$aiflame" query --format csv cl.data "SELECT count(dur_ns) >= 0.8 * count(*) - 1 AND min(start_ns >= time_ns) = 1 FROM launches LEFT JOIN executions USING (launch)" >asked.out
+		grep -qx 1 asked.out && grep -q "^main;.*target_launch;clEnqueueNDRangeKernel;spin_" cl.folded && "$aiflame" info cl.data >info.out &&
+			grep -q "HOST_TIMES " info.out && ! grep NOT_COVERED_LATE info.out || { cat asked.out info.out; tail -3 cl.folded; status=1; }
+	done
 	kill "$target"
 	exec 9>&-
-	cat late.out
-	[ $status -eq 0 ] && grep -q '^trouble .* that the agent was put into while it ran' late.out && says "NOT_COVERED_LATE " "$aiflame" info late.data
+	return $status
+}
+# The program's results are what they are without us, and so is its end.
+late_opencl_right() {
+	start "$build/examples/matmul"
+	wait_until grep -q libpocl "/proc/$target/maps"
+	"$aiflame" record -q -p "$target" --inject always --duration 60 -o matmul.data >cl.out 2>&1 || { cat cl.out; return 1; }
+	finish 0 && [ "$(wc -l <out)" = "$("$build/examples/matmul" | wc -l)" ] && [ ! -s err ] &&
+		says multiply_basic "$aiflame" report --kernels matmul.data
 }
 if [ -x "$build/tests/e2e/idle_app" ]; then
-	check "launches of a program whose runtime started before are said not to be recorded" late
+	check "launches of an OpenCL program that nobody prepared are recorded, three times" late_opencl
+	check "an OpenCL program that nobody prepared ends as it would, recorded to its end" late_opencl_right
 else
-	skip "launches of a program whose runtime started before are said not to be recorded" "OpenCL was not there at build time"
+	skip "launches of an OpenCL program that nobody prepared are recorded, three times" "OpenCL was not there at build time"
+	skip "an OpenCL program that nobody prepared ends as it would, recorded to its end" "OpenCL was not there at build time"
 fi
 done_testing

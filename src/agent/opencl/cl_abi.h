@@ -20,7 +20,8 @@ typedef void aif_cl_event_notify(void *event, int32_t status, void *data);
 /* clang-format off */
 #define AIF_CL_FUNCTIONS(X, U) \
 	U(clGetPlatformIDs) \
-	U(clGetPlatformInfo) \
+	X(clGetPlatformInfo, int32_t, (void *platform, uint32_t name, size_t size, void *value, \
+	  size_t *ret_size)) \
 	X(clGetDeviceIDs, int32_t, (void *platform, uint64_t type, uint32_t n, void \
 	  **devices, uint32_t *ret_n)) \
 	X(clGetDeviceInfo, int32_t, (void *device, uint32_t name, size_t size, void *value, \
@@ -262,9 +263,11 @@ static_assert(AIF_CL_ENTRIES == 149, "the dispatch table of OpenCL 3.0");
 	X(PROFILING_INFO_NOT_AVAILABLE, -7)            \
 	X(INVALID_VALUE, -30)                          \
 	X(COMPLETE, 0)                                 \
+	X(RUNNING, 1)                                  \
 	X(DEVICE_TYPE_CPU, 1 << 1)                     \
 	X(DEVICE_TYPE_GPU, 1 << 2)                     \
 	X(DEVICE_TYPE_ACCELERATOR, 1 << 3)             \
+	X(PLATFORM_VERSION, 0x0901)                    \
 	X(DEVICE_TYPE, 0x1000)                         \
 	X(DEVICE_MAX_COMPUTE_UNITS, 0x1002)            \
 	X(DEVICE_NAME, 0x102b)                         \

@@ -25,15 +25,20 @@
 #define TIMER_EACH_NS   AIF_NS_PER_S
 #define BRACKET_EACH_NS (AIF_NS_PER_S / 10)
 
+static const clockid_t ids[AIF_CL_HOST_CLOCKS] = {
+	[AIF_CLOCK_MONOTONIC] = CLOCK_MONOTONIC,
+	[AIF_CLOCK_MONOTONIC_RAW] = CLOCK_MONOTONIC_RAW,
+	[AIF_CLOCK_REALTIME] = CLOCK_REALTIME,
+	[AIF_CLOCK_BOOTTIME] = CLOCK_BOOTTIME,
+};
+
+uint64_t aif_cl_clock_now(const struct aif_cl_device *d)
+{
+	return aif_clock_ns(ids[d->desc.clock]);
+}
+
 static void read_clocks(uint64_t now[AIF_CL_HOST_CLOCKS])
 {
-	static const clockid_t ids[AIF_CL_HOST_CLOCKS] = {
-		[AIF_CLOCK_MONOTONIC] = CLOCK_MONOTONIC,
-		[AIF_CLOCK_MONOTONIC_RAW] = CLOCK_MONOTONIC_RAW,
-		[AIF_CLOCK_REALTIME] = CLOCK_REALTIME,
-		[AIF_CLOCK_BOOTTIME] = CLOCK_BOOTTIME,
-	};
-
 	for (unsigned i = 0; i < AIF_CL_HOST_CLOCKS; i++)
 		now[i] = aif_clock_ns(ids[i]);
 }

@@ -78,7 +78,7 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	if (!aif_emit_launch(t, l, &number))
 		goto out;
 	aif_launching_set(number + 1);
-	p = c->queue->profiled ? aif_cl_pending_new() : NULL;
+	p = c->queue->profiled || c->queue->by_host ? aif_cl_pending_new() : NULL;
 	if (!p) {
 		aif_emit_note(t, AIF_REASON_NO_TIMES, 1, "");
 		goto out;
@@ -93,6 +93,8 @@ static void launch(struct command *c, const struct aif_emit_api *api, struct aif
 	p->before = l->time;
 	p->after = 0;
 	p->queued = 0;
+	p->running = 0;
+	p->callbacks = 1;
 	c->pending = p;
 out:
 	aif_emit_cost_pause(&c->cost);
@@ -137,6 +139,26 @@ static void **event_for(struct command *c, void **event)
 	return c->pending ? &c->event : event;
 }
 
+/* The driver is to call us when the command begins, where that tells its time, and when it has ended. Either may happen within
+ * the call, and then writes to this thread's ring. */
+static bool callbacks_set(struct command *c)
+{
+	struct aif_cl_pending *p = c->pending;
+	bool ok;
+
+	aif_thread_vendor(c->thread);
+	if (c->queue->by_host) {
+		p->callbacks = 2;
+		if (TARGET->clSetEventCallback(c->event, AIF_CL_RUNNING, aif_cl_pending_runs, p) !=
+		    AIF_CL_SUCCESS)
+			p->callbacks = 1;
+	}
+	ok = TARGET->clSetEventCallback(c->event, AIF_CL_COMPLETE, aif_cl_pending_ended, p) ==
+	     AIF_CL_SUCCESS;
+	aif_thread_back(c->thread);
+	return ok;
+}
+
 static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **event)
 {
 	struct aif_cl_pending *p = c->pending;
@@ -168,15 +190,9 @@ static AIF_NOINLINE int32_t finish(struct command *c, int32_t result, void **eve
 			atomic_store_explicit(&c->queue->last_event, c->event,
 					      memory_order_release);
 		}
-		/* The callback may run right here and will then write to this thread's ring. */
-		aif_thread_vendor(t);
-		if (TARGET->clSetEventCallback(c->event, AIF_CL_COMPLETE, aif_cl_pending_ended,
-					       p) == AIF_CL_SUCCESS) {
-			aif_thread_back(t);
-		} else {
-			aif_thread_back(t);
+		if (!callbacks_set(c)) {
 			TARGET->clReleaseEvent(c->event);
-			aif_cl_pending_free(p);
+			aif_cl_pending_put(p);
 			aif_emit_note(t, AIF_REASON_NO_TIMES, 1, "");
 		}
 	} else if (p) {

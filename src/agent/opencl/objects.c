@@ -16,8 +16,8 @@ static char *device_text(void *device, uint32_t name)
 	return aif_arena_strdup(&CL->arena, text);
 }
 
-/* Under the lock. context NULL: it cannot be probed. */
-static struct aif_cl_device *device_get(void *context, void *device)
+/* Under the lock. context NULL: it cannot be probed; `profiled`: the queue that it was found by gives times. */
+static struct aif_cl_device *device_get(void *context, void *device, bool profiled)
 {
 	struct aif_cl_device *d;
 	uint64_t type = 0;
@@ -48,8 +48,11 @@ static struct aif_cl_device *device_get(void *context, void *device)
 		return NULL;
 	/* An older driver's table may end before the function. */
 	d->has_timer = aif_cl_version_at_least(version, 2, 1) && TARGET->clGetDeviceAndHostTimer;
+	d->is_assumed = !context && !profiled;
 	if (context)
 		clock = aif_cl_clock_probe(context, device);
+	else if (d->is_assumed)
+		clock = AIF_CLOCK_MONOTONIC;
 	d->own_clock = clock == AIF_WIRE_NONE;
 	d->desc.clock = d->own_clock ? AIF_CLOCK_DEVICE + d->desc.id : clock;
 	CL->device_ids++;
@@ -61,7 +64,7 @@ static struct aif_cl_device *device_get(void *context, void *device)
 static struct aif_cl_queue *queue_make(void *queue, void *context, void *device, bool profiled,
 				       uint64_t asked, const uint64_t *list, bool has_list)
 {
-	struct aif_cl_device *d = device_get(context, device);
+	struct aif_cl_device *d = device_get(context, device, profiled);
 	struct aif_cl_queue *q = d ? aif_arena_alloc(&CL->arena, sizeof(*q)) : NULL;
 
 	if (!q)
@@ -72,6 +75,7 @@ static struct aif_cl_queue *queue_make(void *queue, void *context, void *device,
 	q->ordinal = d->queues++;
 	q->out_of_order = asked & AIF_CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	q->profiled = profiled;
+	q->by_host = !d->own_clock && (!profiled || d->is_assumed);
 	q->app_profiles = asked & AIF_CL_QUEUE_PROFILING_ENABLE;
 	q->has_list = has_list;
 	if (list) {
@@ -250,7 +254,7 @@ struct aif_cl_device *aif_cl_context_device(void *context)
 	    !devices[0])
 		return NULL;
 	pthread_mutex_lock(&CL->lock);
-	d = device_get(context, devices[0]);
+	d = device_get(context, devices[0], true);
 	pthread_mutex_unlock(&CL->lock);
 	return d;
 }

@@ -35,14 +35,14 @@ int32_t clGetLayerInfo(uint32_t name, size_t size, void *value, size_t *ret_size
 	return AIF_CL_SUCCESS;
 }
 
-/* Finds the functions that the application calls. ocl-icd's jump on to the layer, so that they have no frame on the
- * stack; their addresses stand for them (aif_capture). */
-static void find_api(struct aif_opencl *cl, uint64_t return_address)
+/* Finds the functions that the application calls, in the loader, which has code at `pc`. ocl-icd's jump on to the layer, so
+ * that they have no frame on the stack; their addresses stand for them (aif_capture). */
+static void find_api(struct aif_opencl *cl, uint64_t pc_of_loader)
 {
 	struct aif_unwind_module m;
 	void *lib;
 
-	if (!aif_unwinder_module(aif_agent.session.unwinder, return_address, &m) || !*m.path)
+	if (!aif_unwinder_module(aif_agent.session.unwinder, pc_of_loader, &m) || !*m.path)
 		return;
 	lib = dlopen(m.path, RTLD_LAZY | RTLD_NOLOAD);
 	if (!lib)
@@ -56,7 +56,7 @@ static void find_api(struct aif_opencl *cl, uint64_t return_address)
 	dlclose(lib);
 }
 
-static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t return_address)
+int aif_cl_layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t pc_of_loader)
 {
 	struct aif_opencl *cl = aif_pages(sizeof(*cl));
 	int r;
@@ -72,7 +72,7 @@ static int layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t
 	r = aif_agent_start(AIF_RUNTIME_ID(opencl));
 	if (r < 0)
 		return r;
-	find_api(cl, return_address);
+	find_api(cl, pc_of_loader);
 	aif_cl_queues_install(&cl->layer);
 	aif_cl_programs_install(&cl->layer);
 	aif_cl_memory_install(&cl->layer);
@@ -94,7 +94,7 @@ int32_t clInitLayer(uint32_t n, const struct aif_cl_dispatch *target, uint32_t *
 	if (!target || !ret_n || !ret)
 		return AIF_CL_INVALID_VALUE;
 	if (aif_agent.env.carrier && !CL &&
-	    layer_init(n, target, (uintptr_t)__builtin_return_address(0)) == 0) {
+	    aif_cl_layer_init(n, target, (uintptr_t)__builtin_return_address(0)) == 0) {
 		*ret_n = (uint32_t)AIF_MIN(n, AIF_CL_ENTRIES);
 		*ret = &CL->layer;
 	} else {
@@ -113,6 +113,7 @@ static void tick(uint64_t now)
 
 	if (!CL)
 		return;
+	aif_cl_tick_late();
 	for (struct aif_cl_device *d = CL->devices; d; d = d->next)
 		clocks |= d->own_clock && d->has_timer;
 	/* The helper takes a ring only when it has something to say. */
@@ -160,6 +161,7 @@ static void after_fork(void)
 
 const struct aif_runtime aif_runtime_opencl = {
 	.bound_ns = 5000, /* on PoCL 0.3 us when hot, with an event and its callback */
+	.start_late = aif_cl_start_late,
 	.tick = tick,
 	.at_exit = at_exit,
 	.after_fork = after_fork,

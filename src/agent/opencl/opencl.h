@@ -16,7 +16,10 @@
  * clInitLayer: then nothing here runs, and it is the recorder that notices (a process that carries the
  * agent and maps libOpenCL, without a session).
  *
- *     opencl.c           the layer's two entries, the seam
+ * Where the agent comes into a running process, it changes the drivers' own tables instead (late.c).
+ *
+ *     opencl.c    the layer's two entries, the seam
+ *     late.c      joining a program that uses OpenCL already
  *     queues.c    queues: profiling forced on, and hidden from an application that did not ask
  *     programs.c  programs and kernels: names, source, options
  *     memory.c    calls that allocate and free, and what they allocate
@@ -33,7 +36,8 @@ struct aif_cl_device {
 	struct aif_emit_device desc;
 	void *handle;
 	_Atomic uint32_t defined_gen;
-	bool own_clock;           /* its times need pairs */
+	bool own_clock; /* its times need pairs */
+	bool is_assumed; /* nothing tells which clock stamps its commands: it has the host's, for queues `by_host` */
 	bool has_timer;           /* clGetDeviceAndHostTimer */
 	_Atomic uint64_t pair_ns; /* when the last pair was taken */
 	_Atomic uint32_t queues;
@@ -46,6 +50,10 @@ struct aif_cl_queue {
 	_Atomic uint32_t defined_gen;
 	bool out_of_order;
 	bool profiled; /* gives times */
+	/* Gives none that could be read: its commands begin and end when the driver tells the host of that, in the device's
+	 * clock, which is one of the host's. `last_end`: of the one before. */
+	bool by_host;
+	_Atomic uint64_t last_end;
 	/* Captured commands; of these, those which the application has waited for. Only at_exit() asks, and what
 	 * is not captured has no end to be told. */
 	_Atomic uint64_t launched, awaited;
@@ -87,6 +95,9 @@ struct aif_cl_pending {
 	int32_t status;         /* of the command: negative = it failed */
 	uint64_t before, after; /* MONOTONIC, around the vendor's call; after 0 = not taken */
 	uint64_t queued, start, end;
+	_Atomic uint64_t
+		running; /* by_host: when the driver said that it runs, in the device's clock; 0: it has not */
+	_Atomic uint32_t callbacks; /* that the driver is still to call */
 };
 
 /* 262,144 commands under way: 24 MiB of address space, of which what was ever under way together is
@@ -134,12 +145,20 @@ struct aif_opencl {
 		call_value;                                \
 	})
 
+/* Becomes the layer in front of `target`, of `n` functions. `pc_of_loader`: a place in the loader's code. Once. 0 or -errno. */
+int aif_cl_layer_init(uint32_t n, const struct aif_cl_dispatch *target, uint64_t pc_of_loader);
+/* start_late() of runtime.h. */
+void aif_cl_start_late(void);
+/* Helper thread, where that has started it: joins drivers that were loaded since. */
+void aif_cl_tick_late(void);
+
 /* ---- objects --------------------------------------------------------------------------------- */
 
 /* A queue was made in `context`: replaces what its address meant. */
 struct aif_cl_queue *aif_cl_queue_new(void *queue, void *context, void *device, bool profiled,
 				      uint64_t asked, const uint64_t *list, bool has_list);
-/* NULL for what is no queue. Asks the driver about queues that were made behind our back. */
+/* NULL for what is no queue. Asks the driver about queues that were made behind our back; of these the times of a device that
+ * was not known are the host's. */
 struct aif_cl_queue *aif_cl_queue_get(void *queue);
 /* Notes that the application has waited for the queue's commands up to `number`, which have
  * ended. */
@@ -165,6 +184,8 @@ uint32_t aif_cl_clock_probe(void *context, void *device);
 void aif_cl_clock_tick(struct aif_thread *t, uint64_t now);
 /* Writes the clock pair that a launch brings, for devices without a timer, when one is due. */
 void aif_cl_clock_pair(struct aif_thread *t, const struct aif_cl_pending *p);
+/* The time now by the clock of a device that has one of the host's. */
+uint64_t aif_cl_clock_now(const struct aif_cl_device *d);
 bool aif_cl_clock_pair_wanted(const struct aif_cl_device *d, uint64_t now);
 
 /* ---- pending --------------------------------------------------------------------------------- */
@@ -172,8 +193,12 @@ bool aif_cl_clock_pair_wanted(const struct aif_cl_device *d, uint64_t now);
 int aif_cl_pool_init(struct aif_cl_pool *pool);
 struct aif_cl_pending *aif_cl_pending_new(void); /* NULL: none left */
 void aif_cl_pending_free(struct aif_cl_pending *p);
+/* Counts one of its callbacks as done, or as never to come: frees it after the last. */
+void aif_cl_pending_put(struct aif_cl_pending *p);
 /* The event callback: `data` is the pending command. Gives up our reference of the event. */
 void aif_cl_pending_ended(void *event, int32_t status, void *data);
+/* The same for RUNNING, of a queue `by_host`. */
+void aif_cl_pending_runs(void *event, int32_t status, void *data);
 void aif_cl_pending_tick(struct aif_thread *t);
 /* Returns the number of commands that the application has waited for and whose end is not reported yet; exact when
  * nothing else happens. */

@@ -65,6 +65,12 @@ void aif_cl_pending_free(struct aif_cl_pending *p)
 	push(&CL->pool.free, p);
 }
 
+void aif_cl_pending_put(struct aif_cl_pending *p)
+{
+	if (atomic_fetch_sub_explicit(&p->callbacks, 1, memory_order_acq_rel) == 1)
+		aif_cl_pending_free(p);
+}
+
 static void tell(struct aif_thread *t, const struct aif_cl_pending *p)
 {
 	const struct aif_emit_exec e = {
@@ -86,6 +92,8 @@ static void tell(struct aif_thread *t, const struct aif_cl_pending *p)
 		aif_emit_note(t, AIF_REASON_NO_TIMES, 1, "");
 	else
 		aif_emit_exec(t, &e);
+	if (p->queue->by_host)
+		aif_emit_note(t, AIF_REASON_HOST_TIMES, 1, "");
 }
 
 static uint64_t stamp(void *event, uint32_t name)
@@ -95,6 +103,34 @@ static uint64_t stamp(void *event, uint32_t name)
 	return TARGET->clGetEventProfilingInfo(event, name, sizeof(ns), &ns, NULL) < 0 ? 0 : ns;
 }
 
+/* Begins when the driver says that it runs, at the earliest when it was launched and, in order, the one before has ended. A
+ * driver that says both at once says nothing of its beginning. */
+static void time_by_host(struct aif_cl_pending *p)
+{
+	struct aif_cl_queue *q = p->queue;
+	/* In this order, so that what is found for the launch is no earlier than it was. */
+	uint64_t since = aif_now_ns() - p->before, now = aif_cl_clock_now(q->device),
+		 before = now - since,
+		 running = atomic_load_explicit(&p->running, memory_order_acquire),
+		 last = atomic_exchange_explicit(&q->last_end, now, memory_order_relaxed);
+
+	if (!q->out_of_order)
+		before = AIF_MAX(before, last);
+	p->start = running && now - running >= 1000 ? AIF_MAX(running, before) : before;
+	p->end = AIF_MAX(now, p->start + 1);
+}
+
+void aif_cl_pending_runs(void *event, int32_t status, void *data)
+{
+	struct aif_cl_pending *p = data;
+
+	(void)event;
+	if (status >= 0)
+		atomic_store_explicit(&p->running, aif_cl_clock_now(p->queue->device),
+				      memory_order_release);
+	aif_cl_pending_put(p);
+}
+
 void aif_cl_pending_ended(void *event, int32_t status, void *data)
 {
 	struct aif_cl_pending *p = data;
@@ -102,16 +138,20 @@ void aif_cl_pending_ended(void *event, int32_t status, void *data)
 	enum aif_busy was;
 
 	p->status = status;
-	p->start = stamp(event, AIF_CL_PROFILING_COMMAND_START);
-	p->end = stamp(event, AIF_CL_PROFILING_COMMAND_END);
-	if (p->after)
-		p->queued = stamp(event, AIF_CL_PROFILING_COMMAND_QUEUED);
+	if (p->queue->by_host) {
+		time_by_host(p);
+	} else {
+		p->start = stamp(event, AIF_CL_PROFILING_COMMAND_START);
+		p->end = stamp(event, AIF_CL_PROFILING_COMMAND_END);
+		if (p->after)
+			p->queued = stamp(event, AIF_CL_PROFILING_COMMAND_QUEUED);
+	}
 	TARGET->clReleaseEvent(event);
 	t = aif_thread_enter_callback(&was);
 	if (t) {
 		tell(t, p);
 		aif_thread_leave_callback(t, was);
-		aif_cl_pending_free(p);
+		aif_cl_pending_put(p);
 	} else {
 		push(&CL->pool.deferred, p);
 	}
@@ -123,7 +163,7 @@ void aif_cl_pending_tick(struct aif_thread *t)
 
 	while ((p = pop(&CL->pool.deferred))) {
 		tell(t, p);
-		aif_cl_pending_free(p);
+		aif_cl_pending_put(p);
 	}
 }
 

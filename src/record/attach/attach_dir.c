@@ -246,7 +246,7 @@ void aif_standby_remove(int dir, const char *recording)
 
 static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret)
 {
-	static const char *const runtimes[] = {"libOpenCL.so", "libze_loader.so"};
+	static const char *const runtimes[] = {"libze_loader.so"};
 	unsigned long inode = 0;
 	const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
