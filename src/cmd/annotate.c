@@ -23,7 +23,7 @@ static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
 	{0, "of", "device|cpu|host", AIF_OPT_CHOICE, AT(of), 0,
 	 "kernels on devices; functions on CPUs; functions by the device time launched from "
-	 "their lines (device, where anything ran on one)"},
+	 "their lines (device, where anything ran on one; host, then cpu, where no kernel matches)"},
 	{0, "min", "PCT", AIF_OPT_PERCENT, AT(min_ppm), 0,
 	 "hide lines and instructions with a smaller share of the kernel's samples; 0 shows "
 	 "all (0.5)"},
@@ -52,6 +52,31 @@ static bool has_only_cpu(const struct aif_view *view)
 	return has;
 }
 
+/* Lists what was asked for; where no kernel matches a name alone, the host function that launches, or that has CPU time. */
+static int listing_find(const struct values *v, const struct aif_view *view,
+			const struct aif_annotate_opts *o, struct aif_buf *out, struct aif_err *err)
+{
+	static const int others[] = {OF_HOST, OF_CPU};
+	struct aif_err none = {0};
+	int of = v->of != OF_NOT_GIVEN ? v->of : has_only_cpu(view) ? OF_CPU : OF_DEVICE;
+	int r = listing_write(of, view, o, out, err);
+
+	if (r != -ENODATA || v->of != OF_NOT_GIVEN || of != OF_DEVICE)
+		return r;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(others) && r; i++) {
+		aif_buf_clear(out);
+		none = (struct aif_err){0};
+		r = listing_write(others[i], view, o, out, &none);
+		if (r && r != -ENODATA)
+			break;
+	}
+	if (!r)
+		*err = (struct aif_err){0};
+	else if (r != -ENODATA)
+		*err = none;
+	return r;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -72,9 +97,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	aif_selection_note_name("annotate:", o.kernel);
 	if (aif_view_open(&view, path, err) == 0) {
 		aif_view_report_cut(path, &view.profile);
-		int of = v->of != OF_NOT_GIVEN ? v->of : has_only_cpu(&view) ? OF_CPU : OF_DEVICE;
-
-		if (listing_write(of, &view, &o, &out, err) == 0 &&
+		if (listing_find(v, &view, &o, &out, err) == 0 &&
 		    aif_profile_check(&view.profile, path, err) == 0)
 			status = aif_view_print_text(&out, err);
 	}
@@ -100,7 +123,8 @@ const struct aif_command aif_command_annotate = {
 		"`long_scoreboard 80 % waits for +0x0120 LDG`. aiflame report --stalls explains\n"
 		"the reasons. `...` stands for instructions with few samples (--min).\n\n"
 		"Of a program that used no device, or with --of cpu, KERNEL names functions on CPUs:\n"
-		"their lines and, recorded with --cpu, their instructions, with their CPU time. With\n"
+		"their lines and, recorded with --cpu, their instructions, with their CPU time; of a\n"
+		"function that spends it in others also its lines with what each calls. With\n"
 		"--of host it names functions that launch, Python's too, the program's own first:\n"
 		"their lines, with the device time that each launched, by itself or by what it calls.\n"
 		"Names of Python's functions match with \" (file.py)\" behind them and without.\n\n"

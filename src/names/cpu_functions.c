@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names/cpu_functions.h"
 
-#include "names/frame_labels.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,27 +21,34 @@ struct finding {
 	uint32_t leaf, leaf_frame, leaf_depth;
 };
 
+uint32_t aif_cpu_function_plain(struct aif_tree *t, const struct aif_frame_label *l)
+{
+	unsigned type = aif_tree_type_of(t, l->name);
+	uint32_t name;
+	size_t len;
+	char *copy;
+
+	if (!(type & AIF_TREE_INLINED))
+		return l->name;
+	/* The set moves when it grows. */
+	copy = strndup(aif_tree_text(t, l->name, &len), len);
+	if (!copy)
+		return AIF_STR_NONE;
+	name = aif_tree_name(t, aif_tree_base_type(type), copy, len);
+	free(copy);
+	return name;
+}
+
 /* Returns the number of a function, made if there is none; AIF_NONE when memory runs out. */
 static uint32_t function_of(struct finding *f, const struct aif_frame_label *l, uint32_t frame,
 			    uint32_t depth)
 {
 	struct aif_cpu_functions *to = f->to;
-	unsigned type = aif_tree_type_of(&to->tree, l->name);
-	uint32_t name = l->name;
-	uint64_t i, key;
-	size_t len;
+	uint32_t name = aif_cpu_function_plain(&to->tree, l);
+	uint64_t i, key = aif_cpu_function_key(name, l->module);
 
-	if (type & AIF_TREE_INLINED) {
-		const char *text = aif_tree_text(&to->tree, l->name, &len);
-		char *copy = strndup(text, len); /* the set moves when it grows */
-
-		name = copy ? aif_tree_name(&to->tree, aif_tree_base_type(type), copy, len)
-			    : AIF_STR_NONE;
-		free(copy);
-		if (name == AIF_STR_NONE)
-			return AIF_NONE;
-	}
-	key = name | ((uint64_t)l->module + 1) << 32; /* AIF_NONE + 1 fits: 33 bits are cut to 0 */
+	if (name == AIF_STR_NONE)
+		return AIF_NONE;
 	if (aif_map_get(&f->by_name, key, &i))
 		return (uint32_t)i;
 	if (to->len >= UINT32_MAX - 1 ||
@@ -180,7 +185,7 @@ int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selec
 	struct aif_cpu_totals cpu = {0};
 	int r;
 
-	*ret = (struct aif_cpu_functions){0};
+	*ret = (struct aif_cpu_functions){.detail = detail};
 	r = aif_cpu_totals(names->p, sel, &cpu, err);
 	if (!r)
 		r = aif_tree_init(&ret->tree, false);

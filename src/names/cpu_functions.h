@@ -3,6 +3,7 @@
 
 #include "analysis/cpu_totals.h"
 #include "base/err.h"
+#include "names/frame_labels.h"
 #include "names/names.h"
 #include "names/profile_names.h"
 #include "names/tree.h"
@@ -45,7 +46,16 @@ struct aif_cpu_functions {
 	uint64_t whole_samples;      /* samples whose stack reaches its thread's first function */
 	uint64_t threads;
 	uint64_t damaged; /* chunks that could not be read */
+	enum aif_name_detail detail;
 };
+
+/* Returns the plain name of a function, whether it is inlined or not; AIF_STR_NONE when memory runs out. */
+uint32_t aif_cpu_function_plain(struct aif_tree *t, const struct aif_frame_label *l);
+/* Returns what tells functions apart: their plain name and module. */
+static inline uint64_t aif_cpu_function_key(uint32_t name, uint32_t module)
+{
+	return name | ((uint64_t)module + 1) << 32; /* AIF_NONE + 1 fits: 33 bits are cut to 0 */
+}
 
 /* Sums up what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0 or -errno with *err. */
 int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selection *sel,

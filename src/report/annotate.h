@@ -25,8 +25,8 @@ struct aif_annotate_opts {
 int aif_annotate_write(const struct aif_names *names, const struct aif_attribution *a,
 		       const struct aif_annotate_opts *o, struct aif_buf *out, struct aif_err *err);
 
-/* The same of functions on CPUs, by their names as views show them: those that match and have CPU time of their own, most
- * first. -ENODATA where there is none, with *err. */
+/* The same of functions on CPUs, by their names as views show them: those that match, most CPU time of their own
+ * first. Of those whose time is below them also their lines with what these call. -ENODATA where there is none, with *err. */
 int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
 			   struct aif_buf *out, struct aif_err *err);
 /* The same of functions that launched device work, with the device time of each line and of what it calls. */

@@ -8,6 +8,7 @@
 #include "names/code_index.h"
 #include "names/cpu_functions.h"
 #include "names/filter.h"
+#include "report/annotate_calls.h"
 #include "report/annotate_json.h"
 #include "report/annotate_places.h"
 #include "text/json.h"
@@ -169,25 +170,65 @@ static void put_head(struct listing *l)
 			"behind what made the event (skid)");
 }
 
-static int put_function(struct listing *l)
+static int put_function(struct listing *l, const struct aif_cpu_calls *calls)
 {
+	bool is_above = aif_annotate_is_above(l->function);
 	int r = places_find(l);
 
 	if (r < 0)
 		return r;
 	put_head(l);
 	aif_buf_puts(l->out, "\n\n");
+	if (is_above) {
+		aif_buf_puts(l->out, "lines with what they call:\n");
+		aif_annotate_calls_put(l->p, l->all, (uint32_t)(l->function - l->all->at), calls,
+				       l->o, l->out);
+	}
+	if (!l->function->self_ns)
+		return 0;
+	if (is_above)
+		aif_buf_puts(l->out, "\nlines themselves:\n");
 	r = aif_places_put_lines(&l->places, l->o, l->function->self_ns, l->out);
 	return r < 0 ? r : put_codes(l);
+}
+
+/* Marks the functions that match. Returns how many, or -ENOMEM; *ret is for free(). */
+static ssize_t find_wanted(const struct aif_cpu_functions *f, const struct aif_regex *wanted,
+			   bool **ret)
+{
+	ssize_t n = 0;
+	bool *is = calloc(f->len + 1, sizeof(*is));
+
+	*ret = is;
+	if (!is)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->len; i++) {
+		is[i] = f->at[i].total_ns &&
+			aif_annotate_matches(wanted, aif_cpu_function_name(f, &f->at[i]));
+		n += is[i];
+	}
+	return n;
+}
+
+/* Finds the calls of functions that are wanted and whose time is below them. */
+static int find_calls(const struct aif_names *names, struct aif_cpu_functions *f,
+		      const bool *wanted, struct aif_cpu_calls *ret, struct aif_err *err)
+{
+	for (size_t i = 0; i < f->len; i++)
+		if (wanted[i] && aif_annotate_is_above(&f->at[i]))
+			return aif_cpu_calls_find(names, f, wanted, ret, err);
+	return 0;
 }
 
 int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annotate_opts *o,
 			   struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_cpu_functions f = {0};
+	struct aif_cpu_calls calls = {0};
 	struct listing l = {.p = names->p, .o = o, .all = &f, .places.p = names->p, .out = out};
 	struct aif_regex wanted;
-	size_t shown = 0;
+	bool *is_wanted = NULL;
+	ssize_t n = 0;
 	int r = aif_regex_init(&wanted, "annotate: FUNCTION", o->kernel, err);
 
 	if (r < 0)
@@ -195,30 +236,37 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, err);
 	if (!r)
 		r = aif_code_index_init(&l.codes, names->p);
-	for (size_t i = 0; i < f.len && !r && f.at[i].self_ns; i++) {
-		if (!aif_annotate_matches(&wanted, aif_cpu_function_name(&f, &f.at[i])))
+	if (!r) {
+		n = find_wanted(&f, &wanted, &is_wanted);
+		r = n < 0 ? (int)n : find_calls(names, &f, is_wanted, &calls, err);
+	}
+	for (size_t i = 0, shown = 0; i < f.len && !r; i++) {
+		if (!is_wanted[i])
 			continue;
 		if (shown++)
 			aif_buf_puts(out, "\n\n");
 		l.function = &f.at[i];
-		r = put_function(&l);
+		r = put_function(&l, &calls);
 	}
-	if (!r && !shown)
-		r = aif_err_set(err, -ENODATA,
-				f.len && f.at[0].self_ns
-					? "annotate: no function with CPU time of its own matches "
-					  "'%s'; the one with most is %s"
-					: "annotate: no CPU samples match '%s'%s",
-				o->kernel,
-				f.len && f.at[0].self_ns ? aif_cpu_function_name(&f, &f.at[0])
-							 : "; record with --cpu");
+	if (!r && !n)
+		r = aif_err_set(
+			err, -ENODATA,
+			f.len && f.at[0].self_ns
+				? "annotate: no function with CPU time matches '%s'; the one "
+				  "with most is %s"
+				: "annotate: no CPU samples match '%s'%s",
+			o->kernel,
+			f.len && f.at[0].self_ns ? aif_cpu_function_name(&f, &f.at[0])
+						 : "; record with --cpu");
 	else if (r < 0 && !err->code)
 		aif_err_set(err, r, "annotate: %s", strerror(-r));
 	aif_regex_finish(&wanted);
 	aif_code_index_finish(&l.codes);
+	aif_cpu_calls_finish(&calls);
 	aif_cpu_functions_finish(&f);
 	aif_buf_finish(&l.cell);
 	free(l.places.at);
+	free(is_wanted);
 	return r;
 }
 

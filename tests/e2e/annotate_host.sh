@@ -28,6 +28,7 @@ as_sql_says() {
 		END { exit bad || !n }' truth.csv main.txt
 }
 check "shares of main()'s lines are what SQL says" as_sql_says
+check "annotate of a name that no kernel has lists the host function" sh -c "'$aiflame' annotate '^main$' m.data | cmp - main.txt"
 check "a name that no function has is one clear line, which names one that is there" \
 	says "no function that launched device work matches 'nothing'; one is '" "$aiflame" annotate --of host nothing m.data
 check "a name that no function has is a failure" status_is 1 "$aiflame" annotate --of host nothing m.data

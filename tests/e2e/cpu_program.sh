@@ -64,6 +64,8 @@ import json, sys
 w = json.load(sys.stdin)
 assert w[\"of\"] == \"cpu\" and w[\"functions\"][0][\"function\"] == \"gemm\" and w[\"threads\"] == 1, w'"
 check "annotate: a line, and instructions" sh -c "'$aiflame' annotate '^gemm$' c.data >gemm.txt && grep -qE '% +#+ +cpu_program.c:[0-9]+' gemm.txt && grep -qE '\\+0x[0-9a-f]{4}  ' gemm.txt"
+check "annotate: lines of a function that spends its time in others, with what they call" sh -c "'$aiflame' annotate '^step$' c.data >step.txt; cat step.txt; grep -qE '^(100\.0|99\.[0-9]) % +#+ +cpu_program.c:[0-9]+' step.txt && grep -qE '^ *[56][0-9.]+ % +#+ +calls gemm$' step.txt && grep -qE '^ *[23][0-9.]+ % +#+ +calls attention$' step.txt"
+check "annotate: a function that computes itself has no list of calls" sh -c "! grep -q 'with what they call:' gemm.txt"
 check "annotate refuses a function that is not there" says "the one with most is gemm" "$aiflame" annotate nothere c.data
 check "the page has CPU time" sh -c "'$aiflame' view -o c.html c.data && [ -s c.html ]"
 for format in folded pprof speedscope chrome perfetto firefox otlp sqlite; do
