@@ -156,12 +156,13 @@ const struct aif_command aif_command_diff = {
 		"The run is what varies: three runs a side are the least for a verdict, five are\n"
 		"better. One run a side gives differences and no verdict. There are four answers:\n"
 		"slower, faster, the same (the whole 95 % interval lies within the margin), and\n"
-		"cannot tell, with the number of runs that would. Nothing is decided between\n"
-		"machines or clocks that differ, nor by recordings that were cut short.\n\n"
+		"cannot tell, with the number of runs that would. Of stacks and kernels these are\n"
+		"more time and less time: they may be known where the whole is not. Nothing is\n"
+		"decided between machines or clocks that differ, nor by recordings that were cut short.\n\n"
 		"Values are given by step where all runs have steps, marked or found, else by run,\n"
 		"which is all of it, start-up and end too; never scaled to equal totals. Stacks are\n"
 		"compared from their callers on: time that moved between callees of one function is\n"
-		"called moved, not slower.",
+		"called moved, not more time.",
 	.examples =
 		"aiflame diff old.data new.data\tdifferences of two runs\n"
 		"aiflame diff old new\tof two directories with five runs each: with verdicts\n"

@@ -64,7 +64,7 @@ static void put_metrics(const struct aif_comparison *c, const char *command,
 		aif_buf_puts(&text, ", ");
 		aif_words_change(&of->change, &text);
 		aif_buf_puts(&text, ", ");
-		aif_words_verdict(c, of, aif_metric_is_ns(m), &text);
+		aif_words_verdict(c, m, &text);
 		aif_json_answer_evidence(head, aif_buf_str(&text), -1, command);
 	}
 	aif_buf_finish(&text);

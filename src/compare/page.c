@@ -37,12 +37,11 @@ static void put_item(struct page *g)
 	aif_buf_puts(&g->json, g->json.data[g->json.len - 1] == '[' ? "{" : ",{");
 }
 
-static void put_compared(struct page *g, const struct aif_compared *of, bool is_time,
-			 struct aif_buf *b)
+static void put_compared(struct page *g, enum aif_metric m, struct aif_buf *b)
 {
-	aif_words_change(&of->change, b);
+	aif_words_change(&g->c->metric[m].change, b);
 	put_words(g, "change", b);
-	aif_words_verdict(g->c, of, is_time, b);
+	aif_words_verdict(g->c, m, b);
 	put_words(g, "verdict", b);
 }
 
@@ -76,7 +75,7 @@ static void put_stacks(struct page *g, struct aif_buf *b)
 		if (!f->is_change)
 			aif_buf_puts(b, "moved");
 		else if (c->decides)
-			aif_buf_puts(b, aif_words_answer(f->time.answer, true));
+			aif_buf_puts(b, aif_words_part(c, f->time.answer));
 		put_words(g, "verdict", b);
 		aif_words_how(c, f, b);
 		put_words(g, "how", b);
@@ -105,7 +104,7 @@ static void put_kernels(struct page *g, struct aif_buf *b)
 		aif_compare_json_number(&g->json, "B", k->b ? k->time.change.b : NAN);
 		aif_words_change(&k->time.change, b);
 		put_words(g, "change", b);
-		aif_buf_puts(b, c->decides ? aif_words_kernel(k) : "");
+		aif_buf_puts(b, c->decides ? aif_words_kernel(c, k) : "");
 		put_words(g, "verdict", b);
 		aif_compare_json_number(&g->json, "launches_in_A", k->a_launches);
 		aif_compare_json_number(&g->json, "launches_in_B", k->b_launches);
@@ -131,7 +130,7 @@ static void put_metrics(struct page *g, struct aif_buf *b)
 		put_words(g, "A", b);
 		aif_words_value(c, m, c->metric[m].change.b, b);
 		put_words(g, "B", b);
-		put_compared(g, &c->metric[m], aif_metric_is_ns(m), b);
+		put_compared(g, m, b);
 		aif_buf_putc(&g->json, '}');
 	}
 	aif_buf_puts(&g->json, "]}");

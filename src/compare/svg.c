@@ -16,8 +16,8 @@
 static const struct aif_palette_colour verdicts[AIF_LOOKS] = {
 	[AIF_LOOK_SAME] = {"the same", "u", {238, 234, 222}, {246, 243, 234}},
 	[AIF_LOOK_UNKNOWN] = {"cannot tell", "q", {196, 196, 196}, {208, 208, 208}},
-	[AIF_LOOK_UP] = {"slower", "h", {240, 124, 104}, {248, 148, 128}},
-	[AIF_LOOK_DOWN] = {"faster", "d", {124, 170, 240}, {150, 188, 246}},
+	[AIF_LOOK_UP] = {"more time", "h", {240, 124, 104}, {248, 148, 128}},
+	[AIF_LOOK_DOWN] = {"less time", "d", {124, 170, 240}, {150, 188, 246}},
 	[AIF_LOOK_NEW] = {"only in B", "w", {232, 92, 84}, {240, 108, 98}},
 	[AIF_LOOK_GONE] = {"only in A", "e", {98, 146, 230}, {112, 158, 238}},
 };

@@ -171,7 +171,7 @@ static void put_metrics(const struct aif_comparison *c, bool is_markdown, struct
 		aif_words_value(c, m, of->change.a, &cells[1]);
 		aif_words_value(c, m, of->change.b, &cells[2]);
 		aif_words_change(&of->change, &cells[3]);
-		aif_words_verdict(c, of, aif_metric_is_ns(m), &cells[4]);
+		aif_words_verdict(c, m, &cells[4]);
 	}
 	grid_print(&g, out);
 }
@@ -202,7 +202,7 @@ static void put_findings(const struct aif_comparison *c, size_t most, size_t lin
 		if (!f->is_change)
 			aif_buf_puts(&cells[1], "moved");
 		else if (c->decides)
-			aif_buf_puts(&cells[1], aif_words_answer(f->time.answer, true));
+			aif_buf_puts(&cells[1], aif_words_part(c, f->time.answer));
 		aif_words_how(c, f, &cells[2]);
 		aif_compare_stack(c, f->node, is_markdown ? MOST_FRAMES : 0, &cells[3]);
 	}
@@ -243,7 +243,7 @@ static void put_kernels(const struct aif_comparison *c, size_t most, size_t line
 			aif_words_ns(c, k->time.change.b, &cells[1]);
 		aif_words_change(&k->time.change, &cells[2]);
 		if (c->decides)
-			aif_buf_puts(&cells[3], aif_words_kernel(k));
+			aif_buf_puts(&cells[3], aif_words_kernel(c, k));
 		aif_words_value(c, AIF_METRIC_LAUNCHES, k->a_launches, &cells[4]);
 		if (k->a_launches != k->b_launches) {
 			aif_buf_puts(&cells[4], " -> ");

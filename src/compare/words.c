@@ -110,14 +110,30 @@ const char *aif_words_answer(enum aif_change_answer a, bool is_time)
 	return "cannot tell";
 }
 
-void aif_words_verdict(const struct aif_comparison *c, const struct aif_compared *of, bool is_time,
-		       struct aif_buf *b)
+static bool has_counts(const struct aif_comparison *c)
 {
+	bool has = false;
+
+	for (size_t i = 0; i < c->a->len + c->b->len; i++)
+		has |= aif_compare_run(c, i)->is_counts;
+	return has;
+}
+
+const char *aif_words_part(const struct aif_comparison *c, enum aif_change_answer a)
+{
+	if ((a == AIF_CHANGE_UP || a == AIF_CHANGE_DOWN) && !has_counts(c))
+		return a == AIF_CHANGE_UP ? "more time" : "less time";
+	return aif_words_answer(a, false);
+}
+
+void aif_words_verdict(const struct aif_comparison *c, enum aif_metric m, struct aif_buf *b)
+{
+	const struct aif_compared *of = &c->metric[m];
 	size_t needed;
 
 	if (!c->decides)
 		return;
-	aif_buf_puts(b, aif_words_answer(of->answer, is_time));
+	aif_buf_puts(b, aif_words_answer(of->answer, m == AIF_METRIC_TIME));
 	if (of->answer != AIF_CHANGE_UNKNOWN)
 		return;
 	needed = aif_change_needed(&of->change);
@@ -211,10 +227,10 @@ void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, 
 	}
 }
 
-const char *aif_words_kernel(const struct aif_compared_kernel *k)
+const char *aif_words_kernel(const struct aif_comparison *c, const struct aif_compared_kernel *k)
 {
 	if (k->time.answer != AIF_CHANGE_UNKNOWN || k->launches == AIF_CHANGE_UNKNOWN)
-		return aif_words_answer(k->time.answer, true);
+		return aif_words_part(c, k->time.answer);
 	return k->launches == AIF_CHANGE_UP ? "more launches" : "fewer launches";
 }
 
@@ -330,15 +346,6 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 	}
 }
 
-static bool has_counts(const struct aif_comparison *c)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < c->a->len + c->b->len; i++)
-		has |= aif_compare_run(c, i)->is_counts;
-	return has;
-}
-
 static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 {
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
@@ -400,6 +407,18 @@ static void put_launches(const struct aif_comparison *c, struct aif_buf *b)
 	put_from_to(most->a_launches, most->b_launches, b);
 }
 
+/* Says what is known of the device's time where nobody can tell of the whole. */
+static void put_known(const struct aif_comparison *c, struct aif_buf *b)
+{
+	const struct aif_compared *of = &c->metric[AIF_METRIC_DEVICE];
+
+	if (!c->has_metric[AIF_METRIC_DEVICE] ||
+	    (of->answer != AIF_CHANGE_UP && of->answer != AIF_CHANGE_DOWN))
+		return;
+	aif_buf_printf(b, "; it has %s device time: ", aif_words_answer(of->answer, false));
+	aif_words_change(&of->change, b);
+}
+
 static void put_time(const struct aif_comparison *c, struct aif_buf *b)
 {
 	bool by_time = c->has_metric[AIF_METRIC_TIME];
@@ -426,6 +445,8 @@ static void put_time(const struct aif_comparison *c, struct aif_buf *b)
 	aif_buf_printf(b, " a %s", aif_compare_unit_name(c));
 	if (of->answer != AIF_CHANGE_UNKNOWN)
 		put_most(c, of->change.b - of->change.a, b);
+	else if (by_time)
+		put_known(c, b);
 }
 
 void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b)

@@ -15,13 +15,16 @@ void aif_words_value(const struct aif_comparison *c, enum aif_metric m, double v
 void aif_words_change(const struct aif_change *c, struct aif_buf *b);
 /* "slower", "faster" of times, "more", "less" of numbers; "the same", "cannot tell". */
 const char *aif_words_answer(enum aif_change_answer a, bool is_time);
-/* The same with what would tell: "cannot tell (about 12 runs a side would)". */
-void aif_words_verdict(const struct aif_comparison *c, const struct aif_compared *of, bool is_time,
-		       struct aif_buf *b);
+/* Answers for a stack or a kernel: "more time", "less time". Slower and faster is the whole alone, of which nobody may be able
+ * to tell. */
+const char *aif_words_part(const struct aif_comparison *c, enum aif_change_answer a);
+/* Answers for a metric, with what would tell: "cannot tell (about 12 runs a side would)". Time is slower or faster, all else
+ * more or less. */
+void aif_words_verdict(const struct aif_comparison *c, enum aif_metric m, struct aif_buf *b);
 /* Says how a finding changed: "takes longer: 9.5 -> 10.1 ms a launch". */
 void aif_words_how(const struct aif_comparison *c, const struct aif_finding *f, struct aif_buf *b);
 /* Answers for a kernel: by its time, else by how often it was launched: "more launches". */
-const char *aif_words_kernel(const struct aif_compared_kernel *k);
+const char *aif_words_kernel(const struct aif_comparison *c, const struct aif_compared_kernel *k);
 /* Says that no stack is known to have changed, as a sentence. */
 const char *aif_words_no_stacks(const struct aif_comparison *c);
 /* A line that sums up: "B is slower: +5.1 % (+3.9 to +6.2 %) a step, most of it f, which takes longer"; "cannot tell: 2 runs a side; 3 are

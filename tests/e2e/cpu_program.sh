@@ -104,7 +104,7 @@ for i in 1 2 3; do
 	"$aiflame" record -q --cpu --cpu-clock perf -o "a$i.data" "$app" 0.4 >/dev/null
 	"$aiflame" record -q --cpu --cpu-clock perf -o "b$i.data" "$app" 0.8 >/dev/null
 done
-check "diff: twice the CPU time is slower" sh -c "'$aiflame' diff a1.data,a2.data,a3.data b1.data,b2.data,b3.data >d.txt; cat d.txt; grep -E 'CPU time .* slower' d.txt && grep -E 'slower +more CPU time: .* gemm < step < train' d.txt"
+check "diff: twice the CPU time is more" sh -c "'$aiflame' diff a1.data,a2.data,a3.data b1.data,b2.data,b3.data >d.txt; cat d.txt; grep -E 'CPU time .* more' d.txt && grep -E 'more time +more CPU time: .* gemm < step < train' d.txt"
 check "gate: by time and CPU time" sh -c "'$aiflame' gate a1.data,a2.data,a3.data b1.data,b2.data,b3.data >g.txt; [ \$? = 3 ] && grep -q '^exceeded *cpu' g.txt && ! grep -q device g.txt"
 check "gate: a budget of CPU time" status_is 3 "$aiflame" gate --budget 'cpu +10%' a1.data,a2.data,a3.data b1.data,b2.data,b3.data
 

@@ -27,7 +27,7 @@ check "kernels of one side only are not merged" grep -Eq 'new .* shift$' one.txt
 check "a diff of three runs a side has a verdict" sh -c "'$aiflame' diff before after >three.txt && ! grep -q '^no verdict' three.txt"
 check "launches that never vary are compared without a margin" grep -Eq '^kernels launched +5 +6 +\+20.0 % +more' three.txt
 check "the first line of a diff names a change of launches" sh -c "head -1 three.txt | grep -q '; launches a step: 5 -> 6, of [a-z]* 0 -> 1$'"
-check "kernels that each run of one side has, and none of the other, are new or gone" sh -c "grep -Eq 'new +slower +0 -> 1 +shift$' three.txt && grep -Eq 'gone +faster +1 -> 0 +scale_and_shift$' three.txt"
+check "kernels that each run of one side has, and none of the other, are new or gone" sh -c "grep -Eq 'new +more time +0 -> 1 +shift$' three.txt && grep -Eq 'gone +less time +1 -> 0 +scale_and_shift$' three.txt"
 check "a diff names both sides with their numbers of runs" sh -c "grep -q '^A  before, 3 runs of ' three.txt && grep -q '^B  after, 3 runs of ' three.txt"
 check "diff --format json has metrics, kernels and stacks with their answers" sh -c "'$aiflame' diff --format json before after | python3 -c '
 import json, sys

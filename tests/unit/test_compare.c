@@ -423,9 +423,32 @@ static void the_first_line_sums_up(void **state)
 	finish(&x);
 }
 
+/* Adds a small kernel to runs that vary much: it is known, the whole is not. */
+static void parts_are_not_faster_where_nobody_can_tell(void **state)
+{
+	struct run_row rows[RUNS_BASE_LEN + 1];
+	struct aif_buf text = {0};
+	struct compared x;
+
+	(void)state;
+	memcpy(rows, runs_base, sizeof(runs_base));
+	rows[RUNS_BASE_LEN] = (struct run_row){"main;train;head;added", 2e5, 1};
+	compared_make(&x, rows, RUNS_BASE_LEN + 1, RUNS, 0.15, 6);
+	aif_comparison_text(&x.c, 0, 0, &text);
+	print_message("%s\n", aif_buf_str(&text));
+	assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_UNKNOWN);
+	assert_non_null(strstr(aif_buf_str(&text), "cannot tell whether the time changed"));
+	assert_non_null(strstr(aif_buf_str(&text), "more time"));
+	assert_null(strstr(aif_buf_str(&text), "slower"));
+	assert_null(strstr(aif_buf_str(&text), "faster"));
+	aif_buf_finish(&text);
+	finish(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_are_not_faster_where_nobody_can_tell),
 		cmocka_unit_test(each_seeded_regression_is_named_first),
 		cmocka_unit_test(a_smaller_batch_is_named_first),
 		cmocka_unit_test(a_smaller_batch_is_no_win_by_step),
