@@ -33,7 +33,7 @@ struct values {
 static const struct aif_opt opts[] = {
 	{'n', "runs", "N", AIF_OPT_COUNT, AT(runs), 0, "runs a side (5)"},
 	{0, "against", "COMMAND", AIF_OPT_STRING, AT(against), 0,
-	 "side B, a shell command, run in turns with CMD, which is side A"},
+	 "side B, in one word, run in turns with CMD, which is side A"},
 	{'o', "output", "DIR", AIF_OPT_STRING, AT(output), 0,
 	 "where recordings go: DIR/a and DIR/b (aiflame.bench)"},
 	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,
@@ -99,12 +99,19 @@ static int make_directory(const char *dir, const char *in, struct aif_err *err)
 	return r;
 }
 
+/* True if one word is a command of a shell, and no program's name: of both sides alike. */
+static bool is_for_shell(const char *word)
+{
+	return strpbrk(word, " \t\n|&;<>()$`\\\"'*?[#~=%") && access(word, X_OK) < 0;
+}
+
 /* Runs `aiflame record` with the command of a side; what both print goes to `log`. Returns the exit status, or -errno. */
 static int record(const struct bench *b, bool is_b, const char *profile, const char *log)
 {
 	const char *args[LIST_MAX + 8] = {"aiflame", "record", "-o", profile};
-	const char *const shell[] = {"/bin/sh", "-c", b->v->against, NULL};
-	const char *const *command = is_b ? shell : (const char *const *)b->command;
+	const char *const other[] = {b->v->against, NULL};
+	const char *const *command = is_b ? other : (const char *const *)b->command;
+	const char *const shell[] = {"/bin/sh", "-c", command[0], NULL};
 	posix_spawn_file_actions_t files;
 	size_t n = 4, words = 0;
 	const char **argv;
@@ -114,6 +121,8 @@ static int record(const struct bench *b, bool is_b, const char *profile, const c
 	for (size_t i = 0; b->v->record[i]; i++)
 		args[n++] = b->v->record[i];
 	args[n++] = "--";
+	if (!command[1] && is_for_shell(command[0]))
+		command = shell;
 	while (command[words])
 		words++;
 	argv = calloc(n + words + 1, sizeof(*argv));
@@ -282,7 +291,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct bench b = {.v = v, .command = words};
 	int r;
 
-	(void)words_len;
+	if (words_len > 1 && is_for_shell(words[0])) {
+		aif_err_set(err, -EINVAL,
+			    "bench: '%s' is no program; a shell's command is one word, and options "
+			    "stand before it",
+			    words[0]);
+		return AIF_EXIT_USAGE;
+	}
 	if (!v->runs || v->runs > RUNS_MAX) {
 		aif_err_set(err, -EINVAL, "-n: 1 to %d runs", RUNS_MAX);
 		return AIF_EXIT_USAGE;
@@ -307,14 +322,15 @@ const struct aif_command aif_command_bench = {
 	.description =
 		"Records CMD several times, and with --against another command in turns with it, A B\n"
 		"B A, so that a machine that warms up or gets busy favours neither; then compares\n"
-		"them as aiflame diff does. Recordings stay in DIR/a and DIR/b, each with what its\n"
+		"them as aiflame diff does. A command in one word goes to a shell where it has blanks\n"
+		"or a shell's characters, on both sides. Recordings stay in DIR/a and DIR/b, each with what its\n"
 		"run printed (1.out) beside it: sides of aiflame diff and gate.\n\n"
 		"DIR/conditions.txt has the date of each run, and the load and temperature that the\n"
 		"OS reports. Clocks of NVIDIA's GPUs are in the recordings. A run\n"
 		"that ends with a status other than 0 ends the bench. So does Ctrl-C, which removes\n"
 		"the run it came in.",
 	.examples = "aiflame bench -n 5 -- python3 train.py\tfive runs, for a baseline\n"
-		    "aiflame bench --against 'python3 new.py' -- python3 old.py\tA and B in turns\n"
+		    "aiflame bench --against 'python3 new.py' 'python3 old.py'\tA and B in turns\n"
 		    "aiflame gate aiflame.bench/a aiflame.bench/b\tjudge them\n",
 	.opts = opts,
 	.defaults = &defaults,
