@@ -8,8 +8,39 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Says how to get what a suffix asks for that is written by other means: "" where there is none. */
+static void say_other_way(const char *path, const char *dot, struct aif_buf *out)
+{
+	static const char *const pixels[] = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".pdf"};
+	bool is_pixels = false;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(pixels); i++)
+		is_pixels |= !strcasecmp(dot, pixels[i]);
+	if (!strcmp(dot, ".html"))
+		aif_buf_puts(out, "; a page with the picture in it: aiflame view -o FILE.html");
+	else if (is_pixels)
+		aif_buf_printf(out,
+			       "; write FILE.svg, of which a browser or rsvg-convert makes a "
+			       "picture of pixels: rsvg-convert -o %s FILE.svg",
+			       path);
+}
+
+static int no_format(const char *path, const char *dot, struct aif_err *err)
+{
+	struct aif_buf way = {0};
+	int r;
+
+	if (dot)
+		say_other_way(path, dot, &way);
+	r = aif_err_set(err, -EINVAL, "%s: the suffix names no format; use .svg, .folded or .txt%s",
+			path, aif_buf_str(&way));
+	aif_buf_finish(&way);
+	return r;
+}
 
 int aif_flame_format_of(const char *path, enum aif_flame_format *ret, struct aif_err *err)
 {
@@ -20,9 +51,7 @@ int aif_flame_format_of(const char *path, enum aif_flame_format *ret, struct aif
 	else if (dot && (!strcmp(dot, ".folded") || !strcmp(dot, ".txt")))
 		*ret = AIF_FLAME_FOLDED;
 	else
-		return aif_err_set(err, -EINVAL,
-				   "%s: the suffix names no format; use .svg, .folded or .txt",
-				   path);
+		return no_format(path, dot, err);
 	return 0;
 }
 

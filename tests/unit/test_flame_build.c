@@ -483,6 +483,9 @@ static void empty_pictures_say_what_is_missing(void **state)
 	assert_int_equal(aif_flame_format_of("-", &format, &err), 0);
 	assert_int_equal(aif_flame_format_of("a.svg/x", &format, &err), -EINVAL);
 	assert_int_equal(aif_flame_format_of("x.gif", &format, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "rsvg-convert -o x.gif FILE.svg"));
+	assert_int_equal(aif_flame_format_of("x.html", &format, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "aiflame view"));
 }
 
 /* No option adds or loses anything. */
