@@ -231,7 +231,7 @@ static int why_put(struct page *g, struct aif_err *err)
 		aif_buf_puts(&g->json, "\"why\":");
 		aif_why_json(g->names, &why, NULL, &g->json);
 		aif_buf_putc(&g->json, ',');
-		aif_why_say_briefly(&why, &brief);
+		aif_why_say_briefly(g->names, &why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
 		r = steps_put(g, &why.phases);

@@ -137,7 +137,7 @@ static bool put_bound(const struct aif_names *names, const struct aif_attributio
 		return false;
 	r = aif_why_measure(names, NULL, &why, &err);
 	if (!r)
-		aif_why_say_briefly(&why, &said);
+		aif_why_say_briefly(names, &why, &said);
 	aif_why_finish(&why);
 	if (aif_buf_failed(&said))
 		r = -ENOMEM;

@@ -561,9 +561,10 @@ static void say_next(struct saying *s, const char *path)
 	aif_buf_shell_path(&s->line, path);
 }
 
-void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
+void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
+			 struct aif_buf *out)
 {
-	struct saying s = {.w = w};
+	struct saying s = {.names = names, .w = w};
 	enum aif_why_group order[AIF_WHY_GROUPS];
 	size_t n = aif_why_order(w, order);
 	uint64_t ppm = n ? aif_share_ppm(w->of_group[order[0]], w->time_ns) : 0;
@@ -572,6 +573,13 @@ void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out)
 		return;
 	if (aif_why_has_few_runs(w)) {
 		aif_buf_puts(out, "what is not known, as too little ran on a device");
+		return;
+	}
+	if (aif_why_is_rank_late(w)) {
+		aif_why_say_late_rank(&s);
+		aif_buf_append(out, s.line.data, s.line.len);
+		out->failed |= aif_buf_failed(&s.line);
+		aif_buf_finish(&s.line);
 		return;
 	}
 	if (aif_why_seems_idle(w, order[0])) {

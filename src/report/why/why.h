@@ -257,7 +257,8 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 		 uint32_t columns, struct aif_buf *out);
 /* Appends the shortest answer: "the host: 84.3 % of the loop's time; 255 turns of f (a.py:12), median 12.1 ms". Nothing where
  * nothing is known. */
-void aif_why_say_briefly(const struct aif_why *w, struct aif_buf *out);
+void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
+			 struct aif_buf *out);
 /* Appends one JSON object. Times in ns, shares in 1/1,000,000. `path`: the profile's, for commands; NULL: the object is part of
  * another, and has numbers alone. */
 void aif_why_json(const struct aif_names *names, const struct aif_why *w, const char *path,
