@@ -190,6 +190,21 @@ test("all files of an import are named", "ranks", "", async (page) => {
 	assert.equal(await text(page, "title"), "imported from trace.json, trace_rank1.json");
 });
 
+test("the page of a job with a late rank begins with that rank, as why does", "late", "", async (page) => {
+	const why = JSON.parse(readFileSync(join(work, "late.why"))), lead = await page.locator(".card .lead").first().textContent();
+	assert.equal(why.verdict, lead);
+	assert.match(lead, /^rank 2, which is late, /);
+	assert.match(await text(page, "range"), /Communication, with waiting for other ranks 3\d\.\d %/);
+	const waits = page.locator(".groups tr").filter({ hasText: "Waiting for other ranks" });
+	assert.match(await waits.textContent(), /3\d\.\d %/);
+	await waits.click();
+	assert.match(await text(page, "flame-none"), /^Waiting for other ranks: 3\d\d ms of devices, in which nothing computes\. Drawn: 3\d\d ms, all of the operations between ranks/);
+	assert.deepEqual([...new Set((await boxes(page)).filter((b) => /nccl|gemm/.test(b.name)).map((b) => b.name))], ["ncclDevKernel_AllReduce_Sum_f32_RING_LL"]);
+	// Of another time it is not known.
+	await page.evaluate(() => window.aiflame.go({ time: "0-0.05" }));
+	assert.match(await text(page, "flame-none"), /^Waiting for other ranks: not known of this time\. Drawn: /);
+});
+
 test("names that begin alike are told apart where room is short", "ranks", "", async (page) => {
 	const shown = await page.evaluate(() => [...document.querySelectorAll(".cut")].map((e) => {
 		const place = e.parentElement.getBoundingClientRect(), end = e.lastChild.getBoundingClientRect();
@@ -1078,7 +1093,7 @@ test("a low window has each view whole, below the strips", "full", "#v1&view=fla
 }, { viewport: { width: 1000, height: 600 } });
 
 // Each row of the overview: what it says, and what the picture has that it opens, in the same time.
-for (const name of ["full", "sampled", "trace", "ranks", "phases", "energy", "cpu", "host"])
+for (const name of ["full", "sampled", "trace", "ranks", "late", "phases", "energy", "cpu", "host"])
 	test(`each row of the overview of ${name} opens what it names: the same time, the same number`, name, "", async (page) => {
 		const window_of = await page.evaluate(() => { const w = window.aiflame.data.why; return w ? [w.window.from_ns, w.window.to_ns] : null; });
 		const cards = { groups: page.locator(".groups tbody tr") }, opened = {};
@@ -1100,7 +1115,7 @@ for (const name of ["full", "sampled", "trace", "ranks", "phases", "energy", "cp
 				}
 				assert.equal(now.view, "flame", texts[k]);
 				const shown = await page.evaluate(() => [document.querySelector("#panel p:nth-of-type(2) div").textContent.split(" \u00b7")[0], document.getElementById("flame-none").textContent, document.getElementById("crumbs").textContent]);
-				const is_of_work = /^\[\["group","(compute|copies|communication)"/.test(now.ops);
+				const is_of_work = /^\[\["group","(compute|copies|communication|waiting)"/.test(now.ops);
 				const has = is_of_work ? /: (.*?) of devices/.exec(shown[1])[1] : shown[0];
 				assert.equal(has, number, `${texts[k]}: ${JSON.stringify(shown)}`);
 				opened[key] = (opened[key] || 0) + 1;

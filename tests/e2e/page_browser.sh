@@ -56,6 +56,9 @@ said=$(AIFLAME_STANDBY=$work/standby LD_LIBRARY_PATH=$build/tests/mock/cuda:$bui
 page energy
 import trace "$root/tests/golden/views/input/trace.json"
 import ranks "$root/tests/golden/views/input/trace.json" "$root/tests/golden/views/input/trace_rank1.json"
+python3 "$here/ranks_traces.py" late --late 2 >late.truth || exit 1
+import late late/rank*.json
+"$aiflame" why --format json late.data >late.why || exit 1
 cp ranks.data hostile_ranks.data
 python3 "$here/page_inputs.py" hostile hostile_ranks.data || exit 1
 page hostile_ranks

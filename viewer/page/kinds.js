@@ -74,18 +74,20 @@
 	function is_of_work(g, i, key) {
 		communicating ||= new Set((H.tables && H.tables.comm.rows || []).flatMap((r) => [r.kernel, short_of(r.kernel)]));
 		const kind = kind_of(g, i), is = kind === "device copy" ? "copies" : kind === "device kernel" ? communicating.has(H.names[g.name[i]]) || communicating.has(H.full[g.full[i] - 1]) ? "communication" : "compute" : "";
-		return is === key;
+		return is === (key === "waiting" ? "communication" : key);
 	}
 	// Time in which devices do that and, of copies and communication, nothing computes; what `why` has of its window.
 	function alone(key, of) {
 		const w = H.why, g = w && w.groups.find((r) => r.group === key);
 		return g && time_text(of) === time_text([w.window.from_ns, w.window.to_ns]) ? g.share_ppm * w.time_ns / 1e6 : class_sums(of)[CLASSES.indexOf(key)];
 	}
-	const WORK = ["compute", "copies", "communication"];
+	// Waiting for other ranks is a part of operations between ranks, known of the window of `why` alone.
+	const WORK = ["compute", "copies", "communication", "waiting"];
 	// What a picture of one kind of work shows beside the time that rows have, and what the profile lacks.
 	function picture_note() {
 		const of = ops().find(([op, key]) => op === "group" && WORK.includes(key));
-		return (of ? `${GROUPS[of[1]][0]}: ${amount(alone(of[1], time() || [0, H.end_ns]), "ns")} of devices${of[1] === "compute" ? "" : ", in which nothing computes"}. Drawn: ${worth(F.g.sum)}, as moments in which several things run are shared among them. ` : "") + (H.incomplete && H.incomplete + ". ");
+		const key = of && of[1], ns_alone = of && alone(key, time() || [0, H.end_ns]), between = key === "waiting" || (key === "communication" && has_waits());
+		return (of ? `${GROUPS[key][0]}: ${key === "waiting" && !ns_alone ? "not known of this time" : `${amount(ns_alone, "ns")} of devices${key === "compute" ? "" : ", in which nothing computes"}`}. Drawn: ${worth(F.g.sum)}, ${between ? "all of the operations between ranks, in which waiting and transfer are not apart" : "as moments in which several things run are shared among them"}. ` : "") + (H.incomplete && H.incomplete + ". ");
 	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {

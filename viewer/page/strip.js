@@ -146,10 +146,12 @@
 		return sums;
 	}
 	const device_time = (t) => class_sums(t).reduce((a, b) => a + b, 0);
+	// Strips do not part waiting from transfer, as `why` does.
+	const has_waits = () => H.why && H.why.groups.some((g) => g.group === "waiting");
 	// Words, share, colour of each class that there is.
 	function shares_of(t) {
 		const sums = class_sums(t), all = device_time(t);
-		return CLASSES.map((key, k) => [GROUPS[key][0], sums[k] / all, GROUPS[key][1]]).filter(([, v]) => v >= 0.0005);
+		return CLASSES.map((key, k) => [GROUPS[key][0] + (key === "communication" && has_waits() ? ", with waiting for other ranks" : ""), sums[k] / all, GROUPS[key][1]]).filter(([, v]) => v >= 0.0005);
 	}
 	const shares_keys = (t) => shares_of(t).map(([label, v, colour]) => el("span", { class: "key" }, dot(colour), `${label} ${share(v, 1)}`));
 	let strip_said = null;
