@@ -768,8 +768,8 @@ test("tables sort, filter and lead to the flame graph", "full", "#v1&view=tables
 	assert.match(csv, /^1 of \d+ rows/);
 	await page.locator("#table-body tbody tr").first().click();
 	assert.equal((await state(page)).view, "flame");
-	assert.match(await text(page, "found"), /% of all/);
-	await page.evaluate(() => window.aiflame.go({ view: "tables", table: "kernels", filter: "", sort: "" }));
+	assert.match(await text(page, "crumbs"), /only saxpy/);
+	await page.evaluate(() => window.aiflame.go({ view: "tables", table: "kernels", filter: "", sort: "", ops: "", roots: "", zoom: "" }));
 	const long = page.locator("#table-body tbody tr", { hasText: "vectorized_elementwise_kernel" }).locator("td").first();
 	assert.match(await long.textContent(), /^vectorized_elementwise_kernel<4, CUDAFunctor_add<float>/); // as pictures call it
 	assert.match(await long.getAttribute("title"), /^void at::native::vectorized/);
@@ -1123,6 +1123,24 @@ for (const name of ["full", "sampled", "trace", "ranks", "late", "phases", "ener
 			}
 		}
 		assert.ok(opened.groups ? opened.groups > 1 && opened.kernels >= 1 && opened.owners >= 1 : opened.functions > 1, JSON.stringify(opened));
+	});
+// Of kernels those of all processes, each in its own.
+for (const name of ["full", "sampled", "trace", "ranks", "late", "phases", "energy"])
+	test(`each row of the table of kernels of ${name} opens its kernel, with its number`, name, "#v1&view=tables&table=kernels", async (page) => {
+		const rows = page.locator("#table-body tbody tr"), columns = (await page.locator("#table-body thead th").allTextContents()).map((t) => t.replace(/ [\u25b4\u25be]$/, ""));
+		const n = await rows.count(), wall = columns.indexOf("wall");
+		assert.ok(n > 0 && wall > 0, columns.join());
+		for (let k = 0; k < n; k++) {
+			const cells = await rows.nth(k).locator("td").allTextContents();
+			if (!cells[wall])
+				continue; // without a time
+			await rows.nth(k).click();
+			await settled(page, cells.join(), async () => (await state(page)).view === "flame");
+			const shown = await page.evaluate(() => [document.querySelector("#panel p:nth-of-type(2) div").textContent.split(" \u00b7")[0], document.getElementById("crumbs").textContent]);
+			assert.equal(shown[0], cells[wall], `${cells.join()}: ${shown[1]}`);
+			await page.evaluate(() => window.aiflame.go({ view: "tables", table: "kernels", ops: "", of: "", roots: "", zoom: "" }));
+			await settled(page, "the table is back", async () => await rows.count() === n);
+		}
 	});
 // Owners of the page are those of `why`, which has them by the window's own gaps.
 for (const name of ["full", "phases", "energy"])

@@ -64,6 +64,12 @@
 		threads: (r) => (row) => row.kind === "head" && row.on.tid === r.thread,
 		processes: (r) => (row) => row.kind === "head" && "tid" in row.on && of_process(row.on, r),
 	};
+	// The kernel of a row alone, in the row's process, as a picture has it: it has the row's number.
+	function kernel_open(r) {
+		const names = processes() > 1 && trees.device.root && "process" in r ? H.roots.map(([name]) => name) : [];
+		const root = names.find((name) => name === r.process) || names.find((name) => name.includes(`(${r.process})`)) || names.find((name) => name.includes(r.process));
+		go({ view: "flame", of: "device", by: "", leaf: "", mine: "", per: "", find: "", re: "", ops: JSON.stringify([["only", short_of(r.kernel)]]), roots: root ? "1" : "", zoom: root ? JSON.stringify([root]) : "" });
+	}
 	// From a row to the frames, or the time, that it is about.
 	function row_open(key, r) {
 		if (LANES[key])
@@ -78,6 +84,8 @@
 			go({ view: "flame", of: "cpu", find: "", zoom: "", ops: JSON.stringify([["own", short_of(r.function)]]) });
 		else if (key === "idle")
 			go({ view: "flame", of: "loop", find: `: ${r.cause}]`, re: "", zoom: "", ops: "" });
+		else if (r.kernel && key !== "stacks" && trees.device && H.names.includes(short_of(r.kernel)))
+			kernel_open(r);
 		else if (r.kernel || r.operator || r.range || r.name || r.function)
 			go({ view: "flame", of: key === "cpu" ? "cpu" : "", find: String(r.kernel || r.operator || r.range || r.name || r.function), re: "", zoom: "", ops: "" });
 	}
