@@ -18,6 +18,7 @@ struct joining {
 	size_t whole;        /* the span that may have the event at hand */
 	struct bar bar;      /* .n 0: none is open */
 	size_t bars, joined; /* closed ones; events in those that have several */
+	size_t whole_bars;   /* of these, in spans that are kept whole */
 	/* The columns that bars are written to; NULL: they are counted. */
 	struct columns *to;
 };
@@ -59,6 +60,7 @@ static void bar_close(struct joining *j)
 	if (j->to)
 		bar_put(j->to, j->bars, &j->bar);
 	j->bars++;
+	j->whole_bars += j->bar.is_whole;
 	if (j->bar.n > 1)
 		j->joined += j->bar.n;
 	j->bar.n = 0;
@@ -122,6 +124,8 @@ static void length_find(struct joining *j, const struct aif_page_events *e, size
 	uint64_t ns = 0;
 
 	join(j, e, 0, NULL);
+	/* What is kept whole may be more than there is room for, whatever length the rest is joined within. */
+	max = AIF_MAX(max, j->whole_bars + max / 2);
 	while (j->bars > max && ns < UINT64_C(1) << 60) {
 		/* Halving the bars takes twice the length, or more. */
 		ns = ns ? ns * (j->bars / max >= 4 ? j->bars / max / 2 : 2) : 1000;

@@ -6,8 +6,8 @@
 /*
  * Bars of lanes over time, at most as many as asked for. Where there are more events, neighbours of a lane that fit into one
  * length of time together become one bar, and the length is the shortest for which all bars have room; but not in the spans that
- * are to be kept whole. A bar of several events says how many they are, how long they took, and which was the longest, so that
- * sums over bars stay those of the events.
+ * are to be kept whole. The rest has half of the room at least, however many those are. A bar of several events says how many
+ * they are, how long they took, and which was the longest, so that sums over bars stay those of the events.
  */
 struct aif_page_event {
 	int64_t start, end; /* ns since the recording's start */

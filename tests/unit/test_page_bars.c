@@ -193,6 +193,27 @@ static void test_chosen_spans_stay_whole(void **state)
 	aif_page_columns_finish(&c);
 }
 
+/* Keeps half of the room for what is not whole, however much is: it was one bar between two spans. */
+static void test_spans_that_stay_whole_leave_room(void **state)
+{
+	static struct aif_page_event events[4000];
+	static const struct aif_page_span whole[] = {{0, 500000}};
+	const size_t max = 40;
+	uint64_t busy;
+	size_t len = events_make(events, AIF_ARRAY_LEN(events), &busy), inside = 0;
+	struct aif_page_columns c;
+	struct aif_page_bars b = write_bars(&c, events, len, 2, max, whole, AIF_ARRAY_LEN(whole));
+
+	(void)state;
+	for (size_t i = 0; i < len; i++)
+		inside += events[i].start < whole[0].to && events[i].end > whole[0].from;
+	assert_true(inside > max);
+	assert_true(b.bars <= inside + max / 2);
+	assert_true(b.bars > inside + max / 8);
+	assert_true(b.joined_ns < 10000000);
+	aif_page_columns_finish(&c);
+}
+
 static void test_what_lies_in_others_is_counted(void **state)
 {
 	static const struct aif_page_event events[] = {
@@ -250,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_each_event_has_a_bar_where_there_is_room),
 		cmocka_unit_test(test_joined_bars_keep_sums),
 		cmocka_unit_test(test_chosen_spans_stay_whole),
+		cmocka_unit_test(test_spans_that_stay_whole_leave_room),
 		cmocka_unit_test(test_what_lies_in_others_is_counted),
 		cmocka_unit_test(test_whole_steps_have_room),
 	};
