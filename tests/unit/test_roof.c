@@ -231,6 +231,7 @@ static const struct aif_opportunity_kernel *find(const struct ops_fixture *f,
 static void a_product_is_measured_by_its_precision(void **state)
 {
 	const struct aif_opportunity_kernel *k;
+	struct aif_opportunity_mfu mfu;
 	struct aif_opportunity o;
 	struct ops_fixture f;
 
@@ -247,6 +248,12 @@ static void a_product_is_measured_by_its_precision(void **state)
 	assert_string_equal(aif_opportunity_bound(k), "BF16");
 	assert_false(find(&f, &o, "splitKreduce_kernel")->is_known);
 	assert_true(o.fp32_ns == 0);
+	assert_true(aif_opportunity_mfu(&o, 620 * US, &mfu));
+	assert_true(is_near(mfu.share, 138.9 / 620) && is_near(mfu.peak_per_s, 989.4e12));
+	assert_true(is_near(mfu.known, 300.0 / 310) && mfu.precision == AIF_PRECISION_BF16);
+	assert_false(aif_opportunity_mfu(&o, 0, &mfu));
+	o.do_peaks_differ = true;
+	assert_false(aif_opportunity_mfu(&o, 620 * US, &mfu));
 	aif_opportunity_finish(&o);
 	ops_end(&f);
 }

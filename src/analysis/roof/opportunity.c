@@ -220,6 +220,13 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 	k->memory_ns += is_memory ? ns : 0;
 	if (w.precision)
 		k->precision = w.precision;
+	if (w.flops > 0) {
+		double *peak = &m->to->peak_of[w.precision];
+
+		m->to->flops_of[w.precision] += w.flops * part;
+		m->to->do_peaks_differ |= *peak > 0 && *peak != roof->per_s[w.precision];
+		*peak = roof->per_s[w.precision];
+	}
 	return 0;
 }
 
@@ -284,6 +291,29 @@ const struct aif_opportunity_kernel *aif_opportunity_of(const struct aif_opportu
 	uint64_t i;
 
 	return aif_map_get(&o->of, key_of(p, kind, kernel), &i) ? &o->kernels[i] : NULL;
+}
+
+bool aif_opportunity_mfu(const struct aif_opportunity *o, double device_ns,
+			 struct aif_opportunity_mfu *ret)
+{
+	enum aif_precision most = AIF_PRECISION_NONE;
+	double flops = 0;
+
+	for (unsigned i = 0; i < AIF_PRECISIONS; i++) {
+		flops += o->flops_of[i];
+		if (o->flops_of[i] > o->flops_of[most])
+			most = (enum aif_precision)i;
+	}
+	if (!(flops > 0) || !(device_ns > 0) || o->do_peaks_differ)
+		return false;
+	*ret = (struct aif_opportunity_mfu){
+		.per_s = flops / device_ns * AIF_NS_PER_S,
+		.peak_per_s = o->peak_of[most],
+		.precision = most,
+		.known = o->known_ns / o->time_ns,
+	};
+	ret->share = ret->per_s / ret->peak_per_s;
+	return true;
 }
 
 const char *aif_opportunity_bound(const struct aif_opportunity_kernel *k)

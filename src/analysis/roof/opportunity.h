@@ -39,8 +39,23 @@ struct aif_opportunity {
 	uint32_t
 		without_roof; /* name of a device with known work whose peaks are not known; AIF_NONE: there is none */
 	double time_ns, known_ns, roof_ns;
+	/* Operations of products whose precision has a listed peak, and that peak, operations/s; devices whose peaks differ have
+	 * none. */
+	double flops_of[AIF_PRECISIONS], peak_of[AIF_PRECISIONS];
+	bool do_peaks_differ;
 	uint64_t damaged;
 };
+
+/* Use of a time by products (MFU, model FLOPs utilisation): their operations, of what the device can do in all of that time in
+ * the precision that has the most of them. Kernels whose work is not known add nothing: it is the least that it can be. */
+struct aif_opportunity_mfu {
+	double share, per_s, peak_per_s;
+	enum aif_precision precision;
+	double known; /* part of the time of kernels and copies whose work is known */
+};
+/* False: no product's work and peak are known. device_ns: the time of all devices together. */
+bool aif_opportunity_mfu(const struct aif_opportunity *o, double device_ns,
+			 struct aif_opportunity_mfu *ret);
 
 /* Measures the executions of `t`, each with the ns that ns(arg, x) says (NULL: its own). *ret is finished by the caller, also after
  * a failure. 0 or -errno. */

@@ -319,6 +319,22 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 	aif_buf_putc(b, ']');
 }
 
+/* What products reach of the device's peak over all of the time; nothing where that is not known. */
+static void put_mfu(const struct aif_why *w, struct aif_buf *b)
+{
+	struct aif_opportunity_mfu mfu;
+
+	if (!aif_opportunity_mfu(&w->work, (double)w->time_ns, &mfu))
+		return;
+	open(b, "mfu", '{');
+	number(b, "share_ppm", (uint64_t)(mfu.share * 1e6));
+	number(b, "flop_s", (uint64_t)mfu.per_s);
+	number(b, "peak_flop_s", (uint64_t)mfu.peak_per_s);
+	text(b, "of", aif_precision_name(mfu.precision));
+	number(b, "known_ppm", (uint64_t)(mfu.known * 1e6));
+	aif_buf_putc(b, '}');
+}
+
 /* An array of the devices whose clocks and energy were read. */
 static void put_power(const struct aif_why *w, struct aif_buf *b)
 {
@@ -396,6 +412,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, const 
 	put_functions(w, out);
 	put_owners(names, w, out);
 	put_kernels(names, w, out);
+	put_mfu(w, out);
 	put_power(w, out);
 	aif_why_ranks_json(names->p, w, out);
 	put_run_delay(w, out);

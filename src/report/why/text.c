@@ -443,6 +443,25 @@ static void say_kernel_facts(struct saying *s, const struct aif_why_kernel *k)
 	aif_buf_printf(&s->line, " of the %s peak", k->bound);
 }
 
+/* Says what products reach of the device's peak over all of the time. */
+static void say_mfu(struct saying *s)
+{
+	struct aif_opportunity_mfu mfu;
+
+	if (!aif_opportunity_mfu(&s->w->work, (double)s->w->time_ns, &mfu))
+		return;
+	aif_buf_puts(&s->line, " (MFU ");
+	aif_human_share(&s->line, (uint64_t)(mfu.share * 1e6));
+	aif_buf_printf(&s->line, ": %.*f of %.4g TFLOP/s in %s", mfu.per_s < 1e13 ? 2 : 0,
+		       mfu.per_s / 1e12, mfu.peak_per_s / 1e12, aif_precision_name(mfu.precision));
+	if (mfu.known < 0.995) {
+		aif_buf_puts(&s->line, ", at least: work is known of ");
+		aif_human_share(&s->line, (uint64_t)(mfu.known * 1e6));
+		aif_buf_puts(&s->line, " of kernels' and copies' time");
+	}
+	aif_buf_putc(&s->line, ')');
+}
+
 void aif_why_say_kernels(struct saying *s)
 {
 	const struct aif_why *w = s->w;
@@ -451,10 +470,10 @@ void aif_why_say_kernels(struct saying *s)
 	s->ppm = -1;
 	aif_buf_puts(&s->line, "busy     ");
 	aif_human_share(&s->line, share(s, busy));
-	aif_buf_puts(&s->line,
-		     w->work.roof_ns > 0
-			     ? " of the time, by what better use of the device saves at most:"
-			     : " of the time");
+	aif_buf_puts(&s->line, " of the time");
+	say_mfu(s);
+	if (w->work.roof_ns > 0)
+		aif_buf_puts(&s->line, ", by what better use of the device saves at most:");
 	aif_why_end_line(s);
 	for (size_t i = 0; i < w->kernels_len && i < MOST_KERNELS; i++) {
 		const struct aif_why_kernel *k = &w->kernels[i];
