@@ -98,6 +98,7 @@ check "why advises first to make the late rank as fast as the others, by what a 
 job far --late 1 --late-us 25000
 check "why says first that a job is bound by a late rank, and where that is late" why far "'bound by rank 1, which is late, before forward_backward (train.py:20): others wait for it for 25.' in a"
 check "why --json says that a late rank bounds the job" why far "w['bound_word'] == 'late-rank' and w['bound_by'] == ['waiting']"
+check "why of a late rank gives the ranks first, and where to look on" why late "w['evidence'][0]['text'].startswith('rank 2 is late in 24 of 24 steps') and [x.split(' late.data')[0] for x in w['next']] == ['aiflame report --ranks --time loop', 'aiflame flame --of waits --time loop'] and '\\nnext     aiflame report --ranks --time loop late.data, aiflame flame --of waits' in a"
 check "waiting for other ranks is no communication" why far "dict((g['group'], g['ns']) for g in w['groups'])['communication'] * 10 < dict((g['group'], g['ns']) for g in w['groups'])['waiting']"
 check "why of one rank says that waiting is not told from transfer, and wants no operation between ranks faster" why one "'one rank does not tell transfer from waiting' in a and 'larger buckets' not in a and 'make nccl' not in a"
 check "why says since which step a rank is late" why begin "j['verdict'] == 'one_late' and j['late'] == 1 and j['since'] == 13 and j['delayed'] == 12"

@@ -77,21 +77,30 @@ static void say_evidence(struct saying *s, const char *path)
 {
 	struct answer *a = s->taker;
 	struct aif_buf command = {0};
+	const char *next[2];
 
+	/* What bounds a job with a late rank is no idle time and no kernel. */
+	if (aif_why_is_rank_late(s->w)) {
+		begin(s, take_fact, "report --ranks", path, &command);
+		aif_why_say_ranks(s);
+	}
 	begin(s, take_row, "report --idle", path, &command);
 	aif_why_say_owners(s);
 	begin(s, take_row, "report --kernels", path, &command);
 	aif_why_say_kernels(s);
 	begin(s, take_fact, "report --queue", path, &command);
 	aif_why_say_queue(s);
-	begin(s, take_fact, "report --ranks", path, &command);
-	aif_why_say_ranks(s);
+	if (!aif_why_is_rank_late(s->w)) {
+		begin(s, take_fact, "report --ranks", path, &command);
+		aif_why_say_ranks(s);
+	}
 	a->command = NULL;
 	aif_why_say_machine(s);
-	begin(s, NULL, "report --idle", path, &command);
-	aif_json_answer_next(&a->head, a->command);
-	begin(s, NULL, "flame --of idle", path, &command);
-	aif_json_answer_next(&a->head, a->command);
+	aif_why_next(s->w, next);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
+		begin(s, NULL, next[i], path, &command);
+		aif_json_answer_next(&a->head, a->command);
+	}
 	aif_buf_finish(&command);
 }
 

@@ -60,6 +60,8 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 void aif_why_say_late_rank(struct saying *s);
 /* Returns true if one place has enough of the waiting for the late rank to be named. */
 bool aif_why_has_late_place(const struct aif_why *w);
+/* Returns the commands that show more, without "aiflame". */
+void aif_why_next(const struct aif_why *w, const char *ret[2]);
 /* Says which rank of a job is late, and what that costs. */
 void aif_why_say_ranks(struct saying *s);
 /* Says phases of the run, its loop and the periods of that. */

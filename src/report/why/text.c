@@ -568,16 +568,25 @@ void aif_why_say_selection(const struct aif_why *w, struct aif_buf *out)
 			       (double)w->to / 1e9);
 }
 
+void aif_why_next(const struct aif_why *w, const char *ret[2])
+{
+	bool is_late = aif_why_is_rank_late(w);
+
+	ret[0] = is_late ? "report --ranks" : "report --idle";
+	ret[1] = is_late ? "flame --of waits" : "flame --of idle";
+}
+
 static void say_next(struct saying *s, const char *path)
 {
-	aif_buf_puts(&s->line, "next     aiflame report --idle");
-	aif_why_say_selection(s->w, &s->line);
-	aif_buf_putc(&s->line, ' ');
-	aif_buf_shell_path(&s->line, path);
-	aif_buf_puts(&s->line, ", aiflame flame --of idle");
-	aif_why_say_selection(s->w, &s->line);
-	aif_buf_putc(&s->line, ' ');
-	aif_buf_shell_path(&s->line, path);
+	const char *next[2];
+
+	aif_why_next(s->w, next);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(next); i++) {
+		aif_buf_printf(&s->line, "%saiflame %s", i ? ", " : "next     ", next[i]);
+		aif_why_say_selection(s->w, &s->line);
+		aif_buf_putc(&s->line, ' ');
+		aif_buf_shell_path(&s->line, path);
+	}
 }
 
 void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
