@@ -77,7 +77,7 @@ static uint64_t earlier(const void *arg, uint64_t at)
 
 static uint64_t fitted(const void *arg, uint64_t at)
 {
-	return (uint64_t)kineto_fit_map(arg, (int64_t)at);
+	return (uint64_t)aif_clock_fit_map(arg, (int64_t)at);
 }
 
 void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_t by)
@@ -86,7 +86,7 @@ void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_
 }
 
 void kineto_file_fit(struct aif_builder *b, const struct kineto_file *f,
-		     const struct kineto_fit *fit)
+		     const struct aif_clock_fit *fit)
 {
 	map_times(b, f, fitted, fit);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "import/builder.h"
-#include "import/kineto/clock_fit.h"
+#include "base/clock_fit.h"
 
 /*
  * Relates the files of one import. They are taken for the ranks of one job, which were traced at the same time. Rows
@@ -30,7 +30,7 @@ bool kineto_file_span(const struct aif_builder *b, const struct kineto_file *f, 
 void kineto_file_move(struct aif_builder *b, const struct kineto_file *f, int64_t by);
 /* Puts its times on the clock that it was related to. */
 void kineto_file_fit(struct aif_builder *b, const struct kineto_file *f,
-		     const struct kineto_fit *fit);
+		     const struct aif_clock_fit *fit);
 /* Appends "rank 1 (FILE)", or "FILE" where it does not say. */
 void kineto_file_describe(const struct kineto_file *f, struct aif_buf *out);
 

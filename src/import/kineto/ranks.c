@@ -186,18 +186,18 @@ struct offset {
 	enum { OFFSET_UNKNOWN, OFFSET_SMALL, OFFSET_FOUND } is;
 	int64_t ns; /* how much later they end: the median */
 	size_t n;
-	struct kineto_fit fit;
+	struct aif_clock_fit fit;
 };
 
 struct pairs {
-	struct kineto_pair *at;
+	struct aif_clock_readings *at;
 	size_t len;
 };
 
 static void pair_add(struct pairs *d, const struct end *x, const struct end *y)
 {
-	d->at[d->len++] =
-		(struct kineto_pair){.at = (int64_t)x->end, .ns = (int64_t)(x->end - y->end)};
+	d->at[d->len++] = (struct aif_clock_readings){.at = (int64_t)x->end,
+						      .ns = (int64_t)(x->end - y->end)};
 }
 
 /* Pairs x[i] with y[i + shift]. */
@@ -223,13 +223,13 @@ static int pair_by_order(struct pairs *d, const struct end *x, size_t n, const s
 	int found = 0, r = 0;
 
 	for (int shift = -SHIFT_MAX; shift <= SHIFT_MAX && n != m && !r; shift++) {
-		struct kineto_fit fit;
+		struct aif_clock_fit fit;
 
 		d->len = before;
 		pair_shifted(d, x, n, y, m, shift);
 		if (d->len - before < LEAST || 2 * (d->len - before) < AIF_MIN(n, m))
 			continue;
-		r = kineto_fit(d->at + before, d->len - before, &fit);
+		r = aif_clock_fit_make(d->at + before, d->len - before, &fit);
 		if (!r && fit.half < best) {
 			best = fit.half;
 			found = shift;
@@ -289,7 +289,7 @@ static int compare(const struct rank *r, const struct rank *to, struct offset *r
 	}
 	*ret = (struct offset){.n = d.len};
 	if (!e && d.len >= LEAST) {
-		e = kineto_fit(d.at, d.len, &ret->fit);
+		e = aif_clock_fit_make(d.at, d.len, &ret->fit);
 		ret->ns = ret->fit.mid_ns;
 		if (llabs(ret->ns) <= SAME_NS && ret->fit.drift == 0)
 			ret->is = ret->fit.half <= SAME_NS ? OFFSET_SMALL : OFFSET_UNKNOWN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/kineto/clock_fit.h"
+#include "base/clock_fit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static int by_at(const void *a, const void *b)
 {
-	const struct kineto_pair *x = a, *y = b;
+	const struct aif_clock_readings *x = a, *y = b;
 
 	return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -34,9 +34,10 @@ static double quantile(double *v, size_t n, double share)
 }
 
 /* Finds the line of a given drift, and how far the pairs are from it. */
-static struct kineto_fit line(const struct kineto_pair *p, size_t n, double drift, double *space)
+static struct aif_clock_fit line(const struct aif_clock_readings *p, size_t n, double drift,
+				 double *space)
 {
-	struct kineto_fit f = {.from = p[0].at, .drift = drift};
+	struct aif_clock_fit f = {.from = p[0].at, .drift = drift};
 	double mid;
 
 	for (size_t i = 0; i < n; i++)
@@ -50,11 +51,11 @@ static struct kineto_fit line(const struct kineto_pair *p, size_t n, double drif
 	return f;
 }
 
-int kineto_fit(struct kineto_pair *p, size_t n, struct kineto_fit *ret)
+int aif_clock_fit_make(struct aif_clock_readings *p, size_t n, struct aif_clock_fit *ret)
 {
 	double *space = calloc(n, sizeof(*space)), drift;
 	size_t half = n / 2, len = 0;
-	struct kineto_fit drifting;
+	struct aif_clock_fit drifting;
 
 	if (!space)
 		return -ENOMEM;
@@ -66,7 +67,7 @@ int kineto_fit(struct kineto_pair *p, size_t n, struct kineto_fit *ret)
 			space[len++] = (double)(p[i + half].ns - p[i].ns) /
 				       (double)(p[i + half].at - p[i].at);
 	drift = len ? quantile(space, len, 0.5) : 0;
-	if (drift != 0 && fabs(drift) <= KINETO_DRIFT_MAX) {
+	if (drift != 0 && fabs(drift) <= AIF_CLOCK_DRIFT_MAX) {
 		drifting = line(p, n, drift, space);
 		if (drifting.half < ret->half && fabs(drift) * (double)(p[n - 1].at - p[0].at) >
 							 DRIFT_SURE * (double)(drifting.half + 1)) {
@@ -78,7 +79,7 @@ int kineto_fit(struct kineto_pair *p, size_t n, struct kineto_fit *ret)
 	return 0;
 }
 
-int64_t kineto_fit_map(const struct kineto_fit *f, int64_t at)
+int64_t aif_clock_fit_map(const struct aif_clock_fit *f, int64_t at)
 {
 	return at - f->ns - llround(f->drift * (double)(at - f->from));
 }

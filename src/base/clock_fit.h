@@ -7,11 +7,11 @@
  * Relates two clocks by events that happened on both at nearly the same moment: a line through pairs of readings, which a
  * minority of pairs that are far off does not move (medians, after Theil and Sen).
  */
-struct kineto_pair {
+struct aif_clock_readings {
 	int64_t at; /* of the clock that is related */
 	int64_t ns; /* how much later than by the other one */
 };
-struct kineto_fit {
+struct aif_clock_fit {
 	int64_t from;    /* of the clock that is related: .ns is of there */
 	int64_t ns;      /* the difference; it changes by .drift a ns */
 	double drift;    /* 0: no more than the pairs scatter */
@@ -21,9 +21,9 @@ struct kineto_fit {
 };
 
 /* Drifts beyond are no crystals'. */
-#define KINETO_DRIFT_MAX 500e-6
+#define AIF_CLOCK_DRIFT_MAX 500e-6
 
 /* Fits a line to the pairs, which are put in order by .at; n > 0. 0 or -ENOMEM. */
-int kineto_fit(struct kineto_pair *pairs, size_t n, struct kineto_fit *ret);
+int aif_clock_fit_make(struct aif_clock_readings *pairs, size_t n, struct aif_clock_fit *ret);
 /* Returns a time of the clock that is related on the other one. */
-int64_t kineto_fit_map(const struct kineto_fit *f, int64_t at);
+int64_t aif_clock_fit_map(const struct aif_clock_fit *f, int64_t at);
