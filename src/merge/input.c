@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge/input.h"
+
+#include "analysis/exec_timeline.h"
+#include "analysis/time.h"
+#include "analysis/utilization.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- ends of operations ------------------------------------------------------------------------- */
+
+struct reading {
+	const struct aif_profile *p;
+	const struct aif_timeline *t;
+	struct aif_merge_ends *ends;
+	uint8_t *class_of; /* 1 + enum aif_work_class, by kernel; 0: not looked at */
+};
+
+static uint64_t group_of(const struct aif_profile *p, const struct aif_exec_row *x,
+			 bool *ret_has_communicator)
+{
+	uint32_t communicator =
+		x->collective ? p->collectives[x->collective - 1].communicator : AIF_NONE;
+	const char *text;
+	size_t len;
+
+	*ret_has_communicator = communicator != AIF_NONE;
+	text = aif_strset_get(&p->strings,
+			      communicator != AIF_NONE ? communicator : p->kernels[x->kernel].name,
+			      &len);
+	return aif_mix64(aif_hash_bytes(text, len) + *ret_has_communicator);
+}
+
+static int take_ends(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	struct reading *r = arg;
+	struct aif_merge_ends *e = r->ends;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_exec_row *x = &rows[i];
+		uint32_t name = x->kernel == AIF_NONE ? AIF_NONE : r->p->kernels[x->kernel].name;
+		bool has_communicator;
+
+		if (name == AIF_NONE)
+			continue;
+		if (!r->class_of[x->kernel])
+			r->class_of[x->kernel] =
+				(uint8_t)(1 + aif_work_class_of(aif_profile_str(r->p, name)));
+		if (r->class_of[x->kernel] != 1 + AIF_WORK_COMMUNICATION)
+			continue;
+		if (aif_grow(&e->at, &e->cap, e->len + 1, sizeof(*e->at)) < 0)
+			return -ENOMEM;
+		e->at[e->len] =
+			(struct aif_merge_end){.group = group_of(r->p, x, &has_communicator),
+					       .at = aif_time_clamp(aif_timeline_map(
+						       r->t, x->clock, x->process, x->end, NULL))};
+		e->at[e->len++].sequence = has_communicator ? x->sequence : 0;
+	}
+	return 0;
+}
+
+static int read_ends(const struct aif_profile *p, struct aif_merge_ends *ends)
+{
+	struct reading r = {.p = p, .ends = ends, .class_of = calloc(p->kernels_len + 1, 1)};
+	int e = r.class_of ? aif_timeline_get(p, &r.t) : -ENOMEM;
+
+	if (!e) {
+		e = aif_profile_execs(p, take_ends, &r, NULL);
+		aif_facts_put(r.t);
+	}
+	free(r.class_of);
+	aif_merge_ends_sort(ends);
+	return e;
+}
+
+/* ---- a file ------------------------------------------------------------------------------------- */
+
+static uint64_t number(const char *text)
+{
+	return *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : 0;
+}
+
+static int describe(struct aif_merge_input *in, const struct aif_profile *p)
+{
+	const char *host = aif_profile_meta(p, "host");
+
+	for (size_t i = 0; i < p->processes_len; i++) {
+		in->ranks += p->processes[i].rank != 0;
+		in->pids = aif_mix64(in->pids + p->processes[i].pid);
+		if (!*host && p->processes[i].host != AIF_NONE)
+			host = aif_profile_str(p, p->processes[i].host);
+	}
+	in->host = strdup(host);
+	in->start_ns = p->start_ns;
+	in->end_ns = p->end_ns;
+	in->date_ns = number(aif_profile_meta(p, "start_realtime_ns"));
+	in->notes = p->notes;
+	return in->host ? 0 : -ENOMEM;
+}
+
+int aif_merge_input_read(struct aif_merge_input *in, struct aif_err *err)
+{
+	struct aif_profile p;
+	int r = aif_profile_open(in->path, &p, err);
+
+	if (r < 0)
+		return r;
+	if (p.traits.is_lengths) {
+		r = aif_err_set(err, -EINVAL,
+				"%s: has stacks with counts and no times, and is no part of a job; "
+				"leave it out",
+				in->path);
+	} else {
+		r = describe(in, &p);
+		if (!r)
+			r = read_ends(&p, &in->ends);
+		if (r)
+			aif_err_set(err, r, "%s: %s", in->path, strerror(-r));
+		else
+			r = aif_profile_check(&p, in->path, err);
+	}
+	aif_profile_finish(&p);
+	return r;
+}
+
+void aif_merge_input_finish(struct aif_merge_input *in)
+{
+	free(in->host);
+	free(in->ends.at);
+}
+
+void aif_merge_input_say(const struct aif_merge_input *in, struct aif_buf *out)
+{
+	aif_buf_printf(out, *in->host ? "%s (%s)" : "%s%s", in->host, in->path);
+}
