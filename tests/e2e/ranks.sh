@@ -106,6 +106,28 @@ check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.
 check "a slow kernel is no slow device" why kernel "j['late'] == 3 and 'slow' not in j and j['cause'] == 'kernel'"
 check "an imbalance that wanders names no rank" why wander "j['verdict'] == 'wander' and 'late' not in j and 'another one is late each time' in a"
 check "without imbalance no rank is named" why even "j['verdict'] == 'even' and 'none is late' in a"
+# Two ranks that wait for each other in turn, as stages of a pipeline do: rank 0 computes 10 ms a step, rank 1 2 ms and is elsewhere for 8.
+mkdir uneven
+python3 - <<'EOP'
+import json
+for rank in range(2):
+    events = []
+    def work(name, at, length, nth, **args):
+        n = len(events)
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": rank + 9, "tid": 1, "ts": at - 6, "dur": 3, "args": {"correlation": n}})
+        events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7 + bool(args), "ts": at, "dur": length, "args": {"correlation": n, "stream": 7 + bool(args), **args}})
+    for step in range(12):
+        at = 1000 + step * 21000
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": rank + 9, "tid": 1, "ts": at - 10, "dur": 20990, "args": {}})
+        computes = 2000 if rank else 10000
+        work("gemm", at, computes, step)
+        for nth, (begin, end) in enumerate([(at + computes + 5, at + 10200), (at + (18500 if rank else 10300), at + 18700)]):
+            work("ncclDevKernel_AllReduce", begin, end - begin, step, **{"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Group size": 2, "Seq": 2 * step + nth})
+    json.dump({"baseTimeNanoseconds": 1700000000 * 10**9, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}, open(f"uneven/rank{rank}.json", "w"))
+EOP
+"$aiflame" import -q -o uneven.data uneven/rank*.json
+check "work that is shared unevenly is said where ranks wait for each other in turn" why uneven "j['verdict'] == 'uneven' and j['longest'] == 0 and near(j['longest_compute_ns'], 10e6) and near(j['mean_compute_ns'], 6e6) and near(j['step_ns'] - j['step_without_ns'], 4e6)"
+check "why says who computes longest, and what a step would take were work shared evenly" why uneven "'work is shared unevenly: rank 0 computes longest, 10.0 ms a step where the mean is 6.0 ms' in a"
 check "why says nothing of the ranks of one trace" why one "j == {} and 'ranks  ' not in a"
 
 # Clocks of hosts: seconds apart, and drifting.

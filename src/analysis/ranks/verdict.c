@@ -2,6 +2,7 @@
 #include "analysis/ranks/verdict.h"
 
 #include "analysis/facts.h"
+#include "analysis/ranks/balance.h"
 
 #include <errno.h>
 
@@ -387,6 +388,8 @@ int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w
 		*ret = (struct aif_rank_verdict){.are_operations = true};
 		r = verdict(w, sel, t, u, f, ret);
 	}
+	if (!r && ret->is == AIF_RANKS_EVEN && !ret->are_operations && !w->ranks.is_estimate)
+		r = aif_rank_balance(&w->ranks, sel, u, f, ret);
 	aif_facts_put(u);
 	aif_facts_put(t);
 	return !r && ret->is == AIF_RANKS_ONE_LATE ? find_slow(p, w, ret) : r;

@@ -13,6 +13,10 @@
  * part of the program's. Else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
  * fiftieth of the time, no rank is named.
  *
+ * Work that is shared unevenly makes nobody late for long where ranks wait for each other in turn, as the stages of a pipeline do. So
+ * where no rank is named, steps are held against what their devices compute: a step in which each rank computed what all do on average
+ * would be shorter by what the one that computes longest does more. If that is a tenth of the time, work is uneven.
+ *
  * Without the late rank steps would be shorter by its delay: others would wait for the one before it. Lengths are medians over the steps,
  * as some are long for other reasons; means where operations stand for steps, which come in groups.
  */
@@ -20,12 +24,14 @@ enum aif_rank_verdict_is {
 	AIF_RANKS_UNKNOWN,
 	AIF_RANKS_EVEN,
 	AIF_RANKS_ONE_LATE,
-	AIF_RANKS_WANDER
+	AIF_RANKS_WANDER,
+	AIF_RANKS_UNEVEN,
 };
 
 struct aif_rank_verdict {
 	enum aif_rank_verdict_is is;
-	uint32_t late;         /* index of the ranks: of WANDER that with the most delay */
+	uint32_t
+		late; /* index of the ranks: of WANDER that with the most delay, of UNEVEN the one that computes longest most often */
 	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
 	size_t since;          /* the step from which on it is late, from 1 */
 	bool are_operations;   /* no steps are known: each operation counts as one */
@@ -33,6 +39,9 @@ struct aif_rank_verdict {
 	uint64_t step_ns;      /* length */
 	uint64_t delay_ns;     /* delay of the delayed steps */
 	uint64_t saved_ns;     /* by which a step is shorter without it */
+	/* The computing time of the rank that computes longest in a step, and that of ranks on average; of UNEVEN. .delayed: in how many steps
+	 * it is .late. */
+	uint64_t most_ns, mean_ns;
 	/* The factor by which kernels take longer on its device than elsewhere, where nearly all do: 1.2; 0: they do not. */
 	double slow;
 };

@@ -156,6 +156,27 @@ void aif_why_say_late_rank(struct saying *s)
 	aif_buf_puts(&s->line, v->are_operations ? " between operations" : " that a step takes");
 }
 
+/* Says that work is shared unevenly, by how much, and what a step would take were it not. */
+static void say_uneven(struct saying *s)
+{
+	const struct aif_rank_verdict *v = &s->w->ranks;
+
+	aif_buf_puts(&s->line, "work is shared unevenly: ");
+	if (10 * v->delayed >= 7 * v->steps)
+		aif_rank_say(s->names->p, &s->w->waits->ranks.ranks[v->late], &s->line);
+	else
+		aif_buf_puts(&s->line, "another rank each time");
+	aif_buf_puts(&s->line, " computes longest, ");
+	aif_human_ns(&s->line, v->most_ns);
+	aif_buf_puts(&s->line, " a step where the mean is ");
+	aif_human_ns(&s->line, v->mean_ns);
+	aif_buf_puts(&s->line, "; shared evenly a step would take about ");
+	aif_human_ns(&s->line, v->step_ns - AIF_MIN(v->saved_ns, v->step_ns));
+	aif_buf_puts(&s->line, " in place of ");
+	aif_human_ns(&s->line, v->step_ns);
+	aif_why_end_line(s);
+}
+
 void aif_why_say_ranks(struct saying *s)
 {
 	const struct aif_why *w = s->w;
@@ -169,6 +190,10 @@ void aif_why_say_ranks(struct saying *s)
 		aif_human_share(&s->line, aif_share_ppm(w->waits->wait_ns, w->time_ns));
 		aif_buf_puts(&s->line, " of the time they wait for each other");
 		aif_why_end_line(s);
+		return;
+	}
+	if (v->is == AIF_RANKS_UNEVEN) {
+		say_uneven(s);
 		return;
 	}
 	if (v->is == AIF_RANKS_WANDER) {
@@ -210,7 +235,7 @@ static void put_number(struct aif_buf *b, const char *key, uint64_t n)
 
 void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
-	static const char *const words[] = {"unknown", "even", "one_late", "wander"};
+	static const char *const words[] = {"unknown", "even", "one_late", "wander", "uneven"};
 	const struct aif_rank_verdict *v = &w->ranks;
 	const struct aif_rank *late;
 
@@ -230,6 +255,15 @@ void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, st
 		put_number(b, "delayed", v->delayed);
 		put_number(b, "delay_ns", v->delay_ns);
 		put_number(b, "step_without_ns", v->step_ns - v->saved_ns);
+	}
+	if (v->is == AIF_RANKS_UNEVEN) {
+		late = &w->waits->ranks.ranks[v->late];
+		if (late->number != AIF_NONE)
+			put_number(b, "longest", late->number);
+		put_number(b, "longest_steps", v->delayed);
+		put_number(b, "longest_compute_ns", v->most_ns);
+		put_number(b, "mean_compute_ns", v->mean_ns);
+		put_number(b, "step_without_ns", v->step_ns - AIF_MIN(v->saved_ns, v->step_ns));
 	}
 	if (v->is == AIF_RANKS_ONE_LATE) {
 		late = &w->waits->ranks.ranks[v->late];
