@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --comm: each process's communication on each device, kernel by kernel. */
+#include "analysis/ranks/bus.h"
 #include "analysis/ranks/waits.h"
 #include "report/utilization_cells.h"
 
@@ -10,6 +11,7 @@ static const struct aif_table_column columns[] = {
 	{"time", AIF_TABLE_NS},     {"error", AIF_TABLE_NS},
 	{"calls", AIF_TABLE_COUNT}, {"average", AIF_TABLE_NS},
 	{"wait", AIF_TABLE_NS},     {"transfer", AIF_TABLE_NS},
+	{"bytes", AIF_TABLE_BYTES}, {"bus_bytes_per_second", AIF_TABLE_BYTES},
 	{"alone", AIF_TABLE_NS},    {"overlap_share", AIF_TABLE_SHARE},
 	{"process", AIF_TABLE_ID},  {"device", AIF_TABLE_TEXT},
 	{"kernel", AIF_TABLE_TEXT},
@@ -19,15 +21,36 @@ struct comm {
 	struct aif_estimate time;
 	double calls, alone;     /* weighted */
 	uint64_t wait, transfer; /* for other ranks, and the rest, of what is matched (ranks.h) */
+	double bytes;            /* that the rank gives, weighted */
+	/* Sums of the calls whose bytes and ranks are known: what they move over the busiest link, and how long that took: the transfer, where
+	 * it is told from waiting. */
+	double bus_bytes, bus_ns;
 	uint32_t kernel;
 };
+
+static void add_bytes(struct aif_report *r, const struct aif_timeline_exec *x, uint64_t wait,
+		      uint64_t transfer, struct comm *sum)
+{
+	uint32_t collective = aif_timeline_more_of(r->timeline, x)->collective;
+	double bus;
+
+	if (!collective)
+		return;
+	sum->bytes += aif_exec_timeline_whole(x, r->p->collectives[collective - 1].bytes);
+	bus = aif_rank_bus_bytes(r->p, &r->p->collectives[collective - 1]);
+	if (bus <= 0)
+		return;
+	sum->bus_bytes += bus * aif_exec_timeline_whole(x, 1);
+	sum->bus_ns +=
+		wait || transfer ? (double)transfer : aif_exec_timeline_whole(x, aif_timed_ns(x));
+}
 
 static int add_comm(struct aif_report *r, const struct aif_rank_waits *waits,
 		    const struct aif_device_utilization *d, const struct aif_timeline_exec *x,
 		    struct aif_map *ids, struct comm **sums, size_t *len, size_t *cap)
 {
 	uint32_t name = r->p->kernels[x->kernel].name;
-	uint64_t id, transfer;
+	uint64_t id, wait, transfer;
 
 	if (!aif_map_get(ids, name, &id)) {
 		id = *len;
@@ -36,7 +59,9 @@ static int add_comm(struct aif_report *r, const struct aif_rank_waits *waits,
 			return -ENOMEM;
 		(*sums)[(*len)++] = (struct comm){.kernel = x->kernel};
 	}
-	(*sums)[id].wait += aif_rank_waits_of(waits, x, &transfer);
+	wait = aif_rank_waits_of(waits, x, &transfer);
+	add_bytes(r, x, wait, transfer, &(*sums)[id]);
+	(*sums)[id].wait += wait;
 	(*sums)[id].transfer += transfer;
 	(*sums)[id].calls += aif_exec_timeline_whole(x, 1);
 	(*sums)[id].alone += aif_exec_timeline_whole(
@@ -71,6 +96,10 @@ static int comm_of(struct aif_report *r, const struct aif_utilization *w,
 		aif_table_number(&r->t, aif_timed_rounded(floor(c->time.whole / c->calls)));
 		aif_table_number(&r->t, c->wait);
 		aif_table_number(&r->t, c->transfer);
+		aif_table_number(&r->t, aif_timed_rounded(c->bytes));
+		aif_table_number(&r->t, c->bus_ns > 0
+						? aif_timed_rounded(c->bus_bytes * 1e9 / c->bus_ns)
+						: 0);
 		aif_table_number(&r->t, alone);
 		aif_table_number(&r->t, aif_share_ppm(time - alone, time));
 		aif_report_process_cell(r, d->process);

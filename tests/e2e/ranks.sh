@@ -44,6 +44,7 @@ check "each rank's wait is the time until the last one came" ask late "all(near(
 check "the wait is given by the late rank" ask late "all(near(us(x, 'wait_given'), t['given_us'][x['rank']]) for x in r)"
 check "what is no wait is transfer: 16 ms on each rank" ask late "all(near(us(x, 'transfer'), 24 * 660) for x in r)"
 check "report --comm has both beside the time" ask late "all(near(us(x, 'wait') + us(x, 'transfer'), us(x, 'time')) for x in c) and sorted(round(us(x, 'time') / 1e3) for x in c) == [16, 124, 124, 124]"
+check "report --comm has the bytes that ranks give, and what a link carries of them while no rank waits" ask late "all(x['bytes'] == 48 * 4000000 for x in c) and all(abs(x['bus_bytes_per_second'] / (1.5 * x['bytes'] / (x['transfer'] / 1e9)) - 1) < 0.01 for x in c)"
 check "flame --of waits has the host of rank 2, before its launches" folded late '^.for rank 2.*forward_backward.*before it, host' 0.9
 check "widths of waits add up to those of the table" sums late
 check "--rank shows one rank" says 'rank 2' "$aiflame" report --comm --rank 2 late.data

@@ -68,10 +68,11 @@ static void communication_is_hidden_or_not(void **state)
 
 	(void)state;
 	a_device(&f);
-	assert_report(&f, o,
-		      "time,error,calls,average,wait,transfer,alone,overlap_share,process,device,"
-		      "kernel\n"
-		      "25000,0,1,25000,0,0,10000,0.600000,100,device,ncclDevKernel_AllReduce\n");
+	assert_report(
+		&f, o,
+		"time,error,calls,average,wait,transfer,bytes,bus_bytes_per_second,alone,overlap_share,"
+		"process,device,kernel\n"
+		"25000,0,1,25000,0,0,0,0,10000,0.600000,100,device,ncclDevKernel_AllReduce\n");
 	o.format = AIF_TABLE_PLAIN;
 	text = ops_report(&f, o);
 	assert_non_null(strstr(
@@ -404,10 +405,11 @@ static void what_was_captured_stands_for_the_whole(void **state)
 		      "launches,short,slow_calls,late,delay_average,delay_max,queue_average,"
 		      "queue_max,full,process,stream,device\n"
 		      "160,17600,1132,22390,0,0,0,160,0,0,0,10,10,0,1,0,100,7,device\n");
-	assert_report(&f, o,
-		      "time,error,calls,average,wait,transfer,alone,overlap_share,process,device,"
-		      "kernel\n"
-		      "4400,283,40,110,0,0,4400,0.000000,100,device,ncclDevKernel_AllReduce\n");
+	assert_report(
+		&f, o,
+		"time,error,calls,average,wait,transfer,bytes,bus_bytes_per_second,alone,overlap_share,"
+		"process,device,kernel\n"
+		"4400,283,40,110,0,0,0,0,4400,0.000000,100,device,ncclDevKernel_AllReduce\n");
 	assert_report(
 		&f, csv(&aif_report_table_ranges),
 		"elapsed,calls,elapsed_average,elapsed_min,elapsed_max,device_total,device_average,error,"
