@@ -113,4 +113,27 @@ d.commit()
 EOP
 check "a damaged chunk costs its rows, with a warning" sh -c '"$1" merge -o damaged.data late-a.data late-b.data 2>&1 | grep -q "Warning: late-b.data is damaged: what 1 of its chunks"' sh "$aiflame"
 check "info counts damaged chunks of merged files" says 'could not be read' "$aiflame" info damaged.data
+# Many; hostile.
+for i in $(seq 60); do
+	"$split" wander.data "many-$i.data" "node-$i" $((i % 4)) "$i" $((i % 61 - 30)) || exit 1
+done
+check "sixty hosts are merged, and all clocks are related" sh -c '"$1" merge -o many.data many-*.data 2>&1 | grep -q "60 profiles of 60 hosts, 60 ranks; clocks agree within" && ! "$1" report --ranks many.data | grep -q "another clock"' sh "$aiflame"
+check "a merge of any damaged file ends with a profile that opens, or with a message and no file" python3 - "$aiflame" <<'EOP'
+import os, random, subprocess, sys
+whole = open("wander-b.data", "rb").read()
+for seed in range(60):
+    random.seed(seed)
+    data = bytearray(whole)
+    for _ in range(random.choice([1, 4, 30])):
+        data[random.randrange(100, len(data))] = random.randrange(256)
+    open("hostile.data", "wb").write(data)
+    merged = subprocess.run([sys.argv[1], "merge", "-o", "hostile-out.data", "wander-a.data", "hostile.data"], capture_output=True)
+    is_there = os.path.exists("hostile-out.data")
+    assert merged.returncode in (0, 1) and merged.stderr and is_there == (merged.returncode == 0), (seed, merged)
+    if is_there:
+        for view in (["info"], ["report", "--ranks"]):
+            shown = subprocess.run([sys.argv[1], *view, "hostile-out.data"], capture_output=True)
+            assert shown.returncode == 0, (seed, shown)
+        os.remove("hostile-out.data")
+EOP
 done_testing
