@@ -169,6 +169,7 @@ struct search {
 	const struct aif_merge_end *to; /* by group */
 	size_t to_len;
 	int64_t to_first, to_last;
+	const int64_t *by_dates; /* NULL: not known */
 	struct vote *votes;
 	struct candidate candidates[CANDIDATES];
 	size_t len;
@@ -179,6 +180,17 @@ static int by_ns(const void *a, const void *b)
 	const struct vote *x = a, *y = b;
 
 	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+/* True if `a` is to be kept rather than `b`: by their votes or, where those are alike as of a loop's turns, by the dates. */
+static bool is_preferred(const struct search *s, const struct candidate *a,
+			 const struct candidate *b)
+{
+	size_t most = AIF_MAX(a->votes, b->votes), least = AIF_MIN(a->votes, b->votes);
+
+	if (!s->by_dates || 10 * (most - least) > most)
+		return a->votes > b->votes;
+	return llabs(a->ns - *s->by_dates) < llabs(b->ns - *s->by_dates);
 }
 
 /* Keeps the best candidates that are apart from each other. */
@@ -192,12 +204,12 @@ static void keep(struct search *s, const struct candidate *c, int64_t apart)
 				s->candidates[i] = *c;
 			return;
 		}
-		if (s->candidates[i].votes < s->candidates[worst].votes)
+		if (is_preferred(s, &s->candidates[worst], &s->candidates[i]))
 			worst = i;
 	}
 	if (s->len < CANDIDATES)
 		s->candidates[s->len++] = *c;
-	else if (s->candidates[worst].votes < c->votes)
+	else if (is_preferred(s, c, &s->candidates[worst]))
 		s->candidates[worst] = *c;
 }
 
@@ -451,6 +463,7 @@ static int relate_by_votes(const struct aif_merge_ends *of, const struct aif_mer
 {
 	struct aif_merge_end *y = sorted(to, by_group);
 	struct search s = {.of = of,
+			   .by_dates = by_dates,
 			   .to = y,
 			   .to_len = to->len,
 			   .to_first = to->at[0].at,
