@@ -15,6 +15,12 @@ static const struct aif_table_column columns[] = {
 	{"parent", AIF_TABLE_ID},     {"program", AIF_TABLE_TEXT},
 };
 
+/* Returns a number of a process that no other host's has. */
+static uint64_t pid_of(const struct aif_process *p, uint32_t pid)
+{
+	return (uint64_t)p->host << 32 | pid;
+}
+
 /* Counts the processes that each has started. Two that have had one number in turn are told apart by nobody. */
 static int count_children(const struct aif_profile *p, struct aif_thread_times *of)
 {
@@ -23,9 +29,10 @@ static int count_children(const struct aif_profile *p, struct aif_thread_times *
 	int e = 0;
 
 	for (size_t i = 0; i < p->processes_len && !e; i++)
-		e = aif_map_put(&by_pid, p->processes[i].pid, i);
+		e = aif_map_put(&by_pid, pid_of(&p->processes[i], p->processes[i].pid), i);
 	for (size_t i = 0; i < p->processes_len && !e; i++)
-		if (aif_map_get(&by_pid, p->processes[i].ppid, &parent) && parent != i)
+		if (aif_map_get(&by_pid, pid_of(&p->processes[i], p->processes[i].ppid), &parent) &&
+		    parent != i)
 			of[parent].children++;
 	aif_map_finish(&by_pid);
 	return e;

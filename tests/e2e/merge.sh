@@ -80,6 +80,11 @@ a, b = ({l.rsplit(" ", 1)[0]: int(l.rsplit(" ", 1)[1]) for l in open(f)} for f i
 assert a.keys() == b.keys(), a.keys() ^ b.keys()
 assert all(abs(a[k] - b[k]) <= a[k] * 1e-3 + 1e5 for k in a)'
 
+cp wander-b.data child.data
+python3 -c 'import sqlite3; d = sqlite3.connect("child.data"); d.execute("UPDATE process SET ppid=4000"); d.commit()'
+"$aiflame" merge -q -o parents.data wander-a.data child.data
+check "a process is no child of one of another host that has its parent's number" sh -c '"$1" report --processes --format json parents.data >p.json && python3 -c "import json; r = json.load(open(\"p.json\"))[\"rows\"]; assert [x[\"children\"] for x in r if x[\"process\"] == 4000] == [0], r"' sh "$aiflame"
+
 # Refusals; damage.
 fails() { # WHAT TEXT COMMAND...: ends with an error that has the text, and leaves no file
 	what=$1 text=$2
