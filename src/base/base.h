@@ -25,3 +25,21 @@
 #define AIF_NS_PER_S              UINT64_C(1000000000)
 #define AIF_IS_BIG                (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* this machine's byte order */
 #define aif_container_of(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))
+
+/* Returns the first index i of [from, end) of which `is_before`, an expression with i, is false; `end`: it is true of all. It is
+ * true of all before and false of all behind. */
+#define AIF_BISECT(i, from, end, is_before)                                            \
+	({                                                                             \
+		__typeof__((from) + (end)) bisect_from_ = (from), bisect_end_ = (end); \
+                                                                                       \
+		while (bisect_from_ < bisect_end_) {                                   \
+			__typeof__(bisect_from_) i =                                   \
+				bisect_from_ + (bisect_end_ - bisect_from_) / 2;       \
+                                                                                       \
+			if (is_before)                                                 \
+				bisect_from_ = i + 1;                                  \
+			else                                                           \
+				bisect_end_ = i;                                       \
+		}                                                                      \
+		bisect_from_;                                                          \
+	})
