@@ -449,16 +449,8 @@ size_t aif_backward_parts(const struct aif_backward *b, const struct aif_attribu
 		.kind = row->kind,
 		.kernel = row->kernel,
 	};
-	size_t low = 0, high = b->parts_len, n = 0;
+	size_t low = AIF_BISECT(mid, 0, b->parts_len, by_row(&b->parts[mid], &key) < 0), n = 0;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (by_row(&b->parts[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	while (low + n < b->parts_len && !by_row(&b->parts[low + n], &key))
 		n++;
 	*ret = b->parts_len ? b->parts + low : NULL;

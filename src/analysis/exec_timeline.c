@@ -75,22 +75,15 @@ static void sort_launches(struct aif_exec_timeline *t)
 static uint32_t find_launch(struct reading *r, uint64_t launch)
 {
 	const struct aif_timeline_launch *l = r->t->launches;
-	size_t lo = 0, hi = r->t->launches_len;
+	size_t n = r->t->launches_len, lo;
 
-	for (size_t i = r->next ? r->next - 1 : 0; i < hi && i < r->next + 2; i++)
+	for (size_t i = r->next ? r->next - 1 : 0; i < n && i < r->next + 2; i++)
 		if (l[i].launch == launch) {
 			r->next = i + 1;
 			return (uint32_t)i;
 		}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l[mid].launch < launch)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == r->t->launches_len || l[lo].launch != launch)
+	lo = AIF_BISECT(mid, 0, n, l[mid].launch < launch);
+	if (lo == n || l[lo].launch != launch)
 		return AIF_NONE;
 	r->next = lo + 1;
 	return (uint32_t)lo;

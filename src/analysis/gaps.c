@@ -108,17 +108,11 @@ void aif_gaps_finish(struct aif_gaps *g)
 struct aif_gaps_span aif_gaps_at(const struct aif_gaps *g, uint32_t process, uint64_t at)
 {
 	struct aif_gaps_span s = {.end = UINT64_MAX};
-	size_t lo = 0, hi = g->len; /* the gaps that ended by then, and those of processes before */
+	/* Counts the gaps that ended by then, and those of processes before. */
+	size_t lo = AIF_BISECT(mid, 0, g->len,
+			       g->at[mid].process < process ||
+				       (g->at[mid].process == process && g->at[mid].end <= at));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct aif_gap *gap = &g->at[mid];
-
-		if (gap->process < process || (gap->process == process && gap->end <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < g->len && g->at[lo].process == process && g->at[lo].start <= at) {
 		s.is_gap = true;
 		lo++;

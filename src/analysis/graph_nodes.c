@@ -48,20 +48,19 @@ void aif_graph_nodes_finish(struct aif_graph_nodes *g)
 	*g = (struct aif_graph_nodes){0};
 }
 
+/* compared: the node's place before, at or behind the one that is asked for. */
+static bool is_until(const struct aif_graph_node *n, int compared, uint64_t time)
+{
+	return compared < 0 || (!compared && n->since <= time);
+}
+
 const struct aif_graph_node *aif_graph_nodes_find(const struct aif_graph_nodes *g, uint32_t process,
 						  uint32_t graph, uint32_t node, uint64_t time)
 {
-	size_t lo = 0, hi = g->len;
+	/* Looks for the last one that is not behind it. */
+	size_t lo =
+		AIF_BISECT(mid, 0, g->len,
+			   is_until(g->at[mid], compare(g->at[mid], process, graph, node), time));
 
-	/* The last one that is not after it. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int r = compare(g->at[mid], process, graph, node);
-
-		if (r < 0 || (!r && g->at[mid]->since <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && !compare(g->at[lo - 1], process, graph, node) ? g->at[lo - 1] : NULL;
 }

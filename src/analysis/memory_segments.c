@@ -33,18 +33,9 @@ static uint64_t place_of(const struct aif_memory_moment *m)
 /* Returns how many begin before that address. */
 static size_t below(const struct finding *f, uint64_t of, uint64_t start)
 {
-	size_t lo = 0, hi = f->open_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct open *o = &f->open[mid];
-
-		if (o->of < of || (o->of == of && o->start < start))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, f->open_len,
+			  f->open[mid].of < of ||
+				  (f->open[mid].of == of && f->open[mid].start < start));
 }
 
 static void close_at(struct finding *f, size_t i)

@@ -60,17 +60,11 @@ void aif_sole_threads_finish(struct aif_sole_threads *s)
 
 uint32_t aif_sole_threads_at(const struct aif_sole_threads *s, uint32_t process, int64_t at)
 {
-	size_t lo = 0, hi = s->moments_len;
-
 	/* The first one that is later, or of a later process. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct aif_sole_moment *m = &s->moments[mid];
+	size_t lo = AIF_BISECT(
+		mid, 0, s->moments_len,
+		s->moments[mid].process < process ||
+			(s->moments[mid].process == process && s->moments[mid].at <= at));
 
-		if (m->process < process || (m->process == process && m->at <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && s->moments[lo - 1].process == process ? s->moments[lo - 1].thread : AIF_NONE;
 }

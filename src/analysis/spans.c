@@ -62,21 +62,13 @@ size_t aif_spans_bytes(const struct aif_spans *s)
 /* Returns the length of all spans, as far as they lie before `at`. */
 static uint64_t covered_until(const struct aif_spans *s, int64_t at)
 {
-	size_t lo = 0, hi = s->len;
+	size_t n = AIF_BISECT(mid, 0, s->len, s->at[mid].start < at);
 	const struct aif_span *x;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->at[mid].start < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!n)
 		return 0;
-	x = &s->at[lo - 1];
-	return aif_spans_total_of(s, lo - 1) + ((uint64_t)AIF_MIN(x->end, at) - (uint64_t)x->start);
+	x = &s->at[n - 1];
+	return aif_spans_total_of(s, n - 1) + ((uint64_t)AIF_MIN(x->end, at) - (uint64_t)x->start);
 }
 
 uint64_t aif_spans_covered(const struct aif_spans *s, int64_t from, int64_t to)

@@ -431,19 +431,13 @@ int aif_timeline_get(const struct aif_profile *p, const struct aif_timeline **re
 static const struct track *timeline_track(const struct aif_timeline *t, uint32_t clock,
 					  uint32_t process)
 {
-	size_t lo = 0, hi = t->tracks_len;
+	size_t lo;
 
 	if (clock < AIF_CLOCK_DEVICE)
 		process = AIF_NONE;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct track *at = &t->tracks[mid];
-
-		if (at->clock < clock || (at->clock == clock && at->process < process))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, t->tracks_len,
+			t->tracks[mid].clock < clock || (t->tracks[mid].clock == clock &&
+							 t->tracks[mid].process < process));
 	if (lo == t->tracks_len || t->tracks[lo].clock != clock ||
 	    t->tracks[lo].process != process || !t->tracks[lo].points_len)
 		return NULL;

@@ -109,17 +109,9 @@ static int add_gaps(const struct aif_gaps *g, const struct aif_device_utilizatio
 		    struct aif_spans *to)
 {
 	const struct aif_spans *busy = &d->busy;
-	size_t lo = 0, hi = g->len, next = 0;
+	size_t lo = AIF_BISECT(mid, 0, g->len, g->at[mid].process < d->process), next = 0;
 	int r = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (g->at[mid].process < d->process)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (; lo < g->len && g->at[lo].process == d->process && !r; lo++) {
 		int64_t from = stamp(g->at[lo].start), end = stamp(g->at[lo].end);
 

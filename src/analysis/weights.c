@@ -240,18 +240,9 @@ static int find_times(struct aif_weights *w)
 /* The index of the first of the process's that begins after `at`, or is of a later process. */
 static size_t first_after(const struct aif_gaps *g, uint32_t process, uint64_t at)
 {
-	size_t lo = 0, hi = g->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (g->at[mid].process < process ||
-		    (g->at[mid].process == process && g->at[mid].start <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, g->len,
+			  g->at[mid].process < process ||
+				  (g->at[mid].process == process && g->at[mid].start <= at));
 }
 
 /* Launches of the last few blocks without capture, and the time they took. */
@@ -412,17 +403,10 @@ static void make_pools(struct aif_weights *w)
 /* The block with this key that began last, or NULL. */
 static const struct block *block_at(const struct aif_weights *w, uint64_t key, uint64_t time)
 {
-	size_t lo = 0, hi = w->blocks_len;
+	size_t lo = AIF_BISECT(mid, 0, w->blocks_len,
+			       w->blocks[mid].key < key ||
+				       (w->blocks[mid].key == key && w->blocks[mid].start <= time));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct block *b = &w->blocks[mid];
-
-		if (b->key < key || (b->key == key && b->start <= time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && w->blocks[lo - 1].key == key ? &w->blocks[lo - 1] : NULL;
 }
 
@@ -528,16 +512,8 @@ static const struct aif_weights_cycle *first_cycle(const struct aif_weights *w, 
 	if (thread < w->p->threads_len)
 		keys[1] = key_of(AIF_NONE, w->p->threads[thread].process);
 	for (size_t k = 0; k < AIF_ARRAY_LEN(keys); k++) {
-		size_t lo = 0, hi = w->cycles_len; /* by key */
+		size_t lo = AIF_BISECT(mid, 0, w->cycles_len, w->cycles[mid].key < keys[k]);
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (w->cycles[mid].key < keys[k])
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
 		if (lo < w->cycles_len && w->cycles[lo].key == keys[k])
 			return &w->cycles[lo];
 	}

@@ -97,15 +97,7 @@ uint32_t aif_exposure_number(const struct aif_exposure *e, uint32_t window)
 /* The first window of the track that ends after `at`. */
 static size_t window_after(const struct aif_exposure *e, size_t first, size_t end, uint64_t at)
 {
-	while (first < end) {
-		size_t mid = first + (end - first) / 2;
-
-		if (e->counted->windows[mid].end <= at)
-			first = mid + 1;
-		else
-			end = mid;
-	}
-	return first;
+	return AIF_BISECT(mid, first, end, e->counted->windows[mid].end <= at);
 }
 
 /* Returns how much of a track's windows lies before `at`; window: the first that ends after it. */

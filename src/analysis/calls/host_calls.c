@@ -141,18 +141,9 @@ bool aif_host_calls_recorded(const struct aif_profile *p, uint32_t device)
 
 size_t aif_host_calls_first(const struct aif_host_calls *c, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = c->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->at[mid].thread < thread ||
-		    (c->at[mid].thread == thread && c->at[mid].end <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, c->len,
+			  c->at[mid].thread < thread ||
+				  (c->at[mid].thread == thread && c->at[mid].end <= at));
 }
 
 const struct aif_host_call *aif_host_calls_longest_wait(const struct aif_host_calls *c,

@@ -24,18 +24,9 @@ static int by_thread_end(const void *a, const void *b)
 
 size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = b->segments_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct aif_idle_segment *s = &b->segments[mid];
-
-		if (s->thread < thread || (s->thread == thread && s->to <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, b->segments_len,
+			  b->segments[mid].thread < thread ||
+				  (b->segments[mid].thread == thread && b->segments[mid].to <= at));
 }
 
 /* The cause of a stack of a thread on a CPU: that of its innermost function which has one. Looked up once a stack. */

@@ -38,16 +38,8 @@ struct calibrating {
 /* Returns the first time from `at` on in which nothing was collected. */
 static int64_t next_uncollected(const struct aif_spans *s, int64_t at)
 {
-	size_t lo = 0, hi = s->len;
+	size_t lo = AIF_BISECT(mid, 0, s->len, s->at[mid].end <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->at[mid].end <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->len ? AIF_MAX(at, s->at[lo].start) : INT64_MAX;
 }
 
@@ -79,16 +71,8 @@ static int find_cuts(struct calibrating *c, const struct aif_utilization *u)
 
 static const struct cut *cut_at(const struct calibrating *c, int64_t at)
 {
-	size_t lo = 0, hi = c->cuts_len;
+	size_t lo = AIF_BISECT(mid, 0, c->cuts_len, c->cuts[mid].to <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->cuts[mid].to <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < c->cuts_len && c->cuts[lo].from <= at ? &c->cuts[lo] : NULL;
 }
 

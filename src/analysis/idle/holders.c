@@ -80,20 +80,13 @@ void aif_idle_holders_sort(struct aif_idle_holders *h)
 const struct aif_idle_holder *aif_idle_holders_of(const struct aif_idle_holders *h,
 						  uint32_t bracket, size_t *ret_len, double *ret_ns)
 {
-	size_t lo = 0, hi = h->len;
+	size_t lo;
 
 	*ret_len = 0;
 	*ret_ns = 0;
-	if (!hi)
+	if (!h->len)
 		return NULL;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (h->at[mid].bracket < bracket)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, h->len, h->at[mid].bracket < bracket);
 	for (; lo + *ret_len < h->len && h->at[lo + *ret_len].bracket == bracket; ++*ret_len)
 		*ret_ns += h->at[lo + *ret_len].ns;
 	return h->at + lo;

@@ -196,18 +196,9 @@ static enum aif_idle_waker kind_of(const struct aif_profile *p, const struct aif
 /* Returns the first sleep of the thread that ends at `at` or later, or a later thread's. */
 static size_t first_sleep(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = w->sleeps_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->sleeps[mid].thread < thread ||
-		    (w->sleeps[mid].thread == thread && w->sleeps[mid].to < at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, w->sleeps_len,
+			  w->sleeps[mid].thread < thread ||
+				  (w->sleeps[mid].thread == thread && w->sleeps[mid].to < at));
 }
 
 static bool goes_on(const struct aif_idle_wakers *w, size_t i)
@@ -279,18 +270,9 @@ static int did_add(struct aif_idle_wakers *w, uint64_t woken, uint32_t stack, ui
 
 static size_t first_sample(const struct aif_idle_wakers *w, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = w->samples_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->samples[mid].thread < thread ||
-		    (w->samples[mid].thread == thread && w->samples[mid].at < at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, w->samples_len,
+			  w->samples[mid].thread < thread ||
+				  (w->samples[mid].thread == thread && w->samples[mid].at < at));
 }
 
 /* Adds what a waker did in [from, to). */
@@ -443,16 +425,8 @@ const struct aif_idle_wake *aif_idle_wakes_of(const struct aif_idle_blame *b,
 					      const struct aif_idle_row *row, size_t *ret_len)
 {
 	uint64_t key = aif_idle_row_key(row);
-	size_t lo = 0, hi = b->wakes_len;
+	size_t lo = AIF_BISECT(mid, 0, b->wakes_len, b->wakes[mid].row < key);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b->wakes[mid].row < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	*ret_len = 0;
 	while (lo + *ret_len < b->wakes_len && b->wakes[lo + *ret_len].row == key)
 		++*ret_len;

@@ -177,16 +177,8 @@ static int reach_last_work(const struct aif_profile *p, const struct aif_exec_ti
 
 size_t aif_phases_step_at(const struct aif_phases *f, int64_t at)
 {
-	size_t lo = 0, hi = f->len;
+	size_t lo = AIF_BISECT(mid, 0, f->len, f->steps[mid].end <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->steps[mid].end <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < f->len && f->steps[lo].start <= at ? lo : f->len;
 }
 

@@ -47,17 +47,7 @@ static int by_time(const void *a, const void *b)
 /* Returns how many of n sorted times are at most `at`. */
 static size_t count_until(const int64_t *times, size_t n, int64_t at)
 {
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (times[mid] <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, n, times[mid] <= at);
 }
 
 /* Returns the index of an item's launch, AIF_NONE: it has none. */
@@ -77,17 +67,7 @@ static int64_t call_of(const struct making *m, const struct item *item)
 /* Returns how many calls of the items, which are in the order of these, are at most `at`. */
 static size_t count_calls_until(const struct making *m, int64_t at)
 {
-	size_t lo = 0, hi = m->items_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (call_of(m, &m->items[mid]) <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, m->items_len, call_of(m, &m->items[mid]) <= at);
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */

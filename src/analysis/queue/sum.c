@@ -35,17 +35,7 @@ static int64_t time_of(const struct summing *s, const struct aif_queue_launch *l
 /* Returns the first of the device's launches at `at` or later. */
 static size_t first_launch(const struct summing *s, const struct aif_queue_device *d, int64_t at)
 {
-	size_t lo = d->first, hi = d->end;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (time_of(s, launch_at(s, mid)) < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, d->first, d->end, time_of(s, launch_at(s, mid)) < at);
 }
 
 /* Gives each launch of the span to take(), which returns 0 or -errno. */

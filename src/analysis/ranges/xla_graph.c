@@ -135,18 +135,9 @@ static int by_replay(const void *a, const void *b)
 /* Finds the first range of the thread that begins behind that time. */
 static size_t range_after(const struct aif_range_building *b, uint32_t thread, int64_t at)
 {
-	size_t lo = 0, hi = b->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct aif_range *r = &b->ranges[mid];
-
-		if (r->thread < thread || (r->thread == thread && r->start <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, b->len,
+			  b->ranges[mid].thread < thread ||
+				  (b->ranges[mid].thread == thread && b->ranges[mid].start <= at));
 }
 
 /* Takes the instructions whose ranges are [from, end), if they are more than those of other launches. */

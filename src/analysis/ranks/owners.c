@@ -182,17 +182,7 @@ static int by_course(const void *a, const void *b)
 
 size_t aif_rank_idle_first(const struct aif_rank_idle_rows *rows, uint64_t course)
 {
-	size_t lo = 0, hi = rows->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (rows->parts[mid]->course < course)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, rows->len, rows->parts[mid]->course < course);
 }
 
 /* Takes a row's key apart (aif_idle_row_key()). */
@@ -323,17 +313,7 @@ static int rank_segments(struct aif_rank_owners *o, const struct aif_idle_part *
 
 static size_t first_behind(const struct aif_rank_segments *s, int64_t at)
 {
-	size_t lo = 0, hi = s->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->at[mid].to <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, s->len, s->at[mid].to <= at);
 }
 
 static void take_in(const struct aif_rank_owners *o, const struct aif_rank_segments *s,
@@ -363,18 +343,10 @@ void aif_rank_owners_in(const struct aif_rank_owners *o, uint32_t rank, int64_t 
 			void (*take)(void *arg, uint32_t owner, double ns), void *arg)
 {
 	const struct aif_rank_did *did = &o->ranks[rank];
-	size_t lo = 0, hi = did->awaited_len;
+	/* Finds the last launch that was awaited by what began before. */
+	size_t lo = AIF_BISECT(mid, 0, did->awaited_len, did->awaited[mid].start <= to);
 	int64_t until;
 
-	/* The last launch that was awaited by what began before. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (did->awaited[mid].start <= to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	until = lo ? AIF_CLAMP(did->awaited[lo - 1].launch, from, to) : from;
 	take_in(o, &did->critical, from, until, take, arg);
 	take_in(o, &did->device, until, to, take, arg);

@@ -186,16 +186,8 @@ static int64_t captured_since(const struct blaming *b, const struct aif_rank_ope
 		const struct aif_rank_member *m = &b->to->ranks.members[i];
 		const struct aif_spans *s =
 			&b->u->devices[b->to->ranks.ranks[m->rank].lane].not_collected;
-		size_t lo = 0, hi = s->len;
+		size_t lo = AIF_BISECT(mid, 0, s->len, s->at[mid].start < m->start);
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (s->at[mid].start < m->start)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
 		if (lo)
 			since = AIF_MAX(since, AIF_MIN(s->at[lo - 1].end, m->start));
 	}
@@ -450,17 +442,11 @@ int aif_rank_waits_get(const struct aif_profile *p, const struct aif_selection *
 uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_timeline_exec *x,
 			   uint64_t *ret_transfer)
 {
-	size_t lo = 0, hi = w->by_exec ? w->ranks.members_len : 0;
+	size_t lo =
+		AIF_BISECT(mid, 0, w->by_exec ? w->ranks.members_len : 0,
+			   compare_exec(w, w->by_exec[mid], x->process, x->device, x->start) < 0);
 
 	*ret_transfer = 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_exec(w, w->by_exec[mid], x->process, x->device, x->start) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* Two may start at the same time, on two streams. */
 	for (; w->by_exec && lo < w->ranks.members_len; lo++) {
 		const struct aif_rank_member *m = &w->ranks.members[w->by_exec[lo]];

@@ -422,21 +422,11 @@ static struct amount *amount_of(struct amounts *a, uint64_t key)
 /* Returns the first event at or behind a moment. `near`: the event that was asked for last, as times come in runs. */
 static size_t event_at(const struct aif_replay *r, int64_t at, size_t near)
 {
-	size_t lo = 0, hi = r->events_len;
-
-	for (size_t i = near; i < hi && i < near + 4 && (!i || time_of(r, &r->events[i - 1]) < at);
-	     i++)
+	for (size_t i = near;
+	     i < r->events_len && i < near + 4 && (!i || time_of(r, &r->events[i - 1]) < at); i++)
 		if (time_of(r, &r->events[i]) >= at)
 			return i;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (time_of(r, &r->events[mid]) < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, r->events_len, time_of(r, &r->events[mid]) < at);
 }
 
 /* True if it is time of the host's own: waits have events of their own, and what follows a launch call is that call's. */
