@@ -124,16 +124,8 @@ void aif_profile_cycle(const struct aif_profile *p, struct aif_cycle *ret)
 
 const struct aif_frame_name *aif_profile_frame_name(const struct aif_profile *p, uint32_t frame)
 {
-	size_t lo = 0, hi = p->frame_names_len;
+	size_t lo = AIF_BISECT(mid, 0, p->frame_names_len, p->frame_names[mid].frame <= frame);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->frame_names[mid].frame <= frame)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && p->frame_names[lo - 1].frame == frame ? &p->frame_names[lo - 1] : NULL;
 }
 
