@@ -194,16 +194,9 @@ static int32_t table_value(const struct aif_ehframe *e, size_t pair, size_t colu
 static enum aif_row_kind search_table(const struct aif_ehframe *e, uint64_t pc, struct fde *f)
 {
 	int64_t rel = (int64_t)(pc - (uint64_t)(uintptr_t)e->hdr);
-	size_t lo = 0, hi = e->table_len;
+	/* Finds the first that starts behind pc. */
+	size_t lo = AIF_BISECT(mid, 0, e->table_len, table_value(e, mid, 0) <= rel);
 
-	while (lo < hi) { /* the first that starts after pc */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table_value(e, mid, 0) <= rel)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == 0)
 		return AIF_ROW_NONE;
 	/* Adds as integers: the sum may point anywhere, parse_fde() judges it. */

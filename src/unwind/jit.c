@@ -165,17 +165,10 @@ static bool find_hint(const struct aif_jit *j, uint64_t address, struct aif_jit_
 {
 	uint32_t len = AIF_MIN(atomic_load_explicit(&j->hints_len, memory_order_acquire),
 			       AIF_JIT_HINTS),
-		 lo = 0, hi = len;
+		 lo;
 	uint64_t lens;
 
-	while (lo < hi) { /* the first that begins after it */
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (GET(j->hints[mid].lo) <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, len, GET(j->hints[mid].lo) <= address);
 	if (lo == 0 || address >= GET(j->hints[lo - 1].hi))
 		return false;
 	lens = GET(j->hints[lo - 1].lens);
