@@ -56,17 +56,7 @@ static uint64_t high(const uint8_t *bytes)
 /* The first line of an operation: they are sorted by it. */
 static size_t first_line(unsigned operation)
 {
-	size_t from = 0, to = AIF_ARRAY_LEN(lines);
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (lines[mid].operation < operation)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return from;
+	return AIF_BISECT(mid, 0, AIF_ARRAY_LEN(lines), lines[mid].operation < operation);
 }
 
 /* Returns true if the guarding predicate is a uniform one: instructions of the uniform datapath
