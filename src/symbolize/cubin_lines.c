@@ -388,37 +388,20 @@ void aif_cubin_lines_free(struct aif_cubin_lines *l)
 static const struct sequence *find_sequence(const struct aif_cubin_lines *l, uint32_t section,
 					    uint64_t place)
 {
-	size_t from = 0, to = l->sequences_len;
-	const struct sequence *s;
+	size_t from = AIF_BISECT(
+		mid, 0, l->sequences_len,
+		l->sequences[mid].section < section ||
+			(l->sequences[mid].section == section && l->sequences[mid].start <= place));
+	const struct sequence *s = from ? &l->sequences[from - 1] : NULL;
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		s = &l->sequences[mid];
-		if (s->section < section || (s->section == section && s->start <= place))
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from == 0)
-		return NULL;
-	s = &l->sequences[from - 1];
-	return s->section == section && place < s->end ? s : NULL;
+	return s && s->section == section && place < s->end ? s : NULL;
 }
 
 /* The last row at or before the address; rows are in order of address. NULL: before the first. */
 static const struct row *find_row(const struct row *rows, size_t n, uint64_t address)
 {
-	size_t from = 0, to = n;
+	size_t from = AIF_BISECT(mid, 0, n, rows[mid].address <= address);
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (rows[mid].address <= address)
-			from = mid + 1;
-		else
-			to = mid;
-	}
 	return from ? &rows[from - 1] : NULL;
 }
 

@@ -367,43 +367,27 @@ const char *aif_device_elf_symbol_name(const struct aif_device_elf *e, uint32_t 
 const struct aif_device_function *aif_device_elf_by_symbol(const struct aif_device_elf *e,
 							   uint32_t symbol)
 {
-	size_t from = 0, to = e->functions_len;
+	size_t i = AIF_BISECT(mid, 0, e->functions_len, e->functions[mid].symbol < symbol);
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
+	return i < e->functions_len && e->functions[i].symbol == symbol ? &e->functions[i] : NULL;
+}
 
-		if (e->functions[mid].symbol == symbol)
-			return &e->functions[mid];
-		if (e->functions[mid].symbol < symbol)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	return NULL;
+static bool is_named_before(const struct aif_device_function *f, const char *name, size_t len)
+{
+	int r = memcmp(f->name, name, AIF_MIN((size_t)f->name_len, len));
+
+	return r < 0 || (r == 0 && f->name_len < len);
 }
 
 const struct aif_device_function *aif_device_elf_by_name(const struct aif_device_elf *e,
 							 const char *name)
 {
-	size_t from = 0, to = e->functions_len, len = strlen(name);
+	size_t len = strlen(name),
+	       i = AIF_BISECT(mid, 0, e->functions_len,
+			      is_named_before(at(e, e->by_name[mid]), name, len));
+	const struct aif_device_function *f = i < e->functions_len ? at(e, e->by_name[i]) : NULL;
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-		const struct aif_device_function *f = at(e, e->by_name[mid]);
-		int r = memcmp(f->name, name, AIF_MIN((size_t)f->name_len, len));
-
-		if (r < 0 || (r == 0 && f->name_len < len))
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from < e->functions_len) {
-		const struct aif_device_function *f = at(e, e->by_name[from]);
-
-		if (f->name_len == len && memcmp(f->name, name, len) == 0)
-			return f;
-	}
-	return NULL;
+	return f && f->name_len == len && memcmp(f->name, name, len) == 0 ? f : NULL;
 }
 
 const struct aif_device_function *aif_device_elf_find(const struct aif_device_elf *e,
@@ -411,21 +395,15 @@ const struct aif_device_function *aif_device_elf_find(const struct aif_device_el
 						      uint64_t *ret_offset)
 {
 	const struct aif_device_function *outer = aif_device_elf_by_symbol(e, symbol), *f;
-	size_t from = 0, to = e->stretches_len;
+	size_t from;
 	uint32_t found;
 
 	if (!outer || pc >= outer->size)
 		return NULL;
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-		const struct aif_device_stretch *s = &e->stretches[mid];
-
-		if (s->section < outer->section ||
-		    (s->section == outer->section && s->start <= outer->start + pc))
-			from = mid + 1;
-		else
-			to = mid;
-	}
+	from = AIF_BISECT(mid, 0, e->stretches_len,
+			  e->stretches[mid].section < outer->section ||
+				  (e->stretches[mid].section == outer->section &&
+				   e->stretches[mid].start <= outer->start + pc));
 	/* There is one: a stretch begins where outer does. Nobody's is where outer runs out of a
 	 * function that it began in. */
 	found = e->stretches[from - 1].function;

@@ -91,16 +91,8 @@ static void ranges_sort(struct ranges *s)
 /* The range that begins last before the address and holds it. Ranges may nest, but not deeply. */
 static const struct range *ranges_find(const struct ranges *s, uint64_t address)
 {
-	size_t lo = 0, hi = s->len;
+	size_t lo = AIF_BISECT(mid, 0, s->len, s->r[mid].lo <= address);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->r[mid].lo <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (size_t tries = 0; lo-- && tries < 64; tries++)
 		if (address < s->r[lo].hi)
 			return &s->r[lo];

@@ -318,16 +318,8 @@ void aif_elf_symbols_finish(struct aif_elf_symbols *s)
 const struct aif_elf_function *aif_elf_symbols_find(const struct aif_elf_symbols *s,
 						    uint64_t address)
 {
-	size_t lo = 0, hi = s->stretches_len;
+	size_t lo = AIF_BISECT(mid, 0, s->stretches_len, s->stretches[mid].start <= address);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->stretches[mid].start <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || s->stretches[lo - 1].function == AIF_ELF_NO_FUNCTION)
 		return NULL;
 	return &s->functions[s->stretches[lo - 1].function];

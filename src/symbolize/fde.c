@@ -228,15 +228,7 @@ void aif_fdes_finish(struct aif_fdes *f)
 
 const struct aif_fde *aif_fdes_find(const struct aif_fdes *f, uint64_t address)
 {
-	size_t lo = 0, hi = f->len;
+	size_t lo = AIF_BISECT(mid, 0, f->len, f->fdes[mid].start <= address);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->fdes[mid].start <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && address < f->fdes[lo - 1].end ? &f->fdes[lo - 1] : NULL;
 }

@@ -85,16 +85,8 @@ static bool is_end(const char *name)
 
 const struct aif_kallsym *aif_kallsyms_find(const struct aif_kallsyms *k, uint64_t address)
 {
-	size_t lo = 0, hi = k->len;
+	size_t lo = AIF_BISECT(mid, 0, k->len, k->at[mid].address <= address);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (k->at[mid].address <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo)
 		return NULL;
 	/* Addresses between the end of the kernel's own code and that of modules have no symbol. */

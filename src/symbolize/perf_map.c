@@ -47,17 +47,7 @@ static bool read_number(const char **at, const char *end, uint64_t *ret)
 
 static size_t first_from(const struct aif_perf_map *m, uint64_t address)
 {
-	size_t lo = 0, hi = m->wants_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->wants[mid].address < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, m->wants_len, m->wants[mid].address < address);
 }
 
 static bool take_line(struct aif_perf_map *m, const char *line, size_t len)

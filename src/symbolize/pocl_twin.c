@@ -180,17 +180,10 @@ void aif_pocl_twin_free(struct aif_pocl_twin *t)
 
 uint64_t aif_pocl_twin_of(const struct aif_pocl_twin *t, uint64_t address)
 {
-	size_t lo = 0, hi = t->list.len;
+	size_t lo;
 
 	if (address >= t->end)
 		return 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->list.at[mid].address <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, t->list.len, t->list.at[mid].address <= address);
 	return lo ? t->list.at[lo - 1].twin : 0;
 }
