@@ -94,16 +94,8 @@ void aif_remote_modules_finish(struct aif_remote_modules *m)
 
 static const struct aif_remote_range *range_at(const struct aif_remote_modules *m, uint64_t pc)
 {
-	size_t lo = 0, hi = m->ranges_len;
+	size_t lo = AIF_BISECT(mid, 0, m->ranges_len, m->ranges[mid].lo <= pc);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->ranges[mid].lo <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && pc < m->ranges[lo - 1].hi ? &m->ranges[lo - 1] : NULL;
 }
 

@@ -39,16 +39,8 @@ static const struct {
 
 static bool is_tid(const uint32_t *tids, size_t n, uint64_t tid)
 {
-	size_t lo = 0, hi = n;
+	size_t lo = AIF_BISECT(mid, 0, n, tids[mid] < tid);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (tids[mid] < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* Callers have a 0 for each place of their tables that is free. */
 	return tid && lo < n && tids[lo] == tid;
 }
