@@ -189,16 +189,8 @@ void aif_image_finish(struct aif_image *im)
 
 struct aif_image_module *aif_image_find(struct aif_image *im, uint64_t at)
 {
-	size_t lo = 0, hi = im->modules;
+	size_t lo = AIF_BISECT(mid, 0, im->modules, im->module[mid].lo <= at);
 
-	while (lo < hi) { /* the map is in the order of addresses */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (im->module[mid].lo <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && at < im->module[lo - 1].hi ? &im->module[lo - 1] : NULL;
 }
 
@@ -398,7 +390,7 @@ static void find_unsafe(struct aif_image *im, struct aif_image_module *m)
 bool aif_image_is_unsafe(struct aif_image *im, uint64_t pc)
 {
 	struct aif_image_module *m = aif_image_find(im, pc);
-	size_t lo = 0, hi;
+	size_t lo;
 
 	if (!m)
 		return false;
@@ -406,15 +398,7 @@ bool aif_image_is_unsafe(struct aif_image *im, uint64_t pc)
 		return true;
 	if (!m->has_unsafe)
 		find_unsafe(im, m);
-	hi = m->unsafe_len;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->unsafe[mid].lo <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, m->unsafe_len, m->unsafe[mid].lo <= pc);
 	return lo && pc < m->unsafe[lo - 1].hi;
 }
 
