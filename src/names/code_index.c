@@ -37,17 +37,11 @@ const struct aif_code *aif_code_index_find(const struct aif_code_index *c, uint3
 					   uint64_t address)
 {
 	const struct aif_profile *p = c->p;
-	size_t low = 0, high = p->codes_len;
+	size_t low = AIF_BISECT(mid, 0, p->codes_len,
+				p->codes[c->sorted[mid]].module < module ||
+					(p->codes[c->sorted[mid]].module == module &&
+					 p->codes[c->sorted[mid]].address <= address));
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct aif_code *code = &p->codes[c->sorted[mid]];
-
-		if (code->module < module || (code->module == module && code->address <= address))
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low) {
 		const struct aif_code *code = &p->codes[c->sorted[low - 1]];
 

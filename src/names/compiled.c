@@ -201,7 +201,7 @@ const struct aif_compiled_call *aif_compiled_find(struct aif_compiled *c, uint32
 						  uint32_t line)
 {
 	struct file *f;
-	size_t lo = 0, hi;
+	size_t lo;
 	uint64_t i;
 
 	if (!c->len || !aif_map_get(&c->by_name, file, &i))
@@ -209,15 +209,7 @@ const struct aif_compiled_call *aif_compiled_find(struct aif_compiled *c, uint32
 	f = &c->files[i];
 	if (!f->is_read && file_read(c->p, f) < 0)
 		return NULL;
-	hi = f->len;
-	while (lo < hi) {
-		size_t middle = lo + (hi - lo) / 2;
-
-		if (f->calls[middle].last < line)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
+	lo = AIF_BISECT(mid, 0, f->len, f->calls[mid].last < line);
 	return lo < f->len && f->calls[lo].first <= line ? &f->calls[lo] : NULL;
 }
 

@@ -104,20 +104,12 @@ static bool is_own(const struct aif_compiled_place *p)
 bool aif_compiled_lines_find(const struct aif_compiled_lines *l, uint32_t line,
 			     struct aif_compiled_place *ret)
 {
-	size_t lo = 0, hi = l->len;
+	size_t lo = AIF_BISECT(mid, 0, l->len, l->entries[mid].line <= line);
 	bool is_known = false, has_own = false;
 	const struct aif_compiled_entry *e;
 	const char *at, *end, *stop;
 
-	/* The last entry that begins at the line or before. */
-	while (lo < hi) {
-		size_t middle = lo + (hi - lo) / 2;
-
-		if (l->entries[middle].line <= line)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
+	/* Takes the last entry that begins at the line or before. */
 	if (!lo)
 		return false;
 	e = &l->entries[lo - 1];
