@@ -22,17 +22,7 @@
 
 static size_t range_after(const struct aif_address_map *r, uint64_t pc)
 {
-	size_t lo = 0, hi = r->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->at[mid].lo <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, r->len, r->at[mid].lo <= pc);
 }
 
 const struct aif_address_range *aif_address_map_find(const struct aif_address_map *r, uint64_t pc)

@@ -315,22 +315,15 @@ static int index_make(struct aif_code_map *p, enum aif_code_map_space space)
 
 static const struct aif_code_map_piece *piece_at(struct aif_code_map_index *x, uint64_t address)
 {
-	size_t lo = 0, hi = x->pieces_len;
+	size_t n = x->pieces_len, lo;
 
-	for (size_t i = x->last; i < hi && i < x->last + 2; i++)
+	for (size_t i = x->last; i < n && i < x->last + 2; i++)
 		if (x->pieces[i].start <= address &&
-		    (i + 1 == hi || address < x->pieces[i + 1].start)) {
+		    (i + 1 == n || address < x->pieces[i + 1].start)) {
 			x->last = i;
 			return &x->pieces[i];
 		}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->pieces[mid].start <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = AIF_BISECT(mid, 0, n, x->pieces[mid].start <= address);
 	x->last = lo ? lo - 1 : 0;
 	return lo ? &x->pieces[lo - 1] : NULL;
 }
