@@ -129,16 +129,8 @@ void aif_listing_waits(const struct aif_listing *l, const struct aif_listing_lin
 /* The instruction at an offset, or NULL. */
 static struct aif_listing_line *line_at(const struct aif_listing *l, uint64_t offset)
 {
-	size_t from = 0, to = l->lines_len;
+	size_t from = AIF_BISECT(mid, 0, l->lines_len, l->lines[mid].offset < offset);
 
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (l->lines[mid].offset < offset)
-			from = mid + 1;
-		else
-			to = mid;
-	}
 	return from < l->lines_len && l->lines[from].offset == offset ? &l->lines[from] : NULL;
 }
 

@@ -57,17 +57,7 @@ static void step_row(struct aif_report *r, const struct step *s, uint32_t proces
 
 static size_t first_device(const struct aif_utilization *w, uint32_t process)
 {
-	size_t lo = 0, hi = w->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->devices[mid].process < process)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, w->len, w->devices[mid].process < process);
 }
 
 /* A step of a process that drives several devices has a row for each. */
@@ -92,16 +82,8 @@ static int step_rows(struct aif_report *r, const struct aif_utilization *w, cons
 /* Returns the number of a step among those of the loop, from 1; 0: it is none of them. */
 static size_t number_of(const struct aif_phases *f, const struct aif_op *o)
 {
-	size_t lo = 0, hi = f->len;
+	size_t lo = AIF_BISECT(mid, 0, f->len, f->steps[mid].start < aif_time_clamp(o->start));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->steps[mid].start < aif_time_clamp(o->start))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return o->thread == f->thread && lo < f->len &&
 			       f->steps[lo].start == aif_time_clamp(o->start) &&
 			       f->steps[lo].end == aif_time_clamp(o->end)
@@ -156,16 +138,8 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w,
 /* The turn that a launch belongs to, or NULL. */
 static struct step *turn_at(struct step *turns, size_t len, int64_t at)
 {
-	size_t lo = 0, hi = len;
+	size_t lo = AIF_BISECT(mid, 0, len, turns[mid].end <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (turns[mid].end <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < len && turns[lo].start <= at ? &turns[lo] : NULL;
 }
 
