@@ -434,16 +434,8 @@ static int gaps_take(struct aif_events *e, const struct aif_selection *w)
 const struct aif_gap *aif_event_gaps(const struct aif_events *e, uint32_t process, size_t *ret_len)
 {
 	const struct aif_gap *at = e->gaps.at;
-	size_t lo = 0, hi = e->gaps.len, end;
+	size_t lo = AIF_BISECT(mid, 0, e->gaps.len, at[mid].process < process), end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (at[mid].process < process)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (end = lo; end < e->gaps.len && at[end].process == process;)
 		end++;
 	*ret_len = end - lo;
@@ -546,17 +538,7 @@ bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *ro
 /* The first track of this device or of one behind it. */
 static size_t first_track(const struct aif_events *e, uint64_t device)
 {
-	size_t lo = 0, hi = e->tracks_len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (e->tracks[mid].device < device)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, e->tracks_len, e->tracks[mid].device < device);
 }
 
 size_t aif_event_device_tracks(const struct aif_events *e, uint32_t device, size_t *ret_end)
