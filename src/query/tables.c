@@ -408,16 +408,8 @@ static size_t queue_rows(const struct aif_query *q)
 
 static const struct aif_queue_device *queue_of(const struct aif_queue *q, size_t row)
 {
-	size_t lo = 0, hi = q->devices_len;
+	size_t lo = AIF_BISECT(mid, 0, q->devices_len, q->devices[mid].end <= row);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (q->devices[mid].end <= row)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return &q->devices[lo];
 }
 
