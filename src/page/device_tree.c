@@ -240,18 +240,11 @@ static int owners_make(struct device_tree *d)
 static int idle_placed(struct device_tree *d, const struct aif_flame_placed *s)
 {
 	double sum = 0, so_far = 0;
-	size_t first = 0, end = d->idle_len;
+	size_t first, end;
 	uint64_t given = 0;
 	int r = 0;
 
-	while (first < end) {
-		size_t mid = first + (end - first) / 2;
-
-		if (d->idle[mid].row < s->row)
-			first = mid + 1;
-		else
-			end = mid;
-	}
+	first = end = AIF_BISECT(mid, 0, d->idle_len, d->idle[mid].row < s->row);
 	for (; end < d->idle_len && d->idle[end].row == s->row; end++)
 		sum += d->idle[end].ns;
 	if (first == end)

@@ -76,16 +76,8 @@ struct aif_page_root_share aif_page_roots_of(const struct aif_page_roots *r, uin
 					     uint32_t process)
 {
 	struct aif_page_root_share s = {.process = process};
-	size_t end = r->parts_len;
 
-	while (s.at < end) {
-		size_t mid = s.at + (end - s.at) / 2;
-
-		if (r->parts[mid].group < group)
-			s.at = mid + 1;
-		else
-			end = mid;
-	}
+	s.at = AIF_BISECT(mid, 0, r->parts_len, r->parts[mid].group < group);
 	for (s.end = s.at; s.end < r->parts_len && r->parts[s.end].group == group; s.end++)
 		s.sum += is_of(r, &r->parts[s.end], process) ? r->parts[s.end].ns : 0;
 	s.is_whole = !(s.sum > 0);

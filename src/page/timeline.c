@@ -214,18 +214,11 @@ static int shapes_take(void *arg, const struct aif_launch_row *rows, size_t n)
 	const struct aif_exec_timeline *x = e->x;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t lo = 0, hi = x->launches_len;
+		size_t lo;
 
 		if (rows[i].shape == AIF_NONE)
 			continue;
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (x->launches[mid].launch < rows[i].launch)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+		lo = AIF_BISECT(mid, 0, x->launches_len, x->launches[mid].launch < rows[i].launch);
 		if (lo < x->launches_len && x->launches[lo].launch == rows[i].launch)
 			e->details[lo] = 1 + rows[i].shape;
 	}

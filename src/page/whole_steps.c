@@ -28,16 +28,8 @@ static int by_start(const void *pa, const void *pb)
 static void execs_count(struct step *steps, size_t n, const struct aif_exec_timeline *t)
 {
 	for (size_t i = 0; i < t->execs_len; i++) {
-		size_t lo = 0, hi = n;
+		size_t lo = AIF_BISECT(mid, 0, n, !(steps[mid].end > t->execs[i].start));
 
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (steps[mid].end > t->execs[i].start)
-				hi = mid;
-			else
-				lo = mid + 1;
-		}
 		if (lo < n && steps[lo].start < t->execs[i].end)
 			steps[lo].execs++;
 	}
