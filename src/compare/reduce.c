@@ -149,18 +149,8 @@ static int find_problem(struct reducing *r, const struct aif_attribution *a)
 /* True if a time lies in one of the loop's steps that lie in the part. */
 static bool is_in_step(const struct aif_why *w, int64_t at)
 {
-	size_t low = 0, high = w->phases.len;
-	const struct aif_loop_step *s;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->phases.steps[middle].start <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	s = low ? &w->phases.steps[low - 1] : NULL;
+	size_t low = AIF_BISECT(mid, 0, w->phases.len, w->phases.steps[mid].start <= at);
+	const struct aif_loop_step *s = low ? &w->phases.steps[low - 1] : NULL;
 	return s && at < s->end && s->start >= w->from && s->end <= w->to;
 }
 
