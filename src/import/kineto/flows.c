@@ -31,17 +31,10 @@ static int by_time(const void *a, const void *b)
 static const struct launcher *launcher_at(const struct launcher *l, size_t n,
 					  const struct kineto_flow *f)
 {
-	size_t lo = 0, hi = n;
+	size_t lo = AIF_BISECT(mid, 0, n,
+			       l[mid].thread < f->thread ||
+				       (l[mid].thread == f->thread && l[mid].start <= f->at));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l[mid].thread < f->thread ||
-		    (l[mid].thread == f->thread && l[mid].start <= f->at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (size_t i = lo; i-- > 0 && lo - i <= LOOK && l[i].thread == f->thread;)
 		if (l[i].end >= f->at)
 			return &l[i];

@@ -102,16 +102,8 @@ struct cover { /* where a thread has something else than calls; outermost, in or
 
 static const struct cover *cover_at(const struct cover *c, size_t n, int64_t at)
 {
-	size_t lo = 0, hi = n;
+	size_t lo = AIF_BISECT(mid, 0, n, c[mid].start <= at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c[mid].start <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && c[lo - 1].end > at ? &c[lo - 1] : NULL;
 }
 
@@ -217,16 +209,8 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 /* Finds what aiflame's own export says that the call launched, where no execution does; NULL: nothing. */
 static const struct kineto_untimed *untimed_of(const struct kineto *k, uint32_t call)
 {
-	size_t lo = 0, hi = k->untimed_len;
+	size_t lo = AIF_BISECT(mid, 0, k->untimed_len, k->untimed[mid].call < call);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (k->untimed[mid].call < call)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < k->untimed_len && k->untimed[lo].call == call ? &k->untimed[lo] : NULL;
 }
 

@@ -42,17 +42,7 @@ static struct aif_perf_space *space_of(struct aif_perf_spaces *s, uint32_t pid)
 /* Returns the number of the first range that ends behind the address. */
 static size_t first_behind(const struct aif_perf_space *sp, uint64_t address)
 {
-	size_t lo = 0, hi = sp->len;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (sp->ranges[mid].end > address)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return AIF_BISECT(mid, 0, sp->len, !(sp->ranges[mid].end > address));
 }
 
 void aif_perf_spaces_map(struct aif_perf_spaces *s, uint32_t pid, const struct aif_perf_range *r)
