@@ -43,16 +43,8 @@ int aif_runbook_layer_add(struct aif_runbook_layers *l, const char *name, int64_
 
 int64_t aif_runbook_layer_at(const struct aif_runbook_layers *l, int64_t ns)
 {
-	size_t lo = 0, hi = l->len;
+	size_t lo = AIF_BISECT(mid, 0, l->len, l->at[mid].from <= ns);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->at[mid].from <= ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (size_t i = 0; i < LOOK_BACK && lo--; i++)
 		if (ns < l->at[lo].to)
 			return l->at[lo].number;
