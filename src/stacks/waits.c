@@ -43,16 +43,8 @@ static const struct aif_stacks_thread *thread_of_inner(const struct aif_stacks *
 
 static const struct aif_stacks_thread *thread_of(const struct aif_stacks *s, int tid)
 {
-	size_t lo = 0, hi = s->len;
+	size_t lo = AIF_BISECT(mid, 0, s->len, s->threads[mid].tid < tid);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->threads[mid].tid < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->len && s->threads[lo].tid == tid ? &s->threads[lo] : NULL;
 }
 
