@@ -94,18 +94,15 @@ static bool has_more(const struct aif_exec_row *x)
 	return x->bytes || x->graph || x->node || x->collective || x->sequence;
 }
 
-/* Adds what few executions have; *ret is its index, 0: nothing. */
-static int add_more(struct aif_exec_timeline *t, const struct aif_exec_row *x, uint32_t *ret)
+/* Keeps what few executions have of the one that comes next. 0 or -ENOMEM. */
+static int add_more(struct aif_exec_timeline *t, const struct aif_exec_row *x)
 {
-	*ret = 0;
 	if (!has_more(x))
 		return 0;
-	if (aif_grow(&t->more, &t->more_cap, t->more_len + 2, sizeof(*t->more)) < 0)
+	if (aif_grow(&t->more, &t->more_cap, t->more_len + 1, sizeof(*t->more)) < 0)
 		return -ENOMEM;
-	if (!t->more_len)
-		t->more[t->more_len++] = (struct aif_timeline_more){0};
-	*ret = (uint32_t)t->more_len;
 	t->more[t->more_len++] = (struct aif_timeline_more){.bytes = x->bytes,
+							    .exec = (uint32_t)t->execs_len,
 							    .graph = x->graph,
 							    .node = x->node,
 							    .collective = x->collective,
@@ -119,7 +116,8 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 	const struct aif_selection *w = r->sel;
 	struct aif_exec_timeline *t = r->t;
 
-	if (aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0)
+	if (t->execs_len + n >= AIF_NONE ||
+	    aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_exec_row *x = &rows[i];
@@ -129,7 +127,6 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
 			  : NULL;
 		size_t cycles;
-		uint32_t more;
 		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
 						       l ? l->at : 0, NULL);
 		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
@@ -144,7 +141,7 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 		if (r->kept && end <= r->kept)
 			continue;
 		start = r->kept ? AIF_MAX(start, r->kept) : start;
-		if (add_more(t, x, &more) < 0)
+		if (add_more(t, x) < 0)
 			return -ENOMEM;
 		t->execs[t->execs_len++] = (struct aif_timeline_exec){
 			.start = start,
@@ -158,7 +155,7 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			.stream = x->stream,
 			.kind = x->kind,
 			.kernel = x->kernel,
-			.more = more,
+			.has_more = has_more(x),
 		};
 		if (w && l && aif_selection_is_for_other(w, l->thread, l->at))
 			t->for_others_ns += aif_exec_timeline_whole(

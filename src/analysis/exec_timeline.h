@@ -7,7 +7,7 @@
 
 /*
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
- * steps and idle time are made from. All of them in memory: 32 and 56 bytes each, and 24 more of few executions.
+ * steps and idle time are made from. All of them in memory: 32 and 48 bytes each, and 32 more of few executions.
  *
  * Times are ns since the recording's start; an end is never before its start. Of a file that lost its older rows (--keep)
  * executions begin where all rows were kept: whether a device was busy before, nobody knows. Launches before are there for
@@ -23,23 +23,28 @@ struct aif_timeline_launch {
 /* The part of an execution that few have: copies, what a graph replayed, collectives. */
 struct aif_timeline_more {
 	uint64_t bytes;
+	uint32_t exec;        /* index of .execs */
 	uint32_t graph, node; /* the graph whose replay executed it, and its node; graph 0: none */
 	uint32_t collective, sequence; /* as those of its row */
 };
 struct aif_timeline_exec {
 	int64_t start, end;
-	uint64_t weight; /* in AIF_WEIGHT_ONE: how many it stands for (weights.h) */
-	uint32_t cycle;  /* by which it does; AIF_NONE: for itself */
-	uint32_t launch; /* index of .launches, AIF_NONE if it was lost */
-	uint32_t process, device, stream, kind, kernel;
-	uint32_t more; /* for aif_timeline_more_of(); 0: nothing */
+	/* In AIF_WEIGHT_ONE: how many it stands for (weights.h); at most AIF_WEIGHT_MAX. */
+	uint64_t weight : 41;
+	uint64_t kind : 8;
+	uint64_t has_more : 1; /* aif_timeline_more_of() has something */
+	uint32_t cycle;        /* by which it stands for others; AIF_NONE: for itself */
+	uint32_t launch;       /* index of .launches, AIF_NONE if it was lost */
+	uint32_t process, device, stream, kernel;
 };
+_Static_assert(sizeof(struct aif_timeline_exec) == 48, "recordings have tens of millions of them");
+_Static_assert(AIF_LAUNCH_KIND_COUNT < 256 && AIF_WEIGHT_MAX < UINT64_C(1) << 41, "fits");
 struct aif_exec_timeline {
 	struct aif_timeline_launch *launches; /* by .launch */
 	size_t launches_len, launches_cap;
 	struct aif_timeline_exec *execs; /* in the order of the file */
 	size_t execs_len, execs_cap;
-	struct aif_timeline_more *more;
+	struct aif_timeline_more *more; /* by .exec */
 	size_t more_len, more_cap;
 	struct aif_weights *weights; /* NULL: nothing was left out */
 	/* CLOCK_MONOTONIC: what was asked for. */
@@ -64,13 +69,15 @@ int aif_exec_timeline_get_unweighed(const struct aif_profile *p, const struct ai
 int aif_exec_timeline_weights(const struct aif_profile *p, const struct aif_selection *sel,
 			      struct aif_weights **ret);
 
-/* Returns what few executions have; zeros of others. */
+/* Returns what few executions have; zeros of others. x: one of t's. */
 static inline const struct aif_timeline_more *
 aif_timeline_more_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x)
 {
 	static const struct aif_timeline_more nothing;
 
-	return x->more ? &t->more[x->more] : &nothing;
+	return x->has_more ? &t->more[AIF_BISECT(i, 0, t->more_len,
+						 t->more[i].exec < (size_t)(x - t->execs))]
+			   : &nothing;
 }
 
 /* Returns from when on a file has all rows, ns since the recording's start. */
