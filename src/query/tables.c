@@ -422,7 +422,7 @@ static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	case 0:
 		return number(ctx, aif_queue_launch_of(&q->queue, r)->launch);
 	case 1:
-		return sqlite3_result_int64(ctx, r->at);
+		return sqlite3_result_int64(ctx, aif_queue_at(&q->queue, r));
 	case 2:
 		return id(ctx, queue_of(&q->queue, row)->process);
 	case 3:
@@ -430,7 +430,7 @@ static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	case 4:
 		return id(ctx, queue_of(&q->queue, row)->device);
 	case 5:
-		return number(ctx, r->delay_ns);
+		return number(ctx, aif_queue_delay(&q->queue, r));
 	case 6:
 		return id(ctx, r->is_known ? r->ahead : AIF_NONE);
 	case 7:

@@ -85,11 +85,14 @@ static struct aif_loop_step reach(const struct aif_report *r, const struct aif_q
 {
 	struct aif_loop_step of = {.start = INT64_MAX, .end = INT64_MIN};
 
-	for (size_t i = 0; i < q->len; i++)
-		if (aif_timed_in_span(r->o->sel, q->launches[i].at)) {
-			of.start = AIF_MIN(of.start, q->launches[i].at);
-			of.end = AIF_MAX(of.end, q->launches[i].at + 1);
+	for (size_t i = 0; i < q->len; i++) {
+		int64_t at = aif_queue_at(q, &q->launches[i]);
+
+		if (aif_timed_in_span(r->o->sel, at)) {
+			of.start = AIF_MIN(of.start, at);
+			of.end = AIF_MAX(of.end, at + 1);
 		}
+	}
 	return of;
 }
 

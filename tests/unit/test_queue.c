@@ -91,7 +91,7 @@ static void launches_before_it_are_counted(void **state)
 		assert_true(m.q.launches[i].is_known);
 		assert_int_equal(m.q.launches[i].ahead, i % 3);
 		assert_int_equal(m.q.launches[i].ahead_ns, i % 3 * 100 * US);
-		assert_int_equal(m.q.launches[i].delay_ns, delays[i]);
+		assert_int_equal(aif_queue_delay(&m.q, &m.q.launches[i]), delays[i]);
 		assert_int_equal(m.q.launches[i].is_after_wait, i == 3);
 	}
 	s = sum_all(&m);
@@ -229,8 +229,8 @@ static void depth_is_what_each_moment_has(void **state)
 
 					ns += of >= 0 && of != i && is_before(&w[of], at);
 				}
-				assert_int_equal(l->at, at);
-				assert_int_equal(l->delay_ns, w[i].start - at);
+				assert_int_equal(aif_queue_at(&m.q, l), at);
+				assert_int_equal(aif_queue_delay(&m.q, l), w[i].start - at);
 				if (l->ahead != ahead || l->ahead_ns != ns)
 					fail_msg(
 						"seed %u at %u: %u launches, %u ns; expected %u, %u",

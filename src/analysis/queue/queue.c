@@ -19,9 +19,8 @@ struct wait {
 
 /* Work of one launch on the device at hand, or an execution without a launch. */
 struct item {
-	int64_t start, end;
 	uint64_t busy; /* what its executions add to the union */
-	uint32_t exec; /* the first of them */
+	uint32_t exec; /* the first of them, which starts first */
 };
 
 struct making {
@@ -29,9 +28,10 @@ struct making {
 	const struct aif_exec_timeline *t;
 	struct aif_queue *to;
 	struct aif_gaps gaps;
-	uint32_t *item_of; /* by launch: 1 + its item of the device at hand, or 0 */
+	uint32_t *
+		item_of; /* by launch: 1 + its item of the device at hand, or 0; NULL: all are found */
 	struct item *items;
-	int64_t *ends; /* of the items, sorted */
+	int64_t *ends; /* of the items, sorted once all are found */
 	size_t items_len, items_cap, ends_cap;
 	struct wait *waits; /* of all processes, by end */
 	size_t waits_len, waits_cap;
@@ -56,12 +56,18 @@ static uint32_t launch_of(const struct making *m, const struct item *item)
 	return m->t->execs[item->exec].launch;
 }
 
+/* Returns the start of its work. */
+static int64_t start_of(const struct making *m, const struct item *item)
+{
+	return aif_time_clamp(m->t->execs[item->exec].start);
+}
+
 /* Returns the begin of its call. */
 static int64_t call_of(const struct making *m, const struct item *item)
 {
 	uint32_t launch = launch_of(m, item);
 
-	return launch == AIF_NONE ? item->start : aif_time_clamp(m->t->launches[launch].at);
+	return launch == AIF_NONE ? start_of(m, item) : aif_time_clamp(m->t->launches[launch].at);
 }
 
 /* Returns how many calls of the items, which are in the order of these, are at most `at`. */
@@ -141,8 +147,8 @@ static int by_call(const void *a, const void *b, void *arg)
 
 	if (call != other)
 		return call < other ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
+	if (start_of(m, x) != start_of(m, y))
+		return start_of(m, x) < start_of(m, y) ? -1 : 1;
 	return launch < other_launch ? -1 : launch > other_launch;
 }
 
@@ -153,21 +159,21 @@ static int add_exec(struct making *m, uint32_t exec, int64_t until)
 	int64_t start = aif_time_clamp(x->start), end = aif_time_clamp(x->end),
 		from = AIF_MAX(start, until);
 	uint32_t known = x->launch == AIF_NONE ? 0 : m->item_of[x->launch];
-	struct item *item;
 
 	if (!known) {
-		if (aif_grow(&m->items, &m->items_cap, m->items_len + 1, sizeof(*m->items)) < 0)
+		if (aif_grow(&m->items, &m->items_cap, m->items_len + 1, sizeof(*m->items)) < 0 ||
+		    aif_grow(&m->ends, &m->ends_cap, m->items_len + 1, sizeof(*m->ends)) < 0)
 			return -ENOMEM;
-		m->items[m->items_len++] = (struct item){.start = start, .end = end, .exec = exec};
+		m->ends[m->items_len] = end;
+		m->items[m->items_len++] = (struct item){.exec = exec};
 		known = (uint32_t)m->items_len;
 		if (x->launch == AIF_NONE)
 			m->to->unjoined++;
 		else
 			m->item_of[x->launch] = known;
 	}
-	item = &m->items[known - 1];
-	item->end = AIF_MAX(item->end, end);
-	item->busy += end > from ? (uint64_t)(end - from) : 0;
+	m->ends[known - 1] = AIF_MAX(m->ends[known - 1], end);
+	m->items[known - 1].busy += end > from ? (uint64_t)(end - from) : 0;
 	return 0;
 }
 
@@ -179,24 +185,22 @@ static int find_items(struct making *m, const struct aif_utilization *u,
 	int e = 0;
 
 	m->items_len = 0;
+	m->item_of = calloc(m->t->launches_len + 1, sizeof(*m->item_of));
+	if (!m->item_of)
+		return -ENOMEM;
 	for (size_t i = d->first; i < d->end && !e; i++) {
 		const struct aif_timeline_exec *x = &execs[u->order[i]];
 
 		e = add_exec(m, u->order[i], until);
 		until = AIF_MAX(until, aif_time_clamp(x->end));
 	}
-	for (size_t i = 0; i < m->items_len; i++)
-		if (launch_of(m, &m->items[i]) != AIF_NONE)
-			m->item_of[launch_of(m, &m->items[i])] = 0;
-	if (e || aif_grow(&m->ends, &m->ends_cap, m->items_len + 1, sizeof(*m->ends)) < 0)
-		return -ENOMEM;
-	if (m->items_len)
+	free(m->item_of);
+	m->item_of = NULL;
+	if (!e && m->items_len) {
 		aif_sort_r(m->items, m->items_len, sizeof(*m->items), by_call, m);
-	for (size_t i = 0; i < m->items_len; i++)
-		m->ends[i] = m->items[i].end;
-	if (m->items_len)
 		aif_sort(m->ends, m->items_len, sizeof(*m->ends), by_time);
-	return 0;
+	}
+	return e;
 }
 
 static struct aif_gaps_span span_at(const struct making *m, uint32_t process, int64_t at)
@@ -257,16 +261,14 @@ static int add_launches(struct making *m, const struct aif_device_utilization *d
 			if (aif_grow(&q->launches, &q->cap, q->len + 1, sizeof(*q->launches)) < 0)
 				return -ENOMEM;
 			q->launches[q->len++] = (struct aif_queue_launch){
-				.at = call,
-				.delay_ns = item->start > call ? (uint64_t)(item->start - call) : 0,
 				.ahead = (uint32_t)(i > ended ? i - ended : 0),
 				.ahead_ns = busy > done ? busy - done : 0,
 				.exec = item->exec,
 				.is_known = !span.is_gap && call >= since,
 				.is_after_wait = is_after_wait && i <= ended};
 		}
-		if (!span.is_gap && item->start >= 0)
-			since = AIF_MIN(since, item->start);
+		if (!span.is_gap && start_of(m, item) >= 0)
+			since = AIF_MIN(since, start_of(m, item));
 		busy += item->busy;
 	}
 	return 0;
@@ -296,16 +298,17 @@ static int add_device(struct making *m, const struct aif_utilization *u,
 	return e;
 }
 
-static int64_t start_of(const struct aif_queue_launch *l)
+static int64_t start_behind_call(const struct aif_queue *q, uint32_t i)
 {
-	return l->at + (int64_t)l->delay_ns;
+	const struct aif_queue_launch *l = &q->launches[i];
+
+	return AIF_MAX(aif_queue_at(q, l), aif_time_clamp(q->t->execs[l->exec].start));
 }
 
 static int by_start(const void *a, const void *b, void *arg)
 {
-	const struct aif_queue_launch *l = arg;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	int64_t x = start_of(&l[i]), y = start_of(&l[j]);
+	int64_t x = start_behind_call(arg, i), y = start_behind_call(arg, j);
 
 	if (x != y)
 		return x < y ? -1 : 1;
@@ -324,7 +327,7 @@ static int order_by_start(struct aif_queue *q)
 
 		if (d->end > d->first)
 			aif_sort_r(q->by_start + d->first, d->end - d->first, sizeof(*q->by_start),
-				   by_start, q->launches);
+				   by_start, q);
 	}
 	return 0;
 }
@@ -337,20 +340,16 @@ int aif_queue_make(const struct aif_profile *p, const struct aif_exec_timeline *
 
 	*ret = (struct aif_queue){.start_ns = p->start_ns, .t = t};
 	aif_facts_hold(t);
-	m.item_of = calloc(t->launches_len + 1, sizeof(*m.item_of));
-	e = m.item_of ? aif_gaps_init_with_off(&m.gaps, p) : -ENOMEM;
+	e = aif_gaps_init_with_off(&m.gaps, p);
 	if (!e)
 		e = read_waits(&m, u);
 	for (size_t i = 0; i < u->len && !e; i++)
 		e = add_device(&m, u, &u->devices[i]);
-	if (!e)
-		e = order_by_start(ret);
 	aif_gaps_finish(&m.gaps);
-	free(m.item_of);
 	free(m.items);
 	free(m.ends);
 	free(m.waits);
-	return e;
+	return e ? e : order_by_start(ret);
 }
 
 void aif_queue_drop_launches(struct aif_queue *q)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/time.h"
 #include "analysis/utilization.h"
 
 /*
@@ -22,8 +23,7 @@
  * left when it returned: then host and device go in lock step.
  */
 struct aif_queue_launch {
-	int64_t at; /* the call began, ns since the recording's start */
-	uint64_t delay_ns, ahead_ns;
+	uint64_t ahead_ns;
 	uint32_t exec;              /* its first, of the time line's */
 	uint32_t ahead : 30;        /* launches */
 	uint32_t is_known : 1;      /* .ahead and .ahead_ns are */
@@ -65,6 +65,20 @@ static inline const struct aif_timeline_launch *
 aif_queue_launch_of(const struct aif_queue *q, const struct aif_queue_launch *l)
 {
 	return &q->t->launches[q->t->execs[l->exec].launch];
+}
+
+/* Returns when its call began, ns since the recording's start. */
+static inline int64_t aif_queue_at(const struct aif_queue *q, const struct aif_queue_launch *l)
+{
+	return aif_time_clamp(aif_queue_launch_of(q, l)->at);
+}
+
+/* Returns how long behind that its first work started. */
+static inline uint64_t aif_queue_delay(const struct aif_queue *q, const struct aif_queue_launch *l)
+{
+	int64_t at = aif_queue_at(q, l), start = aif_time_clamp(q->t->execs[l->exec].start);
+
+	return start > at ? (uint64_t)(start - at) : 0;
 }
 
 /* Returns in AIF_WEIGHT_ONE how many launches a launch stands for. */

@@ -29,7 +29,9 @@ static const struct aif_queue_launch *launch_at(const struct summing *s, size_t 
 
 static int64_t time_of(const struct summing *s, const struct aif_queue_launch *l)
 {
-	return s->span->by_start ? l->at + (int64_t)l->delay_ns : l->at;
+	int64_t at = aif_queue_at(s->q, l);
+
+	return s->span->by_start ? at + (int64_t)aif_queue_delay(s->q, l) : at;
 }
 
 /* Returns the first of the device's launches at `at` or later. */
@@ -76,7 +78,7 @@ static int count(struct summing *s, const struct aif_queue_launch *l)
 static int add_error(struct summing *s, const struct aif_queue_launch *l)
 {
 	uint32_t cycle = aif_weights_cycle_at(s->weights, aif_queue_launch_of(s->q, l)->thread,
-					      s->q->start_ns + (uint64_t)l->at);
+					      s->q->start_ns + (uint64_t)aif_queue_at(s->q, l));
 
 	return l->is_known ? aif_estimate_add(&s->error, s->weights, cycle,
 					      (l->ahead ? 0 : 1) - s->idle / s->whole)
@@ -91,7 +93,7 @@ static void add_value(struct summing *s, const struct aif_queue_launch *l, uint6
 
 static int add_delay(struct summing *s, const struct aif_queue_launch *l)
 {
-	add_value(s, l, l->delay_ns);
+	add_value(s, l, aif_queue_delay(s->q, l));
 	return 0;
 }
 
