@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_thread_end(const void *a, const void *b)
+static int by_thread_end(const void *a, const void *b, void *arg)
 {
 	const struct aif_idle_segment *x = a, *y = b;
+	uint32_t thread = aif_idle_thread_of(arg, x), other = aif_idle_thread_of(arg, y);
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
+	if (thread != other)
+		return thread < other ? -1 : 1;
 	if (x->to != y->to)
 		return x->to < y->to ? -1 : 1;
 	return x->from < y->from ? -1 : x->from > y->from;
@@ -25,8 +26,9 @@ static int by_thread_end(const void *a, const void *b)
 size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
 {
 	return AIF_BISECT(mid, 0, b->segments_len,
-			  b->segments[mid].thread < thread ||
-				  (b->segments[mid].thread == thread && b->segments[mid].to <= at));
+			  aif_idle_thread_of(b, &b->segments[mid]) < thread ||
+				  (aif_idle_thread_of(b, &b->segments[mid]) == thread &&
+				   b->segments[mid].to <= at));
 }
 
 /* The cause of a stack of a thread on a CPU: that of its innermost function which has one. Looked up once a stack. */
@@ -80,7 +82,7 @@ static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *
 	if (cause != AIF_IDLE_CAUSE_DEMAND && cause != AIF_IDLE_CAUSE_GIL)
 		return 0;
 	b->brackets[s->bracket].demand += cause == AIF_IDLE_CAUSE_DEMAND ? ns : 0;
-	return aif_idle_demand_asked(&b->demand, s->thread);
+	return aif_idle_demand_asked(&b->demand, aif_idle_thread_of(b, s));
 }
 
 /* The cause of a stack of a thread that sleeps: what it does there by rules.def, else what it waits for. */
@@ -130,29 +132,31 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	b->is_followed[row->thread] |= off_cpu && row->is_whole && !aif_cpu_seen(b->p, row->stack);
 	for (unsigned n = 0;
 	     r == 0 && (n < SEGMENTS_OF_SPAN || (off_cpu && b->sums_left && b->sums_left--)) &&
-	     i < b->segments_len && b->segments[i].thread == row->thread &&
-	     b->segments[i].prev < end;
+	     i < b->segments_len && aif_idle_thread_of(b, &b->segments[i]) == row->thread &&
+	     aif_idle_launched_before(b, &b->segments[i]) < end;
 	     i++, n++) {
 		const struct aif_idle_segment *s = &b->segments[i];
 		struct aif_idle_bracket *to = &b->brackets[s->bracket];
 		int64_t from = AIF_MAX(at, s->from), until = AIF_MIN(end, s->to);
-		double waited = (double)(AIF_MIN(end, s->to) - AIF_MAX(at, s->prev));
+		double waited =
+			(double)(AIF_MIN(end, s->to) - AIF_MAX(at, aif_idle_launched_before(b, s)));
 
 		/* Rows that were estimated, of calls whose times are known. */
-		if (!off_cpu && s->is_between_calls)
+		if (!off_cpu && to->is_between_calls)
 			continue;
 		if (!off_cpu && waited > to->drain_ns) {
 			to->drain_ns = waited;
 			to->drain = row->stack;
 		}
 		if (until > from && is_delay)
-			to->delayed += s->weight * (double)(until - from);
+			to->delayed += aif_idle_weight_of(b, s) * (double)(until - from);
 		else if (until > from)
-			r = share_add(b, s, cause, row->stack, s->weight * (double)(until - from),
+			r = share_add(b, s, cause, row->stack,
+				      aif_idle_weight_of(b, s) * (double)(until - from),
 				      off_cpu && row->is_whole ? WHOLE : SPAN);
 		if (r == 0 && until > from && row->waker && !is_delay)
 			r = wake_add(b, share_key(s, cause, row->stack), row, at, end,
-				     s->weight * (double)(until - from));
+				     aif_idle_weight_of(b, s) * (double)(until - from));
 	}
 	return r;
 }
@@ -171,11 +175,11 @@ static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	size_t i = aif_idle_first_segment(b, row->thread, at);
 	enum aif_idle_cause cause = cause_of_sleep(b, row->thread, row->stack);
 
-	if (i == b->segments_len || b->segments[i].thread != row->thread ||
+	if (i == b->segments_len || aif_idle_thread_of(b, &b->segments[i]) != row->thread ||
 	    b->segments[i].from > at)
 		return 0;
 	return share_add(b, &b->segments[i], cause, row->stack,
-			 b->segments[i].weight * (double)row->waiting, SPAN);
+			 aif_idle_weight_of(b, &b->segments[i]) * (double)row->waiting, SPAN);
 }
 
 /* Adds a span of a thread's activity, in a stack, to the segments that it overlaps. */
@@ -185,8 +189,9 @@ static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o, uint
 	size_t i = aif_idle_first_segment(b, o->thread, o->start);
 	int r = 0;
 
-	for (unsigned n = 0; r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
-			     b->segments[i].thread == o->thread && b->segments[i].from < o->end;
+	for (unsigned n = 0;
+	     r == 0 && n < SEGMENTS_OF_SPAN && i < b->segments_len &&
+	     aif_idle_thread_of(b, &b->segments[i]) == o->thread && b->segments[i].from < o->end;
 	     i++, n++) {
 		const struct aif_idle_segment *s = &b->segments[i];
 		int64_t from = AIF_MAX(o->start, s->from), until = AIF_MIN(o->end, s->to);
@@ -194,7 +199,7 @@ static int activity_add(struct aif_idle_blaming *b, const struct aif_op *o, uint
 		if (until > from)
 			r = share_add(b, s, cause,
 				      stack == AIF_NONE ? b->brackets[s->bracket].after : stack,
-				      s->weight * (double)(until - from), SPAN);
+				      aif_idle_weight_of(b, s) * (double)(until - from), SPAN);
 	}
 	return r;
 }
@@ -288,10 +293,10 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 		if (b->p->threads[row->thread].process != AIF_NONE)
 			b->is_sampled[b->p->threads[row->thread].process] = true;
 		k = aif_idle_first_segment(b, row->thread, at);
-		if (k < b->segments_len && b->segments[k].thread == row->thread &&
+		if (k < b->segments_len && aif_idle_thread_of(b, &b->segments[k]) == row->thread &&
 		    b->segments[k].from <= at)
 			r = share_add(b, &b->segments[k], cause_of_sample(b, row), row->stack,
-				      b->segments[k].weight * (double)row->weight,
+				      aif_idle_weight_of(b, &b->segments[k]) * (double)row->weight,
 				      is_asleep(b, row) ? SPAN : ON_CPU);
 		else if (is_asleep(b, row))
 			(void)cause_of_sleep(b, row->thread, row->stack);
@@ -317,10 +322,11 @@ static int take_others(void *arg, const struct aif_cpu_row *rows, size_t n)
 
 			double ns;
 
-			if (k == b->segments_len || b->segments[k].thread != asker ||
+			if (k == b->segments_len ||
+			    aif_idle_thread_of(b, &b->segments[k]) != asker ||
 			    b->segments[k].from > at)
 				continue;
-			ns = b->segments[k].weight * (double)row->weight;
+			ns = aif_idle_weight_of(b, &b->segments[k]) * (double)row->weight;
 			b->brackets[b->segments[k].bracket].others += ns;
 			if (aif_idle_holders_add(&b->holders, asker,
 						 b->brackets[b->segments[k].bracket].after,
@@ -354,7 +360,7 @@ int aif_idle_take_activity(struct aif_idle_blaming *b)
 
 	b->sums_left = SEGMENTS_OF_SUMS;
 	if (b->segments_len)
-		aif_sort(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end);
+		aif_sort_r(b->segments, b->segments_len, sizeof(*b->segments), by_thread_end, b);
 	r = aif_idle_wakers_read(b->p, &b->wakers, &damaged);
 	if (r == 0)
 		r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);

@@ -78,11 +78,13 @@ static int bracket_get(struct aif_idle_blaming *b, uint32_t before, uint32_t aft
 		if (aif_grow(&b->brackets, &b->brackets_cap, i + 1, sizeof(*b->brackets)) < 0 ||
 		    aif_map_put(map, key, i) < 0)
 			return -ENOMEM;
-		b->brackets[b->brackets_len++] = (struct aif_idle_bracket){.device = b->device,
-									   .before = before,
-									   .after = after,
-									   .thread = thread,
-									   .drain = AIF_NONE};
+		b->brackets[b->brackets_len++] =
+			(struct aif_idle_bracket){.device = b->device,
+						  .is_between_calls = b->has_calls,
+						  .before = before,
+						  .after = after,
+						  .thread = thread,
+						  .drain = AIF_NONE};
 	}
 	if (b->brackets[i].thread != thread)
 		b->brackets[i].thread = AIF_NONE;
@@ -98,7 +100,7 @@ static int segment_add(struct aif_idle_blaming *b, const struct aif_idle_segment
 	if (aif_grow(&b->segments, &b->segments_cap, b->segments_len + 1, sizeof(*b->segments)) < 0)
 		return -ENOMEM;
 	b->segments[b->segments_len++] = *s;
-	b->brackets[s->bracket].idle += s->weight * (double)(s->to - s->from);
+	b->brackets[s->bracket].idle += aif_idle_weight_of(b, s) * (double)(s->to - s->from);
 	return 0;
 }
 
@@ -122,11 +124,13 @@ static enum aif_idle_cause cause_of_call(enum aif_host_call_kind kind)
 static int divide_among_calls(struct aif_idle_blaming *b, struct aif_idle_segment s)
 {
 	const struct aif_host_calls *calls = &b->calls;
+	uint32_t thread = aif_idle_thread_of(b, &s);
+	double weight = aif_idle_weight_of(b, &s);
 	int64_t to = s.to;
 	int r = 0;
 
-	for (size_t i = aif_host_calls_first(calls, s.thread, s.from);
-	     r == 0 && i < calls->len && calls->at[i].thread == s.thread && calls->at[i].start < to;
+	for (size_t i = aif_host_calls_first(calls, thread, s.from);
+	     r == 0 && i < calls->len && calls->at[i].thread == thread && calls->at[i].start < to;
 	     i++) {
 		const struct aif_host_call *c = &calls->at[i];
 		int64_t begin = AIF_MAX(s.from, c->start);
@@ -135,32 +139,29 @@ static int divide_among_calls(struct aif_idle_blaming *b, struct aif_idle_segmen
 		r = segment_add(b, &s);
 		s.from = AIF_MIN(c->end, to);
 		if (r == 0)
-			r = time_add(b, cause_of_call(c->kind), c->stack, s.thread, begin, s.from,
-				     s.weight, &b->brackets[s.bracket]);
+			r = time_add(b, cause_of_call(c->kind), c->stack, thread, begin, s.from,
+				     weight, &b->brackets[s.bracket]);
 	}
 	s.to = to;
 	return r == 0 ? segment_add(b, &s) : r;
 }
 
 /* Takes the part of a gap that lies before the launch call. */
-static int before_call_add(struct aif_idle_blaming *b, uint32_t launch, int64_t from, int64_t to,
-			   double weight)
+static int before_call_add(struct aif_idle_blaming *b, const struct aif_timeline_exec *x,
+			   int64_t from, int64_t to)
 {
-	const struct aif_timeline_launch *l = &b->t->launches[launch];
-	uint32_t before = b->before[launch];
-	struct aif_idle_segment s = {.thread = l->thread,
-				     .prev = before == AIF_NONE ? from : b->t->launches[before].at,
-				     .from = from,
-				     .to = to,
-				     .weight = weight,
-				     .is_between_calls = b->has_calls};
+	const struct aif_timeline_launch *l = &b->t->launches[x->launch];
+	uint32_t before = b->before[x->launch];
+	struct aif_idle_segment s = {.from = from, .to = to, .exec = (uint32_t)(x - b->t->execs)};
 	const struct aif_host_call *wait;
 	struct aif_idle_bracket *of;
 	int64_t waited = 0;
 	int r;
 
-	wait = b->has_calls ? aif_host_calls_longest_wait(&b->calls, l->thread, s.prev, to, &waited)
-			    : NULL;
+	wait = b->has_calls
+		       ? aif_host_calls_longest_wait(&b->calls, l->thread,
+						     aif_idle_launched_before(b, &s), to, &waited)
+		       : NULL;
 	r = bracket_get(b,
 			before == AIF_NONE ? AIF_NONE
 					   : aif_stack_of_call(b->p, b->t->launches[before].stack),
@@ -213,7 +214,7 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 				end, weight, NULL);
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
 	if (call > from)
-		r = before_call_add(b, x->launch, from, call, weight);
+		r = before_call_add(b, x, from, call);
 	done = AIF_CLAMP(done, call, end);
 	if (r == 0)
 		r = time_add(b, AIF_IDLE_CAUSE_LAUNCH, l->stack, l->thread, call, done, weight,
@@ -426,7 +427,7 @@ static int brackets_to_course(struct aif_idle_blaming *b)
 
 	for (size_t i = 0; b->course && i < b->segments_len && r == 0; i++)
 		r = aif_idle_course_time(b->course, b->segments[i].bracket, b->segments[i].from,
-					 b->segments[i].to, b->segments[i].weight);
+					 b->segments[i].to, aif_idle_weight_of(b, &b->segments[i]));
 	return r;
 }
 

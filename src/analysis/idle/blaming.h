@@ -14,14 +14,13 @@
 
 /* The part of a gap before the launch call of what ended it. */
 struct aif_idle_segment {
-	uint32_t thread, bracket;
-	int64_t prev, from, to; /* the thread's launch before; the part */
-	double weight;          /* how many such parts it stands for */
-	bool is_between_calls;  /* calls that wait are known, and it lies in none */
+	int64_t from, to;
+	uint32_t exec, bracket; /* what ended the gap, of the time line's */
 };
 /* Gaps between launches of the same two stacks. */
 struct aif_idle_bracket {
 	uint32_t device;        /* of the blame's */
+	bool is_between_calls;  /* calls that wait are known, and its gaps lie in none */
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
@@ -77,6 +76,32 @@ struct aif_idle_blaming {
 	bool *is_sampled;  /* by process: it has CPU samples */
 	bool *is_followed; /* by thread: all its times off CPU are known, none was lost */
 };
+
+static inline uint32_t aif_idle_launch_of(const struct aif_idle_blaming *b,
+					  const struct aif_idle_segment *s)
+{
+	return b->t->execs[s->exec].launch;
+}
+/* Returns the thread that could have ended the gap earlier. */
+static inline uint32_t aif_idle_thread_of(const struct aif_idle_blaming *b,
+					  const struct aif_idle_segment *s)
+{
+	return b->t->launches[aif_idle_launch_of(b, s)].thread;
+}
+/* Returns when that thread's launch before was; the segment's begin if there is none. */
+static inline int64_t aif_idle_launched_before(const struct aif_idle_blaming *b,
+					       const struct aif_idle_segment *s)
+{
+	uint32_t before = b->before[aif_idle_launch_of(b, s)];
+
+	return before == AIF_NONE ? s->from : b->t->launches[before].at;
+}
+/* Returns how many such segments it stands for. */
+static inline double aif_idle_weight_of(const struct aif_idle_blaming *b,
+					const struct aif_idle_segment *s)
+{
+	return (double)b->t->execs[s->exec].weight / AIF_WEIGHT_ONE;
+}
 
 /* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */
 int aif_idle_take_activity(struct aif_idle_blaming *b);

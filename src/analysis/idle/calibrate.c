@@ -96,7 +96,7 @@ static void moment_add(struct calibrating *c, const struct aif_cpu_row *row, int
 	c->known[stack] += ns;
 	i = cut ? 0 : aif_idle_first_segment(c->b, thread, at);
 	s = !cut && i < c->b->segments_len ? &c->b->segments[i] : NULL;
-	if (cut || (s && s->thread == thread && s->from <= at &&
+	if (cut || (s && aif_idle_thread_of(c->b, s) == thread && s->from <= at &&
 		    c->b->brackets[s->bracket].device == c->device))
 		c->idle[stack] += ns;
 }
