@@ -13,8 +13,14 @@
 #define BEHIND_OTHER_NS 10000
 /* A wait may be stamped a little before the end of the work that it was for: their clocks are mapped. */
 #define CLOCK_NS 2000
-/* Fewer launches make no schedule. */
+/* Fewer launches make no schedule; of more executions, or waits, there is none. */
 #define FEWEST 10
+#define MOST   ((size_t)1 << 30)
+
+/* Amounts that are gone and all, of a course or of launches with one stack. */
+struct amount {
+	double gone, all;
+};
 
 /* ---- reading the schedule -------------------------------------------------------------------- */
 
@@ -28,8 +34,8 @@ static int by_end(const void *a, const void *b)
 static int by_launch_and_start(const void *a, const void *b, void *arg)
 {
 	const struct aif_exec_timeline *t = arg;
-	const struct aif_timeline_exec *x = &t->execs[((const struct aif_replay_exec *)a)->of],
-				       *y = &t->execs[((const struct aif_replay_exec *)b)->of];
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct aif_timeline_exec *x = &t->execs[i], *y = &t->execs[j];
 	int64_t at = t->launches[x->launch].at, other = t->launches[y->launch].at;
 
 	if (at != other)
@@ -38,7 +44,7 @@ static int by_launch_and_start(const void *a, const void *b, void *arg)
 		return x->launch < y->launch ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return i < j ? -1 : i > j;
 }
 
 static bool is_of(const struct aif_replay *r, const struct aif_timeline_exec *x, int64_t from,
@@ -48,28 +54,53 @@ static bool is_of(const struct aif_replay *r, const struct aif_timeline_exec *x,
 	       r->t->launches[x->launch].at < to;
 }
 
-static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
+/* Lists the executions in the order of their launch calls. */
+static int list_execs(struct aif_replay *r, int64_t from, int64_t to)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < r->t->execs_len; i++)
-		n += is_of(r, &r->t->execs[i], from, to);
-	r->execs = malloc((n + 1) * sizeof(*r->execs));
-	if (!r->execs)
+	r->of = malloc((r->execs_len + 1) * sizeof(*r->of));
+	if (!r->of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < r->t->execs_len; i++)
 		if (is_of(r, &r->t->execs[i], from, to))
-			r->execs[r->execs_len++] = (struct aif_replay_exec){
-				.of = i, .before = AIF_NONE, .other = AIF_NONE};
-	if (r->execs_len)
-		aif_sort_r(r->execs, r->execs_len, sizeof(*r->execs), by_launch_and_start,
-			   (void *)r->t);
+			r->of[n++] = i;
+	aif_sort_r(r->of, n, sizeof(*r->of), by_launch_and_start, (void *)r->t);
 	return 0;
 }
 
 static const struct aif_timeline_exec *exec_of(const struct aif_replay *r, size_t i)
 {
-	return &r->t->execs[r->execs[i].of];
+	return &r->t->execs[r->of ? r->of[i] : r->first + i];
+}
+
+/* Takes the executions that are launched in [from, to): of one stream, mostly, as they are in the time line. */
+static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
+{
+	bool is_listed = false;
+	uint32_t last = AIF_NONE;
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->t->execs_len; i++) {
+		if (!is_of(r, &r->t->execs[i], from, to))
+			continue;
+		r->first = last == AIF_NONE ? i : r->first;
+		is_listed |= last != AIF_NONE &&
+			     (i != last + 1 || by_launch_and_start(&last, &i, (void *)r->t) > 0);
+		last = i;
+		r->execs_len++;
+	}
+	if (is_listed)
+		e = list_execs(r, from, to);
+	r->execs = malloc((r->execs_len + 1) * sizeof(*r->execs));
+	if (e || !r->execs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->execs_len; i++)
+		r->execs[i] = (struct aif_replay_exec){
+			.before = AIF_NONE,
+			.is_last = i + 1 == r->execs_len ||
+				   exec_of(r, i)->launch != exec_of(r, i + 1)->launch};
+	return 0;
 }
 
 /* Returns the launch of an execution. */
@@ -89,10 +120,11 @@ static uint32_t end_of(const struct aif_replay *r, const struct aif_replay_event
 {
 	uint32_t k = e->of;
 
-	while (!e->is_wait && k < r->execs_len &&
-	       exec_of(r, k)->launch == exec_of(r, e->of)->launch)
+	if (e->is_wait)
+		return k;
+	while (!r->execs[k].is_last)
 		k++;
-	return k;
+	return k + 1;
 }
 
 static int take_waits(struct aif_replay *r, const struct aif_queue *queue, int64_t from, int64_t to)
@@ -116,8 +148,8 @@ static size_t count_launches(const struct aif_replay *r)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < r->execs_len; i++)
-		n += i == 0 || exec_of(r, i)->launch != exec_of(r, i - 1)->launch;
+	for (size_t i = 0; i < r->execs_len; i++)
+		n += r->execs[i].is_last;
 	return n;
 }
 
@@ -132,7 +164,7 @@ static int take_events(struct aif_replay *r, size_t launches)
 	while (i < r->execs_len || wait < r->waits_len) {
 		struct aif_replay_event *e = &r->events[r->events_len++];
 
-		*e = (struct aif_replay_event){.behind = AIF_NONE, .of = i};
+		*e = (struct aif_replay_event){.of = i};
 		if (i == r->execs_len ||
 		    (wait < r->waits_len && r->waits[wait].end < launch_of(r, i)->at)) {
 			e->is_wait = true;
@@ -157,8 +189,54 @@ static uint32_t copy_before(const struct aif_replay *r, const struct aif_replay_
 	return last;
 }
 
-/* Links the host's events: each takes the time since the one before. */
-static void link_host(struct aif_replay *r)
+/* Sets *to to a time that is not negative, in the map if there is no room for it. 0 or -ENOMEM. */
+static int set_host(struct aif_replay *r, size_t event, int64_t ns)
+{
+	uint64_t host = (uint64_t)AIF_MAX(ns, 0);
+
+	r->events[event].host_ns = (uint32_t)AIF_MIN(host, (uint64_t)UINT32_MAX);
+	return host < UINT32_MAX ? 0 : aif_map_put(&r->long_hosts, event, host);
+}
+
+static int set_delay(struct aif_replay *r, size_t exec, int64_t ns)
+{
+	uint64_t delay = (uint64_t)AIF_MAX(ns, 0);
+
+	r->execs[exec].delay_ns = (uint32_t)AIF_MIN(delay, (uint64_t)AIF_REPLAY_LONG);
+	return delay < AIF_REPLAY_LONG ? 0 : aif_map_put(&r->long_delays, exec, delay);
+}
+
+static uint64_t host_of(const struct aif_replay *r, size_t event)
+{
+	uint64_t ns = r->events[event].host_ns;
+
+	if (ns == UINT32_MAX)
+		aif_map_get(&r->long_hosts, event, &ns);
+	return ns;
+}
+
+static uint64_t delay_of(const struct aif_replay *r, size_t exec)
+{
+	uint64_t ns = r->execs[exec].delay_ns;
+
+	if (ns == AIF_REPLAY_LONG)
+		aif_map_get(&r->long_delays, exec, &ns);
+	return ns;
+}
+
+/* Sets what an event or an execution comes behind; *list is made for the first of n. 0 or -ENOMEM. */
+static int set_behind(uint32_t **list, size_t n, size_t i, uint32_t behind)
+{
+	if (!*list)
+		*list = malloc((n + 1) * sizeof(**list));
+	if (!*list)
+		return -ENOMEM;
+	(*list)[i] = behind;
+	return 0;
+}
+
+/* Links the host's events: each takes the time since the one before. 0 or -ENOMEM. */
+static int link_host(struct aif_replay *r)
 {
 	int64_t last = time_of(r, &r->events[0]);
 	/* The execution that ends last of those launched so far, and ended until a moment, is searched among the latest ones. */
@@ -168,12 +246,17 @@ static void link_host(struct aif_replay *r)
 		struct aif_replay_event *e = &r->events[i];
 		struct aif_replay_wait *w = e->is_wait ? &r->waits[e->of] : NULL;
 		int64_t at = time_of(r, e), start, arrived, end = INT64_MIN;
+		uint32_t copy = i ? copy_before(r, e - 1, w ? w->start : at) : AIF_NONE;
 
-		e->behind = i ? copy_before(r, e - 1, w ? w->start : at) : AIF_NONE;
-		if (e->behind != AIF_NONE)
-			last = AIF_MAX(last, exec_of(r, e->behind)->end);
+		if (copy != AIF_NONE) {
+			e->is_behind = true;
+			if (set_behind(&r->behind, r->events_len, i, copy) < 0)
+				return -ENOMEM;
+			last = AIF_MAX(last, exec_of(r, copy)->end);
+		}
 		if (!w) {
-			e->host_ns = (double)AIF_MAX(at - last, 0);
+			if (set_host(r, i, at - last) < 0)
+				return -ENOMEM;
 			last = at;
 			launched = end_of(r, e);
 			continue;
@@ -189,11 +272,13 @@ static void link_host(struct aif_replay *r)
 				w->until = k;
 			}
 		}
-		e->host_ns = (double)AIF_MAX(arrived - last, 0);
+		if (set_host(r, i, arrived - last) < 0)
+			return -ENOMEM;
 		w->tail_ns = (double)AIF_MAX(
 			at - (end == INT64_MIN ? arrived : AIF_MAX(arrived, end)), 0);
 		last = AIF_MAX(last, at);
 	}
+	return 0;
 }
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -240,7 +325,7 @@ static int link_execs(struct aif_replay *r)
 
 	for (uint32_t i = 0; i < r->execs_len && !e; i++)
 		order[i] = i;
-	if (!e)
+	if (!e && r->execs_len)
 		aif_sort_r(order, r->execs_len, sizeof(*order), by_start, r);
 	for (size_t n = 0; n < r->execs_len && !e; n++) {
 		uint32_t i = order[n];
@@ -262,16 +347,20 @@ static int link_execs(struct aif_replay *r)
 		    exec_of(r, last_end)->end <= of->start &&
 		    exec_of(r, last_end)->end > base + BEHIND_OTHER_NS &&
 		    of->start - exec_of(r, last_end)->end <= BEHIND_OTHER_NS) {
-			x->other = last_end;
+			x->is_behind_other = true;
+			if (set_behind(&r->other, r->execs_len, i, last_end) < 0)
+				e = -ENOMEM;
 			base = exec_of(r, last_end)->end;
 			x->is_behind_launch = false;
 		}
-		x->delay_ns = (double)AIF_MAX(of->start - base, 0);
+		if (!e)
+			e = set_delay(r, i, of->start - base);
 		if (x->is_behind_launch)
-			delays[launches++] = (uint64_t)x->delay_ns;
+			delays[launches++] = delay_of(r, i);
 		else
-			delays[r->execs_len - ++gaps] = (uint64_t)x->delay_ns;
-		e = aif_map_put(&last, of->stream, i);
+			delays[r->execs_len - ++gaps] = delay_of(r, i);
+		if (!e)
+			e = aif_map_put(&last, of->stream, i);
 		/* Keeps the last to end of those before the next one. */
 		if (last_end == AIF_NONE || exec_of(r, last_end)->end < of->end)
 			last_end = i;
@@ -301,7 +390,7 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 	int e;
 
 	*ret = (struct aif_replay){.p = p, .t = part->t};
-	if (!is_whole(part) || part->t->execs_len > INT32_MAX || queue->waits_len > INT32_MAX)
+	if (!is_whole(part) || part->t->execs_len >= MOST || queue->waits_len >= MOST)
 		return 0;
 	e = take_execs(ret, from, to);
 	launches = e ? 0 : count_launches(ret);
@@ -312,10 +401,12 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 		e = take_events(ret, launches);
 	if (e)
 		return e;
-	link_host(ret);
-	e = link_execs(ret);
-	ret->ends = malloc((ret->execs_len + 1) * sizeof(*ret->ends));
-	if (e || !ret->ends)
+	e = link_host(ret);
+	if (!e)
+		e = link_execs(ret);
+	ret->scratch = malloc(AIF_MAX((ret->execs_len + 1) * sizeof(double),
+				      (ret->events_len + 1) * sizeof(struct amount)));
+	if (e || !ret->scratch)
 		return e ? e : -ENOMEM;
 	for (size_t i = 0; i < ret->execs_len; i++)
 		end = AIF_MAX(end, exec_of(ret, i)->end);
@@ -334,41 +425,51 @@ void aif_replay_finish(struct aif_replay *r)
 	free(r->events);
 	free(r->waits);
 	free(r->execs);
-	free(r->ends);
+	free(r->of);
+	free(r->other);
+	free(r->behind);
+	aif_map_finish(&r->long_hosts);
+	aif_map_finish(&r->long_delays);
+	free(r->scratch);
 	*r = (struct aif_replay){0};
 }
 
 /* ---- replaying it ---------------------------------------------------------------------------- */
 
 /* Returns when an execution starts that is launched at `at`. */
-static double start_of(const struct aif_replay *r, const struct aif_replay_exec *x, double at,
-		       double sooner, bool no_late)
+static double start_of(const struct aif_replay *r, size_t exec, double at, double sooner,
+		       bool no_late)
 {
-	double usual_launch = AIF_MIN(r->usual_launch_ns, x->delay_ns);
-	double usual_gap = AIF_MIN(r->usual_gap_ns, x->delay_ns);
-	double delay = AIF_MAX(x->delay_ns - sooner, 0);
+	const struct aif_replay_exec *x = &r->execs[exec];
+	const double *ends = r->scratch;
+	double recorded = (double)delay_of(r, exec);
+	double usual_launch = AIF_MIN(r->usual_launch_ns, recorded);
+	double usual_gap = AIF_MIN(r->usual_gap_ns, recorded);
+	double delay = AIF_MAX(recorded - sooner, 0);
 	double launch = x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_launch, delay);
 	double gap = !x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_gap, delay);
 	double start = at + launch;
 
 	if (x->before != AIF_NONE)
-		start = AIF_MAX(start, r->ends[x->before] + gap);
-	if (x->other != AIF_NONE)
-		start = AIF_MAX(start, r->ends[x->other] + gap);
+		start = AIF_MAX(start, ends[x->before] + gap);
+	if (x->is_behind_other)
+		start = AIF_MAX(start, ends[r->other[exec]] + gap);
 	return start;
 }
 
 double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without)
 {
-	double now = 0, end = 0, sooner = 0;
+	double now = 0, end = 0, sooner = 0, *ends = r->scratch;
 
 	for (size_t i = 0; i < r->events_len; i++) {
 		const struct aif_replay_event *e = &r->events[i];
 
-		if (e->behind != AIF_NONE && !without->waits)
-			now = AIF_MAX(now, r->ends[e->behind]);
+		if (e->is_behind && !without->waits)
+			now = AIF_MAX(now, ends[r->behind[i]]);
 		/* The call before may have held the host up for as long as what it launched. */
-		now += AIF_MAX(e->host_ns * (without->host ? (double)without->host[i] : 1) - sooner,
+		now += AIF_MAX((double)host_of(r, i) *
+					       (without->host ? (double)without->host[i] : 1) -
+				       sooner,
 			       0);
 		sooner = without->calls && !e->is_wait ? (double)without->calls[i] : 0;
 		if (e->is_wait) {
@@ -377,18 +478,17 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 			if (without->waits)
 				continue;
 			if (w->until != AIF_NONE)
-				now = AIF_MAX(now, r->ends[w->until]);
+				now = AIF_MAX(now, ends[w->until]);
 			now += w->tail_ns;
 			continue;
 		}
 		for (uint32_t k = e->of, last = end_of(r, e); k < last; k++) {
-			const struct aif_replay_exec *x = &r->execs[k];
-			const struct aif_timeline_exec *of = &r->t->execs[x->of];
+			const struct aif_timeline_exec *of = exec_of(r, k);
 			bool is_zero = without->is_zero && without->is_zero(without->arg, of);
 
-			r->ends[k] = start_of(r, x, now, sooner, without->late) +
-				     (is_zero ? 0 : (double)aif_timed_ns(of));
-			end = AIF_MAX(end, r->ends[k]);
+			ends[k] = start_of(r, k, now, sooner, without->late) +
+				  (is_zero ? 0 : (double)aif_timed_ns(of));
+			end = AIF_MAX(end, ends[k]);
 		}
 	}
 	return AIF_MAX(now, end);
@@ -396,10 +496,6 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 
 /* ---- what the host's time is ----------------------------------------------------------------- */
 
-/* Amounts that are gone and all, of a course or of launches with one stack. */
-struct amount {
-	double gone, all;
-};
 struct amounts {
 	struct aif_map of;
 	struct amount *at;
@@ -533,8 +629,7 @@ static size_t launched_by(const struct aif_replay *r, const struct aif_idle_time
 		const struct aif_replay_event *e = &r->events[event - 1];
 
 		last = last || e->is_wait ? last : event;
-		for (uint32_t k = e->of; !e->is_wait && k < r->execs_len && looked < EXECS_BACK &&
-					 exec_of(r, k)->launch == exec_of(r, e->of)->launch;
+		for (uint32_t k = e->of, end = end_of(r, e); k < end && looked < EXECS_BACK;
 		     k++, looked++)
 			if (exec_of(r, k)->start == t->to)
 				return event;
@@ -572,13 +667,13 @@ int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_bl
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
 			    const void *arg, float *ret, float *ret_calls)
 {
-	struct amount *of_event = calloc(r->events_len + 1, sizeof(*of_event));
+	struct amount *of_event = r->scratch;
 	struct amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack));
 	struct amounts courses = {0}, calls = {0};
 	struct amount any = {0};
-	int e = of_event && of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg)
-				     : -ENOMEM;
+	int e = of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg) : -ENOMEM;
 
+	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
 	if (!e)
 		e = add_times(r, &courses, course, of_event);
 	if (!e)
@@ -600,7 +695,6 @@ int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_bl
 		a = a->all > 0 ? a : &any;
 		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
 	}
-	free(of_event);
 	free(of_stack);
 	free(courses.at);
 	aif_map_finish(&courses.of);

@@ -22,28 +22,32 @@
  * (graphs), takes it away.
  *
  * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
- * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^31 executions.
+ * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^30 executions.
+ *
+ * Takes 16 bytes for an execution with a launch of its own, and 16 more of scratch for a replay: a recording has millions.
  */
 #define AIF_REPLAY_ERROR_PPM 30000
 
 struct aif_replay_event {
-	double host_ns; /* the host's own time before it */
-	uint32_t
-		behind; /* a copy, by the launch before it, that may have held the host up; AIF_NONE */
+	uint32_t host_ns; /* the host's own time before it; UINT32_MAX: in .long_hosts */
 	uint32_t is_wait : 1;
-	uint32_t of : 31; /* a wait's index of .waits; the first of a launch's of .execs */
+	uint32_t is_behind : 1; /* a copy before it may have held the host up: .behind has it */
+	uint32_t of : 30;       /* a wait's index of .waits; the first of a launch's of .execs */
 };
 struct aif_replay_wait {
 	int64_t start, end;
 	uint32_t until; /* the execution that it was for; AIF_NONE */
 	double tail_ns; /* behind that execution's end */
 };
+#define AIF_REPLAY_LONG ((1u << 29) - 1)
 struct aif_replay_exec {
-	uint32_t of; /* index of the time line's executions */
-	uint32_t before,
-		other; /* executions that come before it: in its stream, in another one; AIF_NONE */
-	bool is_behind_launch; /* .delay_ns is behind the launch call, else behind another execution */
-	double delay_ns;
+	uint32_t before;        /* the execution that comes before it in its stream; AIF_NONE */
+	uint32_t delay_ns : 29; /* AIF_REPLAY_LONG: in .long_delays */
+	uint32_t
+		is_behind_launch : 1; /* .delay_ns is behind the launch call, else behind another execution */
+	uint32_t
+		is_behind_other : 1; /* it comes behind one of another stream, too: .other has it */
+	uint32_t is_last : 1;        /* of its launch's */
 };
 struct aif_replay {
 	const struct aif_profile *p;
@@ -52,11 +56,18 @@ struct aif_replay {
 	size_t events_len;
 	struct aif_replay_wait *waits; /* by end */
 	size_t waits_len, waits_cap;
-	struct aif_replay_exec *execs;
+	struct aif_replay_exec *execs; /* by launch call */
 	size_t execs_len;
+	/* Executions of the time line, by execution; NULL: they are in that order from .first on. */
+	uint32_t *of, first;
+	uint32_t
+		*other; /* executions of other streams, by execution; NULL: none comes behind one */
+	uint32_t *
+		behind; /* copies by the launch before, by event; NULL: none may have held the host up */
+	struct aif_map long_hosts, long_delays; /* ns, by event and by execution */
 	double usual_launch_ns, usual_gap_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
-	double *ends;     /* of executions: room for a replay */
+	void *scratch;    /* room for a replay's ends of executions, or for amounts of events */
 };
 
 /* Reads the schedule of a part of which `queue` is the whole run's. *ret is finished by the caller in any case. 0 or -errno. */
