@@ -23,7 +23,7 @@ struct reading {
 	const struct aif_profile *p;
 	const struct aif_exec_timeline *t;
 	struct aif_loop *ret;
-	uint64_t *ns;            /* device time by index of t->launches */
+	uint32_t *ns;            /* device time by index of t->launches, at most UINT32_MAX */
 	uint32_t *same, *parent; /* by stack */
 	struct aif_loop_stacks stacks;
 	uint64_t weight;  /* of all launches */
@@ -179,8 +179,11 @@ static int read_launches(struct reading *r)
 		e = read_gaps(r);
 	for (size_t i = 0; i < t->execs_len; i++)
 		if (t->execs[i].launch != AIF_NONE) {
-			r->ns[t->execs[i].launch] += aif_timed_ns(&t->execs[i]);
-			r->has_times |= aif_timed_ns(&t->execs[i]) > 0;
+			uint32_t *ns = &r->ns[t->execs[i].launch];
+
+			*ns += (uint32_t)AIF_MIN(aif_timed_ns(&t->execs[i]),
+						 (uint64_t)(UINT32_MAX - *ns));
+			r->has_times |= *ns > 0;
 		}
 	return e;
 }
@@ -188,7 +191,7 @@ static int read_launches(struct reading *r)
 static uint64_t weight_of(const struct reading *r, size_t launch)
 {
 	/* Sums of as many as there may be do not overflow. */
-	return r->has_times ? AIF_MIN(r->ns[launch], UINT64_C(1) << 32) : 1;
+	return r->has_times ? r->ns[launch] : 1;
 }
 
 static uint32_t span_of(const struct reading *r, uint32_t process, int64_t at)
