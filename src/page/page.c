@@ -22,6 +22,9 @@ struct page {
 	const struct aif_names *names;
 	const struct aif_page_opts *o;
 	struct aif_attribution a;
+	struct aif_why why;
+	struct aif_err why_none; /* why there is no .why */
+	int why_result;          /* -errno: there is none */
 	const struct aif_idle_part *idle;
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
@@ -90,6 +93,26 @@ static int end_find(const struct page *g, uint64_t *ret)
 	return r;
 }
 
+/* Reads the idle time, after what `why` says: of a long recording both at a time would take half as much memory again. What
+ * they are made from is kept from the one for the other. */
+static int idle_read(struct page *g)
+{
+	const struct aif_profile *p = g->names->p;
+	const struct aif_exec_timeline *t;
+	const struct aif_utilization *u = aif_facts_none();
+	int r = aif_exec_timeline_get(p, NULL, &t);
+
+	if (r == 0)
+		r = aif_utilization_get(p, t, &u);
+	if (r == 0 && !g->o->is_scope)
+		g->why_result = aif_why_measure(g->names, NULL, &g->why, &g->why_none);
+	if (r == 0)
+		r = aif_idle_part_get_course(p, NULL, &g->idle);
+	aif_facts_put(u);
+	aif_facts_put(t);
+	return r;
+}
+
 static int page_read(struct page *g, struct aif_err *err)
 {
 	const struct aif_profile *p = g->names->p;
@@ -98,7 +121,7 @@ static int page_read(struct page *g, struct aif_err *err)
 
 	if (r < 0)
 		return r;
-	r = aif_idle_part_get_course(p, NULL, &g->idle);
+	r = idle_read(g);
 	if (r == 0)
 		r = end_find(g, &end);
 	if (r < 0)
@@ -221,29 +244,27 @@ static int steps_put(struct page *g, const struct aif_phases *f)
 /* Appends what `why` says. */
 static int why_put(struct page *g, struct aif_err *err)
 {
-	struct aif_why why = {0};
-	struct aif_err reason = {0};
-	int r = g->o->is_scope ? -ENODATA : aif_why_measure(g->names, NULL, &why, &reason);
+	int r = g->o->is_scope ? -ENODATA : g->why_result;
 
 	if (r == 0) {
 		struct aif_buf brief = {0};
 
 		aif_buf_puts(&g->json, "\"why\":");
-		aif_why_json(g->names, &why, NULL, &g->json);
+		aif_why_json(g->names, &g->why, NULL, &g->json);
 		aif_buf_putc(&g->json, ',');
-		aif_why_say_briefly(g->names, &why, &brief);
+		aif_why_say_briefly(g->names, &g->why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
-		r = steps_put(g, &why.phases);
+		r = steps_put(g, &g->why.phases);
 		if (r == 0 && g->idle->t->execs_len > AIF_PAGE_EXECS_MAX)
-			r = aif_page_whole_steps(&why.phases, g->idle->t, AIF_PAGE_WHOLE_MAX,
+			r = aif_page_whole_steps(&g->why.phases, g->idle->t, AIF_PAGE_WHOLE_MAX,
 						 &g->whole, &g->whole_len);
 	} else if (r != -ENOMEM) {
 		if (!g->o->is_scope)
-			text_put(g, "why_none", reason.text);
+			text_put(g, "why_none", g->why_none.text);
 		r = 0;
 	}
-	aif_why_finish(&why);
+	aif_why_finish(&g->why);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }
 
@@ -372,6 +393,7 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 		if (r < 0)
 			aif_err_set(err, r, "view: %s", strerror(-r));
 	}
+	aif_why_finish(&g.why);
 	aif_attribution_finish(&g.a);
 	aif_facts_put(g.idle);
 	aif_page_names_finish(&g.texts);
