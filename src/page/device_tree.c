@@ -160,11 +160,11 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 	int r = 0;
 
 	if (events) {
-		events->idle = malloc((c->times_len + 1) * sizeof(*events->idle));
+		events->idle = malloc((c->courses_len + 1) * sizeof(*events->idle));
 		if (!events->idle)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && aif_idle_course_next(c, &times, &at); i++) {
+	while (r == 0 && aif_idle_course_next(c, &times, &at)) {
 		uint64_t group;
 
 		if (!aif_map_get(of_course, at.course, &group)) {
@@ -172,7 +172,7 @@ static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)
 			r = aif_map_put(of_course, at.course, group);
 		}
 		if (events)
-			events->idle[i] = (uint32_t)group;
+			events->idle[times.place] = (uint32_t)group;
 		if (r == 0)
 			r = aif_page_cells_add(&d->cells, (uint32_t)group, at.from, at.to,
 					       at.weight * (double)(at.to - at.from));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/timeline.h"
 
+#include "base/sort.h"
 #include "names/process_names.h"
 #include "page/idle_cells.h"
 #include "profile/file.h"
@@ -175,7 +176,7 @@ static int lanes_make(struct execs *e)
 	for (size_t i = 0; i < x->execs_len; i++)
 		e->order[i] = (uint32_t)i;
 	if (x->execs_len)
-		qsort_r(e->order, x->execs_len, sizeof(*e->order), by_stream, x->execs);
+		aif_sort_r(e->order, x->execs_len, sizeof(*e->order), by_stream, x->execs);
 	aif_buf_puts(e->t->json, "\"streams\":[");
 	for (size_t i = 0, from = 0; i < x->execs_len; i++)
 		if (i + 1 == x->execs_len ||
@@ -279,6 +280,8 @@ static int execs_write(struct aif_page_timeline *t)
 
 	if (!r)
 		r = names_make(&e);
+	free(t->groups->execs);
+	t->groups->execs = NULL;
 	if (!r)
 		r = aif_profile_launches(t->names->p, shapes_take, &e, NULL);
 	if (!r)
@@ -297,100 +300,127 @@ static int execs_write(struct aif_page_timeline *t)
 
 /* ---- idle time ----------------------------------------------------------------------------------- */
 
+/* A recording has millions of them. */
 struct gap {
-	int64_t from, to;
-	uint32_t device, what; /* device: of the idle part's */
+	int64_t from;
+	uint32_t ns;    /* UINT32_MAX: in .long_gaps */
+	uint32_t place; /* of its course in the idle part's */
+};
+/* Describes the gaps of one course. */
+struct course_row {
+	double ns; /* the most time that a row has of it, of which the others are; 0: none has any */
+	uint32_t row, what;
 };
 struct gaps {
 	struct aif_page_timeline *t;
 	AIF_TABLE(gap, gap);
+	struct aif_map long_gaps; /* ns by gap */
+	uint32_t *order;          /* of gaps, by device and time */
+	struct course_row *rows;  /* by place */
 };
 
-/* The row with the most time of each course. */
-struct course_row {
-	size_t row;
-	double ns;
-};
-
-static int by_device(const void *pa, const void *pb)
+static int64_t gap_end(const struct gaps *g, uint32_t i)
 {
-	const struct gap *a = pa, *b = pb;
+	uint64_t ns = g->gap[i].ns;
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	return a->to > b->to ? -1 : a->to < b->to;
+	if (ns == UINT32_MAX)
+		aif_map_get(&g->long_gaps, i, &ns);
+	return g->gap[i].from + (int64_t)ns;
 }
 
-static int courses_make(const struct aif_idle_part *idle, struct aif_map *of_course,
-			struct course_row **ret)
+static const struct aif_idle_row *row_of(const struct gaps *g, uint32_t i)
+{
+	return &g->t->idle->blame.rows[g->rows[g->gap[i].place].row];
+}
+
+static int by_device(const void *pa, const void *pb, void *arg)
+{
+	const struct gaps *g = arg;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	uint32_t device = row_of(g, a)->device, other = row_of(g, b)->device;
+
+	if (device != other)
+		return device < other ? -1 : 1;
+	if (g->gap[a].from != g->gap[b].from)
+		return g->gap[a].from < g->gap[b].from ? -1 : 1;
+	if (gap_end(g, a) != gap_end(g, b))
+		return gap_end(g, a) > gap_end(g, b) ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Finds the row with the most time of each course. */
+static int courses_make(const struct aif_idle_part *idle, struct course_row **ret)
 {
 	const struct aif_idle_course *c = &idle->course;
-	struct aif_map row_of = {0};
-	size_t len = 0;
+	struct aif_map row_of_key = {0};
 	uint64_t row, at;
 	int r = 0;
 
-	*ret = malloc((c->parts_len + 1) * sizeof(**ret));
+	*ret = malloc((c->courses_len + 1) * sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
+	for (size_t i = 0; i < c->courses_len; i++)
+		(*ret)[i] = (struct course_row){.what = AIF_NONE};
 	for (size_t i = 0; r == 0 && i < idle->blame.len; i++)
-		r = aif_map_put(&row_of, aif_idle_row_key(&idle->blame.rows[i]), i);
-	for (size_t i = 0; r == 0 && i < c->parts_len; i++) {
-		if (!aif_map_get(&row_of, c->parts[i].row, &row))
-			continue;
-		if (!aif_map_get(of_course, c->parts[i].course, &at)) {
-			at = len++;
-			(*ret)[at] = (struct course_row){row, c->parts[i].ns};
-			r = aif_map_put(of_course, c->parts[i].course, at);
-		} else if (c->parts[i].ns > (*ret)[at].ns) {
-			(*ret)[at] = (struct course_row){row, c->parts[i].ns};
-		}
-	}
-	aif_map_finish(&row_of);
+		r = aif_map_put(&row_of_key, aif_idle_row_key(&idle->blame.rows[i]), i);
+	for (size_t i = 0; r == 0 && i < c->parts_len; i++)
+		if (aif_map_get(&row_of_key, c->parts[i].row, &row) &&
+		    aif_map_get(&c->place_of, c->parts[i].course, &at) &&
+		    c->parts[i].ns > (*ret)[at].ns)
+			(*ret)[at] = (struct course_row){c->parts[i].ns, (uint32_t)row, AIF_NONE};
+	aif_map_finish(&row_of_key);
 	return r < 0 ? -ENOMEM : 0;
+}
+
+static int gap_add(struct gaps *g, const struct aif_idle_time *time, size_t place)
+{
+	struct course_row *of = &g->rows[place];
+	const struct aif_idle_row *row = &g->t->idle->blame.rows[of->row];
+	const uint32_t *group = g->t->groups->idle;
+	uint64_t ns = (uint64_t)(time->to - time->from);
+
+	if (of->what == AIF_NONE)
+		of->what = aif_page_what(g->t, aif_idle_cause_name(row->cause),
+					 group ? group[place] : AIF_NONE, 0,
+					 aif_why_group_of(row->cause));
+	if (of->what == AIF_NONE || g->gap_len >= AIF_NONE ||
+	    aif_grow(&g->gap, &g->gap_cap, g->gap_len + 1, sizeof(*g->gap)) < 0 ||
+	    (ns >= UINT32_MAX && aif_map_put(&g->long_gaps, g->gap_len, ns) < 0))
+		return -ENOMEM;
+	g->gap[g->gap_len++] =
+		(struct gap){time->from, (uint32_t)AIF_MIN(ns, UINT32_MAX), (uint32_t)place};
+	return 0;
 }
 
 static int gaps_make(struct gaps *g)
 {
 	const struct aif_idle_part *idle = g->t->idle;
-	struct aif_map of_course = {0};
-	struct course_row *rows = NULL;
-	const uint32_t *group = g->t->groups->idle;
 	struct aif_idle_course_reader times = {0};
 	struct aif_idle_time time;
-	uint64_t at;
-	int r = courses_make(idle, &of_course, &rows);
+	int r = courses_make(idle, &g->rows);
 
-	for (size_t i = 0; r == 0 && aif_idle_course_next(&idle->course, &times, &time); i++) {
-		const struct aif_idle_row *row;
-		uint32_t what;
-
-		if (!aif_map_get(&of_course, time.course, &at))
-			continue;
-		row = &idle->blame.rows[rows[at].row];
-		what = aif_page_what(g->t, aif_idle_cause_name(row->cause),
-				     group ? group[i] : AIF_NONE, 0, aif_why_group_of(row->cause));
-		r = what == AIF_NONE
-			    ? -ENOMEM
-			    : aif_grow(&g->gap, &g->gap_cap, g->gap_len + 1, sizeof(*g->gap));
-		if (r == 0)
-			g->gap[g->gap_len++] = (struct gap){time.from, time.to, row->device, what};
-	}
+	while (r == 0 && aif_idle_course_next(&idle->course, &times, &time))
+		if (g->rows[times.place].ns > 0)
+			r = gap_add(g, &time, times.place);
+	g->order = r ? NULL : malloc((g->gap_len + 1) * sizeof(*g->order));
+	if (!g->order)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->gap_len; i++)
+		g->order[i] = (uint32_t)i;
 	if (g->gap_len)
-		qsort(g->gap, g->gap_len, sizeof(*g->gap), by_device);
-	aif_map_finish(&of_course);
-	free(rows);
-	return r < 0 ? -ENOMEM : 0;
+		aif_sort_r(g->order, g->gap_len, sizeof(*g->order), by_device, g);
+	return 0;
 }
 
 static struct aif_page_event gap_at(const void *arg, size_t i)
 {
-	const struct gap *gap = &((const struct gaps *)arg)->gap[i];
+	const struct gaps *g = arg;
+	uint32_t gap = g->order[i];
 
-	return (struct aif_page_event){
-		.start = gap->from, .end = gap->to, .lane = gap->device, .what = gap->what};
+	return (struct aif_page_event){.start = g->gap[gap].from,
+				       .end = gap_end(g, gap),
+				       .lane = row_of(g, gap)->device,
+				       .what = g->rows[g->gap[gap].place].what};
 }
 
 static int gaps_write(struct aif_page_timeline *t)
@@ -414,6 +444,9 @@ static int gaps_write(struct aif_page_timeline *t)
 	if (!r)
 		aif_page_bars_say(t, "i", &bars, g.gap_len);
 	free(g.gap);
+	free(g.order);
+	free(g.rows);
+	aif_map_finish(&g.long_gaps);
 	return r;
 }
 

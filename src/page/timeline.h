@@ -35,7 +35,7 @@ struct aif_page_sample {
  * aif_page_event_groups_finish(). */
 struct aif_page_event_groups {
 	uint32_t *execs; /* each execution's of the idle part's time line; AIF_NONE: it has none */
-	uint32_t *idle;  /* each time's of its course */
+	uint32_t *idle;  /* each course's of the idle part, by its place there */
 	AIF_TABLE(aif_page_sample, samples);
 };
 void aif_page_event_groups_finish(struct aif_page_event_groups *g);
