@@ -364,8 +364,10 @@ static int timeline_make(struct page *g, struct aif_err *err)
 				      .whole_len = g->whole_len,
 				      .columns = &g->timeline_columns,
 				      .json = &g->timeline_json};
-	int r = aif_page_timeline_write(&t);
+	int r;
 
+	g->idle = aif_facts_none();
+	r = aif_page_timeline_write(&t);
 	aif_page_timeline_finish(&t);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }

@@ -26,6 +26,7 @@ void aif_page_event_groups_finish(struct aif_page_event_groups *g)
 
 void aif_page_timeline_finish(struct aif_page_timeline *t)
 {
+	aif_facts_put(t->idle);
 	aif_strset_finish(&t->strings);
 	aif_map_finish(&t->what_of);
 	aif_map_finish(&t->thread_of);
@@ -309,7 +310,7 @@ struct gap {
 /* Describes the gaps of one course. */
 struct course_row {
 	double ns; /* the most time that a row has of it, of which the others are; 0: none has any */
-	uint32_t row, what;
+	uint32_t row, device, what;
 };
 struct gaps {
 	struct aif_page_timeline *t;
@@ -328,16 +329,17 @@ static int64_t gap_end(const struct gaps *g, uint32_t i)
 	return g->gap[i].from + (int64_t)ns;
 }
 
-static const struct aif_idle_row *row_of(const struct gaps *g, uint32_t i)
+/* Returns the index of its device in the idle part's. */
+static uint32_t device_of(const struct gaps *g, uint32_t i)
 {
-	return &g->t->idle->blame.rows[g->rows[g->gap[i].place].row];
+	return g->rows[g->gap[i].place].device;
 }
 
 static int by_device(const void *pa, const void *pb, void *arg)
 {
 	const struct gaps *g = arg;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	uint32_t device = row_of(g, a)->device, other = row_of(g, b)->device;
+	uint32_t device = device_of(g, a), other = device_of(g, b);
 
 	if (device != other)
 		return device < other ? -1 : 1;
@@ -367,7 +369,8 @@ static int courses_make(const struct aif_idle_part *idle, struct course_row **re
 		if (aif_map_get(&row_of_key, c->parts[i].row, &row) &&
 		    aif_map_get(&c->place_of, c->parts[i].course, &at) &&
 		    c->parts[i].ns > (*ret)[at].ns)
-			(*ret)[at] = (struct course_row){c->parts[i].ns, (uint32_t)row, AIF_NONE};
+			(*ret)[at] = (struct course_row){c->parts[i].ns, (uint32_t)row,
+							 idle->blame.rows[row].device, AIF_NONE};
 	aif_map_finish(&row_of_key);
 	return r < 0 ? -ENOMEM : 0;
 }
@@ -392,7 +395,7 @@ static int gap_add(struct gaps *g, const struct aif_idle_time *time, size_t plac
 	return 0;
 }
 
-static int gaps_make(struct gaps *g)
+static int gaps_read(struct gaps *g)
 {
 	const struct aif_idle_part *idle = g->t->idle;
 	struct aif_idle_course_reader times = {0};
@@ -402,7 +405,12 @@ static int gaps_make(struct gaps *g)
 	while (r == 0 && aif_idle_course_next(&idle->course, &times, &time))
 		if (g->rows[times.place].ns > 0)
 			r = gap_add(g, &time, times.place);
-	g->order = r ? NULL : malloc((g->gap_len + 1) * sizeof(*g->order));
+	return r;
+}
+
+static int gaps_sort(struct gaps *g)
+{
+	g->order = malloc((g->gap_len + 1) * sizeof(*g->order));
 	if (!g->order)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->gap_len; i++)
@@ -419,7 +427,7 @@ static struct aif_page_event gap_at(const void *arg, size_t i)
 
 	return (struct aif_page_event){.start = g->gap[gap].from,
 				       .end = gap_end(g, gap),
-				       .lane = row_of(g, gap)->device,
+				       .lane = device_of(g, gap),
 				       .what = g->rows[g->gap[gap].place].what};
 }
 
@@ -429,7 +437,8 @@ static int gaps_write(struct aif_page_timeline *t)
 	struct gaps g = {.t = t};
 	struct aif_page_events events = {gap_at, &g, 0, t->whole, t->whole_len};
 	struct aif_page_bars bars = {0};
-	int r = gaps_make(&g);
+	uint32_t lanes = (uint32_t)u->len;
+	int r = gaps_read(&g);
 
 	events.len = g.gap_len;
 	aif_buf_puts(t->json, ",\"idle\":[");
@@ -438,9 +447,13 @@ static int gaps_write(struct aif_page_timeline *t)
 			       u->devices[i].device == AIF_NONE ? -1 : (int)u->devices[i].device,
 			       u->devices[i].process == AIF_NONE ? -1 : (int)u->devices[i].process);
 	aif_buf_putc(t->json, ']');
+	/* Frees it before the gaps are sorted: it takes much more than they do, and is not read again. */
+	aif_facts_put(t->idle);
+	t->idle = NULL;
 	if (!r)
-		r = aif_page_bars_write(&events, (uint32_t)u->len, AIF_PAGE_GAPS_MAX, "i_",
-					t->columns, &bars);
+		r = gaps_sort(&g);
+	if (!r)
+		r = aif_page_bars_write(&events, lanes, AIF_PAGE_GAPS_MAX, "i_", t->columns, &bars);
 	if (!r)
 		aif_page_bars_say(t, "i", &bars, g.gap_len);
 	free(g.gap);

@@ -43,7 +43,7 @@ void aif_page_event_groups_finish(struct aif_page_event_groups *g);
 /* Lanes of threads and devices while they are numbered. */
 struct aif_page_timeline {
 	const struct aif_names *names;
-	const struct aif_idle_part *idle;
+	const struct aif_idle_part *idle; /* a fact of its own: given back as soon as it is read */
 	struct aif_page_event_groups *groups;
 	const struct aif_page_span *whole; /* spans of time to keep whole, by .from */
 	size_t whole_len;
