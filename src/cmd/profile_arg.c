@@ -8,6 +8,7 @@
 #include "cmd/message.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,12 +57,22 @@ static void bound_memory(const char *path)
 		memory_bound = bytes;
 }
 
+/* Gives arrays back to the system as soon as they are freed: else glibc keeps up to 32 MiB of each size for the next one, a 20th of
+ * what a view of 3 million launches takes. */
+static void return_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 static int open_named(const char *path, struct aif_profile *ret, struct aif_names *names,
 		      struct aif_err *err)
 {
 	int r;
 
 	bound_memory(path);
+	return_memory();
 	r = aif_profile_open(path, ret, err);
 	if (!r && aif_names_make(names, ret) < 0)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
