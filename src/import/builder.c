@@ -260,6 +260,16 @@ struct aif_exec_row *aif_builder_exec(struct aif_builder *b)
 	return ROW(b, execs);
 }
 
+bool aif_builder_execs_in(struct aif_builder *b, void *memory, size_t rows)
+{
+	if (b->execs_len)
+		return false;
+	free(b->execs);
+	b->execs = memory;
+	b->execs_cap = rows;
+	return true;
+}
+
 struct aif_cpu_row *aif_builder_wait(struct aif_builder *b)
 {
 	return ROW(b, waits);

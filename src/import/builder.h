@@ -63,6 +63,9 @@ void aif_builder_loss(struct aif_builder *b, enum aif_reason reason, uint32_t pr
 /* Rows of their own that are filled in by the caller; NULL when memory runs out. */
 struct aif_launch_row *aif_builder_launch(struct aif_builder *b);
 struct aif_exec_row *aif_builder_exec(struct aif_builder *b);
+/* Takes memory over, of that many rows, for the rows of executions, of which there are none yet: what is in it may be read until
+ * its rows are asked for. False: there are some, and it stays the caller's. */
+bool aif_builder_execs_in(struct aif_builder *b, void *memory, size_t rows);
 struct aif_cpu_row *aif_builder_wait(struct aif_builder *b);
 struct aif_op_row *aif_builder_op(struct aif_builder *b);
 struct aif_sample_row *aif_builder_sample(struct aif_builder *b);

@@ -23,6 +23,61 @@ static uint64_t key_of(const struct kineto *k, const struct kineto_exec *x)
 	return kineto_owners_key(&k->owners, x->owner, x->correlation);
 }
 
+#define PLACES_OF_EXEC 8
+
+/* Makes room for the numbers of the executions. 0 or -ENOMEM. */
+static int numbers_init(struct kineto_numbers *n, const struct kineto *k)
+{
+	uint64_t least = UINT64_MAX, most = 0, execs = 0;
+
+	for (size_t i = 0; i < k->execs_len; i++) {
+		if (!k->execs[i].has_correlation)
+			continue;
+		least = AIF_MIN(least, key_of(k, &k->execs[i]));
+		most = AIF_MAX(most, key_of(k, &k->execs[i]));
+		execs++;
+	}
+	if (!execs || most - least >= execs * PLACES_OF_EXEC)
+		return 0;
+	n->least = least;
+	n->len = (size_t)(most - least) + 1;
+	n->at = malloc(n->len * sizeof(*n->at));
+	if (!n->at)
+		return -ENOMEM;
+	memset(n->at, 0xff, n->len * sizeof(*n->at)); /* AIF_NONE */
+	return 0;
+}
+
+bool kineto_numbers_get(const struct kineto_numbers *n, uint64_t number, uint64_t *ret_exec)
+{
+	uint64_t at = number - n->least;
+
+	if (!n->at)
+		return aif_map_get(&n->map, number, ret_exec);
+	if (at >= n->len || n->at[at] == AIF_NONE)
+		return false;
+	*ret_exec = n->at[at];
+	return true;
+}
+
+static int numbers_chain(struct kineto_numbers *n, uint64_t number, uint32_t exec,
+			 uint32_t *ret_next)
+{
+	if (!n->at)
+		return chain(&n->map, number, exec, ret_next);
+	*ret_next = n->at[number - n->least];
+	n->at[number - n->least] = exec;
+	return 0;
+}
+
+void kineto_execs_by_finish(struct kineto_execs_by *by)
+{
+	free(by->correlation.at);
+	aif_map_finish(&by->correlation.map);
+	aif_map_finish(&by->external);
+	*by = (struct kineto_execs_by){0};
+}
+
 uint64_t kineto_number_key(const struct kineto *k, uint32_t thread, uint64_t number)
 {
 	return kineto_owners_key(&k->owners, kineto_owners_of(&k->owners, thread), number);
@@ -30,21 +85,21 @@ uint64_t kineto_number_key(const struct kineto *k, uint32_t thread, uint64_t num
 
 int kineto_correlate(struct kineto *k)
 {
+	struct kineto_numbers *by = &k->execs_by.correlation;
 	uint64_t first;
-	int r = 0;
+	int r = numbers_init(by, k);
 
 	/* From the last on: each chain begins with its first. */
 	for (size_t i = k->execs_len; !r && i-- > 0;)
 		if (k->execs[i].has_correlation)
-			r = chain(&k->execs_by.correlation, key_of(k, &k->execs[i]), (uint32_t)i,
-				  &k->execs[i].next);
+			r = numbers_chain(by, key_of(k, &k->execs[i]), (uint32_t)i,
+					  &k->execs[i].next);
 	for (size_t i = 0; !r && i < k->spans_len; i++) {
 		const struct kineto_span *s = &k->spans[i];
 		const struct kineto_call *c = s->class == KINETO_CALL ? &k->calls[s->ref] : NULL;
 
 		if (c && c->has_correlation &&
-		    aif_map_get(&k->execs_by.correlation,
-				kineto_number_key(k, s->thread, c->correlation), &first))
+		    kineto_numbers_get(by, kineto_number_key(k, s->thread, c->correlation), &first))
 			k->execs[first].has_call = true;
 	}
 	/* Executions without a call, which was before the window, may still have their operator in
@@ -53,8 +108,7 @@ int kineto_correlate(struct kineto *k)
 		struct kineto_exec *x = &k->execs[i];
 
 		if (x->has_external && x->external &&
-		    !(x->has_correlation &&
-		      aif_map_get(&k->execs_by.correlation, key_of(k, x), &first) &&
+		    !(x->has_correlation && kineto_numbers_get(by, key_of(k, x), &first) &&
 		      k->execs[first].has_call))
 			r = chain(&k->execs_by.external,
 				  kineto_owners_key(&k->owners, x->owner, x->external), (uint32_t)i,
@@ -172,16 +226,26 @@ static int readings_add(struct kineto *k, const struct kineto_reading *g,
 	return 0;
 }
 
+_Static_assert(sizeof(struct aif_exec_row) <= sizeof(struct kineto_exec), "rows take their place");
+
 int kineto_exec_rows(struct kineto *k)
 {
 	int r = find_shifts(k);
+	const unsigned char *execs = (unsigned char *)k->execs;
 
+	/* A row is written over the executions before its own, which has been copied, and over it. */
+	if (!r && k->execs && aif_builder_execs_in(k->b, k->execs, k->execs_len))
+		k->execs = NULL;
 	for (size_t i = 0; !r && i < k->execs_len; i++) {
-		const struct kineto_exec *x = &k->execs[i];
-		struct kineto_stream *s = kineto_stream_of(k, x->device, x->stream);
-		struct aif_exec_row *row = aif_builder_exec(k->b);
-		int64_t shift = shift_of(k, x->device);
+		struct kineto_exec of, *x = &of;
+		struct kineto_stream *s;
+		struct aif_exec_row *row;
+		int64_t shift;
 
+		memcpy(&of, execs + i * sizeof(of), sizeof(of));
+		shift = shift_of(k, x->device);
+		s = kineto_stream_of(k, x->device, x->stream);
+		row = aif_builder_exec(k->b);
 		if (!s || !row)
 			return -ENOMEM;
 		*row = (struct aif_exec_row){

@@ -55,8 +55,7 @@ void kineto_free(struct kineto *k)
 	kineto_stackframes_finish(&k->stackframes);
 	kineto_backward_finish(&k->backward);
 	kineto_memory_finish(&k->memory);
-	aif_map_finish(&k->execs_by.correlation);
-	aif_map_finish(&k->execs_by.external);
+	kineto_execs_by_finish(&k->execs_by);
 	free(k->chains.rows);
 	free(k->chains.frames);
 	free(k->spans);
@@ -370,6 +369,19 @@ static void drop_others(struct kineto *k)
 	k->spans_len = n;
 }
 
+/* Frees spans and what belongs to them: rows of executions, which come next, take as much. */
+static void drop_spans(struct kineto *k)
+{
+	free(k->spans);
+	free(k->ops);
+	free(k->calls);
+	k->spans = NULL;
+	k->ops = NULL;
+	k->calls = NULL;
+	k->spans_cap = k->ops_cap = k->calls_cap = 0;
+	kineto_execs_by_finish(&k->execs_by);
+}
+
 int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 {
 	size_t memory = k->b->memory_len, execs = k->b->execs_len;
@@ -392,6 +404,7 @@ int kineto_build(struct kineto *k, void **state, struct aif_err *err)
 		r = kineto_ranks_begin(k, state);
 	if (!r)
 		r = kineto_stacks(k);
+	drop_spans(k);
 	if (!r)
 		r = kineto_exec_rows(k);
 	if (!r) {

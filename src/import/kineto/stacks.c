@@ -302,8 +302,8 @@ static int call_add(struct kineto_nesting *w, const struct kineto_span *s, uint3
 	}
 	if (!c->has_correlation)
 		return 0;
-	if (!aif_map_get(&k->execs_by.correlation, kineto_number_key(k, s->thread, c->correlation),
-			 &first)) {
+	if (!kineto_numbers_get(&k->execs_by.correlation,
+				kineto_number_key(k, s->thread, c->correlation), &first)) {
 		const struct kineto_untimed *u = untimed_of(k, s->ref);
 
 		if (!u)
