@@ -24,20 +24,39 @@ struct finder {
 	bool has_group; /* of the calls */
 };
 
-/* Gives each process that has threads a number. */
+/* Finds threads whose processes may have numbers: those with spans, as queues of devices are named like threads; all if some are of
+ * one rank of several. */
+static void threads_find(const struct kineto *k, bool *ret)
+{
+	bool has_groups = false;
+
+	for (size_t t = 0; t < k->threads.rows_len; t++)
+		has_groups |= k->threads.rows[t].pid.group != 0;
+	for (size_t t = 0; t < k->threads.rows_len; t++)
+		ret[t] = has_groups;
+	for (size_t i = 0; i < k->spans_len; i++)
+		ret[k->spans[i].thread] = true;
+}
+
+/* Gives each process that has such threads a number. */
 static int processes_find(struct kineto *k)
 {
 	struct kineto_owners *o = &k->owners;
 	struct aif_map ids = {0};
-	int r = 0;
+	bool *has_numbers = calloc(k->threads.rows_len + 1, sizeof(*has_numbers));
+	int r = has_numbers ? 0 : -ENOMEM;
 
 	o->of_thread = calloc(k->threads.rows_len + 1, sizeof(*o->of_thread));
 	if (!o->of_thread)
-		return -ENOMEM;
+		r = -ENOMEM;
+	if (!r)
+		threads_find(k, has_numbers);
 	for (size_t t = 0; !r && t < k->threads.rows_len; t++) {
 		struct kineto_id pid = k->threads.rows[t].pid;
 		uint64_t key = aif_mix64((uint64_t)pid.number * 2 + pid.is_name) + pid.group, id;
 
+		if (!has_numbers[t])
+			continue;
 		if (!aif_map_get(&ids, key, &id)) {
 			id = o->n++;
 			r = aif_map_put(&ids, key, id);
@@ -45,6 +64,7 @@ static int processes_find(struct kineto *k)
 		o->of_thread[t] = (uint32_t)id;
 	}
 	aif_map_finish(&ids);
+	free(has_numbers);
 	if (o->n < 2) {
 		free(o->of_thread);
 		o->of_thread = NULL;
