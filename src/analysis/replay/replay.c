@@ -564,6 +564,15 @@ static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
 	return e;
 }
 
+/* Returns false if nothing is gone: then times need not be read, which are more than launches. */
+static bool is_any_gone(const struct amounts *a)
+{
+	for (size_t i = 0; i < a->len; i++)
+		if (a->at[i].gone > 0)
+			return true;
+	return false;
+}
+
 /* Sets *ret to the amounts of courses by their place. Memory for free(). 0 or -ENOMEM. */
 static int place_amounts(const struct amounts *courses, const struct aif_idle_course *course,
 			 struct amount **ret)
@@ -647,6 +656,8 @@ static int add_calls(const struct aif_replay *r, const struct amounts *courses,
 	size_t event = 0;
 
 	memset(ret, 0, (r->events_len + 1) * sizeof(*ret));
+	if (!is_any_gone(courses))
+		return 0;
 	if (place_amounts(courses, course, &of_place) < 0)
 		return -ENOMEM;
 	while (aif_idle_course_next(course, &times, &t)) {
@@ -674,24 +685,27 @@ int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_bl
 	int e = of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg) : -ENOMEM;
 
 	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
-	if (!e)
+	if (!e && is_any_gone(&courses))
 		e = add_times(r, &courses, course, of_event);
 	if (!e)
 		e = add_courses(&calls, blame, course, is_launch, is_gone, arg);
 	if (!e)
 		e = add_calls(r, &calls, course, ret_calls);
 	for (size_t i = 0; i < r->events_len && !e; i++) {
-		struct amount *a = &of_stack[stack_of(r, i)];
+		struct amount *a;
 
+		if (!(of_event[i].all > 0))
+			continue;
+		a = &of_stack[stack_of(r, i)];
 		a->all += of_event[i].all;
 		a->gone += of_event[i].gone;
 		any.all += of_event[i].all;
 		any.gone += of_event[i].gone;
 	}
 	for (size_t i = 0; i < r->events_len && !e; i++) {
-		const struct amount *a = &of_stack[stack_of(r, i)];
+		const struct amount *a =
+			of_event[i].all > 0 ? &of_event[i] : &of_stack[stack_of(r, i)];
 
-		a = of_event[i].all > 0 ? &of_event[i] : a;
 		a = a->all > 0 ? a : &any;
 		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
 	}
