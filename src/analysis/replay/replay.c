@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/replay/replay.h"
+#include "analysis/replay/internal.h"
 
 #include "analysis/weights.h"
 #include "base/map.h"
@@ -16,11 +16,6 @@
 /* Fewer launches make no schedule; of more executions, or waits, there is none. */
 #define FEWEST 10
 #define MOST   ((size_t)1 << 30)
-
-/* Amounts that are gone and all, of a course or of launches with one stack. */
-struct amount {
-	double gone, all;
-};
 
 /* ---- reading the schedule -------------------------------------------------------------------- */
 
@@ -69,11 +64,6 @@ static int list_execs(struct aif_replay *r, int64_t from, int64_t to)
 	return 0;
 }
 
-static const struct aif_timeline_exec *exec_of(const struct aif_replay *r, size_t i)
-{
-	return &r->t->execs[r->of ? r->of[i] : r->first + i];
-}
-
 /* Takes the executions that are launched in [from, to): of one stream, mostly, as they are in the time line. */
 static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
 {
@@ -99,32 +89,9 @@ static int take_execs(struct aif_replay *r, int64_t from, int64_t to)
 		r->execs[i] = (struct aif_replay_exec){
 			.before = AIF_NONE,
 			.is_last = i + 1 == r->execs_len ||
-				   exec_of(r, i)->launch != exec_of(r, i + 1)->launch};
+				   aif_replay_exec_of(r, i)->launch !=
+					   aif_replay_exec_of(r, i + 1)->launch};
 	return 0;
-}
-
-/* Returns the launch of an execution. */
-static const struct aif_timeline_launch *launch_of(const struct aif_replay *r, size_t exec)
-{
-	return &r->t->launches[exec_of(r, exec)->launch];
-}
-
-/* Returns the recorded moment: the launch call began, the wait returned. */
-static int64_t time_of(const struct aif_replay *r, const struct aif_replay_event *e)
-{
-	return e->is_wait ? r->waits[e->of].end : launch_of(r, e->of)->at;
-}
-
-/* Returns the end of the executions that an event launched, of which e->of is the first; of a wait, of none. */
-static uint32_t end_of(const struct aif_replay *r, const struct aif_replay_event *e)
-{
-	uint32_t k = e->of;
-
-	if (e->is_wait)
-		return k;
-	while (!r->execs[k].is_last)
-		k++;
-	return k + 1;
 }
 
 static int take_waits(struct aif_replay *r, const struct aif_queue *queue, int64_t from, int64_t to)
@@ -166,11 +133,11 @@ static int take_events(struct aif_replay *r, size_t launches)
 
 		*e = (struct aif_replay_event){.of = i};
 		if (i == r->execs_len ||
-		    (wait < r->waits_len && r->waits[wait].end < launch_of(r, i)->at)) {
+		    (wait < r->waits_len && r->waits[wait].end < aif_replay_launch_of(r, i)->at)) {
 			e->is_wait = true;
 			e->of = wait++;
 		} else {
-			i = end_of(r, e);
+			i = aif_replay_end_of(r, e);
 		}
 	}
 	return 0;
@@ -182,9 +149,11 @@ static uint32_t copy_before(const struct aif_replay *r, const struct aif_replay_
 {
 	uint32_t last = AIF_NONE;
 
-	for (uint32_t k = e->of, end = end_of(r, e); !e->is_wait && k < end; k++)
-		if (exec_of(r, k)->kind != AIF_LAUNCH_KERNEL && exec_of(r, k)->end <= at &&
-		    (last == AIF_NONE || exec_of(r, k)->end > exec_of(r, last)->end))
+	for (uint32_t k = e->of, end = aif_replay_end_of(r, e); !e->is_wait && k < end; k++)
+		if (aif_replay_exec_of(r, k)->kind != AIF_LAUNCH_KERNEL &&
+		    aif_replay_exec_of(r, k)->end <= at &&
+		    (last == AIF_NONE ||
+		     aif_replay_exec_of(r, k)->end > aif_replay_exec_of(r, last)->end))
 			last = k;
 	return last;
 }
@@ -238,33 +207,33 @@ static int set_behind(uint32_t **list, size_t n, size_t i, uint32_t behind)
 /* Links the host's events: each takes the time since the one before. 0 or -ENOMEM. */
 static int link_host(struct aif_replay *r)
 {
-	int64_t last = time_of(r, &r->events[0]);
+	int64_t last = aif_replay_time_of(r, &r->events[0]);
 	/* The execution that ends last of those launched so far, and ended until a moment, is searched among the latest ones. */
 	uint32_t launched = 0;
 
 	for (size_t i = 0; i < r->events_len; i++) {
 		struct aif_replay_event *e = &r->events[i];
 		struct aif_replay_wait *w = e->is_wait ? &r->waits[e->of] : NULL;
-		int64_t at = time_of(r, e), start, arrived, end = INT64_MIN;
+		int64_t at = aif_replay_time_of(r, e), start, arrived, end = INT64_MIN;
 		uint32_t copy = i ? copy_before(r, e - 1, w ? w->start : at) : AIF_NONE;
 
 		if (copy != AIF_NONE) {
 			e->is_behind = true;
 			if (set_behind(&r->behind, r->events_len, i, copy) < 0)
 				return -ENOMEM;
-			last = AIF_MAX(last, exec_of(r, copy)->end);
+			last = AIF_MAX(last, aif_replay_exec_of(r, copy)->end);
 		}
 		if (!w) {
 			if (set_host(r, i, at - last) < 0)
 				return -ENOMEM;
 			last = at;
-			launched = end_of(r, e);
+			launched = aif_replay_end_of(r, e);
 			continue;
 		}
 		start = w->start;
 		arrived = AIF_MAX(start, last);
 		for (uint32_t k = launched; k-- > 0 && launched - k < 4096;) {
-			const struct aif_timeline_exec *x = exec_of(r, k);
+			const struct aif_timeline_exec *x = aif_replay_exec_of(r, k);
 
 			if (r->t->launches[x->launch].at <= start && x->end <= at + CLOCK_NS &&
 			    x->end > end) {
@@ -284,8 +253,8 @@ static int link_host(struct aif_replay *r)
 static int by_start(const void *a, const void *b, void *arg)
 {
 	const struct aif_replay *r = arg;
-	const struct aif_timeline_exec *x = exec_of(r, *(const uint32_t *)a),
-				       *y = exec_of(r, *(const uint32_t *)b);
+	const struct aif_timeline_exec *x = aif_replay_exec_of(r, *(const uint32_t *)a),
+				       *y = aif_replay_exec_of(r, *(const uint32_t *)b);
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -330,27 +299,27 @@ static int link_execs(struct aif_replay *r)
 	for (size_t n = 0; n < r->execs_len && !e; n++) {
 		uint32_t i = order[n];
 		struct aif_replay_exec *x = &r->execs[i];
-		const struct aif_timeline_exec *of = exec_of(r, i);
+		const struct aif_timeline_exec *of = aif_replay_exec_of(r, i);
 		int64_t base = r->t->launches[of->launch].at;
 		uint64_t before;
 
 		x->is_behind_launch = true;
 		if (aif_map_get(&last, of->stream, &before) && before < i &&
-		    exec_of(r, before)->end <= of->start) {
+		    aif_replay_exec_of(r, before)->end <= of->start) {
 			x->before = (uint32_t)before;
-			if (exec_of(r, before)->end > base) {
-				base = exec_of(r, before)->end;
+			if (aif_replay_exec_of(r, before)->end > base) {
+				base = aif_replay_exec_of(r, before)->end;
 				x->is_behind_launch = false;
 			}
 		}
 		if (last_end != AIF_NONE && last_end < i && last_end != x->before &&
-		    exec_of(r, last_end)->end <= of->start &&
-		    exec_of(r, last_end)->end > base + BEHIND_OTHER_NS &&
-		    of->start - exec_of(r, last_end)->end <= BEHIND_OTHER_NS) {
+		    aif_replay_exec_of(r, last_end)->end <= of->start &&
+		    aif_replay_exec_of(r, last_end)->end > base + BEHIND_OTHER_NS &&
+		    of->start - aif_replay_exec_of(r, last_end)->end <= BEHIND_OTHER_NS) {
 			x->is_behind_other = true;
 			if (set_behind(&r->other, r->execs_len, i, last_end) < 0)
 				e = -ENOMEM;
-			base = exec_of(r, last_end)->end;
+			base = aif_replay_exec_of(r, last_end)->end;
 			x->is_behind_launch = false;
 		}
 		if (!e)
@@ -362,7 +331,7 @@ static int link_execs(struct aif_replay *r)
 		if (!e)
 			e = aif_map_put(&last, of->stream, i);
 		/* Keeps the last to end of those before the next one. */
-		if (last_end == AIF_NONE || exec_of(r, last_end)->end < of->end)
+		if (last_end == AIF_NONE || aif_replay_exec_of(r, last_end)->end < of->end)
 			last_end = i;
 	}
 	if (!e) {
@@ -405,13 +374,13 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 	if (!e)
 		e = link_execs(ret);
 	ret->scratch = malloc(AIF_MAX((ret->execs_len + 1) * sizeof(double),
-				      (ret->events_len + 1) * sizeof(struct amount)));
+				      (ret->events_len + 1) * sizeof(struct aif_replay_amount)));
 	if (e || !ret->scratch)
 		return e ? e : -ENOMEM;
 	for (size_t i = 0; i < ret->execs_len; i++)
-		end = AIF_MAX(end, exec_of(ret, i)->end);
-	begin = time_of(ret, &ret->events[0]);
-	end = AIF_MAX(end, time_of(ret, &ret->events[ret->events_len - 1]));
+		end = AIF_MAX(end, aif_replay_exec_of(ret, i)->end);
+	begin = aif_replay_time_of(ret, &ret->events[0]);
+	end = AIF_MAX(end, aif_replay_time_of(ret, &ret->events[ret->events_len - 1]));
 	recorded = (double)(end - begin);
 	ret->length_ns = aif_replay_length(ret, &(struct aif_replay_without){.waits = false});
 	if (ret->length_ns < recorded * (1 - AIF_REPLAY_ERROR_PPM / 1e6) ||
@@ -482,8 +451,8 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 			now += w->tail_ns;
 			continue;
 		}
-		for (uint32_t k = e->of, last = end_of(r, e); k < last; k++) {
-			const struct aif_timeline_exec *of = exec_of(r, k);
+		for (uint32_t k = e->of, last = aif_replay_end_of(r, e); k < last; k++) {
+			const struct aif_timeline_exec *of = aif_replay_exec_of(r, k);
 			bool is_zero = without->is_zero && without->is_zero(without->arg, of);
 
 			ends[k] = start_of(r, k, now, sooner, without->late) +
@@ -492,227 +461,4 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 		}
 	}
 	return AIF_MAX(now, end);
-}
-
-/* ---- what the host's time is ----------------------------------------------------------------- */
-
-struct amounts {
-	struct aif_map of;
-	struct amount *at;
-	size_t len, cap;
-};
-
-static struct amount *amount_of(struct amounts *a, uint64_t key)
-{
-	uint64_t i;
-
-	if (aif_map_get(&a->of, key, &i))
-		return &a->at[i];
-	if (aif_grow(&a->at, &a->cap, a->len + 1, sizeof(*a->at)) < 0 ||
-	    aif_map_put(&a->of, key, a->len) < 0)
-		return NULL;
-	a->at[a->len] = (struct amount){0, 0};
-	return &a->at[a->len++];
-}
-
-/* Returns the first event at or behind a moment. `near`: the event that was asked for last, as times come in runs. */
-static size_t event_at(const struct aif_replay *r, int64_t at, size_t near)
-{
-	for (size_t i = near;
-	     i < r->events_len && i < near + 4 && (!i || time_of(r, &r->events[i - 1]) < at); i++)
-		if (time_of(r, &r->events[i]) >= at)
-			return i;
-	return AIF_BISECT(mid, 0, r->events_len, time_of(r, &r->events[mid]) < at);
-}
-
-/* True if it is time of the host's own: waits have events of their own, and what follows a launch call is that call's. */
-static bool is_host(enum aif_idle_cause cause)
-{
-	return cause != AIF_IDLE_CAUSE_WAIT && cause != AIF_IDLE_CAUSE_LAUNCH &&
-	       cause != AIF_IDLE_CAUSE_LATE;
-}
-
-static bool is_launch(enum aif_idle_cause cause)
-{
-	return cause == AIF_IDLE_CAUSE_LAUNCH;
-}
-
-/* Adds up rows of such a cause. */
-static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
-		       const struct aif_idle_course *course, bool (*is_such)(enum aif_idle_cause),
-		       bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
-		       const void *arg)
-{
-	struct aif_map row_of = {0};
-	int e = 0;
-
-	for (size_t i = 0; i < blame->len && !e; i++)
-		e = aif_map_put(&row_of, aif_idle_row_key(&blame->rows[i]), i);
-	for (size_t i = 0; i < course->parts_len && !e; i++) {
-		struct amount *a = amount_of(to, course->parts[i].course);
-		uint64_t row;
-
-		if (!a)
-			e = -ENOMEM;
-		else if (aif_map_get(&row_of, course->parts[i].row, &row) &&
-			 is_such(blame->rows[row].cause)) {
-			a->all += course->parts[i].ns;
-			a->gone += is_gone(arg, &blame->rows[row]) ? course->parts[i].ns : 0;
-		}
-	}
-	aif_map_finish(&row_of);
-	return e;
-}
-
-/* Returns false if nothing is gone: then times need not be read, which are more than launches. */
-static bool is_any_gone(const struct amounts *a)
-{
-	for (size_t i = 0; i < a->len; i++)
-		if (a->at[i].gone > 0)
-			return true;
-	return false;
-}
-
-/* Sets *ret to the amounts of courses by their place. Memory for free(). 0 or -ENOMEM. */
-static int place_amounts(const struct amounts *courses, const struct aif_idle_course *course,
-			 struct amount **ret)
-{
-	uint64_t i;
-
-	*ret = calloc(course->courses_len + 1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	for (size_t k = 0; k < course->courses_len; k++)
-		if (aif_map_get(&courses->of, course->courses[k], &i))
-			(*ret)[k] = courses->at[i];
-	return 0;
-}
-
-/* Adds the parts of each event's idle time. */
-static int add_times(const struct aif_replay *r, const struct amounts *courses,
-		     const struct aif_idle_course *course, struct amount *of_event)
-{
-	struct aif_idle_course_reader times = {0};
-	struct amount *of_place;
-	struct aif_idle_time t;
-	size_t event = 0;
-
-	if (place_amounts(courses, course, &of_place) < 0)
-		return -ENOMEM;
-	while (aif_idle_course_next(course, &times, &t)) {
-		const struct amount *a = &of_place[times.place];
-
-		if (!(a->all > 0))
-			continue;
-		/* Time behind a launch call belongs to that one. */
-		event = event_at(r, t.to, event);
-		if (event == r->events_len)
-			continue;
-		of_event[event].all += (double)(t.to - t.from);
-		of_event[event].gone += (double)(t.to - t.from) * a->gone / a->all;
-	}
-	free(of_place);
-	return 0;
-}
-
-/* Returns the index of an event's stack; a wait's comes last. */
-static size_t stack_of(const struct aif_replay *r, size_t event)
-{
-	const struct aif_replay_event *e = &r->events[event];
-
-	if (e->is_wait)
-		return r->p->stacks_len + 1;
-	return AIF_MIN(launch_of(r, e->of)->stack, r->p->stacks_len);
-}
-
-/* Executions among which the one is looked for that ends a gap. */
-#define EXECS_BACK 64
-
-/* Returns 1 + the event that launched what ended a gap behind its call; where the gap's part ends before that, the last to launch
- * before the part; 0: there is none. */
-static size_t launched_by(const struct aif_replay *r, const struct aif_idle_time *t, size_t near)
-{
-	size_t last = 0, looked = 0;
-
-	for (size_t event = event_at(r, t->from + 1, near); event && looked < EXECS_BACK; event--) {
-		const struct aif_replay_event *e = &r->events[event - 1];
-
-		last = last || e->is_wait ? last : event;
-		for (uint32_t k = e->of, end = end_of(r, e); k < end && looked < EXECS_BACK;
-		     k++, looked++)
-			if (exec_of(r, k)->start == t->to)
-				return event;
-	}
-	return last;
-}
-
-/* Adds idle time between calls and what they launched, as far as it is gone. */
-static int add_calls(const struct aif_replay *r, const struct amounts *courses,
-		     const struct aif_idle_course *course, float *ret)
-{
-	struct aif_idle_course_reader times = {0};
-	struct amount *of_place;
-	struct aif_idle_time t;
-	size_t event = 0;
-
-	memset(ret, 0, (r->events_len + 1) * sizeof(*ret));
-	if (!is_any_gone(courses))
-		return 0;
-	if (place_amounts(courses, course, &of_place) < 0)
-		return -ENOMEM;
-	while (aif_idle_course_next(course, &times, &t)) {
-		const struct amount *a = &of_place[times.place];
-
-		if (!(a->gone > 0))
-			continue;
-		event = launched_by(r, &t, event);
-		if (event)
-			ret[event - 1] += (float)((double)(t.to - t.from) * a->gone / a->all);
-	}
-	free(of_place);
-	return 0;
-}
-
-int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
-			    const struct aif_idle_course *course,
-			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
-			    const void *arg, float *ret, float *ret_calls)
-{
-	struct amount *of_event = r->scratch;
-	struct amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack));
-	struct amounts courses = {0}, calls = {0};
-	struct amount any = {0};
-	int e = of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg) : -ENOMEM;
-
-	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
-	if (!e && is_any_gone(&courses))
-		e = add_times(r, &courses, course, of_event);
-	if (!e)
-		e = add_courses(&calls, blame, course, is_launch, is_gone, arg);
-	if (!e)
-		e = add_calls(r, &calls, course, ret_calls);
-	for (size_t i = 0; i < r->events_len && !e; i++) {
-		struct amount *a;
-
-		if (!(of_event[i].all > 0))
-			continue;
-		a = &of_stack[stack_of(r, i)];
-		a->all += of_event[i].all;
-		a->gone += of_event[i].gone;
-		any.all += of_event[i].all;
-		any.gone += of_event[i].gone;
-	}
-	for (size_t i = 0; i < r->events_len && !e; i++) {
-		const struct amount *a =
-			of_event[i].all > 0 ? &of_event[i] : &of_stack[stack_of(r, i)];
-
-		a = a->all > 0 ? a : &any;
-		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
-	}
-	free(of_stack);
-	free(courses.at);
-	aif_map_finish(&courses.of);
-	free(calls.at);
-	aif_map_finish(&calls.of);
-	return e;
 }
