@@ -36,7 +36,8 @@ static bool is_ours(void)
 }
 
 /* Once installed it stays: signals may be on their way. A handler that the application installs later wins; the default,
- * which some set when they restore all signals, ignores this one as ours does. */
+ * which some set when they restore all signals, ignores this one as ours does. Where the signal is ignored it stays so:
+ * programs that are started by this one inherit that, and no handler. */
 static bool install(struct aif_cpu *c, bool *ret_is_new)
 {
 	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
@@ -47,7 +48,7 @@ static bool install(struct aif_cpu *c, bool *ret_is_new)
 	if (c->installed && is_ours())
 		return true;
 	if (aif_own_signal_action(NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
-	    (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN))
+	    old.sa_handler != SIG_DFL)
 		return false;
 	c->sees_tls = aif_tls_can_be_seen();
 	sa.sa_sigaction = aif_cpu_on_signal;

@@ -25,6 +25,10 @@
  * in the agent's: after so many times the agent's threads stay where they are. */
 #define LEAVES_MAX 64
 
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+
 static bool user_begin(void)
 {
 	return atomic_load_explicit(&aif_agent.own.leaves, memory_order_relaxed) < LEAVES_MAX &&
@@ -212,6 +216,9 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 	}
 	/* The handler of CPU samples reads the clock. */
 	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
+		aif_cpu_leave_signal(&aif_agent.cpu);
+	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
+	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))
 		aif_cpu_leave_signal(&aif_agent.cpu);
 	left = makes_way(number, arg) && aif_own_threads_leave();
 	r = make(call, number, arg);

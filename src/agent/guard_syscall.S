@@ -30,13 +30,15 @@ syscall:
 	je	aif_guard_syscall
 	cmp	$SYS_setns, %rdi
 	je	aif_guard_syscall
+	cmp	$SYS_userfaultfd, %rdi
+	je	aif_guard_syscall
 	jmp	*%rax
 #elif defined(__aarch64__)
 	bti	c
 	adrp	x16, aif_guard_syscall_next
 	ldr	x16, [x16, :lo12:aif_guard_syscall_next]
 	cbz	x16, aif_guard_syscall
-	/* From capset to unshare; from setregid to setgroups; prctl, setns, seccomp. */
+	/* From capset to unshare; from setregid to setgroups; prctl, setns, seccomp, userfaultfd. */
 	sub	x17, x0, #SYS_capset
 	cmp	x17, #(SYS_unshare - SYS_capset)
 	b.ls	aif_guard_syscall
@@ -48,6 +50,8 @@ syscall:
 	cmp	x0, #SYS_setns
 	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_seccomp
+	b.eq	aif_guard_syscall
+	cmp	x0, #SYS_userfaultfd
 	b.eq	aif_guard_syscall
 	br	x16
 #endif

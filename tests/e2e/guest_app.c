@@ -542,8 +542,10 @@ static const struct {
 	OTHER(waits_raw),
 	OTHER(waits_exec),
 	OTHER(handler_later),
+	OTHER(ignored),
 	OTHER(other_tls),
 	OTHER(no_clock),
+	OTHER(served_stack),
 	/* Last: those that are known to end now and then. */
 	OTHER(filter_instruction),
 	OTHER(filter_instruction_return),

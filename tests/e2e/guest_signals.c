@@ -4,10 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
@@ -240,6 +245,34 @@ void guest_waits_exec(void)
 	}
 }
 
+/* A program that prints 1 if it ignores SIGURG, the 23rd signal. */
+#define IGNORES_IT "echo $((0x$(sed -n 's/^SigIgn:\t//p' /proc/self/status) >> 22 & 1))"
+
+/* Signals that are ignored are so in programs that this one becomes, or starts. */
+void guest_ignored(void)
+{
+	static char look[] = IGNORES_IT, sh[] = "sh", c[] = "-c";
+	char *const argv[] = {sh, c, look, NULL};
+	struct sigaction sa;
+	pid_t child;
+
+	signal(SIGURG, SIG_IGN);
+	burn_long();
+	sigaction(SIGURG, NULL, &sa);
+	guest_say("ignored", sa.sa_handler == SIG_IGN);
+	guest_say("ended", guest_shell(look));
+	posix_spawnp(&child, sh, NULL, NULL, argv, environ);
+	guest_say("ended", guest_status(child));
+	/* A shell that ignores it. */
+	guest_say("ended", guest_shell("trap '' URG; " GUEST_LOOP IGNORES_IT));
+	child = fork();
+	if (!child) {
+		burn_long();
+		execvp(sh, argv);
+	}
+	guest_say("ended", guest_status(child));
+}
+
 /* ---- what the handler of samples relies on ------------------------------------------------------- */
 
 static volatile sig_atomic_t urgent;
@@ -301,6 +334,33 @@ void guest_other_tls(void)
 	}
 }
 
+/* Computes on a stack whose upper part waits for a thread that would serve it, and is never used. */
+void guest_served_stack(void)
+{
+	const size_t bytes = 1 << 20, used = 65536;
+	unsigned long turns = 600000000;
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = {.api = UFFD_API};
+	unsigned char *stack =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register range = {.range = {(uintptr_t)stack, bytes},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_zeropage zero = {.range = {(uintptr_t)stack + bytes / 2 - used, used}};
+
+	if (fd >= 0)
+		guest_say("served", ioctl(fd, UFFDIO_API, &api) ||
+					    ioctl(fd, UFFDIO_REGISTER, &range) ||
+					    ioctl(fd, UFFDIO_ZEROPAGE, &zero));
+	if (fd >= 0)
+		__asm__ volatile(
+			"mov %%rsp, %%r12\n\tmov %%rbp, %%r13\n\tmov %1, %%rsp\n\tmov %1, %%rbp\n\t"
+			"1: dec %0\n\tjnz 1b\n\tmov %%r13, %%rbp\n\tmov %%r12, %%rsp"
+			: "+r"(turns)
+			: "r"(stack + bytes / 2 - 64)
+			: "r12", "r13", "cc", "memory");
+	guest_say("used", 1);
+}
+
 /* May not read the processor's clock. */
 void guest_no_clock(void)
 {
@@ -310,6 +370,10 @@ void guest_no_clock(void)
 	guest_say("a clock", prctl(PR_SET_TSC, PR_TSC_ENABLE));
 }
 #else
+void guest_served_stack(void)
+{
+}
+
 void guest_other_tls(void)
 {
 }
