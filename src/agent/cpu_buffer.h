@@ -68,6 +68,8 @@ struct aif_cpu_thread {
 	/* Says that the thread has begun its samples itself, and each tick is a signal: the helper leaves its timer alone. */
 	atomic_bool is_young;
 	/* The handler's. */
+	void *stack; /* its upper end: cpu_signal.S */
+	atomic_bool is_inside;
 	struct aif_cpu_clocks clocks;
 	struct aif_cpu_credit credit; /* passes on from thread to thread */
 	uint64_t unknown_ns;          /* not reported yet */
@@ -150,9 +152,10 @@ int aif_cpu_timer_start(struct aif_cpu_thread *t);
 void aif_cpu_timer_set(const struct aif_cpu_thread *t);
 void aif_cpu_timer_delete(struct aif_cpu_thread *t);
 
-/* cpu_sample.c */
+/* cpu_signal.S */
 void aif_cpu_on_signal(int signal, siginfo_t *info, void *context);
-/* Returns what is kept of the calling thread. NULL: it is not sampled. */
+
+/* cpu_sample.c. Returns what is kept of the calling thread. NULL: it is not sampled. */
 struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c);
 
 /* cpu_carry.c: from all queues to self's ring. Holding the lock. */

@@ -27,21 +27,31 @@
 #define WORDS_A_SAMPLE 256
 #define WORDS_MIN      65536
 
+/* The stack that a thread's samples are taken on: 3.7 KiB of it are used with 600 frames of Python; a library that stands in
+ * front of the clock may use more. */
+#define STACK 32768
+
 static struct aif_cpu_thread *thread_new(uint32_t rate)
 {
 	enum { SELF, WORDS, SCRATCH, PARTS = SCRATCH + AIF_SCRATCH_PARTS };
 	struct aif_cpu_thread *t;
 	size_t words = WORDS_MIN, bytes[PARTS];
-	void *at[PARTS];
+	void *at[PARTS], *stack;
 
 	while (words < (size_t)rate / 2 * WORDS_A_SAMPLE)
 		words *= 2;
 	bytes[SELF] = sizeof(*t);
 	bytes[WORDS] = words * sizeof(t->words[0]);
 	aif_scratch_bytes(bytes + SCRATCH);
-	if (!aif_pages_shared(bytes, at, PARTS))
+	stack = aif_pages_stack(STACK);
+	if (!stack)
 		return NULL;
+	if (!aif_pages_shared(bytes, at, PARTS)) {
+		aif_pages_stack_free(stack, STACK);
+		return NULL;
+	}
 	t = at[SELF];
+	t->stack = stack;
 	t->words = at[WORDS];
 	aif_scratch_init(&t->scratch, at + SCRATCH);
 	t->words_len = words;
@@ -148,6 +158,7 @@ struct aif_cpu_thread *aif_cpu_place_take(struct aif_cpu *c, uint32_t tid)
 	t->is_listed = false;
 	t->timer = -1;
 	t->tcb = 0;
+	atomic_store_explicit(&t->is_inside, false, memory_order_relaxed);
 	aif_cpu_thread_begin(c, t);
 	return t;
 }

@@ -29,7 +29,8 @@
  *     which are lock-free, and to the bits of `copied`. Never to a ring, a memo, or a stack table, all of
  *     which the interrupted code may be in the middle of;
  *   - keeps errno, and is masked against all signals while it runs;
- *   - needs less than a page of stack, and takes the alternate one if the thread has it.
+ *   - has a stack of its own (cpu_signal.S); the kernel's frame lies on the interrupted one, or on the alternate one if
+ *     the thread has that.
  *
  * What it reads of the stack is known to be there: see stack_of(), and reach.h of the unwinder. What it reads of Python
  * is probed.
@@ -41,15 +42,19 @@
 /* The largest stack of a thread's own: what ulimit -s gives to large recursive programs. */
 #define STACK_MAX (UINT64_C(256) << 20)
 
-struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c)
+AIF_NO_STACK_PROTECTOR static struct aif_cpu_thread *thread_of(struct aif_cpu *c, uint32_t tid)
 {
-	uint32_t tid = (uint32_t)syscall(SYS_gettid),
-		 len = atomic_load_explicit(&c->len, memory_order_acquire);
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_acquire);
 
 	for (uint32_t i = 0; i < len; i++)
 		if (atomic_load_explicit(&c->at[i].tid, memory_order_acquire) == tid)
 			return atomic_load_explicit(&c->at[i].thread, memory_order_relaxed);
 	return NULL;
+}
+
+struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c)
+{
+	return thread_of(c, (uint32_t)syscall(SYS_gettid));
 }
 
 /* The end of what can be read from `at` on, at most `max`. */
@@ -467,45 +472,83 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 }
 
 /* Handles the signal where thread-local variables are the C library's. */
-static AIF_NOINLINE void handle(struct aif_cpu *c, const siginfo_t *info, const ucontext_t *uc)
+static AIF_NOINLINE void handle(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t *info,
+				const ucontext_t *uc)
 {
-	struct aif_cpu_thread *t;
 	int saved = errno;
 
 	/* Before any call that a preloaded library may stand in front of, the clock's, too: an entry would allocate, and the
 	 * thread may be inside malloc(). */
 	aif_in_handler = true;
-	/* SIGURG from others is ignored, as it would be without the agent. */
-	if (aif_own_signal_is_ours(info) && !aif_sandbox_may_be_on()) {
-		t = aif_cpu_thread_here(c);
-		if (t)
-			sample_alone(c, t, info, uc);
-	}
+	sample_alone(c, t, info, uc);
 	aif_in_handler = false;
 	errno = saved;
 }
 
 /*
  * Returns whether thread-local variables may be used: not while a thread that emulates another program has its own
- * pointer, whose time has no stack then. Finding out takes system calls. None is made where a filter may forbid them: after
- * PR_SET_NO_NEW_PRIVS, too, when a filter may come at any time, the pointer is taken for the C library's.
+ * pointer, whose time has no stack then. Finding out takes system calls. After PR_SET_NO_NEW_PRIVS, when a filter may come at
+ * any time, the pointer is taken for the C library's.
  */
 AIF_NO_STACK_PROTECTOR static bool can_use_tls(const struct aif_cpu *c)
 {
-	const struct aif_session *s = &aif_agent.session;
-
-	if (aif_sandbox_is_on() || atomic_load(&s->installing))
-		return false;
-	return atomic_load(&s->quiet_until_ns) || !c->sees_tls || aif_has_own_tls();
+	return atomic_load(&aif_agent.session.quiet_until_ns) || !c->sees_tls || aif_has_own_tls();
 }
 
-AIF_NO_STACK_PROTECTOR void aif_cpu_on_signal(int signal, siginfo_t *info, void *context)
+/* Looks at the clock whether a filter may come, after PR_SET_NO_NEW_PRIVS. */
+static AIF_NOINLINE bool is_quiet(void)
+{
+	int saved = errno;
+	bool is;
+
+	aif_in_handler = true;
+	is = aif_sandbox_may_be_on();
+	aif_in_handler = false;
+	errno = saved;
+	return is;
+}
+
+/* Returns whether a filter may forbid system calls: none is made then. */
+AIF_NO_STACK_PROTECTOR static bool may_be_forbidden(const struct aif_session *s)
+{
+	return aif_sandbox_is_on() || atomic_load(&s->installing) ||
+	       (atomic_load(&s->quiet_until_ns) && is_quiet());
+}
+
+/* Goes to cpu_signal.S in two registers. */
+struct aif_cpu_entry {
+	struct aif_cpu_thread *thread; /* NULL: takes no sample */
+	void *stack;
+};
+
+struct aif_cpu_entry aif_cpu_signal_begin(const siginfo_t *info);
+void aif_cpu_signal_take(struct aif_cpu_thread *t, const siginfo_t *info, const ucontext_t *uc);
+
+/* On the interrupted stack. SIGURG from others is ignored, as it would be without the agent. */
+AIF_NO_STACK_PROTECTOR struct aif_cpu_entry aif_cpu_signal_begin(const siginfo_t *info)
+{
+	struct aif_cpu *c = &aif_agent.cpu;
+	struct aif_cpu_thread *t;
+
+	atomic_fetch_add(&c->handling, 1);
+	if (atomic_load(&c->on) && aif_own_signal_is_ours(info) &&
+	    !may_be_forbidden(&aif_agent.session)) {
+		t = thread_of(c, (uint32_t)aif_bare_call(SYS_gettid, 0, 0, 0, 0, 0, 0));
+		if (t && !atomic_exchange(&t->is_inside, true))
+			return (struct aif_cpu_entry){t, t->stack};
+	}
+	atomic_fetch_sub(&c->handling, 1);
+	return (struct aif_cpu_entry){0};
+}
+
+/* On the thread's own stack for samples. */
+AIF_NO_STACK_PROTECTOR void aif_cpu_signal_take(struct aif_cpu_thread *t, const siginfo_t *info,
+						const ucontext_t *uc)
 {
 	struct aif_cpu *c = &aif_agent.cpu;
 
-	(void)signal;
-	atomic_fetch_add(&c->handling, 1);
-	if (atomic_load(&c->on) && can_use_tls(c))
-		handle(c, info, context);
+	if (can_use_tls(c))
+		handle(c, t, info, uc);
+	atomic_store(&t->is_inside, false);
 	atomic_fetch_sub(&c->handling, 1);
 }

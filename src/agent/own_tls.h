@@ -2,11 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/syscall.h>
 
 #if defined(__x86_64__)
 #include <stdint.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #endif
 
@@ -70,7 +70,28 @@ AIF_NO_STACK_PROTECTOR static inline bool aif_has_own_tls(void)
 	       self == base;
 }
 
-#else
+#elif defined(__aarch64__)
+
+static inline long aif_bare_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+
+#endif
+
+#if !defined(__x86_64__)
 
 /* Says yes on other processors, whose pointer has nothing to be compared with. */
 static inline bool aif_tls_can_be_seen(void)

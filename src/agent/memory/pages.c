@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #define CHUNK (64u << 10)
@@ -36,6 +37,35 @@ void *aif_pages(size_t size)
 
 	errno = saved;
 	return p;
+}
+
+/* Bytes of a stack with the page below it. */
+static size_t stack_bytes(size_t size, size_t page)
+{
+	return AIF_ALIGN_UP(size, page) + page;
+}
+
+void *aif_pages_stack(size_t size)
+{
+	size_t page = getauxval(AT_PAGESZ), all = stack_bytes(size, page);
+	int saved = errno;
+	uint8_t *p = map(all, PROT_READ | PROT_WRITE);
+
+	if (p && mprotect(p, page, PROT_NONE) < 0) {
+		munmap(p, all);
+		p = NULL;
+	}
+	errno = saved;
+	return p ? p + all : NULL;
+}
+
+void aif_pages_stack_free(void *top, size_t size)
+{
+	size_t all = stack_bytes(size, getauxval(AT_PAGESZ));
+	int saved = errno;
+
+	munmap((uint8_t *)top - all, all);
+	errno = saved;
 }
 
 bool aif_pages_shared(const size_t *bytes, void **ret, size_t n)

@@ -11,6 +11,11 @@
 /* Fresh zeroed pages, or NULL. Untouched pages cost nothing. errno is kept. */
 void *aif_pages(size_t size);
 
+/* Maps a stack of so many bytes, a multiple of 16, above a page that nobody may touch; returns its upper end, or NULL. errno is
+ * kept. */
+void *aif_pages_stack(size_t size);
+void aif_pages_stack_free(void *top, size_t size);
+
 /* The same for `n` things at once: ret[i] begins a cache line and has bytes[i]. False: no memory. */
 bool aif_pages_shared(const size_t *bytes, void **ret, size_t n);
 
