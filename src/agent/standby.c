@@ -62,14 +62,17 @@ static int page_new(int dir, const char *name)
 	return -errno;
 }
 
+/* Names that a process looks at as it starts: 1 us each. */
+#define SWEEP_MAX 4096
+
 /* Takes away the pages of processes that had no time to do so (_exit, kill -9): a program with a
- * thousand short workers would fill the directory. */
+ * thousand short workers would fill the directory. The recorder looks at those that are left (attach_dir.c). */
 static void sweep(int dirfd, const struct aif_standby_page *own)
 {
 	struct aif_dir dir = {.fd = dirfd};
 	const char *name;
 
-	while ((name = aif_dir_next(&dir)) != NULL) {
+	for (unsigned i = 0; i < SWEEP_MAX && (name = aif_dir_next(&dir)) != NULL; i++) {
 		struct aif_standby_page page;
 		char *end;
 
