@@ -202,6 +202,12 @@ static int append(const char *path, const struct aif_buf *line, struct aif_err *
 		aif_err_set(err, e, "%s: %s", path,
 			    e == -ELOOP || e == -ENXIO || e == -EINVAL ? "is a link or no file"
 								       : strerror(-e));
+	} else if (st.st_nlink > 1) {
+		e = aif_err_set(
+			err, -EMLINK,
+			"%s: is another file, too (a hard link), which the line would go to; "
+			"replace it by a copy",
+			path);
 	} else {
 		n = write(fd, line->data, line->len);
 		if (n != (ssize_t)line->len) {

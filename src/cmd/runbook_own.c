@@ -117,6 +117,31 @@ static int refuse_others(const char *dir, const char *name, void *arg, struct ai
 	return e;
 }
 
+/* True for what is a directory if a run made it. */
+static bool is_directory_of_run(const char *name)
+{
+	return !strcmp(name, "advisor") || (!strncmp(name, "vtune-", 6) && !strchr(name, '.'));
+}
+
+/* Refuses a directory where a run made a file: what is in it is the user's. */
+static int refuse_directory(const char *dir, const char *name, void *arg, struct aif_err *err)
+{
+	struct aif_buf path = {0};
+	struct stat st;
+	int e = 0;
+
+	(void)arg;
+	aif_buf_printf(&path, "%s/%s", dir, name);
+	if (!is_directory_of_run(name) && lstat(aif_buf_str(&path), &st) == 0 &&
+	    S_ISDIR(st.st_mode))
+		e = aif_err_set(err, -EEXIST,
+				"%s: is a directory, and no run of aiflame made it; move it, or "
+				"give another --dir",
+				aif_buf_str(&path));
+	aif_buf_finish(&path);
+	return e;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
@@ -146,7 +171,7 @@ static int remove_own(const char *dir, const char *name, void *arg, struct aif_e
 int aif_runbook_own_begin(const char *dir, const char *const *modes, size_t modes_len,
 			  struct aif_err *err)
 {
-	struct aif_buf old = {0}, now = {0}, check = {0};
+	struct aif_buf old = {0}, now = {0}, check = {0}, listed = {0};
 	struct aif_err none = {0};
 	int e = aif_runbook_dir_read(dir, AIF_RUNBOOK_MARK, MOST_LISTED, &old, &none);
 
@@ -155,10 +180,15 @@ int aif_runbook_own_begin(const char *dir, const char *const *modes, size_t mode
 	} else {
 		list_names(modes, modes_len, &now);
 		aif_buf_append(&check, now.data, now.len);
-		e = aif_buf_failed(&now) || aif_buf_failed(&check) || aif_buf_failed(&old)
+		aif_buf_append(&listed, old.data, old.len);
+		e = aif_buf_failed(&now) || aif_buf_failed(&check) || aif_buf_failed(&old) ||
+				    aif_buf_failed(&listed)
 			    ? aif_err_set(err, -ENOMEM, "runbook: out of memory")
 			    : each_name(dir, (char *)aif_buf_str(&check), refuse_others,
 					(void *)aif_buf_str(&old), err);
+		if (!e)
+			e = each_name(dir, (char *)aif_buf_str(&listed), refuse_directory, NULL,
+				      err);
 		if (!e)
 			e = each_name(dir, (char *)aif_buf_str(&old), remove_own, NULL, err);
 		if (!e)
@@ -167,6 +197,7 @@ int aif_runbook_own_begin(const char *dir, const char *const *modes, size_t mode
 	aif_buf_finish(&old);
 	aif_buf_finish(&now);
 	aif_buf_finish(&check);
+	aif_buf_finish(&listed);
 	return e;
 }
 

@@ -144,6 +144,19 @@ keeps_files() {
 		[ -d kept/advisor-of-mine ] && [ -d one ] && [ ! -e kept/decode.svg ] && [ -e kept/other.svg ]
 }
 check "a second run removes what the first one made, and nothing else" keeps_files
+in_a_directory() { # NAME: a directory of the user's that has the name of a file of a run stays as it is, and the run is refused
+	rm -rf kept && "$aiflame" runbook run -d kept -r 1 -m decode -- "$program" 1 >said.out 2>&1 && rm -f "kept/$1" && mkdir "kept/$1" && echo "my own" >"kept/$1/keep" &&
+		status_is 1 "$aiflame" runbook run -d kept -r 1 -m decode -- "$program" 1 2>said.err && grep -q "kept/$1: is a directory, and no run of aiflame made it" said.err &&
+		[ "$(cat "kept/$1/keep")" = "my own" ] && [ -e kept/profile_summary.json ]
+}
+for name in hub.html decode.svg; do
+	check "a second run does not remove a directory of the user's: $name" in_a_directory "$name"
+done
+hard_link() {
+	rm -rf led && cp -r one led && rm -f led/ledger.jsonl && echo "not ours" >victim && ln victim led/ledger.jsonl &&
+		! "$aiflame" runbook ledger led >said.out 2>&1 && grep -q "led/ledger.jsonl: is another file, too (a hard link)" said.out && [ "$(cat victim)" = "not ours" ]
+}
+check "runbook ledger does not write to another name's file" hard_link
 through_links() { # STAGE FILE: another's file that a link leads to is left alone
 	rm -rf led && cp -r one led && echo "not ours" >victim && rm -f "led/$2" && ln -s "$work/victim" "led/$2" &&
 		! "$aiflame" runbook "$1" led >said.out 2>&1 && grep -q "led/$2: is a link or no file" said.out && [ "$(cat victim)" = "not ours" ]
