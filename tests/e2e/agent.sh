@@ -40,8 +40,14 @@ check "the agent does not take memory from the target's malloc" sh -c "
 
 # The helper may have taken a ring before the program did.
 # The ring is the first, or the second if the helper came before: then numbers of launches begin with 1 and ten digits.
+# An agent waits a second for its recorder, and two for a sign of it, and goes on without: where the recorder had no CPU for half a
+# second, that may have happened, and the script runs again.
 one_script() {
-	"$mini" -a "$agent" "$fake" "$root/tests/golden/fake_basic.script" | grep -v '^#\|name=aiflame$' |
+	for _ in $(seq 5); do
+		"$mini" -a "$agent" "$fake" "$root/tests/golden/fake_basic.script" >fake.all
+		[ "$(sed -n 's/^# longest_pause ms=//p' fake.all)" -ge 500 ] || break
+	done
+	grep -v '^#\|name=aiflame$' fake.all |
 		sed 's/tid=[0-9]*/tid=T/; s|^0/[0-9]* |0/0 |; s/ 0x1\([0-9a-f]\{10\}\) / 0x\1 /; s/ 0x0*\([1-9a-f]\)/ 0x\1/; s/ 0x00* / 0 /' >fake.dump
 	diff "$root/tests/golden/fake_basic.dump" fake.dump
 }

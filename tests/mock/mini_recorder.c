@@ -43,6 +43,7 @@ struct recorder {
 	uint32_t slots, options, timer_rate;
 	uint64_t ring_size;
 	uint64_t stop[2], silence[2];
+	uint64_t longest_ns; /* between two rounds, when it had no CPU */
 	bool quiet;
 	FILE *out;
 	int listener;
@@ -147,6 +148,7 @@ static void answer(struct recorder *r)
 static void report(struct recorder *r)
 {
 	fprintf(r->out, "# carriers %u\n", r->carriers);
+	fprintf(r->out, "# longest_pause ms=%lu\n", (unsigned long)(r->longest_ns / 1000000));
 	for (unsigned i = 0; i < r->len; i++) {
 		struct process *p = &r->processes[i];
 		uint64_t launches = 0, lost[4] = {0}, bad = 0, used = 0, held = 0;
@@ -228,6 +230,7 @@ int main(int argc, char **argv)
 {
 	static struct recorder r = {
 		.slots = AIF_SHM_SLOTS, .ring_size = AIF_SHM_RING_SIZE, .out = NULL};
+	uint64_t last = aif_now_ns();
 	int opt, pid, status = 0;
 
 	r.out = stdout;
@@ -279,6 +282,10 @@ int main(int argc, char **argv)
 	/* Children of the command may outlive it: they are not waited for. */
 	for (bool ended = false; !ended;) {
 		struct pollfd fds = {.fd = r.listener, .events = POLLIN};
+		uint64_t now = aif_now_ns();
+
+		r.longest_ns = AIF_MAX(r.longest_ns, now - last);
+		last = now;
 
 		ended = waitpid(pid, &status, WNOHANG) == pid;
 		if (poll(&fds, 1, ended ? 0 : 5) > 0)
