@@ -5,6 +5,7 @@
 #include "agent/cpu_switches.h"
 #include "agent/emit.h"
 #include "agent/own_signal.h"
+#include "agent/own_threads.h"
 #include "agent/own_tls.h"
 #include "agent/sandbox.h"
 #include "agent/task_status.h"
@@ -232,6 +233,12 @@ static bool contains(const struct aif_task_list *l, uint32_t tid)
 	return false;
 }
 
+static void thread_found(struct aif_cpu *c, struct aif_cpu_thread *t)
+{
+	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(t->tid));
+	aif_cpu_account_add(c, t);
+}
+
 static void thread_add(struct aif_cpu *c, uint32_t tid)
 {
 	struct aif_cpu_thread *t = aif_cpu_place_take(c, tid);
@@ -242,9 +249,8 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 		c->too_many = true;
 		return;
 	}
-	t->clocks.cpu_ns = aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
 	t->seen_owner = t->owner;
-	aif_cpu_account_add(c, t);
+	thread_found(c, t);
 	if (aif_cpu_place_publish(c, t))
 		atomic_store(&t->place->state, AIF_CPU_PLACE_LIVE);
 }
@@ -306,7 +312,8 @@ static void scan(struct aif_cpu *c, const struct aif_task_list *now)
 	}
 	/* Whether a new thread is a worker shows when the driver has returned. */
 	for (uint32_t k = 0; k < now->len && !atomic_load(&aif_agent.sampler.appearing); k++)
-		if (now->tid[k] != self && !is_known(c, now->tid[k]) && !is_worker(now->tid[k]))
+		if (now->tid[k] != self && !is_known(c, now->tid[k]) && !is_worker(now->tid[k]) &&
+		    !aif_own_thread_has(now->tid[k]))
 			thread_add(c, now->tid[k]);
 	/* At once, not in turn: who was never looked at since sampling began. */
 	len = atomic_load_explicit(&c->len, memory_order_relaxed);
@@ -526,8 +533,8 @@ static void start(struct aif_cpu *c, uint32_t mode)
 	for (uint32_t i = 0; i < len; i++) {
 		if (!claim(c, i))
 			continue;
-		aif_cpu_account_add(c, c->at[i].thread);
 		aif_cpu_thread_begin(c, c->at[i].thread);
+		thread_found(c, c->at[i].thread);
 		release(c, i);
 	}
 	atomic_store_explicit(&c->on, true, memory_order_release);
@@ -581,23 +588,26 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The longest that a thread which unloads a library, or the process's last one, waits for the helper's visit. */
+#define VISIT_NS 2000000
+
 void aif_cpu_last(struct aif_cpu *c)
 {
 	const struct aif_session *s = &aif_agent.session;
 	struct aif_task_list now;
 
-	/* Not in a child that has not met the recorder; nor while the helper is at it. */
+	/* Not in a child that has not met the recorder; nor while the helper is at it for long. */
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
-	    !atomic_load_explicit(&c->on, memory_order_acquire) || pthread_mutex_trylock(&c->lock))
+	    !atomic_load_explicit(&c->on, memory_order_acquire) ||
+	    !lock_until(c, aif_now_ns() + VISIT_NS))
 		return;
 	aif_task_list_read(&now);
 	carry(c);
 	account(c, &now, true);
+	atomic_store_explicit(&s->shm->helper_cpu_ns, aif_own_threads_cpu_ns(),
+			      memory_order_relaxed);
 	pthread_mutex_unlock(&c->lock);
 }
-
-/* The longest that a thread which unloads a library waits for the helper's visit. */
-#define VISIT_NS 2000000
 
 static bool has_samples(const struct aif_cpu *c)
 {

@@ -11,12 +11,14 @@ struct aif_thread;
 /* The process's CPU time since sampling began, held against the samples (cpu_account.c). Of who holds the lock of struct
  * aif_cpu. */
 struct aif_cpu_account {
-	uint64_t begin_ns;    /* the process's CPU time when all threads had been looked for once */
+	uint64_t begin_ns;    /* the program's CPU time when all threads had been looked for once */
+	uint64_t before_ns;   /* the part of begin_ns that is yet to be reported */
 	uint64_t counted_ns;  /* CPU time that samples stand for */
 	uint64_t rest_ns;     /* CPU time without samples of ended threads, at the last visit */
 	uint64_t reported_ns; /* the part of rest_ns that was reported */
 	bool is_first;        /* threads that are found now were there when sampling began */
 	bool is_off;          /* the two cannot be compared */
+	bool has_begun;       /* of this process, once: not after a pause */
 };
 
 void aif_cpu_account_begin(struct aif_cpu *c);

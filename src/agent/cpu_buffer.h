@@ -41,7 +41,9 @@ struct aif_cpu_code {
 #define AIF_CPU_WAITING 4096u  /* the stack is that of a call that waits for a device */
 #define AIF_CPU_IN_OS   8192u  /* its innermost entry is AIF_WIRE_OS */
 #define AIF_CPU_UNKNOWN 16384u /* of CPU time whose stack is not known: no entries */
-#define AIF_CPU_FLAGS   (AIF_CPU_NO_CODE | AIF_CPU_WAITING | AIF_CPU_IN_OS | AIF_CPU_UNKNOWN)
+#define AIF_CPU_BEFORE  32768u /* of CPU time before the thread's first sample: no entries */
+#define AIF_CPU_FLAGS \
+	(AIF_CPU_NO_CODE | AIF_CPU_WAITING | AIF_CPU_IN_OS | AIF_CPU_UNKNOWN | AIF_CPU_BEFORE)
 static_assert(!(AIF_CPU_FLAGS &
 		(0xffu | AIF_WIRE_STACK_CUT | AIF_WIRE_STACK_BLOCK | AIF_WIRE_STACK_GUESSED)),
 	      "flags of their own");
@@ -55,7 +57,7 @@ struct aif_cpu_thread {
 	uint32_t owner; /* threads that have had this memory */
 	int pid;        /* a forked child has the memory, not the timer */
 	/* The helper's: `owner` at its last visit, and that of counted_ns. */
-	uint32_t seen_owner, counted_owner;
+	uint32_t seen_owner, counted_owner, sampled_owner;
 	uint64_t samples_to, codes_at; /* aif_cpu_carry()'s */
 	uint64_t counted_ns;           /* CPU time that is accounted for: cpu_account.c */
 	bool is_listed;
@@ -73,6 +75,8 @@ struct aif_cpu_thread {
 	struct aif_cpu_clocks clocks;
 	struct aif_cpu_credit credit; /* passes on from thread to thread */
 	uint64_t unknown_ns;          /* not reported yet */
+	uint64_t
+		found_ns; /* CPU time that the thread had used when it was found, of which nobody else reports */
 	bool is_wall, is_alone;
 	bool only_ticks; /* whatever the thread does */
 	int timer;

@@ -173,7 +173,8 @@ static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 	}
 	if (!aif_emit_cpu_sample(self, s->tid, s->time, s->weight, stack_of(c, self, s),
 				 (s->stop & AIF_CPU_WAITING ? AIF_WIRE_CPU_WAITING : 0u) |
-					 (s->stop & AIF_CPU_IN_OS ? AIF_WIRE_CPU_OS : 0u)))
+					 (s->stop & AIF_CPU_IN_OS ? AIF_WIRE_CPU_OS : 0u) |
+					 (s->stop & AIF_CPU_BEFORE ? AIF_WIRE_CPU_BEFORE : 0u)))
 		c->lost++;
 }
 

@@ -305,25 +305,37 @@ static void keep(struct aif_cpu_thread *t, const struct native *n,
 	aif_cpu_commit(t, s);
 }
 
-/* Keeps CPU time whose stack is not known, once it is worth a row. */
-static void keep_unknown(struct aif_cpu_thread *t, uint64_t ns)
+/* Keeps CPU time without a stack. False: there is no room. */
+static bool keep_bare(struct aif_cpu_thread *t, uint64_t ns, uint32_t flags)
 {
-	struct aif_cpu_sample *s;
+	struct aif_cpu_sample *s = aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s));
 
-	t->unknown_ns += ns;
-	if (t->unknown_ns < AIF_CPU_PERIODS_MAX * t->clocks.period_ns)
-		return;
-	s = aif_cpu_reserve(t, AIF_CPU_SAMPLE, sizeof(*s));
 	if (!s)
-		return;
+		return false;
 	s->time = aif_now_ns();
-	s->weight = t->unknown_ns;
+	s->weight = ns;
 	s->tid = t->tid;
 	s->owner = t->owner;
 	s->len = 0;
-	s->stop = AIF_CPU_UNKNOWN;
-	t->unknown_ns = 0;
+	s->stop = flags;
 	aif_cpu_commit(t, s);
+	return true;
+}
+
+/* Keeps CPU time whose stack is not known, once it is worth a row. */
+static void keep_unknown(struct aif_cpu_thread *t, uint64_t ns)
+{
+	t->unknown_ns += ns;
+	if (t->unknown_ns >= AIF_CPU_PERIODS_MAX * t->clocks.period_ns &&
+	    keep_bare(t, t->unknown_ns, AIF_CPU_UNKNOWN))
+		t->unknown_ns = 0;
+}
+
+/* Keeps what the thread used before its first sample. */
+static void keep_before(struct aif_cpu_thread *t, uint64_t ns)
+{
+	if (!t->is_wall && keep_bare(t, t->found_ns + ns, AIF_CPU_BEFORE))
+		t->found_ns = 0;
 }
 
 static uint64_t timeval_ns(const struct timeval *t)
@@ -431,6 +443,8 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 
 	if (weight.unknown_ns)
 		keep_unknown(t, weight.unknown_ns);
+	if (weight.before_ns)
+		keep_before(t, weight.before_ns);
 	if (!weight.ns)
 		return;
 	aif_regs_of_ucontext(uc, &regs, &more);

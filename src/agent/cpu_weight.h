@@ -56,6 +56,7 @@ struct aif_cpu_signal {
 struct aif_cpu_weight {
 	uint64_t ns;         /* of the stack; 0: no sample */
 	uint64_t unknown_ns; /* of no stack that is known */
+	uint64_t before_ns;  /* with the first sample: what the thread used until its period */
 	bool in_kernel;
 };
 
@@ -90,8 +91,10 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 	/* Says nothing of what the thread did before it was sampled. */
 	if (!c->has_sample) {
 		c->has_sample = true;
-		c->missed_ns = 0;
 		w.ns = AIF_MIN(w.ns, c->period_ns);
+		/* Ticks in the kernel have had their part. */
+		w.before_ns = (uint64_t)AIF_MAX((int64_t)(passed - w.ns) + c->missed_ns, 0);
+		c->missed_ns = 0;
 		return w;
 	}
 	/* An event that was due while the kernel had interrupts off on the way back from a call comes at its end, too. But
@@ -163,6 +166,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 		w.in_kernel &= s->is_call_end;
 		c->cpu_ns = s->cpu_ns;
 		w.ns = c->has_sample ? passed : AIF_MIN(passed, c->period_ns);
+		w.before_ns = passed - w.ns;
 		c->has_sample = true;
 		max = AIF_CPU_PERIODS_MAX * c->period_ns + (w.in_kernel ? own : 0);
 		if (w.ns > max) {

@@ -88,8 +88,7 @@ static void publish(struct aif_attachment *a)
 	atomic_store_explicit(&shm->cost_error_ppm, atomic_load(&b->cost_error_ppm),
 			      memory_order_relaxed);
 	aif_session_publish(shm);
-	atomic_store_explicit(&shm->helper_cpu_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID),
-			      memory_order_relaxed);
+	atomic_store_explicit(&shm->helper_cpu_ns, aif_own_threads_cpu_ns(), memory_order_relaxed);
 }
 
 /* Takes a ring while a system call is allowed: under a filter the helper writes what threads without one would. */

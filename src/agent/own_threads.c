@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/births.h"
+#include "agent/cpu_buffer.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -37,6 +38,29 @@ static __thread struct aif_own_thread *self __attribute__((tls_model("initial-ex
 bool aif_own_thread_is_here(void)
 {
 	return self;
+}
+
+bool aif_own_thread_has(uint32_t tid)
+{
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
+		if (atomic_load_explicit(&aif_agent.own.at[i].tid, memory_order_relaxed) == tid)
+			return true;
+	return false;
+}
+
+uint64_t aif_own_threads_cpu_ns(void)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+	uint64_t ns = atomic_load(&own->ended_ns);
+
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
+		uint32_t tid = atomic_load(&own->at[i].tid);
+
+		/* Adds nothing for one that has ended, whose clock is gone. */
+		if (tid && tid != STARTING)
+			ns += aif_clock_ns(AIF_THREAD_CPU_CLOCK(tid));
+	}
+	return ns;
 }
 
 bool aif_own_thread_is_to_leave(void)
@@ -84,6 +108,7 @@ static void *begin(void *arg)
 		prctl(PR_SET_NAME, "aiflame");
 	if (atomic_load(&t->run)())
 		atomic_fetch_or(&aif_agent.own.again, 1u << kind);
+	atomic_fetch_add(&aif_agent.own.ended_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	return NULL;
 }
 
@@ -128,6 +153,7 @@ static void forget_parents(struct aif_own_threads *own)
 		return;
 	atomic_store(&own->away, 0);
 	atomic_store(&own->again, 0);
+	atomic_store(&own->ended_ns, 0);
 	atomic_store(&aif_agent.session.installing, 0); /* by another thread of the parent */
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		atomic_store(&own->at[i].tid, 0);

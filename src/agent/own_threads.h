@@ -37,9 +37,10 @@ struct aif_own_threads {
 	_Atomic int pid; /* whose they are; a forked child has none of them */
 	_Atomic uint32_t
 		away; /* calls under way before which they end; the word that they sleep on */
-	_Atomic uint32_t again;  /* bit i: a thread of kind i has made way */
-	_Atomic uint32_t leaves; /* how often they have */
-	_Atomic bool is_shared;  /* our threads must use the program's table of descriptors */
+	_Atomic uint32_t again;    /* bit i: a thread of kind i has made way */
+	_Atomic uint32_t leaves;   /* how often they have */
+	_Atomic bool is_shared;    /* our threads must use the program's table of descriptors */
+	_Atomic uint64_t ended_ns; /* CPU time of those that have ended */
 	struct aif_own_thread {
 		_Atomic uint32_t tid;  /* 0 = free */
 		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
@@ -53,6 +54,10 @@ struct aif_own_threads {
 int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run);
 /* True in one of them. */
 bool aif_own_thread_is_here(void);
+/* Returns whether a thread of this process is one of them. */
+bool aif_own_thread_has(uint32_t tid);
+/* Returns the CPU time of all of them, ended ones too, in this process. */
+uint64_t aif_own_threads_cpu_ns(void);
 /* The calling thread, one of them, is to end. */
 bool aif_own_thread_is_to_leave(void);
 /* Around a wait for a word that others change: so that it can be woken. */

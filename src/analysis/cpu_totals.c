@@ -89,6 +89,15 @@ bool aif_cpu_is_runnable(const struct aif_profile *p, uint32_t stack)
 	       (!strcmp(mark, AIF_OFF_CPU_RUNNABLE) || !strcmp(mark, AIF_OFF_CPU_SEEN_RUNNABLE));
 }
 
+bool aif_cpu_is_unsampled(const struct aif_profile *p, uint32_t stack)
+{
+	const char *mark = mark_behind(p, stack, "[");
+
+	return mark &&
+	       (!strcmp(mark, &AIF_CPU_BEFORE_MARK[1]) || !strcmp(mark, &AIF_CPU_AFTER_MARK[1]) ||
+		!strcmp(mark, &AIF_CPU_NOT_MARK[1]));
+}
+
 const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack)
 {
 	return mark_behind(p, stack, AIF_OFF_CPU_SEEN);
@@ -125,7 +134,8 @@ static uint32_t range_of(const struct totals *t, const struct aif_cpu_row *row)
 static int row_add(struct totals *t, const struct aif_cpu_row *row)
 {
 	struct aif_cpu_totals *to = t->to;
-	bool waiting = row->waiting;
+	bool waiting = row->waiting,
+	     is_sample = !waiting && !aif_cpu_is_unsampled(t->p, row->stack);
 	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
 		 key = row->stack | (uint64_t)waiting << 32;
 	uint32_t range = range_of(t, row);
@@ -156,13 +166,13 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		};
 	}
 	s = &to->stacks[i];
-	s->samples += !waiting;
+	s->samples += is_sample;
 	s->weight_ns += ns;
-	to->samples += !waiting;
+	to->samples += is_sample;
 	if (t->sel && !waiting &&
 	    aif_selection_is_for_other(t->sel, row->thread, since_start(t->p, row->time)))
 		to->for_others_ns += ns;
-	if (!t->sel && !waiting && (!to->first_ns || row->time < to->first_ns))
+	if (!t->sel && is_sample && (!to->first_ns || row->time < to->first_ns))
 		to->first_ns = row->time;
 	sum = s->off_cpu ? &to->off_cpu_ns : waiting ? &to->waiting_ns : &to->weight_ns;
 	if (__builtin_add_overflow(*sum, ns, sum) ||
@@ -276,9 +286,10 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 	enum aif_cpu_weights weights = p->traits.cpu_weights;
 	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate"),
 		   *asked = aif_profile_meta(p, "cpu_rate_asked");
+	bool has_cpu = t->samples || t->weight_ns;
 
-	/* Without samples there is nothing to be said of CPUs: no threads of 0 ns. */
-	if (t->samples) {
+	/* Without CPU time there is nothing to be said of CPUs: no threads of 0 ns. */
+	if (has_cpu) {
 		if (counts) {
 			aif_human_count(out, t->weight_ns);
 			aif_buf_printf(out, " %s", counts);
@@ -310,16 +321,16 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		aif_buf_puts(out, " by other threads during these ranges");
 	}
 	if (t->off_cpu_ns) {
-		aif_buf_puts(out, t->samples ? "; " : "");
+		aif_buf_puts(out, has_cpu ? "; " : "");
 		aif_human_ns(out, t->off_cpu_ns);
 		aif_buf_puts(out, " off CPU");
 	}
-	if (t->waiting_ns || (!t->samples && !t->off_cpu_ns)) {
-		aif_buf_puts(out, t->samples || t->off_cpu_ns ? "; " : "");
+	if (t->waiting_ns || (!has_cpu && !t->off_cpu_ns)) {
+		aif_buf_puts(out, has_cpu || t->off_cpu_ns ? "; " : "");
 		aif_human_ns(out, t->waiting_ns);
 		aif_buf_puts(out, " waiting for devices");
 	}
-	if (!t->samples) {
+	if (!has_cpu) {
 		aif_buf_puts(out, " in ");
 		aif_human_counted(out, t->threads, "thread");
 	}

@@ -21,6 +21,8 @@ bool aif_cpu_has_end(const struct aif_profile *p, const struct aif_cpu_row *row)
 bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
 /* True if a stack is of time in which the thread could run and had no CPU. */
 bool aif_cpu_is_runnable(const struct aif_profile *p, uint32_t stack);
+/* True if a stack is of CPU time without samples (AIF_CPU_BEFORE_MARK and its like). */
+bool aif_cpu_is_unsampled(const struct aif_profile *p, uint32_t stack);
 /* Returns what follows AIF_OFF_CPU_SEEN in the mark of time off CPU that the recorder saw from outside; NULL for all
  * other stacks. Such rows have no callers and are of launching threads mostly: they tell causes of idle time, and
  * aif_cpu_part() leaves them out. */
@@ -34,7 +36,8 @@ struct aif_cpu_stack {
 	uint32_t thread; /* of totals by thread; AIF_NONE: not known */
 	bool waiting;    /* for a device; of .off_cpu, whatever for */
 	bool off_cpu; /* record --off-cpu: another view, whose time has been in part seen as waiting for devices */
-	uint64_t weight_ns, samples; /* on CPUs, or waiting, which has no samples */
+	/* On CPUs, or waiting, which has no samples, nor has what aif_cpu_is_unsampled(). */
+	uint64_t weight_ns, samples;
 };
 
 struct aif_cpu_totals {

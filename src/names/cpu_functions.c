@@ -128,6 +128,10 @@ static int stack_add(struct finding *f, const struct aif_cpu_stack *s)
 	f->row++;
 	if (s->stack == AIF_NONE)
 		return 0;
+	if (aif_cpu_is_unsampled(f->p, s->stack)) {
+		f->to->unsampled_ns += s->weight_ns;
+		return 0;
+	}
 	if (!(f->p->stacks[s->stack].flags & (AIF_STACK_TRUNCATED | AIF_STACK_GUESSED)))
 		f->to->whole_samples += s->samples;
 	for (uint32_t at = s->stack; at != AIF_NONE; at = f->p->stacks[at].parent) {

@@ -42,8 +42,9 @@ struct aif_cpu_functions {
 	struct aif_cpu_leaf *leaves; /* in no order */
 	size_t leaves_len, leaves_cap;
 	uint64_t weight_ns, samples; /* of all, also of stacks that are not known */
-	uint64_t for_others_ns;      /* as of aif_cpu_totals */
-	uint64_t whole_samples;      /* samples whose stack reaches its thread's first function */
+	uint64_t unsampled_ns;  /* the part of it that is of no function: aif_cpu_is_unsampled() */
+	uint64_t for_others_ns; /* as of aif_cpu_totals */
+	uint64_t whole_samples; /* samples whose stack reaches its thread's first function */
 	uint64_t threads;
 	uint64_t damaged; /* chunks that could not be read */
 	enum aif_name_detail detail;

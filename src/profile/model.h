@@ -162,6 +162,11 @@ enum aif_stack_flag {
 #define AIF_BACKWARD_MARK "[backward]"
 /* The path of the module AIF_MODULE_OS. */
 #define AIF_OS_KERNEL "kernel"
+/* The only frame, a mark, of CPU time that is known by clocks alone: before a thread's first sample, after its last, and of
+ * the command and what it started beyond all that their processes have. */
+#define AIF_CPU_BEFORE_MARK "[before sampling]"
+#define AIF_CPU_AFTER_MARK  "[after sampling]"
+#define AIF_CPU_NOT_MARK    "[not sampled]"
 /* The address in it of a frame whose function in the kernel is not known. */
 #define AIF_OS_ANYWHERE 0
 /* The beginning of the innermost frame, a mark, of CPU rows whose `waiting` is time off CPU:

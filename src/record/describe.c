@@ -126,8 +126,31 @@ static uint64_t measured_of(const struct aif_drain_stats *st)
 }
 
 /* The part of CPU time without samples, and the least of it, from which on it is said. */
-#define UNSAMPLED_PART 20
+#define UNSAMPLED_PART 100
 #define UNSAMPLED_MIN  (AIF_NS_PER_S / 10)
+
+/* Puts CPU time of the command and what it started that no process has: under the command's main thread where it is the only
+ * process, else under none. */
+static void put_unsampled(struct aif_store *s, uint64_t ns, uint64_t time)
+{
+	const struct aif_profile *p = &s->p;
+	uint32_t frame = aif_store_mark(s, AIF_CPU_NOT_MARK), thread = AIF_NONE;
+	struct aif_cpu_row *row;
+
+	for (uint32_t i = 0; p->processes_len == 1 && i < p->threads_len; i++)
+		if (p->threads[i].tid == p->processes[0].pid)
+			thread = i;
+	row = frame == AIF_NONE ? NULL : aif_batches_row(&s->batches, AIF_BATCH_CPU);
+	if (!row)
+		return;
+	*row = (struct aif_cpu_row){
+		.thread = thread,
+		.stack = aif_store_stack(s, AIF_NONE, frame, 0),
+		.time = time,
+		.weight = ns,
+	};
+	aif_batches_flush(&s->batches);
+}
 
 /* Holds the CPU time of the command and its children against their samples: programs of some tens of milliseconds end
  * before they are sampled, and those without the agent never are. */
@@ -137,11 +160,15 @@ static void note_unsampled(struct aif_store *s, const struct aif_record_opts *o,
 	uint64_t known = st->cpu_sampled_ns + st->agent_cpu_ns,
 		 missing = children_ns - AIF_MIN(children_ns, known);
 
-	if (!o->cpu || !o->argv || !o->cpu_rate || o->cpu_event || o->wall || o->ebpf ||
-	    o->outside || o->delay_ns || o->duration_ns || o->schedule.active)
+	if (!aif_record_has_all_cpu(o) || o->duration_ns)
 		return;
 	meta_printf(s, "cost.cpu_known_ns", "%" PRIu64, AIF_MIN(known, children_ns));
-	if (missing >= UNSAMPLED_MIN && missing > children_ns / UNSAMPLED_PART)
+	if (st->cpu_without_ns)
+		meta_printf(s, "cost.cpu_without_samples_ns", "%" PRIu64, st->cpu_without_ns);
+	if (missing <= children_ns / UNSAMPLED_PART)
+		return;
+	put_unsampled(s, missing, st->end_ns);
+	if (missing >= UNSAMPLED_MIN)
 		aif_store_loss(s, AIF_REASON_CPU_UNSAMPLED, AIF_NONE, AIF_NONE, missing / 1000000);
 }
 

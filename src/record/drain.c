@@ -654,6 +654,7 @@ void aif_drain_thread_finish(struct aif_drain_thread *dt, struct aif_drain_stats
 	ret_stats->end_ns = end;
 	ret_stats->sampling_ns = dt->d.sampling_ns;
 	ret_stats->cpu_sampled_ns = dt->d.cpu_sampled_ns;
+	ret_stats->cpu_without_ns = dt->d.cpu_without_ns;
 	ret_stats->short_calls = dt->d.short_calls;
 	ret_stats->short_calls_ns = dt->d.short_calls_ns;
 	ret_stats->sampled_by_perf = dt->d.sampled_by_perf;

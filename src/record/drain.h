@@ -36,7 +36,8 @@ struct aif_drain_stats {
 	uint64_t spent_ns, records_ns, samples_ns, block_records_ns, cpu_samples_ns;
 	uint64_t worked_ns;      /* the same, of those that launched anything */
 	uint64_t device_bytes;   /* of all processes together, the most at a time */
-	uint64_t cpu_sampled_ns; /* CPU time of programs that samples stand for */
+	uint64_t cpu_sampled_ns; /* CPU time of programs that rows stand for */
+	uint64_t cpu_without_ns; /* the part of it before and after samples */
 	uint64_t sampling_ns;    /* about what sampling the threads of CPU devices cost them */
 	uint64_t short_calls, short_calls_ns; /* that were only counted, and their time */
 	uint64_t uncaptured;                  /* launches that the overhead budget left out */

@@ -494,6 +494,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 			: w->opts->calls == AIF_RECORD_CALLS_AUTO ? AIF_OPTION_CUDA_LONG_CALLS
 								  : 0);
 	shm->options |= w->opts->cpu_may_tick ? AIF_OPTION_CPU_TICKS : 0;
+	shm->options |= aif_record_has_all_cpu(w->opts) ? AIF_OPTION_CPU_ALL : 0;
 	shm->device_rate = aif_record_rate(w->opts);
 	shm->stall_rate = w->opts->device_rate;
 	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");

@@ -53,6 +53,11 @@ static void put_head(struct aif_report *r, const struct aif_cpu_functions *f)
 				aif_share_ppm(f->samples - f->whole_samples, f->samples));
 		aif_buf_puts(&r->before, " have no whole stack");
 	}
+	if (f->unsampled_ns) {
+		aif_buf_puts(&r->before, "; ");
+		aif_cpu_weight_say(r->p, f->unsampled_ns, &r->before);
+		aif_buf_puts(&r->before, " of it before and after samples, of no function");
+	}
 	if (f->for_others_ns) {
 		aif_buf_puts(&r->before, "; ");
 		aif_cpu_weight_say(r->p, f->for_others_ns, &r->before);

@@ -77,6 +77,7 @@ enum aif_shm_option {
 	AIF_OPTION_CUDA_LONG_CALLS = 64, /* those of CUDA that last */
 	AIF_OPTION_CPU_TICKS =
 		128, /* threads that switch often need no perf_event (--cpu-clock auto) */
+	AIF_OPTION_CPU_ALL = 256, /* CPU time before sampling began is of the recording, too */
 };
 
 /*

@@ -218,6 +218,11 @@ enum aif_wire_cpu_flag {
 	AIF_WIRE_CPU_WAITING = 1,
 	AIF_WIRE_CPU_OS =
 		2, /* the thread was in the OS kernel until `time` for all of its weight */
+	/* Without a stack: CPU time of the thread before its first sample, or after its last. */
+	AIF_WIRE_CPU_BEFORE = 4,
+	AIF_WIRE_CPU_AFTER = 8,
+	/* With BEFORE: all that the process had used when sampling began, the programs that it was before included. */
+	AIF_WIRE_CPU_PROCESS = 16,
 };
 struct aif_wire_cpu_sample {
 	struct aif_wire_head head; /* aux: tid; or: */

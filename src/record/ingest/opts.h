@@ -98,6 +98,13 @@ struct aif_record_opts {
 #define AIF_RECORD_CPU_ONLY_RATE    999 /* with --cpu */
 #define AIF_RECORD_DEFAULT_OVERHEAD 20000
 
+/* Returns true if the profile is to have all CPU time of the command and what it starts, from their beginning on. */
+static inline bool aif_record_has_all_cpu(const struct aif_record_opts *o)
+{
+	return o->cpu && o->argv && o->cpu_rate && !o->cpu_event && !o->wall && !o->ebpf &&
+	       !o->outside && !o->delay_ns && !o->schedule.active;
+}
+
 static inline uint32_t aif_record_rate(const struct aif_record_opts *o)
 {
 	return AIF_MIN(o->device_rate, AIF_RECORD_MAX_RATE);

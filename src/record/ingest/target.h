@@ -145,7 +145,8 @@ struct aif_drainer {
 	/* Counts of sources for the live line and the end: samples kept, what sampling CPU devices has cost the
 	 * targets, and by which means they were sampled. */
 	uint64_t samples, sampling_ns;
-	uint64_t cpu_sampled_ns;              /* CPU time of programs that samples stand for */
+	uint64_t cpu_sampled_ns;              /* CPU time of programs that rows stand for */
+	uint64_t cpu_without_ns;              /* the part of it before and after samples */
 	uint64_t short_calls, short_calls_ns; /* calls that agents only counted, and their time */
 	uint64_t agentless_launches; /* of processes without the agent: on the live line only */
 	bool sampled_by_perf, sampled_by_timer;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/sources/cpu.h"
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/open_regular.h"
+#include "base/process.h"
 #include "record/sources/cpu_clock.h"
 #include "record/sources/cpu_event.h"
 #include "record/sources/sources.h"
@@ -40,8 +43,14 @@ struct events {
 	} at[AIF_SHM_CPU_THREADS];
 };
 
+struct state {
+	struct aif_map
+		known; /* of a process -> CPU time that rows of it have, of all programs that it was */
+};
+
 struct target_state {
 	bool is_decided;       /* who samples */
+	uint64_t process;      /* the same for all programs of a process */
 	struct events *events; /* NULL: the threads get no signals from the recorder */
 };
 
@@ -174,10 +183,13 @@ static void find_threads(struct aif_drainer *d, struct aif_target *t)
 static void start(struct aif_drainer *d, struct aif_target *t)
 {
 	struct events *e;
-	int fd;
+	uint64_t begun = 0;
+	int parent, fd;
 
 	if (!d->opts->cpu_rate || t->pid <= 0)
 		return;
+	(void)aif_proc_stat(t->pid, &parent, &begun);
+	cpu_of(t)->process = aif_mix64(begun << 22 ^ (uint32_t)t->pid);
 	if (d->opts->wall) {
 		atomic_store(&t->shm->cpu, AIF_CPU_WALL);
 		return;
@@ -297,18 +309,51 @@ static uint64_t rows_of(const struct aif_drainer *d, const struct aif_wire_cpu_s
 	return AIF_MIN(r->weight / period, OS_ROWS_MAX);
 }
 
+#define WITHOUT_SAMPLES (AIF_WIRE_CPU_BEFORE | AIF_WIRE_CPU_AFTER)
+
+/* Returns what a row is to weigh, and counts it for its process: of the process's own time at the beginning of samples what
+ * other rows of it do not have, as of a program that it was before exec(). */
+static uint64_t weigh(struct aif_ingest *in, const struct aif_wire_cpu_sample *r)
+{
+	struct aif_drainer *d = in->drainer;
+	struct state *s = d->source_state[AIF_SOURCE_CPU];
+	uint64_t process = cpu_of(in->target)->process, known = 0,
+		 weight = AIF_MIN(d->opts->cpu_event ? d->opts->cpu_period : r->weight, MAX_WEIGHT);
+
+	aif_map_get(&s->known, process, &known);
+	if (r->flags & AIF_WIRE_CPU_PROCESS)
+		weight -= AIF_MIN(weight, known);
+	if (!(r->flags & AIF_WIRE_CPU_WAITING))
+		aif_map_put(&s->known, process, known + weight);
+	d->cpu_sampled_ns += weight;
+	if (r->flags & WITHOUT_SAMPLES)
+		d->cpu_without_ns += weight;
+	return weight;
+}
+
+static uint32_t mark_stack(struct aif_store *s, const char *text)
+{
+	uint32_t frame = aif_store_mark(s, text);
+
+	return frame == AIF_NONE ? AIF_NONE : aif_store_stack(s, AIF_NONE, frame, 0);
+}
+
 static void on_record(struct aif_ingest *in, const void *record)
 {
 	const struct aif_wire_cpu_sample *r = record;
 	struct aif_drainer *d = in->drainer;
-	uint64_t weight = AIF_MIN(d->opts->cpu_event ? d->opts->cpu_period : r->weight, MAX_WEIGHT),
-		 stack = AIF_NONE, rows = rows_of(d, r);
+	uint64_t weight = weigh(in, r), stack = AIF_NONE, rows = rows_of(d, r);
 	bool waits = r->flags & AIF_WIRE_CPU_WAITING;
 	struct aif_cpu_row row = {.thread = aif_target_thread(d, in->target, r->head.aux, NULL)};
 
-	aif_map_get(&in->slot->stacks, r->stack, &stack);
+	if (r->flags & WITHOUT_SAMPLES) {
+		stack = mark_stack(d->store, r->flags & AIF_WIRE_CPU_BEFORE ? AIF_CPU_BEFORE_MARK
+									    : AIF_CPU_AFTER_MARK);
+		rows = weight ? 1 : 0;
+	} else {
+		aif_map_get(&in->slot->stacks, r->stack, &stack);
+	}
 	row.stack = (uint32_t)stack;
-	d->cpu_sampled_ns += weight;
 	while (rows) {
 		uint64_t part = weight / rows;
 
@@ -333,6 +378,20 @@ static void target_step(struct aif_drainer *d, struct aif_target *t, const struc
 		follow(d, t, turn->now);
 }
 
+/* The agent's threads are no part of what the process's next program finds on its clock and reports. */
+static void target_end(struct aif_drainer *d, struct aif_target *t, uint64_t now)
+{
+	struct state *s = d->source_state[AIF_SOURCE_CPU];
+	uint64_t process = cpu_of(t)->process, known = 0;
+
+	(void)now;
+	if (!process)
+		return;
+	aif_map_get(&s->known, process, &known);
+	aif_map_put(&s->known, process,
+		    known + atomic_load_explicit(&t->shm->helper_cpu_ns, memory_order_relaxed));
+}
+
 static void target_free(struct aif_target *t)
 {
 	struct events *e = cpu_of(t)->events;
@@ -343,11 +402,19 @@ static void target_free(struct aif_target *t)
 	free(e);
 }
 
+static void finish(struct aif_drainer *d)
+{
+	aif_map_finish(&((struct state *)d->source_state[AIF_SOURCE_CPU])->known);
+}
+
 const struct aif_source aif_source_cpu = {
 	.name = "cpu",
+	.state_size = sizeof(struct state),
+	.finish = finish,
 	.target_state_size = sizeof(struct target_state),
 	.records = AIF_SOURCE_RECORD(CPU_SAMPLE),
 	.on_record = on_record,
 	.target_step = target_step,
+	.target_end = target_end,
 	.target_free = target_free,
 };

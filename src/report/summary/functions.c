@@ -85,7 +85,8 @@ void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out)
 	uint64_t helper = meta_number(p, "cost.helper_cpu_ns"),
 		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
 		 target = meta_number(p, "cost.target_cpu_ns"),
-		 known = meta_number(p, "cost.cpu_known_ns");
+		 known = meta_number(p, "cost.cpu_known_ns"),
+		 without = meta_number(p, "cost.cpu_without_samples_ns");
 
 	if (!target)
 		return;
@@ -97,6 +98,11 @@ void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out)
 		aif_buf_puts(out, "; the profile has ");
 		aif_human_share(out, aif_share_ppm(known, target));
 		aif_buf_puts(out, " of it");
+		if (without) {
+			aif_buf_puts(out, ", ");
+			aif_human_ns(out, without);
+			aif_buf_puts(out, " before threads' first samples and after their last");
+		}
 	}
 	aif_buf_puts(out, "; the recorder ");
 	aif_human_ns(out, recorder);
