@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/towers.h"
 
+#include "base/memory.h"
 #include "flame/empty.h"
 #include "names/process_names.h"
 
@@ -53,12 +54,12 @@ static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 }
 
 /* From now on stacks stand on the thread. */
-static int thread_begin(struct towers *t, uint32_t thread)
+static int thread_begin(struct towers *t, const struct aif_thread_groups *groups, uint32_t thread)
 {
 	struct aif_buf text = {0};
 	int r;
 
-	aif_thread_note(t->p, thread, &text);
+	aif_thread_groups_note(groups, thread, &text);
 	t->on = (struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = t->on.known_on + 1};
 	r = aif_towers_note(t, &text, &t->on);
 	t->on.fold = AIF_FRAME_FOLD_ROOT;
@@ -109,20 +110,41 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	return aif_flame_report_placed(t->o, t->row, at.node, 0, s->weight_ns, s->samples, 0);
 }
 
+/* Groups the threads that are drawn. */
+static int groups_find(const struct towers *t, const struct aif_cpu_totals *cpu,
+		       struct aif_thread_groups *ret)
+{
+	uint32_t *threads = aif_memory_calloc(cpu->stacks_len + 1, sizeof(*threads));
+	size_t len = 0;
+	int r = -ENOMEM;
+
+	for (size_t i = 0; threads && t->o->by_thread && i < cpu->stacks_len; i++)
+		if (cpu->stacks[i].off_cpu == t->o->off_cpu &&
+		    (!len || threads[len - 1] != cpu->stacks[i].thread))
+			threads[len++] = cpu->stacks[i].thread;
+	*ret = (struct aif_thread_groups){.p = t->p};
+	if (threads)
+		r = aif_thread_groups_init(ret, t->p, threads, len);
+	free(threads);
+	return r;
+}
+
 static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct aif_err *err)
 {
 	struct place thread = t->on;
+	struct aif_thread_groups groups;
 	int r = aif_towers_begin(t, err);
 
 	if (r < 0)
 		return r;
+	r = groups_find(t, cpu, &groups);
 	for (t->row = 0; r == 0 && t->row < cpu->stacks_len; t->row++) {
 		const struct aif_cpu_stack *s = &cpu->stacks[t->row];
 		bool is_new = t->o->by_thread && cpu->threads > 1 &&
 			      (!t->row || s->thread != s[-1].thread);
 
 		if (is_new) {
-			r = thread_begin(t, s->thread);
+			r = thread_begin(t, &groups, s->thread);
 			thread = t->on;
 		}
 		if (r == 0 && s->range != (is_new || !t->row ? 0 : s[-1].range))
@@ -130,6 +152,7 @@ static int cpu_add(struct towers *t, const struct aif_cpu_totals *cpu, struct ai
 		if (r == 0)
 			r = cpu_stack_add(t, s);
 	}
+	aif_thread_groups_finish(&groups);
 	if (r == 0)
 		r = aif_tree_seal(t->tree);
 	if (r < 0)

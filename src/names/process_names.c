@@ -107,19 +107,28 @@ const char *aif_process_name(const struct aif_profile *p, uint32_t process)
 	return NULL;
 }
 
+static bool is_main_thread(const struct aif_profile *p, const struct aif_thread *th)
+{
+	return th->process != AIF_NONE && p->processes[th->process].pid == th->tid;
+}
+
+static const char *thread_name(const struct aif_profile *p, const struct aif_thread *th)
+{
+	const char *name = th->name != AIF_NONE ? aif_profile_str(p, th->name) : "";
+
+	/* Drops the word with which torch.profiler begins: "thread 4711 (python)". */
+	return strncmp(name, "thread ", 7) ? name : name + 7;
+}
+
 void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out)
 {
 	const struct aif_thread *th = thread == AIF_NONE ? NULL : &p->threads[thread];
 	const char *process =
 		th && th->process != AIF_NONE ? aif_process_name(p, th->process) : NULL;
-	bool is_main = th && th->process != AIF_NONE && p->processes[th->process].pid == th->tid;
-
-	const char *name = th && th->name != AIF_NONE ? aif_profile_str(p, th->name) : "";
+	bool is_main = th && is_main_thread(p, th);
+	const char *name = th ? thread_name(p, th) : "";
 	char tid[16];
 
-	/* Drops the word with which torch.profiler begins: "thread 4711 (python)". */
-	if (!strncmp(name, "thread ", 7))
-		name += 7;
 	snprintf(tid, sizeof(tid), "%" PRIu32, th ? th->tid : 0);
 	aif_buf_printf(out, "[%s%s%sthread", process ? process : "", process ? ", " : "",
 		       is_main ? "main " : "");
@@ -129,5 +138,70 @@ void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_bu
 		aif_buf_puts(out, " unknown");
 	else if (strncmp(name, tid, strlen(tid)) != 0 || isdigit((unsigned char)name[strlen(tid)]))
 		aif_buf_printf(out, " %s", tid);
+	aif_buf_putc(out, ']');
+}
+
+/* Returns what the threads of a group have in common. */
+static uint64_t group_of(const struct aif_thread *th)
+{
+	return (uint64_t)th->process << 32 | th->name;
+}
+
+int aif_thread_groups_init(struct aif_thread_groups *g, const struct aif_profile *p,
+			   const uint32_t *at, size_t len)
+{
+	struct aif_map sizes = {0};
+	int r = 0;
+
+	*g = (struct aif_thread_groups){.p = p};
+	if (len <= AIF_THREAD_TOWERS)
+		return 0;
+	g->threads = aif_memory_calloc(p->threads_len + 1, sizeof(*g->threads));
+	if (!g->threads)
+		return -ENOMEM;
+	for (size_t pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < len && !r; i++) {
+			const struct aif_thread *th = at[i] == AIF_NONE ? NULL : &p->threads[at[i]];
+			uint64_t size = 0;
+
+			if (!th || is_main_thread(p, th))
+				continue;
+			aif_map_get(&sizes, group_of(th), &size);
+			if (pass)
+				g->threads[at[i]] = size > 1 ? (uint32_t)size : 0;
+			else
+				r = aif_map_put(&sizes, group_of(th), size + 1);
+		}
+	aif_map_finish(&sizes);
+	return r;
+}
+
+void aif_thread_groups_finish(struct aif_thread_groups *g)
+{
+	free(g->threads);
+	*g = (struct aif_thread_groups){0};
+}
+
+void aif_thread_groups_note(const struct aif_thread_groups *g, uint32_t thread, struct aif_buf *out)
+{
+	const struct aif_profile *p = g->p;
+	const struct aif_thread *th = thread == AIF_NONE ? NULL : &p->threads[thread];
+	const char *name, *process;
+
+	if (!th || !g->threads || !g->threads[thread]) {
+		aif_thread_note(p, thread, out);
+		return;
+	}
+	name = thread_name(p, th);
+	process = th->process == AIF_NONE ? NULL : aif_process_name(p, th->process);
+	aif_buf_putc(out, '[');
+	if (process)
+		aif_buf_printf(out, "%s, ", process);
+	aif_buf_printf(out, "%" PRIu32 " threads", g->threads[thread]);
+	if (*name)
+		aif_buf_printf(out, " %s", name);
+	/* Groups of two processes are no one tower, even where they are alike. */
+	if (!process && th->process != AIF_NONE && p->processes_len > 1)
+		aif_buf_printf(out, " of %" PRIu32, p->processes[th->process].pid);
 	aif_buf_putc(out, ']');
 }

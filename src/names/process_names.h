@@ -28,3 +28,24 @@ const char *aif_process_names_show(const struct aif_process_names *n, uint32_t p
 const char *aif_process_name(const struct aif_profile *p, uint32_t process);
 /* Appends "[python3, main thread loader 4711]": what threads' towers stand on; of AIF_NONE "[thread unknown]". */
 void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out);
+
+/*
+ * Towers of many threads. A program that makes hundreds of threads, one after another, would be drawn as a comb of towers that
+ * nobody can read: where there are more than AIF_THREAD_TOWERS, those of a process that have the same name, but for its main
+ * thread, share one.
+ */
+#define AIF_THREAD_TOWERS 100
+
+struct aif_thread_groups {
+	const struct aif_profile *p;
+	uint32_t *
+		threads; /* by thread: how many share its tower; 0: it has its own. NULL: all have */
+};
+
+/* Groups the threads of `at`, each there once, AIF_NONE too. 0 or -ENOMEM; finished by the caller in any case. */
+int aif_thread_groups_init(struct aif_thread_groups *g, const struct aif_profile *p,
+			   const uint32_t *at, size_t len);
+void aif_thread_groups_finish(struct aif_thread_groups *g);
+/* Appends what the thread's tower stands on: "[120 threads worker]", or aif_thread_note(). */
+void aif_thread_groups_note(const struct aif_thread_groups *g, uint32_t thread,
+			    struct aif_buf *out);

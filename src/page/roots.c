@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/roots.h"
 
+#include "base/memory.h"
 #include "names/process_names.h"
 #include "text/json.h"
 
@@ -134,10 +135,24 @@ static const char *process_said(const struct aif_process_names *shown, uint32_t 
 	return slash && slash[1] ? slash + 1 : *text ? text : NULL;
 }
 
+static int groups_find(const struct aif_page_roots *r, struct aif_thread_groups *ret)
+{
+	uint32_t *threads = aif_memory_calloc(r->len + 1, sizeof(*threads));
+	int e = -ENOMEM;
+
+	for (size_t i = 0; threads && i < r->len; i++)
+		threads[i] = r->at[i].thread;
+	if (threads)
+		e = aif_thread_groups_init(ret, r->p, threads, r->len);
+	free(threads);
+	return e;
+}
+
 int aif_page_roots_put(const struct aif_page_roots *r, struct aif_page_names *texts,
 		       struct aif_buf *json, bool *ret_several)
 {
 	struct aif_process_names shown = {0};
+	struct aif_thread_groups groups = {0};
 	struct aif_buf name = {0};
 	int e;
 
@@ -145,6 +160,8 @@ int aif_page_roots_put(const struct aif_page_roots *r, struct aif_page_names *te
 	if (!*ret_several)
 		return 0;
 	e = aif_process_names_init(&shown, r->p);
+	if (e == 0)
+		e = groups_find(r, &groups);
 	for (size_t i = 0; e == 0 && i < r->len; i++) {
 		uint32_t process = r->at[i].process;
 		const char *text = process_said(&shown, process);
@@ -162,13 +179,14 @@ int aif_page_roots_put(const struct aif_page_roots *r, struct aif_page_names *te
 		e = name_put(&name, texts, json);
 		aif_buf_clear(&name);
 		aif_buf_putc(&name, AIF_TREE_SYNTHETIC);
-		aif_thread_note(r->p, r->at[i].thread, &name);
+		aif_thread_groups_note(&groups, r->at[i].thread, &name);
 		aif_buf_putc(json, ',');
 		if (e == 0)
 			e = name_put(&name, texts, json);
 		aif_buf_putc(json, ']');
 	}
 	aif_process_names_finish(&shown);
+	aif_thread_groups_finish(&groups);
 	aif_buf_finish(&name);
 	return e;
 }

@@ -50,6 +50,9 @@ for clock in auto tick; do
 		check "$clock: no frame of the agent is on the stacks of threads of $ms ms" sh -c "! grep -qi 'aif_\|aiflame' $clock$ms.folded"
 	done
 done
+# Each thread of 1 ms has one sample, if any: hundreds of them would be a comb.
+check "hundreds of threads without names of their own are one tower or two" sh -c "grep -qE '^\[[0-9]{3,} threads' tick1.folded &&
+	[ \$(cut -d';' -f1 tick1.folded | sort -u | wc -l) -le 5 ]"
 
 cat >throw.cpp <<'END'
 #include <cstdio>

@@ -88,6 +88,46 @@ static void threads_have_their_number_once(void **state)
 	aif_profile_finish(&p);
 }
 
+static void many_threads_of_a_name_share_a_tower(void **state)
+{
+	static const char *const notes[] = {
+		"[main thread worker 4]",
+		"[100 threads worker of 4]",
+		"[2 threads of 4]",
+		"[thread other 900]",
+	};
+	uint32_t at[AIF_THREAD_TOWERS + 4], thread[] = {0, 1, 101, 103};
+	struct aif_thread_groups g;
+	struct aif_buf text = {0};
+	struct aif_profile p;
+
+	(void)state;
+	p = (struct aif_profile){0};
+	for (uint32_t pid = 4; pid <= 5; pid++)
+		FIXTURE_ADD(&p, processes, .pid = pid, .exe = AIF_NONE, .cmdline = AIF_NONE);
+	for (uint32_t i = 0; i < AIF_ARRAY_LEN(at); i++) {
+		const char *name = i <= 100 ? "worker" : i <= 102 ? "" : "other";
+
+		FIXTURE_ADD(&p, threads, .process = 0, .tid = i ? 797 + i : 4,
+			    .name = aif_strset_puts(&p.strings, name));
+		at[i] = i;
+	}
+	/* Gives each of few threads its own. */
+	assert_int_equal(aif_thread_groups_init(&g, &p, at, AIF_THREAD_TOWERS), 0);
+	aif_thread_groups_note(&g, 1, &text);
+	assert_string_equal(aif_buf_str(&text), "[thread worker 798]");
+	aif_thread_groups_finish(&g);
+	assert_int_equal(aif_thread_groups_init(&g, &p, at, AIF_ARRAY_LEN(at)), 0);
+	for (size_t i = 0; i < AIF_ARRAY_LEN(notes); i++) {
+		aif_buf_clear(&text);
+		aif_thread_groups_note(&g, thread[i], &text);
+		assert_string_equal(aif_buf_str(&text), notes[i]);
+	}
+	aif_thread_groups_finish(&g);
+	aif_buf_finish(&text);
+	aif_profile_finish(&p);
+}
+
 /* Unless a name is of two numbers: then it says less than they do. */
 static void people_are_shown_ranks(void **state)
 {
@@ -203,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_of_one_number_have_names),
 		cmocka_unit_test(threads_have_their_number_once),
+		cmocka_unit_test(many_threads_of_a_name_share_a_tower),
 		cmocka_unit_test(people_are_shown_ranks),
 		cmocka_unit_test(what_no_launch_explains_stands_on_one),
 		cmocka_unit_test(tables_have_numbers_or_names),
