@@ -25,7 +25,7 @@ struct values {
 	const char *require[AIF_RUNBOOK_PLAN_LIST + 1], *metric[AIF_RUNBOOK_PLAN_LIST + 1];
 	const char *rate, *cpus, *plan, *with;
 	uint32_t runs, threads;
-	int cannot_tell;
+	int cannot_tell, cpu_clock;
 	bool v7_exit, is_deep, with_roofline;
 	const struct aif_runbook_plan *of_plan; /* none is an empty one */
 };
@@ -47,6 +47,8 @@ static const struct aif_opt opts[] = {
 	 "of run: let the command run on these CPUs only: 0-3,8"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
 	 "of run: CPU samples a second of each thread (999)"},
+	{0, "cpu-clock", "auto|perf|tick", AIF_OPT_CHOICE, AT(cpu_clock), 0,
+	 "of run: what starts CPU samples, as of record; perf keeps the rate whatever that costs (auto)"},
 	{0, "with", "vtune,advisor", AIF_OPT_STRING, AT(with), 0,
 	 "of run: let these analyse the command, too, where they are installed"},
 	{0, "deep", NULL, AIF_OPT_FLAG, AT(is_deep), 0,
@@ -283,11 +285,13 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 	static const char *const train[] = {"train"};
 	const char *modes[AIF_RUNBOOK_MODES + 1] = {NULL};
 	const struct aif_runbook_plan *plan = v->of_plan;
+	static const char *const clocks[] = {"auto", "perf", "tick"};
 	char threads[16];
 	cpu_set_t cpus;
 	struct aif_runbook_run_opts o = {.dir = v->dir,
 					 .modes = modes,
 					 .rate = v->rate,
+					 .cpu_clock = clocks[v->cpu_clock],
 					 .runs = v->runs,
 					 .warmup = plan->warmup,
 					 .threads = v->threads,

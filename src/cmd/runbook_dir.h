@@ -43,6 +43,7 @@ struct aif_runbook_run_opts {
 	const char *const *modes; /* at least one, at most AIF_RUNBOOK_MODES */
 	size_t modes_len;
 	const char *rate;              /* CPU samples a second */
+	const char *cpu_clock;         /* what starts them: --cpu-clock of record */
 	uint32_t runs, threads;        /* threads 0: not pinned */
 	uint32_t warmup;               /* runs before, which nobody counts */
 	char *const *env;              /* NAME=VALUE of the command, NULL-terminated; NULL: none */

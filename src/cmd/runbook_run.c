@@ -134,9 +134,10 @@ static int put_counts(struct run *r, const char *device, struct aif_err *err)
 static int record(struct run *r, struct aif_err *err)
 {
 	/* A mode is a range of the program's: NVTX's, too. */
-	const char *args[] = {"aiflame", "record",   "--cpu", "--nvtx",
-			      "-F",      r->v->rate, "-o",    aif_buf_str(&r->data),
-			      "--"};
+	const char *args[] = {
+		"aiflame",  "record",      "--cpu",         "--nvtx", "-F",
+		r->v->rate, "--cpu-clock", r->v->cpu_clock, "-o",     aif_buf_str(&r->data),
+		"--"};
 	size_t n = sizeof(args) / sizeof(*args), words = 0;
 	char threads[16], **argv;
 	int e;

@@ -118,10 +118,13 @@ check "a command that cannot be started is named, and leaves no directory" sh -c
 check "a run is compared with another" says "outside the expected" "$aiflame" runbook compare before after
 pinned() { # once more, but on one CPU
 	cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
-	"$aiflame" runbook run -d pinned -r 1 --mode decode --threads 1 --cpus "$cpu" -- ./generate 30 && grep -q "\"cpus\": \"$cpu\"" pinned/config.json &&
+	"$aiflame" runbook run -d pinned -r 1 --mode decode --threads 1 --cpus "$cpu" --cpu-clock $clock -- ./generate 30 && grep -q "\"cpus\": \"$cpu\"" pinned/config.json &&
 		grep -q '"threads": "1"' pinned/config.json && grep -q '"command": "./generate 30"' pinned/config.json
 }
+clock=perf
+"$aiflame" record -q --cpu-clock tick -o tick.data true 2>/dev/null && clock=tick
 check "threads and CPUs are pinned, and remembered" pinned
+check "runbook run records by the clock of --cpu-clock" sh -c "'$aiflame' query --format csv pinned/decode.data \"SELECT value FROM meta WHERE key = 'cpu_clock'\" | tr -d '\"' | grep -qx $clock"
 on_calm "two runs are compared by time, with or without tokens" sh -c "'$aiflame' runbook compare before after | grep -E '^elapsed_seconds  *[0-9.]+ -> *[0-9.]+  [+][0-9.]+ %' && '$aiflame' runbook compare before after | grep '^task_clock_ms '"
 check "runs of two configurations are not compared" sh -c "'$aiflame' runbook compare after pinned >compared; [ \$? -eq 4 ]"
 check "compare says in what two configurations differ" grep "^cannot tell  other configurations: threads '', then '1'" compared
