@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "flame/empty.h"
 #include "names/process_names.h"
+#include "names/spin_waits.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,6 +54,18 @@ static int waiting_place(struct towers *t, uint32_t stack, struct place *at)
 	return aif_towers_note(t, &text, at);
 }
 
+/* On top of a stack that spins until other threads are done. */
+static int spinning_place(struct towers *t, uint32_t stack, struct place *at)
+{
+	uint32_t module = aif_spin_wait(t->p, stack);
+	struct aif_buf text = {0};
+
+	if (module == AIF_NONE)
+		return 0;
+	aif_spin_wait_note(t->p, module, &text);
+	return aif_towers_note(t, &text, at);
+}
+
 /* From now on stacks stand on the thread. */
 static int thread_begin(struct towers *t, const struct aif_thread_groups *groups, uint32_t thread)
 {
@@ -97,6 +110,8 @@ static int cpu_stack_add(struct towers *t, const struct aif_cpu_stack *s)
 	}
 	if (r == 0 && waits)
 		r = waiting_place(t, stack, &at);
+	else if (r == 0 && !s->off_cpu)
+		r = spinning_place(t, stack, &at);
 	if (r < 0 || !aif_filter_keeps(&t->filter, at.hits))
 		return r;
 	d = &t->tree->details[at.node];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names/cpu_functions.h"
 
+#include "names/spin_waits.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,6 +118,33 @@ static int kept_add(struct finding *f, const struct aif_cpu_stack *s)
 	return 0;
 }
 
+/* Counts a stack that spins for that, whatever the runtime calls the function. */
+static int spins_add(struct finding *f, const struct aif_cpu_stack *s)
+{
+	uint32_t module = aif_spin_wait(f->p, s->stack), function;
+	struct aif_frame_label l = {.module = module};
+	struct aif_buf text = {0};
+
+	if (module == AIF_NONE)
+		return 0;
+	aif_spin_wait_note(f->p, module, &text);
+	l.name = aif_buf_failed(&text) ? AIF_STR_NONE
+				       : aif_tree_name(&f->to->tree, AIF_TREE_SYNTHETIC,
+						       (const char *)text.data, text.len);
+	aif_buf_finish(&text);
+	function = l.name == AIF_STR_NONE ? AIF_NONE
+					  : function_of(f, &l, f->p->stacks[s->stack].frame, 0);
+	if (function == AIF_NONE)
+		return -ENOMEM;
+	count_total(f, function, s);
+	f->to->at[function].spins = true;
+	f->to->spinning_ns += s->weight_ns;
+	f->leaf = function;
+	f->leaf_frame = f->p->stacks[s->stack].frame;
+	f->leaf_depth = 0;
+	return 0;
+}
+
 static int stack_add(struct finding *f, const struct aif_cpu_stack *s)
 {
 	struct aif_frame_fold fold = AIF_FRAME_FOLD_ROOT;
@@ -145,6 +174,8 @@ static int stack_add(struct finding *f, const struct aif_cpu_stack *s)
 			r = frame_add(f, f->p->stacks[f->path[depth]].frame, &fold, s);
 	if (!r && f->leaf == AIF_NONE)
 		r = kept_add(f, s);
+	if (!r)
+		r = spins_add(f, s);
 	if (r || f->leaf == AIF_NONE)
 		return r;
 	leaf = &f->to->at[f->leaf];

@@ -26,6 +26,7 @@ struct aif_cpu_function {
 		frame; /* of the profile: the one with most self time, else one that is on a stack */
 	uint32_t depth; /* inline depth of the function in that frame's names */
 	uint64_t self_ns, total_ns, self_samples, total_samples;
+	bool spins; /* no function, but all waits that spin in the module (spin_waits.h) */
 };
 
 /* The innermost place that is shown of a stack's samples. */
@@ -42,6 +43,7 @@ struct aif_cpu_functions {
 	struct aif_cpu_leaf *leaves; /* in no order */
 	size_t leaves_len, leaves_cap;
 	uint64_t weight_ns, samples; /* of all, also of stacks that are not known */
+	uint64_t spinning_ns;        /* of threads that spin until others are done */
 	uint64_t unsampled_ns;  /* the part of it that is of no function: aif_cpu_is_unsampled() */
 	uint64_t for_others_ns; /* as of aif_cpu_totals */
 	uint64_t whole_samples; /* samples whose stack reaches its thread's first function */

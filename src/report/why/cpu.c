@@ -13,9 +13,12 @@
 
 #include "analysis/traits.h"
 #include "base/human.h"
+#include "base/map.h"
 #include "names/cpu_functions.h"
 #include "names/process_names.h"
+#include "names/spin_waits.h"
 #include "names/stack_names.h"
+#include "profile/file.h"
 #include "text/json.h"
 #include "text/json_answer.h"
 
@@ -45,6 +48,7 @@ struct cpu_why {
 	struct aif_strset places;
 	uint64_t time_ns, used_ppm, busiest_ns, busiest_ppm;
 	uint32_t busiest; /* a thread; AIF_NONE */
+	uint32_t awaited; /* the thread for which others spin; AIF_NONE */
 	size_t threads;
 	unsigned cpus; /* of the machine; 0: not known */
 	enum bound bound;
@@ -145,6 +149,68 @@ static void find_bound(struct cpu_why *w)
 									     : BOUND_NONE;
 }
 
+/* Threads that spin and one that computes at one time have samples in the same cell. */
+#define CELL_NS 10000000
+
+struct awaited {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_map cells;   /* in which threads spin */
+	struct aif_map threads; /* CPU time of each there that does not */
+	bool seeks_threads;
+	uint32_t thread;
+	uint64_t most_ns;
+};
+
+static int awaited_add(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	struct awaited *a = arg;
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		struct aif_cpu_row row;
+		uint64_t sum = 0;
+		bool spins;
+
+		if (rows[i].waiting || rows[i].stack == AIF_NONE ||
+		    !aif_cpu_part(a->p, a->sel, &rows[i], &row) ||
+		    aif_cpu_is_unsampled(a->p, row.stack))
+			continue;
+		spins = aif_spin_wait(a->p, row.stack) != AIF_NONE;
+		if (!a->seeks_threads) {
+			r = spins ? aif_map_put(&a->cells, row.time / CELL_NS, 1) : 0;
+			continue;
+		}
+		if (spins || !aif_map_get(&a->cells, row.time / CELL_NS, &sum))
+			continue;
+		sum = 0;
+		aif_map_get(&a->threads, row.thread, &sum);
+		sum += row.weight;
+		r = aif_map_put(&a->threads, row.thread, sum);
+		if (sum > a->most_ns) {
+			a->most_ns = sum;
+			a->thread = row.thread;
+		}
+	}
+	return r;
+}
+
+/* Finds the thread that computes most while others spin. */
+static int find_awaited(struct cpu_why *w, const struct aif_selection *sel)
+{
+	struct awaited a = {.p = w->p, .sel = sel, .thread = AIF_NONE};
+	uint64_t damaged = 0;
+	int r = w->functions.spinning_ns ? aif_profile_cpu(w->p, awaited_add, &a, &damaged) : 0;
+
+	a.seeks_threads = true;
+	if (!r && w->functions.spinning_ns)
+		r = aif_profile_cpu(w->p, awaited_add, &a, &damaged);
+	aif_map_finish(&a.cells);
+	aif_map_finish(&a.threads);
+	w->awaited = a.thread;
+	return r;
+}
+
 static int measure(struct cpu_why *w, const struct aif_names *names,
 		   const struct aif_selection *sel, struct aif_err *err)
 {
@@ -171,11 +237,41 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 		find_busiest(w, &by_thread);
 		find_bound(w);
 		r = find_lines(w, names, &by_thread);
+		if (!r)
+			r = find_awaited(w, sel);
 		if (r)
 			aif_err_set(err, r, "why: %s", strerror(-r));
 	}
 	aif_cpu_totals_finish(&by_thread);
 	return r;
+}
+
+static void say_spinning(const struct cpu_why *w, struct aif_buf *out)
+{
+	const struct aif_thread *t = w->awaited == AIF_NONE ? NULL : &w->p->threads[w->awaited];
+	uint64_t ppm = aif_share_ppm(w->functions.spinning_ns, w->functions.weight_ns);
+
+	if (ppm < LEAST_PPM)
+		return;
+	aif_buf_puts(out, "spinning ");
+	aif_human_share(out, ppm);
+	aif_buf_puts(out, " of the CPU time: threads wait for others at the end of parallel work");
+	if (t) {
+		aif_buf_printf(out, ", for %" PRIu32, t->tid);
+		if (t->name != AIF_NONE && *aif_profile_str(w->p, t->name))
+			aif_buf_printf(out, " (%s)", aif_profile_str(w->p, t->name));
+		aif_buf_puts(out, " most, which computes meanwhile");
+	}
+	aif_buf_putc(out, '\n');
+}
+
+/* Returns the function to make faster: threads that spin are no faster by spinning less. NULL: none. */
+static const struct aif_cpu_function *function_to_look_at(const struct cpu_why *w)
+{
+	for (size_t i = 0; i < w->functions.len; i++)
+		if (!w->functions.at[i].spins)
+			return &w->functions.at[i];
+	return NULL;
 }
 
 static uint64_t share(const struct cpu_why *w, const struct aif_cpu_function *f)
@@ -265,7 +361,7 @@ static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 {
 	bool is_alone = w->bound == BOUND_ONE_THREAD && w->cpus > 1;
-	const struct aif_cpu_function *f = w->functions.at;
+	const struct aif_cpu_function *f = function_to_look_at(w);
 
 	if (w->bound == BOUND_OFF_CPU) {
 		aif_buf_puts(out, i ? ""
@@ -277,7 +373,7 @@ static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 		aif_buf_puts(out, "use more threads or processes: the other CPUs are idle");
 		return true;
 	}
-	if (i > is_alone)
+	if (i > is_alone || !f)
 		return false;
 	if (at_most(w, f) >= MOST_SPEEDUP)
 		aif_buf_puts(out, "nearly all of the CPU time");
@@ -306,6 +402,7 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 	say_functions(w, out);
 	say_lines(w, out);
+	say_spinning(w, out);
 	for (unsigned i = 0; w->functions.len && say_advice(w, i, &advice); i++) {
 		aif_buf_printf(out, "%s%s\n", i ? "         " : "try      ", aif_buf_str(&advice));
 		aif_buf_clear(&advice);
