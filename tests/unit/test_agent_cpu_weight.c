@@ -257,6 +257,28 @@ static void a_change_of_the_clock_loses_no_time(void **state)
 	assert_int_equal(got, s.cpu_ns);
 }
 
+/* Checks that what a thread used before its first sample comes with that, less what ticks in the kernel have had. */
+static void the_first_sample_has_what_was_before(void **state)
+{
+	struct aif_cpu_clocks c = {.period_ns = 5 * MS, .tick_ns = 4 * MS}, alone = c;
+	struct aif_cpu_signal s = {.cpu_ns = 10 * MS, .system_ns = 10 * MS, .is_call_end = true};
+	struct aif_cpu_weight w = aif_cpu_weigh_tick(&c, &s);
+	uint64_t got = w.ns;
+
+	(void)state;
+	assert_true(w.in_kernel && w.ns);
+	s = (struct aif_cpu_signal){.cpu_ns = 40 * MS, .user_ns = 30 * MS, .system_ns = 10 * MS};
+	w = aif_cpu_weigh_event(&c, &s);
+	assert_int_equal(w.ns, 5 * MS);
+	assert_int_equal(got + w.ns + w.before_ns, s.cpu_ns);
+	s.cpu_ns += 5 * MS;
+	assert_int_equal(aif_cpu_weigh_event(&c, &s).before_ns, 0);
+	s = (struct aif_cpu_signal){.cpu_ns = 40 * MS, .user_ns = 40 * MS, .is_alone = true};
+	w = aif_cpu_weigh_tick(&alone, &s);
+	assert_int_equal(w.ns, 5 * MS);
+	assert_int_equal(w.ns + w.before_ns, s.cpu_ns);
+}
+
 /* Threads of less and more than a tick, and than a period, one after another, the kernel's ticks at any phase of them: each
  * fifth of their time gets a fifth, and all of it together its length. */
 static void short_threads_have_their_time(void **state)
@@ -396,6 +418,7 @@ int main(void)
 		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
 		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
 		cmocka_unit_test(a_change_of_the_clock_loses_no_time),
+		cmocka_unit_test(the_first_sample_has_what_was_before),
 		cmocka_unit_test(short_threads_have_their_time),
 		cmocka_unit_test(time_that_ticks_miss_is_made_good),
 		cmocka_unit_test(threads_that_share_a_cpu_have_their_time),
