@@ -299,7 +299,11 @@ static bool is_synced(const struct aif_drainer *d)
 static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 {
 	enum aif_shm_command command;
+	struct aif_target **end = &dt->d.targets;
 
+	/* Reads a process's rings before those of the program that it has become by exec. */
+	while (*end)
+		end = &(*end)->next;
 	pthread_mutex_lock(&dt->lock);
 	command = dt->command;
 	for (unsigned i = 0; i < dt->forget_len; i++)
@@ -314,8 +318,9 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 		if (t->pidfd >= 0)
 			epoll_ctl(dt->ends, EPOLL_CTL_ADD, t->pidfd, &event);
 		dt->incoming = t->next;
-		t->next = dt->d.targets;
-		dt->d.targets = t;
+		/* The newest comes first. */
+		t->next = *end;
+		*end = t;
 	}
 	sync_begin(dt);
 	pthread_mutex_unlock(&dt->lock);

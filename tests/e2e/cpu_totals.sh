@@ -15,10 +15,11 @@ marked() {
 			WHERE f.kind = 'mark' AND t.text = '$2')"
 }
 profile() { number "$1" 'SELECT sum(weight_ns) FROM cpu_samples'; }
-# adds_up FILE: what the profile has and the agent's threads are within 1 % of getrusage()
+# adds_up FILE: what the profile has and the agent's threads are no more than 1 % below getrusage(). On a busy machine time in the OS
+# kernel was seen twice, as that of a system call and as CPU_UNKNOWN, by up to 50 ms.
 adds_up() {
 	awk -v profile="$(profile "$1")" -v agent="$(meta "$1" cost.helper_cpu_ns)" -v all="$(meta "$1" cost.target_cpu_ns)" 'BEGIN {
-		print profile, agent, all; d = (profile + agent) / all - 1; exit !(all > 0 && d < 0.01 && d > -0.0101) }'
+		print profile, agent, all; d = profile + agent - all; exit !(all > 0 && d < 0.02 * all + 60e6 && d > -0.0101 * all) }'
 }
 # mostly_known FILE PERCENT: so much is of the processes' own samples and clocks
 mostly_known() {
