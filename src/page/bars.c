@@ -124,7 +124,7 @@ static void length_find(struct joining *j, const struct aif_page_events *e, size
 	uint64_t ns = 0;
 
 	join(j, e, 0, NULL);
-	/* What is kept whole may be more than there is room for, whatever length the rest is joined within. */
+	/* Counts of what is kept whole may exceed the room that there is, whatever length the rest is joined within. */
 	max = AIF_MAX(max, j->whole_bars + max / 2);
 	while (j->bars > max && ns < UINT64_C(1) << 60) {
 		/* Halving the bars takes twice the length, or more. */

@@ -319,7 +319,7 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 	aif_buf_putc(b, ']');
 }
 
-/* What products reach of the device's peak over all of the time; nothing where that is not known. */
+/* Writes the share of the device's peak that products reach over all of the time; nothing where that is not known. */
 static void put_mfu(const struct aif_why *w, struct aif_buf *b)
 {
 	struct aif_opportunity_mfu mfu;

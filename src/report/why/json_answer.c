@@ -79,7 +79,7 @@ static void say_evidence(struct saying *s, const char *path)
 	struct aif_buf command = {0};
 	const char *next[2];
 
-	/* What bounds a job with a late rank is no idle time and no kernel. */
+	/* Evidence of a late rank comes first: neither idle time nor a kernel bounds its job. */
 	if (aif_why_is_rank_late(s->w)) {
 		begin(s, take_fact, "report --ranks", path, &command);
 		aif_why_say_ranks(s);
