@@ -208,6 +208,26 @@ static void blocked_signals_give_their_time_to_no_stack(void **state)
 	}
 }
 
+/* A tick of a call has had time of the period at hand; then both signals are blocked for long. */
+static void what_a_tick_has_had_is_not_unknown_too(void **state)
+{
+	struct run r = run_begin(10 * MS, 4 * MS, false, true);
+	struct aif_cpu_signal s;
+	uint64_t had;
+
+	(void)state;
+	spend(&r, 200 * MS, false);
+	spend(&r, 61 * MS, true);
+	had = r.got[1];
+	assert_true(had >= 40 * MS);
+	r.cpu += 500 * MS;
+	r.user_ticks += 125;
+	s = now(&r, true);
+	take(&r, aif_cpu_weigh_event(&r.c, &s), false);
+	assert_true(r.got[0] + r.got[1] + r.unknown <= r.cpu);
+	assert_near((double)(r.got[0] + r.got[1] + r.unknown), (double)r.cpu, 20e6);
+}
+
 static void time_before_the_first_sample_is_nobodys(void **state)
 {
 	struct aif_cpu_clocks c = {.period_ns = 10 * MS, .tick_ns = 4 * MS};
@@ -416,6 +436,7 @@ int main(void)
 		cmocka_unit_test(user_code_has_a_period_each),
 		cmocka_unit_test(a_long_call_has_all_of_its_time),
 		cmocka_unit_test(blocked_signals_give_their_time_to_no_stack),
+		cmocka_unit_test(what_a_tick_has_had_is_not_unknown_too),
 		cmocka_unit_test(time_before_the_first_sample_is_nobodys),
 		cmocka_unit_test(a_change_of_the_clock_loses_no_time),
 		cmocka_unit_test(the_first_sample_has_what_was_before),
