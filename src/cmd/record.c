@@ -133,11 +133,12 @@ static const struct aif_opt opts[] = {
 	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
 	 "record this running process and its children; may be given several times"},
 	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
-	 "record all of your processes on standby, also those that start later"},
+	 "record all of your processes on standby, also those that start later; all that use a device: "
+	 "-a --inject always"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
 	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
 	 "from outside or --ebpf records it (auto), also then, for Python's functions (always), or leave it "
-	 "alone (never)"},
+	 "alone (never); with -a: put it into all of your processes that use a device, as they appear (always)"},
 	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
@@ -404,6 +405,12 @@ static void say_injected(void *arg, int pid, uint64_t stop_ns)
 		pid, (double)stop_ns / 1e6);
 }
 
+static void say_left_alone(void *arg, const char *text)
+{
+	(void)arg;
+	aif_message("%s", text);
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -412,7 +419,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct aif_record_observer observer = {.arg = &line,
 						     .progress = aif_live_line_progress,
 						     .awaits = say_awaited,
-						     .injected = say_injected};
+						     .injected = say_injected,
+						     .left_alone = say_left_alone};
 	struct aif_record_result result;
 	char agent[PATH_MAX], profile[PATH_MAX];
 	struct aif_cycles_opts cycle_opts = {.profile = profile, .command = v->on_cycle};

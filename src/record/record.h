@@ -23,6 +23,8 @@ struct aif_record_observer {
 	void (*awaits)(void *arg, int pid);
 	/* The agent was put into a process; the longest time that a thread of it was stopped. Optional. */
 	void (*injected)(void *arg, int pid, uint64_t stop_ns);
+	/* The agent was not put into a process that uses a device (-a --inject always): says which, and why. Optional. */
+	void (*left_alone)(void *arg, const char *text);
 };
 
 /* Result of a recording. */

@@ -218,6 +218,7 @@ static void obey(struct session *s)
 static void look_after_attached(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
+	struct aif_join join;
 	uint64_t stop_ns;
 	char text[32];
 	int pid;
@@ -238,6 +239,12 @@ static void look_after_attached(struct session *s, uint64_t now)
 	}
 	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
 		o->injected(o->arg, pid, stop_ns);
+	while (aif_joins_next(s->attach.joins, &join)) {
+		if (o && o->injected && !*join.text)
+			o->injected(o->arg, join.pid, join.stop_ns);
+		if (o && o->left_alone && *join.text)
+			o->left_alone(o->arg, join.text);
+	}
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
 		o->awaits(o->arg, pid);
 	if (aif_attach_all_ended(&s->attach) && !aif_drain_thread_targets(s->drain))

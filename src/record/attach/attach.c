@@ -455,8 +455,11 @@ static void look(struct aif_attach *a, uint64_t now)
 
 void aif_attach_look(struct aif_attach *a, uint64_t now)
 {
-	if (a->dir >= 0 && a->wants != AIF_WANTS_NONE && now - a->looked_ns >= LOOK_EACH_NS)
-		look(a, now);
+	if (a->dir < 0 || a->wants == AIF_WANTS_NONE || now - a->looked_ns < LOOK_EACH_NS)
+		return;
+	look(a, now);
+	if (a->joins)
+		aif_joins_look(a->joins, now);
 }
 
 void aif_attach_joined(struct aif_attach *a, int pid)
@@ -530,6 +533,8 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 		if (a->dir < 0)
 			return 0;
 	}
+	if (a->wants == AIF_WANTS_ALL && opts->agent && opts->inject == AIF_RECORD_INJECT_ALWAYS)
+		a->joins = aif_joins_open(opts->agent, opts->runtime, a->shown);
 	if (aif_attach_as_owner(a) == 0)
 		aif_standby_recordings(a->dir, remove_ended, &a->dir);
 	aif_attach_as_ourselves();
@@ -611,6 +616,7 @@ void aif_attach_close(struct aif_attach *a)
 	for (unsigned i = 0; i < a->requests; i++)
 		if (a->request[i].pidfd >= 0)
 			close(a->request[i].pidfd);
+	aif_joins_close(a->joins);
 	free(a->page);
 	aif_map_finish(&a->joined);
 	aif_map_finish(&a->refused);

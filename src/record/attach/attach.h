@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "record/attach/joins.h"
 #include "record/ingest/opts.h"
 #include "wire/standby.h"
 
@@ -44,8 +45,9 @@ struct aif_attach {
 	unsigned requests;
 	struct aif_attach_page *page;
 	size_t pages, cap;
-	struct aif_map joined;  /* pid -> 1: has our memory */
-	struct aif_map refused; /* inode -> 1: cannot be recorded, and that was said */
+	struct aif_joins *joins; /* of -a --inject always; else NULL */
+	struct aif_map joined;   /* pid -> 1: has our memory */
+	struct aif_map refused;  /* inode -> 1: cannot be recorded, and that was said */
 	struct aif_standby_call call;
 	int about; /* -1: not announced yet, nobody is rung */
 	uint64_t looked_ns;

@@ -246,7 +246,12 @@ void aif_standby_remove(int dir, const char *recording)
 
 static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret)
 {
-	static const char *const runtimes[] = {"libze_loader.so"};
+	static const char *const runtimes[] = {"libze_loader.so"}, *const drivers[] = {
+									   "libcuda.so",
+									   "libnvidia-opencl.so",
+									   "libpocl.so",
+									   "libigdrcl.so",
+									   "libamdocl64.so"};
 	unsigned long inode = 0;
 	const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
@@ -254,6 +259,8 @@ static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret
 		return;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(runtimes); i++)
 		ret->has_runtime |= !strncmp(file + 1, runtimes[i], strlen(runtimes[i]));
+	for (size_t i = 0; i < AIF_ARRAY_LEN(drivers); i++)
+		ret->has_driver |= !strncmp(file + 1, drivers[i], strlen(drivers[i]));
 	if (!strncmp(file + 1, INJECTED AGENT, sizeof(INJECTED AGENT) - 1))
 		ret->has_agent = ret->is_injected = true;
 	ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);

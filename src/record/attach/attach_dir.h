@@ -43,9 +43,10 @@ void aif_standby_remove(int dir, const char *recording);
 
 /* Facts from the memory map of a process. 0, -ETIMEDOUT (bounded.h) or -errno. */
 struct aif_standby_maps {
-	bool has_agent, has_page; /* the page: a mapping of that inode; 0: of any */
-	bool is_injected,
-		has_runtime; /* the agent was put into it (inject/inject.h); it has a runtime that lets no tool in later */
+	bool has_agent, has_page;      /* the page: a mapping of that inode; 0: of any */
+	bool is_injected;              /* the agent was put into it (inject/inject.h) */
+	bool has_runtime;              /* it has a runtime that lets no tool in later */
+	bool has_driver;               /* it has the driver of one that does */
 	char dir[AIF_STANDBY_DIR_MAX]; /* of the page, as the process sees it; "": not known */
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);

@@ -12,8 +12,7 @@
 /* Longer than an injector takes that gives up. */
 #define WAIT_MS 20000
 
-/* Chooses the directory, as the process will see it. */
-static void choose_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX])
+void aif_unprepared_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX])
 {
 	char named[AIF_STANDBY_DIR_MAX];
 
@@ -34,7 +33,7 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 				     .wire_version = AIF_WIRE_VERSION,
 				     .level = AIF_LEVEL_GRAPHS};
 
-	choose_standby(pid, uid, standby);
+	aif_unprepared_standby(pid, uid, standby);
 	snprintf(about.standby, sizeof(about.standby), "%s", standby);
 	snprintf(about.runtime, sizeof(about.runtime), "%s", runtime ? runtime : "");
 	return aif_inject_start(in, pid, agent, &about, err);

@@ -8,6 +8,9 @@
  * are on standby from then on.
  */
 
+/* Chooses the standby directory of a process without an agent, as the process will see it. */
+void aif_unprepared_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX]);
+
 /* Begins to put the agent into a process of user `uid`, which then is on standby in `standby` below its root. 0 or -errno
  * with *err. */
 int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const char *agent,

@@ -65,7 +65,7 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "in no process a launch was seen, with an agent or from outside";
 	if (!strcmp(attached, "all"))
 		return "no process on standby has started an accelerator runtime; see aiflame ctl "
-		       "status";
+		       "status, and record -a --inject always for processes that nobody prepared";
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
 	if (agents && *aif_profile_meta(p, "cpu_programs"))
