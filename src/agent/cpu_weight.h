@@ -100,7 +100,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 	/* An event that was due while the kernel had interrupts off on the way back from a call comes at its end, too. But
 	 * after so long, and not of the kernel's, this signal was blocked since. */
 	if (s->is_call_end && passed > (uint64_t)limit && aif_cpu_is_mostly_user(c, s)) {
-		/* What ticks have taken of it has a stack. */
+		/* Leaves out the part that ticks have given a stack. */
 		more = (int64_t)(passed - w.ns) + AIF_MIN(c->missed_ns, 0);
 		w.unknown_ns = (uint64_t)AIF_MAX(more, 0);
 		if (c->missed_ns < 0)

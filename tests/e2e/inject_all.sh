@@ -46,7 +46,7 @@ as_usual() {
 }
 check "programs that run already, and that start later, are joined; one without a device is not" as_usual
 check "the picture has their kernels" grep -q "target_launch" all.svg
-check "their time on the device is in the profile" says "spin" "$aiflame" report --kernels all.data
+check "the profile of joined programs has the time of their kernels" says "spin" "$aiflame" report --kernels all.data
 never() {
 	"$app" 100000 >first.out 2>&1 &
 	first=$!

@@ -24,6 +24,7 @@ gate --budgets FILE good.data good.data
 import FILE -o out.data
 import --from perf-stat FILE -o out.data
 info -i FILE
+merge good.data FILE -o out.data
 query -i FILE VALUES(1)
 report -i FILE
 report --kernels -i FILE

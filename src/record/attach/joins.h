@@ -14,7 +14,7 @@
  */
 struct aif_joins;
 
-/* What became of a process, each once. */
+/* Result for a process, each once. */
 struct aif_join {
 	int pid;
 	uint64_t stop_ns; /* the agent is in it: the longest time that a thread was stopped */
