@@ -51,7 +51,10 @@ int aif_runbook_hotspots_find(const struct aif_names *names, const struct aif_se
 	uint8_t *kinds = malloc(f.leaves_len + 1);
 
 	*ret = (struct aif_runbook_hotspots){
-		.seconds = (double)f.weight_ns / 1e9, .samples = f.samples, .threads = f.threads};
+		.seconds = (double)f.weight_ns / 1e9,
+		.sampled = (double)(f.weight_ns - AIF_MIN(f.unsampled_ns, f.weight_ns)) / 1e9,
+		.samples = f.samples,
+		.threads = f.threads};
 	ret->at = calloc(AIF_RUNBOOK_HOTSPOTS, sizeof(*ret->at));
 	if (!e)
 		e = ret->at && kinds ? aif_runbook_instructions_find(names->p, &f, kinds) : -ENOMEM;

@@ -78,6 +78,7 @@ struct aif_runbook_hotspots {
 	struct aif_runbook_hotspot *at; /* most time first */
 	size_t len;
 	double seconds; /* of all */
+	double sampled; /* of functions: seconds without what no sample stands for */
 	uint64_t samples;
 	uint64_t threads;
 	uint64_t known; /* samples whose instruction is known */

@@ -14,7 +14,7 @@ static void put_hotspots(const struct aif_runbook_hotspots *h, struct aif_buf *o
 		aif_buf_puts(out, "{\"symbol\": ");
 		aif_out_json_escaped_text(out, h->at[i].symbol);
 		aif_buf_printf(out, ", \"value\": %.6f, \"percent\": %.4f}", h->at[i].seconds,
-			       h->seconds > 0 ? 100 * h->at[i].seconds / h->seconds : 0);
+			       h->sampled > 0 ? 100 * h->at[i].seconds / h->sampled : 0);
 	}
 	aif_buf_putc(out, ']');
 }

@@ -400,7 +400,6 @@ static void assert_summary(const struct compared *x, const char *begin, const ch
 
 	aif_words_summary(&x->c, &text);
 	if (strncmp(aif_buf_str(&text), begin, strlen(begin)) || !strstr(aif_buf_str(&text), has))
-		print_message("%s\n", aif_buf_str(&text));
 	assert_int_equal(strncmp(aif_buf_str(&text), begin, strlen(begin)), 0);
 	assert_non_null(strstr(aif_buf_str(&text), has));
 	aif_buf_finish(&text);
@@ -435,7 +434,6 @@ static void parts_are_not_faster_where_nobody_can_tell(void **state)
 	rows[RUNS_BASE_LEN] = (struct run_row){"main;train;head;added", 2e5, 1};
 	compared_make(&x, rows, RUNS_BASE_LEN + 1, RUNS, 0.15, 6);
 	aif_comparison_text(&x.c, 0, 0, &text);
-	print_message("%s\n", aif_buf_str(&text));
 	assert_int_equal(x.c.metric[AIF_METRIC_TIME].answer, AIF_CHANGE_UNKNOWN);
 	assert_non_null(strstr(aif_buf_str(&text), "cannot tell whether the time changed"));
 	assert_non_null(strstr(aif_buf_str(&text), "more time"));
