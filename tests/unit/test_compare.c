@@ -400,7 +400,7 @@ static void assert_summary(const struct compared *x, const char *begin, const ch
 
 	aif_words_summary(&x->c, &text);
 	if (strncmp(aif_buf_str(&text), begin, strlen(begin)) || !strstr(aif_buf_str(&text), has))
-	assert_int_equal(strncmp(aif_buf_str(&text), begin, strlen(begin)), 0);
+		assert_int_equal(strncmp(aif_buf_str(&text), begin, strlen(begin)), 0);
 	assert_non_null(strstr(aif_buf_str(&text), has));
 	aif_buf_finish(&text);
 }
