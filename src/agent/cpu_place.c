@@ -158,7 +158,8 @@ struct aif_cpu_thread *aif_cpu_place_take(struct aif_cpu *c, uint32_t tid)
 	t->is_listed = false;
 	t->timer = -1;
 	t->tcb = 0;
-	atomic_store_explicit(&t->is_inside, false, memory_order_relaxed);
+	t->found_ns = 0;
+	/* A thread that had the place for a moment may be in the handler still, which clears `is_inside` when it leaves. */
 	aif_cpu_thread_begin(c, t);
 	return t;
 }

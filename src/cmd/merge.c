@@ -92,15 +92,26 @@ static void summary(const struct aif_merge_sum *s, const char *path)
 static int check(char **words, int n, const char *output, struct aif_err *err)
 {
 	struct aif_err place = {0};
+	char old[4096];
+	bool moves;
 	int r;
 
 	if (!*output)
 		return aif_err_set(err, -EINVAL, "merge: -o: the name is empty; give one");
-	for (int i = 0; i < n; i++)
+	moves = access(output, F_OK) == 0 &&
+		(size_t)snprintf(old, sizeof(old), "%s.old", output) < sizeof(old);
+	for (int i = 0; i < n; i++) {
 		if (aif_view_is_same_file(words[i], output))
 			return aif_err_set(err, -EINVAL,
 					   "merge: %s would overwrite itself; choose another -o",
 					   words[i]);
+		if (moves && aif_view_is_same_file(words[i], old))
+			return aif_err_set(
+				err, -EINVAL,
+				"merge: %s would be replaced by %s, which is kept under that name; "
+				"choose another -o",
+				words[i], output);
+	}
 	/* Not only after all was read. */
 	r = aif_profile_check_place(output, &place);
 	return r < 0 ? aif_err_set(err, r, "merge: %s", place.text) : 0;

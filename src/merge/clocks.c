@@ -286,11 +286,14 @@ struct course {
 static bool pair_end(const struct search *s, const struct aif_merge_end *x, int64_t ns,
 		     int64_t tolerance, struct course *c, int64_t *ret_ns)
 {
-	size_t k = first_at(s->to, s->to_len, x->group, x->at - ns - tolerance), near = k;
+	/* Ends are in order of time: the nearest is one of two. */
+	size_t k = first_at(s->to, s->to_len, x->group, x->at - ns), near = k,
+	       end = AIF_MIN(k + 1, s->to_len);
 	int64_t best = tolerance + 1;
 
-	for (; k < s->to_len && s->to[k].group == x->group && s->to[k].at <= x->at - ns + tolerance;
-	     k++) {
+	if (k && s->to[k - 1].group == x->group)
+		k--;
+	for (; k < end && s->to[k].group == x->group; k++) {
 		int64_t off = llabs(x->at - ns - s->to[k].at);
 
 		if (off < best) {

@@ -38,7 +38,8 @@ static uint64_t at(const struct writing *w, uint64_t time)
 /* Returns a launch's number: those of the files before come first. */
 static uint64_t launch_of(struct writing *w, uint64_t launch)
 {
-	w->launches = AIF_MAX(w->launches, launch + 1);
+	/* A number that has none behind it is refused with the file (check_numbers()). */
+	w->launches = AIF_MAX(w->launches, launch == UINT64_MAX ? launch : launch + 1);
 	return w->t->launches + launch;
 }
 

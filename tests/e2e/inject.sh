@@ -265,7 +265,7 @@ else
 	skip "launches of a CUDA program that nobody prepared are recorded, three times" "no mock"
 fi
 # ---- what OpenCL launches, too: through the drivers' tables, in a queue that gives no times
-# It may compile all the while: then it launches nothing.
+# It may compile all the while: then it launches nothing. Joined before it has made its queue, it has the device's times.
 launches() {
 	for _ in $(seq 30); do
 		"$aiflame" record -q --all-launches -p "$target" --inject always --duration 1 -o cl.data >cl.out 2>&1 || return
@@ -282,7 +282,7 @@ late_opencl() {
 		"$aiflame" flame -o cl.folded cl.data
 		"$aiflame" query --format csv cl.data "SELECT count(dur_ns) >= 0.8 * count(*) - 1 AND min(start_ns >= time_ns) = 1 FROM launches LEFT JOIN executions USING (launch)" >asked.out
 		grep -qx 1 asked.out && grep -q "^main;.*target_launch;clEnqueueNDRangeKernel;spin_" cl.folded && "$aiflame" info cl.data >info.out &&
-			grep -q "HOST_TIMES " info.out && ! grep NOT_COVERED_LATE info.out || { cat asked.out info.out; tail -3 cl.folded; status=1; }
+			! grep NOT_COVERED_LATE info.out || { cat asked.out info.out; tail -3 cl.folded; status=1; }
 	done
 	kill "$target"
 	exec 9>&-

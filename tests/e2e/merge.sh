@@ -141,4 +141,10 @@ for seed in range(60):
             assert shown.returncode == 0, (seed, shown)
         os.remove("hostile-out.data")
 EOP
+# The output that is there becomes OUTPUT.old, which is one of the files.
+keeps_old() {
+	cp late-a.data kept.data && cp late-b.data kept.data.old && cp kept.data.old before &&
+		says "would be replaced by kept.data" "$aiflame" merge -o kept.data late-a.data kept.data.old && cmp before kept.data.old
+}
+check "a file that the output's own backup would replace is refused, and stays" keeps_old
 done_testing

@@ -52,7 +52,8 @@ static bool is_loader(const char *path)
 {
 	const char *file = strrchr(path, '/');
 
-	return file && !strncmp(file, "/libOpenCL.so", 13);
+	/* Wheels of Python have "libOpenCL-1a2b3c4d.so.1". */
+	return file && !strncmp(file, "/libOpenCL", 10) && (file[10] == '.' || file[10] == '-');
 }
 
 static int look_at(struct dl_phdr_info *module, size_t size, void *arg)
@@ -90,31 +91,41 @@ static unsigned entries_of(const char *version)
 	return 0;
 }
 
-/* The memory of libraries that a table lies in, and whether it must be made writable. */
+/* The memory of libraries that a table lies in. Of its pages those from `closed` to `closed_end` cannot be written. */
 struct place {
-	uintptr_t from, to;
-	bool is_there, is_closed;
-	int flags; /* of its segment, PF_... */
+	uintptr_t from, to, closed, closed_end;
+	bool is_there;
+	int flags; /* of closed pages, PF_... */
 };
+
+static uintptr_t page_of(uintptr_t at)
+{
+	return at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+}
 
 static int place_in(struct dl_phdr_info *module, size_t size, void *arg)
 {
 	struct place *p = arg;
+	const uintptr_t end = page_of(p->to - 1) + (uintptr_t)sysconf(_SC_PAGESIZE);
 
 	(void)size;
 	for (unsigned i = 0; i < module->dlpi_phnum; i++) {
 		const ElfW(Phdr) *s = &module->dlpi_phdr[i];
 		uintptr_t from = module->dlpi_addr + s->p_vaddr, to = from + s->p_memsz;
 
-		if (p->from < from || p->to > to)
-			continue;
-		if (s->p_type == PT_LOAD) {
+		if (s->p_type == PT_LOAD && p->from >= from && p->to <= to) {
 			p->is_there = true;
-			p->flags = (int)s->p_flags;
-			p->is_closed |= !(s->p_flags & PF_W);
-		} else if (s->p_type == PT_GNU_RELRO) {
-			p->is_closed = true;
+			if (!(s->p_flags & PF_W) && p->closed == p->closed_end) {
+				p->flags = (int)s->p_flags;
+				p->closed = page_of(p->from);
+				p->closed_end = end;
+			}
+		} else if (s->p_type == PT_GNU_RELRO && p->from < page_of(to) &&
+			   p->to > page_of(from)) {
+			/* The loader closes whole pages only: what is behind the last of them stays open. */
 			p->flags = PF_R;
+			p->closed = AIF_MAX(page_of(p->from), page_of(from));
+			p->closed_end = AIF_MIN(end, page_of(to));
 		}
 	}
 	return p->is_there;
@@ -122,11 +133,10 @@ static int place_in(struct dl_phdr_info *module, size_t size, void *arg)
 
 static int protect(const struct place *p, int prot)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = p->from & ~(page - 1),
-		  to = (p->to + page - 1) & ~(page - 1);
-
-	return mprotect((void *)from, to - from, prot) ? -errno : 0;
+	return mprotect((void *)p->closed, p->closed_end - p->closed, prot) ? -errno : 0;
 }
+
+static unsigned entries[DRIVERS]; /* of the table of each driver */
 
 /* Keeps what is in a driver's table, of which `n` functions are there. */
 static void driver_add(struct aif_cl_dispatch *table, unsigned n)
@@ -139,7 +149,34 @@ static void driver_add(struct aif_cl_dispatch *table, unsigned n)
 	if (d == aif_cl_late_drivers + DRIVERS)
 		return;
 	memcpy(&d->was, table, n * sizeof(void *));
+	entries[d - aif_cl_late_drivers] = n;
 	atomic_store_explicit((_Atomic(void *) *)&d->table, table, memory_order_release);
+}
+
+/* Returns true if the table has what is called of it without another look. */
+static bool is_whole(const struct aif_cl_dispatch *table, unsigned n)
+{
+	static const size_t needed[] = {
+		offsetof(struct aif_cl_dispatch, clCreateCommandQueue),
+		offsetof(struct aif_cl_dispatch, clGetEventInfo),
+		offsetof(struct aif_cl_dispatch, clEnqueueMarker),
+		offsetof(struct aif_cl_dispatch, clSetEventCallback),
+		offsetof(struct aif_cl_dispatch, clSetMemObjectDestructorCallback),
+		offsetof(struct aif_cl_dispatch, clGetDeviceAndHostTimer),
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(needed); i++)
+		if (needed[i] / sizeof(void *) < n &&
+		    !((void *const *)table)[needed[i] / sizeof(void *)])
+			return false;
+	return true;
+}
+
+static bool lies_in_library(const struct aif_cl_dispatch *table, unsigned n)
+{
+	struct place p = {.from = (uintptr_t)table, .to = (uintptr_t)((void *const *)table + n)};
+
+	return dl_iterate_phdr(place_in, &p) != 0;
 }
 
 /* Asks the library for its platforms, as the loader has. Keeps it loaded if it has any. */
@@ -162,39 +199,42 @@ static void library_add(const char *path)
 	for (uint32_t i = 0; i < AIF_MIN(n, DRIVERS); i++) {
 		struct aif_cl_dispatch *table = platforms[i] ? *(void **)platforms[i] : NULL;
 		char version[256] = "";
-		struct place p = {.from = (uintptr_t)table, .to = (uintptr_t)(table + 1)};
-		unsigned entries;
+		unsigned functions;
 
-		if (!table || (uintptr_t)table % sizeof(void *) || !dl_iterate_phdr(place_in, &p) ||
+		/* The first two are in every table. */
+		if (!table || (uintptr_t)table % sizeof(void *) || !lies_in_library(table, 2) ||
 		    !table->clGetPlatformInfo ||
 		    table->clGetPlatformInfo(platforms[i], AIF_CL_PLATFORM_VERSION,
 					     sizeof(version) - 1, version, NULL) < 0)
 			continue;
-		entries = entries_of(version);
-		if (!entries)
+		functions = entries_of(version);
+		if (!functions || !lies_in_library(table, functions) || !is_whole(table, functions))
 			continue;
-		driver_add(table, entries);
+		driver_add(table, functions);
 		keeps = true;
 	}
 	if (!keeps)
 		dlclose(lib);
 }
 
-/* Puts the layer's functions into a driver's table, in place of those that it has. */
-static void table_change(const struct aif_cl_late_driver *d, void *const *layer,
+/* Puts the layer's functions into a driver's table of `n`, in place of those that it has. */
+static void table_change(const struct aif_cl_late_driver *d, unsigned n, void *const *layer,
 			 void *const *target)
 {
 	_Atomic(void *) *table = (_Atomic(void *) *)d->table;
 	void *const *was = (void *const *)&d->was;
-	struct place p = {.from = (uintptr_t)d->table, .to = (uintptr_t)(d->table + 1)};
+	struct place p = {.from = (uintptr_t)table, .to = (uintptr_t)(table + n)};
+	bool is_closed;
 
-	if (!dl_iterate_phdr(place_in, &p) ||
-	    (p.is_closed && protect(&p, PROT_READ | PROT_WRITE) < 0))
+	if (!dl_iterate_phdr(place_in, &p))
 		return;
-	for (unsigned i = 0; i < AIF_CL_ENTRIES; i++)
+	is_closed = p.closed < p.closed_end;
+	if (is_closed && protect(&p, PROT_READ | PROT_WRITE) < 0)
+		return;
+	for (unsigned i = 0; i < n; i++)
 		if (was[i] && layer[i] != target[i])
 			atomic_store_explicit(&table[i], layer[i], memory_order_release);
-	if (p.is_closed)
+	if (is_closed)
 		(void)protect(&p, PROT_READ | (p.flags & PF_X ? PROT_EXEC : 0));
 }
 
@@ -228,8 +268,8 @@ static unsigned changed; /* so many drivers' tables have been; helper thread */
 static void tables_change(void)
 {
 	for (; changed < DRIVERS && aif_cl_late_drivers[changed].table; changed++)
-		table_change(&aif_cl_late_drivers[changed], (void *const *)&CL->layer,
-			     (void *const *)&CL->target);
+		table_change(&aif_cl_late_drivers[changed], entries[changed],
+			     (void *const *)&CL->layer, (void *const *)&CL->target);
 }
 
 void aif_cl_start_late(void)
@@ -253,6 +293,7 @@ void aif_cl_start_late(void)
 		return;
 	}
 	leave_alone(&CL->layer, &CL->target);
+	CL->is_late = true;
 	tables_change();
 }
 

@@ -4,7 +4,8 @@
  * Functions of the drivers whose tables were changed (late.c), by number in the dispatch table: each goes on to the one
  * of the driver that the first argument is an object of. All objects begin with the address of their driver's table. The
  * drivers are listed in aif_cl_late_drivers: address of the table, then what was in it; address 0 behind the last.
- * clWaitForEvents() has its object in a list, the second argument. Whatever has none goes to the first driver.
+ * clWaitForEvents() has its object in a list, the second argument. Whatever has none goes to the first driver; an object
+ * whose driver is not listed, to what its table has.
  *
  * Agents come into running processes on x86-64 only (src/inject).
  */
@@ -47,6 +48,7 @@ go_on:
 	add	$(8 * (ENTRIES + 1)), %r10
 	cmpq	$0, (%r10)
 	jne	2b
+	jmp	*(%r11, %rax, 8) /* a table that was not changed */
 4:	lea	aif_cl_late_drivers(%rip), %r10
 3:	jmp	*8(%r10, %rax, 8)
 	.cfi_endproc

@@ -48,10 +48,11 @@ static struct aif_cl_device *device_get(void *context, void *device, bool profil
 		return NULL;
 	/* An older driver's table may end before the function. */
 	d->has_timer = aif_cl_version_at_least(version, 2, 1) && TARGET->clGetDeviceAndHostTimer;
-	d->is_assumed = !context && !profiled;
 	if (context)
 		clock = aif_cl_clock_probe(context, device);
-	else if (d->is_assumed)
+	/* Queues that were made before give no times. */
+	d->is_assumed = clock == AIF_WIRE_NONE && (CL->is_late || (!context && !profiled));
+	if (d->is_assumed)
 		clock = AIF_CLOCK_MONOTONIC;
 	d->own_clock = clock == AIF_WIRE_NONE;
 	d->desc.clock = d->own_clock ? AIF_CLOCK_DEVICE + d->desc.id : clock;

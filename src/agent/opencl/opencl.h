@@ -89,7 +89,7 @@ struct aif_cl_pending {
 	_Atomic uint32_t next; /* in a list: index + 1, 0 = end */
 	enum aif_emit_kind kind;
 	struct aif_cl_queue *queue; /* NULL: not under way */
-	uint64_t number;            /* among the queue's */
+	_Atomic uint64_t number;    /* among the queue's; UINT64_MAX: its end has been told */
 	uint64_t launch, bytes;
 	uint32_t kernel, generation;
 	int32_t status;         /* of the command: negative = it failed */
@@ -116,6 +116,7 @@ struct aif_opencl {
 	struct aif_cl_dispatch layer;
 	struct aif_emit_api api[AIF_CL_ENTRIES];
 	struct aif_cl_pool pool;
+	bool is_late;         /* by the drivers' tables (late.c) */
 	pthread_mutex_t lock; /* of all below */
 	struct aif_arena arena;
 	struct aif_cl_device *devices;

@@ -151,6 +151,7 @@ void aif_cl_pending_ended(void *event, int32_t status, void *data)
 	if (t) {
 		tell(t, p);
 		aif_thread_leave_callback(t, was);
+		p->number = UINT64_MAX;
 		aif_cl_pending_put(p);
 	} else {
 		push(&CL->pool.deferred, p);
@@ -163,6 +164,7 @@ void aif_cl_pending_tick(struct aif_thread *t)
 
 	while ((p = pop(&CL->pool.deferred))) {
 		tell(t, p);
+		p->number = UINT64_MAX;
 		aif_cl_pending_put(p);
 	}
 }

@@ -104,7 +104,10 @@ static bool begin(struct aif_joins *j, int pid, uint64_t now)
 	struct joining *a = j->active;
 	struct aif_err err = {0};
 
-	while (a < j->active + AT_ONCE && a->in.pid)
+	for (; a < j->active + AT_ONCE; a++)
+		if (a->in.pid == pid)
+			return true;
+	for (a = j->active; a < j->active + AT_ONCE && a->in.pid;)
 		a++;
 	if (a == j->active + AT_ONCE)
 		return false;
@@ -177,23 +180,29 @@ static void processes_find(struct aif_joins *j)
 	struct stat st;
 	uint64_t at;
 
+	if (!proc)
+		return;
 	for (size_t i = 0; i < j->processes; i++)
 		aif_map_put(&known, (uint64_t)j->process[i].pid, i);
-	while (proc && (d = readdir(proc)) != NULL) {
+	while ((d = readdir(proc)) != NULL) {
 		int pid = atoi(d->d_name);
 
 		if (pid <= 0 || pid == getpid() || fstatat(dirfd(proc), d->d_name, &st, 0) < 0 ||
 		    st.st_uid != j->uid)
 			continue;
-		if (aif_grow(&all, &cap, len + 1, sizeof(*all)) < 0)
+		if (aif_grow(&all, &cap, len + 1, sizeof(*all)) < 0) {
+			free(all);
+			all = j->process;
+			len = j->processes;
 			break;
+		}
 		all[len++] = aif_map_get(&known, (uint64_t)pid, &at) ? j->process[at]
 								     : (struct process){.pid = pid};
 	}
-	if (proc)
-		closedir(proc);
+	closedir(proc);
 	aif_map_finish(&known);
-	free(j->process);
+	if (all != j->process)
+		free(j->process);
 	j->process = all;
 	j->processes = len;
 }
