@@ -44,7 +44,7 @@ check "GPM: activity of tensor cores is what the GPU says" value 'tensor active'
 check "energy is that of the time between readings" is 0 two "SELECT count(*) FROM (SELECT device, sum(value) AS j,
 	(max(time_ns) - min(time_ns)) / 1e9 AS s FROM counters WHERE name = 'energy' GROUP BY device) WHERE abs(j - 150 * s) > 0.02 * j OR s < 1"
 run_directory() { # whose energy is that of the time from the first to the last work
-	MOCK_NVML='' timeout -k 5 60 "$aiflame" runbook run -d kept -r 1 -- "$mock/app" -s 100 -n "$launches" "$cubin" >kept.out 2>&1 || { cat kept.out; return 1; }
+	MOCK_NVML='' metered timeout -k 5 60 "$aiflame" runbook run -d kept -r 1 -- "$mock/app" -s 100 -n "$launches" "$cubin" >kept.out 2>&1 || { cat kept.out; return 1; }
 	python3 - "$(ask kept/train.data 'SELECT (max(start_ns + dur_ns) - min(start_ns)) / 1e9 FROM executions')" <<'PY'
 import json, sys
 d = json.load(open("kept/perf_stat_summary.json"))["aiflame"]["device"]
@@ -52,7 +52,9 @@ print(d, sys.argv)
 assert abs(d["joules"] / (150 * float(sys.argv[1])) - 1) < 0.1 and "joules_per_token" not in d and 0 < d["busy"] <= 1
 PY
 }
-check "a run directory has the energy" run_directory
+# Counters that are read late, where the recorder waits for a CPU, have the energy of longer.
+busy=0
+on_calm "a run directory has the energy" run_directory
 tokens() { # energy of a mode's tokens, unless other modes have part of it
 	MOCK_NVML='' timeout -k 5 60 "$aiflame" runbook run -d tokens -r 1 -m load -m prefill -m decode -- \
 		sh -c 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"' "$build/tests/e2e/librange_marks.so" "$mock/app" -s 100 -n "$launches" "$cubin" >tokens.out 2>&1 || { cat tokens.out; return 1; }
