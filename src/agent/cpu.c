@@ -596,7 +596,7 @@ void aif_cpu_last(struct aif_cpu *c)
 	const struct aif_session *s = &aif_agent.session;
 	struct aif_task_list now;
 
-	/* Not in a child that has not met the recorder; nor while the helper is at it for long. */
+	/* A child that has not met the recorder has no samples; the helper that holds the lock for longer takes these itself. */
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire) ||
 	    !atomic_load_explicit(&c->on, memory_order_acquire) ||
 	    !lock_until(c, aif_now_ns() + VISIT_NS))

@@ -18,7 +18,7 @@ struct aif_cpu_account {
 	uint64_t reported_ns; /* the part of rest_ns that was reported */
 	bool is_first;        /* threads that are found now were there when sampling began */
 	bool is_off;          /* the two cannot be compared */
-	bool has_begun;       /* of this process, once: not after a pause */
+	bool has_begun;       /* sampling has begun in this process; stays set over pauses */
 };
 
 void aif_cpu_account_begin(struct aif_cpu *c);

@@ -41,7 +41,7 @@ struct aif_cpu_code {
 #define AIF_CPU_WAITING 4096u  /* the stack is that of a call that waits for a device */
 #define AIF_CPU_IN_OS   8192u  /* its innermost entry is AIF_WIRE_OS */
 #define AIF_CPU_UNKNOWN 16384u /* of CPU time whose stack is not known: no entries */
-#define AIF_CPU_BEFORE  32768u /* of CPU time before the thread's first sample: no entries */
+#define AIF_CPU_BEFORE  32768u /* the CPU time before the thread's first sample: no entries */
 #define AIF_CPU_FLAGS \
 	(AIF_CPU_NO_CODE | AIF_CPU_WAITING | AIF_CPU_IN_OS | AIF_CPU_UNKNOWN | AIF_CPU_BEFORE)
 static_assert(!(AIF_CPU_FLAGS &

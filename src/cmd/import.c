@@ -3,6 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/perf_text.h"
 #include "cmd/profile_arg.h"
+#include "cmd/redraw.h"
 #include "cmd/stop.h"
 #include "analysis/traits.h"
 #include "text/table.h"
@@ -52,14 +53,9 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.output = AIF_DEFAULT_FILE};
 
-/* An import of less than this is over before anybody wonders. */
-#define PATIENCE_NS UINT64_C(500000000)
-#define REDRAW_NS   UINT64_C(200000000)
-
 struct live {
 	const volatile sig_atomic_t *stopped;
-	bool is_on, is_drawn;
-	uint64_t next_ns;
+	struct aif_redraw line;
 	struct aif_perf_text_child perf;
 };
 
@@ -81,17 +77,11 @@ static int progress(void *arg, const struct aif_import_progress *p)
 {
 	struct live *live = arg;
 	struct aif_buf file = {0};
-	uint64_t now;
 
 	if (*live->stopped)
 		return -1;
-	if (!live->is_on || !p->file)
+	if (!p->file || !aif_redraw_is_due(&live->line))
 		return 0;
-	now = aif_now_ns();
-	if (now < live->next_ns)
-		return 0;
-	live->next_ns = now + REDRAW_NS;
-	live->is_drawn = true;
 	aif_name_sanitize(p->file, strlen(p->file), &file);
 	if (p->size)
 		fprintf(stderr, "\raiflame: %s: %" PRIu64 " %%, %" PRIu64 " events\033[K",
@@ -336,8 +326,7 @@ static int check(char **words, int n, const char *output, struct aif_err *err)
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	struct live live = {.is_on = !v->quiet && isatty(STDERR_FILENO),
-			    .next_ns = aif_now_ns() + PATIENCE_NS};
+	struct live live = {.line = aif_redraw_begin(!v->quiet)};
 	struct aif_import_opts o = {.folded = (enum aif_import_as)v->as,
 				    .count_ns = v->count_ns,
 				    .limit = v->limit,
@@ -356,8 +345,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	live.stopped = aif_stop_begin();
 	r = aif_import_files((const char *const *)words, (size_t)words_len, v->output, &o, &b, err);
 	stopped = aif_stop_end();
-	if (live.is_drawn)
-		fputs("\r\033[K", stderr);
+	aif_redraw_end(&live.line);
 	if (!r && !v->quiet)
 		summary(&b, v->output);
 	aif_builder_finish(&b);

@@ -6,6 +6,7 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
+#include "cmd/redraw.h"
 #include "cmd/stop.h"
 
 #include <errno.h>
@@ -28,31 +29,23 @@ static const struct aif_opt opts[] = {
 };
 static const struct values defaults = {.output = AIF_DEFAULT_FILE};
 
-/* A merge of less than this is over before anybody wonders. */
-#define PATIENCE_NS UINT64_C(500000000)
-#define REDRAW_NS   UINT64_C(200000000)
-
 struct live {
 	const volatile sig_atomic_t *stopped;
-	bool is_on, is_drawn;
-	uint64_t next_ns;
+	struct aif_redraw line;
 };
 
 static int progress(void *arg, const char *path, size_t done, size_t all)
 {
 	struct live *live = arg;
 	struct aif_buf file = {0};
-	uint64_t now;
 
 	if (*live->stopped)
 		return -1;
-	now = live->is_on ? aif_now_ns() : 0;
-	if (!live->is_on || now < live->next_ns)
+	if (!aif_redraw_is_due(&live->line))
 		return 0;
-	live->next_ns = now + REDRAW_NS;
-	live->is_drawn = true;
 	aif_name_sanitize(path, strlen(path), &file);
-	fprintf(stderr, "\raiflame: %s: %zu %%\033[K", aif_buf_str(&file), done * 100 / all);
+	fprintf(stderr, "\raiflame: %s: %zu %%\033[K", aif_buf_str(&file),
+		all ? done * 100 / all : 0);
 	aif_buf_finish(&file);
 	fflush(stderr);
 	return 0;
@@ -120,8 +113,7 @@ static int check(char **words, int n, const char *output, struct aif_err *err)
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
-	struct live live = {.is_on = !v->quiet && isatty(STDERR_FILENO),
-			    .next_ns = aif_now_ns() + PATIENCE_NS};
+	struct live live = {.line = aif_redraw_begin(!v->quiet)};
 	struct aif_merge_opts o = {
 		.progress = progress, .arg = &live, .scratch = aif_stop_scratch()};
 	struct aif_merge_sum sum = {0};
@@ -133,8 +125,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	r = aif_merge_files((const char *const *)words, (size_t)words_len, v->output, &o, &sum,
 			    err);
 	stopped = aif_stop_end();
-	if (live.is_drawn)
-		fputs("\r\033[K", stderr);
+	aif_redraw_end(&live.line);
 	if (!r && !v->quiet)
 		summary(&sum, v->output);
 	aif_merge_sum_finish(&sum);
