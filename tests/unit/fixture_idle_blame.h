@@ -34,6 +34,7 @@ enum {
 	OFF_COND,
 	OFF_POLL,
 	OFF_PIPE,
+	BEFORE,
 	STACKS
 };
 
@@ -66,6 +67,7 @@ static inline void begin(struct ops_fixture *f)
 		[OFF_COND] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = COND},
 		[OFF_POLL] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = POLL},
 		[OFF_PIPE] = {AIF_OFF_CPU_BLOCKED, NULL, .parent = PIPE},
+		[BEFORE] = {AIF_CPU_BEFORE_MARK, NULL},
 	};
 
 	ops_begin(f, NULL, "cuda");

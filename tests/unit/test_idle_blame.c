@@ -163,6 +163,29 @@ static void where_samples_are_missing_it_was_on_no_cpu(void **state)
 	end(&f, &b);
 }
 
+/* Of the first half no sample can be: the recorder had not found the thread yet. It is shared as the second half is. */
+static void before_the_first_sample_none_is_missing(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t at = i * 2 * MS;
+
+		kernel(&f, at + MS, at + MS, at + 2 * MS, LAUNCH_A);
+		if (i >= 100 && i % 10 == 5)
+			cpu(&f, 0, at + MS / 2, PERIOD, 0, COMPUTE);
+	}
+	/* A sum of what was computed until then, which is of no moment. */
+	cpu(&f, 0, 205 * MS + MS / 2, 100 * MS, 0, BEFORE);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_CPU, COMPUTE), 199 * MS);
+	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_CPU], 199 * MS);
+	end(&f, &b);
+}
+
 static void functions_on_the_stack_name_the_cause(void **state)
 {
 	struct aif_idle_blame b;
@@ -556,6 +579,7 @@ int main(void)
 		cmocka_unit_test(a_launch_call_that_lasts_is_no_late_start),
 		cmocka_unit_test(samples_of_like_gaps_are_added_up),
 		cmocka_unit_test(where_samples_are_missing_it_was_on_no_cpu),
+		cmocka_unit_test(before_the_first_sample_none_is_missing),
 		cmocka_unit_test(functions_on_the_stack_name_the_cause),
 		cmocka_unit_test(operators_name_the_cause),
 		cmocka_unit_test(waits_are_a_part_of_the_gap),

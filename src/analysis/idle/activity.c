@@ -274,6 +274,28 @@ enum aif_idle_cause aif_idle_cause_of_row(struct aif_idle_blaming *b, const stru
 	return row->waiting ? cause_of_sleep(b, row->thread, row->stack) : cause_of_sample(b, row);
 }
 
+/* Takes a thread to be sampled since the time that a sample of it stands for. */
+static void sampled_at(struct aif_idle_blaming *b, const struct aif_cpu_row *row, int64_t at)
+{
+	int64_t from = at - (int64_t)AIF_MIN(row->weight, (uint64_t)AIF_TIME_MAX);
+
+	b->sampled_from[row->thread] = AIF_MIN(b->sampled_from[row->thread], from);
+}
+
+/* Adds up what lies before the first samples: the recorder finds a program's threads when they compute already. */
+static void find_unsampled(struct aif_idle_blaming *b)
+{
+	for (size_t i = 0; i < b->segments_len; i++) {
+		const struct aif_idle_segment *s = &b->segments[i];
+		uint32_t thread = aif_idle_thread_of(b, s);
+		int64_t from = thread == AIF_NONE ? INT64_MAX : b->sampled_from[thread];
+
+		if (from < INT64_MAX && from > s->from)
+			b->brackets[s->bracket].unsampled +=
+				aif_idle_weight_of(b, s) * (double)(AIF_MIN(from, s->to) - s->from);
+	}
+}
+
 static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct aif_idle_blaming *b = arg;
@@ -290,6 +312,10 @@ static int take_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
 			r = is_look(b, row) ? look_add(b, at, row) : span_add(b, at, row);
 			continue;
 		}
+		/* A sum, of no moment. */
+		if (row->stack != AIF_NONE && aif_cpu_is_unsampled(b->p, row->stack))
+			continue;
+		sampled_at(b, row, at);
 		if (b->p->threads[row->thread].process != AIF_NONE)
 			b->is_sampled[b->p->threads[row->thread].process] = true;
 		k = aif_idle_first_segment(b, row->thread, at);
@@ -364,6 +390,7 @@ int aif_idle_take_activity(struct aif_idle_blaming *b)
 	r = aif_idle_wakers_read(b->p, &b->wakers, &damaged);
 	if (r == 0)
 		r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	find_unsampled(b);
 	if (lacks_off_cpu(b->p))
 		memset(b->is_followed, 0, b->p->threads_len * sizeof(*b->is_followed));
 	if (r == 0)

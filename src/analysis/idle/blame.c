@@ -340,16 +340,26 @@ static void sum_looks(struct aif_idle_blaming *b)
 	}
 }
 
+/* Returns what a thread computed in the bracket before its first sample: as of the time in which it was sampled. */
+static double unsampled_of(const struct aif_idle_bracket *of)
+{
+	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of);
+
+	return of->on_cpu > 0 ? AIF_MIN(of->unsampled, rest) * of->on_cpu / (of->on_cpu + of->looks)
+			      : 0;
+}
+
 /* Returns what nothing was seen of, and true if the thread was on no CPU in it: samples are missing. Those that were refused are none
- * that are missing. */
+ * that are missing, nor are those of a time before there were any. */
 static double rest_of(const struct aif_idle_blaming *b, const struct aif_idle_bracket *of,
 		      bool *ret_is_off)
 {
 	uint32_t process = b->to->devices[of->device].process;
-	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of);
+	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of) - unsampled_of(of);
+	double expected = rest - (of->looks > 0 ? 0 : AIF_MIN(of->unsampled, rest));
 
 	*ret_is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
-		      rest / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES &&
+		      expected / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES &&
 		      (of->thread == AIF_NONE || !b->is_followed[of->thread]);
 	return rest;
 }
@@ -387,6 +397,8 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 			r = wait_add(b, s, AIF_IDLE_CAUSE_OFF_CPU, at, ns * (1 - part) + unseen,
 				     of);
 		at.share = NULL;
+		if (r == 0 && s->on_cpu > 0)
+			r = row_add(b, s->cause, at, unsampled_of(of) * s->on_cpu / of->on_cpu, of);
 		if (r == 0 && s->on_cpu > 0)
 			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
 				    delayed_of(of) * s->on_cpu / of->on_cpu, of);
@@ -533,8 +545,12 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	b.cause_of_stack = calloc(p->stacks_len + 1, 1);
 	b.is_sampled = calloc(p->processes_len + 1, sizeof(*b.is_sampled));
 	b.is_followed = calloc(p->threads_len + 1, sizeof(*b.is_followed));
-	r = b.cause_of_stack && b.is_sampled && b.is_followed ? aif_idle_demand_init(&b.demand, p)
-							      : -ENOMEM;
+	b.sampled_from = malloc((p->threads_len + 1) * sizeof(*b.sampled_from));
+	for (size_t i = 0; b.sampled_from && i < p->threads_len; i++)
+		b.sampled_from[i] = INT64_MAX;
+	r = b.cause_of_stack && b.is_sampled && b.is_followed && b.sampled_from
+		    ? aif_idle_demand_init(&b.demand, p)
+		    : -ENOMEM;
 	if (r == 0)
 		r = aif_idle_holders_init(&b.holders, p);
 	if (r == 0)
@@ -548,6 +564,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.cause_of_stack);
 	free(b.is_sampled);
 	free(b.is_followed);
+	free(b.sampled_from);
 	free(b.before);
 	aif_op_tree_finish(&b.ops);
 	free(b.segments);

@@ -19,6 +19,7 @@
  * Most gaps are shorter than the time between two samples, so samples are added up by *bracket*: the stacks of T's launch
  * before and of X's. A bracket's idle time is shared as its samples' weights are, each of which is the CPU time since the
  * sample before; what they leave over is OFF_CPU where samples should have been seen (OFF_CPU_SAMPLES of them), else HOST.
+ * Before T's first sample none can be: such time is shared as that of the bracket's samples is.
  * A thread whose times off CPU are known one by one (record --ebpf --off-cpu) was on a CPU in the rest, if the recorder lost
  * none; such times are where they were, to the ns, and what samples and sums say shares the room that they leave.
  * All are blamed on the function in which T went on from the one launch to the other further down. Where T went round a

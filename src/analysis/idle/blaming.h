@@ -31,7 +31,8 @@ struct aif_idle_bracket {
 	double demand, others;
 	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
 	double delayed;
-	double on_cpu; /* a part of .seen: samples on a CPU */
+	double on_cpu;    /* a part of .seen: samples on a CPU */
+	double unsampled; /* a part of .idle: before the first CPU sample of its thread */
 	/* Parts of .seen: sleeps seen from outside; of these, those that were for no work from outside. */
 	double looks, asleep;
 };
@@ -75,6 +76,8 @@ struct aif_idle_blaming {
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled;  /* by process: it has CPU samples */
 	bool *is_followed; /* by thread: all its times off CPU are known, none was lost */
+	int64_t *
+		sampled_from; /* by thread: when its first CPU sample's time began; INT64_MAX: it has none */
 };
 
 static inline uint32_t aif_idle_launch_of(const struct aif_idle_blaming *b,

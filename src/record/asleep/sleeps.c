@@ -25,7 +25,8 @@
  *   a look that finds a thread in a sleep which it was not in before stands for the time since the look before, as a
  *   sample does: .waiting is that time, .time the moment. Edges and shorter sleeps are in such rows.
  *
- * A third kind is what a thread waited for a CPU between two looks, by the same counts, which begins at the first of them.
+ * A third kind is what a thread waited for a CPU between two looks, by the same counts, which begins at the first of them. What
+ * the main thread waited before it was first looked at is spread over its life until then, in BEGIN_PARTS.
  *
  * Other threads of a process that launches are looked at each second, since one that waits for clients makes it a
  * server (analysis/idle/demand.h). The stack of a launching thread is read from its memory when it is first seen in a sleep
@@ -40,6 +41,7 @@
 #define OTHER_NS AIF_NS_PER_S
 /* Waits for a CPU of less are added up before they are a row. */
 #define WAITED_NS    1000000
+#define BEGIN_PARTS  16
 #define LOOKS        8
 #define PYTHON_LOOKS 4
 /* Reading a stack takes 50 to 300 us of a CPU. It may take this part of the time, in one process, and so much at once: sleeps whose
@@ -71,6 +73,7 @@ struct target_state {
 	size_t len;         /* of these in use, now or before */
 	bool are_ours;      /* its thread numbers are those that we see */
 	bool any_launches, is_refused;
+	bool has_begun;     /* its main thread has been looked at */
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
 	size_t first;                        /* to be looked at in the next turn */
@@ -293,6 +296,19 @@ static void add_wait(struct aif_drainer *d, struct aif_target *t, struct sleeper
 	put_waited(d, t, s, WAITED_NS);
 }
 
+/* Adds what a program's main thread waited for a CPU until now, the first look. */
+static void add_waits_before(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
+			     uint64_t ns, uint64_t now)
+{
+	uint64_t start = d->store->p.processes[t->process].start_ns;
+
+	if (!aif_record_has_all_cpu(d->opts) || ns < WAITED_NS || start >= now || ns > now - start)
+		return;
+	for (uint64_t i = 0; i < BEGIN_PARTS; i++)
+		put_row(d, t, s, AIF_OFF_CPU_SEEN_RUNNABLE, AIF_NONE,
+			start + (now - start) / BEGIN_PARTS * i, ns / BEGIN_PARTS, false);
+}
+
 static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s, uint64_t now)
 {
 	uint64_t cpu_ns, delay_ns, turns;
@@ -306,6 +322,10 @@ static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 		*s->in = '\0';
 		s->looked_ns = 0;
 		return;
+	}
+	if (is_first && s->outer == (uint32_t)t->pid && !sleeps_of(t)->has_begun) {
+		sleeps_of(t)->has_begun = true;
+		add_waits_before(d, t, s, delay_ns, now);
 	}
 	if (!is_first && delay_ns > s->delay_ns)
 		add_wait(d, t, s, delay_ns - s->delay_ns, now);
