@@ -163,7 +163,7 @@ static void where_samples_are_missing_it_was_on_no_cpu(void **state)
 	end(&f, &b);
 }
 
-/* Of the first half no sample can be: the recorder had not found the thread yet. It is shared as the second half is. */
+/* The recorder finds the thread after half of the time: that half is shared as the other is, and no sample of it is missing. */
 static void before_the_first_sample_none_is_missing(void **state)
 {
 	struct aif_idle_blame b;

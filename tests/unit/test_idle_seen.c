@@ -199,6 +199,24 @@ static void who_lets_a_thread_wait_owns_that(void **state)
 		0);
 }
 
+/* A gap of 100 ms, of which looks saw 10 in a wait for the interpreter lock: so is what they missed. */
+static void waits_for_the_gil_that_were_missed_are_its_holders(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+	cpu(&f, 0, 1 * MS, MS, 0, LAUNCH_A);
+	cpu(&f, 0, 30 * MS, 0, 10 * MS, seen(&f, "[off CPU, seen in futex of Python's GIL]"));
+	cpu(&f, 1, 40 * MS, PERIOD, 0, COMPUTE);
+	kernel(&f, 110 * MS, 110 * MS, 120 * MS, LAUNCH_B);
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_GIL, COMPUTE), 100 * MS);
+	end(&f, &b);
+}
+
 /* Waits for a CPU are a cause of their own, whatever the thread did when it lost it. */
 static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 {
@@ -266,6 +284,7 @@ int main(void)
 		cmocka_unit_test(the_rest_is_not_taken_for_computing),
 		cmocka_unit_test(a_thread_without_a_cpu_is_no_programs_fault),
 		cmocka_unit_test(who_lets_a_thread_wait_owns_that),
+		cmocka_unit_test(waits_for_the_gil_that_were_missed_are_its_holders),
 		cmocka_unit_test(views_of_stacks_leave_looks_out),
 	};
 

@@ -326,7 +326,7 @@ static double asleep_of(struct aif_idle_blaming *b, const struct aif_idle_share 
 		return 0;
 	if (s->cause == AIF_IDLE_CAUSE_DEMAND)
 		return s->ns * (1 - demand_of(b, of, s));
-	return s->cause == AIF_IDLE_CAUSE_OFF_CPU ? s->ns : 0;
+	return s->cause == AIF_IDLE_CAUSE_OFF_CPU || s->cause == AIF_IDLE_CAUSE_GIL ? s->ns : 0;
 }
 
 static void sum_looks(struct aif_idle_blaming *b)
@@ -390,6 +390,10 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 			of->asleep > 0 ? unseen_sleep_of(b, of) * asleep_of(b, s) / of->asleep : 0;
 
 		at.stack = aif_idle_place(b->p, s->stack, of->before, of->after, &at.is_before);
+		if (s->cause == AIF_IDLE_CAUSE_GIL) {
+			ns += unseen;
+			unseen = 0;
+		}
 		r = s->cause == AIF_IDLE_CAUSE_GIL       ? wait_add(b, s, s->cause, at, ns, of)
 		    : s->cause == AIF_IDLE_CAUSE_OFF_CPU ? row_add(b, s->cause, at, ns + unseen, of)
 							 : row_add(b, s->cause, at, ns * part, of);
