@@ -4,7 +4,7 @@
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/side_arg.h"
-#include "cmd/tool.h"
+#include "probe/tool.h"
 #include "compare/words.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "base/ze_metrics.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
-#include "cmd/tool.h"
+#include "probe/tool.h"
 #include "record/ingest/opts.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #include "cmd/cycles.h"
 
 #include "base/clock.h"
-#include "cmd/cycle_steps.h"
+#include "analysis/loop/cycle_steps.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "profile/live.h"

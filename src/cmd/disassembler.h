@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cmd/iga.h"
-#include "cmd/nvdisasm.h"
+#include "probe/iga.h"
+#include "probe/nvdisasm.h"
 #include "report/annotate.h"
 
 /* The disassemblers of this machine, for listings of kernels. */

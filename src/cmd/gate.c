@@ -3,7 +3,7 @@
 #include "compare/gate.h"
 
 #include "cmd/command.h"
-#include "cmd/json_value.h"
+#include "text/json_value.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/require.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "cmd/perf_text.h"
+#include "probe/perf_text.h"
 #include "cmd/profile_arg.h"
 #include "cmd/redraw.h"
 #include "cmd/stop.h"

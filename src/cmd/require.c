@@ -2,7 +2,7 @@
 #include "cmd/require.h"
 
 #include "base/buf.h"
-#include "cmd/json_value.h"
+#include "text/json_value.h"
 #include "cmd/message.h"
 
 #include <errno.h>

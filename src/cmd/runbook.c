@@ -2,13 +2,13 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/cpu_list.h"
-#include "cmd/json_value.h"
+#include "text/json_value.h"
 #include "cmd/message.h"
 #include "cmd/runbook_check.h"
-#include "cmd/runbook_config.h"
-#include "cmd/runbook_dir.h"
-#include "cmd/runbook_ledger.h"
-#include "cmd/runbook_plan.h"
+#include "runbook/run_config.h"
+#include "runbook/run_dir.h"
+#include "runbook/run_ledger.h"
+#include "runbook/run_plan.h"
 #include "runbook/grown.h"
 
 #include <errno.h>

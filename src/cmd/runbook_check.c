@@ -4,28 +4,12 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/require.h"
-#include "cmd/runbook_dir.h"
+#include "runbook/run_dir.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
-			  struct aif_runbook_judged *ret, struct aif_err *err)
-{
-	char *path = realpath(dir, NULL);
-	int e = aif_runbook_dir_values(dir, expect, &ret->values, err);
-
-	ret->family = family ? family : aif_runbook_family(path ? path : dir);
-	free(path);
-	if (e)
-		return e;
-	aif_runbook_budgets(ret->family, ret->budgets);
-	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
-	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
-	return 0;
-}
 
 /* Takes away what an earlier check found, which is none of this state, also from the index. 0 or -errno with *err. */
 static int forget(const char *dir, struct aif_err *err)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "runbook/judge.h"
+#include "runbook/run_dir.h"
 
 /* Judging a run directory, as aiflame runbook and aiflame gate --dir do. */
 
@@ -10,19 +10,6 @@ enum { AIF_EXIT_REGRESSION = 3, AIF_EXIT_CANNOT_TELL = 4 };
 /* Classes of functions in which time should go, where nothing else is said. */
 #define AIF_RUNBOOK_EXPECT "gemm,attention"
 
-struct aif_runbook_judged {
-	struct aif_runbook_values values; /* .outside is finished by the caller */
-	struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS];
-	double budgets[AIF_RUNBOOK_BUDGETS];
-	enum aif_runbook_verdict verdict;
-	const char *family;
-	struct aif_runbook_signal signals[AIF_RUNBOOK_SIGNALS_MAX];
-	size_t signals_len;
-};
-
-/* Reads a directory and judges it. family NULL: by the directory's name. 0 or -errno with *err. */
-int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
-			  struct aif_runbook_judged *ret, struct aif_err *err);
 /* Prints a row of the decision table that fired. v: the run's values, NULL for a metric that the project names. */
 void aif_runbook_print_signal(const struct aif_runbook_signal *s,
 			      const struct aif_runbook_values *v);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a run directory that a project names: numbers of files, and lengths of ranges. */
-#include "cmd/runbook_plan.h"
+#include "runbook/run_plan.h"
 
-#include "cmd/json_value.h"
+#include "text/json_value.h"
 #include "cmd/profile_arg.h"
 #include "query/query.h"
 

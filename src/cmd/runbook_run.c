@@ -4,13 +4,13 @@
 
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/runbook_config.h"
-#include "cmd/runbook_count.h"
-#include "cmd/runbook_dir.h"
-#include "cmd/runbook_own.h"
-#include "cmd/runbook_tools.h"
+#include "runbook/run_config.h"
+#include "runbook/run_count.h"
+#include "runbook/run_dir.h"
+#include "runbook/run_own.h"
+#include "runbook/run_tools.h"
 #include "cmd/selection.h"
-#include "cmd/tool.h"
+#include "probe/tool.h"
 #include "stat/result.h"
 
 #include <errno.h>

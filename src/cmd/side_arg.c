@@ -4,7 +4,7 @@
 #include "base/open_named.h"
 #include "cmd/file_kind.h"
 #include "cmd/profile_arg.h"
-#include "cmd/runbook_config.h"
+#include "runbook/run_config.h"
 #include "cmd/selection.h"
 #include "compare/run_file.h"
 #include "flame/flame.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "import/json_reader.h"
+#include "text/json_reader.h"
 #include "import/weighted_stacks.h"
 
 /*

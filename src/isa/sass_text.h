@@ -4,7 +4,7 @@
 #include "base/base.h"
 
 /* The output of NVIDIA's nvdisasm for one function's raw bytes, line by line: "/" "*0010*" "/
- * @!P0 LDG.E R0, [R2] ;". cmd/iga.h prints the same form. */
+ * @!P0 LDG.E R0, [R2] ;". probe/iga.h prints the same form. */
 
 struct aif_sass_line {
 	const char *text; /* "@!P0 LDG.E R0, [R2]", not terminated; NULL: nothing is known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/json_value.h"
-#include "cmd/runbook_dir.h"
-#include "cmd/runbook_plan.h"
+#include "text/json_value.h"
+#include "runbook/run_dir.h"
+#include "runbook/run_plan.h"
 #include "runbook/grown.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 #include "fixture_doctor.h"
 
 #include "base/cupti_faults.h"
-#include "cmd/doctor_nvidia.h"
-#include "cmd/find_file.h"
+#include "probe/doctor_nvidia.h"
+#include "probe/find_file.h"
 
 static void put_driver(const char *root, const char *admin_only)
 {

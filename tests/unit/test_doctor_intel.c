@@ -2,7 +2,7 @@
 /* Tests doctor on machines with Intel's GPUs: the kernel's files are made here. */
 #include "fixture_doctor.h"
 
-#include "cmd/doctor_intel.h"
+#include "probe/doctor_intel.h"
 
 static bool ask(const struct aif_intel *n)
 {

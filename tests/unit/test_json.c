@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/hash.h"
-#include "import/json_fast.h"
-#include "import/json_reader.h"
+#include "text/json_fast.h"
+#include "text/json_reader.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/kineto/kineto.h"
 
-#include "import/json_fast.h"
+#include "text/json_fast.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "import/json_reader.h"
+#include "text/json_reader.h"
 
 /* One event of a trace, as the file or a tool's table has it. */
 

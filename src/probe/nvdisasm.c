@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/nvdisasm.h"
+#include "probe/nvdisasm.h"
 
-#include "cmd/find_file.h"
-#include "cmd/tool.h"
+#include "probe/find_file.h"
+#include "probe/tool.h"
 #include "profile/file.h"
 
 #include <errno.h>

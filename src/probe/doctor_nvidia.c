@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/doctor_nvidia.h"
+#include "probe/doctor_nvidia.h"
 
 #include "base/buf.h"
 #include "base/cupti_faults.h"
 #include "base/cupti_places.h"
 #include "base/proc.h"
-#include "cmd/nvdisasm.h"
-#include "cmd/find_file.h"
+#include "probe/nvdisasm.h"
+#include "probe/find_file.h"
 #include "names/names.h"
 #include "record/ingest/gpu_users.h"
 #include "record/nvml/probe.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "cmd/runbook_plan.h"
+#include "runbook/run_plan.h"
 
 struct aif_runbook_ledger_opts {
 	const char *dir, *family, *expect; /* as of aif_runbook_dir_judge() */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_own.h"
+#include "runbook/run_own.h"
 
 #include "base/buf.h"
-#include "cmd/runbook_dir.h"
-#include "cmd/runbook_tools.h"
+#include "runbook/run_dir.h"
+#include "runbook/run_tools.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/perf_text.h"
+#include "probe/perf_text.h"
 
-#include "cmd/tool.h"
+#include "probe/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

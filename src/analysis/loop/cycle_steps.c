@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/cycle_steps.h"
+#include "analysis/loop/cycle_steps.h"
 
 #include "analysis/loop/phases.h"
 #include "base/clock.h"

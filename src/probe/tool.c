@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/tool.h"
+#include "probe/tool.h"
 
 #include "base/clock.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aiflame runbook ledger: adds a line to ledger.jsonl. */
-#include "cmd/runbook_ledger.h"
+#include "runbook/run_ledger.h"
 
 #include "base/hash.h"
-#include "cmd/runbook_check.h"
-#include "cmd/runbook_config.h"
-#include "cmd/tool.h"
+#include "runbook/run_config.h"
+#include "runbook/run_dir.h"
+#include "probe/tool.h"
 #include "runbook/grown.h"
 #include "text/iso_time.h"
 #include "text/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/find_file.h"
+#include "probe/find_file.h"
 
 #include <glob.h>
 #include <stdio.h>

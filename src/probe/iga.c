@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/iga.h"
+#include "probe/iga.h"
 
-#include "cmd/tool.h"
+#include "probe/tool.h"
 #include "profile/file.h"
 
 #include <dlfcn.h>

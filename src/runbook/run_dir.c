@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_dir.h"
+#include "runbook/run_dir.h"
 
 #include "base/open_regular.h"
-#include "cmd/json_value.h"
-#include "cmd/runbook_profile.h"
+#include "text/json_value.h"
+#include "runbook/run_profile.h"
 #include "text/json.h"
 #include "text/out.h"
 
@@ -234,4 +234,20 @@ int aif_runbook_dir_put_index(const char *dir, struct aif_err *err)
 	e = aif_runbook_dir_put(dir, "run_index.json", &text, err);
 	aif_buf_finish(&text);
 	return e;
+}
+
+int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
+			  struct aif_runbook_judged *ret, struct aif_err *err)
+{
+	char *path = realpath(dir, NULL);
+	int e = aif_runbook_dir_values(dir, expect, &ret->values, err);
+
+	ret->family = family ? family : aif_runbook_family(path ? path : dir);
+	free(path);
+	if (e)
+		return e;
+	aif_runbook_budgets(ret->family, ret->budgets);
+	ret->verdict = aif_runbook_judge(&ret->values, ret->budgets, ret->checks);
+	ret->signals_len = aif_runbook_signals(&ret->values, NULL, ret->signals);
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cmd/doctor_nvidia.h"
+#include "probe/doctor_nvidia.h"
 
 /* Drivers, devices and libraries of this machine for Intel's GPUs. Strings are freed by
  * aif_intel_finish; NULL: not there. */

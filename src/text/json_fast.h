@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "import/json_reader.h"
-#include "import/json_scan.h"
+#include "text/json_reader.h"
+#include "text/json_scan.h"
 
 /*
  * The common cases of aif_json_next() and aif_json_skip() inside of an object, for callers that read millions of them

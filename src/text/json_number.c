@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/json_reader.h"
+#include "text/json_reader.h"
 
 #include <errno.h>
 

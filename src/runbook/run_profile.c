@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads profile_summary.json. */
-#include "cmd/runbook_profile.h"
+#include "runbook/run_profile.h"
 
 #include "base/open_regular.h"
-#include "cmd/json_value.h"
-#include "import/json_reader.h"
+#include "text/json_value.h"
+#include "text/json_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_count.h"
+#include "runbook/run_count.h"
 
-#include "cmd/tool.h"
+#include "probe/tool.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/json_reader.h"
+#include "text/json_reader.h"
 
 #include "base/buf.h"
-#include "import/json_scan.h"
+#include "text/json_scan.h"
 
 #include <errno.h>
 #include <sys/types.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "cmd/runbook_dir.h"
+#include "runbook/run_dir.h"
 
 /*
  * runbook.json: what a project runs and how, so that each run is of the same configuration (docs/runbook.md). What the

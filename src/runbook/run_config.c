@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_config.h"
+#include "runbook/run_config.h"
 
 #include "base/hash.h"
 #include "base/name_sanitize.h"
-#include "cmd/json_value.h"
-#include "cmd/runbook_dir.h"
+#include "text/json_value.h"
+#include "runbook/run_dir.h"
 #include "text/json.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/doctor_intel.h"
+#include "probe/doctor_intel.h"
 
 #include "base/buf.h"
 #include "base/proc.h"

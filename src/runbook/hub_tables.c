@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of hub.html, of what the directory's files say. They may be somebody else's. */
-#include "cmd/runbook_hub.h"
+#include "runbook/hub.h"
 
-#include "cmd/json_value.h"
-#include "cmd/runbook_dir.h"
+#include "text/json_value.h"
+#include "runbook/run_dir.h"
 #include "text/svg_text.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_plan.h"
+#include "runbook/run_plan.h"
 
 #include "base/buf.h"
 #include "base/open_named.h"
-#include "cmd/json_value.h"
-#include "import/json_reader.h"
+#include "text/json_value.h"
+#include "text/json_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/json_value.h"
+#include "text/json_value.h"
 
 #include "base/open_named.h"
-#include "import/json_reader.h"
+#include "text/json_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -58,3 +58,17 @@ struct aif_runbook_run_opts {
 
 /* Counts and records the command and writes the directory's files. 0 or -errno with *err. runbook_run.c */
 int aif_runbook_run(const struct aif_runbook_run_opts *o, struct aif_err *err);
+
+struct aif_runbook_judged {
+	struct aif_runbook_values values; /* .outside is finished by the caller */
+	struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS];
+	double budgets[AIF_RUNBOOK_BUDGETS];
+	enum aif_runbook_verdict verdict;
+	const char *family;
+	struct aif_runbook_signal signals[AIF_RUNBOOK_SIGNALS_MAX];
+	size_t signals_len;
+};
+
+/* Reads a directory and judges it. family NULL: by the directory's name. 0 or -errno with *err. */
+int aif_runbook_dir_judge(const char *dir, const char *family, const char *expect,
+			  struct aif_runbook_judged *ret, struct aif_err *err);
