@@ -39,7 +39,12 @@ check "a C program: stacks are whole" sh -c "'$aiflame' flame --of cpu --detail 
 check "the summary has a C program's functions" grep -qE '^function +[56][0-9.]+ % +gemm ' c.screen
 check "the summary says how many stacks are whole" grep -qE '^quality +(99|100)[0-9.]* % of the samples have a whole stack' c.screen
 check "the summary says what sampling cost" grep -q '^cost .*of which the agent' c.screen
-check "the summary says how much of the command's CPU time the profile has" grep -qE '^cost .*; the profile has (100\.0|99\.[0-9]) % of it, [0-9.]+ m?s before threads.* and after their last; the recorder' c.screen
+# has_nearly_all SCREEN: the profile has all of the CPU time within 1 %, and of a busy machine's up to 50 ms too much (docs/cpu.md).
+has_nearly_all() {
+	sed -nE 's/^cost .*; the profile has ([0-9.]+) % of it, [0-9.]+ m?s before threads.* and after their last; the recorder.*/\1/p' "$1" |
+		awk -v used="$used" '{ n++; print $1, used; bad = $1 < 99 || $1 > 101 + 5 / used } END { exit n != 1 || bad }'
+}
+check "the summary says how much of the command's CPU time the profile has" has_nearly_all c.screen
 check "the CPU time that the profile has is that of its samples and of the agent's thread" test "$(number c.data "SELECT abs((SELECT sum(weight_ns) FROM cpu_samples) +
 	(SELECT value FROM meta WHERE key = 'cost.helper_cpu_ns') - (SELECT value FROM meta WHERE key = 'cost.cpu_known_ns')) < 1000000")" = 1
 check "the summary of a CPU program has no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
@@ -64,7 +69,7 @@ import json, sys
 w = json.load(sys.stdin)
 assert w[\"of\"] == \"cpu\" and w[\"functions\"][0][\"function\"] == \"gemm\" and w[\"threads\"] == 1, w'"
 check "annotate: a line, and instructions" sh -c "'$aiflame' annotate '^gemm$' c.data >gemm.txt && grep -qE '% +#+ +cpu_program.c:[0-9]+' gemm.txt && grep -qE '\\+0x[0-9a-f]{4}  ' gemm.txt"
-check "annotate: lines of a function that spends its time in others, with what they call" sh -c "'$aiflame' annotate '^step$' c.data >step.txt; cat step.txt; grep -qE '^(100\.0|99\.[0-9]) % +#+ +cpu_program.c:[0-9]+' step.txt && grep -qE '^ *[56][0-9.]+ % +#+ +calls gemm$' step.txt && grep -qE '^ *[23][0-9.]+ % +#+ +calls attention$' step.txt"
+check "annotate: lines of a function that spends its time in others, with what they call" sh -c "'$aiflame' annotate '^step$' c.data >step.txt; cat step.txt; grep -qE '^ *(100\.0|99\.[0-9]) % +#+ +cpu_program.c:[0-9]+' step.txt && grep -qE '^ *[56][0-9.]+ % +#+ +calls gemm$' step.txt && grep -qE '^ *[23][0-9.]+ % +#+ +calls attention$' step.txt"
 check "annotate: a function that computes itself has no list of calls" sh -c "! grep -q 'with what they call:' gemm.txt"
 check "annotate refuses a function that is not there" says "the one with most is gemm" "$aiflame" annotate nothere c.data
 check "the page has CPU time" sh -c "'$aiflame' view -o c.html c.data && [ -s c.html ]"
