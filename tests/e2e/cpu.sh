@@ -113,15 +113,21 @@ check "no thread is left out for longer than 100 ms" sh -c "
 	done | awk '{ print } \$1 > 100 { late = 1 } END { exit late || NR != 3 }'"
 
 # What is waited for. The program knows it, too; on a busy machine its thread also waits for a CPU in between.
-# waits_as_said HOW: its calls' waiting as rows, apart from its CPU time
+# said_of A WORD B: A times what the program says of that, and B
+said_of() { awk -v a="$1" -v word="$2" -v b="$3" '$1 == word { print a * $2 + b }' said; }
+# plus A B: their sum
+plus() { awk -v a="$1" -v b="$2" 'BEGIN { print a + b }'; }
+# waits_as_said HOW: its calls' waiting as rows, apart from its CPU time. Before the loop it waits once, for as long as a busy machine
+# needs to compile.
 waits_as_said() {
 	# shellcheck disable=SC2086 # a list of words
 	POCL_MAX_PTHREAD_COUNT=1 "$aiflame" record -q $how -o v.data "$cl" "$1" 2 >said &&
-		between "$(awk '/waiting/ { print 0.85 * $2 }' said)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
-			"$(awk '/waiting/ { print 1.1 * $2 + 0.1 }' said)" &&
-		between "$(awk '/^cpu/ { print 0.85 * $2 - 0.05 }' said)" "$(number v.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples")" \
-			"$(awk '/^cpu/ { print 1.1 * $2 + 0.1 }' said)" &&
-		between 0.6 "$(number v.data "SELECT sum(weight_ns + waiting_ns) / 1e9 FROM cpu_samples")" "$(awk '/wall/ { print $2 + 0.35 }' said)" &&
+		between "$(said_of 0.85 waiting 0)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
+			"$(plus "$(said_of 1.1 waiting 0.1)" "$(said_of 1.1 early_waiting 0)")" &&
+		between "$(said_of 0.85 cpu -0.05)" "$(number v.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples")" \
+			"$(plus "$(said_of 1.1 cpu 0.1)" "$(said_of 1 early_cpu 0)")" &&
+		between 0.6 "$(number v.data "SELECT sum(weight_ns + waiting_ns) / 1e9 FROM cpu_samples")" \
+			"$(plus "$(said_of 1 wall 0.35)" "$(said_of 1 early_waiting 0)")" &&
 		"$aiflame" flame --of cpu -o v.folded v.data
 }
 how=
@@ -147,10 +153,10 @@ if [ -x "$cl" ]; then
 	# walled HOW CALL
 	walled() {
 		POCL_MAX_PTHREAD_COUNT=1 "$aiflame" record -q --wall -F 199 -o v.data "$cl" "$1" 2 >said &&
-			between "$(awk '/^waiting/ { print 0.8 * $2 - 0.05 }' said)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
-				"$(awk '/^wall/ { w = $2 } /^cpu/ { c = $2 } END { print 1.1 * (w - c) + 0.35 }' said)" &&
+			between "$(said_of 0.8 waiting -0.05)" "$(number v.data "SELECT sum(waiting_ns) / 1e9 FROM cpu_samples")" \
+				"$(awk '{ v[$1] = $2 } END { print 1.1 * (v["wall"] - v["cpu"]) + v["early_wall"] - v["early_cpu"] + 0.15 }' said)" &&
 			between 1 "$(number v.data "SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns + waiting_ns) AS ns FROM cpu_samples GROUP BY tid)")" \
-				"$(awk '/^wall/ { print $2 + 0.7 }' said)" &&
+				"$(plus "$(said_of 1 wall 0.5)" "$(said_of 1 early_wall 0)")" &&
 			"$aiflame" flame --of cpu -o v.folded v.data &&
 			grep -qE "^main.*;wait_for(_\\[i\\])?;$2;\\[waiting: $2\\] [0-9]+\$" v.folded &&
 			! grep -F '[waiting' v.folded | grep -vE ";(clFinish;\\[waiting: clFinish|$2;\\[waiting: $2)\\] "
