@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/input.h"
 
-#include "analysis/exec_timeline.h"
-#include "analysis/time.h"
 #include "analysis/utilization.h"
+#include "merge/meta.h"
+#include "merge/stamps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 struct reading {
 	const struct aif_profile *p;
-	const struct aif_timeline *t;
+	struct aif_merge_stamps stamps;
 	struct aif_merge_ends *ends;
 	uint8_t *class_of; /* 1 + enum aif_work_class, by kernel; 0: not looked at */
 };
@@ -33,6 +33,24 @@ static uint64_t group_of(const struct aif_profile *p, const struct aif_exec_row 
 	return aif_mix64(aif_hash_bytes(text, len) + *ret_has_communicator);
 }
 
+static bool is_communication(const struct reading *r, uint32_t kernel)
+{
+	uint32_t name = kernel == AIF_NONE ? AIF_NONE : r->p->kernels[kernel].name;
+
+	if (name == AIF_NONE)
+		return false;
+	if (!r->class_of[kernel])
+		r->class_of[kernel] = (uint8_t)(1 + aif_work_class_of(aif_profile_str(r->p, name)));
+	return r->class_of[kernel] == 1 + AIF_WORK_COMMUNICATION;
+}
+
+static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reading *r = arg;
+
+	return aif_merge_stamps_launches(&r->stamps, rows, n);
+}
+
 static int take_ends(void *arg, const struct aif_exec_row *rows, size_t n)
 {
 	struct reading *r = arg;
@@ -40,22 +58,16 @@ static int take_ends(void *arg, const struct aif_exec_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_exec_row *x = &rows[i];
-		uint32_t name = x->kernel == AIF_NONE ? AIF_NONE : r->p->kernels[x->kernel].name;
 		bool has_communicator;
+		int64_t start, end;
 
-		if (name == AIF_NONE)
-			continue;
-		if (!r->class_of[x->kernel])
-			r->class_of[x->kernel] =
-				(uint8_t)(1 + aif_work_class_of(aif_profile_str(r->p, name)));
-		if (r->class_of[x->kernel] != 1 + AIF_WORK_COMMUNICATION)
+		if (!is_communication(r, x->kernel))
 			continue;
 		if (aif_grow(&e->at, &e->cap, e->len + 1, sizeof(*e->at)) < 0)
 			return -ENOMEM;
-		e->at[e->len] =
-			(struct aif_merge_end){.group = group_of(r->p, x, &has_communicator),
-					       .at = aif_time_clamp(aif_timeline_map(
-						       r->t, x->clock, x->process, x->end, NULL))};
+		aif_merge_stamps_exec(&r->stamps, x, &start, &end);
+		e->at[e->len] = (struct aif_merge_end){
+			.group = group_of(r->p, x, &has_communicator), .at = end};
 		e->at[e->len++].sequence = has_communicator ? x->sequence : 0;
 	}
 	return 0;
@@ -64,12 +76,13 @@ static int take_ends(void *arg, const struct aif_exec_row *rows, size_t n)
 static int read_ends(const struct aif_profile *p, struct aif_merge_ends *ends)
 {
 	struct reading r = {.p = p, .ends = ends, .class_of = calloc(p->kernels_len + 1, 1)};
-	int e = r.class_of ? aif_timeline_get(p, &r.t) : -ENOMEM;
+	int e = r.class_of ? aif_merge_stamps_init(&r.stamps, p) : -ENOMEM;
 
-	if (!e) {
+	if (!e && r.stamps.wants_launches)
+		e = aif_profile_launches(p, take_launches, &r, NULL);
+	if (!e)
 		e = aif_profile_execs(p, take_ends, &r, NULL);
-		aif_facts_put(r.t);
-	}
+	aif_merge_stamps_finish(&r.stamps);
 	free(r.class_of);
 	aif_merge_ends_sort(ends);
 	return e;
@@ -82,13 +95,60 @@ static uint64_t number(const char *text)
 	return *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : 0;
 }
 
+/* The member of merged profiles' meta: hashes of recordings, in hexadecimal. */
+#define RECORDINGS "merged.recordings"
+#define HASH_LEN   16
+
+static int add_recording(struct aif_merge_input *in, uint64_t hash)
+{
+	if (aif_grow(&in->recordings, &in->recordings_cap, in->recordings_len + 1, sizeof(hash)) <
+	    0)
+		return -ENOMEM;
+	in->recordings[in->recordings_len++] = hash;
+	return 0;
+}
+
+static int find_recordings(struct aif_merge_input *in, const struct aif_profile *p)
+{
+	const char *at = aif_profile_meta(p, RECORDINGS);
+	uint64_t pids = 0;
+	int r;
+
+	for (size_t i = 0; i < p->processes_len; i++)
+		pids = aif_mix64(pids + p->processes[i].pid);
+	r = add_recording(in, aif_mix64(aif_mix64(aif_mix64(in->start_ns) + in->date_ns) + pids) ^
+				      aif_hash_bytes(in->host, strlen(in->host)));
+	while (!r && strspn(at, "0123456789abcdef") >= HASH_LEN) {
+		char text[HASH_LEN + 1] = {0};
+
+		memcpy(text, at, HASH_LEN);
+		r = add_recording(in, strtoull(text, NULL, 16));
+		at += HASH_LEN;
+	}
+	return r;
+}
+
+int aif_merge_input_note(struct aif_profile *p, const struct aif_merge_input *in, size_t n)
+{
+	struct aif_buf list = {0};
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < in[i].recordings_len; k++)
+			aif_buf_printf(&list, "%0*" PRIx64, HASH_LEN, in[i].recordings[k]);
+	r = aif_merge_meta_set(p, RECORDINGS, aif_buf_str(&list));
+	if (aif_buf_failed(&list))
+		r = -ENOMEM;
+	aif_buf_finish(&list);
+	return r;
+}
+
 static int describe(struct aif_merge_input *in, const struct aif_profile *p)
 {
 	const char *host = aif_profile_meta(p, "host");
 
 	for (size_t i = 0; i < p->processes_len; i++) {
 		in->ranks += p->processes[i].rank != 0;
-		in->pids = aif_mix64(in->pids + p->processes[i].pid);
 		if (!*host && p->processes[i].host != AIF_NONE)
 			host = aif_profile_str(p, p->processes[i].host);
 	}
@@ -97,7 +157,7 @@ static int describe(struct aif_merge_input *in, const struct aif_profile *p)
 	in->end_ns = p->end_ns;
 	in->date_ns = number(aif_profile_meta(p, "start_realtime_ns"));
 	in->notes = p->notes;
-	return in->host ? 0 : -ENOMEM;
+	return in->host ? find_recordings(in, p) : -ENOMEM;
 }
 
 int aif_merge_input_read(struct aif_merge_input *in, struct aif_err *err)
@@ -128,6 +188,7 @@ int aif_merge_input_read(struct aif_merge_input *in, struct aif_err *err)
 void aif_merge_input_finish(struct aif_merge_input *in)
 {
 	free(in->host);
+	free(in->recordings);
 	free(in->ends.at);
 }
 

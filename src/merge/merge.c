@@ -36,25 +36,45 @@ static int go_on(const struct merging *m, size_t i, size_t done, struct aif_err 
 
 /* ---- the files -------------------------------------------------------------------------------------- */
 
-/* Refuses a recording that is given twice, also as a copy of its file: all in it would count twice. */
+/* Refuses the k-th recording of a file, which another file has, too. */
+static int refuse_twice(const struct merging *m, size_t i, size_t k, size_t other,
+			struct aif_err *err)
+{
+	const struct aif_merge_input *x = &m->in[i], *y = &m->in[other];
+	/* A file's own hash is its first. */
+	bool is_own = k == 0, is_others_own = y->recordings[0] == x->recordings[k];
+
+	if (is_own && is_others_own)
+		return aif_err_set(err, -EINVAL, "%s: is the same recording as %s; name each once",
+				   x->path, y->path);
+	if (is_own || is_others_own)
+		return aif_err_set(
+			err, -EINVAL,
+			"%s: is one of those that %s was merged from, and would count twice; leave it out",
+			is_own ? x->path : y->path, is_own ? y->path : x->path);
+	return aif_err_set(
+		err, -EINVAL,
+		"%s: was merged from a recording that %s was merged from, too, which would "
+		"count twice; merge the recordings themselves",
+		x->path, y->path);
+}
+
+/* Refuses a recording that is given twice, also as a copy of its file or in a merged one: all in it would count twice. */
 static int check_twice(const struct merging *m, struct aif_err *err)
 {
 	struct aif_map seen = {0};
 	uint64_t other;
 	int r = 0;
 
-	for (size_t i = 0; i < m->n && !r; i++) {
-		const struct aif_merge_input *x = &m->in[i];
-		uint64_t key = aif_mix64(aif_mix64(aif_mix64(x->start_ns) + x->date_ns) + x->pids) ^
-			       aif_hash_bytes(x->host, strlen(x->host));
+	for (size_t i = 0; i < m->n; i++)
+		for (size_t k = 0; k < m->in[i].recordings_len && !r; k++) {
+			uint64_t hash = m->in[i].recordings[k];
 
-		if (aif_map_get(&seen, key, &other))
-			r = aif_err_set(err, -EINVAL,
-					"%s: is the same recording as %s; name each once", x->path,
-					m->in[other].path);
-		else if (aif_map_put(&seen, key, i) < 0)
-			r = aif_err_set(err, -ENOMEM, "merge: out of memory");
-	}
+			if (aif_map_get(&seen, hash, &other) && other != i)
+				r = refuse_twice(m, i, k, (size_t)other, err);
+			else if (aif_map_put(&seen, hash, i) < 0)
+				r = aif_err_set(err, -ENOMEM, "merge: out of memory");
+		}
 	aif_map_finish(&seen);
 	return r;
 }
@@ -179,6 +199,8 @@ static int write_all(struct merging *m, struct aif_writer *w, struct aif_err *er
 		r = set_date(m);
 	if (!r)
 		r = note_damage(m);
+	if (!r)
+		r = aif_merge_input_note(&m->tables.p, m->in, m->n);
 	if (!r)
 		r = aif_merge_note(&m->tables.p, m->in, m->n, m->sum);
 	if (r)

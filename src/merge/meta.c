@@ -49,6 +49,8 @@ static const struct {
 	{"exit_status", MOST},
 	/* Times since the beginning of one file. */
 	{"cycle", NONE},
+	/* Made anew (input.c). */
+	{"merged.recordings", NONE},
 	{"start_realtime_ns", NONE},
 };
 #define LIST_MAX_BYTES 600

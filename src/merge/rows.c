@@ -2,8 +2,7 @@
 /* Rows of a file with the merged profile's numbers and times. */
 #include "merge/tables.h"
 
-#include "analysis/facts.h"
-#include "analysis/time.h"
+#include "merge/stamps.h"
 #include "profile/chunk.h"
 
 #include <errno.h>
@@ -16,12 +15,9 @@ struct writing {
 	const struct aif_merge_ids *ids;
 	struct aif_writer *w;
 	struct aif_err *err;
-	const struct aif_timeline *timeline;
-	struct aif_map
-		called; /* by launch: when, ns since the file's beginning; of files with clocks of devices */
+	struct aif_merge_stamps stamps;
 	uint64_t launches; /* the greatest number of a launch and of a window, so far */
 	uint32_t windows;
-	bool has_device_clocks;
 	void *rows; /* space for a chunk */
 };
 
@@ -51,13 +47,10 @@ static uint32_t window_of(struct writing *w, uint32_t window)
 	return w->t->windows + window;
 }
 
-/* Maps a stamp of any clock; `after`: ns since the file's beginning, which it is not before. */
-static uint64_t stamp(const struct writing *w, uint32_t clock, uint32_t process, uint64_t raw,
-		      int64_t after, int64_t *ret_own)
+/* The same of ns since the file's beginning. */
+static uint64_t at_own(const struct writing *w, int64_t own)
 {
-	*ret_own = aif_time_clamp(
-		aif_timeline_map_after(w->timeline, clock, process, raw, after, NULL));
-	return at(w, w->in->start_ns + (uint64_t)*ret_own);
+	return at(w, w->in->start_ns + (uint64_t)own);
 }
 
 /* ---- rows of each kind -------------------------------------------------------------------------- */
@@ -67,12 +60,11 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 	struct writing *w = arg;
 	struct aif_launch_row *to = w->rows;
 
+	if (aif_merge_stamps_launches(&w->stamps, rows, n) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_launch_row *x = &rows[i];
 
-		if (w->has_device_clocks &&
-		    aif_map_put(&w->called, x->launch, x->time - w->in->start_ns) < 0)
-			return -ENOMEM;
 		to[i] = *x;
 		to[i].launch = launch_of(w, x->launch);
 		to[i].time = at(w, x->time);
@@ -93,15 +85,13 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_exec_row *x = &rows[i];
-		uint64_t called;
-		int64_t own = 0;
+		int64_t start, end;
 
-		if (aif_map_get(&w->called, x->launch, &called))
-			own = aif_time_clamp((int64_t)called);
+		aif_merge_stamps_exec(&w->stamps, x, &start, &end);
 		to[i] = *x;
 		to[i].launch = launch_of(w, x->launch);
-		to[i].start = stamp(w, x->clock, x->process, x->start, own, &own);
-		to[i].end = stamp(w, x->clock, x->process, x->end, own, &own);
+		to[i].start = at_own(w, start);
+		to[i].end = at_own(w, end);
 		to[i].clock = AIF_CLOCK_MONOTONIC;
 		to[i].process = id(w, AIF_TABLE_PROCESS, x->process);
 		to[i].kernel = id(w, AIF_TABLE_KERNEL, x->kernel);
@@ -178,11 +168,13 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_op_row *x = &rows[i];
-		int64_t own = INT64_MIN;
+		int64_t start = aif_merge_stamps_map(&w->stamps, x->clock, AIF_NONE, x->start,
+						     INT64_MIN),
+			end = aif_merge_stamps_map(&w->stamps, x->clock, AIF_NONE, x->end, start);
 
 		to[i] = *x;
-		to[i].start = stamp(w, x->clock, AIF_NONE, x->start, own, &own);
-		to[i].end = AIF_MAX(stamp(w, x->clock, AIF_NONE, x->end, own, &own), to[i].start);
+		to[i].start = at_own(w, start);
+		to[i].end = AIF_MAX(at_own(w, end), to[i].start);
 		to[i].clock = AIF_CLOCK_MONOTONIC;
 		to[i].thread = id(w, AIF_TABLE_THREAD, x->thread);
 		to[i].name = id(w, AIF_TABLE_STRING, x->name);
@@ -294,19 +286,15 @@ int aif_merge_rows_add(struct aif_merge_tables *t, const struct aif_merge_input 
 		.w = writer,
 		.err = err,
 		.rows = malloc((size_t)AIF_CHUNK_MAX_ROWS * sizeof(struct aif_exec_row))};
-	int r = w.rows ? aif_timeline_get(from, &w.timeline) : -ENOMEM;
+	int r = w.rows ? aif_merge_stamps_init(&w.stamps, from) : -ENOMEM;
 
-	for (size_t i = 0; i < from->clock_pairs_len; i++)
-		w.has_device_clocks |= from->clock_pairs[i].clock >= AIF_CLOCK_DEVICE;
-	if (!r) {
+	if (!r)
 		r = write_all(&w, ret_bad);
-		aif_facts_put(w.timeline);
-	}
+	aif_merge_stamps_finish(&w.stamps);
 	if (!r)
 		r = check_numbers(&w);
 	t->launches += w.launches;
 	t->windows += w.windows;
-	aif_map_finish(&w.called);
 	free(w.rows);
 	return r == -ENOMEM ? aif_err_set(err, r, "%s: out of memory", in->path) : r;
 }

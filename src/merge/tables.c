@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Modules of one path without a build id that a file's is held against. */
+#define BUILDS_MAX 64
 /* Space for a row of any table. */
 union row {
 	struct aif_process process;
@@ -23,6 +25,7 @@ struct adding {
 	const struct aif_merge_input *in;
 	struct aif_profile *from;
 	struct aif_merge_ids *ids;
+	uint32_t *first_code, *next_code; /* by module, by code: 1 + the number of a code */
 };
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -186,17 +189,90 @@ static uint32_t add_frame(const struct adding *a, size_t i, size_t *names_from)
 	return (uint32_t)id;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- code, and the modules that it is of ----------------------------------------------------------- */
+
+/* Lists codes by their modules. */
+static int list_codes(struct adding *a)
+{
+	const struct aif_profile *p = a->from;
+
+	a->first_code = calloc(p->modules_len + 1, sizeof(*a->first_code));
+	a->next_code = calloc(p->codes_len + 1, sizeof(*a->next_code));
+	if (!a->first_code || !a->next_code)
+		return -ENOMEM;
+	for (size_t i = p->codes_len; i-- > 0;) {
+		uint32_t module = p->codes[i].module;
+
+		if (module == AIF_NONE)
+			continue;
+		a->next_code[i] = a->first_code[module];
+		a->first_code[module] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+static bool is_same(const struct aif_code *x, const struct aif_code *y)
+{
+	if (!x->bytes && !x->packed)
+		return true;
+	if (!y->bytes && !y->packed)
+		return true;
+	if (x->bytes && y->bytes)
+		return x->size == y->size && !memcmp(x->bytes, y->bytes, x->size);
+	return x->packed && y->packed && x->packed_size == y->packed_size &&
+	       !memcmp(x->packed, y->packed, x->packed_size);
+}
+
+static uint64_t code_key(const struct adding *a, size_t i, union row *ret)
+{
+	translate(a, AIF_TABLE_CODE, i, ret);
+	return aif_hash_bytes(&ret->code, sizeof(ret->code));
+}
+
+/* True unless a function of a file's module has other code in the merged profile's module `id`. */
+static bool has_same_code(const struct adding *a, size_t i, uint32_t id)
+{
+	union row row;
+	uint64_t code;
+
+	a->ids->of[AIF_TABLE_MODULE][i] = id; /* for translate() */
+	for (uint32_t c = a->first_code[i]; c; c = a->next_code[c - 1])
+		if (aif_map_get(&a->t->codes, code_key(a, c - 1, &row), &code) &&
+		    !is_same(&a->t->p.codes[code], &a->from->codes[c - 1]))
+			return false;
+	return true;
+}
+
+/* Adds a module, or finds the one that is the same. Two builds of a program may have one path: without a build id their code
+ * tells them apart. */
+static uint32_t add_module(const struct adding *a, size_t i, const union row *row)
+{
+	struct aif_merge_tables *t = a->t;
+	uint64_t key = aif_hash_bytes(&row->module, sizeof(row->module)), id;
+	size_t tried = 0;
+
+	/* Memory of a process's own has no name that another's could have, too. */
+	if (row->module.kind == AIF_MODULE_ANON)
+		return push(&t->p, AIF_TABLE_MODULE, row);
+	if (row->module.build_id != AIF_NONE)
+		return intern(t, AIF_TABLE_MODULE, row);
+	for (; tried < BUILDS_MAX && aif_map_get(&t->builds, key, &id); key++, tried++)
+		if (!memcmp(&t->p.modules[id], &row->module, sizeof(row->module)) &&
+		    has_same_code(a, i, (uint32_t)id))
+			return (uint32_t)id;
+	id = push(&t->p, AIF_TABLE_MODULE, row);
+	return id == AIF_NONE || (tried < BUILDS_MAX && aif_map_put(&t->builds, key, id) < 0)
+		       ? AIF_NONE
+		       : (uint32_t)id;
+}
 
 /* Adds a file's code unless it is there; its bytes go over to the merged profile. */
 static uint32_t add_code(const struct adding *a, size_t i)
 {
 	struct aif_code *from = &a->from->codes[i];
 	union row row;
-	uint64_t key, id;
+	uint64_t key = code_key(a, i, &row), id;
 
-	translate(a, AIF_TABLE_CODE, i, &row);
-	key = aif_hash_bytes(&row.code, sizeof(row.code));
 	if (aif_map_get(&a->t->codes, key, &id))
 		return (uint32_t)id;
 	row.code.bytes = from->bytes;
@@ -209,6 +285,8 @@ static uint32_t add_code(const struct adding *a, size_t i)
 	from->packed = NULL;
 	return (uint32_t)id;
 }
+
+/* ---- tables ------------------------------------------------------------------------------------- */
 
 static void place_process(const struct adding *a, struct aif_process *x)
 {
@@ -241,9 +319,7 @@ static uint32_t add_row(const struct adding *a, unsigned table, size_t i)
 		row.graph_node.made = row.graph_node.made ? time_of(a, row.graph_node.made) : 0;
 		break;
 	case AIF_TABLE_MODULE:
-		/* Memory of a process's own has no name that another's could have, too. */
-		return row.module.kind == AIF_MODULE_ANON ? push(&t->p, table, &row)
-							  : intern(t, table, &row);
+		return add_module(a, i, &row);
 	case AIF_TABLE_STACK:
 		row.stack.depth =
 			row.stack.parent == AIF_NONE ? 1 : t->p.stacks[row.stack.parent].depth + 1;
@@ -299,11 +375,15 @@ int aif_merge_tables_add(struct aif_merge_tables *t, const struct aif_merge_inpu
 	int r;
 
 	*ret = (struct aif_merge_ids){0};
-	r = add_strings(&a);
+	r = list_codes(&a);
+	if (!r)
+		r = add_strings(&a);
 	for (unsigned table = 0; table < AIF_TABLE_COUNT && !r; table++)
 		if (table != AIF_TABLE_META && table != AIF_TABLE_CLOCK_PAIR &&
 		    table != AIF_TABLE_FRAME_NAME)
 			r = add_table(&a, table);
+	free(a.first_code);
+	free(a.next_code);
 	return r;
 }
 
@@ -319,6 +399,7 @@ void aif_merge_tables_finish(struct aif_merge_tables *t)
 		aif_map_finish(&t->known[i]);
 	aif_map_finish(&t->codes);
 	aif_map_finish(&t->python);
+	aif_map_finish(&t->builds);
 	free(t->names_of);
 	aif_profile_finish(&t->p);
 }

@@ -10,7 +10,7 @@ struct aif_merge_tables {
 	struct aif_profile p;
 	uint64_t base_ns; /* the reference's beginning on the merged profile's clock */
 	/* Maps from hashes of rows to their numbers. */
-	struct aif_map known[AIF_TABLE_COUNT], codes, python;
+	struct aif_map known[AIF_TABLE_COUNT], codes, python, builds;
 	uint32_t python_codes;
 	size_t *names_of; /* by frame: the first of its names */
 	size_t names_of_cap;
