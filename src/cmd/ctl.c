@@ -3,8 +3,10 @@
 #include "base/name_sanitize.h"
 #include "base/process_read.h"
 #include "cmd/command.h"
+#include "cmd/ctl_snapshot.h"
 #include "cmd/recordings.h"
 #include "record/attach/attach_dir.h"
+#include "profile/file.h"
 #include "record/sync.h"
 
 #include <errno.h>
@@ -22,6 +24,19 @@
 #define STOP_NS (120 * AIF_NS_PER_S)
 /* A recorder commits each second; a disk that others keep busy may take many. */
 #define SYNC_S 60
+/* The same with names for what is new, and a copy of the file. */
+#define SNAPSHOT_S 180
+
+struct values {
+	const char *output;
+};
+static const struct aif_opt opts[] = {
+	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
+	 "snapshot: the profile to write (NAME-DATE-TIME.data here); an existing profile becomes "
+	 "FILE.old"},
+	{0},
+};
+static const struct values defaults = {0};
 
 static bool is_running(int dir, const char *recording)
 {
@@ -63,6 +78,63 @@ static int say_not_synced(const struct aif_standby_recording *about, int r, stru
 	return aif_err_set(
 		err, r, "ctl: %s (process %" PRIu32 ") does not answer: %s; see aiflame ctl status",
 		name, about->pid, strerror(-r));
+}
+
+static int say_no_snapshot(const struct aif_standby_recording *about, int r, struct aif_err *err)
+{
+	const char *name = about->call.name;
+
+	if (r == -EAGAIN)
+		return aif_err_set(err, -ETIMEDOUT,
+				   "ctl: %s (process %" PRIu32
+				   ") has not copied its profile within %d s; one of its processes "
+				   "is stopped, or the disk is slow: look at both, then ask again",
+				   name, about->pid, SNAPSHOT_S);
+	if (r == -ECANCELED)
+		return aif_err_set(err, r,
+				   "ctl: %s (process %" PRIu32
+				   ") has ended meanwhile; its own profile has all",
+				   name, about->pid);
+	if (r == -EIO)
+		return aif_err_set(
+			err, r,
+			"ctl: %s (process %" PRIu32
+			") cannot copy its profile: it writes none (aiflame top), or the "
+			"disk is full; free space and ask again",
+			name, about->pid);
+	return say_not_synced(about, r, err);
+}
+
+/* Asks for a copy of a recording's file, and writes it. */
+static int take_snapshot(const char *path, const struct aif_recording_search *s, const char *output,
+			 struct aif_err *err)
+{
+	const struct aif_standby_recording *about = &s->at.about;
+	struct aif_hello hello = {.magic = AIF_WIRE_MAGIC,
+				  .version = AIF_WIRE_VERSION,
+				  .kind = AIF_HELLO_CONTROL,
+				  .control = AIF_CONTROL_SNAPSHOT};
+	char socket[256], name[256];
+	int r, fd = -1;
+
+	if (!output) {
+		aif_snapshot_name(about->call.name, name, sizeof(name));
+		output = name;
+	}
+	/* Not only after it was made. */
+	r = aif_profile_check_place(output, err);
+	if (r < 0)
+		return r;
+	memcpy(hello.token, about->call.token, sizeof(hello.token));
+	snprintf(socket, sizeof(socket), "%s/%s", path, about->call.socket);
+	r = aif_hello_send(socket, &hello, SNAPSHOT_S * 1000, &fd);
+	if (r < 0)
+		return say_no_snapshot(about, r, err);
+	r = aif_snapshot_save(fd, output, err);
+	close(fd);
+	if (!r)
+		printf("%s\n", output);
+	return r;
 }
 
 static int tell(int dir, const char *path, const struct aif_recording_search *s,
@@ -198,24 +270,27 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	static const struct {
 		const char *word;
 		enum aif_control control;
-	} verbs[] = {{"start", AIF_CONTROL_RUN},
-		     {"pause", AIF_CONTROL_HOLD},
-		     {"stop", AIF_CONTROL_STOP},
-		     {"sync", AIF_CONTROL_SYNC},
-		     {"status", 0}};
+	} verbs[] = {{"start", AIF_CONTROL_RUN},         {"pause", AIF_CONTROL_HOLD},
+		     {"stop", AIF_CONTROL_STOP},         {"sync", AIF_CONTROL_SYNC},
+		     {"snapshot", AIF_CONTROL_SNAPSHOT}, {"status", 0}};
+	const struct values *v = values;
 	struct aif_recording_search s = {.name = words_len > 1 ? words[1] : NULL};
 	char path[AIF_STANDBY_DIR_MAX];
 	size_t i = 0;
 	int r;
 
-	(void)values;
 	while (i < AIF_ARRAY_LEN(verbs) && strcmp(words[0], verbs[i].word) != 0)
 		i++;
 	if (i == AIF_ARRAY_LEN(verbs)) {
 		aif_err_set(err, -EINVAL,
-			    "ctl: '%s' is not understood; use start, pause, stop, sync or "
-			    "status",
+			    "ctl: '%s' is not understood; use start, pause, stop, sync, "
+			    "snapshot or status",
 			    words[0]);
+		return AIF_EXIT_USAGE;
+	}
+	if (v->output && (verbs[i].control != AIF_CONTROL_SNAPSHOT || !*v->output)) {
+		aif_err_set(err, -EINVAL, "ctl: -o is the name of a snapshot's profile; %s",
+			    *v->output ? "leave it out" : "give one");
 		return AIF_EXIT_USAGE;
 	}
 	aif_standby_default(path);
@@ -232,10 +307,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		if (s.name && aif_parse_count(s.name, &s.pid) < 0)
 			s.pid = 0;
 		r = aif_recording_find(&s, "ctl", err);
-		if (!r)
+		if (!r && verbs[i].control == AIF_CONTROL_SNAPSHOT)
+			r = take_snapshot(path, &s, v->output, err);
+		else if (!r)
 			r = tell(s.dir, path, &s, verbs[i].control, err);
 		/* Names the recording where the user did not: another one may have been meant. */
-		if (!r && !s.name)
+		if (!r && !s.name && verbs[i].control != AIF_CONTROL_SNAPSHOT)
 			printf("%s: %s (process %" PRIu32 ")\n", words[0], s.at.about.call.name,
 			       s.at.about.pid);
 	}
@@ -246,21 +323,32 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 const struct aif_command aif_command_ctl = {
 	.name = "ctl",
-	.words = "start|pause|stop|sync|status [NAME|PID]",
+	.words = "start|pause|stop|sync|snapshot|status [NAME|PID]",
 	.summary = "control recordings that run, list processes on standby",
 	.description =
-		"start   starts collecting, at first (record --delay) or again\n"
-		"pause   stops collecting for a while\n"
-		"stop    ends the recording and waits for its profile; its processes go on\n"
-		"sync    waits until the processes follow the last start or pause, and until all\n"
-		"        that they had written by then is in the file; gives up after a minute\n"
-		"status  lists recordings, and processes that wait to be recorded\n\n"
+		"start     starts collecting, at first (record --delay) or again\n"
+		"pause     stops collecting for a while\n"
+		"stop      ends the recording and waits for its profile; its processes go on\n"
+		"sync      waits until the processes follow the last start or pause, and until\n"
+		"          all that they had written by then is in the file; gives up after a\n"
+		"          minute\n"
+		"snapshot  writes a profile of what was recorded so far, and prints its name;\n"
+		"          the recording goes on. With record --keep 30s: of the last 30 s. It\n"
+		"          lacks what is known at a recording's end only: costs, texts of\n"
+		"          source files\n"
+		"status    lists recordings, and processes that wait to be recorded\n\n"
 		"NAME is what `record --name` said, or else the name of the recording's file; PID\n"
 		"is the recorder or one of the processes that it records. Without either: the\n"
 		"only recording.",
-	.examples = "aiflame ctl status\twho records whom\n"
-		    "aiflame ctl sync aiflame.data\twhat was launched is in the file then\n"
-		    "aiflame ctl stop aiflame.data\tas Ctrl-C in its terminal\n",
+	.examples =
+		"aiflame ctl status\twho records whom\n"
+		"aiflame ctl sync aiflame.data\twhat was launched is in the file then\n"
+		"aiflame record -q --keep 30s -o server.data ./server &\ta server; of it the last 30 s\n"
+		"aiflame ctl snapshot server.data -o slow.data\twhat it did until now\n"
+		"aiflame ctl stop aiflame.data\tas Ctrl-C in its terminal\n",
+	.opts = opts,
+	.defaults = &defaults,
+	.values_size = sizeof(defaults),
 	.min_words = 1,
 	.max_words = 2,
 	.run = run,

@@ -82,6 +82,18 @@ int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, 
 bool aif_writer_has_locks(const struct aif_writer *w);
 uint64_t aif_writer_size(const struct aif_writer *w); /* bytes of the file so far */
 
+/* A copy of a file that is being written, made in parts: after a commit, before the next row. What is committed between two
+ * parts is in it, too. It lies beside the file, as FILE.snapshotPID, until it is whole. */
+struct aif_snapshot;
+/* 0; -ENOENT: there is no file; -errno: all with *err, and the recording goes on. */
+int aif_writer_snapshot(struct aif_writer *w, struct aif_snapshot **ret, struct aif_err *err);
+/* Copies for some `ns` of time. 1: the copy is whole; 0: not yet; -errno with *err. */
+int aif_snapshot_step(struct aif_snapshot *s, uint64_t ns, struct aif_err *err);
+/* Frees; returns a descriptor of the whole copy, which has no name any more. */
+int aif_snapshot_finish(struct aif_snapshot *s);
+/* Gives a copy up, before its writer is finished. NULL is fine. */
+void aif_snapshot_free(struct aif_snapshot *s);
+
 /* Last commit, then closed and freed, whatever the result. A recording cut short before this is a
  * valid, shorter profile. */
 int aif_writer_finish(struct aif_writer *w, uint64_t end_ns, struct aif_err *err);

@@ -590,10 +590,11 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 			  (size_t)n - AIF_HELLO_FIXED);
 	} else if (h->kind == AIF_HELLO_CONTROL && h->control == AIF_CONTROL_WATCH) {
 		give_watch(w, sock, cred.uid);
-	} else if (h->kind == AIF_HELLO_CONTROL && h->control == AIF_CONTROL_SYNC) {
+	} else if (h->kind == AIF_HELLO_CONTROL &&
+		   (h->control == AIF_CONTROL_SYNC || h->control == AIF_CONTROL_SNAPSHOT)) {
 		/* A connection that was closed would make w->fd readable for ever. */
 		epoll_ctl(w->fd, EPOLL_CTL_DEL, sock, NULL);
-		if (aif_syncs_add(&w->syncs, sock) < 0)
+		if (aif_syncs_add(&w->syncs, sock, h->control == AIF_CONTROL_SNAPSHOT) < 0)
 			aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 	} else if (h->kind == AIF_HELLO_CONTROL) {
 		w->control = (enum aif_control)h->control;

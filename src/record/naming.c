@@ -65,7 +65,7 @@ struct aif_naming {
 	uint64_t used_ns;     /* CPU time of the thread, and how often it was taken off its */
 	long preempted;       /* CPU, when it last looked whether to pause */
 	struct job *jobs;     /* ROUND of them */
-	size_t next;          /* frame */
+	atomic_size_t next;   /* frame */
 	struct aif_map known; /* modules that the symbolizer knows */
 	unsigned named;       /* modules without lines */
 	struct aif_map coded; /* functions whose code is kept: module << 48 | start */
@@ -625,6 +625,11 @@ static bool await_end(struct aif_naming *n, const atomic_bool *is_impatient)
 	has_ended = n->has_ended;
 	pthread_mutex_unlock(&n->lock);
 	return has_ended;
+}
+
+bool aif_naming_has(const struct aif_naming *n, size_t frames)
+{
+	return atomic_load(&n->next) >= frames;
 }
 
 bool aif_naming_finish(struct aif_naming *n, const atomic_bool *is_impatient)

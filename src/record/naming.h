@@ -15,6 +15,8 @@ struct aif_naming;
 
 int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 		   const struct aif_record_opts *opts, struct aif_naming **ret);
+/* True if the first n frames of the store have been looked at. */
+bool aif_naming_has(const struct aif_naming *n, size_t frames);
 /* Names what is left, without giving way, ends, and frees: NULL is fine. Once *is_impatient is true what is left
  * gets no names, and is counted. False if even then the thread does not end, inside a library that cannot be
  * interrupted: it goes on using the store and the files, which must stay until the process ends. */

@@ -315,8 +315,11 @@ static int loop(struct session *s, struct aif_err *err)
 			aif_foreign_uid_poll(&s->foreign_uid, now, on_stranger, s);
 		aif_family_look(&s->family, now);
 		check_duration(s, now);
-		aif_syncs_look(&s->listener.syncs, aif_attach_all_joined(&s->attach), &s->store,
-			       s->drain, s->writer);
+		aif_syncs_look(&s->listener.syncs, aif_attach_all_joined(&s->attach),
+			       &(struct aif_sync_threads){.store = &s->store,
+							  .drain = s->drain,
+							  .naming = s->naming,
+							  .writer = s->writer});
 		if (now >= next_progress) {
 			next_progress = now + PROGRESS_NS;
 			show_progress(s, false);

@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define POLL_NS (20 * 1000 * 1000)
+/* Copying in one go: batches wait meanwhile. */
+#define COPY_NS (50 * 1000 * 1000)
 
 struct aif_writer_thread {
 	struct aif_store *store;
@@ -26,6 +29,14 @@ struct aif_writer_thread {
 	struct aif_err err;
 	_Atomic uint64_t size;
 	atomic_uint committed; /* flushes of the store's batches */
+	/* A copy of the file, for `aiflame ctl snapshot`. */
+	enum {
+		SNAPSHOT_NONE,
+		SNAPSHOT_WANTED,
+		SNAPSHOT_MADE, /* snapshot_fd, or snapshot_error */
+	} snapshot_is;
+	struct aif_snapshot *snapshot;
+	int snapshot_fd, snapshot_error;
 	char path[4096];
 	struct stat is; /* the file that was made under that path */
 };
@@ -143,6 +154,73 @@ static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
 	return r;
 }
 
+/* ---- a copy while recording goes on ---------------------------------------------------------- */
+
+static bool wants_snapshot(struct aif_writer_thread *w)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&w->lock);
+	wanted = w->snapshot_is == SNAPSHOT_WANTED;
+	pthread_mutex_unlock(&w->lock);
+	return wanted;
+}
+
+static void end_snapshot(struct aif_writer_thread *w, int error)
+{
+	int fd = -1;
+
+	if (error)
+		aif_snapshot_free(w->snapshot);
+	else
+		fd = aif_snapshot_finish(w->snapshot);
+	w->snapshot = NULL;
+	pthread_mutex_lock(&w->lock);
+	w->snapshot_is = SNAPSHOT_MADE;
+	w->snapshot_fd = fd;
+	w->snapshot_error = error;
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Copies a part, after a commit. */
+static void copy_some(struct aif_writer_thread *w)
+{
+	int r = w->snapshot ? 0 : aif_writer_snapshot(w->file, &w->snapshot, NULL);
+
+	if (!r)
+		r = aif_snapshot_step(w->snapshot, COPY_NS, NULL);
+	if (r)
+		end_snapshot(w, AIF_MIN(r, 0));
+}
+
+int aif_writer_thread_snapshot(struct aif_writer_thread *w)
+{
+	int r = -EBUSY;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->snapshot_is == SNAPSHOT_NONE) {
+		w->snapshot_is = SNAPSHOT_WANTED;
+		r = 0;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+int aif_writer_thread_take_snapshot(struct aif_writer_thread *w, int *ret_fd)
+{
+	int r = -EAGAIN;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->snapshot_is == SNAPSHOT_MADE) {
+		r = w->snapshot_error;
+		*ret_fd = w->snapshot_fd;
+		w->snapshot_fd = -1;
+		w->snapshot_is = SNAPSHOT_NONE;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
 static bool wait_or_stop(struct aif_writer_thread *w, uint64_t ns)
 {
 	uint64_t until = aif_now_ns() + ns;
@@ -167,18 +245,24 @@ static void *writer_main(void *arg)
 
 	for (bool stop = false; !stop;) {
 		unsigned flushes;
+		bool copies;
 
 		stop = wait_or_stop(w, POLL_NS);
 		/* Asked first: what was flushed until now is taken below. A commit at a time of its own
 		 * would make rows wait for it after they waited for the flush: two seconds in all. */
+		copies = wants_snapshot(w);
 		flushes = aif_batches_flushes(&w->store->batches);
 		r = write_batches(w, r, &err);
 		aif_watchers_flush(w->watchers);
-		if (!r && (stop || flushes != w->committed)) {
+		if (!r && (stop || copies || flushes != w->committed)) {
 			r = write_tables(w, &err);
 			if (!r)
 				w->committed = flushes;
 		}
+		if (copies && !r)
+			copy_some(w);
+		else if (copies)
+			end_snapshot(w, r);
 		if (r < 0 && !w->error) {
 			pthread_mutex_lock(&w->lock);
 			w->error = r;
@@ -200,6 +284,7 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 	if (!w)
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	w->store = s;
+	w->snapshot_fd = -1;
 	w->opts = opts;
 	w->watchers = watchers;
 	pthread_mutex_init(&w->lock, NULL);
@@ -287,6 +372,9 @@ int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struc
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
+	aif_snapshot_free(w->snapshot);
+	if (w->snapshot_fd >= 0)
+		close(w->snapshot_fd);
 	r = aif_writer_thread_error(w, err);
 	r2 = aif_writer_finish(w->file, end_ns, &finish_err);
 	if (!r && r2 < 0) {

@@ -24,5 +24,10 @@ uint64_t aif_writer_thread_size(struct aif_writer_thread *w);
 /* True if what that many flushes of the store's batches have queued is committed. */
 bool aif_writer_thread_has(struct aif_writer_thread *w, unsigned flushes);
 
+/* Has the thread make a copy of the file as it is once all that is queued now is in it. 0; -EBUSY: one is being made. */
+int aif_writer_thread_snapshot(struct aif_writer_thread *w);
+/* Takes the copy: 0 and a descriptor, the caller's; -EAGAIN: it is not whole yet; -errno: it could not be made. */
+int aif_writer_thread_take_snapshot(struct aif_writer_thread *w, int *ret_fd);
+
 /* Writes everything that is left, closes the file, frees. 0 or the error that stopped the writing. */
 int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struct aif_err *err);

@@ -71,6 +71,7 @@ static int receive_welcome(int sock, uint32_t done, int *ret_fd)
 	       : w.status == AIF_HELLO_REPLY_FULL     ? -EUSERS
 	       : w.status == AIF_HELLO_REPLY_UNWANTED ? -ENOENT
 	       : w.status == AIF_HELLO_REPLY_FAILED   ? -EIO
+	       : w.status == AIF_HELLO_REPLY_ENDED    ? -ECANCELED
 						      : -EPROTO;
 }
 
@@ -90,7 +91,10 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 		r = receive_welcome(sock,
 				    hello->control == AIF_CONTROL_SYNC ? AIF_HELLO_REPLY_COMMITTED
 								       : AIF_HELLO_REPLY_DONE,
-				    hello->control == AIF_CONTROL_WATCH ? ret_fd : NULL);
+				    hello->control == AIF_CONTROL_WATCH ||
+						    hello->control == AIF_CONTROL_SNAPSHOT
+					    ? ret_fd
+					    : NULL);
 	close(sock);
 	return r;
 }

@@ -72,6 +72,7 @@ enum aif_control {
 	AIF_CONTROL_RUN = 3,
 	AIF_CONTROL_WATCH = 4, /* `aiflame top`: a socket comes with the answer (profile/live.h) */
 	AIF_CONTROL_SYNC = 5,  /* the answer comes once all is committed (record/sync.h) */
+	AIF_CONTROL_SNAPSHOT = 6, /* the same, and a copy of the file comes with it */
 };
 enum aif_hello_joins {
 	AIF_JOINS_AFTER_FORK = 1,     /* a forked child asks anew */
@@ -106,14 +107,16 @@ enum aif_hello_status {
 	AIF_HELLO_REPLY_DONE = 5,      /* to CONTROL: it will be */
 	AIF_HELLO_REPLY_COMMITTED = 6, /* to AIF_CONTROL_SYNC */
 	AIF_HELLO_REPLY_FAILED = 7,    /* to AIF_CONTROL_SYNC: the file cannot be written */
+	AIF_HELLO_REPLY_ENDED = 8,     /* to AIF_CONTROL_SNAPSHOT: the recording has ended */
 };
 struct aif_hello_reply {
 	uint32_t magic, version, status, zero;
 };
 
 /* Connects to `path` and says hello, waiting at most timeout_ms for the answer. *ret_fd is what came with it, the caller's:
- * for RUNTIME the memory's descriptor, for AIF_CONTROL_WATCH a socket. 0; -EACCES, -EPROTO, -EUSERS,
- * -ENOENT (unwanted), -EIO (not committed) as the recorder refused; or -errno. Leaves no descriptor behind. */
+ * for RUNTIME the memory's descriptor, for AIF_CONTROL_WATCH a socket, for
+ * AIF_CONTROL_SNAPSHOT a file. 0; -EACCES, -EPROTO, -EUSERS, -ENOENT (unwanted), -EIO (not committed, or no file), -ECANCELED
+ * (ended) as the recorder refused; or -errno. Leaves no descriptor behind. */
 int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_ms, int *ret_fd);
 
 /* Recorder: answers on an accepted socket; fd -1 sends none. 0 or -errno. */
