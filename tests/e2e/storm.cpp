@@ -20,8 +20,8 @@
  * launch, after which the chain is left by return, longjmp or exception. Between walks they load one of three
  * libraries of DIR, which come to lie at the same addresses, walk through it and unload it. Meanwhile one
  * thread starts short threads of one walk each, and the first forks children that walk. Each function adds
- * its name to the walk's chain. What was launched from which chain is counted in memory that all
- * processes share, and written to COUNTS.
+ * its name to the walk's chain. What was launched from which chain, and by which child, is counted in memory
+ * that all processes share, and written to COUNTS: "CHAIN LAUNCHES", "child PID LAUNCHES".
  */
 
 enum leave { BY_RETURN, BY_LONGJMP, BY_EXCEPTION };
@@ -66,7 +66,13 @@ struct count {
 	char chain[512];
 };
 
-static struct count *counts; /* shared with children */
+struct child {
+	pid_t pid;
+	unsigned n;
+};
+
+static struct count *counts; /* shared with children, as are these */
+static struct child *children, *this_child;
 static void (*fake_launch)(uint32_t stream, uint32_t kernel);
 static const char *dir;
 static unsigned walks;
@@ -96,6 +102,8 @@ static void add(const char *chain)
 {
 	uint64_t hash = 0;
 
+	if (this_child)
+		this_child->n++;
 	for (const char *p = chain; *p; p++)
 		hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3) + 1;
 	for (unsigned i = 0; i < CHAINS; i++) {
@@ -463,6 +471,8 @@ static void fork_one(unsigned n)
 
 	if (child == 0) {
 		alarm(20); /* one that hangs is seen */
+		this_child = &children[n];
+		this_child->pid = getpid();
 		site_child(n);
 		_exit(0);
 	}
@@ -472,8 +482,14 @@ static void fork_one(unsigned n)
 	}
 }
 
+static void *shared(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 int main(int argc, char **argv)
 {
+	int forks = argc == 6 ? atoi(argv[4]) : 0;
 	int (*run)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "aif_fake_run");
 	pthread_t workers[WORKERS], starter;
 	FILE *f;
@@ -483,12 +499,12 @@ int main(int argc, char **argv)
 		return 2;
 	dir = argv[1];
 	walks = (unsigned)atoi(argv[2]);
-	counts = (struct count *)mmap(NULL, CHAINS * sizeof(*counts), PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	counts = (struct count *)shared(CHAINS * sizeof(*counts));
+	children = (struct child *)shared(((size_t)forks + 1) * sizeof(*children));
 	for (unsigned i = 0; i < WORKERS; i++)
 		pthread_create(&workers[i], NULL, site_worker, (void *)(uintptr_t)i);
 	pthread_create(&starter, NULL, short_threads, (void *)(uintptr_t)atoi(argv[3]));
-	for (int i = 0; i < atoi(argv[4]); i++)
+	for (int i = 0; i < forks; i++)
 		fork_one((unsigned)i);
 	for (unsigned i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
@@ -497,6 +513,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; f && i < CHAINS; i++)
 		if (counts[i].n)
 			fprintf(f, "%s %u\n", counts[i].chain, counts[i].n);
+	for (int i = 0; f && i < forks; i++)
+		fprintf(f, "child %d %u\n", (int)children[i].pid, children[i].n);
 	printf("addresses used again by another library: %u; memory grown by %ld KB\n", reused,
 	       grown);
 	return full || !f || fclose(f);

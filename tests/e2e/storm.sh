@@ -24,12 +24,8 @@ build() {
 is_built() { [ -e "$1/plugin_c7.so" ] || { cat "$2"; return 1; }; }
 # storm DIR WALKS SHORT_THREADS FORKS
 storm() {
-	for try in 1 2 3; do
-		timeout -k 5 120 "$aiflame" record -q --all-launches -o s.data "$1/storm" "$work/$1" "$2" "$3" "$4" counts.txt >storm.out 2>&1 ||
-			{ echo "status $?"; cat storm.out; return 1; }
-		# A child that the recorder had no time for within 0.5 s is not recorded, which is counted.
-		[ "$(sql "SELECT count(*) FROM losses WHERE name LIKE 'HANDSHAKE%'")" != 0 ] || break
-	done
+	timeout -k 5 120 "$aiflame" record -q --all-launches -o s.data "$1/storm" "$work/$1" "$2" "$3" "$4" counts.txt >storm.out 2>&1 ||
+		{ echo "status $?"; cat storm.out; return 1; }
 }
 # counted DIR
 counted() { python3 "$here/storm_compare.py" "$aiflame" s.data counts.txt "$1/symbols"; }

@@ -109,15 +109,6 @@ on_calm() {
 		say_case $status "$what" "$@"
 	fi
 }
-# in_three COMMAND...: the command records and judges an estimate, which chance may lead beyond its bounds once in a while; what is
-# wrong each time is wrong
-in_three() {
-	for try in 1 2 3; do
-		"$@" && return
-		echo "^ attempt $try"
-	done
-	return 1
-}
 done_testing() {
 	echo "1..$n"
 	[ $failed -eq 0 ]
