@@ -544,6 +544,7 @@ static const struct {
 	OTHER(handler_later),
 	OTHER(ignored),
 	OTHER(other_tls),
+	OTHER(other_tls_child),
 	OTHER(no_clock),
 	OTHER(served_stack),
 	OTHER(coroutine),

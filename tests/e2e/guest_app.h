@@ -94,6 +94,7 @@ void guest_waits_exec(void);
 void guest_handler_later(void);
 void guest_ignored(void);
 void guest_other_tls(void);
+void guest_other_tls_child(void);
 void guest_no_clock(void);
 void guest_served_stack(void);
 void guest_coroutine(void);

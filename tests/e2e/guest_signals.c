@@ -334,6 +334,23 @@ void guest_other_tls(void)
 	}
 }
 
+/* A child, which has its handlers from its parent. */
+void guest_other_tls_child(void)
+{
+	pid_t child;
+
+	for (int i = 0; i < 12; i++)
+		guest_burn();
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < 12; i++)
+			guest_burn();
+		guest_other_tls();
+		_exit(7);
+	}
+	guest_say("another thread pointer in a child", guest_status(child));
+}
+
 /* Computes on a stack whose upper part waits for a thread that would serve it, and is never used. */
 void guest_served_stack(void)
 {
@@ -375,6 +392,10 @@ void guest_served_stack(void)
 }
 
 void guest_other_tls(void)
+{
+}
+
+void guest_other_tls_child(void)
 {
 }
 
