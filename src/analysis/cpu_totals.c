@@ -98,6 +98,15 @@ bool aif_cpu_is_unsampled(const struct aif_profile *p, uint32_t stack)
 		!strcmp(mark, &AIF_CPU_NOT_MARK[1]));
 }
 
+/* Adds CPU time without samples to the totals that say which it is. */
+static void unsampled_add(struct totals *t, uint32_t stack, uint64_t ns)
+{
+	const char *mark = mark_behind(t->p, stack, AIF_CPU_BEFORE_MARK);
+
+	t->to->unsampled_ns += ns; /* at most weight_ns, whose sum is checked */
+	t->to->before_ns += mark && !*mark ? ns : 0;
+}
+
 const char *aif_cpu_seen(const struct aif_profile *p, uint32_t stack)
 {
 	return mark_behind(p, stack, AIF_OFF_CPU_SEEN);
@@ -135,7 +144,8 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 {
 	struct aif_cpu_totals *to = t->to;
 	bool waiting = row->waiting,
-	     is_sample = !waiting && !aif_cpu_is_unsampled(t->p, row->stack);
+	     is_unsampled = !waiting && aif_cpu_is_unsampled(t->p, row->stack),
+	     is_sample = !waiting && !is_unsampled;
 	uint64_t ns = waiting ? row->waiting : row->weight, *sum, both, i,
 		 key = row->stack | (uint64_t)waiting << 32;
 	uint32_t range = range_of(t, row);
@@ -178,6 +188,8 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 	if (__builtin_add_overflow(*sum, ns, sum) ||
 	    __builtin_add_overflow(to->waiting_ns, to->weight_ns, &both))
 		return -EOVERFLOW;
+	if (is_unsampled)
+		unsampled_add(t, row->stack, ns);
 	return aif_map_put(&t->threads, row->thread, 1);
 }
 
@@ -273,6 +285,46 @@ uint64_t aif_cpu_span_ns(const struct aif_profile *p, const struct aif_selection
 
 /* Later than that the first sample is worth a word. */
 #define LATE_NS AIF_NS_PER_S
+/* More CPU time without samples than this share of all is worth a word. */
+#define UNSAMPLED_PERCENT 5
+
+/* Appends how many samples there are at which rate, and which part of the time has none. */
+static void samples_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
+			struct aif_buf *out)
+{
+	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate"),
+		   *asked = aif_profile_meta(p, "cpu_rate_asked"),
+		   *without =
+			   t->before_ns == t->unsampled_ns ? "before sampling" : "without samples";
+
+	aif_buf_puts(out, ", ");
+	if (!t->samples && t->unsampled_ns) { /* a rate of nothing says nothing */
+		if (t->before_ns && t->before_ns < t->unsampled_ns) {
+			aif_human_ns(out, t->before_ns);
+			aif_buf_puts(out, " of it before sampling, the rest ");
+		}
+		aif_buf_puts(out, without);
+		return;
+	}
+	aif_human_counted(out, t->samples, "sample");
+	if (counts && *aif_profile_meta(p, "cpu_period")) {
+		aif_buf_puts(out, ", one for each ");
+		aif_human_count(out, strtoull(aif_profile_meta(p, "cpu_period"), NULL, 10));
+	}
+	if (*rate) /* imported ones do not say */
+		aif_buf_printf(out, " at %s Hz", rate);
+	if (*asked)
+		aif_buf_printf(out, " (%s asked)", asked);
+	if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
+		aif_buf_puts(out, ", the first at ");
+		aif_human_ns(out, t->first_ns - p->start_ns);
+	}
+	if (t->unsampled_ns > t->weight_ns / 100 * UNSAMPLED_PERCENT) {
+		aif_buf_puts(out, ", ");
+		aif_human_ns(out, t->unsampled_ns);
+		aif_buf_printf(out, " of it %s", without);
+	}
+}
 
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out)
@@ -284,8 +336,7 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		[AIF_CPU_WEIGHTS_COUNTS] = " in ",
 	};
 	enum aif_cpu_weights weights = p->traits.cpu_weights;
-	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate"),
-		   *asked = aif_profile_meta(p, "cpu_rate_asked");
+	const char *counts = aif_cpu_counts(p);
 	bool has_cpu = t->samples || t->weight_ns;
 
 	/* Without CPU time there is nothing to be said of CPUs: no threads of 0 ns. */
@@ -298,22 +349,8 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 		}
 		aif_buf_puts(out, in[weights]);
 		aif_human_counted(out, t->threads, "thread");
-		if (weights != AIF_CPU_WEIGHTS_SPANS && !p->traits.is_lengths) {
-			aif_buf_puts(out, ", ");
-			aif_human_counted(out, t->samples, "sample");
-		}
-		if (counts && *aif_profile_meta(p, "cpu_period")) {
-			aif_buf_puts(out, ", one for each ");
-			aif_human_count(out, strtoull(aif_profile_meta(p, "cpu_period"), NULL, 10));
-		}
-		if (*rate) /* imported ones do not say */
-			aif_buf_printf(out, " at %s Hz", rate);
-		if (*asked)
-			aif_buf_printf(out, " (%s asked)", asked);
-		if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
-			aif_buf_puts(out, ", the first at ");
-			aif_human_ns(out, t->first_ns - p->start_ns);
-		}
+		if (weights != AIF_CPU_WEIGHTS_SPANS && !p->traits.is_lengths)
+			samples_say(p, t, out);
 	}
 	if (t->for_others_ns) {
 		aif_buf_puts(out, ", of which ");

@@ -49,6 +49,8 @@ struct aif_cpu_totals {
 	uint64_t off_cpu_ns;
 	uint64_t
 		for_others_ns; /* part of weight_ns: CPU time of threads during ranges that another thread marked */
+	/* Parts of weight_ns that have no samples: all of it, and that of before threads' first ones. */
+	uint64_t unsampled_ns, before_ns;
 	size_t threads;
 	uint64_t damaged; /* chunks that could not be read */
 	/* Time of the first sample, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled
@@ -71,6 +73,7 @@ uint64_t aif_cpu_span_ns(const struct aif_profile *p, const struct aif_selection
 			 const struct aif_cpu_totals *by_thread);
 
 /* "3.2 s on CPU in 4 threads, 317 samples at 99 Hz, from 16.6 s on; 1.5 s waiting for devices": how it was measured belongs
- * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples. */
+ * to what was. "1.5 s waiting for devices in 4 threads" where there are no samples; "80 ms on CPU in 1 thread, before sampling"
+ * where the program was over before the first one. */
 void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out);

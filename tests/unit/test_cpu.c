@@ -194,6 +194,26 @@ static void what_was_counted_is_said(void **state)
 		{{.weight_ns = 3000000, .samples = 2000, .threads = 2, .waiting_ns = 5000},
 		 "3.0 ms on CPU in 2 threads, 2,000 samples"},
 		{{.threads = 75, .waiting_ns = 5000}, "5.0 us waiting for devices in 75 threads"},
+		{{.weight_ns = 80400000,
+		  .unsampled_ns = 80400000,
+		  .before_ns = 80400000,
+		  .threads = 1},
+		 "80.4 ms on CPU in 1 thread, before sampling"},
+		{{.weight_ns = 80400000,
+		  .unsampled_ns = 80400000,
+		  .before_ns = 80000000,
+		  .threads = 1,
+		  .waiting_ns = 5000},
+		 "80.4 ms on CPU in 1 thread, 80.0 ms of it before sampling, the rest without samples; "
+		 "5.0 us waiting"},
+		{{.weight_ns = 80400000, .unsampled_ns = 80400000, .threads = 1},
+		 "80.4 ms on CPU in 1 thread, without samples"},
+		{{.weight_ns = 80400000,
+		  .unsampled_ns = 40000000,
+		  .before_ns = 40000000,
+		  .samples = 4,
+		  .threads = 1},
+		 "80.4 ms on CPU in 1 thread, 4 samples, 40.0 ms of it before sampling"},
 	};
 	struct world *w = *state;
 
