@@ -211,6 +211,7 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	s->device_rate = shm->device_rate;
 	s->stall_rate = shm->stall_rate;
 	memcpy(s->counters, shm->counters, sizeof(s->counters) - 1);
+	s->counters_period_ns = shm->counters_period_ns;
 	s->cpu_rate = shm->cpu_rate;
 	s->schedule = shm->schedule;
 	s->steps_base = s->schedule.counts_from_attach ? atomic_load(&aif_agent.steps_begun) : 0;

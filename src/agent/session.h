@@ -123,6 +123,7 @@ struct aif_session {
 	struct aif_schedule schedule;
 	uint64_t steps_base;             /* steps that had begun when the schedule began */
 	char counters[AIF_SHM_COUNTERS]; /* asked for; "": none */
+	uint64_t counters_period_ns;     /* between two of their values */
 	int python_reason;               /* that was reported */
 	/* Launches of threads that found no free slot, or got no memory, yet unreported. */
 	_Atomic uint64_t no_slot, no_memory;

@@ -33,6 +33,8 @@ enum { OVERHEAD_NOT_GIVEN = UINT32_MAX, CPU_RATE_NOT_GIVEN = UINT32_MAX };
 /* Events are written some milliseconds after they happened: of 2 s at 10,000 launches a second
  * --keep 1ms kept none, 20ms some. */
 enum { LEAST_KEEP_NS = 100000000 };
+/* Bounds of --counters-period: hardware is not read more often than it averages, and a curve has a second's points. */
+enum { LEAST_COUNTERS_NS = 1000000, MOST_COUNTERS_NS = 1000000000 };
 /* A piece that is dropped as a whole holds what happened in up to a second: 45 KB, of busy
  * programs 160. */
 enum { LEAST_SIZE = 64 << 10 };
@@ -92,9 +94,11 @@ static const struct aif_opt opts[] = {
 	 "switched on once; records, no instruction samples; launches, no times; auto, what "
 	 "is tested with the libcupti found, less if a recording has crashed in it"},
 	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
-	 "read a GPU's counters 100 times a second through Level Zero: names of metrics or "
+	 "read a GPU's counters over time through Level Zero: names of metrics or "
 	 "of a metric group, separated by commas, or default; or around each kernel: "
 	 "query:GROUP (docs/counters.md). --counters help lists the groups, help,GROUP the metrics of one"},
+	{0, "counters-period", "TIME", AIF_OPT_TIME, AT(counters_period_ns), LEAST_COUNTERS_NS,
+	 "with --counters: the time between two values of a counter, 1ms to 1 (10ms)"},
 	{0, "nvml", "auto|off", AIF_OPT_CHOICE, AT(nvml), 0,
 	 "read clocks, power, energy and use of the NVIDIA GPUs that the command uses, through NVML, in "
 	 "the recorder: at most 1.5% of one CPU (auto); off: not"},
@@ -239,6 +243,20 @@ static bool is_event_right(const struct values *v, struct aif_record_opts *o, st
 	if (!o->cpu_event)
 		return aif_cpu_event_unknown(v->event, err) == 0;
 	o->cpu_period = v->period ? v->period : o->cpu_event->period;
+	return true;
+}
+
+/* Refuses a period of counters that nobody reads, or that is no curve any more. */
+static bool is_period_right(const struct aif_record_opts *o, struct aif_err *err)
+{
+	if (o->counters_period_ns > MOST_COUNTERS_NS)
+		return aif_err_set(err, -EINVAL,
+				   "record: --counters-period: give 1ms to 1 (a second)") == 0;
+	if (o->counters_period_ns && (!o->counters || !strncmp(o->counters, "query:", 6)))
+		return aif_err_set(
+			       err, -EINVAL,
+			       "record: --counters-period needs --counters with what is read over "
+			       "time; give --counters default, or what --counters help lists") == 0;
 	return true;
 }
 
@@ -437,8 +455,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    o.counters);
 		return AIF_EXIT_USAGE;
 	}
-	if (!are_processes_right(&o, words_len, err) || !are_windows_right(v, &o, err) ||
-	    !is_schedule_right(v, &o, err) || !is_flame_right(v, err))
+	if (!is_period_right(&o, err) || !are_processes_right(&o, words_len, err) ||
+	    !are_windows_right(v, &o, err) || !is_schedule_right(v, &o, err) ||
+	    !is_flame_right(v, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1, "record: --device-rate: give at most %d samples a second",

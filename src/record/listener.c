@@ -500,6 +500,8 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");
 	if (w->opts->counters)
 		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
+	shm->counters_period_ns = w->opts->counters_period_ns ? w->opts->counters_period_ns
+							      : AIF_RECORD_COUNTERS_PERIOD_NS;
 	shm->cpu_rate = w->opts->cpu_rate;
 	shm->filters = h->filters;
 	shm->schedule = w->opts->schedule;

@@ -124,6 +124,7 @@ struct aif_shm {
 	/* The counters of devices that are asked for, names with commas between; terminated. "":
 	 * none. */
 	char counters[AIF_SHM_COUNTERS];
+	uint64_t counters_period_ns; /* between two of their values */
 
 	/* written by the recorder */
 	alignas(64) _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC, at least each 500 ms */

@@ -36,6 +36,16 @@ check 'counters are of their device' are plain 'SELECT DISTINCT d.name, c.proces
 check 'reports of counters that were dropped are counted' reason plain 1349 1
 check 'counters beside samples: nothing else is lost' are plain 'SELECT count(*) FROM losses WHERE reason BETWEEN 1300 AND 1349 AND reason <> 1349' 0
 check 'the period of counters is 10 ms' test "$(cat plain.stalls.counting.0)" = 10000000
+period() {
+	options='--counters-period 1ms' && rec period default '' a counting1 counted1 && options= && [ "$(cat period.stalls.counting.0)" = 1000000 ]
+}
+check '--counters-period is the time between two values of counters' period
+options=
+check '--counters-period refuses less than a millisecond' status_is 2 "$aiflame" record --counters default --counters-period 500us touch ran
+check '--counters-period refuses more than a second' status_is 2 "$aiflame" record --counters default --counters-period 2 touch ran
+check '--counters-period without --counters is refused' status_is 2 "$aiflame" record --counters-period 10ms touch ran
+check '--counters-period is refused around kernels' status_is 2 "$aiflame" record --counters query:ComputeBasic --counters-period 10ms touch ran
+check 'a --counters-period that is refused runs no command' test ! -e ran
 check 'counters beside samples: the numbers add up' says 'everything adds up' "$aiflame" info plain.data
 check 'report has counters as a table' says 'Simulated GPU  AvgGpuCoreFrequencyMHz  MHz        3   300    1550   1600      1150' "$aiflame" report --counters plain.data
 exported() { "$aiflame" export --format "$1" -o "plain.$1" plain.data && python3 "$root/tests/e2e/export_check.py" "$aiflame" plain.data "$1" "plain.$1"; }

@@ -16,10 +16,8 @@
 
 #define WINDOW_NS AIF_NS_PER_S
 #define RETRY_NS  AIF_NS_PER_S
-/* Period of counters: enough for a curve, some KB a second. The hardware's buffer holds thousands
- * of reports. */
-#define COUNTERS_PERIOD_NS 10000000
-#define COUNTERS_READ_NS   100000000
+/* The hardware's buffer holds thousands of reports of counters, which are a millisecond apart or more. */
+#define COUNTERS_READ_NS 100000000
 /* A program may be over soon: in the first second of a session, until the recorder says who may read them. */
 #define EAGER_NS  AIF_NS_PER_S
 #define GLANCE_NS 2000000
@@ -363,7 +361,7 @@ static void open_counters(struct aif_level_zero *l0, struct aif_ze_streamer *s)
 			switched_off(&l0->metrics, s, r, AIF_REASON_ZE_COUNTERS_OFF);
 		return;
 	}
-	if (!open_reading(l0, s, r, COUNTERS_PERIOD_NS))
+	if (!open_reading(l0, s, r, aif_agent.session.counters_period_ns))
 		return;
 	r->read_ns = COUNTERS_READ_NS;
 	r->read_at = aif_now_ns() + r->read_ns;

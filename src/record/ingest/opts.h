@@ -39,12 +39,13 @@ struct aif_record_opts {
 	const char *
 		output; /* -o: pattern with %h %p %r %q{VAR}; default "aiflame.data"; NULL: no file */
 	int watcher; /* a socket that is sent the recording (profile/live.h), from then on the recorder's; 0: none */
-	int runtime_choice;   /* --runtime as it was given: 0 = all; it becomes: */
-	const char *runtime;  /* only this one, by its name; NULL = all */
-	const char *agent;    /* path of libaiflame-agent.so */
-	uint32_t device_rate; /* --device-rate Hz, default 999; 0 = no device samples */
-	const char *counters; /* --counters: names with commas between; NULL = none */
-	uint32_t cpu_rate;    /* --cpu-rate Hz, default 99; 0 = no CPU samples */
+	int runtime_choice;          /* --runtime as it was given: 0 = all; it becomes: */
+	const char *runtime;         /* only this one, by its name; NULL = all */
+	const char *agent;           /* path of libaiflame-agent.so */
+	uint32_t device_rate;        /* --device-rate Hz, default 999; 0 = no device samples */
+	const char *counters;        /* --counters: names with commas between; NULL = none */
+	uint64_t counters_period_ns; /* --counters-period; 0 = AIF_RECORD_COUNTERS_PERIOD_NS */
+	uint32_t cpu_rate;           /* --cpu-rate Hz, default 99; 0 = no CPU samples */
 	uint32_t
 		cpu_rate_asked; /* as it was given, before cpu_clock limits it; set by aif_record_run() */
 	int cpu_clock;          /* --cpu-clock: enum aif_record_cpu_clock */
@@ -90,6 +91,8 @@ struct aif_record_opts {
 };
 
 #define AIF_RECORD_COUNTERS 512 /* as AIF_SHM_COUNTERS has it */
+/* Enough for a curve, some KB a second. */
+#define AIF_RECORD_COUNTERS_PERIOD_NS UINT64_C(10000000)
 
 #define AIF_RECORD_DEFAULT_RATE 999
 /* Highest rate but for hardware that samples itself, in its own steps (xe_card.h). */
