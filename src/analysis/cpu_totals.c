@@ -288,12 +288,38 @@ uint64_t aif_cpu_span_ns(const struct aif_profile *p, const struct aif_selection
 /* More CPU time without samples than this share of all is worth a word. */
 #define UNSAMPLED_PERCENT 5
 
+/* Fewer samples than this share of the rate, and of so many that it is no chance, are worth a word. */
+#define REACHED_PERCENT 80
+#define REACHED_SAMPLES 100
+
+/* Appends the rate of the samples, what was asked for, and what was reached where that is less. */
+static void rate_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
+		     struct aif_buf *out)
+{
+	const char *rate = aif_profile_meta(p, "cpu_rate"),
+		   *asked = aif_profile_meta(p, "cpu_rate_asked");
+	double sampled_s = (double)(t->weight_ns - t->unsampled_ns) / (double)AIF_NS_PER_S,
+	       reached = sampled_s > 0 ? (double)t->samples / sampled_s : 0;
+	bool is_less = p->traits.cpu_weights == AIF_CPU_WEIGHTS_TIME && !aif_cpu_counts(p) &&
+		       t->samples >= REACHED_SAMPLES &&
+		       reached * 100 < strtod(rate, NULL) * REACHED_PERCENT;
+
+	aif_buf_printf(out, " at %s Hz", rate);
+	if (*asked || is_less)
+		aif_buf_puts(out, " (");
+	if (*asked)
+		aif_buf_printf(out, "%s asked", asked);
+	if (is_less)
+		aif_buf_printf(out, "%s%.0f reached", *asked ? ", " : "", reached);
+	if (*asked || is_less)
+		aif_buf_putc(out, ')');
+}
+
 /* Appends how many samples there are at which rate, and which part of the time has none. */
 static void samples_say(const struct aif_profile *p, const struct aif_cpu_totals *t,
 			struct aif_buf *out)
 {
 	const char *counts = aif_cpu_counts(p), *rate = aif_profile_meta(p, "cpu_rate"),
-		   *asked = aif_profile_meta(p, "cpu_rate_asked"),
 		   *without =
 			   t->before_ns == t->unsampled_ns ? "before sampling" : "without samples";
 
@@ -312,9 +338,7 @@ static void samples_say(const struct aif_profile *p, const struct aif_cpu_totals
 		aif_human_count(out, strtoull(aif_profile_meta(p, "cpu_period"), NULL, 10));
 	}
 	if (*rate) /* imported ones do not say */
-		aif_buf_printf(out, " at %s Hz", rate);
-	if (*asked)
-		aif_buf_printf(out, " (%s asked)", asked);
+		rate_say(p, t, out);
 	if (*rate && t->first_ns >= p->start_ns + LATE_NS) {
 		aif_buf_puts(out, ", the first at ");
 		aif_human_ns(out, t->first_ns - p->start_ns);

@@ -267,6 +267,44 @@ static void a_late_beginning_is_said(void **state)
 	aif_cpu_totals_finish(&t);
 }
 
+/* Ticks that a busy machine leaves out are samples that are not there, each of more weight. */
+static void a_rate_that_is_not_reached_is_said(void **state)
+{
+	static const struct {
+		struct aif_cpu_totals t;
+		const char *wanted;
+	} cases[] = {
+		{{.weight_ns = 2000000000, .samples = 160, .threads = 1},
+		 "2.00 s on CPU in 1 thread, 160 samples at 99 Hz"},
+		{{.weight_ns = 2000000000, .samples = 150, .threads = 1},
+		 "2.00 s on CPU in 1 thread, 150 samples at 99 Hz (75 reached)"},
+		{{.weight_ns = 2050000000, .unsampled_ns = 50000000, .samples = 150, .threads = 1},
+		 "2.05 s on CPU in 1 thread, 150 samples at 99 Hz (75 reached)"},
+		/* so few that it may be chance */
+		{{.weight_ns = 2000000000, .samples = 90, .threads = 1},
+		 "2.00 s on CPU in 1 thread, 90 samples at 99 Hz"},
+	};
+	struct world *w = *state;
+
+	FIXTURE_ADD(&w->p, meta, aif_strset_puts(&w->p.strings, "cpu_rate"),
+		    aif_strset_puts(&w->p.strings, "99"));
+	for (size_t i = 0; i <= AIF_ARRAY_LEN(cases); i++) {
+		bool is_asked = i == AIF_ARRAY_LEN(cases);
+		struct aif_buf b = {0};
+
+		if (is_asked)
+			FIXTURE_ADD(&w->p, meta, aif_strset_puts(&w->p.strings, "cpu_rate_asked"),
+				    aif_strset_puts(&w->p.strings, "999"));
+		aif_cpu_totals_say(&w->p, &cases[is_asked ? 1 : i].t, &b);
+		assert_string_equal(
+			aif_buf_str(&b),
+			is_asked
+				? "2.00 s on CPU in 1 thread, 150 samples at 99 Hz (999 asked, 75 reached)"
+				: cases[i].wanted);
+		aif_buf_finish(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +314,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_late_beginning_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_rate_that_is_not_reached_is_said, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
