@@ -191,7 +191,7 @@ check "flame --lines of folded text is misuse" status_is 2 "$aiflame" flame --li
 check "flame --time of folded text is refused" says "t.folded is folded text" "$aiflame" flame --time 1,2 -o x.svg t.folded
 check "flame draws folded text as a picture" "$aiflame" flame --title t --width 300 --focus b -o x.svg t.folded
 check "flame --title of text is misuse" status_is 2 "$aiflame" flame --title t -o x.folded m.data
-check "ctl without a command says what is missing" says "ctl: start|pause|stop|sync|snapshot|status is missing; usage: aiflame ctl start" "$aiflame" ctl
+check "ctl without a command says what is missing" says "ctl: start|pause|stop|sync|snapshot|status is missing; usage: aiflame ctl [OPTIONS] start" "$aiflame" ctl
 check "annotate without KERNEL says what is missing" says "annotate: KERNEL is missing; " "$aiflame" annotate
 check "query without SQL says what is missing" says "query: SQL is missing; " "$aiflame" query
 check "the summary says what the grades are shares of" says "; of the busy time " "$aiflame" report m.data

@@ -41,7 +41,7 @@ second=$(tell "launch 1000")
 named=$(snapshot)
 check "ctl snapshot prints the name that it has chosen: the recording's, with date and time" \
 	sh -c 'echo "$1" | grep -Eq "^r-[0-9]{8}-[0-9]{6}\.data$"' sh "$named"
-check "of two snapshots the later one has the launches since the earlier one" test "$(launches "$named")" = "$second"
+check "ctl snapshot writes also what was launched since another snapshot" test "$(launches "$named")" = "$second"
 check "ctl snapshot keeps a profile that it replaces as FILE.old" sh -c '"$1" ctl snapshot -o one.data && test -s one.data.old' sh "$aiflame"
 echo text >text.data
 check "ctl snapshot overwrites no file that is no profile" status_is 1 snapshot -o text.data
