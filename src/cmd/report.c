@@ -34,8 +34,9 @@ static const struct aif_opt opts[] = {
 #define AIF_REPORT(name, help) {0, #name, NULL, AIF_OPT_SET, AT(table), 1 + TABLE_##name, help},
 #include "report/reports.def"
 #undef AIF_REPORT
-	{0, "by", "name|shape|stack|caller", AIF_OPT_CHOICE, AT(by), 0,
-	 "group --ops by shape or stack too, --memory by stack, --idle by caller (name)"},
+	{0, "by", "name|shape|stack|caller|role", AIF_OPT_CHOICE, AT(by), 0,
+	 "group --ops by shape or stack too, --memory by stack, --idle by caller (name); "
+	 "role: --roles"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},
@@ -166,6 +167,7 @@ static void refuse_by(int by, struct aif_err *err)
 		[AIF_REPORT_BY_SHAPE] = "shape",
 		[AIF_REPORT_BY_STACK] = "stack",
 		[AIF_REPORT_BY_CALLER] = "caller",
+		[AIF_REPORT_BY_ROLE] = "role",
 	};
 	struct aif_buf list = {0};
 
@@ -183,7 +185,8 @@ static bool is_for_people(const struct values *v)
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
-	const struct values *v = values;
+	struct values chosen = *(const struct values *)values;
+	const struct values *v = &chosen;
 	const char *path = aif_view_path(v->input, words, words_len, err);
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
@@ -193,6 +196,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!path)
 		return AIF_EXIT_USAGE;
 	aif_selection_note_name("--kernel", v->choice.kernel);
+	/* Kernels by role are a table of their own. */
+	if (chosen.by == AIF_REPORT_BY_ROLE && (!chosen.table || chosen.table == 1 + TABLE_kernels))
+		chosen.table = 1 + TABLE_roles;
 	if (!v->table && is_for_tables(v)) {
 		no_table(err);
 		return AIF_EXIT_USAGE;
@@ -285,6 +291,7 @@ const struct aif_command aif_command_report = {
 		"aiflame report --kernels\tthe kernels with the most time\n"
 		"aiflame report --kernels --process 4711 --time 2,3\tof one process and second\n"
 		"aiflame report --kernels --process 'python3 (rank 1)'\tof one imported rank\n"
+		"aiflame report --by role\ttime of attention, matrix products, KV cache\n"
 		"aiflame report --stalls --kernel gemm\twhat these kernels wait for\n"
 		"aiflame report --ops --by shape --sort cpu_total\toperators by shapes of their inputs\n"
 		"aiflame report --memory --by stack\twho holds memory at its peak\n"

@@ -18,6 +18,7 @@ enum aif_report_by {
 	AIF_REPORT_BY_SHAPE,
 	AIF_REPORT_BY_STACK,
 	AIF_REPORT_BY_CALLER,
+	AIF_REPORT_BY_ROLE,
 };
 /* Forms of the operators' table for people: aiflame's own, torch's, that of IBM's AIU guide. */
 enum aif_report_style { AIF_REPORT_STYLE_AIFLAME, AIF_REPORT_STYLE_TORCH, AIF_REPORT_STYLE_AIU };

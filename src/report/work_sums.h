@@ -33,6 +33,7 @@ struct aif_work_sums {
 	struct aif_map ids, keys, by_stack;
 	struct aif_strset texts; /* of aif_work_text_key */
 	struct aif_buf text;     /* for .key to use */
+	void *arg;               /* the same, the caller's */
 };
 
 /* Adds the rows up. 0 or -ENOMEM; finished by the caller in any case. */
