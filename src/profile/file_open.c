@@ -36,6 +36,9 @@
 #define MIN_ROWS          (UINT64_C(1) << 20)
 #define MAX_ROWS_PER_BYTE 1
 
+/* A view writes 100 KB into the cache at once; a busy disk takes a second for that. */
+#define OTHERS_MS 3000
+
 static int damaged(const char *path, const char *what, const char *why, struct aif_err *err)
 {
 	return aif_err_set(err, -EBADMSG, "%s is damaged: %s: %s", path, what, why);
@@ -618,6 +621,8 @@ int aif_profile_open(const char *path, struct aif_profile *ret, struct aif_err *
 		return r;
 	}
 	sqlite3_exec(l.db, "COMMIT", NULL, NULL, NULL);
+	/* No recorder has the file: who holds it is another view, for as long as it writes its cache. */
+	sqlite3_busy_timeout(l.db, OTHERS_MS);
 	aif_profile_settle(&p);
 	*ret = p;
 	return 0;

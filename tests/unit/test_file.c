@@ -5,7 +5,10 @@
 #include "fixture_rows.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static void a_profile_comes_back_whole(void **state)
 {
@@ -413,6 +416,59 @@ static void test_stop_and_ids(void **state)
 	aif_profile_finish(&p);
 }
 
+/* ---- two views at a time ------------------------------------------------------------------------- */
+
+struct other_view {
+	sqlite3 *db;
+	sem_t has_file;
+};
+
+/* Holds the file for a moment, as a view does that writes its cache. */
+static void *hold_the_file(void *arg)
+{
+	struct other_view *o = arg;
+
+	if (sqlite3_exec(o->db, "BEGIN EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK)
+		abort();
+	sem_post(&o->has_file);
+	nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+	if (sqlite3_exec(o->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		abort();
+	return NULL;
+}
+
+static void a_view_waits_for_another_ones_cache(void **state)
+{
+	struct other_view o = {0};
+	struct aif_profile p, got;
+	struct aif_err err = {0};
+	struct aif_buf cached = {0};
+	pthread_t thread;
+
+	(void)state;
+	fixture_profile(&p);
+	write_profile("p", &p);
+	assert_ok(aif_profile_open("p", &got, &err), &err);
+	sem_init(&o.has_file, 0, 0);
+	assert_int_equal(sqlite3_open("p", &o.db), SQLITE_OK);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, hold_the_file, &o), 0);
+		while (sem_wait(&o.has_file) < 0)
+			continue;
+		if (i)
+			assert_int_equal(aif_profile_cache_put(&got, "name", "data", 4), 0);
+		else
+			assert_rows(&got, AIF_CHUNK_LAUNCHES, launches, ROWS);
+		pthread_join(thread, NULL);
+	}
+	assert_int_equal(aif_profile_cache_get(&got, "name", &cached), 0);
+	aif_buf_finish(&cached);
+	sqlite3_close(o.db);
+	sem_destroy(&o.has_file);
+	aif_profile_finish(&got);
+	aif_profile_finish(&p);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, enter_directory, leave_directory)
@@ -424,6 +480,7 @@ int main(void)
 		TEST(counters_are_sorted_by_time),
 		TEST(memory_rows_keep_their_order),
 		TEST(an_empty_profile_opens),
+		TEST(a_view_waits_for_another_ones_cache),
 		TEST(test_sorted_and_cut),
 		TEST(rows_that_change_and_tables_that_grow_are_written),
 		TEST(test_names_are_sorted),
