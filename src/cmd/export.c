@@ -11,7 +11,9 @@
 #include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { FORMAT_BY_SUFFIX = -1 };
 
@@ -143,6 +145,22 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	return r;
 }
 
+/* Makes the directories of a trace that is called as PyTorch's TensorBoard plug-in wants it, as its handler of traces does.
+ * What cannot be made is said when the file is. */
+static void make_log_directory(const char *output)
+{
+	const char *at = strstr(output, ".pt.trace.json");
+	char *path = at ? strdup(output) : NULL;
+
+	for (char *slash = path ? strchr(path + 1, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		(void)mkdir(path, 0777);
+		*slash = '/';
+	}
+	free(path);
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -167,6 +185,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if (aif_output_check(output, err) < 0)
 		return AIF_EXIT_FAILURE;
+	make_log_directory(output);
 	r = export(v, e, path, output, aif_stop_begin(), err);
 	stopped = aif_stop_end();
 	if (r == -EINTR && stopped)

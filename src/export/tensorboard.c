@@ -310,6 +310,23 @@ static int space_write(const struct aif_export *x, struct aif_out *out, struct a
 
 /* ---- the directory ------------------------------------------------------------------------------- */
 
+/* Returns the length of the part of the path that is there: of all of it, or of the directories above. */
+static size_t existing_len(const char *dir)
+{
+	size_t len = strlen(dir);
+	char *part = strdup(dir);
+
+	while (part && len && access(part, F_OK) < 0) {
+		while (len && part[len - 1] != '/') /* the last name, then the slash before it */
+			len--;
+		while (len && part[len - 1] == '/')
+			len--;
+		part[len] = 0;
+	}
+	free(part);
+	return part ? len : strlen(dir);
+}
+
 /* The path and each directory on the way from `from` on. */
 static int directories_make(char *path, size_t from, struct aif_err *err)
 {
@@ -379,8 +396,7 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 	struct aif_buf path = {0};
 	struct tm tm = {0};
 	char run[32] = "run";
-	size_t keep;
-	bool is_new = access(dir, F_OK) < 0;
+	size_t keep = existing_len(dir);
 	int r;
 
 	if (!strcmp(dir, "-"))
@@ -392,13 +408,12 @@ static int tensorboard_write(const struct aif_export *x, const char *dir, struct
 	aif_buf_printf(&path, "%s/plugins/profile/%s", dir, run);
 	r = aif_buf_failed(&path) ? aif_err_set(err, -ENOMEM, "export: out of memory")
 				  : directories_make((char *)(uintptr_t)aif_buf_str(&path),
-						     AIF_MAX(strlen(dir), (size_t)1), err);
+						     AIF_MAX(keep, (size_t)1), err);
 	if (!r) {
 		aif_buf_putc(&path, '/');
 		host_put_name(x->profile, &path);
 		aif_buf_puts(&path, ".xplane.pb");
 	}
-	keep = is_new ? 0 : strlen(dir);
 	directories_scratch(x->scratch, &path, keep, aif_scratch_put);
 	if (!r)
 		r = aif_export_file(x, aif_buf_str(&path), false, space_write, err);

@@ -270,6 +270,12 @@ done
 check "a full disk leaves no part of an export" sh -c "
 	! '$aiflame' export --format chrome -o /dev/full fake.data 2>e.txt && grep -q 'disk is full' e.txt"
 check "export says that the directory of its output does not exist" says "its directory does not exist" "$aiflame" export --format otlp -o nowhere/x fake.data
+check "a log directory of TensorBoard is made with the directories above it" sh -c "
+	'$aiflame' export --format tensorboard -o made/above/logs fake.data && [ -s made/above/logs/plugins/profile/*/*.xplane.pb ]"
+check "the directory of a trace for PyTorch's TensorBoard plug-in is made" sh -c "
+	'$aiflame' export --format chrome -o made/logs/host.pt.trace.json.gz fake.data && [ -s made/logs/host.pt.trace.json.gz ]"
+made_nothing() { ! "$aiflame" export --format tensorboard --max-size 1 -o unmade/above/logs fake.data 2>e.txt && grep -q 'larger than' e.txt && [ ! -e unmade ]; }
+check "a log directory that could not be written is not left, nor the directories above it" made_nothing
 check "folded text is drawn, and comes back as it was" sh -c "
 	'$aiflame' flame fake.folded -o again.svg && '$aiflame' flame fake.folded --format folded -o again.folded && cmp again.folded fake.folded"
 check "--kernel exports a part as folded text" sh -c "
