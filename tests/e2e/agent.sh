@@ -56,7 +56,7 @@ check "without a recorder nothing is kept and nothing breaks" \
 	env LD_PRELOAD="$agent" OPENCL_LAYERS="$agent" "$fake" -b 10
 check "a recorder that has gone is not waited for" \
 	env LD_PRELOAD="$agent" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa \
-	timeout 5 "$fake" -b 10
+	timeout 60 "$fake" -b 10
 million() {
 	under -q -s 4 -r 268435456 -- "$fake" "generate launches=1000000 rate=1000000 stacks=40 kernels=20 streams=3" &&
 		counts 0 1000000

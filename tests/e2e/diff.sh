@@ -174,13 +174,13 @@ check "a budget of a mistyped metric names the nearest" says "no metric is calle
 printf 'launches +30%%\0\nlaunches 0\n' >nul.budgets
 check "a file of budgets with a byte 0 is refused" status_is 2 "$aiflame" gate --budgets nul.budgets before after
 mkfifo fifo.budgets
-check "a FIFO of budgets is refused, not waited for" says "fifo.budgets: a FIFO is no file" timeout 10 "$aiflame" gate --budgets fifo.budgets before after
+check "a FIFO of budgets is refused, not waited for" says "fifo.budgets: a FIFO is no file" timeout 120 "$aiflame" gate --budgets fifo.budgets before after
 printf '\357\273\277launches +30%%\r\n# all\r\n' >mark.budgets
 check "a file of budgets with a byte order mark and CR LF is read" status_is 0 "$aiflame" gate --budgets mark.budgets before after
 mkfifo pipe
-for side in pipe /dev/zero; do check "a side that is no regular file is refused: $side" says 'is no file that can be read again' timeout 20 "$aiflame" diff before $side; done
+for side in pipe /dev/zero; do check "a side that is no regular file is refused: $side" says 'is no file that can be read again' timeout 120 "$aiflame" diff before $side; done
 mkfifo before/1.pipe
-check "a pipe in the place of a metric's file is not waited for" status_is 4 timeout 20 "$aiflame" gate --metric 'x={}.pipe:.x' --budget 'x lower +3%' before after
+check "a pipe in the place of a metric's file is not waited for" status_is 4 timeout 120 "$aiflame" gate --metric 'x={}.pipe:.x' --budget 'x lower +3%' before after
 check "--metric with the name of a built-in metric is misuse" status_is 2 "$aiflame" gate --metric 'time={}.json:.x' --budget 'time +3%' before after
 check "gate --v7-exit ends with 1 where a budget is exceeded" status_is 1 "$aiflame" gate --v7-exit --budget 'launches 0' before after
 check "gate --v7-exit ends with 0 where budgets are kept" status_is 0 "$aiflame" gate --v7-exit --budget 'launches +30%' before after

@@ -198,7 +198,7 @@ check "a working directory that is gone: the recording is whole" sh -c '
 	mkdir cwd && cd cwd && rmdir ../cwd && "$aiflame" record -q -o "$TMPDIR/../cwd.data" "$fake" "$few"'
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	check "closed descriptors ($closed): the command is recorded" sh -c "
-		timeout 20 \"\$aiflame\" record --all-launches -o c.data \"\$fake\" \"\$few\" $closed && \"\$aiflame\" info c.data | grep -q 'adds up'"
+		timeout 120 \"\$aiflame\" record --all-launches -o c.data \"\$fake\" \"\$few\" $closed && \"\$aiflame\" info c.data | grep -q 'adds up'"
 	check "closed descriptors ($closed): the profile is whole" has 2000 c.data
 done
 check "closed descriptors stay closed for the command" sh -c '"$aiflame" record -q sh -c "[ ! -e /proc/self/fd/0 ]" <&-'
@@ -215,15 +215,15 @@ check "SIGPIPE ends the command's own pipelines" same sh -c 'yes | head -1'
 # 1 to 31: the C library keeps 32 and 33 for itself, and sets them when a program has threads.
 check "a recorded command ignores the signals that it ignored unrecorded" same \
 	sh -c 'echo $((0x$(sed -n "s/SigIgn:.//p" /proc/self/status) & 0x7fffffff))'
-check "SIGCHLD that was ignored at the start does not hide the command's status" status_is 5 timeout 20 \
+check "SIGCHLD that was ignored at the start does not hide the command's status" status_is 5 timeout 120 \
 	sh -c 'trap "" CHLD; exec "$aiflame" record -q -o b.data sh -c "exit 5"'
 check "signals that were ignored do not end the recording" sh -c '
 	trap "" HUP INT; "$aiflame" record -q -o b.data sh -c "sleep 0.3; kill -INT \$PPID; kill -HUP \$PPID; sleep 0.3; exit 6"
 	[ $? = 6 ]'
-check "a program can be recorded with 32 descriptors" sh -c 'ulimit -n 32; exec timeout 20 "$aiflame" record -q --all-launches -o n.data "$fake" "$few"'
+check "a program can be recorded with 32 descriptors" sh -c 'ulimit -n 32; exec timeout 120 "$aiflame" record -q --all-launches -o n.data "$fake" "$few"'
 check "32 descriptors are enough for a whole profile" has 2000 n.data
 check "little memory for the rings: the command runs, the profile says why" sh -c '
-	(ulimit -v 200000; exec timeout 20 "$aiflame" record -q -o v.data "$fake" "$few") &&
+	(ulimit -v 200000; exec timeout 120 "$aiflame" record -q -o v.data "$fake" "$few") &&
 	"$aiflame" info v.data | grep -q "Cannot allocate memory"'
 
 tight() {
@@ -325,7 +325,7 @@ if (ulimit -s 65536) 2>/dev/null; then
 	check "a command with five megabytes of arguments is recorded" sh -c '
 	ulimit -s 65536
 	x=$(head -c 100000 /dev/zero | tr "\0" x); set --; for i in $(seq 50); do set -- "$@" "$x"; done
-	exec timeout 30 "$aiflame" record -o argv.data "$fake" "generate launches=5" "$@" 2>argv.txt'
+	exec timeout 120 "$aiflame" record -o argv.data "$fake" "generate launches=5" "$@" 2>argv.txt'
 	check "five megabytes of arguments do not fill the screen" sh -c '[ "$(wc -c <argv.txt)" -lt 4000 ]'
 else
 	skip "five megabytes of arguments" "the stack's hard limit is lower"

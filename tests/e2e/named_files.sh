@@ -48,7 +48,7 @@ check "each command either opens no named file or is tried here" every_command
 refuses() { # FILE LINE
 	file=$1 line=$2 text=$3
 	set -- $(echo "$line" | sed "s|FILE|$file|")
-	timeout 20 "$aiflame" "$@" >said 2>&1 </dev/null
+	timeout 120 "$aiflame" "$@" >said 2>&1 </dev/null
 	got=$?
 	[ "$got" != 124 ] || { echo "still waits after 20 s: $*"; return 1; }
 	[ "$got" != 0 ] || { echo "took it: $*"; cat said; return 1; }
@@ -69,12 +69,12 @@ for line in 'info FILE' 'view FILE -o out.html' 'diff FILE good.data'; do
 done
 cp good.sqlite beside.sqlite
 mkfifo beside.sqlite-journal beside.sqlite-wal
-check "FIFOs beside a database that is imported are not opened" timeout 20 "$aiflame" import -q -o beside2.data beside.sqlite
+check "FIFOs beside a database that is imported are not opened" timeout 120 "$aiflame" import -q -o beside2.data beside.sqlite
 
 # A baseline's list of reasons is appended to.
 fifo_of_reasons() {
 	mkfifo baselines/kept/accepted.txt || return 1
-	timeout 20 "$aiflame" baseline set --baselines baselines --reason why kept good.data >said 2>&1
+	timeout 120 "$aiflame" baseline set --baselines baselines --reason why kept good.data >said 2>&1
 	got=$?
 	cat said
 	[ "$got" != 124 ]
