@@ -89,7 +89,8 @@ rm -r "$XDG_STATE_HOME"
 # The agent's own word: a MOCK of libcuda and libcupti (tests/mock/cuda/mock.h), and a program that is ended while it launches.
 mock=$build/tests/mock/cuda
 crash_mock() {
-	LD_LIBRARY_PATH=$mock AIFLAME_STANDBY=$work/standby rec mock 139 sh -c '"$@" & sleep 1; kill -SEGV $!; wait $!' - \
+	LD_LIBRARY_PATH=$mock AIFLAME_STANDBY=$work/standby MOCK_LOG=$work/mock.log rec mock 139 sh -c '"$@" &
+		until grep -qs " activity kind=10 on=1 " "$MOCK_LOG" || ! kill -0 $!; do sleep 0.05; done; kill -SEGV $!; wait $!' - \
 		"$mock/app" -f never -g 100 "$root/tests/golden/cubin/kernels_sm90a.cubin"
 }
 check "a CUDA program on the mock is ended by SIGSEGV" crash_mock

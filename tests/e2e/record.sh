@@ -140,8 +140,11 @@ check "record --flame without a picture keeps the status of a command that faile
 mkfifo storm.in
 exec 3<>storm.in
 delayed() {
-	echo storm >&3
-	"$aiflame" record -q -o dd.data --delay 0.7 --duration 500ms --kill "$build/tests/e2e/attach_app" 1 <&3 >/dev/null
+	for seconds in 0.5 4 32; do # until the program has begun
+		echo storm >&3
+		"$aiflame" record -q -o dd.data --delay 0.7 --duration $seconds --kill "$build/tests/e2e/attach_app" 1 <&3 >/dev/null
+		[ "$("$aiflame" query --format csv dd.data 'SELECT count(*) > 0 FROM launches' | tail -1)" = 0 ] || break
+	done
 	got=$("$aiflame" query --format csv dd.data "SELECT (min(l.time_ns) / 1000000) || ' ' || (max(w.end_ns) / 1000000)
 		FROM launches l, windows w WHERE w.device IS NULL AND w.start_ns < 700000000" | tail -1)
 	echo "first launch, and end of what was not collected at first, in ms: $got"
