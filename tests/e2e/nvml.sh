@@ -45,8 +45,8 @@ check "GPM: activity of tensor cores is what the GPU says" value 'tensor active'
 readings="(SELECT device, value, (time_ns - lag(time_ns) OVER (PARTITION BY device ORDER BY time_ns)) / 1e9 AS s FROM counters WHERE name = 'energy')"
 check "energy is that of the time between readings" is 2 two "SELECT count(*) FROM (SELECT min(abs(value - 150 * s) / (150 * s)) AS off
 	FROM $readings WHERE s > 0.5 GROUP BY device) WHERE off < 0.02"
-# energy_of DIRECTORY PROFILE: what the run directory says of devices. known(BEGIN, END, JOULES): JOULES are there if 90 % of the time from
-# BEGIN to END lies between readings, and are those of that part.
+# energy_of DIRECTORY PROFILE: what the run directory says of devices. known(BEGIN, END, LATEST, JOULES): JOULES are there if 90 % of the time
+# from BEGIN to END lies between readings, and are those of that part. Where launches are left out at the end, work ends by LATEST.
 energy_of() {
 	of=$1/$2.data
 	"$aiflame" query --format csv "$of" "SELECT 'read' AS name, 0 AS s, min(time_ns) / 1e9 AS first, max(time_ns) / 1e9 AS last FROM counters WHERE name = 'energy'
@@ -59,18 +59,20 @@ energy_of() {
 			first, last = of["read"][1:]
 			off = float(sys.argv[2])
 			print(d, of, "readings are off by", off, "W")
-			def known(begin, end, joules):
-			    read = (min(end, last) - max(begin, first)) / (end - begin)
-			    assert joules is not None or read < 0.91, read
-			    assert joules is None or read > 0.89 and abs(joules / (end - begin) / read - 150) < 3 + off, (joules, read)
-			known(*of["work"][1:], d.get("joules"))
+			def known(begin, end, latest, joules):
+			    read = [min(e, last) - max(begin, first) for e in (end, latest)]
+			    covered = [r / (e - begin) for r, e in zip(read, (end, latest))]
+			    assert joules is not None or min(covered) < 0.91, covered
+			    assert joules is None or max(covered) > 0.89, covered
+			    assert joules is None or (147 - off) * read[0] < joules < (153 + off) * read[1], (joules, read)
+			known(*of["work"][1:], max(last, of["work"][2]), d.get("joules"))
 			assert 0 < d["busy"] <= 1
 			modes = {m: of[m] for m in ("load", "prefill", "decode") if m in of}
 			tokens = d.get("joules_per_token", {})
 			assert set(tokens) <= set(modes)
 			for m, (s, begin, end) in modes.items():
 			    if s > 0.91 * (end - begin):
-			        known(begin, end, 4 * tokens[m] if m in tokens else None) if m == "load" else None
+			        known(begin, end, end, 4 * tokens[m] if m in tokens else None) if m == "load" else None
 			    elif s < 0.89 * (end - begin):
 			        assert m not in tokens, m
 		END
@@ -134,17 +136,19 @@ check "why's JSON says for how long and why clocks were held down" half
 check "why says so to people" grep -q '^clocks   slowed down for .* % of the time (power cap ' why.out
 check "why says what energy a turn takes" grep -q '^energy   .*: 150 W in the mean' why.out
 check "the summary says that clocks were held down" says ', 150 W in the mean; slowed down for' "$aiflame" report slowed.data
-energy() { # NAME DEVICES: 150 W of each GPU from its first work to its last; of each stack as of its device time
+energy() { # NAME DEVICES: 150 W of each GPU from its first work to its last, as far as it was read; of each stack as of its device time
 	"$aiflame" flame --by energy --leaf kernel -o e.folded $1.data && "$aiflame" flame --leaf kernel -o w.folded $1.data &&
-		"$aiflame" query --format csv $1.data 'SELECT device, min(start_ns), max(start_ns + dur_ns) FROM executions GROUP BY device' >e.csv &&
+		"$aiflame" query --format csv $1.data "SELECT device, min(start_ns), max(start_ns + dur_ns), first, last FROM executions JOIN
+			(SELECT device, min(time_ns) AS first, max(time_ns) AS last FROM counters WHERE name = 'energy' GROUP BY device) USING (device) GROUP BY device" >e.csv &&
 		python3 - "$2" "$(ask "$1.data" "SELECT max(abs(value / s - 150)) FROM $readings WHERE s > 0.1")" <<-'END'
 			import sys
 			def read(name):
 			    return {s: int(n) for s, _, n in (line.rpartition(" ") for line in open(name))}
 			uj, ns = read("e.folded"), read("w.folded")
 			rows = [list(map(int, line.split(","))) for line in list(open("e.csv"))[1:]]
-			want = sum(150e-3 * (b - a) for _, a, b in rows)
-			assert len(rows) == int(sys.argv[1]) and abs(sum(uj.values()) - want) < (0.05 + float(sys.argv[2]) / 150) * want, (sum(uj.values()), want)
+			least, most = (150e-3 * sum(t) for t in zip(*((min(b, last) - max(a, first), b - a) for _, a, b, first, last in rows)))
+			off = 0.05 + float(sys.argv[2]) / 150
+			assert len(rows) == int(sys.argv[1]) and (1 - off) * least < sum(uj.values()) < (1 + off) * most, (sum(uj.values()), least, most)
 			assert uj.keys() == ns.keys()
 			scale = sum(uj.values()) / sum(ns.values())
 			assert len(rows) == 2 or all(abs(uj[s] - ns[s] * scale) < 2 + 1e-6 * uj[s] for s in uj)
