@@ -161,21 +161,13 @@ static uint64_t stacks_key(const struct chains *c, const struct link *k)
 
 static int find_courses(struct chains *c)
 {
-	struct aif_idle_course_reader times = {0};
-	struct aif_idle_time time;
+	const struct aif_rank_idle_times *times = &c->rows->lanes[c->lane];
 	uint64_t course;
 
-	while (aif_idle_course_next(&c->idle->course, &times, &time)) {
-		size_t first;
-
-		if (time.course >= COURSES)
-			continue;
-		first = aif_rank_idle_first(c->rows, time.course);
-		if (first < c->rows->len && c->rows->parts[first]->course == time.course &&
-		    c->rows->parts[first]->row >> 37 == c->lane && c->rows->parts[first]->ns > 0 &&
-		    aif_map_put(&c->course_at, (uint64_t)time.to, time.course) < 0)
+	for (size_t i = 0; i < times->len; i++)
+		if (times->at[i].course < COURSES &&
+		    aif_map_put(&c->course_at, (uint64_t)times->at[i].to, times->at[i].course) < 0)
 			return -ENOMEM;
-	}
 	for (size_t i = 0; i < c->links_len; i++)
 		if (aif_map_get(&c->course_at, (uint64_t)c->links[i].to, &course) &&
 		    aif_map_put(&c->course_of, stacks_key(c, &c->links[i]), course) < 0)

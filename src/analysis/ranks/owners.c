@@ -250,25 +250,52 @@ static int by_from(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Idle time of a device, where nothing else is: times may overlap by what rounding leaves. */
-static int idle_segments(struct aif_rank_owners *o, const struct aif_idle_part *idle,
-			 const struct aif_rank_idle_rows *rows, size_t device,
-			 struct aif_rank_segments *ret)
+/* Divides idle times among devices. 0 or -ENOMEM. */
+static int lanes_make(const struct aif_idle_part *idle, struct aif_rank_idle_rows *rows)
 {
 	struct aif_idle_course_reader times = {0};
 	struct aif_idle_time time;
+
+	rows->lanes = calloc(idle->u->len + 1, sizeof(*rows->lanes));
+	if (!rows->lanes)
+		return -ENOMEM;
+	while (aif_idle_course_next(&idle->course, &times, &time)) {
+		size_t first = aif_rank_idle_first(rows, time.course);
+		const struct aif_idle_course_part *part =
+			first < rows->len ? rows->parts[first] : NULL;
+		struct aif_rank_idle_times *lane;
+
+		if (!part || part->course != time.course || !(part->ns > 0) ||
+		    part->row >> 37 >= idle->u->len)
+			continue;
+		lane = &rows->lanes[part->row >> 37];
+		if (aif_grow(&lane->at, &lane->cap, lane->len + 1, sizeof(*lane->at)) < 0)
+			return -ENOMEM;
+		lane->at[lane->len++] = time;
+	}
+	return 0;
+}
+
+static void idle_rows_finish(const struct aif_idle_part *idle, struct aif_rank_idle_rows *rows)
+{
+	for (size_t i = 0; rows->lanes && i < idle->u->len; i++)
+		free(rows->lanes[i].at);
+	free(rows->lanes);
+	free(rows->parts);
+}
+
+/* Idle time of a device, where nothing else is: times may overlap by what rounding leaves. */
+static int idle_segments(struct aif_rank_owners *o, const struct aif_rank_idle_rows *rows,
+			 size_t device, struct aif_rank_segments *ret)
+{
+	const struct aif_rank_idle_times *times = &rows->lanes[device];
 	int64_t end = INT64_MIN;
 	size_t n = 0;
 	int r = 0;
 
-	while (!r && aif_idle_course_next(&idle->course, &times, &time)) {
-		size_t first = aif_rank_idle_first(rows, time.course);
-
-		if (first < rows->len && rows->parts[first]->course == time.course &&
-		    rows->parts[first]->row >> 37 == device && rows->parts[first]->ns > 0)
-			r = aif_rank_put(ret, time.from, time.to,
-					 aif_rank_course_owner(o, rows, time.course, device));
-	}
+	for (size_t i = 0; i < times->len && !r; i++)
+		r = aif_rank_put(ret, times->at[i].from, times->at[i].to,
+				 aif_rank_course_owner(o, rows, times->at[i].course, device));
 	if (ret->len)
 		qsort(ret->at, ret->len, sizeof(*ret->at), by_from);
 	for (size_t i = 0; i < ret->len; i++) {
@@ -293,7 +320,7 @@ static int rank_segments(struct aif_rank_owners *o, const struct aif_idle_part *
 					  AIF_WORK_COMMUNICATION};
 	const struct aif_device_utilization *d = &idle->u->devices[lane];
 	struct aif_rank_segments idle_time = {0};
-	int r = idle_segments(o, idle, rows, lane, &idle_time);
+	int r = idle_segments(o, rows, lane, &idle_time);
 
 	for (size_t c = 0; c < AIF_ARRAY_LEN(classes) && !r; c++) {
 		struct aif_rank_segments more = {0};
@@ -370,10 +397,12 @@ int aif_rank_owners_make(const struct aif_profile *p, const struct aif_ranks *r,
 		rows.parts[i] = &idle->course.parts[i];
 	if (!e && rows.len)
 		qsort(rows.parts, rows.len, sizeof(const struct aif_idle_course_part *), by_course);
+	if (!e)
+		e = lanes_make(idle, &rows);
 	for (size_t i = 0; i < r->ranks_len && !e; i++)
 		e = rank_segments(ret, idle, &rows, &calls, r->ranks[i].lane, &ret->ranks[i]);
 	aif_host_calls_finish(&calls);
-	free(rows.parts);
+	idle_rows_finish(idle, &rows);
 	return e;
 }
 

@@ -13,10 +13,14 @@ int aif_rank_put(struct aif_rank_segments *s, int64_t from, int64_t to, uint32_t
 /* Adds what of `more` lies where `s` has nothing. Both are disjoint and in order, and so is what becomes of `s`. 0 or -ENOMEM. */
 int aif_rank_fill_in(struct aif_rank_segments *s, const struct aif_rank_segments *more);
 
-/* Rows of idle time by course. */
+/* Rows of idle time by course, and when each device was idle. */
 struct aif_rank_idle_rows {
 	const struct aif_idle_course_part **parts;
 	size_t len;
+	struct aif_rank_idle_times {
+		struct aif_idle_time *at; /* in the order in which they were found */
+		size_t len, cap;
+	} * lanes; /* by device: one of idle->u->devices */
 };
 size_t aif_rank_idle_first(const struct aif_rank_idle_rows *rows, uint64_t course);
 /* Returns the owner of a course's times on a device: one, or a mix; AIF_NONE: there is no memory, or the course has none there. */
