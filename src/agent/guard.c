@@ -146,7 +146,9 @@ LOOKS(__xstat64, (int version, const char *path, struct stat64 *ret), (version, 
 static bool is_of_credentials(long option)
 {
 	return option == PR_SET_KEEPCAPS || option == PR_SET_SECUREBITS ||
-	       option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT;
+	       option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
+	       /* Leaves a helper beside a device its ring: a new one could get none once a filter has come. */
+	       (option == PR_SET_NO_NEW_PRIVS && !aif_agent.session.runtimes);
 }
 
 static bool makes_way(long number, const unsigned long *arg)

@@ -154,6 +154,15 @@ static void somecaps(void)
 	guest_say("setuid", setuid(GUEST_OTHER));
 }
 
+static void no_new_privileges(void)
+{
+	for (int i = 0; i < 4; i++)
+		guest_burn();
+	guest_say("no new privileges", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	for (int i = 0; i < 4; i++)
+		guest_burn();
+}
+
 static void bounding(void)
 {
 	guest_burn();
@@ -457,6 +466,7 @@ static const struct {
 	CASE(secbits),
 	CASE(dropcaps),
 	CASE(somecaps),
+	CASE(no_new_privileges),
 	CASE(bounding),
 	CASE(ambient),
 	CASE(drop_user),
