@@ -134,6 +134,15 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	check "a process that forbids it is refused, with the way to see it" says "process $pid may not be read: it has forbidden that" $nobody ./aiflame stacks "$pid"
 	check "root may look at it all the same" says "main" "$aiflame" stacks "$pid"
 	finish
+	# Its memory waits for a thread that would serve it.
+	"$app" unserved </dev/null >unserved.out 2>&1
+	if [ $? = 2 ] && [ "$(uname -m)" = x86_64 ]; then
+		start "$app" unserved
+		check "root's look at a stack that nobody serves ends" says "waits in pause" timeout 120 "$aiflame" stacks "$pid"
+		quit
+	else
+		skip "root's look at a stack that nobody serves ends" "not x86-64, or no userfaultfd here"
+	fi
 	start $nobody ./app threads
 	check "a process of one's own needs no root" says "read_a_pipe" $nobody ./aiflame stacks "$pid"
 	finish

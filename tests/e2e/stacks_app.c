@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads whose stacks are known: stacks_app MODE. Writes a line once each thread is where it stays. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -149,6 +155,38 @@ static void *short_lived(void *arg)
 	return arg;
 }
 
+/* Waits on a stack that nobody serves: whoever reads it waits for as long as the program lives. */
+static void *unserved(void *arg)
+{
+#if defined(__x86_64__)
+	long number = SYS_pause;
+
+	__asm__ volatile(
+		"mov %%rsp, %%r12\n\tmov %%rbp, %%r13\n\tmov %1, %%rsp\n\tmov %1, %%rbp\n\t"
+		"syscall\n\tmov %%r13, %%rbp\n\tmov %%r12, %%rsp"
+		: "+a"(number)
+		: "r"(arg)
+		: "r12", "r13", "rcx", "r11", "cc", "memory");
+#endif
+	return arg;
+}
+
+/* Makes memory that nobody serves, and gives up root's rights, with which that is made. False: this kernel has none. */
+static bool serve_nobody(void **ret)
+{
+	const size_t bytes = 1 << 20;
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = {.api = UFFD_API};
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register range = {.range = {(uintptr_t)at, bytes},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	*ret = at + bytes / 2;
+	return fd >= 0 && at != MAP_FAILED && !ioctl(fd, UFFDIO_API, &api) &&
+	       !ioctl(fd, UFFDIO_REGISTER, &range) && !setresgid(65534, 65534, 65534) &&
+	       !setresuid(65534, 65534, 65534);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -183,6 +221,12 @@ int main(int argc, char **argv)
 
 			pthread_join(t, NULL);
 		}
+	} else if (!strcmp(mode, "unserved")) {
+		pthread_t thread;
+		void *stack;
+
+		if (!serve_nobody(&stack) || pthread_create(&thread, NULL, unserved, stack))
+			return 1;
 	} else if (!strcmp(mode, "secret")) {
 		prctl(PR_SET_DUMPABLE, 0);
 	} else if (!strcmp(mode, "exit")) {
