@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/enter.h"
 
+#include "agent/own_threads.h"
 #include "agent/sandbox.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static struct aif_thread *enter_slow(void)
 		/* From here on an entry from within what we call sees a thread that is busy. */
 		aif_thread_set_busy(t, AIF_BUSY_ENTRY);
 		aif_self = t;
-		if (pthread_setspecific(aif_agent.threads.key, t) ||
+		/* No stacks are taken in the agent's threads, where asking would make malloc() reserve memory for them. */
+		if (pthread_setspecific(aif_agent.threads.key, t) || aif_own_thread_is_here() ||
 		    aif_stack_bounds_here(&t->bounds) < 0)
 			t->bounds = (struct aif_stack_bounds){0};
 	}

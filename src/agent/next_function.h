@@ -11,7 +11,3 @@
  * dl_iterate_phdr() among them.
  */
 void *aif_next_function(const char *name);
-
-struct dl_phdr_info;
-/* The function that this module defines by that name, in a callback of dl_iterate_phdr(). NULL: it does not. */
-void *aif_module_function(const struct dl_phdr_info *module, const char *name);

@@ -96,18 +96,40 @@ static void take_own_files(struct aif_own_thread *t)
 		atomic_store(&t->is_apart, false);
 }
 
+static void run_thread(struct aif_own_thread *t)
+{
+	unsigned kind = (unsigned)(t - aif_agent.own.at);
+
+	if (atomic_load(&t->run)())
+		atomic_fetch_or(&aif_agent.own.again, 1u << kind);
+}
+
+/* Goes on as another of the agent's threads, which waits for that. */
+static void become(struct aif_own_thread *t, struct aif_own_thread *next)
+{
+	uint32_t tid = atomic_load(&t->tid);
+
+	t->becomes = NULL;
+	self = next;
+	atomic_store(&next->is_apart, atomic_load(&t->is_apart));
+	atomic_store(&t->is_apart, false);
+	atomic_store(&t->tid, 0);
+	atomic_store(&next->tid, tid);
+	run_thread(next);
+}
+
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
-	unsigned kind = (unsigned)(t - aif_agent.own.at);
 
 	self = t;
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
 	take_own_files(t);
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");
-	if (atomic_load(&t->run)())
-		atomic_fetch_or(&aif_agent.own.again, 1u << kind);
+	run_thread(t);
+	if (t->becomes)
+		become(t, t->becomes);
 	atomic_fetch_add(&aif_agent.own.ended_ns, aif_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 	return NULL;
 }
@@ -158,6 +180,7 @@ static void forget_parents(struct aif_own_threads *own)
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		atomic_store(&own->at[i].tid, 0);
 		atomic_store(&own->at[i].is_apart, false);
+		own->at[i].becomes = NULL;
 	}
 	atomic_store(&own->pid, pid);
 }
@@ -177,6 +200,12 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	if (atomic_load(&own->away)) {
 		atomic_fetch_or(&own->again, 1u << kind);
 		atomic_store(&t->tid, 0);
+		return 0;
+	}
+	/* The joiner has nothing else to do. To create a thread takes memory, for which malloc() in a thread of ours would
+	 * reserve 64 MiB of the program's address space. */
+	if (kind == AIF_OWN_HELPER && self == &own->at[AIF_OWN_JOINER]) {
+		self->becomes = t;
 		return 0;
 	}
 	/* A thread begins with the table of the one that makes it. */

@@ -4,6 +4,7 @@
 #endif
 #include "unwind/python_internal.h"
 
+#include "unwind/module_function.h"
 #include "unwind/oldglibc.h"
 
 #include <dlfcn.h>
@@ -53,7 +54,8 @@ static bool find_library(void **ret)
 	char path[PATH_MAX];
 
 	*ret = RTLD_DEFAULT;
-	if (dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"))
+	if (aif_is_function_anywhere("PyGILState_GetThisThreadState") &&
+	    dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"))
 		return true;
 	if (!dl_iterate_phdr(is_libpython, path))
 		return false;
@@ -124,9 +126,9 @@ static enum aif_reason find_interpreter(struct aif_python *py, void *library)
 	if (reason)
 		return reason;
 	py->thread_state = dlsym(library, "PyGILState_GetThisThreadState");
-	py->finalizing = dlsym(library, "Py_IsFinalizing");
-	if (!py->finalizing)
-		py->finalizing = dlsym(library, "_Py_IsFinalizing");
+	py->finalizing =
+		dlsym(library, aif_is_function_anywhere("Py_IsFinalizing") ? "Py_IsFinalizing"
+									   : "_Py_IsFinalizing");
 	py->interpreter_main = dlsym(library, "PyInterpreterState_Main");
 	py->interpreter_head = dlsym(library, "PyInterpreterState_Head");
 	py->type_code = (uint64_t)(uintptr_t)dlsym(library, "PyCode_Type");

@@ -154,6 +154,26 @@ static void somecaps(void)
 	guest_say("setuid", setuid(GUEST_OTHER));
 }
 
+/* Looks for address space that malloc() has reserved for other threads, 64 MiB each. */
+static void no_arenas(void)
+{
+	char line[512];
+	unsigned long lo, hi;
+	int n = 0;
+	FILE *f;
+
+	for (int i = 0; i < 20; i++)
+		guest_burn();
+	f = fopen("/proc/self/maps", "r");
+	while (f && fgets(line, sizeof(line), f))
+		n += sscanf(line, "%lx-%lx ---p", &lo, &hi) == 2 &&
+		     strstr(line, " ---p 00000000 00:00 0") && hi % (64ul << 20) == 0 &&
+		     hi - lo > 32ul << 20;
+	if (f)
+		fclose(f);
+	guest_say("arenas", n);
+}
+
 static void no_new_privileges(void)
 {
 	for (int i = 0; i < 4; i++)
@@ -467,6 +487,7 @@ static const struct {
 	CASE(dropcaps),
 	CASE(somecaps),
 	CASE(no_new_privileges),
+	CASE(no_arenas),
 	CASE(bounding),
 	CASE(ambient),
 	CASE(drop_user),

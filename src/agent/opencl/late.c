@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/next_function.h"
 #include "agent/opencl/opencl.h"
+#include "unwind/module_function.h"
 
 #include <dlfcn.h>
 #include <errno.h>
