@@ -457,6 +457,12 @@ void aif_cpu_leave_signal(struct aif_cpu *c)
 	if (atomic_exchange(&c->is_watched, true) || !atomic_load(&c->installed) ||
 	    aif_sandbox_may_be_on())
 		return;
+	/* A child that has not met the recorder has its parent's threads and none of its memory. */
+	if (c->pid && c->pid != getpid()) {
+		drop_waiting(false);
+		errno = saved;
+		return;
+	}
 	if (lock_until(c, until)) {
 		stop(c);
 		pthread_mutex_unlock(&c->lock);

@@ -25,6 +25,9 @@
  * in the agent's: after so many times the agent's threads stay where they are. */
 #define LEAVES_MAX 64
 
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -216,8 +219,9 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 		aif_sandbox_expect();
 		errno = saved;
 	}
-	/* The handler of CPU samples reads the clock. */
-	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
+	/* The handler of CPU samples reads the clock, and its return is a system call. */
+	if (number == SYS_prctl && ((option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV) ||
+				    (option == PR_SET_SYSCALL_USER_DISPATCH && arg[1])))
 		aif_cpu_leave_signal(&aif_agent.cpu);
 	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
 	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))

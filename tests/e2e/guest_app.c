@@ -577,6 +577,8 @@ static const struct {
 	OTHER(other_tls),
 	OTHER(other_tls_child),
 	OTHER(no_clock),
+	OTHER(no_clock_child),
+	OTHER(own_calls),
 	OTHER(served_stack),
 	OTHER(coroutine),
 	OTHER(coroutines),

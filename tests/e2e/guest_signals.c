@@ -379,14 +379,59 @@ void guest_served_stack(void)
 }
 
 /* May not read the processor's clock. */
-void guest_no_clock(void)
+static void count_without_clock(void)
 {
-	guest_burn();
 	guest_say("no clock", prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
 	count_down();
 	guest_say("a clock", prctl(PR_SET_TSC, PR_TSC_ENABLE));
 }
+
+void guest_no_clock(void)
+{
+	guest_burn();
+	count_without_clock();
+}
+
+/* The same in a child, which has not met the recorder by then. */
+void guest_no_clock_child(void)
+{
+	pid_t child;
+
+	guest_burn();
+	child = fork();
+	if (!child) {
+		count_without_clock();
+		_exit(7);
+	}
+	guest_say("no clock in a child", guest_status(child));
+}
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+/* Has its system calls handed to itself, as emulators do: while it computes none is let through. */
+void guest_own_calls(void)
+{
+	static volatile char lets_through;
+
+	guest_burn();
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, 0, 0, &lets_through))
+		return;
+	lets_through = 1;
+	count_down();
+	lets_through = 0;
+	guest_say("its own calls", prctl(PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0));
+}
 #else
+void guest_no_clock_child(void)
+{
+}
+
+void guest_own_calls(void)
+{
+}
+
 void guest_served_stack(void)
 {
 }
