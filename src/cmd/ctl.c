@@ -5,8 +5,8 @@
 #include "cmd/command.h"
 #include "cmd/ctl_snapshot.h"
 #include "cmd/recordings.h"
-#include "record/attach/attach_dir.h"
 #include "profile/file.h"
+#include "record/attach/attach_dir.h"
 #include "record/sync.h"
 
 #include <errno.h>
@@ -99,8 +99,9 @@ static int say_no_snapshot(const struct aif_standby_recording *about, int r, str
 		return aif_err_set(
 			err, r,
 			"ctl: %s (process %" PRIu32
-			") cannot copy its profile: it writes none (aiflame top), or the "
-			"disk is full; free space and ask again",
+			") cannot copy its profile: it writes none (aiflame top), or no copy "
+			"can be made beside the file, as on a full disk; free space and ask "
+			"again",
 			name, about->pid);
 	return say_not_synced(about, r, err);
 }

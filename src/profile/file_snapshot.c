@@ -51,8 +51,12 @@ void aif_snapshot_free(struct aif_snapshot *s)
 
 static int open_copy(struct aif_snapshot *s, struct aif_writer *w, struct aif_err *err)
 {
-	/* Exclusively: another user's link in that place leads nowhere. */
+	struct stat named, made;
+
+	/* Exclusively: another user's link in that place leads nowhere. What a recorder of that number has left when it was killed goes. */
 	s->fd = open(s->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	if (s->fd < 0 && errno == EEXIST && unlink(s->path) == 0)
+		s->fd = open(s->path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (s->fd < 0)
 		return fail(s, -errno, err);
 	errno = 0; /* aif_sqlite_errno() looks at it */
@@ -64,6 +68,10 @@ static int open_copy(struct aif_snapshot *s, struct aif_writer *w, struct aif_er
 	    sqlite3_exec(s->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL,
 			 NULL) != SQLITE_OK)
 		return fail_db(s, err);
+	/* SQLite has opened it by its name. */
+	if (lstat(s->path, &named) < 0 || fstat(s->fd, &made) < 0 || named.st_ino != made.st_ino ||
+	    named.st_dev != made.st_dev)
+		return fail(s, -ESTALE, err);
 	s->backup = sqlite3_backup_init(s->db, "main", w->db, "main");
 	return s->backup ? 0 : fail_db(s, err);
 }

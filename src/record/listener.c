@@ -542,17 +542,24 @@ static uint32_t flags_of(const struct aif_hello *h)
 	       (h->joins & AIF_JOINS_WITHOUT_DEVICE ? 0 : AIF_PROCESS_RUNTIME);
 }
 
-/* Gives who wants to watch the recording the other end of a new socket: our own user and root only, as a recording of
- * root's may have the token in a directory of another user's. */
+/* True for who may have what was recorded: our own user and root only, as a recording of root's may have the token in a
+ * directory of another user's. Others are refused. */
+static bool may_have_rows(struct aif_listener *w, int sock, uid_t uid)
+{
+	if (uid == geteuid() || uid == 0)
+		return true;
+	w->refused++;
+	aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
+	return false;
+}
+
+/* Gives who wants to watch the recording the other end of a new socket. */
 static void give_watch(struct aif_listener *w, int sock, uid_t uid)
 {
 	int ends[2];
 
-	if (uid != geteuid() && uid != 0) {
-		w->refused++;
-		aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
+	if (!may_have_rows(w, sock, uid))
 		return;
-	}
 	if (!w->watchers || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 		return;
@@ -594,6 +601,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		give_watch(w, sock, cred.uid);
 	} else if (h->kind == AIF_HELLO_CONTROL &&
 		   (h->control == AIF_CONTROL_SYNC || h->control == AIF_CONTROL_SNAPSHOT)) {
+		if (h->control == AIF_CONTROL_SNAPSHOT && !may_have_rows(w, sock, cred.uid))
+			return;
 		/* A connection that was closed would make w->fd readable for ever. */
 		epoll_ctl(w->fd, EPOLL_CTL_DEL, sock, NULL);
 		if (aif_syncs_add(&w->syncs, sock, h->control == AIF_CONTROL_SNAPSHOT) < 0)
