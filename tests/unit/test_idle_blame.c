@@ -186,6 +186,28 @@ static void before_the_first_sample_none_is_missing(void **state)
 	end(&f, &b);
 }
 
+/* The same where half of the samples are missing behind the first: that is time off CPU, and what came before is shared by what the
+ * thread computed. */
+static void behind_the_first_sample_they_are_missing(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t at = i * 2 * MS;
+
+		kernel(&f, at + MS, at + MS, at + 2 * MS, LAUNCH_A);
+		if (i >= 100 && i % 20 == 5)
+			cpu(&f, 0, at + MS / 2, PERIOD, 0, COMPUTE);
+	}
+	blame(&f, &b);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_CPU, COMPUTE), 149 * MS + MS / 2);
+	assert_int_equal(row(&b, AIF_IDLE_CAUSE_OFF_CPU, LAUNCH_A), 49 * MS + MS / 2);
+	end(&f, &b);
+}
+
 static void functions_on_the_stack_name_the_cause(void **state)
 {
 	struct aif_idle_blame b;
@@ -580,6 +602,7 @@ int main(void)
 		cmocka_unit_test(samples_of_like_gaps_are_added_up),
 		cmocka_unit_test(where_samples_are_missing_it_was_on_no_cpu),
 		cmocka_unit_test(before_the_first_sample_none_is_missing),
+		cmocka_unit_test(behind_the_first_sample_they_are_missing),
 		cmocka_unit_test(functions_on_the_stack_name_the_cause),
 		cmocka_unit_test(operators_name_the_cause),
 		cmocka_unit_test(waits_are_a_part_of_the_gap),

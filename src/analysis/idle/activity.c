@@ -282,9 +282,21 @@ static void sampled_at(struct aif_idle_blaming *b, const struct aif_cpu_row *row
 	b->sampled_from[row->thread] = AIF_MIN(b->sampled_from[row->thread], from);
 }
 
+/* The sampler looks for new threads four times a second, at the first one's launches at once: behind that a thread without samples
+ * does not compute. */
+#define FOUND_NS 500000000
+
 /* Adds up what lies before the first samples: the recorder finds a program's threads when they compute already. */
 static void find_unsampled(struct aif_idle_blaming *b)
 {
+	for (size_t i = 0; i < b->t->launches_len; i++) {
+		const struct aif_timeline_launch *l = &b->t->launches[i];
+
+		if (b->before[i] == AIF_NONE && l->thread != AIF_NONE &&
+		    b->sampled_from[l->thread] < INT64_MAX)
+			b->sampled_from[l->thread] =
+				AIF_MIN(b->sampled_from[l->thread], l->at + FOUND_NS);
+	}
 	for (size_t i = 0; i < b->segments_len; i++) {
 		const struct aif_idle_segment *s = &b->segments[i];
 		uint32_t thread = aif_idle_thread_of(b, s);

@@ -356,7 +356,9 @@ static double rest_of(const struct aif_idle_blaming *b, const struct aif_idle_br
 {
 	uint32_t process = b->to->devices[of->device].process;
 	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of) - unsampled_of(of);
-	double expected = rest - (of->looks > 0 ? 0 : AIF_MIN(of->unsampled, rest));
+	/* Unless it was divided already. */
+	double expected =
+		rest - (of->looks > 0 || of->on_cpu > 0 ? 0 : AIF_MIN(of->unsampled, rest));
 
 	*ret_is_off = b->period_ns > 0 && process != AIF_NONE && b->is_sampled[process] &&
 		      expected / b->period_ns >= AIF_IDLE_OFF_CPU_SAMPLES &&
