@@ -26,7 +26,7 @@
  *   sample does: .waiting is that time, .time the moment. Edges and shorter sleeps are in such rows.
  *
  * A third kind is what a thread waited for a CPU between two looks, by the same counts, which begins at the first of them. What
- * the main thread waited before it was first looked at is spread over its life until then, in BEGIN_PARTS.
+ * the main thread waited before it was first looked at is spread over the time since the recorder met it, in BEGIN_PARTS.
  *
  * Other threads of a process that launches are looked at each second, since one that waits for clients makes it a
  * server (analysis/idle/demand.h). The stack of a launching thread is read from its memory when it is first seen in a sleep
@@ -73,7 +73,9 @@ struct target_state {
 	size_t len;         /* of these in use, now or before */
 	bool are_ours;      /* its thread numbers are those that we see */
 	bool any_launches, is_refused;
-	bool has_begun;     /* its main thread has been looked at */
+	bool has_begun; /* its main thread has been looked at */
+	uint64_t met_ns,
+		before_ns; /* when the recorder met it; what that thread had waited for a CPU then */
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
 	size_t first;                        /* to be looked at in the next turn */
@@ -296,12 +298,26 @@ static void add_wait(struct aif_drainer *d, struct aif_target *t, struct sleeper
 	put_waited(d, t, s, WAITED_NS);
 }
 
+/* Notes what a program's main thread has waited for a CPU as the recorder meets it: of the program that it was before exec(). */
+static void meet(const struct aif_target *t, struct target_state *state, uint64_t now)
+{
+	char path[64], text[128];
+	uint64_t cpu_ns, delay_ns, turns;
+
+	state->met_ns = now;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", t->pid, t->pid);
+	if (aif_proc_read(path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &cpu_ns, &delay_ns, &turns) == 3)
+		state->before_ns = delay_ns;
+}
+
 /* Adds what a program's main thread waited for a CPU until now, the first look. */
 static void add_waits_before(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
 			     uint64_t ns, uint64_t now)
 {
-	uint64_t start = d->store->p.processes[t->process].start_ns;
+	uint64_t start = sleeps_of(t)->met_ns;
 
+	ns -= AIF_MIN(ns, sleeps_of(t)->before_ns);
 	if (!aif_record_has_all_cpu(d->opts) || ns < WAITED_NS || start >= now || ns > now - start)
 		return;
 	for (uint64_t i = 0; i < BEGIN_PARTS; i++)
@@ -448,6 +464,8 @@ static void target_step(struct aif_drainer *d, struct aif_target *t, const struc
 {
 	struct target_state *state = sleeps_of(t);
 
+	if (!state->met_ns)
+		meet(t, state, turn->now);
 	if (!is_wanted(d->opts, t) || (!state->at && !start(t, state)))
 		return;
 	if (turn->new_threads)
