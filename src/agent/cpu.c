@@ -454,11 +454,14 @@ void aif_cpu_leave_signal(struct aif_cpu *c)
 	struct aif_shm *shm = aif_session_memory();
 	int saved = errno;
 
+	/* In a child of vfork() the memory is the parent's, and no signal comes. */
+	if (shm && c->pid && c->pid != getpid())
+		return;
 	if (atomic_exchange(&c->is_watched, true) || !atomic_load(&c->installed) ||
 	    aif_sandbox_may_be_on())
 		return;
 	/* A child that has not met the recorder has its parent's threads and none of its memory. */
-	if (c->pid && c->pid != getpid()) {
+	if (!shm) {
 		drop_waiting(false);
 		errno = saved;
 		return;

@@ -25,6 +25,9 @@
  * in the agent's: after so many times the agent's threads stay where they are. */
 #define LEAVES_MAX 64
 
+/* Limits the wait before this call: only our threads keep what the program may do no more if they have not left. */
+#define NO_NEW_PRIVS_NS (AIF_NS_PER_S / 2)
+
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
@@ -226,7 +229,9 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
 	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))
 		aif_cpu_leave_signal(&aif_agent.cpu);
-	left = makes_way(number, arg) && aif_own_threads_leave();
+	left = makes_way(number, arg) && (number == SYS_prctl && option == PR_SET_NO_NEW_PRIVS
+						  ? aif_own_threads_leave_within(NO_NEW_PRIVS_NS)
+						  : aif_own_threads_leave());
 	r = make(call, number, arg);
 	return_threads(left);
 	return r;

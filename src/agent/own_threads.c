@@ -111,10 +111,11 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 
 	t->becomes = NULL;
 	self = next;
+	/* Keeps an order in which a search for threads with tables of their own finds this one under either kind. */
 	atomic_store(&next->is_apart, atomic_load(&t->is_apart));
-	atomic_store(&t->is_apart, false);
-	atomic_store(&t->tid, 0);
 	atomic_store(&next->tid, tid);
+	atomic_store(&t->tid, 0);
+	atomic_store(&t->is_apart, false);
 	run_thread(next);
 }
 
@@ -205,6 +206,7 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	/* The joiner has nothing else to do. To create a thread takes memory, for which malloc() in a thread of ours would
 	 * reserve 64 MiB of the program's address space. */
 	if (kind == AIF_OWN_HELPER && self == &own->at[AIF_OWN_JOINER]) {
+		atomic_store(&t->is_apart, atomic_load(&self->is_apart));
 		self->becomes = t;
 		return 0;
 	}
@@ -234,6 +236,11 @@ static bool are_gone(struct aif_own_threads *own)
 
 bool aif_own_threads_leave(void)
 {
+	return aif_own_threads_leave_within(LEAVE_NS);
+}
+
+bool aif_own_threads_leave_within(uint64_t ns)
+{
 	struct aif_own_threads *own = &aif_agent.own;
 	int saved = errno;
 	uint64_t until;
@@ -243,7 +250,7 @@ bool aif_own_threads_leave(void)
 	if (self || !atomic_load(&own->pid) || aif_sandbox_is_on() ||
 	    atomic_load(&own->pid) != getpid())
 		return false;
-	until = aif_now_ns() + LEAVE_NS;
+	until = aif_now_ns() + ns;
 	atomic_fetch_add(&own->away, 1);
 	atomic_fetch_add(&own->leaves, 1);
 	syscall(SYS_futex, &own->away, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -68,6 +68,8 @@ void aif_own_thread_sleep(uint64_t ns);
 
 /* In any thread of the program: all of them end. Returns true if aif_own_threads_return() is to follow. */
 bool aif_own_threads_leave(void);
+/* The same, which waits for at most so many ns until they have. */
+bool aif_own_threads_leave_within(uint64_t ns);
 /* Starts again the threads that made way. 0, or -errno: it cannot. */
 int aif_own_threads_return(void);
 /* In the thread that starts a runtime: from now on they use the program's table of descriptors. False: one of them cannot. */
