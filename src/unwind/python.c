@@ -129,6 +129,8 @@ static enum aif_reason find_interpreter(struct aif_python *py, void *library)
 	py->finalizing =
 		dlsym(library, aif_is_function_anywhere("Py_IsFinalizing") ? "Py_IsFinalizing"
 									   : "_Py_IsFinalizing");
+	if (!py->finalizing) /* that was another module's */
+		py->finalizing = dlsym(library, "_Py_IsFinalizing");
 	py->interpreter_main = dlsym(library, "PyInterpreterState_Main");
 	py->interpreter_head = dlsym(library, "PyInterpreterState_Head");
 	py->type_code = (uint64_t)(uintptr_t)dlsym(library, "PyCode_Type");
