@@ -98,6 +98,8 @@ static uint64_t number(const char *text)
 /* The member of merged profiles' meta: hashes of recordings, in hexadecimal. */
 #define RECORDINGS "merged.recordings"
 #define HASH_LEN   16
+/* More are not looked at: a file may say anything. */
+#define RECORDINGS_MAX 16384
 
 static int add_recording(struct aif_merge_input *in, uint64_t hash)
 {
@@ -111,14 +113,16 @@ static int add_recording(struct aif_merge_input *in, uint64_t hash)
 static int find_recordings(struct aif_merge_input *in, const struct aif_profile *p)
 {
 	const char *at = aif_profile_meta(p, RECORDINGS);
-	uint64_t pids = 0;
+	size_t len = AIF_MIN(strspn(at, "0123456789abcdef") / HASH_LEN, (size_t)RECORDINGS_MAX);
+	/* A snapshot of a recording has its first process, and maybe not its last. */
+	uint64_t pid = p->processes_len ? p->processes[0].pid : 0;
 	int r;
 
-	for (size_t i = 0; i < p->processes_len; i++)
-		pids = aif_mix64(pids + p->processes[i].pid);
-	r = add_recording(in, aif_mix64(aif_mix64(aif_mix64(in->start_ns) + in->date_ns) + pids) ^
-				      aif_hash_bytes(in->host, strlen(in->host)));
-	while (!r && strspn(at, "0123456789abcdef") >= HASH_LEN) {
+	/* A merged profile begins with the first of its recordings, and is none. */
+	r = add_recording(in, aif_mix64(aif_mix64(aif_mix64(in->start_ns) + in->date_ns) + pid) ^
+				      aif_hash_bytes(in->host, strlen(in->host)) ^
+				      (len ? aif_hash_bytes(at, len * HASH_LEN) : 0));
+	for (size_t i = 0; i < len && !r; i++) {
 		char text[HASH_LEN + 1] = {0};
 
 		memcpy(text, at, HASH_LEN);

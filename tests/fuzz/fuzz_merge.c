@@ -181,9 +181,15 @@ static void merge(const char *a, const char *b, const char *output, bool wants_s
 	unlink(output);
 }
 
+static char good[64];
+
+static void remove_good(void)
+{
+	unlink(good);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char good[64];
 	char changed[64], output[64];
 	struct aif_buf why = {0};
 	bool does;
@@ -191,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!*good) {
 		snprintf(good, sizeof(good), "/dev/shm/fuzz_merge.%d.good", (int)getpid());
 		write_profile(good, 1, NULL, 0);
+		atexit(remove_good);
 	}
 	snprintf(changed, sizeof(changed), "/dev/shm/fuzz_merge.%d.in", (int)getpid());
 	snprintf(output, sizeof(output), "/dev/shm/fuzz_merge.%d", (int)getpid());
