@@ -6,6 +6,7 @@
 #include "analysis/ranks/waits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static const struct aif_table_column columns[] = {
 	{"rank", AIF_TABLE_ID},
@@ -45,8 +46,32 @@ static const struct aif_table_column columns[] = {
 static_assert(AIF_ARRAY_LEN(columns) == 16 + AIF_IDLE_CAUSES,
 	      "a cause was added: give it a column");
 
+/* Finds the phases of all processes that mark steps: *ret, by process; NULL where there is no memory. */
+static int find_marked(const struct aif_report *r, struct aif_phases **ret)
+{
+	struct aif_selection sel = r->o->sel ? *r->o->sel : (struct aif_selection){0};
+	const struct aif_exec_timeline *t = aif_facts_none();
+	int e;
+
+	*ret = calloc(r->p->processes_len + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	/* Another loop was chosen: its turns are the steps. */
+	if (sel.loop)
+		return 0;
+	sel.in_ranges = false;
+	sel.processes = NULL;
+	sel.from_ns = sel.to_ns = 0;
+	e = aif_exec_timeline_get(r->p, &sel, &t);
+	if (!e)
+		e = aif_phases_marked(r->p, &sel, t, *ret);
+	aif_facts_put(t);
+	return e;
+}
+
 /* Returns the median step of a rank, of what is selected; AIF_TABLE_NO_VALUE: it has none. */
-static int step_of(const struct aif_report *r, const struct aif_rank *rank, uint64_t *ret)
+static int step_of(const struct aif_report *r, const struct aif_rank *rank,
+		   const struct aif_phases *marked, uint64_t *ret)
 {
 	struct aif_selection sel = r->o->sel ? *r->o->sel : (struct aif_selection){0};
 	bool *processes = calloc(r->p->processes_len + 1, sizeof(*processes));
@@ -55,7 +80,9 @@ static int step_of(const struct aif_report *r, const struct aif_rank *rank, uint
 	int e = processes ? 0 : -ENOMEM;
 
 	*ret = AIF_TABLE_NO_VALUE;
-	if (!e && rank->process != AIF_NONE) {
+	if (!e && rank->process != AIF_NONE && marked[rank->process].len) {
+		*ret = marked[rank->process].median_ns;
+	} else if (!e && rank->process != AIF_NONE) {
 		processes[rank->process] = true;
 		sel.processes = processes;
 		sel.from_ns = sel.to_ns = 0;
@@ -72,7 +99,7 @@ static int step_of(const struct aif_report *r, const struct aif_rank *rank, uint
 }
 
 static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t i,
-		    const struct aif_idle_part *part, size_t lane)
+		    const struct aif_idle_part *part, size_t lane, const struct aif_phases *marked)
 {
 	const struct aif_rank *rank = &w->ranks.ranks[i];
 	const struct aif_rank_sums *s = &w->sums[i];
@@ -81,7 +108,7 @@ static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t
 		rank->process == AIF_NONE ? NULL : &r->p->processes[rank->process];
 	uint64_t busy = parts.compute + parts.communication_alone + parts.memory_alone, step;
 	bool is_known = !w->ranks.why && !rank->is_apart;
-	int e = step_of(r, rank, &step);
+	int e = step_of(r, rank, marked, &step);
 
 	aif_table_id(&r->t, rank->number == AIF_NONE ? 0 : rank->number,
 		     rank->number == AIF_NONE ? "" : NULL);
@@ -109,20 +136,26 @@ static int fill(struct aif_report *r, struct aif_err *err)
 {
 	const struct aif_rank_waits *w;
 	const struct aif_idle_part *part = aif_facts_none();
+	struct aif_phases *marked = NULL;
 	int e = aif_rank_waits_get(r->p, r->o->sel, &w);
 
 	(void)err;
+	if (!e)
+		e = find_marked(r, &marked);
 	if (!e)
 		e = aif_idle_part_get(r->p, r->o->sel, &part);
 	for (size_t i = 0; i < w->ranks.ranks_len && !e; i++)
 		for (size_t d = 0; d < part->u->len && !e; d++)
 			if (part->u->devices[d].process == w->ranks.ranks[i].process &&
 			    part->u->devices[d].device == w->ranks.ranks[i].device)
-				e = put_rank(r, w, i, part, d);
+				e = put_rank(r, w, i, part, d, marked);
 	if (!e) {
 		aif_rank_waits_say(w, &r->before);
 		aif_buf_putc(&r->before, '\n');
 	}
+	for (size_t i = 0; marked && i < r->p->processes_len; i++)
+		aif_phases_finish(&marked[i]);
+	free(marked);
 	aif_facts_put(part);
 	aif_facts_put(w);
 	return e;

@@ -296,6 +296,114 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 	return e;
 }
 
+/* ---- marks of all processes ------------------------------------------------------------------- */
+
+/* Takes the steps of a thread whose operators are [from, to). */
+static int take_steps(const struct aif_op_tree *ops, size_t from, size_t to, struct aif_phases *f)
+{
+	f->len = 0;
+	f->thread = ops->ops[from].thread;
+	for (size_t i = from; i < to; i++) {
+		const struct aif_op *o = &ops->ops[i];
+
+		if (!is_step(ops, o))
+			continue;
+		if (aif_grow(&f->steps, &f->cap, f->len + 1, sizeof(*f->steps)) < 0)
+			return -ENOMEM;
+		f->steps[f->len++] = (struct aif_loop_step){.start = aif_time_clamp(o->start),
+							    .end = aif_time_clamp(o->end)};
+	}
+	if (f->len)
+		f->from = AIF_PHASES_MARKS;
+	return 0;
+}
+
+/* Takes for each process the steps of its thread with the most of them. */
+static int take_all_marks(const struct aif_profile *p, const struct aif_op_tree *ops,
+			  struct aif_phases *by_process)
+{
+	int e = 0;
+
+	for (size_t from = 0, to; from < ops->len && !e; from = to) {
+		uint32_t thread = ops->ops[from].thread,
+			 process = thread == AIF_NONE ? AIF_NONE : p->threads[thread].process;
+		size_t n = 0;
+
+		for (to = from; to < ops->len && ops->ops[to].thread == thread; to++)
+			n += is_step(ops, &ops->ops[to]);
+		if (process != AIF_NONE && n > by_process[process].len)
+			e = take_steps(ops, from, to, &by_process[process]);
+	}
+	return e;
+}
+
+/* Sorts executions by process, in *ret: those of process i are [first[i], first[i + 1]), in the order of the file. */
+static int sort_execs(const struct aif_profile *p, const struct aif_exec_timeline *t, size_t *first,
+		      struct aif_timeline_exec **ret)
+{
+	*ret = calloc(t->execs_len + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->execs_len; i++)
+		if (t->execs[i].process != AIF_NONE)
+			first[t->execs[i].process + 2]++;
+	for (size_t i = 0; i < p->processes_len; i++)
+		first[i + 2] += first[i + 1];
+	for (size_t i = 0; i < t->execs_len; i++)
+		if (t->execs[i].process != AIF_NONE)
+			(*ret)[first[t->execs[i].process + 1]++] = t->execs[i];
+	return 0;
+}
+
+/* Finishes the phases of each process: with its own executions alone, since there may be a thousand processes. */
+static int finish_marks(const struct aif_profile *p, const struct aif_exec_timeline *t,
+			struct aif_phases *by_process)
+{
+	size_t *first = calloc(p->processes_len + 3, sizeof(*first));
+	struct aif_timeline_exec *execs = NULL;
+	int e = first ? sort_execs(p, t, first, &execs) : -ENOMEM;
+
+	for (size_t i = 0; i < p->processes_len && !e; i++) {
+		struct aif_exec_timeline own = *t;
+
+		if (!by_process[i].len)
+			continue;
+		own.execs = execs + first[i];
+		own.execs_len = first[i + 1] - first[i];
+		if (by_process[i].len > 1)
+			e = follow_marks(p, &own, &by_process[i]);
+		if (!e && by_process[i].len)
+			e = sum_up(&by_process[i]);
+	}
+	free(execs);
+	free(first);
+	return e;
+}
+
+int aif_phases_marked(const struct aif_profile *p, const struct aif_selection *sel,
+		      const struct aif_exec_timeline *t, struct aif_phases *by_process)
+{
+	struct aif_op_tree ops = {0};
+	struct aif_step_names names;
+	int e = aif_step_names_init(&names, p);
+
+	for (size_t i = 0; i < p->processes_len; i++)
+		by_process[i] =
+			(struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
+	if (!e)
+		e = aif_profile_ops(p, see_names, &names, NULL);
+	if (!e && aif_step_names_any(&names)) {
+		e = aif_op_tree_make(p, sel, t, AIF_OWNERS_ALL, &ops);
+		if (!e)
+			e = take_all_marks(p, &ops, by_process);
+		if (!e)
+			e = finish_marks(p, t, by_process);
+	}
+	aif_step_names_finish(&names);
+	aif_op_tree_finish(&ops);
+	return e;
+}
+
 static int find_in_all(const struct aif_profile *p, const struct aif_selection *sel,
 		       const struct aif_exec_timeline *t, bool are_turns, struct aif_phases *ret)
 {

@@ -42,6 +42,10 @@ int aif_phases_find(const struct aif_profile *p, const struct aif_selection *sel
 /* The same of turns alone, also where steps are marked. */
 int aif_phases_find_turns(const struct aif_profile *p, const struct aif_selection *sel,
 			  const struct aif_exec_timeline *t, struct aif_phases *ret);
+/* Finds those of each process that marks steps, at once: *by_process has room for all processes of the profile. `sel` and `t` have
+ * whole processes. The caller finishes each in any case. 0 or -errno. */
+int aif_phases_marked(const struct aif_profile *p, const struct aif_selection *sel,
+		      const struct aif_exec_timeline *t, struct aif_phases *by_process);
 /* Returns the step that a time (ns since the recording's start) is in, or .len where it is in none. */
 size_t aif_phases_step_at(const struct aif_phases *f, int64_t at);
 void aif_phases_finish(struct aif_phases *f);
