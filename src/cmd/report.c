@@ -36,7 +36,7 @@ static const struct aif_opt opts[] = {
 #undef AIF_REPORT
 	{0, "by", "name|shape|stack|caller|role", AIF_OPT_CHOICE, AT(by), 0,
 	 "group --ops by shape or stack too, --memory by stack, --idle by caller (name); "
-	 "role: --roles"},
+	 "role: the table of --roles"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},

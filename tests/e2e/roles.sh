@@ -46,8 +46,9 @@ check "report --stacks --by role is refused" status_is 2 "$aiflame" report --sta
 if [ -n "${AIFLAME_TRACES:-}" ]; then
 	for t in "$AIFLAME_TRACES"/kineto/tracelens/*.json.gz "$AIFLAME_TRACES"/tracelens/*.json.gz; do
 		[ -e "$t" ] || continue
-		"$aiflame" import -q -o real.data "$t" >/dev/null 2>&1
-		check "report --by role knows all but 1 % of the kernels' time of $(basename "$t")" rows real.data "r.get('other', {'wall_share': 0})['wall_share'] < 0.01"
+		rm -f real.data
+		check "a real trace is imported: $(basename "$t")" "$aiflame" import -q -o real.data "$t"
+		check "report --by role knows all but 1 % of the kernels' time of $(basename "$t")" rows real.data "r and r.get('other', {'wall_share': 0})['wall_share'] < 0.01"
 	done
 else
 	skip "report --by role of real traces" "AIFLAME_TRACES names no folder"
