@@ -89,6 +89,22 @@ static void say_lacks(const struct aif_profile *p, const char *path)
 	aif_buf_finish(&text);
 }
 
+/* Makes the directories of a trace that is called as PyTorch's TensorBoard plug-in wants it, as its handler of traces does.
+ * What cannot be made is said when the file is. */
+static void make_log_directory(const char *output)
+{
+	const char *name = strrchr(output, '/'), *at = name ? strstr(name, ".pt.trace.json") : NULL;
+	char *path = at ? strdup(output) : NULL;
+
+	for (char *slash = path ? strchr(path + 1, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		(void)mkdir(path, 0777);
+		*slash = '/';
+	}
+	free(path);
+}
+
 static int export(const struct values *v, const struct aif_exporter *e, const char *path,
 		  const char *output, const volatile sig_atomic_t *stopped, struct aif_err *err)
 {
@@ -114,8 +130,10 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	if (!r && e->by_range && !p.traits.is_imported)
 		r = aif_selection_args_by_range(&p, &c, err);
 	x.sel = c.sel;
-	if (!r)
+	if (!r) {
+		make_log_directory(output);
 		r = aif_export_write(e, &x, output, err);
+	}
 	if (r && !err->code)
 		aif_profile_check(&p, path, err);
 	if (damaged && r != -EINTR) /* as query has it */
@@ -145,22 +163,6 @@ static int export(const struct values *v, const struct aif_exporter *e, const ch
 	return r;
 }
 
-/* Makes the directories of a trace that is called as PyTorch's TensorBoard plug-in wants it, as its handler of traces does.
- * What cannot be made is said when the file is. */
-static void make_log_directory(const char *output)
-{
-	const char *at = strstr(output, ".pt.trace.json");
-	char *path = at ? strdup(output) : NULL;
-
-	for (char *slash = path ? strchr(path + 1, '/') : NULL; slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		(void)mkdir(path, 0777);
-		*slash = '/';
-	}
-	free(path);
-}
-
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -185,7 +187,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if (aif_output_check(output, err) < 0)
 		return AIF_EXIT_FAILURE;
-	make_log_directory(output);
 	r = export(v, e, path, output, aif_stop_begin(), err);
 	stopped = aif_stop_end();
 	if (r == -EINTR && stopped)
