@@ -50,7 +50,7 @@ refuses() { # FILE LINE
 	set -- $(echo "$line" | sed "s|FILE|$file|")
 	timeout 120 "$aiflame" "$@" >said 2>&1 </dev/null
 	got=$?
-	[ "$got" != 124 ] || { echo "still waits after 20 s: $*"; return 1; }
+	[ "$got" != 124 ] || { echo "still waits after two minutes: $*"; return 1; }
 	[ "$got" != 0 ] || { echo "took it: $*"; cat said; return 1; }
 	grep -F "$file" said | grep -q "$text" || { echo "does not say '$text' of $file: $*"; cat said; return 1; }
 }
