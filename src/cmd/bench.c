@@ -4,8 +4,8 @@
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/side_arg.h"
-#include "probe/tool.h"
 #include "compare/words.h"
+#include "probe/tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

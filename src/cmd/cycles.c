@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cycles.h"
 
-#include "base/clock.h"
 #include "analysis/loop/cycle_steps.h"
+#include "base/clock.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "profile/live.h"

@@ -3,9 +3,9 @@
 #include "cmd/command.h"
 #include "probe/doctor_intel.h"
 #include "probe/doctor_nvidia.h"
+#include "record/ebpf/ebpf.h"
 #include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
-#include "record/ebpf/ebpf.h"
 #include "record/sources/perf_source.h"
 #include "wire/handshake.h"
 

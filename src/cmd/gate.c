@@ -3,12 +3,12 @@
 #include "compare/gate.h"
 
 #include "cmd/command.h"
-#include "text/json_value.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/require.h"
 #include "cmd/runbook_check.h"
 #include "cmd/side_arg.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/traits.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "probe/perf_text.h"
 #include "cmd/profile_arg.h"
 #include "cmd/redraw.h"
 #include "cmd/stop.h"
-#include "analysis/traits.h"
-#include "text/table.h"
 #include "import/import.h"
+#include "probe/perf_text.h"
+#include "text/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #include "cmd/require.h"
 
 #include "base/buf.h"
-#include "text/json_value.h"
 #include "cmd/message.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <math.h>

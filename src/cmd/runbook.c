@@ -2,14 +2,14 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/cpu_list.h"
-#include "text/json_value.h"
 #include "cmd/message.h"
 #include "cmd/runbook_check.h"
+#include "runbook/grown.h"
 #include "runbook/run_config.h"
 #include "runbook/run_dir.h"
 #include "runbook/run_ledger.h"
 #include "runbook/run_plan.h"
-#include "runbook/grown.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <inttypes.h>

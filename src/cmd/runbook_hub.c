@@ -2,8 +2,8 @@
 /* hub.html: what a run directory says, on one page that needs nothing else. */
 #include "cmd/command.h"
 #include "cmd/page_file.h"
-#include "runbook/run_dir.h"
 #include "runbook/hub.h"
+#include "runbook/run_dir.h"
 
 #include "text/json.h"
 #include "text/svg_text.h"

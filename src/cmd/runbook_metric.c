@@ -2,9 +2,9 @@
 /* Values of a run directory that a project names: numbers of files, and lengths of ranges. */
 #include "runbook/run_plan.h"
 
-#include "text/json_value.h"
 #include "cmd/profile_arg.h"
 #include "query/query.h"
+#include "text/json_value.h"
 
 #include <ctype.h>
 #include <errno.h>

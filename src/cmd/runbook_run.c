@@ -4,13 +4,13 @@
 
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+#include "probe/tool.h"
 #include "runbook/run_config.h"
 #include "runbook/run_count.h"
 #include "runbook/run_dir.h"
 #include "runbook/run_own.h"
 #include "runbook/run_tools.h"
-#include "cmd/selection.h"
-#include "probe/tool.h"
 #include "stat/result.h"
 
 #include <errno.h>

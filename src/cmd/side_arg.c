@@ -4,11 +4,11 @@
 #include "base/open_named.h"
 #include "cmd/file_kind.h"
 #include "cmd/profile_arg.h"
-#include "runbook/run_config.h"
 #include "cmd/selection.h"
 #include "compare/run_file.h"
 #include "flame/flame.h"
 #include "flame/folded.h"
+#include "runbook/run_config.h"
 
 #include <dirent.h>
 #include <ctype.h>

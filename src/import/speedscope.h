@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "text/json_reader.h"
 #include "import/weighted_stacks.h"
+#include "text/json_reader.h"
 
 /*
  * speedscope's own JSON (https://www.speedscope.app/file-format-schema.json): profiles of samples (stacks and weights)

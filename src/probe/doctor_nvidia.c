@@ -5,9 +5,9 @@
 #include "base/cupti_faults.h"
 #include "base/cupti_places.h"
 #include "base/proc.h"
-#include "probe/nvdisasm.h"
-#include "probe/find_file.h"
 #include "names/names.h"
+#include "probe/find_file.h"
+#include "probe/nvdisasm.h"
 #include "record/ingest/gpu_users.h"
 #include "record/nvml/probe.h"
 

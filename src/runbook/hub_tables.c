@@ -2,8 +2,8 @@
 /* Tables of hub.html, of what the directory's files say. They may be somebody else's. */
 #include "runbook/hub.h"
 
-#include "text/json_value.h"
 #include "runbook/run_dir.h"
+#include "text/json_value.h"
 #include "text/svg_text.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 
 #include "base/hash.h"
 #include "base/name_sanitize.h"
-#include "text/json_value.h"
 #include "runbook/run_dir.h"
 #include "text/json.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <inttypes.h>

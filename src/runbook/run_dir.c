@@ -2,9 +2,9 @@
 #include "runbook/run_dir.h"
 
 #include "base/open_regular.h"
-#include "text/json_value.h"
 #include "runbook/run_profile.h"
 #include "text/json.h"
+#include "text/json_value.h"
 #include "text/out.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
 #include "runbook/run_ledger.h"
 
 #include "base/hash.h"
-#include "runbook/run_config.h"
-#include "runbook/run_dir.h"
 #include "probe/tool.h"
 #include "runbook/grown.h"
+#include "runbook/run_config.h"
+#include "runbook/run_dir.h"
 #include "text/iso_time.h"
 #include "text/json.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/open_named.h"
-#include "text/json_value.h"
 #include "text/json_reader.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include "runbook/run_profile.h"
 
 #include "base/open_regular.h"
-#include "text/json_value.h"
 #include "text/json_reader.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <fcntl.h>

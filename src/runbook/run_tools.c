@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runbook/run_tools.h"
 
-#include "runbook/run_dir.h"
 #include "probe/tool.h"
+#include "runbook/run_dir.h"
 #include "text/json.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text/json_value.h"
+#include "runbook/grown.h"
 #include "runbook/run_dir.h"
 #include "runbook/run_plan.h"
-#include "runbook/grown.h"
+#include "text/json_value.h"
 
 #include <errno.h>
 #include <fcntl.h>
