@@ -452,7 +452,8 @@ static void thread_put(struct firefox *w, uint32_t pid, struct aif_buf *process,
 	aif_strset_finish(&w->strings);
 }
 
-/* Returns the execution's duration, times the weight of its launch. */
+/* Returns the execution's duration, times the weight of its launch. What began before the part that was asked for is shown, and is
+ * not of the part's time, as in tables and pictures. */
 static uint64_t exec_weight(const struct firefox *w, const struct aif_event_exec *x)
 {
 	const struct aif_event_launch *by = x->by == AIF_NONE ? NULL : &w->t.events.launches[x->by];
@@ -460,6 +461,8 @@ static uint64_t exec_weight(const struct firefox *w, const struct aif_event_exec
 		by ? aif_weights_at(w->weights, by->thread, w->t.p->start_ns + (uint64_t)by->time)
 		   : NULL;
 
+	if (x->start < (int64_t)AIF_MIN(w->t.x->sel.from_ns, (uint64_t)INT64_MAX))
+		return 0;
 	return c ? (uint64_t)((double)x->dur * (double)c->weight / (double)AIF_WEIGHT_ONE + 0.5)
 		 : x->dur;
 }
