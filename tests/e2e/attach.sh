@@ -425,6 +425,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 	# That recording is known in the user's directory only.
 	root_synced() { AIFLAME_STANDBY=$work/user/s setpriv --reuid=65534 --clear-groups "$aiflame" ctl sync root; }
 	check "a user's ctl sync is answered by root's recorder of the user's process" wait_until root_synced
+	check "a user gets no snapshot of root's recording" status_is 1 env AIFLAME_STANDBY="$work/user/s" setpriv --reuid=65534 --clear-groups \
+		"$aiflame" ctl snapshot root -o "$work/user/stolen.data"
+	check "a snapshot that a user is refused leaves no file" test ! -e user/stolen.data
 	tell a "launch 50" >/dev/null
 	kill -TERM "$recorder_root"
 	status_of root
