@@ -1192,7 +1192,7 @@ test("phases are shown, and selected by a click", "full", "", async (page) => {
 	assert.equal((await state(page)).time, "0-0.001");
 });
 test("what devices did is in the accessibility tree, idle causes too", "full", "", async (page) => {
-	assert.match(await page.getAttribute("#strip", "aria-valuetext"), /all 2\.40 s, Computing 28\.\d %.*A launching thread that does not run 52\.\d %/);
+	assert.match(await page.getAttribute("#strip", "aria-valuetext"), /all 2\.40 s, Computing 28\.\d %.*A launching thread that does not run 49\.\d %/);
 });
 for (const table of ["streams", "threads", "processes", "breakdown", "sync", "counters"])
 	test(`rows of ${table} lead on`, "full", "#v1&view=tables&table=" + table, async (page) => {
