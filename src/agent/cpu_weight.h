@@ -192,14 +192,15 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
  * Samples of threads that live shortly. A tick comes upon any moment of a thread's life as likely as upon another, so each stands
  * for the time between two, and which ticks become samples must not depend on how old the thread is then: as it would if a
  * sample were due after a period of the thread's CPU time, which a young thread has not used, and an old one has. So the ticks
- * are counted, through all threads that have a place one after another. How many make a sample changes at random,
- * by half a period about one: nothing that repeats itself keeps step.
+ * are counted, through all threads that have a place one after another. Each period of theirs has one sample, at random in
+ * it: nothing that repeats itself keeps step, and all samples together stand for all ticks, but for the last period's.
  *
  * Where threads wait for CPUs they begin to run just after a tick more often than just before one, and ticks miss up to 15 percent of
  * their time. How much is known when they end: the ticks of later threads count for so much more, all those of one thread alike.
  */
 struct aif_cpu_credit {
 	uint64_t ns, due_ns; /* of ticks since the last sample; that makes the next one */
+	uint64_t into_ns;    /* the next one is due so far into its period */
 	int64_t owed_ns;     /* what ended threads have used, less what ticks were credited with */
 	int64_t more_ns;     /* each tick of this thread counts for so much more, or less */
 	uint64_t random;
@@ -225,15 +226,18 @@ static inline void aif_cpu_credit_end(struct aif_cpu_credit *c, uint64_t cpu_ns)
 
 static inline void aif_cpu_credit_next(struct aif_cpu_credit *c, uint64_t period_ns)
 {
+	uint64_t rest = period_ns - AIF_MIN(c->into_ns, period_ns); /* of the period at hand */
+
 	c->random = aif_mix64(c->random + 1);
-	c->due_ns = period_ns / 2 + c->random % (period_ns + 1);
+	c->into_ns = c->random % (period_ns + 1);
+	c->due_ns = rest + c->into_ns;
 }
 
 /* Any phase at first. */
 static inline void aif_cpu_credit_init(struct aif_cpu_credit *c, uint64_t seed, uint64_t period_ns)
 {
 	*c = (struct aif_cpu_credit){.random = aif_mix64(seed)};
-	c->due_ns = c->random % (period_ns + 1);
+	c->due_ns = c->into_ns = c->random % (period_ns + 1);
 }
 
 /* Weighs a tick of a thread that has had one at c->cpu_ns; 0: none. Ticks in the kernel come as one, at its end. */
