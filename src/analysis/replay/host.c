@@ -25,15 +25,30 @@ static struct aif_replay_amount *amount_of(struct amounts *a, uint64_t key)
 	return &a->at[a->len++];
 }
 
-/* Returns the first event at or behind a moment. `near`: the event that was asked for last, as times come in runs. */
+static bool is_before(const struct aif_replay *r, size_t event, int64_t at)
+{
+	return aif_replay_time_of(r, &r->events[event]) < at;
+}
+
+/* Returns the first event at or behind a moment. `near`: the event that was asked for last, as times come in runs: from there on
+ * steps are doubled until they have passed it. */
 static size_t event_at(const struct aif_replay *r, int64_t at, size_t near)
 {
-	for (size_t i = near; i < r->events_len && i < near + 4 &&
-			      (!i || aif_replay_time_of(r, &r->events[i - 1]) < at);
-	     i++)
-		if (aif_replay_time_of(r, &r->events[i]) >= at)
-			return i;
-	return AIF_BISECT(mid, 0, r->events_len, aif_replay_time_of(r, &r->events[mid]) < at);
+	size_t lo = 0, hi = AIF_MIN(near, r->events_len), step = 1;
+
+	if (hi < r->events_len && is_before(r, hi, at)) {
+		for (lo = hi + 1; hi + step < r->events_len && is_before(r, hi + step, at);
+		     step *= 2)
+			lo = hi + step + 1;
+		hi = AIF_MIN(hi + step, r->events_len);
+	} else {
+		size_t from = hi;
+
+		for (; step <= from && !is_before(r, from - step, at); step *= 2)
+			hi = from - step;
+		lo = step <= from ? from - step + 1 : 0;
+	}
+	return AIF_BISECT(mid, lo, hi, is_before(r, mid, at));
 }
 
 /* True if it is time of the host's own: waits have events of their own, and what follows a launch call is that call's. */
