@@ -60,25 +60,6 @@ static bool is_step(const struct aif_op_tree *ops, const struct aif_op *o)
 	return true;
 }
 
-/* Returns the thread with the most steps, AIF_NONE if there are none. */
-static uint32_t thread_of_marks(const struct aif_op_tree *ops)
-{
-	uint32_t best = AIF_NONE;
-	size_t most = 0, n = 0;
-
-	/* Operators are in the order of their threads. */
-	for (size_t i = 0; i < ops->len; i++) {
-		if (i && ops->ops[i].thread != ops->ops[i - 1].thread)
-			n = 0;
-		n += is_step(ops, &ops->ops[i]);
-		if (n > most) {
-			most = n;
-			best = ops->ops[i].thread;
-		}
-	}
-	return best;
-}
-
 static int see_names(void *arg, const struct aif_op_row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -86,13 +67,15 @@ static int see_names(void *arg, const struct aif_op_row *rows, size_t n)
 	return 0;
 }
 
-static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
+/* Takes the steps of a thread whose operators are [from, to). */
+static int take_steps(const struct aif_op_tree *ops, size_t from, size_t to, struct aif_phases *f)
 {
-	f->thread = thread_of_marks(ops);
-	for (size_t i = 0; i < ops->len; i++) {
+	f->len = 0;
+	f->thread = ops->ops[from].thread;
+	for (size_t i = from; i < to; i++) {
 		const struct aif_op *o = &ops->ops[i];
 
-		if (o->thread != f->thread || !is_step(ops, o))
+		if (!is_step(ops, o))
 			continue;
 		if (aif_grow(&f->steps, &f->cap, f->len + 1, sizeof(*f->steps)) < 0)
 			return -ENOMEM;
@@ -102,6 +85,33 @@ static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
 	if (f->len)
 		f->from = AIF_PHASES_MARKS;
 	return 0;
+}
+
+/* Returns the end of the operators of one thread, which are together, and the number of its steps. */
+static size_t thread_end(const struct aif_op_tree *ops, size_t from, size_t *ret_steps)
+{
+	size_t to = from;
+
+	*ret_steps = 0;
+	for (; to < ops->len && ops->ops[to].thread == ops->ops[from].thread; to++)
+		*ret_steps += is_step(ops, &ops->ops[to]);
+	return to;
+}
+
+/* Takes the steps of the thread with the most of them. */
+static int take_marks(const struct aif_op_tree *ops, struct aif_phases *f)
+{
+	size_t first = 0, end = 0, most = 0, n;
+
+	for (size_t from = 0, to; from < ops->len; from = to) {
+		to = thread_end(ops, from, &n);
+		if (n > most) {
+			most = n;
+			first = from;
+			end = to;
+		}
+	}
+	return most ? take_steps(ops, first, end, f) : 0;
 }
 
 /* Time at which a thread was seen to leave a function for good. */
@@ -298,26 +308,6 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 
 /* ---- marks of all processes ------------------------------------------------------------------- */
 
-/* Takes the steps of a thread whose operators are [from, to). */
-static int take_steps(const struct aif_op_tree *ops, size_t from, size_t to, struct aif_phases *f)
-{
-	f->len = 0;
-	f->thread = ops->ops[from].thread;
-	for (size_t i = from; i < to; i++) {
-		const struct aif_op *o = &ops->ops[i];
-
-		if (!is_step(ops, o))
-			continue;
-		if (aif_grow(&f->steps, &f->cap, f->len + 1, sizeof(*f->steps)) < 0)
-			return -ENOMEM;
-		f->steps[f->len++] = (struct aif_loop_step){.start = aif_time_clamp(o->start),
-							    .end = aif_time_clamp(o->end)};
-	}
-	if (f->len)
-		f->from = AIF_PHASES_MARKS;
-	return 0;
-}
-
 /* Takes for each process the steps of its thread with the most of them. */
 static int take_all_marks(const struct aif_profile *p, const struct aif_op_tree *ops,
 			  struct aif_phases *by_process)
@@ -327,10 +317,9 @@ static int take_all_marks(const struct aif_profile *p, const struct aif_op_tree 
 	for (size_t from = 0, to; from < ops->len && !e; from = to) {
 		uint32_t thread = ops->ops[from].thread,
 			 process = thread == AIF_NONE ? AIF_NONE : p->threads[thread].process;
-		size_t n = 0;
+		size_t n;
 
-		for (to = from; to < ops->len && ops->ops[to].thread == thread; to++)
-			n += is_step(ops, &ops->ops[to]);
+		to = thread_end(ops, from, &n);
 		if (process != AIF_NONE && n > by_process[process].len)
 			e = take_steps(ops, from, to, &by_process[process]);
 	}
