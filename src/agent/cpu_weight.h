@@ -226,7 +226,8 @@ static inline void aif_cpu_credit_end(struct aif_cpu_credit *c, uint64_t cpu_ns)
 
 static inline void aif_cpu_credit_next(struct aif_cpu_credit *c, uint64_t period_ns)
 {
-	uint64_t rest = period_ns - AIF_MIN(c->into_ns, period_ns); /* of the period at hand */
+	/* The part of the last sample's period that lies behind it. */
+	uint64_t rest = period_ns - AIF_MIN(c->into_ns, period_ns);
 
 	c->random = aif_mix64(c->random + 1);
 	c->into_ns = c->random % (period_ns + 1);

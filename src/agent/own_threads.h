@@ -45,7 +45,7 @@ struct aif_own_threads {
 		_Atomic uint32_t tid;  /* 0 = free */
 		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
 		_Atomic(aif_own_run) run;
-		_Atomic(const void *) word;     /* of the futex that it waits on, beside `away` */
+		_Atomic(const void *) word; /* the futex word that it sleeps on, if not on `away` */
 		struct aif_own_thread *becomes; /* its own: what it goes on as once it has ended */
 	} at[AIF_OWN_KINDS];
 };

@@ -8,7 +8,7 @@ enum aif_role {
 	AIF_ROLE_OTHER,
 	AIF_ROLE_ATTENTION, /* with positions (RoPE) */
 	AIF_ROLE_KV_CACHE,
-	AIF_ROLE_PRODUCTS, /* of matrices; convolutions */
+	AIF_ROLE_PRODUCTS, /* matrix products and convolutions */
 	AIF_ROLE_EXPERTS,  /* routing of tokens to experts */
 	AIF_ROLE_QUANTIZATION,
 	AIF_ROLE_NORMALIZATION, /* layer, RMS and batch norms, softmax */

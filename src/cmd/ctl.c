@@ -122,7 +122,7 @@ static int take_snapshot(const char *path, const struct aif_recording_search *s,
 		aif_snapshot_name(about->call.name, name, sizeof(name));
 		output = name;
 	}
-	/* Not only after it was made. */
+	/* Checks the place before the recorder copies its file. */
 	r = aif_profile_check_place(output, err);
 	if (r < 0)
 		return r;

@@ -96,7 +96,7 @@ static unsigned entries_of(const char *version)
 struct place {
 	uintptr_t from, to, closed, closed_end;
 	bool is_there;
-	int flags; /* of closed pages, PF_... */
+	int flags; /* p_flags of the segment that the closed pages are in */
 };
 
 static uintptr_t page_of(uintptr_t at)
@@ -137,7 +137,7 @@ static int protect(const struct place *p, int prot)
 	return mprotect((void *)p->closed, p->closed_end - p->closed, prot) ? -errno : 0;
 }
 
-static unsigned entries[DRIVERS]; /* of the table of each driver */
+static unsigned entries[DRIVERS]; /* length of each driver's dispatch table */
 
 /* Keeps what is in a driver's table, of which `n` functions are there. */
 static void driver_add(struct aif_cl_dispatch *table, unsigned n)

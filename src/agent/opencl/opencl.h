@@ -89,7 +89,7 @@ struct aif_cl_pending {
 	_Atomic uint32_t next; /* in a list: index + 1, 0 = end */
 	enum aif_emit_kind kind;
 	struct aif_cl_queue *queue; /* NULL: not under way */
-	_Atomic uint64_t number;    /* among the queue's; UINT64_MAX: its end has been told */
+	_Atomic uint64_t number;    /* index in its queue; UINT64_MAX: its end was reported */
 	uint64_t launch, bytes;
 	uint32_t kernel, generation;
 	int32_t status;         /* of the command: negative = it failed */
