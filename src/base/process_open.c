@@ -27,63 +27,68 @@ struct request {
 	char path[]; /* terminated */
 };
 
-/* Returns the home of a process, with 0 for what cannot be seen of it. statx() asks the kernel's cache: a root directory on FUSE
- * could keep a caller of stat() waiting. */
-static struct aif_process_home home_of(const char *process)
+/* Finds the home of a process, with 0 for what cannot be seen of it. False: it has none, as one that ends gives up its root
+ * directory shortly before its namespaces. statx() asks the kernel's cache: a root directory on FUSE could keep a caller of
+ * stat() waiting. */
+static bool home_of(const char *process, struct aif_process_home *home)
 {
-	struct aif_process_home home = {0};
 	struct statx root;
 	char path[64];
 	struct stat st;
 
+	*home = (struct aif_process_home){0};
 	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
 	if (stat(path, &st) == 0)
-		home.mounts = st.st_ino;
+		home->mounts = st.st_ino;
 	snprintf(path, sizeof(path), "/proc/%s/root", process);
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &root) == 0) {
-		home.device = (uint64_t)root.stx_dev_major << 32 | root.stx_dev_minor;
-		home.inode = root.stx_ino;
-	}
-	return home;
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &root) < 0)
+		return errno != ENOENT && errno != ESRCH;
+	home->device = (uint64_t)root.stx_dev_major << 32 | root.stx_dev_minor;
+	home->inode = root.stx_ino;
+	return true;
 }
 
 /* True if it can be seen, and is not ours. A root directory that cannot be looked at by who sees the namespace is not. */
 static bool is_other(const struct aif_process_home *theirs)
 {
-	const struct aif_process_home ours = home_of("self");
+	struct aif_process_home ours;
 
+	(void)home_of("self", &ours);
 	return (theirs->mounts && !theirs->inode) ||
 	       (ours.mounts && theirs->mounts && ours.mounts != theirs->mounts) ||
 	       (ours.inode && theirs->inode &&
 		(ours.device != theirs->device || ours.inode != theirs->inode));
 }
 
-static struct aif_process_home home_of_pid(int pid)
+static bool home_of_pid(int pid, struct aif_process_home *home)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", pid);
-	return home_of(number);
+	return home_of(number, home);
 }
 
 bool aif_process_is_elsewhere(int pid)
 {
-	const struct aif_process_home home = home_of_pid(pid);
+	struct aif_process_home home;
 
-	return is_other(&home);
+	return home_of_pid(pid, &home) && is_other(&home);
 }
 
-/* False: there is no such process any more. */
+/* False: there is no such process any more. Of one that ends, its home is what was seen last. */
 static bool see(struct aif_process_files *f)
 {
+	struct aif_process_home home;
 	struct aif_rights now;
 
 	if (aif_rights_of(f->pid, &now) < 0)
 		return false;
 	f->rights = now;
-	f->home = home_of_pid(f->pid);
-	f->is_elsewhere = is_other(&f->home);
 	f->is_known = true;
+	if (!home_of_pid(f->pid, &home))
+		return true;
+	f->home = home;
+	f->is_elsewhere = is_other(&home);
 	return true;
 }
 

@@ -285,6 +285,56 @@ static void of_a_process_that_has_ended_its_rights_are_left(void **state)
 	assert_int_equal(system(path), 0); /* NOLINT */
 }
 
+static long stay(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* A process that ends gives up its root directory before its namespaces: looked at in between it is not elsewhere. */
+static void a_process_that_is_ending_is_where_it_was(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		char root[64];
+		long said;
+		pid_t child = start_that(stay, NULL, &said);
+
+		kill(child, SIGKILL);
+		snprintf(root, sizeof(root), "/proc/%d/root", child);
+		do {
+			struct aif_process_files f;
+
+			aif_process_files_init(&f, child);
+			assert_true(f.is_known);
+			assert_false(f.is_elsewhere);
+			assert_false(aif_process_is_elsewhere(child));
+		} while (access(root, F_OK) == 0);
+		waitpid(child, NULL, 0);
+	}
+}
+
+static void a_process_that_has_not_been_waited_for_is_where_it_was(void **state)
+{
+	struct aif_process_files f;
+	siginfo_t info;
+	pid_t child;
+	long said;
+
+	(void)state;
+	child = start_that(unshare_mounts, NULL, &said);
+	aif_process_files_init(&f, child);
+	kill(child, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	if (said == 0) {
+		assert_int_equal(aif_process_open(&f, "/etc/passwd", 0), -ESRCH);
+		assert_true(f.is_elsewhere);
+	}
+	waitpid(child, NULL, 0);
+	if (said < 0)
+		skip();
+}
+
 /* ---- mapped files -------------------------------------------------------------------------------- */
 
 struct mapping {
@@ -414,6 +464,8 @@ int main(void)
 		cmocka_unit_test(absolute_links_are_those_of_the_process),
 		cmocka_unit_test(a_process_with_mounts_of_its_own_is_elsewhere),
 		cmocka_unit_test(of_a_process_that_has_ended_its_rights_are_left),
+		cmocka_unit_test(a_process_that_is_ending_is_where_it_was),
+		cmocka_unit_test(a_process_that_has_not_been_waited_for_is_where_it_was),
 		cmocka_unit_test(a_mapped_file_is_opened_if_the_process_may_read_it),
 		cmocka_unit_test(who_keeps_a_reader_waiting_is_left),
 	};
