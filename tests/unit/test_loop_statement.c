@@ -7,7 +7,10 @@ static const char source[] = "def run(batches):\n"
 			     "        loss = difference(model(put(x)), put(y))\n"
 			     "        step(loss)\n"
 			     "def model(x):\n"
-			     "    return multiply(x)\n";
+			     "    return multiply(x)\n"
+			     "def apply(layer, x):\n"
+			     "    return layer(x)\n"
+			     "def wide(x): return multiply(x)\n";
 
 /* Calls by their lines and by which of the line's they are. */
 enum {
@@ -16,9 +19,20 @@ enum {
 	PUT_Y = 33,
 	DIFFERENCE = 34,
 	STEP = 41,
+	APPLY_CALL = 35,
 	MULTIPLY = 61,
+	APPLIED = 81,
+	MULTIPLY_WIDE = 91,
 	EACH = 10
 };
+
+static const char *function_at(uint32_t line)
+{
+	return line == MULTIPLY / EACH        ? "model"
+	       : line == APPLIED / EACH       ? "apply"
+	       : line == MULTIPLY_WIDE / EACH ? "wide"
+					      : "run";
+}
 
 /* Puts the source in the profile, and finds the loop. */
 static void found(struct program *g)
@@ -29,7 +43,7 @@ static void found(struct program *g)
 		uint32_t line = (uint32_t)g->f.made.frames[i].address / EACH;
 
 		FIXTURE_ADD(&g->f.made, frame_names, .frame = i,
-			    .name = ops_string(&g->f, line == MULTIPLY / EACH ? "model" : "run"),
+			    .name = ops_string(&g->f, function_at(line)),
 			    .file = ops_string(&g->f, "run.py"), .line = line);
 	}
 	find(g);
@@ -77,11 +91,60 @@ static void a_call_that_comes_again_is_a_turn(void **state)
 	found(&g);
 }
 
+/* model(put(model(x))) */
+static void a_function_that_a_statement_calls_twice_makes_no_turn(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		for (int k = 0; k < 2; k++) {
+			enter(&g, MAIN * 100 + MODEL_CALL);
+			call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
+			leave(&g);
+			if (!k)
+				call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
+		}
+		call(&g, MAIN * 100 + STEP, 3, 10 * US);
+		g.now += 500 * US;
+	}
+	found(&g);
+}
+
+/* apply(wide, put(apply(model, x))) */
+static void a_function_that_calls_another_one_next_makes_no_turn(void **state)
+{
+	static const uint32_t layers[] = {MODEL * 100 + MULTIPLY, SERVE * 100 + MULTIPLY_WIDE};
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		for (int k = 0; k < 2; k++) {
+			enter(&g, MAIN * 100 + APPLY_CALL);
+			enter(&g, LOSS * 100 + APPLIED);
+			call(&g, layers[k], 1, 100 * US);
+			leave(&g);
+			leave(&g);
+			if (!k)
+				call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
+		}
+		call(&g, MAIN * 100 + STEP, 3, 10 * US);
+		g.now += 500 * US;
+	}
+	found(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_of_one_statement_are_one_turn),
 		cmocka_unit_test(a_call_that_comes_again_is_a_turn),
+		cmocka_unit_test(a_function_that_a_statement_calls_twice_makes_no_turn),
+		cmocka_unit_test(a_function_that_calls_another_one_next_makes_no_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,9 @@
  * their function or, as it has none, where that was called. So are calls from two branches of one decision. Of two functions that
  * one statement calls, and of what code without source launches, the order is that in which they were met first.
  *
+ * A statement may call one function twice, as f(g(f(x))) does, where nothing loops. Where other calls tell a loop's turns, such a
+ * return to an earlier call of one statement is one only if it is made more often than these.
+ *
  * What has no source may loop, too: turns of a loop outside of it, and those of launches of one statement in such code, are likely
  * ones. They count where they are nearly all turns that a loop has: several kernels of one operator make no turn of a training.
  */
@@ -15,13 +18,27 @@
 /* Likely turns count if a loop has so many times more of them than of others. */
 #define LIKELY_OF_SURE 4
 
+/* Returns count if there are so many times more of one and the same than there are other turns. */
+#define RETURNS_OF_SURE 2
+
 #define IS_LIKELY 0x80000000u
+#define IS_RETURN 0x40000000u
+#define LOOP_MASK 0x3fffffffu
+
+/* Two stacks with calls, one behind the other. */
+struct pair {
+	uint32_t turn; /* a loop, with what is known of it */
+	uint32_t seen;
+	bool is_turn;
+};
 
 struct finding {
 	struct aif_loop_positions *s;
 	const struct aif_loop_calls *c;
-	struct aif_map known; /* two stacks with calls, one behind the other, to the loop */
-	uint32_t run;         /* the site with which the run of one position's launches began */
+	struct aif_map known; /* two stacks to the index of their pair */
+	struct pair *pairs;
+	size_t pairs_len, pairs_cap;
+	uint32_t run; /* the site with which the run of one position's launches began */
 };
 
 /* Returns the innermost loop around a position, AIF_NONE; with IS_LIKELY if code without source lies between. */
@@ -33,6 +50,11 @@ static uint32_t outward(const struct aif_loop_positions *s, uint32_t at, bool is
 			return s->at[at].own | (is_likely ? IS_LIKELY : 0);
 	}
 	return AIF_NONE;
+}
+
+static uint32_t as_return(uint32_t turn)
+{
+	return turn == AIF_NONE ? AIF_NONE : turn | IS_RETURN;
 }
 
 /* Returns the loop of a function that is around two of its positions, else the next one outside. */
@@ -85,7 +107,10 @@ static uint32_t turn_between(const struct finding *f, uint32_t from, uint32_t to
 		uint32_t first = x == AIF_NONE ? order_of_call(f, from) : s->at[x].order;
 		uint32_t next = y == AIF_NONE ? order_of_call(f, to) : s->at[y].order;
 
-		return next < first ? outward(s, a, false) : AIF_NONE;
+		/* A function that was called before may call another one next: then the statement goes on. */
+		return next < first && s->order[to] < s->order[from]
+			       ? as_return(outward(s, a, false))
+			       : AIF_NONE;
 	}
 	p = &s->source.places[s->at[x].place];
 	q = &s->source.places[s->at[y].place];
@@ -103,29 +128,52 @@ static uint32_t turn_within(struct finding *f, uint32_t leaf, const struct aif_l
 
 	if (s->of_stack[from->stack] != leaf || s->of_stack[to->stack] != leaf)
 		return site == f->run ? outward(s, leaf, true) : AIF_NONE;
-	return s->order[to->stack] > s->order[from->stack] ? AIF_NONE : outward(s, leaf, false);
+	if (s->order[to->stack] > s->order[from->stack])
+		return AIF_NONE;
+	return to->stack == from->stack ? outward(s, leaf, false)
+					: as_return(outward(s, leaf, false));
+}
+
+/* Returns the pair of two launches' stacks, NULL: no memory. */
+static struct pair *pair_of(struct finding *f, uint32_t from, uint32_t to)
+{
+	uint64_t key = (uint64_t)from << 32 | to, index;
+
+	if (aif_map_get(&f->known, key, &index))
+		return &f->pairs[index];
+	if (aif_map_put(&f->known, key, f->pairs_len) < 0 ||
+	    aif_grow(&f->pairs, &f->pairs_cap, f->pairs_len + 1, sizeof(*f->pairs)) < 0)
+		return NULL;
+	f->pairs[f->pairs_len] = (struct pair){.turn = AIF_NONE};
+	return &f->pairs[f->pairs_len++];
 }
 
 static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 {
 	const struct aif_loop_call *last = &f->c->at[i - 1], *next = &f->c->at[i];
 	const struct aif_loop_site *x = &f->c->sites[last->site], *y = &f->c->sites[next->site];
-	uint32_t from = aif_loop_leaf(f->s, x->stack), to = aif_loop_leaf(f->s, y->stack);
-	uint64_t key = (uint64_t)x->stack << 32 | y->stack, turn;
+	uint32_t from = aif_loop_leaf(f->s, x->stack), to = aif_loop_leaf(f->s, y->stack), turn;
+	struct pair *pair;
 
 	if (from != to || last->span != next->span)
 		f->run = next->site;
 	if (last->span != next->span || !AIF_LOOP_IS_WHOLE(next->span) || from == AIF_NONE ||
 	    to == AIF_NONE)
 		return AIF_NONE;
-	if (from == to)
-		return turn_within(f, from, x, y, next->site);
-	if (!aif_map_get(&f->known, key, &turn)) {
-		turn = turn_between(f, x->stack, y->stack);
-		if (aif_map_put(&f->known, key, turn) < 0)
-			*ret = -ENOMEM;
+	pair = pair_of(f, x->stack, y->stack);
+	if (!pair) {
+		*ret = -ENOMEM;
+		return AIF_NONE;
 	}
-	return (uint32_t)turn;
+	if (from == to)
+		turn = turn_within(f, from, x, y, next->site);
+	else if (pair->seen)
+		turn = pair->turn;
+	else
+		turn = turn_between(f, x->stack, y->stack);
+	pair->turn = turn;
+	pair->seen++;
+	return turn;
 }
 
 /* Notes the order in which stacks, those of their callers too, and positions were met. */
@@ -145,6 +193,50 @@ static void number(struct aif_loop_positions *s, const struct aif_loop_calls *c)
 	}
 }
 
+/* Leaves the returns to an earlier call of one statement that are made more often than their loop has other turns. */
+static void judge_returns(struct finding *f, uint32_t *turns)
+{
+	const struct aif_loop_calls *c = f->c;
+	struct aif_loop_node *nodes = f->s->nodes;
+
+	for (size_t i = 0; i < f->pairs_len; i++) {
+		struct pair *p = &f->pairs[i];
+
+		p->is_turn = p->turn != AIF_NONE &&
+			     p->seen / RETURNS_OF_SURE >= nodes[p->turn & LOOP_MASK].sure;
+	}
+	for (size_t i = 1; i < c->len; i++) {
+		if (turns[i] == AIF_NONE || !(turns[i] & IS_RETURN))
+			continue;
+		turns[i] &= ~IS_RETURN;
+		if (!pair_of(f, c->sites[c->at[i - 1].site].stack, c->sites[c->at[i].site].stack)
+			     ->is_turn)
+			turns[i] = AIF_NONE;
+		else if (!(turns[i] & IS_LIKELY))
+			nodes[turns[i]].sure++;
+	}
+}
+
+/* Leaves the likely turns of loops that have few others. */
+static void judge_likely(const struct finding *f, uint32_t *turns)
+{
+	struct aif_loop_node *nodes = f->s->nodes;
+
+	for (size_t i = 0; i < f->c->len; i++)
+		if (turns[i] != AIF_NONE && turns[i] & IS_LIKELY)
+			nodes[turns[i] & LOOP_MASK].likely++;
+	for (size_t i = 0; i < f->c->len; i++) {
+		const struct aif_loop_node *n;
+
+		if (turns[i] == AIF_NONE || !(turns[i] & IS_LIKELY))
+			continue;
+		turns[i] &= LOOP_MASK;
+		n = &nodes[turns[i]];
+		if (n->likely / LIKELY_OF_SURE < n->sure)
+			turns[i] = AIF_NONE;
+	}
+}
+
 int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
 			uint32_t **ret)
 {
@@ -155,23 +247,14 @@ int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_call
 	number(s, c);
 	for (size_t i = 0; i < c->len && !r; i++) {
 		turns[i] = i ? turn_at(&f, i, &r) : AIF_NONE;
-		if (turns[i] == AIF_NONE)
-			continue;
-		if (turns[i] & IS_LIKELY)
-			s->nodes[turns[i] & ~IS_LIKELY].likely++;
-		else
+		if (turns[i] != AIF_NONE && !(turns[i] & (IS_LIKELY | IS_RETURN)))
 			s->nodes[turns[i]].sure++;
 	}
-	for (size_t i = 0; i < c->len && !r; i++) {
-		const struct aif_loop_node *n;
-
-		if (turns[i] == AIF_NONE || !(turns[i] & IS_LIKELY))
-			continue;
-		turns[i] &= ~IS_LIKELY;
-		n = &s->nodes[turns[i]];
-		if (n->likely / LIKELY_OF_SURE < n->sure)
-			turns[i] = AIF_NONE;
-	}
+	if (!r)
+		judge_returns(&f, turns);
+	if (!r)
+		judge_likely(&f, turns);
+	free(f.pairs);
 	aif_map_finish(&f.known);
 	if (r)
 		free(turns);

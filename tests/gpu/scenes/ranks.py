@@ -2,7 +2,8 @@
 """Ranks on two GPUs, one of which computes on its host for some ms each step, for ranks.sh:  ranks.py KIND LATE_MS SECONDS
 
 KIND: ddp, fsdp, tensor (the two halves of a matrix product are summed), hang (rank 1 leaves out one all-reduce, and sleeps). Run by
-torchrun. Rank 1 is late in straggle(). Prints "truth rank N kind K late MS steps STEPS median_ms MS"."""
+torchrun. Rank 1 is late in straggle(). Prints "truth rank N kind K late MS steps STEPS median_ms MS host_ms MS": a step, and what
+the rank's host takes of it until it waits for its device."""
 import os
 import sys
 import time
@@ -49,7 +50,7 @@ def make_step(kind, rank, late):
                         straggle(late)
                     dist.all_reduce(h)
                     h = h / 2
-            torch.cuda.synchronize()
+            return time.perf_counter()
 
         return step
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
@@ -61,7 +62,7 @@ def make_step(kind, rank, late):
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-        torch.cuda.synchronize()
+        return time.perf_counter()
 
     return step
 
@@ -72,11 +73,13 @@ def main():
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     step = make_step("tensor" if kind == "hang" else kind, rank, late)
-    ends, times, begin = torch.zeros(1, device="cuda"), [], time.time()
+    ends, times, hosts, begin = torch.zeros(1, device="cuda"), [], [], time.time()
     while True:
         before = time.perf_counter()
-        step()
+        launched = step()
+        torch.cuda.synchronize()
         times.append(time.perf_counter() - before)
+        hosts.append(launched - before)
         if len(times) % LOOK == 0:
             ends.fill_(1.0 if time.time() - begin > seconds else 0.0)
             if kind == "hang" and rank == 1 and time.time() - begin > seconds:
@@ -85,7 +88,9 @@ def main():
             if kind != "hang" and ends.item():
                 break
     times.sort()
-    print("truth rank %d kind %s late %g steps %d median_ms %.3f" % (rank, kind, late, len(times), times[len(times) // 2] * 1e3), flush=True)
+    hosts.sort()
+    print("truth rank %d kind %s late %g steps %d median_ms %.3f host_ms %.3f" % (
+        rank, kind, late, len(times), times[len(times) // 2] * 1e3, hosts[len(hosts) // 2] * 1e3), flush=True)
     dist.destroy_process_group()
 
 
