@@ -73,8 +73,9 @@
 #define NODE_MOST_NS 1000
 #define NODE_NS      500
 /* Cost of a node for good, since CUPTI has had its buffer functions: 10 to 25 ns where replays are queued, 200 to 450 where
- * each is waited for. */
-#define NODE_LEFT_NS 100
+ * each is waited for; 122 us a replay of 240 nodes, all parts together (bench/results/h200-price.md). */
+#define NODE_QUEUED_NS 20
+#define NODE_WAITED_NS 400
 /* Cost of a call that waits: its two callbacks, and clocks. A guess. */
 #define WAIT_NS 600
 /* Before the launch rate is known. */
@@ -311,11 +312,13 @@ static double presence_ns(const struct aif_cuda *cuda)
 	const struct aif_cuda_duty *b = &cuda->duty;
 	double apart = b->lately_ns / AIF_MAX(b->lately_launches, 1.0),
 	       cold = AIF_CLAMP((apart - HOT_NS) / (COLD_NS - HOT_NS), 0.0, 1.0),
-	       ns = CALLBACK_HOT_NS + cold * (CALLBACK_COLD_NS - CALLBACK_HOT_NS);
+	       ns = CALLBACK_HOT_NS + cold * (CALLBACK_COLD_NS - CALLBACK_HOT_NS), waited;
 
 	if (cuda->records.were_on)
 		ns += LEFT_HOT_NS + cold * (LEFT_COLD_NS - LEFT_HOT_NS);
-	return ns + nodes_of_launch(b) * NODE_LEFT_NS;
+	waited = AIF_MIN(b->lately_waits / AIF_MAX(b->lately_launches, 1.0), 1.0);
+	return ns +
+	       nodes_of_launch(b) * (NODE_QUEUED_NS + waited * (NODE_WAITED_NS - NODE_QUEUED_NS));
 }
 
 /* Returns the cost of each launch that is spent in any case: CUPTI's presence, and the records while they are on
