@@ -184,6 +184,45 @@ struct aif_perf_text aif_perf_event_base(struct aif_perf_text e)
 	return e;
 }
 
+static bool is_hex(struct aif_perf_text w)
+{
+	for (size_t i = 0; i < w.len; i++)
+		if (!is_digit(w.p[i]) && !((w.p[i] | 0x20) >= 'a' && (w.p[i] | 0x20) <= 'f'))
+			return false;
+	return w.len > 0 && w.len <= 16;
+}
+
+/* Skips what perf prints of a memory access before the sample's frame: "7ffe1000 5080021 |OP LOAD|...|BLK N/A 45", the address,
+ * where the data came from, and the weight; of samples that only have an address, that. */
+static struct aif_perf_text skip_access(struct aif_perf_text rest)
+{
+	struct aif_perf_text left = rest, w, last = {0}, before = {0};
+	const char *op = rest.len ? memmem(rest.p, rest.len, "|OP ", 4) : NULL;
+	bool has_more = true;
+
+	if (op) { /* its last column has no number */
+		const char *bar = memrchr(op, '|', (size_t)(rest.p + rest.len - op));
+
+		left = (struct aif_perf_text){bar, (size_t)(rest.p + rest.len - bar)};
+		while ((has_more = word(&left, &w)) && !is_hex(w))
+			;
+	} else {
+		has_more = word(&left, &w);
+	}
+	while (has_more && is_hex(w)) {
+		before = last;
+		last = w;
+		has_more = word(&left, &w);
+	}
+	if (!has_more) /* without a frame: numbers alone */
+		return op ? (struct aif_perf_text){0} : rest;
+	if (*w.p == '(' && before.len) /* a function whose name looks like a number */
+		last = before;
+	if (!last.len)
+		return rest;
+	return (struct aif_perf_text){last.p, (size_t)(rest.p + rest.len - last.p)};
+}
+
 #define RECORD "PERF_RECORD_"
 
 /* Parses what follows the time. Without an event's name nothing else may be there but a period, and
@@ -205,7 +244,7 @@ static bool parse_event(struct aif_perf_text left, struct aif_perf_header *ret)
 	skip_blanks(&left);
 	if (w.p[w.len - 1] == ':' && w.len > 1) {
 		ret->event = aif_perf_event_base((struct aif_perf_text){w.p, w.len - 1});
-		ret->rest = left;
+		ret->rest = skip_access(left);
 		return ret->event.len;
 	}
 	if (ret->is_record)

@@ -79,6 +79,30 @@ report("speedscope 345", ".json", trace(span("outer", 0, 100), span("back", 10, 
 report("speedscope 402", ".json", trace({"ph": "i", "name": "here", "pid": 1, "tid": 1, "ts": 829, "stack": ["a", "b"]}),
        "refused", "no event with a beginning and an end in it")
 
+base = 1715567890123456
+report("Ascend 133", ".json", trace(span("outer", f"{base}.789", 12.5), span("inner", f"{base + 1}.901", 2.002), span("later", f"{base + 3}.903", 1.25)),
+       "cpu", ["outer 9248", "outer;inner 2002", "outer;later 1250"])
+report("pytorch 124080", ".json", trace(span("open", 10, 9223372036854775.807, cat="cpu_op"), span("back", 20, -9223372036854775, cat="cpu_op"), call(1, 30), kernel("k", 1, 40, 20)),
+       "device", ["cudaLaunchKernel;k_[g] 20000"], "IMPORT_EVENT=2")
+report("speedscope 470", ".json", trace(*[span(name, at, length, pid, tid) for name, at, length, pid, tid in (
+    ("a", 0, 10, "host", "core 0"), ("b", 2, 3, "host", "core 0"), ("c", 2, 3, "host", "core 1"), ("d", 2, 3, "device", "core 1"))]),
+       "cpu", ["a 7000", "a;b 3000", "c 3000", "d 3000"])
+report("speedscope 223", ".json", trace(span("C", 5, 5), span("A", 0, 12), span("B", 2, 8)), "cpu", ["A 4000", "A;B 3000", "A;B;C 5000"])
+report("speedscope 320", ".json", trace(span("DebugType", 10, 5, detail="std::x"), span("DebugType", 10, 5, detail="const std::x"), span("Source", 0, 20)),
+       "cpu", ["Source 15000", "Source;DebugType (std::x);DebugType (const std::x) 5000"])
+report("tracy 1184", ".json", trace({"ph": "B", "name": "task", "pid": 1, "tid": 1, "ts": 0}, {"ph": "E", "name": "task", "pid": 1, "tid": 2, "ts": 10}, span("rest", 0, 30), span("other", 0, 30, tid=2)),
+       "cpu", ["other 30000", "task;rest 30000"], "IMPORT_EVENT=1,IMPORT_UNENDED=1")
+report("tracy 1318", ".json", trace(call(1, 0, "cudaGraphLaunch"), *[kernel(f"k{i}", 100 + i, 10 + 10 * i, 5) for i in range(3)]),
+       "device", [f"[no stack];k{i}_[g] 5000" for i in range(3)], "IMPORT_GRAPH_UNKNOWN=1,IMPORT_NO_CALL=3")
+report("simpler 1052", ".json", trace(span("a", 0, 10), {"ph": "C", "name": "q", "pid": 1, "tid": 1, "ts": 1, "args": {"AIC": 1, "AIV": 2}}),
+       "cpu", ["a 10000"], "IMPORT_OTHER_KIND=1")
+report("tensorpack 819", ".json", trace(*[call(i + 1, 1531302016000000 + 1000 * i) for i in range(4)], *[kernel("k", i + 1, 1531302016000100 + 1000 * i, 500) for i in range(3)],
+                                        kernel("far", 4, 19978045970716470, 359)),
+       "device", ["cudaLaunchKernel;k_[g] 1500000"], "IMPORT_EVENT=1,IMPORT_NO_WORK=1")
+report("TraceLens 669", ".json", trace(*[call(i + 1, 10 * i) for i in range(5)], kernel("fmha", 1, 100, 1600000), *[kernel("k", i, 100 + 30 * i, 20) for i in range(2, 6)], call(9, 2000000),
+                                       kernel("later", 9, 2000100, 20)),
+       "device", ["cudaLaunchKernel;fmha_[g] 1600000000", "cudaLaunchKernel;k_[g] 80000", "cudaLaunchKernel;later_[g] 20000"], "IMPORT_STREAM_OVERLAP=1")
+
 # ---- perf script ------------------------------------------------------------------------------------
 
 
@@ -105,6 +129,22 @@ report("bcc 2543", ".txt", sample("java 25607 [001] 100.000000:     250000 cpu-c
        "cpu", ["Lcom/demo/Main:::run;Lcom/demo/List:::get 500000"])
 report("profiler 4918", ".txt", sample("python 1810767/1810767 91.719579:     363492 cycles:P: ", "560e PyMem_RawRealloc+0x4 (/opt/python)", "7f91 py::Process.name:/opt/my lib/ps.py+0x6 (/tmp/perf-1810767.map)", "7f90 py::<module>:/opt/top.py+0x6 (/tmp/perf-1810767.map)"),
        "cpu", ["<module> (top.py)_[p];Process.name (ps.py)_[p];PyMem_RawRealloc 363492"])
+
+access = "     7ffe12345678         5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A   45  "
+report("flamescope 48", ".txt", sample("app     7 [001]     5.000000:          5 cpu/mem-loads,ldlat=30/P:" + access, "7f001000 read_it+0x1 (/bin/a)", "7f002000 main+0x1 (/bin/a)") +
+       "app     7 [001]     5.100000:          7 cpu/mem-loads,ldlat=30/P:" + access + "   7f001000 feed+0x1 (/bin/a)\n\n" +
+       "app     7 [001]     5.200000:          9 cpu/mem-loads,ldlat=30/P:     7ffe12345678     7f001000 bad (/bin/a)\n\n",
+       "cpu", ["bad 9", "feed 7", "main;read_it 5"])
+report("perf_data_converter 179", ".txt", sample("app 7 [001] 5.000000:     250000 cpu_core/cycles/P: ", "1000 f+0x1 (/bin/a)") +
+       sample("app 7 [009] 5.100000:       1000 cpu_atom/cycles/P: ", "1000 f+0x1 (/bin/a)"),
+       "cpu", ["f 251000"])
+report("flamescope 143", ".txt", "".join(sample(f"swapper     0 [001] {5 + i}.000000:     250000 cpu-clock: ", *(f"ffffffff81000000 {name}+0x1 ([kernel.kallsyms])" for name in names))
+                                         for i, names in enumerate([("dma_tasklet", "__do_softirq", "irq_exit", "do_idle")] * 3 + [("arch_cpu_idle", "do_idle")] * 5)),
+       "cpu", ["do_idle_[k];irq_exit_[k];__do_softirq_[k];dma_tasklet_[k] 750000"], "IMPORT_IDLE=5")
+report("FlameGraph 164", ".txt", "f  9566 [001] 190161.191157: mm_pagevec_free: page=0xffffea00269631d0 pfn=647377360 order=0 cold=0\n"
+       "f  9566 [001] 190161.191159: kfree: call_site=ffffffff81092295 ptr=(nil)\n"
+       "f  9566 [001] 190161.191159: mm_pagevec_free: page=0xffffea00210a3508 pfn=554317064 order=0 cold=0\n",
+       "cpu", ["[no stack] 4000"], "IMPORT_NO_STACK=2,IMPORT_OTHER_EVENT=1,IMPORT_WEIGHT=1")
 
 # ---- speedscope, pprof, nsys ------------------------------------------------------------------------
 
