@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
+#include "cmd/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +144,10 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	/* A limit on the size of files is an error of write(2), which is told, and after which
 	 * nothing is left behind. What is run for the user has the signal as it was: record sees
 	 * to that. */
-	if (!cmd->runs_command)
+	if (!cmd->runs_command) {
 		signal(SIGXFSZ, SIG_IGN);
+		aif_spill_begin(AIF_SPILL_ROOM);
+	}
 	if (!values) {
 		aif_message("out of memory");
 		return AIF_EXIT_FAILURE;

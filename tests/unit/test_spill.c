@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests blocks of memory that lie in files: they hold what was written, however they grow and move. */
+#include "cmd/spill.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#define ROOM (4 * AIF_SPILL_BIG)
+
+static unsigned char *volatile held; /* what makes the room too small for anything else */
+
+static int take_room(void **state)
+{
+	void *probe;
+
+	(void)state;
+	aif_spill_begin(ROOM);
+	held = malloc(ROOM - AIF_SPILL_BIG);
+	probe = malloc(2 * AIF_SPILL_BIG);
+	free(probe);
+	return !held || !probe;
+}
+
+static int give_room(void **state)
+{
+	(void)state;
+	free(held);
+	return 0;
+}
+
+/* Ends a test where there is no disk for a file without a name. */
+static void need_disk(void)
+{
+	void *volatile p = malloc(2 * AIF_SPILL_BIG);
+	size_t bytes = aif_spill_bytes();
+
+	free(p);
+	if (!bytes)
+		skip();
+}
+
+static void fill(uint32_t *at, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		at[i] = (uint32_t)i * 2654435761u;
+}
+
+/* Returns the first number of n that is not as it was filled in; n: all are. */
+static size_t wrong_of(const uint32_t *at, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (at[i] != (uint32_t)i * 2654435761u)
+			return i;
+	return n;
+}
+
+static void test_small(void **state)
+{
+	void *volatile p = malloc(AIF_SPILL_BIG - 1);
+
+	(void)state;
+	need_disk();
+	assert_non_null(p);
+	assert_int_equal(aif_spill_bytes(), 0);
+	free(p);
+}
+
+static void test_zeros(void **state)
+{
+	enum { N = 2 * AIF_SPILL_BIG / sizeof(uint64_t) };
+	uint64_t *p, any = 0;
+
+	(void)state;
+	need_disk();
+	p = calloc(N, sizeof(*p));
+	assert_non_null(p);
+	assert_int_equal(aif_spill_bytes(), N * sizeof(*p));
+	for (size_t i = 0; i < N; i++)
+		any |= p[i];
+	assert_int_equal(any, 0);
+	memset(p, 1, N * sizeof(*p));
+	free(p);
+	assert_int_equal(aif_spill_bytes(), 0);
+}
+
+/* From memory into a file, and on from there, beside blocks that stand in its way. */
+static void test_growth(void **state)
+{
+	uint32_t *p = NULL, *other;
+	size_t n = 0, big = 2 * AIF_SPILL_BIG;
+
+	(void)state;
+	need_disk();
+	for (size_t next = 1000; next * sizeof(*p) < 4 * big; next += next / 2) {
+		p = realloc(p, next * sizeof(*p));
+		assert_non_null(p);
+		assert_int_equal(wrong_of(p, n), n);
+		fill(p, n, next);
+		n = next;
+		if (n * sizeof(*p) >= big)
+			assert_in_range(aif_spill_bytes(), n * sizeof(*p), 6 * big);
+		other = malloc(big);
+		assert_non_null(other);
+		fill(other, 0, big / sizeof(*other));
+		assert_int_equal(wrong_of(other, big / sizeof(*other)), big / sizeof(*other));
+		free(other);
+	}
+	p = realloc(p, 1000 * sizeof(*p));
+	assert_non_null(p);
+	assert_int_equal(wrong_of(p, 1000), 1000);
+	free(p);
+	assert_int_equal(aif_spill_bytes(), 0);
+}
+
+/* Sums what is mapped while other memory is read: the thread that unmaps pages changes no byte. */
+static void test_unmapped(void **state)
+{
+	size_t bytes = 2 * AIF_SPILL_MAPPED, n = bytes / sizeof(uint32_t);
+	uint32_t *p;
+
+	(void)state;
+	need_disk();
+	p = malloc(bytes);
+	assert_non_null(p);
+	fill(p, 0, n);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(wrong_of(p, n), n);
+	free(p);
+}
+
+static void test_bound(void **state)
+{
+	struct rlimit old, less;
+	void *volatile p;
+
+	(void)state;
+	need_disk();
+	assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);
+	less = (struct rlimit){.rlim_cur = AIF_SPILL_BIG, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_DATA, &less), 0);
+	p = malloc(2 * AIF_SPILL_BIG);
+	assert_int_equal(aif_spill_bytes(), 0);
+	assert_int_equal(setrlimit(RLIMIT_DATA, &old), 0);
+	free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		{"spill: a block below AIF_SPILL_BIG is in memory", test_small, NULL, NULL, NULL},
+		{"spill: calloc() of a big block gives zeros in a file", test_zeros, NULL, NULL,
+		 NULL},
+		{"spill: realloc() keeps what a block has while it moves into a file and grows there",
+		 test_growth, NULL, NULL, NULL},
+		{"spill: a block of which pages are unmapped keeps what was written", test_unmapped,
+		 NULL, NULL, NULL},
+		{"spill: files take no more than the bound on memory", test_bound, NULL, NULL,
+		 NULL},
+	};
+
+	return cmocka_run_group_tests(tests, take_room, give_room);
+}
