@@ -75,3 +75,12 @@ uint64_t aif_spans_covered(const struct aif_spans *s, int64_t from, int64_t to)
 {
 	return from < to ? covered_until(s, to) - covered_until(s, from) : 0;
 }
+
+uint64_t aif_spans_covered_until(const struct aif_spans *s, struct aif_spans_cursor *c, int64_t at)
+{
+	while (c->next < s->len && s->at[c->next].end <= at)
+		c->total += length(&s->at[c->next++]);
+	if (c->next == s->len || s->at[c->next].start >= at)
+		return c->total;
+	return c->total + ((uint64_t)at - (uint64_t)s->at[c->next].start);
+}

@@ -26,3 +26,9 @@ uint64_t aif_spans_total_of(const struct aif_spans *s, size_t n);
 size_t aif_spans_bytes(const struct aif_spans *s);
 /* Returns how much of [from, to) the spans cover. O(log n). */
 uint64_t aif_spans_covered(const struct aif_spans *s, int64_t from, int64_t to);
+/* Returns how much lies before `at`, where calls come by ascending `at`, the first with a zeroed cursor. */
+struct aif_spans_cursor {
+	size_t next;    /* the first span that does not end before */
+	uint64_t total; /* length of the spans before that */
+};
+uint64_t aif_spans_covered_until(const struct aif_spans *s, struct aif_spans_cursor *c, int64_t at);

@@ -242,16 +242,18 @@ static int add_launches(struct making *m, const struct aif_device_utilization *d
 	struct aif_queue *q = m->to;
 	int64_t kept = aif_timed_kept(m->p), since = INT64_MAX;
 	uint64_t busy = 0, span_before = UINT64_MAX;
-	size_t wait = of->waits_first;
+	struct aif_spans_cursor done_until = {0};
+	size_t wait = of->waits_first, ended = 0;
 
 	for (size_t i = 0; i < m->items_len; i++) {
 		const struct item *item = &m->items[i];
 		int64_t call = call_of(m, item);
 		struct aif_gaps_span span = span_at(m, d->process, call);
-		uint64_t done = aif_spans_covered(&d->busy, d->from, call);
-		size_t ended = count_until(m->ends, m->items_len, call);
+		uint64_t done = aif_spans_covered_until(&d->busy, &done_until, call);
 		bool is_after_wait = false;
 
+		while (ended < m->items_len && m->ends[ended] <= call)
+			ended++;
 		for (; wait < of->waits_end && q->waits[wait].end <= call; wait++)
 			is_after_wait |= q->waits[wait].has_emptied;
 		if (span.number != span_before)
