@@ -90,7 +90,7 @@ static int add_courses(struct amounts *to, const struct aif_idle_blame *blame,
 	return e;
 }
 
-/* Returns false if nothing is gone: then times need not be read, which are more than launches. */
+/* Returns false if nothing is gone: then times need not be read. */
 static bool is_any_gone(const struct amounts *a)
 {
 	for (size_t i = 0; i < a->len; i++)
@@ -111,33 +111,6 @@ static int place_amounts(const struct amounts *courses, const struct aif_idle_co
 	for (size_t k = 0; k < course->courses_len; k++)
 		if (aif_map_get(&courses->of, course->courses[k], &i))
 			(*ret)[k] = courses->at[i];
-	return 0;
-}
-
-/* Adds the parts of each event's idle time. */
-static int add_times(const struct aif_replay *r, const struct amounts *courses,
-		     const struct aif_idle_course *course, struct aif_replay_amount *of_event)
-{
-	struct aif_idle_course_reader times = {0};
-	struct aif_replay_amount *of_place;
-	struct aif_idle_time t;
-	size_t event = 0;
-
-	if (place_amounts(courses, course, &of_place) < 0)
-		return -ENOMEM;
-	while (aif_idle_course_next(course, &times, &t)) {
-		const struct aif_replay_amount *a = &of_place[times.place];
-
-		if (!(a->all > 0))
-			continue;
-		/* Time behind a launch call belongs to that one. */
-		event = event_at(r, t.to, event);
-		if (event == r->events_len)
-			continue;
-		of_event[event].all += (double)(t.to - t.from);
-		of_event[event].gone += (double)(t.to - t.from) * a->gone / a->all;
-	}
-	free(of_place);
 	return 0;
 }
 
@@ -172,73 +145,144 @@ static size_t launched_by(const struct aif_replay *r, const struct aif_idle_time
 	return last;
 }
 
-/* Adds idle time between calls and what they launched, as far as it is gone. */
-static int add_calls(const struct aif_replay *r, const struct amounts *courses,
-		     const struct aif_idle_course *course, float *ret)
+/* Idle time that is gone, by the place of its course: time of the host's own, and between calls and what they launched. */
+struct gone {
+	struct aif_replay_amount *host, *calls;
+	bool is_host, is_calls; /* some is */
+};
+
+/* Adds idle time to the event that it lies before: all of it where `all` is not NULL, and as much of it as is gone. */
+static void add_host(const struct aif_replay *r, const struct aif_replay_amount *a,
+		     const struct aif_idle_time *t, size_t *event, double *all, double *of_event)
+{
+	/* Time behind a launch call belongs to that one. */
+	*event = event_at(r, t->to, *event);
+	if (*event == r->events_len)
+		return;
+	if (all)
+		all[*event] += (double)(t->to - t->from);
+	of_event[*event] += (double)(t->to - t->from) * a->gone / a->all;
+}
+
+/* Reads the times once, which are more than launches. Adds what is gone of the host's to of_event, of the others to `calls`, by
+ * event; and all of the host's to `all` if it is not NULL. */
+static void add_times(const struct aif_replay *r, const struct gone *gone,
+		      const struct aif_idle_course *course, double *all, double *of_event,
+		      float *calls)
 {
 	struct aif_idle_course_reader times = {0};
-	struct aif_replay_amount *of_place;
 	struct aif_idle_time t;
-	size_t event = 0;
+	size_t host = 0, call = 0;
 
-	memset(ret, 0, (r->events_len + 1) * sizeof(*ret));
-	if (!is_any_gone(courses))
-		return 0;
-	if (place_amounts(courses, course, &of_place) < 0)
-		return -ENOMEM;
 	while (aif_idle_course_next(course, &times, &t)) {
-		const struct aif_replay_amount *a = &of_place[times.place];
+		const struct aif_replay_amount *a = &gone->host[times.place],
+					       *b = &gone->calls[times.place];
 
-		if (!(a->gone > 0))
+		if (gone->is_host && a->all > 0 && (all || a->gone > 0))
+			add_host(r, a, &t, &host, all, of_event);
+		if (!(b->gone > 0))
 			continue;
-		event = launched_by(r, &t, event);
-		if (event)
-			ret[event - 1] += (float)((double)(t.to - t.from) * a->gone / a->all);
+		call = launched_by(r, &t, call);
+		if (call)
+			calls[call - 1] += (float)((double)(t.to - t.from) * b->gone / b->all);
 	}
-	free(of_place);
+}
+
+/* Sums what is gone by event. What all of the host's is gets summed the first time, as it is the same whatever is gone. 0 or
+ * -ENOMEM. */
+static int sum_times(struct aif_replay *r, const struct gone *gone,
+		     const struct aif_idle_course *course, double *of_event, float *calls)
+{
+	double *all = NULL;
+
+	if (gone->is_host && r->idle_of != course) {
+		free(r->idle);
+		r->idle_of = NULL;
+		r->idle = all = calloc(r->events_len + 1, sizeof(*all));
+		if (!all)
+			return -ENOMEM;
+		r->idle_of = course;
+	}
+	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
+	memset(calls, 0, (r->events_len + 1) * sizeof(*calls));
+	if (gone->is_host || gone->is_calls)
+		add_times(r, gone, course, all, of_event, calls);
 	return 0;
 }
 
-int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
-			    const struct aif_idle_course *course,
-			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
-			    const void *arg, float *ret, float *ret_calls)
+/* Sets *ret_any to the sum of all events, and of_stack to sums by stack. */
+static void sum_stacks(const struct aif_replay *r, const double *of_event,
+		       struct aif_replay_amount *of_stack, struct aif_replay_amount *ret_any)
 {
-	struct aif_replay_amount *of_event = r->scratch;
-	struct aif_replay_amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack));
-	struct amounts courses = {0}, calls = {0};
-	struct aif_replay_amount any = {0};
-	int e = of_stack ? add_courses(&courses, blame, course, is_host, is_gone, arg) : -ENOMEM;
-
-	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
-	if (!e && is_any_gone(&courses))
-		e = add_times(r, &courses, course, of_event);
-	if (!e)
-		e = add_courses(&calls, blame, course, is_launch, is_gone, arg);
-	if (!e)
-		e = add_calls(r, &calls, course, ret_calls);
-	for (size_t i = 0; i < r->events_len && !e; i++) {
+	for (size_t i = 0; i < r->events_len; i++) {
 		struct aif_replay_amount *a;
 
-		if (!(of_event[i].all > 0))
+		if (!(r->idle[i] > 0))
 			continue;
 		a = &of_stack[stack_of(r, i)];
-		a->all += of_event[i].all;
-		a->gone += of_event[i].gone;
-		any.all += of_event[i].all;
-		any.gone += of_event[i].gone;
+		a->all += r->idle[i];
+		a->gone += of_event[i];
+		ret_any->all += r->idle[i];
+		ret_any->gone += of_event[i];
 	}
-	for (size_t i = 0; i < r->events_len && !e; i++) {
-		const struct aif_replay_amount *a =
-			of_event[i].all > 0 ? &of_event[i] : &of_stack[stack_of(r, i)];
+}
+
+/* Sets *ret to the part that stays of each event's host time: as of its own idle time, else as of that of events with its stack,
+ * else as of all. 0 or -ENOMEM. */
+static int find_parts(const struct aif_replay *r, const double *of_event, float *ret)
+{
+	struct aif_replay_amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack)),
+				 any = {0, 0};
+
+	if (!of_stack)
+		return -ENOMEM;
+	sum_stacks(r, of_event, of_stack, &any);
+	for (size_t i = 0; i < r->events_len; i++) {
+		struct aif_replay_amount own = {.gone = of_event[i], .all = r->idle[i]};
+		const struct aif_replay_amount *a = own.all > 0 ? &own : &of_stack[stack_of(r, i)];
 
 		a = a->all > 0 ? a : &any;
 		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
 	}
 	free(of_stack);
+	return 0;
+}
+
+/* Sets *ret to the amounts of such causes by the place of their courses, *ret_is_any to whether some are gone. 0 or -ENOMEM. */
+static int find_gone(const struct aif_idle_blame *blame, const struct aif_idle_course *course,
+		     bool (*is_such)(enum aif_idle_cause),
+		     bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
+		     const void *arg, struct aif_replay_amount **ret, bool *ret_is_any)
+{
+	struct amounts courses = {0};
+	int e = add_courses(&courses, blame, course, is_such, is_gone, arg);
+
+	if (!e)
+		e = place_amounts(&courses, course, ret);
+	*ret_is_any = is_any_gone(&courses);
 	free(courses.at);
 	aif_map_finish(&courses.of);
-	free(calls.at);
-	aif_map_finish(&calls.of);
+	return e;
+}
+
+int aif_replay_host_without(struct aif_replay *r, const struct aif_idle_blame *blame,
+			    const struct aif_idle_course *course,
+			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
+			    const void *arg, float *ret, float *ret_calls)
+{
+	struct gone gone = {0};
+	double *of_event = r->scratch;
+	int e = find_gone(blame, course, is_host, is_gone, arg, &gone.host, &gone.is_host);
+
+	if (!e)
+		e = find_gone(blame, course, is_launch, is_gone, arg, &gone.calls, &gone.is_calls);
+	if (!e)
+		e = sum_times(r, &gone, course, of_event, ret_calls);
+	if (!e && gone.is_host)
+		e = find_parts(r, of_event, ret);
+	for (size_t i = 0; i < r->events_len && !gone.is_host; i++)
+		ret[i] = 1;
+	free(gone.host);
+	free(gone.calls);
 	return e;
 }

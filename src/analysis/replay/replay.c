@@ -282,6 +282,27 @@ static double median(const uint64_t *ns, size_t n)
 	return (double)found;
 }
 
+/* The last execution of each stream; that of the stream at hand is not in the map. */
+struct latest {
+	struct aif_map of;
+	uint64_t stream;
+	uint32_t exec; /* AIF_NONE: none yet */
+};
+
+/* Goes on with another stream. 0 or -ENOMEM. */
+static int latest_turn(struct latest *l, uint32_t stream)
+{
+	uint64_t exec;
+
+	if (l->exec != AIF_NONE && l->stream == stream)
+		return 0;
+	if (l->exec != AIF_NONE && aif_map_put(&l->of, l->stream, l->exec) < 0)
+		return -ENOMEM;
+	l->stream = stream;
+	l->exec = aif_map_get(&l->of, stream, &exec) ? (uint32_t)exec : AIF_NONE;
+	return 0;
+}
+
 /* Finds what each execution started behind. Only what comes earlier in the order of launches can be replayed before it. */
 static int link_execs(struct aif_replay *r)
 {
@@ -289,7 +310,7 @@ static int link_execs(struct aif_replay *r)
 	/* Delays behind launches from the front, those behind executions from the back. */
 	uint64_t *delays = malloc((r->execs_len + 1) * sizeof(*delays));
 	size_t launches = 0, gaps = 0;
-	struct aif_map last = {0};
+	struct latest latest = {.exec = AIF_NONE};
 	int e = order && delays ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < r->execs_len && !e; i++)
@@ -301,12 +322,15 @@ static int link_execs(struct aif_replay *r)
 		struct aif_replay_exec *x = &r->execs[i];
 		const struct aif_timeline_exec *of = aif_replay_exec_of(r, i);
 		int64_t base = r->t->launches[of->launch].at;
-		uint64_t before;
+		uint32_t before;
 
+		e = latest_turn(&latest, of->stream);
+		before = latest.exec;
+		latest.exec = i;
 		x->is_behind_launch = true;
-		if (aif_map_get(&last, of->stream, &before) && before < i &&
+		if (before != AIF_NONE && before < i &&
 		    aif_replay_exec_of(r, before)->end <= of->start) {
-			x->before = (uint32_t)before;
+			x->before = before;
 			if (aif_replay_exec_of(r, before)->end > base) {
 				base = aif_replay_exec_of(r, before)->end;
 				x->is_behind_launch = false;
@@ -317,8 +341,8 @@ static int link_execs(struct aif_replay *r)
 		    aif_replay_exec_of(r, last_end)->end > base + BEHIND_OTHER_NS &&
 		    of->start - aif_replay_exec_of(r, last_end)->end <= BEHIND_OTHER_NS) {
 			x->is_behind_other = true;
-			if (set_behind(&r->other, r->execs_len, i, last_end) < 0)
-				e = -ENOMEM;
+			if (!e)
+				e = set_behind(&r->other, r->execs_len, i, last_end);
 			base = aif_replay_exec_of(r, last_end)->end;
 			x->is_behind_launch = false;
 		}
@@ -328,8 +352,6 @@ static int link_execs(struct aif_replay *r)
 			delays[launches++] = delay_of(r, i);
 		else
 			delays[r->execs_len - ++gaps] = delay_of(r, i);
-		if (!e)
-			e = aif_map_put(&last, of->stream, i);
 		/* Keeps the last to end of those before the next one. */
 		if (last_end == AIF_NONE || aif_replay_exec_of(r, last_end)->end < of->end)
 			last_end = i;
@@ -340,7 +362,7 @@ static int link_execs(struct aif_replay *r)
 	}
 	free(order);
 	free(delays);
-	aif_map_finish(&last);
+	aif_map_finish(&latest.of);
 	return e;
 }
 
@@ -373,8 +395,8 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 	e = link_host(ret);
 	if (!e)
 		e = link_execs(ret);
-	ret->scratch = malloc(AIF_MAX((ret->execs_len + 1) * sizeof(double),
-				      (ret->events_len + 1) * sizeof(struct aif_replay_amount)));
+	ret->scratch =
+		malloc((AIF_MAX(ret->execs_len, ret->events_len) + 1) * sizeof(*ret->scratch));
 	if (e || !ret->scratch)
 		return e ? e : -ENOMEM;
 	for (size_t i = 0; i < ret->execs_len; i++)
@@ -400,6 +422,7 @@ void aif_replay_finish(struct aif_replay *r)
 	aif_map_finish(&r->long_hosts);
 	aif_map_finish(&r->long_delays);
 	free(r->scratch);
+	free(r->idle);
 	*r = (struct aif_replay){0};
 }
 

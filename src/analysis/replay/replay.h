@@ -24,7 +24,7 @@
  * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
  * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^30 executions.
  *
- * Takes 16 bytes for an execution with a launch of its own, and 16 more of scratch for a replay: a recording has millions.
+ * Takes 16 bytes for an execution with a launch of its own, and 16 more for replays: a recording has millions.
  */
 #define AIF_REPLAY_ERROR_PPM 30000
 
@@ -67,7 +67,10 @@ struct aif_replay {
 	struct aif_map long_hosts, long_delays; /* ns, by event and by execution */
 	double usual_launch_ns, usual_gap_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
-	void *scratch;    /* room for a replay's ends of executions, or for amounts of events */
+	double *scratch;  /* room for a replay's ends of executions, or for a sum of each event */
+	/* Idle time before each event, ns, as .idle_of has it; NULL: not summed yet (host.c). */
+	double *idle;
+	const struct aif_idle_course *idle_of;
 };
 
 /* Reads the schedule of a part of which `queue` is the whole run's. *ret is finished by the caller in any case. 0 or -errno. */
@@ -91,7 +94,7 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 
 /* Fills in, by event, the part of the host's time that stays if rows of the blame of which `is_gone` is true take none, and how much
  * less its call takes then. 0 or -ENOMEM. */
-int aif_replay_host_without(const struct aif_replay *r, const struct aif_idle_blame *blame,
+int aif_replay_host_without(struct aif_replay *r, const struct aif_idle_blame *blame,
 			    const struct aif_idle_course *course,
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
 			    const void *arg, float *ret, float *ret_calls);

@@ -54,7 +54,7 @@ static double gain(const struct aif_replay *r, const struct aif_replay_without *
 }
 
 /* Sets *ret to the gain if the host takes no time in what is asked for. */
-static int without_host(const struct aif_replay *r, struct asking *a,
+static int without_host(struct aif_replay *r, struct asking *a,
 			const struct aif_idle_course *course, double *ret)
 {
 	int e = aif_replay_host_without(r, &a->part->blame, course,
@@ -66,8 +66,8 @@ static int without_host(const struct aif_replay *r, struct asking *a,
 	return e;
 }
 
-static int bound_group(const struct aif_replay *r, struct asking *a,
-		       const struct aif_idle_course *course, double *ret)
+static int bound_group(struct aif_replay *r, struct asking *a, const struct aif_idle_course *course,
+		       double *ret)
 {
 	*ret = 0;
 	/* Waits cost the time in which the host could have gone on, too. */
