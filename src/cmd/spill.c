@@ -63,6 +63,14 @@ static bool is_on_disk(int file)
 	return fstatfs(file, &fs) == 0 && fs.f_type != TMPFS && (unsigned long)fs.f_type != RAMFS;
 }
 
+/* True if a file may become so much longer: as much again stays free for others. */
+static bool has_space(int file, size_t more)
+{
+	struct statfs fs;
+
+	return fstatfs(file, &fs) == 0 && more <= fs.f_bavail / 2 * (uint64_t)fs.f_bsize;
+}
+
 /* Returns an empty file without a name on a disk, or -1. */
 static int open_file(void)
 {
@@ -175,7 +183,7 @@ static void *block_new(size_t n)
 	pthread_mutex_lock(&spill.lock);
 	if (len && spill.len < BLOCKS && has_room(len))
 		file = open_file();
-	if (file >= 0 && fallocate(file, 0, 0, (off_t)len) == 0)
+	if (file >= 0 && has_space(file, len) && fallocate(file, 0, 0, (off_t)len) == 0)
 		at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (at != MAP_FAILED) {
 		spill.blocks[spill.len++] = (struct block){.at = at, .len = len, .file = file};
@@ -205,7 +213,8 @@ static void *block_grow(struct block *b, size_t n)
 
 	if (len <= b->len)
 		return len ? b->at : NULL;
-	if (!has_room(more) || fallocate(b->file, 0, (off_t)b->len, (off_t)more) < 0)
+	if (!has_room(more) || !has_space(b->file, more) ||
+	    fallocate(b->file, 0, (off_t)b->len, (off_t)more) < 0)
 		return NULL;
 	at = mremap(b->at, b->len, len, MREMAP_MAYMOVE);
 	if (at == MAP_FAILED)
