@@ -12,8 +12,9 @@
  *     anything else                   as ever
  *
  * The linker puts these functions before those of the C library, for all that is linked into the command (--wrap), so that
- * no view need know. A file lies where TMPDIR says, else in /var/tmp or /tmp, whichever is a disk first; its blocks are
- * allocated before they are used, so that a full disk is no SIGBUS, and at most half of what is free. Where there is no such file memory is taken.
+ * no view need know. A file lies where TMPDIR says, else in /var/tmp or /tmp, whichever is a disk first. Its blocks are
+ * allocated before they are used, at most half of what is free, so that a full disk is no SIGBUS. Where there is no such
+ * file memory is taken.
  *
  * Files count for the bound on memory (RLIMIT_DATA, cmd/profile_arg.h) as memory does: a small profile that stands for much
  * fills no disk.
