@@ -48,7 +48,8 @@ check "the summary says how much of the command's CPU time the profile has" has_
 check "the CPU time that the profile has is that of its samples and of the agent's thread" test "$(number c.data "SELECT abs((SELECT sum(weight_ns) FROM cpu_samples) +
 	(SELECT value FROM meta WHERE key = 'cost.helper_cpu_ns') - (SELECT value FROM meta WHERE key = 'cost.cpu_known_ns')) < 1000000")" = 1
 check "the summary of a CPU program has no word of devices" sh -c "! grep -qE 'device|OpenCL|runtime' c.screen"
-check "no sample was lost" sh -c "[ \$('$aiflame' query --format csv c.data 'SELECT * FROM losses' | wc -l) = 1 ]"
+# Where the agent's thread has no CPU for long, time has no stack, which is counted too (1356, 1357); how much is judged above.
+check "no sample was lost" sh -c "'$aiflame' query --format csv c.data 'SELECT name, count, detail FROM losses WHERE reason NOT IN (1356, 1357)' >lost.csv; cat lost.csv; [ \$(wc -l <lost.csv) = 1 ]"
 # How long a thread is on a CPU is another program's doing, too, unless it goes before all others.
 if chrt --fifo 1 true 2>/dev/null; then
 	check "a program that goes before all others" sh -c "chrt --fifo 1 '$aiflame' record -q --cpu -o why.data '$app' 2 >why.shares"
