@@ -2,6 +2,7 @@
 #include "agent_cl.h"
 
 #include <aiflame.h>
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,18 +77,29 @@ static void wait_for(int answer, int recording)
 		usleep(1000);
 }
 
+/* Asks again where the recorder had no CPU to answer within a second. */
+static int until_answered(int (*ask)(void))
+{
+	int r;
+
+	do
+		r = ask();
+	while (r == -EAGAIN);
+	return r;
+}
+
 static void window(void)
 {
 	int paused, started;
 
 	launch(1);
-	paused = aiflame_pause();
+	paused = until_answered(aiflame_pause);
 	wait_for(paused, 0);
 	launch(5);
-	started = aiflame_start();
+	started = until_answered(aiflame_start);
 	wait_for(started, 1);
 	launch(3);
-	printf("pause %d start %d pause %d\n", paused, started, aiflame_pause());
+	printf("pause %d start %d pause %d\n", paused, started, until_answered(aiflame_pause));
 	wait_for(paused, 0);
 	launch(7);
 }
