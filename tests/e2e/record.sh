@@ -49,24 +49,45 @@ check "a command that is over in a moment has its command line" sh -c "
 	[ \$('$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -c '^/bin/true [1-8]') = 8 ] &&
 	'$aiflame' record -q -o s.data true && '$aiflame' query --format csv s.data 'SELECT cmdline FROM processes' | grep -qx true"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups test -r "$build/src/agent/libaiflame-agent.so"; then
-	check "a program of another user: what to do is said" says "record as that user" \
-		"$aiflame" record -o u.data setpriv --reuid 65534 --clear-groups sleep 0.5
+	# Processes are looked for the less often the more there are, each two seconds at the least: the command ends when the profile so
+	# far has what is expected.
+	mkfifo go
+	lasts_until() { # SQL COMMAND...: recorded into u.data, which has it
+		sql=$1
+		shift
+		"$aiflame" record -o u.data "$@" <go >says.out 2>&1 &
+		recorder=$!
+		exec 7>go
+		wait_until in_file u "$sql"
+		has=$?
+		exec 7>&-
+		wait $recorder
+		return $has
+	}
+	other_user() {
+		lasts_until 'SELECT count(*) > 0 FROM losses WHERE reason = 1409' setpriv --reuid 65534 --clear-groups cat || return
+		cat says.out
+		grep -qF "record as that user" says.out
+	}
+	check "a program of another user: what to do is said" other_user
 	check "a program of another user has one reason" sh -c "
 		grep -q 'reason   the program ran as another user than the recorder' says.out && ! grep 'no memory' says.out"
 	# It is heard of as root, and gives that up. One child loses its parent, which may be seen, too, if only for a moment.
 	cat >drop.pl <<-'EOF'
 		$( = 65534; $) = "65534 65534"; $< = 65534; $> = 65534;
 		chdir "/";
-		unless (fork) { fork and exit; exec "sleep", "1.1" }
+		unless (fork) { fork and exit; exec "cat", "-u" }
 		wait;
-		system "sleep", "1.2";
+		system "cat", "-s";
 	EOF
-	check "children of a program that has become another user's are listed" sh -c "
-		'$aiflame' record -q -o u.data perl drop.pl
-		'$aiflame' query --format csv u.data 'SELECT cmdline FROM processes' >u.txt; cat u.txt
-		grep -qx 'perl drop.pl' u.txt && grep -qx 'sleep 1.1' u.txt && grep -qx 'sleep 1.2' u.txt &&
-		[ \$('$aiflame' query --format csv u.data \
-			'SELECT count FROM losses WHERE reason = 1409' | tail -1) = \$((\$(wc -l <u.txt) - 1)) ]"
+	dropped() {
+		lasts_until "SELECT count(*) = 2 FROM processes WHERE cmdline IN ('cat -u', 'cat -s')" perl drop.pl || return
+		"$aiflame" query --format csv u.data 'SELECT cmdline FROM processes' >u.txt
+		cat u.txt
+		grep -qx 'perl drop.pl' u.txt && grep -qx 'cat -u' u.txt && grep -qx 'cat -s' u.txt &&
+			[ "$("$aiflame" query --format csv u.data 'SELECT count FROM losses WHERE reason = 1409' | tail -1)" = $(($(wc -l <u.txt) - 1)) ]
+	}
+	check "children of a program that has become another user's are listed" dropped
 fi
 
 # Nothing on a device, and nothing of CPUs: one message, with what to do, whatever is asked for.
