@@ -19,11 +19,11 @@ no_left() { wait_until left "$1"; }
 # busy_once WHAT OPTION...: a window of the program in text, longer until WHAT is in it: where CPUs are short, a window of
 # a second ends while the program compiles its first kernel, or before its first sleep
 busy_once() {
-	what=$1
+	wanted=$1
 	shift
-	for window in 1 4 16; do
+	for window in 1 4 16 60; do
 		"$aiflame" top --once --window "$window" "$@" -- "$app" 100000 >text 2>err || return
-		grep -q "$what" text && return
+		grep -q "$wanted" text && return
 	done
 	return 1
 }
@@ -35,7 +35,7 @@ check "top --once: the window has kernels with who launched them" grep -Eq '^ 10
 check "top --once: the window has idle time by cause" grep -Eq ' %.* off CPU  \[' text
 # The program's first work is a copy; its kernel is compiled behind that.
 members() {
-	for window in 2 8 30; do
+	for window in 2 8 60; do
 		"$aiflame" top --once --window "$window" --format json -- "$app" 100000 2>err | python3 "$here/top_check.py" "$root/docs/top.md" && return
 	done
 	return 1
@@ -60,18 +60,24 @@ check "top with TERM=dumb names --once" sh -c "TERM=dumb script -qec '$aiflame t
 
 # ---- GPUs, on mocks of CUDA and NVML
 mock=$build/tests/mock/cuda
-on_mock() {
-	(LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml AIFLAME_STANDBY=$work/standby MOCK_NVML=
+# on_mock FILE WHAT OPTION...: a window of the program, longer until WHAT is in it: where CPUs are short, two seconds end before its work
+on_mock() (
+	file=$1 what=$2
+	shift 2
+	LD_LIBRARY_PATH=$mock:$build/tests/mock/nvml AIFLAME_STANDBY=$work/standby MOCK_NVML=
 	export LD_LIBRARY_PATH AIFLAME_STANDBY MOCK_NVML
-	"$aiflame" top --once --window 2 "$@" -- "$mock/app" -s 100 -n 40000 -d 2 -t 2 "$root/tests/golden/cubin/kernels_sm90a.cubin" 2>mock.err)
-}
+	for window in 2 8 30; do
+		"$aiflame" top --once --window "$window" "$@" -- "$mock/app" -s 100 -n 40000 -d 2 -t 2 "$root/tests/golden/cubin/kernels_sm90a.cubin" >"$file" 2>mock.err
+		grep -Eq "$what" "$file" && return
+	done
+)
 if [ -x "$mock/app" ]; then
-	on_mock --view stall --overhead 1 >mock.out
+	on_mock mock.out '^quality: .* left out [0-9.]+ %' --view stall --overhead 1
 	check "each GPU has a line with its clock and power" sh -c "[ \$(grep -c '^device [01]: Mock GPU: busy .* 1980 MHz, 150 W, 40 C' mock.out) = 2 ]"
 	check "a window without stalls, of which launches were left out, says what to give" grep -q 'no samples with a reason for waiting: .* give a larger --overhead' mock.out
-	on_mock --view stall --overhead 20 >stalls.out
-	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' stalls.out
 	check "launches that were left out are counted" grep -Eq '^quality: .* left out [0-9.]+ %' mock.out
+	on_mock stalls.out long_scoreboard --view stall --overhead 20
+	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' stalls.out
 else
 	skip "GPUs" "no mock of CUDA was built"
 fi
