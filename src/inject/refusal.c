@@ -118,7 +118,7 @@ static bool is_served(pid_t pid, const char *line)
 static int refuse_libraries(pid_t pid, struct aif_err *err)
 {
 	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
-	     is_on_fuse = false;
+	     has_plain_libc = false, is_on_fuse = false;
 	char path[64], *line = NULL;
 	size_t size = 0;
 	FILE *f;
@@ -137,6 +137,8 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 		has_libc |= !strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8);
 		has_loader |= !strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6);
 		has_musl |= !strncmp(file, "/ld-musl", 8);
+		/* Debian's loader of musl is a link to this file; glibc's file of that name is a script. */
+		has_plain_libc |= !strcmp(file, "/libc.so\n");
 	}
 	free(line);
 	fclose(f);
@@ -150,7 +152,7 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 			"process %d: has code or data on a file system that a user serves (FUSE), who "
 			"could keep root waiting for ever; record it as that user",
 			(int)pid);
-	if (has_musl)
+	if (has_musl || (has_plain_libc && !has_libc))
 		return aif_err_set(
 			err, -ENOTSUP,
 			"process %d: its C library is musl, and the agent needs glibc; use "
@@ -168,6 +170,7 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 int aif_inject_refusal(pid_t pid, struct aif_err *err)
 {
 	unsigned long secure = 0;
+	bool is_narrow;
 	struct status s;
 	const int n = (int)pid;
 
@@ -196,8 +199,10 @@ int aif_inject_refusal(pid_t pid, struct aif_err *err)
 			err, -EPERM,
 			"process %d: belongs to user %lu; record as that user or as root", n,
 			s.uid[0]);
+	/* A 32-bit program has an auxiliary vector of 32-bit words. */
+	is_narrow = is_32_bit(pid);
 	if (s.uid[0] != s.uid[1] || s.uid[1] != s.uid[2] || s.gid[0] != s.gid[1] ||
-	    s.gid[1] != s.gid[2] || (read_auxv(pid, AT_SECURE, &secure) && secure))
+	    s.gid[1] != s.gid[2] || (!is_narrow && read_auxv(pid, AT_SECURE, &secure) && secure))
 		return aif_err_set(
 			err, -EPERM,
 			"process %d: is a set-user-id program or has another's rights, and the "
@@ -209,7 +214,7 @@ int aif_inject_refusal(pid_t pid, struct aif_err *err)
 			"process %d: has a seccomp filter, which may end it for the agent's "
 			"system calls; start it with the variables that `aiflame env` prints",
 			n);
-	if (is_32_bit(pid))
+	if (is_narrow)
 		return aif_err_set(
 			err, -ENOTSUP,
 			"process %d: is a 32-bit program, and the agent is 64-bit; add --ebpf", n);

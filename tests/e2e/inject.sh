@@ -161,6 +161,8 @@ fi
 
 # ---- what is left alone
 
+# The child has become that program.
+is_in() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$1")" ]; }
 refuses() { says "$1" "$aiflame" record -q -p "$2" --duration 0.1; }
 is_static() {
 	echo 'int main(void) { char c; return read(0, &c, 1) != 0; }' >static.c
@@ -207,6 +209,41 @@ if command -v strace >/dev/null; then
 else
 	skip "a traced program is refused" "strace is not installed"
 fi
+# narrow: a 32-bit program, which sleeps without a library
+narrow() {
+	"$python" -c '
+import os, struct
+code = bytes.fromhex("b81d000000cd80ebf7")  # pause(), again and again
+ehdr = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 40, 0, 0)
+phdr = struct.pack("<8I", 1, 0, 0x8048000, 0x8048000, 84 + len(code), 84 + len(code), 5, 4096)
+open("narrow", "wb").write(ehdr + phdr + code)
+os.chmod("narrow", 0o755)'
+	./narrow &
+	target=$!
+	wait_until is_in ./narrow || { kill "$target"; return 1; }
+	refuses "is a 32-bit program" "$target"
+	r=$?
+	kill "$target"
+	return $r
+}
+runs_32_bit() { "$python" -c 'import os, sys; sys.exit(not os.path.exists("/proc/sys/abi/vsyscall32"))'; }
+if runs_32_bit; then
+	check "a 32-bit program is refused as one" narrow
+else
+	skip "a 32-bit program is refused as one" "this kernel runs none"
+fi
+# Debian's musl: the loader is a link to libc.so
+musl() {
+	printf '%s\n' '#include <fcntl.h>' '#include <sys/mman.h>' '#include <unistd.h>' 'int main(void) {' \
+		'char c; int fd = open("libc.so", O_RDONLY); mmap(0, 4096, PROT_READ, MAP_PRIVATE, fd, 0); write(1, "ready", 5);' \
+		'return read(0, &c, 1) != 0; }' >musl.c
+	printf '%4096s' '' >libc.so
+	cc -w -static -o musl musl.c || return
+	start ./musl
+	wait_until grep -q ready out
+	refuses "its C library is musl" "$target" && finish 0
+}
+check "a program of musl's libc.so is refused as one" musl
 filtered() {
 	start "$python" -c '
 import ctypes, struct, sys
@@ -236,8 +273,6 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a set-user-id program is refused" "only root can make one of another user's"
 fi
-# `env` has become the program.
-is_in() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$1")" ]; }
 variables() {
 	start env "AIFLAME_STANDBY=$work/elsewhere" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=0123456789abcdef0123456789abcdef "$app" sleeps
 	wait_until is_in "$app"
