@@ -597,6 +597,22 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void aif_cpu_flush(struct aif_cpu *c)
+{
+	if (!atomic_load_explicit(&c->on, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&c->lock);
+	carry(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void aif_cpu_forget(struct aif_cpu *c)
+{
+	pthread_mutex_lock(&c->lock);
+	aif_cpu_discard(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* The longest that a thread which unloads a library, or the process's last one, waits for the helper's visit. */
 #define VISIT_NS 2000000
 

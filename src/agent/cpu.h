@@ -104,6 +104,10 @@ void aif_cpu_go_on(struct aif_cpu *c);
 void aif_cpu_leave_signal(struct aif_cpu *c);
 /* Stops the calling thread's timer, which is about to become another program, or lets it go on. */
 void aif_cpu_hold_timer(struct aif_cpu *c, bool hold);
+/* Helper thread: collecting is about to end; what is in the buffers goes to its ring, as long as it may be entered. */
+void aif_cpu_flush(struct aif_cpu *c);
+/* Helper thread: the session is over, and what is still in the buffers is none of the next one's. */
+void aif_cpu_forget(struct aif_cpu *c);
 /* The process ends, or the helper does: what is in the buffers goes to the ring of this thread. */
 void aif_cpu_last(struct aif_cpu *c);
 /* A thread that is about to unload a library: what is in the buffers goes to its ring, while the library's addresses are

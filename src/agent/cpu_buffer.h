@@ -164,3 +164,5 @@ struct aif_cpu_thread *aif_cpu_thread_here(struct aif_cpu *c);
 
 /* cpu_carry.c: from all queues to self's ring. Holding the lock. */
 void aif_cpu_carry(struct aif_cpu *c, struct aif_thread *self);
+/* Drops the samples in all queues. Holding the lock. */
+void aif_cpu_discard(struct aif_cpu *c);

@@ -218,3 +218,20 @@ void aif_cpu_carry(struct aif_cpu *c, struct aif_thread *self)
 	if (c->lost && aif_emit_note(self, AIF_REASON_CPU_LOST, c->lost, ""))
 		c->lost = 0;
 }
+
+void aif_cpu_discard(struct aif_cpu *c)
+{
+	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < len; i++) {
+		struct aif_cpu_thread *t = c->at[i].thread;
+
+		if (!t)
+			continue;
+		/* Functions are named once: later samples count on them. */
+		carry_codes(c, t);
+		atomic_store_explicit(&t->tail, t->codes_at, memory_order_release);
+		atomic_store_explicit(&t->lost, 0, memory_order_relaxed);
+	}
+	c->lost = 0;
+}

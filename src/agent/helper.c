@@ -118,6 +118,15 @@ static void tick_samplers(const struct aif_attachment *a, bool alive, bool colle
 	}
 }
 
+/* Carries the samples since the helper's last visit, before nobody collects: then no ring can be entered. */
+static void flush_samples(const struct aif_attachment *a)
+{
+	if (aif_sandbox_begin(a, true)) {
+		aif_cpu_flush(&aif_agent.cpu);
+		aif_sandbox_end();
+	}
+}
+
 /* Ends the session; the memory stays until aif_session_reclaim(). */
 static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 {
@@ -128,6 +137,7 @@ static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 	tick_python(false);
 	aif_runtimes_enable(false);
 	tick_samplers(a, alive, false, now);
+	aif_cpu_forget(&aif_agent.cpu);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
@@ -154,10 +164,13 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 		s->alive_ns = now;
 	atomic_store_explicit(&s->armed->recorder_alive, alive, memory_order_relaxed);
 	/* Launches under way are written while entries still may write. */
-	if (!collect)
+	if (!collect) {
 		aif_runtimes_enable(false);
-	else if (aif_python_state(aif_agent.python) == AIF_PYTHON_STOPPED)
+		if (alive && atomic_load(&s->armed->on))
+			flush_samples(a);
+	} else if (aif_python_state(aif_agent.python) == AIF_PYTHON_STOPPED) {
 		tick_python(true); /* before the first launch, which has Python frames, too */
+	}
 	atomic_store_explicit(&s->armed->on, collect, memory_order_release);
 	if (collect) {
 		aif_runtimes_enable(true);
