@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Attaches to and detaches from running programs that nobody prepared, again and again: run.py [ATTACHES [NAME...]].
+
+Each program runs bare first, then while `aiflame record -p` comes and goes ATTACHES times (20). Its output, its errors and
+its exit status must be those of the bare run. Prints a table in Markdown, beneath it what went wrong and what was skipped;
+ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more."""
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from programs import PROGRAMS, Skip
+
+here = os.path.dirname(os.path.abspath(__file__))
+root = os.path.dirname(os.path.dirname(here))
+build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
+aiflame = os.path.join(build, "src/aiflame")
+RECORD_S, LIMIT_S = "0.2", 90
+PREPARED = ("AIFLAME_STANDBY", "AIFLAME_LEVEL", "LD_PRELOAD", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH")
+
+
+class Run:
+    """One run of a program: it goes on while its standard input, or what else it waits for, is there."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        os.makedirs(folder)
+        self.out, self.err = (open(os.path.join(folder, name), "w+b") for name in ("out", "err"))
+        self.process = subprocess.Popen(program.command(folder), stdin=subprocess.PIPE, stdout=self.out,
+                                        stderr=self.err, cwd=folder, start_new_session=True)
+        end = time.monotonic() + 30
+        while not program.targets(self.process.pid) and self.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(program.starts_s)
+
+    def targets(self):
+        return self.program.targets(self.process.pid) if self.process.poll() is None else []
+
+    def finish(self):
+        """(status, output, errors); a program that does not end in time has the status "hangs"."""
+        self.program.end(self.folder)
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        try:
+            status = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            status = "hangs"
+        said = []
+        for f in (self.out, self.err):
+            f.seek(0)
+            said.append(f.read().decode(errors="replace"))
+            f.close()
+        return status, said[0], said[1]
+
+
+def first_sample(file, asked):
+    """Seconds from the command to the first sample of its profile, or None."""
+    sql = ("SELECT (SELECT value FROM meta WHERE key = 'start_realtime_ns'), min(t) FROM "
+           "(SELECT min(time_ns) AS t FROM cpu_samples UNION ALL SELECT min(time_ns) FROM launches)")
+    r = subprocess.run([aiflame, "query", "--format", "csv", file, sql], capture_output=True, text=True)
+    cells = r.stdout.strip().split("\n")[-1].strip('"\r').split(",")
+    try:
+        return (int(cells[0].strip('"')) + int(cells[1])) / 1e9 - asked
+    except (ValueError, IndexError):
+        return None
+
+
+def attach(pid, folder):
+    """(what it said when it failed or None, the longest stop in ms or None, seconds to the first sample or None)"""
+    file = os.path.join(folder, "attach.data")
+    asked = time.time()
+    try:
+        r = subprocess.run([aiflame, "record", "-p", str(pid), "--inject", "always", "--cpu", "--duration", RECORD_S,
+                            "-o", file], capture_output=True, text=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return "record hangs", None, None
+    stop = re.search(r"stood still for ([0-9.]+) ms", r.stderr)
+    said = None
+    if r.returncode:
+        said = " ".join(r.stderr.split("aiflame: ")[-1].split()) or "status %d" % r.returncode
+    return said, float(stop.group(1)) if stop else None, None if r.returncode else first_sample(file, asked)
+
+
+class Row:
+    def __init__(self, program):
+        self.program = program
+        self.done = self.tried = 0
+        self.stops, self.firsts, self.refused, self.wrong = [], [], {}, []
+
+    def measure(self, folder, attaches):
+        bare = Run(self.program, os.path.join(folder, "bare"))
+        if not bare.targets():
+            time.sleep(0.5)
+        expected = bare.finish()
+        run = Run(self.program, os.path.join(folder, "attached"))
+        for k in range(attaches):
+            targets = run.targets()
+            if not targets:
+                self.wrong.append("it had ended after %d attaches" % k)
+                break
+            with self.program.beside(targets):
+                said, stop, first = attach(targets[k % len(targets)], folder)
+            self.tried += 1
+            if said is None:
+                self.done += 1
+                self.firsts.append(first)
+            else:
+                said = re.sub(r"process \d+", "process N", said)
+                self.refused[said] = self.refused.get(said, 0) + 1
+            if stop is not None:
+                self.stops.append(stop)
+        got = run.finish()
+        for what, a, b in zip(("status", "output", "errors"), expected, got):
+            if a != b:
+                self.wrong.append("%s: %r instead of %r" % (what, b, a))
+        if "hangs" in self.refused or expected[0] == "hangs":
+            self.wrong.append("hangs")
+        for said in self.refused:
+            if not re.search(self.program.refusal or "$^", said) and not re.search(self.program.may_refuse or "$^", said):
+                self.wrong.append("refused: " + said)
+        if self.program.refusal and self.done:
+            self.wrong.append("attached, and was to be refused")
+        self.status = got[0]
+
+    def line(self):
+        firsts = [f for f in self.firsts if f is not None]
+        return "| %s | %d of %d | %s | %s | %s | %s |" % (
+            self.program.name, self.done, self.tried,
+            "refused" if self.program.refusal else "%.2f s" % statistics.median(firsts) if firsts else "none",
+            "%.1f ms" % max(self.stops) if self.stops else "-", self.status,
+            "as bare" if not self.wrong else "**differs**")
+
+
+def main():
+    attaches = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    rows, skipped = [], []
+    for name in PREPARED:
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory() as work:
+        os.chmod(work, 0o755)
+        os.environ["XDG_RUNTIME_DIR"] = os.path.join(work, "run")
+        os.environ["XDG_STATE_HOME"] = os.path.join(work, "state")
+        os.mkdir(os.environ["XDG_RUNTIME_DIR"], 0o700)
+        print("| program | attached | first sample, median | longest stop | status | result |\n|---|---|---|---|---|---|", flush=True)
+        for k, program in enumerate(PROGRAMS):
+            if len(sys.argv) > 2 and program.name not in sys.argv[2:]:
+                continue
+            folder = os.path.join(work, str(k))
+            os.mkdir(folder)
+            try:
+                program.prepare(work, here, build)
+                row = Row(program)
+                row.measure(folder, attaches)
+            except Skip as e:
+                skipped.append("%s: %s" % (program.name, e))
+                continue
+            rows.append(row)
+            print(row.line(), flush=True)
+            shutil.rmtree(folder)
+    for row in rows:
+        for said, times in sorted(row.refused.items()):
+            print("\n%s, %d times: %s" % (row.program.name, times, said))
+        for text in row.wrong:
+            print("\n%s WRONG: %s" % (row.program.name, text))
+    wrong = sum(1 for row in rows if row.wrong)
+    stops = [s for row in rows for s in row.stops]
+    print("\n%d programs, %d attaches, %d as bare, %d differ, %d skipped; longest stop %.1f ms" % (
+        len(rows), sum(row.done for row in rows), len(rows) - wrong, wrong, len(skipped), max(stops or [0])))
+    for text in skipped:
+        print("skipped: " + text)
+    return min(wrong, 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

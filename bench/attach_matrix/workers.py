@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts programs and forks without a pause, in three threads."""
+import os
+import subprocess
+import sys
+import threading
+
+done = threading.Event()
+seen = set()
+
+
+def work(i):
+    while not done.is_set():
+        if i % 2:
+            seen.add(subprocess.run(["/bin/sh", "-c", "echo %d" % i], capture_output=True).stdout)
+        else:
+            pid = os.fork()
+            if not pid:
+                os._exit(9)
+            seen.add(os.waitpid(pid, 0)[1])
+
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+for t in threads:
+    t.start()
+sys.stdin.read()
+done.set()
+for t in threads:
+    t.join()
+print(sorted(map(str, seen)))
+sys.exit(27)
