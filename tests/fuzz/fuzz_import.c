@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct aif_profile p;
 	struct aif_attribution a;
 	struct aif_err err = {0};
+	size_t formats = 0;
 	int fd, r;
 
 	/* A file with a name: SQLite opens no other. */
@@ -33,8 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
-	for (size_t i = 0; size % 4 == 3 && i <= size / 4 % 9 && aif_importers[i]; i++)
-		opts.from = aif_importers[i];
+	while (aif_importers[formats])
+		formats++;
+	if (size % 4 == 3)
+		opts.from = aif_importers[size / 4 % formats];
 	r = aif_import_files(files, 1, output, &opts, NULL, &err);
 	if (r == -ENOTSUP) { /* options that mean nothing to its format */
 		err = (struct aif_err){0};
