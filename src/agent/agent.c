@@ -4,6 +4,7 @@
 #include "agent/children.h"
 #include "agent/helper.h"
 #include "agent/injection.h"
+#include "agent/own_clock.h"
 #include "agent/runtime.h"
 #include "base/proc.h"
 
@@ -134,14 +135,10 @@ int aif_agent_start_without_device(void)
 	return aif_session_start_without_device(&hooks);
 }
 
-/* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
- * the destructor. */
-__attribute__((destructor)) static void leave(void)
+static void leave_now(void)
 {
 	struct aif_session *s = &aif_agent.session;
 
-	if (atomic_exchange(&aif_agent.left, true))
-		return;
 	aif_session_at_exit();
 	aif_runtimes_before_exit();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
@@ -149,6 +146,19 @@ __attribute__((destructor)) static void leave(void)
 	aif_injection_at_exit();
 	aif_runtimes_at_exit();
 	aif_cpu_last(&aif_agent.cpu);
+}
+
+/* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
+ * the destructor. */
+__attribute__((destructor)) static void leave(void)
+{
+	bool was_forbidden;
+
+	if (atomic_exchange(&aif_agent.left, true) || !aif_own_clock_allow(&was_forbidden))
+		return;
+	leave_now();
+	if (was_forbidden)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 }
 
 /* A preloaded library's destructor runs last, when a driver that was loaded later has been taken apart

@@ -222,6 +222,8 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 		aif_sandbox_expect();
 		errno = saved;
 	}
+	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
+		atomic_store(&aif_agent.session.clock_forbidden, true);
 	/* The handler of CPU samples reads the clock, and its return is a system call. */
 	if (number == SYS_prctl && ((option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV) ||
 				    (option == PR_SET_SYSCALL_USER_DISPATCH && arg[1])))

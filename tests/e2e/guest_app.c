@@ -578,6 +578,7 @@ static const struct {
 	OTHER(other_tls_child),
 	OTHER(no_clock),
 	OTHER(no_clock_child),
+	OTHER(no_clock_at_exit),
 	OTHER(own_calls),
 	OTHER(served_stack),
 	OTHER(coroutine),

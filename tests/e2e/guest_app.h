@@ -97,6 +97,7 @@ void guest_other_tls(void);
 void guest_other_tls_child(void);
 void guest_no_clock(void);
 void guest_no_clock_child(void);
+void guest_no_clock_at_exit(void);
 void guest_own_calls(void);
 void guest_served_stack(void);
 void guest_coroutine(void);

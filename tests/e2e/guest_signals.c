@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -406,6 +407,22 @@ void guest_no_clock_child(void)
 	guest_say("no clock in a child", guest_status(child));
 }
 
+/* Children begin, and the program ends, without it. */
+void guest_no_clock_at_exit(void)
+{
+	pid_t child;
+
+	guest_burn();
+	guest_say("no clock", prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+	child = fork();
+	if (!child) {
+		count_down();
+		exit(7);
+	}
+	guest_say("no clock when a child ends", guest_status(child));
+	exit(7);
+}
+
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
@@ -445,6 +462,10 @@ void guest_other_tls_child(void)
 }
 
 void guest_no_clock(void)
+{
+}
+
+void guest_no_clock_at_exit(void)
 {
 }
 #endif
