@@ -61,14 +61,15 @@ static const char *end_of_brackets(const char *s)
 	return *s ? s : s - 1;
 }
 
-/* Returns how often a repetition that begins at `s` has regcomp() copy what it repeats. */
-static unsigned long copies_of(const char *s)
+/* Returns how often a repetition that begins at `s` has regcomp() copy what it repeats; of what may be empty it makes 4.4 times as
+ * much of each plus. */
+static unsigned long copies_of(const char *s, bool may_be_empty)
 {
 	char *end;
 	unsigned long n;
 
 	if (*s != '{')
-		return *s == '+' ? 2 : 1;
+		return may_be_empty ? 5 : 2;
 	n = strtoul(s + 1, &end, 10);
 	if (*end == ',')
 		n = AIF_MAX(n, strtoul(end + 1, NULL, 10));
@@ -76,24 +77,28 @@ static unsigned long copies_of(const char *s)
 }
 
 /* True for expressions such as "a{1,255}{1,255}{1,255}", which stand for 255^3 characters, or "((a+)+)+", each plus of which
- * doubles what is in it. */
+ * doubles what is in it, or makes it five times as much if a part may be empty: "a*+++". */
 static bool repeats_too_often(const char *text)
 {
 	unsigned long most[MOST_GROUPS] = {1},
 		      last = 1; /* copies in each open group, of the last item */
+	bool has_empty = false; /* something so far may be */
 	size_t depth = 0;
 
 	for (const char *s = text; *s; s++) {
 		switch (*s) {
 		case '+':
 		case '{':
-			last *= copies_of(s);
+			has_empty |= !strncmp(s, "{0", 2) || !strncmp(s, "{,", 2);
+			last *= copies_of(s, has_empty);
 			s += *s == '{' ? strspn(s + 1, "0123456789,") : 0;
 			break;
 		case '*':
 		case '?':
+			has_empty = true;
 			break;
 		case '(':
+			has_empty |= s[1] == '|' || s[1] == ')';
 			if (++depth == MOST_GROUPS)
 				return true;
 			most[depth] = last = 1;
@@ -109,6 +114,7 @@ static bool repeats_too_often(const char *text)
 			last = 1;
 			break;
 		default:
+			has_empty |= *s == '|' && (!s[1] || s[1] == '|' || s[1] == ')');
 			s += *s == '\\' && s[1];
 			last = 1;
 		}
