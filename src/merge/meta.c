@@ -96,6 +96,8 @@ static bool lists(const char *list, const char *value)
 {
 	size_t len = strlen(value);
 
+	if (!len)
+		return true;
 	for (const char *at = list; (at = strstr(at, value)); at++)
 		if ((at == list || (at - list >= 2 && !memcmp(at - 2, ", ", 2))) &&
 		    (!at[len] || !strncmp(at + len, ", ", 2)))
