@@ -73,6 +73,9 @@ void aif_loop_positions_finish(struct aif_loop_positions *s);
 /* Returns the position in which a stack launches, by its innermost function with source; AIF_NONE. */
 uint32_t aif_loop_leaf(const struct aif_loop_positions *s, uint32_t stack);
 
+/* Sets *ret, by position: the site that marks turns of its code without source; AIF_NONE. Memory for free(). 0 or -ENOMEM. */
+int aif_loop_marks_find(const struct aif_loop_positions *s, const struct aif_loop_calls *c,
+			uint32_t **ret);
 /* Sets *ret, by call: the loop that goes on to its next turn with it; AIF_NONE. Memory for free(). 0 or -ENOMEM. */
 int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
 			uint32_t **ret);

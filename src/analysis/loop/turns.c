@@ -38,7 +38,9 @@ struct finding {
 	struct aif_map known; /* two stacks to the index of their pair */
 	struct pair *pairs;
 	size_t pairs_len, pairs_cap;
-	uint32_t run; /* the site with which the run of one position's launches began */
+	uint32_t *marks; /* by position: the site that marks turns of its code without source */
+	uint32_t
+		run; /* that site, or the one with which the run of one position's launches began; AIF_NONE: not met yet */
 };
 
 /* Returns the innermost loop around a position, AIF_NONE; with IS_LIKELY if code without source lies between. */
@@ -148,6 +150,12 @@ static struct pair *pair_of(struct finding *f, uint32_t from, uint32_t to)
 	return &f->pairs[f->pairs_len++];
 }
 
+/* True for any site where none marks turns. */
+static bool is_mark(const struct finding *f, uint32_t position, uint32_t site)
+{
+	return position == AIF_NONE || f->marks[position] == AIF_NONE || f->marks[position] == site;
+}
+
 static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 {
 	const struct aif_loop_call *last = &f->c->at[i - 1], *next = &f->c->at[i];
@@ -156,7 +164,7 @@ static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 	struct pair *pair;
 
 	if (from != to || last->span != next->span)
-		f->run = next->site;
+		f->run = is_mark(f, to, next->site) ? next->site : AIF_NONE;
 	if (last->span != next->span || !AIF_LOOP_IS_WHOLE(next->span) || from == AIF_NONE ||
 	    to == AIF_NONE)
 		return AIF_NONE;
@@ -171,6 +179,8 @@ static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 		turn = pair->turn;
 	else
 		turn = turn_between(f, x->stack, y->stack);
+	if (from == to && f->run == AIF_NONE && is_mark(f, to, next->site))
+		f->run = next->site;
 	pair->turn = turn;
 	pair->seen++;
 	return turn;
@@ -240,11 +250,14 @@ static void judge_likely(const struct finding *f, uint32_t *turns)
 int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
 			uint32_t **ret)
 {
-	struct finding f = {.s = s, .c = c, .run = c->len ? c->at[0].site : 0};
+	struct finding f = {.s = s, .c = c, .run = AIF_NONE};
 	uint32_t *turns = malloc((c->len + 1) * sizeof(*turns));
-	int r = turns ? 0 : -ENOMEM;
+	int r = turns ? aif_loop_marks_find(s, c, &f.marks) : -ENOMEM;
 
 	number(s, c);
+	if (!r && c->len &&
+	    is_mark(&f, aif_loop_leaf(s, c->sites[c->at[0].site].stack), c->at[0].site))
+		f.run = c->at[0].site;
 	for (size_t i = 0; i < c->len && !r; i++) {
 		turns[i] = i ? turn_at(&f, i, &r) : AIF_NONE;
 		if (turns[i] != AIF_NONE && !(turns[i] & (IS_LIKELY | IS_RETURN)))
@@ -255,6 +268,7 @@ int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_call
 	if (!r)
 		judge_likely(&f, turns);
 	free(f.pairs);
+	free(f.marks);
 	aif_map_finish(&f.known);
 	if (r)
 		free(turns);
