@@ -279,13 +279,13 @@ python_row 'schedule(wait' 'p = aiflame.profile("s.data", schedule=eval(w(0, "..
 with p:
     for i in range(6):
         launch()
-        p.step()' 's,WAIT:WARMUP:ACTIVE:REPEAT:SKIP,1:1:2:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 8 40," 'aiflame report --steps s.1.data | grep -q "step#4" && aiflame report --steps cycles.1.data | grep -q "step#4"'
+        p.step()' 's,WAIT:WARMUP:ACTIVE:REPEAT:SKIP,1:1:2:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 100 40," 'aiflame report --steps s.1.data | grep -q "step#4" && aiflame report --steps cycles.1.data | grep -q "step#"'
 python_row 'on_trace_ready=' 'exec("p = aiflame.profile(\"r.data\", schedule=aiflame.schedule(wait=0, warmup=1, active=1, repeat=1), %s)" % w(0, "=", "=lambda p: open(\"ready\", \"w\").write(p.path)"))
 p.start()
 for i in range(3):
     launch()
     p.step()
-p.stop()' 's,COMMAND,"touch cycle" --schedule 0:1:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 5 40," 'grep -q r.1.data ready && [ -e cycle ]'
+p.stop()' 's,COMMAND,"touch cycle" --schedule 0:1:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 100 40," 'grep -q r.1.data ready && [ -e cycle ]'
 row 'tensorboard_trace_handler' trace 's/$/ run.data/; s,-o DIR -o DIR/HOST,-o logs; mkdir DIR; aiflame export -o DIR/host,' '[ -s logs/plugins/profile/*/*.xplane.pb ] && gzip -dc DIR/host.pt.trace.json.gz | grep -q cuda_runtime'
 python_row 'export_chrome_trace' 'with aiflame.profile("c.data", "--all-launches") as p: launch()
 exec(w(0, "FILE", "\"t.json.gz\""))' 's/FILE/u/' 'gzip -dc t.json.gz | grep -q add_one && gzip -dc u.json.gz | grep -q multiply_basic'

@@ -90,7 +90,7 @@ wait_until has_opencl
 # spins OPTION...: a window has its kernel. It compiles another now and then, for a second and more where CPUs are busy.
 spins() { "$aiflame" top --once --window 1 "$@" >w && cat w && grep -q ' spin ' w; }
 check "top -p records a process that runs" wait_until spins -p "$target"
-check "top -a records all processes on standby" sh -c "'$aiflame' top --once --window 1 -a >a && grep -q '$target .*idle_app' a"
+check "top -a records all processes on standby" wait_until sh -c "'$aiflame' top --once --window 1 -a >a && grep -q '$target .*idle_app' a"
 "$aiflame" record -q -o rec.data -p "$target" &
 recorder=$!
 synced() { "$aiflame" ctl sync rec.data; }
