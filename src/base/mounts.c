@@ -10,12 +10,14 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <linux/aio_abi.h>
 #include <linux/nsfs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -164,6 +166,28 @@ static uint64_t memory_device(void)
 	return device;
 }
 
+/* Returns the device of the rings of io_setup(2), which are files without a mount, too. */
+static uint64_t aio_device(void)
+{
+	uint64_t device = UINT64_MAX, lo;
+	aio_context_t ring = 0; /* its address */
+	unsigned major, minor;
+	char line[512];
+	FILE *maps;
+
+	if (syscall(SYS_io_setup, 1, &ring) < 0)
+		return device;
+	maps = fopen("/proc/self/maps", "re");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x", &lo, &major, &minor) == 3 &&
+		    lo == ring)
+			device = AIF_MOUNT_DEVICE(major, minor);
+	if (maps)
+		fclose(maps);
+	syscall(SYS_io_destroy, ring);
+	return device;
+}
+
 bool aif_mounts_allow(const struct aif_mounts *m, uint64_t device, uint64_t id)
 {
 	bool is_known = false;
@@ -175,7 +199,7 @@ bool aif_mounts_allow(const struct aif_mounts *m, uint64_t device, uint64_t id)
 			return false;
 		is_known = true;
 	}
-	return is_known || device >> 32 || device == memory_device();
+	return is_known || device >> 32 || device == memory_device() || device == aio_device();
 }
 
 /* ---- of a process ---------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * processes reads neither. (The kernel itself reads no such memory for the cmdline and environ of /proc.) FUSE that root mounted for itself, and NFS, are read.
  *
  * The mounts are those of the process and ours, read at most once a second for a mount namespace. A file of neither is not
- * read, but for those of block devices, which users cannot mount, and of memfd and shared memory. A user who mounts within
+ * read, but for those of block devices, which users cannot mount, of memfd and shared memory, and rings of io_setup(2). A user who mounts within
  * that second, or maps within a tenth of one (longer for maps that take long to read), is not seen, nor is an overlay on FUSE in a mount
  * namespace of the user's own.
  */

@@ -267,6 +267,13 @@ static bool is_in_call(const struct user_regs_struct *regs)
 					     rax == RESTART_NOHAND || rax == RESTART_BLOCK);
 }
 
+/* Returns true of waits that a stop ends with EINTR (signal(7)). A thread that ran a moment ago may be in one in which none is taken. */
+static bool ends_with_eintr(long nr, unsigned long args[4])
+{
+	return liking_of(nr, args) != NEVER || nr == SYS_semop || nr == SYS_semtimedop ||
+	       nr == SYS_io_getevents || nr == 426; /* io_uring_enter */
+}
+
 /* A wait that our stop has ended with EINTR, which only a handler may: makes it begin anew. */
 static bool hide_eintr(struct thread *t)
 {
@@ -274,7 +281,7 @@ static bool hide_eintr(struct thread *t)
 	uint16_t code;
 
 	if ((long)t->regs.orig_rax < 0 || (long)t->regs.rax != -EINTR ||
-	    liking_of((long)t->regs.orig_rax, args) == NEVER ||
+	    !ends_with_eintr((long)t->regs.orig_rax, args) ||
 	    !aif_image_read(t->b->im, t->regs.rip - 2, &code, sizeof(code)) || code != 0x050f)
 		return false;
 	t->regs.rax = t->regs.orig_rax;

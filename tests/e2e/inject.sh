@@ -52,7 +52,7 @@ unharmed() {
 	finish "$2" && [ "$(cat out)" = "$1: all is right" ] && [ ! -s err ]
 }
 i=10
-for mode in malloc forks fork-threads spawns handlers sleeps epoll blocked busy vectors threads; do
+for mode in malloc forks fork-threads spawns handlers sleeps epoll blocked busy vectors threads events; do
 	check "a program is unharmed: $mode" unharmed $mode $i
 	i=$((i + 1))
 done
