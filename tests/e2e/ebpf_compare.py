@@ -5,7 +5,7 @@
 Two samplings of one run differ by chance: a share p of n samples has the standard deviation sqrt(p (1 - p) / n). Samples of
 one burst are alike, so five of them are allowed, and a point for what the two tools call differently. What lies in the
 scheduler is left out: it is as much as other programs take the CPU away, and perf's clock, which starts with the thread's
-turn, fires there."""
+turn, fires there. Exit status: 0, 1: they differ, 3: there are too few samples to say."""
 import collections, math, re, sys
 
 SCHEDULER = {"__schedule", "schedule", "preempt_schedule_common"}
@@ -43,7 +43,9 @@ for block in open(script).read().split("\n\n"):
         perf_any[f] += 1
 
 print(f"{n_ours} samples of ours, {n_perf} of perf's")
-bad = n_ours < 500 or n_perf < 500
+if n_ours < 500 or n_perf < 500:
+    sys.exit(3)
+bad = False
 compared = 0
 for what, ours, perf in (("itself", ours_leaf, perf_leaf), ("with callees", ours_any, perf_any)):
     for f in sorted(set(ours) | set(perf), key=lambda f: -perf[f]):
