@@ -2,6 +2,7 @@
 #include "inject/work.h"
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "inject/borrow.h"
 #include "inject/refusal.h"
 
@@ -79,6 +80,8 @@ static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 	if (fn->create && fn->dlopen && fn->dlsym && fn->dlerror && fn->self && fn->detach &&
 	    fn->syscall && find(im, "_dl_find_object"))
 		return 0;
+	if (aif_proc_has_ended((int)im->pid))
+		return aif_inject_why_not_traced(im->pid, ESRCH, err);
 	return aif_err_set(
 		err, -ENOTSUP,
 		"process %d: its glibc is older than 2.35, where the agent could meet a library "
