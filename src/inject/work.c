@@ -2,7 +2,7 @@
 #include "inject/work.h"
 
 #include "base/clock.h"
-#include "base/proc.h"
+#include "base/process.h"
 #include "inject/borrow.h"
 #include "inject/refusal.h"
 
