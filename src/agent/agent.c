@@ -4,7 +4,6 @@
 #include "agent/children.h"
 #include "agent/helper.h"
 #include "agent/injection.h"
-#include "agent/own_clock.h"
 #include "agent/runtime.h"
 #include "base/proc.h"
 
@@ -135,10 +134,14 @@ int aif_agent_start_without_device(void)
 	return aif_session_start_without_device(&hooks);
 }
 
-static void leave_now(void)
+/* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
+ * the destructor. */
+__attribute__((destructor)) static void leave(void)
 {
 	struct aif_session *s = &aif_agent.session;
 
+	if (atomic_exchange(&aif_agent.left, true))
+		return;
 	aif_session_at_exit();
 	aif_runtimes_before_exit();
 	if (!s->armed || !atomic_load_explicit(&s->armed->on, memory_order_acquire))
@@ -146,19 +149,6 @@ static void leave_now(void)
 	aif_injection_at_exit();
 	aif_runtimes_at_exit();
 	aif_cpu_last(&aif_agent.cpu);
-}
-
-/* Shared memory needs no flushing, and the recorder sees our end by itself. Once: by the handler, else by
- * the destructor. */
-__attribute__((destructor)) static void leave(void)
-{
-	bool was_forbidden;
-
-	if (atomic_exchange(&aif_agent.left, true) || !aif_own_clock_allow(&was_forbidden))
-		return;
-	leave_now();
-	if (was_forbidden)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 }
 
 /* A preloaded library's destructor runs last, when a driver that was loaded later has been taken apart

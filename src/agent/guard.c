@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 #include "agent/next_function.h"
 #include "agent/sandbox.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -223,7 +224,7 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 		errno = saved;
 	}
 	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
-		atomic_store(&aif_agent.session.clock_forbidden, true);
+		atomic_store(&aif_clock_is_forbidden, true);
 	/* The handler of CPU samples reads the clock, and its return is a system call. */
 	if (number == SYS_prctl && ((option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV) ||
 				    (option == PR_SET_SYSCALL_USER_DISPATCH && arg[1])))

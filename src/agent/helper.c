@@ -118,11 +118,23 @@ static void tick_samplers(const struct aif_attachment *a, bool alive, bool colle
 	}
 }
 
-/* Carries the samples since the helper's last visit, before nobody collects: then no ring can be entered. */
+/* Carries the samples since the helper's last visit, before nobody collects: then no ring can be entered. Steps are shorter than
+ * asking the recorder takes. */
 static void flush_samples(const struct aif_attachment *a)
 {
+	if (!atomic_load(&aif_agent.cpu.on) || aif_session_awaits_steps())
+		return;
 	if (aif_sandbox_begin(a, true)) {
 		aif_cpu_flush(&aif_agent.cpu);
+		aif_sandbox_end();
+	}
+}
+
+/* Drops the samples that are left: they are none of the next session's. */
+static void forget_samples(const struct aif_attachment *a)
+{
+	if (aif_sandbox_begin(a, false)) {
+		aif_cpu_forget(&aif_agent.cpu);
 		aif_sandbox_end();
 	}
 }
@@ -137,7 +149,7 @@ static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 	tick_python(false);
 	aif_runtimes_enable(false);
 	tick_samplers(a, alive, false, now);
-	aif_cpu_forget(&aif_agent.cpu);
+	forget_samples(a);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
@@ -176,7 +188,7 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 		aif_runtimes_enable(true);
 		aif_runtimes_tick(now);
 	}
-	aif_session_report_state(a->shm, collect, collect ? aif_now_ns() : now);
+	aif_session_report_state(a->shm, collect, aif_now_ns());
 	/* Steps are shorter than asking the recorder takes (aif_sandbox_begin). */
 	if (!aif_session_awaits_steps() || now - s->called_ns >= HELPER_PERIOD_NS) {
 		s->called_ns = now;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
+#include "base/clock.h"
 
 #include "wire/injected.h"
 
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /*
@@ -38,6 +40,7 @@ int aif_agent_injected(const struct aif_injected *about)
 	struct aif_environment *env = &aif_agent.env;
 	static atomic_bool called;
 	const void *first = dlsym(RTLD_DEFAULT, "aif_agent_here");
+	int clock = 0;
 
 	if (about->magic != AIF_STANDBY_MAGIC || about->wire_version != AIF_WIRE_VERSION)
 		return -EPROTO;
@@ -47,6 +50,9 @@ int aif_agent_injected(const struct aif_injected *about)
 	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) ||
 	    atomic_load(&aif_agent.session.starting))
 		return -EEXIST;
+	/* A program that was prepared is seen to forbid it (guard.c). */
+	if (prctl(PR_GET_TSC, &clock, 0, 0, 0) == 0 && clock == PR_TSC_SIGSEGV)
+		atomic_store(&aif_clock_is_forbidden, true);
 	*env->socket = '\0';
 	memcpy(env->standby, about->standby, sizeof(env->standby) - 1);
 	memcpy(env->runtime, about->runtime, sizeof(env->runtime) - 1);

@@ -4,7 +4,6 @@
 #include "agent/agent.h"
 #include "agent/births.h"
 #include "agent/cpu_buffer.h"
-#include "agent/own_clock.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -123,12 +122,9 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
-	bool was_forbidden;
 
 	self = t;
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
-	if (!aif_own_clock_allow(&was_forbidden))
-		return NULL;
 	take_own_files(t);
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");

@@ -113,8 +113,6 @@ struct aif_session {
 	_Atomic uint32_t
 		harmless; /* filters that forbid nothing of ours, this process's and its parents' */
 	atomic_bool calling;
-	atomic_bool
-		clock_forbidden; /* a thread has forbidden itself the processor's (own_clock.h) */
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */

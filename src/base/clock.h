@@ -3,7 +3,10 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Clock ids as they are written in records and profiles. The first four are host clocks, in ns;
  * ids from AIF_CLOCK_DEVICE on are a device's own clock (AIF_CLOCK_DEVICE + device), ns or ticks,
@@ -17,12 +20,18 @@ enum aif_clock {
 	AIF_CLOCK_DEVICE = 16,
 };
 
+/* A thread may forbid itself, what it forks and the threads that it makes the processor's clock (PR_SET_TSC), which clock_gettime()
+ * reads: that ends the process. True: one has, and clocks are read by system calls. */
+extern atomic_bool aif_clock_is_forbidden;
+
 /* 0: there is no such clock (any more), as that of a thread which has ended. */
 static inline uint64_t aif_clock_ns(clockid_t id)
 {
 	struct timespec t;
 
-	if (clock_gettime(id, &t) < 0)
+	if ((atomic_load_explicit(&aif_clock_is_forbidden, memory_order_relaxed)
+		     ? (int)syscall(SYS_clock_gettime, id, &t)
+		     : clock_gettime(id, &t)) < 0)
 		return 0;
 	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
