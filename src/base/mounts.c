@@ -188,6 +188,18 @@ static uint64_t aio_device(void)
 	return device;
 }
 
+static struct {
+	pthread_once_t once;
+	uint64_t memory, aio;
+} unlisted = {.once = PTHREAD_ONCE_INIT};
+
+/* Once: io_destroy() takes long. */
+static void find_unlisted(void)
+{
+	unlisted.memory = memory_device();
+	unlisted.aio = aio_device();
+}
+
 bool aif_mounts_allow(const struct aif_mounts *m, uint64_t device, uint64_t id)
 {
 	bool is_known = false;
@@ -199,7 +211,10 @@ bool aif_mounts_allow(const struct aif_mounts *m, uint64_t device, uint64_t id)
 			return false;
 		is_known = true;
 	}
-	return is_known || device >> 32 || device == memory_device() || device == aio_device();
+	if (is_known || device >> 32)
+		return true;
+	pthread_once(&unlisted.once, find_unlisted);
+	return device == unlisted.memory || device == unlisted.aio;
 }
 
 /* ---- of a process ---------------------------------------------------------------------------- */

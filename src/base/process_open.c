@@ -48,13 +48,14 @@ static bool home_of(const char *process, struct aif_process_home *home)
 	return true;
 }
 
-/* True if it can be seen, and is not ours. A root directory that cannot be looked at by who sees the namespace is not. */
-static bool is_other(const struct aif_process_home *theirs)
+/* True if it can be seen, and is not ours. A root directory that cannot be looked at by who sees the namespace is not; one that a
+ * process has no more says nothing. */
+static bool is_other(const struct aif_process_home *theirs, bool has_root)
 {
 	struct aif_process_home ours;
 
 	(void)home_of("self", &ours);
-	return (theirs->mounts && !theirs->inode) ||
+	return (has_root && theirs->mounts && !theirs->inode) ||
 	       (ours.mounts && theirs->mounts && ours.mounts != theirs->mounts) ||
 	       (ours.inode && theirs->inode &&
 		(ours.device != theirs->device || ours.inode != theirs->inode));
@@ -72,7 +73,7 @@ bool aif_process_is_elsewhere(int pid)
 {
 	struct aif_process_home home;
 
-	return home_of_pid(pid, &home) && is_other(&home);
+	return is_other(&home, home_of_pid(pid, &home));
 }
 
 /* False: there is no such process any more. Of one that ends, its home is what was seen last. */
@@ -84,11 +85,13 @@ static bool see(struct aif_process_files *f)
 	if (aif_rights_of(f->pid, &now) < 0)
 		return false;
 	f->rights = now;
-	f->is_known = true;
-	if (!home_of_pid(f->pid, &home))
+	if (!home_of_pid(f->pid, &home)) {
+		f->is_elsewhere |= is_other(&home, false);
 		return true;
+	}
+	f->is_known = true;
 	f->home = home;
-	f->is_elsewhere = is_other(&home);
+	f->is_elsewhere = is_other(&home, true);
 	return true;
 }
 
