@@ -137,7 +137,7 @@ static void *keep_small(void *arg)
 	(void)arg;
 	while (statm >= 0) {
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-		if (mapped(statm) <= AIF_SPILL_MAPPED)
+		if (!aif_spill_bytes() || mapped(statm) <= AIF_SPILL_MAPPED)
 			continue;
 		pthread_mutex_lock(&spill.lock);
 		for (size_t i = 0; i < spill.len; i++)
@@ -247,7 +247,7 @@ static size_t held_by(void *p)
 static bool is_too_much(size_t n, size_t less)
 {
 	return n >= AIF_SPILL_BIG && spill.is_on &&
-	       spill.held - (long)less + (long)n > (long)spill.room;
+	       (n > spill.room || spill.held - (long)less > (long)(spill.room - n));
 }
 
 /* Counts a big block that is in memory, and asks for large pages: most of what small ones cost is to clear each by itself. */
@@ -333,7 +333,7 @@ void *__wrap_realloc(void *p, size_t n)
 			return to;
 	}
 	to = __real_realloc(p, n);
-	if (to)
+	if (to || !n)
 		spill.held -= (long)held;
 	return n >= AIF_SPILL_BIG - ROUNDED ? hold(to) : to;
 }

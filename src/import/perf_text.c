@@ -192,6 +192,21 @@ static bool is_hex(struct aif_perf_text w)
 	return w.len > 0 && w.len <= 16;
 }
 
+/* Returns the last column of a memory access, which begins with a bar; an operator's name may have one, too. */
+static const char *last_column(const char *op, size_t len)
+{
+	static const char *const columns[] = {"|OP ", "|LVL ", "|SNP ", "|TLB ", "|LCK ", "|BLK "};
+	const char *last = op;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(columns); i++) {
+		const char *at = memmem(op, len, columns[i], strlen(columns[i]));
+
+		if (at && at > last)
+			last = at;
+	}
+	return last;
+}
+
 /* Skips what perf prints of a memory access before the sample's frame: "7ffe1000 5080021 |OP LOAD|...|BLK N/A 45", the address,
  * where the data came from, and the weight; of samples that only have an address, that. */
 static struct aif_perf_text skip_access(struct aif_perf_text rest)
@@ -201,7 +216,7 @@ static struct aif_perf_text skip_access(struct aif_perf_text rest)
 	bool has_more = true;
 
 	if (op) { /* its last column has no number */
-		const char *bar = memrchr(op, '|', (size_t)(rest.p + rest.len - op));
+		const char *bar = last_column(op, (size_t)(rest.p + rest.len - op));
 
 		left = (struct aif_perf_text){bar, (size_t)(rest.p + rest.len - bar)};
 		while ((has_more = word(&left, &w)) && !is_hex(w))

@@ -114,7 +114,9 @@ static bool repeats_too_often(const char *text)
 			last = 1;
 			break;
 		default:
-			has_empty |= *s == '|' && (!s[1] || s[1] == '|' || s[1] == ')');
+			has_empty |= *s == '^' || *s == '$' ||
+				     (*s == '|' && (!s[1] || s[1] == '|' || s[1] == ')')) ||
+				     (*s == '\\' && s[1] && strchr("bB<>`'", s[1]));
 			s += *s == '\\' && s[1];
 			last = 1;
 		}

@@ -204,6 +204,7 @@ static void budgets_that_mean_nothing_are_refused(void **state)
 		"kernel:/((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+/ +3%",
 		"kernel:/([[:alpha:]]{1,255}){1,255}/ +3%",
 		"kernel:/a*+++++++++++++/ +3%",
+		"kernel:/(^)+++++++++++++/ +3%",
 		"kernel:/(((((((a|)+)+)+)+)+)+)+/ +3%",
 		"range:// +3%",
 		"op:/x/ -3%",
