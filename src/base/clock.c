@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
-atomic_bool aif_clock_is_forbidden;
-
 #define TRIES 5
 
 bool aif_clock_read(bool (*read)(void *arg, uint64_t *ret_value), void *arg,

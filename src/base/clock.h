@@ -21,8 +21,9 @@ enum aif_clock {
 };
 
 /* A thread may forbid itself, what it forks and the threads that it makes the processor's clock (PR_SET_TSC), which clock_gettime()
- * reads: that ends the process. True: one has, and clocks are read by system calls. */
-extern atomic_bool aif_clock_is_forbidden;
+ * reads: that ends the process. True: one has, and clocks are read by system calls. Weak: what only reads clocks links nothing
+ * for it. */
+__attribute__((weak, visibility("hidden"))) atomic_bool aif_clock_is_forbidden;
 
 /* 0: there is no such clock (any more), as that of a thread which has ended. */
 static inline uint64_t aif_clock_ns(clockid_t id)
