@@ -206,7 +206,7 @@ static long install(call_fn call, long number, const unsigned long *arg, const v
 static long guarded(call_fn call, long number, const unsigned long *arg)
 {
 	int option = (int)arg[0], saved = errno;
-	bool left;
+	bool left, forbids_clock;
 	long r;
 
 	if (number == SYS_prctl && option == PR_SET_SECCOMP)
@@ -223,11 +223,12 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 		aif_sandbox_expect();
 		errno = saved;
 	}
-	if (number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV)
+	forbids_clock = number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV;
+	if (forbids_clock)
 		atomic_store(&aif_clock_is_forbidden, true);
 	/* The handler of CPU samples reads the clock, and its return is a system call. */
-	if (number == SYS_prctl && ((option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV) ||
-				    (option == PR_SET_SYSCALL_USER_DISPATCH && arg[1])))
+	if (forbids_clock ||
+	    (number == SYS_prctl && option == PR_SET_SYSCALL_USER_DISPATCH && arg[1]))
 		aif_cpu_leave_signal(&aif_agent.cpu);
 	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
 	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))
