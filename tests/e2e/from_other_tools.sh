@@ -279,7 +279,7 @@ python_row 'schedule(wait' 'p = aiflame.profile("s.data", schedule=eval(w(0, "..
 with p:
     for i in range(6):
         launch()
-        p.step()' 's,WAIT:WARMUP:ACTIVE:REPEAT:SKIP,1:1:2:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 100 40," 'aiflame report --steps s.1.data | grep -q "step#4" && aiflame report --steps cycles.1.data | grep -q "step#"'
+        p.step()' 's,WAIT:WARMUP:ACTIVE:REPEAT:SKIP,1:1:2:1:1 -o cycles.data '"$build/tests/e2e/program_app steps 100 40," 'aiflame report --steps s.1.data | grep -q "step#4" && aiflame report --steps cycles.1.data | grep -q "step#4"'
 python_row 'on_trace_ready=' 'exec("p = aiflame.profile(\"r.data\", schedule=aiflame.schedule(wait=0, warmup=1, active=1, repeat=1), %s)" % w(0, "=", "=lambda p: open(\"ready\", \"w\").write(p.path)"))
 p.start()
 for i in range(3):
