@@ -3,10 +3,10 @@
 import hashlib
 import sqlite3
 import sys
-import threading
 import zlib
 
-done = threading.Event()
+from until_end import done, run
+
 found = [set() for _ in range(6)]
 data = bytes(range(256)) * 4000
 
@@ -24,12 +24,6 @@ def work(i):
             db.close()
 
 
-threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-for t in threads:
-    t.start()
-sys.stdin.read()
-done.set()
-for t in threads:
-    t.join()
+run(work, 6)
 print(found)
 sys.exit(26)

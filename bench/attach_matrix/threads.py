@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Fifty threads that compute and wait in turn."""
 import sys
-import threading
 
-done = threading.Event()
+from until_end import done, run
+
 sums = [0] * 50
 
 
@@ -12,12 +13,6 @@ def work(i):
         done.wait(0.002)
 
 
-threads = [threading.Thread(target=work, args=(i,)) for i in range(50)]
-for t in threads:
-    t.start()
-sys.stdin.read()
-done.set()
-for t in threads:
-    t.join()
+run(work, 50)
 print(set(sums))
 sys.exit(25)

@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-import threading
 
-done = threading.Event()
+from until_end import done, run
+
 seen = set()
 
 
@@ -20,12 +20,6 @@ def work(i):
             seen.add(os.waitpid(pid, 0)[1])
 
 
-threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
-for t in threads:
-    t.start()
-sys.stdin.read()
-done.set()
-for t in threads:
-    t.join()
+run(work, 3)
 print(sorted(map(str, seen)))
 sys.exit(27)
