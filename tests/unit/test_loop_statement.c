@@ -54,6 +54,13 @@ static void found(struct program *g)
 	end(g);
 }
 
+static void call_model(struct program *g)
+{
+	enter(g, MAIN * 100 + MODEL_CALL);
+	call(g, MODEL * 100 + MULTIPLY, 1, 100 * US);
+	leave(g);
+}
+
 static void calls_of_one_statement_are_one_turn(void **state)
 {
 	struct program g;
@@ -63,9 +70,7 @@ static void calls_of_one_statement_are_one_turn(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		step(&g);
 		call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
-		enter(&g, MAIN * 100 + MODEL_CALL);
-		call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
-		leave(&g);
+		call_model(&g);
 		call(&g, MAIN * 100 + PUT_Y, 0, 2 * US);
 		call(&g, MAIN * 100 + DIFFERENCE, 2, 10 * US);
 		call(&g, MAIN * 100 + STEP, 3, 10 * US);
@@ -84,60 +89,61 @@ static void a_call_that_comes_again_is_a_turn(void **state)
 	for (uint32_t i = 0; i < 100; i++) {
 		step(&g);
 		call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
-		enter(&g, MAIN * 100 + MODEL_CALL);
-		call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
-		leave(&g);
+		call_model(&g);
 		call(&g, MAIN * 100 + PUT_Y, 0, 2 * US);
 		g.now += 500 * US;
 	}
 	found(&g);
 }
 
-/* model(put(model(x))) */
-static void a_function_that_a_statement_calls_twice_makes_no_turn(void **state)
+/* Finds a loop whose statement calls the one, put() and the other; then step(). */
+static void found_around_put(void (*one)(struct program *g), void (*other)(struct program *g))
 {
 	struct program g;
 
-	(void)state;
 	begin(&g);
 	for (uint32_t i = 0; i < 100; i++) {
 		step(&g);
-		for (int k = 0; k < 2; k++) {
-			enter(&g, MAIN * 100 + MODEL_CALL);
-			call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
-			leave(&g);
-			if (!k)
-				call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
-		}
+		one(&g);
+		call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
+		other(&g);
 		call(&g, MAIN * 100 + STEP, 3, 10 * US);
 		g.now += 500 * US;
 	}
 	found(&g);
 }
 
+static void apply(struct program *g, uint32_t layer)
+{
+	enter(g, MAIN * 100 + APPLY_CALL);
+	enter(g, LOSS * 100 + APPLIED);
+	call(g, layer, 1, 100 * US);
+	leave(g);
+	leave(g);
+}
+
+static void apply_model(struct program *g)
+{
+	apply(g, MODEL * 100 + MULTIPLY);
+}
+
+static void apply_wide(struct program *g)
+{
+	apply(g, SERVE * 100 + MULTIPLY_WIDE);
+}
+
+/* model(put(model(x))) */
+static void a_function_that_a_statement_calls_twice_makes_no_turn(void **state)
+{
+	(void)state;
+	found_around_put(call_model, call_model);
+}
+
 /* apply(wide, put(apply(model, x))) */
 static void a_function_that_calls_another_one_next_makes_no_turn(void **state)
 {
-	static const uint32_t layers[] = {MODEL * 100 + MULTIPLY, SERVE * 100 + MULTIPLY_WIDE};
-	struct program g;
-
 	(void)state;
-	begin(&g);
-	for (uint32_t i = 0; i < 100; i++) {
-		step(&g);
-		for (int k = 0; k < 2; k++) {
-			enter(&g, MAIN * 100 + APPLY_CALL);
-			enter(&g, LOSS * 100 + APPLIED);
-			call(&g, layers[k], 1, 100 * US);
-			leave(&g);
-			leave(&g);
-			if (!k)
-				call(&g, MAIN * 100 + PUT_X, 0, 2 * US);
-		}
-		call(&g, MAIN * 100 + STEP, 3, 10 * US);
-		g.now += 500 * US;
-	}
-	found(&g);
+	found_around_put(apply_model, apply_wide);
 }
 
 /* step() launches kernel 5 three times, the others once. */
