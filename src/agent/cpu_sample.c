@@ -368,21 +368,21 @@ static void accounts_read(struct aif_cpu_signal *s)
 	s->user_ns = timeval_ns(&u.ru_utime);
 	s->system_ns = timeval_ns(&u.ru_stime);
 	s->faults = (uint64_t)(u.ru_minflt + u.ru_majflt);
+	s->switches = (uint64_t)u.ru_nivcsw;
 }
 
 /* Goes on with samples a period of CPU time apart; the credit of ticks is of time that the next one has, too. */
-static void grow_up(struct aif_cpu_thread *t, uint64_t cpu_ns)
+static void grow_up(struct aif_cpu_thread *t, const struct aif_cpu_signal *s)
 {
-	struct aif_cpu_signal s = {.cpu_ns = cpu_ns};
-
-	accounts_read(&s);
-	aif_cpu_credit_end(&t->credit, cpu_ns);
-	t->clocks.cpu_ns = cpu_ns - AIF_MIN(t->credit.ns, cpu_ns);
+	aif_cpu_credit_end(&t->credit, s->cpu_ns);
+	t->clocks.cpu_ns = s->cpu_ns - AIF_MIN(t->credit.ns, s->cpu_ns);
 	t->credit.ns = 0;
 	t->clocks.has_sample = true;
-	t->clocks.user_ns = s.user_ns;
-	t->clocks.system_ns = s.system_ns;
-	t->clocks.faults = s.faults;
+	t->clocks.user_ns = s->user_ns;
+	t->clocks.system_ns = s->system_ns;
+	t->clocks.faults = s->faults;
+	t->clocks.switches = s->switches;
+	t->clocks.tick_cpu_ns = s->cpu_ns;
 	if (t->only_ticks) {
 		t->clocks.tick_ns = t->clocks.period_ns;
 	} else {
@@ -395,15 +395,16 @@ static void grow_up(struct aif_cpu_thread *t, uint64_t cpu_ns)
 static struct aif_cpu_weight weigh_young(struct aif_cpu_thread *t, const siginfo_t *info,
 					 const ucontext_t *uc)
 {
-	uint64_t cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct aif_cpu_signal s = {.is_call_end = aif_is_system_call_end(uc),
+				   .cpu_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
 	struct aif_cpu_weight w;
 
 	if (info->si_code != SI_TIMER)
 		return (struct aif_cpu_weight){0};
-	w = aif_cpu_weigh_young(&t->clocks, &t->credit, t->event_ns, cpu_ns,
-				aif_is_system_call_end(uc));
-	if (cpu_ns >= YOUNG_NS)
-		grow_up(t, cpu_ns);
+	accounts_read(&s);
+	w = aif_cpu_weigh_young(&t->clocks, &t->credit, t->event_ns, &s);
+	if (s.cpu_ns >= YOUNG_NS)
+		grow_up(t, &s);
 	return w;
 }
 

@@ -29,6 +29,10 @@
  * A thread that has just begun may be over before a period has passed: then each tick is credited with the time between two, and
  * a period's worth of credit makes the tick a sample (struct aif_cpu_credit).
  *
+ * A busy CPU gives a thread slices that mostly begin just after a tick and end before the next one, so that ticks find it much
+ * more seldom than once a tick of its own time. Each switch away from the thread hides up to one tick: the time between two
+ * ticks that is not more than that is what ticks reach there (`reach_ns`), and counts as a period where that is shorter.
+ *
  * No stack gets more than three periods that it is not known to have used; what is more has no stack (`unknown_ns`).
  */
 
@@ -42,6 +46,9 @@ struct aif_cpu_clocks {
 	 * kernel, less those that were taken for it. */
 	uint64_t tick_ns, user_ns, system_ns, faults;
 	int64_t ticks_ns;
+	uint64_t tick_cpu_ns,
+		switches;  /* the thread's CPU time and switches when the last tick came */
+	uint64_t reach_ns; /* CPU time between two ticks, of late; 0: not known */
 };
 
 /* The thread as a signal finds it. */
@@ -51,6 +58,7 @@ struct aif_cpu_signal {
 	uint64_t cpu_ns;  /* of the thread, so far */
 	/* The kernel's accounts of that time, which mostly go by ticks, too; page faults so far. */
 	uint64_t user_ns, system_ns, faults;
+	uint64_t switches; /* how often another thread was given its CPU, so far */
 };
 
 struct aif_cpu_weight {
@@ -78,13 +86,44 @@ static inline bool aif_cpu_is_mostly_user(const struct aif_cpu_clocks *c,
 	return s->system_ns - c->system_ns < s->user_ns - c->user_ns;
 }
 
+/* Returns the most that a stack gets without being known to have used it. */
+static inline uint64_t aif_cpu_limit(const struct aif_cpu_clocks *c)
+{
+	return AIF_CPU_PERIODS_MAX * AIF_MAX(AIF_MAX(c->period_ns, c->tick_ns), c->reach_ns);
+}
+
+/* Returns how much of the CPU time since the last tick others may have hidden from ticks. */
+static inline uint64_t aif_cpu_hidden(const struct aif_cpu_clocks *c,
+				      const struct aif_cpu_signal *s)
+{
+	return AIF_MIN(s->cpu_ns - c->tick_cpu_ns, (s->switches - c->switches + 1) * c->tick_ns);
+}
+
+/* The part of the mean that a tick has, and the most that ticks are taken to reach, in ticks. */
+#define AIF_CPU_REACH_PART 8
+#define AIF_CPU_REACH_MAX  8
+
+/* Counts a tick in what ticks reach, unless its signal was blocked since the one before. */
+static inline void aif_cpu_reach(struct aif_cpu_clocks *c, const struct aif_cpu_signal *s,
+				 bool was_blocked)
+{
+	int64_t tick = (int64_t)c->tick_ns, was = AIF_MAX((int64_t)c->reach_ns, tick),
+		gap = AIF_MAX((int64_t)aif_cpu_hidden(c, s), tick);
+
+	if (!was_blocked && c->tick_cpu_ns)
+		c->reach_ns = (uint64_t)AIF_MIN(was + (gap - was) / AIF_CPU_REACH_PART,
+						AIF_CPU_REACH_MAX * tick);
+	c->tick_cpu_ns = s->cpu_ns;
+	c->switches = s->switches;
+}
+
 static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c,
 							const struct aif_cpu_signal *s)
 {
 	uint64_t passed = s->cpu_ns - c->cpu_ns,
 		 periods = AIF_MAX((passed + c->period_ns / 2) / c->period_ns, UINT64_C(1));
 	struct aif_cpu_weight w = {.ns = passed / periods};
-	int64_t limit = (int64_t)(AIF_CPU_PERIODS_MAX * AIF_MAX(c->period_ns, c->tick_ns)), more;
+	int64_t limit = (int64_t)aif_cpu_limit(c), more;
 
 	c->cpu_ns = s->cpu_ns;
 	c->faults = s->faults;
@@ -109,6 +148,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 	}
 	c->missed_ns += (int64_t)(passed - w.ns);
 	/* No tick found the thread in the kernel: it was not there, an event came late. */
+	limit *= 2;
 	if (c->missed_ns > limit) {
 		more = AIF_MIN(c->missed_ns - limit,
 			       (int64_t)((AIF_CPU_PERIODS_MAX - 1) * c->period_ns));
@@ -121,10 +161,10 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 
 /*
  * True if the tick found the thread in the kernel, as far as the kernel's accounts tell: page faults do not show in its
- * registers. The
- * kernel adds each tick to the thread's time in user code or in the kernel, then scales both so that their sum is the
- * CPU time R. So a tick in the kernel makes the latter, S, greater by a tick, when R grew by a tick; where R grew by
- * more or less, S changes by its share of the difference in any case.
+ * registers. The kernel adds each tick to the thread's time in user code or in the kernel, then scales both so that their sum is
+ * the CPU time R. So a tick in the kernel makes the latter, S, greater by what a tick stands for, which is a tick, or what
+ * ticks reach where others hide them, when R grew by so much; where R grew by more or less, S changes by its share of the
+ * difference in any case.
  */
 static inline bool aif_cpu_tick_is_in_kernel(struct aif_cpu_clocks *c,
 					     const struct aif_cpu_signal *s)
@@ -132,7 +172,8 @@ static inline bool aif_cpu_tick_is_in_kernel(struct aif_cpu_clocks *c,
 	int64_t tick = (int64_t)c->tick_ns, sum = (int64_t)(c->user_ns + c->system_ns),
 		grown = (int64_t)(s->user_ns + s->system_ns) - sum,
 		system = (int64_t)s->system_ns - (int64_t)c->system_ns,
-		own = AIF_MAX((grown + tick / 2) / tick, 1) * tick;
+		seen = AIF_MAX(grown - (int64_t)aif_cpu_hidden(c, s), 0),
+		own = (seen + tick / 2) / tick * tick + AIF_MAX(tick, (int64_t)c->reach_ns);
 
 	/* Neither goes back: where one stands still the tick was the other's. */
 	if (s->system_ns == c->system_ns)
@@ -154,25 +195,30 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 						       const struct aif_cpu_signal *s)
 {
 	uint64_t passed = s->cpu_ns - c->cpu_ns, max, system = s->system_ns - c->system_ns,
-		 own = AIF_MAX(s->user_ns - c->user_ns + system, c->tick_ns);
+		 own = AIF_MAX(s->user_ns - c->user_ns + system, c->tick_ns),
+		 limit = aif_cpu_limit(c), hidden = aif_cpu_hidden(c, s);
 	int64_t missed = c->missed_ns + (int64_t)(passed - passed % c->period_ns);
 	struct aif_cpu_weight w = {.in_kernel = aif_cpu_tick_is_in_kernel(c, s)};
+	bool was_blocked;
 
 	/* The accounts are wrong now and then. Beside calls and faults there are interrupts, which are rare. */
-	w.in_kernel &= s->is_call_end || s->faults != c->faults ||
-		       missed > (int64_t)(2 * AIF_MAX(c->period_ns, c->tick_ns));
+	w.in_kernel &=
+		s->is_call_end || s->faults != c->faults ||
+		missed > (int64_t)(2 * AIF_MAX(AIF_MAX(c->period_ns, c->tick_ns), c->reach_ns));
 	c->faults = s->faults;
 
 	/* Signals that were blocked come at the end of the call that lets them. */
-	if (own > AIF_CPU_PERIODS_MAX * AIF_MAX(c->period_ns, c->tick_ns) && 2 * system < own)
-		w.in_kernel = false;
+	was_blocked = own > limit && 2 * system < own;
+	w.in_kernel &= !was_blocked;
+	aif_cpu_reach(c, s, was_blocked);
+	w.in_kernel &= !s->is_alone || s->is_call_end;
+	/* A call has what no switch has hidden beyond the limit, too. */
+	max = aif_cpu_limit(c) + (w.in_kernel ? own - AIF_MIN(own, hidden) : 0);
 	if (s->is_alone) {
-		w.in_kernel &= s->is_call_end;
 		c->cpu_ns = s->cpu_ns;
 		w.ns = c->has_sample ? passed : AIF_MIN(passed, c->period_ns);
 		w.before_ns = passed - w.ns;
 		c->has_sample = true;
-		max = AIF_CPU_PERIODS_MAX * c->period_ns + (w.in_kernel ? own : 0);
 		if (w.ns > max) {
 			w.unknown_ns = w.ns - max;
 			w.ns = max;
@@ -183,7 +229,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 		return w;
 	if (missed < (int64_t)c->period_ns)
 		return w;
-	w.ns = AIF_MIN((uint64_t)missed, own + c->period_ns);
+	w.ns = AIF_MIN((uint64_t)missed, AIF_MIN(own + c->period_ns, max));
 	c->missed_ns -= (int64_t)w.ns;
 	return w;
 }
@@ -206,7 +252,7 @@ struct aif_cpu_credit {
 	uint64_t random;
 };
 
-/* The part of what is owed that a tick makes good, up to a whole tick, and down to half of one. */
+/* The part of what is owed that a tick makes good, so that it counts for as many as others may hide, and down to half of one. */
 #define AIF_CPU_OWED_PART 8
 /* CPU time without a tick, in ticks, that a thread which shares its CPU hardly ever has. */
 #define AIF_CPU_SHARED_TICKS 8
@@ -215,7 +261,8 @@ static inline void aif_cpu_credit_begin(struct aif_cpu_credit *c, uint64_t tick_
 {
 	int64_t tick = (int64_t)tick_ns;
 
-	c->more_ns = AIF_MIN(AIF_MAX(c->owed_ns / AIF_CPU_OWED_PART, -tick / 2), tick);
+	c->more_ns = AIF_MIN(AIF_MAX(c->owed_ns / AIF_CPU_OWED_PART, -tick / 2),
+			     (AIF_CPU_REACH_MAX - 1) * tick);
 }
 
 /* Ends what the thread has by ticks alone: it has used so much. */
@@ -241,32 +288,34 @@ static inline void aif_cpu_credit_init(struct aif_cpu_credit *c, uint64_t seed, 
 	c->due_ns = c->into_ns = c->random % (period_ns + 1);
 }
 
-/* Weighs a tick of a thread that has had one at c->cpu_ns; 0: none. Ticks in the kernel come as one, at its end. */
+/* Weighs a tick of a thread that has had one at c->cpu_ns; 0: none. Ticks in the kernel come as one, at its end; those that
+ * others hid are none. */
 static inline struct aif_cpu_weight aif_cpu_weigh_young(struct aif_cpu_clocks *c,
 							struct aif_cpu_credit *credit,
-							uint64_t period_ns, uint64_t cpu_ns,
-							bool is_call_end)
+							uint64_t period_ns,
+							const struct aif_cpu_signal *s)
 {
+	uint64_t passed = s->cpu_ns - c->cpu_ns, tick = c->tick_ns,
+		 hidden = s->switches - c->switches,
+		 each = (uint64_t)((int64_t)tick + credit->more_ns),
+		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, each), ticks = 1;
+	struct aif_cpu_weight w = {.in_kernel = s->is_call_end};
+
 	/* Ticks wait for one another in the kernel, and where the thread blocked the signal: a thread that shares its CPU with
 	 * others may have used any time since the tick before. */
-	bool have_waited = is_call_end || cpu_ns - c->cpu_ns > AIF_CPU_SHARED_TICKS * c->tick_ns;
-	uint64_t passed = cpu_ns - c->cpu_ns, tick = c->tick_ns,
-		 ticks = !have_waited ? 1
-			 : c->cpu_ns  ? (passed + tick / 2) / tick
-				      : 1 + (passed ? passed - 1 : 0) / tick,
-		 own = AIF_MAX(ticks, 1) * tick,
-		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, tick);
-	struct aif_cpu_weight w = {.in_kernel = is_call_end};
-
-	c->cpu_ns = AIF_MAX(cpu_ns, 1);
-	own += (uint64_t)((int64_t)AIF_MAX(ticks, 1) * credit->more_ns);
-	credit->owed_ns -= (int64_t)own;
-	credit->ns += own;
+	if (s->is_call_end || passed > (AIF_CPU_SHARED_TICKS + hidden) * tick)
+		ticks = c->cpu_ns ? (passed + tick / 2) / tick
+				  : 1 + (passed ? passed - 1 : 0) / tick;
+	ticks = AIF_MAX(ticks - AIF_MIN(ticks, hidden), UINT64_C(1));
+	c->cpu_ns = AIF_MAX(s->cpu_ns, UINT64_C(1));
+	c->switches = s->switches;
+	credit->owed_ns -= (int64_t)(ticks * each);
+	credit->ns += ticks * each;
 	for (; credit->ns >= credit->due_ns; aif_cpu_credit_next(credit, period_ns)) {
 		credit->ns -= credit->due_ns;
 		w.ns += period_ns;
 	}
-	max += w.in_kernel ? own : 0;
+	max += w.in_kernel ? ticks * each : 0;
 	if (w.ns > max) {
 		w.unknown_ns = w.ns - max;
 		w.ns = max;

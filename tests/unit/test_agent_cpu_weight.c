@@ -19,7 +19,8 @@ struct run {
 	uint64_t period, tick;
 	uint64_t cpu, next_event, next_tick;
 	uint64_t user_ticks, system_ticks, faults;
-	uint64_t late; /* events due in so much at the end of a call come at its end */
+	uint64_t late;             /* events due in so much at the end of a call come at its end */
+	uint64_t slices, switches; /* ticks are hidden by up to so many switches each */
 	bool tick_waits, event_waits;
 	/* Indexed by where the thread was: 0 user code, 1 the kernel. */
 	uint64_t got[2], unknown, samples, greatest;
@@ -31,7 +32,7 @@ static void take(struct run *r, struct aif_cpu_weight w, bool in_kernel)
 	r->unknown += w.unknown_ns;
 	r->samples += w.ns > 0;
 	r->greatest = AIF_MAX(r->greatest, w.ns);
-	if (w.ns && r->is_call)
+	if (w.ns && r->is_call && !r->slices)
 		assert_int_equal(w.in_kernel, in_kernel);
 }
 
@@ -46,7 +47,17 @@ static struct aif_cpu_signal now(const struct run *r, bool is_call_end)
 		.system_ns = ticks ? r->cpu * r->system_ticks / ticks : 0,
 		.user_ns = ticks ? r->cpu - r->cpu * r->system_ticks / ticks : 0,
 		.faults = r->faults,
+		.switches = r->switches,
 	};
+}
+
+/* The thread loses its CPU before most ticks. */
+static uint64_t hidden(struct run *r)
+{
+	uint64_t n = r->slices ? aif_mix64(r->next_tick) % (r->slices + 1) : 0;
+
+	r->switches += n;
+	return n * r->tick;
 }
 
 static void signal_tick(struct run *r, bool in_kernel)
@@ -67,7 +78,7 @@ static void spend(struct run *r, uint64_t ns, bool in_kernel)
 	while (r->cpu < end) {
 		r->cpu = AIF_MIN(AIF_MIN(r->next_event, r->next_tick), end);
 		if (r->cpu == r->next_tick) {
-			r->next_tick += r->tick;
+			r->next_tick += r->tick + hidden(r);
 			r->tick_waits = true;
 			*(in_kernel ? &r->system_ticks : &r->user_ticks) += 1;
 			if (!in_kernel || !r->is_call)
@@ -144,6 +155,31 @@ static void events_at_the_end_of_a_call_lose_no_time(void **state)
 	assert_near((double)r.unknown / (double)r.cpu, 0, 0.01);
 	assert_near((double)r.got[1] / (double)r.cpu, 0.7, 0.03);
 	assert_near((double)(r.got[0] + r.got[1] + r.unknown) / (double)r.cpu, 1, 0.01);
+}
+
+/* Threads that share a CPU with many: ticks come upon them after up to ten times as much time of theirs. */
+static void ticks_that_others_hide_shift_no_shares(void **state)
+{
+	const uint64_t period = 2 * MS + 12345, tick = 4 * MS;
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		unsigned part = 20 * (1 + i / 2), alone = i % 2;
+		struct run r = run_begin(alone ? tick : period, tick, alone, true);
+		double all, known;
+
+		r.slices = 9;
+		for (unsigned n = 0; n < 20000; n++) {
+			spend(&r, part * (30000 + aif_mix64(n) % 20000), true);
+			spend(&r, (100 - part) * (30000 + aif_mix64(n + 7) % 20000), false);
+		}
+		all = (double)r.cpu;
+		known = (double)(r.got[0] + r.got[1]);
+		assert_near((double)r.got[1] / known, part / 100.0, 0.04);
+		assert_true(known > 0.95 * all);
+		assert_near(known + (double)r.unknown, all, 0.01 * all);
+		assert_true(r.greatest <= 24 * tick + period);
+	}
 }
 
 static void time_in_page_faults_is_theirs(void **state)
@@ -299,6 +335,14 @@ static void the_first_sample_has_what_was_before(void **state)
 	assert_int_equal(w.ns + w.before_ns, s.cpu_ns);
 }
 
+static struct aif_cpu_weight young(struct aif_cpu_clocks *c, struct aif_cpu_credit *credit,
+				   uint64_t period, uint64_t cpu, bool is_call_end)
+{
+	struct aif_cpu_signal s = {.cpu_ns = cpu, .is_call_end = is_call_end};
+
+	return aif_cpu_weigh_young(c, credit, period, &s);
+}
+
 /* Threads of less and more than a tick, and than a period, one after another, the kernel's ticks at any phase of them: each
  * fifth of their time gets a fifth, and all of it together its length. */
 static void short_threads_have_their_time(void **state)
@@ -319,8 +363,7 @@ static void short_threads_have_their_time(void **state)
 			aif_cpu_credit_begin(&credit, tick);
 			random = aif_mix64(random + 1);
 			for (uint64_t at = random % tick; at < length; at += tick) {
-				struct aif_cpu_weight w =
-					aif_cpu_weigh_young(&c, &credit, period, at, false);
+				struct aif_cpu_weight w = young(&c, &credit, period, at, false);
 
 				got[at * 5 / length] += w.ns;
 				all += w.ns;
@@ -349,7 +392,7 @@ static void time_that_ticks_miss_is_made_good(void **state)
 		aif_cpu_credit_begin(&credit, tick);
 		random = aif_mix64(random + 1);
 		for (uint64_t at = n % 2 ? tick : random % tick; at < length; at += tick)
-			all += aif_cpu_weigh_young(&c, &credit, period, at, false).ns;
+			all += young(&c, &credit, period, at, false).ns;
 		aif_cpu_credit_end(&credit, length);
 	}
 	assert_in_range(all, 99900 * length, 100100 * length);
@@ -369,8 +412,7 @@ static void threads_that_share_a_cpu_have_their_time(void **state)
 		aif_cpu_credit_init(&credit, n, period);
 		aif_cpu_credit_begin(&credit, tick);
 		/* The thread's own times between two: 0 to 8 ms. */
-		for (uint64_t at = 0;;
-		     all += aif_cpu_weigh_young(&c, &credit, period, at, false).ns) {
+		for (uint64_t at = 0;; all += young(&c, &credit, period, at, false).ns) {
 			random = aif_mix64(random + 1);
 			at += random % (2 * tick + 1);
 			if (at >= length)
@@ -378,6 +420,50 @@ static void threads_that_share_a_cpu_have_their_time(void **state)
 		}
 	}
 	assert_in_range(all, 3900 * length, 4100 * length);
+}
+
+/* Short threads that share a CPU with many, in calls and in user code for 3 ms in turns. */
+static void ticks_that_others_hide_from_short_threads_are_made_good(void **state)
+{
+	const uint64_t length = 24 * MS, part = 3 * MS, tick = 4 * MS, period = 5 * MS;
+	struct aif_cpu_credit credit;
+	uint64_t random = 1, got[2] = {0}, unknown = 0;
+
+	(void)state;
+	aif_cpu_credit_init(&credit, 1, period);
+	for (unsigned n = 0; n < 40000; n++) {
+		struct aif_cpu_clocks c = {.tick_ns = tick};
+		uint64_t switches = 0, at = 0;
+
+		aif_cpu_credit_begin(&credit, tick);
+		for (;;) {
+			struct aif_cpu_signal s;
+			struct aif_cpu_weight w;
+			uint64_t more;
+
+			random = aif_mix64(random + 1);
+			more = random % 5;
+			switches += more;
+			at += more * tick + random / 8 % tick;
+			if (at >= length)
+				break;
+			s = (struct aif_cpu_signal){
+				.cpu_ns = at,
+				.switches = switches,
+				.is_call_end = at / part % 2,
+			};
+			/* Comes when the call is over. */
+			if (s.is_call_end)
+				s.cpu_ns = at = at / part * part + part;
+			w = aif_cpu_weigh_young(&c, &credit, period, &s);
+			got[s.is_call_end] += w.ns;
+			unknown += w.unknown_ns;
+		}
+		aif_cpu_credit_end(&credit, length);
+	}
+	assert_near((double)got[1] / (double)(got[0] + got[1]), 0.5, 0.05);
+	assert_near((double)(got[0] + got[1]), 40000.0 * (double)length, 400.0 * (double)length);
+	assert_int_equal(unknown, 0);
 }
 
 /* A call of the OS kernel in which ticks came as one at its end has the time of all of them; more than three periods of other
@@ -392,8 +478,7 @@ static void a_short_threads_call_has_its_time(void **state)
 	(void)state;
 	aif_cpu_credit_init(&credit, 1, period);
 	for (unsigned i = 1; i <= 100; i++) {
-		struct aif_cpu_weight w =
-			aif_cpu_weigh_young(&c, &credit, period, i * 60 * MS, true);
+		struct aif_cpu_weight w = young(&c, &credit, period, i * 60 * MS, true);
 
 		assert_true(w.in_kernel);
 		assert_int_equal(w.unknown_ns, 0);
@@ -402,7 +487,7 @@ static void a_short_threads_call_has_its_time(void **state)
 	assert_in_range(got, 5960 * MS, 6040 * MS);
 	for (unsigned i = 1; i <= 100; i++) {
 		struct aif_cpu_weight w =
-			aif_cpu_weigh_young(&c, &credit, period, 6000 * MS + i * 60 * MS, false);
+			young(&c, &credit, period, 6000 * MS + i * 60 * MS, false);
 
 		assert_false(w.in_kernel);
 		assert_in_range(w.ns, 0, 3 * period);
@@ -432,6 +517,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_in_calls_is_theirs),
 		cmocka_unit_test(events_at_the_end_of_a_call_lose_no_time),
+		cmocka_unit_test(ticks_that_others_hide_shift_no_shares),
 		cmocka_unit_test(time_in_page_faults_is_theirs),
 		cmocka_unit_test(user_code_has_a_period_each),
 		cmocka_unit_test(a_long_call_has_all_of_its_time),
@@ -443,6 +529,7 @@ int main(void)
 		cmocka_unit_test(short_threads_have_their_time),
 		cmocka_unit_test(time_that_ticks_miss_is_made_good),
 		cmocka_unit_test(threads_that_share_a_cpu_have_their_time),
+		cmocka_unit_test(ticks_that_others_hide_from_short_threads_are_made_good),
 		cmocka_unit_test(a_short_threads_call_has_its_time),
 		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};
