@@ -234,17 +234,60 @@ static int part_span(const struct aif_profile *p, const struct aif_opt_span *tim
 	return r;
 }
 
-/* Returns how far out of a loop the first function is whose name or file has `text` in it, UINT32_MAX: nobody's. */
-static uint32_t distance_to(const struct aif_profile *p, uint32_t stack, const char *text)
+/* A loop as why prints it: "f (a.py:12)", "a.py:12", or a part of a function's or a file's name. */
+struct loop_text {
+	char name[256], file[256]; /* "" if not said; in .name what may be of either */
+	unsigned long line;        /* 0: not said */
+};
+
+static void parse_loop_text(const char *asked, struct loop_text *ret)
 {
+	const char *line = strrchr(asked, ':'), *paren = strstr(asked, " (");
+	char *end;
+
+	*ret = (struct loop_text){0};
+	if (line && line[1] >= '0' && line[1] <= '9') {
+		ret->line = strtoul(line + 1, &end, 10);
+		if (strcmp(end, "") != 0 && strcmp(end, ")") != 0)
+			ret->line = 0;
+	}
+	if (!ret->line) {
+		snprintf(ret->name, sizeof(ret->name), "%s", asked);
+		return;
+	}
+	if (paren && paren < line)
+		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(paren - asked), asked);
+	else
+		paren = NULL;
+	asked = paren ? paren + 2 : asked;
+	snprintf(ret->file, sizeof(ret->file), "%.*s", (int)(line - asked), asked);
+}
+
+static bool is_asked_for(const struct aif_profile *p, const struct aif_frame_name *f,
+			 const struct loop_text *asked)
+{
+	const char *name = aif_profile_str(p, f->name), *file = aif_profile_str(p, f->file);
+
+	if (!asked->line)
+		return strstr(name, asked->name) || strstr(file, asked->name);
+	return strstr(name, asked->name) && strstr(file, asked->file);
+}
+
+/* Returns how far out of a loop the first function is that is asked for, UINT32_MAX: none is. */
+static uint32_t distance_to(const struct aif_profile *p, const struct aif_loop_candidate *loop,
+			    const struct loop_text *asked)
+{
+	uint32_t stack = loop->stack;
+
+	if (asked->line && loop->line && loop->line != asked->line)
+		return UINT32_MAX;
 	for (uint32_t n = 0; stack != AIF_NONE; stack = p->stacks[stack].parent, n++) {
 		const struct aif_frame_name *name =
 			p->stacks[stack].frame == AIF_NONE
 				? NULL
 				: aif_profile_frame_name(p, p->stacks[stack].frame);
 
-		if (name && (strstr(aif_profile_str(p, name->name), text) ||
-			     strstr(aif_profile_str(p, name->file), text)))
+		if (name && is_asked_for(p, name, asked))
 			return n;
 	}
 	return UINT32_MAX;
@@ -257,11 +300,13 @@ static size_t loop_of(const struct aif_profile *p, const struct aif_phases *f, c
 	unsigned long number = strtoul(asked, &end, 10);
 	size_t best = f->loops_len;
 	uint32_t nearest = UINT32_MAX;
+	struct loop_text text;
 
 	if (*asked && !*end)
 		return number ? AIF_MIN((size_t)number - 1, f->loops_len) : f->loops_len;
+	parse_loop_text(asked, &text);
 	for (size_t i = 0; i < f->loops_len && *asked; i++) {
-		uint32_t distance = distance_to(p, f->loops[i].stack, asked);
+		uint32_t distance = distance_to(p, &f->loops[i], &text);
 
 		if (distance < nearest) {
 			nearest = distance;
@@ -287,8 +332,9 @@ static int choose_loop(const struct aif_profile *p, const char *asked, struct ai
 		aif_err_set(err, r, "--loop: %s", strerror(-r));
 	else if (i == f.loops_len)
 		r = aif_err_set(err, -EINVAL,
-				"--loop '%s': there %s %zu in the launches; see aiflame why", asked,
-				f.loops_len == 1 ? "is" : "are", f.loops_len);
+				"--loop '%s': none of the %zu in the launches; give its number, or "
+				"FUNCTION or FILE:LINE of one that aiflame why lists",
+				asked, f.loops_len);
 	else
 		sel->loop = f.loops[i].place;
 	aif_phases_finish(&f);

@@ -92,8 +92,9 @@ exit((a["place"], a["steps"]) != (b["place"], b["steps"]))'
 }
 check "--loop 1 is the loop that why finds" chosen 1
 check "--loop takes a function that the loop is in" chosen main
-check "--loop names a loop that is not there" says "--loop '9': there is 1 in the launches" "$aiflame" why --loop 9 idle.data
-check "--loop with a function that no loop is in is refused" says "--loop 'nowhere': there is 1" "$aiflame" why --loop nowhere idle.data
+check "--loop takes a loop as why prints it" chosen "$("$aiflame" why --format json idle.data | python3 -c 'import json, sys; print(json.load(sys.stdin)["loop"]["place"])')"
+check "--loop names a loop that is not there" says "--loop '9': none of the 1 in the launches" "$aiflame" why --loop 9 idle.data
+check "--loop with a function that no loop is in is refused" says "--loop 'nowhere': none of the 1" "$aiflame" why --loop nowhere idle.data
 
 # ---- parts of the run
 "$aiflame" report --steps --format csv --limit 0 idle.data >steps.csv

@@ -87,6 +87,26 @@ static void a_host_that_is_behind_is_launch_bound(void **state)
 	end(&f, &w);
 }
 
+/* The host computes for 4 ms, then launches twenty that the device is quick with. */
+static void a_host_that_computes_is_not_launch_bound(void **state)
+{
+	struct ops_fixture f;
+	struct aif_why w;
+
+	(void)state;
+	ops_begin(&f, NULL, "cuda");
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		for (uint64_t k = 0; k < 20; k++) {
+			uint64_t at = (i * 5000 + 4000 + k * 40) * US;
+
+			kernel(&f, at, at + 5 * US, 20 * US);
+		}
+	measure(&f, &w);
+	assert_bound(&w, AIF_WHY_HOST, AIF_WHY_QUEUE_BEHIND, "");
+	assert_says(&f, &w, "bound by the host: for ");
+	end(&f, &w);
+}
+
 static void a_host_that_is_ahead_is_device_bound(void **state)
 {
 	struct ops_fixture f;
@@ -363,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_host_that_is_behind_is_launch_bound),
+		cmocka_unit_test(a_host_that_computes_is_not_launch_bound),
 		cmocka_unit_test(a_host_that_is_ahead_is_device_bound),
 		cmocka_unit_test(a_wait_behind_each_launch_is_lock_step),
 		cmocka_unit_test(a_rare_wait_is_no_lock_step),

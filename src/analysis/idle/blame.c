@@ -32,7 +32,7 @@ static struct aif_idle_row row_of(const struct aif_idle_blaming *b, uint32_t dev
 /* A place that is blamed; as in struct aif_idle_row. */
 struct place {
 	uint32_t stack, seen;
-	bool is_before;
+	bool is_before, is_other;
 	const struct aif_idle_share *share; /* whose time it is; NULL: none's */
 };
 
@@ -44,8 +44,9 @@ static int row_add(struct aif_idle_blaming *b, enum aif_idle_cause cause, struct
 	int r;
 
 	row.is_before = at.is_before;
+	row.is_other = at.is_other;
 	row.seen = at.seen;
-	r = aif_idle_sums_add(&b->sums, &row, ns);
+	r = aif_idle_sums_add(&b->sums, &row, ns, of->idle > 0 ? of->squares / of->idle : 0);
 	if (r == 0 && at.share && at.share->ns > 0 && ns > 0)
 		r = aif_idle_wakers_to_row(&b->wakers, (uint64_t)(at.share - b->shares),
 					   aif_idle_row_key(&row), ns / at.share->ns, b->to);
@@ -60,7 +61,8 @@ static int time_add(struct aif_idle_blaming *b, enum aif_idle_cause cause, uint3
 		    const struct aif_idle_bracket *behind)
 {
 	struct aif_idle_row row = row_of(b, b->device, cause, stack, thread, behind);
-	int r = aif_idle_sums_add(&b->sums, &row, weight * (double)(to - from));
+	int r = aif_idle_sums_add(&b->sums, &row, weight * (double)(to - from),
+				  (double)(to - from));
 
 	return r ? r : aif_idle_course_own(b->course, aif_idle_row_key(&row), from, to, weight);
 }
@@ -95,12 +97,16 @@ static int bracket_get(struct aif_idle_blaming *b, uint32_t before, uint32_t aft
 /* Adds a part of a gap that samples are to explain. */
 static int segment_add(struct aif_idle_blaming *b, const struct aif_idle_segment *s)
 {
+	struct aif_idle_bracket *of = &b->brackets[s->bracket];
+	double weight = aif_idle_weight_of(b, s), ns = (double)(s->to - s->from);
+
 	if (s->from >= s->to)
 		return 0;
 	if (aif_grow(&b->segments, &b->segments_cap, b->segments_len + 1, sizeof(*b->segments)) < 0)
 		return -ENOMEM;
 	b->segments[b->segments_len++] = *s;
-	b->brackets[s->bracket].idle += aif_idle_weight_of(b, s) * (double)(s->to - s->from);
+	of->idle += weight * ns;
+	of->squares += weight * ns * ns;
 	return 0;
 }
 
@@ -310,7 +316,8 @@ static int wait_add(struct aif_idle_blaming *b, const struct aif_idle_share *s,
 	else if (held > 0 && aif_idle_demand_sleep(&b->demand, s->stack) == AIF_IDLE_SLEEP_HANDED)
 		part = 2 * held > of->demand ? 1 : held / AIF_MAX(of->demand, 1);
 	for (size_t i = 0; i < n && part > 0 && r == 0; i++) {
-		struct place there = {.stack = by[i].stack, .seen = at.seen, .share = at.share};
+		struct place there = {
+			.stack = by[i].stack, .seen = at.seen, .is_other = true, .share = at.share};
 
 		r = row_add(b, cause, there, ns * part * by[i].ns / held, of);
 	}

@@ -67,9 +67,12 @@ struct aif_idle_row {
 	uint32_t device;  /* index of the blame's devices */
 	uint32_t stack;   /* that is blamed; AIF_NONE: none is known */
 	bool is_before; /* it is of the launch that ended the gaps, and the thread was somewhere else before */
+	/* The stack is of another thread, which computed there while T waited to be let go on. */
+	bool is_other;
 	bool is_machine; /* late starts of which no stack is to blame (aif_idle_part.is_crowded) */
 	uint32_t thread; /* T; AIF_NONE: not known, or several */
 	uint64_t ns;
+	uint64_t gap_ns; /* the length of the part of a gap in which a ns of it lies, on average */
 	/* Part of .ns that lies behind a wait of T's for the device since its launch before; and the stack of the longest
 	 * such wait, or AIF_NONE. */
 	uint64_t drained_ns;

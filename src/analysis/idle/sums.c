@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns)
+int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns,
+		      double gap_ns)
 {
 	struct aif_idle_blame *to = s->to;
 	uint64_t i, key = aif_idle_row_key(row);
@@ -18,17 +19,19 @@ int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, d
 		i = to->len;
 		if (aif_grow(&to->rows, &to->cap, i + 1, sizeof(*to->rows)) < 0 ||
 		    aif_grow(&s->ns, &s->ns_cap, i + 1, sizeof(*s->ns)) < 0 ||
+		    aif_grow(&s->gap, &s->gap_cap, i + 1, sizeof(*s->gap)) < 0 ||
 		    aif_grow(&s->drained, &s->drained_cap, i + 1, sizeof(*s->drained)) < 0 ||
 		    aif_grow(&s->seen, &s->seen_cap, i + 1, sizeof(*s->seen)) < 0 ||
 		    aif_map_put(&s->row_of, key, i) < 0)
 			return -ENOMEM;
 		to->rows[i] = *row;
 		to->rows[i].drain = to->rows[i].seen = AIF_NONE;
-		s->ns[i] = s->drained[i] = s->seen[i] = 0;
+		s->ns[i] = s->gap[i] = s->drained[i] = s->seen[i] = 0;
 		to->len++;
 	}
 	of = &to->rows[i];
 	s->ns[i] += ns;
+	s->gap[i] += ns * gap_ns;
 	if (of->thread != row->thread)
 		of->thread = AIF_NONE;
 	if (row->seen != AIF_NONE && ns > s->seen[i]) {
@@ -60,6 +63,7 @@ static void round_row(struct aif_idle_sums *s, size_t i, struct given *g)
 	g->so_far += s->ns[i];
 	until = --g->rows ? AIF_MIN(aif_timed_rounded(g->so_far * scale), d->idle_ns) : d->idle_ns;
 	row->ns = until - AIF_MIN(g->ns, until);
+	row->gap_ns = aif_timed_rounded(s->gap[i] / s->ns[i]);
 	row->drained_ns = AIF_MIN(row->ns, aif_timed_rounded(s->drained[i] * scale));
 	g->ns = AIF_MAX(g->ns, until);
 	d->of_cause[row->cause] += row->ns;
@@ -128,6 +132,7 @@ void aif_idle_sums_sort(struct aif_idle_blame *b)
 void aif_idle_sums_finish(struct aif_idle_sums *s)
 {
 	free(s->ns);
+	free(s->gap);
 	free(s->drained);
 	free(s->seen);
 	aif_map_finish(&s->row_of);

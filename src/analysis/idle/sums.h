@@ -8,14 +8,15 @@
 struct aif_idle_sums {
 	struct aif_idle_blame *to;
 	/* Amounts of each row. .seen is the largest one that was added with the row's .seen. */
-	double *ns, *drained, *seen;
-	size_t ns_cap, drained_cap, seen_cap;
+	double *ns, *gap, *drained, *seen;
+	size_t ns_cap, gap_cap, drained_cap, seen_cap;
 	struct aif_map row_of; /* aif_idle_row_key() -> row */
 };
 
-/* Adds `ns` of `row`, whose amounts do not matter; row->drain is the stack of a wait behind which they are, or AIF_NONE;
+/* Adds `ns` of `row`, in gaps of `gap_ns`; the row's amounts do not matter; row->drain is the stack of a wait behind which they are, or AIF_NONE;
  * row->seen is the stack of what T was seen in meanwhile, or AIF_NONE. 0 or -ENOMEM. */
-int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns);
+int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, double ns,
+		      double gap_ns);
 /* Sets the amounts of s->to, so that the rows of each device are its idle time; of one without rows the cause is unknown. 0 or
  * -ENOMEM. */
 int aif_idle_sums_round(struct aif_idle_sums *s);

@@ -98,6 +98,12 @@ const char *aif_why_queue_text(enum aif_why_queue q)
 	return words_of_queue(q)->text;
 }
 
+/* Returns true of a host that does something else between launches for most of its time: it is behind, too. */
+static bool computes(const struct aif_why *w)
+{
+	return 2 * w->launching_ns < w->of_group[AIF_WHY_HOST];
+}
+
 struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_group g)
 {
 #define AIF_WHY_VERDICT(group, queue, key, text) \
@@ -112,6 +118,8 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 #undef AIF_WHY_VERDICT
 	enum aif_why_queue queue = aif_why_queue_of(w);
 
+	if (g == AIF_WHY_HOST && queue == AIF_WHY_QUEUE_BEHIND && computes(w))
+		return (struct aif_why_verdict){"", ""};
 	if (aif_share_ppm(w->of_group[g], w->time_ns) >= AIF_WHY_BOUND_PPM)
 		for (size_t i = 0; i < AIF_ARRAY_LEN(verdicts); i++)
 			if (verdicts[i].group == g && verdicts[i].queue == queue)
@@ -121,7 +129,19 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-enum program { TORCH, CUDA, OPENCL, LEVEL_ZERO, UNSEEN, WOKEN, CROWDED, LATE_RANK, LONE_RANK, ANY };
+enum program {
+	TORCH,
+	CUDA,
+	OPENCL,
+	LEVEL_ZERO,
+	UNSEEN,
+	WOKEN,
+	CROWDED,
+	COMPUTES,
+	LATE_RANK,
+	LONE_RANK,
+	ANY
+};
 
 static bool has_runtime(const struct aif_profile *p, const char *name)
 {
@@ -159,6 +179,8 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 		return has_runtime(p, "level zero");
 	case CROWDED:
 		return w->is_crowded;
+	case COMPUTES:
+		return computes(w);
 	case UNSEEN:
 		return !w->has_off_cpu;
 	case LATE_RANK:

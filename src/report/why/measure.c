@@ -235,6 +235,7 @@ static int add_owner(struct measuring *m, const struct aif_idle_row *row, uint64
 							    .stack = row->stack,
 							    .is_before = is_before,
 							    .is_machine = row->is_machine,
+							    .is_other = row->is_other,
 							    .seen = row->seen,
 							    .ns = ns,
 							    .place = place};
@@ -286,6 +287,8 @@ static int add_idle(struct measuring *m, const struct aif_idle_blame *b)
 	for (size_t i = 0; i < b->len && !e; i++) {
 		const struct aif_idle_row *row = &b->rows[i];
 
+		if (aif_why_group_of(row->cause) == AIF_WHY_HOST && row->gap_ns < AIF_WHY_LAUNCH_NS)
+			m->w->launching_ns += row->ns;
 		e = add_owner(m, row, &m->rows[i]);
 		if (!e)
 			e = add_wakes(m, aif_why_group_of(row->cause), b, row);

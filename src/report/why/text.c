@@ -215,6 +215,36 @@ void aif_why_say_function(struct saying *s, const struct aif_why_function *f)
 		       *at ? at : "place not known");
 }
 
+/* Returns what a function owns in a group, in its first place; NULL: nothing. */
+static const struct aif_why_owner *
+owner_in(const struct aif_why *w, const struct aif_why_function *f, enum aif_why_group group)
+{
+	for (size_t i = f->row; i < w->owners_len; i++) {
+		const struct aif_why_owner *o = &w->owners[i];
+
+		if (o->group == group && o->is_before == f->is_before &&
+		    o->place == w->owners[f->row].place)
+			return o;
+	}
+	return NULL;
+}
+
+/* Returns true of a place that another thread runs while the launching one sleeps. */
+static bool is_run_by_other(const struct aif_why_owner *o)
+{
+	return o && o->is_other && o->group == AIF_WHY_OFF_CPU;
+}
+
+/* Says in what and for what a thread sleeps. */
+static void say_sleep(struct saying *s, const struct aif_why_owner *o)
+{
+	say_seen(s, o, ", ");
+	if (is_run_by_other(o))
+		aif_buf_puts(&s->line, ", waits for another thread, which runs it");
+	else
+		say_wake(s, o);
+}
+
 /* Says which function owns the most of a group, if one has a quarter of it. */
 static void say_most_of(struct saying *s, enum aif_why_group group)
 {
@@ -230,6 +260,8 @@ static void say_most_of(struct saying *s, enum aif_why_group group)
 	aif_human_share(&s->line, share(s, most->of_group[group]));
 	aif_buf_puts(&s->line, most->is_before ? " " : " in ");
 	aif_why_say_function(s, most);
+	if (is_run_by_other(owner_in(w, most, group)))
+		aif_buf_puts(&s->line, ", which another thread runs");
 }
 
 /* A part of the time that may be named first: a busy group, or a function that owns idle time. */
@@ -287,6 +319,7 @@ static void say_classes(struct saying *s, const struct aif_why_function *f)
 		n += share(s, f->of_group[g]) >= AIF_WHY_LEAST_PPM;
 	for (size_t i = 0; i < AIF_MAX(n, (size_t)1); i++) {
 		unsigned most = AIF_WHY_GROUPS;
+		const struct aif_why_owner *o;
 
 		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
 			if (!is_said[g] &&
@@ -299,16 +332,9 @@ static void say_classes(struct saying *s, const struct aif_why_function *f)
 			aif_buf_putc(&s->line, ' ');
 			aif_human_share(&s->line, share(s, f->of_group[most]));
 		}
-		for (size_t k = f->row; k < s->w->owners_len; k++) {
-			const struct aif_why_owner *o = &s->w->owners[k];
-
-			if (o->group == most && o->is_before == f->is_before &&
-			    o->place == s->w->owners[f->row].place) {
-				say_seen(s, o, ", ");
-				say_wake(s, o);
-				break;
-			}
-		}
+		o = owner_in(s->w, f, (enum aif_why_group)most);
+		if (o)
+			say_sleep(s, o);
 	}
 }
 
