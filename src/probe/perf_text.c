@@ -8,9 +8,26 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
+
+/* CPU time that perf may use. It prints some MiB of a file in a second, and names of the kernel's and of large libraries take
+ * seconds; of a damaged file it may try to read one place for ever. */
+#define CPU_S     30
+#define CPU_S_MIB 4
+
+static void limit_cpu(pid_t pid, const char *path)
+{
+	struct stat st;
+	rlim_t s = CPU_S;
+
+	if (stat(path, &st) == 0)
+		s += (rlim_t)(st.st_size >> 20) * CPU_S_MIB;
+	prlimit(pid, RLIMIT_CPU, &(struct rlimit){.rlim_cur = s, .rlim_max = s + 1}, NULL);
+}
 
 int aif_perf_text_start(struct aif_perf_text_child *c, const char *path, struct aif_err *err)
 {
@@ -27,8 +44,10 @@ int aif_perf_text_start(struct aif_perf_text_child *c, const char *path, struct 
 	e = posix_spawnp(&c->pid, argv[0], &files, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	close(ends[1]);
-	if (!e)
+	if (!e) {
+		limit_cpu(c->pid, path);
 		return ends[0];
+	}
 	close(ends[0]);
 	c->pid = 0;
 	return aif_err_set(
@@ -52,5 +71,11 @@ int aif_perf_text_end(struct aif_perf_text_child *c, const char *path, bool is_w
 	c->pid = 0;
 	if (!status || !is_whole)
 		return 0;
+	if (status == 128 + SIGXCPU || status == 128 + SIGKILL)
+		return aif_err_set(
+			err, -EBADMSG,
+			"%s: perf script was ended, as it reads far longer than a file of its size "
+			"takes: it is damaged; record it anew",
+			path);
 	return aif_err_set(err, -EBADMSG, "%s: perf script ended with status %d", path, status);
 }

@@ -216,6 +216,18 @@ check "perf.data: --event chooses one" sh -c "'$aiflame' import -q --event page-
 check "perf.data: modules are there once, with their build ids" says "1,abababababababababababababababababababab" "$aiflame" query --format csv plain.data "SELECT count(*), max(build_id) FROM modules WHERE path LIKE '%else.so'"
 check "perf.data: files that are not here are counted" sh -c "'$aiflame' info plain.data | grep -E '1734 IMPORT_FILES +2 '"
 check "perf.data: samples that perf lost are counted" sh -c "'$aiflame' info lost.data | grep -E '1732 IMPORT_LOST +5 '"
+# A perf that tries to read one place of a damaged file for ever, once it has its limit.
+mkdir perf_that_hangs
+cat >perf_that_hangs/perf <<'END'
+#!/bin/sh
+i=0
+while [ "$(ulimit -t)" = unlimited ] && [ $i -lt 3000 ]; do i=$((i + 1)); done
+ulimit -t >limit
+kill -XCPU $$
+END
+chmod +x perf_that_hangs/perf
+check "perf.data: perf that reads it for ever is ended" says "far longer than a file of its size takes" env PATH="$work/perf_that_hangs:$PATH" "$aiflame" import --from perf -o hangs.data plain.perf
+check "perf.data: perf may use CPU time by the size of the file" grep -qx 30 limit
 check "perf.data: info tells a torn file" says "1701 IMPORT_TORN" "$aiflame" info torn.data
 check "perf.data: info tells that perf record was killed" says "1701 IMPORT_TORN" "$aiflame" info killed.data
 made other other
