@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
-#include "agent/enter.h"
 #include "agent/next_function.h"
+#include "agent/torch/observer.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,9 +15,6 @@
  * The observer is registered in a thread of the program, as PyTorch is imported: at a call of
  * c10::detail::LogAPIUsageFakeReturn(), by which PyTorch notes that, and the first use of some other things. Where the
  * agent is preloaded that function is ours, and calls PyTorch's own. It is called once in each of some dozen places.
- *
- * What PyTorch must have for it, since 1.13 (2022): the functions below, and observers as struct observer. A version that
- * lacks one of the functions is left alone.
  */
 #if defined(__x86_64__)
 
@@ -26,24 +23,6 @@
 	"_ZN3c106detail21LogAPIUsageFakeReturn" \
 	"ERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 #define LOG_USAGE_OLD "_ZN3c106detail21LogAPIUsageFakeReturnERKSs"
-/* at::addGlobalCallback(at::RecordFunctionCallback), at::RecordFunction::name() const */
-#define ADD_GLOBAL_CALLBACK "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE"
-#define NAME                "_ZNK2at14RecordFunction4nameEv"
-/* at::getStepCallbacksUnlessEmpty(at::RecordScope): there since 1.13, when observers got their form of today. */
-#define SINCE_1_13 "_ZN2at27getStepCallbacksUnlessEmptyENS_11RecordScopeE"
-
-/* at::RecordFunctionCallback. Behind `scopes`, a bool for each scope, stand what the observer needs to be given: nothing.
- * The scopes are 10, so what is behind is false however many there are. */
-enum { SCOPE_USER = 7 };
-struct observer {
-	/* Stores an observer's state of the range, std::unique_ptr<at::ObserverContext>: none. */
-	void **(*start)(void **ret_state, const void *range);
-	void (*end)(const void *range, void *state);
-	double sampling_prob;
-	bool scopes[40];
-};
-typedef uint64_t add_global_callback(struct observer o);
-typedef const char *name_of(const void *range);
 typedef bool log_usage(const void *event);
 
 AIF_PUBLIC log_usage aif_torch_log_usage __asm__(LOG_USAGE);
@@ -66,7 +45,7 @@ enum { ELSEWHERE = 16 };
 static _Atomic(const void *) ended_elsewhere[ELSEWHERE];
 static _Atomic uint32_t elsewhere_next, elsewhere_len;
 
-static _Atomic(name_of *) range_name;
+static _Atomic(aif_torch_name *) range_name;
 
 static bool is_left_out(void)
 {
@@ -108,7 +87,7 @@ static void end_elsewhere(void)
 
 static void **start(void **ret_state, const void *range)
 {
-	name_of *name = atomic_load_explicit(&range_name, memory_order_relaxed);
+	aif_torch_name *name = atomic_load_explicit(&range_name, memory_order_relaxed);
 	int saved = errno;
 	const char *text;
 
@@ -145,20 +124,16 @@ static void observe(void)
 {
 	static _Atomic uint32_t tries;
 	static atomic_flag is_done = ATOMIC_FLAG_INIT;
-	struct observer o = {.start = start, .end = end, .sampling_prob = 1};
-	add_global_callback *add;
-	name_of *name;
+	aif_torch_name *name;
 
 	if (!aif_agent.env.carrier || atomic_load(&range_name) ||
 	    atomic_fetch_add(&tries, 1) >= TRIES)
 		return;
-	add = (add_global_callback *)aif_next_function(ADD_GLOBAL_CALLBACK);
-	name = (name_of *)aif_next_function(NAME);
-	if (!add || !name || !aif_next_function(SINCE_1_13) || atomic_flag_test_and_set(&is_done))
+	name = aif_torch_name_function();
+	if (!name || atomic_flag_test_and_set(&is_done))
 		return;
-	o.scopes[SCOPE_USER] = true;
 	atomic_store(&range_name, name);
-	(void)add(o);
+	(void)aif_torch_observe(AIF_TORCH_RANGE, start, end);
 }
 
 static bool forward(log_usage *real, const void *event)
