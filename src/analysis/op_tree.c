@@ -59,6 +59,9 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		t->any = true;
 		t->has_operators |= row->kind == AIF_OP_OPERATOR;
+		/* The agent gives them no numbers. */
+		t->has_some_operators |=
+			row->kind == AIF_OP_OPERATOR && !row->id && !r->p->traits.is_imported;
 		aif_step_names_see(&r->steps, row);
 		if (w && (!aif_selection_keeps(w->processes, process) ||
 			  !aif_selection_keeps(w->threads, row->thread)))

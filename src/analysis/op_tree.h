@@ -52,6 +52,8 @@ struct aif_op_tree {
 	bool has_memory, has_device_memory;
 	bool any;           /* the profile has rows for it, whatever was asked for */
 	bool has_operators; /* among them operators */
+	/* Operators of a recording: those that ran while its program recorded their shapes, not all. */
+	bool has_some_operators;
 };
 
 enum aif_op_owners {

@@ -517,11 +517,18 @@ static int fill_timed(struct aif_report *r)
 	return e;
 }
 
-/* Fills the table from launch stacks where the profile has no operators' times. */
+/* True if the table is that of the rows' times. */
+static bool has_times(const struct aif_report *r)
+{
+	return r->ops.has_operators &&
+	       (!r->ops.has_some_operators || r->o->by != AIF_REPORT_BY_NAME);
+}
+
+/* Fills the table from stacks where the profile has no operators' times. */
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_err none = {0};
-	int e = r->ops.has_operators ? -ENODATA : aif_ops_stacks_fill(r, &none);
+	int e = has_times(r) ? -ENODATA : aif_ops_stacks_fill(r, &none);
 
 	/* Ranges and steps are rows, too, where there are no operators. */
 	if (e == -ENODATA && r->ops.any)

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    26
+#define AIF_WIRE_VERSION    27
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -317,6 +317,10 @@ enum aif_wire_mark_kind {
 	AIF_MARK_INSTANT = 8, /* a moment; number: as of OPEN */
 	AIF_MARK_START = 9,   /* of a range that any thread may end; depth: name */
 	AIF_MARK_FINISH = 10, /* of such a range, perhaps in another ring; number: as there */
+	/* Operators of a framework, which nest. depth: operators that the thread is in. Strings: its name and, behind a
+	 * zero, its inputs' shapes */
+	AIF_MARK_OPERATOR = 11,
+	AIF_MARK_OPERATOR_END = 12,
 };
 struct aif_wire_mark {
 	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */

@@ -2,7 +2,9 @@
 """A stock training step in PyTorch, its parts marked with record_function.
 
   torch_ranges.py train [STEPS]   prints the last loss
-  torch_ranges.py profiler        the same under torch.profiler; prints the ranges that it saw
+  torch_ranges.py shapes          a training without, then with shapes in torch.profiler (record_shapes), then without it; prints the
+                                  operators with shapes that torch.profiler saw
+  torch_ranges.py profiler        a training under torch.profiler; prints the ranges that it saw
   torch_ranges.py elsewhere       a range that another thread ends, with others before, inside and behind it
 """
 import sys
@@ -40,6 +42,17 @@ elif what == "profiler":
         train(20, p.step)
     names = [e.name for e in p.events()]
     print("saw", *(names.count(n) for n in ("forward", "backward", "update", "step 3")))
+elif what == "shapes":
+    train(3)
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities):
+        train(3)
+    with torch.profiler.profile(activities=activities, record_shapes=True) as p:
+        train(5)
+    train(3)
+    for row in p.key_averages(group_by_input_shape=True):
+        if row.key == "aten::addmm":
+            print(row.key, row.input_shapes, row.count, sep=";")
 elif what == "elsewhere":
     for _ in range(40):
         future = torch.futures.Future()

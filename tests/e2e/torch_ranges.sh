@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Ranges that stock programs mark with PyTorch's record_function (Debian's python3-torch, on the CPU), recorded live.
+# Ranges that stock programs mark with PyTorch's record_function (Debian's python3-torch, on the CPU), recorded live, and operators
+# whose shapes they have PyTorch record.
 . "$(dirname "$0")/tap.sh"
 app=$root/tests/e2e/torch_ranges.py
 python=
@@ -41,6 +42,21 @@ inside,40" e.data "$by_name"
 check "a range that another thread ended ends before the next one" is 0 e.data "SELECT count(*) FROM ops a JOIN ops b
 	ON a.name = 'asynchronous' AND b.name = 'after' AND b.start_ns > a.start_ns AND b.start_ns < a.start_ns + a.dur_ns"
 
+# What torch.profiler had of these operators, in its order, beside what the recording has.
+check "a program that has PyTorch record shapes for some steps is recorded" sh -c "
+	'$aiflame' record -q --cpu -o s.data '$python' '$app' shapes | LC_ALL=C sort >theirs.txt && grep -q '^aten::addmm;' theirs.txt"
+sql s.data "SELECT name || ';' || shapes || ';' || count(*) FROM ops WHERE kind = 'operator' AND name = 'aten::addmm' GROUP BY name, shapes" |
+	tr -d '"' | LC_ALL=C sort >ours.txt
+check "operators whose shapes the program has recorded have the same in the recording" cmp ours.txt theirs.txt
+check "operators lie in the ranges around them" is 10 s.data "SELECT count(*) FROM ops a JOIN ops b USING (tid)
+	WHERE a.name = 'aten::addmm' AND b.name = 'forward' AND a.start_ns >= b.start_ns AND a.start_ns + a.dur_ns <= b.start_ns + b.dur_ns"
+check "operators are recorded only while the program records shapes" is 5 s.data "SELECT count(DISTINCT s.start_ns) FROM ops a JOIN ops s USING (tid)
+	WHERE a.kind = 'operator' AND s.name LIKE 'step %' AND a.start_ns >= s.start_ns AND a.start_ns + a.dur_ns <= s.start_ns + s.dur_ns"
+check "report --ops --by shape has the shapes of a recording" says "[128, 64], [64, 96]" "$aiflame" report --ops --by shape s.data
+check "a recording with shapes: the numbers add up" says "everything adds up" "$aiflame" info s.data
+
 check "record --no-python runs a training in PyTorch" says loss "$aiflame" record -q --cpu --no-python -o n.data "$python" "$app" train
 check "record --no-python leaves ranges of record_function out" is 0 n.data "SELECT count(*) FROM ops WHERE kind = 'range'"
+check "record --no-python runs a program that has PyTorch record shapes" says aten::addmm "$aiflame" record -q --cpu --no-python -o n.data "$python" "$app" shapes
+check "record --no-python leaves operators with shapes out" is 0 n.data "SELECT count(*) FROM ops"
 done_testing

@@ -55,6 +55,46 @@ static void a_range_whose_end_was_not_heard_of_is_dropped(void **state)
 	assert_int_equal(w->t->slots[0].drain.bad, 1);
 }
 
+static void operators_have_the_shapes_of_their_inputs(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+	const char *mm = "aten::mm@[[2, 3], [3, 4]]"; /* '@' becomes the zero */
+	struct aif_wire_mark *r;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	MARK(w, AIF_MARK_OPERATOR_END, 9, 0, ""); /* its begin was lost */
+	MARK(w, AIF_MARK_BEGIN, 10, 0, "a range");
+	MARK(w, AIF_MARK_OPERATOR, 11, 0, "aten::matmul");
+	MARK(w, AIF_MARK_OPERATOR, 12, 1, "lost end");
+	r = put(w, 0, AIF_WIRE_MARK, sizeof(*r), mm);
+	r->head.aux = AIF_MARK_OPERATOR;
+	r->time = 13;
+	r->depth = 1;
+	r->name_len = (uint32_t)strlen(mm);
+	*strchr((char *)(r + 1), '@') = 0;
+	aif_ring_commit(&w->ring[0]);
+	MARK(w, AIF_MARK_OPERATOR_END, 14, 1, "");
+	MARK(w, AIF_MARK_OPERATOR_END, 15, 0, "");
+	MARK(w, AIF_MARK_END, 16, 0, "");
+	MARK(w, AIF_MARK_OPERATOR, 17, 0, "in progress");
+	aif_target_drain(&w->d, w->t);
+	aif_program_ranges_last(&w->d, w->t, 50);
+	b = take(w, AIF_BATCH_OP);
+	assert_non_null(b);
+	assert_int_equal(b->len, 3);
+	assert_int_equal(b->ops[0].start, 13);
+	assert_int_equal(b->ops[0].end, 14);
+	assert_int_equal(b->ops[0].kind, AIF_OP_OPERATOR);
+	assert_string_equal(aif_profile_str(&w->store.p, b->ops[0].name), "aten::mm");
+	assert_string_equal(aif_profile_str(&w->store.p, b->ops[0].shapes), "[[2, 3], [3, 4]]");
+	assert_int_equal(b->ops[1].start, 11);
+	assert_int_equal(b->ops[1].end, 15);
+	assert_int_equal(b->ops[1].shapes, AIF_NONE);
+	assert_int_equal(b->ops[2].kind, AIF_OP_RANGE);
+	assert_int_equal(w->t->slots[0].drain.bad, 0);
+}
+
 static void a_call_has_its_time_and_stack(void **state)
 {
 	struct world *w = *state;
@@ -208,6 +248,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_range_whose_end_was_not_heard_of_is_dropped,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(operators_have_the_shapes_of_their_inputs, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_call_has_its_time_and_stack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_call_that_has_not_returned_lasts_until_the_end,
 						set_up, tear_down),

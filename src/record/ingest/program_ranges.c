@@ -34,15 +34,21 @@ static struct aif_op_row *next_row(struct aif_ingest *in, enum aif_op_kind kind,
 	return row;
 }
 
-void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
-			    const struct aif_open_range *range, uint64_t end)
+static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t thread,
+		    const struct aif_open_range *range, uint64_t end)
 {
-	struct aif_op_row *row = next_row(in, AIF_OP_RANGE, thread, range->start, end);
+	struct aif_op_row *row = next_row(in, kind, thread, range->start, end);
 
 	if (!row)
 		return;
 	row->name = range->name;
 	row->shapes = range->text;
+}
+
+void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
+			    const struct aif_open_range *range, uint64_t end)
+{
+	add_row(in, AIF_OP_RANGE, thread, range, end);
 }
 
 static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
@@ -99,17 +105,33 @@ static void begin_range(struct aif_ingest *in, struct aif_program_ranges *m,
 		range->name = aif_store_str(in->drainer->store, r + 1, r->name_len);
 }
 
-static void end_range(struct aif_ingest *in, struct aif_program_ranges *m,
+/* Ends the range or operator at the mark's depth; those that are deeper have lost their ends. */
+static void end_range(struct aif_ingest *in, struct aif_open_ranges *o, enum aif_op_kind kind,
 		      const struct aif_wire_mark *r)
 {
-	struct aif_open_ranges *o = &m->program;
-
 	while (o->len && o->at[o->len - 1].depth > r->depth)
 		o->len--;
 	if (!o->len || o->at[o->len - 1].depth != r->depth)
 		return;
 	o->len--;
-	aif_program_ranges_row(in, in->slot->thread, &o->at[o->len], r->time);
+	add_row(in, kind, in->slot->thread, &o->at[o->len], r->time);
+}
+
+/* ---- operators of a framework ---------------------------------------------------------------- */
+
+static void begin_operator(struct aif_ingest *in, struct aif_program_ranges *m,
+			   const struct aif_wire_mark *r)
+{
+	struct aif_open_range *op = open_range(in, &m->operators, r);
+	const char *name = (const char *)(r + 1);
+	const char *zero = memchr(name, 0, r->name_len);
+	uint32_t len = zero ? (uint32_t)(zero - name) : r->name_len;
+
+	if (!op)
+		return;
+	op->name = aif_store_str(in->drainer->store, name, len);
+	op->text = zero ? aif_store_str(in->drainer->store, zero + 1, r->name_len - len - 1)
+			: AIF_NONE;
 }
 
 /* ---- NVTX ------------------------------------------------------------------------------------ */
@@ -191,7 +213,7 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 		begin_range(in, m, r);
 		break;
 	case AIF_MARK_END:
-		end_range(in, m, r);
+		end_range(in, &m->program, AIF_OP_RANGE, r);
 		break;
 	case AIF_MARK_STEP:
 		/* The next one's begin is its end, and no later one's, which came after a pause. */
@@ -209,6 +231,12 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 		break;
 	case AIF_MARK_CLOSE:
 		close_marked(in, m, r);
+		break;
+	case AIF_MARK_OPERATOR:
+		begin_operator(in, m, r);
+		break;
+	case AIF_MARK_OPERATOR_END:
+		end_range(in, &m->operators, AIF_OP_OPERATOR, r);
 		break;
 	case AIF_MARK_INSTANT:
 		on_instant(in, r);

@@ -26,12 +26,13 @@ struct aif_open_ranges {
 struct aif_program_ranges {
 	bool in_step;
 	uint64_t step, step_start;
-	uint64_t last;                  /* time of the thread's last mark */
-	struct aif_open_ranges program; /* by aiflame.h */
-	struct aif_open_ranges marked;  /* by NVTX: their depths are apart from the others' */
+	uint64_t last;                    /* time of the thread's last mark */
+	struct aif_open_ranges program;   /* by aiflame.h */
+	struct aif_open_ranges marked;    /* by NVTX: their depths are apart from the others' */
+	struct aif_open_ranges operators; /* a framework's, likewise */
 };
 
-/* Adds a row of ops of `thread`. text: string of its payload, or AIF_NONE. */
+/* Adds a row of ops of `thread`, a range's. text: string of its payload, or AIF_NONE. */
 void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
 			    const struct aif_open_range *range, uint64_t end);
 
