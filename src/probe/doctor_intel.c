@@ -62,6 +62,7 @@ void aif_intel_init(struct aif_intel *n)
 	n->layer = library("libze_tracing_layer.so.1", NULL, NULL);
 	n->driver = library("libze_intel_gpu.so.1", NULL, NULL);
 	n->metrics = library("libigdmd.so.1", NULL, NULL);
+	n->library = library("libigdml.so.1", NULL, NULL);
 	n->metrics_set = getenv("ZET_ENABLE_METRICS") != NULL;
 	n->metrics_off = n->metrics_set && !strcmp(getenv("ZET_ENABLE_METRICS"), "0");
 	n->iga = library("libiga64.so.2", NULL, NULL);
@@ -75,6 +76,7 @@ void aif_intel_finish(struct aif_intel *n)
 	free(n->layer);
 	free(n->driver);
 	free(n->metrics);
+	free(n->library);
 	free(n->iga);
 }
 
@@ -291,14 +293,42 @@ static bool say_metrics(const struct aif_intel *n, bool is_needed, aif_doctor_sa
 	return say(true, "metrics library", found, "");
 }
 
+/* Says, of a machine without such a GPU, what it lacks for one. */
+static void say_before(const struct aif_intel *n, aif_doctor_say *say)
+{
+	const struct {
+		const char *path, *name;
+	} needs[] = {
+		{n->loader, "libze_loader.so.1 (libze1)"},
+		{n->layer, "libze_tracing_layer.so.1 (libze1)"},
+		{n->driver, "libze_intel_gpu.so.1 (intel-opencl-icd)"},
+		{n->metrics, "for --counters libigdmd.so.1 (Metrics Discovery, libigdmd1)"},
+		{n->library, "for --counters libigdml.so.1 (Metrics Library, libigdml1)"},
+	};
+	struct aif_buf b = {0};
+	size_t missing = 0;
+
+	aif_buf_puts(&b, "none, so no Level Zero programs to record");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(needs); i++)
+		if (!needs[i].path)
+			aif_buf_printf(&b, "%s%s",
+				       missing++ ? ", " : "; for one are missing: ", needs[i].name);
+	if (!missing)
+		aif_buf_puts(&b, "; what one needs is installed");
+	say(true, "Intel GPUs", aif_buf_str(&b), "");
+	aif_buf_finish(&b);
+}
+
 bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
 {
 	struct cards c;
 	bool ok = true;
 
 	cards_find(n, &c);
-	if (!c.xe && !c.i915)
-		return say(true, "Intel GPUs", "none, so no Level Zero programs to record", "");
+	if (!c.xe && !c.i915) {
+		say_before(n, say);
+		return true;
+	}
 	say_cards(n, &c, say);
 	ok &= say_nodes(n, say);
 	if (c.xe)
@@ -307,6 +337,10 @@ bool aif_doctor_intel(const struct aif_intel *n, aif_doctor_say *say)
 		ok &= say_i915(n, say);
 	ok &= say_loader(n, say);
 	ok &= say_metrics(n, !c.xe, say);
+	if (n->metrics && !n->library)
+		say(true, "Metrics Library",
+		    "libigdml.so.1 (libigdml1) is not installed: drivers need it for --counters",
+		    "");
 	say(true, "libiga64",
 	    n->iga ? n->iga
 		   : "not installed: annotate shows instructions without operands (it comes with "

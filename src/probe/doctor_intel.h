@@ -14,6 +14,7 @@ struct aif_intel {
 	char *layer;         /* of libze_tracing_layer.so.1 */
 	char *driver;        /* of libze_intel_gpu.so.1 */
 	char *metrics;       /* of Metrics Discovery, libigdmd.so.1 */
+	char *library;       /* of the Metrics Library, libigdml.so.1 */
 	bool metrics_set;    /* ZET_ENABLE_METRICS is in the environment */
 	bool metrics_off;    /* and it is 0 */
 	char *iga;           /* of libiga64 */

@@ -45,8 +45,28 @@ static void nothing_is_missing_where_there_is_no_gpu(void **state)
 {
 	put_card(*state, 0, "amdgpu");
 	assert_true(ask(&(struct aif_intel){.root = *state}));
-	assert_string_equal(aif_buf_str(&said),
-			    "ok Intel GPUs: none, so no Level Zero programs to record\n");
+	assert_string_equal(
+		aif_buf_str(&said),
+		"ok Intel GPUs: none, so no Level Zero programs to record; for one are missing: "
+		"libze_loader.so.1 (libze1), libze_tracing_layer.so.1 (libze1), "
+		"libze_intel_gpu.so.1 (intel-opencl-icd), "
+		"for --counters libigdmd.so.1 (Metrics Discovery, libigdmd1), "
+		"for --counters libigdml.so.1 (Metrics Library, libigdml1)\n");
+}
+
+static void what_a_gpu_to_come_lacks_is_said(void **state)
+{
+	struct aif_intel n = machine(*state);
+
+	n.metrics = (char *)"/usr/lib/libigdmd.so.1.6";
+	assert_true(ask(&n));
+	assert_string_equal(
+		aif_buf_str(&said),
+		"ok Intel GPUs: none, so no Level Zero programs to record; for one are missing: "
+		"for --counters libigdml.so.1 (Metrics Library, libigdml1)\n");
+	n.library = (char *)"/usr/lib/libigdml.so.1.0";
+	assert_true(ask(&n));
+	has("; what one needs is installed\n");
 }
 
 static void a_machine_with_all_of_it(void **state)
@@ -81,6 +101,7 @@ static void metrics_through_level_zero(void **state)
 	ask(&n);
 	has("ok metrics library: /usr/lib/libigdmd.so.1.6: --counters (record --counters help lists them), and EU stalls through Level Zero where");
 	has("; record sets ZET_ENABLE_METRICS=1\n");
+	has("ok Metrics Library: libigdml.so.1 (libigdml1) is not installed: drivers need it for --counters\n");
 	n.metrics_set = true;
 	ask(&n);
 	has("; ZET_ENABLE_METRICS is set here, and stays as it is\n");
@@ -164,6 +185,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		CASE(nothing_is_missing_where_there_is_no_gpu),
+		CASE(what_a_gpu_to_come_lacks_is_said),
 		CASE(a_machine_with_all_of_it),
 		CASE(metrics_through_level_zero),
 		CASE(who_may_sample),
