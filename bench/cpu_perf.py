@@ -349,7 +349,7 @@ def plain(name, module):
     if not name or name == "[unknown]" or re.match(r"\[[^\]]*\+0x[0-9a-f]+\]$", name):
         inner = re.match(r"\[(.*)\+0x", name)
         return "[" + re.sub(r"\.so[.0-9]*$", ".so", os.path.basename(inner.group(1) if inner else module)) + "]"
-    name = re.sub(r"\(.*", "", name)
+    name = re.sub(r"\(.*", "", re.sub(r"^void (?=\S)", "", name))  # perf has no return types of templates
     name = re.sub(r"^_*(GI_+)?(libc_)?", "", name) or name
     return name
 
