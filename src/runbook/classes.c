@@ -44,7 +44,10 @@ static const struct {
 
 enum aif_runbook_class aif_runbook_class_of(const char *name, size_t len)
 {
-	if (len && *name == '(') /* "(no samples)" */
+	static const char spins[] = "[spinning: ";
+
+	/* "(no samples)", and waiting that takes CPU time */
+	if ((len && *name == '(') || (len > strlen(spins) && !memcmp(name, spins, strlen(spins))))
 		return AIF_RUNBOOK_NONE;
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++) {
 		size_t n = strlen(rules[r].part);

@@ -11,7 +11,7 @@ enum aif_runbook_class {
 	AIF_RUNBOOK_ELEMENTWISE,
 	AIF_RUNBOOK_GEMM,
 	AIF_RUNBOOK_GLUE, /* no other */
-	AIF_RUNBOOK_NONE, /* "(no samples)" */
+	AIF_RUNBOOK_NONE, /* "(no samples)", "[spinning: libgomp.so.1]" */
 	AIF_RUNBOOK_NORM,
 	AIF_RUNBOOK_CLASSES
 };

@@ -3,6 +3,7 @@
 #include "runbook/runbook.h"
 
 #include "names/host_stacks.h"
+#include "names/spin_waits.h"
 #include "query/query.h"
 #include "runbook/classes.h"
 #include "runbook/layers.h"
@@ -32,6 +33,7 @@ struct turn {
 };
 struct finder {
 	struct aif_runbook_entries *to;
+	const struct aif_profile *p;
 	sqlite3 *db;
 	struct spent *spent;
 	size_t spent_len, spent_cap;
@@ -159,8 +161,27 @@ static int spent_add(struct finder *f, sqlite3_stmt *st)
 	return e;
 }
 
-/* Adds a CPU sample under the innermost function that the flame graph shows of its stack: of Python's, not the
- * interpreter's. */
+/* Interns what a CPU sample stands under: the innermost function that the flame graph shows of its stack (of Python's, not
+ * the interpreter's), or that its thread spins until others are done. */
+static int sample_intern(struct finder *f, uint32_t stack, uint32_t node, int64_t layer,
+			 uint32_t *ret)
+{
+	uint32_t module = stack == AIF_NONE ? AIF_NONE : aif_spin_wait(f->p, stack);
+	struct aif_buf spins = {0};
+	unsigned within = 0;
+	size_t n;
+	int e;
+
+	if (module == AIF_NONE) {
+		e = within_of(f, node, &within);
+		return e ? e : intern(f, aif_host_name(&f->stacks, node, &n), layer, within, ret);
+	}
+	aif_spin_wait_note(f->p, module, &spins);
+	e = aif_buf_failed(&spins) ? -ENOMEM : intern(f, aif_buf_str(&spins), layer, 0, ret);
+	aif_buf_finish(&spins);
+	return e;
+}
+
 static int sample_add(struct finder *f, sqlite3_stmt *st)
 {
 	struct spent s = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), 0};
@@ -168,13 +189,9 @@ static int sample_add(struct finder *f, sqlite3_stmt *st)
 				 ? AIF_NONE
 				 : (uint32_t)sqlite3_column_int64(st, 2),
 		 node = aif_host_stacks_node(&f->stacks, stack);
-	unsigned within;
-	size_t n;
-	int e = node ? within_of(f, node, &within) : -ENOMEM;
-
-	if (!e)
-		e = intern(f, aif_host_name(&f->stacks, node, &n),
-			   aif_runbook_layer_at(&f->layers, s.at_ns), within, &s.what);
+	int e = node ? sample_intern(f, stack, node, aif_runbook_layer_at(&f->layers, s.at_ns),
+				     &s.what)
+		     : -ENOMEM;
 
 	if (!e)
 		e = aif_grow(&f->spent, &f->spent_cap, f->spent_len + 1, sizeof(s));
@@ -314,7 +331,7 @@ int aif_runbook_entries_find(const struct aif_names *names, const char *mode,
 		"launches l ON l.launch = c.launch ORDER BY at";
 	static const char samples[] = "SELECT time_ns, weight_ns, stack FROM cpu_samples WHERE "
 				      "weight_ns > 0 ORDER BY time_ns";
-	struct finder f = {.to = ret};
+	struct finder f = {.to = ret, .p = names->p};
 	struct aif_query *q = NULL;
 	int e;
 

@@ -47,5 +47,14 @@ check "the table of functions has one row for all that spins" sh -c "[ \$('$aifl
 check "why says how much spins" says 'of the CPU time: threads wait for others at the end of parallel work' "$aiflame" why uneven.data
 main=$(number uneven.data 'SELECT min(pid) FROM processes')
 check "why says for which thread the others wait" says "for $main (uneven) most, which computes meanwhile" "$aiflame" why uneven.data
+# Both runs of the command spin as the recorded one does.
+check "a run directory of a program that spins is made" env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=active GOMP_SPINCOUNT=infinite KMP_BLOCKTIME=infinite \
+	"$aiflame" runbook run -d spins -r 1 -- ./uneven
+check "run files class time in which threads spin as none" python3 -c "
+import json, re
+paths = [p for of in json.load(open('spins/profile_summary.json'))['aiflame']['paths'].values() for p in of]
+spins = [p for p in paths if p['kernel'].startswith('[spinning: ')]
+assert len(spins) == 1 and spins[0]['op'] == 'none' and spins[0]['time_us'] > 0, paths
+assert not [p for p in paths if re.match(r'\[lib(gomp|omp|iomp5).*\+0x', p['kernel'])], paths"
 check "why does not want waiting to be made faster" sh -c "! '$aiflame' why uneven.data | grep 'make \\[spinning'"
 done_testing
