@@ -98,7 +98,7 @@ static const struct aif_opt opts[] = {
 	 "of a metric group, separated by commas, or default; or around each kernel: "
 	 "query:GROUP (docs/counters.md). --counters help lists the groups, help,GROUP the metrics of one"},
 	{0, "counters-period", "TIME", AIF_OPT_TIME, AT(counters_period_ns), LEAST_COUNTERS_NS,
-	 "with --counters: the time between two values of a counter, 1ms to 1 (10ms)"},
+	 "with --counters: the time between two values of a counter, 1ms to 1s (10ms)"},
 	{0, "nvml", "auto|off", AIF_OPT_CHOICE, AT(nvml), 0,
 	 "read clocks, power, energy and use of the NVIDIA GPUs that the command uses, through NVML, in "
 	 "the recorder: at most 1.5% of one CPU (auto); off: not"},
@@ -250,8 +250,7 @@ static bool is_event_right(const struct values *v, struct aif_record_opts *o, st
 static bool is_period_right(const struct aif_record_opts *o, struct aif_err *err)
 {
 	if (o->counters_period_ns > MOST_COUNTERS_NS)
-		return aif_err_set(err, -EINVAL,
-				   "record: --counters-period: give 1ms to 1 (a second)") == 0;
+		return aif_err_set(err, -EINVAL, "record: --counters-period: give 1ms to 1s") == 0;
 	if (o->counters_period_ns && (!o->counters || !strncmp(o->counters, "query:", 6)))
 		return aif_err_set(
 			       err, -EINVAL,
