@@ -1126,6 +1126,25 @@ for (const name of ["full", "sampled", "trace", "ranks", "late", "phases", "ener
 		}
 		assert.ok(opened.groups ? opened.groups > 1 && opened.kernels >= 1 && opened.owners >= 1 : opened.functions > 1, JSON.stringify(opened));
 	});
+// Of `sampled` launches were left out, so that its whole run and its loop are estimated apart.
+for (const name of ["full", "sampled", "trace", "late", "phases", "energy"])
+	test(`shares of what bounds ${name} are those of why, and sum to the whole`, name, "", async (page) => {
+		const [rows, groups] = await page.evaluate(() => {
+			const { why } = window.aiflame.data;
+			return [[...document.querySelectorAll(".groups tbody tr")].map((tr) => parseFloat(tr.children[1].textContent.replace("< ", ""))), why.groups.filter((g) => g.share_ppm > 0).map((g) => g.share_ppm / 1e4)];
+		});
+		assert.equal(rows.length, groups.length);
+		rows.forEach((v, k) => assert.ok(Math.abs(v - groups[k]) < 0.1, `${rows} ${groups}`));
+		assert.ok(Math.abs(rows.reduce((a, b) => a + b, 0) - 100) < 0.5, rows.join());
+		// Halves of the loop sum to it.
+		const idle = async (from, to) => {
+			await page.evaluate((time) => window.aiflame.go({ view: "flame", of: "idle", time }), `${from / 1e9}-${to / 1e9}`);
+			return await sum(page);
+		};
+		const { from_ns, to_ns } = await page.evaluate(() => window.aiflame.data.why.window), half = Math.round((from_ns + to_ns) / 2);
+		const all = await idle(from_ns, to_ns), halves = await idle(from_ns, half) + await idle(half, to_ns);
+		assert.ok(all > 0 && Math.abs(halves / all - 1) < 1e-6, `${halves} ${all}`);
+	});
 // Of kernels those of all processes, each in its own.
 for (const name of ["full", "sampled", "trace", "ranks", "late", "phases", "energy"])
 	test(`each row of the table of kernels of ${name} opens its kernel, with its number`, name, "#v1&view=tables&table=kernels", async (page) => {

@@ -29,13 +29,13 @@
 			return null;
 		if (timed_key === time_text(of))
 			return timed;
-		const t = trees.device, part = t.parts(of), sums = new Map(), { node, group, metric, value } = t.e, up = new Int32Array(t.n);
+		const t = trees.device, part = t.parts(of), sums = new Map(), { node, metric, value } = t.e, up = new Int32Array(t.n);
 		let all = 0;
 		// The kernel that a frame belongs to: the outermost frame of a device, which stands below functions that were inlined into it.
 		for (let i = 0; i < t.n; i++)
 			up[i] = i && up[t.shape.parent[i]] || (/^device (kernel|copy)$/.test(H.palette[H.colour[t.name[i]]].name) ? i : 0);
 		for (let i = 0; i < node.length; i++) {
-			const k = metric[i] === TIME ? 0 : metric[i] === LAUNCHES ? 1 : -1, at = up[node[i]], v = value[i] * (part[group[i]] || 0);
+			const k = metric[i] === TIME ? 0 : metric[i] === LAUNCHES ? 1 : -1, at = up[node[i]], v = value[i] * part[i];
 			if (k < 0 || !v)
 				continue;
 			const name = H.names[t.name[at]], row = sums.get(name) || sums.set(name, [0, 0]).get(name);
@@ -50,19 +50,19 @@
 	// Idle time by group, as flame graphs of that time have it.
 	function idle_groups(of) {
 		const ret = {}, t = trees.device, part = t && t.parts(of);
-		for (let i = 0, { node, group, metric, value } = t ? t.e : { node: [] }; i < node.length; i++)
+		for (let i = 0, { node, metric, value } = t ? t.e : { node: [] }; i < node.length; i++)
 			if (metric[i] === IDLE) {
 				const key = group_of_idle(t.name[node[i]]);
-				ret[key] = (ret[key] || 0) + value[i] * (part[group[i]] || 0);
+				ret[key] = (ret[key] || 0) + value[i] * part[i];
 			}
 		return ret;
 	}
 	// Who owns idle time, the most first, as flame graphs of that time have it: [number, ns, group with most of it].
 	function owners_of(of) {
 		const sums = new Map(), t = trees.device, part = t && t.owner && t.parts(of);
-		for (let i = 0, { node, group, metric, value } = part ? t.e : { node: [] }; i < node.length; i++)
+		for (let i = 0, { node, metric, value } = part ? t.e : { node: [] }; i < node.length; i++)
 			if (metric[i] === IDLE && t.owner[i]) {
-				const v = value[i] * (part[group[i]] || 0), row = sums.get(t.owner[i]) || sums.set(t.owner[i], { ns: 0, groups: {} }).get(t.owner[i]), key = group_of_idle(t.name[node[i]]);
+				const v = value[i] * part[i], row = sums.get(t.owner[i]) || sums.set(t.owner[i], { ns: 0, groups: {} }).get(t.owner[i]), key = group_of_idle(t.name[node[i]]);
 				row.ns += v;
 				row.groups[key] = (row.groups[key] || 0) + v;
 			}
@@ -91,10 +91,10 @@
 	}
 	// Rows of the selected time, by a key of each frame that has such time itself: sums, the most first.
 	function sums_timed(t, metric_of, key) {
-		const part = t.parts(time()), sums = new Map(), { node, group, metric, value } = t.e;
+		const part = t.parts(time()), sums = new Map(), { node, metric, value } = t.e;
 		let all = 0;
 		for (let i = 0; i < node.length; i++) {
-			const v = metric[i] === metric_of ? value[i] * (part[group[i]] || 0) : 0, of = v && key(node[i]);
+			const v = metric[i] === metric_of ? value[i] * part[i] : 0, of = v && key(node[i]);
 			if (of)
 				sums.set(of, (sums.get(of) || 0) + v);
 			all += of ? v : 0;

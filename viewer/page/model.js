@@ -125,11 +125,9 @@
 				this.totals[this.e.metric[i]] += this.e.value[i];
 			this.shape = { depth: this.depth, name: this.name, full: this.full, look: this.look.length ? this.look : null, ...family(this.depth) };
 		}
-		// Which part of each group lies in the selected time; null: all.
-		parts(time) {
-			if (!time)
-				return null;
-			const cell_ns = H.cell_ns * this.join, ret = this.part ||= new Float64Array(this.pairs.length);
+		// Which part of each group lies in the time.
+		group_parts(time, ret) {
+			const cell_ns = H.cell_ns * this.join;
 			for (let g = 0, i = 0; g < ret.length; g++) {
 				let all = 0, part = 0;
 				for (const end = i + this.pairs[g]; i < end; i++) {
@@ -143,6 +141,31 @@
 			}
 			return ret;
 		}
+		// What of each entry's value lies in the selected time, that of untimed ones being 0; null: all. Idle time in the window of `why`
+		// is scaled to what `why` has of its group: where launches were left out that is another estimate than of the whole run.
+		parts(time) {
+			if (!time)
+				return null;
+			const { group } = this.e, n = this.pairs.length, part = this.group_parts(time, this.part ||= new Float64Array(n)), ret = this.entry_part ||= new Float64Array(group.length), w = this.why_scales();
+			const within = w && this.group_parts([max(time[0], w.of[0]), min(time[1], w.of[1])], this.part_within ||= new Float64Array(n));
+			for (let i = 0; i < ret.length; i++)
+				ret[i] = group[i] >= n ? 0 : part[group[i]] + (within && w.more[i] ? w.more[i] * within[group[i]] : 0);
+			return ret;
+		}
+		// The window of `why`, and by entry how much more of idle time there is in it than the tree has: 0 is none.
+		why_scales() {
+			const w = H.why, { node, group, metric, value } = this.e;
+			if (this.scales !== undefined || !w || !w.groups.length || this.key !== "device")
+				return this.scales ||= null;
+			const of = [w.window.from_ns, w.window.to_ns], part = this.group_parts(of, new Float64Array(this.pairs.length)), is = (i) => metric[i] === IDLE && group[i] < part.length, keys = [], key = (i) => keys[this.name[node[i]]] ||= group_of_idle(this.name[node[i]]) || "", sums = {}, more = new Float64Array(node.length);
+			node.forEach((_, i) => is(i) && (sums[key(i)] = (sums[key(i)] || 0) + value[i] * part[group[i]]));
+			const told = Object.fromEntries(w.groups.map((g) => [g.group, g.share_ppm * w.time_ns / 1e6]));
+			// Cells alone make a difference of less.
+			if (Object.keys(sums).reduce((off, k) => off + abs((told[k] || 0) - sums[k]), 0) < w.time_ns / 200)
+				return this.scales = null;
+			node.forEach((_, i) => { more[i] = is(i) && sums[key(i)] > 0 && key(i) in told ? told[key(i)] / sums[key(i)] - 1 : 0; });
+			return this.scales = { of, more };
+		}
 		// A graph of what has these metrics in the selected time; of a set of roots, of an owner, if they are given.
 		weigh(metrics, time, roots, owner) {
 			const f = () => new Float64Array(this.n), make = () => ({ self: f(), total: f(), start: f(), places: new Uint32Array(this.n) }), kept = owner ? make() : this.kept ||= make(); // one graph at a time
@@ -153,8 +176,8 @@
 					continue;
 				if (!part)
 					self[node[i]] += value[i];
-				else if (group[i] < part.length)
-					self[node[i]] += value[i] * part[group[i]];
+				else if (group[i] < this.pairs.length)
+					self[node[i]] += value[i] * part[i];
 				else
 					untimed += value[i];
 			}
