@@ -10,12 +10,12 @@
  * Perfetto's trace (perfetto.dev, protos/perfetto/trace): packets of one sequence. What is declared stable carries the
  * time line: TrackDescriptor and TrackEvent. A device is a track, its streams' lanes are tracks under it, so that
  * executions that overlap stay slices of their own; a launch whose call's end is not recorded is an instant of its
- * thread, another a slice, and each flows into what it launched. Names, frames and stacks are interned once. Time is
+ * thread, another a slice, and each flows into what it launched. Executions are render stages, too (perfetto_stages.c). Names, frames and stacks are interned once. Time is
  * CLOCK_MONOTONIC, as the recording's.
  */
 /* ---- packets ------------------------------------------------------------------------------------- */
 
-static uint64_t stamp(const struct perfetto *w, int64_t at)
+uint64_t perfetto_stamp(const struct perfetto *w, int64_t at)
 {
 	uint64_t start = w->t.p->start_ns;
 
@@ -28,7 +28,7 @@ static size_t event_begin(struct perfetto *w, int64_t at, uint64_t track, unsign
 	size_t event;
 
 	perfetto_packet_begin(w);
-	aif_proto_u64(w->t.b, TIMESTAMP, stamp(w, at));
+	aif_proto_u64(w->t.b, TIMESTAMP, perfetto_stamp(w, at));
 	event = aif_proto_begin_small(w->t.b, TRACK_EVENT);
 	aif_proto_u64(w->t.b, TYPE, type);
 	aif_proto_u64(w->t.b, TRACK_UUID, track);
@@ -399,6 +399,7 @@ static int exec_put(struct aif_timeline_walk *t, const struct aif_event_exec *x)
 	exec_args(w, x);
 	event_end(w, event);
 	event_end(w, event_begin(w, x->start + (int64_t)x->dur, track, TYPE_END));
+	perfetto_stage(w, x, name, iid);
 	return 0;
 }
 

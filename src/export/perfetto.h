@@ -50,6 +50,10 @@ struct perfetto {
 	struct aif_buf interned; /* entries that no packet has yet */
 	struct aif_map known;    /* table << 32 | number: it is interned */
 	size_t packet;
+	/* Render stages: how many there are, kernels that are interned; the last one's track + 1, its queue and context. */
+	uint64_t stages, kernels;
+	uint32_t stage_track;
+	uint64_t queue, context;
 };
 
 static inline void perfetto_packet_begin(struct perfetto *w)
@@ -65,6 +69,9 @@ static inline void perfetto_packet_end(struct perfetto *w)
 	aif_out_flush_if_full(w->t.out);
 }
 
+/* The time of an event, as packets have it. */
+uint64_t perfetto_stamp(const struct perfetto *w, int64_t at);
+
 /* Writes what was interned, before a packet that needs it. */
 void perfetto_interned_flush(struct perfetto *w);
 
@@ -76,3 +83,7 @@ uint64_t perfetto_string(struct perfetto *w, uint32_t string);
 uint64_t perfetto_name(struct perfetto *w, unsigned table, uint32_t name);
 /* The stack that ends at a node; its number is the node's. 0 or -ENOMEM. */
 int perfetto_callstack(struct perfetto *w, uint32_t node);
+
+/* Writes an execution as a render stage of its device's GPU; its name is interned, in the stacks' tree and in EVENT_NAMES. */
+void perfetto_stage(struct perfetto *w, const struct aif_event_exec *x, uint32_t name,
+		    uint64_t name_iid);

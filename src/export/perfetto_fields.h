@@ -11,6 +11,7 @@ enum {             /* TracePacket */
        TRACK_EVENT = 11,
        INTERNED_DATA = 12,
        SEQUENCE_FLAGS = 13,
+       GPU_RENDER_STAGE_EVENT = 53,
        TIMESTAMP_CLOCK_ID = 58,
        PACKET_DEFAULTS = 59,
        TRACK_DESCRIPTOR = 60,
@@ -29,6 +30,10 @@ enum { /* InternedData */
        MAPPING_PATHS = 17,
        SOURCE_PATHS = 18,
        MAPPINGS = 19,
+       GRAPHICS_CONTEXTS = 23,
+       GPU_SPECIFICATIONS = 24,
+       COMPUTE_KERNELS = 1000, /* of GpuInternedData, which extends it */
+       COMPUTE_ARG_NAMES = 1001,
 };
 enum { /* TrackEvent */
        CATEGORY_IIDS = 3,
@@ -42,3 +47,16 @@ enum { /* TrackEvent */
        CALLSTACK_IID = 56,
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
+enum { /* GpuRenderStageEvent */
+       STAGE_EVENT_ID = 1,
+       STAGE_DURATION = 2,
+       STAGE_CONTEXT = 5,
+       STAGE_GPU_ID = 11,
+       STAGE_QUEUE_IID = 13,
+       STAGE_STAGE_IID = 14,
+       STAGE_KERNEL_IID = 19,
+       STAGE_NAME_IID = 20,
+       STAGE_LAUNCH = 21,
+};
+enum { CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };   /* InternedGpuRenderStageSpecification */
+enum { API_OPEN_CL = 3, API_CUDA = 4, API_HIP = 5 }; /* InternedGraphicsContext */

@@ -346,6 +346,25 @@ def perfetto():
     ops = {}
     tracks, open_, spans, launches, seen, samples, of_threads = {}, {}, {}, 0, {}, 0, {}
     values, curves, clock = [], {}, None
+    stages, texts = {"ids": set(), "at": [], "kernels": {}, "launches": {}, "queues": {}}, {}
+
+    # A render stage: what it names is interned, a kernel has its launch.
+    def stage_of(e, at):
+        must(one(e, 1) not in stages["ids"], "two stages of one number")
+        stages["ids"].add(one(e, 1))
+        stages["at"].append((at, one(e, 2)))
+        must(one(e, 5) in seen[23] and one(e, 13) in seen[24] and one(e, 14) in (1, 2, 3) and one(e, 20) in seen[2], "a stage's parts")
+        must((one(e, 14) == 1) == (19 in e) == (21 in e), "a kernel's stage")
+        if 19 in e:
+            kernel, launch = texts[1000, one(e, 19)], message(one(e, 21))
+            must(all(one(message(arg), 1) in seen[1001] for arg in launch.get(3, [])), "an argument's name")
+            stages["kernels"][kernel] = stages["kernels"].get(kernel, 0) + one(e, 2)
+            shape = tuple("x".join(str(one(message(one(launch, n)), k)) for k in (1, 2, 3)) for n in (1, 2) if n in launch)
+            stages["launches"][shape] = stages["launches"].get(shape, 0) + 1
+        queue = stages["queues"].setdefault((one(e, 11) if 11 in e else 0, one(e, 13)), [0, one(e, 5)])
+        queue[0] += 1
+        must(queue[1] == one(e, 5), "a queue of two processes")
+
     for packet in message(read())[1]:
         packet = message(packet)
         must(one(packet, 10) == 1, "the sequence")
@@ -354,6 +373,8 @@ def perfetto():
             for table, row in rows:
                 must(one(row, 1) > 0 and one(row, 1) not in seen.setdefault(table, set()), "an iid")
                 seen[table].add(one(row, 1))
+                if table == 1000:
+                    texts[table, one(row, 1)] = one(row, 2).decode()
             for table, row in rows:
                 if table == 7:
                     must(all(f in seen[6] for f in row[2]), "a frame")
@@ -371,6 +392,8 @@ def perfetto():
         for sample in packet.get(66, []):
             must(one(message(sample), 4) in seen[7], "a sample's stack")
             samples += 1
+        for stage in packet.get(53, []):
+            stage_of(message(stage), one(packet, 8))
         for event in packet.get(11, []):
             e, at = message(event), one(packet, 8)
             uuid = one(e, 11)
@@ -413,6 +436,18 @@ def perfetto():
         must([at for at, value in points if value != value] == [start for start, _ in united(gaps_now)], "a curve")
     same("executions", sum(map(len, spans.values())), executions())
     same("their time", sum(b - a for of in spans.values() for a, b in of), durations())
+    same("render stages", sorted(stages["at"]), sorted((a, b - a) for of in spans.values() for a, b in of))
+    same("kernels of render stages", stages["kernels"], {name: int(ns) for name, ns in query(
+        "SELECT k.name, sum(e.dur_ns) FROM executions e JOIN kernels k ON k.id = e.kernel GROUP BY 1")})
+    shapes = {}
+    for grid, block, n in query("SELECT l.grid, l.block, count(*) FROM executions e LEFT JOIN launches l ON l.launch = e.launch AND e.graph IS NULL WHERE e.kernel IS NOT NULL GROUP BY 1, 2"):
+        blocks = [max(int(v), 1) for v in block.split("x")] if block else []
+        groups = [-(-max(int(v), 1) // b) for v, b in zip(grid.split("x"), blocks or [1, 1, 1])] if grid else []
+        shape = tuple("x".join(map(str, of)) for of in (groups, blocks) if of)
+        shapes[shape] = shapes.get(shape, 0) + int(n)
+    same("launches of render stages", stages["launches"], shapes)
+    same("queues of render stages", sorted(n for n, _ in stages["queues"].values()), sorted(int(n) for n, in query(
+        "SELECT count(*) FROM (SELECT device, process, stream FROM executions UNION ALL SELECT device, process, stream FROM copies) GROUP BY device, process, stream")))
     same("launches", launches, number("SELECT count(*) FROM launches"))
     same_counters(values)
     same("CPU samples", samples, number("SELECT count(*) FROM cpu_samples WHERE waiting_ns = 0"))
