@@ -5,6 +5,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "cmd/stop.h"
+#include "base/buf.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -51,22 +52,40 @@ static uint64_t temp_bytes(const struct values *v, const char *path)
 				    : TEMP_BYTES;
 }
 
-/* Returns the SQL of a word of the sqlite3 shell that lists tables or columns, else the text itself. */
-static const char *sql_of(const char *text)
+/* Returns the SQL of a word of the sqlite3 shell that lists tables or columns (.schema launches: of one table), made in *made, else
+ * the text itself. */
+static const char *sql_of(const char *text, struct aif_buf *made)
 {
+	static const char schema[] = ".schema";
+
 	if (!strcmp(text, ".tables"))
 		return "SELECT name FROM (SELECT name FROM sqlite_master UNION "
 		       "SELECT name FROM sqlite_temp_master) ORDER BY name";
-	if (!strcmp(text, ".schema"))
-		return "SELECT t.name AS \"table\", c.name AS column FROM (SELECT name FROM "
-		       "sqlite_master UNION SELECT name FROM sqlite_temp_master) t, "
-		       "pragma_table_info(t.name) c ORDER BY t.name, c.cid";
-	return text;
+	if (strncmp(text, schema, strlen(schema)) != 0)
+		return text;
+	text += strlen(schema);
+	if (*text && *text != ' ')
+		return text - strlen(schema);
+	text += strspn(text, " ");
+	aif_buf_puts(made, "SELECT t.name AS \"table\", c.name AS column FROM (SELECT name FROM "
+			   "sqlite_master UNION SELECT name FROM sqlite_temp_master) t, "
+			   "pragma_table_info(t.name) c ");
+	if (*text) {
+		aif_buf_puts(made, "WHERE t.name = '");
+		for (; *text; text++) {
+			if (*text == '\'')
+				aif_buf_putc(made, '\'');
+			aif_buf_putc(made, *text);
+		}
+		aif_buf_puts(made, "' COLLATE NOCASE ");
+	}
+	aif_buf_puts(made, "ORDER BY t.name, c.cid");
+	return aif_buf_str(made);
 }
 
-static int run(const void *values, char **words, int words_len, struct aif_err *err)
+static int query(const struct values *v, char **words, int words_len, struct aif_buf *made,
+		 struct aif_err *err)
 {
-	const struct values *v = values;
 	struct aif_query *q = NULL;
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
@@ -78,9 +97,13 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (words_len == 2)
 		aif_view_put_in_order(&words[0], &words[1]);
 	path = aif_view_path(v->input, words, words_len - 1, err);
-	sql = sql_of(words[words_len - 1]);
+	sql = sql_of(words[words_len - 1], made);
 	if (!path)
 		return AIF_EXIT_USAGE;
+	if (aif_buf_failed(made)) {
+		aif_err_set(err, -ENOMEM, "query: %s", strerror(ENOMEM));
+		return AIF_EXIT_FAILURE;
+	}
 	if (aif_view_is_same_file(path, v->output)) {
 		aif_err_set(err, -EINVAL, "query: %s is the profile itself; choose another -o",
 			    v->output);
@@ -116,6 +139,15 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	return status;
 }
 
+static int run(const void *values, char **words, int words_len, struct aif_err *err)
+{
+	struct aif_buf made = {0};
+	int status = query(values, words, words_len, &made, err);
+
+	aif_buf_finish(&made);
+	return status;
+}
+
 const struct aif_command aif_command_query = {
 	.name = "query",
 	.words = "[FILE] SQL",
@@ -126,7 +158,8 @@ const struct aif_command aif_command_query = {
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, graph_nodes, collectives, and the view\n"
 		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns;\n"
-		".tables lists the tables, .schema their columns, as sqlite_master does.",
+		".tables lists the tables, .schema their columns, as sqlite_master does; '.schema\n"
+		"launches' those of one.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query .schema\ttables and their columns\n"

@@ -79,6 +79,8 @@ check "an unknown column is named, with the known ones" says "use one of" "$aifl
 check "query answers" says "multiply_basic" "$aiflame" query m.data "SELECT * FROM kernel_times"
 check "query lists its tables" test "$("$aiflame" query --format csv m.data .tables | grep -cx 'launches\|kernel_times\|meta')" = 3
 check "query lists columns" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx launches,time_ns"
+check "query lists the columns of one table" sh -c "'$aiflame' query --format csv m.data '.schema launches' >one.csv && grep -qx launches,time_ns one.csv && ! grep -v '^launches,' one.csv | grep -vx table,column"
+check "query reads a quote in the name of a table as a part of it" test "$("$aiflame" query --format csv m.data ".schema x' OR '1' = '1")" = table,column
 check "query lists columns of its views" sh -c "'$aiflame' query --format csv m.data .schema | grep -qx kernel_times,busy_ns"
 check "sqlite_master has the tables of query with their columns" says "executions(launch, start_ns" "$aiflame" query m.data "SELECT sql FROM sqlite_master WHERE name = 'executions'"
 endless="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
