@@ -205,6 +205,14 @@ static int counter_put(struct aif_timeline_walk *t, uint32_t counter)
 static int counter_value_put(struct aif_timeline_walk *t, uint32_t counter, int64_t at, double v)
 {
 	value_put((struct perfetto *)t, track_of(OF_COUNTER, counter), at, v);
+	perfetto_gpu_counter_value((struct perfetto *)t, counter, at, v);
+	return 0;
+}
+
+static int pass_end(struct aif_timeline_walk *t, unsigned parts)
+{
+	if (parts & AIF_TIMELINE_COUNTERS)
+		perfetto_gpu_counter_end((struct perfetto *)t);
 	return 0;
 }
 
@@ -445,6 +453,7 @@ static const struct aif_timeline_sink sink = {
 		   AIF_TIMELINE_LAUNCHES, AIF_TIMELINE_OPS, AIF_TIMELINE_EXECS, AIF_TIMELINE_CPU},
 	.is_nested = true,
 	.begin = begin,
+	.pass_end = pass_end,
 	.process = process_put,
 	.thread = thread_put,
 	.device = device_put,

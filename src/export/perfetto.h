@@ -54,6 +54,13 @@ struct perfetto {
 	uint64_t stages, kernels;
 	uint32_t stage_track;
 	uint64_t queue, context;
+	/* The GPU's counter that is written; its last value, and when. */
+	struct perfetto_counter {
+		uint32_t counter;
+		bool is_open;
+		int64_t at;
+		double value;
+	} counter;
 };
 
 static inline void perfetto_packet_begin(struct perfetto *w)
@@ -87,3 +94,7 @@ int perfetto_callstack(struct perfetto *w, uint32_t node);
 /* Writes an execution as a render stage of its device's GPU; its name is interned, in the stacks' tree and in EVENT_NAMES. */
 void perfetto_stage(struct perfetto *w, const struct aif_event_exec *x, uint32_t name,
 		    uint64_t name_iid);
+
+/* Write a counter's value, and its last one's end, as those of a GPU: of perfetto_gpu_counters.c. */
+void perfetto_gpu_counter_value(struct perfetto *w, uint32_t counter, int64_t at, double v);
+void perfetto_gpu_counter_end(struct perfetto *w);

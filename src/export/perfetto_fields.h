@@ -11,6 +11,7 @@ enum {             /* TracePacket */
        TRACK_EVENT = 11,
        INTERNED_DATA = 12,
        SEQUENCE_FLAGS = 13,
+       GPU_COUNTER_EVENT = 52,
        GPU_RENDER_STAGE_EVENT = 53,
        TIMESTAMP_CLOCK_ID = 58,
        PACKET_DEFAULTS = 59,
@@ -60,3 +61,5 @@ enum { /* GpuRenderStageEvent */
 };
 enum { CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };   /* InternedGpuRenderStageSpecification */
 enum { API_OPEN_CL = 3, API_CUDA = 4, API_HIP = 5 }; /* InternedGraphicsContext */
+enum { COUNTER_DESCRIPTOR = 1, COUNTERS = 2, COUNTER_GPU_ID = 3 }; /* GpuCounterEvent */
+enum { SPEC_ID = 1, SPEC_NAME = 2, SPEC_DESCRIPTION = 3, SPEC_NUMERATOR_UNITS = 7 };

@@ -365,6 +365,18 @@ def perfetto():
         queue[0] += 1
         must(queue[1] == one(e, 5), "a queue of two processes")
 
+    gpu_names, gpu_values, times_of = {}, {}, []
+
+    # A GPU's counter: an event has the value of the time before it.
+    def gpu_counter(e, at):
+        for spec in message(e[1][0])[1] if 1 in e else []:
+            must(one(message(spec), 1) not in gpu_names, "a counter described twice")
+            gpu_names[one(message(spec), 1)] = one(message(spec), 2).decode()
+        for counter in map(message, e[2]):
+            of = gpu_values.setdefault(one(counter, 1), [])
+            must(one(counter, 1) in gpu_names and (not of or at >= of[-1][0]), "a GPU's counter")
+            of.append((at, struct.unpack("<d", struct.pack("<Q", one(counter, 3)))[0]))
+
     for packet in message(read())[1]:
         packet = message(packet)
         must(one(packet, 10) == 1, "the sequence")
@@ -392,6 +404,8 @@ def perfetto():
         for sample in packet.get(66, []):
             must(one(message(sample), 4) in seen[7], "a sample's stack")
             samples += 1
+        for counter in packet.get(52, []):
+            gpu_counter(message(counter), one(packet, 8))
         for stage in packet.get(53, []):
             stage_of(message(stage), one(packet, 8))
         for event in packet.get(11, []):
@@ -400,6 +414,7 @@ def perfetto():
             must(uuid in tracks or uuid == 0, "a track")
             if one(e, 9) == 4 and 44 in e and uuid >> 32 == 7:
                 name = one(tracks[uuid], 2).decode()
+                times_of.append((name, at))
                 values.append((name, struct.unpack("<d", struct.pack("<Q", one(e, 44)))[0]))
             if one(e, 9) == 4 and uuid >> 32 in (5, 6):
                 value = struct.unpack("<d", struct.pack("<Q", one(e, 44)))[0]
@@ -448,6 +463,8 @@ def perfetto():
     same("launches of render stages", stages["launches"], shapes)
     same("queues of render stages", sorted(n for n, _ in stages["queues"].values()), sorted(int(n) for n, in query(
         "SELECT count(*) FROM (SELECT device, process, stream FROM executions UNION ALL SELECT device, process, stream FROM copies) GROUP BY device, process, stream")))
+    must(sorted((gpu_names[k], at) for k, of in gpu_values.items() for at, _ in of[:-1]) == sorted(times_of), "times of a GPU's counters")
+    must(sorted((gpu_names[k], v) for k, of in gpu_values.items() for _, v in of[1:]) == sorted(values), "values of a GPU's counters")
     same("launches", launches, number("SELECT count(*) FROM launches"))
     same_counters(values)
     same("CPU samples", samples, number("SELECT count(*) FROM cpu_samples WHERE waiting_ns = 0"))
