@@ -1057,6 +1057,18 @@ test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
 		seen.add((await pixel(page, "strip-canvas", x, 19)).slice(0, 3).join());
 	assert.ok(seen.has("47,158,166") && seen.size > 2, [...seen].join(" "));
 }, { forcedColors: "active" });
+test("names longer than their card or listing is wide are broken there", "full", "", async (page) => {
+	for (const [view, place, text_of] of [["overview", "#overview .card:has(li)", "li"], ["code", "#code-body", "p div"]]) {
+		await page.evaluate((v) => window.aiflame.go({ view: v }), view);
+		const [inside, wide] = await page.evaluate(([p, t]) => {
+			const card = document.querySelector(p), line = card.querySelector(t), range = document.createRange();
+			line.textContent = `name_${"of_a_kernel".repeat(40)}`;
+			range.selectNodeContents(line);
+			return [range.getBoundingClientRect().right, card.getBoundingClientRect().right];
+		}, [place, text_of]);
+		assert.ok(inside <= wide, `${view}: ${inside} beyond ${wide}`);
+	}
+}, { viewport: { width: 420, height: 800 } });
 test("printed: bright, with its bars, nothing cut", "full", "#v1&view=overview", async (page) => {
 	await page.evaluate(() => document.documentElement.dataset.theme = "dark");
 	await page.evaluate(() => window.aiflame.go({ theme: "dark" }));
