@@ -98,7 +98,7 @@ static int cpus(struct trees *t, struct aif_err *err)
 		damaged = AIF_MAX(damaged, cpu.damaged);
 		aif_buf_clear(&t->name);
 		aif_buf_printf(&t->name, "%s: ", counts ? counts : "CPU");
-		t->unit = counts ? "none" : "nanoseconds";
+		t->unit = !counts ? "nanoseconds" : strcmp(counts, "bytes") ? "none" : "bytes";
 		aif_export_process_name(p, i, &t->name);
 		if (!r)
 			r = give(t, aif_flame_build_cpu(t->x->names, &cpu, &o, &tree, err), &tree,

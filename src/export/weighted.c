@@ -25,7 +25,9 @@ struct aif_weighted_type aif_weighted_type(const struct aif_profile *p, unsigned
 {
 	const char *counts = type == AIF_WEIGHTED_CPU ? aif_cpu_counts(p) : NULL;
 
-	return counts ? (struct aif_weighted_type){counts, "count"} : aif_weighted_types[type];
+	if (!counts)
+		return aif_weighted_types[type];
+	return (struct aif_weighted_type){counts, strcmp(counts, "bytes") ? "count" : "bytes"};
 }
 
 struct each {

@@ -28,10 +28,9 @@ static void put_row(struct aif_report *r, const struct aif_cpu_functions *all,
 		    const struct aif_cpu_function *f, struct aif_buf *text)
 {
 	aif_table_number(&r->t, aif_share_ppm(f->self_ns, all->weight_ns));
-	/* Weights of some imported files are no times. */
-	aif_table_number(&r->t, aif_cpu_counts(r->p) ? 0 : f->self_ns);
+	aif_table_number(&r->t, f->self_ns);
 	aif_table_number(&r->t, aif_share_ppm(f->total_ns, all->weight_ns));
-	aif_table_number(&r->t, aif_cpu_counts(r->p) ? 0 : f->total_ns);
+	aif_table_number(&r->t, f->total_ns);
 	aif_table_number(&r->t, f->self_samples);
 	aif_table_text(&r->t, aif_cpu_function_name(all, f));
 	aif_buf_clear(text);

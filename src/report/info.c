@@ -3,6 +3,7 @@
 
 #include "names/stack_owner.h"
 #include "analysis/idle/part.h"
+#include "analysis/traits.h"
 #include "text/table.h"
 #include "analysis/backward.h"
 #include "base/cupti_faults.h"
@@ -400,6 +401,21 @@ static size_t kernels(const struct aif_profile *p, const struct aif_attribution 
 	return n;
 }
 
+/* Prints how long it is; a file without times is as long as the sum of what it counts. */
+static void length(const struct aif_profile *p, const struct aif_attribution *a,
+		   struct aif_buf *out)
+{
+	uint64_t length = p->end_ns - p->start_ns;
+
+	if (!p->traits.is_lengths || a->rows_len || !aif_cpu_counts(p)) {
+		line_ns(out, "length", length);
+		return;
+	}
+	aif_buf_printf(out, "  %-32s", "length");
+	aif_cpu_weight_say(p, length, out);
+	aif_buf_putc(out, '\n');
+}
+
 void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a, const char *path,
 		    struct aif_buf *out)
 {
@@ -410,7 +426,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	cycle(p, out);
 	notes(p, out);
 	aif_buf_puts(out, "\ncontents\n");
-	line_ns(out, "length", p->end_ns - p->start_ns);
+	length(p, a, out);
 	line_count(out, "processes", p->processes_len);
 	line_count(out, "threads", p->threads_len);
 	line_count(out, "devices", p->devices_len);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report_table.h"
 
+#include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "base/human.h"
+#include "base/name_sanitize.h"
 #include "text/json.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The width of texts in front of other columns of plain tables, wherever these go; --detail full
  * has whole texts. */
@@ -129,14 +133,39 @@ static void note_for_others(struct aif_report *r)
 	aif_buf_putc(&r->after, '\n');
 }
 
+/* Makes numbers of the columns of times, with their unit in the titles: weights of some imported files are no times. */
+static void count_columns(struct aif_report *r, const char *counts)
+{
+	const struct aif_report_table *t = r->table;
+	struct aif_buf unit = {0};
+
+	aif_name_sanitize(counts, strlen(counts), &unit);
+	for (size_t i = 0; i < t->columns_len; i++) {
+		r->made[i] = t->columns[i];
+		r->titles[i] = t->columns[i].name;
+		if (r->made[i].type != AIF_TABLE_NS)
+			continue;
+		r->made[i].type = AIF_TABLE_COUNT;
+		snprintf(r->title_space[i], AIF_TITLE_MAX, "%s (%s)", t->columns[i].name,
+			 aif_buf_str(&unit));
+		r->titles[i] = r->title_space[i];
+	}
+	aif_buf_finish(&unit);
+	aif_table_init(&r->t, r->made, t->columns_len);
+	r->t.titles = r->titles;
+}
+
 /* Makes the rows. 0 or -errno with *err, -ENODATA where launches that were left out may be
  * missing. */
 static int make_rows(struct aif_report *r, struct aif_err *err)
 {
 	const struct aif_report_table *t = r->table;
+	const char *counts = t->lacks & AIF_LACK_CPU ? aif_cpu_counts(r->p) : NULL;
 	int e;
 
-	if (t->columns)
+	if (t->columns && counts)
+		count_columns(r, counts);
+	else if (t->columns)
 		aif_table_init(&r->t, t->columns, t->columns_len);
 	e = t->fill(r, err);
 	if (!e && !r->t.cells_len && t->left_out)
