@@ -131,7 +131,7 @@ enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file
 	return AIF_FRAME_NATIVE;
 }
 
-bool aif_host_is_os(const char *module, size_t len)
+bool aif_host_is_os(const char *module, size_t len, uint64_t address)
 {
 	static const char *const no[] = {"[vdso]", "[heap]",     "[stack",    "[unknown]",
 					 "[anon",  "[vsyscall]", "[uprobes]", "[vvar"};
@@ -145,6 +145,8 @@ bool aif_host_is_os(const char *module, size_t len)
 			return false;
 	if (memmem(module, AIF_MIN(len, (size_t)16), "kernel", 6))
 		return true;
+	if (address > UINT32_MAX && !(address >> 63)) /* the program's half of 64 bits */
+		return false;
 	/* "[kernel.kallsyms]" and "[nf_tables]" are; "[JIT app cache]", "[JIT] tid 7" are not. */
 	for (size_t i = 1; i + 1 < len; i++)
 		if (!(module[i] >= 'a' && module[i] <= 'z') &&

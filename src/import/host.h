@@ -43,8 +43,9 @@ uint32_t aif_host_unnamed(struct aif_host *h, uint32_t module, uint64_t address)
 /* Returns the kind of code of a name by the form that tools give it: Python ("f (a.py)",
  * "py::f:a.py"), or native. */
 enum aif_frame_kind aif_host_kind(const char *name, size_t len, const char *file, size_t file_len);
-/* Is this "module" the OS kernel, or one of its own? perf writes these in brackets. */
-bool aif_host_is_os(const char *module, size_t len);
+/* Is this "module" the OS kernel, or one of its own? perf writes these in brackets, and JIT compilers theirs. `address`: of
+ * the code in it; 0 where it is not known. */
+bool aif_host_is_os(const char *module, size_t len, uint64_t address);
 
 /* The usual time between two samples, of b->waits from `first` on, of the thread that has most of them: others sleep.
  * 0: there is none. */

@@ -228,7 +228,7 @@ static bool is_os_frame(const struct aif_perf_samples *x, const struct aif_perf_
 	uint32_t callee = x->stack_len ? x->stack[x->stack_len - 1] : AIF_NONE;
 
 	if (f->module.len || f->name.len)
-		return aif_host_is_os(f->module.p, f->module.len) || f->ip >> 63;
+		return aif_host_is_os(f->module.p, f->module.len, f->ip) || f->ip >> 63;
 	return f->ip >> 56 == 0xff &&
 	       (callee == AIF_NONE || x->frames[callee].kind == AIF_FRAME_OS);
 }

@@ -82,7 +82,8 @@ static uint32_t frame_of(struct pprof *x, const struct pprof_location *l, uint32
 	if (kind == AIF_FRAME_NATIVE && name.len > 2 && name.p[0] == '[' &&
 	    name.p[name.len - 1] == ']')
 		kind = AIF_FRAME_MARK;
-	if (aif_host_is_os((const char *)module.p, module.len) || pprof_is(module, AIF_OS_KERNEL))
+	if (aif_host_is_os((const char *)module.p, module.len, l->address) ||
+	    pprof_is(module, AIF_OS_KERNEL))
 		kind = AIF_FRAME_OS;
 	if (kind == AIF_FRAME_PYTHON)
 		name = without_file(name, file);

@@ -19,6 +19,15 @@ END
 check "perf script: a module in brackets need not be the kernel" stacks perf-script-jit-app-cache.txt <<END
 demo.Main.run;demo.Hot.loop;wait;sys_wait_[k];finish_task_[k] 250000
 END
+cat >jit.txt <<'END'
+app 7/7 [000] 5.000000: 250000 cpu-clock: 
+	ffffffffc0001000 nf_hook+0x1 ([nf_tables])
+	    7f0000001000 hot+0x1 ([jit])
+	    5500000010a0 main+0x1 (/bin/app)
+
+END
+jit() { "$aiflame" import -q -o got.data jit.txt && [ "$("$aiflame" flame --of cpu --format folded -o - got.data)" = 'main;hot;nf_hook_[k] 250000' ]; }
+check "perf script: a word in brackets is a module of the kernel where the kernel's addresses are" jit
 check "perf script: no time, no blanks before frames, inlined functions, functions without a name" stacks perf-script-untimed.txt <<END
 app.main;app.run_[i];app.hot_[i];read;vfs_read_[k] 1
 [perf-4711.map] 2
@@ -45,6 +54,17 @@ check "flame of folded text: how a function was compiled is no part of its name"
 check "folded: counts are no time" sh -c "'$aiflame' import -o got.data '$in/tab.folded' 2>&1 | grep -q ' 8 counts$' && ! '$aiflame' report --cpu got.data | grep -q ' ns'"
 check "folded: --count says what one stands for" says "80.0 ms of CPU time" "$aiflame" import --count 10ms -o got.data "$in/tab.folded"
 check "pprof: bytes are no time" sh -c "'$aiflame' import -o got.data '$in/pprof-bytes.pb.gz' 2>&1 | grep -q ' 100 bytes$'"
+# unit_of VIEW...: a table of what was imported last has the bytes under a title with their unit, and no time
+unit_of() { "$aiflame" report "$@" got.data >table.txt && grep -qF '(bytes)' table.txt && grep -qwF 100 table.txt && ! grep -E '[0-9] (ns|us|ms)' table.txt || { cat table.txt; return 1; }; }
+for table in cpu threads processes; do
+	check "pprof: bytes are no time in report --$table" unit_of --$table
+done
+check "pprof: report --cpu has the bytes for programs" says '"self": 100' "$aiflame" report --cpu --format json got.data
+check "pprof: info has the bytes" sh -c "'$aiflame' info got.data | grep -qE '^  length +100 bytes$'"
+for format in pprof speedscope; do
+	check "pprof: bytes come back from an export for $format" says " 100 bytes" sh -c "'$aiflame' export --format $format -o got.$format got.data && '$aiflame' import -o back.data got.$format"
+done
+check "speedscope: bytes have its word in an export" says '"unit":"bytes"' cat got.speedscope
 check "speedscope: values without a unit are no time" sh -c "'$aiflame' import -o got.data '$in/speedscope-counts.json' 2>&1 | grep -q ' 14 counts$'"
 # What is known and not read is named.
 for kind in firefox cpuprofile heapprofile; do

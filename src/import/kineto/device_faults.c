@@ -10,6 +10,10 @@
 #define ROUNDED_NS 1000
 /* From one launch without work in so many on, that is not because the trace ended. */
 #define MANY 20
+/* An execution may end behind all else by this, and by so many times the length of all else: kernels of some seconds are
+ * what a trace was made for. */
+#define LATE_NS    10000000000
+#define LATE_TIMES 10
 
 static int by_stream(const void *a, const void *b, void *arg)
 {
@@ -110,14 +114,37 @@ static bool is_rounded(const struct kineto *k)
 	return true;
 }
 
+/* Returns how late an execution may end: no host waited for it, and it is the last of its stream. */
+static int64_t end_bound(struct kineto *k, const uint32_t *order)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, late;
+
+	for (size_t i = 0; i < k->spans_len; i++) {
+		first = AIF_MIN(first, k->spans[i].start);
+		last = AIF_MAX(last, k->spans[i].end);
+	}
+	if (!k->spans_len)
+		return INT64_MAX;
+	for (size_t i = 0; i < k->execs_len; i++) {
+		const struct kineto_exec *x = &k->execs[order[i]];
+
+		first = AIF_MIN(first, x->start);
+		last = AIF_MAX(last, behind(k, order, i) ? x->end : x->start);
+	}
+	if (__builtin_sub_overflow(last, first, &late) ||
+	    __builtin_mul_overflow(late, LATE_TIMES, &late) ||
+	    __builtin_add_overflow(last, AIF_MAX(late, LATE_NS), &late))
+		return INT64_MAX;
+	return late;
+}
+
 int kineto_faults_find(struct kineto *k)
 {
 	struct kineto_faults *f = &k->faults;
 	struct early early = {0};
 	int r = 0;
 	uint32_t *order = malloc((k->execs_len + 1) * sizeof(*order));
-	int64_t last = INT64_MIN;
-	bool is_exact = !is_rounded(k);
+	int64_t last = INT64_MIN, bound;
 
 	if (!order)
 		return -ENOMEM;
@@ -130,6 +157,7 @@ int kineto_faults_find(struct kineto *k)
 	for (size_t i = 0; i < k->execs_len; i++)
 		if (!is_around(&k->execs[order[i]], behind(k, order, i)))
 			last = AIF_MAX(last, k->execs[order[i]].end);
+	bound = end_bound(k, order);
 	for (size_t i = 0; i < k->execs_len && r >= 0; i++) {
 		struct kineto_exec *x = &k->execs[order[i]], *y = behind(k, order, i);
 
@@ -141,9 +169,14 @@ int kineto_faults_find(struct kineto *k)
 			if (!r)
 				fault_add(&f->overlap, y);
 		}
-		if (x->end == x->start && is_exact)
+		if (!y && x->end > bound)
+			fault_add(&f->late, x);
+		if (x->end == x->start)
 			fault_add(&f->no_time, x);
 	}
+	if (f->no_time.count <= k->execs_len / 2 &&
+	    is_rounded(k)) /* as short as that, by rounding */
+		f->no_time.count = 0;
 	aif_map_finish(&early.map);
 	free(order);
 	return AIF_MIN(r, 0);
@@ -181,6 +214,7 @@ void kineto_faults_report(struct kineto *k)
 	uint32_t file = aif_builder_puts(k->b, k->file);
 
 	fault_report(k, AIF_REASON_IMPORT_CUT_WORK, &f->cut);
+	fault_report(k, AIF_REASON_IMPORT_LATE_WORK, &f->late);
 	fault_report(k, AIF_REASON_IMPORT_STREAM_OVERLAP, &f->overlap);
 	fault_report(k, AIF_REASON_IMPORT_NO_TIME, &f->no_time);
 	aif_builder_loss(k->b, AIF_REASON_IMPORT_NO_CALL, AIF_NONE, file,

@@ -6,8 +6,8 @@
 /*
  * Device work that cannot have been so, or is missing. A stream's work runs one after another: an execution that ends
  * behind all others of the trace, and has others of its stream inside of it, is cut where the first of these begins, as
- * Perfetto does. All else is kept and counted: overlaps on a stream, executions of no time, executions without the call
- * that launched them, calls without what they launched.
+ * Perfetto does. All else is kept and counted: an execution that ends long behind everything, overlaps on a stream,
+ * executions of no time, executions without the call that launched them, calls without what they launched.
  */
 struct kineto;
 
@@ -17,7 +17,7 @@ struct kineto_fault { /* how many, and the first of them, for info */
 	uint32_t name;
 };
 struct kineto_faults {
-	struct kineto_fault cut, overlap, no_time;
+	struct kineto_fault cut, late, overlap, no_time;
 	uint64_t no_call, graphs, launches; /* the last two: calls without executions */
 };
 

@@ -127,7 +127,7 @@ static int frame_add(void *arg, const struct aif_sqlite_row *row)
 	aif_sqlite_row_i64(row, 6, &kernel_mode);
 	name = tool_db_string(x->t, symbol, &name_len);
 	path = tool_db_string(x->t, module, &path_len);
-	is_os = kernel_mode || aif_host_is_os(path, path_len);
+	is_os = kernel_mode || aif_host_is_os(path, path_len, (uint64_t)ip);
 	path_id = path_len && !is_os ? aif_builder_str(b, path, path_len) : AIF_NONE;
 	if (unresolved && ip)
 		f.frame = aif_host_unnamed(&x->t->host, path_id, (uint64_t)ip);
