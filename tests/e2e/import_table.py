@@ -23,12 +23,21 @@ FAULTS = {
     "ids": "equal ids in two processes",
     "64": "ids of 64 bits",
     "dropped": "records that the tool says it lost",
+    "names": "names that look like numbers or marks",
+    "equal": "spans that begin and end together",
+    "cross": "spans of one thread that cross",
+    "none": "the number 0, which means none",
+    "counts": "weights that are no times",
+    "encoding": "UTF-16, marks of the encoding, tabs, Windows' ends of lines",
 }
 IMPORTERS = "kineto", "tool_db", "perf_script", "perf_data", "perf_stat", "speedscope", "pprof", "folded", "iaprof", "intel_csv"
 NO_DEVICE = "it has no device work"
 NO_SPANS = "it has stacks with weights, no spans"
 NO_IDS = "it has no ids"
 SILENT = "the format has no place for it"
+BINARY = "it is no text"
+FOLDED = "flame --of cpu --format folded -o -"
+KERNELS = "flame --leaf kernel --format folded -o -"
 rows = {}
 
 
@@ -84,6 +93,13 @@ said("kineto", "ids", "IMPORT_OWNER", 1, trace(call(1, pid=100), call(1, pid=200
 kept("kineto", "64", "as they are", "report --streams", str(BIG), trace(call(BIG), kernel(BIG, stream=BIG)))
 said("kineto", "dropped", "IMPORT_WARNED", 1, trace(*good, {"ph": "M", "name": "trace_buffer_overflowed", "pid": 1, "tid": 1, "args": {"overflowed_at_ts": 7}}))
 
+kept("kineto", "names", "as they are", FOLDED, "deadbeef;f(0x2) 5000", trace(event("deadbeef", "cpu_op", 0, 20), event("f(0x2)", "cpu_op", 5, 5)))
+kept("kineto", "equal", "nested as in the file", FOLDED, "outer;inner 20000", trace(event("outer", "cpu_op", 0, 20), event("inner", "cpu_op", 0, 20)))
+said("kineto", "cross", "IMPORT_OVERLAP", 1, trace(*good, event("a", "cpu_op", 1, 12), event("b", "cpu_op", 9, 20)))
+said("kineto", "none", "IMPORT_NO_CALL", 1, trace(call(0, 1, "cudaDeviceSynchronize", 50), kernel(0)))
+never("times are microseconds", "counts", "kineto")
+kept("kineto", "encoding", "as they are", KERNELS, "cudaLaunchKernel;k", trace(*good).encode("utf-16"))
+
 # ---- SQLite -----------------------------------------------------------------------------------------
 
 refused("tool_db", "cut", "malformed", cut(nsys()))
@@ -104,6 +120,14 @@ said("tool_db", "dropped", "IMPORT_WARNED", 1, nsys(more="CREATE TABLE DIAGNOSTI
                                                  "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 'Profiling has started.'), (2, 2, 'Not all CUDA events might have been collected.'),"
                                                  "(3, 2, 'No NVTX events collected. Does the process use NVTX?');"))
 
+ranges = lambda *rows: nsys(more="".join(f"INSERT INTO NVTX_EVENTS VALUES ({start}, {end}, 59, '{text}', {TID}, NULL, NULL);" for start, end, text in rows))
+kept("tool_db", "names", "as they are", KERNELS, "deadbeef;f(0x2) [k];cudaLaunchKernel;k", ranges((0, 90, "deadbeef"), (1, 80, "f(0x2) [k]")))
+kept("tool_db", "equal", "nested as in the file", KERNELS, "outer;inner;cudaLaunchKernel;k", ranges((0, 90, "outer"), (0, 90, "inner")))
+said("tool_db", "cross", "IMPORT_OVERLAP", 1, ranges((1, 50, "r"), (30, 90, "s")))
+said("tool_db", "none", "IMPORT_NO_CALL", 2, nsys(((10, 20, 0), (30, 40, 0)), ((1, 90, 0), )))
+never("times are nanoseconds", "counts", "tool_db")
+never(BINARY, "encoding", "tool_db", "perf_data", "pprof")
+
 # ---- perf -------------------------------------------------------------------------------------------
 
 said("perf_script", "cut", "IMPORT_TORN", 1, cut(sample() + sample(time=6.0, frames=("leaf", "main")), 20))
@@ -113,9 +137,18 @@ never("samples have thread ids, which a machine has once", "ids", "perf_script",
 kept("perf_script", "64", "addresses and periods as they are", "report --cpu", "main", sample(period=f"{BIG} ", event="cycles"))
 said("perf_script", "dropped", "IMPORT_LOST", 12, sample() + "app 7 [000] 5.500000: PERF_RECORD_LOST lost 12\n\n")
 
+kept("perf_script", "names", "as they are", FOLDED, "main;f(int) [k]", sample("deadbeef", frames=("f(int) [k]", "main")))
+said("perf_script", "none", "IMPORT_IDLE", 1, sample() + sample("swapper", 0, 5.2, frames=("do_idle", )))
+kept("perf_script", "counts", "in the event's unit", "report --cpu", "total (cycles)", sample(event="cycles"))
+kept("perf_script", "encoding", "as they are", "report --cpu", "main", sample().replace("\n", "\r\n").encode("utf-16"))
+
 said("perf_data", "cut", "IMPORT_TORN", 1, perf_data("torn"))
 kept("perf_data", "zero", "as they are", "report --cpu", "app", perf_data("threads"))
 said("perf_data", "dropped", "IMPORT_WARNED", 2, perf_data("throttled"))
+
+kept("perf_data", "names", "as they are", FOLDED, "[deadbeef+0x1180]", perf_data("threads", program="/nowhere/deadbeef"))
+never("the number 0 is the idle task's", "none", "perf_data")
+kept("perf_data", "counts", "in the event's unit", "report --cpu", "total (cycles)", perf_data("threads", "cycles"))
 
 stat = "\n Performance counter stats for 'a':\n\n             1,000      cycles   \n"
 end = "\n       0.5 seconds time elapsed\n"
@@ -124,6 +157,10 @@ kept("perf_stat", "zero", "as they are", "report --counters", "faults", stat + "
 kept("perf_stat", "unit", "as its own unit", "report --counters", "parsecs", stat + "             2,000 parsecs      way\n" + end)
 kept("perf_stat", "64", "counts as they are", "report --counters", "1.40235e+14", stat + f"             {BIG:,}      instructions\n" + end)
 said("perf_stat", "dropped", "IMPORT_UNCOUNTED", 1, stat + "   <not counted>      faults\n" + end)
+
+kept("perf_stat", "names", "as they are", "report --counters", "r01c4", stat + "             2,000      r01c4\n" + end)
+kept("perf_stat", "counts", "as they are", "report --counters", "cycles", stat + end)
+kept("perf_stat", "encoding", "as they are", "report --counters", "cycles", (stat + end).replace("\n", "\r\n").encode("utf-16"))
 
 # ---- stacks with weights ----------------------------------------------------------------------------
 
@@ -135,11 +172,22 @@ kept("speedscope", "unit", "as its own unit", "info", "parsecs", speedscope(samp
 said("speedscope", "64", "IMPORT_EVENT", 1, speedscope(sampled([[0], [BIG]], [1, 2])))
 never("frames are numbered in each file", "ids", "speedscope")
 
+kept("speedscope", "names", "as they are", "report --cpu", "f(0x2) [k]", speedscope(sampled([[0]], [1])).replace('"f0"', '"f(0x2) [k]"'))
+kept("speedscope", "equal", "nested as in the file", FOLDED, "f0;f1 10000000", speedscope(evented(("O", 0, 0), ("O", 1, 0), ("C", 1, 10), ("C", 0, 10))))
+said("speedscope", "cross", "IMPORT_OVERLAP", 1, speedscope(evented(("O", 0, 0), ("O", 1, 5), ("C", 0, 10), ("C", 1, 20))))
+kept("speedscope", "none", "0 is the first frame", "report --cpu", "f0", speedscope(sampled([[0]], [1])))
+kept("speedscope", "counts", "as counts", "report --cpu", "total (counts)", speedscope(sampled([[0]], [1], "none")))
+kept("speedscope", "encoding", "as they are", "report --cpu", "f0", speedscope(sampled([[0]], [1])).encode("utf-16"))
+
 said("pprof", "cut", "IMPORT_TORN", 1, cut(gzip.compress(pprof([([1], [10])])), 9))
 kept("pprof", "zero", "they add nothing", "report --cpu", "f1", pprof([([1], [10]), ([2], [0])]))
 kept("pprof", "unit", "as its own unit", "info", "parsecs", pprof([([1], [10])], (("way", "parsecs"), )))
 kept("pprof", "64", "as they are", "report --cpu", "far", pprof([([BIG], [10])]) + field(6, b"far") + field(4, field(1, BIG) + field(4, field(1, BIG))) +
      field(5, field(1, BIG) + field(2, 6)))
+far = lambda name, at: pprof([([at], [10])]) + field(6, name) + field(4, field(1, at) + field(4, field(1, at))) + field(5, field(1, at) + field(2, 6))
+kept("pprof", "names", "as they are", "report --cpu", "f(0x2) [k]", far(b"f(0x2) [k]", 3))
+said("pprof", "none", "IMPORT_EVENT", 1, pprof([([1], [10]), ([0], [5])]))
+kept("pprof", "counts", "in their unit", "report --cpu", "total (bytes)", pprof([([1], [10])], (("space", "bytes"), )))
 never("functions and locations are numbered in each file", "ids", "pprof")
 
 said("folded", "cut", "IMPORT_LINE", 1, cut("a;b 5\na;c 3\n", 2))
@@ -147,18 +195,31 @@ kept("folded", "zero", "they add nothing", "report --cpu", "b", "a;b 5\na;c 0\n"
 kept("folded", "unit", "counts have none", "report --cpu", "c", "a;b 5\na;c 3\n")
 kept("folded", "64", "counts as they are", "report --cpu", "b", f"a;b {BIG}\n")
 
+kept("folded", "names", "as they are", FOLDED, "0x7f00;deadbeef;f(2) [k] 5", "0x7f00;deadbeef;f(2) [k] 5\na;c 3\n")
+kept("folded", "counts", "as counts", "report --cpu", "total (counts)", "a;b 5\na;c 3\n")
+kept("folded", "encoding", "as they are", FOLDED, "a;b 5", "a;b\t5\r\na;c\t3\r\n".encode("utf-16"))
+
 text = ("string\t1\tapp\nstring\t2\tmain;run\nstring\t3\tmm.cl\nstring\t4\tmm\nstring\t5\tsend\n"
         "interval\t0\t1000.25\nkernel\t0xfffd0000\t1\t4711\t2\t3\t4\neustall\t0x228\t5\t7" + "\t0" * 9 + "\n")
 said("iaprof", "cut", "IMPORT_LINE", 1, cut(text + "eustall\t0x230\t5\t7" + "\t0" * 9 + "\n", 12))
 kept("iaprof", "zero", "as they are", "report --stalls", "active", text)
 
+kept("iaprof", "names", "as they are", "flame --leaf kernel --by samples --detail full --format folded -o -", "deadbeef;f(0x2);mm", text.replace("main;run", "deadbeef;f(0x2)"))
+kept("iaprof", "none", "0 is no text", "report --stalls", "active", text.replace("\t2\t3\t4\n", "\t0\t0\t4\n"))
+never("samples are samples", "counts", "iaprof")
+kept("iaprof", "encoding", "as they are", "report --stalls", "active", text.encode("utf-16"))
+
 said("intel_csv", "cut", "IMPORT_TORN", 1, cut("Function,CPU Time,Module\nf,1.5s,a\ng,1.25s,b\n", 4))
 kept("intel_csv", "zero", "they add nothing", "report --cpu", "f", "Function,CPU Time,Module\nf,1.5s,a\ng,0s,a\n")
 said("intel_csv", "unit", "IMPORT_LINE", 1, "Function,CPU Time,Module\nf,1.5s,a\ng,3 parsecs,a\n")
 
+kept("intel_csv", "names", "as they are", FOLDED, "f(0x2) [k]", 'Function,CPU Time,Module\n"f(0x2) [k]",1.5s,a\n')
+never("its columns are times", "counts", "intel_csv")
+kept("intel_csv", "encoding", "as they are", FOLDED, "f 1500000000", "Function\tCPU Time\tModule\r\nf\t1.5s\ta\r\n".encode("utf-16"))
+
 never(NO_DEVICE, "work long overlap", "perf_script", "perf_data", "perf_stat", "speedscope", "pprof", "folded", "intel_csv")
-never(NO_SPANS, "unmatched work long overlap", "perf_script", "perf_data", "perf_stat", "pprof", "folded", "iaprof", "intel_csv")
-never(NO_IDS, "ids 64", "folded", "perf_stat", "intel_csv", "iaprof")
+never(NO_SPANS, "unmatched work long overlap equal cross", "perf_script", "perf_data", "perf_stat", "pprof", "folded", "iaprof", "intel_csv")
+never(NO_IDS, "ids 64 none", "folded", "perf_stat", "intel_csv", "iaprof")
 never("the kernel's names of units are the file's", "unit", "perf_data")
 never("samples have no unit", "unit", "iaprof")
 never("ids are of 32 bits in it", "64", "perf_data")

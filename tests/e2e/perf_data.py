@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|throttled|killed|other|epochs|threads|deep|jit|kernel|stacks]...
+"""Writes a perf.data file by the format's rules:  perf_data.py FILE PROGRAM ADDRESS:OFFSET [big|pipe|torn|lost|throttled|killed|other|epochs|threads|deep|jit|kernel|stacks|cycles]...
 
 One process maps PROGRAM at 0x400000 and forks; the child maps another file over it, later. Samples of cpu-clock are at
 the address, whose offset in the file is OFFSET, with a caller that perf cannot place and one in memory of a JIT compiler;
@@ -11,6 +11,7 @@ page-faults have one. The records of two CPUs are not in the order of time.
   deep      a stack deeper than importers keep
   kernel    a function of the OS kernel
   stacks    samples have copies of stacks, which only perf reads
+  cycles    its first event counts cycles
   jit       two children of one process have different code at one address
 """
 import struct
@@ -22,6 +23,7 @@ E = ">" if "big" in options else "<"
 IP, TID, TIME, CALLCHAIN, ID, PERIOD, IDENTIFIER = 1, 2, 4, 32, 64, 256, 1 << 16
 STACK = 1 << 13
 TYPE = IP | TID | TIME | CALLCHAIN | PERIOD | IDENTIFIER | (STACK if "stacks" in options else 0)
+EVENTS = {1: (0, 0, b"cycles:u") if "cycles" in options else (1, 0, b"cpu-clock:u"), 2: (1, 2, b"page-faults")}  # type, number, name
 USER, KERNEL = 2**64 - 512, 2**64 - 128
 
 
@@ -107,17 +109,17 @@ if "throttled" in options:
 if "other" in options:
     data += record(9, 2, b"\0" * 8)  # too short for a sample
 names = struct.pack(E + "II", 2, 112)
-for i, name in ((1, b"cpu-clock:u"), (2, b"page-faults")):
-    names += attr(1, 0 if i == 1 else 2) + struct.pack(E + "II", 1, len(text(name))) + text(name) + struct.pack(E + "Q", i)
+for i, (_, _, name) in EVENTS.items():
+    names += attr(*EVENTS[i][:2]) + struct.pack(E + "II", 1, len(text(name))) + text(name) + struct.pack(E + "Q", i)
 magic = b"2ELIFREP" if E == ">" else b"PERFILE2"
 if "pipe" in options:
     out = magic + struct.pack(E + "Q", 16)
     for i in (1, 2):
-        out += record(64, 0, attr(1, 0 if i == 1 else 2) + struct.pack(E + "Q", i))
+        out += record(64, 0, attr(*EVENTS[i][:2]) + struct.pack(E + "Q", i))
     out += record(80, 0, struct.pack(E + "Q", 12) + names) + data
 else:
     ids = struct.pack(E + "QQ", 1, 2)
-    attrs = b"".join(attr(1, 0 if i == 1 else 2) + struct.pack(E + "QQ", 104 + 8 * (i - 1), 8) for i in (1, 2))
+    attrs = b"".join(attr(*EVENTS[i][:2]) + struct.pack(E + "QQ", 104 + 8 * (i - 1), 8) for i in (1, 2))
     begin = 104 + len(ids) + len(attrs)
     end = begin + len(data)
     sizes = (begin, 0 if "killed" in options else len(data))
