@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/timeline.h"
 
+#include "base/sort.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -133,19 +134,6 @@ static int cpu_walk(struct aif_timeline_walk *t, const struct aif_cpu_row *row, 
 	return count(t, CALL(t, cpu, row, process, at));
 }
 
-static int cpus_walk(void *arg, const struct aif_cpu_row *rows, size_t n)
-{
-	struct aif_timeline_walk *t = arg;
-	struct aif_cpu_row part;
-	uint32_t process;
-	int r = 0;
-
-	for (size_t i = 0; i < n && !r; i++)
-		if (aif_event_cpu_part(t->x, &rows[i], &part, &process))
-			r = cpu_walk(t, &part, process);
-	return r;
-}
-
 static int cpus_collect(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct aif_timeline_walk *t = arg;
@@ -174,10 +162,25 @@ static int by_thread(const void *a, const void *b)
 /* Reads CPU samples by thread. They are of no device and of no kernel. */
 static int cpus_load(struct aif_timeline_walk *t)
 {
-	int r = aif_export_cpu(t->x, cpus_collect, t);
+	int r;
 
-	if (t->cpus_len)
-		qsort(t->cpus, t->cpus_len, sizeof(*t->cpus), by_thread);
+	t->cpus_len = 0;
+	r = aif_export_cpu(t->x, cpus_collect, t);
+	aif_sort(t->cpus, t->cpus_len, sizeof(*t->cpus), by_thread);
+	return r;
+}
+
+/* Walks CPU samples alone. A file has some of a thread's behind later ones, which readers refuse. */
+static int cpus_walk(struct aif_timeline_walk *t)
+{
+	int r = cpus_load(t);
+
+	for (size_t i = 0; i < t->cpus_len && !r; i++) {
+		uint32_t thread = t->cpus[i].thread;
+
+		r = cpu_walk(t, &t->cpus[i],
+			     thread == AIF_NONE ? AIF_NONE : t->p->threads[thread].process);
+	}
 	return r;
 }
 
@@ -344,7 +347,7 @@ static int parts_walk(struct aif_timeline_walk *t, unsigned parts)
 	if (!r && (parts & AIF_TIMELINE_COUNTERS))
 		r = counters_walk(t);
 	if (!r && has_cpus)
-		r = parts & OF_CALLS ? cpus_load(t) : aif_export_cpu(t->x, cpus_walk, t);
+		r = parts & OF_CALLS ? cpus_load(t) : cpus_walk(t);
 	if (!r && (parts & OF_CALLS))
 		r = threads_walk(t, parts);
 	return r;

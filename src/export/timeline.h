@@ -24,8 +24,7 @@ enum aif_timeline_part {
 	AIF_TIMELINE_COUNTERS = 16, /* .counter, .counter_value */
 	AIF_TIMELINE_LAUNCHES = 32, /* .launch */
 	AIF_TIMELINE_OPS = 64,      /* .op */
-	AIF_TIMELINE_CPU =
-		128, /* .cpu: in the file's order, or by thread and time with other parts of threads */
+	AIF_TIMELINE_CPU = 128,     /* .cpu: by thread, then time */
 };
 enum { AIF_TIMELINE_PASSES = 8 };
 

@@ -340,6 +340,10 @@ def chrome():
     same("their time", got, durations())
     same_counters(values)
     same("CPU samples", sum(int(s["weight"]) for s in p.get("samples", [])), totals()["cpu"] + totals()["device_wait"])
+    last = {}
+    for s in p.get("samples", []):
+        must(ns(s["ts"]) >= last.get((s["pid"], s["tid"]), ns(s["ts"])), "samples out of order")
+        last[s["pid"], s["tid"]] = ns(s["ts"])
 
 
 def perfetto():
