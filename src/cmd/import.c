@@ -215,6 +215,29 @@ static void put_losses(const struct aif_profile *p, const char *path, struct aif
 	aif_buf_putc(out, '\n');
 }
 
+/* Prints how long the profile is, and of how many processes; of counters alone how many values they have. */
+static void put_length(const struct aif_builder *b, uint64_t samples, uint64_t cpu_ns,
+		       struct aif_buf *out)
+{
+	bool is_samples = b->samples_len && b->p.traits.times_unknown;
+	bool is_counts = b->p.traits.is_lengths && !is_samples &&
+			 aif_cpu_counts(&b->p); /* of no time at all */
+
+	if (!samples && !b->ops_len && !b->execs_len && !cpu_ns && b->counters_len) {
+		aif_human_counted(out, b->counters_len, "value");
+		aif_buf_puts(out, " of counters");
+		return;
+	}
+	if (is_samples)
+		aif_human_counted(out, samples, "sample");
+	else if (!is_counts)
+		aif_human_ns(out, b->p.end_ns - b->p.start_ns);
+	aif_buf_puts(out, is_counts ? "" : " of ");
+	aif_human_count(out, b->p.processes_len);
+	aif_buf_puts(out, b->p.processes_len == 1 ? " process" : " processes");
+	aif_buf_puts(out, is_samples && !cpu_ns ? "" : ": ");
+}
+
 /* Prints what the import has read, and what to look at next: on standard error, as after a
  * recording. */
 static void summary(const struct aif_builder *b, const char *path)
@@ -224,7 +247,6 @@ static void summary(const struct aif_builder *b, const char *path)
 	const char *read = aif_profile_meta(&b->p, "imported.events");
 	bool is_lengths = b->p.traits.is_lengths;
 	bool is_samples = b->samples_len && b->p.traits.times_unknown;
-	bool is_counts = is_lengths && !is_samples && aif_cpu_counts(&b->p); /* of no time at all */
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < b->execs_len; i++) {
@@ -240,14 +262,7 @@ static void summary(const struct aif_builder *b, const char *path)
 	aif_buf_puts(&out, ": ");
 	for (size_t i = 0; i < b->samples_len; i++)
 		samples += b->samples[i].count;
-	if (is_samples)
-		aif_human_counted(&out, samples, "sample");
-	else if (!is_counts)
-		aif_human_ns(&out, b->p.end_ns - b->p.start_ns);
-	aif_buf_puts(&out, is_counts ? "" : " of ");
-	aif_human_count(&out, b->p.processes_len);
-	aif_buf_puts(&out, b->p.processes_len == 1 ? " process" : " processes");
-	aif_buf_puts(&out, is_samples && !cpu_ns ? "" : ": ");
+	put_length(b, samples, cpu_ns, &out);
 	if (!is_lengths && (b->ops_len || b->execs_len)) {
 		aif_human_count(&out, b->ops_len);
 		aif_buf_puts(&out, b->ops_len == 1 ? " operator or call" : " operators and calls");
