@@ -164,6 +164,11 @@ if [ -x "$cl" ]; then
 	check "samples in clFinish are waiting in it with --wall" walled finish clFinish
 	check "samples in clWaitForEvents are waiting in it with --wall" walled events clWaitForEvents
 	check "samples in a blocking read are waiting in it with --wall" walled read clEnqueueReadBuffer
+	# Nearly all of read_for() is the OS kernel's. By default a thread is sampled 99 times a second.
+	check "a program that launches and reads files is recorded" "$aiflame" record -q -o v.data "$cl" calls 1
+	"$aiflame" flame --of cpu --format folded -o f.folded v.data
+	check "time in the OS kernel is of who called it beside launches, too" \
+		awk '/;read_for[; ]/ { all += $NF; if (/;\[kernel\]_\[k\] /) os += $NF } END { print os, all; exit !(os > 0.5 * all) }' f.folded
 	check "record -F 0 has no waiting" sh -c "'$aiflame' record -q -F 0 -o v.data '$cl' finish 0.5 >/dev/null &&
 		[ \$('$aiflame' query --format csv v.data 'SELECT count(*) FROM cpu_samples' | tail -1) = 0 ]"
 	check "waits are there where perf_event is refused" sh -c "'$no_perf' '$aiflame' record -q --cpu-clock perf -o v.data '$cl' finish 0.5 >/dev/null &&

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent_cl.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * A thread that computes for itself and then waits for the device, again and again. It prints what it has
@@ -10,6 +12,7 @@
  * that wait); then the same of what was before, where it opens the device, compiles, and waits once.
  *
  *     cpu_cl finish|events|read|map|short SECONDS
+ *     cpu_cl calls SECONDS     it reads files instead, for so much CPU time
  */
 
 static double now(clockid_t clock)
@@ -31,6 +34,17 @@ static __attribute__((noinline)) void burn_for(double s)
 		for (unsigned i = 0; i < 20000; i++)
 			x = x * 6364136223846793005u + 1442695040888963407u;
 	sink += x;
+}
+
+static __attribute__((noinline)) void read_for(double s)
+{
+	static char bytes[1 << 16];
+	double end = now(CLOCK_THREAD_CPUTIME_ID) + s;
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		CHECK(read(fd, bytes, sizeof(bytes)) == sizeof(bytes));
+	close(fd);
 }
 
 static cl_mem buffer;
@@ -61,7 +75,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "finish";
 	double seconds = argc > 2 ? atof(argv[2]) : 1, start = now(CLOCK_MONOTONIC), begin, cpu;
 	double waited = 0, waiting_cpu = 0, first;
-	bool is_short = !strcmp(how, "short");
+	bool is_short = !strcmp(how, "short"), has_calls = !strcmp(how, "calls");
 	struct timespec found = {.tv_nsec = 200000000};
 	struct target t;
 	cl_kernel kernel;
@@ -77,14 +91,18 @@ int main(int argc, char **argv)
 	nanosleep(&found, NULL); /* until the helper has found this thread */
 	begin = now(CLOCK_MONOTONIC);
 	cpu = now(CLOCK_THREAD_CPUTIME_ID);
-	while (now(CLOCK_MONOTONIC) < begin + seconds) {
+	while (has_calls ? now(CLOCK_THREAD_CPUTIME_ID) < cpu + seconds
+			 : now(CLOCK_MONOTONIC) < begin + seconds) {
 		double wall_before, cpu_before;
 		cl_event event;
 
 		CHECK(clEnqueueNDRangeKernel(t.queue, kernel, 1, NULL, &items, NULL, 0, NULL,
 					     &event) == CL_SUCCESS);
 		CHECK(clFlush(t.queue) == CL_SUCCESS);
-		burn_for(is_short ? 0.0002 : 0.005);
+		if (has_calls)
+			read_for(0.02);
+		else
+			burn_for(is_short ? 0.0002 : 0.005);
 		wall_before = now(CLOCK_MONOTONIC);
 		cpu_before = now(CLOCK_THREAD_CPUTIME_ID);
 		wait_for(&t, how, event);
