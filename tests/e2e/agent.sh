@@ -167,7 +167,7 @@ check "a program that closes all descriptors and reuses their numbers is recorde
 check "a program that changes its directory is recorded" hard 16 chdir
 check "a program that drops its privileges is recorded" hard 16 setuid
 check "a program that calls exit from another thread has every launch" hard 16 exit_thread
-check "_exit from another thread" hard 16 _exit_thread
+check "a program whose other thread calls _exit() has all of its launches" hard 16 _exit_thread
 # PoCL's worker goes on compiling while exit takes the compiler's static objects apart: it crashes in 2 of 80 such
 # exits without us (in 4 with us, always with a hold-up of 200 ms). What is ours is to add no time to that.
 exit_compiling() {
@@ -185,7 +185,7 @@ exit_compiling() {
 }
 check "an exit while the driver compiles is not held up" exit_compiling
 check "launches of 10,000 short threads are recorded" hard 10000 threads 10000
-check "10,000 short threads share few rings" sh -c "[ $(of slots 0) -le 40 ]"
+check "10,000 short threads share 40 rings at most" sh -c "[ $(of slots 0) -le 40 ]"
 # recorded STATUS REASON CASE: under the whole recorder; the case ends as it does without, and the profile has the reason
 recorded() {
 	status_is "$1" timeout 60 "$aiflame" record -q --all-launches -o r.data "$bin/agent_hard" "$3" &&
@@ -239,7 +239,7 @@ check "timers spare the application's signal and its sleeping calls" sh -c "
 samples() {
 	under -t 999 -- "$matmul" 512 2 && [ "$(of sample 0)" -gt 20 ]
 }
-check "timers sample" samples
+check "timers sample the CPU of a program that launches" samples
 
 # Stop and silence: nothing while they last, collection goes on afterwards. The target launches each
 # millisecond or so; the longest time without a launch tells.
@@ -257,7 +257,7 @@ check "the recorder falls silent and comes back" pause -H 100,3500
 cp "$agent" copy.so
 check "a second copy is passive" sh -c "
 	OPENCL_LAYERS=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && grep -q 'launch=16 exec=16' 2.log"
-check "two layers record once" sh -c "
+check "two layers in one process record each launch once" sh -c "
 	LD_PRELOAD=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && [ \$(grep -c '^# hello' 2.log) = 1 ]"
 
 # The same under AddressSanitizer and UBSan, where such a build is at hand.
@@ -268,11 +268,11 @@ sanitized() {
 		timeout 120 "$mini" -q -a "$asan:$asan_agent" -o "$work/log" "$@" && [ "$(of bad 0)" = 0 ]
 }
 if [ -e "$asan_agent" ] && [ -e "$asan" ]; then
-	check "sanitized: every command" sanitized "$bin/agent_commands"
-	check "sanitized: threads" sanitized "$bin/agent_hard" threads 500
-	check "sanitized: exit from another thread" sanitized "$bin/agent_hard" exit_thread
-	check "sanitized: fork" env POCL_DEVICES=basic "$mini" -q -a "$asan:$asan_agent" "$bin/agent_hard" fork
-	check "sanitized: many stacks" sanitized "$fake" -t 4 \
+	check "ASan and UBSan find nothing in the agent: every command of OpenCL" sanitized "$bin/agent_commands"
+	check "ASan and UBSan find nothing in the agent: 500 threads" sanitized "$bin/agent_hard" threads 500
+	check "ASan and UBSan find nothing in the agent: exit() in another thread" sanitized "$bin/agent_hard" exit_thread
+	check "ASan and UBSan find nothing in the agent: a fork" env POCL_DEVICES=basic "$mini" -q -a "$asan:$asan_agent" "$bin/agent_hard" fork
+	check "ASan and UBSan find nothing in the agent: many stacks in four threads" sanitized "$fake" -t 4 \
 		"generate launches=20000 stacks=18000 depth=50 kernels=9 streams=3"
 fi
 done_testing

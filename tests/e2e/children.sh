@@ -37,7 +37,7 @@ check "workers that are forked before a device is used: the launches are the par
 check "workers that are forked while their parent is joined" sh -c "'$aiflame' record -q --children --cpu-clock perf -F 499 -o meanwhile.data '$app' meanwhile 300 >n"
 check "workers that are forked while their parent is joined are all sampled" between "$(cat n)" meanwhile.data "SELECT count(DISTINCT c.process) $sampled" "$(cat n)"
 
-check "a program without a device" "$aiflame" record -q --children --cpu-clock perf -F 499 -o burn.data sh -c "'$app' burn 1000; :"
+check "a program without a device is recorded" "$aiflame" record -q --children --cpu-clock perf -F 499 -o burn.data sh -c "'$app' burn 1000; :"
 check "a program without a device, started by a shell, is sampled" between 0.6 burn.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples c JOIN processes p ON p.id = c.process WHERE cmdline LIKE '%burn 1000' AND NOT runtime" 1.02
 check "a program without a device can be drawn" sh -c "'$aiflame' flame --of cpu -o b.folded burn.data && grep -q 'main;burn' b.folded"
 check "a program that uses its device late is recorded" "$aiflame" record -q --children -o self.data "$app" late-self 600
@@ -77,12 +77,12 @@ if __name__ == "__main__":
     sys.exit(any(w.exitcode for w in workers))
 EOF
 	for way in fork spawn forkserver; do
-		check "Python's workers: $way" "$aiflame" record -q --children --cpu-clock perf -F 499 -o "$way.data" "$python" workers.py $way
+		check "Python's workers: $way: the program is recorded" "$aiflame" record -q --children --cpu-clock perf -F 499 -o "$way.data" "$python" workers.py $way
 		check "Python's workers: $way: all are sampled, with Python frames" sh -c "'$aiflame' flame --of cpu --by-thread yes -o $way.folded $way.data &&
 			[ \$(grep -E 'crunch' $way.folded | cut -d';' -f1 | sort -u | wc -l) -ge 3 ]"
 		check "Python's workers: $way: most of their time is sampled" between 1.8 $way.data "SELECT sum(weight_ns) / 1e9 FROM cpu_samples" 4.6
 	done
 else
-	skip "Python's workers" "python3 is not installed"
+	skip "Python's workers are sampled, with Python frames" "python3 is not installed"
 fi
 done_testing

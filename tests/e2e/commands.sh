@@ -15,7 +15,7 @@ for c in $commands; do
 	check "the manual page of $c has the text of $c -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
 	summary=$("$aiflame" help | sed -n "/^commands:/,\$s/^  $c  *//p")
 	check "the manual page of $c has the summary that aiflame help has" test "$(sed -n 3p "$root/docs/man/aiflame-$c.md")" = "aiflame $c - $summary"
-	check "aiflame(1) lists it" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -qx '^.fB$c.fR'"
+	check "aiflame(1) lists the command $c" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -qx '^.fB$c.fR'"
 	check "the manual page of $c is built for man, with a SYNOPSIS" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done

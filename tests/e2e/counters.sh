@@ -31,7 +31,7 @@ check 'the default group has its counters, all but stamps and raw ones' basic pl
 check 'counters beside samples: the samples are there' are plain 'SELECT reason, sum(count) FROM samples GROUP BY 1' sbid,7
 # Two were read at once; the last of them when it was read, the other 10 ms before, as its stamp says.
 check 'counters have the time of their report' are plain "SELECT max(time_ns) - min(time_ns) FROM (SELECT DISTINCT time_ns FROM counters ORDER BY time_ns LIMIT 2)" 10000000
-check 'counters lie within the recording' are plain "SELECT count(*) FROM counters WHERE time_ns < 0 OR time_ns > (SELECT (end_ns - start_ns) FROM processes LIMIT 1) + 1000000000" 0
+check 'all values of counters are of the time of the recording' are plain "SELECT count(*) FROM counters WHERE time_ns < 0 OR time_ns > (SELECT (end_ns - start_ns) FROM processes LIMIT 1) + 1000000000" 0
 check 'counters are of their device' are plain 'SELECT DISTINCT d.name, c.process FROM counters c JOIN devices d ON d.id = c.device' 'Simulated GPU,'
 check 'reports of counters that were dropped are counted' reason plain 1349 1
 check 'counters beside samples: nothing else is lost' are plain 'SELECT count(*) FROM losses WHERE reason BETWEEN 1300 AND 1349 AND reason <> 1349' 0

@@ -16,7 +16,7 @@ for clock in perf $ticks; do
 	check "$clock: a target that is not interrupted is sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
 	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
 	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
-	check "$clock: forks and other programs" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
+	check "$clock: a program that forks and starts others is recorded" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
 	check "$clock: a child with a runtime is sampled" sh -c "
 		[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
 	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1

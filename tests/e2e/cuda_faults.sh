@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$root/tests/e2e/cuda_mock.sh"
 
-check "4 threads launch and copy" rec plain '' -t 4 -n 3000 -c
+check "a program whose 4 threads launch and copy is recorded" rec plain '' -t 4 -n 3000 -c
 check "4 threads launch and copy: every launch has its execution" complete plain
 check "4 threads launch and copy: every copy is recorded" is "$(truth copies plain)" plain "SELECT count(*) FROM copies WHERE bytes = 65536"
 check "executions have their kernel's registers and shared bytes" is '40,1024' plain "SELECT DISTINCT registers, shared_bytes FROM executions JOIN launches USING (launch) WHERE launches.kind = 'kernel'"
@@ -242,7 +242,7 @@ check "a recorder that was silent: CUPTI is switched in order" order silent
 # ---- refusals: the towers stay ----
 # refused NAME WORDS REASON WHAT
 refused() {
-	check "$4" rec "$1" "$2" -t 2 -n 2000
+	check "$4: the program is recorded" rec "$1" "$2" -t 2 -n 2000
 	check "$4: the profile says so" once "$3" "$1"
 	check "$4: every launch has its execution" complete "$1"
 	check "$4: no instruction is sampled" none "$1"
@@ -411,7 +411,7 @@ check "CUPTI has lost count of threads: the summary says what share is missing" 
 check "CUPTI has lost count of threads: the numbers add up" adds_up losing
 check "CUPTI has lost count of threads: no execution has another's launch" right_joins losing
 check "a program that uses CUPTI itself: CUPTI is switched in order" order profiler
-check "a program that forks" rec forks '' -n 2000 -F
+check "a program that forks is recorded" rec forks '' -n 2000 -F
 check "a program that forks: its child ends as it wants" test "$(truth child forks)" = 5
 check "a program that forks: every launch of the parent has its execution" complete forks
 check "a program that forks: CUPTI is switched in order" order forks

@@ -144,7 +144,7 @@ forward='step (train.py)_[p];nn.Module: Decoder_[p]'
 for line in 'aten::linear;aten::addmm;cudaLaunchKernel;forward_1_[g] 2000' '[backward] AddmmBackward0;aten::mm;cudaLaunchKernel;backward_1_[g] 4000' \
 	'[backward] AddmmBackward0;aten::add_;cudaLaunchKernel;added_1_[g] 8000' \
 	'[backward] AddmmBackward0;torch::autograd::AccumulateGrad;aten::add_;cudaLaunchKernel;accumulated_1_[g] 16000'; do
-	check "backward: $line" grep -qxF "$forward;$line" "$work/training.folded"
+	check "backward: flame has the stack of a node that was joined: $line" grep -qxF "$forward;$line" "$work/training.folded"
 done
 check "backward: a node stands on the layer of its own forward" grep -q 'Encoder_.p.;.backward. AddmmBackward0;aten::mm;cudaLaunchKernel;backward_0_.g. 32000$' "$work/training.folded"
 check "backward: a node that no arrow leads to stays where it was" grep -qx 'autograd::engine::evaluate_function: MulBackward0;MulBackward0;cudaLaunchKernel;alone_.g. 256000' "$work/training.folded"
@@ -225,21 +225,21 @@ check "--process with a process's whole name selects that one only" test "$(rows
 
 # Files that are of no one job: told, and the time between them is not idle.
 "$aiflame" import -o "$work/apart.data" "$work/same0.json" "$work/later.json" 2>"$work/apart.out"
-check "days apart: a warning that names them" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import the files of each job by themselves" "$work/apart.out"
-check "days apart: the summary warns" says "begins 3.0 days after" "$aiflame" report "$work/apart.data"
+check "days apart: the import warns, and names the files" grep -q "Warning: files that were not traced at the same time.*rank 1 ($work/later.json) begins 3.0 days after rank 0 ($work/same0.json) has ended.*import the files of each job by themselves" "$work/apart.out"
+check "days apart: the summary says how far apart the files are" says "begins 3.0 days after" "$aiflame" report "$work/apart.data"
 check "days apart: the time between is no idle time" sh -c "'$aiflame' report '$work/apart.data' | grep -q 'of the time that was collected.*idle 1[0-9][.]. ms; not collected 6.0 days'"
 check "days apart: report --gaps has no gap between" sh -c "! '$aiflame' report --gaps --format csv '$work/apart.data' | awk -F, 'NR > 1 && \$2 > 10000000' | grep ."
 check "days apart: counts add up" says "everything adds up" "$aiflame" info "$work/apart.data"
 check "days apart: clocks are not aligned" sh -c "! '$aiflame' info '$work/apart.data' | grep RANK_CLOCK"
 "$aiflame" import -o "$work/again.data" "$work/same0.json" "$work/same1.json" "$work/same0_again.json" 2>"$work/again.out"
-check "a rank twice at one time: a warning that names both" grep -q "Warning: two files of one rank at the same time.*rank 0 ($work/same0_again.json) is of the same time as rank 0 ($work/same0.json)" "$work/again.out"
+check "a rank twice at one time: the import warns, and names both files" grep -q "Warning: two files of one rank at the same time.*rank 0 ($work/same0_again.json) is of the same time as rank 0 ($work/same0.json)" "$work/again.out"
 check "a rank twice at one time: the summary warns" says "is of the same time as" "$aiflame" report "$work/again.data"
 "$aiflame" import -o "$work/eight.data" "$work/same0.json" "$work/of_eight.json" 2>"$work/eight.out"
-check "files of 2 ranks and of 8: a warning that names both" grep -q "Warning: files that say different numbers of ranks.*rank 5 ($work/of_eight.json) is of 8 ranks, not of 2 as rank 0 ($work/same0.json)" "$work/eight.out"
+check "files of 2 ranks and of 8: the import warns, and names both" grep -q "Warning: files that say different numbers of ranks.*rank 5 ($work/of_eight.json) is of 8 ranks, not of 2 as rank 0 ($work/same0.json)" "$work/eight.out"
 "$aiflame" import -q -o "$work/windows.data" "$work/same0.json" "$work/same1.json" "$work/window.json"
 check "windows of one rank one after another get no warning" sh -c "'$aiflame' info '$work/windows.data' | grep IMPORT_APART && ! '$aiflame' info '$work/windows.data' | grep -E 'RANK_TWICE|IMPORT_WORLD'"
 "$aiflame" import -o "$work/undated.data" "$work/same0.json" "$work/lonely.json" 2>"$work/undated.out"
-check "without baseTimeNanoseconds: a warning" grep -q "Warning: a file that does not say when it was traced (no baseTimeNanoseconds).*$work/lonely.json now begins with rank 0 ($work/same0.json)" "$work/undated.out"
+check "a file without baseTimeNanoseconds among others: the import warns, and names it" grep -q "Warning: a file that does not say when it was traced (no baseTimeNanoseconds).*$work/lonely.json now begins with rank 0 ($work/same0.json)" "$work/undated.out"
 check "without baseTimeNanoseconds: it lies beside the others" number 1 "$work/undated.data" "SELECT max(start_ns) < 1000000000 FROM executions"
 "$aiflame" import -o "$work/told.data" "$work/undated.json" "$work/same0.json" 2>"$work/told.out"
 check "without baseTimeNanoseconds, with collectives: there is no warning" sh -c "! grep Warning '$work/told.out'"

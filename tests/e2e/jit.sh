@@ -81,13 +81,13 @@ for p in lli lli-19 lli-16 lli-15 lli-14; do
 done
 if [ -n "$lli" ]; then
 	for kind in orc mcjit; do
-		check "LLVM's $kind: recorded" run lli "$lli" -jit-kind=$kind "$here/jit.ll"
+		check "LLVM's $kind: lli is recorded" run lli "$lli" -jit-kind=$kind "$here/jit.ll"
 		exact() { all lli 50 "^$main;.*llvm::.*;\[jit\] main;\[jit\] outer_of_lli;\[jit\] inner_of_lli;aif_fake_launch;[^;]* 50$"; }
 		again exact lli "$lli" -jit-kind=$kind "$here/jit.ll"
 		check "LLVM's $kind: unwound exactly" exact
 	done
 else
-	skip "LLVM's JIT: recorded" "no lli: install llvm"
+	skip "LLVM's JIT: lli is recorded" "no lli: install llvm"
 fi
 
 if command -v node >/dev/null && check_addon=$("${CC:-cc}" -std=gnu17 -O2 -shared -fPIC -o jit_addon.node "$here/jit_addon.c" -ldl 2>&1); then

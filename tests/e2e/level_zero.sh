@@ -108,7 +108,7 @@ parts() {
 }
 check 'a part of a device is a device' parts
 threads() { rec threads "$simulated" ze_app threads && is 8000 threads 'SELECT count(*) FROM executions' && adds_up threads; }
-check 'four threads at once' threads
+check 'four threads that launch at once have all of their launches' threads
 # As SYCL's adapters are: the loader is in no scope but the plug-in's.
 plug_in() {
 	cat >plugin.c <<-END
@@ -146,14 +146,14 @@ processes() {
 		is '1
 2' processes 'SELECT count(*) FROM executions GROUP BY process ORDER BY 1' && adds_up processes
 }
-check 'two processes at once' processes
+check 'two processes that launch at once have their executions' processes
 python() {
 	$by $simulated "$aiflame" record -q --all-launches -o python.data python3 "$root/tests/e2e/level_zero.py" mm.bin mm && "$aiflame" flame python.data -o python.folded &&
 		grep -q '<module> (level_zero.py)_\[p\];outer (level_zero.py)_\[p\];inner (level_zero.py)_\[p\];.*zeCommandListAppendLaunchKernel;mm_\[g\]' python.folded ||
 		{ cat python.folded; return 1; }
 }
 if command -v python3 >/dev/null; then
-	check 'Python, through ctypes' python
+	check 'a Python program that launches through ctypes is recorded' python
 fi
 # Another library that stands between the program and the loader, and asks dlsym() for who is next.
 between() {
@@ -281,7 +281,7 @@ if ! command -v ocloc >/dev/null || ! ocloc compile -file "$root/tests/e2e/level
 	exit
 fi
 module=$(ls "$work"/spv/*.spv)
-$aub "$mock/ze_app" "$module" mm >aub.out 2>&1 || { skip "Intel's driver" 'its AUB mode does not work here'; done_testing; exit; }
+$aub "$mock/ze_app" "$module" mm >aub.out 2>&1 || { skip "Intel's driver: launches have stacks" 'its AUB mode does not work here'; done_testing; exit; }
 real() {
 	rec "$1" "$2" "$3" a b thrice indirect cooperative copies event reload a || return 1
 	is "$4,0" "$1" 'SELECT count(*), (SELECT count(*) FROM executions) FROM launches' && adds_up "$1" && is 'mm' "$1" "SELECT name FROM kernels WHERE name = 'mm'"

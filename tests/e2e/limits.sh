@@ -56,7 +56,7 @@ if [ -n "${LIMITS_OWN_MOUNTS:-}" ] && mount -t tmpfs -o size=1500k none small 2>
 	check "a file system that may not be written: that is said, and no file that is not there" \
 		fails 125 "cannot write small/c.data: Read-only file system" rec -o small/c.data touch ran
 else
-	skip "a full disk" "no tmpfs can be mounted here"
+	skip "a full disk is said once, the command's status is given" "no tmpfs can be mounted here"
 fi
 check "a limit that is met at once is said, without what is not there" sh -c "(ulimit -f 2; '$aiflame' record -q -o first.data touch ran) 2>f.txt
 	[ \$? = 125 ] && grep -q 'File too large; free space, or record with -o elsewhere$' f.txt && ! ls first.data* && [ ! -e ran ]"
@@ -330,7 +330,7 @@ if (ulimit -s 65536) 2>/dev/null; then
 	exec timeout 120 "$aiflame" record -o argv.data "$fake" "generate launches=5" "$@" 2>argv.txt'
 	check "five megabytes of arguments do not fill the screen" sh -c '[ "$(wc -c <argv.txt)" -lt 4000 ]'
 else
-	skip "five megabytes of arguments" "the stack's hard limit is lower"
+	skip "a command with five megabytes of arguments is recorded" "the stack's hard limit is lower"
 fi
 check "a pipeline of fifty processes runs, and all are listed" sh -c '
 	cmd="seq 1000"; for i in $(seq 50); do cmd="$cmd | cat"; done

@@ -40,7 +40,7 @@ without() {
 	elif ! ${CC:-cc} $flags -w -c "unwind/$2.c"; then
 		check "the memo compiles without: $1" false
 	else
-		check "a test fails without: $1" fails
+		check "unit tests of the memo fail where its code lacks: $1" fails
 	fi
 	rm "unwind/$2.c"
 	${CC:-cc} $flags -c "$root/src/unwind/$2.c"

@@ -167,7 +167,7 @@ check "an exported trace has the counters as curves" sh -c '"$1" export --format
 
 # ---- what is not ----
 more='--nvml off'
-check "--nvml off" rec off ''
+check "record --nvml off records a program" rec off ''
 more=
 check "record --nvml off reads nothing" is 0 off 'SELECT count(*) FROM counters'
 check "record --nvml off loads nothing" test ! -e off.log

@@ -1006,7 +1006,7 @@ test("one whose narrow frames were joined", "joined", "", async (page) => {
 	assert.ok(found[0] <= truth && truth <= found[0] + found[1] && found[1] > 0, `${found} ${truth} of ${all}`);
 });
 
-test("the flame scope alone", "scope", "", async (page) => {
+test("the page of the flame scope alone shows it", "scope", "", async (page) => {
 	assert.equal((await state(page)).view, "scope");
 	assert.equal(await page.locator("nav button").count(), 2);
 	await page.click("#view-flame");
@@ -1047,7 +1047,7 @@ test("at 200 % zoom nothing is cut or out of reach", "full", "#v1&view=flame", a
 	await page.locator("#panel button", { hasText: "Around" }).click();
 	assert.match(await text(page, "crumbs"), /around train_step/);
 }, { viewport: { width: 650, height: 430 }, deviceScaleFactor: 2 });
-test("with the colours of the user", "full", "#v1&view=flame", async (page) => {
+test("the page has the colours of its user", "full", "#v1&view=flame", async (page) => {
 	assert.ok((await boxes(page)).length > 10);
 	const at = await page.locator("#flame").boundingBox(), b = await box(page, "all");
 	const inside = await pixel(page, "flame", b.x - at.x + b.w - 6, b.y - at.y + 4);
@@ -1226,7 +1226,7 @@ test("what devices did is in the accessibility tree, idle causes too", "full", "
 	assert.match(await page.getAttribute("#strip", "aria-valuetext"), /all 2\.40 s, Computing 28\.\d %.*A launching thread that does not run 49\.\d %/);
 });
 for (const table of ["streams", "threads", "processes", "breakdown", "sync", "counters"])
-	test(`rows of ${table} lead on`, "full", "#v1&view=tables&table=" + table, async (page) => {
+	test(`a click on a row of the table ${table} leads to what it is of`, "full", "#v1&view=tables&table=" + table, async (page) => {
 		await page.locator("#table-body tbody tr").first().click();
 		if (table === "counters") {
 			assert.equal((await state(page)).more, "1");

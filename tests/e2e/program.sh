@@ -40,7 +40,7 @@ step#2,3
 step#3,4
 step#4,5" s.data "SELECT name, (SELECT count(*) FROM launches l WHERE l.tid = o.tid AND time_ns BETWEEN start_ns AND start_ns + dur_ns)
 	FROM ops o WHERE kind = 'step' ORDER BY start_ns"
-check "record --steps 3:5" recorded --steps 3:5 -o w.data "$app" steps 8 400
+check "record --steps 3:5 records a program that marks its steps" recorded --steps 3:5 -o w.data "$app" steps 8 400
 check "record --steps 3:5 collects these two steps, whole" is "step#3,4
 step#4,5" w.data "SELECT name, (SELECT count(*) FROM launches l WHERE l.tid = o.tid AND time_ns BETWEEN start_ns AND start_ns + dur_ns)
 	FROM ops o WHERE name IN ('step#3', 'step#4') ORDER BY start_ns"
@@ -60,7 +60,7 @@ launches_of() { # launches_of FILE [OPTION...]
 }
 # steps_are WANTED FILE
 steps_are() { got=$(steps_of "$2"); [ "$got" = "$1" ] || { echo "got $got instead of $1"; "$aiflame" report --steps "$2"; return 1; }; }
-check "record --schedule 1:1:2:2:1" says "2 cycles, from steps 3 to 4 (c.1.data) to steps 7 to 8 (c.2.data)" \
+check "record --schedule 1:1:2:2:1 makes two files of two steps each" says "2 cycles, from steps 3 to 4 (c.1.data) to steps 7 to 8 (c.2.data)" \
 	"$aiflame" record --all-launches --schedule 1:1:2:2:1 -o c.data --on-cycle 'echo "$AIFLAME_CYCLE $1 $AIFLAME_PROFILE" >>ran; [ -s "$1" ] && exit 3' "$app" steps 12 80
 check "--schedule writes a profile for each cycle, with its steps" steps_are "step#3,4
 step#4,5" c.1.data
@@ -90,9 +90,9 @@ check "-p counts from the attach, and ends behind the last cycle" says "cycle 1,
 check "record -p --schedule has the steps from the attach on" sh -c '[ "$("$1" report --steps --format csv a.1.data | tail -n +2 | wc -l)" = 3 ]' - "$aiflame"
 kill $running
 for wrong in 1:1 1:1:0 1:1:1:1:1:1 a:1:1 1::1; do
-	check "--schedule $wrong is none" status_is 2 "$aiflame" record --schedule $wrong -o x.data true
+	check "record refuses --schedule $wrong" status_is 2 "$aiflame" record --schedule $wrong -o x.data true
 done
-check "--on-cycle without a schedule" status_is 2 "$aiflame" record --on-cycle true -o x.data true
+check "record refuses --on-cycle without a schedule" status_is 2 "$aiflame" record --on-cycle true -o x.data true
 
 # ---- windows ----
 check "a program that pauses and starts its recording is recorded" says "pause 0 start 0 pause 0" recorded -o p.data "$app" window
@@ -146,7 +146,7 @@ if "$python" -c 'import torch' 2>torch.err; then
 	recorded_like_torch() { (eval "$("$aiflame" env)" && exec "$python" "$root/tests/e2e/program_torch.py" recorded p.data); }
 	check "schedules of recordings are torch.profiler's, those that stop() cuts short among them" recorded_like_torch
 else
-	skip "torch.profiler's schedules" "no python3 with torch: install python3-torch (300 MB)"
+	skip "record --schedule has the steps that torch.profiler's schedules have" "no python3 with torch: install python3-torch (300 MB)"
 fi
 export PYTHONPATH="$root/python:$root/examples"
 check "a server profiles itself on request" says "200 200 404 True" itself server server.data

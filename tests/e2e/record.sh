@@ -123,7 +123,7 @@ narrow() { # at 50 columns, of which the last is the cursor's
 }
 check "the live line does not wrap in a narrow terminal" narrow
 else
-	skip "the live line" "no pseudo-terminals here"
+	skip "the live line shows while a quiet command runs" "no pseudo-terminals here"
 fi
 check "record -q of a command that says nothing is silent" sh -c "
 	[ -z \"\$('$aiflame' record -q -o q.data true 2>&1)\" ]"

@@ -27,7 +27,7 @@ other_line() {
 }
 check "the judge of these programs refuses another line" other_line
 one() { [ "$("$aiflame" why --loop 2 --format json "$1.data" | python3 -c 'import json, sys; print(json.load(sys.stdin)["loop"]["steps"])')" -ge 45 ]; }
-check "two loops in turns" finds both
+check "why finds both loops of a program that runs them in turns" finds both
 check "why --loop 2 takes the other one of them" one shape
 check "text says where a loop was found" says 'found in the source' "$aiflame" why shape.data
 # Without the source launches that recur are all that is known.

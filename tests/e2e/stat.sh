@@ -70,7 +70,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 
 fi
 # Counters of files, which perf stat or we wrote.
 seeds=$root/tests/fuzz/found
-check "--from: perf's text" sh -c "'$aiflame' stat --from '$seeds/fuzz_import-perf_stat' --format json -o from.json && python3 -c \"
+check "stat --from reads the text of perf stat" sh -c "'$aiflame' stat --from '$seeds/fuzz_import-perf_stat' --format json -o from.json && python3 -c \"
 import json
 d = json.load(open('from.json'))
 assert d['derived'] == {'ipc': 2}, d['derived']
@@ -81,7 +81,7 @@ assert sorted(u['event'] for u in a['unavailable']) == ['LLC-loads', 'stalled-cy
 check "--from: intervals are summed up" sh -c "'$aiflame' stat --from '$seeds/fuzz_import-perf_stat_csv' -x, 2>from.csv; grep -q '^18.79,msec,task-clock,' from.csv && grep -q '^210,,page-faults,18786864,76' from.csv && grep -q '^<not supported>,,cycles,' from.csv"
 check "--from: what is not known is named" says "1 values of events that aiflame stat does not know were left out: power/energy-pkg/" "$aiflame" stat --from "$seeds/fuzz_import-perf_stat"
 for form in text csv; do
-	check "--from: our own $form" sh -c "'$aiflame' stat --format $form true 2>own.$form; '$aiflame' stat --from own.$form --format $form 2>again.$form; grep -E '[0-9].*page-faults' own.$form | cut -c 1-20 >a.txt; grep -E '[0-9].*page-faults' again.$form | cut -c 1-20 | diff a.txt -"
+	check "stat --from reads what stat --format $form wrote" sh -c "'$aiflame' stat --format $form true 2>own.$form; '$aiflame' stat --from own.$form --format $form 2>again.$form; grep -E '[0-9].*page-faults' own.$form | cut -c 1-20 >a.txt; grep -E '[0-9].*page-faults' again.$form | cut -c 1-20 | diff a.txt -"
 done
 if perf stat -o real.txt -e task-clock,page-faults true 2>/dev/null && grep -q page-faults real.txt; then
 	for form in -x, -j; do

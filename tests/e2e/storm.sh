@@ -55,8 +55,8 @@ for cxx in g++ clang++; do
 		done
 		for pid in $built; do wait "$pid"; done
 		for pointer in -fomit-frame-pointer -fno-omit-frame-pointer; do
-			check "$cxx -O$level $pointer: build" is_built "$cxx$level$pointer" "build$pointer.out"
-			check "$cxx -O$level $pointer: runs" storm "$cxx$level$pointer" 2000 400 10
+			check "$cxx -O$level $pointer: the program builds" is_built "$cxx$level$pointer" "build$pointer.out"
+			check "$cxx -O$level $pointer: the program runs to its end" storm "$cxx$level$pointer" 2000 400 10
 			check "$cxx -O$level $pointer: each launch has the stack that it had" counted "$cxx$level$pointer"
 		done
 	done

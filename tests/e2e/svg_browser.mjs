@@ -118,7 +118,7 @@ test("it is complete without scripts", small, { javaScriptEnabled: false }, asyn
 	assert.equal(await page.locator(".legend text").count(), 6);
 });
 
-test("a click zooms", small, {}, async (page) => {
+test("a click on a frame zooms into it", small, {}, async (page) => {
 	const before = await state(page);
 	await click(page, "run");
 	const after = await state(page), all = named(before, "all")[0];
@@ -199,7 +199,7 @@ test("a broken expression is said, not thrown", small, {}, async (page) => {
 	assert.equal(await page.getAttribute("#search", "aria-invalid"), null);
 });
 
-test("keyboard: search", small, {}, async (page) => {
+test("the keyboard alone searches", small, {}, async (page) => {
 	await page.keyboard.press("/");
 	await page.keyboard.type("tiled");
 	assert.match(await content(page, "matched"), /25\.00 %/);
@@ -214,7 +214,7 @@ test("keyboard: search", small, {}, async (page) => {
 });
 
 for (const [name, url, out, back] of [["", small, "ArrowUp", "ArrowDown"], [", inverted", inverted, "ArrowDown", "ArrowUp"]])
-	test("keyboard: the tree" + name, url, {}, async (page) => {
+	test("the keyboard alone walks through the tree" + name, url, {}, async (page) => {
 		const here = async () => (await state(page)).find((f) => f.here)?.name;
 		const before = await state(page);
 		await page.keyboard.press(out);
@@ -252,14 +252,14 @@ test("the view is in the address", small, {}, async (page) => {
 	assert.ok((await state(page)).every((f) => f.shown));
 });
 
-test("details under the pointer", small, {}, async (page) => {
+test("the frame under the pointer shows its details", small, {}, async (page) => {
 	await frame(page, "multiply_tiled").hover();
 	assert.match(await content(page, "details"), /^multiply_tiled · 250 samples · 25\.00 % of all · 31\.25 % of its caller · device kernel$/);
 	assert.equal(await frame(page, "multiply_tiled").locator("title").textContent(),
 		"multiply_tiled\n250 samples · 25.00 % of all · 31.25 % of its caller\ndevice kernel");
 });
 
-test("as wide as the window", small, { viewport: { width: 1700, height: 700 } }, async (page) => {
+test("the picture is as wide as the window", small, { viewport: { width: 1700, height: 700 } }, async (page) => {
 	const width = () => page.evaluate(() => +document.documentElement.getAttribute("width"));
 	assert.equal(await width(), 1700);
 	assert.ok(Math.abs(named(await state(page), "all")[0].w - (1700 - 24.5)) < 1);

@@ -7,7 +7,7 @@ app=$build/tests/e2e/idle_app
 mkdir -m 700 run
 export XDG_RUNTIME_DIR="$work/run"
 unset AIFLAME_STANDBY AIFLAME_LEVEL LD_PRELOAD OPENCL_LAYERS
-[ -x "$app" ] || { skip "aiflame top" "no OpenCL"; done_testing; exit; }
+[ -x "$app" ] || { skip "aiflame top shows what a program does" "no OpenCL"; done_testing; exit; }
 
 once() { "$aiflame" top --once --window 1 "$@"; }
 at_terminal() { python3 "$here/top.py" "$@"; }
@@ -79,7 +79,7 @@ if [ -x "$mock/app" ]; then
 	on_mock stalls.out long_scoreboard --view stall --overhead 20
 	check "stalls have their kernels" grep -Eq ' %.* long_scoreboard  \[calls\]' stalls.out
 else
-	skip "GPUs" "no mock of CUDA was built"
+	skip "aiflame top shows GPUs" "no mock of CUDA was built"
 fi
 
 # ---- processes that run, recordings that run

@@ -53,7 +53,7 @@ if [ -x "$app" ]; then
 	}
 	check "a recording that was cut short: what came later is unknown" cut_short
 	check "a recording that was cut short: why says what is unknown" says 'what came later: the recording was cut short' "$aiflame" why cut.data
-	check "a whole recording" "$aiflame" record -q --all-launches -o whole.data "$app" 50
+	check "a program is recorded whole" "$aiflame" record -q --all-launches -o whole.data "$app" 50
 	check "a whole recording lacks nothing" sh -c "'$aiflame' why --format json whole.data | grep -q '\"unknown\":\[\]'"
 fi
 done_testing
