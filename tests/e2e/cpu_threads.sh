@@ -22,12 +22,16 @@ has_share() {
 			exit !(share >= truth - bound && share <= truth + bound)
 		}' "$1"
 }
-# totals FILE SECONDS: 95 to 102 % of it, of which nine tenths have a stack
+# totals FILE SECONDS: 95 to 102 % of it, of which nine tenths have a stack. Where other programs have the CPUs, a thread may have run
+# without a tick, and so has no sample: what has no stack for that is counted as CPU_UNSAMPLED.
 totals() {
-	awk -v all="$2" -v x="$(number "$1" 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples')" \
-		-v known="$(number "$1" 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples WHERE stack IS NOT NULL')" '
-		BEGIN { print known, x, all; exit !(x >= 0.95 * all && x <= 1.02 * all && known >= 0.9 * x) }'
+	awk -v all="$2" -v busy="$busy" -v x="$(number "$1" 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples')" \
+		-v known="$(number "$1" 'SELECT sum(weight_ns) / 1e9 FROM cpu_samples WHERE stack IS NOT NULL')" \
+		-v counted="$(number "$1" "SELECT coalesce(sum(count), 0) / 1e3 FROM losses WHERE name = 'CPU_UNSAMPLED'")" '
+		BEGIN { print known, x, all, counted, busy; exit !(x >= 0.95 * all && x <= 1.02 * all && (known >= 0.9 * x || busy && known + counted >= 0.98 * x)) }'
 }
+# record CLOCK MS: metered
+record() { "$aiflame" record -q --cpu --cpu-clock "$1" -F 999 -o "$1$2.data" "$app" "$2" 3 >"$1$2.said"; }
 
 if ! "$aiflame" record -q --cpu --cpu-clock tick -o none.data true 2>refused; then
 	skip "threads of 1 to 20 ms have their CPU time" "timers could interrupt system calls of this kernel"
@@ -36,8 +40,7 @@ if ! "$aiflame" record -q --cpu --cpu-clock tick -o none.data true 2>refused; th
 fi
 for clock in auto tick; do
 	for ms in 1 2 5 10 20; do
-		check "$clock: threads of $ms ms are recorded" sh -c "
-			'$aiflame' record -q --cpu --cpu-clock $clock -F 999 -o $clock$ms.data '$app' $ms 3 >$clock$ms.said"
+		check "$clock: threads of $ms ms are recorded" metered record $clock $ms
 		heavy=$(sed -n 's/^heavy //p' $clock$ms.said) light=$(sed -n 's/^light //p' $clock$ms.said)
 		truth=$(awk "BEGIN { print 100 * $heavy / ($heavy + $light) }")
 		samples=$(number $clock$ms.data 'SELECT count(*) FROM cpu_samples')
