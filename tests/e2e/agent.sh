@@ -106,7 +106,8 @@ for i in range(12):
     if i % 4 == 3:
         assert fake.aif_fake_run(many) == 0
 END
-# A ring holds half a second of these launches: a recorder that gets no CPU for longer loses some, and says so.
+# A ring holds half a second of these launches: a recorder that gets no CPU for longer loses some, and says so. Those that are there
+# have the one stack all the same.
 noted() {
 	for _ in 1 2 3 4; do
 		"$aiflame" record -q --all-launches --cpu-rate 0 -o noted.data /usr/bin/python3 noted.py || return 1
@@ -117,7 +118,11 @@ noted() {
 	"$aiflame" query --format csv noted.data "SELECT count(*), count(DISTINCT l.stack), max(function) FROM launches l
 		JOIN executions e USING (launch) JOIN stacks s ON s.id = l.stack JOIN frames f ON f.id = s.frame WHERE e.kernel IS NULL" >noted.out
 	cat noted.out
-	[ "$(tail -1 noted.out)" = 12,1,aif_fake_launch ]
+	case $(tail -1 noted.out) in
+	12,1,aif_fake_launch) ;;
+	[1-9],1,aif_fake_launch | 1[01],1,aif_fake_launch) grep -qE ',(launches|definitions)$' noted.losses ;;
+	*) return 1 ;;
+	esac
 }
 check "one stack is one stack, whatever came between" noted
 
