@@ -210,7 +210,7 @@ static int waits(void)
 
 static void *short_thread(void *arg)
 {
-	burn_for((uintptr_t)arg % 3 ? 0.002 : 0.02);
+	burn_for((uintptr_t)arg % 12 ? 0.002 : 0.02);
 	return NULL;
 }
 

@@ -14,7 +14,7 @@ for clock in perf $ticks; do
 	[ $clock = perf ] || least=3 # signals come when the thread returns from the kernel: it is there all the time
 	check "$clock: no call of the target is interrupted" "$aiflame" record -q --cpu-clock $clock -F 999 -o w.data "$app" waits 3
 	check "$clock: a target that is not interrupted is sampled" between $least "$(number w.data 'SELECT count(*) FROM cpu_samples')" 6000
-	check "$clock: short threads come and go" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
+	check "$clock: a program whose 1,200 short threads come and go ends well" "$aiflame" record -q --cpu-clock $clock -F 999 -o h.data "$app" threads
 	check "$clock: errno, rounding and vectors are kept" "$aiflame" record -q --cpu-clock $clock -F 4999 -o r.data "$app" registers 2
 	check "$clock: a program that forks and starts others is recorded" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
 	check "$clock: a child with a runtime is sampled" sh -c "
