@@ -134,12 +134,12 @@ made() { # SIGNAL COUNTS THAT FIRE: that rule alone
 		"$aiflame" stat --from made.txt --format json -o made/perf_stat_summary.json && fires "$signal" made &&
 		[ "$(grep -c ^signal said.out)" = 1 ] || { cat said.out; return 1; }
 }
-# at the limits of all rules, where none fires
+# At the limits of all rules none fires. How fast the program was that the counts are put beside is the machine's.
 rm -rf made
 cp -r calm made
 counts 1000000 600000 250000 5000 0 >made.txt
 "$aiflame" stat --from made.txt --format json -o made/perf_stat_summary.json
-none() { "$aiflame" runbook check made --cannot-tell pass >said.out && ! grep ^signal said.out || { cat said.out; return 1; }; }
+none() { CK_V7_PERF_MIN_DECODE_TOK_S=0.001 "$aiflame" runbook check made --cannot-tell pass >said.out && ! grep ^signal said.out || { cat said.out; return 1; }; }
 check "made up counts at all limits: no rule fires" none
 check "made up counts: low IPC fires alone" made "low IPC" 1000000 599000 250000 5000 0
 check "made up counts: cache misses fires alone" made "cache misses" 1000000 600000 250100 5000 0
