@@ -167,7 +167,7 @@ if [ -x "$cl" ]; then
 	# Nearly all of read_for() is the OS kernel's. By default a thread is sampled 99 times a second.
 	check "a program that launches and reads files is recorded" "$aiflame" record -q -o v.data "$cl" calls 1
 	"$aiflame" flame --of cpu --format folded -o f.folded v.data
-	check "time in the OS kernel is of who called it beside launches, too" \
+	check "record of a program that launches: time in the OS kernel is of who called it" \
 		awk '/;read_for[; ]/ { all += $NF; if (/;\[kernel\]_\[k\] /) os += $NF } END { print os, all; exit !(os > 0.5 * all) }' f.folded
 	check "record -F 0 has no waiting" sh -c "'$aiflame' record -q -F 0 -o v.data '$cl' finish 0.5 >/dev/null &&
 		[ \$('$aiflame' query --format csv v.data 'SELECT count(*) FROM cpu_samples' | tail -1) = 0 ]"
