@@ -193,6 +193,7 @@ void aif_cpu_thread_begin(const struct aif_cpu *c, struct aif_cpu_thread *t)
 	t->clocks.missed_ns = t->clocks.ticks_ns = 0;
 	t->clocks.user_ns = t->clocks.system_ns = 0;
 	t->clocks.tick_cpu_ns = t->clocks.switches = t->clocks.reach_ns = 0;
+	t->clocks.user_ticks = 0;
 	t->is_wall = c->mode == AIF_CPU_WALL;
 	t->is_alone = t->only_ticks = c->mode == AIF_CPU_TICK;
 	t->event_ns = t->clocks.period_ns;

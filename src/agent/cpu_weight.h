@@ -46,6 +46,7 @@ struct aif_cpu_clocks {
 	 * kernel, less those that were taken for it. */
 	uint64_t tick_ns, user_ns, system_ns, faults;
 	int64_t ticks_ns;
+	uint32_t user_ticks; /* since the last one that found the thread in the kernel */
 	uint64_t tick_cpu_ns,
 		switches;  /* the thread's CPU time and switches when the last tick came */
 	uint64_t reach_ns; /* CPU time between two ticks, of late; 0: not known */
@@ -117,13 +118,16 @@ static inline void aif_cpu_reach(struct aif_cpu_clocks *c, const struct aif_cpu_
 	c->switches = s->switches;
 }
 
+/* A thread with a fifth of its time in the kernel has so many ticks in user code one after another in 3 cases of 100. */
+#define AIF_CPU_USER_TICKS 16
+
 static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c,
 							const struct aif_cpu_signal *s)
 {
 	uint64_t passed = s->cpu_ns - c->cpu_ns,
 		 periods = AIF_MAX((passed + c->period_ns / 2) / c->period_ns, UINT64_C(1));
 	struct aif_cpu_weight w = {.ns = passed / periods};
-	int64_t limit = (int64_t)aif_cpu_limit(c), more;
+	int64_t limit = (int64_t)aif_cpu_limit(c), most = 2 * limit, more;
 
 	c->cpu_ns = s->cpu_ns;
 	c->faults = s->faults;
@@ -147,14 +151,21 @@ static inline struct aif_cpu_weight aif_cpu_weigh_event(struct aif_cpu_clocks *c
 		return w;
 	}
 	c->missed_ns += (int64_t)(passed - w.ns);
-	/* No tick found the thread in the kernel: it was not there, an event came late. */
-	limit *= 2;
+	/* No tick found the thread in the kernel: it was not there, an event came late. Where others hide ticks the next one in the
+	 * kernel may be far: twice as much waits for it, and only while some were there of late. */
+	if (c->reach_ns <= c->tick_ns || c->user_ticks >= AIF_CPU_USER_TICKS)
+		limit = (int64_t)(AIF_CPU_PERIODS_MAX * AIF_MAX(c->period_ns, c->tick_ns));
+	else
+		limit = most;
 	if (c->missed_ns > limit) {
 		more = AIF_MIN(c->missed_ns - limit,
 			       (int64_t)((AIF_CPU_PERIODS_MAX - 1) * c->period_ns));
-		w.unknown_ns = (uint64_t)(c->missed_ns - limit - more);
 		w.ns += (uint64_t)more;
-		c->missed_ns = limit;
+		c->missed_ns -= more;
+	}
+	if (c->missed_ns > most) {
+		w.unknown_ns = (uint64_t)(c->missed_ns - most);
+		c->missed_ns = most;
 	}
 	return w;
 }
@@ -212,6 +223,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 	w.in_kernel &= !was_blocked;
 	aif_cpu_reach(c, s, was_blocked);
 	w.in_kernel &= !s->is_alone || s->is_call_end;
+	c->user_ticks = w.in_kernel ? 0 : AIF_MIN(c->user_ticks + 1, (uint32_t)AIF_CPU_USER_TICKS);
 	/* A call has what no switch has hidden beyond the limit, too. */
 	max = aif_cpu_limit(c) + (w.in_kernel ? own - AIF_MIN(own, hidden) : 0);
 	if (s->is_alone) {
@@ -298,7 +310,7 @@ static inline struct aif_cpu_weight aif_cpu_weigh_young(struct aif_cpu_clocks *c
 	uint64_t passed = s->cpu_ns - c->cpu_ns, tick = c->tick_ns,
 		 hidden = s->switches - c->switches,
 		 each = (uint64_t)((int64_t)tick + credit->more_ns),
-		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, each), ticks = 1;
+		 max = AIF_CPU_PERIODS_MAX * AIF_MAX(period_ns, each), ticks = 1, own;
 	struct aif_cpu_weight w = {.in_kernel = s->is_call_end};
 
 	/* Ticks wait for one another in the kernel, and where the thread blocked the signal: a thread that shares its CPU with
@@ -306,16 +318,18 @@ static inline struct aif_cpu_weight aif_cpu_weigh_young(struct aif_cpu_clocks *c
 	if (s->is_call_end || passed > (AIF_CPU_SHARED_TICKS + hidden) * tick)
 		ticks = c->cpu_ns ? (passed + tick / 2) / tick
 				  : 1 + (passed ? passed - 1 : 0) / tick;
-	ticks = AIF_MAX(ticks - AIF_MIN(ticks, hidden), UINT64_C(1));
+	/* Makes good what others hide for one tick: those of a call have its own time. */
+	own = AIF_MIN(AIF_MAX(ticks - AIF_MIN(ticks, hidden), UINT64_C(1)) * each,
+		      AIF_MAX(passed, each));
 	c->cpu_ns = AIF_MAX(s->cpu_ns, UINT64_C(1));
 	c->switches = s->switches;
-	credit->owed_ns -= (int64_t)(ticks * each);
-	credit->ns += ticks * each;
+	credit->owed_ns -= (int64_t)own;
+	credit->ns += own;
 	for (; credit->ns >= credit->due_ns; aif_cpu_credit_next(credit, period_ns)) {
 		credit->ns -= credit->due_ns;
 		w.ns += period_ns;
 	}
-	max += w.in_kernel ? ticks * each : 0;
+	max += w.in_kernel ? own : 0;
 	if (w.ns > max) {
 		w.unknown_ns = w.ns - max;
 		w.ns = max;

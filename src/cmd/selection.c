@@ -242,7 +242,7 @@ struct loop_text {
 
 static void parse_loop_text(const char *asked, struct loop_text *ret)
 {
-	const char *line = strrchr(asked, ':'), *paren = strstr(asked, " (");
+	const char *line = strrchr(asked, ':'), *paren = NULL;
 	char *end;
 
 	*ret = (struct loop_text){0};
@@ -255,10 +255,12 @@ static void parse_loop_text(const char *asked, struct loop_text *ret)
 		snprintf(ret->name, sizeof(ret->name), "%s", asked);
 		return;
 	}
-	if (paren && paren < line)
+	/* Names of C++ have parentheses, too. */
+	for (const char *next = strstr(asked, " ("); next && next < line;
+	     next = strstr(next + 1, " ("))
+		paren = next;
+	if (paren)
 		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(paren - asked), asked);
-	else
-		paren = NULL;
 	asked = paren ? paren + 2 : asked;
 	snprintf(ret->file, sizeof(ret->file), "%.*s", (int)(line - asked), asked);
 }
@@ -330,6 +332,9 @@ static int choose_loop(const struct aif_profile *p, const char *asked, struct ai
 	i = r ? 0 : loop_of(p, &f, asked);
 	if (r)
 		aif_err_set(err, r, "--loop: %s", strerror(-r));
+	else if (!f.loops_len)
+		r = aif_err_set(err, -EINVAL, "--loop '%s': no loop was found in the launches",
+				asked);
 	else if (i == f.loops_len)
 		r = aif_err_set(err, -EINVAL,
 				"--loop '%s': none of the %zu in the launches; give its number, or "

@@ -77,6 +77,11 @@ void perfetto_gpu_counter_value(struct perfetto *w, uint32_t counter, int64_t at
 {
 	struct perfetto_counter *c = &w->counter;
 	bool is_first = !c->is_open || c->counter != counter;
+	uint32_t device = w->t.counters.at[counter].device;
+
+	/* Counters of CPUs and sockets, as of perf stat, are tracks alone. */
+	if (device != AIF_NONE && w->t.p->devices[device].kind == AIF_DEVICE_CPU)
+		return;
 
 	if (is_first)
 		perfetto_gpu_counter_end(w);

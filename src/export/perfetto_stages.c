@@ -109,7 +109,7 @@ static uint64_t kernel_intern(struct perfetto *w, const struct aif_event_exec *x
 	if (x->kernel == AIF_NONE)
 		return 0;
 	/* Tables of .known behind those of InternedData, one for each architecture. */
-	key = ((uint64_t)COMPUTE_KERNELS + 1000 + arch) << 32 | x->kernel;
+	key = ((uint64_t)COMPUTE_KERNELS + 1000 + AIF_MIN(arch, UINT16_MAX)) << 32 | x->kernel;
 	if (aif_map_get(&w->known, key, &iid))
 		return iid;
 	iid = ++w->kernels;

@@ -22,11 +22,15 @@ extern char **environ;
 static void limit_cpu(pid_t pid, const char *path)
 {
 	struct stat st;
+	struct rlimit l;
 	rlim_t s = CPU_S;
 
 	if (stat(path, &st) == 0)
 		s += (rlim_t)(st.st_size >> 20) * CPU_S_MIB;
-	prlimit(pid, RLIMIT_CPU, &(struct rlimit){.rlim_cur = s, .rlim_max = s + 1}, NULL);
+	if (prlimit(pid, RLIMIT_CPU, NULL, &l) < 0 || l.rlim_cur <= s)
+		return;
+	l.rlim_cur = s;
+	prlimit(pid, RLIMIT_CPU, &l, NULL);
 }
 
 int aif_perf_text_start(struct aif_perf_text_child *c, const char *path, struct aif_err *err)
@@ -71,11 +75,11 @@ int aif_perf_text_end(struct aif_perf_text_child *c, const char *path, bool is_w
 	c->pid = 0;
 	if (!status || !is_whole)
 		return 0;
-	if (status == 128 + SIGXCPU || status == 128 + SIGKILL)
+	if (status == 128 + SIGXCPU)
 		return aif_err_set(
 			err, -EBADMSG,
-			"%s: perf script was ended, as it reads far longer than a file of its size "
-			"takes: it is damaged; record it anew",
+			"%s: perf script was ended, as it used more CPU time than a file of its "
+			"size takes: it is damaged; record it anew",
 			path);
 	return aif_err_set(err, -EBADMSG, "%s: perf script ended with status %d", path, status);
 }

@@ -521,7 +521,7 @@ static int fill_timed(struct aif_report *r)
 static bool has_times(const struct aif_report *r)
 {
 	return r->ops.has_operators &&
-	       (!r->ops.has_some_operators || r->o->by != AIF_REPORT_BY_NAME);
+	       (!r->ops.has_some_operators || r->o->by == AIF_REPORT_BY_SHAPE);
 }
 
 /* Fills the table from stacks where the profile has no operators' times. */

@@ -53,6 +53,14 @@ elif what == "shapes":
     for row in p.key_averages(group_by_input_shape=True):
         if row.key == "aten::addmm":
             print(row.key, row.input_shapes, row.count, sep=";")
+elif what == "nested":
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as p:
+        train(3)
+        parts = torch.nested.nested_tensor([torch.ones(4, 5), torch.ones(3, 5)])
+        for _ in range(5):
+            parts = parts * 2.0
+        train(3)
+    print("last", float(parts.unbind()[0][0, 0]), sum(row.count for row in p.key_averages() if row.key == "aten::addmm"))
 elif what == "elsewhere":
     for _ in range(40):
         future = torch.futures.Future()

@@ -55,6 +55,13 @@ check "operators are recorded only while the program records shapes" is 5 s.data
 check "report --ops --by shape has the shapes of a recording" says "[128, 64], [64, 96]" "$aiflame" report --ops --by shape s.data
 check "a recording with shapes: the numbers add up" says "everything adds up" "$aiflame" info s.data
 
+# PyTorch has no shapes of these, and says so by an exception, which it makes a warning of.
+if "$python" -c 'import torch; torch.nested.nested_tensor([torch.ones(2)])' >/dev/null 2>&1; then
+	check "a program with nested tensors computes the same while it has PyTorch record shapes" \
+		test "$("$python" "$app" nested 2>/dev/null)" = "$("$aiflame" record -q --cpu -o nested.data "$python" "$app" nested 2>nested.err)"
+	check "PyTorch warns of shapes that it does not have once" test "$(grep -c 'Exception in RecordFunction' nested.err)" -le 1
+	check "operators that are not recorded because PyTorch has no shapes are counted" says OPERATOR_SHAPES "$aiflame" info nested.data
+fi
 check "record --no-python runs a training in PyTorch" says loss "$aiflame" record -q --cpu --no-python -o n.data "$python" "$app" train
 check "record --no-python leaves ranges of record_function out" is 0 n.data "SELECT count(*) FROM ops WHERE kind = 'range'"
 check "record --no-python runs a program that has PyTorch record shapes" says aten::addmm "$aiflame" record -q --cpu --no-python -o n.data "$python" "$app" shapes

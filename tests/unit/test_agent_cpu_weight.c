@@ -182,6 +182,29 @@ static void ticks_that_others_hide_shift_no_shares(void **state)
 	}
 }
 
+/* Events of a thread in user code that come after two periods each, while others hide ticks: the time stays the thread's own. */
+static void late_events_of_user_code_have_their_time(void **state)
+{
+	const uint64_t period = 2 * MS, tick = 4 * MS;
+
+	(void)state;
+	for (unsigned slices = 0; slices < 10; slices += 9) {
+		struct run r = run_begin(period, tick, false, true);
+
+		r.slices = slices;
+		for (unsigned n = 0; n < 500; n++) {
+			struct aif_cpu_signal s;
+
+			r.next_event = UINT64_MAX;
+			spend(&r, 2 * period, false);
+			s = now(&r, false);
+			take(&r, aif_cpu_weigh_event(&r.c, &s), false);
+		}
+		assert_true((double)r.got[0] > 0.9 * (double)r.cpu);
+		assert_int_equal(r.got[1] + r.unknown, 0);
+	}
+}
+
 static void time_in_page_faults_is_theirs(void **state)
 {
 	struct run r = run_begin(5 * MS + 12345, 4 * MS, false, false);
@@ -466,6 +489,39 @@ static void ticks_that_others_hide_from_short_threads_are_made_good(void **state
 	assert_int_equal(unknown, 0);
 }
 
+/* Preempted threads, whose time is made good by ticks that count for more, and among them some in one long call. */
+static void a_long_call_among_preempted_threads_has_its_time(void **state)
+{
+	const uint64_t tick = 4 * MS, period = 10 * MS, call = 80 * MS, length = 24 * MS;
+	struct aif_cpu_credit credit;
+	uint64_t random = 1, got[2] = {0}, used[2] = {0};
+
+	(void)state;
+	aif_cpu_credit_init(&credit, 1, period);
+	for (unsigned n = 0; n < 40000; n++) {
+		struct aif_cpu_clocks c = {.tick_ns = tick};
+		struct aif_cpu_signal s = {.is_call_end = n % 20 == 0};
+		uint64_t of = s.is_call_end ? call : length;
+
+		aif_cpu_credit_begin(&credit, tick);
+		for (;;) {
+			uint64_t more;
+
+			random = aif_mix64(random + 1);
+			more = s.is_call_end ? 0 : 1 + random % 4;
+			s.switches += more;
+			s.cpu_ns += s.is_call_end ? call : more * tick + random / 8 % tick;
+			if (s.cpu_ns > of)
+				break;
+			got[s.is_call_end] += aif_cpu_weigh_young(&c, &credit, period, &s).ns;
+		}
+		used[s.is_call_end] += of;
+		aif_cpu_credit_end(&credit, of);
+	}
+	assert_near((double)got[1] / (double)used[1], 1, 0.1);
+	assert_near((double)got[0] / (double)used[0], 1, 0.1);
+}
+
 /* A call of the OS kernel in which ticks came as one at its end has the time of all of them; more than three periods of other
  * time have no stack. */
 static void a_short_threads_call_has_its_time(void **state)
@@ -518,6 +574,7 @@ int main(void)
 		cmocka_unit_test(time_in_calls_is_theirs),
 		cmocka_unit_test(events_at_the_end_of_a_call_lose_no_time),
 		cmocka_unit_test(ticks_that_others_hide_shift_no_shares),
+		cmocka_unit_test(late_events_of_user_code_have_their_time),
 		cmocka_unit_test(time_in_page_faults_is_theirs),
 		cmocka_unit_test(user_code_has_a_period_each),
 		cmocka_unit_test(a_long_call_has_all_of_its_time),
@@ -530,6 +587,7 @@ int main(void)
 		cmocka_unit_test(time_that_ticks_miss_is_made_good),
 		cmocka_unit_test(threads_that_share_a_cpu_have_their_time),
 		cmocka_unit_test(ticks_that_others_hide_from_short_threads_are_made_good),
+		cmocka_unit_test(a_long_call_among_preempted_threads_has_its_time),
 		cmocka_unit_test(a_short_threads_call_has_its_time),
 		cmocka_unit_test(threads_that_leave_the_cpu_often_are_known),
 	};

@@ -55,6 +55,8 @@ static __thread const void *open_operators[OPEN] __attribute__((tls_model("initi
 static __thread uint32_t open_len __attribute__((tls_model("initial-exec")));
 /* The observer's number when the thread's operators were begun: those of an observer before are over. */
 static __thread uint32_t open_since __attribute__((tls_model("initial-exec")));
+/* The thread asks PyTorch for shapes. Set at the next operator: PyTorch threw, as it does for nested tensors. */
+static __thread bool is_asking __attribute__((tls_model("initial-exec")));
 
 static struct {
 	/* Written before .handle is. */
@@ -63,6 +65,7 @@ static struct {
 	free_memory *free;
 	_Atomic uint64_t handle; /* 0: no observer */
 	_Atomic uint32_t number;
+	atomic_bool is_refused; /* PyTorch has no shapes for some of the program's operators */
 } observer;
 
 /* Appends to `text`; false: there is no room. */
@@ -110,7 +113,9 @@ static size_t describe(const void *range, char *text)
 	const char *name = observer.name(range);
 	size_t len = 0, name_len;
 
+	is_asking = true;
 	(void)observer.sizes(&all, range, false);
+	is_asking = false;
 	if (all.at != all.end && name && put(text, &len, name, strnlen(name, 200))) {
 		name_len = len;
 		if (!put(text, &len, "", 1) || !put_shapes(text, &len, &all))
@@ -141,6 +146,21 @@ static void mark(enum aif_wire_mark_kind kind, const char *text, size_t len)
 	aif_thread_leave(t);
 }
 
+/* PyTorch threw at the last operator, which its profiler reports as a warning: asks for no more shapes, so that there is one. */
+static void refuse(void)
+{
+	struct aif_thread *t;
+
+	is_asking = false;
+	if (atomic_exchange(&observer.is_refused, true) || aif_thread_asleep())
+		return;
+	t = aif_thread_enter();
+	if (!t)
+		return;
+	(void)aif_emit_note(t, AIF_REASON_OPERATOR_SHAPES, 1, "");
+	aif_thread_leave(t);
+}
+
 static void **start(void **ret_state, const void *range)
 {
 	uint32_t number = atomic_load_explicit(&observer.number, memory_order_relaxed);
@@ -153,7 +173,9 @@ static void **start(void **ret_state, const void *range)
 		open_len = 0;
 		open_since = number;
 	}
-	if (open_len == OPEN ||
+	if (is_asking)
+		refuse();
+	if (open_len == OPEN || atomic_load_explicit(&observer.is_refused, memory_order_relaxed) ||
 	    !atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire) ||
 	    aif_thread_asleep() || (aif_agent.session.options & AIF_OPTION_NO_PYTHON))
 		return ret_state;
@@ -195,7 +217,8 @@ static void observe(void)
 {
 	uint64_t none = 0, handle;
 
-	if (!aif_agent.env.carrier || atomic_load(&observer.handle))
+	if (!aif_agent.env.carrier || atomic_load(&observer.is_refused) ||
+	    atomic_load(&observer.handle))
 		return;
 	observer.name = aif_torch_name_function();
 	observer.sizes = (input_sizes *)aif_next_function(SIZES);

@@ -30,6 +30,7 @@ int aif_idle_sums_add(struct aif_idle_sums *s, const struct aif_idle_row *row, d
 		to->len++;
 	}
 	of = &to->rows[i];
+	of->is_other &= row->is_other;
 	s->ns[i] += ns;
 	s->gap[i] += ns * gap_ns;
 	if (of->thread != row->thread)

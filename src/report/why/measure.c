@@ -224,6 +224,7 @@ static int add_owner(struct measuring *m, const struct aif_idle_row *row, uint64
 	w->of_group[group] += ns;
 	if (aif_map_get(&m->owners, key, &i)) {
 		w->owners[i].ns += ns;
+		w->owners[i].is_other &= row->is_other;
 		if (w->owners[i].seen == AIF_NONE)
 			w->owners[i].seen = row->seen;
 		return 0;
