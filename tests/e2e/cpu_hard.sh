@@ -45,9 +45,10 @@ for clock in perf tick; do
 		cat $case.folded
 		check "$case, --cpu-clock $clock: all frames are there" all_rooted $case.folded
 	done
-	# Where others take the CPU, a period is what ticks reach there, at most eight of them.
-	most=15000000
-	[ "$(cat call-$clock.switches)" -lt 20 ] || most=102000000
+	# Where others take the CPU, a period is what ticks reach there, at most eight of them; two of them for a few times a second.
+	tick=$(python3 -c 'import time; print(round(time.clock_getres(6) * 1e9))') # CLOCK_MONOTONIC_COARSE
+	most=$((6 * tick + 3000000))
+	[ "$(cat call-$clock.switches)" -lt 20 ] || most=$((24 * tick + 6000000))
 	check "--cpu-clock $clock: no sample weighs more than three periods" sh -c "[ $(heaviest call-$clock.data) -le $most ]"
 done
 
