@@ -87,10 +87,16 @@ static inline bool aif_cpu_is_mostly_user(const struct aif_cpu_clocks *c,
 	return s->system_ns - c->system_ns < s->user_ns - c->user_ns;
 }
 
+/* Returns the period that samples reach. */
+static inline uint64_t aif_cpu_reached(const struct aif_cpu_clocks *c)
+{
+	return AIF_MAX(AIF_MAX(c->period_ns, c->tick_ns), c->reach_ns);
+}
+
 /* Returns the most that a stack gets without being known to have used it. */
 static inline uint64_t aif_cpu_limit(const struct aif_cpu_clocks *c)
 {
-	return AIF_CPU_PERIODS_MAX * AIF_MAX(AIF_MAX(c->period_ns, c->tick_ns), c->reach_ns);
+	return AIF_CPU_PERIODS_MAX * aif_cpu_reached(c);
 }
 
 /* Returns how much of the CPU time since the last tick others may have hidden from ticks. */
@@ -213,9 +219,8 @@ static inline struct aif_cpu_weight aif_cpu_weigh_tick(struct aif_cpu_clocks *c,
 	bool was_blocked;
 
 	/* The accounts are wrong now and then. Beside calls and faults there are interrupts, which are rare. */
-	w.in_kernel &=
-		s->is_call_end || s->faults != c->faults ||
-		missed > (int64_t)(2 * AIF_MAX(AIF_MAX(c->period_ns, c->tick_ns), c->reach_ns));
+	w.in_kernel &= s->is_call_end || s->faults != c->faults ||
+		       missed > (int64_t)(2 * aif_cpu_reached(c));
 	c->faults = s->faults;
 
 	/* Signals that were blocked come at the end of the call that lets them. */

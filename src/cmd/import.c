@@ -220,8 +220,8 @@ static void put_length(const struct aif_builder *b, uint64_t samples, uint64_t c
 		       struct aif_buf *out)
 {
 	bool is_samples = b->samples_len && b->p.traits.times_unknown;
-	bool is_counts = b->p.traits.is_lengths && !is_samples &&
-			 aif_cpu_counts(&b->p); /* of no time at all */
+	/* Counts have no length in time. */
+	bool is_counts = b->p.traits.is_lengths && !is_samples && aif_cpu_counts(&b->p);
 
 	if (!samples && !b->ops_len && !b->execs_len && !cpu_ns && b->counters_len) {
 		aif_human_counted(out, b->counters_len, "value");

@@ -249,11 +249,7 @@ static void exec_args(struct chrome *c, const struct aif_event_exec *x,
 			const struct aif_shape *s = &c->t.p->shapes[by->shape];
 			uint32_t blocks[3];
 
-			for (unsigned k = 0; k < 3; k++)
-				blocks[k] = s->block[k] ? (uint32_t)(((uint64_t)s->grid[k] +
-								      s->block[k] - 1) /
-								     s->block[k])
-							: s->grid[k];
+			aif_event_groups(s, blocks);
 			extent_put(c, ",\"grid\":[", blocks);
 			extent_put(c, ",\"block\":[", s->block);
 		}

@@ -554,6 +554,15 @@ static void process_put(const struct aif_profile *p, const struct aif_event_trac
 		aif_buf_printf(out, " of %" PRIu32, p->processes[t->process].pid);
 }
 
+void aif_event_groups(const struct aif_shape *s, uint32_t groups[3])
+{
+	for (unsigned k = 0; k < 3; k++)
+		groups[k] =
+			s->block[k]
+				? (uint32_t)(((uint64_t)s->grid[k] + s->block[k] - 1) / s->block[k])
+				: s->grid[k];
+}
+
 void aif_event_track_name(const struct aif_profile *p, const struct aif_event_track *t,
 			  struct aif_buf *out)
 {

@@ -83,6 +83,8 @@ bool aif_event_cpu_part(const struct aif_export *x, const struct aif_cpu_row *ro
  * O(log n). */
 size_t aif_event_device_tracks(const struct aif_events *e, uint32_t device, size_t *ret_end);
 
+/* Sets the grid of a launch in groups: its work items by those of a group, rounded up. */
+void aif_event_groups(const struct aif_shape *s, uint32_t groups[3]);
 /* "stream 7", "stream 7 of 1234 (2)": its process's number where streams are of several, then the lane. A stream may have
  * as many tracks as executions: of other tracks this looks at none. */
 void aif_event_track_name(const struct aif_profile *p, const struct aif_event_track *t,

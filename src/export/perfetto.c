@@ -10,8 +10,8 @@
  * Perfetto's trace (perfetto.dev, protos/perfetto/trace): packets of one sequence. What is declared stable carries the
  * time line: TrackDescriptor and TrackEvent. A device is a track, its streams' lanes are tracks under it, so that
  * executions that overlap stay slices of their own; a launch whose call's end is not recorded is an instant of its
- * thread, another a slice, and each flows into what it launched. Executions are render stages, too (perfetto_stages.c). Names, frames and stacks are interned once. Time is
- * CLOCK_MONOTONIC, as the recording's.
+ * thread, another a slice, and each flows into what it launched. Executions are render stages, too (perfetto_stages.c).
+ * Names, frames and stacks are interned once. Time is CLOCK_MONOTONIC, as the recording's.
  */
 /* ---- packets ------------------------------------------------------------------------------------- */
 

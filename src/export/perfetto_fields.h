@@ -33,7 +33,8 @@ enum { /* InternedData */
        MAPPINGS = 19,
        GRAPHICS_CONTEXTS = 23,
        GPU_SPECIFICATIONS = 24,
-       COMPUTE_KERNELS = 1000, /* of GpuInternedData, which extends it */
+       COMPUTE_KERNELS =
+	       1000, /* and the next one: fields that GpuInternedData adds to InternedData */
        COMPUTE_ARG_NAMES = 1001,
 };
 enum { /* TrackEvent */

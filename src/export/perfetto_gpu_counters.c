@@ -18,7 +18,7 @@ static unsigned unit_of(const char *unit)
 	} units[] = {{"bytes", 7}, {"Hz", 13}, {"MHz", 15}, {"ns", 19},
 		     {"W", 29},    {"J", 31},  {"C", 34},   {"%", 37}};
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+	for (size_t i = 0; i < AIF_ARRAY_LEN(units); i++)
 		if (!strcmp(unit, units[i].text))
 			return units[i].unit;
 	return 0;
@@ -82,7 +82,6 @@ void perfetto_gpu_counter_value(struct perfetto *w, uint32_t counter, int64_t at
 	/* Counters of CPUs and sockets, as of perf stat, are tracks alone. */
 	if (device != AIF_NONE && w->t.p->devices[device].kind == AIF_DEVICE_CPU)
 		return;
-
 	if (is_first)
 		perfetto_gpu_counter_end(w);
 	event_put(w, counter, at, is_first ? v : c->value, is_first);

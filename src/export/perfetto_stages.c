@@ -160,11 +160,7 @@ static void launch_put(struct perfetto *w, const struct aif_event_exec *x)
 		const struct aif_shape *s = &w->t.p->shapes[by->shape];
 		uint32_t groups[3];
 
-		for (unsigned k = 0; k < 3; k++)
-			groups[k] = s->block[k]
-					    ? (uint32_t)(((uint64_t)s->grid[k] + s->block[k] - 1) /
-							 s->block[k])
-					    : s->grid[k];
+		aif_event_groups(s, groups);
 		if (groups[0])
 			extent_put(w, 1, groups);
 		if (s->block[0])

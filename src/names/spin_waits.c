@@ -60,5 +60,5 @@ uint32_t aif_spin_wait(const struct aif_profile *p, uint32_t stack)
 
 void aif_spin_wait_note(const struct aif_profile *p, uint32_t module, struct aif_buf *out)
 {
-	aif_buf_printf(out, "[spinning: %s]", base_name(p, module));
+	aif_buf_printf(out, AIF_SPIN_WAIT_NOTE "%s]", base_name(p, module));
 }

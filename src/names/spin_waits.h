@@ -10,5 +10,7 @@
 
 /* Returns the module in which a stack of CPU time spins; AIF_NONE: it does not. */
 uint32_t aif_spin_wait(const struct aif_profile *p, uint32_t stack);
-/* Appends "[spinning: libgomp.so.1]": what stands in place of the function. */
+/* The beginning of what stands in place of the function: "[spinning: libgomp.so.1]". */
+#define AIF_SPIN_WAIT_NOTE "[spinning: "
+/* Appends that. */
 void aif_spin_wait_note(const struct aif_profile *p, uint32_t module, struct aif_buf *out);

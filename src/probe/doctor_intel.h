@@ -13,8 +13,8 @@ struct aif_intel {
 	bool loader_is_late; /* tracing can be switched on in a process that runs already */
 	char *layer;         /* of libze_tracing_layer.so.1 */
 	char *driver;        /* of libze_intel_gpu.so.1 */
-	char *metrics;       /* of Metrics Discovery, libigdmd.so.1 */
-	char *library;       /* of the Metrics Library, libigdml.so.1 */
+	char *metrics;       /* path of libigdmd.so.1, Metrics Discovery */
+	char *library;       /* path of libigdml.so.1, the Metrics Library */
 	bool metrics_set;    /* ZET_ENABLE_METRICS is in the environment */
 	bool metrics_off;    /* and it is 0 */
 	char *iga;           /* of libiga64 */

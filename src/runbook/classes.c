@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runbook/classes.h"
 
+#include "names/spin_waits.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -44,10 +46,10 @@ static const struct {
 
 enum aif_runbook_class aif_runbook_class_of(const char *name, size_t len)
 {
-	static const char spins[] = "[spinning: ";
-
 	/* "(no samples)", and waiting that takes CPU time */
-	if ((len && *name == '(') || (len > strlen(spins) && !memcmp(name, spins, strlen(spins))))
+	if ((len && *name == '(') ||
+	    (len > strlen(AIF_SPIN_WAIT_NOTE) &&
+	     !memcmp(name, AIF_SPIN_WAIT_NOTE, strlen(AIF_SPIN_WAIT_NOTE))))
 		return AIF_RUNBOOK_NONE;
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++) {
 		size_t n = strlen(rules[r].part);

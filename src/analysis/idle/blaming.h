@@ -24,7 +24,8 @@ struct aif_idle_bracket {
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
 	double idle, seen;      /* ns; of this what samples, waits and times off CPU explain */
-	double squares; /* of the lengths of its segments: / .idle is the one in which a ns lies, on average */
+	/* Squares of the lengths of its segments: by .idle, how long the one is in which a ns lies, on average. */
+	double squares;
 	double whole;   /* exact times off CPU, a part of .seen */
 	uint32_t drain; /* stack of the longest wait */
 	double drain_ns;
