@@ -99,7 +99,7 @@ const char *aif_why_queue_text(enum aif_why_queue q)
 }
 
 /* Returns true of a host that does something else between launches for most of its time: it is behind, too. */
-static bool computes(const struct aif_why *w)
+static bool host_computes(const struct aif_why *w)
 {
 	return 2 * w->launching_ns < w->of_group[AIF_WHY_HOST];
 }
@@ -118,7 +118,7 @@ struct aif_why_verdict aif_why_verdict(const struct aif_why *w, enum aif_why_gro
 #undef AIF_WHY_VERDICT
 	enum aif_why_queue queue = aif_why_queue_of(w);
 
-	if (g == AIF_WHY_HOST && queue == AIF_WHY_QUEUE_BEHIND && computes(w))
+	if (g == AIF_WHY_HOST && queue == AIF_WHY_QUEUE_BEHIND && host_computes(w))
 		return (struct aif_why_verdict){"", ""};
 	if (aif_share_ppm(w->of_group[g], w->time_ns) >= AIF_WHY_BOUND_PPM)
 		for (size_t i = 0; i < AIF_ARRAY_LEN(verdicts); i++)
@@ -180,7 +180,7 @@ static bool fits(const struct aif_profile *p, const struct aif_why *w, enum prog
 	case CROWDED:
 		return w->is_crowded;
 	case COMPUTES:
-		return computes(w);
+		return host_computes(w);
 	case UNSEEN:
 		return !w->has_off_cpu;
 	case LATE_RANK:
