@@ -248,7 +248,7 @@ class Save:
 
     def loop(self):
         global counted
-        for i in range(128):
+        for i in range(130):
             step()
             if i % 16 == 15:
                 self.checkpoint()

@@ -12,6 +12,7 @@
 #include "profile/file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- rows ------------------------------------------------------------------------------------- */
@@ -347,13 +348,20 @@ static void sum_looks(struct aif_idle_blaming *b)
 	}
 }
 
-/* Returns what a thread computed in the bracket before its first sample: as of the time in which it was sampled. */
-static double unsampled_of(const struct aif_idle_bracket *of)
-{
-	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of);
+/* Standard errors of a number of samples within which a bracket's samples are taken to be of all of its time. */
+#define ERRORS 2
 
-	return of->on_cpu > 0 ? AIF_MIN(of->unsampled, rest) * of->on_cpu / (of->on_cpu + of->looks)
-			      : 0;
+/* Returns what a thread computed in the bracket without a sample, before its first one or because samples are seldom exactly as many as
+ * its time: as of the time in which it was sampled. */
+static double unsampled_of(const struct aif_idle_blaming *b, const struct aif_idle_bracket *of)
+{
+	double rest = AIF_MAX(AIF_MAX(of->idle - of->seen, 0) - delayed_of(of), 0),
+	       error = ERRORS * sqrt(of->on_cpu * b->period_ns);
+
+	if (!(of->on_cpu > 0))
+		return 0;
+	return (rest <= error ? rest : AIF_MIN(of->unsampled, rest)) * of->on_cpu /
+	       (of->on_cpu + of->looks);
 }
 
 /* Returns what nothing was seen of, and true if the thread was on no CPU in it: samples are missing. Those that were refused are none
@@ -362,7 +370,7 @@ static double rest_of(const struct aif_idle_blaming *b, const struct aif_idle_br
 		      bool *ret_is_off)
 {
 	uint32_t process = b->to->devices[of->device].process;
-	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of) - unsampled_of(of);
+	double rest = AIF_MAX(of->idle - of->seen, 0) - delayed_of(of) - unsampled_of(b, of);
 	/* Unless it was divided already. */
 	double expected =
 		rest - (of->looks > 0 || of->on_cpu > 0 ? 0 : AIF_MIN(of->unsampled, rest));
@@ -411,7 +419,8 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 				     of);
 		at.share = NULL;
 		if (r == 0 && s->on_cpu > 0)
-			r = row_add(b, s->cause, at, unsampled_of(of) * s->on_cpu / of->on_cpu, of);
+			r = row_add(b, s->cause, at, unsampled_of(b, of) * s->on_cpu / of->on_cpu,
+				    of);
 		if (r == 0 && s->on_cpu > 0)
 			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
 				    delayed_of(of) * s->on_cpu / of->on_cpu, of);
