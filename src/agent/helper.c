@@ -204,7 +204,8 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	return (struct look){.alive = alive, .collect = collect, .command = command};
 }
 
-/* Answers a recorder that has rung. It holds our page's lock, so that the one before is dead or has let go. */
+/* Answers a recorder that has rung, or asks one again that was late. One that has rung holds our page's lock, so that the one before
+ * is dead or has let go. */
 static void answer(uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -212,19 +213,22 @@ static void answer(uint64_t now)
 	struct aif_call call;
 
 	aif_injected_start_runtimes(); /* before the recorder asks which there are */
-	if (aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
+	if (*aif_agent.env.standby &&
+	    aif_standby_answer(&s->standby, aif_agent.env.standby, &call)) {
 		/* A recorder rings before it sees that we have found it by ourselves, and again where it knows no number of ours. */
 		if (a && !memcmp(call.token, s->met.call.token, sizeof(call.token)))
 			return;
 		aif_call_set(&s->met, &call);
 		s->answers = ANSWERS;
+		s->is_late = false;
+		s->late_joins = 0;
 	}
 	if (!s->answers)
 		return;
 	if (a)
 		retire(a, false, now);
 	/* Does not wait for threads that are inside an entry: there is a next try. */
-	s->answers = aif_session_join() == -EBUSY ? s->answers - 1 : 0;
+	s->answers = aif_session_join() ? 0 : s->answers - 1;
 }
 
 /* Opens the unwinder in a forked child: see aif_unwinder_after_fork(). In a thread of its own, which may never return. */
@@ -373,7 +377,7 @@ static bool helper(void)
 			aif_sandbox_end();
 		}
 		if (!atomic_load(&s->attached)) {
-			if (nothing_left && !*env->standby)
+			if (nothing_left && !*env->standby && !s->answers)
 				return false; /* no recorder can attach any more */
 			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;

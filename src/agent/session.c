@@ -22,6 +22,9 @@
 
 #define START_TIMEOUT_MS 1000
 #define START_LOOK_NS    1000000 /* between looks whether another thread has started the session */
+/* A recorder that has not answered by then may have had no CPU: the helper asks it so many times more. */
+#define LATE_ANSWERS    100
+#define LATE_TIMEOUT_MS 200
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
 #define FORK_TIMEOUT_MS   500
 #define FILTER_TIMEOUT_MS 100
@@ -283,13 +286,23 @@ static void arm(void)
 		aif_session_report_state(a->shm, true, aif_now_ns());
 }
 
-int aif_session_join(void)
+/* True if the recorder is there and has not answered in time. */
+static bool is_timeout(int r)
 {
-	int r = meet(&aif_agent.session.met.call, START_TIMEOUT_MS, 0);
+	return r == -EAGAIN || r == -ETIMEDOUT;
+}
 
-	if (r != -EBUSY)
-		arm();
-	return r;
+bool aif_session_join(void)
+{
+	struct aif_session *s = &aif_agent.session;
+	int r = meet(&s->met.call, s->is_late ? LATE_TIMEOUT_MS : START_TIMEOUT_MS, s->late_joins);
+
+	if (r == -EBUSY || (s->is_late && is_timeout(r)))
+		return false;
+	s->is_late = false;
+	s->late_joins = 0;
+	arm();
+	return true;
 }
 
 /* Looks for a recorder, `first` before others, and if there may be one later, waits for it. */
@@ -310,11 +323,22 @@ static int begin(const struct aif_call *first, int timeout_ms, uint32_t joins)
 		(void)aif_standby_show(&s->standby, env->standby, env->level, aif_runtimes_first());
 	if (first)
 		r = meet(first, timeout_ms, joins);
+	s->is_late = first && is_timeout(r);
+	if (s->is_late) {
+		if (first != &s->met.call)
+			aif_call_set(&s->met, first);
+		s->late_joins = joins;
+		s->answers = LATE_ANSWERS;
+	}
 	for (unsigned i = 0;
 	     r < 0 && s->standby.shown && i < OFFERS && aif_standby_asked(env->standby, i, &call);
 	     i++)
 		r = meet(&call, OFFER_TIMEOUT_MS, joins);
-	if (r < 0 && !s->standby.shown)
+	if (r == 0 && s->is_late) { /* another recorder took it */
+		s->is_late = false;
+		s->answers = 0;
+	}
+	if (r < 0 && !s->standby.shown && !s->is_late)
 		return r;
 	a = atomic_load(&s->attached);
 	if (r < 0)

@@ -101,7 +101,9 @@ struct aif_session {
 	uint32_t runtimes;                     /* bit i: enum aif_runtime_id i has started */
 	struct aif_standby standby;
 	struct aif_call_slot met; /* the last recorder that was met */
-	unsigned answers;         /* it has rung: how often it is still tried */
+	unsigned answers;         /* it has rung, or is late: how often it is still tried */
+	bool is_late;             /* it did not answer in time when the session began, */
+	uint32_t late_joins;      /* and this is what the process joins as */
 	uint64_t called_ns;       /* when the helper last did what needs system calls */
 	uint64_t alive_ns;        /* when its heart was last seen to beat */
 	uint64_t born_ns;         /* when the first runtime started, here or after the fork */
@@ -182,9 +184,9 @@ void aif_session_modules_unpin(void);
 
 /* ---- for the helper thread (helper.h) ---- */
 
-/* Meets the recorder that has rung, `call`, and collects if it says so. -EBUSY: not yet, threads are inside entries of
- * an old session. */
-int aif_session_join(void);
+/* Meets the recorder that has rung, or was late, and collects if it says so. False: not yet, threads are inside entries of an old
+ * session, or it is still late. */
+bool aif_session_join(void);
 /* Unmaps what nobody uses any more. True if nothing is left. */
 bool aif_session_reclaim(uint64_t now);
 /* Reports since when we collect, or do not, unless the recorder knows. */

@@ -52,4 +52,20 @@ collected() {
 		awk '/;gc_collect/ { n += $NF } { all += $NF } END { print n / all; exit n < 0.6 * all }' removed.folded
 }
 check "an interpreter whose notes were removed: its garbage collector has a name" collected
+
+# A program waits for its recorder for a second. One that has no CPU for longer is asked again, and again.
+cat >late.py <<'END'
+import time
+end = time.process_time() + 2.5
+while time.process_time() < end:
+    sum(range(10000))
+END
+cat >late.sh <<'END'
+recorder=$PPID
+kill -STOP $recorder
+(sleep 1.6; kill -CONT $recorder) &
+exec python3 late.py
+END
+check "a program whose recorder does not answer in time is recorded" "$aiflame" record -q --cpu -o late.data sh late.sh
+check "a program whose recorder does not answer in time is sampled once it does" between 10 "$(number late.data 'SELECT count(*) FROM cpu_samples')" 5000
 done_testing
