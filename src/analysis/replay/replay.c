@@ -15,7 +15,9 @@
 #define CLOCK_NS 2000
 /* Fewer launches make no schedule; of more executions, or waits, there is none. */
 #define FEWEST 10
-#define MOST   ((size_t)1 << 30)
+/* One in so many is as quick as the quickest tenth, or quicker. */
+#define QUICK 10
+#define MOST  ((size_t)1 << 30)
 
 /* ---- reading the schedule -------------------------------------------------------------------- */
 
@@ -261,12 +263,11 @@ static int by_start(const void *a, const void *b, void *arg)
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* Returns the value that would be at n / 2 if they were in order: byte by byte from the highest, it counts those that begin
+/* Returns the value that would be at `rank` if they were in order: byte by byte from the highest, it counts those that begin
  * like it by their next byte. 0 of none. */
-static double median(const uint64_t *ns, size_t n)
+static double ranked(const uint64_t *ns, size_t n, size_t rank)
 {
 	uint64_t found = 0;
-	size_t rank = n / 2;
 
 	for (unsigned shift = 64; n && shift;) {
 		size_t counts[256] = {0}, byte = 0;
@@ -357,13 +358,31 @@ static int link_execs(struct aif_replay *r)
 			last_end = i;
 	}
 	if (!e) {
-		r->usual_launch_ns = median(delays, launches);
-		r->usual_gap_ns = median(delays + r->execs_len - gaps, gaps);
+		const uint64_t *behind = delays + r->execs_len - gaps;
+
+		r->usual_launch_ns = ranked(delays, launches, launches / 2);
+		r->usual_gap_ns = ranked(behind, gaps, gaps / 2);
+		r->quick_launch_ns = ranked(delays, launches, launches / QUICK);
+		r->quick_gap_ns = ranked(behind, gaps, gaps / QUICK);
 	}
 	free(order);
 	free(delays);
 	aif_map_finish(&latest.of);
 	return e;
+}
+
+/* Finds how soon behind the end of their work quick waits return. 0 or -ENOMEM. */
+static int find_quick_tail(struct aif_replay *r)
+{
+	uint64_t *tails = malloc((r->waits_len + 1) * sizeof(*tails));
+
+	if (!tails)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->waits_len; i++)
+		tails[i] = (uint64_t)r->waits[i].tail_ns;
+	r->quick_tail_ns = ranked(tails, r->waits_len, r->waits_len / QUICK);
+	free(tails);
+	return 0;
 }
 
 /* True if the part is of one process on one device, and whole. */
@@ -395,6 +414,8 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 	e = link_host(ret);
 	if (!e)
 		e = link_execs(ret);
+	if (!e)
+		e = find_quick_tail(ret);
 	ret->scratch =
 		malloc((AIF_MAX(ret->execs_len, ret->events_len) + 1) * sizeof(*ret->scratch));
 	if (e || !ret->scratch)
@@ -428,19 +449,29 @@ void aif_replay_finish(struct aif_replay *r)
 
 /* ---- replaying it ---------------------------------------------------------------------------- */
 
+/* Returns how long an execution takes to start behind what it waits for: `recorded` less what its call takes `sooner`, and no more than
+ * what is usual if nothing is late, or quick if all is. */
+static double delay_without(const struct aif_replay_without *without, double recorded,
+			    double sooner, double usual, double quick, bool is_recorded)
+{
+	double delay = AIF_MAX(recorded - sooner, 0);
+
+	if (!is_recorded || without->late)
+		delay = AIF_MIN(AIF_MIN(usual, recorded), delay);
+	return without->latencies ? AIF_MIN(quick, delay) : delay;
+}
+
 /* Returns when an execution starts that is launched at `at`. */
 static double start_of(const struct aif_replay *r, size_t exec, double at, double sooner,
-		       bool no_late)
+		       const struct aif_replay_without *without)
 {
 	const struct aif_replay_exec *x = &r->execs[exec];
 	const double *ends = r->scratch;
-	double recorded = (double)delay_of(r, exec);
-	double usual_launch = AIF_MIN(r->usual_launch_ns, recorded);
-	double usual_gap = AIF_MIN(r->usual_gap_ns, recorded);
-	double delay = AIF_MAX(recorded - sooner, 0);
-	double launch = x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_launch, delay);
-	double gap = !x->is_behind_launch && !no_late ? delay : AIF_MIN(usual_gap, delay);
-	double start = at + launch;
+	double recorded = (double)delay_of(r, exec),
+	       gap = delay_without(without, recorded, sooner, r->usual_gap_ns, r->quick_gap_ns,
+				   !x->is_behind_launch),
+	       start = at + delay_without(without, recorded, sooner, r->usual_launch_ns,
+					  r->quick_launch_ns, x->is_behind_launch);
 
 	if (x->before != AIF_NONE)
 		start = AIF_MAX(start, ends[x->before] + gap);
@@ -471,14 +502,15 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 				continue;
 			if (w->until != AIF_NONE)
 				now = AIF_MAX(now, ends[w->until]);
-			now += w->tail_ns;
+			now += without->latencies ? AIF_MIN(r->quick_tail_ns, w->tail_ns)
+						  : w->tail_ns;
 			continue;
 		}
 		for (uint32_t k = e->of, last = aif_replay_end_of(r, e); k < last; k++) {
 			const struct aif_timeline_exec *of = aif_replay_exec_of(r, k);
 			bool is_zero = without->is_zero && without->is_zero(without->arg, of);
 
-			ends[k] = start_of(r, k, now, sooner, without->late) +
+			ends[k] = start_of(r, k, now, sooner, without) +
 				  (is_zero ? 0 : (double)aif_timed_ns(of));
 			end = AIF_MAX(end, ends[k]);
 		}

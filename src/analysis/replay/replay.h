@@ -16,6 +16,9 @@
  * execution before it in its stream, and where it started right behind the end of another stream's, behind that one too; by as
  * long as it did, or as is usual where something else than in the recording is the last to happen.
  *
+ * A device that has rested, and a thread that has waited for long, are slower to go on than those that have just worked; so without what
+ * makes them rest, delays and tails may be as short as the shortest tenth of them is (.latencies).
+ *
  * What host time is set to zero is a part of each time between two events: as much of it as has the owner, or the cause, of the idle
  * time before the later event (idle/course.h); of those without idle time, as much as before others with the same stack, or else
  * as before all. Idle time between a launch call and what it launched is part of the call's cause: launching less, or by one call
@@ -66,6 +69,8 @@ struct aif_replay {
 		behind; /* copies by the launch before, by event; NULL: none may have held the host up */
 	struct aif_map long_hosts, long_delays; /* ns, by event and by execution */
 	double usual_launch_ns, usual_gap_ns;
+	/* A tenth of the delays behind launches, of those behind executions and of waits' tails are as short. */
+	double quick_launch_ns, quick_gap_ns, quick_tail_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
 	double *scratch;  /* room for a replay's ends of executions, or for a sum of each event */
 	/* Idle time before each event, ns, as .idle_of has it; NULL: not summed yet (host.c). */
@@ -83,8 +88,9 @@ struct aif_replay_without {
 	const float *host; /* by event: the part of its .host_ns that stays; NULL: all */
 	const float *
 		calls; /* by event: ns by which its call, and what it launched behind that, take less; NULL: none */
-	bool waits; /* the host waits for nothing */
-	bool late;  /* nothing starts later than is usual */
+	bool waits;     /* the host waits for nothing */
+	bool late;      /* nothing starts later than is usual */
+	bool latencies; /* nothing starts, and no wait returns, later than a tenth of them do */
 	/* True if an execution takes no time; NULL: none does. */
 	bool (*is_zero)(const void *arg, const struct aif_timeline_exec *x);
 	const void *arg;

@@ -62,7 +62,8 @@ static int without_host(struct aif_replay *r, struct asking *a,
 					a->calls);
 
 	if (!e)
-		*ret = gain(r, &(struct aif_replay_without){.host = a->host, .calls = a->calls});
+		*ret = gain(r, &(struct aif_replay_without){
+				       .host = a->host, .calls = a->calls, .latencies = true});
 	return e;
 }
 
