@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@
 /* Pause after targets had more to say than their turns allowed: others get the store's lock
  * meanwhile. */
 #define CUT_NS (1000 * 1000)
+/* A process that has just come asks to be sampled, and is answered in a turn: turns are short for so long. */
+#define HURRY_NS (30 * 1000 * 1000)
 /* Rings that the OS kernel fills for BPF programs hold more than a tenth of a second of a busy machine. */
 #define KERNEL_NS (50 * 1000 * 1000)
 
@@ -46,8 +49,10 @@ struct aif_drain_thread {
 	uint64_t sync_wanted, sync_done; /* tickets */
 	uint64_t sync;                   /* the thread's: the ticket that is worked at; 0 = none */
 	struct aif_drain_stats ended;    /* the thread's: of targets that have ended */
-	int ends;                        /* epoll: pidfds of targets, each until it has fired */
-	atomic_uint held;                /* targets, from their hello until their last records */
+	int ends;    /* epoll: pidfds of targets, each until it has fired, and .arrival */
+	int arrival; /* eventfd: a target has come */
+	uint64_t hurries_until_ns; /* the thread's: it answers a new target */
+	atomic_uint held;          /* targets, from their hello until their last records */
 };
 
 static bool read_clock(void *arg, uint64_t *ret_value)
@@ -95,7 +100,7 @@ static void look_for_end(struct aif_target *t)
 		note_end(t);
 }
 
-/* Waits that long, and notes when processes end: nobody else knows that time. */
+/* Waits that long, or until a process has come, and notes when processes end: nobody else knows that time. */
 static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 {
 	uint64_t now = aif_now_ns(), until = now + ns;
@@ -105,9 +110,15 @@ static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 		int n = epoll_wait(dt->ends, ends, AIF_ARRAY_LEN(ends),
 				   (int)((until - now + 999999) / 1000000));
 
-		for (int i = 0; i < n; i++)
-			note_end(ends[i].data.ptr);
 		now = aif_now_ns();
+		for (int i = 0; i < n; i++) {
+			eventfd_t came;
+
+			if (ends[i].data.ptr)
+				note_end(ends[i].data.ptr);
+			else if (eventfd_read(dt->arrival, &came) == 0)
+				until = now;
+		}
 	} while (now < until);
 }
 
@@ -318,6 +329,7 @@ static enum aif_shm_command take_incoming(struct aif_drain_thread *dt)
 		if (t->pidfd >= 0)
 			epoll_ctl(dt->ends, EPOLL_CTL_ADD, t->pidfd, &event);
 		dt->incoming = t->next;
+		dt->hurries_until_ns = aif_now_ns() + HURRY_NS;
 		/* The newest comes first. */
 		t->next = *end;
 		*end = t;
@@ -466,12 +478,12 @@ static void *drain_main(void *arg)
 			return NULL;
 		}
 		bytes = step(dt, &turn, flush);
-		await_end(dt, any_cut(&dt->d)          ? CUT_NS
-			      : bytes > BUSY_BYTES     ? BUSY_NS
-			      : dt->d.targets          ? 2 * BUSY_NS
-			      : dt->d.has_small_rings  ? 2 * BUSY_NS
-			      : dt->d.has_kernel_rings ? KERNEL_NS
-						       : IDLE_NS);
+		await_end(dt, any_cut(&dt->d) || now < dt->hurries_until_ns ? CUT_NS
+			      : bytes > BUSY_BYTES                          ? BUSY_NS
+			      : dt->d.targets                               ? 2 * BUSY_NS
+			      : dt->d.has_small_rings                       ? 2 * BUSY_NS
+			      : dt->d.has_kernel_rings                      ? KERNEL_NS
+									    : IDLE_NS);
 	}
 }
 
@@ -482,6 +494,8 @@ static void drain_thread_free(struct aif_drain_thread *dt)
 	aif_generated_finish(&dt->d.generated);
 	if (dt->ends >= 0)
 		close(dt->ends);
+	if (dt->arrival >= 0)
+		close(dt->arrival);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);
 	free(dt);
@@ -492,6 +506,7 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 			 struct aif_err *err)
 {
 	struct aif_drain_thread *dt = calloc(1, sizeof(*dt));
+	struct epoll_event arrival = {.events = EPOLLIN};
 	int r;
 
 	if (!dt)
@@ -501,8 +516,12 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 	pthread_mutex_init(&dt->lock, NULL);
 	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	dt->ends = epoll_create1(EPOLL_CLOEXEC);
-	if (dt->ends < 0 || !dt->d.scratch)
-		r = aif_thread_error(err, dt->ends < 0 ? -errno : -ENOMEM);
+	dt->arrival = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (dt->ends < 0 || dt->arrival < 0 ||
+	    epoll_ctl(dt->ends, EPOLL_CTL_ADD, dt->arrival, &arrival) < 0)
+		r = aif_thread_error(err, -errno);
+	else if (!dt->d.scratch)
+		r = aif_thread_error(err, -ENOMEM);
 	else
 		r = aif_sources_init(&dt->d, aif_sources, AIF_SOURCE_COUNT, err);
 	if (!r) {
@@ -538,6 +557,7 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 	dt->incoming = t;
 	dt->held++;
 	pthread_mutex_unlock(&dt->lock);
+	(void)eventfd_write(dt->arrival, 1); /* it is full: the thread has not read it yet */
 	return 0;
 }
 
