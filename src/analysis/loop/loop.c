@@ -262,6 +262,24 @@ static int find_in_calls(struct reading *r, const struct aif_loop_calls *c, stru
 	return e;
 }
 
+/* Returns when the last launch was made from within the loop's function: where launches were left out, its last turn that was seen whole
+ * may be long before. */
+static int64_t last_call(const struct reading *r, const struct aif_loop_calls *c,
+			 const struct aif_loop *l)
+{
+	uint32_t of = l->level[l->chosen].stack;
+
+	for (size_t i = c->len; r->is_sparse && of != AIF_NONE && i-- > 0;) {
+		uint32_t stack = c->sites[c->at[i].site].stack;
+
+		while (stack != AIF_NONE && stack != of)
+			stack = r->parent[stack];
+		if (stack == of)
+			return AIF_MAX(l->end, c->at[i].at);
+	}
+	return l->end;
+}
+
 static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 			  struct aif_loops *ret)
 {
@@ -286,6 +304,8 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 		ret->at[i].thread = thread;
 		if (ret->at[i].levels)
 			e = sum_up(&ret->at[i]);
+		if (ret->at[i].levels && !e)
+			ret->at[i].last = last_call(r, &c, &ret->at[i]);
 	}
 	aif_map_finish(&sites);
 	free(c.at);
@@ -321,14 +341,14 @@ static double likelihood(const struct reading *r, const struct aif_loop *l)
 static bool is_more_likely(const struct reading *r, const struct aif_loop *a,
 			   const struct aif_loop *b)
 {
-	int64_t both = AIF_MIN(a->end, b->end) - AIF_MAX(a->start, b->start);
+	int64_t both = AIF_MIN(a->last, b->last) - AIF_MAX(a->start, b->start);
 	double x, y;
 
 	if (!a->levels || !b->levels)
 		return a->levels;
 	if ((a->len >= AIF_LOOP_SURE) != (b->len >= AIF_LOOP_SURE))
 		return a->len >= AIF_LOOP_SURE;
-	if (a->thread != b->thread && both > (b->end - b->start) / 2) {
+	if (a->thread != b->thread && both > (b->last - b->start) / 2) {
 		if (a->is_python != b->is_python)
 			return a->is_python;
 		return a->len < b->len - b->len / 4;

@@ -77,6 +77,7 @@ struct aif_loop {
 	struct aif_loop_step *steps; /* in order */
 	size_t len, cap;
 	int64_t start, end; /* of the loop: start-up ends and the tail begins there */
+	int64_t last;       /* the last launch from within its function, or .end */
 	uint64_t median_ns, p95_ns;
 	/* The place where turns of the chosen level begin: a number that is the same in other runs of the program; 0: no loop. */
 	uint64_t place;
