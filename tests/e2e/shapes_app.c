@@ -122,7 +122,7 @@ FUNCTION(save_checkpoint)(void)
 		read_back();
 }
 
-/* So many turns, or as many times more as LONGER says: samples of short runs are few. */
+/* Returns n, or as many times more as LONGER says: samples of short runs are few. */
 static int turns(int n)
 {
 	return n * longer;
