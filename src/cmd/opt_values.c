@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Reads digits with an optional fraction as a count of 1/1,000,000,000; stops at the unit. */
@@ -189,5 +190,30 @@ int aif_parse_span(const char *s, struct aif_opt_span *ret)
 	if (comma[1] && span.to_ns <= span.from_ns)
 		return span.to_ns < span.from_ns ? -ERANGE : -EINVAL;
 	*ret = span;
+	return 0;
+}
+
+int aif_parse_cpus(const char *who, const char *list, cpu_set_t *ret, struct aif_err *err)
+{
+	const char *at = list;
+
+	CPU_ZERO(ret);
+	while (*at) {
+		char *end;
+		unsigned long from = strtoul(at, &end, 10), to = from;
+
+		if (end != at && isdigit((unsigned char)*at) && *end == '-') {
+			at = end + 1;
+			to = strtoul(at, &end, 10);
+		}
+		if (end == at || !isdigit((unsigned char)*at) || (*end && *end != ',') ||
+		    from > to || to >= CPU_SETSIZE)
+			return aif_err_set(err, -EINVAL,
+					   "%s: --cpus: '%s' is no list of CPUs; give one as 0-3,8",
+					   who, list);
+		for (unsigned long i = from; i <= to; i++)
+			CPU_SET(i, ret);
+		at = end + (*end == ',');
+	}
 	return 0;
 }

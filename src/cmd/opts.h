@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <sched.h>
+
 /*
  * Options: each command has one table; parsing, help and the check of its manual page come from it.
  * Values are stored into a struct of the command's own, at the offset that the table names.
@@ -76,3 +78,5 @@ int aif_parse_count(const char *s, uint32_t *ret);
 int aif_parse_percent(const char *s, uint32_t *ret_ppm); /* 0 to 100 */
 /* Returns -ERANGE for a span that ends before it begins. */
 int aif_parse_span(const char *s, struct aif_opt_span *ret);
+/* Parses a list of CPUs, "0-3,8". 0 or -EINVAL with *err, which begins with `who`. */
+int aif_parse_cpus(const char *who, const char *list, cpu_set_t *ret, struct aif_err *err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "cmd/cpu_list.h"
 #include "cmd/message.h"
 #include "cmd/runbook_check.h"
 #include "runbook/grown.h"
@@ -313,7 +312,7 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 		o.modes_len = 1;
 	}
 	if (v->cpus) {
-		if (aif_cpu_list("runbook", v->cpus, &cpus, err))
+		if (aif_parse_cpus("runbook", v->cpus, &cpus, err))
 			return AIF_EXIT_USAGE;
 		o.cpus = &cpus;
 	}

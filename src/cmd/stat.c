@@ -2,7 +2,6 @@
 #include "stat/result.h"
 
 #include "cmd/command.h"
-#include "cmd/cpu_list.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/stat_from.h"
@@ -210,7 +209,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	else
 		o.events = aif_stat_events_of(AIF_STAT_SET_ALL);
 	if (!e && v->cpus) {
-		e = aif_cpu_list("stat", v->cpus, &cpus, err);
+		e = aif_parse_cpus("stat", v->cpus, &cpus, err);
 		o.cpus = &cpus;
 	}
 	if (!e && v->output && strcmp(v->output, "-"))
