@@ -3,15 +3,17 @@
 #include "base/name_sanitize.h"
 #include "base/process_read.h"
 #include "cmd/command.h"
-#include "cmd/ctl_snapshot.h"
 #include "cmd/recordings.h"
+#include "cmd/stop.h"
 #include "profile/file.h"
 #include "record/attach/attach_dir.h"
 #include "record/sync.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -26,6 +28,7 @@
 #define SYNC_S 60
 /* The same with names for what is new, and a copy of the file. */
 #define SNAPSHOT_S 180
+#define COPY_BYTES ((size_t)1 << 20)
 
 struct values {
 	const char *output;
@@ -106,6 +109,101 @@ static int say_no_snapshot(const struct aif_standby_recording *about, int r, str
 	return say_not_synced(about, r, err);
 }
 
+/* ---- snapshot -------------------------------------------------------------------------------- */
+
+/*
+ * The recorder answers with a copy of its file that has no name; it is given one here, with the rights of who asked.
+ */
+
+/* Names a snapshot of the recording `name` by the time of day: "aiflame.data" -> "aiflame-20250131-140502.data", in the
+ * working directory. */
+static void snapshot_name(const char *name, char *ret, size_t size)
+{
+	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	size_t len = strlen(base);
+	time_t now = time(NULL);
+	struct tm tm;
+	char at[32] = "";
+
+	if (len > 5 && !strcmp(base + len - 5, ".data"))
+		len -= 5;
+	if (localtime_r(&now, &tm))
+		strftime(at, sizeof(at), "-%Y%m%d-%H%M%S", &tm);
+	if (!len || *base == '.' || *base == '-')
+		snprintf(ret, size, "aiflame%s.data", at);
+	else
+		snprintf(ret, size, "%.*s%s.data", (int)AIF_MIN(len, (size_t)150), base, at);
+}
+
+static int copy_all(int from, int to, const volatile sig_atomic_t *stopped)
+{
+	uint8_t *bytes = malloc(COPY_BYTES);
+	off_t at = 0;
+	ssize_t n = bytes ? 1 : -1;
+
+	while (n > 0 && !*stopped) {
+		n = pread(from, bytes, COPY_BYTES, at);
+		for (ssize_t done = 0, w; done < n; done += w) {
+			w = write(to, bytes + done, (size_t)(n - done));
+			if (w < 0 && errno != EINTR) {
+				n = -1;
+				break;
+			}
+			w = AIF_MAX(w, 0);
+		}
+		at += n;
+	}
+	n = n < 0 ? -errno : *stopped ? -EINTR : 0;
+	free(bytes);
+	return (int)n;
+}
+
+static int cannot_write(const char *path, int code, struct aif_err *err)
+{
+	return aif_err_set(err, code, "ctl: cannot write %s: %s", path,
+			   code == -EINTR    ? "stopped"
+			   : code == -ENOSPC ? "the disk is full"
+					     : strerror(-code));
+}
+
+static int save_part(int fd, const char *part, const char *path,
+		     const volatile sig_atomic_t *stopped, struct aif_err *err)
+{
+	int to = open(part, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	int r = to < 0 ? -errno : copy_all(fd, to, stopped);
+
+	if (to < 0)
+		return cannot_write(path, r, err);
+	if (close(to) < 0 && !r)
+		r = -errno;
+	if (r)
+		r = cannot_write(path, r, err);
+	if (!r)
+		r = aif_profile_move_away(path, err);
+	if (!r && rename(part, path) < 0)
+		r = cannot_write(path, -errno, err);
+	if (r)
+		unlink(part);
+	return r;
+}
+
+/* Writes what `fd` has to `path`, whole or not at all; a profile that is there becomes path.old. 0 or -errno with *err. */
+static int snapshot_save(int fd, const char *path, struct aif_err *err)
+{
+	const volatile sig_atomic_t *stopped;
+	char part[4096];
+	int r;
+
+	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", path, (int)getpid()) >= sizeof(part))
+		return cannot_write(path, -ENAMETOOLONG, err);
+	stopped = aif_stop_begin();
+	aif_scratch_put(aif_stop_scratch(), part);
+	r = save_part(fd, part, path, stopped, err);
+	aif_scratch_take(aif_stop_scratch(), part);
+	aif_stop_end();
+	return r;
+}
+
 /* Asks for a copy of a recording's file, and writes it. */
 static int take_snapshot(const char *path, const struct aif_recording_search *s, const char *output,
 			 struct aif_err *err)
@@ -119,7 +217,7 @@ static int take_snapshot(const char *path, const struct aif_recording_search *s,
 	int r, fd = -1;
 
 	if (!output) {
-		aif_snapshot_name(about->call.name, name, sizeof(name));
+		snapshot_name(about->call.name, name, sizeof(name));
 		output = name;
 	}
 	/* Checks the place before the recorder copies its file. */
@@ -131,12 +229,14 @@ static int take_snapshot(const char *path, const struct aif_recording_search *s,
 	r = aif_hello_send(socket, &hello, SNAPSHOT_S * 1000, &fd);
 	if (r < 0)
 		return say_no_snapshot(about, r, err);
-	r = aif_snapshot_save(fd, output, err);
+	r = snapshot_save(fd, output, err);
 	close(fd);
 	if (!r)
 		printf("%s\n", output);
 	return r;
 }
+
+/* ---- what a recorder is told ------------------------------------------------------------------ */
 
 static int tell(int dir, const char *path, const struct aif_recording_search *s,
 		enum aif_control control, struct aif_err *err)
