@@ -3,7 +3,7 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/profile_arg.h"
-#include "cmd/redraw.h"
+#include "cmd/message.h"
 #include "cmd/stop.h"
 #include "import/import.h"
 #include "probe/perf_text.h"

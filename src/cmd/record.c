@@ -6,7 +6,6 @@
 #include "cmd/counters_help.h"
 #include "cmd/cycles.h"
 #include "cmd/flame.h"
-#include "cmd/live_line.h"
 #include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
