@@ -31,3 +31,6 @@ enum { AIF_EXIT_OK = 0, AIF_EXIT_FAILURE = 1, AIF_EXIT_USAGE = 2 };
 extern const struct aif_command *const aif_commands[];
 
 const struct aif_command *aif_command_find(const char *name);
+
+/* Draws a profile as `aiflame flame -i profile -o output` does: .svg, or .folded and .txt. 0, or -1 with *err. */
+int aif_flame_draw(const char *profile, const char *output, struct aif_err *err);

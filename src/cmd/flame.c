@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/flame.h"
-
 #include "flame/flame.h"
 #include "base/human.h"
 #include "cmd/flame_words.h"

@@ -5,8 +5,8 @@
 #include "base/human.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
-#include "cmd/profile_arg.h"
 #include "cmd/message.h"
+#include "cmd/profile_arg.h"
 #include "cmd/stop.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub.html: what a run directory says, on one page that needs nothing else. */
 #include "cmd/command.h"
-#include "cmd/page_file.h"
+#include "cmd/view.h"
 #include "runbook/hub.h"
 #include "runbook/run_dir.h"
 

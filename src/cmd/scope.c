@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
-#include "cmd/page_file.h"
+#include "cmd/view.h"
 #include "cmd/profile_arg.h"
 
 static const struct aif_opt opts[] = {AIF_PAGE_OPTS};
