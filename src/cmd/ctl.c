@@ -3,10 +3,10 @@
 #include "base/name_sanitize.h"
 #include "base/process_read.h"
 #include "cmd/command.h"
-#include "cmd/recordings.h"
 #include "cmd/stop.h"
 #include "profile/file.h"
 #include "record/attach/attach_dir.h"
+#include "record/attach/recordings.h"
 #include "record/sync.h"
 
 #include <errno.h>

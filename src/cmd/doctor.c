@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "probe/doctor_intel.h"
 #include "probe/doctor_nvidia.h"
+#include "record/attach/agent_path.h"
 #include "record/ebpf/ebpf.h"
 #include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"

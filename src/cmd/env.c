@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
+#include "record/attach/agent_path.h"
 #include "record/attach/attach_dir.h"
 #include "wire/handshake.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/human.h"
-#include "cmd/agent_path.h"
 #include "cmd/command.h"
-#include "cmd/profile_arg.h"
 #include "cmd/message.h"
+#include "cmd/profile_arg.h"
 #include "cmd/spill.h"
+#include "record/attach/agent_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/record.h"
 
-#include "cmd/agent_path.h"
+#include "analysis/attribution.h"
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
 #include "cmd/cycles.h"
-#include "cmd/profile_arg.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
+#include "cmd/profile_arg.h"
 #include "cmd/view.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "profile/file.h"
+#include "record/attach/agent_path.h"
 #include "record/attach/attach_dir.h"
+#include "record/outname.h"
 #include "record/outside/outside.h"
 #include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
 #include "record/sources/cpu_event.h"
 #include "report/summary/summary.h"
-#include "analysis/attribution.h"
-#include "profile/file.h"
-#include "record/outname.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,12 +2,12 @@
 #include "cmd/top.h"
 
 #include "base/clock.h"
-#include "cmd/agent_path.h"
 #include "cmd/command.h"
 #include "cmd/counters_help.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/top_terminal.h"
+#include "record/attach/agent_path.h"
 
 #include <errno.h>
 #include <inttypes.h>

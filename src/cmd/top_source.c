@@ -2,7 +2,7 @@
 #include "cmd/top_source.h"
 
 #include "base/clock.h"
-#include "cmd/recordings.h"
+#include "record/attach/recordings.h"
 #include "record/record.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/agent_path.h"
+#include "record/attach/agent_path.h"
 
 #include "record/attach/attach_dir.h"
 

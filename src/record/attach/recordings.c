@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/recordings.h"
+#include "record/attach/recordings.h"
 
 #include <errno.h>
 #include <string.h>
