@@ -13,3 +13,6 @@ struct aif_err {
 
 /* Fill *err (if not NULL) and return `code`, which must be negative. */
 int aif_err_set(struct aif_err *err, int code, const char *fmt, ...) AIF_PRINTF(3, 4);
+
+/* Shows people a line, a message of a library's to its caller: aif_message() in commands. */
+typedef void aif_say(const char *fmt, ...) AIF_PRINTF(1, 2);

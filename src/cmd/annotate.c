@@ -2,10 +2,11 @@
 #include "report/annotate.h"
 
 #include "analysis/cpu_totals.h"
-#include "cmd/selection.h"
 #include "cmd/command.h"
-#include "cmd/disassembler.h"
+#include "cmd/message.h"
 #include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+#include "probe/disassembler.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -89,7 +90,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 	if (words_len == 2)
 		aif_view_put_in_order(&words[1], &words[0]);
-	aif_disassemblers_use(&d, &view.profile, &o);
+	aif_disassemblers_init(&d, &view.profile);
+	o.disassemble = aif_disassemblers_text;
+	o.arg = &d;
 	o.kernel = words[0];
 	path = aif_view_path(v->input, words + 1, words_len - 1, err);
 	if (!path)
@@ -102,7 +105,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			status = aif_view_print_text(&out, err);
 	}
 	if (status == AIF_EXIT_OK)
-		aif_disassemblers_report_missed(&d);
+		aif_disassemblers_report_missed(&d, aif_message);
 	if (status != AIF_EXIT_OK && !err->code)
 		aif_profile_check(&view.profile, path, err);
 	aif_disassemblers_finish(&d);

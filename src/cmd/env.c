@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/command.h"
-#include "cmd/counters_help.h"
 #include "cmd/profile_arg.h"
+#include "probe/counters_help.h"
 #include "record/attach/agent_path.h"
 #include "record/attach/attach_dir.h"
 #include "wire/handshake.h"

@@ -3,7 +3,6 @@
 
 #include "analysis/attribution.h"
 #include "cmd/command.h"
-#include "cmd/counters_help.h"
 #include "cmd/cycles.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
@@ -11,6 +10,7 @@
 #include "cmd/view.h"
 #include "flame/flame.h"
 #include "names/names.h"
+#include "probe/counters_help.h"
 #include "profile/file.h"
 #include "record/attach/agent_path.h"
 #include "record/attach/attach_dir.h"
@@ -426,6 +426,17 @@ static void say_left_alone(void *arg, const char *text)
 	aif_message("%s", text);
 }
 
+/* Prints what --counters could name; an exit status. */
+static int print_counters(const char *list, struct aif_err *err)
+{
+	struct aif_buf out = {0};
+	int status = aif_counters_help(list, &out, err) < 0 ? AIF_EXIT_FAILURE
+							    : aif_view_print_text(&out, err);
+
+	aif_buf_finish(&out);
+	return status;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -445,7 +456,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	if (o.counters && aif_counters_is_help(o.counters)) {
 		if (!words_len && !o.pids[0] && !o.all_processes)
-			return aif_counters_help(o.counters, err);
+			return print_counters(o.counters, err);
 		aif_err_set(err, -1,
 			    "record: --counters %s lists counters and records nothing; leave out "
 			    "the command, -p and -a, or name counters",

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "cmd/command.h"
-#include "cmd/counters_help.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
 #include "cmd/top_terminal.h"
+#include "probe/counters_help.h"
 #include "record/attach/agent_path.h"
 
 #include <errno.h>

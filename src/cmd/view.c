@@ -4,11 +4,11 @@
 #include "base/hash.h"
 #include "base/human.h"
 #include "cmd/command.h"
-#include "cmd/disassembler.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/stop.h"
+#include "probe/disassembler.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -127,7 +127,9 @@ static int page_write(const struct aif_page_values *v, bool is_scope, const char
 		r = aif_out_open_stoppable(&out, output, NULL, aif_stop_scratch(), err);
 	if (!r) {
 		out.max = v->max_bytes ? v->max_bytes : aif_view_max_size(profile);
-		aif_disassemblers_use(&d, &p, &o.annotate);
+		aif_disassemblers_init(&d, &p);
+		o.annotate.disassemble = aif_disassemblers_text;
+		o.annotate.arg = &d;
 		r = aif_page_write(&names, &o, &out, err);
 		if (!r)
 			r = aif_profile_check(&p, profile, err);
@@ -136,7 +138,7 @@ static int page_write(const struct aif_page_values *v, bool is_scope, const char
 		else
 			r = aif_out_commit(&out, err);
 		if (!r)
-			aif_disassemblers_report_missed(&d);
+			aif_disassemblers_report_missed(&d, aif_message);
 	}
 	aif_stop_end();
 	aif_disassemblers_finish(&d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /*
@@ -14,8 +15,8 @@
 int aif_counters_check(const char *list, struct aif_err *err);
 /* "help" or "list", alone or with names of groups behind it. */
 bool aif_counters_is_help(const char *list);
-/* Prints the groups of all GPUs, or what is in those that it names; an exit status. */
-int aif_counters_help(const char *list, struct aif_err *err);
+/* Appends the groups of all GPUs, or what is in those that it names. 0 or -errno with *err. */
+int aif_counters_help(const char *list, struct aif_buf *out, struct aif_err *err);
 /* Intel's library that describes metrics is there: asked for them without it, Intel's driver
  * does not start at all. */
 bool aif_counters_can_be(void);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/counters_help.h"
+#include "probe/counters_help.h"
 
 #include "base/ze_metrics.h"
-#include "cmd/command.h"
-#include "cmd/profile_arg.h"
 #include "probe/tool.h"
 #include "record/ingest/opts.h"
 
@@ -417,12 +415,12 @@ bool aif_counters_can_be(void)
 	return lib;
 }
 
-int aif_counters_help(const char *names, struct aif_err *err)
+int aif_counters_help(const char *names, struct aif_buf *out, struct aif_err *err)
 {
 	bool has_library = aif_counters_can_be();
 	struct aif_buf text = {0};
 	struct listing l = {0};
-	int n, r = ask(has_library, &text), status = AIF_EXIT_FAILURE;
+	int n, r = ask(has_library, &text);
 
 	(void)next_name(&names, &n);
 	l.wanted = names;
@@ -451,11 +449,13 @@ int aif_counters_help(const char *names, struct aif_err *err)
 				     "theirs: --counters help,GROUP lists those.\n"
 				     "Groups whose sampling has `query` can be read around each "
 				     "kernel: --counters query:GROUP.\n");
-		status = aif_view_print_text(&l.out, err);
+		aif_buf_append(out, l.out.data, l.out.len);
+		if (aif_buf_failed(&l.out))
+			aif_err_set(err, -ENOMEM, "out of memory");
 	}
 	aif_buf_finish(&text);
 	aif_buf_finish(&l.out);
 	aif_buf_finish(&l.block);
 	aif_buf_finish(&l.last);
-	return status;
+	return err->code;
 }
