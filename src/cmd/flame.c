@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flame/flame.h"
-#include "base/human.h"
-#include "cmd/flame_words.h"
-#include "cmd/selection.h"
-#include "cmd/command.h"
-#include "cmd/output.h"
-#include "cmd/profile_arg.h"
-#include "cmd/message.h"
 #include "analysis/idle/part.h"
 #include "analysis/memory.h"
+#include "analysis/no_samples.h"
 #include "analysis/power/power.h"
 #include "analysis/ranks/waits.h"
 #include "analysis/traits.h"
-#include "analysis/no_samples.h"
+#include "analysis/untimed.h"
+#include "base/human.h"
+#include "cmd/command.h"
+#include "cmd/flame_words.h"
+#include "cmd/message.h"
+#include "cmd/output.h"
+#include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+#include "flame/flame.h"
 #include "report/summary/summary.h"
 #include "text/table.h"
-#include "analysis/untimed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -460,7 +460,7 @@ static int choose_steps(struct values *v, const struct aif_selection_args *c, st
 	v->steps = c->steps;
 	if (c->steps)
 		return 0;
-	if (v->choice.time.part != AIF_OPT_PART_LOOP && v->choice.time.part != AIF_OPT_PART_STEPS)
+	if (v->choice.time.part != AIF_PART_LOOP && v->choice.time.part != AIF_PART_STEPS)
 		return aif_err_set(err, -EINVAL,
 				   "flame: --per step needs a part that is made of steps; "
 				   "give --time loop or steps:N-M");
@@ -480,7 +480,7 @@ static int choose_loop(struct values *v, const struct aif_profile *p,
 
 	aif_profile_cycle(p, &cycle);
 	if ((v->of == OF_LOOP || v->per == PER_STEP) && !is_given && !cycle.cycle)
-		v->choice.time.part = AIF_OPT_PART_LOOP;
+		v->choice.time.part = AIF_PART_LOOP;
 	r = aif_selection_args_make(&v->choice, p, ret, err);
 	if (!r && v->per == PER_STEP)
 		r = choose_steps(v, ret, err);
@@ -490,7 +490,7 @@ static int choose_loop(struct values *v, const struct aif_profile *p,
 	      stderr);
 	*err = (struct aif_err){0};
 	aif_selection_args_finish(ret);
-	v->choice.time.part = AIF_OPT_PART_NONE;
+	v->choice.time.part = AIF_PART_NONE;
 	return aif_selection_args_make(&v->choice, p, ret, err);
 }
 

@@ -38,27 +38,27 @@ const char *aif_flame_cxx_word(const struct aif_profile *p)
 	return !operators ? NULL : functions ? "C++, operator" : "operator";
 }
 
-void aif_flame_time_say(const struct aif_opt_span *time, struct aif_buf *b)
+void aif_flame_time_say(const struct aif_run_part *time, struct aif_buf *b)
 {
 	aif_buf_puts(b, "--time ");
 	switch (time->part) {
-	case AIF_OPT_PART_LOOP:
+	case AIF_PART_LOOP:
 		aif_buf_puts(b, "loop");
 		return;
-	case AIF_OPT_PART_STARTUP:
+	case AIF_PART_STARTUP:
 		aif_buf_puts(b, "startup");
 		return;
-	case AIF_OPT_PART_TAIL:
+	case AIF_PART_TAIL:
 		aif_buf_puts(b, "tail");
 		return;
-	case AIF_OPT_PART_STEPS:
+	case AIF_PART_STEPS:
 		aif_buf_printf(b, time->first == time->last ? "step:%u" : "steps:%u-%u",
 			       time->first, time->last);
 		return;
-	case AIF_OPT_PART_ALL:
+	case AIF_PART_ALL:
 		aif_buf_puts(b, "all");
 		return;
-	case AIF_OPT_PART_NONE:
+	case AIF_PART_NONE:
 		break;
 	}
 	if (time->from_ns)

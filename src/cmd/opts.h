@@ -2,9 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/err.h"
-
-#include <sched.h>
+#include "text/values.h"
 
 /*
  * Options: each command has one table; parsing, help and the check of its manual page come from it.
@@ -20,24 +18,8 @@ enum aif_opt_type {
 	AIF_OPT_BYTES,   /* uint64_t: 500, 64K, 2G (powers of 1024) */
 	AIF_OPT_TIME,    /* uint64_t ns: 1.5 (seconds), 10ms, 3us, 7ns, 2m, 1h */
 	AIF_OPT_PERCENT, /* uint32_t in 1/1,000,000: 2, 0.5, 2% */
-	AIF_OPT_SPAN,    /* struct aif_opt_span: FROM,TO, either may be left out; loop, step:3 */
+	AIF_OPT_SPAN,    /* struct aif_run_part: FROM,TO, either may be left out; loop, step:3 */
 	AIF_OPT_CHOICE,  /* int: index of the word in .arg, "kernel|line|instruction" */
-};
-
-/* A part of a run that only its profile has times of. */
-enum aif_opt_part {
-	AIF_OPT_PART_NONE,
-	AIF_OPT_PART_STARTUP,
-	AIF_OPT_PART_LOOP,
-	AIF_OPT_PART_TAIL,
-	AIF_OPT_PART_STEPS,
-	AIF_OPT_PART_ALL
-};
-
-struct aif_opt_span {
-	uint64_t from_ns, to_ns; /* to 0: the end */
-	enum aif_opt_part part;  /* in place of these */
-	uint32_t first, last;    /* of AIF_OPT_PART_STEPS, from 1 on */
 };
 
 struct aif_opt {
@@ -70,13 +52,3 @@ void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out);
  * if none is near enough to be a typing error. */
 const char *aif_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
 			const void *arg);
-
-/* Single values, as the table's types read them. 0, or -EINVAL with *ret untouched. */
-int aif_parse_time(const char *s, uint64_t *ret_ns);
-int aif_parse_bytes(const char *s, uint64_t *ret);
-int aif_parse_count(const char *s, uint32_t *ret);
-int aif_parse_percent(const char *s, uint32_t *ret_ppm); /* 0 to 100 */
-/* Returns -ERANGE for a span that ends before it begins. */
-int aif_parse_span(const char *s, struct aif_opt_span *ret);
-/* Parses a list of CPUs, "0-3,8". 0 or -EINVAL with *err, which begins with `who`. */
-int aif_parse_cpus(const char *who, const char *list, cpu_set_t *ret, struct aif_err *err);

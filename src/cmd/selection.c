@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/selection.h"
 
-#include "cmd/message.h"
 #include "analysis/loop/phases.h"
+#include "cmd/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -164,7 +164,7 @@ static int no_part(const char *why, struct aif_err *err)
 		"--time: %s; see aiflame report --steps, or give two times: --time 1.5,2", why);
 }
 
-static int steps_span(const struct aif_phases *f, const struct aif_opt_span *time, int64_t *from,
+static int steps_span(const struct aif_phases *f, const struct aif_run_part *time, int64_t *from,
 		      int64_t *to, struct aif_err *err)
 {
 	if (time->last > f->len)
@@ -177,16 +177,16 @@ static int steps_span(const struct aif_phases *f, const struct aif_opt_span *tim
 	return 0;
 }
 
-static uint64_t steps_of(const struct aif_phases *f, const struct aif_opt_span *time)
+static uint64_t steps_of(const struct aif_phases *f, const struct aif_run_part *time)
 {
 	if (f->is_sparse)
 		return 0;
-	if (time->part == AIF_OPT_PART_STEPS)
+	if (time->part == AIF_PART_STEPS)
 		return time->last - time->first + 1;
-	return time->part == AIF_OPT_PART_LOOP ? f->len : 0;
+	return time->part == AIF_PART_LOOP ? f->len : 0;
 }
 
-static int phase_span(const struct aif_phases *f, const struct aif_opt_span *time,
+static int phase_span(const struct aif_phases *f, const struct aif_run_part *time,
 		      struct aif_selection *ret, struct aif_err *err)
 {
 	int64_t from = 0, to = 0;
@@ -194,12 +194,12 @@ static int phase_span(const struct aif_phases *f, const struct aif_opt_span *tim
 
 	if (!f->from)
 		return no_part("no step is marked, and no loop was found in the launches", err);
-	if (time->part == AIF_OPT_PART_STEPS) {
+	if (time->part == AIF_PART_STEPS) {
 		r = steps_span(f, time, &from, &to, err);
-	} else if (time->part == AIF_OPT_PART_LOOP) {
+	} else if (time->part == AIF_PART_LOOP) {
 		from = f->start;
 		to = f->end;
-	} else if (time->part == AIF_OPT_PART_STARTUP) {
+	} else if (time->part == AIF_PART_STARTUP) {
 		to = f->start;
 		if (to <= 0)
 			r = no_part("the loop began before the recording, which has no start-up",
@@ -209,12 +209,12 @@ static int phase_span(const struct aif_phases *f, const struct aif_opt_span *tim
 	}
 	ret->from_ns = from > 0 ? (uint64_t)from : 0;
 	/* 0 would be the end. */
-	ret->to_ns = time->part == AIF_OPT_PART_TAIL ? 0 : to > 0 ? (uint64_t)to : 1;
+	ret->to_ns = time->part == AIF_PART_TAIL ? 0 : to > 0 ? (uint64_t)to : 1;
 	return r;
 }
 
 /* Sets the times of a part of what else was chosen. */
-static int part_span(const struct aif_profile *p, const struct aif_opt_span *time,
+static int part_span(const struct aif_profile *p, const struct aif_run_part *time,
 		     struct aif_selection_args *c, struct aif_err *err)
 {
 	struct aif_selection *sel = &c->sel;
@@ -450,7 +450,7 @@ int aif_selection_args_make(const struct aif_selection_values *v, const struct a
 		r = choose_ranges(v->range, p, c, err);
 	if (!r && v->loop)
 		r = choose_loop(p, v->loop, &c->sel, err);
-	if (!r && v->time.part && v->time.part != AIF_OPT_PART_ALL)
+	if (!r && v->time.part && v->time.part != AIF_PART_ALL)
 		r = part_span(p, &v->time, c, err);
 	else if (!r && !v->time.part && !v->time.from_ns && !v->time.to_ns)
 		cycle_span(p, c);

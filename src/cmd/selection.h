@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/attribution.h"
 #include "cmd/opts.h"
 #include "names/filter.h"
-#include "analysis/attribution.h"
 
 /* The options that say which part of a profile a view is of, the same for all views. */
 
 struct aif_selection_values {
 	const char *process, *rank, *tid, *device, *kernel, *range, *loop;
-	struct aif_opt_span time;
+	struct aif_run_part time;
 };
 
 /* Rows of a table of options; `at(field)` is the offset of a field of struct aif_selection_values. */

@@ -129,7 +129,7 @@ static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *e
 }
 
 /* `loop`: where the turns begin that are steps; 0: to be found. `whole`: not the loop alone. */
-static int read_profile(const char *path, const char *shown, const struct aif_opt_span *time,
+static int read_profile(const char *path, const char *shown, const struct aif_run_part *time,
 			uint64_t loop, bool whole, struct aif_run *ret, struct aif_err *err)
 {
 	const struct aif_selection_values values = {.time = *time};
@@ -183,7 +183,7 @@ static int drop_repeated(struct aif_side *s, struct aif_err *err)
 /* A file, with its part behind the last '@' unless a file has that name. */
 static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 {
-	struct aif_opt_span time = {0};
+	struct aif_run_part time = {0};
 	const char *at = access(word, F_OK) == 0 ? NULL : strrchr(word, '@');
 	char *path = at ? strndup(word, (size_t)(at - word)) : strdup(word);
 	struct aif_run *run;
@@ -360,7 +360,7 @@ static size_t word_len(const char *spec)
 static int reduce_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
 			struct aif_err *err)
 {
-	static const struct aif_opt_span all;
+	static const struct aif_run_part all;
 
 	*ret = (struct aif_run){0};
 	if (run->is_part || is_reduced(run->path) || aif_flame_is_folded(run->path))
@@ -372,7 +372,7 @@ static int reduce_again(const struct aif_run *run, uint64_t loop, struct aif_run
 /* Reads a run again that is the loop alone: all of it, with the same steps. -ENODATA where there is no more of it. */
 static int read_whole(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
 {
-	static const struct aif_opt_span all;
+	static const struct aif_run_part all;
 	int r;
 
 	*ret = (struct aif_run){0};
@@ -414,7 +414,7 @@ int aif_side_read_whole(struct aif_side *s, struct aif_err *err)
 /* Reads a part of a profile again: the whole steps in it. */
 static int read_steps(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
 {
-	const struct aif_opt_span time = {.from_ns = run->steps_from_ns, .to_ns = run->steps_to_ns};
+	const struct aif_run_part time = {.from_ns = run->steps_from_ns, .to_ns = run->steps_to_ns};
 	const char *at = strrchr(run->path, '@');
 	char *path = strndup(run->path, at ? (size_t)(at - run->path) : strlen(run->path));
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/opts.h"
+#include "text/values.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -119,9 +119,9 @@ int aif_parse_percent(const char *s, uint32_t *ret_ppm)
 }
 
 /* "step:3", "steps:3-5" */
-static int parse_steps(const char *s, struct aif_opt_span *ret)
+static int parse_steps(const char *s, struct aif_run_part *ret)
 {
-	struct aif_opt_span span = {.part = AIF_OPT_PART_STEPS};
+	struct aif_run_part span = {.part = AIF_PART_STEPS};
 	const char *dash = strchr(s, '-');
 	char first[16];
 	int r;
@@ -148,29 +148,29 @@ static int parse_steps(const char *s, struct aif_opt_span *ret)
 }
 
 /* Parts by their names. */
-static bool parse_part(const char *s, struct aif_opt_span *ret)
+static bool parse_part(const char *s, struct aif_run_part *ret)
 {
 	static const struct {
 		const char *name;
-		enum aif_opt_part part;
+		enum aif_part part;
 	} parts[] = {
-		{"startup", AIF_OPT_PART_STARTUP},
-		{"loop", AIF_OPT_PART_LOOP},
-		{"tail", AIF_OPT_PART_TAIL},
-		{"all", AIF_OPT_PART_ALL},
+		{"startup", AIF_PART_STARTUP},
+		{"loop", AIF_PART_LOOP},
+		{"tail", AIF_PART_TAIL},
+		{"all", AIF_PART_ALL},
 	};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
 		if (!strcmp(s, parts[i].name)) {
-			*ret = (struct aif_opt_span){.part = parts[i].part};
+			*ret = (struct aif_run_part){.part = parts[i].part};
 			return true;
 		}
 	return false;
 }
 
-int aif_parse_span(const char *s, struct aif_opt_span *ret)
+int aif_parse_span(const char *s, struct aif_run_part *ret)
 {
-	struct aif_opt_span span = {0};
+	struct aif_run_part span = {0};
 	const char *comma = strchr(s, ',');
 	char from[64];
 
