@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analysis/attribution.h"
+#include "cmd/message.h"
 #include "cmd/opts.h"
-#include "names/filter.h"
+#include "names/selection_args.h"
 
 /* The options that say which part of a profile a view is of, the same for all views. */
-
-struct aif_selection_values {
-	const char *process, *rank, *tid, *device, *kernel, *range, *loop;
-	struct aif_run_part time;
-};
 
 /* Rows of a table of options; `at(field)` is the offset of a field of struct aif_selection_values. */
 /* clang-format off */
@@ -36,29 +31,12 @@ struct aif_selection_values {
 	AIF_CHOICE_WHICH_OPTS(at)
 /* clang-format on */
 
-struct aif_selection_args {
-	struct aif_selection sel; /* of the tables below */
-	bool *processes, *threads, *devices;
-	uint64_t
-		steps; /* of a part that is the loop, or steps of it; 0: another part, or not all of its steps are known */
-	struct aif_range_index ranges;
-	struct aif_buf options; /* sel.options */
-};
-
-static inline bool aif_choice_is_set(const struct aif_selection_values *v)
-{
-	return v->process || v->rank || v->tid || v->device || v->kernel || v->range || v->loop ||
-	       v->time.from_ns || v->time.to_ns || v->time.part;
-}
-
-/* *ret is finished by the caller, also after a failure. 0; -EINVAL with *err for what is no
- * expression, and for one that no row matches, -ENODATA for a part of the run that it has not, -ENOMEM. Kernels are left to who uses them. */
-int aif_selection_args_make(const struct aif_selection_values *v, const struct aif_profile *p,
-			    struct aif_selection_args *ret, struct aif_err *err);
-/* Has rows be apart by the ranges that threads were in (struct aif_selection). 0 or -ENOMEM with *err. */
-int aif_selection_args_by_range(const struct aif_profile *p, struct aif_selection_args *c,
-				struct aif_err *err);
-void aif_selection_args_finish(struct aif_selection_args *c);
-
 /* Notes on standard error that `text` (may be NULL) is taken as a name, as it is no expression. */
-void aif_selection_note_name(const char *option, const char *text);
+static inline void aif_selection_note_name(const char *option, const char *text)
+{
+	char why[128];
+
+	if (text && aif_regex_is_name(text, why, sizeof(why)))
+		aif_message("%s '%s' is taken as a name: as an expression it has: %s", option, text,
+			    why);
+}

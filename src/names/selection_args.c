@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/selection.h"
+#include "names/selection_args.h"
 
 #include "analysis/loop/phases.h"
-#include "cmd/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -465,13 +464,4 @@ void aif_selection_args_finish(struct aif_selection_args *c)
 	aif_range_index_finish(&c->ranges);
 	aif_buf_finish(&c->options);
 	*c = (struct aif_selection_args){0};
-}
-
-void aif_selection_note_name(const char *option, const char *text)
-{
-	char why[128];
-
-	if (text && aif_regex_is_name(text, why, sizeof(why)))
-		aif_message("%s '%s' is taken as a name: as an expression it has: %s", option, text,
-			    why);
 }
