@@ -8,12 +8,12 @@
 #include "analysis/untimed.h"
 #include "base/human.h"
 #include "cmd/command.h"
-#include "cmd/flame_words.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
 #include "cmd/selection.h"
 #include "flame/flame.h"
+#include "flame/words.h"
 #include "report/summary/summary.h"
 #include "text/table.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cmd/opts.h"
 #include "flame/build.h"
 #include "profile/model.h"
+#include "text/values.h"
 
 /* Texts of the pictures of `aiflame flame`. */
 

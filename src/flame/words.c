@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/flame_words.h"
+#include "flame/words.h"
 
 #include "base/human.h"
 
