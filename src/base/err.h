@@ -16,3 +16,13 @@ int aif_err_set(struct aif_err *err, int code, const char *fmt, ...) AIF_PRINTF(
 
 /* Shows people a line, a message of a library's to its caller: aif_message() in commands. */
 typedef void aif_say(const char *fmt, ...) AIF_PRINTF(1, 2);
+
+/* Exit statuses that the command line promises. */
+enum {
+	AIF_EXIT_OK = 0,
+	AIF_EXIT_FAILURE = 1,
+	AIF_EXIT_USAGE = 2,
+	AIF_EXIT_REGRESSION = 3,  /* what is judged is worse than is allowed */
+	AIF_EXIT_CANNOT_TELL = 4, /* something is missing to judge by */
+	AIF_EXIT_REQUIRED = 5     /* what --require names does not hold: nothing is judged */
+};

@@ -24,9 +24,6 @@ struct aif_command {
 	int (*run)(const void *values, char **words, int words_len, struct aif_err *err);
 };
 
-/* Exit statuses that the command line promises: 0 success, 1 failure, 2 wrong usage. */
-enum { AIF_EXIT_OK = 0, AIF_EXIT_FAILURE = 1, AIF_EXIT_USAGE = 2 };
-
 /* Ends with NULL; the order is that of `aiflame help`. */
 extern const struct aif_command *const aif_commands[];
 

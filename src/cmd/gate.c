@@ -5,9 +5,9 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/require.h"
-#include "cmd/runbook_check.h"
 #include "cmd/side_arg.h"
+#include "runbook/check.h"
+#include "runbook/require.h"
 #include "text/json_value.h"
 
 #include <errno.h>
@@ -321,7 +321,7 @@ static int require_first(const struct values *v, struct aif_err *why)
 		const char *arg = v->require[i];
 
 		if (is_metric(v, arg) || aif_require_is_of_each(arg) ||
-		    !aif_require("gate", arg, "", why))
+		    !aif_require("gate", arg, "", aif_message, why))
 			continue;
 		if (v->metric[0] && !arg[strspn(arg, NAME_LETTERS)])
 			aif_message("gate: no --metric is called '%s', so it was run as a command",
@@ -344,7 +344,8 @@ static int require_of_each(const struct values *v, const struct aif_comparison *
 			if (!aif_require_is_of_each(v->require[i]))
 				break;
 			put_path("{}", 2, aif_compare_run(c, run)->path, &path);
-			status = aif_require("gate", v->require[i], aif_buf_str(&path), why);
+			status = aif_require("gate", v->require[i], aif_buf_str(&path), aif_message,
+					     why);
 			aif_buf_finish(&path);
 		}
 	return status;
@@ -550,7 +551,10 @@ static int judge_dir(const struct values *v, struct aif_err *err)
 						 .expect = AIF_RUNBOOK_EXPECT,
 						 .require = v->require,
 						 .cannot_tell = v->cannot_tell,
-						 .v7_exit = v->v7_exit};
+						 .v7_exit = v->v7_exit,
+						 .say = aif_message};
+	struct aif_buf text = {0};
+	int status;
 
 	if (has_budgets(v) || v->metric[0] || v->annotations || v->format) {
 		aif_err_set(
@@ -559,7 +563,10 @@ static int judge_dir(const struct values *v, struct aif_err *err)
 			"no --budget, --budgets, --metric, --annotations or --format: leave them out");
 		return AIF_EXIT_USAGE;
 	}
-	return aif_runbook_check(&o, err);
+	status = aif_runbook_check(&o, &text, err);
+	fputs(aif_buf_str(&text), stdout);
+	aif_buf_finish(&text);
+	return status;
 }
 
 static int run(const void *values, char **words, int words_len, struct aif_err *err)

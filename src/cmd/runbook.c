@@ -2,7 +2,9 @@
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "cmd/message.h"
-#include "cmd/runbook_check.h"
+#include "cmd/profile_arg.h"
+#include "cmd/view.h"
+#include "runbook/check.h"
 #include "runbook/grown.h"
 #include "runbook/run_config.h"
 #include "runbook/run_dir.h"
@@ -85,6 +87,21 @@ static int judge(const struct values *v, struct aif_runbook_judged *ret, struct 
 	return aif_runbook_dir_judge(v->dir, v->family, v->expect, ret, err);
 }
 
+/* Prints and finishes *text. */
+static void show(struct aif_buf *text)
+{
+	fputs(aif_buf_str(text), stdout);
+	aif_buf_finish(text);
+}
+
+static int write_page(const char *profile, const char *page, struct aif_err *err)
+{
+	const struct aif_page_values v = {.input = profile, .output = page};
+	int status = aif_page_file(&v, false, NULL, 0, err);
+
+	return status == AIF_EXIT_OK ? 0 : err->code ? err->code : -EIO;
+}
+
 static int do_check(const struct values *v, struct aif_err *err)
 {
 	const struct aif_runbook_check_opts o = {.who = "runbook",
@@ -93,9 +110,13 @@ static int do_check(const struct values *v, struct aif_err *err)
 						 .expect = v->expect,
 						 .require = v->require,
 						 .cannot_tell = v->cannot_tell,
-						 .v7_exit = v->v7_exit};
+						 .v7_exit = v->v7_exit,
+						 .say = aif_message};
+	struct aif_buf text = {0};
+	int status = aif_runbook_check(&o, &text, err);
 
-	return aif_runbook_check(&o, err);
+	show(&text);
+	return status;
 }
 
 static int do_render(const struct values *v, struct aif_err *err)
@@ -107,7 +128,7 @@ static int do_render(const struct values *v, struct aif_err *err)
 	if (!e)
 		e = judge(v, &j, err);
 	if (!e)
-		e = aif_runbook_pages(v->dir, err);
+		e = aif_runbook_pages(v->dir, write_page, err);
 	if (!e) {
 		aif_runbook_hub(v->dir, &j.values, j.checks, j.signals, j.signals_len, &text);
 		e = aif_runbook_dir_put(v->dir, "hub.html", &text, err);
@@ -137,6 +158,8 @@ static void print_change(const char *name, size_t n, double x, double y)
 static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, const char *b,
 			    bool signals)
 {
+	struct aif_buf text = {0};
+
 	for (size_t i = 0; i < plan->metrics.len; i++) {
 		const char *metric = plan->metrics.at[i];
 		struct aif_runbook_signal s;
@@ -150,8 +173,9 @@ static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, 
 			print_change(metric, n, x, y);
 		else if (aif_runbook_metric_signal(metric, n, aif_runbook_metric_direction(metric),
 						   x, y, &s))
-			aif_runbook_print_signal(&s, NULL);
+			aif_runbook_put_signal(&s, NULL, &text);
 	}
+	show(&text);
 }
 
 /* Prints the functions whose share grew. */
@@ -171,7 +195,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 {
 	struct values of_a = *v, of_b = *v;
 	struct aif_runbook_judged before = {0}, after = {0};
-	struct aif_buf why = {0};
+	struct aif_buf why = {0}, text = {0};
 	bool differs = aif_runbook_config_differs(a, b, false, &why);
 	int e;
 
@@ -193,7 +217,8 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 		compare_functions(a, b);
 		after.signals_len = aif_runbook_signals(
 			&after.values, differs ? NULL : &before.values, after.signals);
-		aif_runbook_print_signals(&after);
+		aif_runbook_put_signals(&after, &text);
+		show(&text);
 		if (!differs)
 			compare_metrics(v->of_plan, a, b, true);
 	}
@@ -299,7 +324,9 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 					 .with_advisor = plan->with_advisor,
 					 .is_deep = v->is_deep,
 					 .with_roofline = v->with_roofline,
-					 .argv = argv};
+					 .argv = argv,
+					 .open = aif_view_profile,
+					 .say = aif_message};
 
 	for (size_t i = 0; v->mode[i]; i++)
 		modes[i] = v->mode[i];
@@ -324,8 +351,9 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 	o.argv = with_dir(o.words, v->dir);
 	if (!o.argv)
 		return aif_err_set(err, -ENOMEM, "runbook: out of memory"), AIF_EXIT_FAILURE;
-	return aif_runbook_run(&o, err) || aif_runbook_pages(v->dir, err) ? AIF_EXIT_FAILURE
-									  : AIF_EXIT_OK;
+	return aif_runbook_run(&o, err) || aif_runbook_pages(v->dir, write_page, err)
+		       ? AIF_EXIT_FAILURE
+		       : AIF_EXIT_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -433,6 +461,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	int status = AIF_EXIT_USAGE;
 
 	if ((!v.plan && access(path, F_OK) < 0) || aif_runbook_plan_read(path, &plan, err) == 0) {
+		plan.open = aif_view_profile;
 		complete(&v, &plan);
 		if (check_values(&v, err) == 0 && take_tools(v.with, &plan, err) == 0 &&
 		    aif_runbook_plan_set_metrics(&plan, v.metric, err) == 0)

@@ -46,3 +46,8 @@ void aif_names_put_graph(const struct aif_profile *p, uint32_t device, uint32_t 
  * else its short name. *ret is for free(), *strings is finished by the caller, also after a
  * failure. 0 or -ENOMEM. */
 int aif_names_brief(const struct aif_names *n, struct aif_strset *strings, uint32_t **ret);
+
+/* Opens a profile and makes its names; both are finished by the caller in any case. Commands have one that bounds memory
+ * and says what a profile lacks. 0 or -errno with *err. */
+typedef int aif_profile_opener(const char *path, struct aif_profile *ret, struct aif_names *names,
+			       struct aif_err *err);

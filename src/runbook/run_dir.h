@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "names/profile_names.h"
 #include "runbook/judge.h"
 
 #include <sched.h>
@@ -29,9 +30,11 @@ int aif_runbook_dir_read(const char *dir, const char *name, size_t max, struct a
 /* Reads the folded stacks of the directory's first mode. False: there are none. */
 bool aif_runbook_dir_folded(const char *dir, struct aif_buf *ret);
 
-/* Writes NAME.html, as `aiflame view` does, beside each NAME.data. 0 or -errno with *err. runbook_hub.c */
-int aif_runbook_pages(const char *dir, struct aif_err *err);
-/* Appends the directory's page, with its files inside and links to those of its recordings. runbook_hub.c */
+/* Writes the page of a profile, as `aiflame view` does. 0 or -errno with *err. */
+typedef int aif_runbook_page(const char *profile, const char *page, struct aif_err *err);
+/* Writes NAME.html beside each NAME.data. 0 or -errno with *err. hub.c */
+int aif_runbook_pages(const char *dir, aif_runbook_page *write, struct aif_err *err);
+/* Appends the directory's page, with its files inside and links to those of its recordings. hub.c */
 void aif_runbook_hub(const char *dir, const struct aif_runbook_values *v,
 		     const struct aif_runbook_check checks[AIF_RUNBOOK_BUDGETS],
 		     const struct aif_runbook_signal *signals, size_t signals_len,
@@ -50,13 +53,15 @@ struct aif_runbook_run_opts {
 	const cpu_set_t *cpus;         /* NULL: not pinned */
 	bool with_vtune, with_advisor; /* these analyse it, too */
 	bool is_deep;                  /* VTune's longer analyses, and the machine's roofs */
-	bool with_roofline; /* the same, and what is below them, counted under callgrind */
-	char **argv;        /* what is run */
-	char **words;       /* the same, as it was given: {} stands for the directory */
+	bool with_roofline;       /* the same, and what is below them, counted under callgrind */
+	char **argv;              /* what is run */
+	char **words;             /* the same, as it was given: {} stands for the directory */
+	aif_profile_opener *open; /* of recordings */
+	aif_say *say;
 };
 #define AIF_RUNBOOK_MODES 16
 
-/* Counts and records the command and writes the directory's files. 0 or -errno with *err. runbook_run.c */
+/* Counts and records the command and writes the directory's files. 0 or -errno with *err. run.c */
 int aif_runbook_run(const struct aif_runbook_run_opts *o, struct aif_err *err);
 
 struct aif_runbook_judged {

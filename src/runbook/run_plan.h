@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "names/profile_names.h"
 #include "runbook/run_dir.h"
 
 /*
@@ -28,6 +29,7 @@ struct aif_runbook_plan {
 		struct aif_runbook_words cli, python;
 	} modes[AIF_RUNBOOK_MODES];
 	size_t modes_len;
+	aif_profile_opener *open; /* of recordings, for metrics; NULL: none is opened */
 };
 
 /* Reads a file. 0; -ENOENT without it; another -errno: it is damaged or has what is not known; *err is set. *ret is finished
@@ -54,6 +56,6 @@ char aif_runbook_metric_direction(const char *metric);
 int aif_runbook_plan_set_metrics(struct aif_runbook_plan *p, const char *const *metrics,
 				 struct aif_err *err);
 /* Returns the metric i of a run directory: a number of a file, or the mean milliseconds of the recording's ranges of a name;
- * NAN where there is none. *ret_name_len: of its name, with which the text begins. runbook_metric.c */
+ * NAN where there is none. *ret_name_len: of its name, with which the text begins. metric.c */
 double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const char *dir,
 			       size_t *ret_name_len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/attribution.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "analysis/attribution.h"
 #include "isa/insn_kind.h"
 #include "names/profile_names.h"
 #include "runbook/roofline.h"
@@ -13,7 +13,7 @@
 /*
  * A run directory: what a run of a command was measured to be, as files with the names and fields of C-Kernel-Engine's v7
  * runbook (docs/runbook.md). This folder makes the contents of files from a profile, and judges those that lie there;
- * who runs commands and writes files is cmd/runbook_run.c. A value that is not known is absent or null, never 0.
+ * run.c runs commands and writes files. A value that is not known is absent or null, never 0.
  */
 
 /* One row of profile_summary.json: time of a function or device kernel in one turn of a mode. */

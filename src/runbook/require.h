@@ -10,15 +10,13 @@
  * or a value of a JSON file, "FILE.json:WAY=VALUE": train.json:.pass_parity=true. "{}" in FILE stands for what is judged.
  */
 
-/* The exit status where it does not hold. */
-enum { AIF_EXIT_REQUIRED = 5 };
-
 /* True if `arg` is a value of a file; else it is a command. */
 bool aif_require_is_value(const char *arg);
 /* True if "{}" stands in the file of such a value: each of what is judged has its own. */
 bool aif_require_is_of_each(const char *arg);
 /* Refuses an empty word in a NULL-terminated list. 0; -EINVAL with *err. */
 int aif_require_check(const char *who, const char *const *args, struct aif_err *err);
-/* Checks the value for `of`, what "{}" stands for, or runs the command, its output going to standard error. Says on standard
- * error, as `who`, and in *why (may be NULL) what does not hold. 0 or AIF_EXIT_REQUIRED. */
-int aif_require(const char *who, const char *arg, const char *of, struct aif_err *why);
+/* Checks the value for `of`, what "{}" stands for, or runs the command, its output going to standard error. Says, as `who`,
+ * and in *why (may be NULL) what does not hold. 0 or AIF_EXIT_REQUIRED. */
+int aif_require(const char *who, const char *arg, const char *of, aif_say *say,
+		struct aif_err *why);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/require.h"
+#include "runbook/require.h"
 
 #include "base/buf.h"
-#include "cmd/message.h"
 #include "text/json_value.h"
 
 #include <errno.h>
@@ -117,14 +116,14 @@ static bool succeeds(const char *command, struct aif_err *ret)
 	return !status;
 }
 
-int aif_require(const char *who, const char *arg, const char *of, struct aif_err *why)
+int aif_require(const char *who, const char *arg, const char *of, aif_say *say, struct aif_err *why)
 {
 	struct aif_err is = {0};
 	bool ok = aif_require_is_value(arg) ? holds(arg, of, &is) : succeeds(arg, &is);
 
 	if (ok)
 		return 0;
-	aif_message("%s: %s", who, is.text);
+	say("%s: %s", who, is.text);
 	if (why)
 		*why = is;
 	return AIF_EXIT_REQUIRED;

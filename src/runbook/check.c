@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/runbook_check.h"
+#include "runbook/check.h"
 
 #include "base/name_sanitize.h"
-#include "cmd/command.h"
-#include "cmd/require.h"
+#include "runbook/require.h"
 #include "runbook/run_dir.h"
 
+#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -41,45 +40,46 @@ static int check_status(const struct aif_runbook_check_opts *o, enum aif_runbook
 	return AIF_EXIT_CANNOT_TELL;
 }
 
-/* Prints names, which a file of somebody else's may hold. */
-static void print_names(const struct aif_buf *names)
+/* Appends names, which a file of somebody else's may hold. */
+static void put_names(const struct aif_buf *names, struct aif_buf *out)
 {
 	struct aif_buf shown = {0};
 
 	aif_name_sanitize(names->data, names->len, &shown);
-	printf("             %s\n", aif_buf_str(&shown));
+	aif_buf_printf(out, "             %s\n", aif_buf_str(&shown));
 	aif_buf_finish(&shown);
 }
 
-void aif_runbook_print_signal(const struct aif_runbook_signal *s,
-			      const struct aif_runbook_values *v)
+void aif_runbook_put_signal(const struct aif_runbook_signal *s, const struct aif_runbook_values *v,
+			    struct aif_buf *out)
 {
 	struct aif_buf key = {0};
 
 	aif_name_sanitize(s->key, s->key_len, &key);
-	printf("signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal, aif_buf_str(&key),
-	       s->value, s->threshold, s->means, s->action);
+	aif_buf_printf(out, "signal       %s: %s is %.4g, beyond %.4g: %s; %s\n", s->signal,
+		       aif_buf_str(&key), s->value, s->threshold, s->means, s->action);
 	if (s->of == AIF_RUNBOOK_OUTSIDE && v && v->outside.len)
-		print_names(&v->outside);
+		put_names(&v->outside, out);
 	aif_buf_finish(&key);
 }
 
-void aif_runbook_print_signals(const struct aif_runbook_judged *j)
+void aif_runbook_put_signals(const struct aif_runbook_judged *j, struct aif_buf *out)
 {
 	for (size_t i = 0; i < j->signals_len; i++)
-		aif_runbook_print_signal(&j->signals[i], &j->values);
+		aif_runbook_put_signal(&j->signals[i], &j->values, out);
 }
 
-static void print_checks(const struct aif_runbook_judged *j)
+static void put_checks(const struct aif_runbook_judged *j, struct aif_buf *out)
 {
 	for (size_t i = 0; i < AIF_RUNBOOK_BUDGETS; i++) {
 		const struct aif_runbook_check *c = &j->checks[i];
 
-		printf("%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
+		aif_buf_printf(out, "%-12s %s ", aif_runbook_verdict_word(c->verdict), c->metric);
 		if (isnan(c->value))
-			printf("is missing; %s %g is asked for\n", c->comparison, c->threshold);
+			aif_buf_printf(out, "is missing; %s %g is asked for\n", c->comparison,
+				       c->threshold);
 		else
-			printf("%.6g %s %g\n", c->value, c->comparison, c->threshold);
+			aif_buf_printf(out, "%.6g %s %g\n", c->value, c->comparison, c->threshold);
 	}
 }
 
@@ -109,7 +109,8 @@ static int put_report(const struct aif_runbook_check_opts *o, const struct aif_r
 	return e;
 }
 
-int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *err)
+int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_buf *out,
+		      struct aif_err *err)
 {
 	struct aif_runbook_judged j = {0};
 	int lock = -1, e = aif_require_check(o->who, o->require, err);
@@ -117,7 +118,7 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 	if (e)
 		return o->v7_exit ? 2 : AIF_EXIT_USAGE;
 	for (size_t i = 0; o->require[i]; i++)
-		if (aif_require(o->who, o->require[i], o->dir, NULL)) {
+		if (aif_require(o->who, o->require[i], o->dir, o->say, NULL)) {
 			if (forget(o->dir, err))
 				return o->v7_exit ? 2 : AIF_EXIT_FAILURE;
 			return o->v7_exit ? 1 : AIF_EXIT_REQUIRED;
@@ -128,8 +129,10 @@ int aif_runbook_check(const struct aif_runbook_check_opts *o, struct aif_err *er
 	if (!e)
 		e = put_report(o, &j, err);
 	if (!e) {
-		print_checks(&j);
-		aif_runbook_print_signals(&j);
+		put_checks(&j, out);
+		aif_runbook_put_signals(&j, out);
+		if (aif_buf_failed(out))
+			e = aif_err_set(err, -ENOMEM, "out of memory");
 	}
 	if (lock >= 0)
 		close(lock);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub.html: what a run directory says, on one page that needs nothing else. */
-#include "cmd/command.h"
-#include "cmd/view.h"
 #include "runbook/hub.h"
-#include "runbook/run_dir.h"
 
+#include "runbook/run_dir.h"
 #include "text/json.h"
 #include "text/svg_text.h"
 
@@ -165,31 +163,36 @@ static bool is_newer(const char *page, const char *data)
 		(a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec >= b.st_mtim.tv_nsec));
 }
 
+struct pages {
+	aif_runbook_page *write;
+	struct aif_err *err;
+};
+
 static int write_page(const char *dir, const char *name, void *arg)
 {
 	struct aif_buf data = {0}, page = {0};
-	struct aif_page_values v = {0};
-	struct aif_err *err = arg;
-	int status = AIF_EXIT_OK;
+	const struct pages *p = arg;
 	struct stat st;
+	int r = 0;
 
 	aif_buf_printf(&data, "%s/%s.data", dir, name);
 	aif_buf_printf(&page, "%s/%s.html", dir, name);
-	v.input = aif_buf_str(&data);
-	v.output = aif_buf_str(&page);
 	/* A page takes seconds where many kernels were disassembled: `run` writes it, `render` only where it is not there. */
-	if (lstat(v.output, &st) == 0 && !S_ISREG(st.st_mode))
-		status = aif_err_set(err, -EINVAL, "%s: is a link or no file; remove it", v.output);
-	else if (!is_newer(v.output, v.input))
-		status = aif_page_file(&v, false, NULL, 0, err);
+	if (lstat(aif_buf_str(&page), &st) == 0 && !S_ISREG(st.st_mode))
+		r = aif_err_set(p->err, -EINVAL, "%s: is a link or no file; remove it",
+				aif_buf_str(&page));
+	else if (!is_newer(aif_buf_str(&page), aif_buf_str(&data)))
+		r = p->write(aif_buf_str(&data), aif_buf_str(&page), p->err);
 	aif_buf_finish(&data);
 	aif_buf_finish(&page);
-	return status == AIF_EXIT_OK ? 0 : err->code ? err->code : -EIO;
+	return r;
 }
 
-int aif_runbook_pages(const char *dir, struct aif_err *err)
+int aif_runbook_pages(const char *dir, aif_runbook_page *write, struct aif_err *err)
 {
-	return each_recording(dir, write_page, err);
+	struct pages p = {.write = write, .err = err};
+
+	return each_recording(dir, write_page, &p);
 }
 
 /* Links lead beside the page, so that they hold where the directory is moved to. */

@@ -2,7 +2,6 @@
 /* Values of a run directory that a project names: numbers of files, and lengths of ranges. */
 #include "runbook/run_plan.h"
 
-#include "cmd/profile_arg.h"
 #include "query/query.h"
 #include "text/json_value.h"
 
@@ -154,7 +153,7 @@ static double range_ms(const struct aif_names *names, const char *range)
 	return ms;
 }
 
-static double range_of_dir(const char *dir, const char *range)
+static double range_of_dir(const struct aif_runbook_plan *plan, const char *dir, const char *range)
 {
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
@@ -162,8 +161,8 @@ static double range_of_dir(const char *dir, const char *range)
 	struct aif_buf path = {0};
 	double ms = NAN;
 
-	if (put_recording(dir, &path) &&
-	    aif_view_profile(aif_buf_str(&path), &p, &names, &none) == 0)
+	if (put_recording(dir, &path) && plan->open &&
+	    plan->open(aif_buf_str(&path), &p, &names, &none) == 0)
 		ms = range_ms(&names, range);
 	aif_names_finish(&names);
 	aif_profile_finish(&p);
@@ -185,7 +184,7 @@ double aif_runbook_plan_metric(const struct aif_runbook_plan *p, size_t i, const
 		return NAN;
 	file = metric + *ret_name_len + 1;
 	if (range_of(metric)) {
-		value = range_of_dir(dir, range_of(metric));
+		value = range_of_dir(p, dir, range_of(metric));
 	} else {
 		way = strrchr(file, ':');
 		aif_json_path(file, (size_t)(way - file), dir, strlen(dir), &path);

@@ -2,9 +2,7 @@
 /* aiflame runbook run: counts and records a command, and writes what was found. */
 #include "runbook/runbook.h"
 
-#include "cmd/message.h"
-#include "cmd/profile_arg.h"
-#include "cmd/selection.h"
+#include "names/selection_args.h"
 #include "probe/tool.h"
 #include "runbook/run_config.h"
 #include "runbook/run_count.h"
@@ -236,10 +234,10 @@ static int put_modes(struct run *r, const struct aif_names *names, struct aif_er
 		r->is_marked[i] = modes[i].tokens;
 		r->is_device = modes[i].is_device;
 		if (!e && !modes[i].tokens)
-			aif_message("runbook: no range of the program is called %s: its tokens are "
-				    "not known, and all of the run is taken; mark them as "
-				    "docs/program.md has it",
-				    r->modes[i]);
+			r->v->say("runbook: no range of the program is called %s: its tokens are "
+				  "not known, and all of the run is taken; mark them as "
+				  "docs/program.md has it",
+				  r->modes[i]);
 	}
 	for (size_t f = 0; f < 3 && !e; f++) {
 		aif_buf_clear(&text);
@@ -295,7 +293,7 @@ static int find_hotspots(struct run *r, const struct aif_names *names, struct ai
 		if (is_drawn(r, i))
 			continue;
 		if (drawn)
-			aif_message(why, r->modes[i], r->elapsed_s, ", so no flame graph");
+			r->v->say(why, r->modes[i], r->elapsed_s, ", so no flame graph");
 		else
 			e = aif_err_set(err, -ENODATA, why, r->modes[i], r->elapsed_s, "");
 	}
@@ -315,7 +313,7 @@ static int put_vtune(struct run *r, const struct aif_runbook_flame *mode, struct
 
 	if (r->vtune.len) {
 		v.tool = "vtune";
-		e = aif_view_profile(aif_buf_str(&r->vtune.data), &p, &names, err);
+		e = r->v->open(aif_buf_str(&r->vtune.data), &p, &names, err);
 		if (!e)
 			e = aif_runbook_hotspots_find(&names, NULL, &theirs, err);
 	} else {
@@ -415,20 +413,19 @@ static void run_tools(struct run *r)
 	if (r->v->with_vtune)
 		aif_runbook_vtune_run(r->dir, r->argv, r->v->is_deep, &r->vtune);
 	if (r->vtune.why.len)
-		aif_message("runbook: without VTune: %s; the functions are of our own samples",
-			    aif_buf_str(&r->vtune.why));
+		r->v->say("runbook: without VTune: %s; the functions are of our own samples",
+			  aif_buf_str(&r->vtune.why));
 	if (r->v->with_advisor)
 		aif_runbook_advisor_run(r->dir, r->argv, &r->advisor);
 	if (r->advisor.why.len)
-		aif_message("runbook: without Advisor: %s", aif_buf_str(&r->advisor.why));
+		r->v->say("runbook: without Advisor: %s", aif_buf_str(&r->advisor.why));
 	if (r->v->with_roofline) {
-		aif_message(
-			"runbook: counting what the command computes and moves, which takes some "
-			"fifty times its time");
+		r->v->say("runbook: counting what the command computes and moves, which takes some "
+			  "fifty times its time");
 		aif_runbook_count_run(r->dir, r->argv, &r->counted);
 	}
 	if (r->counted.why.len)
-		aif_message("runbook: without a roofline: %s", aif_buf_str(&r->counted.why));
+		r->v->say("runbook: without a roofline: %s", aif_buf_str(&r->counted.why));
 }
 
 static int find_roofline(struct run *r, const struct aif_names *names, struct aif_err *err)
@@ -442,7 +439,7 @@ static int measure_roofs(struct run *r, struct aif_err *err)
 {
 	if (!has_roofs(r))
 		return 0;
-	aif_message("runbook: measuring what this machine can do, for some seconds");
+	r->v->say("runbook: measuring what this machine can do, for some seconds");
 	return aif_roofs_measure(&r->roofs, err);
 }
 
@@ -487,7 +484,7 @@ int aif_runbook_run(const struct aif_runbook_run_opts *v, struct aif_err *err)
 	if (!e)
 		run_tools(&r);
 	if (!e)
-		e = aif_view_profile(aif_buf_str(&r.data), &p, &names, err);
+		e = v->open(aif_buf_str(&r.data), &p, &names, err);
 	if (!e)
 		e = aif_runbook_config_put(v->dir, v->words, v->threads, v->env, &p, err);
 	if (!e)
