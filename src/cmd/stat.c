@@ -4,8 +4,8 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
-#include "cmd/stat_from.h"
 #include "names/names.h"
+#include "stat/file.h"
 #include "text/out.h"
 
 #include <ctype.h>
