@@ -3,7 +3,6 @@
 
 #include "analysis/attribution.h"
 #include "cmd/command.h"
-#include "cmd/cycles.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
@@ -14,6 +13,7 @@
 #include "profile/file.h"
 #include "record/attach/agent_path.h"
 #include "record/attach/attach_dir.h"
+#include "record/cycles/cycles.h"
 #include "record/outname.h"
 #include "record/outside/outside.h"
 #include "record/sources/cpu.h"
@@ -449,7 +449,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 						     .left_alone = say_left_alone};
 	struct aif_record_result result;
 	char agent[PATH_MAX], profile[PATH_MAX];
-	struct aif_cycles_opts cycle_opts = {.profile = profile, .command = v->on_cycle};
+	struct aif_cycles_opts cycle_opts = {
+		.profile = profile, .command = v->on_cycle, .say = aif_message};
 	struct aif_cycles *cycles = NULL;
 
 	if (o.counters && aif_counters_check(o.counters, err) < 0)

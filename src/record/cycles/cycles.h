@@ -15,7 +15,8 @@ struct aif_cycles_opts {
 		*profile; /* of the whole recording, whose name those of the cycles are made from */
 	const char *command; /* --on-cycle, for /bin/sh; NULL: none */
 	bool ends;           /* the last cycle ends the recording */
-	bool quiet;
+	bool quiet;          /* but for failures */
+	aif_say *say;
 };
 struct aif_cycles;
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/cycles.h"
+#include "record/cycles/cycles.h"
 
 #include "analysis/loop/cycle_steps.h"
 #include "base/clock.h"
-#include "cmd/message.h"
-#include "cmd/opts.h"
 #include "profile/live.h"
+#include "text/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,8 +146,8 @@ static void commands_next(struct aif_cycles *c)
 		int r = command_start(c, ++c->commands);
 
 		if (r < 0)
-			aif_message("--on-cycle: cycle %" PRIu64 ": cannot run the command: %s",
-				    c->commands, strerror(-r));
+			c->o.say("--on-cycle: cycle %" PRIu64 ": cannot run the command: %s",
+				 c->commands, strerror(-r));
 	}
 }
 
@@ -163,10 +162,10 @@ static void command_ended(struct aif_cycles *c)
 	close(c->running);
 	c->running = -1;
 	if (n <= 0)
-		aif_message("--on-cycle: cycle %" PRIu64 ": the command was killed", c->commands);
+		c->o.say("--on-cycle: cycle %" PRIu64 ": the command was killed", c->commands);
 	else if (strcmp(text, "0\n") != 0)
-		aif_message("--on-cycle: cycle %" PRIu64 ": the command ended with status %.*s",
-			    c->commands, (int)strcspn(text, "\n"), text);
+		c->o.say("--on-cycle: cycle %" PRIu64 ": the command ended with status %.*s",
+			 c->commands, (int)strcspn(text, "\n"), text);
 	commands_next(c);
 }
 
@@ -177,8 +176,8 @@ static void save(struct aif_cycles *c, const struct aif_cycle *cycle)
 	struct aif_err err = {0};
 
 	if (aif_live_save(c->reader, name_of(c, cycle->cycle), cycle, &err) < 0) {
-		aif_message("--schedule: cycle %" PRIu64 ": %s; no other is written", cycle->cycle,
-			    err.text);
+		c->o.say("--schedule: cycle %" PRIu64 ": %s; no other is written", cycle->cycle,
+			 err.text);
 		c->has_failed = true;
 		return;
 	}
@@ -214,7 +213,7 @@ static void look(struct aif_cycles *c, bool is_over)
 		save(c, &cycle);
 	}
 	if (r < 0) {
-		aif_message("--schedule: %s", strerror(-r));
+		c->o.say("--schedule: %s", strerror(-r));
 		c->has_failed = true;
 	}
 	aif_live_drop(c->reader, p->start_ns + c->steps.keep_from);
@@ -238,7 +237,7 @@ static bool take(struct aif_cycles *c)
 	if (!n || c->has_failed)
 		return n != 0;
 	if (aif_live_feed(c->reader, c->buffer, (size_t)n, &commits, &err) < 0) {
-		aif_message("--schedule: %s", err.text);
+		c->o.say("--schedule: %s", err.text);
 		c->has_failed = true;
 	} else if (commits) {
 		look(c, false);
@@ -313,26 +312,25 @@ static void say(struct aif_cycles *c)
 	char *first = c->written ? strdup(name_of(c, 1)) : NULL;
 
 	if (c->written == 1)
-		aif_message("cycle 1, steps %" PRIu64 " to %" PRIu64 ": %s", c->first.first,
-			    c->first.last, c->name);
+		c->o.say("cycle 1, steps %" PRIu64 " to %" PRIu64 ": %s", c->first.first,
+			 c->first.last, c->name);
 	else if (c->written)
-		aif_message("%" PRIu64 " cycles, from steps %" PRIu64 " to %" PRIu64
-			    " (%s) to steps %" PRIu64 " to %" PRIu64 " (%s)",
-			    c->written, c->first.first, c->first.last, first ? first : "",
-			    c->last.first, c->last.last, name_of(c, c->written));
+		c->o.say("%" PRIu64 " cycles, from steps %" PRIu64 " to %" PRIu64
+			 " (%s) to steps %" PRIu64 " to %" PRIu64 " (%s)",
+			 c->written, c->first.first, c->first.last, first ? first : "",
+			 c->last.first, c->last.last, name_of(c, c->written));
 	else if (!c->has_failed)
-		aif_message("no cycle: step %" PRIu64 " was not reached%s",
-			    aif_schedule_first(&c->o.schedule, 0),
-			    c->steps.has_marks ? ""
-			    : c->steps.is_sparse
-				    ? "; the program marks none, and those found in the "
-				      "launches are not whole: record with --all-launches"
-				    : "; no step is marked, and no loop was found in the "
-				      "launches: see docs/program.md");
+		c->o.say("no cycle: step %" PRIu64 " was not reached%s",
+			 aif_schedule_first(&c->o.schedule, 0),
+			 c->steps.has_marks   ? ""
+			 : c->steps.is_sparse ? "; the program marks none, and those found in the "
+						"launches are not whole: record with --all-launches"
+					      : "; no step is marked, and no loop was found in the "
+						"launches: see docs/program.md");
 	if (missed)
-		aif_message("%" PRIu64 " pieces of the recording came too fast for the cycles' "
-			    "files; %s has them",
-			    missed, c->o.profile);
+		c->o.say("%" PRIu64 " pieces of the recording came too fast for the cycles' "
+			 "files; %s has them",
+			 missed, c->o.profile);
 	free(first);
 }
 
