@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/top_source.h"
+#include "top/source.h"
 
 #include "base/clock.h"
 #include "record/attach/recordings.h"
