@@ -3,8 +3,9 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/side_arg.h"
+#include "cmd/selection.h"
 #include "compare/run_file.h"
+#include "compare/side.h"
 #include "stats/change.h"
 #include "text/out.h"
 #include "text/table.h"
@@ -190,9 +191,11 @@ static int set(const struct values *v, const char *name, const char *spec, struc
 {
 	const char *baselines = v->baselines ? v->baselines : AIF_BASELINES;
 	char *path = aif_baseline_path(baselines, name, err);
+	const struct aif_side_opts from = {.baselines = v->baselines,
+					   .open = aif_view_profile_for_people};
 	struct aif_side side = {0};
 	struct replacing runs = {0};
-	int r = path ? aif_side_arg(spec, v->baselines, &side, err) : err->code;
+	int r = path ? aif_side_arg(spec, &from, &side, err) : err->code;
 
 	if (!r && v->whole)
 		r = aif_side_read_whole(&side, err);
@@ -267,9 +270,10 @@ static const char *extent(const struct aif_run *r)
 
 static int list_run(const char *file, void *arg, struct aif_err *err)
 {
+	const struct aif_side_opts from = {.open = aif_view_profile_for_people};
 	struct listing *l = arg;
 	struct aif_side s = {0};
-	int r = aif_side_arg(file, NULL, &s, err);
+	int r = aif_side_arg(file, &from, &s, err);
 
 	if (!r && s.len) {
 		const struct aif_run *run = &s.runs[0];

@@ -3,7 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/side_arg.h"
+#include "compare/side.h"
 #include "compare/words.h"
 #include "probe/tool.h"
 
@@ -245,6 +245,7 @@ static int compare(const struct values *v, struct aif_err *err)
 {
 	const struct aif_compare_opts o = {.margin = AIF_CHANGE_MARGIN};
 	struct aif_buf a = {0}, b = {0}, out = {0};
+	const struct aif_side_opts from = {.open = aif_view_profile_for_people};
 	struct aif_sides s = {0};
 	int r = 0;
 
@@ -254,7 +255,7 @@ static int compare(const struct values *v, struct aif_err *err)
 		r = aif_err_set(err, -ENOMEM, "out of memory");
 	if (!r)
 		r = aif_sides_compare((char *[]){(char *)aif_buf_str(&a), (char *)aif_buf_str(&b)},
-				      NULL, &o, &s, err);
+				      &from, &o, &s, err);
 	if (!r) {
 		aif_comparison_text(&s.c, MOST_ROWS, aif_view_columns(), &out);
 		aif_view_print_text(&out, err);

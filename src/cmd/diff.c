@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/command.h"
-#include "cmd/profile_arg.h"
-#include "cmd/output.h"
-#include "cmd/side_arg.h"
-#include "cmd/stop.h"
-#include "compare/words.h"
 #include "base/memory.h"
+#include "cmd/command.h"
+#include "cmd/output.h"
+#include "cmd/profile_arg.h"
+#include "cmd/selection.h"
+#include "cmd/stop.h"
+#include "compare/side.h"
+#include "compare/words.h"
 #include "text/out.h"
 
 #include <errno.h>
@@ -122,6 +123,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 {
 	const struct values *v = values;
 	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
+	const struct aif_side_opts from = {.baselines = v->baselines,
+					   .open = aif_view_profile_for_people};
 	struct aif_sides s = {0};
 	bool to_file = v->output && strcmp(v->output, "-") != 0;
 	int status = AIF_EXIT_FAILURE;
@@ -137,7 +140,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			v->output);
 		return AIF_EXIT_USAGE;
 	}
-	if (aif_sides_compare(words, v->baselines, &o, &s, err) == 0)
+	if (aif_sides_compare(words, &from, &o, &s, err) == 0)
 		status = to_file || format_of(v) >= FORMAT_SVG ? write_file(v, &s.c, err)
 							       : print(v, &s.c, err);
 	aif_sides_finish(&s);

@@ -5,7 +5,8 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/side_arg.h"
+#include "cmd/selection.h"
+#include "compare/side.h"
 #include "runbook/check.h"
 #include "runbook/require.h"
 #include "text/json_value.h"
@@ -498,6 +499,8 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 {
 	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
 	struct aif_budgets budgets = {0};
+	const struct aif_side_opts from = {.baselines = v->baselines,
+					   .open = aif_view_profile_for_people};
 	struct aif_sides s = {0};
 	struct aif_err why = {0};
 	int r, status = AIF_EXIT_USAGE;
@@ -518,7 +521,7 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 	if (!r && status == AIF_EXIT_REQUIRED)
 		status = not_judged(v, words[0], words[1], why.text, err);
 	if (!r && !status) {
-		r = aif_sides_compare(words, v->baselines, &o, &s, err);
+		r = aif_sides_compare(words, &from, &o, &s, err);
 		/* Programs without a device have CPU time in its place. */
 		if (!r && !has_budgets(v) && aif_compare_run(&s.c, 0)->is_cpu) {
 			aif_budgets_finish(&budgets);

@@ -3,6 +3,7 @@
 
 #include "cmd/message.h"
 #include "cmd/opts.h"
+#include "compare/side.h"
 #include "names/selection_args.h"
 
 /* The options that say which part of a profile a view is of, the same for all views. */
@@ -30,6 +31,23 @@
 	{0, "kernel", "RE", AIF_OPT_STRING, at(kernel), 0, "only kernels that match"}, \
 	AIF_CHOICE_WHICH_OPTS(at)
 /* clang-format on */
+
+/* Options of commands that compare: baselines and units. */
+#define AIF_BASELINES_OPT(at)                                            \
+	{                                                                \
+		0, "baselines", "DIR", AIF_OPT_STRING, at, 0,            \
+			"the directory of baselines (" AIF_BASELINES ")" \
+	}
+
+#define AIF_UNIT_OPT(at)                                                                           \
+	{                                                                                          \
+		0, "unit", "auto|step|token|range:NAME|launch|second|run|cycles", AIF_OPT_STRING,  \
+			at, 0,                                                                     \
+			"what values are given by (auto: a step where all runs have them, else a " \
+			"run; range:NAME: the program's ranges of that name, whatever number "     \
+			"they end in; token: range:token; launch: of kernels by their own; "       \
+			"cycles: as auto, with times as cycles of the device's clock)"             \
+	}
 
 /* Notes on standard error that `text` (may be NULL) is taken as a name, as it is no expression. */
 static inline void aif_selection_note_name(const char *option, const char *text)

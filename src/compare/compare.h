@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compare/run.h"
+#include "names/profile_names.h"
 #include "stats/change.h"
 
 /*
@@ -30,13 +31,14 @@ struct aif_side {
 	size_t len, cap;
 	size_t repeated; /* how often a run was named that was there already: it counts once */
 	size_t agreed;   /* runs whose steps are of the loop that others have: aif_side_agree() */
+	aif_profile_opener *open; /* of its profiles; NULL where none is read again */
 };
 void aif_side_finish(struct aif_side *s);
 
-/* Reduces a run again: its steps are the turns that begin at `loop` (aif_run.loop). 0; -ENODATA where that cannot be, another
+/* Reduces a run of a side again: its steps are the turns that begin at `loop` (aif_run.loop). 0; -ENODATA where that cannot be, another
  * -errno with *err. *ret is finished by the caller, also after a failure. */
-typedef int aif_run_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
-			  struct aif_err *err);
+typedef int aif_run_again(const struct aif_side *s, const struct aif_run *run, uint64_t loop,
+			  struct aif_run *ret, struct aif_err *err);
 /* Lets the runs of a side have steps of one loop, where in some another was found than in most, or none: each is reduced again by
  * the loop of the others, and that taken if it then has as many launches a step. 0, or -errno with *err. */
 int aif_side_agree(struct aif_side *s, aif_run_again *again, struct aif_err *err);

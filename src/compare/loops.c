@@ -92,16 +92,16 @@ static size_t find_places(const struct aif_side *s, const struct aif_run *usual,
 	return n;
 }
 
-/* Reduces a run by one of the places so that it has the same steps as `usual`. *ret is zeroed where it cannot have. */
-static int reduce_as(const struct aif_run *run, const struct aif_run *usual, double most,
-		     const uint64_t *places, size_t n, aif_run_again *again, struct aif_run *ret,
-		     struct aif_err *err)
+/* Reduces a run of a side by one of the places so that it has the same steps as `usual`. *ret is zeroed where it cannot have. */
+static int reduce_as(const struct aif_side *s, const struct aif_run *run,
+		     const struct aif_run *usual, double most, const uint64_t *places, size_t n,
+		     aif_run_again *again, struct aif_run *ret, struct aif_err *err)
 {
 	int e = 0;
 
 	*ret = (struct aif_run){0};
 	for (size_t i = 0; i < n && !e; i++) {
-		e = again(run, places[i], ret, err);
+		e = again(s, run, places[i], ret, err);
 		if (!e && has_turns(ret) && aif_compare_has_same_steps(ret, usual, most)) {
 			/* Keeps what it is known by: it is the same run, whatever its steps are. */
 			ret->hash = run->hash;
@@ -129,7 +129,7 @@ int aif_side_agree(struct aif_side *s, aif_run_again *again, struct aif_err *err
 
 		if (!lacks_steps(r, usual, AIF_SAME_STEPS_OF_SIDE))
 			continue;
-		e = reduce_as(r, usual, AIF_SAME_STEPS_OF_SIDE, places, n, again, &other, err);
+		e = reduce_as(s, r, usual, AIF_SAME_STEPS_OF_SIDE, places, n, again, &other, err);
 		if (e || !other.path)
 			continue;
 		aif_run_finish(r);
@@ -151,8 +151,8 @@ static int take_loop_of(struct aif_side *s, const struct aif_side *from,
 	int e = runs ? 0 : aif_err_set(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < s->len && !e && all; i++) {
-		e = has_turns(&s->runs[i]) ? reduce_as(&s->runs[i], usual, AIF_SAME_STEPS, places,
-						       n, again, &runs[i], err)
+		e = has_turns(&s->runs[i]) ? reduce_as(s, &s->runs[i], usual, AIF_SAME_STEPS,
+						       places, n, again, &runs[i], err)
 					   : 0;
 		all = runs[i].path;
 	}

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/side_arg.h"
+#include "compare/side.h"
 
+#include "base/name_sanitize.h"
 #include "base/open_named.h"
-#include "cmd/file_kind.h"
-#include "cmd/profile_arg.h"
-#include "cmd/selection.h"
 #include "compare/run_file.h"
 #include "flame/flame.h"
 #include "flame/folded.h"
-#include "runbook/run_config.h"
+#include "names/selection_args.h"
+#include "profile/file.h"
 
 #include <dirent.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,13 +36,57 @@ static struct aif_run *new_run(struct aif_side *s, struct aif_err *err)
 	return &s->runs[s->len++];
 }
 
+static bool begins(const char *text, size_t len, const char *with, size_t with_len)
+{
+	return len >= with_len && !memcmp(text, with, with_len);
+}
+
+/* Returns what text looks like. */
+static const char *kind_of_text(const char *path, const char *text, size_t len)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	size_t blank = 0;
+
+	if (dot && !strcmp(dot, ".py"))
+		return "a Python program";
+	if (begins(text, len, "#!", 2))
+		return "a script";
+	while (blank < len && strchr(" \t\r\n", text[blank]))
+		blank++;
+	if (blank < len && strchr("[{", text[blank]))
+		return "JSON (of a trace aiflame import makes a profile)";
+	return NULL;
+}
+
+/* Returns what a file looks like that is no profile, by how it begins: "a program or library (ELF)"; NULL: nothing known.
+ * *ret_is_text: it may be text. */
+static const char *file_kind(const char *path, bool *ret_is_text)
+{
+	FILE *f = aif_fopen_named(path, NULL);
+	char text[512];
+	size_t len = f ? fread(text, 1, sizeof(text), f) : 0;
+
+	if (f)
+		fclose(f);
+	*ret_is_text = false;
+	if (begins(text, len, "\177ELF", 4))
+		return "a program or library (ELF)";
+	if (begins(text, len, "\x1f\x8b", 2) || begins(text, len, "PK\3\4", 4) ||
+	    begins(text, len, "\x28\xb5\x2f\xfd", 4))
+		return "a compressed file (of a trace aiflame import makes a profile)";
+	if (memchr(text, '\0', len))
+		return "a binary file";
+	*ret_is_text = true;
+	return kind_of_text(path, text, len);
+}
+
 /* Reads folded text of which all lines are stacks: what is of another kind has a few that look like some. */
 static int read_folded(const char *path, struct aif_run *ret, struct aif_err *err)
 {
 	struct aif_folded_stats stats = {0};
 	struct aif_tree t = {0};
 	bool is_text;
-	const char *kind = aif_file_kind(path, &is_text);
+	const char *kind = file_kind(path, &is_text);
 	int fd = is_text ? aif_open_named(path, err) : -1, r = 0;
 
 	if (is_text && fd < 0)
@@ -129,14 +170,15 @@ static int read_reduced(const char *path, struct aif_run *ret, struct aif_err *e
 }
 
 /* `loop`: where the turns begin that are steps; 0: to be found. `whole`: not the loop alone. */
-static int read_profile(const char *path, const char *shown, const struct aif_run_part *time,
-			uint64_t loop, bool whole, struct aif_run *ret, struct aif_err *err)
+static int read_profile(const struct aif_side *s, const char *path, const char *shown,
+			const struct aif_run_part *time, uint64_t loop, bool whole,
+			struct aif_run *ret, struct aif_err *err)
 {
 	const struct aif_selection_values values = {.time = *time};
 	struct aif_selection_args choice = {0};
 	struct aif_profile p = {0};
 	struct aif_names names = {0};
-	int r = aif_view_profile_for_people(path, &p, &names, err);
+	int r = s->open(path, &p, &names, err);
 
 	if (!r)
 		r = aif_selection_args_make(&values, &p, &choice, err);
@@ -215,7 +257,7 @@ static int add_file(struct aif_side *s, const char *word, struct aif_err *err)
 				     path)
 		       : read_folded(path, run, err);
 	else if (!r)
-		r = with_path(path, read_profile(path, word, &time, 0, false, run, err), err);
+		r = with_path(path, read_profile(s, path, word, &time, 0, false, run, err), err);
 	if (!r)
 		r = drop_repeated(s, err);
 	/* Imported profiles may not say when they were made. */
@@ -356,21 +398,21 @@ static size_t word_len(const char *spec)
 	return len;
 }
 
-/* aif_run_again: for whole profiles, whose path is the word that they were named by. */
-static int reduce_again(const struct aif_run *run, uint64_t loop, struct aif_run *ret,
-			struct aif_err *err)
+int aif_side_reduce_again(const struct aif_side *s, const struct aif_run *run, uint64_t loop,
+			  struct aif_run *ret, struct aif_err *err)
 {
 	static const struct aif_run_part all;
 
 	*ret = (struct aif_run){0};
 	if (run->is_part || is_reduced(run->path) || aif_flame_is_folded(run->path))
 		return -ENODATA;
-	return with_path(run->path, read_profile(run->path, run->path, &all, loop, false, ret, err),
-			 err);
+	return with_path(run->path,
+			 read_profile(s, run->path, run->path, &all, loop, false, ret, err), err);
 }
 
 /* Reads a run again that is the loop alone: all of it, with the same steps. -ENODATA where there is no more of it. */
-static int read_whole(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
+static int read_whole(const struct aif_side *s, const struct aif_run *run, struct aif_run *ret,
+		      struct aif_err *err)
 {
 	static const struct aif_run_part all;
 	int r;
@@ -381,7 +423,7 @@ static int read_whole(const struct aif_run *run, struct aif_run *ret, struct aif
 				   "%s: the loop alone is in it, not a whole run: give its profile",
 				   run->path);
 	r = with_path(run->path,
-		      read_profile(run->path, run->path, &all, run->loop, true, ret, err), err);
+		      read_profile(s, run->path, run->path, &all, run->loop, true, ret, err), err);
 	if (!r && run->in_cycles)
 		r = aif_run_to_cycles(ret, err);
 	if (r)
@@ -403,7 +445,7 @@ int aif_side_read_whole(struct aif_side *s, struct aif_err *err)
 	for (size_t i = 0; i < s->len && !r; i++) {
 		if (!s->runs[i].is_loop)
 			continue;
-		r = read_whole(&s->runs[i], &whole, err);
+		r = read_whole(s, &s->runs[i], &whole, err);
 		aif_run_finish(r ? &whole : &s->runs[i]);
 		if (!r)
 			s->runs[i] = whole;
@@ -412,7 +454,8 @@ int aif_side_read_whole(struct aif_side *s, struct aif_err *err)
 }
 
 /* Reads a part of a profile again: the whole steps in it. */
-static int read_steps(const struct aif_run *run, struct aif_run *ret, struct aif_err *err)
+static int read_steps(const struct aif_side *s, const struct aif_run *run, struct aif_run *ret,
+		      struct aif_err *err)
 {
 	const struct aif_run_part time = {.from_ns = run->steps_from_ns, .to_ns = run->steps_to_ns};
 	const char *at = strrchr(run->path, '@');
@@ -422,7 +465,7 @@ static int read_steps(const struct aif_run *run, struct aif_run *ret, struct aif
 	*ret = (struct aif_run){0};
 	if (!path)
 		return aif_err_set(err, -ENOMEM, "out of memory");
-	r = with_path(path, read_profile(path, run->path, &time, 0, false, ret, err), err);
+	r = with_path(path, read_profile(s, path, run->path, &time, 0, false, ret, err), err);
 	if (!r && run->in_cycles)
 		r = aif_run_to_cycles(ret, err);
 	ret->hash = run->hash;
@@ -431,7 +474,7 @@ static int read_steps(const struct aif_run *run, struct aif_run *ret, struct aif
 	return r;
 }
 
-static int side_read_steps(struct aif_side *s, struct aif_err *err)
+int aif_side_read_steps(struct aif_side *s, struct aif_err *err)
 {
 	struct aif_run steps;
 	int r = 0;
@@ -439,7 +482,7 @@ static int side_read_steps(struct aif_side *s, struct aif_err *err)
 	for (size_t i = 0; i < s->len && !r; i++) {
 		if (!s->runs[i].steps_to_ns)
 			continue;
-		r = read_steps(&s->runs[i], &steps, err);
+		r = read_steps(s, &s->runs[i], &steps, err);
 		aif_run_finish(r ? &steps : &s->runs[i]);
 		if (!r)
 			s->runs[i] = steps;
@@ -447,8 +490,7 @@ static int side_read_steps(struct aif_side *s, struct aif_err *err)
 	return r;
 }
 
-/* True if a run of the side is a file that has no more than the loop. */
-static bool has_loops_alone(const struct aif_side *s)
+bool aif_side_has_loops_alone(const struct aif_side *s)
 {
 	for (size_t i = 0; i < s->len; i++)
 		if (s->runs[i].is_loop && is_reduced(s->runs[i].path))
@@ -456,62 +498,30 @@ static bool has_loops_alone(const struct aif_side *s)
 	return false;
 }
 
-int aif_side_arg(const char *spec, const char *baselines, struct aif_side *ret, struct aif_err *err)
+int aif_side_arg(const char *spec, const struct aif_side_opts *o, struct aif_side *ret,
+		 struct aif_err *err)
 {
 	int r = 0;
 
-	*ret = (struct aif_side){.name = aif_view_path_for_people(spec)};
+	*ret = (struct aif_side){.name = strdup(spec), .open = o->open};
 	if (!ret->name)
 		return aif_err_set(err, -ENOMEM, "out of memory");
+	aif_name_sanitize_in_place(ret->name);
 	if (access(spec, F_OK) == 0) {
-		r = add_word(ret, spec, baselines, err);
-		return r ? r : aif_side_agree(ret, reduce_again, err);
+		r = add_word(ret, spec, o->baselines, err);
+		return r ? r : aif_side_agree(ret, aif_side_reduce_again, err);
 	}
 	for (bool more = true; more && !r;) {
 		size_t len = word_len(spec);
 		char *word = strndup(spec, len);
 
-		r = word ? add_word(ret, word, baselines, err)
+		r = word ? add_word(ret, word, o->baselines, err)
 			 : aif_err_set(err, -ENOMEM, "out of memory");
 		free(word);
 		more = spec[len] == ',';
 		spec += len + more;
 	}
-	return r ? r : aif_side_agree(ret, reduce_again, err);
-}
-
-int aif_unit_arg(const char *word, struct aif_compare_opts *ret, struct aif_err *err)
-{
-	static const struct {
-		const char *word;
-		enum aif_compare_unit unit;
-		const char *range;
-	} units[] = {{"auto", AIF_UNIT_AUTO, NULL},      {"step", AIF_UNIT_STEP, NULL},
-		     {"token", AIF_UNIT_RANGE, "token"}, {"launch", AIF_UNIT_LAUNCH, NULL},
-		     {"second", AIF_UNIT_SECOND, NULL},  {"run", AIF_UNIT_RUN, NULL},
-		     {"cycles", AIF_UNIT_CYCLES, NULL}};
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(units); i++) {
-		if (word && strcmp(word, units[i].word) != 0)
-			continue;
-		ret->unit = units[i].unit;
-		ret->range = units[i].range;
-		return 0;
-	}
-	if (strncmp(word, "range:", 6) != 0 || !word[6])
-		return aif_err_set(err, -EINVAL,
-				   "--unit: '%.200s' is not understood; use auto, step, token, "
-				   "range:NAME, launch, second, run or cycles",
-				   word);
-	if (aif_run_range_stem(word + 6) != strlen(word + 6))
-		return aif_err_set(
-			err, -EINVAL,
-			"--unit '%.200s': ranges are counted without the number at their "
-			"end: range:%.*s",
-			word, (int)AIF_MIN(aif_run_range_stem(word + 6), (size_t)200), word + 6);
-	ret->unit = AIF_UNIT_RANGE;
-	ret->range = word + 6;
-	return 0;
+	return r ? r : aif_side_agree(ret, aif_side_reduce_again, err);
 }
 
 char *aif_baseline_path(const char *baselines, const char *name, struct aif_err *err)
@@ -531,156 +541,4 @@ char *aif_baseline_path(const char *baselines, const char *name, struct aif_err 
 		aif_err_set(err, -ENOMEM, "out of memory");
 	}
 	return path;
-}
-
-static int to_cycles(struct aif_side *s, struct aif_err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < s->len && !r; i++)
-		r = aif_run_to_cycles(&s->runs[i], err);
-	return r;
-}
-
-/* Keeps freed memory for the next profile: else a fifth of the time goes to pages that the kernel clears again. */
-static void keep_memory(void)
-{
-#ifdef M_MMAP_THRESHOLD
-	mallopt(M_MMAP_THRESHOLD, 1 << 30);
-	mallopt(M_TRIM_THRESHOLD, 1 << 30);
-	mallopt(M_TOP_PAD, 16 << 20);
-#endif
-}
-
-/* ---- both sides at once ---------------------------------------------------------------------- */
-
-struct side_thread {
-	const char *spec, *baselines;
-	struct aif_side *ret;
-	struct aif_err err;
-	int r;
-};
-
-static void *side_main(void *arg)
-{
-	struct side_thread *t = arg;
-
-	t->r = aif_side_arg(t->spec, t->baselines, t->ret, &t->err);
-	return NULL;
-}
-
-/* True if the sides are two different files. Files that both sides have are read one after the other: locks of a process on a
- * file end when any thread closes it. */
-static bool are_two_files(char **words)
-{
-	struct stat a, b;
-
-	return stat(words[0], &a) == 0 && stat(words[1], &b) == 0 && S_ISREG(a.st_mode) &&
-	       S_ISREG(b.st_mode) && (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
-}
-
-/* Reads both sides, each in a thread where that is faster. Errors are those of A if it has any. */
-static int read_sides(char **words, const char *baselines, struct aif_sides *ret,
-		      struct aif_err *err)
-{
-	struct side_thread b = {.spec = words[1], .baselines = baselines, .ret = &ret->b};
-	pthread_t thread;
-	bool at_once = are_two_files(words) && sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
-		       pthread_create(&thread, NULL, side_main, &b) == 0;
-	int r = aif_side_arg(words[0], baselines, &ret->a, err);
-
-	if (at_once)
-		pthread_join(thread, NULL);
-	else if (!r)
-		side_main(&b);
-	if (r || !b.r)
-		return r;
-	*err = b.err;
-	return b.r;
-}
-
-/* Compares again what `read` then has of each run: all of it, or whole steps. */
-static int compare_again(int (*read)(struct aif_side *, struct aif_err *),
-			 const struct aif_compare_opts *o, struct aif_sides *ret,
-			 struct aif_err *err)
-{
-	int r = read(&ret->a, err);
-
-	aif_comparison_finish(&ret->c);
-	if (!r)
-		r = read(&ret->b, err);
-	return r ? r : aif_compare(&ret->a, &ret->b, o, &ret->c, err);
-}
-
-/* Appends the directory of a run's file. */
-static void put_directory(const struct aif_run *r, struct aif_buf *out)
-{
-	const char *slash = strrchr(r->path, '/');
-
-	if (slash)
-		aif_buf_append(out, r->path, (size_t)(slash - r->path));
-	else
-		aif_buf_putc(out, '.');
-}
-
-static const struct aif_run *run_of(const struct aif_sides *s, size_t i)
-{
-	return i < s->a.len ? &s->a.runs[i] : &s->b.runs[i - s->a.len];
-}
-
-/* Looks for a run that is of another configuration than the first, by the run directories that they lie in. */
-static void compare_configs(const struct aif_sides *s, bool any_machine, struct aif_buf *problem)
-{
-	struct aif_buf first = {0}, dir = {0}, why = {0};
-	bool differs = false;
-
-	for (size_t i = 0; i < s->a.len + s->b.len && !differs; i++) {
-		aif_buf_clear(&dir);
-		put_directory(run_of(s, i), i ? &dir : &first);
-		differs = i && strcmp(aif_buf_str(&first), aif_buf_str(&dir)) &&
-			  aif_runbook_config_differs(aif_buf_str(&first), aif_buf_str(&dir),
-						     any_machine, &why);
-	}
-	if (differs)
-		aif_buf_printf(problem, "configurations of %s and %s differ: %s\n",
-			       aif_buf_str(&first), aif_buf_str(&dir), aif_buf_str(&why));
-	aif_buf_finish(&first);
-	aif_buf_finish(&dir);
-	aif_buf_finish(&why);
-}
-
-int aif_sides_compare(char **words, const char *baselines, const struct aif_compare_opts *opts,
-		      struct aif_sides *ret, struct aif_err *err)
-{
-	struct aif_compare_opts with_problem = *opts, *o = &with_problem;
-	struct aif_buf problem = {0};
-	int r;
-
-	keep_memory();
-	r = read_sides(words, baselines, ret, err);
-	if (!r)
-		r = aif_sides_agree(&ret->a, &ret->b, reduce_again, err);
-	if (!r)
-		compare_configs(ret, o->any_machine, &problem);
-	with_problem.problem = aif_buf_str(&problem);
-	if (!r && o->unit == AIF_UNIT_CYCLES)
-		r = to_cycles(&ret->a, err);
-	if (!r && o->unit == AIF_UNIT_CYCLES)
-		r = to_cycles(&ret->b, err);
-	if (!r)
-		r = aif_compare(&ret->a, &ret->b, o, &ret->c, err);
-	if (!r && aif_compare_lacks_whole(&ret->c) && !has_loops_alone(&ret->a) &&
-	    !has_loops_alone(&ret->b))
-		r = compare_again(aif_side_read_whole, o, ret, err);
-	if (!r && aif_compare_cuts_steps(&ret->c))
-		r = compare_again(side_read_steps, o, ret, err);
-	aif_buf_finish(&problem);
-	return r;
-}
-
-void aif_sides_finish(struct aif_sides *s)
-{
-	aif_comparison_finish(&s->c);
-	aif_side_finish(&s->a);
-	aif_side_finish(&s->b);
 }
