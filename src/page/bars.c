@@ -112,9 +112,11 @@ static void event_add(struct joining *j, struct aif_page_event x)
 static void join(struct joining *j, const struct aif_page_events *e, uint64_t joined_ns,
 		 struct columns *to)
 {
+	struct aif_page_event (*at)(const void *, size_t) = to || !e->span_at ? e->at : e->span_at;
+
 	*j = (struct joining){.e = e, .joined_ns = joined_ns, .to = to};
 	for (size_t i = 0; i < e->len; i++)
-		event_add(j, e->at(e->arg, i));
+		event_add(j, at(e->arg, i));
 	bar_close(j);
 }
 

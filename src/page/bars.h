@@ -23,6 +23,8 @@ struct aif_page_span {
 struct aif_page_events {
 	/* Events by lane, then start. One that begins before the last of its lane has ended counts from that end on. */
 	struct aif_page_event (*at)(const void *arg, size_t i);
+	/* The same with .start, .end and .lane alone, for the passes that count bars; NULL: at(). */
+	struct aif_page_event (*span_at)(const void *arg, size_t i);
 	const void *arg;
 	size_t len;
 	const struct aif_page_span *whole; /* spans by .from; they do not touch */

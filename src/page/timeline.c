@@ -86,6 +86,7 @@ struct execs {
 	uint32_t *lane;    /* by execution */
 	uint32_t *what;    /* by execution */
 	uint32_t *details; /* by launch: 1 + shape */
+	size_t next;       /* launch that the next row is likely to be of */
 	uint32_t lanes;
 };
 
@@ -216,15 +217,29 @@ static int shapes_take(void *arg, const struct aif_launch_row *rows, size_t n)
 	const struct aif_exec_timeline *x = e->x;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t lo;
+		size_t lo = e->next;
 
 		if (rows[i].shape == AIF_NONE)
 			continue;
-		lo = AIF_BISECT(mid, 0, x->launches_len, x->launches[mid].launch < rows[i].launch);
-		if (lo < x->launches_len && x->launches[lo].launch == rows[i].launch)
+		if (lo >= x->launches_len || x->launches[lo].launch != rows[i].launch)
+			lo = AIF_BISECT(mid, 0, x->launches_len,
+					x->launches[mid].launch < rows[i].launch);
+		if (lo < x->launches_len && x->launches[lo].launch == rows[i].launch) {
 			e->details[lo] = 1 + rows[i].shape;
+			e->next = lo + 1;
+		}
 	}
 	return 0;
+}
+
+/* A recording has tens of millions of executions, and counting their bars takes several passes. */
+static struct aif_page_event exec_span_at(const void *arg, size_t i)
+{
+	const struct execs *e = arg;
+	uint32_t id = e->order[i];
+	const struct aif_timeline_exec *x = &e->x->execs[id];
+
+	return (struct aif_page_event){.start = x->start, .end = x->end, .lane = e->lane[id]};
 }
 
 static struct aif_page_event exec_at(const void *arg, size_t i)
@@ -275,7 +290,12 @@ static int execs_write(struct aif_page_timeline *t)
 			  .lane = malloc(n * sizeof(*e.lane)),
 			  .what = malloc(n * sizeof(*e.what)),
 			  .details = calloc(x->launches_len + 1, sizeof(*e.details))};
-	struct aif_page_events events = {exec_at, &e, x->execs_len, t->whole, t->whole_len};
+	struct aif_page_events events = {.at = exec_at,
+					 .span_at = exec_span_at,
+					 .arg = &e,
+					 .len = x->execs_len,
+					 .whole = t->whole,
+					 .whole_len = t->whole_len};
 	struct aif_page_bars bars = {0};
 	int r = e.order && e.lane && e.what && e.details ? lanes_make(&e) : -ENOMEM;
 
@@ -435,7 +455,8 @@ static int gaps_write(struct aif_page_timeline *t)
 {
 	const struct aif_utilization *u = t->idle->u;
 	struct gaps g = {.t = t};
-	struct aif_page_events events = {gap_at, &g, 0, t->whole, t->whole_len};
+	struct aif_page_events events = {
+		.at = gap_at, .arg = &g, .whole = t->whole, .whole_len = t->whole_len};
 	struct aif_page_bars bars = {0};
 	uint32_t lanes = (uint32_t)u->len;
 	int r = gaps_read(&g);

@@ -123,7 +123,8 @@ static struct aif_page_event op_at(const void *arg, size_t i)
 static int ops_write(struct aif_page_timeline *t)
 {
 	struct ops o = {.t = t, .clocks = aif_facts_none()};
-	struct aif_page_events events = {op_at, &o, 0, t->whole, t->whole_len};
+	struct aif_page_events events = {
+		.at = op_at, .arg = &o, .whole = t->whole, .whole_len = t->whole_len};
 	struct aif_page_bars bars = {0};
 	int r = aif_timeline_get(t->names->p, &o.clocks);
 
