@@ -56,6 +56,7 @@ gpu-test: all
 	@tests/gpu/ranks.sh
 	@tests/gpu/nvml.sh
 	@tests/gpu/memory.sh
+	@tests/gpu/shapes.sh
 	@tests/gpu/driver_calls.sh
 	@tests/gpu/why/run.sh
 
