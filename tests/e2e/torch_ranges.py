@@ -4,9 +4,12 @@
   torch_ranges.py train [STEPS]   prints the last loss
   torch_ranges.py shapes          a training without, then with shapes in torch.profiler (record_shapes), then without it; prints the
                                   operators with shapes that torch.profiler saw
+  torch_ranges.py own             two threads with profilers of their own, of which one begins and ends while the other's is on; prints
+                                  the operators with shapes that they saw
   torch_ranges.py profiler        a training under torch.profiler; prints the ranges that it saw
   torch_ranges.py elsewhere       a range that another thread ends, with others before, inside and behind it
 """
+import collections
 import sys
 import threading
 import warnings
@@ -53,6 +56,34 @@ elif what == "shapes":
     for row in p.key_averages(group_by_input_shape=True):
         if row.key == "aten::addmm":
             print(row.key, row.input_shapes, row.count, sep=";")
+elif what == "own":
+    is_on, is_over, rows = threading.Event(), threading.Event(), collections.Counter()
+
+    def profiled(body):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as p:
+            body()
+        for row in p.key_averages(group_by_input_shape=True):
+            if row.key == "aten::addmm":
+                rows[str(row.input_shapes)] += row.count
+
+    def outer():
+        train(2)
+        is_on.set()
+        is_over.wait()
+        train(5)
+
+    def inner():
+        is_on.wait()
+        profiled(lambda: train(3))
+        is_over.set()
+
+    threads = [threading.Thread(target=profiled, args=(outer,)), threading.Thread(target=inner)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for shapes, count in rows.items():
+        print("aten::addmm", shapes, count, sep=";")
 elif what == "nested":
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as p:
         train(3)

@@ -55,6 +55,12 @@ check "operators are recorded only while the program records shapes" is 5 s.data
 check "report --ops --by shape has the shapes of a recording" says "[128, 64], [64, 96]" "$aiflame" report --ops --by shape s.data
 check "a recording with shapes: the numbers add up" says "everything adds up" "$aiflame" info s.data
 
+check "a program whose threads have profilers of their own is recorded" sh -c "
+	'$aiflame' record -q --cpu -o own.data '$python' '$app' own | LC_ALL=C sort >theirs.txt && grep -q '^aten::addmm;.*;10$' theirs.txt"
+sql own.data "SELECT name || ';' || shapes || ';' || count(*) FROM ops WHERE kind = 'operator' AND name = 'aten::addmm' GROUP BY name, shapes" |
+	tr -d '"' | LC_ALL=C sort >ours.txt
+check "a thread whose profiler ends does not end the recording of another thread's operators" cmp ours.txt theirs.txt
+
 # PyTorch has no shapes of these, and says so by an exception, which it makes a warning of.
 if "$python" -c 'import torch; torch.nested.nested_tensor([torch.ones(2)])' >/dev/null 2>&1; then
 	check "a program with nested tensors computes the same while it has PyTorch record shapes" \

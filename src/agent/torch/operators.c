@@ -12,8 +12,9 @@
 /*
  * PyTorch's operators with the shapes of their inputs, while the program has PyTorch's own profiler record them
  * (record_shapes=True). PyTorch then hands each operator's inputs to all observers. One of ours is registered when that profiler is
- * switched on, and taken away when it is switched off: at all other times operators stay on PyTorch's path without observers. An
- * operator of which PyTorch hands over no inputs is left out: nobody asked for shapes.
+ * switched on, and taken away when it is switched off; of several, which threads may have of their own, with the last one. At all
+ * other times operators stay on PyTorch's path without observers. An operator of which PyTorch hands over no inputs is left out:
+ * nobody asked for shapes.
  *
  * Where the agent is preloaded the functions that switch the profiler are ours, and call PyTorch's own.
  */
@@ -63,7 +64,8 @@ static struct {
 	aif_torch_name *name;
 	input_sizes *sizes;
 	free_memory *free;
-	_Atomic uint64_t handle; /* 0: no observer */
+	_Atomic uint64_t handle;    /* 0: no observer */
+	_Atomic uint32_t profilers; /* those that are on: a thread may have one of its own */
 	_Atomic uint32_t number;
 	atomic_bool is_refused; /* PyTorch has no shapes for some of the program's operators */
 } observer;
@@ -213,6 +215,12 @@ static free_memory *deallocator(void)
 	return (free_memory *)(f ? f : aif_next_function(DELETE));
 }
 
+static void unobserve(void)
+{
+	aif_torch_unobserve(atomic_exchange(&observer.handle, 0));
+}
+
+/* Registers the observer, where none is there. */
 static void observe(void)
 {
 	uint64_t none = 0, handle;
@@ -227,9 +235,22 @@ static void observe(void)
 		return;
 	atomic_fetch_add(&observer.number, 1);
 	handle = aif_torch_observe(AIF_TORCH_OPERATOR, start, end);
-	/* Another thread has switched the profiler on, too. */
+	/* Another thread has switched a profiler on, too. */
 	if (!atomic_compare_exchange_strong(&observer.handle, &none, handle))
 		aif_torch_unobserve(handle);
+	/* The last profiler was switched off meanwhile, before there was an observer to take away. */
+	if (!atomic_load(&observer.profilers))
+		unobserve();
+}
+
+/* Counts a profiler as switched off. Returns true if others are on. */
+static bool others_are_on(void)
+{
+	uint32_t n = atomic_load(&observer.profilers);
+
+	while (n && !atomic_compare_exchange_weak(&observer.profilers, &n, n - 1))
+		;
+	return n > 1;
 }
 
 void aif_torch_enable_profiler(const void *config, const void *activities, const void *scopes)
@@ -240,6 +261,7 @@ void aif_torch_enable_profiler(const void *config, const void *activities, const
 	if (real)
 		real(config, activities, scopes); /* does not return where it refuses */
 	saved = errno;
+	atomic_fetch_add(&observer.profilers, 1);
 	observe();
 	errno = saved;
 }
@@ -247,11 +269,17 @@ void aif_torch_enable_profiler(const void *config, const void *activities, const
 void *aif_torch_disable_profiler(void *ret)
 {
 	disable_profiler *real = (disable_profiler *)aif_next_function(DISABLE);
+	void *r = real ? real(ret) : ret; /* does not return where the thread has no profiler */
 	int saved = errno;
 
-	aif_torch_unobserve(atomic_exchange(&observer.handle, 0));
+	if (!others_are_on()) {
+		unobserve();
+		/* Another thread has switched one on meanwhile, and found the observer that is gone. */
+		if (atomic_load(&observer.profilers))
+			observe();
+	}
 	errno = saved;
-	return real ? real(ret) : ret;
+	return r;
 }
 
 #endif
