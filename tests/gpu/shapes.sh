@@ -82,10 +82,10 @@ for mode in train threads; do
 done
 of_backward() { [ "$(sql train.data "SELECT count(*) FROM ops a WHERE kind = 'operator' AND name = 'aten::mm'")" -gt 0 ]; }
 check "train: operators of backward(), which autograd runs in a thread of its own on a GPU, are recorded" of_backward
-check "with CPU samples: the program runs recorded, and ends with 0" recorded train --cpu
-check "with CPU samples: the program computes the same" same train result
-sees_same "with CPU samples: the program's profiler sees the same operators and shapes" train op
-check "with CPU samples: products have the shapes that the program's profiler has" has_shapes train aten::addmm aten::mm aten::linear
+check "train --cpu: the program runs recorded, and ends with 0" recorded train --cpu
+check "train --cpu: the program computes the same" same train result
+sees_same "train --cpu: the program's profiler sees the same operators and shapes" train op
+check "train --cpu: products have the shapes that the program's profiler has" has_shapes train aten::addmm aten::mm aten::linear
 
 if "$python" -c 'import sys, torch; torch.nested.nested_tensor([torch.ones(2)], device=sys.argv[1])' "$device" >/dev/null 2>&1; then
 	tries nested
