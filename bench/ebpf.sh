@@ -25,7 +25,7 @@ of() {
 run() {
 	name=$1
 	shift
-	"$build/src/aiflame" record -q -a --ebpf "$@" --duration "$seconds" -o "$work/x.data" &
+	"$build/src/aiflame" record -q -a --inject never --ebpf "$@" --duration "$seconds" -o "$work/x.data" &
 	recorder=$!
 	sleep "$((seconds - 2))"
 	# Of all programs of ours: nanoseconds and runs until now.

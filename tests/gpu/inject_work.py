@@ -4,7 +4,9 @@
     inject_work.py NAME FILE
 
 Computes the same again and again until FILE is there, and compares each result with the first, bit by bit. Prints "NAME: ready"
-on stderr after the first, and at the end how many there were and how many differed. torch uses torch.profiler once after that."""
+on stderr after the first, and at the end how many there were and how many differed, and a number that depends on the first. torch
+uses torch.profiler once after that."""
+import hashlib
 import os
 import sys
 import time
@@ -126,4 +128,4 @@ while not os.path.exists(until):
     differ += step() != first
     n += 1
 events = f", {'no ' if profiled() == 0 else ''}events of its own profiler" if name == "torch_train" else ""
-print(f"{name}: {'all equal' if n and not differ else f'{differ} of {n} differ'}{events}", flush=True)
+print(f"{name}: {'all equal' if n and not differ else f'{differ} of {n} differ'}, result {hashlib.sha256(first).hexdigest()[:12]}{events}", flush=True)
