@@ -34,6 +34,7 @@
 /* A system call that makes a mapping may wait for another thread's; the thread cannot be left in it. */
 #define STUCK_NS   (600 * AIF_NS_PER_S)
 #define POLL_NS    20000
+#define NEWS_NS    500000
 #define XSTATE_MAX 16384
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
 enum {
@@ -61,6 +62,7 @@ enum liking {
 struct candidate {
 	pid_t tid;
 	enum liking liking;
+	unsigned long pc, sp; /* 0: it runs */
 };
 
 static void pause_ns(long ns)
@@ -105,18 +107,19 @@ static enum liking liking_of(long nr, unsigned long first_args[4])
 	}
 }
 
-static enum liking look_at(pid_t pid, pid_t tid)
+static enum liking look_at(pid_t pid, struct candidate *c)
 {
 	unsigned long args[4] = {0};
 	char path[64], text[512];
 	long nr;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)c->tid);
 	if (aif_proc_read(path, text, sizeof(text)) <= 0)
 		return NEVER;
 	if (!strncmp(text, "running", 7))
 		return RUNS;
-	if (sscanf(text, "%ld %lx %lx %lx %lx", &nr, &args[0], &args[1], &args[2], &args[3]) < 5)
+	if (sscanf(text, "%ld %lx %lx %lx %lx %*x %*x %lx %lx", &nr, &args[0], &args[1], &args[2],
+		   &args[3], &c->sp, &c->pc) < 5)
 		return NEVER;
 	return nr < 0 ? RUNS : liking_of(nr, args);
 }
@@ -145,7 +148,7 @@ static unsigned find_threads(pid_t pid, struct candidate at[THREADS_MAX])
 
 		if (c.tid <= 0)
 			continue;
-		c.liking = look_at(pid, c.tid);
+		c.liking = look_at(pid, &c);
 		if (c.liking != NEVER)
 			at[n++] = c;
 	}
@@ -165,8 +168,19 @@ struct thread {
 	uint64_t mask;
 	uint8_t xstate[XSTATE_MAX] __attribute__((aligned(64)));
 	size_t xstate_len;
-	int late_signal; /* that came meanwhile */
+	int late_signal;              /* that came meanwhile */
+	struct aif_regs lacks_tables; /* a frame of which they are missing; pc 0: none */
 };
+
+/* Waits for a moment, or until the kernel says that a thread has stopped: an injector blocks all signals. */
+static void await_news(void)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = NEWS_NS});
+}
 
 /* Waits until the thread has stopped. 0, -ETIMEDOUT, or -ESRCH: it has ended. */
 static int await_stop(struct thread *t, int *ret_status, uint64_t until)
@@ -180,7 +194,7 @@ static int await_stop(struct thread *t, int *ret_status, uint64_t until)
 			return 0;
 		if (aif_now_ns() >= until)
 			return -ETIMEDOUT;
-		pause_ns(POLL_NS);
+		await_news();
 	}
 }
 
@@ -303,7 +317,7 @@ static bool is_in_rseq(const struct thread *t)
 
 static bool may_be_borrowed(struct thread *t, bool is_running)
 {
-	const struct aif_regs regs = {t->regs.rip, t->regs.rsp, t->regs.rbp};
+	struct aif_regs regs = {t->regs.rip, t->regs.rsp, t->regs.rbp};
 
 	if (is_running && is_in_rseq(t)) {
 		t->b->library++;
@@ -312,6 +326,10 @@ static bool may_be_borrowed(struct thread *t, bool is_running)
 	switch (aif_walk(t->b->im, &regs, is_running)) {
 	case AIF_WALK_SAFE:
 		return true;
+	case AIF_WALK_TABLES:
+		t->b->late++;
+		t->lacks_tables = regs;
+		return false;
 	case AIF_WALK_UNSAFE:
 		t->b->unsafe++;
 		return false;
@@ -437,7 +455,33 @@ static void fill(const struct thread *t, struct aif_payload *p)
 	p->flags = r->eflags & ~0x10000UL;
 }
 
-/* Maps the payload and puts it there. 0 or -errno. */
+static bool is_late(struct thread *t)
+{
+	if (aif_now_ns() - t->stopped_ns <= DECIDE_NS)
+		return false;
+	t->b->late++;
+	return true;
+}
+
+/* True if an earlier try has left the payload's code in this program; by exec() it has become another. */
+static bool has_code(const struct aif_borrow *b)
+{
+	const size_t len = (size_t)(aif_payload_code_end - aif_payload_code);
+	static uint8_t there[AIF_PAYLOAD_PAGE];
+
+	return b->memory && aif_image_read(b->im, b->memory, there, len) &&
+	       !memcmp(there, aif_payload_code, len);
+}
+
+static int unmap_payload(struct thread *t, long error)
+{
+	call(t, SYS_munmap, t->b->memory, AIF_PAYLOAD_SIZE, 0, 0);
+	t->b->memory = 0;
+	return error == -ESRCH ? -ESRCH : error == -ENOMEM ? -ENOMEM : -EACCES;
+}
+
+/* Maps the payload and puts it there. Where processors are short each call takes long: each leaves off where it is late, and
+ * the next try goes on with what is there. 0 or -errno. */
 static int map_payload(struct thread *t)
 {
 	const size_t code = (size_t)(aif_payload_code_end - aif_payload_code);
@@ -445,23 +489,30 @@ static int map_payload(struct thread *t)
 	struct aif_payload p;
 	long r;
 
-	r = call(t, SYS_mmap, 0, AIF_PAYLOAD_SIZE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS);
-	if (r < 0 && r > -4096)
-		return r == -ESRCH ? -ESRCH : -ENOMEM;
-	b->memory = (uint64_t)r;
-	fill(t, &p);
-	if (!aif_image_write(b->im, b->memory, aif_payload_code, code) ||
-	    !aif_image_write(b->im, b->memory + AIF_PAYLOAD_PAGE, &p, sizeof(p)))
-		r = -ENOMEM;
-	else
-		r = call(t, SYS_mprotect, b->memory, AIF_PAYLOAD_PAGE, PROT_READ | PROT_EXEC, 0);
-	if (r < 0) {
-		call(t, SYS_munmap, b->memory, AIF_PAYLOAD_SIZE, 0, 0);
-		b->memory = 0;
-		return r == -ESRCH ? -ESRCH : r == -ENOMEM ? -ENOMEM : -EACCES;
+	if (!has_code(b)) {
+		b->is_executable = false;
+		r = call(t, SYS_mmap, 0, AIF_PAYLOAD_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS);
+		if (r < 0 && r > -4096) {
+			b->memory = 0;
+			return r == -ESRCH ? -ESRCH : -ENOMEM;
+		}
+		b->memory = (uint64_t)r;
+		if (!aif_image_write(b->im, b->memory, aif_payload_code, code))
+			return unmap_payload(t, -ENOMEM);
+		if (is_late(t))
+			return -EAGAIN;
 	}
-	return 0;
+	if (!b->is_executable) {
+		r = call(t, SYS_mprotect, b->memory, AIF_PAYLOAD_PAGE, PROT_READ | PROT_EXEC, 0);
+		if (r < 0)
+			return unmap_payload(t, r);
+		b->is_executable = true;
+		if (is_late(t))
+			return -EAGAIN;
+	}
+	fill(t, &p);
+	return aif_image_write(b->im, b->memory + AIF_PAYLOAD_PAGE, &p, sizeof(p)) ? 0 : -ESRCH;
 }
 
 static bool is_in_payload(const struct thread *t, const struct user_regs_struct *regs)
@@ -579,10 +630,7 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 		return -EAGAIN;
 	}
 	is_hidden = hide_eintr(&t);
-	if (!may_be_borrowed(&t, !is_hidden && !is_in_call(&t.regs))) {
-		r = -EAGAIN;
-	} else if (aif_now_ns() - t.stopped_ns > DECIDE_NS) {
-		b->late++;
+	if (!may_be_borrowed(&t, !is_hidden && !is_in_call(&t.regs)) || is_late(&t)) {
 		r = -EAGAIN;
 	} else {
 		r = work(&t);
@@ -591,6 +639,8 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 	if (is_hidden)
 		set_regs(&t, &t.regs);
 	let_go(&t);
+	if (t.lacks_tables.pc)
+		(void)aif_image_read_tables(b->im, t.lacks_tables.pc, t.lacks_tables.sp);
 	return r;
 }
 
@@ -607,13 +657,16 @@ int aif_borrow_start(struct aif_borrow *b)
 		if (access(path, F_OK) < 0)
 			return -ESRCH;
 	}
-	/* Tables of the process that the first walk of a stack has read are there for the next. */
-	for (unsigned i = 0; i < n && r == -EAGAIN; i++)
+	/* Reads what a walk needs while the thread goes on. */
+	for (unsigned i = 0; i < n && r == -EAGAIN; i++) {
+		if (at[i].sp)
+			(void)aif_image_read_tables(b->im, at[i].pc, at[i].sp);
 		for (unsigned try = 0, late = b->late; r == -EAGAIN && try < TRIES; try++) {
 			r = borrow(b, &at[i]);
 			if (b->late == late)
 				break;
 			late = b->late;
 		}
+	}
 	return r;
 }

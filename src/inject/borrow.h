@@ -6,8 +6,8 @@
 
 /*
  * Borrows one thread of a running process, by ptrace, to start another thread in it (payload_x86_64.S), and gives it back
- * as it was. Only that thread is stopped, and not for longer than AIF_BORROW_NS: what takes longer is given up before
- * anything was changed, and can be tried again.
+ * as it was. Only that thread is stopped, and not for longer than AIF_BORROW_NS, as far as it gets a processor: after half of
+ * that nothing new is begun. The thread goes on as it was, and the next try, or that of another thread, has less left to do.
  *
  * For a process with one thread that does nothing else: the kernel frees what it traces when it ends.
  */
@@ -24,6 +24,7 @@ struct aif_borrow {
 	struct aif_borrow_functions fn;
 	const struct aif_payload *payload; /* what the new thread is given */
 	uint64_t memory;                   /* of the payload in the target; 0: not there */
+	bool is_executable;                /* its first page, where the code is */
 	uint64_t longest_ns; /* that a thread was stopped, counted from when it was asked to */
 	unsigned stops;      /* threads that were stopped */
 	unsigned unsafe, handler, unknown, library, busy, late; /* why they were given back */

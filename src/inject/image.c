@@ -19,6 +19,8 @@
 #define SYMBOLS_MAX UINT64_C(2000000)
 #define ENTRY_MAX   (UINT64_C(64) << 10)
 #define CIE_MAX     UINT64_C(512)
+/* Bytes of a stack in which return addresses are looked for: few stacks are longer. */
+#define STACK_BYTES UINT64_C(65536)
 
 /* Exported functions inside which a thread may hold a lock that pthread_create(), dlopen() or the agent's start need, or is
  * leaving the process. */
@@ -478,4 +480,45 @@ uint64_t aif_image_row(struct aif_image *im, uint64_t pc)
 	fill_entry(im, m, m->hdr + (uint64_t)(int64_t)pair[1]);
 	here = (uint64_t)(uintptr_t)m->copy + (pc - m->lo);
 	return aif_ehframe_row(&e, here);
+}
+
+/* ---- before a thread is stopped -------------------------------------------------------------- */
+
+bool aif_image_is_read(struct aif_image *im, uint64_t pc)
+{
+	const struct aif_image_module *m = aif_image_find(im, pc);
+
+	return !m || m->is_read;
+}
+
+static unsigned read_module(struct aif_image *im, uint64_t at)
+{
+	struct aif_image_module *m = aif_image_find(im, at);
+
+	if (!m || m->is_read)
+		return 0;
+	m->is_read = true;
+	(void)has_table(im, m);
+	if (!m->is_loader && !m->has_unsafe)
+		find_unsafe(im, m);
+	return 1;
+}
+
+unsigned aif_image_read_tables(struct aif_image *im, uint64_t pc, uint64_t sp)
+{
+	unsigned n = read_module(im, pc);
+	uint64_t words[512];
+
+	sp &= ~UINT64_C(7);
+	/* Up to the end of a page at a time: the stack's end is not known. */
+	for (uint64_t end = sp + STACK_BYTES; sp < end;) {
+		const uint64_t len = AIF_MIN(sizeof(words) - (sp & (sizeof(words) - 1)), end - sp);
+
+		if (!aif_image_read(im, sp, words, len))
+			break;
+		for (uint64_t i = 0; i < len / 8; i++)
+			n += read_module(im, words[i]);
+		sp += len;
+	}
+	return n;
 }

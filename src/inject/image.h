@@ -15,6 +15,7 @@ struct aif_image_module {
 	uint64_t lo, hi;
 	char path[256];
 	bool is_loader;
+	bool is_read; /* the tables that a walk needs are there, as far as the module has them */
 	/* Made when first needed. */
 	int headers; /* 0 = not read, 1 = read, -1 = cannot be */
 	uint64_t bias, hdr, hdr_len, dynamic, dynamic_len;
@@ -48,6 +49,12 @@ struct aif_image_module *aif_image_find(struct aif_image *im, uint64_t at);
 
 /* The address of a function that a module whose file's name begins with `file` exports, 0: there is none. */
 uint64_t aif_image_function(struct aif_image *im, const char *file, const char *name);
+
+/* True if the tables for pc are read: big modules have 300,000 functions, for which no thread is to stand still. */
+bool aif_image_is_read(struct aif_image *im, uint64_t pc);
+/* Reads the tables of all modules into which the stack at `sp` may return, and of the one that has `pc`. Returns the number of
+ * modules that were read. */
+unsigned aif_image_read_tables(struct aif_image *im, uint64_t pc, uint64_t sp);
 
 /* True if pc is in a function during which the process's allocator, loader or end is under way, or in the loader. */
 bool aif_image_is_unsafe(struct aif_image *im, uint64_t pc);

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static void inject(pid_t pid, int agent, const struct aif_injected *about, int t
 	setsid();
 	/* Root's; each moment without a processor is one in which a thread stands still. */
 	setpriority(PRIO_PROCESS, 0, -20);
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	r.error = aif_inject_work(pid, agent, about, &r, &err);
 	r.took_ns = aif_now_ns() - began;
 	if (r.error)

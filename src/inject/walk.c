@@ -109,7 +109,7 @@ static bool is_start(struct aif_image *im, struct stack *s, struct aif_regs f)
 	return false;
 }
 
-enum aif_walk_answer aif_walk(struct aif_image *im, const struct aif_regs *regs, bool is_running)
+enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, bool is_running)
 {
 	static struct stack s; /* 64 KB; the injector has one thread */
 	struct aif_regs f = *regs;
@@ -118,8 +118,13 @@ enum aif_walk_answer aif_walk(struct aif_image *im, const struct aif_regs *regs,
 	for (unsigned i = 0; i < FRAMES_MAX; i++) {
 		/* A return address may be the first of the next function. */
 		const uint64_t pc = i ? f.pc - 1 : f.pc;
-		const uint64_t row = aif_image_row(im, pc);
+		uint64_t row;
 
+		if (!aif_image_is_read(im, pc)) {
+			*regs = (struct aif_regs){.pc = pc, .sp = f.sp, .bp = f.bp};
+			return AIF_WALK_TABLES;
+		}
+		row = aif_image_row(im, pc);
 		if (aif_row_kind(row) == AIF_ROW_SIGNAL)
 			return AIF_WALK_HANDLER;
 		if (aif_image_is_unsafe(im, pc) && aif_row_kind(row) != AIF_ROW_END)

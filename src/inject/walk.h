@@ -11,7 +11,8 @@ enum aif_walk_answer {
 	AIF_WALK_HANDLER, /* it is in a handler of a signal */
 	AIF_WALK_UNKNOWN, /* its stack cannot be told to the end */
 	AIF_WALK_LIBRARY, /* `is_running`: it is in the C library */
+	AIF_WALK_TABLES, /* of the frame that *regs is now in tables are missing: aif_image_read_tables() */
 };
 
 /* Walks the stack of *regs, from outside. `is_running`: the thread was interrupted anywhere, not in a system call. */
-enum aif_walk_answer aif_walk(struct aif_image *im, const struct aif_regs *regs, bool is_running);
+enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, bool is_running);
