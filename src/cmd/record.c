@@ -3,6 +3,7 @@
 
 #include "analysis/attribution.h"
 #include "cmd/command.h"
+#include "cmd/joined_list.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
@@ -45,6 +46,7 @@ struct values {
 	const char *steps, *schedule, *on_cycle; /* as they were given */
 	const char *event;
 	uint32_t period;
+	bool verbose;
 };
 static const struct values defaults = {
 	.record = {.output = "aiflame.data",
@@ -135,12 +137,13 @@ static const struct aif_opt opts[] = {
 	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
 	 "record this running process and its children; may be given several times"},
 	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
-	 "record all of your processes on standby, also those that start later; all that use a device: "
-	 "-a --inject always"},
+	 "record all of your processes on standby or with a device, also those that start later; who was "
+	 "joined, and who not, is said at the end"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
 	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
 	 "from outside or --ebpf records it (auto), also then, for Python's functions (always), or leave it "
-	 "alone (never); with -a: put it into all of your processes that use a device, as they appear (always)"},
+	 "alone (never); with -a: put it into your processes that use a device, as they appear (auto), into "
+	 "all (always), or into none (never)"},
 	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
@@ -171,6 +174,8 @@ static const struct aif_opt opts[] = {
 	{0, "keep-code", NULL, AIF_OPT_FLAG, AT(keep_code), 0,
 	 "store kernels' device binaries whole, not only the functions that were sampled"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "print no live line and no summary"},
+	{'v', "verbose", NULL, AIF_OPT_FLAG, offsetof(struct values, verbose), 0,
+	 "with -a: say of each process at once whether it was joined, and list all at the end, not a dozen"},
 	{0},
 };
 
@@ -420,10 +425,22 @@ static void say_injected(void *arg, int pid, uint64_t stop_ns)
 		pid, (double)stop_ns / 1e6);
 }
 
-static void say_left_alone(void *arg, const char *text)
+/* Argument of the observer; the live line comes first, as its own functions expect it. */
+struct watching {
+	struct aif_live_line line;
+	struct aif_joined_list joined;
+	bool verbose;
+};
+
+static void note_joined(void *arg, int pid, const char *name, uint64_t stop_ns, const char *why)
 {
-	(void)arg;
-	aif_message("%s", text);
+	struct watching *w = arg;
+
+	aif_joined_list_add(&w->joined, pid, name, stop_ns, why);
+	if (w->verbose && *why)
+		aif_message("%s", why);
+	else if (w->verbose)
+		say_injected(arg, pid, stop_ns);
 }
 
 /* Prints what --counters could name; an exit status. */
@@ -441,12 +458,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 {
 	const struct values *v = values;
 	struct aif_record_opts o = v->record;
-	struct aif_live_line line;
-	const struct aif_record_observer observer = {.arg = &line,
+	struct watching watching = {.verbose = v->verbose};
+	const struct aif_record_observer observer = {.arg = &watching,
 						     .progress = aif_live_line_progress,
 						     .awaits = say_awaited,
 						     .injected = say_injected,
-						     .left_alone = say_left_alone};
+						     .joined = note_joined};
 	struct aif_record_result result;
 	char agent[PATH_MAX], profile[PATH_MAX];
 	struct aif_cycles_opts cycle_opts = {
@@ -534,13 +551,16 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	cycle_opts.ends = !words_len;
 	cycle_opts.quiet = o.quiet;
 	o.can_have_metrics = aif_counters_can_be();
-	aif_live_line_init(&line, words_len > 0);
+	aif_live_line_init(&watching.line, words_len > 0);
 	if (v->schedule && (aif_outname(o.output, profile, sizeof(profile), err) < 0 ||
 			    aif_cycles_start(&cycle_opts, &cycles, &o.watcher, err) < 0))
 		return NOT_STARTED;
 	if (aif_record_run(&o, o.quiet ? NULL : &observer, &result, err) == 0 &&
-	    result.have_profile && !o.quiet)
+	    result.have_profile && !o.quiet) {
+		aif_joined_list_print(&watching.joined, v->verbose);
 		first_screen(result.path);
+	}
+	aif_joined_list_finish(&watching.joined);
 	if (cycles)
 		aif_cycles_finish(cycles);
 	/* Scripts go on with the picture; the status of a command that failed comes first. */
@@ -571,8 +591,9 @@ const struct aif_command aif_command_record = {
 		"once: what it has written is valid.\n\n"
 		"With -p or -a, and no command, processes are recorded that were started with the\n"
 		"variables that `aiflame env` prints, and with --cpu others, too. Into those of -p\n"
-		"that were not the agent is put, where that can be done safely and --cpu does not do\n"
-		"without it (docs/standby.md). They go on when the recording ends: by Ctrl-C,\n"
+		"that were not, and those of your user that use a device with -a, the agent is put,\n"
+		"where that can be done safely, and for -p where --cpu does not do without it\n"
+		"(docs/standby.md). They go on when the recording ends: by Ctrl-C,\n"
 		"--duration, `aiflame ctl stop`, or when all named processes have ended.\n\n"
 		"With --cpu a program needs no device: the threads of the command and of all that\n"
 		"it starts are sampled 999 times for each second of their CPU time, unprivileged,\n"
@@ -597,6 +618,7 @@ const struct aif_command aif_command_record = {
 		    "aiflame record --cpu ./train\ta program without a device\n"
 		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n"
 		    "aiflame record -p 4711 --cpu --duration 10\tits CPU time, prepared or not\n"
+		    "aiflame record -a --flame run.svg\tall that uses a device, until Ctrl-C\n"
 		    "aiflame record --ebpf -a --duration 10\tCPUs of the whole machine\n",
 	.opts = opts,
 	.defaults = &defaults,

@@ -63,6 +63,8 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	aif_store_meta(s, "command", aif_buf_str(&command));
 	if (!o->argv)
 		aif_store_meta(s, "attached", o->all_processes ? "all" : "named");
+	if (o->all_processes && o->inject == AIF_RECORD_INJECT_NEVER)
+		aif_store_meta(s, "inject", "never");
 	meta_printf(s, "host", "%s", un.nodename);
 	meta_printf(s, "kernel", "%s %s", un.sysname, un.release);
 	meta_printf(s, "cpu", "%s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));

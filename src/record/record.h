@@ -23,8 +23,9 @@ struct aif_record_observer {
 	void (*awaits)(void *arg, int pid);
 	/* The agent was put into a process; the longest time that a thread of it was stopped. Optional. */
 	void (*injected)(void *arg, int pid, uint64_t stop_ns);
-	/* The agent was not put into a process that uses a device (-a --inject always): says which, and why. Optional. */
-	void (*left_alone)(void *arg, const char *text);
+	/* Says of a process that uses a device, and that nobody prepared (-a), that the agent was put into it, or why not
+	 * (`why`; ""). The last call for a number counts. Optional. */
+	void (*joined)(void *arg, int pid, const char *name, uint64_t stop_ns, const char *why);
 };
 
 /* Result of a recording. */

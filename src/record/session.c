@@ -214,11 +214,20 @@ static void obey(struct session *s)
 		collect(s, control == AIF_CONTROL_RUN);
 }
 
+static void report_joins(struct session *s)
+{
+	const struct aif_record_observer *o = s->observer;
+	struct aif_join join;
+
+	while (aif_joins_next(s->attach.joins, &join))
+		if (o && o->joined)
+			o->joined(o->arg, join.pid, join.name, join.stop_ns, join.text);
+}
+
 /* Processes that we did not start. */
 static void look_after_attached(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
-	struct aif_join join;
 	uint64_t stop_ns;
 	char text[32];
 	int pid;
@@ -239,12 +248,7 @@ static void look_after_attached(struct session *s, uint64_t now)
 	}
 	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
 		o->injected(o->arg, pid, stop_ns);
-	while (aif_joins_next(s->attach.joins, &join)) {
-		if (o && o->injected && !*join.text)
-			o->injected(o->arg, join.pid, join.stop_ns);
-		if (o && o->left_alone && *join.text)
-			o->left_alone(o->arg, join.text);
-	}
+	report_joins(s);
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
 		o->awaits(o->arg, pid);
 	if (aif_attach_all_ended(&s->attach) && !aif_drain_thread_targets(s->drain))
@@ -543,6 +547,8 @@ static int finish(struct session *s, struct aif_err *err)
 	aif_foreign_uid_finish(&s->foreign_uid);
 	aif_family_finish(&s->family);
 	aif_listener_close(&s->listener);
+	aif_joins_settle(s->attach.joins);
+	report_joins(s);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {
 		/* Signals that came meanwhile asked for the end, which is done now: once unblocked they would end us

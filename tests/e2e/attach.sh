@@ -158,7 +158,7 @@ check "record -p of a process without a runtime says that it waited" says "no ac
 	timeout 60 "$aiflame" record -o w.data -p $sleeper --duration 0.2
 check "record -p of a process without a runtime counts it as one that carried the agent" sh -c "grep -q 'of 1 process seen, 1 carried the agent, 0 started' says.out"
 check "record -a says that no process has started a runtime" says "no process on standby has started an accelerator runtime" \
-	timeout 60 "$aiflame" record -o w.data -a --duration 0.2
+	timeout 60 "$aiflame" record -o w.data -a --inject never --duration 0.2
 kill $sleeper
 wait $sleeper 2>/dev/null
 check "a process that has ended without a runtime leaves nothing in the standby directory" leaves 0
@@ -323,7 +323,7 @@ check "once the next recorder has ended, the standby directory has nothing of a 
 
 # ---- profiler first, and the end of targets
 
-recorder all -a --flame all.svg
+recorder all -a --inject never --flame all.svg
 check "record -a records a process on standby" recorded all "$(pid a)"
 start b "$app" 2
 tell a "launch 10" >/dev/null
@@ -451,7 +451,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 		check "ctl stop ends the recording of a process of another namespace" "$aiflame" ctl stop inner
 		status_of inner
 		check "a process of another namespace is recorded by its number here" recorded_are inner 100
-		recorder inner_all -a
+		recorder inner_all -a --inject never
 		wait_until is_recording a 1
 		tell a "launch 50" >/dev/null
 		stop inner_all
@@ -462,7 +462,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 		# From where neither has a number.
 		start a "$app" 2
 		tell a begin >/dev/null
-		unshare -p -f --mount-proc "$aiflame" record -q -a --all-launches -o outer.data --name outer &
+		unshare -p -f --mount-proc "$aiflame" record -q -a --inject never --all-launches -o outer.data --name outer &
 		recorder_outer=$!
 		wait_until is_recording a 1
 		start b "$app" 2

@@ -133,7 +133,7 @@ fi
 "$app" burn 600 &
 before=$!
 whole_machine() {
-	"$aiflame" record -q -a --ebpf -F 499 --name whole --duration 60 -o m.data &
+	"$aiflame" record -q -a --inject never --ebpf -F 499 --name whole --duration 60 -o m.data &
 	recorder=$!
 	wait_until is_announced whole
 	# Each lives for some milliseconds only.

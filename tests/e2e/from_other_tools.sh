@@ -192,7 +192,7 @@ echo '0 800000000008 SbidStall=7' >ze/stalls
 standing() { # the row's command in one terminal, the workload in another, Ctrl-C
 	find_row 'sudo ./scripts/aiflamegraph.sh' && cp -r "$top/made/cl" standing && cd standing || return 1
 	start=$(words | sed -n '/^aiflame record/p') carry=$(words | sed -n '/^eval/p')
-	sh -c "exec $start --duration 60" >out 2>&1 &
+	sh -c "exec $start --inject never --duration 60" >out 2>&1 &
 	recorder=$!
 	until "$aiflame" ctl status | grep -q aiflame.data || ! kill -0 $recorder; do sleep 0.05; done
 	sh -c "$carry; ./workload"

@@ -52,7 +52,7 @@ check "without --cpu it is said what would do" says "does not carry the agent; s
 check "where perf_event is refused it is said, with the way out" says "perf_event may not sample it from outside; record as root" \
 	"$no_perf" "$aiflame" record --cpu -p $pid --inject never -o r.data
 check "where perf_event is refused nothing is recorded" status_is 125 "$no_perf" "$aiflame" record --cpu -p $pid --inject never -o r.data
-check "all processes are recorded with -a, each under its name" recorded a -a
+check "all processes are recorded with -a, each under its name" recorded a -a --inject never
 check "the program is among all processes" sh -c "'$aiflame' flame --of cpu --format folded -o - a.data | grep -q 'computer;computer;add_up '"
 
 echo >&7

@@ -117,7 +117,7 @@ check "the live line ends when the command writes" sh -c "$(in_terminal "'$aifla
 	! sed '1,/first/d; /last/q' screen | grep -q 'aiflame:'"
 check "record -q shows no live line" sh -c "$(in_terminal "'$aiflame' record -q -o l.data sleep 0.7") ! grep -q aiflame: screen"
 narrow() { # at 50 columns, of which the last is the cursor's
-	AIFLAME_STANDBY=$work/standby script -qec "stty cols 50; '$aiflame' record -a -o l.data --duration 0.3" /dev/null </dev/null | tr '\r' '\n' >screen
+	AIFLAME_STANDBY=$work/standby script -qec "stty cols 50; '$aiflame' record -a --inject never -o l.data --duration 0.3" /dev/null </dev/null | tr '\r' '\n' >screen
 	sed -n 's/ .\[K$//; /^aiflame: [0-9]* s,/p' screen >drawn
 	grep -q ' launches, [0-9]* samples$' drawn && ! grep -q MB drawn || { cat -v screen; return 1; }
 }

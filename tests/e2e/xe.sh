@@ -185,7 +185,7 @@ check "a machine without a card has nothing said of EU stalls" sh -c "
 
 # With -a also what no agent tells of.
 printf 'records 0 6 0xfffd0008 send=1\n' >all.card
-check "record -a records EU stalls of the whole machine" sh -c "timeout 60 '$fakexe' all.card '$aiflame' record -q -a --duration 1 -o all.data 2>all.txt"
+check "record -a records EU stalls of the whole machine" sh -c "timeout 60 '$fakexe' all.card '$aiflame' record -q -a --inject never --duration 1 -o all.data 2>all.txt"
 check "record -a has each EU stall, though no program's code is known" all_read all
 check "record -a draws EU stalls as of an unknown shader" sh -c "
 	'$aiflame' flame --by samples --leaf stall -o s.folded all.data && [ \"\$(cat s.folded)\" = '[unknown process];[unknown shader]_[g];send_[g] 6' ]"

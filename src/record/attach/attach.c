@@ -533,8 +533,12 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 		if (a->dir < 0)
 			return 0;
 	}
-	if (a->wants == AIF_WANTS_ALL && opts->agent && opts->inject == AIF_RECORD_INJECT_ALWAYS)
-		a->joins = aif_joins_open(opts->agent, opts->runtime, a->shown);
+	if (a->wants == AIF_WANTS_ALL && opts->agent && opts->inject != AIF_RECORD_INJECT_NEVER)
+		a->joins = aif_joins_open(
+			&(struct aif_joins_opts){.agent = opts->agent,
+						 .runtime = opts->runtime,
+						 .standby = a->shown,
+						 .all = opts->inject == AIF_RECORD_INJECT_ALWAYS});
 	if (aif_attach_as_owner(a) == 0)
 		aif_standby_recordings(a->dir, remove_ended, &a->dir);
 	aif_attach_as_ourselves();

@@ -45,7 +45,7 @@ struct aif_attach {
 	unsigned requests;
 	struct aif_attach_page *page;
 	size_t pages, cap;
-	struct aif_joins *joins; /* of -a --inject always; else NULL */
+	struct aif_joins *joins; /* of -a; else NULL */
 	struct aif_map joined;   /* pid -> 1: has our memory */
 	struct aif_map refused;  /* inode -> 1: cannot be recorded, and that was said */
 	struct aif_standby_call call;

@@ -252,6 +252,7 @@ static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret
 									   "libpocl.so",
 									   "libigdrcl.so",
 									   "libamdocl64.so"};
+	static const char loader[] = "libOpenCL";
 	unsigned long inode = 0;
 	const char *path_of = strchr(line, '/'), *file = strrchr(line, '/');
 
@@ -261,6 +262,11 @@ static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret
 		ret->has_runtime |= !strncmp(file + 1, runtimes[i], strlen(runtimes[i]));
 	for (size_t i = 0; i < AIF_ARRAY_LEN(drivers); i++)
 		ret->has_driver |= !strncmp(file + 1, drivers[i], strlen(drivers[i]));
+	/* Wheels of Python have "libOpenCL-1a2b3c4d.so.1". */
+	ret->has_loader |= !strncmp(file + 1, loader, sizeof(loader) - 1) &&
+			   strchr(".-", file[sizeof(loader)]);
+	ret->has_device |=
+		!strncmp(path_of, "/dev/nvidia", 11) || !strncmp(path_of, "/dev/dri/", 9);
 	if (!strncmp(file + 1, INJECTED AGENT, sizeof(INJECTED AGENT) - 1))
 		ret->has_agent = ret->is_injected = true;
 	ret->has_agent |= !strncmp(file + 1, AGENT, sizeof(AGENT) - 1);

@@ -47,6 +47,8 @@ struct aif_standby_maps {
 	bool is_injected;              /* the agent was put into it (inject/inject.h) */
 	bool has_runtime;              /* it has a runtime that lets no tool in later */
 	bool has_driver;               /* it has the driver of one that does */
+	bool has_loader;               /* it has OpenCL's loader */
+	bool has_device;               /* it has mapped memory of a GPU's device node */
 	char dir[AIF_STANDBY_DIR_MAX]; /* of the page, as the process sees it; "": not known */
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);

@@ -2,13 +2,20 @@
 #include "record/attach/joins.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/map.h"
+#include "base/name_sanitize.h"
+#include "base/proc.h"
+#include "base/process.h"
 #include "record/attach/attach_dir.h"
 #include "record/attach/unprepared.h"
 #include "wire/standby.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +27,23 @@
 #define SELDOM_NS (5 * AIF_NS_PER_S)
 /* An injector gives up earlier. */
 #define GIVE_UP_NS (20 * AIF_NS_PER_S)
+/* A driver takes more of an address space: libcuda 30 MB, libpocl 3 MB with LLVM's 100 MB behind it. */
+#define GROWN_BYTES (UINT64_C(1) << 20)
+/* Pauses before a process is tried again that could not be joined as it was: stopped, traced, computing all the time. */
+#define AGAIN_NS      AIF_NS_PER_S
+#define AGAIN_MOST_NS (60 * AIF_NS_PER_S)
+/* An agent says hello some microseconds before its injector ends, which may need a processor for that. */
+#define SETTLE_NS (AIF_NS_PER_S / 2)
 
-/* A process of the user's. */
+/* A process of the user's, or, for root, of any. */
 struct process {
 	int pid;
+	uid_t uid;
 	bool is_done;     /* joined, or left alone */
 	uint64_t started; /* as /proc says: another process with that number has another */
 	uint64_t found_ns, next_ns;
+	uint64_t pages;    /* of its address space when its map was read last */
+	uint64_t pause_ns; /* before the next try; 0: it was not tried so far */
 };
 
 struct joining {
@@ -35,8 +52,9 @@ struct joining {
 };
 
 struct aif_joins {
-	const char *agent, *runtime, *standby;
+	struct aif_joins_opts opts;
 	uid_t uid;
+	struct stat own_program; /* ours: injectors have it, and other recorders */
 	struct process *process;
 	size_t processes;
 	struct joining active[AT_ONCE]; /* pid 0: free */
@@ -44,24 +62,30 @@ struct aif_joins {
 	size_t over_len, over_cap;
 };
 
-struct aif_joins *aif_joins_open(const char *agent, const char *runtime, const char *standby)
+struct aif_joins *aif_joins_open(const struct aif_joins_opts *opts)
 {
 	struct aif_joins *j = calloc(1, sizeof(*j));
 
-	if (j)
-		*j = (struct aif_joins){
-			.agent = agent, .runtime = runtime, .standby = standby, .uid = geteuid()};
+	if (j) {
+		*j = (struct aif_joins){.opts = *opts, .uid = geteuid()};
+		(void)stat("/proc/self/exe", &j->own_program);
+	}
 	return j;
 }
 
 static struct aif_join *over_add(struct aif_joins *j, int pid)
 {
 	struct aif_join *o;
+	char path[64];
 
 	if (aif_grow(&j->over, &j->over_cap, j->over_len + 1, sizeof(*j->over)) < 0)
 		return NULL;
 	o = &j->over[j->over_len++];
 	*o = (struct aif_join){.pid = pid};
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	aif_proc_read(path, o->name, sizeof(o->name));
+	o->name[strcspn(o->name, "\n")] = '\0';
+	aif_name_sanitize_in_place(o->name);
 	return o;
 }
 
@@ -73,6 +97,33 @@ static void leave_alone(struct aif_joins *j, int pid, const char *why)
 		snprintf(o->text, sizeof(o->text), "%s", why);
 }
 
+/* True if a process that could not be joined may be joined later as it is: its threads or its tracer were in the way. */
+static bool is_passing(int error)
+{
+	return error == -EAGAIN || error == -EBUSY || error == -ETIMEDOUT || error == -EIO;
+}
+
+/* A process could not be joined: says so the first time, and tries again later where that can help. One that has ended
+ * meanwhile is not spoken of. */
+static void fail(struct aif_joins *j, int pid, int error, const char *why, uint64_t now)
+{
+	struct process *p = NULL;
+
+	if (error == -ESRCH)
+		return;
+	for (size_t i = 0; i < j->processes && !p; i++)
+		if (j->process[i].pid == pid)
+			p = &j->process[i];
+	if (!p || !p->pause_ns)
+		leave_alone(j, pid, why);
+	if (!p || !is_passing(error))
+		return;
+	p->is_done = false;
+	p->pause_ns = AIF_MIN(AIF_MAX(2 * p->pause_ns, AGAIN_NS), AGAIN_MOST_NS);
+	p->next_ns = now + p->pause_ns;
+	p->pages = 0;
+}
+
 static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 {
 	struct aif_inject_result result;
@@ -81,7 +132,7 @@ static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 
 	if (aif_inject_poll(&a->in, 0, &result)) {
 		if (result.error) {
-			leave_alone(j, a->in.pid, result.text);
+			fail(j, a->in.pid, result.error, result.text, now);
 		} else {
 			o = over_add(j, a->in.pid);
 			if (o)
@@ -103,6 +154,7 @@ static bool begin(struct aif_joins *j, int pid, uint64_t now)
 	char standby[AIF_STANDBY_DIR_MAX], text[AIF_STANDBY_DIR_MAX + 128];
 	struct joining *a = j->active;
 	struct aif_err err = {0};
+	int r;
 
 	for (; a < j->active + AT_ONCE; a++)
 		if (a->in.pid == pid)
@@ -112,7 +164,7 @@ static bool begin(struct aif_joins *j, int pid, uint64_t now)
 	if (a == j->active + AT_ONCE)
 		return false;
 	aif_unprepared_standby(pid, j->uid, standby);
-	if (strcmp(standby, j->standby) != 0) {
+	if (strcmp(standby, j->opts.standby) != 0) {
 		snprintf(text, sizeof(text),
 			 "process %d: its standby directory %s is not that of this recording; "
 			 "record it with -p",
@@ -121,52 +173,109 @@ static bool begin(struct aif_joins *j, int pid, uint64_t now)
 		return true;
 	}
 	a->since_ns = now;
-	if (aif_unprepared_start(&a->in, pid, j->uid, j->agent, j->runtime, standby, &err) < 0) {
-		leave_alone(j, pid, err.text);
+	r = aif_unprepared_start(&a->in, pid, j->uid, j->opts.agent, j->opts.runtime, standby,
+				 &err);
+	if (r < 0) {
 		a->in.pid = 0;
+		fail(j, pid, r, err.text, now);
+		return !is_passing(r);
 	}
 	return true;
 }
 
+/* Another user's process, which root's recording does not reach: its agent would wait in a directory of that user's. */
+static void leave_to_owner(struct aif_joins *j, const struct process *p, bool is_prepared)
+{
+	char text[192];
+
+	snprintf(text, sizeof(text),
+		 "process %d: belongs to user %u%s; record it with -p %d, or as that user", p->pid,
+		 (unsigned)p->uid, is_prepared ? ", whose standby directory is another" : "",
+		 p->pid);
+	leave_alone(j, p->pid, text);
+}
+
+/* True of this program: a recorder, or an injector. */
+static bool is_own_program(const struct aif_joins *j, int pid)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return stat(path, &st) == 0 && st.st_dev == j->own_program.st_dev &&
+	       st.st_ino == j->own_program.st_ino;
+}
+
 /* Returns true if the process needs no further look. */
-static bool is_judged(struct aif_joins *j, int pid, uint64_t now)
+static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now)
 {
 	struct aif_standby_maps maps;
-	char text[160];
+	const int pid = p->pid;
+	bool is_wanted;
+	char text[192];
 
 	if (aif_standby_maps(pid, 0, &maps) < 0)
 		return false;
+	is_wanted = maps.has_driver || maps.has_loader;
+	if (p->uid != j->uid) {
+		if (is_wanted)
+			leave_to_owner(j, p, maps.has_agent);
+		return is_wanted;
+	}
 	if (maps.has_agent)
 		return true;
-	if (maps.has_driver)
+	if (is_wanted || (j->opts.all && !is_own_program(j, pid)))
 		return begin(j, pid, now);
-	if (!maps.has_runtime)
+	if (!maps.has_runtime && !maps.has_device)
 		return false;
 	snprintf(
 		text, sizeof(text),
-		"process %d: uses Level Zero, which lets no tool in later; to record its launches, start "
-		"it with the variables that `aiflame env` prints",
+		maps.has_runtime
+			? "process %d: uses Level Zero, which lets no tool in later; to record its "
+			  "launches, start it with the variables that `aiflame env` prints"
+			: "process %d: has a GPU open, for pictures: no runtime whose launches could "
+			  "be recorded is in it",
 		pid);
 	leave_alone(j, pid, text);
-	return true;
+	return maps.has_runtime;
+}
+
+/* The size of a process's address space, in pages; 0: it has none, or has ended. */
+static uint64_t pages_of(int pid)
+{
+	char path[64], text[128];
+	uint64_t pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	if (aif_proc_read(path, text, sizeof(text)) > 0)
+		sscanf(text, "%" SCNu64, &pages);
+	return pages;
 }
 
 static void process_look(struct aif_joins *j, struct process *p, uint64_t now)
 {
-	uint64_t started, age;
+	const uint64_t grown = GROWN_BYTES / (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t started, age, pages;
 	char number[16];
 
-	if (now < p->next_ns)
+	if (now < p->next_ns && (p->is_done || p->pause_ns))
+		return;
+	pages = pages_of(p->pid);
+	if (now < p->next_ns && pages < p->pages + grown)
 		return;
 	snprintf(number, sizeof(number), "%d", p->pid);
 	if (aif_standby_started(number, &started) < 0)
 		return;
 	if (started != p->started)
-		*p = (struct process){.pid = p->pid, .started = started, .found_ns = now};
-	if (!p->is_done)
-		p->is_done = is_judged(j, p->pid, now);
+		*p = (struct process){
+			.pid = p->pid, .uid = p->uid, .started = started, .found_ns = now};
+	p->pages = pages;
 	age = now - p->found_ns;
-	p->next_ns = now + (p->is_done ? SELDOM_NS : AIF_MIN(AIF_MAX(age / 8, SOON_NS), SELDOM_NS));
+	p->next_ns = now + AIF_MIN(AIF_MAX(age / 8, SOON_NS), SELDOM_NS);
+	if (p->is_done || is_judged(j, p, now)) {
+		p->is_done = true;
+		p->next_ns = now + SELDOM_NS;
+	}
 }
 
 /* Lists the user's processes anew, with what is known of those that were there. */
@@ -188,7 +297,7 @@ static void processes_find(struct aif_joins *j)
 		int pid = atoi(d->d_name);
 
 		if (pid <= 0 || pid == getpid() || fstatat(dirfd(proc), d->d_name, &st, 0) < 0 ||
-		    st.st_uid != j->uid)
+		    (st.st_uid != j->uid && j->uid))
 			continue;
 		if (aif_grow(&all, &cap, len + 1, sizeof(*all)) < 0) {
 			free(all);
@@ -196,8 +305,9 @@ static void processes_find(struct aif_joins *j)
 			len = j->processes;
 			break;
 		}
-		all[len++] = aif_map_get(&known, (uint64_t)pid, &at) ? j->process[at]
-								     : (struct process){.pid = pid};
+		all[len] = aif_map_get(&known, (uint64_t)pid, &at) ? j->process[at]
+								   : (struct process){.pid = pid};
+		all[len++].uid = st.st_uid;
 	}
 	closedir(proc);
 	aif_map_finish(&known);
@@ -215,6 +325,21 @@ void aif_joins_look(struct aif_joins *j, uint64_t now)
 	processes_find(j);
 	for (size_t i = 0; i < j->processes; i++)
 		process_look(j, &j->process[i], now);
+}
+
+void aif_joins_settle(struct aif_joins *j)
+{
+	const uint64_t until = aif_now_ns() + SETTLE_NS;
+
+	for (unsigned i = 0; j && i < AT_ONCE; i++) {
+		struct joining *a = &j->active[i];
+		uint64_t now = aif_now_ns();
+		struct pollfd fd = {.fd = a->in.fd, .events = POLLIN};
+
+		if (a->in.pid &&
+		    poll(&fd, 1, now < until ? (int)((until - now) / 1000000) : 0) == 1)
+			look_after(j, a, now);
+	}
 }
 
 bool aif_joins_next(struct aif_joins *j, struct aif_join *ret)

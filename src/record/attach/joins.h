@@ -6,26 +6,36 @@
 #include <stdint.h>
 
 /*
- * `record -a --inject always`: puts the agent into the recorder's own user's processes that use a device and that nobody
- * prepared, as they appear. From then on they are on standby, where the recorder finds them.
+ * `record -a`: puts the agent into the recorder's own user's processes that use a device and that nobody prepared, as they
+ * appear. From then on they are on standby, where the recorder finds them.
  *
- * A process is looked at when it appears and then less and less often, five times a second at first, each five seconds at
- * last. It uses a device when it has mapped a driver: a program that is only linked to OpenCL's loader does not.
+ * Processes are listed five times a second. The map of one is read when it appears, when its address space has grown by as
+ * much as a driver takes, and now and then. It uses a device when a runtime's library is in it: a driver of CUDA or OpenCL,
+ * or OpenCL's loader, behind which a driver comes.
  */
 struct aif_joins;
 
-/* Result for a process, each once. */
+/* Result for a process. A process that is tried again has several: the last one counts. */
 struct aif_join {
 	int pid;
+	char name[16];
 	uint64_t stop_ns; /* the agent is in it: the longest time that a thread was stopped */
 	char text[512];   /* why it was left alone; "": it was not */
 };
 
-/* `agent`: path of libaiflame-agent.so; `runtime`: the only one that is wanted, or NULL; `standby`: the recording's standby
- * directory. These live longer. NULL: no memory. */
-struct aif_joins *aif_joins_open(const char *agent, const char *runtime, const char *standby);
+struct aif_joins_opts {
+	const char *agent;   /* path of libaiflame-agent.so */
+	const char *runtime; /* the only one that is wanted, or NULL */
+	const char *standby; /* the recording's standby directory */
+	bool all;            /* processes without a device, too */
+};
+
+/* Keeps the options' pointers. NULL: no memory. */
+struct aif_joins *aif_joins_open(const struct aif_joins_opts *opts);
 /* Looks at processes, and after those that are being joined. Waits for nothing. */
 void aif_joins_look(struct aif_joins *j, uint64_t now);
 bool aif_joins_next(struct aif_joins *j, struct aif_join *ret);
+/* Waits for a moment for the results of injections that are all but over. NULL is allowed. */
+void aif_joins_settle(struct aif_joins *j);
 /* NULL is allowed. Injections under way go on, and end by themselves. */
 void aif_joins_close(struct aif_joins *j);

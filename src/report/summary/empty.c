@@ -64,8 +64,11 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (!strcmp(attached, "all") && *aif_profile_meta(p, "ebpf"))
 		return "in no process a launch was seen, with an agent or from outside";
 	if (!strcmp(attached, "all"))
-		return "no process on standby has started an accelerator runtime; see aiflame ctl "
-		       "status, and record -a --inject always for processes that nobody prepared";
+		return *aif_profile_meta(p, "inject")
+			       ? "no process on standby has started an accelerator runtime; leave out "
+				 "--inject never for processes that nobody prepared"
+			       : "no process on standby has started an accelerator runtime, nor one "
+				 "that could be joined; see aiflame ctl status";
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
 	if (agents && *aif_profile_meta(p, "cpu_programs"))
