@@ -142,7 +142,8 @@ static int do_render(const struct values *v, struct aif_err *err)
 	return e ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
-static void print_change(const char *name, size_t n, double x, double y)
+/* Prints a value of both sides. direction: of a metric that the project names, 0: it has none. */
+static void print_change(const char *name, size_t n, double x, double y, char direction)
 {
 	struct aif_buf shown = {0};
 
@@ -151,6 +152,8 @@ static void print_change(const char *name, size_t n, double x, double y)
 	aif_buf_finish(&shown);
 	if (x > 0)
 		printf("  %+.1f %%", 100 * (y - x) / x);
+	else if (x == 0 && (direction == '<' ? y < 0 : direction && y > 0))
+		printf("  no limit: a part of 0");
 	putchar('\n');
 }
 
@@ -162,6 +165,7 @@ static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, 
 
 	for (size_t i = 0; i < plan->metrics.len; i++) {
 		const char *metric = plan->metrics.at[i];
+		char direction = aif_runbook_metric_direction(metric);
 		struct aif_runbook_signal s;
 		size_t n;
 		double x = aif_runbook_plan_metric(plan, i, a, &n),
@@ -170,9 +174,8 @@ static void compare_metrics(const struct aif_runbook_plan *plan, const char *a, 
 		if (isnan(x) || isnan(y))
 			continue;
 		if (!signals)
-			print_change(metric, n, x, y);
-		else if (aif_runbook_metric_signal(metric, n, aif_runbook_metric_direction(metric),
-						   x, y, &s))
+			print_change(metric, n, x, y, direction);
+		else if (aif_runbook_metric_signal(metric, n, direction, x, y, &s))
 			aif_runbook_put_signal(&s, NULL, &text);
 	}
 	show(&text);
@@ -210,7 +213,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 		if (isnan(x) || isnan(y))
 			continue;
 		print_change(aif_runbook_value_key((enum aif_runbook_value)i),
-			     strlen(aif_runbook_value_key((enum aif_runbook_value)i)), x, y);
+			     strlen(aif_runbook_value_key((enum aif_runbook_value)i)), x, y, 0);
 	}
 	if (!e) {
 		compare_metrics(v->of_plan, a, b, false);

@@ -11,20 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AIF_RUNBOOK_VALUE(id, key, file, way) {key, file, way},
+#define AIF_RUNBOOK_VALUE(id, key, file, way, runs) {key, file, way, runs},
 static const struct {
-	const char *key, *file, *way;
+	const char *key, *file, *way, *runs;
 } values[] = {
 #include "runbook/values.def"
 };
 #undef AIF_RUNBOOK_VALUE
 
 #define AIF_RUNBOOK_SIGNAL(signal, value, direction, limit, worse, means, action) \
-	{signal, AIF_RUNBOOK_##value, direction, limit, worse, means, action},
+	{signal, AIF_RUNBOOK_##value, direction, false, limit, worse, means, action},
+#define AIF_RUNBOOK_RATE(signal, value, limit, means, action) \
+	{signal, AIF_RUNBOOK_##value, '>', true, limit, 0, means, action},
 static const struct {
 	const char *signal;
 	enum aif_runbook_value of;
 	char direction;
+	bool is_rate;
 	double limit, worse;
 	const char *means, *action;
 } rules[] = {
@@ -47,13 +50,33 @@ const char *aif_runbook_value_way(enum aif_runbook_value v)
 {
 	return values[v].way;
 }
-
-/* Returns how much a value may have been before rule i says that it got worse. */
-static double allowed(size_t i, double before)
+const char *aif_runbook_value_runs(enum aif_runbook_value v)
 {
-	double by = rules[i].worse < 0 ? -rules[i].worse * before : rules[i].worse;
+	return values[v].runs;
+}
 
-	return rules[i].direction == '<' ? before - by : before + by;
+/* Returns the limit of rule i for a run. base: the run before, NULL for none. */
+static double limit_of(size_t i, const struct aif_runbook_values *v,
+		       const struct aif_runbook_values *base)
+{
+	enum aif_runbook_value of = rules[i].of;
+
+	if (!rules[i].is_rate)
+		return rules[i].limit;
+	/* fmax() leaves out what is not known. */
+	return fmax(rules[i].limit * fmax(v->of[AIF_RUNBOOK_ELAPSED], 1),
+		    base ? fmax(base->of[of], base->most[of]) : NAN);
+}
+
+/* Returns how much a value may be before rule i says that it got worse than it was in `base`. */
+static double allowed(size_t i, const struct aif_runbook_values *base)
+{
+	enum aif_runbook_value of = rules[i].of;
+	double before = base->of[of],
+	       by = rules[i].worse < 0 ? -rules[i].worse * before : rules[i].worse;
+
+	return rules[i].direction == '<' ? fmin(before - by, base->least[of])
+					 : fmax(before + by, base->most[of]);
 }
 
 bool aif_runbook_metric_signal(const char *name, size_t name_len, char direction, double before,
@@ -62,7 +85,7 @@ bool aif_runbook_metric_signal(const char *name, size_t name_len, char direction
 	double by = METRIC_WORSE * fabs(before),
 	       worst = direction == '<' ? before - by : before + by;
 
-	if (!direction || isnan(before) || isnan(value) ||
+	if (!direction || isnan(before) || isnan(value) || before == 0 ||
 	    !(direction == '<' ? value < worst : value > worst))
 		return false;
 	*ret = (struct aif_runbook_signal){
@@ -96,15 +119,17 @@ size_t aif_runbook_signals(const struct aif_runbook_values *v,
 					       rules[i].action,
 					       rules[i].of,
 					       value,
-					       rules[i].limit,
+					       limit_of(i, v, base),
 					       key,
 					       strlen(key)};
 
 		if (isnan(value))
 			continue;
 		if (!is_beyond(i, value, s.threshold)) {
-			s.threshold = allowed(i, before);
-			if (!rules[i].worse || isnan(before) || !is_beyond(i, value, s.threshold))
+			if (!rules[i].worse || isnan(before))
+				continue;
+			s.threshold = allowed(i, base);
+			if (!is_beyond(i, value, s.threshold))
 				continue;
 		}
 		ret[n++] = s;

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-#define AIF_RUNBOOK_VALUE(id, key, file, way) AIF_RUNBOOK_##id,
+#define AIF_RUNBOOK_VALUE(id, key, file, way, runs) AIF_RUNBOOK_##id,
 enum aif_runbook_value {
 #include "runbook/values.def"
 	AIF_RUNBOOK_VALUES
@@ -13,6 +13,7 @@ enum aif_runbook_value {
 /* Values of a run directory; NAN: not known. */
 struct aif_runbook_values {
 	double of[AIF_RUNBOOK_VALUES];
+	double least[AIF_RUNBOOK_VALUES], most[AIF_RUNBOOK_VALUES]; /* of its runs */
 	double decode_us, decode_tokens, legacy_ms; /* as v7's gate takes decode_tok_s apart */
 	struct aif_buf outside;                     /* functions outside the expected, most first */
 };
@@ -20,6 +21,7 @@ struct aif_runbook_values {
 const char *aif_runbook_value_key(enum aif_runbook_value v);
 const char *aif_runbook_value_file(enum aif_runbook_value v);
 const char *aif_runbook_value_way(enum aif_runbook_value v);
+const char *aif_runbook_value_runs(enum aif_runbook_value v);
 
 /* A row of the decision table that fired. */
 struct aif_runbook_signal {
@@ -38,7 +40,7 @@ size_t aif_runbook_signals(const struct aif_runbook_values *v,
 			   struct aif_runbook_signal ret[AIF_RUNBOOK_SIGNALS_MAX]);
 
 /* Asks whether a metric that the project names got worse by more than `throughput drop` allows. direction: '<' more of it is
- * better, '>' less is, 0: nobody knows. Returns false where it did not, or nobody knows. */
+ * better, '>' less is, 0: nobody knows. Returns false where it did not, or nobody knows: a part of 0 is no limit. */
 bool aif_runbook_metric_signal(const char *name, size_t name_len, char direction, double before,
 			       double value, struct aif_runbook_signal *ret);
 

@@ -19,6 +19,20 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Returns a number of a JSON file, NAN where it has none at that way. */
+static double number_of(const char *path, const char *way, const char *member)
+{
+	struct aif_err none = {0};
+	struct aif_buf at = {0};
+	double value;
+
+	aif_buf_printf(&at, "%s%s", way, member);
+	if (aif_json_value(path, aif_buf_str(&at), &value, &none) < 0)
+		value = NAN;
+	aif_buf_finish(&at);
+	return value;
+}
+
 int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbook_values *ret,
 			   struct aif_err *err)
 {
@@ -27,7 +41,7 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 
 	*ret = (struct aif_runbook_values){0};
 	for (size_t i = 0; i < AIF_RUNBOOK_VALUES; i++)
-		ret->of[i] = NAN;
+		ret->of[i] = ret->least[i] = ret->most[i] = NAN;
 	aif_buf_printf(&path, "%s/perf_stat_summary.json", dir);
 	if (access(aif_buf_str(&path), R_OK) < 0)
 		e = aif_err_set(err, -errno, "%s: %s; make it with aiflame runbook run",
@@ -38,17 +52,19 @@ int aif_runbook_dir_values(const char *dir, const char *expect, struct aif_runbo
 		e = aif_runbook_profile_read(aif_buf_str(&path), expect, ret, err);
 	}
 	for (unsigned i = 0; i < AIF_RUNBOOK_VALUES && !e; i++) {
-		const char *file = aif_runbook_value_file((enum aif_runbook_value)i);
-		struct aif_err none = {0};
+		const char *file = aif_runbook_value_file((enum aif_runbook_value)i),
+			   *runs = aif_runbook_value_runs((enum aif_runbook_value)i);
 
 		if (!*file)
 			continue;
 		aif_buf_clear(&path);
 		aif_buf_printf(&path, "%s/%s", dir, file);
-		if (aif_json_value(aif_buf_str(&path),
-				   aif_runbook_value_way((enum aif_runbook_value)i), &ret->of[i],
-				   &none) < 0)
-			ret->of[i] = NAN;
+		ret->of[i] = number_of(aif_buf_str(&path),
+				       aif_runbook_value_way((enum aif_runbook_value)i), "");
+		if (!*runs)
+			continue;
+		ret->least[i] = number_of(aif_buf_str(&path), runs, ".min");
+		ret->most[i] = number_of(aif_buf_str(&path), runs, ".max");
 	}
 	aif_buf_finish(&path);
 	return e;

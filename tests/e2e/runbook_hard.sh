@@ -220,6 +220,8 @@ check "a metric that grew is a throughput drop where less is better" sh -c "'$ai
 check "a metric that fell is a throughput drop where more is better" sh -c "'$aiflame' runbook compare ranges slower --metric 'acc={}/n.json:.acc higher' | grep '^signal  *throughput drop: acc is 0.5'"
 check "a metric that got better is no signal" sh -c "'$aiflame' runbook compare slower ranges --metric 'train_tok_s={}/n.json:.tok' >said.out && grep -q '^train_tok_s  *2 -> *100' said.out && ! grep '^signal.*train_tok_s' said.out"
 check "a metric without a direction is no signal" sh -c "'$aiflame' runbook compare ranges slower --metric 'loss={}/n.json:.loss' >said.out && grep -q '^loss  *2 -> *3' said.out && ! grep '^signal.*loss' said.out"
+check "a metric that was 0 has no limit, and compare says so" sh -c "echo '{\"n\": 0}' >ranges/zero.json && echo '{\"n\": 1}' >slower/zero.json &&
+	'$aiflame' runbook compare ranges slower --metric 'errors={}/zero.json:.n lower' >said.out && grep -q '^errors  *0 -> *1  no limit: a part of 0' said.out && ! grep '^signal.*errors' said.out"
 check "a metric's direction is no part of a range's name" sh -c "'$aiflame' runbook compare ranges ranges --metric 'ms=range:decode lower' | grep -E '^ms  *[0-9.]+ -> *[0-9.]+'"
 steps() { # those of training are steps, not tokens of decode
 	sed 's/"mode": "decode"/"mode": "train"/' ranges/profile_summary.json >slower/profile_summary.json

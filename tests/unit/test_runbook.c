@@ -18,7 +18,7 @@ static void unknown(struct aif_runbook_values *v)
 {
 	*v = (struct aif_runbook_values){0};
 	for (size_t i = 0; i < AIF_RUNBOOK_VALUES; i++)
-		v->of[i] = NAN;
+		v->of[i] = v->least[i] = v->most[i] = NAN;
 }
 
 /* True if the one signal that fires is `name`. */
@@ -45,7 +45,7 @@ static void each_rule_fires_beyond_its_limit_and_is_silent_at_it(void **state)
 		{AIF_RUNBOOK_OUTSIDE, "outside the expected", 0.25, 0.26},
 		{AIF_RUNBOOK_DTLB, "data TLB misses", 0.005, 0.0051},
 		{AIF_RUNBOOK_WALKS_KINST, "page walks", 0.05, 0.051},
-		{AIF_RUNBOOK_MAJOR_FAULTS, "major faults", 0, 1},
+		{AIF_RUNBOOK_MAJOR_FAULTS, "major faults", 10, 11},
 	};
 	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
 	struct aif_runbook_values v;
@@ -91,6 +91,58 @@ static void rules_of_change_need_another_run(void **state)
 	}
 }
 
+/* Runs of which nothing changed have no major fault, or one. */
+static void major_faults_need_ten_a_second_and_more_than_the_runs_before(void **state)
+{
+	static const struct {
+		double seconds, before, most, silent, fires;
+	} rows[] = {
+		{NAN, 0, NAN, 10, 11},   {0.2, 0, 0, 10, 11},     {5, 0, 1, 50, 51},
+		{1, 120, NAN, 120, 121}, {1, 120, 130, 130, 131}, {1, NAN, NAN, 10, 11},
+	};
+	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
+	struct aif_runbook_values v, base;
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
+		unknown(&v);
+		unknown(&base);
+		v.of[AIF_RUNBOOK_ELAPSED] = rows[i].seconds;
+		base.of[AIF_RUNBOOK_MAJOR_FAULTS] = rows[i].before;
+		base.most[AIF_RUNBOOK_MAJOR_FAULTS] = rows[i].most;
+		v.of[AIF_RUNBOOK_MAJOR_FAULTS] = rows[i].silent;
+		assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
+		v.of[AIF_RUNBOOK_MAJOR_FAULTS] = rows[i].fires;
+		assert_true(fires(&v, &base, "major faults"));
+	}
+	/* Holds a run by itself against the limit alone. */
+	v.of[AIF_RUNBOOK_MAJOR_FAULTS] = 10;
+	assert_int_equal(aif_runbook_signals(&v, NULL, s), 0);
+	v.of[AIF_RUNBOOK_MAJOR_FAULTS] = 11;
+	assert_true(fires(&v, NULL, "major faults"));
+}
+
+static void what_a_run_before_had_in_one_of_its_runs_is_no_change(void **state)
+{
+	struct aif_runbook_signal s[AIF_RUNBOOK_SIGNALS_MAX];
+	struct aif_runbook_values v, base;
+
+	(void)state;
+	unknown(&v);
+	unknown(&base);
+	base.of[AIF_RUNBOOK_IPC] = 2;
+	base.least[AIF_RUNBOOK_IPC] = 1.7;
+	base.most[AIF_RUNBOOK_IPC] = 2.1;
+	v.of[AIF_RUNBOOK_IPC] = 1.75;
+	assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
+	v.of[AIF_RUNBOOK_IPC] = 1.69;
+	assert_true(fires(&v, &base, "low IPC"));
+	/* Runs that hardly differ leave the part of the table. */
+	base.least[AIF_RUNBOOK_IPC] = 2;
+	v.of[AIF_RUNBOOK_IPC] = 1.91;
+	assert_int_equal(aif_runbook_signals(&v, &base, s), 0);
+}
+
 static void a_metric_of_the_project_with_a_direction_has_the_throughput_signal(void **state)
 {
 	static const struct {
@@ -101,7 +153,8 @@ static void a_metric_of_the_project_with_a_direction_has_the_throughput_signal(v
 		{100, 2, '<', true},  {100, 96.9, '<', true},  {100, 97.1, '<', false},
 		{2, 100, '<', false}, {100, 103.1, '>', true}, {100, 102.9, '>', false},
 		{100, 2, '>', false}, {100, 2, 0, false},      {-1, -0.9, '>', true},
-		{NAN, 1, '<', false}, {1, NAN, '<', false},
+		{NAN, 1, '<', false}, {1, NAN, '<', false},    {0, 1, '>', false},
+		{0, -1, '<', false},
 	};
 	struct aif_runbook_signal s;
 
@@ -281,6 +334,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rule_fires_beyond_its_limit_and_is_silent_at_it),
 		cmocka_unit_test(rules_of_change_need_another_run),
+		cmocka_unit_test(major_faults_need_ten_a_second_and_more_than_the_runs_before),
+		cmocka_unit_test(what_a_run_before_had_in_one_of_its_runs_is_no_change),
 		cmocka_unit_test(
 			a_metric_of_the_project_with_a_direction_has_the_throughput_signal),
 		cmocka_unit_test(a_missing_metric_is_neither_passed_nor_failed),
