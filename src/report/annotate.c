@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/annotate.h"
 
+#include "analysis/unsampled.h"
 #include "names/names.h"
 #include "text/table.h"
 #include "report/annotate_listing.h"
@@ -221,12 +222,25 @@ static int no_match(const struct aif_profile *p, const struct aif_attribution *a
 			   o->kernel, aif_profile_str(p, p->kernels[widest->kernel].name));
 }
 
+/* Says how much of the profile has kernels of which there is nothing to list. */
+static void put_unsampled(const struct aif_listing *l)
+{
+	struct aif_buf said = {0};
+
+	aif_unsampled_say(l->p, l->a, &said);
+	if (said.len)
+		aif_buf_printf(l->out, "\nin all, %s\n", aif_buf_str(&said));
+	l->out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
 int aif_annotate_write(const struct aif_names *names, const struct aif_attribution *a,
 		       const struct aif_annotate_opts *o, struct aif_buf *out, struct aif_err *err)
 {
 	struct aif_regex kernel;
 	struct aif_hits h = {0};
 	struct aif_listing l = {.p = names->p, .names = names, .a = a, .o = o, .h = &h, .out = out};
+	bool has_unsampled = false;
 	int r = aif_regex_init(&kernel, "annotate: KERNEL", o->kernel, err);
 
 	if (r < 0)
@@ -234,12 +248,15 @@ int aif_annotate_write(const struct aif_names *names, const struct aif_attributi
 	r = aif_hits_init(&h, names, a, &kernel);
 	for (size_t i = 0; r == 0 && i < h.kernels_len; i++) {
 		l.kernel = &h.kernels[i];
+		has_unsampled |= !l.kernel->samples;
 		if (i)
 			aif_buf_puts(out, "\n\n");
 		r = aif_listing_kernel_head(&l);
 		for (size_t f = 0; r == 0 && f < l.kernel->len; f++)
 			r = put_function(&l, f);
 	}
+	if (r == 0 && has_unsampled)
+		put_unsampled(&l);
 	if (r == 0 && !h.kernels_len)
 		r = no_match(names->p, a, o, err);
 	else if (r < 0)

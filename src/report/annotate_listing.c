@@ -25,6 +25,16 @@ bool aif_listing_is_cold(const struct aif_listing *l, uint64_t samples)
 	return aif_share_ppm(samples, l->kernel->samples) < l->o->min_ppm;
 }
 
+/* Says of a kernel without samples that others have some, and how long its launches are. */
+static void put_unsampled(const struct aif_listing *l, const struct aif_hit_kernel *k)
+{
+	aif_buf_puts(l->out, "; other kernels have some");
+	if (!k->launches || !k->wall_ns || l->p->traits.is_lengths)
+		return;
+	aif_buf_puts(l->out, ": a launch of this one takes ");
+	aif_human_ns(l->out, k->wall_ns / k->launches);
+}
+
 int aif_listing_kernel_head(struct aif_listing *l)
 {
 	const struct aif_hit_kernel *k = l->kernel;
@@ -55,7 +65,7 @@ int aif_listing_kernel_head(struct aif_listing *l)
 		aif_buf_puts(b, is_untimed ? "" : "; ");
 		aif_buf_puts(b, "no instruction samples, so there is nothing to list");
 		if (l->a->conservation.samples)
-			aif_buf_puts(b, "; other kernels have some");
+			put_unsampled(l, k);
 		else
 			aif_no_samples_because(l->p, b);
 		aif_buf_putc(b, '\n');

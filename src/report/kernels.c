@@ -2,6 +2,7 @@
 /* --kernels: device time by kernel, and who launched most of it. */
 #include "report/work_table.h"
 
+#include "analysis/unsampled.h"
 #include "report/kernel_uses.h"
 
 #include <errno.h>
@@ -153,6 +154,10 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		e = durations_make(r, &w, &d);
 	if (!e)
 		e = aif_kernel_uses_make(&u, r);
+	if (!e && !r->kernel.is_set) {
+		aif_unsampled_say(r->p, r->a, &r->after);
+		aif_buf_puts(&r->after, r->after.len ? "\n" : "");
+	}
 	for (size_t i = 0; i < w.len && !e; i++)
 		put_row(r, &l, &w, &d, &u, i);
 	if (!e)

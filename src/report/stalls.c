@@ -3,6 +3,7 @@
 
 #include "analysis/traits.h"
 #include "analysis/no_samples.h"
+#include "analysis/unsampled.h"
 #include "report/report_table.h"
 #include "names/stall_rules.h"
 
@@ -250,6 +251,19 @@ static void print_meanings(const struct aif_stalls *s, const struct aif_map *sho
 	}
 }
 
+/* Prints how much the kernels take that have no samples, and so no stalls. */
+static void print_unsampled(const struct aif_report *r, struct aif_buf *out)
+{
+	struct aif_buf said = {0};
+
+	if (!r->kernel.is_set)
+		aif_unsampled_say(r->p, r->a, &said);
+	if (said.len)
+		aif_buf_printf(out, "%s\n\n", aif_buf_str(&said));
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
 /* Prints the stalls of at most r->o->limit kernels, 0 = all, and what their reasons mean. */
 static void print_kernels(const struct aif_report *r, const struct aif_stalls *s)
 {
@@ -292,6 +306,7 @@ static void print_kernels(const struct aif_report *r, const struct aif_stalls *s
 	if (has_pairs)
 		aif_buf_puts(out, "exposed: nothing else was issued meanwhile; hidden: another "
 				  "warp was\n\n");
+	print_unsampled(r, out);
 	print_meanings(s, &shown, out);
 	aif_map_finish(&shown);
 }

@@ -88,6 +88,22 @@ check "a recording of counted samples: the numbers add up" says "everything adds
 check "info says that the device sampled itself" sh -c "'$aiflame' info a.data | grep -Eq '^  sampling +fake: every .* a unit$'"
 check "the recorder leaves nothing behind" sh -c "! find standby -name '*.object' -o -name 'r-*' | grep ."
 
+# A third kernel, of whose 60 us no sample fell into one: of 6.06 ms.
+sed 's/^sleep/launch stream=0 kernel=2 time=1300 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=7000000 end=7020000\
+launch stream=0 kernel=2 time=1400 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=7020000 end=7040000\
+launch stream=0 kernel=2 time=1500 stack=0x401010,0x402000 grid=64,1,1 block=8,1,1 start=7040000 end=7060000\
+sleep/; s/^reason 0/kernel 2 program=0 name=_Z5briefv\
+reason 0/' two.script >brief.script
+unsampled='1 kernel without a sample: 3 launches, 0.99 % of the busy time'
+check "a kernel without a sample among others is recorded" "$aiflame" record -q --all-launches -o brief.data "$fake" brief.script
+check "the summary says how much time has kernels without a sample" says "         $unsampled" "$aiflame" report brief.data
+for table in kernels stalls; do check "report --$table says how much time has kernels without a sample" says "$unsampled" "$aiflame" report --$table brief.data; done
+check "report --stalls of one kernel says nothing of others" sh -c "'$aiflame' report --stalls --kernel chain brief.data >one.txt && ! grep 'without a sample' one.txt"
+check "annotate of a kernel without a sample says how long its launches are" says "other kernels have some: a launch of this one takes 20.0 us" "$aiflame" annotate brief brief.data
+check "annotate of a kernel without a sample says how much time has such kernels" says "in all, $unsampled" "$aiflame" annotate brief brief.data
+check "annotate of a kernel with samples says nothing of others" sh -c "'$aiflame' annotate chain brief.data >chain.txt && ! grep 'without a sample' chain.txt"
+check "nothing is said where all kernels have samples" sh -c "'$aiflame' report a.data >all.txt && '$aiflame' report --kernels a.data >>all.txt && ! grep 'without a sample' all.txt"
+
 # A library's cubin: 3,000 kernels, 6 MB, of which three are sampled.
 python3 "$here/large_cubin.py" make "$root/tests/golden/cubin/kernels_sm90a.cubin" many.cubin 3000
 sed "/^kernel\|^code\|^pc\|^launch/d" two.script | sed "/^now/,\$d" >many.script

@@ -4,6 +4,7 @@
 #include "analysis/cpu_totals.h"
 #include "analysis/power/power.h"
 #include "analysis/traits.h"
+#include "analysis/unsampled.h"
 #include "analysis/untimed.h"
 #include "profile/chunk.h"
 #include "profile/file.h"
@@ -220,6 +221,19 @@ static void put_grades(const struct aif_attribution *a, struct aif_buf *out)
 		}
 }
 
+/* Appends a line of the kernels that got no sample. */
+static void put_unsampled(const struct aif_profile *p, const struct aif_attribution *a,
+			  struct aif_buf *out)
+{
+	struct aif_buf said = {0};
+
+	aif_unsampled_say(p, a, &said);
+	if (said.len)
+		aif_buf_printf(out, "         %s\n", aif_buf_str(&said));
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
+}
+
 static void put_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			struct aif_buf *out)
 {
@@ -228,6 +242,7 @@ static void put_quality(const struct aif_profile *p, const struct aif_attributio
 	if (!p->traits.is_lengths)
 		put_grades(a, out);
 	aif_buf_putc(out, '\n');
+	put_unsampled(p, a, out);
 }
 
 /* Appends that threads had to wait for CPUs. */
