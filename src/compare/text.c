@@ -267,6 +267,19 @@ static void put_lines(const struct aif_buf *lines, const char *before, struct ai
 	}
 }
 
+/* Puts why there is no verdict, but for what the summary has said. */
+static void put_problems(const struct aif_comparison *c, struct aif_buf *out)
+{
+	const uint8_t *end = aif_words_summary_has_problem(c) && c->problems.len
+				     ? memchr(c->problems.data, '\n', c->problems.len)
+				     : NULL;
+	size_t said = end ? (size_t)(end - c->problems.data) + 1 : 0;
+	struct aif_buf rest = {.data = c->problems.data + said, .len = c->problems.len - said};
+
+	if (c->problems.len)
+		put_lines(&rest, "no verdict: ", out);
+}
+
 static void put_all(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
 		    struct aif_buf *out)
 {
@@ -283,7 +296,7 @@ static void put_all(const struct aif_comparison *c, size_t most, size_t line, bo
 		aif_buf_printf(out, "; changes with 95 %% intervals, margin %.3g %%",
 			       100 * c->margin);
 	aif_buf_puts(out, end);
-	put_lines(&c->problems, "no verdict: ", out);
+	put_problems(c, out);
 	put_lines(&c->notes, "note: ", out);
 	put_metrics(c, is_markdown, out);
 	put_findings(c, most, line, is_markdown, out);

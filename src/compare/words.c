@@ -346,13 +346,25 @@ static void put_most(const struct aif_comparison *c, double delta, struct aif_bu
 	}
 }
 
+/* True if more runs are what a verdict needs first. A shared run, and counts, stand first among the problems: more runs would not
+ * tell. */
+static bool needs_runs(const struct aif_comparison *c)
+{
+	return AIF_MIN(c->recordings[0], c->recordings[1]) < AIF_CHANGE_RUNS_MIN && !c->is_shared &&
+	       !has_counts(c);
+}
+
+bool aif_words_summary_has_problem(const struct aif_comparison *c)
+{
+	return !c->decides && !needs_runs(c);
+}
+
 static void put_undecided(const struct aif_comparison *c, struct aif_buf *b)
 {
 	size_t fewest = AIF_MIN(c->recordings[0], c->recordings[1]);
 
 	aif_buf_puts(b, "cannot tell: ");
-	/* A shared run, and counts, stand first among the problems: more runs would not tell. */
-	if (fewest < AIF_CHANGE_RUNS_MIN && !c->is_shared && !has_counts(c)) {
+	if (needs_runs(c)) {
 		aif_human_counted(b, fewest, "run");
 		aif_buf_printf(b, " %s; %d are needed",
 			       c->recordings[0] == c->recordings[1] ? "a side" : "on a side",

@@ -30,6 +30,8 @@ const char *aif_words_no_stacks(const struct aif_comparison *c);
 /* A line that sums up: "B is slower: +5.1 % (+3.9 to +6.2 %) a step, most of it f, which takes longer"; "cannot tell: 2 runs a side; 3 are
  * needed". */
 void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b);
+/* True if that line is the first of c->problems. */
+bool aif_words_summary_has_problem(const struct aif_comparison *c);
 /* "per step: 100 in A, 100 in B". */
 void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b);
 /* "A  base.data, 5 runs". */

@@ -59,10 +59,14 @@ a=before/1.data
 cp $a copy.data
 check "a run that is named three times counts once" status_is 4 "$aiflame" gate $a,$a,copy.data after
 check "a run that is named twice is noted" says 'note: A: a run was named twice, 2 times: it counts once' "$aiflame" diff $a,$a,copy.data after
-check "runs of different commands on one side have no verdict" says "no verdict: runs of B are of different commands: $app fusion 12 2000; $app base 12 2000" "$aiflame" diff before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data
+check "runs of different commands on one side have no verdict" says "runs of B are of different commands: $app fusion 12 2000; $app base 12 2000" "$aiflame" diff before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data
 check "a gate cannot tell of a side with different commands" status_is 4 "$aiflame" gate --budget 'launches +300%' before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data
-check "runs on both sides have no verdict" says 'no verdict: 2 runs are on both sides (before/1.data)' "$aiflame" diff before before/1.data,before/2.data,after/3.data
+check "runs on both sides have no verdict" says '2 runs are on both sides (before/1.data)' "$aiflame" diff before before/1.data,before/2.data,after/3.data
 check "a run against its copy has no verdict" says 'cannot tell: A and B are the same runs' "$aiflame" diff $a copy.data
+check "diff says once why a run against itself has no verdict" sh -c "'$aiflame' diff $a $a >itself.txt && [ \$(grep -c 'A and B are the same runs' itself.txt) = 1 ] &&
+	grep -q '^no verdict: 1 run on a side' itself.txt"
+check "diff says all other reasons below the first one" sh -c "'$aiflame' diff before/1.data,before/2.data,after/3.data after/1.data,after/2.data,before/3.data >both.txt &&
+	[ \$(grep -c 'runs of A are of different commands' both.txt) = 1 ] && [ \$(grep -c 'runs of B are of different commands' both.txt) = 1 ]"
 check "a part of a run is a side" says 'per step: 4 in A, 4 in B' "$aiflame" diff before/1.data@steps:2-5 before/1.data@steps:6-9
 check "a part of each run of a directory is a side" says 'A  before@steps:2-5, 3 runs' "$aiflame" diff before@steps:2-5 before@steps:6-9
 check "parts of one recording are one run" says 'note: A: parts of one recording count as one run: 3 parts of 1 recording' "$aiflame" diff $a@steps:2-4,$a@steps:5-7,$a@steps:8-10 after
@@ -265,7 +269,7 @@ for i in 1 2 3; do
 	rm app.pid
 done
 check "a gate cannot tell of runs whose program was killed" status_is 4 "$aiflame" gate --budget 'launches +30%' before killed
-check "diff says that a run's command was killed" says 'no verdict: killed/1.data: its command was ended by SIGKILL' "$aiflame" diff before killed
+check "diff says that a run's command was killed" says 'killed/1.data: its command was ended by SIGKILL' "$aiflame" diff before killed
 # The recorder is killed: what it wrote is a shorter profile.
 for i in 1 2 3; do
 	"$aiflame" record -o dead/$i.data -- sh -c 'echo $$ >app.pid; exec "$0" base 20000 2000' "$app" >"$work/record.out" 2>&1 &
@@ -277,7 +281,7 @@ for i in 1 2 3; do
 	rm app.pid
 done
 check "a gate cannot tell of runs whose recorder was killed" status_is 4 "$aiflame" gate --budget 'launches +30%' before dead
-check "diff says that a recording was cut short" says 'no verdict: dead/1.data: the recording was cut short' "$aiflame" diff before dead
+check "diff says that a recording was cut short" says 'dead/1.data: the recording was cut short' "$aiflame" diff before dead
 for i in failed/1 failed/2 failed/3 failed_too/1 failed_too/2 failed_too/3; do
 	"$aiflame" record -o $i.data -- sh -c '"$0" base 12 2000; exit 7' "$app" >"$work/record.out" 2>&1
 done
