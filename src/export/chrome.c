@@ -149,7 +149,9 @@ static int launch_event_put(struct chrome *c, uint32_t i, const struct aif_event
 	if (chrome_stack_put(c, l->stack, &node) < 0)
 		return -ENOMEM;
 	flow_out_put(c, i);
-	AIF_JSON_LIT(c->t.b, ",\"args\":{");
+	c->operators[i] = chrome_operator_at(c, l->time);
+	chrome_u64_put(c, ",\"args\":{\"External id\":", c->operators[i]);
+	AIF_JSON_LIT(c->t.b, ",");
 	correlation_put(c, i);
 	if (l->first_start == INT64_MAX)
 		untimed_put(c, l);
@@ -171,7 +173,16 @@ static bool is_call(const struct chrome *c, uint32_t call)
 static int op_event_put(struct chrome *c, const struct aif_event_op *o)
 {
 	const char *name = op_name(c, o), *before = "";
+	uint64_t number = o->id;
 	uint32_t node;
+	int r = 0;
+
+	if (o->kind == AIF_OP_RUNTIME)
+		number = chrome_operator_at(c, o->start);
+	else if (o->kind == AIF_OP_OPERATOR)
+		r = chrome_operator_begin(c, o, &number);
+	if (r)
+		return r;
 
 	CHROME_EVENT(c, "{\"ph\":\"X\",\"pid\":");
 	chrome_ids_put(c, aif_track_id_process(&c->t.ids, c->t.p->threads[o->thread].process),
@@ -192,8 +203,8 @@ static int op_event_put(struct chrome *c, const struct aif_event_op *o)
 	if (o->launch != AIF_NONE)
 		flow_out_put(c, o->launch);
 	AIF_JSON_LIT(c->t.b, ",\"args\":{");
-	if (o->id) {
-		chrome_u64_put(c, "\"External id\":", o->id);
+	if (number || o->kind == AIF_OP_RUNTIME) {
+		chrome_u64_put(c, "\"External id\":", number);
 		before = ",";
 	}
 	if (o->sequence >= 0) {
@@ -237,10 +248,9 @@ static void exec_args(struct chrome *c, const struct aif_event_exec *x,
 	chrome_u64_put(c, ",\"args\":{\"device\":", t->device == AIF_NONE ? 0 : t->device);
 	chrome_u64_put(
 		c, ",\"stream\":", t->stream == AIF_NONE ? 0 : c->t.p->streams[t->stream].ordinal);
-	/* Without a call, as Kineto joins it to its operator. */
-	if (by && c->t.ops.calls[x->by] != AIF_NONE && !is_call(c, c->t.ops.calls[x->by])) {
-		chrome_u64_put(c, ",\"External id\":", c->t.ops.ops[c->t.ops.calls[x->by]].id);
-	} else if (by) {
+	chrome_u64_put(c, ",\"External id\":", by ? c->operators[x->by] : 0);
+	/* Without a call it has its operator's number alone, by which Kineto joins it. */
+	if (by && (c->t.ops.calls[x->by] == AIF_NONE || is_call(c, c->t.ops.calls[x->by]))) {
 		aif_buf_putc(c->t.b, ',');
 		correlation_put(c, x->by);
 	}
@@ -366,6 +376,8 @@ static int begin(struct aif_timeline_walk *t)
 		r = aif_host_stacks_init(&c->full, t->x->names, AIF_NAME_FULL);
 	if (!r)
 		r = names_make(c);
+	if (!r)
+		r = chrome_operators_init(c);
 	if (r)
 		return r;
 	c->are_launches_small = true;
@@ -436,6 +448,7 @@ static const struct aif_timeline_sink sink = {
 	.device = chrome_device_put,
 	.gaps = chrome_gaps_put,
 	.track = chrome_track_put,
+	.calls = chrome_calls_put,
 	.launch = launch_put,
 	.op = op_put,
 	.exec = exec_put,
@@ -455,6 +468,7 @@ static int chrome_write(const struct aif_export *x, struct aif_out *out, struct 
 	aif_buf_finish(&c.names);
 	aif_buf_finish(&c.counter);
 	free(c.names_at);
+	chrome_operators_finish(&c);
 	return r;
 }
 

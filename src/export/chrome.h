@@ -6,6 +6,12 @@
 
 /* Inside the exporter of Trace Event Format: what its files share. */
 
+/* An operator that the thread at hand is in. */
+struct chrome_open {
+	int64_t end;
+	uint64_t number;
+};
+
 struct chrome {
 	struct aif_timeline_walk t;
 	struct aif_host_stacks full; /* with the frames that --detail leaves out */
@@ -13,7 +19,11 @@ struct chrome {
 	struct aif_buf names;        /* of kernels and of transfers, in quotes */
 	size_t *names_at;            /* by kernel, then by kind, then the end of all */
 	struct aif_buf counter;      /* the name of the counter at hand */
-	bool are_launches_small;     /* their numbers are exact in doubles */
+	struct chrome_open *open;    /* chrome_operators.c */
+	size_t open_len, open_cap;
+	uint64_t *operators; /* by launch: the number of the operator that it is in; 0: none */
+	uint64_t next_operator;
+	bool are_launches_small; /* their numbers are exact in doubles */
 	bool is_first;
 };
 
@@ -70,6 +80,16 @@ int chrome_load_put(struct aif_timeline_walk *t, uint32_t device, enum aif_timel
 		    const struct aif_event_load_point *at);
 int chrome_counter_put(struct aif_timeline_walk *t, uint32_t counter);
 int chrome_counter_value_put(struct aif_timeline_walk *t, uint32_t counter, int64_t at, double v);
+
+/* Numbers of operators. 0 or -ENOMEM; finished by the caller in any case. */
+int chrome_operators_init(struct chrome *c);
+void chrome_operators_finish(struct chrome *c);
+/* A slot of the sink: a thread's operators and launches begin. */
+int chrome_calls_put(struct aif_timeline_walk *t, uint32_t thread);
+/* Returns the number of the innermost operator of the thread at that time, 0: it is in none. Times do not go back. */
+uint64_t chrome_operator_at(struct chrome *c, int64_t start);
+/* Begins an operator, and numbers it. 0 or -ENOMEM. */
+int chrome_operator_begin(struct chrome *c, const struct aif_event_op *o, uint64_t *ret);
 
 /* Writes allocations. 0 or -errno. */
 int chrome_memory_put(struct chrome *c);

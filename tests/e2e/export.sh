@@ -89,6 +89,28 @@ for f in chrome perfetto firefox tensorboard; do
 	check "a trace is exported as $f" "$aiflame" export --format $f -o trace.$f trace.data
 	check "$f of a trace has its operators, ranges and calls" python3 "$here/export_check.py" "$aiflame" trace.data $f trace.$f
 done
+# Operators without numbers of their own, as those of recordings: each kernel is to stand under its own in other readers.
+cat >numberless.json <<'END'
+[{"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":1,"dur":100,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":1,"tid":1,"ts":10,"dur":50,"args":{}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":20,"dur":5,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":30,"dur":40,"args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":70,"dur":5,"args":{"correlation":2}},
+{"ph":"X","cat":"kernel","name":"bias","pid":0,"tid":7,"ts":80,"dur":10,"args":{"device":0,"stream":7,"correlation":2}},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#3","pid":1,"tid":1,"ts":105,"dur":60,"args":{}},
+{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":1,"tid":1,"ts":110,"dur":30,"args":{}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":115,"dur":5,"args":{"correlation":3}},
+{"ph":"X","cat":"kernel","name":"relu","pid":0,"tid":7,"ts":125,"dur":20,"args":{"device":0,"stream":7,"correlation":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":150,"dur":5,"args":{"correlation":4}},
+{"ph":"X","cat":"kernel","name":"alone","pid":0,"tid":7,"ts":160,"dur":20,"args":{"device":0,"stream":7,"correlation":4}}]
+END
+"$aiflame" import -q -o numberless.data numberless.json
+"$aiflame" export --format chrome -o numberless.chrome numberless.data
+for data in numberless trace fake real; do
+	check "PyTorch's TensorBoard plug-in finds operators, calls and kernels of $data.data" python3 "$here/torch_viewer.py" "$aiflame" $data.data $data.chrome
+done
+check "each kernel of operators without numbers stands under its own operator" says "3 operators, 4 calls, 3 of them in operators, 4 executions, 4 of them of calls, 1 steps" \
+	python3 "$here/torch_viewer.py" "$aiflame" numberless.data numberless.chrome
 # Where launches were left out, and in pauses, nothing is known of a device: it is not drawn as an idle one.
 cuda=$build/tests/mock/cuda
 dense() { # NAME OPTIONS...: of many launches, dear ones, so that the budget leaves some out
