@@ -5,6 +5,7 @@
 #include "report/report_table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static const struct aif_table_column columns[] = {
@@ -39,6 +40,17 @@ static void put_row(struct aif_report *r, const struct aif_cpu_functions *all,
 	aif_table_text(&r->t, module_name(r->p, f->module, r->o->format != AIF_TABLE_PLAIN));
 }
 
+/* Half of the 95 % interval of a share of a half by one sample, in points: 1.96 standard errors of a binomial share. */
+#define POINTS_OF_ONE 98
+
+/* Says how exactly shares are known: others than a half a little better. */
+static void put_interval(uint64_t samples, struct aif_buf *out)
+{
+	if (samples)
+		aif_buf_printf(out, " (a share of 50 %% is known to %.2g points)",
+			       AIF_MIN(POINTS_OF_ONE / sqrt((double)samples), 50.0));
+}
+
 static void put_head(struct aif_report *r, const struct aif_cpu_functions *f)
 {
 	aif_cpu_weight_say(r->p, f->weight_ns, &r->before);
@@ -46,6 +58,7 @@ static void put_head(struct aif_report *r, const struct aif_cpu_functions *f)
 	aif_human_counted(&r->before, f->threads, "thread");
 	aif_buf_puts(&r->before, ", ");
 	aif_human_counted(&r->before, f->samples, "sample");
+	put_interval(f->samples, &r->before);
 	if (f->whole_samples < f->samples) {
 		aif_buf_puts(&r->before, ", of which ");
 		aif_human_share(&r->before,

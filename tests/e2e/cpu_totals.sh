@@ -64,6 +64,13 @@ print(sum(int(r['self']) for r in rows), before, none, all)
 assert sum(int(r['self']) for r in rows) + before + none == all"
 }
 check "the flame graph and the table of functions have the same CPU time" views second.data
+# interval FILE: half of the 95 % interval, 98 points by the root of the number of samples
+interval() {
+	"$aiflame" report --cpu "$1" | head -1 | tr -d , >interval.out
+	sed -n 's/.* \([0-9]*\) samples* (a share of 50 % is known to \([0-9.]*\) points).*/\1 \2/p' interval.out |
+		awk '{ wanted = 98 / sqrt($1); wanted = wanted > 50 ? 50 : wanted; good = $2 > 0.94 * wanted && $2 < 1.06 * wanted } END { exit !good }' || { cat interval.out; return 1; }
+}
+check "the table of functions says how exactly shares are known" interval second.data
 check "the table of functions says what is of no function" says 'of it before and after samples, of no function' "$aiflame" report --cpu second.data
 check "the summary says how much of the CPU time is before and after samples" says "before threads' first samples and after their last" "$aiflame" report second.data
 check "time before the first sample is no function" sh -c "! '$aiflame' report --cpu --limit 0 second.data | grep -F '[before'"
