@@ -17,6 +17,8 @@
 /* The first wait, and the shortest. */
 #define WAIT_NS     (2 * AIF_NS_PER_S)
 #define WAIT_MIN_NS (AIF_NS_PER_S / 20)
+/* Waits are made of such parts. */
+#define WAIT_PART_NS (AIF_NS_PER_S / 40)
 /* Threads that are waited for no more. */
 #define ABANDONED_MAX 64
 /* Texts of one user's processes may take so much of a period. */
@@ -204,12 +206,9 @@ static bool is_refused(struct user *u, bool is_text, uint64_t now)
 	       (is_text && u->uid != 0 && u->spent_ns > SHARE_NS);
 }
 
-static struct timespec until(uint64_t now)
+static uint64_t wait_ns(void)
 {
-	uint64_t end = now + AIF_MAX(WAIT_NS >> AIF_MIN(pool.abandoned, 16u), WAIT_MIN_NS);
-
-	return (struct timespec){.tv_sec = (time_t)(end / AIF_NS_PER_S),
-				 .tv_nsec = (long)(end % AIF_NS_PER_S)};
+	return AIF_MAX(WAIT_NS >> AIF_MIN(pool.abandoned, 16u), WAIT_MIN_NS);
 }
 
 /* ---- a call -------------------------------------------------------------------------------------- */
@@ -225,14 +224,23 @@ static void begin_in_child(void)
 	pool.users_len = 0;
 }
 
-/* Waits for the end of the call. False: it takes too long. Needs the lock. */
-static bool await(struct worker *w, uint64_t now)
+/*
+ * Waits for the end of the call. False: it takes too long. Needs the lock.
+ *
+ * Time in which this process did not run (it was stopped, or had no CPU) is no time that the other one has kept it waiting: of
+ * each part counts no more than what was asked for.
+ */
+static bool await(struct worker *w)
 {
-	struct timespec end = until(now);
-	int r = 0;
+	for (uint64_t left = wait_ns() / WAIT_PART_NS; w->is_asked && left; left--) {
+		uint64_t end = aif_now_ns() + WAIT_PART_NS;
+		const struct timespec until = {.tv_sec = (time_t)(end / AIF_NS_PER_S),
+					       .tv_nsec = (long)(end % AIF_NS_PER_S)};
+		int r = 0;
 
-	while (w->is_asked && !r)
-		r = pthread_cond_timedwait(&w->changed, &pool.lock, &end);
+		while (w->is_asked && !r)
+			r = pthread_cond_timedwait(&w->changed, &pool.lock, &until);
+	}
 	return !w->is_asked;
 }
 
@@ -257,7 +265,7 @@ static int call_by_thread(const struct aif_bounded *call, void *arg, uid_t uid, 
 	w->user = u;
 	w->is_asked = true;
 	pthread_cond_signal(&w->changed);
-	if (!await(w, now)) {
+	if (!await(w)) {
 		atomic_store(&w->is_abandoned, true);
 		u->abandoned++;
 		pool.abandoned++;

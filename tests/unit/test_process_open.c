@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bounded.h"
 #include "base/process_open.h"
 #include "base/process_read.h"
 
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -456,9 +458,46 @@ static void who_keeps_a_reader_waiting_is_left(void **state)
 	aif_buf_finish(&text);
 }
 
+/* Stops this process, as a debugger or a shell does, in the middle of the call. */
+static void be_stopped(void *arg, const atomic_bool *is_abandoned)
+{
+	(void)arg, (void)is_abandoned;
+	kill(getpid(), SIGSTOP);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+static void release_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void a_stop_of_the_reader_is_no_wait_for_the_process(void **state)
+{
+	static const struct aif_bounded call = {be_stopped, release_nothing};
+	int status;
+	pid_t reader;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* then no thread makes the call */
+	reader = fork();
+	if (!reader)
+		_exit(aif_bounded_call(&call, NULL, getppid(), false) == 0 ? 0 : 1);
+	assert_true(reader > 0);
+	assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
+	assert_true(WIFSTOPPED(status));
+	/* Longer than any wait. */
+	nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 500000000}, NULL);
+	assert_int_equal(kill(reader, SIGCONT), 0);
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stop_of_the_reader_is_no_wait_for_the_process),
 		cmocka_unit_test(root_opens_for_a_process_what_it_may_read),
 		cmocka_unit_test(absolute_links_are_those_of_the_process),
 		cmocka_unit_test(a_process_with_mounts_of_its_own_is_elsewhere),
