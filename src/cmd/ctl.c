@@ -350,16 +350,18 @@ static void print_waiting(void *arg, int pid)
 
 static void print_status(int dir, const char *path)
 {
-	unsigned recordings = 0, processes = 0, unread;
+	unsigned recordings = 0, processes = 0, unread, more;
 
 	aif_standby_recordings(dir, print_recording, &recordings);
 	if (!recordings)
 		puts("no recording is running");
 	putchar('\n');
-	aif_standby_pages(dir, NULL, print_process, &processes);
+	more = aif_standby_pages(dir, NULL, print_process, &processes);
 	unread = aif_standby_waiting(dir, print_waiting, &processes);
 	if (!processes)
 		printf("no process is on standby in %s\n", path);
+	if (more)
+		printf("%u more files in %s were not looked at\n", more, path);
 	if (unread)
 		printf("%u processes of other users were not looked at: one of theirs keeps readers "
 		       "waiting\n",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "record/attach/attach.h"
 #include "record/attach/attach_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +19,8 @@
 #include <linux/prctl.h>
 
 #include <cmocka.h>
+
+#include "temp_dir.h"
 
 static unsigned long long field_of_stat(int n)
 {
@@ -131,9 +135,91 @@ static void an_environment_that_no_exec_made_is_not_read(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* Makes files that look like pages of a process of another namespace, which nobody takes away. */
+static void make_pages(const char *dir, unsigned n)
+{
+	const struct aif_standby_page page = {
+		.magic = AIF_STANDBY_MAGIC, .wire_version = AIF_WIRE_VERSION, .pid = 1};
+	char path[128], first[128];
+	FILE *f;
+
+	snprintf(first, sizeof(first), "%s/0-0-0" AIF_STANDBY_SUFFIX, dir);
+	f = fopen(first, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(&page, sizeof(page), 1, f), 1);
+	fclose(f);
+	for (unsigned i = 1; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%u-0-0" AIF_STANDBY_SUFFIX, dir, i);
+		assert_int_equal(link(first, path), 0);
+	}
+}
+
+static void remove_pages(const char *dir, unsigned n)
+{
+	char path[128];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%u-0-0" AIF_STANDBY_SUFFIX, dir, i);
+		unlink(path);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static bool count_page(void *arg, struct aif_standby_entry *e)
+{
+	(void)e;
+	++*(unsigned *)arg;
+	return true;
+}
+
+/* The owner of a directory can fill it: 60,000 files took a recorder 5 s a look. */
+static void a_directory_that_is_full_is_looked_at_in_part(void **state)
+{
+	enum { MORE = 100, ALL = AIF_STANDBY_PAGES_MAX + MORE };
+	char dir[64];
+	unsigned seen = 0;
+	int fd;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/aif-test-XXXXXX", temp_dir());
+	assert_non_null(mkdtemp(dir));
+	make_pages(dir, ALL);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(aif_standby_pages(fd, NULL, count_page, &seen), MORE);
+	assert_int_equal(seen, AIF_STANDBY_PAGES_MAX);
+	close(fd);
+	remove_pages(dir, ALL);
+}
+
+static void a_directory_whose_look_was_dear_is_looked_at_seldom(void **state)
+{
+	struct aif_attach a = {.about = -1, .wants = AIF_WANTS_ALL, .look_ns = AIF_NS_PER_S};
+	uint64_t began = UINT64_C(1000) * AIF_NS_PER_S;
+	char dir[64];
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/aif-test-XXXXXX", temp_dir());
+	assert_non_null(mkdtemp(dir));
+	a.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(a.dir >= 0);
+	a.looked_ns = began;
+	aif_attach_look(&a, began + AIF_NS_PER_S);
+	assert_int_equal(a.looked_ns, began);
+	aif_attach_look(&a, began + 30 * AIF_NS_PER_S);
+	assert_int_equal(a.looked_ns, began + 30 * AIF_NS_PER_S);
+	a.look_ns = 0; /* an empty one is quick */
+	aif_attach_look(&a, began + 31 * AIF_NS_PER_S);
+	assert_int_equal(a.looked_ns, began + 31 * AIF_NS_PER_S);
+	close(a.dir);
+	rmdir(dir);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_directory_that_is_full_is_looked_at_in_part),
+		cmocka_unit_test(a_directory_whose_look_was_dear_is_looked_at_seldom),
 		cmocka_unit_test(a_variable_of_a_process_is_found),
 		cmocka_unit_test(an_environment_that_no_exec_made_is_not_read),
 	};

@@ -25,6 +25,10 @@
 
 /* Interval of looks for processes that do not find us by themselves: those whose runtime has started before. */
 #define LOOK_EACH_NS (AIF_NS_PER_S / 5)
+/* A look that takes more CPU time than LOOK_QUICK_NS, since the directory's owner has filled it, is followed by LOOK_SHARE times
+ * as long without one. */
+#define LOOK_SHARE    20
+#define LOOK_QUICK_NS (AIF_NS_PER_S / 50)
 /* An agent answers within milliseconds, unless its machine is very busy. */
 #define RING_AGAIN_NS (3 * AIF_NS_PER_S)
 #define LOCK_TRIES    20
@@ -432,8 +436,16 @@ static bool is_over(struct aif_attach *a, struct aif_attach_page *p)
 	return true;
 }
 
+/* True if looks have had their share of the time. */
+static bool is_dear(const struct aif_attach *a, uint64_t now)
+{
+	return a->look_ns > LOOK_QUICK_NS && now - a->looked_ns < LOOK_SHARE * a->look_ns;
+}
+
 static void look(struct aif_attach *a, uint64_t now)
 {
+	uint64_t cpu = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	a->looked_ns = now;
 	for (size_t i = 0; i < a->pages;) {
 		if (is_over(a, &a->page[i])) {
@@ -451,11 +463,13 @@ static void look(struct aif_attach *a, uint64_t now)
 		if (!p->rung_ns || (!p->joined && now - p->rung_ns >= RING_AGAIN_NS))
 			ring(a, p, now);
 	}
+	a->look_ns = aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 }
 
 void aif_attach_look(struct aif_attach *a, uint64_t now)
 {
-	if (a->dir < 0 || a->wants == AIF_WANTS_NONE || now - a->looked_ns < LOOK_EACH_NS)
+	if (a->dir < 0 || a->wants == AIF_WANTS_NONE || now - a->looked_ns < LOOK_EACH_NS ||
+	    is_dear(a, now))
 		return;
 	look(a, now);
 	if (a->joins)
@@ -472,7 +486,7 @@ void aif_attach_joined(struct aif_attach *a, int pid)
 			a->page[i].joined = known = true;
 	/* The page of a process that has found us, or that we have started, is taken before another recorder takes
 	 * it. */
-	if (!known && a->dir >= 0)
+	if (!known && a->dir >= 0 && !is_dear(a, aif_now_ns()))
 		look(a, aif_now_ns());
 }
 

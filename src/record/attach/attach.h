@@ -49,9 +49,9 @@ struct aif_attach {
 	struct aif_map joined;   /* pid -> 1: has our memory */
 	struct aif_map refused;  /* inode -> 1: cannot be recorded, and that was said */
 	struct aif_standby_call call;
-	int about; /* -1: not announced yet, nobody is rung */
-	uint64_t looked_ns;
-	char busy[256]; /* why a wish cannot be fulfilled */
+	int about;                   /* -1: not announced yet, nobody is rung */
+	uint64_t looked_ns, look_ns; /* when the last look began, CPU time that it took */
+	char busy[256];              /* why a wish cannot be fulfilled */
 	unsigned old_agents;
 };
 

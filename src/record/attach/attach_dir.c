@@ -113,16 +113,24 @@ static void tame(char *text, size_t size)
 			*text = '?';
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && !strcmp(name + n - m, end);
+}
+
+static bool is_page_name(const char *name)
+{
+	return strlen(name) < AIF_STANDBY_NAME_MAX && ends_with(name, AIF_STANDBY_SUFFIX);
+}
+
 static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
 {
-	size_t len = strlen(name), suffix = sizeof(AIF_STANDBY_SUFFIX) - 1;
 	struct stat st;
 
 	*e = (struct aif_standby_entry){.fd = -1};
-	if (len <= suffix || len >= sizeof(e->name) ||
-	    strcmp(name + len - suffix, AIF_STANDBY_SUFFIX) != 0)
-		return false;
-	memcpy(e->name, name, len + 1);
+	memcpy(e->name, name, strlen(name) + 1);
 	e->fd = aif_open_regular(dir, name, O_RDWR | O_NOFOLLOW);
 	if (e->fd < 0 || fstat(e->fd, &st) < 0 ||
 	    pread(e->fd, &e->page, sizeof(e->page), 0) != (ssize_t)sizeof(e->page) ||
@@ -147,10 +155,11 @@ static DIR *list(int dir)
 	return d;
 }
 
-void aif_standby_pages(int dir, const int *look_for,
-		       bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg)
+unsigned aif_standby_pages(int dir, const int *look_for,
+			   bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg)
 {
 	uint64_t own = namespace_of("self");
+	unsigned pages = 0;
 	struct dirent *d;
 	bool more = true;
 	DIR *at = list(dir);
@@ -158,6 +167,8 @@ void aif_standby_pages(int dir, const int *look_for,
 	while (at && more && (d = readdir(at)) != NULL) {
 		struct aif_standby_entry e;
 
+		if (!is_page_name(d->d_name) || pages++ >= AIF_STANDBY_PAGES_MAX)
+			continue;
 		if (read_page(dir, d->d_name, &e)) {
 			if (find_process(&e, own, look_for))
 				more = fn(arg, &e);
@@ -169,6 +180,12 @@ void aif_standby_pages(int dir, const int *look_for,
 	}
 	if (at)
 		closedir(at);
+	return pages - AIF_MIN(pages, AIF_STANDBY_PAGES_MAX);
+}
+
+static bool is_recording_name(const char *name)
+{
+	return !strncmp(name, AIF_STANDBY_RECORDING, sizeof(AIF_STANDBY_RECORDING) - 1);
 }
 
 static bool read_recording(int dir, const char *name, struct aif_standby_found *f)
@@ -179,8 +196,7 @@ static bool read_recording(int dir, const char *name, struct aif_standby_found *
 	int fd;
 
 	*f = (struct aif_standby_found){.name = ""};
-	if (strncmp(name, AIF_STANDBY_RECORDING, sizeof(AIF_STANDBY_RECORDING) - 1) != 0 ||
-	    strlen(name) >= sizeof(f->name))
+	if (strlen(name) >= sizeof(f->name))
 		return false;
 	memcpy(f->name, name, strlen(name) + 1);
 	snprintf(path, sizeof(path), "%s/about", f->name);
@@ -204,22 +220,20 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 			    void *arg)
 {
 	struct aif_standby_found found;
+	unsigned recordings = 0;
 	struct dirent *d;
 	bool more = true;
 	DIR *at = list(dir);
 
-	while (at && more && (d = readdir(at)) != NULL)
+	while (at && more && recordings < AIF_STANDBY_PAGES_MAX && (d = readdir(at)) != NULL) {
+		if (!is_recording_name(d->d_name))
+			continue;
+		recordings++;
 		if (read_recording(dir, d->d_name, &found))
 			more = fn(arg, &found);
+	}
 	if (at)
 		closedir(at);
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t n = strlen(name), m = strlen(end);
-
-	return n >= m && !strcmp(name + n - m, end);
 }
 
 void aif_standby_remove(int dir, const char *recording)
@@ -277,11 +291,18 @@ static void maps_line(const char *line, ino_t page, struct aif_standby_maps *ret
 		snprintf(ret->dir, sizeof(ret->dir), "%.*s", (int)(file - path_of), path_of);
 }
 
+void aif_standby_maps_read(char *text, ino_t page, struct aif_standby_maps *ret)
+{
+	char *line, *rest = NULL;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		maps_line(line, page, ret);
+}
+
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 {
 	struct aif_buf text = {0};
 	int r = aif_process_text(pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
-	char *line, *rest = NULL;
 
 	*ret = (struct aif_standby_maps){.has_agent = false};
 	if (r == -EFBIG) /* looked at as far as it goes */
@@ -289,35 +310,43 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 	aif_buf_putc(&text, '\0');
 	if (!r && aif_buf_failed(&text))
 		r = -ENOMEM;
-	for (line = r ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest))
-		maps_line(line, page, ret);
+	if (!r)
+		aif_standby_maps_read((char *)text.data, page, ret);
 	aif_buf_finish(&text);
 	return r;
 }
 
-int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
+int aif_standby_variable(const char *block, size_t block_size, const char *name, char *ret,
+			 size_t size)
 {
-	struct aif_buf text = {0};
 	size_t len = strlen(name);
-	int r;
 
-	/* A process may say that its environment is any part of its address space, at no cost to itself. */
-	r = aif_process_text(pid, "environ", AIF_PROCESS_ENVIRON_MAX, &text);
-	if (!r)
-		r = text.len ? -ENOENT : -EAGAIN;
-	for (size_t at = 0; at < text.len && r == -ENOENT;) {
-		const char *entry = (const char *)text.data + at;
-		size_t n = strnlen(entry, text.len - at);
+	for (size_t at = 0; at < block_size;) {
+		const char *entry = block + at;
+		size_t n = strnlen(entry, block_size - at);
 
 		if (n > len && entry[len] == '=' && !strncmp(entry, name, len) &&
 		    n - len - 1 < size) {
 			memcpy(ret, entry + len + 1, n - len - 1);
 			ret[n - len - 1] = '\0';
-			r = 0;
+			return 0;
 		}
 		at += n + 1;
 	}
+	return -ENOENT;
+}
+
+int aif_standby_environment(int pid, const char *name, char *ret, size_t size)
+{
+	struct aif_buf text = {0};
+	int r;
+
+	/* A process may say that its environment is any part of its address space, at no cost to itself. */
+	r = aif_process_text(pid, "environ", AIF_PROCESS_ENVIRON_MAX, &text);
+	if (!r)
+		r = text.len ? aif_standby_variable((const char *)text.data, text.len, name, ret,
+						    size)
+			     : -EAGAIN;
 	aif_buf_finish(&text);
 	return r;
 }

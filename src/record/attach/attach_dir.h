@@ -26,9 +26,13 @@ struct aif_standby_entry {
 	int fd;
 	int pid; /* here; 0: of another namespace */
 };
-/* Until fn returns false. The pages of processes that have ended are taken away. `look_for`: of another namespace's processes these are found; ends with 0. */
-void aif_standby_pages(int dir, const int *look_for,
-		       bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg);
+/* Pages, and recordings, that are opened in one look: opening one and reading whose it is takes up to 0.1 ms, and its owner may
+ * have made any number. */
+#define AIF_STANDBY_PAGES_MAX 4096u
+/* Calls fn for each page until it returns false. The pages of processes that have ended are taken away. `look_for`: of another
+ * namespace's processes these are found; ends with 0. Returns how many more than AIF_STANDBY_PAGES_MAX there are. */
+unsigned aif_standby_pages(int dir, const int *look_for,
+			   bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg);
 
 /* A recording. */
 struct aif_standby_found {
@@ -52,6 +56,8 @@ struct aif_standby_maps {
 	char dir[AIF_STANDBY_DIR_MAX]; /* of the page, as the process sees it; "": not known */
 };
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret);
+/* Adds what a text of /proc/PID/maps, which is changed, says of a process. */
+void aif_standby_maps_read(char *text, ino_t page, struct aif_standby_maps *ret);
 
 /* Processes here that are on standby in this directory, but have no page, since no runtime has started in them. Those
  * into which we do not see are left out. Returns how many could not be read in time (bounded.h). */
@@ -60,3 +66,6 @@ unsigned aif_standby_waiting(int dir, void (*fn)(void *arg, int pid), void *arg)
 /* A variable of a process's environment when it was started. 0, -ENOENT (it is not there), -EAGAIN (there is no
  * environment at all: perhaps it calls exec), -EFBIG (no exec() made that), -ETIMEDOUT (bounded.h) or -errno. */
 int aif_standby_environment(int pid, const char *name, char *ret, size_t size);
+/* Finds a variable in a block of NAME=VALUE strings that end with a zero byte each, as /proc/PID/environ has them. 0 or -ENOENT. */
+int aif_standby_variable(const char *block, size_t block_size, const char *name, char *ret,
+			 size_t size);
