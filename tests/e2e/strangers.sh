@@ -28,6 +28,16 @@ if grep -q ready said 2>/dev/null; then
 	check "64 GiB of another's environment: ctl status reads little of it" python3 reads.py $most "$aiflame" ctl status
 	check "64 GiB of another's environment: record of a command reads little of it" \
 		python3 reads.py $most "$aiflame" record -q -o command.data sleep 1
+	# The same by its own user, who looks without the bounds of time that root has.
+	chmod 755 "$work" && mkdir user && mkdir -m 700 user/standby && chown -R 65534 user
+	as_user="setpriv --reuid=65534 --regid=65534 --clear-groups env AIFLAME_STANDBY=$work/user/standby XDG_STATE_HOME=$work/user"
+	if $as_user "$aiflame" --version >/dev/null 2>&1; then
+		check "64 GiB of environment of one's own process: ctl status reads little of it" python3 reads.py $most $as_user "$aiflame" ctl status
+		check "64 GiB of environment of one's own process: record of a command reads little of it" \
+			python3 reads.py $most $as_user "$aiflame" record -q -o user/command.data sleep 1
+	else
+		skip "64 GiB of environment of one's own process are not read" "needs a user who may start programs of this tree"
+	fi
 	kill "$stranger"
 	stranger=
 else
