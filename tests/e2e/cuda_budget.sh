@@ -53,6 +53,9 @@ check "a libcupti of which nothing is known: samples are on throughout" througho
 check "a libcupti of which nothing is known: records go off and on while the recorder is stopped, which the profile has" silent
 check "a libcupti of which nothing is known: stacks are taken in blocks" in_blocks
 check "a libcupti of which a fault is known is named with it" says "cupti    13.1 is known for graph launches without their kernels once records are switched on again" "$aiflame" report unknown.data
+doctor() { LD_LIBRARY_PATH=$mock MOCK_CUPTI=version=$1 "$aiflame" doctor; }
+check "doctor names the faults that are known of a libcupti" says "13.3 Update 99 is known for CPU use that grows in long recordings, kernels under the names of a module that was unloaded, fixed in CUPTI 13.4 Update 1: $mock/libcupti.so.13" doctor 130399
+check "doctor names no fault of a libcupti of which none is known" status_is 1 sh -c "LD_LIBRARY_PATH=$mock MOCK_CUPTI=version=130401 '$aiflame' doctor | grep 'CUPTI faults'"
 check "a libcupti of which a fault is known: why it is asked for less" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%graph launches without their kernels%fixed in CUPTI 13.1 Update 1%'"
 check "a libcupti of which nothing is known: the profile says so, with what switches all the same" is 1 unknown "SELECT count(*) FROM losses WHERE reason = 1215 AND detail LIKE '%--cupti blocks%'"
 check "a libcupti of which nothing is known: the profile says what was asked of it" use unknown throughout
