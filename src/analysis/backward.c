@@ -2,6 +2,7 @@
 #include "analysis/backward.h"
 
 #include "base/sort.h"
+#include "base/u64_of.h"
 #include "analysis/backward_internal.h"
 #include "profile/file.h"
 #include "analysis/gaps.h"
@@ -513,7 +514,7 @@ void aif_backward_split(const struct aif_attribution_row *row,
 		SHARE(bytes, l, l_end, l_all);
 #undef SHARE
 		/* Squares of errors sum to that of the row's. */
-		ret[i].error_ns = (uint64_t)((double)row->error_ns *
+		ret[i].error_ns = aif_u64_of((double)row->error_ns *
 					     sqrt((double)(t_end - t) / (double)t_all));
 		t = t_end;
 		l = l_end;

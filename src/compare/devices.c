@@ -2,6 +2,7 @@
 /* Clocks of a run's devices, memory in use, and times as cycles. */
 #include "compare/run.h"
 
+#include "base/u64_of.h"
 #include "analysis/counters.h"
 #include "analysis/power/power.h"
 #include "text/table.h"
@@ -61,8 +62,8 @@ static void take_clocks(const struct aif_power *w, const struct aif_attribution 
 		*throttled = AIF_MAX(*throttled, aif_share_ppm(longest(d, THROTTLED), d->read_ns));
 	}
 	if (clocks)
-		ret->amount[AIF_RUN_CLOCK] = (uint64_t)(clock * 1e3 / (double)clocks + 0.5);
-	ret->amount[AIF_RUN_POWER_LIMIT] = (uint64_t)(limit * 1e3 + 0.5);
+		ret->amount[AIF_RUN_CLOCK] = aif_u64_of(clock * 1e3 / (double)clocks + 0.5);
+	ret->amount[AIF_RUN_POWER_LIMIT] = aif_u64_of(limit * 1e3 + 0.5);
 }
 
 /* Sums the most memory that each device had in use. */

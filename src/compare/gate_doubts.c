@@ -2,6 +2,7 @@
 #include "compare/gate_doubts.h"
 
 #include "base/human.h"
+#include "base/u64_of.h"
 #include "compare/words.h"
 
 #include <errno.h>
@@ -203,10 +204,10 @@ static int doubt_names(const struct aif_comparison *c, struct aif_gate_row *row)
 				       time.matched[1] + time.rest[1]};
 
 		aif_buf_puts(&row->why, "what matches is ");
-		aif_human_share(&row->why, (uint64_t)(1e6 * time.matched[0] / all[0]));
+		aif_human_share(&row->why, aif_u64_of(1e6 * time.matched[0] / all[0]));
 		aif_buf_puts(&row->why, " of the device's time in A, ");
 		aif_human_share(&row->why,
-				(uint64_t)(all[1] > 0 ? 1e6 * time.matched[1] / all[1] : 0));
+				aif_u64_of(all[1] > 0 ? 1e6 * time.matched[1] / all[1] : 0));
 		aif_buf_puts(&row->why, " in B");
 	}
 	aif_buf_puts(&row->why, ", and the rest has grown for it: have names changed?");

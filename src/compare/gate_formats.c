@@ -2,6 +2,7 @@
 #include "compare/gate.h"
 
 #include "base/human.h"
+#include "base/u64_of.h"
 #include "compare/json.h"
 #include "text/elide.h"
 #include "text/json.h"
@@ -26,7 +27,7 @@ static void put_value(const struct aif_gate *g, const struct aif_budget *b, doub
 	if (b->of == AIF_BUDGET_METRIC)
 		aif_words_value(g->c, b->metric, v, out);
 	else if (b->of == AIF_BUDGET_BUSY)
-		aif_human_share(out, (uint64_t)(1e6 * AIF_MAX(v, 0)));
+		aif_human_share(out, aif_u64_of(1e6 * AIF_MAX(v, 0)));
 	else if (b->of == AIF_BUDGET_VALUE)
 		aif_buf_printf(out, "%.6g", v);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison as an interactive page: both sides' stacks in one flame graph, and tables of what differs. */
 #include "compare/json.h"
+#include "base/u64_of.h"
 #include "compare/words.h"
 
 #include "flame/palette.h"
@@ -181,7 +182,7 @@ static int put_tree(struct page *g)
 			if (own[n][side] > 0)
 				r = aif_page_entry_add(&entries, (uint32_t)n, AIF_NONE,
 						       side ? AIF_PAGE_B : AIF_PAGE_A,
-						       (uint64_t)(own[n][side] * g->scale + 0.5));
+						       aif_u64_of(own[n][side] * g->scale + 0.5));
 		}
 	if (!r)
 		r = aif_page_tree_write(&tree, "diff_", &g->names, &g->columns);

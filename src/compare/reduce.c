@@ -7,6 +7,7 @@
 #include "analysis/idle/part.h"
 #include "analysis/traits.h"
 #include "base/signals.h"
+#include "base/u64_of.h"
 #include "flame/build.h"
 #include "report/why/why.h"
 
@@ -191,8 +192,8 @@ static uint64_t count_steps(const struct reducing *r)
 		return n;
 	in_steps = (double)count_step_launches(r);
 	if (in_steps > 0 && all > 0)
-		return (uint64_t)(all * (double)n / in_steps + 0.5);
-	return (uint64_t)((double)(w->to - w->from) / ((double)ns / (double)n) + 0.5);
+		return aif_u64_of(all * (double)n / in_steps + 0.5);
+	return aif_u64_of((double)(w->to - w->from) / ((double)ns / (double)n) + 0.5);
 }
 
 /* Finds out whether a part has more than whole steps, and where those are. Where only some steps

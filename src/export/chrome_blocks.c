@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/chrome.h"
+#include "base/u64_of.h"
 #include "profile/file.h"
 #include "analysis/weights.h"
 
@@ -24,7 +25,7 @@ static void block_put(struct chrome *c, const struct aif_window_row *row, uint64
 
 	/* A part of a block gets its launches in proportion to the time. */
 	if (to - from < row->end - row->start)
-		launches = (uint64_t)((double)launches * (double)(to - from) /
+		launches = aif_u64_of((double)launches * (double)(to - from) /
 					      (double)(row->end - row->start) +
 				      0.5);
 	CHROME_EVENT(c, "{\"pid\":");

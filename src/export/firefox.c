@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/timeline.h"
+#include "base/u64_of.h"
 #include "text/json.h"
 #include "analysis/exec_timeline.h"
 
@@ -463,7 +464,7 @@ static uint64_t exec_weight(const struct firefox *w, const struct aif_event_exec
 
 	if (x->start < (int64_t)AIF_MIN(w->t.x->sel.from_ns, (uint64_t)INT64_MAX))
 		return 0;
-	return c ? (uint64_t)((double)x->dur * (double)c->weight / (double)AIF_WEIGHT_ONE + 0.5)
+	return c ? aif_u64_of((double)x->dur * (double)c->weight / (double)AIF_WEIGHT_ONE + 0.5)
 		 : x->dur;
 }
 

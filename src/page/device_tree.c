@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/trees.h"
 
+#include "base/u64_of.h"
 #include "analysis/power/power.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
@@ -301,7 +302,7 @@ static int placed(void *arg, const struct aif_flame_placed *s)
 	if (r == 0 && row->device < d->rates.len)
 		r = work_add(
 			d, row, group, s->node, AIF_PAGE_ENERGY,
-			(uint64_t)(1e3 * (double)s->ns * d->rates.uj_per_ns[row->device] + 0.5));
+			aif_u64_of(1e3 * (double)s->ns * d->rates.uj_per_ns[row->device] + 0.5));
 	if (r == 0 && !p->traits.samples_unknown)
 		r = work_add(d, row, group, s->node, AIF_PAGE_SAMPLES, s->samples);
 	if (r == 0 && !p->traits.is_lengths)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/strips.h"
 
+#include "base/u64_of.h"
 #include "profile/file.h"
 #include "text/json.h"
 
@@ -50,7 +51,7 @@ static void idle_fill(struct strip *s, float *const gaps[AIF_PAGE_IDLE_GROUPS], 
 		if (!(sum > 0))
 			of = g + AIF_PAGE_IDLE_FIRST == AIF_WHY_UNKNOWN;
 		put(s, BUSY_AND_OFF + g, cell,
-		    (uint64_t)((double)idle * (sum > 0 ? of / sum : of)));
+		    aif_u64_of((double)idle * (sum > 0 ? of / sum : of)));
 	}
 }
 

@@ -2,6 +2,8 @@
 /* --copies: transfers by kind and caller, with bytes and rate. */
 #include "report/work_table.h"
 
+#include "base/u64_of.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -34,7 +36,7 @@ static int copy_key(struct aif_work_sums *w, const struct aif_attribution_row *r
 
 static void put_row(struct aif_report *r, const struct aif_work_sum *s)
 {
-	uint64_t rate = s->time ? (uint64_t)((double)s->bytes * 1e9 / (double)s->time) : 0;
+	uint64_t rate = s->time ? aif_u64_of((double)s->bytes * 1e9 / (double)s->time) : 0;
 
 	aif_table_number(&r->t, s->time);
 	aif_work_error_cell(r, s->variance);

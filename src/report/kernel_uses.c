@@ -2,6 +2,7 @@
 #include "report/kernel_uses.h"
 
 #include "base/human.h"
+#include "base/u64_of.h"
 
 /* Adds a cell with a rate, in billions a second; 0: none is known. */
 static void rate_cell(struct aif_report *r, double amount, double ns, bool *have)
@@ -47,9 +48,9 @@ void aif_kernel_uses_cells(struct aif_kernel_uses *u, struct aif_report *r,
 		is_issue = issue_share(&u->stalls, s, &used);
 	u->have_any |= is_used || is_issue;
 	u->no_work += s->kind == AIF_LAUNCH_KERNEL && s->wall && !is_work;
-	aif_table_number(&r->t, is_used || is_issue ? (uint64_t)(used * 1e6) : AIF_TABLE_NO_VALUE);
+	aif_table_number(&r->t, is_used || is_issue ? aif_u64_of(used * 1e6) : AIF_TABLE_NO_VALUE);
 	aif_table_text(&r->t, is_used ? aif_opportunity_bound(k) : is_issue ? "issue" : "");
-	aif_table_number(&r->t, is_used || is_issue ? (uint64_t)((double)s->wall * (1 - used))
+	aif_table_number(&r->t, is_used || is_issue ? aif_u64_of((double)s->wall * (1 - used))
 						    : AIF_TABLE_NO_VALUE);
 	rate_cell(r, is_work ? k->flops : 0, is_work ? k->known_ns : 1, &u->have_flops);
 	rate_cell(r, is_work ? k->bytes : 0, is_work ? k->known_ns : 1, &u->have_bytes);

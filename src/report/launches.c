@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --launches: each launch, in the order of the file. */
 #include "report/launch_counters.h"
+#include "base/u64_of.h"
 #include "report/work_table.h"
 
 #include "analysis/occupancy.h"
@@ -90,7 +91,7 @@ static void occupancy_cell(struct launches *l, const struct aif_launch_row *row,
 
 	aif_map_get(&l->execs.devices, row->launch, &device);
 	exec.device = (uint32_t)device;
-	aif_table_number(&l->r->t, (uint64_t)(1e6 * aif_exec_occupancy(l->r->p, &exec, row)));
+	aif_table_number(&l->r->t, aif_u64_of(1e6 * aif_exec_occupancy(l->r->p, &exec, row)));
 }
 
 /* Adds a cell with the value of each counter that was measured around launches. */

@@ -10,6 +10,7 @@
  */
 #include "report/ops.h"
 
+#include "base/u64_of.h"
 #include "analysis/cpu_totals.h"
 #include "analysis/torch_names.h"
 #include "analysis/traits.h"
@@ -310,7 +311,7 @@ static void put_cpu(struct table *t, const struct sums *s, uint64_t all_cpu)
 	const uint64_t cells[] = {
 		aif_share_ppm(s->self_cpu, all_cpu), s->self_cpu,
 		aif_share_ppm(s->cpu, all_cpu),      s->cpu,
-		(uint64_t)sqrt(s->cpu_variance),
+		aif_u64_of(sqrt(s->cpu_variance)),
 	};
 
 	for (size_t i = 0; i < AIF_ARRAY_LEN(cells); i++)
@@ -362,7 +363,7 @@ static int print(struct table *t)
 		aif_table_number(&r->t, s->self_device);
 		aif_table_number(&r->t, aif_share_ppm(s->self_device, all));
 		aif_table_number(&r->t, s->device);
-		aif_table_number(&r->t, (uint64_t)sqrt(s->variance));
+		aif_table_number(&r->t, aif_u64_of(sqrt(s->variance)));
 		aif_table_number(&r->t, s->calls);
 		aif_table_number(&r->t, s->calls_error);
 		aif_table_number(&r->t, s->launches);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/work_table.h"
 
+#include "base/u64_of.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ void aif_work_caller_cell(struct aif_report *r, uint32_t stack)
 
 void aif_work_error_cell(struct aif_report *r, double variance)
 {
-	aif_table_number(&r->t, (uint64_t)sqrt(variance));
+	aif_table_number(&r->t, aif_u64_of(sqrt(variance)));
 }
 
 int aif_work_table_end(struct aif_report *r, const struct aif_work_sums *w)

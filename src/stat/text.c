@@ -4,6 +4,7 @@
 
 #include "base/human.h"
 #include "base/name_sanitize.h"
+#include "base/u64_of.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -65,7 +66,7 @@ static bool note_of(const struct aif_stat_result *r, unsigned e, double *ret, co
 /* Appends "1,234,567". */
 static void put_count(double value, struct aif_buf *out)
 {
-	aif_human_count(out, (uint64_t)(value + 0.5));
+	aif_human_count(out, aif_u64_of(value + 0.5));
 }
 
 static void put_value(unsigned e, double value, struct aif_buf *out)
@@ -130,7 +131,7 @@ static void put_bytes(const struct aif_stat_result *r, enum aif_stat_usage u, co
 
 	if (!r->usage[u].n)
 		return;
-	aif_human_bytes(&cell, (uint64_t)r->usage[u].median);
+	aif_human_bytes(&cell, aif_u64_of(r->usage[u].median));
 	aif_buf_printf(out, "%*s %s\n", VALUE_COLUMNS, aif_buf_str(&cell), what);
 	out->failed |= aif_buf_failed(&cell);
 	aif_buf_finish(&cell);

@@ -9,11 +9,13 @@
 #include "base/reasons.h"
 #include "base/schedule.h"
 #include "base/utf8.h"
+#include "base/u64_of.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <math.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -478,9 +480,22 @@ static void schedules_are_those_of_torch(void **state)
 		&(struct aif_schedule){.wait = 5, .active = 1, .is_for_unmarked = 1}, 1));
 }
 
+static void a_number_that_may_be_anything_has_a_whole_part(void **state)
+{
+	(void)state;
+	assert_int_equal(aif_u64_of(2.9), 2);
+	assert_int_equal(aif_u64_of(-1), 0);
+	assert_int_equal(aif_u64_of(NAN), 0);
+	assert_true(aif_u64_of(0x1p63) == UINT64_C(1) << 63);
+	assert_true(aif_u64_of(0x1p64) == UINT64_MAX);
+	assert_true(aif_u64_of(1e30) == UINT64_MAX);
+	assert_true(aif_u64_of(INFINITY) == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_that_may_be_anything_has_a_whole_part),
 		cmocka_unit_test(map_keeps_every_key),
 		cmocka_unit_test(strset_gives_dense_ids_once),
 		cmocka_unit_test(buf_failure_is_sticky),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/count.h"
 
+#include "base/u64_of.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -113,8 +115,8 @@ static void count_times(const struct aif_stages *s, struct aif_conservation *c)
 		c->last_end_ns = AIF_MAX(c->last_end_ns, t->last_ns);
 		c->devices++;
 	}
-	c->error_ns = (uint64_t)ceil(sqrt(variance));
-	c->idle_error_ns = (uint64_t)ceil(sqrt(idle_variance));
+	c->error_ns = aif_u64_of(ceil(sqrt(variance)));
+	c->idle_error_ns = aif_u64_of(ceil(sqrt(idle_variance)));
 	c->durations_ns = s->extrapolated.durations_ns;
 	c->overlap_ns = s->extrapolated.overlap_ns;
 }
@@ -132,7 +134,7 @@ static void count_left_out(const struct aif_stages *s, struct aif_conservation *
 	    !aif_weights_blank(s->loaded.weights, start + s->scope.from, start + s->scope.to,
 			       sel->processes, sel->threads, &blank))
 		return;
-	c->left_out = (uint64_t)ceil(blank.launches);
+	c->left_out = aif_u64_of(ceil(blank.launches));
 	if (!s->classified.runs_len) {
 		c->first_start_ns = blank.from - start;
 		c->last_end_ns = blank.to - start;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/attribution/extrapolate.h"
+#include "base/u64_of.h"
 #include "analysis/estimate.h"
 
 #include <errno.h>
@@ -188,7 +189,7 @@ static double fit_device(const struct aif_swept_device *d, struct aif_device_tim
 
 	*t = d->t;
 	t->error_ns = (uint64_t)ceil(AIF_MIN(d->busy_error, (double)t->idle_ns));
-	t->idle_error_ns = (uint64_t)ceil(hypot((double)t->error_ns, (double)t->idle_error_ns));
+	t->idle_error_ns = aif_u64_of(ceil(hypot((double)t->error_ns, (double)t->idle_error_ns)));
 	kernel = AIF_MIN(kernel, t->idle_ns);
 	copy = AIF_MIN(copy, t->idle_ns - kernel);
 	t->kernel_ns += kernel;

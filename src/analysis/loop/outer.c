@@ -12,6 +12,7 @@
 #include "analysis/cpu_totals.h"
 #include "analysis/time.h"
 #include "base/sort.h"
+#include "base/u64_of.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ static uint64_t find_least(struct looking *k)
 
 	if (!marked || marked / LONGER < all)
 		return 0;
-	return AIF_MAX((uint64_t)sqrt((double)all * (double)marked), UINT64_C(1));
+	return AIF_MAX(aif_u64_of(sqrt((double)all * (double)marked)), UINT64_C(1));
 }
 
 /* True if few of the times that are long enough lie in the inner loop. */

@@ -3,6 +3,7 @@
 
 #include "analysis/roof/op_work.h"
 #include "base/human.h"
+#include "base/u64_of.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -324,7 +325,7 @@ const char *aif_opportunity_bound(const struct aif_opportunity_kernel *k)
 void aif_opportunity_say_precision(const struct aif_opportunity *o, const struct aif_profile *p,
 				   struct aif_buf *out)
 {
-	uint64_t ppm = o->time_ns > 0 ? (uint64_t)(1e6 * o->fp32_ns / o->time_ns) : 0;
+	uint64_t ppm = o->time_ns > 0 ? aif_u64_of(1e6 * o->fp32_ns / o->time_ns) : 0;
 	const struct aif_roof *roof = &o->fp32_roof;
 	enum aif_precision better = AIF_PRECISION_TF32;
 

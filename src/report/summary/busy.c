@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary's line of how busy the devices were. */
 #include "report/summary/parts.h"
+#include "base/u64_of.h"
 #include "text/table.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ void aif_summary_error(double variance, uint64_t time, uint64_t of, struct aif_b
 	if (part <= 0)
 		return;
 	aif_buf_puts(out, " \u00b1");
-	aif_human_ns(out, (uint64_t)(part * (double)of));
+	aif_human_ns(out, aif_u64_of(part * (double)of));
 	if (part > 0.5)
 		aif_buf_puts(out, " (too few blocks to tell)");
 }
@@ -33,7 +34,7 @@ static uint64_t share_error(const struct aif_conservation *c)
 	       error = (double)c->error_ns, idle_error = (double)c->idle_error_ns,
 	       known_error = sqrt(AIF_MAX(idle_error * idle_error - error * error, 0));
 
-	return known > 0 ? (uint64_t)(1e6 * hypot(error, known_error * busy / known) / known) : 0;
+	return known > 0 ? aif_u64_of(1e6 * hypot(error, known_error * busy / known) / known) : 0;
 }
 
 void aif_summary_busy(const struct aif_conservation *c, struct aif_buf *out)

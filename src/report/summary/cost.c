@@ -2,6 +2,7 @@
 /* The summary's line of what recording cost. */
 #include "report/summary/parts.h"
 
+#include "base/u64_of.h"
 #include "names/stack_owner.h"
 #include "profile/file.h"
 #include "text/table.h"
@@ -51,7 +52,7 @@ static void sampling_cost(const struct aif_profile *p, struct aif_buf *out)
 	put_share(out, ns, p->end_ns - p->start_ns);
 	if (aif_profile_windows(p, add_window, &s, NULL) == 0 && s.on_ns < 0.99 * s.all_ns) {
 		aif_buf_puts(out, ", on for ");
-		aif_human_share(out, (uint64_t)(1e6 * s.on_ns / s.all_ns));
+		aif_human_share(out, aif_u64_of(1e6 * s.on_ns / s.all_ns));
 		aif_buf_puts(out, " of the time");
 	}
 }

@@ -2,6 +2,7 @@
 /* The same facts as one JSON object: times in ns, shares in 1/1,000,000. */
 #include "report/why/why.h"
 
+#include "base/u64_of.h"
 #include "analysis/cpu_totals.h"
 #include "text/json.h"
 
@@ -310,7 +311,7 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 		if (k->operator!= AIF_STR_NONE || k->caller != AIF_STR_NONE)
 			number(b, "placed_runs", k->placed_runs);
 		if (k->used >= 0) {
-			number(b, "used_ppm", (uint64_t)(k->used * 1e6));
+			number(b, "used_ppm", aif_u64_of(k->used * 1e6));
 			text(b, "of", k->bound);
 			number(b, "opportunity_ns", k->saved_ns);
 		}
@@ -327,11 +328,11 @@ static void put_mfu(const struct aif_why *w, struct aif_buf *b)
 	if (!aif_opportunity_mfu(&w->work, (double)w->time_ns, &mfu))
 		return;
 	open(b, "mfu", '{');
-	number(b, "share_ppm", (uint64_t)(mfu.share * 1e6));
+	number(b, "share_ppm", aif_u64_of(mfu.share * 1e6));
 	number(b, "flop_s", (uint64_t)mfu.per_s);
 	number(b, "peak_flop_s", (uint64_t)mfu.peak_per_s);
 	text(b, "of", aif_precision_name(mfu.precision));
-	number(b, "known_ppm", (uint64_t)(mfu.known * 1e6));
+	number(b, "known_ppm", aif_u64_of(mfu.known * 1e6));
 	aif_buf_putc(b, '}');
 }
 

@@ -4,6 +4,7 @@
 
 #include "analysis/cpu_totals.h"
 #include "base/human.h"
+#include "base/u64_of.h"
 #include "text/elide.h"
 
 #include <stdio.h>
@@ -417,7 +418,7 @@ static void say_kernel_facts(struct saying *s, const struct aif_why_kernel *k)
 	if (k->used < 0)
 		return;
 	aif_buf_puts(&s->line, ", at ");
-	aif_human_share(&s->line, (uint64_t)(k->used * 1e6));
+	aif_human_share(&s->line, aif_u64_of(k->used * 1e6));
 	aif_buf_printf(&s->line, " of the %s peak", k->bound);
 }
 
@@ -429,12 +430,12 @@ static void say_mfu(struct saying *s)
 	if (!aif_opportunity_mfu(&s->w->work, (double)s->w->time_ns, &mfu))
 		return;
 	aif_buf_puts(&s->line, " (MFU ");
-	aif_human_share(&s->line, (uint64_t)(mfu.share * 1e6));
+	aif_human_share(&s->line, aif_u64_of(mfu.share * 1e6));
 	aif_buf_printf(&s->line, ": %.*f of %.4g TFLOP/s in %s", mfu.per_s < 1e13 ? 2 : 0,
 		       mfu.per_s / 1e12, mfu.peak_per_s / 1e12, aif_precision_name(mfu.precision));
 	if (mfu.known < 0.995) {
 		aif_buf_puts(&s->line, ", at least: work is known of ");
-		aif_human_share(&s->line, (uint64_t)(mfu.known * 1e6));
+		aif_human_share(&s->line, aif_u64_of(mfu.known * 1e6));
 		aif_buf_puts(&s->line, " of kernels' and copies' time");
 	}
 	aif_buf_putc(&s->line, ')');

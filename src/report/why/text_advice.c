@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for people: what to try. */
 #include "base/human.h"
+#include "base/u64_of.h"
 #include "report/why/saying.h"
 #include "text/elide.h"
 
@@ -139,7 +140,7 @@ static void say_kernel_advice(struct saying *s, const struct aif_why_kernel *k)
 	aif_buf_puts(&s->line, " faster");
 	if (k->used >= 0) {
 		aif_buf_puts(&s->line, ", which is at ");
-		aif_human_share(&s->line, (uint64_t)(k->used * 1e6));
+		aif_human_share(&s->line, aif_u64_of(k->used * 1e6));
 		aif_buf_printf(&s->line, " of the %s peak", k->bound);
 	}
 	if (s->names->p->traits.is_imported) /* which has no code */

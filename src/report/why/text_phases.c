@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for people: phases of the run, the loop, its steps and periods. */
 #include "base/human.h"
+#include "base/u64_of.h"
 #include "report/why/saying.h"
 
 /* A trend is said from a change of a tenth on. */
@@ -29,7 +30,7 @@ static void say_trend(struct saying *s, double trend)
 	if (trend > 1 - TREND && trend < 1 + TREND)
 		return;
 	aif_buf_puts(&s->line, "; the last quarter takes ");
-	aif_human_share(&s->line, (uint64_t)(trend * 1e6));
+	aif_human_share(&s->line, aif_u64_of(trend * 1e6));
 	aif_buf_puts(&s->line, " of the first's");
 }
 
