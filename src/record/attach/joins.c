@@ -206,6 +206,15 @@ static bool is_own_program(const struct aif_joins *j, int pid)
 	       st.st_ino == j->own_program.st_ino;
 }
 
+static bool is_of(int pid, uid_t uid)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
+
 /* Returns true if the process needs no further look. */
 static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now)
 {
@@ -214,7 +223,8 @@ static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now
 	bool is_wanted;
 	char text[192];
 
-	if (aif_standby_maps(pid, 0, &maps) < 0)
+	/* Leaves it for the next look if it has become another user's meanwhile. */
+	if (aif_standby_maps(pid, 0, &maps) < 0 || !is_of(pid, p->uid))
 		return false;
 	is_wanted = maps.has_driver || maps.has_loader;
 	if (p->uid != j->uid) {
