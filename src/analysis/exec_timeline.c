@@ -127,10 +127,10 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
 			  : NULL;
 		size_t cycles;
-		int64_t start = aif_timeline_map_after(r->timeline, x->clock, x->process, x->start,
-						       l ? l->at : 0, NULL);
-		int64_t end = aif_timeline_map_after(r->timeline, x->clock, x->process, x->end,
-						     start, NULL);
+		int64_t start = aif_time_clamp(aif_timeline_map_after(
+			r->timeline, x->clock, x->process, x->start, l ? l->at : 0, NULL));
+		int64_t end = aif_time_clamp(aif_timeline_map_after(
+			r->timeline, x->clock, x->process, x->end, start, NULL));
 
 		if (w && (!aif_selection_keeps(w->processes, x->process) ||
 			  !aif_selection_keeps(w->devices, x->device) ||

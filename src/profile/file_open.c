@@ -464,10 +464,14 @@ static int load_table(struct loader *l, const struct aif_schema_table *t)
 
 /* ---- the rules that are not a column's ------------------------------------------------------- */
 
+/* The longest recording, ns: 73 years. Differences of times within it, and before it, do not overflow. */
+#define LENGTH_MAX (UINT64_C(1) << 61)
+
 static int load_recording(const struct loader *l)
 {
 	static const char *const names[] = {"start_ns", "end_ns", "complete"};
 	sqlite3_stmt *s;
+	uint64_t end;
 	int r = select_columns(l, "recording", names, 3, &s);
 
 	if (r < 0)
@@ -477,7 +481,8 @@ static int load_recording(const struct loader *l)
 		return damaged(l->path, "recording", "no row", l->err);
 	}
 	l->p->start_ns = (uint64_t)sqlite3_column_int64(s, 1);
-	l->p->end_ns = AIF_MAX((uint64_t)sqlite3_column_int64(s, 2), l->p->start_ns);
+	end = AIF_MAX((uint64_t)sqlite3_column_int64(s, 2), l->p->start_ns);
+	l->p->end_ns = l->p->start_ns + AIF_MIN(end - l->p->start_ns, LENGTH_MAX);
 	l->p->kept_ns = l->p->start_ns;
 	if (!sqlite3_column_int(s, 3))
 		l->p->notes |= AIF_NOTE_CUT_SHORT;

@@ -44,6 +44,7 @@ static bool walk(const uint8_t *data, size_t size, size_t part, bool strict, boo
 	enum aif_json_token token, before = AIF_JSON_NULL;
 	bool is_array[AIF_JSON_DEPTH_MAX + 1];
 	uint64_t hash = 0, n;
+	bool is_whole;
 	int64_t v;
 
 	if (aif_json_init(&j) < 0)
@@ -70,14 +71,15 @@ static bool walk(const uint8_t *data, size_t size, size_t part, bool strict, boo
 	if ((token == AIF_JSON_ERROR) != (j.why != NULL) || aif_json_offset(&j) > size)
 		abort();
 	*ret_hash = hash;
-	if (token == AIF_JSON_ERROR && !strict)
+	is_whole = token == AIF_JSON_END;
+	if (!is_whole && !strict)
 		while (aif_json_resync(&j, 1, any))
 			do
 				token = aif_json_next(&j);
 			while (token != AIF_JSON_END && token != AIF_JSON_ERROR);
 	aif_json_finish(&j);
 	aif_buf_finish(&text);
-	return token == AIF_JSON_END;
+	return is_whole;
 }
 
 static bool skip(const uint8_t *data, size_t size, size_t part, bool raw)

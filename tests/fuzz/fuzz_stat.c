@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/stat_from.h"
+#include "stat/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
