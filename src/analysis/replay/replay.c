@@ -15,7 +15,7 @@
 #define CLOCK_NS 2000
 /* Fewer launches make no schedule; of more executions, or waits, there is none. */
 #define FEWEST 10
-/* One in so many is as quick as the quickest tenth, or quicker. */
+/* Delays of the quickest tenth are quick: one in so many. */
 #define QUICK 10
 #define MOST  ((size_t)1 << 30)
 
