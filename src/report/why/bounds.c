@@ -53,6 +53,9 @@ static double gain(const struct aif_replay *r, const struct aif_replay_without *
 	return ns > 0 ? AIF_MAX(r->length_ns / ns, 1) : 0;
 }
 
+/* What the host does is known by samples: of a gain above this they do not tell how large it is, as little time is left then. */
+#define SAMPLED_MOST 4.0
+
 /* Sets *ret to the gain if the host takes no time in what is asked for. */
 static int without_host(struct aif_replay *r, struct asking *a,
 			const struct aif_idle_course *course, double *ret)
@@ -64,6 +67,8 @@ static int without_host(struct aif_replay *r, struct asking *a,
 	if (!e)
 		*ret = gain(r, &(struct aif_replay_without){
 				       .host = a->host, .calls = a->calls, .latencies = true});
+	if (!e && *ret > SAMPLED_MOST)
+		*ret = 0;
 	return e;
 }
 
