@@ -27,6 +27,10 @@ aif_cpu_on_signal:
 	.cfi_def_cfa_register %rbp
 	push	%rsi
 	push	%rdx
+	/* The kernel leaves the program's AC on, with which the agent's unaligned accesses fault; its return from the signal sets it again. */
+	pushfq
+	andl	$0xfffbffff, (%rsp)
+	popfq
 	mov	%rsi, %rdi
 	call	aif_cpu_signal_begin
 	test	%rax, %rax

@@ -10,8 +10,11 @@
 #include "base/proc.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Four wake-ups a second cost about 0.01 % of a core. */
@@ -39,17 +42,35 @@ bool aif_helper_is_here(void)
 	return is_here;
 }
 
-/* A process whose main thread has called pthread_exit() ends with its last other thread. Is that the
- * helper, which nobody waits for? Then there are two: the main thread's remains and this one. */
-static bool is_last(void)
+/* A process whose main thread has ended alone ends with its last other thread. Is that the helper, which nobody waits for? Then there are
+ * two: the main thread's remains and this one. *ret_status: what the main thread ended with. */
+static bool is_last(int *ret_status)
 {
-	const char *state, *threads;
+	const char *state, *threads, *status;
 	char text[1024];
 
 	aif_proc_read("/proc/self/stat", text, sizeof(text));
 	state = aif_proc_stat_field(text, 3);
 	threads = aif_proc_stat_field(text, 20);
+	status = aif_proc_stat_field(text, 52);
+	*ret_status = status ? atoi(status) : 0;
 	return state && threads && *state == 'Z' && !strncmp(threads, "2 ", 2);
+}
+
+/* Ends the process as its main thread has ended, with no exit handlers: by a system call of its own with a status, or killed alone (by a
+ * filter). After pthread_exit() that is 0, and the C library does it with them, as without us. Linux has the status of the thread that
+ * ends last from 5.17 on, that of the main thread before. `status`: as of wait(). */
+static void end_as_main(int status)
+{
+	struct sigaction by_default = {.sa_handler = SIG_DFL};
+	int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (by) {
+		sigaction(by, &by_default, NULL);
+		kill(getpid(), by);
+	}
+	if (status)
+		syscall(SYS_exit, WEXITSTATUS(status));
 }
 
 /* Looks for an interpreter, which may be loaded late; while nobody collects, gives back what was changed in it. */
@@ -229,6 +250,8 @@ static void answer(uint64_t now)
 		retire(a, false, now);
 	/* Does not wait for threads that are inside an entry: there is a next try. */
 	s->answers = aif_session_join() ? 0 : s->answers - 1;
+	if (!s->answers)
+		s->is_late = false;
 }
 
 /* Opens the unwinder in a forked child: see aif_unwinder_after_fork(). In a thread of its own, which may never return. */
@@ -299,14 +322,17 @@ static bool look_each_second(const struct look *look, uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 	const struct aif_environment *env = &aif_agent.env;
+	int status;
 
 	if (atomic_load(&s->attached))
 		tick_python(look->collect);
 	if (env->injected && atomic_load(&s->attached))
 		aif_unwinder_refresh(s->unwinder); /* an injected agent does not see dlclose() */
 	aif_injected_start_runtimes();
-	if (is_last())
+	if (is_last(&status)) {
+		end_as_main(status);
 		return true;
+	}
 	/* Some of it may not have been possible yet. */
 	if (!atomic_load(&s->attached) && s->generation)
 		aif_runtimes_detach();
@@ -368,8 +394,10 @@ static bool helper(void)
 		}
 		nothing_left = !aif_sandbox_is_on() && aif_session_reclaim(aif_now_ns());
 		/* Without a recorder we sleep for ever there: to end a thread takes system calls, too. */
-		if (is_last_under_filter(a))
+		if (is_last_under_filter(a)) {
+			end_as_main((int)atomic_load(&a->shm->main_status));
 			return false;
+		}
 		if (now - looked >= LAST_LOOK_NS && aif_sandbox_begin(a, look.alive)) {
 			looked = now;
 			if (look_each_second(&look, now))
@@ -382,7 +410,8 @@ static bool helper(void)
 			if ((!nothing_left && !aif_sandbox_is_on()) || s->answers)
 				period = EARLY_PERIOD_NS;
 		}
-		if ((wait_and_poll(&look, period) || s->answers) && !aif_sandbox_is_on())
+		if ((wait_and_poll(&look, period) || s->answers) && !aif_sandbox_is_on() &&
+		    !aif_own_thread_is_to_leave())
 			answer(aif_now_ns());
 		if (aif_own_thread_is_to_leave()) {
 			make_way(atomic_load(&s->attached));

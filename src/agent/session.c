@@ -23,8 +23,8 @@
 #define START_TIMEOUT_MS 1000
 #define START_LOOK_NS    1000000 /* between looks whether another thread has started the session */
 /* A recorder that has not answered by then may have had no CPU: the helper asks it so many times more. */
-#define LATE_ANSWERS    100
-#define LATE_TIMEOUT_MS 200
+#define LATE_ANSWERS    300
+#define LATE_TIMEOUT_MS 100
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
 #define FORK_TIMEOUT_MS   500
 #define FILTER_TIMEOUT_MS 100
@@ -526,6 +526,7 @@ bool aif_session_wanted(void)
 	if (!armed)
 		return false;
 	return atomic_load_explicit(&armed->recorder_alive, memory_order_relaxed) ||
+	       atomic_load(&aif_agent.session.is_late) ||
 	       (*aif_agent.env.standby && aif_agent.env.level == AIF_LEVEL_GRAPHS &&
 		atomic_load_explicit(&armed->generation, memory_order_relaxed) !=
 			AIF_GENERATION_LOST);

@@ -102,7 +102,7 @@ struct aif_session {
 	struct aif_standby standby;
 	struct aif_call_slot met; /* the last recorder that was met */
 	unsigned answers;         /* it has rung, or is late: how often it is still tried */
-	bool is_late;             /* it did not answer in time when the session began, */
+	_Atomic bool is_late;     /* it did not answer in time when the session began, */
 	uint32_t late_joins;      /* and this is what the process joins as */
 	uint64_t called_ns;       /* when the helper last did what needs system calls */
 	uint64_t alive_ns;        /* when its heart was last seen to beat */

@@ -136,6 +136,8 @@ struct aif_shm {
 	_Atomic uint64_t counting; /* bit i: it may read the counters of its device i */
 	_Atomic uint32_t filter;   /* enum aif_shm_filter */
 	_Atomic uint32_t answered; /* `asked`, as it was when `filter` was last found out */
+	_Atomic uint32_t
+		main_status; /* AIF_FILTER_LAST: what the main thread ended with, as of wait() */
 
 	/* written by the target */
 	alignas(64) _Atomic uint64_t no_slot; /* launches of threads that found no free slot */

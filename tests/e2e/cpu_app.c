@@ -420,6 +420,30 @@ static int many(void)
 	return 0;
 }
 
+/* The main thread, which is the only one, ends by a system call. */
+static int exits_alone(void)
+{
+	burn_for(seconds);
+	syscall(SYS_exit, 4);
+	return 1;
+}
+
+/* Faults where an access is not aligned, as programs look for such (EFLAGS.AC). */
+static int aligned(void)
+{
+#ifdef __x86_64__
+	double end = now(CLOCK_THREAD_CPUTIME_ID) + seconds;
+
+	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+		for (volatile int i = 0; i < 1000; i++)
+			__asm__ volatile(
+				"sub $128, %%rsp; pushfq; orl $0x40000, (%%rsp); popfq; mov $100000, %%ecx; "
+				"1: dec %%ecx; jnz 1b; pushfq; andl $0xfffbffff, (%%rsp); popfq; add $128, %%rsp" ::
+					: "rcx", "cc", "memory");
+#endif
+	return 0;
+}
+
 /* A hundredth of a CPU: a sample a second, at 99 Hz. */
 static int rarely(void)
 {
@@ -449,6 +473,10 @@ int main(int argc, char **argv)
 		burn_for(seconds);
 		return 0;
 	}
+	if (!strcmp(what, "exits_alone"))
+		return exits_alone();
+	if (!strcmp(what, "aligned"))
+		return aligned();
 	launch(0);
 	/* Until the helper has found this thread: what comes is to be sampled from its start. */
 	poll(NULL, 0, 200);

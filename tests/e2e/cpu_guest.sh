@@ -19,6 +19,8 @@ for clock in perf $ticks; do
 	check "$clock: a program that forks and starts others is recorded" "$aiflame" record -q --cpu-clock $clock -F 999 -o f.data "$app" forks
 	check "$clock: a child with a runtime is sampled" sh -c "
 		[ $(number f.data 'SELECT count(DISTINCT process) FROM cpu_samples') = 2 ]"
+	check "$clock: a program whose main thread ends by a system call has its status" status_is 4 "$aiflame" record -q --cpu --cpu-clock $clock -o e.data "$app" exits_alone 0.3
+	check "$clock: a program that has accesses that are not aligned fault runs on" "$aiflame" record -q --cpu --cpu-clock $clock -F 999 -o l.data "$app" aligned 0.5
 	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1
 done
 check "calls of the target are interrupted with --wall" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
@@ -68,4 +70,5 @@ exec python3 late.py
 END
 check "a program whose recorder does not answer in time is recorded" "$aiflame" record -q --cpu -o late.data sh late.sh
 check "a program whose recorder does not answer in time is sampled once it does" between 10 "$(number late.data 'SELECT count(*) FROM cpu_samples')" 5000
+check "a program that asks its recorder again is one process" test "$(number late.data "SELECT count(*) FROM processes WHERE cmdline LIKE '%late.py'")" = 1
 done_testing

@@ -51,6 +51,18 @@ static bool is_left_alone(const char *status)
 	return strstr(status, "\nState:\tZ") && field(status, "\nThreads:") == 2;
 }
 
+/* Returns what the target's main thread has ended with, as of wait(). */
+static uint32_t main_status(int pid)
+{
+	const char *status;
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	aif_proc_read(path, text, sizeof(text));
+	status = aif_proc_stat_field(text, 52);
+	return status ? (uint32_t)strtoul(status, NULL, 10) : 0;
+}
+
 /* True if the target has a filter more than at first and than those that its agent has found harmless. */
 static bool has_another(const struct aif_target *t, const char *status)
 {
@@ -82,5 +94,7 @@ void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due)
 	}
 	if (t->is_filtered)
 		filter = is_left_alone(status) ? AIF_FILTER_LAST : AIF_FILTER_ON;
+	if (filter == AIF_FILTER_LAST)
+		atomic_store(&t->shm->main_status, main_status(t->pid));
 	aif_shm_answer(t->shm, filter);
 }
