@@ -6,10 +6,12 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define MODULES_MAX 8192
 #define PHDRS_MAX   64
@@ -104,6 +106,44 @@ bool aif_image_read(const struct aif_image *im, uint64_t at, void *to, size_t le
 	return process_vm_readv(im->pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
 
+/* Bits of an entry of /proc/PID/pagemap: the page is in memory, or swapped out (Documentation/admin-guide/mm/pagemap.rst). */
+#define PAGE_IS_THERE (UINT64_C(3) << 62)
+#define PAGES_MAX     32
+
+/* Returns how many of the bytes from `at` on are in pages that are there. */
+static size_t there(const struct aif_image *im, uint64_t at, size_t len)
+{
+	uint64_t entry[PAGES_MAX];
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = at / page;
+	size_t pages = AIF_MIN((at + len - 1) / page - first + 1, (uint64_t)PAGES_MAX), i = 0;
+
+	if (im->pagemap < 0)
+		return len;
+	if (pread(im->pagemap, entry, pages * sizeof(*entry), (off_t)(first * sizeof(*entry))) !=
+	    (ssize_t)(pages * sizeof(*entry)))
+		return 0;
+	while (i < pages && entry[i] & PAGE_IS_THERE)
+		i++;
+	return i ? AIF_MIN((first + i) * page - at, len) : 0;
+}
+
+size_t aif_image_read_stack(const struct aif_image *im, uint64_t at, void *to, size_t len)
+{
+	const size_t most = len ? there(im, at, len) : 0;
+	size_t n = 0;
+
+	if (most && aif_image_read(im, at, to, most))
+		return most;
+	while (n < most) {
+		size_t step = AIF_MIN(4096 - ((at + n) & 4095), most - n);
+
+		if (!aif_image_read(im, at + n, (uint8_t *)to + n, step))
+			break;
+		n += step;
+	}
+	return n;
+}
+
 bool aif_image_write(const struct aif_image *im, uint64_t at, const void *from, size_t len)
 {
 	const struct iovec local = {(void *)(uintptr_t)from, len};
@@ -157,6 +197,8 @@ int aif_image_init(struct aif_image *im, pid_t pid)
 	FILE *f;
 
 	*im = (struct aif_image){.pid = pid};
+	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)pid);
+	im->pagemap = open(name, O_RDONLY | O_CLOEXEC);
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
 	f = fopen(name, "re");
 	if (!f)
@@ -186,7 +228,9 @@ void aif_image_finish(struct aif_image *im)
 		free(m->unsafe);
 	}
 	free(im->module);
-	*im = (struct aif_image){0};
+	if (im->pagemap >= 0)
+		close(im->pagemap);
+	*im = (struct aif_image){.pagemap = -1};
 }
 
 struct aif_image_module *aif_image_find(struct aif_image *im, uint64_t at)
@@ -514,7 +558,7 @@ unsigned aif_image_read_tables(struct aif_image *im, uint64_t pc, uint64_t sp)
 	for (uint64_t end = sp + STACK_BYTES; sp < end;) {
 		const uint64_t len = AIF_MIN(sizeof(words) - (sp & (sizeof(words) - 1)), end - sp);
 
-		if (!aif_image_read(im, sp, words, len))
+		if (aif_image_read_stack(im, sp, words, len) != len)
 			break;
 		for (uint64_t i = 0; i < len / 8; i++)
 			n += read_module(im, words[i]);

@@ -33,6 +33,7 @@ struct aif_image {
 	pid_t pid;
 	struct aif_image_module *module;
 	size_t modules, cap;
+	int pagemap; /* which of its pages are there; -1: not known */
 	bool has_musl, has_loader;
 };
 
@@ -42,6 +43,9 @@ void aif_image_finish(struct aif_image *im);
 
 /* Reads memory of the process. True if all of it could be. */
 bool aif_image_read(const struct aif_image *im, uint64_t at, void *to, size_t len);
+/* Reads a stack from `at` on, up to the first page that is not there, or cannot be read: who waits for a page that nobody brings
+ * (userfaultfd) would keep the thread stopped for ever. Returns the bytes that were read. */
+size_t aif_image_read_stack(const struct aif_image *im, uint64_t at, void *to, size_t len);
 bool aif_image_write(const struct aif_image *im, uint64_t at, const void *from, size_t len);
 
 /* The module that has `at` in it, or NULL. */

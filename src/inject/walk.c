@@ -16,22 +16,10 @@ struct stack {
 	uint8_t bytes[WINDOW];
 };
 
-/* Reads what can be read from `at` on: up to the end of the mapping, a page at a time. */
 static void refill(struct stack *s, uint64_t at)
 {
 	s->at = at;
-	s->len = 0;
-	if (aif_image_read(s->im, at, s->bytes, WINDOW)) {
-		s->len = WINDOW;
-		return;
-	}
-	while (s->len < WINDOW) {
-		uint64_t step = AIF_MIN(4096 - ((at + s->len) & 4095), WINDOW - s->len);
-
-		if (!aif_image_read(s->im, at + s->len, s->bytes + s->len, step))
-			return;
-		s->len += step;
-	}
+	s->len = aif_image_read_stack(s->im, at, s->bytes, WINDOW);
 }
 
 static bool word(struct stack *s, uint64_t at, uint64_t *ret)

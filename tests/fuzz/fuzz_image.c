@@ -34,7 +34,7 @@ static uint8_t *module_of(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct aif_image im = {.pid = getpid(), .has_loader = true};
+	struct aif_image im = {.pid = getpid(), .pagemap = -1, .has_loader = true};
 	struct aif_regs regs;
 
 	if (!size)
