@@ -116,7 +116,7 @@ static void await_end(struct aif_drain_thread *dt, uint64_t ns)
 
 			if (ends[i].data.ptr)
 				note_end(ends[i].data.ptr);
-			else if (eventfd_read(dt->arrival, &came) == 0)
+			else if (ns && eventfd_read(dt->arrival, &came) == 0)
 				until = now;
 		}
 	} while (now < until);
@@ -461,7 +461,7 @@ static void *drain_main(void *arg)
 		struct aif_turn turn = {.now = now,
 					.new_threads = now >= next_threads,
 					.each_second = now >= next_second};
-		bool flush = now >= next_flush, stop;
+		bool flush = now >= next_flush, stop, hurries;
 		size_t bytes;
 
 		if (turn.new_threads)
@@ -478,12 +478,14 @@ static void *drain_main(void *arg)
 			return NULL;
 		}
 		bytes = step(dt, &turn, flush);
-		await_end(dt, any_cut(&dt->d) || now < dt->hurries_until_ns ? CUT_NS
-			      : bytes > BUSY_BYTES                          ? BUSY_NS
-			      : dt->d.targets                               ? 2 * BUSY_NS
-			      : dt->d.has_small_rings                       ? 2 * BUSY_NS
-			      : dt->d.has_kernel_rings                      ? KERNEL_NS
-									    : IDLE_NS);
+		/* Not where a turn takes long: many processes come and go then. */
+		hurries = now < dt->hurries_until_ns && aif_now_ns() - now < CUT_NS;
+		await_end(dt, any_cut(&dt->d) || hurries ? CUT_NS
+			      : bytes > BUSY_BYTES       ? BUSY_NS
+			      : dt->d.targets            ? 2 * BUSY_NS
+			      : dt->d.has_small_rings    ? 2 * BUSY_NS
+			      : dt->d.has_kernel_rings   ? KERNEL_NS
+							 : IDLE_NS);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -161,6 +162,7 @@ void aif_listener_close(struct aif_listener *w)
 	}
 	aif_map_finish(&w->by_pid);
 	aif_map_finish(&w->starts);
+	aif_map_finish(&w->late);
 	w->fd = w->sock = -1;
 	w->dir[0] = '\0';
 }
@@ -571,6 +573,25 @@ static void give_watch(struct aif_listener *w, int sock, uid_t uid)
 	close(ends[1]);
 }
 
+static bool has_hung_up(int sock)
+{
+	struct pollfd p = {.fd = sock, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* A process has asked while we had no CPU, and asks again: counted once, and only its last question is answered. Short commands end, or
+ * call exec, at any moment. */
+static void note_late(struct aif_listener *w, int pid, uint32_t joins)
+{
+	uint64_t known;
+
+	if (joins & AIF_JOINS_WITHOUT_DEVICE || aif_map_get(&w->late, (uint64_t)pid, &known))
+		return;
+	aif_map_put(&w->late, (uint64_t)pid, 1);
+	loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, pid, true), "it had stopped waiting");
+}
+
 /* n: bytes of what it said. */
 static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_t n)
 {
@@ -590,6 +611,10 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 	if (h->version != AIF_WIRE_VERSION) {
 		loss(w, AIF_REASON_WIRE_VERSION, AIF_NONE, NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_VERSION, -1);
+		return;
+	}
+	if (h->kind == AIF_HELLO_RUNTIME && has_hung_up(sock)) {
+		note_late(w, cred.pid, h->joins);
 		return;
 	}
 	if (h->kind == AIF_HELLO_CARRIER || h->kind == AIF_HELLO_RUNTIME)

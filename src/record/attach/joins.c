@@ -32,6 +32,8 @@
 /* Pauses before a process is tried again that could not be joined as it was: stopped, traced, computing all the time. */
 #define AGAIN_NS      AIF_NS_PER_S
 #define AGAIN_MOST_NS (60 * AIF_NS_PER_S)
+/* Each try may leave 40 KB of the injector's in the process, where the last one was late. */
+#define TRIES_MOST 5
 /* An agent says hello some microseconds before its injector ends, which may need a processor for that. */
 #define SETTLE_NS (AIF_NS_PER_S / 2)
 
@@ -40,7 +42,11 @@ struct process {
 	int pid;
 	uid_t uid;
 	bool is_done;     /* joined, or left alone */
+	bool is_said;     /* that nothing of it can be recorded */
+	unsigned tries;   /* that could not join it as it was */
 	uint64_t started; /* as /proc says: another process with that number has another */
+	dev_t device;     /* of its program's file, and */
+	ino_t inode;      /* its number: exec() changes them */
 	uint64_t found_ns, next_ns;
 	uint64_t pages;    /* of its address space when its map was read last */
 	uint64_t pause_ns; /* before the next try; 0: it was not tried so far */
@@ -59,7 +65,7 @@ struct aif_joins {
 	size_t processes;
 	struct joining active[AT_ONCE]; /* pid 0: free */
 	struct aif_join *over;
-	size_t over_len, over_cap;
+	size_t over_at, over_len, over_cap; /* from over_at on to be told */
 };
 
 struct aif_joins *aif_joins_open(const struct aif_joins_opts *opts)
@@ -97,26 +103,30 @@ static void leave_alone(struct aif_joins *j, int pid, const char *why)
 		snprintf(o->text, sizeof(o->text), "%s", why);
 }
 
-/* True if a process that could not be joined may be joined later as it is: its threads or its tracer were in the way. */
+/* True if a process that could not be joined may be joined later as it is: its threads or its tracer were in the way. Not behind
+ * -ETIMEDOUT: the agent's thread is in it, and joins when the loader lets it. */
 static bool is_passing(int error)
 {
-	return error == -EAGAIN || error == -EBUSY || error == -ETIMEDOUT || error == -EIO;
+	return error == -EAGAIN || error == -EBUSY;
 }
 
-/* A process could not be joined: says so the first time, and tries again later where that can help. One that has ended
- * meanwhile is not spoken of. */
+/* A process could not be joined: says so the first time, and tries again later where that can help. One that has ended, or become
+ * another program, meanwhile is not spoken of. */
 static void fail(struct aif_joins *j, int pid, int error, const char *why, uint64_t now)
 {
 	struct process *p = NULL;
 
-	if (error == -ESRCH)
-		return;
 	for (size_t i = 0; i < j->processes && !p; i++)
 		if (j->process[i].pid == pid)
 			p = &j->process[i];
-	if (!p || !p->pause_ns)
+	if (error == -ESRCH) {
+		if (p)
+			p->is_done = false;
+		return;
+	}
+	if (!p || !p->pause_ns || !is_passing(error))
 		leave_alone(j, pid, why);
-	if (!p || !is_passing(error))
+	if (!p || !is_passing(error) || ++p->tries >= TRIES_MOST)
 		return;
 	p->is_done = false;
 	p->pause_ns = AIF_MIN(AIF_MAX(2 * p->pause_ns, AGAIN_NS), AGAIN_MOST_NS);
@@ -216,7 +226,7 @@ static bool is_of(int pid, uid_t uid)
 }
 
 /* Returns true if the process needs no further look. */
-static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now)
+static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 {
 	struct aif_standby_maps maps;
 	const int pid = p->pid;
@@ -236,7 +246,7 @@ static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now
 		return true;
 	if (is_wanted || (j->opts.all && !is_own_program(j, pid)))
 		return begin(j, pid, now);
-	if (!maps.has_runtime && !maps.has_device)
+	if ((!maps.has_runtime && !maps.has_device) || p->is_said)
 		return false;
 	snprintf(
 		text, sizeof(text),
@@ -247,6 +257,7 @@ static bool is_judged(struct aif_joins *j, const struct process *p, uint64_t now
 			  "be recorded is in it",
 		pid);
 	leave_alone(j, pid, text);
+	p->is_said = true;
 	return maps.has_runtime;
 }
 
@@ -266,19 +277,29 @@ static void process_look(struct aif_joins *j, struct process *p, uint64_t now)
 {
 	const uint64_t grown = GROWN_BYTES / (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t started, age, pages;
-	char number[16];
+	char number[32];
+	struct stat program;
 
 	if (now < p->next_ns && (p->is_done || p->pause_ns))
 		return;
 	pages = pages_of(p->pid);
+	if (!pages)
+		return; /* a thread of the OS kernel, or a process that has ended */
 	if (now < p->next_ns && pages < p->pages + grown)
 		return;
 	snprintf(number, sizeof(number), "%d", p->pid);
 	if (aif_standby_started(number, &started) < 0)
 		return;
-	if (started != p->started)
-		*p = (struct process){
-			.pid = p->pid, .uid = p->uid, .started = started, .found_ns = now};
+	snprintf(number, sizeof(number), "/proc/%d/exe", p->pid);
+	if (stat(number, &program) < 0)
+		program = (struct stat){.st_dev = p->device, .st_ino = p->inode};
+	if (started != p->started || program.st_dev != p->device || program.st_ino != p->inode)
+		*p = (struct process){.pid = p->pid,
+				      .uid = p->uid,
+				      .started = started,
+				      .device = program.st_dev,
+				      .inode = program.st_ino,
+				      .found_ns = now};
 	p->pages = pages;
 	age = now - p->found_ns;
 	p->next_ns = now + AIF_MIN(AIF_MAX(age / 8, SOON_NS), SELDOM_NS);
@@ -354,10 +375,11 @@ void aif_joins_settle(struct aif_joins *j)
 
 bool aif_joins_next(struct aif_joins *j, struct aif_join *ret)
 {
-	if (!j || !j->over_len)
+	if (!j || j->over_at == j->over_len)
 		return false;
-	*ret = j->over[0];
-	memmove(j->over, j->over + 1, --j->over_len * sizeof(*j->over));
+	*ret = j->over[j->over_at++];
+	if (j->over_at == j->over_len)
+		j->over_at = j->over_len = 0;
 	return true;
 }
 
