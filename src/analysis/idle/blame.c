@@ -348,20 +348,25 @@ static void sum_looks(struct aif_idle_blaming *b)
 	}
 }
 
-/* Standard errors of a number of samples within which a bracket's samples are taken to be of all of its time. */
-#define ERRORS 2
+/* Returns how much of the time without samples in a bracket is by chance: n samples are seldom exactly as many as their time. All of it
+ * up to a standard error, less and less up to two, none from there on: then the thread was on no CPU. */
+static double by_chance(double rest, double on_cpu, double period)
+{
+	double error = sqrt(on_cpu * period);
 
-/* Returns what a thread computed in the bracket without a sample, before its first one or because samples are seldom exactly as many as
- * its time: as of the time in which it was sampled. */
+	return rest <= error ? rest : AIF_MAX(2 * error - rest, 0);
+}
+
+/* Returns what a thread computed in the bracket without a sample, before its first one or by chance: as of the time in which it was
+ * sampled. */
 static double unsampled_of(const struct aif_idle_blaming *b, const struct aif_idle_bracket *of)
 {
-	double rest = AIF_MAX(AIF_MAX(of->idle - of->seen, 0) - delayed_of(of), 0),
-	       error = ERRORS * sqrt(of->on_cpu * b->period_ns);
+	double rest = AIF_MAX(AIF_MAX(of->idle - of->seen, 0) - delayed_of(of), 0);
 
 	if (!(of->on_cpu > 0))
 		return 0;
-	return (rest <= error ? rest : AIF_MIN(of->unsampled, rest)) * of->on_cpu /
-	       (of->on_cpu + of->looks);
+	return AIF_MAX(by_chance(rest, of->on_cpu, b->period_ns), AIF_MIN(of->unsampled, rest)) *
+	       of->on_cpu / (of->on_cpu + of->looks);
 }
 
 /* Returns what nothing was seen of, and true if the thread was on no CPU in it: samples are missing. Those that were refused are none
