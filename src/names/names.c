@@ -341,6 +341,9 @@ void aif_name_bare(const char *name, size_t n, struct aif_buf *ret)
 	aif_buf_finish(&plain);
 }
 
+/* Of a longer name the beginning is parsed: no compiler makes such, and what is shown is cut anyway. */
+#define PARSED_MAX 65536
+
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)
 {
 	struct aif_buf bare = {0};
@@ -352,6 +355,7 @@ void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, str
 		aif_buf_append(ret, name, n);
 		return;
 	}
+	n = AIF_MIN(n, (size_t)PARSED_MAX);
 	if (!aif_cython_name(name, n, &bare))
 		aif_name_bare(name, n, &bare);
 	t = (struct text){(char *)bare.data, bare.len};
