@@ -43,11 +43,11 @@ static void put_row(struct aif_report *r, const struct aif_cpu_functions *all,
 /* Half of the 95 % interval of a share of a half by one sample, in points: 1.96 standard errors of a binomial share. */
 #define POINTS_OF_ONE 98
 
-/* Says how exactly shares are known: others than a half a little better. */
+/* Says how exactly a share of a half is known, which other shares are known better than: at best, as samples may weigh more and less. */
 static void put_interval(uint64_t samples, struct aif_buf *out)
 {
 	if (samples)
-		aif_buf_printf(out, " (a share of 50 %% is known to %.2g points)",
+		aif_buf_printf(out, " (a share of 50 %% is known to %.2g points at best)",
 			       AIF_MIN(POINTS_OF_ONE / sqrt((double)samples), 50.0));
 }
 

@@ -329,8 +329,8 @@ static void put_mfu(const struct aif_why *w, struct aif_buf *b)
 		return;
 	open(b, "mfu", '{');
 	number(b, "share_ppm", aif_u64_of(mfu.share * 1e6));
-	number(b, "flop_s", (uint64_t)mfu.per_s);
-	number(b, "peak_flop_s", (uint64_t)mfu.peak_per_s);
+	number(b, "flop_s", aif_u64_of(mfu.per_s));
+	number(b, "peak_flop_s", aif_u64_of(mfu.peak_per_s));
 	text(b, "of", aif_precision_name(mfu.precision));
 	number(b, "known_ppm", aif_u64_of(mfu.known * 1e6));
 	aif_buf_putc(b, '}');
