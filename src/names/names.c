@@ -341,7 +341,7 @@ void aif_name_bare(const char *name, size_t n, struct aif_buf *ret)
 	aif_buf_finish(&plain);
 }
 
-/* Of a longer name the beginning is parsed: no compiler makes such, and what is shown is cut anyway. */
+/* Bytes of a name that are parsed: no compiler makes longer ones, and what is shown is cut anyway. */
 #define PARSED_MAX 65536
 
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)

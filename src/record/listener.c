@@ -6,14 +6,15 @@
 #include "base/process.h"
 #include "base/process_read.h"
 #include "record/attach/attach_dir.h"
+#include "record/orders.h"
 #include "record/watchers.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -35,8 +36,6 @@
 /* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
  * about one of 30 waited for more than 100 ms. */
 #define HELLO_NS (10 * AIF_NS_PER_S)
-/* Bytes of a process's environment that are read. */
-#define ENVIRONMENT_MAX ((size_t)1 << 18)
 /* The greatest that Linux has. */
 #define ERRNO_MAX 4095
 /* Out of descriptors: until the next attempt. */
@@ -450,26 +449,6 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 	pthread_mutex_unlock(&w->store->lock);
 }
 
-static uint64_t job_of(int pid)
-{
-	struct aif_buf text = {0};
-	uint64_t job;
-
-	(void)aif_process_text(pid, "environ", ENVIRONMENT_MAX, &text);
-	job = aif_job_number(aif_buf_str(&text), text.len);
-	aif_buf_finish(&text);
-	return job;
-}
-
-/* Returns CLOCK_REALTIME less CLOCK_MONOTONIC. */
-static uint64_t realtime(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * AIF_NS_PER_S + (uint64_t)t.tv_nsec - aif_now_ns();
-}
-
 static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
 			const struct aif_proc_clocks *clocks, const struct aif_hello *h)
 {
@@ -487,30 +466,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 		return;
 	}
-	shm->options = (w->opts->device_lines ? AIF_OPTION_DEVICE_LINES : 0) |
-		       (w->opts->no_source ? AIF_OPTION_NO_SOURCE : 0) |
-		       (w->opts->no_python ? AIF_OPTION_NO_PYTHON : 0) |
-		       (w->opts->children ? AIF_OPTION_CHILDREN : 0) |
-		       (w->opts->calls != AIF_RECORD_CALLS_OFF ? AIF_OPTION_CALLS : 0) |
-		       (w->opts->calls == AIF_RECORD_CALLS_ON     ? AIF_OPTION_CUDA_CALLS
-			: w->opts->calls == AIF_RECORD_CALLS_AUTO ? AIF_OPTION_CUDA_LONG_CALLS
-								  : 0);
-	shm->options |= w->opts->cpu_may_tick ? AIF_OPTION_CPU_TICKS : 0;
-	shm->options |= aif_record_has_all_cpu(w->opts) ? AIF_OPTION_CPU_ALL : 0;
-	shm->device_rate = aif_record_rate(w->opts);
-	shm->stall_rate = w->opts->device_rate;
-	static_assert(AIF_RECORD_COUNTERS == AIF_SHM_COUNTERS, "no name is cut");
-	if (w->opts->counters)
-		snprintf(shm->counters, sizeof(shm->counters), "%s", w->opts->counters);
-	shm->counters_period_ns = w->opts->counters_period_ns ? w->opts->counters_period_ns
-							      : AIF_RECORD_COUNTERS_PERIOD_NS;
-	shm->cpu_rate = w->opts->cpu_rate;
-	shm->filters = h->filters;
-	shm->schedule = w->opts->schedule;
-	shm->overhead_ppm = w->opts->all_launches ? 0 : w->opts->overhead_ppm;
-	shm->job = pid > 0 ? job_of(pid) : 0;
-	shm->realtime = realtime();
-	shm->cupti = (uint32_t)w->opts->cupti;
+	aif_orders_write(w->opts, pid, h, shm);
 	for (size_t i = 0; i < w->crashes_len; i++) {
 		memcpy(shm->cupti_crashes[i].id, w->crashes[i].id, AIF_SHM_CUPTI_ID);
 		shm->cupti_crashes[i].use = w->crashes[i].use;

@@ -53,7 +53,7 @@ static double gain(const struct aif_replay *r, const struct aif_replay_without *
 	return ns > 0 ? AIF_MAX(r->length_ns / ns, 1) : 0;
 }
 
-/* What the host does is known by samples: of a gain above this they do not tell how large it is, as little time is left then. */
+/* The largest gain that samples of the host tell: above it so little time is left that they do not tell how much. */
 #define SAMPLED_MOST 4.0
 
 /* Sets *ret to the gain if the host takes no time in what is asked for. */
