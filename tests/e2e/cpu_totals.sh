@@ -67,7 +67,7 @@ check "the flame graph and the table of functions have the same CPU time" views 
 # interval FILE: half of the 95 % interval, 98 points by the root of the number of samples
 interval() {
 	"$aiflame" report --cpu "$1" | head -1 | tr -d , >interval.out
-	sed -n 's/.* \([0-9]*\) samples* (a share of 50 % is known to \([0-9.]*\) points).*/\1 \2/p' interval.out |
+	sed -n 's/.* \([0-9]*\) samples* (a share of 50 % is known to \([0-9.]*\) points at best).*/\1 \2/p' interval.out |
 		awk '{ wanted = 98 / sqrt($1); wanted = wanted > 50 ? 50 : wanted; good = $2 > 0.94 * wanted && $2 < 1.06 * wanted } END { exit !good }' || { cat interval.out; return 1; }
 }
 check "the table of functions says how exactly shares are known" interval second.data
