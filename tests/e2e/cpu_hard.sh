@@ -84,8 +84,10 @@ if [ "$(uname -m)" = x86_64 ] && "$aiflame" record -q --cpu --cpu-clock perf -o 
 fi
 # Programs of some milliseconds have ended before they are sampled.
 cat >short.sh <<'END'
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	head -c 12000000 /dev/zero | cksum >/dev/null
+i=0
+while [ $i -lt 60 ]; do
+	head -c 100000 /dev/zero | cksum >/dev/null
+	i=$((i + 1))
 done
 END
 check "short programs" "$aiflame" record -q --cpu -o programs.data sh short.sh
