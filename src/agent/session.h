@@ -101,12 +101,12 @@ struct aif_session {
 	uint32_t runtimes;                     /* bit i: enum aif_runtime_id i has started */
 	struct aif_standby standby;
 	struct aif_call_slot met; /* the last recorder that was met */
-	unsigned answers;         /* it has rung, or is late: how often it is still tried */
-	_Atomic bool is_late;     /* it did not answer in time when the session began, */
-	uint32_t late_joins;      /* and this is what the process joins as */
-	uint64_t called_ns;       /* when the helper last did what needs system calls */
-	uint64_t alive_ns;        /* when its heart was last seen to beat */
-	uint64_t born_ns;         /* when the first runtime started, here or after the fork */
+	unsigned answers;     /* tries that are left to meet a recorder that has rung, or is late */
+	_Atomic bool is_late; /* the recorder did not answer in time when the session began */
+	uint32_t late_joins;  /* flags that the process joins a late recorder with (handshake.h) */
+	uint64_t called_ns;   /* when the helper last did what needs system calls */
+	uint64_t alive_ns;    /* when its heart was last seen to beat */
+	uint64_t born_ns;     /* when the first runtime started, here or after the fork */
 	/* The program has installed a seccomp filter (shm.h); its children have it, too. */
 	atomic_bool filtered;
 	/* Threads that are about to; the time until which one is expected to (sandbox.h). */

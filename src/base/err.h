@@ -22,7 +22,7 @@ enum {
 	AIF_EXIT_OK = 0,
 	AIF_EXIT_FAILURE = 1,
 	AIF_EXIT_USAGE = 2,
-	AIF_EXIT_REGRESSION = 3,  /* what is judged is worse than is allowed */
+	AIF_EXIT_REGRESSION = 3,  /* a value is worse than its limit allows */
 	AIF_EXIT_CANNOT_TELL = 4, /* something is missing to judge by */
-	AIF_EXIT_REQUIRED = 5     /* what --require names does not hold: nothing is judged */
+	AIF_EXIT_REQUIRED = 5     /* a condition of --require does not hold: nothing is judged */
 };

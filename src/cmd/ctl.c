@@ -236,7 +236,7 @@ static int take_snapshot(const char *path, const struct aif_recording_search *s,
 	return r;
 }
 
-/* ---- what a recorder is told ------------------------------------------------------------------ */
+/* ---- orders to a recorder --------------------------------------------------------------------- */
 
 static int tell(int dir, const char *path, const struct aif_recording_search *s,
 		enum aif_control control, struct aif_err *err)

@@ -26,7 +26,7 @@
 
 /*
  * The terminal while `top` has it: the alternate screen, no echo, a key at a time. It is as it was before after
- * terminal_leave(), and when a signal that tells of a fault ends the process.
+ * terminal_leave(), and when the signal of a fault ends the process.
  */
 struct terminal {
 	int in, out; /* out: standard output */

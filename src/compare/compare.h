@@ -31,7 +31,7 @@ struct aif_side {
 	size_t len, cap;
 	size_t repeated; /* how often a run was named that was there already: it counts once */
 	size_t agreed;   /* runs whose steps are of the loop that others have: aif_side_agree() */
-	aif_profile_opener *open; /* of its profiles; NULL where none is read again */
+	aif_profile_opener *open; /* reads one of its profiles again; NULL: none is read again */
 };
 void aif_side_finish(struct aif_side *s);
 

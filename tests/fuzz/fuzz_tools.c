@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz_text.h"
+
 #include "base/source_blocks.h"
 #include "names/compiled_lines.h"
 #include "names/cython_names.h"
@@ -116,10 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	/* On the heap and as long as it is, for the address sanitizer. */
-	text = malloc(size);
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = '\0';
+	text = fuzz_text(data, size);
 	switch (data[0] % KINDS) {
 	case CALLGRIND:
 		callgrind(text, size - 1);
