@@ -26,14 +26,15 @@ struct finding {
 uint32_t aif_cpu_function_plain(struct aif_tree *t, const struct aif_frame_label *l)
 {
 	unsigned type = aif_tree_type_of(t, l->name);
+	const char *text;
 	uint32_t name;
 	size_t len;
 	char *copy;
 
 	if (!(type & AIF_TREE_INLINED))
 		return l->name;
-	/* The set moves when it grows. */
-	copy = strndup(aif_tree_text(t, l->name, &len), len);
+	text = aif_tree_text(t, l->name, &len);
+	copy = strndup(text, len); /* the set moves when it grows */
 	if (!copy)
 		return AIF_STR_NONE;
 	name = aif_tree_name(t, aif_tree_base_type(type), copy, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/flame.h"
+#include "names/cpu_functions.h"
 #include "fixture_profile.h"
 
 #include <errno.h>
@@ -305,9 +306,36 @@ static void a_rate_that_is_not_reached_is_said(void **state)
 	}
 }
 
+/* Leaves small numbers where the next call has its variables. */
+static __attribute__((noinline)) void fill_stack(uint64_t with)
+{
+	volatile uint64_t at[256];
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(at); i++)
+		at[i] = with;
+}
+
+static void an_inlined_function_has_its_whole_name(void **state)
+{
+	static const char name[] = "wait_for_all";
+	struct aif_frame_label l = {.module = AIF_NONE};
+	struct aif_tree t;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(aif_tree_init(&t, false), 0);
+	l.name = aif_tree_name(&t, AIF_TREE_C | AIF_TREE_INLINED, name, strlen(name));
+	for (uint64_t i = 0; i < sizeof(name); i++) {
+		fill_stack(i);
+		assert_string_equal(aif_tree_text(&t, aif_cpu_function_plain(&t, &l), &len), name);
+	}
+	aif_tree_finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_inlined_function_has_its_whole_name),
 		cmocka_unit_test_setup_teardown(samples_are_chosen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_stand_apart, set_up, tear_down),
