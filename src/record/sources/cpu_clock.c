@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "record/sources/cpu.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -60,33 +61,85 @@ static uint64_t time_of(uint64_t turns)
 	return aif_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
-/* Returns the CPU time that one event of perf with its signal, which is ignored here, takes from a thread; 0: unknown. */
-static uint64_t event_cost_ns(void)
+/* A source of interrupts of this thread, MEASURED_RATE times a second. */
+struct interrupts {
+	int fd;        /* an event of perf with a signal, which is ignored here; -1: none */
+	timer_t timer; /* for --wall, a timer with a signal, whose handler does nothing */
+	struct sigaction old;
+};
+
+static void ignore(int number)
+{
+	(void)number;
+}
+
+static bool interrupts_begin(struct interrupts *i, bool wall)
+{
+	const struct itimerspec period = {.it_interval.tv_nsec = AIF_NS_PER_S / MEASURED_RATE,
+					  .it_value.tv_nsec = AIF_NS_PER_S / MEASURED_RATE};
+	struct sigaction handler = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+	struct sigevent to = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX};
+
+	i->fd = -1;
+	if (!wall) {
+		i->fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), MEASURED_RATE);
+		return i->fd >= 0;
+	}
+	to._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (timer_create(CLOCK_MONOTONIC, &to, &i->timer) < 0)
+		return false;
+	sigaction(SIGRTMAX, &handler, &i->old);
+	timer_settime(i->timer, 0, &period, NULL);
+	return true;
+}
+
+static void interrupts_end(struct interrupts *i)
+{
+	if (i->fd >= 0) {
+		close(i->fd);
+		return;
+	}
+	timer_delete(i->timer);
+	sigaction(SIGRTMAX, &i->old, NULL);
+}
+
+/* Returns the CPU time that one interrupt with its signal takes from a thread; 0: unknown. */
+static uint64_t interrupt_cost_ns(bool wall)
 {
 	uint64_t plain = UINT64_MAX, with = UINT64_MAX, turns = 10000, ns = time_of(turns);
+	struct interrupts in;
 
 	turns = turns * WORK_NS / AIF_MAX(ns, 1);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		int fd;
-
 		ns = time_of(turns);
 		plain = AIF_MIN(plain, ns);
-		fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), MEASURED_RATE);
-		if (fd < 0)
+		if (!interrupts_begin(&in, wall))
 			return 0;
 		ns = time_of(turns);
 		with = AIF_MIN(with, ns);
-		close(fd);
+		interrupts_end(&in);
 	}
 	return with > plain ? (with - plain) * (AIF_NS_PER_S / MEASURED_RATE) / with : 0;
+}
+
+/* Lowers the rate to what keeps AIF_CPU_EVENTS_PPM. */
+static void limit_rate(struct aif_record_opts *o)
+{
+	uint64_t cost = o->cpu_rate > NOT_MEASURED_RATE ? interrupt_cost_ns(o->wall) : 0;
+
+	if (cost)
+		o->cpu_rate = (uint32_t)AIF_MAX(
+			AIF_MIN(o->cpu_rate, AIF_CPU_EVENTS_PPM * (AIF_NS_PER_S / 1000000) / cost),
+			NOT_MEASURED_RATE);
 }
 
 void aif_cpu_clock_choose(struct aif_record_opts *o)
 {
 	bool is_auto = o->cpu_clock == AIF_RECORD_CPU_CLOCK_AUTO;
-	uint64_t cost;
 
 	o->cpu_rate_asked = o->cpu_rate;
+	if (o->wall && is_auto)
+		limit_rate(o);
 	if (!o->cpu_rate || o->wall)
 		return;
 	if (o->cpu_event) {
@@ -100,12 +153,7 @@ void aif_cpu_clock_choose(struct aif_record_opts *o)
 	o->cpu_may_tick = is_auto && o->cpu_clock == AIF_RECORD_CPU_CLOCK_PERF;
 	if (o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK) {
 		o->cpu_rate = AIF_MIN(o->cpu_rate, tick_rate());
-	} else if (is_auto && !o->ebpf && o->cpu_rate > NOT_MEASURED_RATE) {
-		cost = event_cost_ns();
-		if (cost)
-			o->cpu_rate = (uint32_t)AIF_MAX(
-				AIF_MIN(o->cpu_rate,
-					AIF_CPU_EVENTS_PPM * (AIF_NS_PER_S / 1000000) / cost),
-				NOT_MEASURED_RATE);
+	} else if (is_auto && !o->ebpf) {
+		limit_rate(o);
 	}
 }

@@ -8,7 +8,9 @@
  *
  * A perf_event keeps any rate, and its periods can be random. Each of its interrupts takes 35 us in a virtual machine, where
  * the hypervisor emulates the timer and the interrupt that sends the signal: 3.5 % of a thread's time at 999 Hz, with
- * an empty handler (Linux 6.18 under Firecracker); elsewhere it was not measured. So the cost is measured first, and the rate lowered to what fits AIF_CPU_EVENTS_PPM, unless the user asks for perf by name.
+ * an empty handler (Linux 6.18 under Firecracker); elsewhere it was not measured. So the cost is measured first, and the
+ * rate lowered to what fits AIF_CPU_EVENTS_PPM, unless the user asks for perf by name. The timers of --wall, which also
+ * interrupt the thread's sleeps, are measured and limited in the same way.
  *
  * A CPU timer is looked at in the kernel's tick, which comes anyway: 10 us a sample, and no permission is needed. But
  * samples are a multiple of a tick apart, so that a program which repeats itself in step with the tick has wrong shares
