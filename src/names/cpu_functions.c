@@ -276,13 +276,10 @@ void aif_cpu_function_place(const struct aif_profile *p, const struct aif_cpu_fu
 			    struct aif_buf *out)
 {
 	const struct aif_frame_name *n = aif_cpu_frame_name(p, of->frame, of->depth);
-	const char *file, *slash;
 
 	if (!n || n->file == AIF_NONE || !*aif_profile_str(p, n->file))
 		return;
-	file = aif_profile_str(p, n->file);
-	slash = strrchr(file, '/');
-	aif_buf_puts(out, slash ? slash + 1 : file);
+	aif_buf_puts(out, aif_source_name(aif_profile_str(p, n->file)));
 	if (n->line)
 		aif_buf_printf(out, ":%" PRIu32, n->line);
 }

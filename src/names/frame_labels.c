@@ -163,6 +163,20 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+const char *aif_source_name(const char *path)
+{
+	static const char *const of_many[] = {"__init__.py", "__main__.py"};
+	const char *name = base_name(path), *before;
+	bool is_of_many = false;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(of_many); i++)
+		is_of_many |= !strcmp(name, of_many[i]);
+	if (!is_of_many || name - path < 2)
+		return name;
+	before = memrchr(path, '/', (size_t)(name - 1 - path));
+	return before ? before + 1 : path;
+}
+
 static const char *module_path(const struct aif_profile *p, uint32_t module)
 {
 	return module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
@@ -268,7 +282,7 @@ static int python_add(struct aif_frame_labels *l, const struct aif_frame_name *n
 	python_name_put(&l->full, name, *file ? n->line : 0);
 	if (*file) {
 		aif_buf_puts(&l->label, " (");
-		file_put(&l->label, base_name(file), n->line, l->opts.lines);
+		file_put(&l->label, aif_source_name(file), n->line, l->opts.lines);
 		aif_buf_puts(&l->full, " (");
 		file_put(&l->full, file, n->line, true);
 		aif_buf_putc(&l->label, ')');
@@ -340,7 +354,7 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 	action = label_fold(l, type, name, len, base_name(module_path(l->p, f->module)));
 	if (l->opts.lines && n && n->line && *file) {
 		aif_buf_puts(&l->label, " (");
-		file_put(&l->label, base_name(file), n->line, true);
+		file_put(&l->label, aif_source_name(file), n->line, true);
 		aif_buf_putc(&l->label, ')');
 	}
 	aif_buf_puts(&l->full, mangled);
@@ -480,7 +494,7 @@ static int line_add(struct aif_frame_labels *l, uint32_t first, uint32_t end)
 		if (!n->line || !*file)
 			continue;
 		if (!*between)
-			file_put(&l->label, base_name(file), n->line, true);
+			file_put(&l->label, aif_source_name(file), n->line, true);
 		aif_buf_printf(&l->full, "%s%s at %s:%u", between, aif_profile_str(p, n->name),
 			       file, n->line);
 		between = ", inlined into ";

@@ -48,6 +48,10 @@ void aif_frame_labels_free(struct aif_frame_labels *l);
 /* The flavour of a stack, which is not AIF_NONE. */
 unsigned aif_frame_labels_flavour(const struct aif_frame_labels *l, uint32_t stack);
 
+/* Returns the end of a source file's path that labels have: its last part, and the directory's before it where that names
+ * many files, as __init__.py does. */
+const char *aif_source_name(const char *path);
+
 /* The labels of a frame, outermost first. A host frame has its function and what is inlined into it; a
  * device frame its function and what is inlined into it, its source line, if known, and its instruction. At
  * least one; NULL when memory runs out. Valid until the next call. */

@@ -2,6 +2,7 @@
 #include "report/source_lines.h"
 
 #include "base/glob.h"
+#include "names/frame_labels.h"
 #include "names/kernel_names.h"
 #include "names/names.h"
 
@@ -84,9 +85,7 @@ int aif_source_lines(const struct aif_profile *p, const struct aif_hit *hits, si
 void aif_source_place(const struct aif_profile *p, const struct aif_source_line *s,
 		      struct aif_buf *ret)
 {
-	const char *file = aif_profile_str(p, s->file), *slash = strrchr(file, '/');
-
-	aif_buf_printf(ret, "%s:%u", slash ? slash + 1 : file, s->line);
+	aif_buf_printf(ret, "%s:%u", aif_source_name(aif_profile_str(p, s->file)), s->line);
 	if (s->function != AIF_NONE) {
 		const char *name = aif_profile_str(p, s->function);
 

@@ -332,9 +332,21 @@ static void an_inlined_function_has_its_whole_name(void **state)
 	aif_tree_finish(&t);
 }
 
+static void files_of_packages_keep_their_directory(void **state)
+{
+	(void)state;
+	assert_string_equal(aif_source_name("/v/torch/nn/modules/linear.py"), "linear.py");
+	assert_string_equal(aif_source_name("/v/torch/__init__.py"), "torch/__init__.py");
+	assert_string_equal(aif_source_name("pip/__main__.py"), "pip/__main__.py");
+	assert_string_equal(aif_source_name("/__init__.py"), "__init__.py");
+	assert_string_equal(aif_source_name("__init__.py"), "__init__.py");
+	assert_string_equal(aif_source_name(""), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_of_packages_keep_their_directory),
 		cmocka_unit_test(an_inlined_function_has_its_whole_name),
 		cmocka_unit_test_setup_teardown(samples_are_chosen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
