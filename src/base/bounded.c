@@ -17,8 +17,12 @@
 /* The first wait, and the shortest. */
 #define WAIT_NS     (2 * AIF_NS_PER_S)
 #define WAIT_MIN_NS (AIF_NS_PER_S / 20)
-/* Waits are made of such parts. */
-#define WAIT_PART_NS (AIF_NS_PER_S / 40)
+/* Waits are made of such parts, which may take longer where processors are short: of what all of them take, a wait counts no more than
+ * WAIT_MOST times what was asked for, if that is more than WAIT_LEAST_MOST_NS, and of one no more than WAIT_PART_MOST_NS. */
+#define WAIT_PART_NS       (AIF_NS_PER_S / 40)
+#define WAIT_PART_MOST_NS  (AIF_NS_PER_S / 2)
+#define WAIT_MOST          2
+#define WAIT_LEAST_MOST_NS AIF_NS_PER_S
 /* Threads that are waited for no more. */
 #define ABANDONED_MAX 64
 /* Texts of one user's processes may take so much of a period. */
@@ -228,18 +232,23 @@ static void begin_in_child(void)
  * Waits for the end of the call. False: it takes too long. Needs the lock.
  *
  * Time in which this process did not run (it was stopped, or had no CPU) is no time that the other one has kept it waiting: of
- * each part counts no more than what was asked for.
+ * each part counts no more than what was asked for. Yet the caller has others to look after: on a machine that is so busy
+ * that each part takes several times as long, it does not wait for all of them.
  */
 static bool await(struct worker *w)
 {
-	for (uint64_t left = wait_ns() / WAIT_PART_NS; w->is_asked && left; left--) {
-		uint64_t end = aif_now_ns() + WAIT_PART_NS;
+	uint64_t spent = 0, most = AIF_MAX(WAIT_MOST * wait_ns(), WAIT_LEAST_MOST_NS);
+
+	for (uint64_t left = wait_ns() / WAIT_PART_NS; w->is_asked && left && spent < most;
+	     left--) {
+		uint64_t begin = aif_now_ns(), end = begin + WAIT_PART_NS;
 		const struct timespec until = {.tv_sec = (time_t)(end / AIF_NS_PER_S),
 					       .tv_nsec = (long)(end % AIF_NS_PER_S)};
 		int r = 0;
 
 		while (w->is_asked && !r)
 			r = pthread_cond_timedwait(&w->changed, &pool.lock, &until);
+		spent += AIF_MIN(aif_now_ns() - begin, WAIT_PART_MOST_NS);
 	}
 	return !w->is_asked;
 }

@@ -15,7 +15,7 @@
  *
  * While a user keeps a thread waiting, nothing of that user's other processes is looked at; and a user's texts may take
  * 2 s in 10 s. The first wait lasts 2 s, each that begins while others are still waiting half as long as the one before:
- * however many users do so, it takes some seconds in all.
+ * however many users do so, it takes some seconds in all; twice as long where processors are short.
  */
 struct aif_bounded {
 	/* `is_abandoned`: nobody waits for it any more. */
