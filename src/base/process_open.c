@@ -126,6 +126,20 @@ static int open_path(int pid, int root, const char *path, int flags,
 	return fd;
 }
 
+/* The same of a directory. */
+static int open_dir(int pid, int root, const char *path, const struct aif_rights *rights)
+{
+	const struct aif_open_guard guard = guard_of(pid);
+	struct aif_rights_before before;
+	int fd = aif_rights_take(rights, &before);
+
+	if (fd < 0)
+		return fd;
+	fd = aif_open_dir_in(root, path, &guard);
+	aif_rights_give_back(&before);
+	return fd;
+}
+
 /* The link leads to nothing but the mapped file; its directory may be closed to the process itself. */
 static int open_mapped(const struct request *r)
 {
@@ -152,7 +166,6 @@ static int open_mapped(const struct request *r)
 static void run(void *arg, const atomic_bool *is_abandoned)
 {
 	struct request *r = arg;
-	struct aif_open_guard guard;
 	int root;
 
 	(void)is_abandoned;
@@ -165,7 +178,7 @@ static void run(void *arg, const atomic_bool *is_abandoned)
 	if (root < 0)
 		r->fd = root;
 	else if (r->kind == DIRECTORY)
-		guard = guard_of(r->pid), r->fd = aif_open_dir_in(root, r->path, &guard);
+		r->fd = open_dir(r->pid, root, r->path, &r->rights);
 	else
 		r->fd = open_path(r->pid, root, r->path, r->flags, &r->rights);
 	if (root >= 0)
@@ -247,7 +260,10 @@ int aif_process_open_mapped(struct aif_process_files *f, uint64_t lo, uint64_t h
 
 int aif_process_open_dir(int pid, const char *path)
 {
-	const struct request r = {.kind = DIRECTORY, .pid = pid};
+	struct request r = {.kind = DIRECTORY, .pid = pid};
+	int e = aif_rights_of(pid, &r.rights);
 
+	if (e < 0)
+		return e == -ENOENT ? -ESRCH : e;
 	return *path == '/' ? ask(&r, path) : -ENOENT;
 }
