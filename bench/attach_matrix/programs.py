@@ -190,7 +190,7 @@ PROGRAMS += [own_mode(m) for m in ("dlopens", "thread-locals", "limited-memory",
                                    "timers", "raw-threads", "vforks", "long-calls", "sendfiles", "descriptors", "rings")]
 PROGRAMS += [
     # There is no descriptor left for the agent's library.
-    own_mode("limited-files", refusal=r"Too many open files"),
+    own_mode("limited-files", refusal=r"no free descriptor"),
     # Between two images it has neither threads nor libraries.
     own_mode("execs", may_refuse=r"statically linked|shares its memory|none of its threads|has ended|another program|exec"),
     # Stops end epoll_wait() and the like with EINTR, with us or without.

@@ -327,7 +327,7 @@ static bool may_be_borrowed(struct thread *t, bool is_running)
 	case AIF_WALK_SAFE:
 		return true;
 	case AIF_WALK_TABLES:
-		t->b->late++;
+		t->b->tables++;
 		t->lacks_tables = regs;
 		return false;
 	case AIF_WALK_UNSAFE:
@@ -661,12 +661,31 @@ int aif_borrow_start(struct aif_borrow *b)
 	for (unsigned i = 0; i < n && r == -EAGAIN; i++) {
 		if (at[i].sp)
 			(void)aif_image_read_tables(b->im, at[i].pc, at[i].sp);
-		for (unsigned try = 0, late = b->late; r == -EAGAIN && try < TRIES; try++) {
+		for (unsigned try = 0, again = b->late + b->tables; r == -EAGAIN && try < TRIES;
+		     try++) {
 			r = borrow(b, &at[i]);
-			if (b->late == late)
+			if (b->late + b->tables == again)
 				break;
-			late = b->late;
+			again = b->late + b->tables;
 		}
 	}
 	return r;
+}
+
+const char *aif_borrow_why_none(const struct aif_borrow *b)
+{
+	const unsigned other = b->busy + b->late;
+
+	if (b->unsafe + b->library >= b->handler + b->unknown + other && b->unsafe + b->library)
+		return "each is in the C library's allocator or loader, or has just left it";
+	if (b->handler >= b->unknown + other && b->handler)
+		return "each is in a handler of a signal";
+	if (b->unknown >= other && b->unknown)
+		return "their stacks cannot be told to the end";
+	if (other)
+		return "this machine is too busy to do it within 20 ms";
+	if (b->tables)
+		return "each came to code whose unwind tables had not been read, as no thread is "
+		       "to stand still for that";
+	return "each thread computes all the time, or waits where a stop would show";
 }

@@ -27,7 +27,8 @@ struct aif_borrow {
 	bool is_executable;                /* its first page, where the code is */
 	uint64_t longest_ns; /* that a thread was stopped, counted from when it was asked to */
 	unsigned stops;      /* threads that were stopped */
-	unsigned unsafe, handler, unknown, library, busy, late; /* why they were given back */
+	unsigned unsafe, handler, unknown, library, busy, late,
+		tables;   /* why they were given back */
 	int create_error; /* that pthread_create() has returned */
 };
 
@@ -35,3 +36,6 @@ struct aif_borrow {
  * not stop, and is free when the calling process has ended; -EPERM, -ESRCH; -EACCES: no memory for code; -ENOMEM: no memory;
  * -EFAULT: pthread_create() has crashed, which nothing else noticed; -ENOSPC: it has failed (create_error). */
 int aif_borrow_start(struct aif_borrow *b);
+
+/* Says why no thread could be borrowed. */
+const char *aif_borrow_why_none(const struct aif_borrow *b);

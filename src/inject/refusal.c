@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject/refusal.h"
 
+#include "base/bounded.h"
 #include "base/mounts.h"
 #include "base/open_regular.h"
 #include "base/proc.h"
@@ -12,6 +13,7 @@
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -167,7 +169,7 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 	return 0;
 }
 
-int aif_inject_refusal(pid_t pid, struct aif_err *err)
+static int refusal(pid_t pid, struct aif_err *err)
 {
 	unsigned long secure = 0;
 	bool is_narrow;
@@ -231,6 +233,45 @@ int aif_inject_refusal(pid_t pid, struct aif_err *err)
 			"exec(); try again, or record the parent",
 			n);
 	return refuse_libraries(pid, err);
+}
+
+struct check {
+	pid_t pid;
+	struct aif_err err;
+	int result;
+};
+
+static void check_run(void *arg, const atomic_bool *is_abandoned)
+{
+	struct check *c = arg;
+
+	(void)is_abandoned;
+	c->result = refusal(c->pid, &c->err);
+}
+
+int aif_inject_refusal(pid_t pid, struct aif_err *err)
+{
+	static const struct aif_bounded call = {check_run, free};
+	struct check *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return aif_err_set(err, -ENOMEM, "out of memory");
+	c->pid = pid;
+	r = aif_bounded_call(&call, c, (int)pid, true);
+	if (r == -ESRCH)
+		return aif_err_set(err, r, "process %d: does not exist; see ps -e", (int)pid);
+	if (r < 0)
+		return aif_err_set(
+			err, r,
+			"process %d: its memory map cannot be read: it, or another process of its "
+			"user's, keeps readers waiting; see which processes ps -e stops at",
+			(int)pid);
+	r = c->result;
+	if (r < 0)
+		*err = c->err;
+	free(c);
+	return r;
 }
 
 int aif_inject_why_not_traced(pid_t pid, int error, struct aif_err *err)

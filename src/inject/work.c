@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +25,8 @@
 #define LOAD_NS (10 * AIF_NS_PER_S)
 #define LOOK_NS 200000
 #define NAME    "libaiflame-agent.so"
+/* Enough for the agent, and some for the program. */
+#define SPARE_DESCRIPTORS 64
 
 bool aif_inject_is_possible(struct aif_err *err)
 {
@@ -154,7 +157,46 @@ static int say_unloaded(pid_t pid, struct aif_payload *p, struct aif_err *err)
 		(int)pid, *p->text ? p->text : "it gives no reason");
 }
 
-static int await_agent(const struct aif_borrow *b, int agent, struct aif_err *err)
+/* Says that it has no descriptor left. Its limit is not raised for the moment: another thread of it could then have a descriptor
+ * that it takes for impossible. */
+static int say_no_descriptor(pid_t pid, struct aif_err *err)
+{
+	unsigned long long now, soft, hard;
+	struct rlimit limit = {0};
+
+	(void)prlimit(pid, RLIMIT_NOFILE, NULL, &limit);
+	now = limit.rlim_cur;
+	soft = now + SPARE_DESCRIPTORS;
+	hard = AIF_MAX(soft, (unsigned long long)limit.rlim_max);
+	return aif_err_set(
+		err, -EMFILE,
+		"process %d: has no free descriptor: all %llu that its limit allows are open, and "
+		"the agent needs a few, for a moment, whenever it is recorded; raise the limit%s: "
+		"prlimit --pid %d --nofile=%llu:%llu",
+		(int)pid, now, hard > limit.rlim_max ? " as root" : "", (int)pid, soft, hard);
+}
+
+/* Says why the agent, which is in the process, does not stay: recorders find it by a page in its directory. */
+static int say_not_started(pid_t pid, int error, const char *standby, struct aif_err *err)
+{
+	if (error == -EMFILE)
+		return say_no_descriptor(pid, err);
+	if (error == -ENOENT)
+		return aif_err_set(
+			err, -EIO,
+			"process %d: its standby directory %s cannot be used: it must be its "
+			"user's own, with mode 0700, on a disk with room; make it so, or start it "
+			"with the variables that `aiflame env` prints",
+			(int)pid, standby);
+	return aif_err_set(
+		err, -EIO,
+		"process %d: the agent cannot start in it: %s; start it with the variables that "
+		"`aiflame env` prints",
+		(int)pid, strerror(error < 0 ? -error : error));
+}
+
+static int await_agent(const struct aif_borrow *b, int agent, const char *standby,
+		       struct aif_err *err)
 {
 	uint64_t until = aif_now_ns() + LOAD_NS;
 	const int n = (int)b->im->pid;
@@ -180,11 +222,7 @@ static int await_agent(const struct aif_borrow *b, int agent, struct aif_err *er
 			return say_unloaded(b->im->pid, &p, err);
 		} else if (p.state == AIF_PAYLOAD_FAILED ||
 			   (p.state == AIF_PAYLOAD_JOINED && p.error)) {
-			return aif_err_set(
-				err, -EIO,
-				"process %d: the agent cannot start in it: %s; start it with "
-				"the variables that `aiflame env` prints",
-				n, strerror(p.error < 0 ? -p.error : p.error));
+			return say_not_started(b->im->pid, p.error, standby, err);
 		} else if (p.state == AIF_PAYLOAD_JOINED) {
 			return 0;
 		}
@@ -201,22 +239,11 @@ static int await_agent(const struct aif_borrow *b, int agent, struct aif_err *er
 
 static int say_none(const struct aif_borrow *b, struct aif_err *err)
 {
-	const char *why = "each thread computes all the time, or waits where a stop would show";
-
-	if (b->unsafe + b->library >= b->handler + b->unknown + b->busy + b->late &&
-	    b->unsafe + b->library)
-		why = "each is in the C library's allocator or loader, or has just left it";
-	else if (b->handler >= b->unknown + b->busy + b->late && b->handler)
-		why = "each is in a handler of a signal";
-	else if (b->unknown >= b->busy + b->late && b->unknown)
-		why = "their stacks cannot be told to the end";
-	else if (b->busy + b->late)
-		why = "this machine is too busy to do it within 20 ms";
 	return aif_err_set(
 		err, -EAGAIN,
 		"process %d: none of its threads could be borrowed: %s; try again, or start it "
 		"with the variables that `aiflame env` prints",
-		(int)b->im->pid, why);
+		(int)b->im->pid, aif_borrow_why_none(b));
 }
 
 static int say_failed(const struct aif_borrow *b, int r, struct aif_err *err)
@@ -297,7 +324,7 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 	b.im = &plain;
 	if (r < 0)
 		return err->code == r ? r : say_failed(&b, r, err);
-	r = await_agent(&b, agent, err);
+	r = await_agent(&b, agent, about->standby, err);
 	ret->longest_stop_ns = b.longest_ns;
 	return r;
 }

@@ -274,6 +274,25 @@ sys.stdin.read()'
 	refuses "has a seccomp filter" "$target" && finish 0
 }
 check "a program with a seccomp filter is refused" filtered
+# As the sentence says, it is recorded once its limit is raised.
+no_free_descriptor() {
+	start "$python" -c '
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+try:
+    while True: os.dup(1)
+except OSError:
+    print("ready", flush=True)
+sys.stdin.read()'
+	wait_until grep -q ready out
+	refuses "has no free descriptor: all 64 that its limit allows are open" "$target" && ! carries_agent &&
+		$(sed -n 's/.* \(prlimit --pid .*\)/\1/p' says.out) && attach && carries_agent && finish 0
+}
+if command -v prlimit >/dev/null; then
+	check "a program without a free descriptor is refused, and recorded once its limit is raised" no_free_descriptor
+else
+	skip "a program without a free descriptor is refused, and recorded once its limit is raised" "needs prlimit"
+fi
 other_rights() {
 	cp "$(command -v sleep)" other && chown 65534 other && chmod 4755 other || return
 	setpriv --reuid 65533 --clear-groups ./other 100 &
