@@ -1,80 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/joined_list.h"
 
-#include "base/buf.h"
 #include "base/name_sanitize.h"
 #include "cmd/message.h"
 
+#include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define LINES_MOST 12
 
 struct aif_joined {
 	int pid;
+	uid_t uid;
 	char name[16], why[512];
 	uint64_t stop_ns;
 };
 
-void aif_joined_list_add(struct aif_joined_list *l, int pid, const char *name, uint64_t stop_ns,
-			 const char *why)
+static bool is_left(const struct aif_joined *j)
 {
-	size_t at = 0;
+	return *j->why;
+}
 
-	while (at < l->len && l->row[at].pid != pid)
-		at++;
-	if (at == l->len) {
-		if (aif_grow(&l->row, &l->cap, l->len + 1, sizeof(*l->row)) < 0)
+void aif_joined_list_add(struct aif_joined_list *l, const struct aif_record_joined *j)
+{
+	struct aif_joined *row;
+	uint64_t at;
+
+	if (!aif_map_get(&l->at, (uint64_t)j->pid, &at)) {
+		at = l->len;
+		if (at >= AIF_JOINED_ROWS_MAX ||
+		    aif_grow(&l->row, &l->cap, l->len + 1, sizeof(*l->row)) < 0 ||
+		    aif_map_put(&l->at, (uint64_t)j->pid, at) < 0) {
+			l->more_joined += !*j->why;
+			l->more_left += *j->why != '\0';
 			return;
-		l->len++;
+		}
+		l->row[l->len++] = (struct aif_joined){.pid = j->pid};
 	}
-	l->row[at] = (struct aif_joined){.pid = pid, .stop_ns = stop_ns};
-	snprintf(l->row[at].name, sizeof(l->row[at].name), "%s", name);
-	snprintf(l->row[at].why, sizeof(l->row[at].why), "%s", why);
-	aif_name_sanitize_in_place(l->row[at].name);
-	aif_name_sanitize_in_place(l->row[at].why);
+	row = &l->row[at];
+	row->uid = j->uid;
+	row->stop_ns = j->stop_ns;
+	/* Keeps the name: what is said later may come without it. */
+	if (j->name)
+		snprintf(row->name, sizeof(row->name), "%s", j->name);
+	snprintf(row->why, sizeof(row->why), "%s", j->why);
+	aif_name_sanitize_in_place(row->name);
+	aif_name_sanitize_in_place(row->why);
+}
+
+/* Puts whose a process is, where it is not this user's: ", of alice". */
+static void put_user(struct aif_buf *out, uid_t uid)
+{
+	const struct passwd *user = uid == geteuid() ? NULL : getpwuid(uid);
+	char name[64];
+
+	if (uid == geteuid())
+		return;
+	snprintf(name, sizeof(name), "%s", user ? user->pw_name : "");
+	aif_name_sanitize_in_place(name);
+	if (*name)
+		aif_buf_printf(out, ", of %s", name);
+	else
+		aif_buf_printf(out, ", of user %u", (unsigned)uid);
+}
+
+/* Puts the user behind the number in "process 4711: is stopped". */
+static void put_why(struct aif_buf *out, uid_t uid, const char *why)
+{
+	const size_t number = strcspn(why, ":");
+
+	aif_buf_append(out, why, number);
+	if (why[number])
+		put_user(out, uid);
+	aif_buf_puts(out, why + number);
+}
+
+void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j)
+{
+	if (*j->why) {
+		put_why(out, j->uid, j->why);
+		return;
+	}
+	aif_buf_printf(out, "process %d", j->pid);
+	put_user(out, j->uid);
+	aif_buf_printf(
+		out, ": the agent was put into it; a thread of it stood still for %.1f ms at most",
+		(double)j->stop_ns / 1e6);
 }
 
 static void print_row(const struct aif_joined *j)
 {
-	if (*j->why)
-		fprintf(stderr, "         %s\n", j->why);
-	else
-		fprintf(stderr, "         process %d, %s: a thread stood still for %.1f ms\n",
-			j->pid, j->name, (double)j->stop_ns / 1e6);
+	struct aif_buf out = {0};
+
+	if (is_left(j)) {
+		put_why(&out, j->uid, j->why);
+	} else {
+		aif_buf_printf(&out, "process %d, %s", j->pid, j->name);
+		put_user(&out, j->uid);
+		aif_buf_printf(&out, ": a thread stood still for %.1f ms",
+			       (double)j->stop_ns / 1e6);
+	}
+	fprintf(stderr, "         %s\n", aif_buf_str(&out));
+	aif_buf_finish(&out);
 }
 
-static void print_part(const struct aif_joined_list *l, bool is_joined, size_t most)
+/* `unlisted`: how many of that part have no row. */
+static void print_part(const struct aif_joined_list *l, bool is_joined, size_t most,
+		       uint64_t unlisted)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->len; i++)
-		if (!*l->row[i].why == is_joined && n++ < most)
+		if (is_left(&l->row[i]) != is_joined && n++ < most)
 			print_row(&l->row[i]);
 	if (n > most)
 		fprintf(stderr, "         and %zu more, which -v names\n", n - most);
+	if (unlisted)
+		fprintf(stderr, "         and %" PRIu64 " more: the list ends after %d\n", unlisted,
+			AIF_JOINED_ROWS_MAX);
 }
 
 void aif_joined_list_print(const struct aif_joined_list *l, bool all)
 {
 	size_t joined = 0, left, part = all ? SIZE_MAX : LINES_MOST / 2;
+	uint64_t n;
 
 	for (size_t i = 0; i < l->len; i++)
-		joined += !*l->row[i].why;
+		joined += !is_left(&l->row[i]);
 	left = l->len - joined;
-	if (joined) {
-		aif_message("joined %zu process%s that nobody had prepared", joined,
-			    joined == 1 ? "" : "es");
-		print_part(l, true, left || all ? part : LINES_MOST);
+	if (joined || l->more_joined) {
+		n = joined + l->more_joined;
+		aif_message("joined %" PRIu64 " process%s that nobody had prepared", n,
+			    n == 1 ? "" : "es");
+		print_part(l, true, left || all ? part : LINES_MOST, l->more_joined);
 	}
-	if (left) {
-		aif_message("left %zu process%s alone", left, left == 1 ? "" : "es");
-		print_part(l, false, joined || all ? part : LINES_MOST);
+	if (left || l->more_left) {
+		n = left + l->more_left;
+		aif_message("left %" PRIu64 " process%s alone", n, n == 1 ? "" : "es");
+		print_part(l, false, joined || all ? part : LINES_MOST, l->more_left);
 	}
 }
 
 void aif_joined_list_finish(struct aif_joined_list *l)
 {
 	free(l->row);
+	aif_map_finish(&l->at);
 	*l = (struct aif_joined_list){.len = 0};
 }

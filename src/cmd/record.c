@@ -137,8 +137,8 @@ static const struct aif_opt opts[] = {
 	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
 	 "record this running process and its children; may be given several times"},
 	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
-	 "record all of your processes on standby or with a device, also those that start later; who was "
-	 "joined, and who not, is said at the end"},
+	 "record all of your processes on standby or with a device, as root of all users, also those that "
+	 "start later; who was joined, and who not, is said at the end"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
 	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
 	 "from outside or --ebpf records it (auto), also then, for Python's functions (always), or leave it "
@@ -432,15 +432,17 @@ struct watching {
 	bool verbose;
 };
 
-static void note_joined(void *arg, int pid, const char *name, uint64_t stop_ns, const char *why)
+static void note_joined(void *arg, const struct aif_record_joined *j)
 {
 	struct watching *w = arg;
+	struct aif_buf text = {0};
 
-	aif_joined_list_add(&w->joined, pid, name, stop_ns, why);
-	if (w->verbose && *why)
-		aif_message("%s", why);
-	else if (w->verbose)
-		say_injected(arg, pid, stop_ns);
+	aif_joined_list_add(&w->joined, j);
+	if (!w->verbose)
+		return;
+	aif_joined_text(&text, j);
+	aif_message("%s", aif_buf_str(&text));
+	aif_buf_finish(&text);
 }
 
 /* Prints what --counters could name; an exit status. */

@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* Process numbers take 15 bits of a launch's number (wire.h: slot and sequence take 48). */
@@ -38,6 +37,8 @@
 #define HELLO_NS (10 * AIF_NS_PER_S)
 /* The greatest that Linux has. */
 #define ERRNO_MAX 4095
+/* Connections that are accepted before the recorder looks after other things. */
+#define ACCEPTS_MAX 256
 /* Out of descriptors: until the next attempt. */
 #define NO_FILES_NS (20 * 1000 * 1000)
 
@@ -56,36 +57,16 @@ static int make_token(char token[AIF_TOKEN_LEN + 1])
 static int make_findable_dir(struct aif_listener *w)
 {
 	const struct aif_attach *a = w->attach;
+	int r;
 
-	if (a->dir < 0 || snprintf(w->dir, sizeof(w->dir), "%s/" AIF_STANDBY_RECORDING "XXXXXX",
-				   a->path) >= (int)sizeof(w->dir))
+	if (a->dir < 0 || strlen(a->path) + 1 + sizeof(w->in_dir.name) > sizeof(w->dir))
 		return -ENOENT;
-	if (!mkdtemp(w->dir)) {
-		int r = -errno;
-
-		w->dir[0] = '\0';
+	r = aif_recording_dir_make(&w->in_dir, a->dir, a->owner);
+	if (r < 0)
 		return r;
-	}
+	snprintf(w->dir, sizeof(w->dir), "%.86s/%s", a->path, w->in_dir.name);
 	w->in_standby = true;
 	return 0;
-}
-
-static int make_dir(char *dir, size_t size)
-{
-	const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
-	int r = -ENOENT;
-
-	for (size_t i = 0; i < AIF_ARRAY_LEN(bases); i++) {
-		/* A socket's path has at most 107 characters. */
-		if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > 60)
-			continue;
-		snprintf(dir, size, "%s/aiflame-XXXXXX", bases[i]);
-		if (mkdtemp(dir))
-			return 0;
-		r = -errno;
-	}
-	dir[0] = '\0';
-	return r;
 }
 
 static int watch(struct aif_listener *w, int fd)
@@ -99,11 +80,11 @@ int aif_listener_open(struct aif_listener *w, struct aif_store *s,
 		      const struct aif_record_opts *opts, struct aif_attach *attach,
 		      struct aif_err *err)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int r;
 
 	*w = (struct aif_listener){.fd = -1,
 				   .sock = -1,
+				   .in_dir = {.fd = -1, .sock = -1},
 				   .store = s,
 				   .opts = opts,
 				   .attach = attach,
@@ -123,20 +104,18 @@ int aif_listener_open(struct aif_listener *w, struct aif_store *s,
 			attach->shown, strerror(-r));
 	}
 	if (r < 0)
-		r = make_dir(w->dir, sizeof(w->dir));
+		r = aif_recording_dir_make_elsewhere(&w->in_dir, w->dir, sizeof(w->dir));
 	if (r < 0)
 		return aif_err_set(err, r,
 				   "cannot make a directory for the agent's socket: %s; set "
 				   "TMPDIR to a writable directory",
 				   strerror(-r));
 	snprintf(w->socket, sizeof(w->socket), "%s/agent", w->dir);
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", w->socket);
-	w->fd = epoll_create1(EPOLL_CLOEXEC);
-	w->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* Access to the socket is decided by the directory, the token and the uid; a target that has dropped root's
 	 * privileges still holds the token but cannot enter the directory. */
-	if (w->fd < 0 || w->sock < 0 || bind(w->sock, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    listen(w->sock, 512) < 0 || watch(w, w->sock) < 0)
+	w->sock = w->in_dir.sock;
+	w->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (w->fd < 0 || watch(w, w->sock) < 0)
 		r = -errno;
 	aif_attach_as_ourselves();
 	if (r < 0) {
@@ -151,12 +130,12 @@ void aif_listener_close(struct aif_listener *w)
 	for (unsigned i = 0; i < w->pending_len; i++)
 		close(w->pending[i].sock);
 	w->pending_len = 0;
-	if (w->sock >= 0)
-		close(w->sock);
 	if (w->fd >= 0)
 		close(w->fd);
 	if (w->dir[0] && aif_attach_as_owner(w->attach) == 0) {
-		aif_standby_remove(AT_FDCWD, w->dir);
+		aif_recording_dir_finish(&w->in_dir, w->in_standby ? w->attach->dir : -1);
+		if (!w->in_standby)
+			aif_standby_remove(AT_FDCWD, w->dir);
 		aif_attach_as_ourselves();
 	}
 	aif_map_finish(&w->by_pid);
@@ -449,9 +428,11 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 	pthread_mutex_unlock(&w->store->lock);
 }
 
-static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t process,
-			const struct aif_proc_clocks *clocks, const struct aif_hello *h)
+static void give_memory(struct aif_listener *w, const struct aif_pending_connection *c, int pid,
+			uint32_t process, const struct aif_proc_clocks *clocks,
+			const struct aif_hello *h)
 {
+	const int sock = c->sock;
 	struct aif_shm *shm;
 	int fd, r;
 
@@ -476,7 +457,7 @@ static void give_memory(struct aif_listener *w, int sock, int pid, uint32_t proc
 	if (r == 0)
 		r = aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, fd);
 	if (r == 0)
-		aif_attach_joined(w->attach, pid);
+		aif_attach_joined(c->attach, pid);
 	/* Short commands end, or call exec, at any moment. */
 	if (r < 0 && !(r == -EPIPE && h->joins & AIF_JOINS_WITHOUT_DEVICE))
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
@@ -548,9 +529,17 @@ static void note_late(struct aif_listener *w, int pid, uint32_t joins)
 	loss(w, AIF_REASON_HANDSHAKE_FAILED, process_get(w, pid, true), "it had stopped waiting");
 }
 
-/* n: bytes of what it said. */
-static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_t n)
+/* Returns true for who may say what the recording is to do; that of several users is not one user's to end. */
+static bool may_control(const struct aif_listener *w, uid_t uid)
 {
+	return uid == geteuid() || uid == 0 || (geteuid() == 0 && !w->opts->all_processes);
+}
+
+/* n: bytes of what it said. */
+static void answer(struct aif_listener *w, const struct aif_pending_connection *c,
+		   struct aif_hello *h, ssize_t n)
+{
+	const int sock = c->sock;
 	struct aif_proc_clocks clocks;
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
@@ -559,7 +548,8 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 	    n < (ssize_t)AIF_HELLO_FIXED || h->magic != AIF_WIRE_MAGIC)
 		return;
 	if (!same_token(h->token, w->token) ||
-	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0)) {
+	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0) ||
+	    (h->kind == AIF_HELLO_CONTROL && !may_control(w, cred.uid))) {
 		w->refused++;
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
 		return;
@@ -603,19 +593,19 @@ static void answer(struct aif_listener *w, int sock, struct aif_hello *h, ssize_
 		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, flags_of(h)), NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
 	} else if (h->kind == AIF_HELLO_RUNTIME) {
-		give_memory(w, sock, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks, h);
+		give_memory(w, c, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks, h);
 	}
 }
 
 /* False: it has not said anything so far. */
-static bool welcome(struct aif_listener *w, int sock)
+static bool welcome(struct aif_listener *w, const struct aif_pending_connection *c)
 {
 	struct aif_hello h;
-	ssize_t n = recv(sock, &h, sizeof(h), 0);
+	ssize_t n = recv(c->sock, &h, sizeof(h), 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	answer(w, sock, &h, n);
+	answer(w, c, &h, n);
 	return true;
 }
 
@@ -637,7 +627,7 @@ static void see_off_silent(struct aif_listener *w, unsigned i)
 static void read_pending(struct aif_listener *w, uint64_t now)
 {
 	for (unsigned i = 0; i < w->pending_len;) {
-		if (welcome(w, w->pending[i].sock))
+		if (welcome(w, &w->pending[i]))
 			see_off(w, i);
 		else if (now - w->pending[i].since_ns >= HELLO_NS)
 			see_off_silent(w, i);
@@ -646,26 +636,55 @@ static void read_pending(struct aif_listener *w, uint64_t now)
 	}
 }
 
+/* Accepts by turns of the sockets: who connects without end keeps no other waiting. False: nobody waits, errno says why. */
+static bool accept_one(struct aif_listener *w, struct aif_pending_connection *ret)
+{
+	const unsigned n = 1 + (w->owners ? w->owners->len : 0);
+
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned at = w->turn++ % n;
+		struct aif_owner *o = at ? w->owners->owner[at - 1] : NULL;
+
+		ret->attach = o ? &o->attach : w->attach;
+		ret->sock = accept4(o ? o->recording.sock : w->sock, NULL, NULL,
+				    SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (ret->sock >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Returns whose place a connection takes where all are taken: the oldest of its own directory, else the oldest. */
+static unsigned place_for(const struct aif_listener *w, const struct aif_attach *attach)
+{
+	for (unsigned i = 0; i < w->pending_len; i++)
+		if (w->pending[i].attach == attach)
+			return i;
+	return 0;
+}
+
 void aif_listener_accept(struct aif_listener *w)
 {
 	uint64_t now = aif_now_ns();
-	int sock, r;
+	struct aif_pending_connection c;
+	int r;
 
-	while ((sock = accept4(w->sock, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	errno = 0;
+	for (unsigned n = 0; n < ACCEPTS_MAX && accept_one(w, &c); n++) {
+		c.since_ns = now;
 		/* A process says hello as a carrier, then as a runtime: in the other order it would be one that
 		 * has called exec. What it said before it came again is there. */
 		read_pending(w, now);
-		r = welcome(w, sock) ? 1 : watch(w, sock);
+		r = welcome(w, &c) ? 1 : watch(w, c.sock);
 		if (r < 0)
 			loss(w, AIF_REASON_HANDSHAKE_FAILED, AIF_NONE, strerror(-r));
 		if (r) {
-			close(sock);
+			close(c.sock);
 			continue;
 		}
 		if (w->pending_len == AIF_PENDING_CONNECTIONS)
-			see_off_silent(w, 0);
-		w->pending[w->pending_len++] =
-			(struct aif_pending_connection){.sock = sock, .since_ns = now};
+			see_off_silent(w, place_for(w, c.attach));
+		w->pending[w->pending_len++] = c;
 	}
 	/* Connections that wait to be accepted make the socket readable all the time. */
 	if (errno == EMFILE || errno == ENFILE)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "record/attach/attach.h"
+#include "record/attach/owners.h"
 #include "record/cupti_crashes.h"
 #include "record/drain.h"
 #include "record/source_texts.h"
@@ -18,6 +18,7 @@
  * others are answered. */
 struct aif_pending_connection {
 	int sock;
+	struct aif_attach *attach; /* through whose directory it came */
 	uint64_t since_ns;
 };
 #define AIF_PENDING_CONNECTIONS 64
@@ -28,7 +29,8 @@ struct aif_listener {
 	struct aif_pending_connection pending[AIF_PENDING_CONNECTIONS]; /* oldest first */
 	unsigned pending_len;
 	char dir[96], socket[108];
-	bool in_standby; /* the directory is in that of attach.h */
+	bool in_standby;                 /* the directory is in that of attach.h: */
+	struct aif_recording_dir in_dir; /* then */
 	char token[AIF_TOKEN_LEN + 1];
 	struct aif_store *store;
 	struct aif_drain_thread *drain;
@@ -36,9 +38,11 @@ struct aif_listener {
 	struct aif_syncs syncs;
 	const struct aif_record_opts *opts;
 	struct aif_attach *attach;
-	struct aif_map by_pid;  /* pid -> process of the store, the last one of that number */
-	struct aif_map starts;  /* process of the store -> when it started, ticks since boot */
-	struct aif_map late;    /* by pid: 1, it has stopped waiting for an answer */
+	struct aif_owners *owners; /* other directories; NULL: none */
+	unsigned turn;             /* of the sockets */
+	struct aif_map by_pid;     /* pid -> process of the store, the last one of that number */
+	struct aif_map starts;     /* process of the store -> when it started, ticks since boot */
+	struct aif_map late;       /* by pid: 1, it has stopped waiting for an answer */
 	unsigned carriers;      /* processes of the store that have no runtime, as far as we know */
 	unsigned carriers_max;  /* others that have none are counted, not listed */
 	uint64_t swept_ns;      /* when processes were last looked for that have ended */

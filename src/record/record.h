@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "record/ingest/opts.h"
 
+#include <sys/types.h>
+
 /* Progress of a recording. */
 struct aif_record_progress {
 	uint64_t elapsed_ns, launches, samples;
@@ -12,6 +14,15 @@ struct aif_record_progress {
 	unsigned processes; /* the command and its children so far, with an agent or without */
 	int command;        /* its process number; 0 = there is none */
 	bool is_over;       /* nothing is collected any more: the last call */
+};
+
+/* A process of `record -a` that uses a device, and that nobody prepared. */
+struct aif_record_joined {
+	int pid;
+	uid_t uid;        /* its user */
+	const char *name; /* NULL: not known */
+	uint64_t stop_ns; /* the longest time that a thread was stopped */
+	const char *why;  /* why the agent was not put into it; "": it was */
 };
 
 /* Is told how a recording goes on, on the thread that called aif_record_run(); a function may be NULL. */
@@ -23,9 +34,8 @@ struct aif_record_observer {
 	void (*awaits)(void *arg, int pid);
 	/* The agent was put into a process; the longest time that a thread of it was stopped. Optional. */
 	void (*injected)(void *arg, int pid, uint64_t stop_ns);
-	/* Says of a process that uses a device, and that nobody prepared (-a), that the agent was put into it, or why not
-	 * (`why`; ""). The last call for a number counts. Optional. */
-	void (*joined)(void *arg, int pid, const char *name, uint64_t stop_ns, const char *why);
+	/* Says of a process of -a that the agent was put into it, or why not. The last call for a number counts. Optional. */
+	void (*joined)(void *arg, const struct aif_record_joined *j);
 };
 
 /* Result of a recording. */

@@ -51,6 +51,7 @@ struct session {
 	struct aif_writer_thread *writer;
 	struct aif_watchers *watchers;
 	struct aif_attach attach;
+	struct aif_owners owners;  /* of -a */
 	struct aif_proc_cpus cpus; /* when the recording began */
 	struct aif_listener listener;
 	sigset_t old_mask;
@@ -175,6 +176,7 @@ static void collect(struct session *s, bool wanted)
 	s->has_collected |= wanted;
 	aif_drain_thread_command(s->drain, wanted ? AIF_COMMAND_RUN : AIF_COMMAND_STOP);
 	aif_attach_state(&s->attach, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
+	aif_owners_state(&s->owners, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
 }
 
 static void check_duration(struct session *s, uint64_t now)
@@ -214,14 +216,36 @@ static void obey(struct session *s)
 		collect(s, control == AIF_CONTROL_RUN);
 }
 
-static void report_joins(struct session *s)
+static void on_unreached(void *arg, int pid, uid_t uid, const char *why)
+{
+	const struct aif_record_observer *o = ((struct session *)arg)->observer;
+
+	if (o && o->joined)
+		o->joined(o->arg, &(struct aif_record_joined){.pid = pid, .uid = uid, .why = why});
+}
+
+/* Reports processes of -a that nobody prepared, and asks for the directories in which others are on standby. */
+static void report_joins(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
-	struct aif_join join;
+	char text[128];
+	struct aif_join j;
 
-	while (aif_joins_next(s->attach.joins, &join))
-		if (o && o->joined)
-			o->joined(o->arg, join.pid, join.name, join.stop_ns, join.text);
+	while (aif_joins_next(s->attach.joins, &j)) {
+		if (o && o->joined && (j.stop_ns || *j.text))
+			o->joined(o->arg, &(struct aif_record_joined){.pid = j.pid,
+								      .uid = j.uid,
+								      .name = j.name,
+								      .stop_ns = j.stop_ns,
+								      .why = j.text});
+		if (!*j.standby || !aif_owners_want(&s->owners, j.pid, j.uid, j.standby, now))
+			continue;
+		snprintf(text, sizeof(text),
+			 "process %d: too many of its user's wait for a standby directory that is "
+			 "not there",
+			 j.pid);
+		on_unreached(s, j.pid, j.uid, text);
+	}
 }
 
 /* Processes that we did not start. */
@@ -233,6 +257,8 @@ static void look_after_attached(struct session *s, uint64_t now)
 	int pid;
 
 	aif_attach_look(&s->attach, now);
+	aif_owners_look(&s->owners, now, on_unreached, s);
+	s->attach.old_agents += aif_owners_old_agents(&s->owners);
 	for (unsigned i = 0; i < s->attach.old_agents; i++) {
 		pthread_mutex_lock(&s->store.lock);
 		aif_store_loss(&s->store, AIF_REASON_WIRE_VERSION, AIF_NONE, AIF_NONE, 1);
@@ -248,7 +274,7 @@ static void look_after_attached(struct session *s, uint64_t now)
 	}
 	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
 		o->injected(o->arg, pid, stop_ns);
-	report_joins(s);
+	report_joins(s, now);
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
 		o->awaits(o->arg, pid);
 	if (aif_attach_all_ended(&s->attach) && !aif_drain_thread_targets(s->drain))
@@ -319,7 +345,9 @@ static int loop(struct session *s, struct aif_err *err)
 			aif_foreign_uid_poll(&s->foreign_uid, now, on_stranger, s);
 		aif_family_look(&s->family, now);
 		check_duration(s, now);
-		aif_syncs_look(&s->listener.syncs, aif_attach_all_joined(&s->attach),
+		aif_syncs_look(&s->listener.syncs,
+			       aif_attach_all_joined(&s->attach) &&
+				       aif_owners_all_joined(&s->owners),
 			       &(struct aif_sync_threads){.store = &s->store,
 							  .drain = s->drain,
 							  .naming = s->naming,
@@ -456,13 +484,16 @@ static int start(struct session *s, struct aif_err *err)
 		return aif_thread_error(err, r);
 	s->listener.drain = s->drain;
 	s->listener.watchers = s->watchers;
+	aif_owners_init(&s->owners, &s->attach, s->listener.fd, s->listener.token, s->opts,
+			s->result->path);
+	s->listener.owners = &s->owners;
 	aif_family_init(&s->family, &s->listener);
 	s->is_delayed = s->opts->delay_ns;
 	if (s->is_delayed)
 		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
 	r = s->listener.in_standby
-		    ? aif_attach_announce(&s->attach, s->listener.dir, s->listener.token, s->opts,
-					  s->result->path)
+		    ? aif_attach_announce(&s->attach, &s->listener.in_dir, s->listener.token,
+					  s->opts, s->result->path)
 		    : 0;
 	if (r < 0 && !s->opts->argv)
 		return aif_err_set(err, r, "%s: %s", s->attach.shown, strerror(-r));
@@ -548,7 +579,8 @@ static int finish(struct session *s, struct aif_err *err)
 	aif_family_finish(&s->family);
 	aif_listener_close(&s->listener);
 	aif_joins_settle(s->attach.joins);
-	report_joins(s);
+	report_joins(s, aif_now_ns());
+	aif_owners_close(&s->owners);
 	aif_attach_close(&s->attach);
 	if (s->signals >= 0) {
 		/* Signals that came meanwhile asked for the end, which is done now: once unblocked they would end us

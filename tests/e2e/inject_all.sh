@@ -159,19 +159,6 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/ker
 		XDG_RUNTIME_DIR=$work/nobody/run XDG_STATE_HOME=$work/nobody XDG_CACHE_HOME=$work/nobody POCL_CACHE_DIR=$work/nobody HOME=$work/nobody"
 	cd nobody || exit 1
 	check "an ordinary user's record -a --flame out.svg, a program as usual, Ctrl-C: the picture has its kernels" workflow "$as_nobody" INT
-	# Of another user root only says that they are there.
-	foreign() {
-		$as_nobody "$app" 100000 >app.out 2>&1 &
-		target=$!
-		wait_until has_driver $target
-		record_all && wait_until says_of $target "belongs to user 65534"
-		failed=$?
-		end_recording || failed=1
-		! carries_agent $target || failed=1
-		kill $target
-		return $failed
-	}
-	check "root's record -a says which programs of other users it does not reach, and leaves them alone" foreign
 	cd ..
 else
 	skip "an ordinary user's record -a --flame out.svg, a program as usual, Ctrl-C: the picture has its kernels" "needs root, setpriv and no yama"

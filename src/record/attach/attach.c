@@ -35,6 +35,10 @@
 #define LOCK_PAUSE_NS 2000000
 /* Generations of processes between one that was named and its descendant. */
 #define DEPTH_MAX 64
+/* Pages of another user's directory that are held: each is a descriptor. */
+#define FOREIGN_PAGES_MAX 512
+/* Time that such a page is waited for when somebody asks whether all have joined. */
+#define FOREIGN_JOIN_NS (10 * AIF_NS_PER_S)
 
 /* ---- who is to be recorded ------------------------------------------------------------------- */
 
@@ -140,6 +144,17 @@ static bool is_same_file(int fd, int other)
 	       a.st_ino == b.st_ino;
 }
 
+void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown)
+{
+	struct stat st;
+
+	a->dir = dir;
+	a->owner = owner;
+	a->group = fstat(dir, &st) == 0 ? st.st_gid : getegid();
+	snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
+	snprintf(a->shown, sizeof(a->shown), "%s", shown);
+}
+
 /* Opens the standby directory of a process of user `uid`. All that are named must have one and the same. */
 static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
 		       struct aif_err *err)
@@ -156,10 +171,7 @@ static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *sta
 				   "mode 0700",
 				   pid, standby, strerror(-dir));
 	if (a->dir < 0) {
-		a->dir = dir;
-		a->owner = uid;
-		snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
-		snprintf(a->shown, sizeof(a->shown), "%s", standby);
+		aif_attach_use_dir(a, dir, uid, standby);
 		return 0;
 	}
 	if (!is_same_file(dir, a->dir))
@@ -400,10 +412,14 @@ static bool visit(void *arg, struct aif_standby_entry *e)
 			say_busy(a, e);
 		return true;
 	}
-	if (aif_grow(&a->page, &a->cap, a->pages + 1, sizeof(*a->page)) < 0)
+	if ((a->sharers && a->pages >= FOREIGN_PAGES_MAX) ||
+	    aif_grow(&a->page, &a->cap, a->pages + 1, sizeof(*a->page)) < 0)
 		return false;
-	a->page[a->pages] = (struct aif_attach_page){
-		.fd = e->fd, .pid = e->pid, .inode = e->inode, .joined = joined};
+	a->page[a->pages] = (struct aif_attach_page){.fd = e->fd,
+						     .pid = e->pid,
+						     .inode = e->inode,
+						     .found_ns = aif_now_ns(),
+						     .joined = joined};
 	memcpy(a->page[a->pages++].name, e->name, sizeof(e->name));
 	e->fd = -1;
 	return true;
@@ -439,7 +455,9 @@ static bool is_over(struct aif_attach *a, struct aif_attach_page *p)
 /* True if looks have had their share of the time. */
 static bool is_dear(const struct aif_attach *a, uint64_t now)
 {
-	return a->look_ns > LOOK_QUICK_NS && now - a->looked_ns < LOOK_SHARE * a->look_ns;
+	const unsigned n = 1 + a->sharers;
+
+	return a->look_ns > LOOK_QUICK_NS / n && now - a->looked_ns < LOOK_SHARE * n * a->look_ns;
 }
 
 static void look(struct aif_attach *a, uint64_t now)
@@ -492,8 +510,11 @@ void aif_attach_joined(struct aif_attach *a, int pid)
 
 bool aif_attach_all_joined(const struct aif_attach *a)
 {
+	const uint64_t now = aif_now_ns();
+
 	for (size_t i = 0; i < a->pages; i++)
-		if (a->page[i].pid && !a->page[i].joined)
+		if (a->page[i].pid && !a->page[i].joined &&
+		    (!a->sharers || now - a->page[i].found_ns < FOREIGN_JOIN_NS))
 			return false;
 	return true;
 }
@@ -502,6 +523,8 @@ bool aif_attach_all_joined(const struct aif_attach *a)
 
 int aif_attach_as_owner(const struct aif_attach *a)
 {
+	if (a->owner != geteuid())
+		setfsgid(a->group);
 	setfsuid(a->owner);
 	if ((uid_t)setfsuid((uid_t)-1) == a->owner) /* which changes nothing, and says what it is */
 		return 0;
@@ -512,6 +535,7 @@ int aif_attach_as_owner(const struct aif_attach *a)
 void aif_attach_as_ourselves(void)
 {
 	setfsuid(geteuid());
+	setfsgid(getegid());
 }
 
 static bool remove_ended(void *arg, const struct aif_standby_found *found)
@@ -564,8 +588,8 @@ int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, st
 	return 0;
 }
 
-int aif_attach_announce(struct aif_attach *a, const char *dir, const char *token,
-			const struct aif_record_opts *opts, const char *output)
+int aif_attach_announce(struct aif_attach *a, const struct aif_recording_dir *dir,
+			const char *token, const struct aif_record_opts *opts, const char *output)
 {
 	const char *base = strrchr(output, '/') ? strrchr(output, '/') + 1 : output;
 	struct aif_standby_recording about = {
@@ -576,14 +600,11 @@ int aif_attach_announce(struct aif_attach *a, const char *dir, const char *token
 		.state = opts->delay_ns ? AIF_STATE_HELD : AIF_STATE_RUN,
 		.started_realtime_ns = aif_clock_ns(CLOCK_REALTIME),
 	};
-	char path[192], new[192];
 	int r;
 
 	if (a->dir < 0)
 		return 0;
-	snprintf(about.call.socket, sizeof(about.call.socket), "%s", strrchr(dir, '/') + 1);
-	strncat(about.call.socket, "/agent",
-		sizeof(about.call.socket) - strlen(about.call.socket) - 1);
+	snprintf(about.call.socket, sizeof(about.call.socket), "%s/agent", dir->name);
 	memcpy(about.call.token, token, sizeof(about.call.token));
 	snprintf(about.call.name, sizeof(about.call.name), "%s", opts->name ? opts->name : base);
 	snprintf(about.output, sizeof(about.output), "%s", output);
@@ -595,19 +616,18 @@ int aif_attach_announce(struct aif_attach *a, const char *dir, const char *token
 	}
 	a->call = about.call;
 	/* Under another name until it is locked and whole: who finds it finds us alive. */
-	snprintf(new, sizeof(new), "%s/" AIF_STANDBY_ABOUT_NEW, dir);
-	snprintf(path, sizeof(path), "%s/" AIF_STANDBY_ABOUT, dir);
 	r = aif_attach_as_owner(a);
 	if (r < 0)
 		return r;
-	a->about = open(new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	a->about = openat(dir->fd, AIF_STANDBY_ABOUT_NEW,
+			  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	r = a->about < 0 ? -errno : 0;
 	if (!r && (!take_lock(a->about, LOCK_TRIES) ||
 		   pwrite(a->about, &about, sizeof(about), 0) != (ssize_t)sizeof(about) ||
-		   rename(new, path) < 0)) {
+		   renameat(dir->fd, AIF_STANDBY_ABOUT_NEW, dir->fd, AIF_STANDBY_ABOUT) < 0)) {
 		r = errno ? -errno : -EIO;
 		close(a->about);
-		unlink(new);
+		unlinkat(dir->fd, AIF_STANDBY_ABOUT_NEW, 0);
 		a->about = -1;
 	}
 	aif_attach_as_ourselves();

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "record/attach/joins.h"
+#include "record/attach/recording_dir.h"
 #include "record/ingest/opts.h"
 #include "wire/standby.h"
 
@@ -30,7 +31,7 @@ struct aif_attach_page {
 	int fd, pid; /* 0: of another namespace */
 	ino_t inode;
 	char name[AIF_STANDBY_NAME_MAX];
-	uint64_t rung_ns;
+	uint64_t found_ns, rung_ns;
 	bool joined;
 };
 
@@ -39,6 +40,7 @@ struct aif_attach {
 	char path[128];                  /* of it */
 	char shown[AIF_STANDBY_DIR_MAX]; /* the same for people */
 	uid_t owner;
+	gid_t group; /* of the directory */
 	enum aif_standby_wants wants;
 	struct aif_attach_request request[AIF_RECORD_PIDS];
 	int pids[AIF_RECORD_PIDS + 1]; /* of the wishes, ends with 0 */
@@ -51,13 +53,16 @@ struct aif_attach {
 	struct aif_standby_call call;
 	int about;                   /* -1: not announced yet, nobody is rung */
 	uint64_t looked_ns, look_ns; /* when the last look began, CPU time that it took */
-	char busy[256];              /* why a wish cannot be fulfilled */
+	unsigned sharers; /* other users' directories that share the time for looks with this one */
+	char busy[256];   /* why a wish cannot be fulfilled */
 	unsigned old_agents;
 };
 
 /* Finds the processes that are to be recorded; refuses those that cannot be. 0 or -errno with
  * *err. */
 int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
+/* Uses a standby directory: takes the descriptor. `shown`: what people call it. */
+void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown);
 /* Takes the rights of the directory's owner, for this thread, until aif_attach_as_ourselves():
  * files there are made and removed with these, not root's, since the owner may plant links. 0 or
  * -EPERM. */
@@ -65,8 +70,8 @@ int aif_attach_as_owner(const struct aif_attach *a);
 void aif_attach_as_ourselves(void);
 /* Recording begins: whoever is found from now on is rung. `dir`: the recording's own, in that of standby processes; `token`:
  * what agents show there, AIF_TOKEN_LEN bytes and a zero. 0 or -errno. */
-int aif_attach_announce(struct aif_attach *a, const char *dir, const char *token,
-			const struct aif_record_opts *opts, const char *output);
+int aif_attach_announce(struct aif_attach *a, const struct aif_recording_dir *dir,
+			const char *token, const struct aif_record_opts *opts, const char *output);
 /* Lets everybody go. */
 void aif_attach_close(struct aif_attach *a);
 
@@ -78,7 +83,8 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork);
 bool aif_attach_is_requested(const struct aif_attach *a, int pid);
 /* Notes that a process has joined this recording. */
 void aif_attach_joined(struct aif_attach *a, int pid);
-/* True if all processes that were found have joined; those of another namespace cannot be told from each other. */
+/* True if all processes that were found have joined; those of another namespace cannot be told from each other. One of another user's
+ * in `record -a` is waited for some seconds only: by it that user could keep the others' recording waiting. */
 bool aif_attach_all_joined(const struct aif_attach *a);
 /* Tells the others whether we collect. */
 void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,10 @@
 #include <unistd.h>
 
 #define AGENT "libaiflame-agent"
+/* Names of another user's directory that are read in one look, some 10 ms: it may have any number of others. */
+#define FOREIGN_NAMES_MAX 16384u
+/* Files that are taken away with a recording: agents leave some thousands, and its owner may have made any number. */
+#define REMOVED_MAX 65536u
 /* Prefix that the kernel puts before it where the file is an injector's (inject/inject.h). */
 #define INJECTED "memfd:"
 
@@ -155,16 +160,23 @@ static DIR *list(int dir)
 	return d;
 }
 
+static unsigned names_max(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == 0 && st.st_uid == geteuid() ? UINT_MAX : FOREIGN_NAMES_MAX;
+}
+
 unsigned aif_standby_pages(int dir, const int *look_for,
 			   bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg)
 {
 	uint64_t own = namespace_of("self");
-	unsigned pages = 0;
+	unsigned pages = 0, names = names_max(dir);
 	struct dirent *d;
 	bool more = true;
 	DIR *at = list(dir);
 
-	while (at && more && (d = readdir(at)) != NULL) {
+	while (at && more && names-- && (d = readdir(at)) != NULL) {
 		struct aif_standby_entry e;
 
 		if (!is_page_name(d->d_name) || pages++ >= AIF_STANDBY_PAGES_MAX)
@@ -220,12 +232,13 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 			    void *arg)
 {
 	struct aif_standby_found found;
-	unsigned recordings = 0;
+	unsigned recordings = 0, names = names_max(dir);
 	struct dirent *d;
 	bool more = true;
 	DIR *at = list(dir);
 
-	while (at && more && recordings < AIF_STANDBY_PAGES_MAX && (d = readdir(at)) != NULL) {
+	while (at && more && recordings < AIF_STANDBY_PAGES_MAX && names-- &&
+	       (d = readdir(at)) != NULL) {
 		if (!is_recording_name(d->d_name))
 			continue;
 		recordings++;
@@ -240,6 +253,7 @@ void aif_standby_remove(int dir, const char *recording)
 {
 	static const char *const files[] = {"agent", AIF_STANDBY_ABOUT, AIF_STANDBY_ABOUT_NEW};
 	int fd = openat(dir, recording, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned left = REMOVED_MAX;
 	struct dirent *d;
 	DIR *at;
 
@@ -248,7 +262,7 @@ void aif_standby_remove(int dir, const char *recording)
 	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++)
 		unlinkat(fd, files[i], 0);
 	at = list(fd);
-	while (at && (d = readdir(at)) != NULL)
+	while (at && left-- && (d = readdir(at)) != NULL)
 		if (ends_with(d->d_name, AIF_OBJECT_SUFFIX) ||
 		    ends_with(d->d_name, AIF_OBJECT_PART))
 			unlinkat(fd, d->d_name, 0);

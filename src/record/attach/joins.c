@@ -7,6 +7,7 @@
 #include "base/name_sanitize.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/process_open.h"
 #include "record/attach/attach_dir.h"
 #include "record/attach/unprepared.h"
 #include "wire/standby.h"
@@ -55,6 +56,8 @@ struct process {
 struct joining {
 	struct aif_injection in;
 	uint64_t since_ns;
+	uid_t uid;
+	char standby[AIF_STANDBY_DIR_MAX]; /* below the process's root */
 };
 
 struct aif_joins {
@@ -79,7 +82,7 @@ struct aif_joins *aif_joins_open(const struct aif_joins_opts *opts)
 	return j;
 }
 
-static struct aif_join *over_add(struct aif_joins *j, int pid)
+static struct aif_join *over_add(struct aif_joins *j, int pid, uid_t uid)
 {
 	struct aif_join *o;
 	char path[64];
@@ -87,7 +90,7 @@ static struct aif_join *over_add(struct aif_joins *j, int pid)
 	if (aif_grow(&j->over, &j->over_cap, j->over_len + 1, sizeof(*j->over)) < 0)
 		return NULL;
 	o = &j->over[j->over_len++];
-	*o = (struct aif_join){.pid = pid};
+	*o = (struct aif_join){.pid = pid, .uid = uid};
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	aif_proc_read(path, o->name, sizeof(o->name));
 	o->name[strcspn(o->name, "\n")] = '\0';
@@ -95,12 +98,28 @@ static struct aif_join *over_add(struct aif_joins *j, int pid)
 	return o;
 }
 
-static void leave_alone(struct aif_joins *j, int pid, const char *why)
+static void leave_alone(struct aif_joins *j, int pid, uid_t uid, const char *why)
 {
-	struct aif_join *o = over_add(j, pid);
+	struct aif_join *o = over_add(j, pid, uid);
 
 	if (o)
 		snprintf(o->text, sizeof(o->text), "%s", why);
+}
+
+/* Notes where a process is on standby. The recording's own directory may have the same name in a container. */
+static void note_standby(const struct aif_joins *j, struct aif_join *o, const char *standby)
+{
+	if (o && (o->uid != j->uid || strcmp(standby, j->opts.standby) != 0 ||
+		  aif_process_is_elsewhere(o->pid)))
+		snprintf(o->standby, sizeof(o->standby), "%s", standby);
+}
+
+/* /proc lists processes in the order of their numbers. */
+static struct process *find_process(const struct aif_joins *j, int pid)
+{
+	size_t at = AIF_BISECT(mid, 0, j->processes, j->process[mid].pid < pid);
+
+	return at < j->processes && j->process[at].pid == pid ? &j->process[at] : NULL;
 }
 
 /* True if a process that could not be joined may be joined later as it is: its threads or its tracer were in the way. Not behind
@@ -112,20 +131,17 @@ static bool is_passing(int error)
 
 /* A process could not be joined: says so the first time, and tries again later where that can help. One that has ended, or become
  * another program, meanwhile is not spoken of. */
-static void fail(struct aif_joins *j, int pid, int error, const char *why, uint64_t now)
+static void fail(struct aif_joins *j, int pid, uid_t uid, int error, const char *why, uint64_t now)
 {
-	struct process *p = NULL;
+	struct process *p = find_process(j, pid);
 
-	for (size_t i = 0; i < j->processes && !p; i++)
-		if (j->process[i].pid == pid)
-			p = &j->process[i];
 	if (error == -ESRCH) {
 		if (p)
 			p->is_done = false;
 		return;
 	}
 	if (!p || !p->pause_ns || !is_passing(error))
-		leave_alone(j, pid, why);
+		leave_alone(j, pid, uid, why);
 	if (!p || !is_passing(error) || ++p->tries >= TRIES_MOST)
 		return;
 	p->is_done = false;
@@ -142,27 +158,29 @@ static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 
 	if (aif_inject_poll(&a->in, 0, &result)) {
 		if (result.error) {
-			fail(j, a->in.pid, result.error, result.text, now);
+			fail(j, a->in.pid, a->uid, result.error, result.text, now);
 		} else {
-			o = over_add(j, a->in.pid);
+			o = over_add(j, a->in.pid, a->uid);
 			if (o)
 				o->stop_ns = AIF_MAX(result.longest_stop_ns, 1);
+			note_standby(j, o, a->standby);
 		}
 		a->in.pid = 0;
 	} else if (now - a->since_ns > GIVE_UP_NS) {
 		snprintf(text, sizeof(text),
 			 "process %d: the agent has not started in it within %d s", a->in.pid,
 			 (int)(GIVE_UP_NS / AIF_NS_PER_S));
-		leave_alone(j, a->in.pid, text);
+		leave_alone(j, a->in.pid, a->uid, text);
 		aif_inject_cancel(&a->in);
 		a->in.pid = 0;
 	}
 }
 
-static bool begin(struct aif_joins *j, int pid, uint64_t now)
+static bool begin(struct aif_joins *j, const struct process *p, uint64_t now)
 {
-	char standby[AIF_STANDBY_DIR_MAX], text[AIF_STANDBY_DIR_MAX + 128];
+	char text[AIF_STANDBY_DIR_MAX + 128];
 	struct joining *a = j->active;
+	const int pid = p->pid;
 	struct aif_err err = {0};
 	int r;
 
@@ -173,36 +191,54 @@ static bool begin(struct aif_joins *j, int pid, uint64_t now)
 		a++;
 	if (a == j->active + AT_ONCE)
 		return false;
-	aif_unprepared_standby(pid, j->uid, standby);
-	if (strcmp(standby, j->opts.standby) != 0) {
+	aif_unprepared_standby(pid, p->uid, a->standby);
+	if (p->uid == j->uid && strcmp(a->standby, j->opts.standby) != 0 &&
+	    !aif_process_is_elsewhere(pid)) {
 		snprintf(text, sizeof(text),
 			 "process %d: its standby directory %s is not that of this recording; "
 			 "record it with -p",
-			 pid, standby);
-		leave_alone(j, pid, text);
+			 pid, a->standby);
+		leave_alone(j, pid, p->uid, text);
 		return true;
 	}
 	a->since_ns = now;
-	r = aif_unprepared_start(&a->in, pid, j->uid, j->opts.agent, j->opts.runtime, standby,
+	a->uid = p->uid;
+	r = aif_unprepared_start(&a->in, pid, p->uid, j->opts.agent, j->opts.runtime, a->standby,
 				 &err);
 	if (r < 0) {
 		a->in.pid = 0;
-		fail(j, pid, r, err.text, now);
+		fail(j, pid, p->uid, r, err.text, now);
 		return !is_passing(r);
 	}
 	return true;
 }
 
-/* Another user's process, which root's recording does not reach: its agent would wait in a directory of that user's. */
-static void leave_to_owner(struct aif_joins *j, const struct process *p, bool is_prepared)
+/* A process that carries the agent, of another user or in a container: finds where it is on standby. Returns true if it needs no
+ * further look. */
+static bool find_standby(struct aif_joins *j, const struct process *p,
+			 const struct aif_standby_maps *maps)
 {
-	char text[192];
+	char standby[AIF_STANDBY_DIR_MAX], text[192];
+	int r = 0;
 
+	if (*maps->dir)
+		memcpy(standby, maps->dir, sizeof(standby));
+	else if (maps->is_injected)
+		aif_unprepared_standby(p->pid, p->uid, standby);
+	else
+		r = aif_standby_environment(p->pid, AIF_ENV_STANDBY, standby, sizeof(standby));
+	if (r < 0 && r != -ENOENT)
+		return false;
+	if (!r) {
+		note_standby(j, over_add(j, p->pid, p->uid), standby);
+		return true;
+	}
 	snprintf(text, sizeof(text),
-		 "process %d: belongs to user %u%s; record it with -p %d, or as that user", p->pid,
-		 (unsigned)p->uid, is_prepared ? ", whose standby directory is another" : "",
+		 "process %d: carries the agent, but is not on standby: another recorder has "
+		 "started it",
 		 p->pid);
-	leave_alone(j, p->pid, text);
+	leave_alone(j, p->pid, p->uid, text);
+	return true;
 }
 
 /* True of this program: a recorder, or an injector. */
@@ -216,15 +252,6 @@ static bool is_own_program(const struct aif_joins *j, int pid)
 	       st.st_ino == j->own_program.st_ino;
 }
 
-static bool is_of(int pid, uid_t uid)
-{
-	struct stat st;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return stat(path, &st) == 0 && st.st_uid == uid;
-}
-
 /* Returns true if the process needs no further look. */
 static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 {
@@ -233,19 +260,16 @@ static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 	bool is_wanted;
 	char text[192];
 
-	/* Leaves it for the next look if it has become another user's meanwhile. */
-	if (aif_standby_maps(pid, 0, &maps) < 0 || !is_of(pid, p->uid))
+	/* In /proc a process that may not be looked at is root's, whoever's it is. */
+	if (aif_standby_maps(pid, 0, &maps) < 0 || !aif_proc_user(pid, &p->uid))
 		return false;
 	is_wanted = maps.has_driver || maps.has_loader;
-	if (p->uid != j->uid) {
-		if (is_wanted)
-			leave_to_owner(j, p, maps.has_agent);
-		return is_wanted;
-	}
-	if (maps.has_agent)
+	if (maps.has_agent && p->uid == j->uid && !aif_process_is_elsewhere(pid))
 		return true;
+	if (maps.has_agent)
+		return (is_wanted || maps.has_page || j->opts.all) && find_standby(j, p, &maps);
 	if (is_wanted || (j->opts.all && !is_own_program(j, pid)))
-		return begin(j, pid, now);
+		return begin(j, p, now);
 	if ((!maps.has_runtime && !maps.has_device) || p->is_said)
 		return false;
 	snprintf(
@@ -256,7 +280,7 @@ static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 			: "process %d: has a GPU open, for pictures: no runtime whose launches could "
 			  "be recorded is in it",
 		pid);
-	leave_alone(j, pid, text);
+	leave_alone(j, pid, p->uid, text);
 	p->is_said = true;
 	return maps.has_runtime;
 }

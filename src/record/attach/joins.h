@@ -2,12 +2,15 @@
 #pragma once
 
 #include "base/base.h"
+#include "wire/standby.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
- * `record -a`: puts the agent into the recorder's own user's processes that use a device and that nobody prepared, as they
- * appear. From then on they are on standby, where the recorder finds them.
+ * `record -a`: puts the agent into the recorder's own user's processes, and into those of all users if it is root's, that use a device
+ * and that nobody prepared, as they appear. From then on they are on standby, where the recorder finds them (owners.h: in
+ * directories other than its own).
  *
  * Processes are listed five times a second. The map of one is read when it appears, when its address space has grown by as
  * much as a driver takes, and now and then. It uses a device when a runtime's library is in it: a driver of CUDA or OpenCL,
@@ -18,9 +21,13 @@ struct aif_joins;
 /* Result for a process. A process that is tried again has several: the last one counts. */
 struct aif_join {
 	int pid;
+	uid_t uid; /* its user */
 	char name[16];
-	uint64_t stop_ns; /* the agent is in it: the longest time that a thread was stopped */
-	char text[512];   /* why it was left alone; "": it was not */
+	uint64_t
+		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it was there */
+	char text[512]; /* why it was left alone; "": it was not */
+	char standby
+		[AIF_STANDBY_DIR_MAX]; /* where it is on standby, if not in the recording's directory; "" */
 };
 
 struct aif_joins_opts {
