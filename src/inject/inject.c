@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 /* In the injector, which the terminal's signals do not reach: a thread that is borrowed must be given back. */
-static void inject(pid_t pid, int agent, const struct aif_injected *about, int to)
+static void inject(pid_t pid, int agent, const struct aif_injected *about,
+		   const struct aif_inject_left *left, int to)
 {
-	struct aif_inject_result r = {0};
+	struct aif_inject_result r = {.left = *left};
 	struct aif_err err = {0};
 	uint64_t began = aif_now_ns();
 	sigset_t all;
@@ -37,7 +38,8 @@ static void inject(pid_t pid, int agent, const struct aif_injected *about, int t
 }
 
 int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
-		     const struct aif_injected *about, struct aif_err *err)
+		     const struct aif_injected *about, const struct aif_inject_left *left,
+		     struct aif_err *err)
 {
 	int ends[2], fd, r;
 
@@ -57,7 +59,7 @@ int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
 	in->injector = fork();
 	if (in->injector == 0) {
 		close(ends[0]);
-		inject(pid, fd, about, ends[1]);
+		inject(pid, fd, about, left, ends[1]);
 	}
 	r = in->injector < 0 ? -errno : 0;
 	close(fd);

@@ -26,17 +26,26 @@ struct aif_injection {
 	int fd;         /* its result */
 };
 
+/* Memory of 40 KB that stays in a process when its last thread had to be given back too soon: the next injector uses it. */
+struct aif_inject_left {
+	uint64_t memory; /* 0: none */
+	bool is_executable;
+};
+
 struct aif_inject_result {
 	int error; /* 0: the agent is there */
+	struct aif_inject_left left;
 	unsigned stops;
 	uint64_t longest_stop_ns; /* that a thread was stopped */
 	uint64_t took_ns;
 	char text[512]; /* what aif_err says; "" without an error */
 };
 
-/* Begins. `agent`: path of libaiflame-agent.so here. 0, or -errno with *err: it is not tried. */
+/* Begins. `agent`: path of libaiflame-agent.so here; `left`: by the last injector in this process. 0, or -errno with *err: it is
+ * not tried. */
 int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
-		     const struct aif_injected *about, struct aif_err *err);
+		     const struct aif_injected *about, const struct aif_inject_left *left,
+		     struct aif_err *err);
 /* True if it is over: *ret says how. Waits for it up to timeout_ms. */
 bool aif_inject_poll(struct aif_injection *in, int timeout_ms, struct aif_inject_result *ret);
 /* Waits no longer for one that is not over; it goes on, and ends by itself. */

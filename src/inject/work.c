@@ -304,7 +304,9 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 		    struct aif_inject_result *ret, struct aif_err *err)
 {
 	static struct aif_payload first; /* a page */
-	struct aif_borrow b = {.payload = &first};
+	struct aif_borrow b = {.payload = &first,
+			       .memory = ret->left.memory,
+			       .is_executable = ret->left.is_executable};
 	uint64_t until = aif_now_ns() + PATIENCE_NS;
 	struct aif_image plain = {.pid = pid};
 	int r;
@@ -321,6 +323,10 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 	} while (r == -EAGAIN && aif_now_ns() < until);
 	ret->stops = b.stops;
 	ret->longest_stop_ns = b.longest_ns;
+	/* Keeps no memory in which a thread may run. */
+	ret->left = (struct aif_inject_left){0};
+	if (r == -EAGAIN || r == -EBUSY)
+		ret->left = (struct aif_inject_left){b.memory, b.is_executable};
 	b.im = &plain;
 	if (r < 0)
 		return err->code == r ? r : say_failed(&b, r, err);

@@ -33,7 +33,7 @@
 /* Pauses before a process is tried again that could not be joined as it was: stopped, traced, computing all the time. */
 #define AGAIN_NS      AIF_NS_PER_S
 #define AGAIN_MOST_NS (60 * AIF_NS_PER_S)
-/* Each try may leave 40 KB of the injector's in the process, where the last one was late. */
+/* Each stops threads. */
 #define TRIES_MOST 5
 /* An agent says hello some microseconds before its injector ends, which may need a processor for that. */
 #define SETTLE_NS (AIF_NS_PER_S / 2)
@@ -49,8 +49,9 @@ struct process {
 	dev_t device;     /* of its program's file, and */
 	ino_t inode;      /* its number: exec() changes them */
 	uint64_t found_ns, next_ns;
-	uint64_t pages;    /* of its address space when its map was read last */
-	uint64_t pause_ns; /* before the next try; 0: it was not tried so far */
+	uint64_t pages;              /* of its address space when its map was read last */
+	uint64_t pause_ns;           /* before the next try; 0: it was not tried so far */
+	struct aif_inject_left left; /* by the last one */
 };
 
 struct joining {
@@ -152,11 +153,14 @@ static void fail(struct aif_joins *j, int pid, uid_t uid, int error, const char 
 
 static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 {
+	struct process *p = find_process(j, a->in.pid);
 	struct aif_inject_result result;
 	struct aif_join *o;
 	char text[128];
 
 	if (aif_inject_poll(&a->in, 0, &result)) {
+		if (p)
+			p->left = result.left;
 		if (result.error) {
 			fail(j, a->in.pid, a->uid, result.error, result.text, now);
 		} else {
@@ -203,8 +207,8 @@ static bool begin(struct aif_joins *j, const struct process *p, uint64_t now)
 	}
 	a->since_ns = now;
 	a->uid = p->uid;
-	r = aif_unprepared_start(&a->in, pid, p->uid, j->opts.agent, j->opts.runtime, a->standby,
-				 &err);
+	r = aif_unprepared_start(&a->in, pid, p->uid, j->opts.agent, j->opts.runtime, &p->left,
+				 a->standby, &err);
 	if (r < 0) {
 		a->in.pid = 0;
 		fail(j, pid, p->uid, r, err.text, now);

@@ -26,8 +26,8 @@ void aif_unprepared_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX
 }
 
 int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const char *agent,
-			 const char *runtime, char standby[AIF_STANDBY_DIR_MAX],
-			 struct aif_err *err)
+			 const char *runtime, const struct aif_inject_left *left,
+			 char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err)
 {
 	struct aif_injected about = {.magic = AIF_STANDBY_MAGIC,
 				     .wire_version = AIF_WIRE_VERSION,
@@ -36,16 +36,17 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 	aif_unprepared_standby(pid, uid, standby);
 	snprintf(about.standby, sizeof(about.standby), "%s", standby);
 	snprintf(about.runtime, sizeof(about.runtime), "%s", runtime ? runtime : "");
-	return aif_inject_start(in, pid, agent, &about, err);
+	return aif_inject_start(in, pid, agent, &about, left, err);
 }
 
 int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
 			char standby[AIF_STANDBY_DIR_MAX], uint64_t *ret_stop_ns,
 			struct aif_err *err)
 {
+	const struct aif_inject_left none = {0};
 	struct aif_injection in;
 	struct aif_inject_result result;
-	int r = aif_unprepared_start(&in, pid, uid, agent, runtime, standby, err);
+	int r = aif_unprepared_start(&in, pid, uid, agent, runtime, &none, standby, err);
 
 	if (r < 0)
 		return r;

@@ -11,11 +11,11 @@
 /* Chooses the standby directory of a process without an agent, as the process will see it. */
 void aif_unprepared_standby(int pid, uid_t uid, char standby[AIF_STANDBY_DIR_MAX]);
 
-/* Begins to put the agent into a process of user `uid`, which then is on standby in `standby` below its root. 0 or -errno
- * with *err. */
+/* Begins to put the agent into a process of user `uid`, which then is on standby in `standby` below its root. `left`: as of
+ * aif_inject_start(). 0 or -errno with *err. */
 int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const char *agent,
-			 const char *runtime, char standby[AIF_STANDBY_DIR_MAX],
-			 struct aif_err *err);
+			 const char *runtime, const struct aif_inject_left *left,
+			 char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err);
 
 /* The same, and waits until the agent is there. *ret_stop_ns: the longest time that a thread was stopped. */
 int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
