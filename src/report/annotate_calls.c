@@ -63,10 +63,8 @@ void aif_annotate_calls_put(const struct aif_profile *p, const struct aif_cpu_fu
 			    const struct aif_annotate_opts *o, struct aif_buf *out)
 {
 	struct listing l = {.p = p, .f = f, .o = o, .all_ns = f->at[function].total_ns, .out = out};
-	size_t begin = 0, end;
+	size_t begin = AIF_BISECT(mid, 0, c->len, c->at[mid].function < function), end;
 
-	while (begin < c->len && c->at[begin].function != function)
-		begin++;
 	for (; begin < c->len && c->at[begin].function == function; begin = end) {
 		uint64_t ns = 0;
 

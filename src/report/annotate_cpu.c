@@ -26,6 +26,7 @@ struct listing {
 	const struct aif_annotate_opts *o;
 	const struct aif_cpu_functions *all;
 	const struct aif_cpu_function *function;
+	uint32_t *leaves; /* numbers of all->leaves, by function; for free() */
 	struct aif_code_index codes;
 	struct aif_places places;
 	struct aif_buf *out, cell;
@@ -41,17 +42,48 @@ static void put_share(struct listing *l, uint64_t ns)
 	aif_place_put_share(ns, l->function->self_ns, l->out);
 }
 
+static uint64_t leaf_key(const struct aif_cpu_functions *f, uint32_t leaf)
+{
+	return aif_cpu_function_key(f->leaves[leaf].name, f->leaves[leaf].module);
+}
+
+static int by_function(const void *pa, const void *pb, void *arg)
+{
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	uint64_t x = leaf_key(arg, a), y = leaf_key(arg, b);
+
+	return x != y ? (x < y ? -1 : 1) : (a > b) - (a < b);
+}
+
+/* Finds the functions with CPU time, and orders their leaves. 0 or -errno with *err. */
+static int functions_find(struct listing *l, const struct aif_names *names,
+			  struct aif_cpu_functions *f, struct aif_err *err)
+{
+	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, f, err);
+
+	if (r)
+		return r;
+	l->leaves = malloc((f->leaves_len + 1) * sizeof(*l->leaves));
+	if (!l->leaves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->leaves_len; i++)
+		l->leaves[i] = i;
+	qsort_r(l->leaves, f->leaves_len, sizeof(*l->leaves), by_function, f);
+	return 0;
+}
+
 /* Finds the places of the function's samples. 0 or -ENOMEM. */
 static int places_find(struct listing *l)
 {
+	uint64_t key = aif_cpu_function_key(l->function->name, l->function->module);
+	size_t i = AIF_BISECT(mid, 0, l->all->leaves_len, leaf_key(l->all, l->leaves[mid]) < key);
 	int r = 0;
 
 	l->places.len = 0;
-	for (size_t i = 0; i < l->all->leaves_len && !r; i++) {
-		const struct aif_cpu_leaf *leaf = &l->all->leaves[i];
+	for (; i < l->all->leaves_len && !r && leaf_key(l->all, l->leaves[i]) == key; i++) {
+		const struct aif_cpu_leaf *leaf = &l->all->leaves[l->leaves[i]];
 
-		if (leaf->name == l->function->name && leaf->module == l->function->module)
-			r = aif_places_add(&l->places, leaf->frame, leaf->depth, leaf->ns);
+		r = aif_places_add(&l->places, leaf->frame, leaf->depth, leaf->ns);
 	}
 	return r;
 }
@@ -233,7 +265,7 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 
 	if (r < 0)
 		return r;
-	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, err);
+	r = functions_find(&l, names, &f, err);
 	if (!r)
 		r = aif_code_index_init(&l.codes, names->p);
 	if (!r) {
@@ -266,6 +298,7 @@ int aif_annotate_cpu_write(const struct aif_names *names, const struct aif_annot
 	aif_cpu_functions_finish(&f);
 	aif_buf_finish(&l.cell);
 	free(l.places.at);
+	free(l.leaves);
 	free(is_wanted);
 	return r;
 }
@@ -359,7 +392,7 @@ int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif
 	struct aif_buf head = {0};
 	struct aif_err err = {0};
 	struct listing l = {.p = names->p, .all = &f, .places.p = names->p, .out = &head};
-	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, &err);
+	int r = functions_find(&l, names, &f, &err);
 
 	if (!r)
 		r = aif_code_index_init(&l.codes, names->p);
@@ -388,5 +421,6 @@ int aif_annotate_cpu_json(const struct aif_names *names, size_t most, struct aif
 	aif_buf_finish(&l.cell);
 	aif_buf_finish(&head);
 	free(l.places.at);
+	free(l.leaves);
 	return r;
 }
