@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/name_sanitize.h"
 #include "cmd/command.h"
 #include "probe/doctor_intel.h"
 #include "probe/doctor_nvidia.h"
@@ -20,8 +21,13 @@
 /* A probe answers in one line, with what to do where something is missing. */
 static bool say(bool ok, const char *what, const char *found, const char *fix)
 {
-	printf("%s  %-22s %s%s%s\n", ok ? "ok     " : "MISSING", what, found,
-	       ok || !*fix ? "" : "; ", ok ? "" : fix);
+	struct aif_buf line = {0};
+
+	aif_buf_printf(&line, "%s  %-22s %s%s%s", ok ? "ok     " : "MISSING", what, found,
+		       ok || !*fix ? "" : "; ", ok ? "" : fix);
+	aif_name_break_orders(&line, 0);
+	puts(aif_buf_str(&line));
+	aif_buf_finish(&line);
 	return ok;
 }
 

@@ -411,15 +411,16 @@ static int print(const struct values *v, const struct aif_gate *g, struct aif_er
 	int status;
 
 	write[v->format](g, &out);
-	if (v->annotations && v->format == FORMAT_TEXT)
-		aif_gate_annotations(g, &out);
 	status = v->format == FORMAT_TEXT || v->format == FORMAT_MARKDOWN
 			 ? aif_view_print_text(&out, err)
 			 : aif_view_print(&out, err);
-	if (v->annotations && v->format != FORMAT_TEXT) {
+	if (v->annotations) {
 		aif_buf_clear(&out);
 		aif_gate_annotations(g, &out);
-		fwrite(out.data, 1, out.len, stderr);
+		if (v->format != FORMAT_TEXT)
+			fwrite(out.data, 1, out.len, stderr);
+		else if (status == AIF_EXIT_OK)
+			status = aif_view_print(&out, err);
 	}
 	aif_buf_finish(&out);
 	return status == AIF_EXIT_OK ? exit_status(v, g) : status;
@@ -557,6 +558,7 @@ static int judge_dir(const struct values *v, struct aif_err *err)
 						 .v7_exit = v->v7_exit,
 						 .say = aif_message};
 	struct aif_buf text = {0};
+	struct aif_err shown = {0};
 	int status;
 
 	if (has_budgets(v) || v->metric[0] || v->annotations || v->format) {
@@ -567,7 +569,10 @@ static int judge_dir(const struct values *v, struct aif_err *err)
 		return AIF_EXIT_USAGE;
 	}
 	status = aif_runbook_check(&o, &text, err);
-	fputs(aif_buf_str(&text), stdout);
+	if (aif_view_print_text(&text, &shown) != AIF_EXIT_OK && shown.code && !err->code) {
+		*err = shown;
+		status = AIF_EXIT_FAILURE;
+	}
 	aif_buf_finish(&text);
 	return status;
 }

@@ -23,6 +23,7 @@ void aif_message(const char *fmt, ...)
 	if (len < 0)
 		return;
 	aif_name_sanitize(text, (size_t)len, &shown);
+	aif_name_break_orders(&shown, 0);
 	fprintf(stderr, "aiflame: %s\n", aif_buf_str(&shown));
 	aif_buf_finish(&shown);
 	free(text);

@@ -90,7 +90,9 @@ static int judge(const struct values *v, struct aif_runbook_judged *ret, struct 
 /* Prints and finishes *text. */
 static void show(struct aif_buf *text)
 {
-	fputs(aif_buf_str(text), stdout);
+	struct aif_err err = {0};
+
+	(void)aif_view_print_text(text, &err);
 	aif_buf_finish(text);
 }
 
@@ -148,6 +150,7 @@ static void print_change(const char *name, size_t n, double x, double y, char di
 	struct aif_buf shown = {0};
 
 	aif_name_sanitize(name, n, &shown);
+	aif_name_break_orders(&shown, 0);
 	printf("%-24s %12.6g -> %12.6g", aif_buf_str(&shown), x, y);
 	aif_buf_finish(&shown);
 	if (x > 0)
@@ -188,7 +191,7 @@ static void compare_functions(const char *a, const char *b)
 
 	if (aif_runbook_dir_folded(a, &before) && aif_runbook_dir_folded(b, &after) &&
 	    aif_runbook_grown_functions(&before, &after, &text))
-		fputs(aif_buf_str(&text), stdout);
+		show(&text);
 	aif_buf_finish(&before);
 	aif_buf_finish(&after);
 	aif_buf_finish(&text);
@@ -225,6 +228,7 @@ static int do_compare(const struct values *v, const char *a, const char *b, stru
 		if (!differs)
 			compare_metrics(v->of_plan, a, b, true);
 	}
+	aif_name_break_orders(&why, 0);
 	if (!e && differs)
 		printf("cannot tell  other configurations: %s\n", aif_buf_str(&why));
 	aif_buf_finish(&why);

@@ -2,6 +2,7 @@
 #include "compare/gate.h"
 
 #include "base/human.h"
+#include "base/name_sanitize.h"
 #include "base/u64_of.h"
 #include "compare/json.h"
 #include "text/elide.h"
@@ -416,21 +417,30 @@ void aif_gate_junit(const struct aif_gate *g, struct aif_buf *out)
 	aif_buf_finish(&said);
 }
 
-/* A workflow command's text: one line, with the escapes that its reader undoes. */
+/* A workflow command's text: one line, with the escapes that its reader undoes, and without orders to other readers. */
 static void put_command(const char *kind, const char *title, const char *text, struct aif_buf *out)
 {
-	aif_buf_printf(out, "::%s title=aiflame gate::", kind);
+	struct aif_buf said = {0};
+	size_t begin;
+
 	for (unsigned part = 0; part < 2; part++) {
 		for (const char *s = part ? text : title; *s; s++) {
 			if (*s == '%')
-				aif_buf_puts(out, "%25");
+				aif_buf_puts(&said, "%25");
 			else if (*s == '\n' || *s == '\r')
-				aif_buf_puts(out, *s == '\n' ? "%0A" : "%0D");
+				aif_buf_puts(&said, *s == '\n' ? "%0A" : "%0D");
 			else
-				aif_buf_putc(out, *s);
+				aif_buf_putc(&said, *s);
 		}
-		aif_buf_puts(out, part ? "\n" : ": ");
+		aif_buf_puts(&said, part ? "" : ": ");
 	}
+	aif_buf_printf(out, "::%s title=aiflame gate::", kind);
+	begin = out->len;
+	aif_name_sanitize(said.data, said.len, out);
+	aif_name_break_orders(out, begin);
+	aif_buf_putc(out, '\n');
+	out->failed |= aif_buf_failed(&said);
+	aif_buf_finish(&said);
 }
 
 void aif_gate_annotations(const struct aif_gate *g, struct aif_buf *out)

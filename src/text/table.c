@@ -400,6 +400,7 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 	bool is_first = !t->widths, *is_text = calloc(t->width, sizeof(*is_text));
 	struct aif_elider *elider = calloc(t->width, sizeof(*elider));
 	struct aif_buf cell = {0};
+	size_t line = 0;
 	int r;
 
 	if (is_first)
@@ -443,7 +444,11 @@ static int print_plain(struct aif_table *t, size_t rows, struct aif_buf *out)
 
 		aif_buf_clear(&cell);
 		plain_cell(t, i, &cell);
+		if (!c)
+			line = out->len;
 		plain_put(t, c, is_number(t, i), &cell, is_cut(t, c) ? &elider[c] : NULL, out);
+		if (c + 1 == t->width)
+			aif_name_break_orders(out, line);
 	}
 	for (size_t c = 0; c < t->width; c++)
 		aif_elider_finish(&elider[c]);

@@ -64,6 +64,41 @@ clean query "$odd" 'SELECT 1'
 printf 'main;work x\nmain;more 1\n' >"$odd.folded"
 clean flame -o x.svg "$odd.folded"
 
+# Services that build a project read orders in what its commands print.
+order='::error file=a::x ##[error]##vso[task.complete]'
+quiet() {
+	check "a pipe: no name is an order to a CI server in $*" python3 "$names" quiet "$aiflame" "$@"
+}
+python3 "$names" poison whole.data op.data "$order"
+[ ! -e m.data ] || python3 "$names" poison m.data on.data "$order"
+for p in op on; do
+	[ -e $p.data ] || continue
+	quiet info $p.data
+	quiet report $p.data
+	quiet why $p.data
+	for table in kernels stacks copies launches stalls ops ranges steps breakdown comm idle streams counters; do
+		quiet report --$table $p.data
+	done
+	quiet annotate . $p.data
+	quiet query $p.data 'SELECT name FROM kernels'
+	quiet query $p.data 'SELECT * FROM strings'
+	for format in table md; do
+		quiet diff --format $format $p.data $p.data
+	done
+	for format in text md; do
+		quiet gate --format $format --annotations --budget 'launches 0' $p.data $p.data
+	done
+done
+printf '%s;%s a;%s b 5\n' "$order" "$order" "$order" >order.folded
+"$aiflame" import -o order.data order.folded 2>order.err
+quiet annotate . order.data
+quiet annotate --of cpu a order.data
+quiet report order.data
+quiet report --cpu order.data
+quiet annotate "$order" op.data
+quiet gate --budget "$order 0" op.data op.data
+quiet info "$order"
+
 # A recording of it: its arguments, and what `ctl status` says of it.
 clean record -o r.data sh -c ': "$0"; exit 0' "$odd"
 clean report r.data

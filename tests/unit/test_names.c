@@ -233,6 +233,41 @@ static void sanitized_in_place(void **state)
 	assert_string_equal(text, "a b c ?[1m???\xc3\xa4???");
 }
 
+/* Orders to services that build and test a project, in a text of lines and in a line alone. */
+static void orders_are_broken(void **state)
+{
+	static const char *const cases[][2] = {
+		{"::error file=a::x", "?:error file=a::x"},
+		{" \xc2\xa0\xe2\x80\x83::error::x", " \xc2\xa0\xe2\x80\x83?:error::x"},
+		{"a\n  ::set-output name=a::b\nc", "a\n  ?:set-output name=a::b\nc"},
+		{"::::", "?:::"},
+		{"a ##[error]b", "a ?#[error]b"},
+		{"x##vso[task.complete]", "x?#vso[task.complete]"},
+		{"###[group]##teamcity[a]", "#?#[group]?#teamcity[a]"},
+		/* none */
+		{"::operator", "::operator"},
+		{"a::b::c", "a::b::c"},
+		{":: :", ":: :"},
+		{"## [a]#[b] ##a b[", "## [a]#[b] ##a b["},
+		{"##", "##"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(cases); i++) {
+		struct aif_buf b = {0};
+		char line[64];
+
+		aif_name_sanitize_lines(cases[i][0], strlen(cases[i][0]), &b);
+		assert_string_equal(aif_buf_str(&b), cases[i][1]);
+		aif_buf_finish(&b);
+		strcpy(line, cases[i][0]);
+		aif_name_sanitize_in_place(line);
+		if (!strchr(cases[i][0], '\n'))
+			assert_string_equal(line, cases[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +276,7 @@ int main(void)
 		cmocka_unit_test(hostile_function_names_take_linear_time),
 		cmocka_unit_test(sanitized),
 		cmocka_unit_test(sanitized_in_place),
+		cmocka_unit_test(orders_are_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
