@@ -671,6 +671,7 @@ void aif_cpu_after_fork(struct aif_cpu *c)
 	 * again by whoever finds it. */
 	*c = (struct aif_cpu){.installed = atomic_load(&c->installed),
 			      .is_watched = atomic_load(&c->is_watched),
+			      .interrupts = atomic_load(&c->interrupts),
 			      .sees_tls = c->sees_tls,
 			      .copied = c->copied,
 			      .codes = c->codes,

@@ -67,6 +67,7 @@ struct aif_cpu {
 	bool ready, refused, too_many;
 	atomic_bool installed;  /* the handler, once */
 	atomic_bool is_watched; /* the program reads the signal from a signalfd */
+	atomic_bool interrupts; /* the program has asked so by siginterrupt() */
 	uint32_t generation;    /* the session whose list has our threads */
 	/* Constant while `arms`. */
 	uint32_t mode; /* enum aif_shm_cpu */

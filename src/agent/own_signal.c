@@ -252,23 +252,109 @@ int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 	return r;
 }
 
-STANDS_BEFORE(signal)
-__sighandler_t signal(int number, __sighandler_t handler)
+/* Sets the handler of our signal by sigaction(). Returns the one before, or SIG_ERR. */
+static __sighandler_t set_handler(__sighandler_t handler, int flags, bool blocks)
 {
-	__typeof__(signal) *real = next_signal();
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = flags}, old;
+
+	sigemptyset(&sa.sa_mask);
+	if (blocks)
+		sigaddset(&sa.sa_mask, OURS);
+	return sigaction(OURS, &sa, &old) < 0 ? SIG_ERR : old.sa_handler;
+}
+
+/* Set by siginterrupt(): handlers that signal() sets interrupt system calls. */
+static int restarts(void)
+{
+	return atomic_load(&aif_agent.cpu.interrupts) ? 0 : SA_RESTART;
+}
+
+/* Defines a function that sets the handler of a signal with these flags. */
+#define SETS_HANDLER(name, flags, blocks)                                                    \
+	AIF_PUBLIC __sighandler_t name(int number, __sighandler_t handler);                  \
+	__sighandler_t name(int number, __sighandler_t handler)                              \
+	{                                                                                    \
+		static _Atomic(void *) next;                                                 \
+		__sighandler_t (*real)(int, __sighandler_t) =                                \
+			(__sighandler_t(*)(int, __sighandler_t))next_function(&next, #name); \
+                                                                                             \
+		if (!real)                                                                   \
+			return SIG_ERR;                                                      \
+		/* SIG_ERR is refused, as is a number that is none. */                       \
+		if (number != OURS || handler == SIG_ERR || !is_used())                      \
+			return real(number, handler);                                        \
+		return set_handler(handler, flags, blocks);                                  \
+	}
+
+SETS_HANDLER(signal, restarts(), true)
+SETS_HANDLER(ssignal, restarts(), true)
+SETS_HANDLER(bsd_signal, restarts(), true)
+/* Also signal() of programs that are compiled for X/Open or for C alone. */
+SETS_HANDLER(sysv_signal, SA_RESETHAND | SA_NODEFER, false)
+SETS_HANDLER(__sysv_signal, SA_RESETHAND | SA_NODEFER, false)
+
+/* Sets a handler and unblocks the signal, or blocks it (SIG_HOLD). Returns what was so before, as sigset() does. */
+static __sighandler_t set_or_hold(__sighandler_t handler)
+{
+	bool holds = handler == SIG_HOLD;
+	sigset_t ours, old;
+	struct sigaction sa;
+	__sighandler_t before = SIG_DFL;
+
+	if (!holds)
+		before = set_handler(handler, 0, false);
+	sigemptyset(&ours);
+	sigaddset(&ours, OURS);
+	if (before == SIG_ERR || sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &ours, &old) < 0)
+		return SIG_ERR;
+	if (has(&old))
+		return SIG_HOLD;
+	if (!holds)
+		return before;
+	return sigaction(OURS, NULL, &sa) < 0 ? SIG_ERR : sa.sa_handler;
+}
+
+AIF_PUBLIC __sighandler_t sigset(int number, __sighandler_t handler);
+__sighandler_t sigset(int number, __sighandler_t handler)
+{
+	static _Atomic(void *) next;
+	__sighandler_t (*real)(int, __sighandler_t) =
+		(__sighandler_t(*)(int, __sighandler_t))next_function(&next, "sigset");
 
 	if (!real)
 		return SIG_ERR;
+	return number == OURS && is_used() ? set_or_hold(handler) : real(number, handler);
+}
+
+AIF_PUBLIC int sigignore(int number);
+int sigignore(int number)
+{
+	static _Atomic(void *) next;
+	int (*real)(int) = (int (*)(int))next_function(&next, "sigignore");
+
+	if (!real)
+		return -1;
 	if (number != OURS || !is_used())
-		return real(number, handler);
-	if (handler == SIG_ERR) {
-		errno = EINVAL;
-		return SIG_ERR;
-	}
-	sigemptyset(&sa.sa_mask);
-	sigaddset(&sa.sa_mask, number);
-	return sigaction(number, &sa, &old) < 0 ? SIG_ERR : old.sa_handler;
+		return real(number);
+	return set_handler(SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+/* Leaves the agent's handler as it is: it interrupts no call. */
+AIF_PUBLIC int siginterrupt(int number, int interrupts);
+int siginterrupt(int number, int interrupts)
+{
+	static _Atomic(void *) next;
+	int (*real)(int, int) = (int (*)(int, int))next_function(&next, "siginterrupt");
+	struct sigaction now;
+
+	if (!real)
+		return -1;
+	if (number == OURS)
+		atomic_store(&aif_agent.cpu.interrupts, interrupts);
+	if (number != OURS || !is_used() || aif_own_signal_action(NULL, &now) < 0 ||
+	    !is_handler_of_ours(&now))
+		return real(number, interrupts);
+	return 0;
 }
 
 /* ---- functions that let it come, which would interrupt them -------------------------------------- */

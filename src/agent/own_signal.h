@@ -14,7 +14,8 @@
  *   - of a thread that blocks signals for long, which gets no more of ours, the helper drops the one that waits
  *     (cpu.c), for those that look by a system call of their own;
  *   - once the program makes a signalfd for SIGURG, which shows what waits whenever it is polled, or sets a handler of its
- *     own, no thread is signalled any more (AIF_REASON_CPU_SIGNAL_TAKEN). It is shown the default action until then.
+ *     own, by whichever of the C library's functions, no thread is signalled any more (AIF_REASON_CPU_SIGNAL_TAKEN). It is
+ *     shown the default action until then.
  *
  * What is left: a SIGURG that the program sends to one thread, by pthread_kill(), while ours waits there, is one with it
  * for the kernel, and goes with it.

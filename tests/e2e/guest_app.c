@@ -573,6 +573,8 @@ static const struct {
 	OTHER(waits_raw),
 	OTHER(waits_exec),
 	OTHER(handler_later),
+	OTHER(handler_ways),
+	OTHER(handler_held),
 	OTHER(ignored),
 	OTHER(other_tls),
 	OTHER(other_tls_child),

@@ -92,6 +92,8 @@ void guest_waits_signalfd(void);
 void guest_waits_raw(void);
 void guest_waits_exec(void);
 void guest_handler_later(void);
+void guest_handler_ways(void);
+void guest_handler_held(void);
 void guest_ignored(void);
 void guest_other_tls(void);
 void guest_other_tls_child(void);

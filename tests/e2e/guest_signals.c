@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest_app.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,8 +10,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -302,6 +305,84 @@ void guest_handler_later(void)
 	raise(SIGURG);
 	guest_say("signals, one of them sent", urgent);
 	guest_say("handler then", signal(SIGURG, SIG_IGN) == count_urgent);
+}
+
+/* Functions that set handlers, by their names: headers hide some, and call others obsolete. */
+static const char *const handler_setters[] = {
+	"signal", "ssignal", "bsd_signal", "sysv_signal", "__sysv_signal", "sigset", "sigignore"};
+
+/* A child that sets a handler of SIGURG once it is sampled. Ends with 7, and more for what is not as it should be. */
+static int set_handler_late(const char *setter)
+{
+	void *function = dlsym(RTLD_DEFAULT, setter);
+	bool ignores = !strcmp(setter, "sigignore");
+	int bad = 0;
+
+	for (int i = 0; i < 8; i++)
+		guest_burn();
+	if (!function)
+		return 1;
+	if (ignores)
+		bad |= 8 * (((int (*)(int))function)(SIGURG) != 0);
+	else
+		bad |= 8 * (((sighandler_t(*)(int, sighandler_t))function)(SIGURG, count_urgent) !=
+			    SIG_DFL);
+	for (int i = 0; i < 6; i++)
+		guest_burn();
+	bad |= 16 * (urgent != 0);
+	raise(SIGURG);
+	bad |= 32 * (urgent != !ignores);
+	return 7 + bad;
+}
+
+void guest_handler_ways(void)
+{
+	enum { WAYS = sizeof(handler_setters) / sizeof(*handler_setters) };
+	int (*interrupt)(int, int) = (int (*)(int, int))dlsym(RTLD_DEFAULT, "siginterrupt");
+	pid_t child[WAYS];
+	struct sigaction sa;
+
+	for (unsigned i = 0; i < WAYS; i++) {
+		child[i] = fork();
+		if (!child[i])
+			_exit(set_handler_late(handler_setters[i]));
+	}
+	for (unsigned i = 0; i < WAYS; i++)
+		guest_say(handler_setters[i], guest_status(child[i]));
+	for (int i = 0; i < 8; i++)
+		guest_burn();
+	if (interrupt)
+		guest_say("interrupts", interrupt(SIGURG, 1));
+	guest_burn();
+	signal(SIGURG, count_urgent);
+	sigaction(SIGURG, NULL, &sa);
+	guest_say("restarts", sa.sa_flags & SA_RESTART);
+}
+
+/* Holds SIGURG, and sets a handler for it, by sigset(). */
+void guest_handler_held(void)
+{
+	sighandler_t (*set)(int, sighandler_t) =
+		(sighandler_t(*)(int, sighandler_t))dlsym(RTLD_DEFAULT, "sigset");
+	sigset_t now;
+
+	for (int i = 0; i < 8; i++)
+		guest_burn();
+	if (!set)
+		return;
+	guest_say("default before", set(SIGURG, SIG_HOLD) == SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	guest_say("held", sigismember(&now, SIGURG));
+	for (int i = 0; i < 6; i++)
+		guest_burn();
+	guest_say("held before", set(SIGURG, SIG_HOLD) == SIG_HOLD);
+	guest_say("held before a handler", set(SIGURG, count_urgent) == SIG_HOLD);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	guest_say("held", sigismember(&now, SIGURG));
+	for (int i = 0; i < 6; i++)
+		guest_burn();
+	guest_say("signals", urgent);
+	guest_say("handler before", set(SIGURG, SIG_DFL) == count_urgent);
 }
 
 #if defined(__x86_64__)
