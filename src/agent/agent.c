@@ -4,6 +4,7 @@
 #include "agent/children.h"
 #include "agent/helper.h"
 #include "agent/injection.h"
+#include "agent/memory/pages.h"
 #include "agent/runtime.h"
 #include "base/proc.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The recorder hears of a process that carries the agent; waiting longer for a busy one would be
@@ -37,17 +39,21 @@ static bool is_set(const char *name)
 	return value && !strcmp(value, "1");
 }
 
+/* Memory of the start, mapped: a program's stack may have few KiB (RLIMIT_STACK). */
+struct first {
+	struct aif_hello hello;
+	char status[4096];
+};
+
 /* True if the process has a filter of system calls that is not its recorder's: which calls it forbids cannot be seen, and
  * one of them may end the process. What is called here the loader has called just before. */
-static bool is_filtered(uint32_t recorders)
+static bool is_filtered(uint32_t recorders, struct first *f)
 {
-	char status[4096];
-
-	aif_proc_read("/proc/self/status", status, sizeof(status));
-	return aif_proc_filters(status).len > recorders;
+	aif_proc_read("/proc/self/status", f->status, sizeof(f->status));
+	return aif_proc_filters(f->status).len > recorders;
 }
 
-static bool read_environment(struct aif_environment *env)
+static bool read_environment(struct aif_environment *env, struct first *f)
 {
 	const char *path = getenv(AIF_ENV_SOCKET), *token = getenv(AIF_ENV_TOKEN),
 		   *runtime = getenv(AIF_ENV_RUNTIME), *standby = getenv(AIF_ENV_STANDBY),
@@ -62,7 +68,7 @@ static bool read_environment(struct aif_environment *env)
 		strcpy(env->standby, standby);
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
 	env->filters = filters ? (uint32_t)strtoul(filters, NULL, 10) : AIF_FILTERS_UNKNOWN;
-	env->is_filtered = filters && is_filtered(env->filters);
+	env->is_filtered = filters && is_filtered(env->filters, f);
 	env->at_once = is_set(AIF_ENV_CPU);
 	env->children = env->at_once || is_set(AIF_ENV_CHILDREN);
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);
@@ -83,32 +89,44 @@ static void introduce(struct aif_hello *h)
 	h->text_len = (uint32_t)(len + (n > 0 ? (size_t)n : 0));
 }
 
+/* Says to the recorder, if there is one, that the process carries the agent. */
+static void announce(struct aif_environment *env, struct first *f)
+{
+	int fd;
+
+	if (!read_environment(env, f))
+		return;
+	env->carrier = true;
+	if (*env->socket && is_set(AIF_ENV_NVTX))
+		aif_injection_set();
+	if (!*env->socket)
+		return;
+	f->hello.magic = AIF_WIRE_MAGIC;
+	f->hello.version = AIF_WIRE_VERSION;
+	f->hello.kind = AIF_HELLO_CARRIER;
+	memcpy(f->hello.token, env->token, sizeof(f->hello.token));
+	introduce(&f->hello);
+	/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
+	(void)aif_hello_send(env->socket, &f->hello, CARRIER_TIMEOUT_MS, &fd);
+	if (env->children) {
+		aif_children_join_soon();
+		aif_children_watch_forks();
+	}
+}
+
 __attribute__((constructor)) static void arrive(void)
 {
-	struct aif_environment *env = &aif_agent.env;
-	struct aif_hello hello = {
-		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_CARRIER};
-	int saved = errno, fd;
+	struct first *f = NULL;
+	int saved = errno;
 
 	/* A program with more rights than its caller must not obey the caller's environment. musl loads us,
 	 * but we know glibc's threads and unwind tables only. */
-	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") &&
-	    is_first_copy() && read_environment(env)) {
-		env->carrier = true;
-		if (*env->socket && is_set(AIF_ENV_NVTX))
-			aif_injection_set();
-		if (!*env->socket)
-			goto out;
-		memcpy(hello.token, env->token, sizeof(hello.token));
-		introduce(&hello);
-		/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
-		(void)aif_hello_send(env->socket, &hello, CARRIER_TIMEOUT_MS, &fd);
-		if (env->children) {
-			aif_children_join_soon();
-			aif_children_watch_forks();
-		}
+	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") && is_first_copy())
+		f = aif_pages(sizeof(*f));
+	if (f) {
+		announce(&aif_agent.env, f);
+		munmap(f, sizeof(*f));
 	}
-out:
 	errno = saved;
 }
 

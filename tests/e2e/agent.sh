@@ -272,6 +272,18 @@ check "a second copy is passive" sh -c "
 check "two layers in one process record each launch once" sh -c "
 	LD_PRELOAD=\$PWD/copy.so '$mini' -a '$agent' -o 2.log '$bin/agent_hard' chdir && [ \$(grep -c '^# hello' 2.log) = 1 ]"
 
+# Programs on a stack of 20 KB, of which where their variables lie is chance, and the loader takes 5 KB for any preloaded library.
+loop='i=0; n=0; while [ $i -lt 20 ]; do i=$((i + 1)); prlimit --stack=20480:20480 true 2>/dev/null && n=$((n + 1)); done; echo $n'
+small_start() { # COMMAND...: of the 20 programs of the loop so many start
+	started=$(env -i PATH="$PATH" "$@" sh -c "$loop")
+	[ "$started" -ge 12 ] || { echo "$started of 20"; return 1; }
+}
+if small_start LD_PRELOAD=libdl.so.2 X="$(printf '%400s' '')" >/dev/null; then
+	check "programs on a stack of 20 KB start with the agent as with another library" small_start "$aiflame" record -q --children -o small.data
+else
+	skip "programs on a stack of 20 KB start with the agent as with another library" "few start with another library"
+fi
+
 # The same under AddressSanitizer and UBSan, where such a build is at hand.
 asan_agent=${ASAN_BUILD_DIR:-$root/build-asan}/src/agent/libaiflame-agent.so
 asan=$(gcc -print-file-name=libasan.so 2>/dev/null)
