@@ -9,6 +9,7 @@
 #include "record/ending.h"
 #include "record/family.h"
 #include "record/finish_signals.h"
+#include "record/job_control.h"
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/attach/spawn.h"
@@ -65,6 +66,7 @@ struct session {
 	struct aif_foreign_uid foreign_uid;
 	bool is_held; /* by a naming thread that does not end: it stays until the process ends */
 	struct aif_family family;
+	struct aif_job job;
 	int interrupts, status;
 	int kernel_log;    /* cupti_crashes.h */
 	int64_t oom_kills; /* when it began; negative: not known */
@@ -337,6 +339,8 @@ static int loop(struct session *s, struct aif_err *err)
 			on_signal(s, &si);
 		aif_listener_accept(&s->listener);
 		now = aif_now_ns();
+		if (s->child > 0 && !s->child_ended)
+			aif_job_look(&s->job, s->child, now);
 		obey(s);
 		look_after_attached(s, now);
 		if (s->is_delayed && now - s->delay_from_ns >= s->opts->delay_ns)
