@@ -164,6 +164,9 @@ static void part_say(const struct values *v, const struct aif_profile *p, struct
 		aif_buf_puts(b, between);
 		aif_flame_time_say(&v->choice.time, b);
 		between = ", ";
+	} else if (cycle.is_slow) {
+		aif_buf_printf(b, "%sslow step %" PRIu64, between, cycle.first);
+		between = ", ";
 	} else if (cycle.cycle) {
 		aif_buf_printf(b, "%scycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64, between,
 			       cycle.cycle, cycle.first, cycle.last);

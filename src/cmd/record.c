@@ -9,6 +9,7 @@
 #include "cmd/profile_arg.h"
 #include "cmd/view.h"
 #include "flame/flame.h"
+#include "names/filter.h"
 #include "names/names.h"
 #include "probe/counters_help.h"
 #include "profile/file.h"
@@ -32,6 +33,8 @@ enum { OVERHEAD_NOT_GIVEN = UINT32_MAX, CPU_RATE_NOT_GIVEN = UINT32_MAX };
 /* Events are written some milliseconds after they happened: of 2 s at 10,000 launches a second
  * --keep 1ms kept none, 20ms some. */
 enum { LEAST_KEEP_NS = 100000000 };
+/* Default of --keep for --snapshot-slow. */
+#define SLOW_KEEP_NS (30 * AIF_NS_PER_S)
 /* Bounds of --counters-period: hardware is not read more often than it averages, and a curve has a second's points. */
 enum { LEAST_COUNTERS_NS = 1000000, MOST_COUNTERS_NS = 1000000000 };
 /* A piece that is dropped as a whole holds what happened in up to a second: 45 KB, of busy
@@ -44,6 +47,7 @@ struct values {
 	struct aif_record_opts record;
 	const char *flame;                       /* the picture to draw at the end; NULL for none */
 	const char *steps, *schedule, *on_cycle; /* as they were given */
+	const char *snapshot_slow, *slow_range;
 	const char *event;
 	uint32_t period;
 	bool verbose;
@@ -160,8 +164,15 @@ static const struct aif_opt opts[] = {
 	 "profile for each: run.1.data, run.2.data beside run.data. Without marked steps those that are "
 	 "found in the launches (docs/program.md)"},
 	{0, "on-cycle", "COMMAND", AIF_OPT_STRING, offsetof(struct values, on_cycle), 0,
-	 "with --schedule: run this shell command for each cycle, its profile as $1 and "
-	 "$AIFLAME_PROFILE, its number as $AIFLAME_CYCLE"},
+	 "with --schedule or --snapshot-slow: run this shell command for each profile that they write, its "
+	 "name as $1 and $AIFLAME_PROFILE, its number as $AIFLAME_CYCLE"},
+	{0, "snapshot-slow", "p99|FACTORx|TIME", AIF_OPT_STRING,
+	 offsetof(struct values, snapshot_slow), 0,
+	 "when a step took longer than 99 of 100 before it and than 1.5 medians, or than FACTOR medians, or "
+	 "than TIME, write a profile of it and of the --keep (30s) before it, while the recording goes on: "
+	 "run.slow1.data beside run.data, at most ten, 10 s apart (docs/standby.md)"},
+	{0, "slow-range", "RE", AIF_OPT_STRING, offsetof(struct values, slow_range), 0,
+	 "with --snapshot-slow: ranges whose name matches, in place of the steps that the program marks"},
 	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), LEAST_KEEP_NS,
 	 "keep only the last TIME of details, 100ms or more"},
 	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
@@ -334,8 +345,10 @@ static bool are_processes_right(const struct aif_record_opts *o, int words_len, 
 static bool is_schedule_right(const struct values *v, struct aif_record_opts *o,
 			      struct aif_err *err)
 {
-	if (v->on_cycle && !v->schedule)
-		return aif_err_set(err, -1, "record: --on-cycle needs --schedule; give both") == 0;
+	if (v->on_cycle && !v->schedule && !v->snapshot_slow)
+		return aif_err_set(err, -1,
+				   "record: --on-cycle needs --schedule or --snapshot-slow; give "
+				   "both") == 0;
 	if (!v->schedule)
 		return true;
 	if (v->steps || o->repeat)
@@ -349,6 +362,30 @@ static bool is_schedule_right(const struct values *v, struct aif_record_opts *o,
 			       "1:1:3:2 means the steps 2, 3 and 4, then 7, 8 and 9",
 			       v->schedule) == 0;
 	return true;
+}
+
+static bool is_slow_right(const struct values *v, struct aif_cycles_opts *cycles,
+			  struct aif_err *err)
+{
+	if (v->slow_range && !v->snapshot_slow)
+		return aif_err_set(err, -1,
+				   "record: --slow-range needs --snapshot-slow; give both") == 0;
+	if (!v->snapshot_slow)
+		return true;
+	if (v->schedule)
+		return aif_err_set(err, -1, "record: give one of --schedule and --snapshot-slow") ==
+		       0;
+	if (aif_cycles_parse_slow(v->snapshot_slow, &cycles->slow) < 0)
+		return aif_err_set(err, -1,
+				   "record: --snapshot-slow: '%s' is not p99, FACTORx with more "
+				   "than 1 (2x), or a time (80ms)",
+				   v->snapshot_slow) == 0;
+	return true;
+}
+
+static bool is_slow_range(void *regex, const char *name)
+{
+	return aif_regex_matches(regex, name);
 }
 
 static bool are_windows_right(const struct values *v, struct aif_record_opts *o,
@@ -470,6 +507,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	char agent[PATH_MAX], profile[PATH_MAX];
 	struct aif_cycles_opts cycle_opts = {
 		.profile = profile, .command = v->on_cycle, .say = aif_message};
+	struct aif_regex slow_range = {.is_set = false};
 	struct aif_cycles *cycles = NULL;
 
 	if (o.counters && aif_counters_check(o.counters, err) < 0)
@@ -485,7 +523,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	}
 	if (!is_period_right(&o, err) || !are_processes_right(&o, words_len, err) ||
 	    !are_windows_right(v, &o, err) || !is_schedule_right(v, &o, err) ||
-	    !is_flame_right(v, err))
+	    !is_slow_right(v, &cycle_opts, err) || !is_flame_right(v, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1, "record: --device-rate: give at most %d samples a second",
@@ -550,13 +588,23 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		o.outside = o.outside_refused = false;
 	o.schedule.counts_from_attach = v->schedule && !words_len;
 	cycle_opts.schedule = o.schedule;
-	cycle_opts.ends = !words_len;
+	cycle_opts.ends = v->schedule && !words_len;
 	cycle_opts.quiet = o.quiet;
+	cycle_opts.keep_ns = o.keep_ns ? o.keep_ns : SLOW_KEEP_NS;
 	o.can_have_metrics = aif_counters_can_be();
 	aif_live_line_init(&watching.line, words_len > 0);
-	if (v->schedule && (aif_outname(o.output, profile, sizeof(profile), err) < 0 ||
-			    aif_cycles_start(&cycle_opts, &cycles, &o.watcher, err) < 0))
+	if (aif_regex_init(&slow_range, "record: --slow-range", v->slow_range, err) < 0)
+		return AIF_EXIT_USAGE;
+	if (v->slow_range) {
+		cycle_opts.is_step = is_slow_range;
+		cycle_opts.arg = &slow_range;
+	}
+	if ((v->schedule || v->snapshot_slow) &&
+	    (aif_outname(o.output, profile, sizeof(profile), err) < 0 ||
+	     aif_cycles_start(&cycle_opts, &cycles, &o.watcher, err) < 0)) {
+		aif_regex_finish(&slow_range);
 		return NOT_STARTED;
+	}
 	if (aif_record_run(&o, o.quiet ? NULL : &observer, &result, err) == 0 &&
 	    result.have_profile && !o.quiet) {
 		aif_joined_list_print(&watching.joined, v->verbose);
@@ -565,6 +613,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	aif_joined_list_finish(&watching.joined);
 	if (cycles)
 		aif_cycles_finish(cycles);
+	aif_regex_finish(&slow_range);
 	/* Scripts go on with the picture; the status of a command that failed comes first. */
 	if (result.have_profile && v->flame && !draw(result.path, v->flame, o.quiet) &&
 	    !result.exit_code)

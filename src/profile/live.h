@@ -88,6 +88,11 @@ uint64_t aif_live_dropped(const struct aif_live_reader *r);
 /* Bytes of the chunks that are kept. */
 uint64_t aif_live_bytes(const struct aif_live_reader *r);
 
+/* Calls fn(arg, rows, n) for the ops that were committed since the last call, of those that are kept. The first error of fn's or
+ * of reading, or 0; chunks that are damaged are left out. */
+int aif_live_new_ops(struct aif_live_reader *r,
+		     int (*fn)(void *arg, const struct aif_op_row *rows, size_t n), void *arg);
+
 /* Has the next commit drop the chunks that came before `at` (CLOCK_MONOTONIC), whatever keep_ns says. */
 void aif_live_drop(struct aif_live_reader *r, uint64_t at);
 

@@ -21,6 +21,7 @@ struct aif_live_reader {
 	size_t need;       /* bytes of .in without which nothing can be done */
 	size_t received[AIF_TABLE_COUNT];
 	uint64_t keep_ns, max_bytes, bytes, dropped, drop_at;
+	uint64_t ops_until; /* time of the commit up to which aif_live_new_ops() has given them */
 	uint64_t dropped_rows[AIF_CHUNK_KIND_COUNT];
 	struct aif_live_commit last;
 	bool has_begun, has_commit, is_frozen;
@@ -379,6 +380,27 @@ uint64_t aif_live_bytes(const struct aif_live_reader *r)
 	return r->bytes;
 }
 
+int aif_live_new_ops(struct aif_live_reader *r,
+		     int (*fn)(void *arg, const struct aif_op_row *rows, size_t n), void *arg)
+{
+	const struct aif_file_chunks *k = &r->p.file->kinds[AIF_CHUNK_OPS];
+	struct aif_chunk_decoder *d = aif_chunk_decoder_new();
+	int e = d ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < k->len && !e; i++) {
+		const void *rows;
+		size_t n;
+
+		if (k->chunk[i].end <= r->ops_until || k->chunk[i].end > r->last.now_ns)
+			continue;
+		e = aif_file_read_chunk(&r->p, AIF_CHUNK_OPS, i, d, &rows, &n);
+		e = e == -EBADMSG ? 0 : e ? e : fn(arg, rows, n);
+	}
+	r->ops_until = r->last.now_ns;
+	aif_chunk_decoder_free(d);
+	return e;
+}
+
 /* ---- a file ---------------------------------------------------------------------------------- */
 
 struct save {
@@ -418,10 +440,13 @@ static int save_rows(const struct aif_profile *p, struct save *s)
 static int save_cycle(struct aif_writer *w, const struct aif_profile *p, const struct aif_cycle *c,
 		      struct aif_err *err)
 {
-	char value[128];
+	char value[160];
+	int len = snprintf(value, sizeof(value),
+			   "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, c->cycle,
+			   c->first, c->last, c->from_ns, c->to_ns);
 
-	snprintf(value, sizeof(value), "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		 c->cycle, c->first, c->last, c->from_ns, c->to_ns);
+	if (c->is_slow)
+		snprintf(value + len, sizeof(value) - (size_t)len, " %" PRIu64, c->usual_ns);
 	return aif_writer_note(w, p, AIF_CYCLE, value, err);
 }
 

@@ -118,6 +118,8 @@ void aif_profile_cycle(const struct aif_profile *p, struct aif_cycle *ret)
 			return;
 		}
 	}
+	ret->usual_ns = strtoull(at, &end, 10);
+	ret->is_slow = end != at;
 	if (ret->to_ns <= ret->from_ns || ret->last < ret->first)
 		*ret = (struct aif_cycle){0};
 }

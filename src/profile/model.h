@@ -391,11 +391,14 @@ struct aif_profile {
 /* "" if there is none; the value is a string that stays valid as long as no string is added. */
 const char *aif_profile_meta(const struct aif_profile *p, const char *key);
 
-/* The cycle of `record --schedule` that a profile is of: what views show unless they are asked for other times. */
+/* The cycle of `record --schedule` that a profile is of, or the slow step of `record --snapshot-slow`: what views show unless
+ * they are asked for other times. */
 struct aif_cycle {
 	uint64_t cycle;          /* from 1; 0: it is of none */
 	uint64_t first, last;    /* steps, from 0 */
 	uint64_t from_ns, to_ns; /* since the recording's start */
+	bool is_slow;            /* a step that took longer than others */
+	uint64_t usual_ns;       /* of these: their median, 0 if there was none */
 };
 /* Key in meta; the value is the members of struct aif_cycle with spaces between. */
 #define AIF_CYCLE "cycle"

@@ -192,6 +192,9 @@ static void losses(const struct aif_profile *p, struct aif_buf *out)
 
 static void notes(const struct aif_profile *p, struct aif_buf *out)
 {
+	struct aif_cycle c;
+
+	aif_profile_cycle(p, &c);
 	if (p->traits.is_lengths && !p->traits.samples_unknown)
 		aif_buf_puts(out,
 			     "\nstacks of samples: the numbers of launches and the times below are "
@@ -216,7 +219,7 @@ static void notes(const struct aif_profile *p, struct aif_buf *out)
 			"left out\n",
 			AIF_FRAME_NAMES_MAX);
 	if (p->notes & AIF_NOTE_TRIMMED) {
-		aif_buf_puts(out, *aif_profile_meta(p, AIF_CYCLE)
+		aif_buf_puts(out, c.cycle && !c.is_slow
 					  ? "\nrows before the cycle were left out: "
 					  : "\nold rows were dropped (--keep, --max-size): ");
 		if (p->kept_ns < p->end_ns) {
@@ -236,8 +239,19 @@ static void cycle(const struct aif_profile *p, struct aif_buf *out)
 	aif_profile_cycle(p, &c);
 	if (!c.cycle)
 		return;
-	aif_buf_printf(out, "\ncycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64 ", from ", c.cycle,
-		       c.first, c.last);
+	if (c.is_slow) {
+		aif_buf_printf(out, "\nslow step %" PRIu64 ", ", c.first);
+		aif_human_ns(out, c.to_ns - c.from_ns);
+		if (c.usual_ns) {
+			aif_buf_puts(out, " where ");
+			aif_human_ns(out, c.usual_ns);
+			aif_buf_puts(out, " are usual");
+		}
+		aif_buf_puts(out, ", from ");
+	} else {
+		aif_buf_printf(out, "\ncycle %" PRIu64 ", steps %" PRIu64 " to %" PRIu64 ", from ",
+			       c.cycle, c.first, c.last);
+	}
 	aif_human_ns(out, c.from_ns);
 	aif_buf_puts(out, " to ");
 	aif_human_ns(out, c.to_ns);

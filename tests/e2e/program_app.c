@@ -11,6 +11,8 @@
  * A program that tells where it is.  program_app WHAT
  *   ranges        two threads, ranges in ranges; ends within one; prints what the calls return
  *   steps N MS    N steps, each launches once for every step so far (step i: i + 1) and takes MS ms
+ *   slow N I      N steps of a range "decode" and a launch each; step I takes ten times as long as the longest before it and 0.2 s
+ *                 more; prints the launches, and ends with its standard input
  *   window        pauses, launches 5, starts, launches 3, pauses, launches 7
  *   cost          prints what a range costs, ns
  */
@@ -68,6 +70,38 @@ static void steps(int n, int ms)
 	}
 	aiflame_steps_end();
 	launch(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void slow(int n, int which)
+{
+	uint64_t longest = 0;
+
+	for (int i = 0; i < n; i++) {
+		uint64_t began = now_ns(), end = began + 1000000;
+
+		aiflame_step();
+		aiflame_range_begin("decode");
+		launch(1);
+		if (i == which)
+			end = began + 10 * longest + 200000000;
+		while (now_ns() < end)
+			usleep(200);
+		aiflame_range_end();
+		longest = now_ns() - began > longest ? now_ns() - began : longest;
+	}
+	aiflame_steps_end();
+	printf("launched %d\n", n);
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
 }
 
 /* Waits until the process is recorded or not, as was asked for; `answer` is what the question returned. */
@@ -132,6 +166,8 @@ int main(int argc, char **argv)
 		ranges();
 	else if (!strcmp(what, "steps") && argc == 4)
 		steps(atoi(argv[2]), atoi(argv[3]));
+	else if (!strcmp(what, "slow") && argc == 4)
+		slow(atoi(argv[2]), atoi(argv[3]));
 	else if (!strcmp(what, "window"))
 		window();
 	else if (!strcmp(what, "cost"))

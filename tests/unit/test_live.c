@@ -160,6 +160,23 @@ static void memory_stays_within_the_window(void **state)
 	assert_int_equal(cycle.to_ns, 47 * AIF_NS_PER_S);
 	assert_string_equal(aif_profile_meta(&saved, "command"), aif_profile_meta(&p, "command"));
 	aif_profile_finish(&saved);
+	assert_false(cycle.is_slow);
+	assert_ok(aif_live_save(r, "p",
+				&(struct aif_cycle){.cycle = 1,
+						    .first = 7,
+						    .last = 7,
+						    .from_ns = 46 * AIF_NS_PER_S,
+						    .to_ns = 47 * AIF_NS_PER_S,
+						    .is_slow = true,
+						    .usual_ns = 12345},
+				&err),
+		  &err);
+	assert_ok(aif_profile_open("p", &saved, &err), &err);
+	aif_profile_cycle(&saved, &cycle);
+	assert_int_equal(cycle.to_ns, 47 * AIF_NS_PER_S);
+	assert_true(cycle.is_slow);
+	assert_int_equal(cycle.usual_ns, 12345);
+	aif_profile_finish(&saved);
 	aif_profile_cycle(&p, &cycle);
 	assert_int_equal(cycle.cycle, 0);
 	aif_live_drop(r, p.start_ns + 48 * AIF_NS_PER_S);
@@ -173,6 +190,56 @@ static void memory_stays_within_the_window(void **state)
 	feed(r, &s);
 	assert_int_equal(rows_of(r, AIF_CHUNK_LAUNCHES), 3 * ROWS);
 	assert_int_equal(aif_live_profile(r)->end_ns, p.start_ns + 50 * AIF_NS_PER_S);
+	aif_live_reader_free(r);
+	finish(&s);
+	aif_profile_finish(&p);
+}
+
+static int count_ops(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	uint64_t *sum = arg;
+
+	for (size_t i = 0; i < n; i++)
+		*sum += rows[i].start;
+	return 0;
+}
+
+static void ops_are_given_once(void **state)
+{
+	struct aif_live_reader *r;
+	struct aif_err err = {0};
+	struct aif_profile p;
+	struct aif_op_row row = {.clock = AIF_CLOCK_MONOTONIC,
+				 .thread = 0,
+				 .name = AIF_NONE,
+				 .kind = AIF_OP_RANGE,
+				 .shapes = AIF_NONE,
+				 .types = AIF_NONE,
+				 .stack = AIF_NONE,
+				 .sequence = -1};
+	struct stream s;
+	uint64_t sum = 0, wanted = 0;
+
+	(void)state;
+	fixture_profile(&p);
+	begin(&s, &p);
+	assert_int_equal(aif_live_reader_new(KEEP, 1 << 30, &r), 0);
+	for (uint64_t second = 1; second <= 4; second++) {
+		for (uint64_t i = 0; i < 3; i++) {
+			row.start = p.start_ns + second * 1000 + i;
+			row.end = row.start + 1;
+			wanted += row.start;
+			assert_ok(aif_writer_ops(s.rows, &row, 1, &err), &err);
+		}
+		commit(&s, &p, p.start_ns + second * AIF_NS_PER_S);
+		feed(r, &s);
+		if (second == 2)
+			continue; /* two commits at once */
+		assert_int_equal(aif_live_new_ops(r, count_ops, &sum), 0);
+		assert_int_equal(sum, wanted);
+		assert_int_equal(aif_live_new_ops(r, count_ops, &sum), 0);
+		assert_int_equal(sum, wanted);
+	}
 	aif_live_reader_free(r);
 	finish(&s);
 	aif_profile_finish(&p);
@@ -259,6 +326,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_as_a_file, enter_directory,
 						leave_directory),
 		cmocka_unit_test_setup_teardown(memory_stays_within_the_window, enter_directory,
+						leave_directory),
+		cmocka_unit_test_setup_teardown(ops_are_given_once, enter_directory,
 						leave_directory),
 		cmocka_unit_test_setup_teardown(test_bound_on_bytes, enter_directory,
 						leave_directory),

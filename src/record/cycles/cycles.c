@@ -3,6 +3,7 @@
 
 #include "analysis/loop/cycle_steps.h"
 #include "base/clock.h"
+#include "base/human.h"
 #include "profile/live.h"
 #include "text/values.h"
 
@@ -30,6 +31,7 @@
 struct aif_cycles {
 	struct aif_cycles_opts o;
 	struct aif_cycle_steps steps;
+	struct aif_slow_steps slow; /* in place of .steps where .o.slow is given */
 	struct aif_live_reader *reader;
 	pthread_t thread;
 	int stream;
@@ -69,14 +71,40 @@ int aif_cycles_parse(const char *text, struct aif_schedule *ret)
 	return n < 3 || !ret->active ? -EINVAL : 0;
 }
 
-/* run.data becomes run.1.data, another name gets .1 behind it. */
+int aif_cycles_parse_slow(const char *text, struct aif_slow_limit *ret)
+{
+	size_t len = strlen(text);
+	struct aif_slow_limit slow = {.by = AIF_SLOW_P99};
+	char *end;
+
+	if (len && text[len - 1] == 'x') {
+		slow.by = AIF_SLOW_FACTOR;
+		slow.factor = strtod(text, &end);
+		if (text[0] < '0' || text[0] > '9' || end != text + len - 1 ||
+		    !(slow.factor > 1 && slow.factor < 1e6))
+			return -EINVAL;
+	} else if (strcmp(text, "p99") != 0) {
+		slow.by = AIF_SLOW_TIME;
+		if (aif_parse_time(text, &slow.ns) < 0 || !slow.ns)
+			return -EINVAL;
+	}
+	*ret = slow;
+	return 0;
+}
+
+static const char *option_of(const struct aif_cycles *c)
+{
+	return c->o.slow.by ? "--snapshot-slow" : "--schedule";
+}
+
+/* run.data becomes run.1.data, or run.slow1.data; another name gets .1 behind it. */
 static const char *name_of(struct aif_cycles *c, uint64_t cycle)
 {
 	size_t len = strlen(c->o.profile);
 	size_t stem = len > 5 && !strcmp(c->o.profile + len - 5, ".data") ? len - 5 : len;
 
-	snprintf(c->name, sizeof(c->name), "%.*s.%" PRIu64 "%s", (int)stem, c->o.profile, cycle,
-		 c->o.profile + stem);
+	snprintf(c->name, sizeof(c->name), "%.*s.%s%" PRIu64 "%s", (int)stem, c->o.profile,
+		 c->o.slow.by ? "slow" : "", cycle, c->o.profile + stem);
 	return c->name;
 }
 
@@ -171,20 +199,51 @@ static void command_ended(struct aif_cycles *c)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
+/* Says which step was slow, what is usual, and where to look. */
+static void say_slow(struct aif_cycles *c)
+{
+	const struct aif_profile *p = aif_live_profile(c->reader);
+	const struct aif_slow_step *x = &c->slow.found;
+	struct aif_buf b = {0};
+
+	if (c->o.quiet)
+		return;
+	aif_buf_printf(&b, "%s of process %" PRIu32 " took ", aif_profile_str(p, x->name),
+		       x->process < p->processes_len ? p->processes[x->process].pid : 0);
+	aif_human_ns(&b, x->to_ns - x->from_ns);
+	if (x->before) {
+		aif_buf_puts(&b, ", ");
+		aif_human_counted(&b, x->before, "step");
+		aif_buf_puts(&b, " before it ");
+		aif_human_ns(&b, x->usual_ns);
+		aif_buf_puts(&b, " (median), 99 of 100 at most ");
+		aif_human_ns(&b, x->p99_ns);
+	}
+	aif_buf_puts(&b, "; next: aiflame why ");
+	aif_buf_shell_path(&b, c->name);
+	c->o.say("%s", aif_buf_str(&b));
+	aif_buf_finish(&b);
+}
+
 static void save(struct aif_cycles *c, const struct aif_cycle *cycle)
 {
 	struct aif_err err = {0};
 
 	if (aif_live_save(c->reader, name_of(c, cycle->cycle), cycle, &err) < 0) {
-		c->o.say("--schedule: cycle %" PRIu64 ": %s; no other is written", cycle->cycle,
-			 err.text);
+		c->o.say("%s: %s %" PRIu64 ": %s; no other is written", option_of(c),
+			 c->o.slow.by ? "profile" : "cycle", cycle->cycle, err.text);
 		c->has_failed = true;
 		return;
 	}
+	if (c->o.slow.by)
+		say_slow(c);
 	if (!c->written++)
 		c->first = *cycle;
 	c->last = *cycle;
-	aif_cycle_steps_next(&c->steps, cycle);
+	if (c->o.slow.by)
+		aif_slow_steps_next(&c->slow);
+	else
+		aif_cycle_steps_next(&c->steps, cycle);
 	c->waited = 0;
 	commands_next(c);
 }
@@ -198,6 +257,35 @@ static bool is_settled(struct aif_cycles *c, const struct aif_profile *p, bool a
 	return c->waited++ >= NAMES_COMMITS || (c->waited > 1 && named && all_ended);
 }
 
+/* Finds a slow step among the steps that are new; as aif_cycle_steps_find(). */
+static int find_slow(struct aif_cycles *c, const struct aif_profile *p, struct aif_cycle *ret)
+{
+	const struct aif_slow_step *x = &c->slow.found;
+	uint64_t now = p->end_ns - p->start_ns, at;
+	int r;
+
+	c->slow.p = p;
+	r = aif_live_new_ops(c->reader, aif_slow_steps_take, &c->slow);
+	at = c->slow.has_found ? x->from_ns : now;
+	c->steps.keep_from = at > c->o.keep_ns ? at - c->o.keep_ns : 0;
+	if (r || !c->slow.has_found)
+		return r;
+	*ret = (struct aif_cycle){.first = x->number,
+				  .last = x->number,
+				  .from_ns = x->from_ns,
+				  .to_ns = x->to_ns,
+				  .is_slow = true,
+				  .usual_ns = x->usual_ns};
+	return 1;
+}
+
+static int find(struct aif_cycles *c, const struct aif_profile *p, bool is_over,
+		struct aif_cycle *ret)
+{
+	return c->o.slow.by ? find_slow(c, p, ret)
+			    : aif_cycle_steps_find(&c->steps, p, is_over, ret);
+}
+
 static void look(struct aif_cycles *c, bool is_over)
 {
 	const struct aif_profile *p = aif_live_profile(c->reader);
@@ -207,13 +295,13 @@ static void look(struct aif_cycles *c, bool is_over)
 
 	if (!p || c->has_failed || (!is_over && began < c->look_at))
 		return;
-	while (!c->has_failed && (r = aif_cycle_steps_find(&c->steps, p, is_over, &cycle)) > 0 &&
+	while (!c->has_failed && (r = find(c, p, is_over, &cycle)) > 0 &&
 	       (is_over || is_settled(c, p, r == 1))) {
 		cycle.cycle = c->written + 1;
 		save(c, &cycle);
 	}
 	if (r < 0) {
-		c->o.say("--schedule: %s", strerror(-r));
+		c->o.say("%s: %s", option_of(c), strerror(-r));
 		c->has_failed = true;
 	}
 	aif_live_drop(c->reader, p->start_ns + c->steps.keep_from);
@@ -237,7 +325,7 @@ static bool take(struct aif_cycles *c)
 	if (!n || c->has_failed)
 		return n != 0;
 	if (aif_live_feed(c->reader, c->buffer, (size_t)n, &commits, &err) < 0) {
-		c->o.say("--schedule: %s", err.text);
+		c->o.say("%s: %s", option_of(c), err.text);
 		c->has_failed = true;
 	} else if (commits) {
 		look(c, false);
@@ -284,6 +372,9 @@ int aif_cycles_start(const struct aif_cycles_opts *o, struct aif_cycles **ret, i
 		r = -errno;
 	if (!r) {
 		c->steps.schedule = &c->o.schedule;
+		c->slow.limit = o->slow;
+		c->slow.is_asked = o->is_step;
+		c->slow.arg = o->arg;
 		c->stream = ends[0];
 		/* Signals are for the recorder. */
 		sigfillset(&all);
@@ -299,11 +390,51 @@ int aif_cycles_start(const struct aif_cycles_opts *o, struct aif_cycles **ret, i
 		if (c)
 			aif_live_reader_free(c->reader);
 		free(c);
-		return aif_err_set(err, r, "record: --schedule: %s", strerror(-r));
+		return aif_err_set(err, r, "record: %s: %s",
+				   o->slow.by ? "--snapshot-slow" : "--schedule", strerror(-r));
 	}
 	*ret = c;
 	*ret_watcher = ends[1];
 	return 0;
+}
+
+/* Says how many steps were slow, and of how many there is no profile. */
+static void say_slow_sum(struct aif_cycles *c)
+{
+	const struct aif_slow_steps *s = &c->slow;
+	struct aif_buf b = {0};
+
+	if (!s->steps) {
+		c->o.say("--snapshot-slow: no step %s: see docs/standby.md",
+			 c->o.is_step ? "has a name that --slow-range matches"
+				      : "is marked; name a range with --slow-range");
+		return;
+	}
+	aif_human_count(&b, s->slow);
+	aif_buf_puts(&b, " of ");
+	aif_human_counted(&b, s->steps, "step");
+	aif_buf_puts(&b, s->slow == 1 ? " was slow" : " were slow");
+	if (s->snapshots) {
+		aif_buf_puts(&b, "; ");
+		aif_human_counted(&b, s->snapshots, "profile");
+		aif_buf_printf(&b, ": %s", name_of(c, 1));
+		if (s->snapshots > 1)
+			aif_buf_printf(&b, " to %s", name_of(c, s->snapshots));
+	}
+	if (s->left_out) {
+		aif_buf_puts(&b, "; ");
+		aif_human_count(&b, s->left_out);
+		aif_buf_puts(&b, s->left_out == 1 ? " has none" : " have none");
+		aif_buf_printf(&b, ", less than %d s behind another or beyond the first %d",
+			       (int)(AIF_SLOW_APART_NS / AIF_NS_PER_S), AIF_SLOW_SNAPSHOTS);
+	}
+	if (s->others) {
+		aif_buf_puts(&b, "; not judged: ");
+		aif_human_counted(&b, s->others, "step");
+		aif_buf_printf(&b, " of more than %d kinds", AIF_SLOW_KINDS);
+	}
+	c->o.say("%s", aif_buf_str(&b));
+	aif_buf_finish(&b);
 }
 
 static void say(struct aif_cycles *c)
@@ -311,7 +442,9 @@ static void say(struct aif_cycles *c)
 	uint64_t missed = aif_live_last(c->reader)->missed + aif_live_dropped(c->reader);
 	char *first = c->written ? strdup(name_of(c, 1)) : NULL;
 
-	if (c->written == 1)
+	if (c->o.slow.by)
+		say_slow_sum(c);
+	else if (c->written == 1)
 		c->o.say("cycle 1, steps %" PRIu64 " to %" PRIu64 ": %s", c->first.first,
 			 c->first.last, c->name);
 	else if (c->written)
@@ -328,9 +461,9 @@ static void say(struct aif_cycles *c)
 					      : "; no step is marked, and no loop was found in the "
 						"launches: see docs/program.md");
 	if (missed)
-		c->o.say("%" PRIu64 " pieces of the recording came too fast for the cycles' "
+		c->o.say("%" PRIu64 " pieces of the recording came too fast for the %s "
 			 "files; %s has them",
-			 missed, c->o.profile);
+			 missed, c->o.slow.by ? "snapshots'" : "cycles'", c->o.profile);
 	free(first);
 }
 
@@ -342,5 +475,6 @@ void aif_cycles_finish(struct aif_cycles *c)
 		say(c);
 	close(c->stream);
 	aif_live_reader_free(c->reader);
+	aif_slow_steps_finish(&c->slow);
 	free(c);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/loop/slow_steps.h"
 #include "base/err.h"
 #include "base/schedule.h"
 
@@ -8,9 +9,16 @@
  * record --schedule: a thread of the recorder's process that watches the recording (profile/live.h), and writes a profile for
  * each cycle, a second or two after its last step. What it shows of that file is the cycle; the rows around it stay, so that
  * everything adds up.
+ *
+ * record --snapshot-slow: the same for a step that took longer than others, with what was recorded for keep_ns before it.
  */
 struct aif_cycles_opts {
 	struct aif_schedule schedule;
+	struct aif_slow_limit slow; /* .by: in place of a schedule */
+	bool (*is_step)(void *arg,
+			const char *range); /* of .slow: --slow-range; NULL: marked steps */
+	void *arg;
+	uint64_t keep_ns; /* of .slow */
 	const char
 		*profile; /* of the whole recording, whose name those of the cycles are made from */
 	const char *command; /* --on-cycle, for /bin/sh; NULL: none */
@@ -28,3 +36,5 @@ void aif_cycles_finish(struct aif_cycles *c);
 
 /* Reads WAIT:WARMUP:ACTIVE[:REPEAT[:SKIP]]. 0 or -EINVAL. */
 int aif_cycles_parse(const char *text, struct aif_schedule *ret);
+/* Reads p99, FACTORx or a time. 0 or -EINVAL. */
+int aif_cycles_parse_slow(const char *text, struct aif_slow_limit *ret);
