@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/merge.h"
 
-#include "base/memory.h"
 #include "merge/input.h"
 #include "merge/meta.h"
+#include "merge/output.h"
 #include "merge/tables.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct merging {
 	struct aif_merge_input *in;
 	size_t n, reference;
-	const char *output;
 	const struct aif_merge_opts *opts;
 	struct aif_merge_tables tables;
 	struct aif_merge_sum *sum;
@@ -210,18 +207,9 @@ static int write_all(struct merging *m, struct aif_writer *w, struct aif_err *er
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-static int put_in_place(const char *part, const char *path, struct aif_err *err)
+static int write_part(void *arg, const char *part, struct aif_err *err)
 {
-	int r = aif_profile_move_away(path, err);
-
-	if (!r && rename(part, path) < 0)
-		r = aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", part, path,
-				strerror(errno));
-	return r;
-}
-
-static int write_part(struct merging *m, const char *part, struct aif_err *err)
-{
+	struct merging *m = arg;
 	struct aif_err finish_err = {0};
 	struct aif_writer *w;
 	int r = aif_writer_new(part, m->tables.p.start_ns, &w, err), r2;
@@ -235,31 +223,6 @@ static int write_part(struct merging *m, const char *part, struct aif_err *err)
 		if (err)
 			*err = finish_err;
 	}
-	if (!r && aif_memory_failed())
-		r = aif_err_set(err, -ENOMEM, "%s: out of memory", m->output);
-	return r ? r : put_in_place(part, m->output, err);
-}
-
-static int write_file(struct merging *m, struct aif_err *err)
-{
-	char part[4096], journal[4096 + 16];
-	int r;
-
-	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", m->output, (int)getpid()) >=
-	    sizeof(part) - 8)
-		return aif_err_set(err, -ENAMETOOLONG, "%s: %s", m->output, strerror(ENAMETOOLONG));
-	snprintf(journal, sizeof(journal), "%s-journal", part);
-	aif_scratch_put(m->opts->scratch, part);
-	aif_scratch_put(m->opts->scratch, journal);
-	r = write_part(m, part, err);
-	if (r < 0)
-		unlink(part);
-	unlink(journal); /* SQLite leaves it where it could not remove it */
-	aif_scratch_take(m->opts->scratch, journal);
-	aif_scratch_take(m->opts->scratch, part);
-	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
-		aif_err_set(err, r, "%s: %s; free space or write elsewhere", m->output,
-			    r == -EFBIG ? strerror(EFBIG) : "the disk is full");
 	return r;
 }
 
@@ -267,8 +230,7 @@ int aif_merge_files(const char *const *files, size_t n, const char *output,
 		    const struct aif_merge_opts *opts, struct aif_merge_sum *ret,
 		    struct aif_err *err)
 {
-	struct merging m = {
-		.n = n, .output = output, .opts = opts, .sum = ret, .in = calloc(n, sizeof(*m.in))};
+	struct merging m = {.n = n, .opts = opts, .sum = ret, .in = calloc(n, sizeof(*m.in))};
 	int r = m.in ? 0 : aif_err_set(err, -ENOMEM, "merge: out of memory");
 
 	*ret = (struct aif_merge_sum){0};
@@ -278,7 +240,7 @@ int aif_merge_files(const char *const *files, size_t n, const char *output,
 		r = read_all(&m, err);
 	if (!r) {
 		bound(&m);
-		r = write_file(&m, err);
+		r = aif_merge_output(output, opts->scratch, write_part, &m, err);
 	}
 	for (size_t i = 0; i < n && m.in; i++)
 		aif_merge_input_finish(&m.in[i]);
