@@ -26,6 +26,7 @@ import --from perf-stat FILE -o out.data
 info -i FILE
 merge good.data FILE -o out.data
 query -i FILE VALUES(1)
+reduce FILE -o out.data
 report -i FILE
 report --kernels -i FILE
 runbook run -d run --plan FILE -- true

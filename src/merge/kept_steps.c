@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge/kept_steps.h"
+
+#include "analysis/step_names.h"
+#include "base/hash.h"
+#include "profile/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step {
+	uint64_t from, to, number;
+	uint32_t thread;
+	bool is_slow, is_drawn;
+};
+
+struct finding {
+	const struct aif_profile *p;
+	struct aif_step_names names;
+	struct step *steps; /* of all threads */
+	size_t len, cap;
+};
+
+static int see(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct finding *f = arg;
+
+	for (size_t i = 0; i < n; i++)
+		aif_step_names_see(&f->names, &rows[i]);
+	return 0;
+}
+
+/* Returns the number at the end of a step's name; UINT64_MAX: there is none. */
+static uint64_t number_of(const char *name)
+{
+	size_t len = strlen(name), at = len;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	return at < len ? strtoull(name + at, NULL, 10) : UINT64_MAX;
+}
+
+static int take(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct finding *f = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_op_row *r = &rows[i];
+
+		if ((r->kind != AIF_OP_STEP &&
+		     (r->kind != AIF_OP_RANGE || !aif_step_names_is(&f->names, r->name))) ||
+		    r->thread == AIF_NONE || r->name == AIF_NONE ||
+		    r->clock != AIF_CLOCK_MONOTONIC || r->end <= r->start)
+			continue;
+		if (aif_grow(&f->steps, &f->cap, f->len + 1, sizeof(*f->steps)) < 0)
+			return -ENOMEM;
+		f->steps[f->len++] =
+			(struct step){.from = r->start,
+				      .to = r->end,
+				      .number = number_of(aif_profile_str(f->p, r->name)),
+				      .thread = r->thread};
+	}
+	return 0;
+}
+
+static int by_thread_and_time(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to > y->to ? -1 : x->to < y->to;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Marks the slow ones of n steps; *ret_median. 0 or -ENOMEM. */
+static int find_slow(struct step *s, size_t n, uint64_t *ret_median)
+{
+	uint64_t *length = malloc(n * sizeof(*length)), least;
+	size_t most = (size_t)((double)n * AIF_KEPT_SLOW_PART);
+
+	if (!length)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		length[i] = s[i].to - s[i].from;
+	qsort(length, n, sizeof(*length), by_length);
+	*ret_median = length[n / 2];
+	most = AIF_MIN(AIF_MAX(most, (size_t)AIF_KEPT_SLOW_LEAST), n);
+	least = AIF_MAX(length[n - most], (uint64_t)((double)*ret_median * AIF_KEPT_SLOW));
+	for (size_t i = 0; i < n; i++)
+		s[i].is_slow = s[i].to - s[i].from >= least;
+	free(length);
+	return 0;
+}
+
+/* Adds a block; one that is like the one before it, and is no step by lot, goes on with that. */
+static int add_block(struct aif_kept_process *to, uint64_t from, uint64_t until, bool is_on,
+		     bool is_certain)
+{
+	struct aif_kept_block *last = to->len ? &to->blocks[to->len - 1] : NULL;
+
+	if (from >= until)
+		return 0;
+	if (last && last->is_on == is_on && last->is_certain == is_certain &&
+	    (!is_on || is_certain)) {
+		last->to = until;
+		return 0;
+	}
+	if (aif_grow(&to->blocks, &to->cap, to->len + 1, sizeof(*to->blocks)) < 0)
+		return -ENOMEM;
+	to->blocks[to->len++] = (struct aif_kept_block){
+		.from = from, .to = until, .is_on = is_on, .is_certain = is_certain};
+	return 0;
+}
+
+/* True for the steps of one of each `every` runs. */
+static bool is_drawn(uint64_t number, uint32_t every)
+{
+	uint64_t run = number / AIF_KEPT_RUN;
+
+	return run % every == aif_mix64(run / every) % every;
+}
+
+/* Keeps the outer ones of steps that overlap, each up to the next one where the pause between is short. Returns how many. */
+static size_t follow_on(struct step *s, size_t n, uint64_t start, uint64_t median)
+{
+	uint64_t at = start;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i].from < at)
+			continue;
+		if (s[i].number == UINT64_MAX)
+			s[i].number = len;
+		at = s[i].to;
+		if (len && s[i].from - s[len - 1].to <= median)
+			s[len - 1].to = s[i].from;
+		s[len++] = s[i];
+	}
+	return len;
+}
+
+/* Draws a run of the steps [from, to) between two blocks that are certain, which would stand for them otherwise; none if one of them is
+ * drawn, or there is none. */
+static void draw_run(struct step *s, size_t from, size_t to)
+{
+	size_t best = from;
+
+	for (size_t i = from; i < to; i++) {
+		if (s[i].is_drawn)
+			return;
+		if (aif_mix64(s[i].number) < aif_mix64(s[best].number))
+			best = i;
+	}
+	for (size_t i = best; i < to && i < best + AIF_KEPT_RUN; i++)
+		s[i].is_drawn = true;
+}
+
+static void draw(struct step *s, size_t n, uint32_t every)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < n; i++)
+		s[i].is_drawn = is_drawn(s[i].number, every) && !s[i].is_slow;
+	for (size_t i = 0; i < n; i++) {
+		bool has_pause = i && s[i].from > s[i - 1].to;
+
+		if (!has_pause && !s[i].is_slow)
+			continue;
+		draw_run(s, from, i);
+		from = i + s[i].is_slow;
+	}
+	draw_run(s, from, n);
+}
+
+/* Makes the blocks of a process of its steps, n of one thread's. */
+static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, struct step *s,
+		       size_t n, uint32_t every)
+{
+	struct aif_kept_process *to = &k->processes[p->threads[s->thread].process];
+	uint64_t at = p->start_ns, median = 0;
+	int r = find_slow(s, n, &median);
+
+	n = r ? 0 : follow_on(s, n, p->start_ns, median);
+	draw(s, n, every);
+	k->with_steps++;
+	for (size_t i = 0; i < n && !r; i++) {
+		k->steps++;
+		k->slow += s[i].is_slow;
+		k->by_lot += s[i].is_drawn;
+		r = add_block(to, at, s[i].from, true, true);
+		if (!r)
+			r = add_block(to, s[i].from, s[i].to, s[i].is_slow || s[i].is_drawn,
+				      s[i].is_slow);
+		at = s[i].to;
+	}
+	return r ? r : add_block(to, at, UINT64_MAX, true, true);
+}
+
+/* Finds the thread of each process that has the most steps. */
+static void find_threads(const struct finding *f, size_t *first, size_t *count)
+{
+	for (size_t from = 0, to; from < f->len; from = to) {
+		uint32_t process = f->p->threads[f->steps[from].thread].process;
+
+		for (to = from; to < f->len && f->steps[to].thread == f->steps[from].thread; to++)
+			;
+		if (process != AIF_NONE && to - from > count[process]) {
+			first[process] = from;
+			count[process] = to - from;
+		}
+	}
+}
+
+int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, struct aif_kept_steps *ret)
+{
+	struct finding f = {.p = p};
+	size_t *first = calloc(p->processes_len + 1, sizeof(*first)),
+	       *count = calloc(p->processes_len + 1, sizeof(*count));
+	int r = aif_step_names_init(&f.names, p);
+
+	*ret = (struct aif_kept_steps){
+		.processes_len = p->processes_len,
+		.processes = calloc(p->processes_len + 1, sizeof(*ret->processes))};
+	if (!r && (!first || !count || !ret->processes))
+		r = -ENOMEM;
+	if (!r)
+		r = aif_profile_ops(p, see, &f, NULL);
+	if (!r)
+		r = aif_profile_ops(p, take, &f, NULL);
+	if (!r && f.len)
+		qsort(f.steps, f.len, sizeof(*f.steps), by_thread_and_time);
+	if (!r)
+		find_threads(&f, first, count);
+	for (size_t i = 0; i < p->processes_len && !r; i++)
+		if (count[i])
+			r = add_process(ret, p, &f.steps[first[i]], count[i], every);
+	aif_step_names_finish(&f.names);
+	free(f.steps);
+	free(first);
+	free(count);
+	return r;
+}
+
+void aif_kept_steps_finish(struct aif_kept_steps *k)
+{
+	for (size_t i = 0; i < k->processes_len && k->processes; i++)
+		free(k->processes[i].blocks);
+	free(k->processes);
+	*k = (struct aif_kept_steps){.processes = NULL};
+}
+
+const struct aif_kept_block *aif_kept_steps_at(const struct aif_kept_steps *k, uint32_t process,
+					       uint64_t at)
+{
+	const struct aif_kept_process *of =
+		process < k->processes_len ? &k->processes[process] : NULL;
+	size_t i;
+
+	if (!of || !of->len)
+		return NULL;
+	i = AIF_BISECT(mid, 0, of->len, of->blocks[mid].to <= at);
+	return &of->blocks[AIF_MIN(i, of->len - 1)];
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "profile/model.h"
+
+/*
+ * Choice of the steps that a reduced profile keeps: one of each `every` runs of AIF_KEPT_RUN consecutive ones, by a lot that falls alike on all ranks,
+ * since it is drawn by the numbers of steps; and slow ones, those that took AIF_KEPT_SLOW medians of their process's steps, the longest
+ * AIF_KEPT_SLOW_PART of all at most. What runs before, between and behind steps is kept; a pause that is no longer than a step is part
+ * of the step before it. Where none of the steps between two such has the lot, a run of them gets it.
+ *
+ * So the time of a process that marks steps is a sequence of blocks, as one of the overhead budget's is (analysis/weights.h): what was
+ * kept by lot stands for the steps around it that were left out. A run's first step tells little of idle time at its begin, as what was
+ * launched before is not known: hence several.
+ */
+#define AIF_KEPT_RUN        4
+#define AIF_KEPT_SLOW       1.5
+#define AIF_KEPT_SLOW_PART  0.01
+#define AIF_KEPT_SLOW_LEAST 8 /* of few steps so many, for all that */
+
+struct aif_kept_block {
+	uint64_t from, to; /* CLOCK_MONOTONIC */
+	bool is_on, is_certain;
+};
+struct aif_kept_process {
+	struct aif_kept_block *
+		blocks; /* in order, without holes; none: it marks no steps, and all of it is kept */
+	size_t len, cap;
+};
+struct aif_kept_steps {
+	struct aif_kept_process *processes; /* by process of the profile */
+	size_t processes_len;
+	uint64_t steps, by_lot, slow; /* of all processes; those that are slow are not by lot */
+	size_t with_steps;            /* processes */
+};
+
+/* 0 or -errno; finished by the caller in any case. */
+int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, struct aif_kept_steps *ret);
+void aif_kept_steps_finish(struct aif_kept_steps *k);
+/* Returns the block of a process that a time is in, or NULL: the process marks no steps. */
+const struct aif_kept_block *aif_kept_steps_at(const struct aif_kept_steps *k, uint32_t process,
+					       uint64_t at);

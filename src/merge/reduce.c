@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge/reduce.h"
+
+#include "analysis/launch_index.h"
+#include "analysis/weights.h"
+#include "merge/kept_steps.h"
+#include "merge/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Runs by lot of which fewer say nothing of the other steps: a pool of weights (analysis/weights.h). */
+#define FEWEST AIF_WEIGHTS_POOL
+
+struct reducing {
+	const char *input;
+	const struct aif_reduce_opts *opts;
+	struct aif_profile p;
+	struct aif_kept_steps kept;
+	uint64_t **
+		counts; /* by thread: launches of each block of its process; NULL: it launches nothing */
+	struct gone {
+		uint64_t launch;
+	} * gone; /* launches that are left out */
+	size_t gone_len, gone_cap;
+	struct aif_launch_index index; /* of .gone */
+	struct aif_writer *w;
+	void *rows; /* space for a chunk */
+	uint64_t bad;
+	struct aif_reduce_sum *sum;
+	struct aif_err *err;
+};
+
+static uint32_t process_of(const struct reducing *r, uint32_t thread)
+{
+	return thread == AIF_NONE ? AIF_NONE : r->p.threads[thread].process;
+}
+
+/* ---- what goes ------------------------------------------------------------------------------------ */
+
+static int count_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t thread = rows[i].thread, process = process_of(r, thread);
+		const struct aif_kept_block *b = aif_kept_steps_at(&r->kept, process, rows[i].time);
+		const struct aif_kept_process *of;
+
+		r->sum->launches++;
+		if (!b)
+			continue;
+		of = &r->kept.processes[process];
+		if (!r->counts[thread])
+			r->counts[thread] = calloc(of->len, sizeof(**r->counts));
+		if (!r->counts[thread])
+			return -ENOMEM;
+		r->counts[thread][b - of->blocks]++;
+		if (b->is_on)
+			continue;
+		if (r->gone_len == AIF_NONE ||
+		    aif_grow(&r->gone, &r->gone_cap, r->gone_len + 1, sizeof(*r->gone)) < 0)
+			return -ENOMEM;
+		r->gone[r->gone_len++].launch = rows[i].launch;
+	}
+	return 0;
+}
+
+static int find_gone(struct reducing *r)
+{
+	int e;
+
+	r->counts = calloc(r->p.threads_len + 1, sizeof(*r->counts));
+	e = r->counts ? aif_profile_launches(&r->p, count_launches, r, NULL) : -ENOMEM;
+	if (!e)
+		e = AIF_LAUNCH_INDEX_INIT(&r->index, r->gone, r->gone_len);
+	for (size_t i = 0; i < r->gone_len && !e; i++)
+		e = aif_launch_index_put(&r->index, r->gone[i].launch, (uint32_t)i);
+	r->sum->left_out = r->gone_len;
+	return e;
+}
+
+static bool is_gone(struct reducing *r, uint64_t launch)
+{
+	return aif_launch_index_get(&r->index, launch) != AIF_NONE;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+
+static int write_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+	struct aif_launch_row *to = r->rows;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_gone(r, rows[i].launch))
+			to[len++] = rows[i];
+	return aif_writer_launches(r->w, to, len, r->err);
+}
+
+static int write_execs(void *arg, const struct aif_exec_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+	struct aif_exec_row *to = r->rows;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_gone(r, rows[i].launch))
+			to[len++] = rows[i];
+	return aif_writer_execs(r->w, to, len, r->err);
+}
+
+/* Operators and calls are reported of what is captured, ranges and steps of all. */
+static int write_ops(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+	struct aif_op_row *to = r->rows;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_op_row *row = &rows[i];
+		const struct aif_kept_block *b =
+			row->clock == AIF_CLOCK_MONOTONIC && row->kind != AIF_OP_STEP &&
+					row->kind != AIF_OP_RANGE
+				? aif_kept_steps_at(&r->kept, process_of(r, row->thread),
+						    row->start)
+				: NULL;
+
+		if (!b || b->is_on)
+			to[len++] = *row;
+	}
+	return aif_writer_ops(r->w, to, len, r->err);
+}
+
+static int write_counters(void *arg, const struct aif_counter_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+	struct aif_counter_row *to = r->rows;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!rows[i].launch || !is_gone(r, rows[i].launch - 1))
+			to[len++] = rows[i];
+	return aif_writer_counters(r->w, to, len, r->err);
+}
+
+/* Blocks of the overhead budget, in which nothing was left out, become those of steps. */
+static bool is_budgets(const struct reducing *r, const struct aif_window_row *row)
+{
+	return row->device == AIF_NONE && (row->thread != AIF_NONE || row->p_ppm) &&
+	       row->process != AIF_NONE && r->kept.processes[row->process].len;
+}
+
+static int write_windows(void *arg, const struct aif_window_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+	struct aif_window_row *to = r->rows;
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_budgets(r, &rows[i]))
+			to[len++] = rows[i];
+	return aif_writer_windows(r->w, to, len, r->err);
+}
+
+/* Writes the blocks of a thread, with all that it launched in each. */
+static int write_blocks(struct reducing *r, uint32_t thread)
+{
+	uint32_t process = process_of(r, thread);
+	const struct aif_kept_process *of = &r->kept.processes[process];
+	struct aif_window_row *to = r->rows;
+	size_t len = 0;
+	int e = 0;
+
+	for (size_t i = 0; i < of->len && !e; i++) {
+		const struct aif_kept_block *b = &of->blocks[i];
+
+		to[len++] = (struct aif_window_row){
+			.start = b->from,
+			.end = AIF_MIN(b->to, AIF_MAX(r->p.end_ns, b->from + 1)),
+			.window = AIF_NONE,
+			.device = AIF_NONE,
+			.process = process,
+			.held = b->is_on,
+			.launches = r->counts[thread][i],
+			.thread = thread,
+			.p_ppm = b->is_on && b->is_certain ? 1000000 : 1000000 / r->opts->every};
+		if (len < AIF_CHUNK_MAX_ROWS && i + 1 < of->len)
+			continue;
+		e = aif_writer_windows(r->w, to, len, r->err);
+		len = 0;
+	}
+	return e;
+}
+
+#define COPY(name, row)                                                      \
+	static int write_##name(void *arg, const struct row *rows, size_t n) \
+	{                                                                    \
+		struct reducing *r = arg;                                    \
+                                                                             \
+		return aif_writer_##name(r->w, rows, n, r->err);             \
+	}
+COPY(samples, aif_sample_row)
+COPY(cpu, aif_cpu_row)
+COPY(memory, aif_memory_row)
+
+static int write_rows(struct reducing *r)
+{
+	struct aif_profile *p = &r->p;
+	size_t most = 0;
+	uint64_t bad;
+	int e = 0;
+
+	for (enum aif_chunk_kind kind = AIF_CHUNK_LAUNCHES; kind < AIF_CHUNK_KIND_COUNT; kind++)
+		most = AIF_MAX(most, aif_chunk_row_size(kind));
+	r->rows = malloc(AIF_CHUNK_MAX_ROWS * most);
+	if (!r->rows)
+		return -ENOMEM;
+#define WRITE(name)                                                       \
+	do {                                                              \
+		bad = 0;                                                  \
+		e = e ? e : aif_profile_##name(p, write_##name, r, &bad); \
+		r->bad += bad;                                            \
+	} while (0)
+	WRITE(launches);
+	WRITE(execs);
+	WRITE(samples);
+	WRITE(windows);
+	WRITE(cpu);
+	WRITE(ops);
+	WRITE(counters);
+	WRITE(memory);
+#undef WRITE
+	for (uint32_t i = 0; i < p->threads_len && !e; i++)
+		if (r->counts[i])
+			e = write_blocks(r, i);
+	return e;
+}
+
+/* ---- the file ------------------------------------------------------------------------------------- */
+
+static int note(struct reducing *r, struct aif_err *err)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "1 step of %" PRIu32 ", and slow ones: %" PRIu64 " and %" PRIu64 " of %" PRIu64,
+		 r->opts->every, r->sum->by_lot, r->sum->slow, r->sum->steps);
+	return aif_writer_note(r->w, &r->p, "reduced", text, err);
+}
+
+static int write_part(void *arg, const char *part, struct aif_err *err)
+{
+	struct reducing *r = arg;
+	struct aif_err finish_err = {0};
+	int e = aif_writer_new(part, r->p.start_ns, &r->w, err), e2;
+
+	if (e)
+		return e;
+	r->err = err;
+	e = aif_writer_tables(r->w, &r->p, err);
+	if (!e)
+		e = note(r, err);
+	if (!e) {
+		e = write_rows(r);
+		if (e == -ENOMEM)
+			aif_err_set(err, e, "%s: out of memory", r->input);
+	}
+	if (!e)
+		e = aif_profile_check(&r->p, r->input, err);
+	if (!e && r->bad)
+		e = aif_err_set(err, -EBADMSG,
+				"%s: is damaged: %" PRIu64
+				" of its chunks cannot be read; use it as it is",
+				r->input, r->bad);
+	e2 = aif_writer_finish(r->w, r->p.end_ns, &finish_err);
+	if (!e && e2 < 0) {
+		e = e2;
+		if (err)
+			*err = finish_err;
+	}
+	return e;
+}
+
+/* Refuses a profile of which the steps do not say what is left out. */
+static int check(struct reducing *r, struct aif_err *err)
+{
+	struct aif_weights *weights = NULL;
+	int e;
+
+	if (r->p.traits.is_lengths)
+		return aif_err_set(err, -EINVAL,
+				   "%s: has stacks with counts and no times, and no steps; use it "
+				   "as it is",
+				   r->input);
+	if (r->p.notes & (AIF_NOTE_TRIMMED | AIF_NOTE_CUT_SHORT | AIF_NOTE_NO_ROLLBACK))
+		return aif_err_set(err, -EINVAL,
+				   "%s: is not the whole of a recording (aiflame info says why); "
+				   "use it as it is",
+				   r->input);
+	e = aif_weights_new(&r->p, &weights);
+	if (e)
+		return aif_err_set(err, e, "%s: %s", r->input, strerror(-e));
+	if (aif_weights_uncaptured(weights))
+		e = aif_err_set(
+			err, -EINVAL,
+			"%s: launches were left out of it already; reduce what was recorded "
+			"with --all-launches",
+			r->input);
+	aif_weights_free(weights);
+	return e;
+}
+
+static int choose(struct reducing *r, struct aif_err *err)
+{
+	struct aif_reduce_sum *s = r->sum;
+	int e = aif_kept_steps_find(&r->p, r->opts->every, &r->kept);
+
+	s->steps = r->kept.steps;
+	s->by_lot = r->kept.by_lot;
+	s->slow = r->kept.slow;
+	s->ranks = r->kept.with_steps;
+	if (!e && !s->steps)
+		return aif_err_set(err, -EINVAL,
+				   "%s: no step is marked, so that none can be left out "
+				   "(docs/program.md); use it as it is",
+				   r->input);
+	if (!e && s->by_lot < FEWEST * AIF_KEPT_RUN * s->ranks)
+		return aif_err_set(
+			err, -EINVAL,
+			"%s: one of %" PRIu32 " of its %" PRIu64
+			" steps says too little of the others; give a smaller --every, or "
+			"use it as it is",
+			r->input, r->opts->every, s->steps / s->ranks);
+	if (!e)
+		e = find_gone(r);
+	return e ? aif_err_set(err, e, "%s: %s", r->input, strerror(-e)) : 0;
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+int aif_reduce_file(const char *input, const char *output, const struct aif_reduce_opts *opts,
+		    struct aif_reduce_sum *ret, struct aif_err *err)
+{
+	struct reducing r = {.input = input, .opts = opts, .sum = ret};
+	int e = aif_profile_open(input, &r.p, err);
+
+	*ret = (struct aif_reduce_sum){.bytes = size_of(input)};
+	if (e < 0)
+		return e;
+	e = check(&r, err);
+	if (!e)
+		e = choose(&r, err);
+	if (!e)
+		e = aif_merge_output(output, opts->scratch, write_part, &r, err);
+	if (!e)
+		ret->reduced_bytes = size_of(output);
+	for (size_t i = 0; r.counts && i < r.p.threads_len; i++)
+		free(r.counts[i]);
+	free(r.counts);
+	free(r.gone);
+	free(r.rows);
+	aif_launch_index_finish(&r.index);
+	aif_kept_steps_finish(&r.kept);
+	aif_profile_finish(&r.p);
+	return e;
+}

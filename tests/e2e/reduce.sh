@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# aiflame reduce: a profile without the launches of most of its steps, of which views tell what the whole would have told.
+. "$(dirname "$0")/tap.sh"
+split=$build/tests/mock/split_profile
+job() { # NAME [OPTION...]: four ranks of one host in one profile
+	name=$1
+	shift
+	python3 "$root/tests/e2e/ranks_traces.py" "$name" "$@" >/dev/null || exit 1
+	"$aiflame" import -q -o "$name.data" "$name"/rank*.json || exit 1
+}
+reduce() { "$aiflame" reduce "$@"; }
+table() { "$aiflame" report --ranks --format json "$1"; }
+# same A B: B's rows of report --ranks are those of A but for 2 % of what each rank does, and have the same steps
+same() {
+	table "$1" >a.json && table "$2" >b.json && python3 - <<'EOP'
+import json
+a, b = (json.load(open(f"{x}.json"))["rows"] for x in "ab")
+assert [x["rank"] for x in a] == [x["rank"] for x in b], "ranks"
+for x, y in zip(a, b):
+    print(x, y, sep="\n")
+    assert abs(x["step"] - y["step"]) <= 1e-3 * x["step"], "steps"
+    assert abs(x["operations"] - y["operations"]) <= 0.01 * x["operations"], "operations"
+    assert abs(x["busy_share"] - y["busy_share"]) <= 0.01, "busy_share"
+    for key in ("busy", "compute", "idle", "transfer"):
+        assert abs(x[key] - y[key]) <= 0.02 * x[key], key
+    for key in ("wait_given", "wait_suffered", "delay"):
+        assert abs(x[key] - y[key]) <= 0.02 * max(z[key] for z in a), key
+EOP
+}
+why() { # FILE WHOLE EXPRESSION: j, whole: the answers about ranks
+	"$aiflame" why --format json "$1" >w.json && "$aiflame" why --format json "$2" >whole.json && python3 -c 'import json, sys
+j, whole = (json.load(open(f))["ranks"] for f in ("w.json", "whole.json")); print(j); sys.exit(not eval(sys.argv[1]))' "$3"
+}
+ask() { "$aiflame" query --format csv "$1" "$2" | tail -n 1; }
+# launches FILE: how many each step of each rank has
+launches() {
+	"$aiflame" query --format csv "$1" "SELECT o.name || ' ' || o.tid AS step, o.start_ns, o.dur_ns, 0 FROM ops o WHERE o.kind = 'step'" >steps.csv &&
+		"$aiflame" query --format csv "$1" "SELECT tid, time_ns FROM launches ORDER BY tid, time_ns" >launches.csv && python3 - <<'EOP'
+import bisect, csv
+at = {}
+for r in csv.DictReader(open("launches.csv")):
+    at.setdefault(r["tid"], []).append(int(r["time_ns"]))
+for r in csv.DictReader(open("steps.csv")):
+    t = at.get(r["step"].split()[1], [])
+    print(r["step"], bisect.bisect_left(t, int(r["start_ns"]) + int(r["dur_ns"])) - bisect.bisect_left(t, int(r["start_ns"])))
+EOP
+}
+# whole_or_none WHOLE REDUCED [STEP]: each step has the launches that it had, or none, alike on all ranks; from STEP on it has all
+whole_or_none() {
+	launches "$1" | sort >whole.txt && launches "$2" | sort >reduced.txt && python3 - "${3:-100000}" <<'EOP'
+import sys
+whole, reduced = (dict(l.rsplit(" ", 1) for l in open(f"{x}.txt").read().splitlines()) for x in ("whole", "reduced"))
+assert whole.keys() == reduced.keys() and len(whole) == 1600, (len(whole), len(reduced))
+kept = {}
+for step, n in reduced.items():
+    name = step.split()[0]
+    assert n in ("0", whole[step]), (step, n, whole[step])
+    kept.setdefault(name, set()).add(n != "0")
+    assert n != "0" or int(name.split("#")[1]) < int(sys.argv[1]), step
+assert all(len(k) == 1 for k in kept.values()), [n for n, k in kept.items() if len(k) > 1]
+EOP
+}
+is_less() { [ "$(stat -c %s "$1")" -lt "$(stat -c %s "$2")" ] || { ls -l "$1" "$2"; return 1; }; }
+
+# ---- a job with a late rank ----
+job late --late 2 --steps 400 --buckets 2
+check "a profile is reduced to one step of eight" says " slow ones of 1,600 of 4 processes, " reduce --every 8 -o small.data late.data
+check "a reduced profile is smaller" is_less small.data late.data
+check "report --ranks of a reduced profile has the numbers of the whole" same late.data small.data
+check "a reduced profile adds up" says "everything adds up" "$aiflame" info small.data
+check "info says what a profile was reduced to" sh -c '"$1" info small.data | grep -Eq "reduced +1 step of 8, and slow ones: [0-9]+ and [0-9]+ of 1600"' - "$aiflame"
+check "report of a reduced profile says that it is an estimate" says "estimated from" "$aiflame" report --ranks small.data
+check "why of a reduced profile names the late rank and its line" why small.data late.data "j['verdict'] == 'one_late' and j['late'] == 2 and j['cause'] == whole['cause'] and j['place'] == whole['place']"
+total() { "$aiflame" report --kernels --format json "$1" | python3 -c 'import json, sys; print(sum(r["launches"] for r in json.load(sys.stdin)["rows"]))'; }
+as_many() { a=$(total late.data) b=$(total small.data); echo "$a $b"; [ $((b - a)) -le $((a / 100)) ] && [ $((a - b)) -le $((a / 100)) ]; }
+check "report --kernels of a reduced profile stands for all launches" as_many
+check "a reduced profile has all steps" test "$(ask small.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1600
+check "a reduced profile has each step whole or without launches, alike on all ranks" whole_or_none late.data small.data
+
+# ---- each rank's profile, then the job's ----
+"$split" late.data ra.data node 0,1 && "$split" late.data rb.data node 2,3 && reduce -q --every 8 -o sa.data ra.data && reduce -q --every 8 -o sb.data rb.data
+check "profiles of ranks that were reduced are merged" "$aiflame" merge -q -o job.data sa.data sb.data
+check "profiles of ranks that were reduced, then merged, have the numbers of the whole" same late.data job.data
+"$split" late.data rc.data other 2,3 3.7 50 && reduce -q --every 8 -o sc.data rc.data
+check "profiles of two hosts that were reduced are merged, their clocks related" sh -c '"$1" merge -o hosts.data sa.data sc.data 2>&1 | grep -q "clock: other .*related to node "' - "$aiflame"
+check "two hosts that were reduced, then merged, have the numbers of the whole" same late.data hosts.data
+
+# ---- slow steps ----
+job slow --late 1 --late-us 20000 --from-step 396 --steps 400
+reduce -q --every 16 -o slow-small.data slow.data
+check "a reduced profile has slow steps whole" whole_or_none slow.data slow-small.data 396
+
+# ---- what cannot be reduced ----
+check "a reduced profile is not reduced again" says "launches were left out of it already" reduce -o x.data small.data
+"$aiflame" import -q -o none.data "$root/tests/fuzz/found/fuzz_import-chrome"
+check "a profile without steps is not reduced" says "no step is marked" reduce -o x.data none.data
+check "too few steps are not reduced" says "give a smaller --every" reduce --every 300 -o x.data late.data
+check "a profile is not reduced onto itself" status_is 2 reduce -o late.data late.data
+check "reduce without -o is refused" status_is 2 reduce late.data
+check "reduce --every 1 is refused" status_is 2 reduce --every 1 -o x.data late.data
+check "aiflame reduce that is refused leaves no file" sh -c '! ls x.data* >/dev/null 2>&1'
+done_testing

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles without the launches of most of their steps: which steps are kept, and what stands for the rest. */
+#include "fixture_ops.h"
+
+#include "analysis/weights.h"
+#include "merge/kept_steps.h"
+#include "merge/reduce.h"
+
+#include <inttypes.h>
+
+#define STEP_NS UINT64_C(1000000)
+enum { STEPS = 200, LAUNCHES = 40, EVERY = 10, SLOW = 57 };
+
+static void add_step(struct ops_fixture *f, uint32_t thread, unsigned step, uint64_t from,
+		     uint64_t to)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "step#%u", step);
+	ops_add(f, thread, from, to, AIF_OP_STEP, name);
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		uint64_t at = from + (to - from) * i / LAUNCHES;
+
+		ops_exec(f, thread, at + 1, thread == 2 ? 2 : 0, at + 10, at + 1010,
+			 i % 4 ? "gemm" : "softmax");
+	}
+	ops_add(f, thread, from + 5, from + 15, AIF_OP_OPERATOR, "aten::mm");
+	ops_add(f, thread, from + 5, to - 5, AIF_OP_RANGE, "forward");
+}
+
+/* Two processes of STEPS steps, of which one takes three times as long; before them, and behind, launches outside of steps. */
+static void begin(struct ops_fixture *f)
+{
+	static const uint32_t threads[] = {0, 2};
+
+	ops_begin(f, "NVIDIA", "cuda");
+	for (unsigned t = 0; t < 2; t++) {
+		uint64_t at = 10 * STEP_NS;
+
+		for (unsigned i = 0; i < 5; i++)
+			ops_exec(f, threads[t], i * STEP_NS + 1, t * 2, i * STEP_NS + 10,
+				 i * STEP_NS + 1010, "init");
+		for (unsigned s = 0; s < STEPS; s++) {
+			uint64_t to = at + STEP_NS * (s == SLOW ? 3 : 1);
+
+			add_step(f, threads[t], s, at, to);
+			at = to;
+		}
+		ops_exec(f, threads[t], at + 1000, t * 2, at + 2000, at + 3000, "save");
+	}
+	ops_read(f);
+}
+
+static void steps_are_kept_alike_in_all_processes(void **state)
+{
+	struct aif_kept_steps k;
+	struct ops_fixture f;
+	unsigned kept = 0;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(aif_kept_steps_find(&f.p, EVERY, &k), 0);
+	assert_int_equal(k.with_steps, 2);
+	assert_int_equal(k.steps, 2 * STEPS);
+	assert_int_equal(k.slow, 2);
+	for (unsigned s = 0; s < STEPS; s++) {
+		uint64_t at = OPS_START + (10 + s + (s > SLOW ? 2 : 0)) * STEP_NS + 5000;
+		const struct aif_kept_block *a = aif_kept_steps_at(&k, 0, at),
+					    *b = aif_kept_steps_at(&k, 1, at);
+
+		assert_true(a->is_on == b->is_on && a->from == b->from && a->to == b->to);
+		assert_int_equal(a->is_on && a->is_certain, s == SLOW);
+		kept += a->is_on;
+	}
+	assert_int_equal(2 * kept, k.by_lot + k.slow);
+	/* One run of ten, and the slow step where that is not in one. */
+	assert_in_range(kept, STEPS / EVERY, STEPS / EVERY + 1);
+	/* Launches before the steps, and behind, are kept. */
+	assert_true(aif_kept_steps_at(&k, 0, OPS_START + 5)->is_certain);
+	assert_true(aif_kept_steps_at(&k, 0, UINT64_MAX - 1)->is_certain);
+	assert_null(aif_kept_steps_at(&k, AIF_NONE, OPS_START));
+	aif_kept_steps_finish(&k);
+	ops_end(&f);
+}
+
+static void steps_between_slow_ones_have_some_by_lot(void **state)
+{
+	struct aif_kept_steps k;
+	struct ops_fixture f;
+	uint64_t at = 0;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	for (unsigned s = 0; s < 60; s++) {
+		uint64_t to = at + STEP_NS * (s % 20 == 10 ? 4 : 1);
+
+		add_step(&f, 0, s, at, to);
+		at = to;
+	}
+	ops_read(&f);
+	/* Runs are so few that the lot of a million falls on none, but perhaps one. */
+	assert_int_equal(aif_kept_steps_find(&f.p, 1000000, &k), 0);
+	assert_int_equal(k.slow, 3);
+	assert_in_range(k.by_lot, 4, 4 * AIF_KEPT_RUN);
+	for (size_t i = 1; i + 1 < k.processes[0].len; i++) {
+		const struct aif_kept_block *b = &k.processes[0].blocks[i];
+
+		assert_int_equal(b->from, b[-1].to);
+		assert_false(!b->is_on && b[-1].is_certain && b[1].is_certain && b[-1].is_on &&
+			     b[1].is_on);
+	}
+	aif_kept_steps_finish(&k);
+	ops_end(&f);
+}
+
+struct counts {
+	const struct aif_profile *p;
+	uint64_t rows, forward, operators;
+};
+
+static int count_launches(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct counts *c = arg;
+
+	(void)rows;
+	c->rows += n;
+	return 0;
+}
+
+static int count_ops(void *arg, const struct aif_op_row *rows, size_t n)
+{
+	struct counts *c = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		c->forward += rows[i].kind == AIF_OP_RANGE;
+		c->operators += rows[i].kind == AIF_OP_OPERATOR;
+	}
+	return 0;
+}
+
+static void what_is_kept_stands_for_the_rest(void **state)
+{
+	const struct aif_reduce_opts o = {.every = EVERY};
+	struct aif_reduce_sum sum;
+	struct counts c = {0};
+	struct aif_weights *w;
+	struct aif_profile p;
+	struct ops_fixture f;
+	struct aif_err err = {0};
+	char path[80];
+	double all = 0;
+	const struct aif_weights_cycle *cycles;
+	size_t len;
+
+	(void)state;
+	begin(&f);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_ok(aif_reduce_file(f.path, path, &o, &sum, &err), &err);
+	assert_int_equal(sum.launches, 2 * (STEPS * LAUNCHES + 6));
+	assert_int_equal(sum.steps, 2 * STEPS);
+	assert_true(sum.reduced_bytes && sum.reduced_bytes < sum.bytes);
+	assert_ok(aif_profile_open(path, &p, &err), &err);
+	assert_int_equal(aif_profile_launches(&p, count_launches, &c, NULL), 0);
+	assert_int_equal(c.rows, sum.launches - sum.left_out);
+	assert_int_equal(c.rows, (sum.by_lot + sum.slow) * LAUNCHES + 12);
+	assert_int_equal(aif_profile_ops(&p, count_ops, &c, NULL), 0);
+	assert_int_equal(c.forward, 2 * STEPS);
+	assert_int_equal(c.operators, sum.by_lot + sum.slow);
+	/* All launches but those that stand for themselves. */
+	assert_int_equal(aif_weights_new(&p, &w), 0);
+	assert_int_equal(aif_weights_uncaptured(w), sum.left_out);
+	cycles = aif_weights_cycles(w, &len);
+	for (size_t i = 0; i < len; i++)
+		all += cycles[i].launches;
+	assert_int_equal((uint64_t)(all + 0.5), (2 * STEPS - sum.slow) * LAUNCHES);
+	aif_weights_free(w);
+	aif_profile_finish(&p);
+	/* Not twice. */
+	assert_true(aif_reduce_file(path, f.path, &o, &sum, &err) < 0);
+	assert_non_null(strstr(err.text, "launches were left out of it already"));
+	unlink(path);
+	ops_end(&f);
+}
+
+static void profiles_without_steps_are_refused(void **state)
+{
+	const struct aif_reduce_opts o = {.every = EVERY};
+	struct aif_reduce_sum sum;
+	struct ops_fixture f;
+	struct aif_err err = {0};
+	char path[80];
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	ops_exec(&f, 0, 1000, 0, 2000, 3000, "gemm");
+	ops_read(&f);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_true(aif_reduce_file(f.path, path, &o, &sum, &err) < 0);
+	assert_non_null(strstr(err.text, "no step is marked"));
+	assert_int_equal(access(path, F_OK), -1);
+	ops_end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_are_kept_alike_in_all_processes),
+		cmocka_unit_test(steps_between_slow_ones_have_some_by_lot),
+		cmocka_unit_test(what_is_kept_stands_for_the_rest),
+		cmocka_unit_test(profiles_without_steps_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
