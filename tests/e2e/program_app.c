@@ -11,7 +11,7 @@
  * A program that tells where it is.  program_app WHAT
  *   ranges        two threads, ranges in ranges; ends within one; prints what the calls return
  *   steps N MS    N steps, each launches once for every step so far (step i: i + 1) and takes MS ms
- *   slow N I      N steps of a range "decode" and a launch each; step I takes ten times as long as the longest before it and 0.2 s
+ *   slow N I      N steps of a range "decode" and a launch each; step I takes three times as long as the longest before it and 0.2 s
  *                 more; prints the launches, and ends with its standard input
  *   window        pauses, launches 5, starts, launches 3, pauses, launches 7
  *   cost          prints what a range costs, ns
@@ -91,7 +91,7 @@ static void slow(int n, int which)
 		aiflame_range_begin("decode");
 		launch(1);
 		if (i == which)
-			end = began + 10 * longest + 200000000;
+			end = began + 3 * longest + 200000000;
 		while (now_ns() < end)
 			usleep(200);
 		aiflame_range_end();
