@@ -87,7 +87,10 @@ static void conservation(const struct aif_profile *p, const struct aif_conservat
 	line_recorded(out, is_imported, "  + unread at its process's end", c->unread);
 	line_recorded(out, is_imported, "  + never heard of again", c->unreported);
 	line_recorded(out, is_imported, "  + lost", c->lost);
-	line_recorded(out, is_imported, "  + left out (--overhead)", c->uncaptured);
+	line_recorded(out, is_imported,
+		      *aif_profile_meta(p, "reduced") ? "  + left out (reduce)"
+						      : "  + left out (--overhead)",
+		      c->uncaptured);
 	line_recorded(out, is_imported, "  + seen from outside (--ebpf)", c->outside);
 	line_count(out, "executions", executions(p));
 	line_count(out, "  without launch", c->executions_unjoined);
