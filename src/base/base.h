@@ -43,3 +43,40 @@
 		}                                                                      \
 		bisect_from_;                                                          \
 	})
+
+/* Returns the same of [0, end), for who asks for one index after another: looks at `near` first, the one that was returned before, then
+ * at steps that double until they have passed it. */
+#define AIF_BISECT_NEAR(i, end, near, is_before)                                      \
+	({                                                                            \
+		size_t near_end_ = (end), near_ = AIF_MIN((size_t)(near), near_end_); \
+		size_t near_lo_ = 0, near_hi_ = near_, near_step_ = 1;                \
+		bool near_is_behind_ = false;                                         \
+                                                                                      \
+		if (near_ < near_end_) {                                              \
+			size_t i = near_;                                             \
+                                                                                      \
+			near_is_behind_ = (is_before);                                \
+		}                                                                     \
+		if (near_is_behind_) {                                                \
+			near_lo_ = near_ + 1;                                         \
+			for (; near_ + near_step_ < near_end_; near_step_ *= 2) {     \
+				size_t i = near_ + near_step_;                        \
+                                                                                      \
+				if (!(is_before))                                     \
+					break;                                        \
+				near_lo_ = i + 1;                                     \
+			}                                                             \
+			near_hi_ = AIF_MIN(near_ + near_step_, near_end_);            \
+		} else {                                                              \
+			for (; near_step_ <= near_; near_step_ *= 2) {                \
+				size_t i = near_ - near_step_;                        \
+                                                                                      \
+				if (is_before) {                                      \
+					near_lo_ = i + 1;                             \
+					break;                                        \
+				}                                                     \
+				near_hi_ = i;                                         \
+			}                                                             \
+		}                                                                     \
+		AIF_BISECT(i, near_lo_, near_hi_, is_before);                         \
+	})

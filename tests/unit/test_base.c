@@ -492,6 +492,27 @@ static void a_number_that_may_be_anything_has_a_whole_part(void **state)
 	assert_true(aif_u64_of(INFINITY) == UINT64_MAX);
 }
 
+/* Asks for each index, with each one before it. */
+static void an_index_is_found_from_near_and_far(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < 20; n++)
+		for (size_t at = 0; at <= n; at++)
+			for (size_t near = 0; near < n + 3; near++)
+				assert_int_equal(AIF_BISECT_NEAR(i, n, near, i < at), at);
+}
+
+static void an_index_near_the_one_before_takes_few_looks(void **state)
+{
+	size_t looks = 0, near = 0;
+
+	(void)state;
+	for (size_t at = 0; at < 1000000; at += 3)
+		near = AIF_BISECT_NEAR(i, (size_t)1000000, near, (looks++, i < at));
+	assert_int_equal(near, 999999);
+	assert_true(looks < 6 * 1000000 / 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +534,8 @@ int main(void)
 		cmocka_unit_test(only_regular_files_are_opened),
 		cmocka_unit_test(the_last_descriptors_are_kept),
 		cmocka_unit_test(schedules_are_those_of_torch),
+		cmocka_unit_test(an_index_is_found_from_near_and_far),
+		cmocka_unit_test(an_index_near_the_one_before_takes_few_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,12 +23,20 @@ static int by_thread_end(const void *a, const void *b, void *arg)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at)
+/* True of a segment of an earlier thread, or one that ends until `at`. */
+static bool is_before(const struct aif_idle_blaming *b, const struct aif_idle_segment *s,
+		      uint32_t thread, int64_t at)
 {
-	return AIF_BISECT(mid, 0, b->segments_len,
-			  aif_idle_thread_of(b, &b->segments[mid]) < thread ||
-				  (aif_idle_thread_of(b, &b->segments[mid]) == thread &&
-				   b->segments[mid].to <= at));
+	uint32_t of = aif_idle_thread_of(b, s);
+
+	return of < thread || (of == thread && s->to <= at);
+}
+
+size_t aif_idle_first_segment(struct aif_idle_blaming *b, uint32_t thread, int64_t at)
+{
+	b->asked = AIF_BISECT_NEAR(i, b->segments_len, b->asked,
+				   is_before(b, &b->segments[i], thread, at));
+	return b->asked;
 }
 
 /* The cause of a stack of a thread on a CPU: that of its innermost function which has one. Looked up once a stack. */

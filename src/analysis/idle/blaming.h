@@ -56,6 +56,7 @@ struct aif_idle_blaming {
 	struct aif_op_tree ops;
 	struct aif_idle_segment *segments;
 	size_t segments_len, segments_cap;
+	size_t asked; /* the segment that was asked for last: rows come in order */
 	struct aif_idle_bracket *brackets;
 	size_t brackets_len, brackets_cap;
 	struct aif_idle_share *shares;
@@ -87,11 +88,14 @@ static inline uint32_t aif_idle_launch_of(const struct aif_idle_blaming *b,
 {
 	return b->t->execs[s->exec].launch;
 }
-/* Returns the thread that could have ended the gap earlier. */
+/* Returns the thread that could have ended the gap earlier: of a bracket with one thread without a look at the launch, of which a long
+ * recording has more than fit into memory. */
 static inline uint32_t aif_idle_thread_of(const struct aif_idle_blaming *b,
 					  const struct aif_idle_segment *s)
 {
-	return b->t->launches[aif_idle_launch_of(b, s)].thread;
+	uint32_t thread = b->brackets[s->bracket].thread;
+
+	return thread != AIF_NONE ? thread : b->t->launches[aif_idle_launch_of(b, s)].thread;
 }
 /* Returns when that thread's launch before was; the segment's begin if there is none. */
 static inline int64_t aif_idle_launched_before(const struct aif_idle_blaming *b,
@@ -105,14 +109,14 @@ static inline int64_t aif_idle_launched_before(const struct aif_idle_blaming *b,
 static inline double aif_idle_weight_of(const struct aif_idle_blaming *b,
 					const struct aif_idle_segment *s)
 {
-	return (double)b->t->execs[s->exec].weight / AIF_WEIGHT_ONE;
+	return b->t->weights ? (double)b->t->execs[s->exec].weight / AIF_WEIGHT_ONE : 1;
 }
 
 /* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */
 int aif_idle_take_activity(struct aif_idle_blaming *b);
 /* Returns the first segment of the thread that ends behind `at`, or a later one's; the segments are in order since
  * aif_idle_take_activity(). */
-size_t aif_idle_first_segment(const struct aif_idle_blaming *b, uint32_t thread, int64_t at);
+size_t aif_idle_first_segment(struct aif_idle_blaming *b, uint32_t thread, int64_t at);
 /* Returns what a thread did by a CPU sample, or by a look at its sleep. */
 enum aif_idle_cause aif_idle_cause_of_row(struct aif_idle_blaming *b,
 					  const struct aif_cpu_row *row);

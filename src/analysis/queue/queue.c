@@ -44,10 +44,10 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns how many of n sorted times are at most `at`. */
-static size_t count_until(const int64_t *times, size_t n, int64_t at)
+/* Returns how many of n sorted times are at most `at`; `near`: about as many. */
+static size_t count_until(const int64_t *times, size_t n, int64_t at, size_t near)
 {
-	return AIF_BISECT(mid, 0, n, times[mid] <= at);
+	return AIF_BISECT_NEAR(i, n, near, times[i] <= at);
 }
 
 /* Returns the index of an item's launch, AIF_NONE: it has none. */
@@ -70,10 +70,10 @@ static int64_t call_of(const struct making *m, const struct item *item)
 	return launch == AIF_NONE ? start_of(m, item) : aif_time_clamp(m->t->launches[launch].at);
 }
 
-/* Returns how many calls of the items, which are in the order of these, are at most `at`. */
-static size_t count_calls_until(const struct making *m, int64_t at)
+/* Returns how many calls of the items, which are in the order of these, are at most `at`; `near`: about as many. */
+static size_t count_calls_until(const struct making *m, int64_t at, size_t near)
 {
-	return AIF_BISECT(mid, 0, m->items_len, call_of(m, &m->items[mid]) <= at);
+	return AIF_BISECT_NEAR(i, m->items_len, near, call_of(m, &m->items[i]) <= at);
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
@@ -212,15 +212,17 @@ static struct aif_gaps_span span_at(const struct making *m, uint32_t process, in
 static int add_waits(struct making *m, const struct aif_queue_device *d)
 {
 	struct aif_queue *q = m->to;
+	size_t during = 0;
 
 	for (size_t i = 0; i < m->waits_len; i++) {
 		const struct wait *w = &m->waits[i];
-		size_t before = count_calls_until(m, w->start),
-		       during = count_calls_until(m, w->end);
+		size_t before = count_calls_until(m, w->start, during);
 		struct aif_gaps_span span;
 
+		during = count_calls_until(m, w->end, before);
 		if (w->process != d->process ||
-		    (during == before && before <= count_until(m->ends, m->items_len, w->start)))
+		    (during == before &&
+		     before <= count_until(m->ends, m->items_len, w->start, before)))
 			continue;
 		span = span_at(m, d->process, w->end);
 		if (span.is_gap || span_at(m, d->process, w->start).number != span.number)
@@ -230,7 +232,8 @@ static int add_waits(struct making *m, const struct aif_queue_device *d)
 		q->waits[q->waits_len++] = (struct aif_queue_wait){
 			.start = w->start,
 			.end = w->end,
-			.has_emptied = during <= count_until(m->ends, m->items_len, w->end)};
+			.has_emptied =
+				during <= count_until(m->ends, m->items_len, w->end, during)};
 	}
 	return 0;
 }

@@ -85,7 +85,7 @@ static inline uint64_t aif_queue_delay(const struct aif_queue *q, const struct a
 static inline uint64_t aif_queue_weight_of(const struct aif_queue *q,
 					   const struct aif_queue_launch *l)
 {
-	return q->t->execs[l->exec].weight;
+	return q->t->weights ? q->t->execs[l->exec].weight : AIF_WEIGHT_ONE;
 }
 
 /* Launches of a span, each as often as it stands for launches that were left out. Quantiles are the least value that so
