@@ -13,6 +13,7 @@ struct reading {
 	const struct aif_timeline *timeline;
 	struct aif_exec_timeline *t;
 	int64_t kept;
+	size_t numbers_cap;
 	size_t next; /* the launch after the one that was last asked for: they come in one order */
 };
 
@@ -33,14 +34,16 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 	struct aif_exec_timeline *t = r->t;
 
 	if (t->launches_len + n >= AIF_NONE ||
-	    aif_grow(&t->launches, &t->launches_cap, t->launches_len + n, sizeof(*t->launches)) < 0)
+	    aif_grow(&t->launches, &t->launches_cap, t->launches_len + n, sizeof(*t->launches)) <
+		    0 ||
+	    aif_grow(&t->numbers, &r->numbers_cap, t->launches_len + n, sizeof(*t->numbers)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t thread = rows[i].thread;
 		uint32_t process = thread == AIF_NONE ? AIF_NONE : r->p->threads[thread].process;
 
+		t->numbers[t->launches_len] = rows[i].launch;
 		t->launches[t->launches_len++] = (struct aif_timeline_launch){
-			.launch = rows[i].launch,
 			.at = aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC, process,
 					       rows[i].time, NULL),
 			.thread = thread,
@@ -54,36 +57,90 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 	return 0;
 }
 
-static int by_launch(const void *a, const void *b)
+static int by_number(const void *a, const void *b, void *arg)
 {
-	const struct aif_timeline_launch *x = a, *y = b;
+	const uint64_t *numbers = arg;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 
-	return x->launch < y->launch ? -1 : x->launch > y->launch;
+	if (numbers[i] != numbers[j])
+		return numbers[i] < numbers[j] ? -1 : 1;
+	return i < j ? -1 : i > j;
 }
 
-static void sort_launches(struct aif_exec_timeline *t)
+/* Puts the launches in that order. 0 or -ENOMEM. */
+static int order_launches(struct reading *r, const uint32_t *order)
 {
-	for (size_t i = 1; i < t->launches_len; i++)
-		if (t->launches[i - 1].launch > t->launches[i].launch) {
-			qsort(t->launches, t->launches_len, sizeof(*t->launches), by_launch);
-			return;
-		}
+	struct aif_exec_timeline *t = r->t;
+	size_t n = t->launches_len;
+	struct aif_timeline_launch *launches = malloc(n * sizeof(*launches));
+	uint64_t *numbers = malloc(n * sizeof(*numbers));
+
+	if (!launches || !numbers) {
+		free(launches);
+		free(numbers);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		launches[i] = t->launches[order[i]];
+		numbers[i] = t->numbers[order[i]];
+	}
+	free(t->launches);
+	free(t->numbers);
+	t->launches = launches;
+	t->numbers = numbers;
+	t->launches_cap = r->numbers_cap = n;
+	return 0;
+}
+
+static int sort_launches(struct reading *r)
+{
+	size_t n = r->t->launches_len, i = 1;
+	uint32_t *order;
+	int e;
+
+	while (i < n && r->t->numbers[i - 1] <= r->t->numbers[i])
+		i++;
+	if (i >= n)
+		return 0;
+	order = malloc(n * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < n; k++)
+		order[k] = k;
+	qsort_r(order, n, sizeof(*order), by_number, r->t->numbers);
+	e = order_launches(r, order);
+	free(order);
+	return e;
+}
+
+/* Drops the numbers if nobody needs them: where one program launched, they go up one by one. */
+static void drop_numbers(struct aif_exec_timeline *t)
+{
+	size_t i = 1;
+
+	while (i < t->launches_len && t->numbers[i] == t->numbers[0] + i)
+		i++;
+	if (i < t->launches_len)
+		return;
+	t->first_number = t->launches_len ? t->numbers[0] : 0;
+	free(t->numbers);
+	t->numbers = NULL;
 }
 
 /* Returns the launch's index or AIF_NONE. Executions come in the order of their launches, but for
  * jumps. */
 static uint32_t find_launch(struct reading *r, uint64_t launch)
 {
-	const struct aif_timeline_launch *l = r->t->launches;
+	const uint64_t *numbers = r->t->numbers;
 	size_t n = r->t->launches_len, lo;
 
 	for (size_t i = r->next ? r->next - 1 : 0; i < n && i < r->next + 2; i++)
-		if (l[i].launch == launch) {
+		if (numbers[i] == launch) {
 			r->next = i + 1;
 			return (uint32_t)i;
 		}
-	lo = AIF_BISECT(mid, 0, n, l[mid].launch < launch);
-	if (lo == n || l[lo].launch != launch)
+	lo = AIF_BISECT(mid, 0, n, numbers[mid] < launch);
+	if (lo == n || numbers[lo] != launch)
 		return AIF_NONE;
 	r->next = lo + 1;
 	return (uint32_t)lo;
@@ -217,10 +274,13 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 		e = aif_exec_timeline_weights(p, sel, &ret->weights);
 	if (!e)
 		e = aif_profile_launches(p, take_launches, &r, &bad[0]);
-	if (!e) {
-		sort_launches(ret);
+	aif_fit(&ret->launches, &ret->launches_cap, ret->launches_len, sizeof(*ret->launches));
+	if (!e)
+		e = sort_launches(&r);
+	if (!e)
 		e = aif_profile_execs(p, take_execs, &r, &bad[1]);
-	}
+	aif_fit(&ret->execs, &ret->execs_cap, ret->execs_len, sizeof(*ret->execs));
+	drop_numbers(ret);
 	count_left_out(&r);
 	ret->damaged = bad[0] + bad[1];
 	if (of->variant == UNWEIGHED)
@@ -234,6 +294,7 @@ static void finish(void *value)
 	struct aif_exec_timeline *t = value;
 
 	free(t->launches);
+	free(t->numbers);
 	free(t->execs);
 	free(t->more);
 	aif_weights_free(t->weights);
@@ -243,8 +304,9 @@ static size_t bytes_of(const void *value)
 {
 	const struct aif_exec_timeline *t = value;
 
-	return t->launches_cap * sizeof(*t->launches) + t->execs_cap * sizeof(*t->execs) +
-	       t->more_cap * sizeof(*t->more);
+	return t->launches_cap * sizeof(*t->launches) +
+	       (t->numbers ? t->launches_len * sizeof(*t->numbers) : 0) +
+	       t->execs_cap * sizeof(*t->execs) + t->more_cap * sizeof(*t->more);
 }
 
 static int get(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,

@@ -7,14 +7,13 @@
 
 /*
  * Launches and executions with mapped times, each execution beside its launch: what the tables of operators,
- * steps and idle time are made from. All of them in memory: 32 and 48 bytes each, and 32 more of few executions.
+ * steps and idle time are made from. All of them in memory: 24 and 48 bytes each, and 32 more of few executions.
  *
  * Times are ns since the recording's start; an end is never before its start. Of a file that lost its older rows (--keep)
  * executions begin where all rows were kept: whether a device was busy before, nobody knows. Launches before are there for
  * those that they launched.
  */
 struct aif_timeline_launch {
-	uint64_t launch;
 	int64_t at; /* the call began */
 	uint32_t thread, stack, kernel;
 	uint32_t kind : 31;
@@ -37,11 +36,14 @@ struct aif_timeline_exec {
 	uint32_t launch;       /* index of .launches, AIF_NONE if it was lost */
 	uint32_t process, device, stream, kernel;
 };
-_Static_assert(sizeof(struct aif_timeline_exec) == 48, "recordings have tens of millions of them");
+_Static_assert(sizeof(struct aif_timeline_launch) == 24 && sizeof(struct aif_timeline_exec) == 48,
+	       "recordings have tens of millions of them");
 _Static_assert(AIF_LAUNCH_KIND_COUNT < 256 && AIF_WEIGHT_MAX < UINT64_C(1) << 41, "fits");
 struct aif_exec_timeline {
-	struct aif_timeline_launch *launches; /* by .launch */
+	struct aif_timeline_launch *launches; /* by the number that they have in the file */
 	size_t launches_len, launches_cap;
+	uint64_t *numbers,
+		first_number; /* of the launches; NULL: they go up from the first one by one */
 	struct aif_timeline_exec *execs; /* in the order of the file */
 	size_t execs_len, execs_cap;
 	struct aif_timeline_more *more; /* by .exec */
@@ -78,6 +80,12 @@ aif_timeline_more_of(const struct aif_exec_timeline *t, const struct aif_timelin
 	return x->has_more ? &t->more[AIF_BISECT(i, 0, t->more_len,
 						 t->more[i].exec < (size_t)(x - t->execs))]
 			   : &nothing;
+}
+
+/* Returns the number that the launch at an index has in the file. */
+static inline uint64_t aif_timeline_number(const struct aif_exec_timeline *t, size_t launch)
+{
+	return t->numbers ? t->numbers[launch] : t->first_number + launch;
 }
 
 /* Returns from when on a file has all rows, ns since the recording's start. */

@@ -151,3 +151,16 @@ int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 	*cap = n;
 	return 0;
 }
+
+void aif_fit(void *p, size_t *cap, size_t len, size_t size)
+{
+	void **array = p, *fitting;
+
+	if (!len || len >= *cap)
+		return;
+	fitting = realloc(*array, len * size);
+	if (!fitting)
+		return;
+	*array = fitting;
+	*cap = len;
+}

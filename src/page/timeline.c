@@ -221,10 +221,10 @@ static int shapes_take(void *arg, const struct aif_launch_row *rows, size_t n)
 
 		if (rows[i].shape == AIF_NONE)
 			continue;
-		if (lo >= x->launches_len || x->launches[lo].launch != rows[i].launch)
+		if (lo >= x->launches_len || aif_timeline_number(x, lo) != rows[i].launch)
 			lo = AIF_BISECT(mid, 0, x->launches_len,
-					x->launches[mid].launch < rows[i].launch);
-		if (lo < x->launches_len && x->launches[lo].launch == rows[i].launch) {
+					aif_timeline_number(x, mid) < rows[i].launch);
+		if (lo < x->launches_len && aif_timeline_number(x, lo) == rows[i].launch) {
 			e->details[lo] = 1 + rows[i].shape;
 			e->next = lo + 1;
 		}

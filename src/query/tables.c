@@ -420,7 +420,8 @@ static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_co
 
 	switch (column) {
 	case 0:
-		return number(ctx, aif_queue_launch_of(&q->queue, r)->launch);
+		return number(ctx,
+			      aif_timeline_number(q->queue.t, q->queue.t->execs[r->exec].launch));
 	case 1:
 		return sqlite3_result_int64(ctx, aif_queue_at(&q->queue, r));
 	case 2:

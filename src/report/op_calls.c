@@ -36,7 +36,7 @@ static int by_thread(const void *a, const void *b, void *arg)
 		return x->thread < y->thread ? -1 : 1;
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
-	return (x->launch > y->launch) - (x->launch < y->launch);
+	return (x > y) - (x < y); /* they lie in the order of their numbers */
 }
 
 /* Finds the operators on a stack, the outermost first. An operator that calls itself again for another backend is one. */
