@@ -252,32 +252,48 @@ static int by_call(const void *a, const void *b)
 	return x->launch < y->launch ? -1 : x->launch > y->launch;
 }
 
-/* Returns the launches by thread, in the order of launch numbers, which is that of time unless several count.
- * NULL: no memory. */
-static struct call *sorted_calls(const struct aif_exec_timeline *t, size_t threads)
+static struct call call_of(const struct aif_exec_timeline *t, size_t i)
 {
-	struct call *calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*calls));
-	size_t *next = calloc(threads + 2, sizeof(*next));
-	bool sorted = true;
+	return (struct call){t->launches[i].at, t->launches[i].thread, (uint32_t)i};
+}
 
+/* True of one thread's launches, mostly: then no list of them is needed, which takes more memory than the tree. */
+static bool are_launches_sorted(const struct aif_exec_timeline *t)
+{
+	for (size_t i = 1; i < t->launches_len; i++) {
+		struct call before = call_of(t, i - 1), c = call_of(t, i);
+
+		if (by_call(&before, &c) >= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Sets *ret to the launches by thread, in the order of launch numbers, which is that of time unless several count; NULL: they are in
+ * order. 0 or -ENOMEM. */
+static int sort_calls(const struct aif_exec_timeline *t, size_t threads, struct call **ret)
+{
+	struct call *calls;
+	size_t *next;
+
+	*ret = NULL;
+	if (are_launches_sorted(t))
+		return 0;
+	*ret = calls = malloc(t->launches_len * sizeof(*calls));
+	next = calloc(threads + 2, sizeof(*next));
 	if (!calls || !next) {
-		free(calls);
 		free(next);
-		return NULL;
+		return -ENOMEM;
 	}
 	for (size_t i = 0; i < t->launches_len; i++)
 		next[AIF_MIN(t->launches[i].thread, threads) + 1]++;
 	for (size_t i = 1; i <= threads; i++)
 		next[i + 1] += next[i];
 	for (size_t i = 0; i < t->launches_len; i++)
-		calls[next[AIF_MIN(t->launches[i].thread, threads)]++] =
-			(struct call){t->launches[i].at, t->launches[i].thread, (uint32_t)i};
+		calls[next[AIF_MIN(t->launches[i].thread, threads)]++] = call_of(t, i);
 	free(next);
-	for (size_t i = 1; i < t->launches_len && sorted; i++)
-		sorted = by_call(&calls[i - 1], &calls[i]) < 0;
-	if (!sorted)
-		aif_sort(calls, t->launches_len, sizeof(*calls), by_call);
-	return calls;
+	aif_sort(calls, t->launches_len, sizeof(*calls), by_call);
+	return 0;
 }
 
 /* A runtime's call is no owner: who made it is. */
@@ -305,16 +321,19 @@ static void place(struct aif_op_tree *t, const struct call *c, const struct open
 static int place_launches(struct aif_op_tree *t, const struct aif_exec_timeline *timed,
 			  size_t threads, enum aif_op_owners owners)
 {
-	struct call *calls = sorted_calls(timed, threads);
+	struct call *calls;
 	struct open_op *open = malloc(AIF_MAX(t->len, 1) * sizeof(*open));
 	size_t depth = 0, next = 0;
-	int r = calls && open ? 0 : -ENOMEM;
+	uint32_t thread = AIF_NONE;
+	int r = sort_calls(timed, threads, &calls);
 
+	r = open ? r : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < timed->launches_len; i++) {
-		const struct call *c = &calls[i];
+		struct call of = calls ? calls[i] : call_of(timed, i), *c = &of;
 
-		if (i == 0 || calls[i - 1].thread != c->thread)
+		if (i == 0 || thread != c->thread)
 			depth = 0;
+		thread = c->thread;
 		for (; next < t->len; next++) {
 			const struct aif_op *o = &t->ops[next];
 			uint32_t above;

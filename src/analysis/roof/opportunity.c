@@ -26,7 +26,7 @@ struct making {
 	const void *arg;
 	struct aif_opportunity *to;
 	struct aif_op_tree ops;
-	struct op_sum *sums; /* by operator */
+	struct op_sum *sums; /* by operator; NULL: no operator's work is known */
 	struct roof {
 		struct aif_roof is;
 		bool is_known;
@@ -231,6 +231,15 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 	return 0;
 }
 
+/* True if some operator has what its work is made from. */
+static bool has_shapes(const struct aif_op_tree *ops)
+{
+	for (size_t i = 0; i < ops->len; i++)
+		if (ops->ops[i].shapes != AIF_NONE)
+			return true;
+	return false;
+}
+
 static int make(struct making *m, const struct aif_selection *sel)
 {
 	const struct aif_profile *p = m->p;
@@ -244,7 +253,7 @@ static int make(struct making *m, const struct aif_selection *sel)
 		m->roofs[i].is_known = aif_roof_of(p, &p->devices[i], &m->roofs[i].is);
 	e = aif_op_tree_make(p, sel, m->t, AIF_OWNERS_OPERATORS, &m->ops);
 	m->to->damaged = m->ops.damaged;
-	if (!e && m->ops.len) {
+	if (!e && has_shapes(&m->ops)) {
 		m->sums = calloc(m->ops.len, sizeof(*m->sums));
 		e = m->sums ? 0 : -ENOMEM;
 	}
