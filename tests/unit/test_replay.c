@@ -105,9 +105,7 @@ static void without_the_host_the_device_is_left(void **state)
 	(void)state;
 	lock_step(&x);
 	assert_true(x.r.events_len <= 4 * STEPS);
-	assert_int_equal(aif_replay_host_without(&x.r, &x.part->blame, &x.part->course,
-						 is_computing, NULL, host, calls),
-			 0);
+	assert_int_equal(aif_replay_host_without(&x.r, is_computing, NULL, host, calls), 0);
 	assert_length(aif_replay_length(&x.r, &(struct aif_replay_without){.host = host}),
 		      STEPS * 10 * MS);
 	finish(&x);
@@ -127,9 +125,7 @@ static void without_launch_calls_the_device_is_left(void **state)
 	}
 	replay(&x);
 	assert_length(x.r.length_ns, STEPS * 100 * US);
-	assert_int_equal(aif_replay_host_without(&x.r, &x.part->blame, &x.part->course,
-						 is_launching, NULL, host, calls),
-			 0);
+	assert_int_equal(aif_replay_host_without(&x.r, is_launching, NULL, host, calls), 0);
 	assert_length(
 		aif_replay_length(&x.r, &(struct aif_replay_without){.host = host, .calls = calls}),
 		(90 + STEPS * 10) * US);

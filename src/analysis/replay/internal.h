@@ -14,29 +14,87 @@ static inline const struct aif_timeline_exec *aif_replay_exec_of(const struct ai
 	return &r->t->execs[r->of ? r->of[i] : r->first + i];
 }
 
-/* Returns the launch of an execution. */
-static inline const struct aif_timeline_launch *aif_replay_launch_of(const struct aif_replay *r,
-								     size_t exec)
+/* Returns the host's own time before an event. */
+static inline uint64_t aif_replay_host_ns(const struct aif_replay *r, size_t event)
 {
-	return &r->t->launches[aif_replay_exec_of(r, exec)->launch];
+	uint64_t ns = r->events[event].host_ns;
+
+	if (ns == AIF_REPLAY_LONG_HOST)
+		aif_map_get(&r->long_hosts, event, &ns);
+	return ns;
 }
 
-/* Returns the recorded moment: the launch call began, the wait returned. */
-static inline int64_t aif_replay_time_of(const struct aif_replay *r,
-					 const struct aif_replay_event *e)
+/* Returns how long an execution starts behind what it comes behind. */
+static inline uint64_t aif_replay_delay_ns(const struct aif_replay *r, size_t exec)
 {
-	return e->is_wait ? r->waits[e->of].end : aif_replay_launch_of(r, e->of)->at;
+	uint64_t ns = r->execs[exec].delay_ns;
+
+	if (ns == AIF_REPLAY_LONG)
+		aif_map_get(&r->long_delays, exec, &ns);
+	return ns;
 }
 
-/* Returns the end of the executions that an event launched, of which e->of is the first; of a wait, of none. */
-static inline uint32_t aif_replay_end_of(const struct aif_replay *r,
-					 const struct aif_replay_event *e)
+/* Returns how long an execution took. */
+static inline uint64_t aif_replay_exec_ns(const struct aif_replay *r, size_t exec)
 {
-	uint32_t k = e->of;
+	uint64_t ns = r->execs[exec].ns;
 
-	if (e->is_wait)
-		return k;
-	while (!r->execs[k].is_last)
-		k++;
-	return k + 1;
+	if (ns == UINT32_MAX)
+		aif_map_get(&r->long_execs, exec, &ns);
+	return ns;
 }
+
+/* Returns the host's own idle time before an event. */
+static inline uint64_t aif_replay_idle_ns(const struct aif_replay *r, size_t event)
+{
+	uint64_t ns = r->idle[event];
+
+	if (ns == UINT32_MAX)
+		aif_map_get(&r->long_idle, event, &ns);
+	return ns;
+}
+
+/* ---- read.c: the schedule --------------------------------------------------------------------- */
+
+/* Has of events that which is asked for only until idle times have their places. */
+struct aif_replay_moments {
+	int64_t *at;    /* by event: the launch call began, the wait returned; they come in order */
+	uint32_t *exec; /* by event: the first execution that it launched */
+	int64_t end;    /* of the last execution */
+};
+
+/* Reads all but idle time. There are no events if launches are too few. 0 or -errno; *ret has memory for free() in any case. */
+int aif_replay_read(struct aif_replay *r, const struct aif_queue *queue, int64_t from, int64_t to,
+		    struct aif_replay_moments *ret);
+
+/* ---- times.c: where idle times belong --------------------------------------------------------- */
+
+/* Idle time by the place of its course: the host's own, and between calls and what they launched. */
+struct aif_replay_gone {
+	struct aif_replay_amount *host, *calls;
+	bool is_host, is_calls; /* some is gone */
+};
+/* Sums rows, of which those are gone of which `is_gone` is true; NULL: none. 0 or -ENOMEM; finish it in any case. */
+int aif_replay_gone_find(const struct aif_replay *r,
+			 bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
+			 const void *arg, struct aif_replay_gone *ret);
+void aif_replay_gone_finish(struct aif_replay_gone *g);
+
+/* Finds the events to which each idle time belongs, and how much lies before each. 0 or -ENOMEM. */
+int aif_replay_place_times(struct aif_replay *r, const struct aif_replay_moments *moments);
+
+struct aif_replay_time {
+	struct aif_idle_time t;
+	size_t place; /* of its course */
+	uint64_t
+		host; /* the event that it lies before, of the host's own; .events_len: behind all */
+	uint64_t call; /* 1 + the event whose call it lies behind; 0: it lies behind none */
+};
+struct aif_replay_time_reader {
+	struct aif_idle_course_reader times;
+	size_t at;
+	uint64_t host, call; /* of the times before */
+};
+/* Reads one time after another. `all`: any amounts of this replay's. False: that was all. */
+bool aif_replay_next_time(const struct aif_replay *r, const struct aif_replay_gone *all,
+			  struct aif_replay_time_reader *reader, struct aif_replay_time *ret);

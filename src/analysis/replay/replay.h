@@ -27,15 +27,18 @@
  * The schedule of one process on one device is replayed. Where launches were left out, or a replay of all that there is differs by
  * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^30 executions.
  *
- * Takes 16 bytes for an execution with a launch of its own, and 16 more for replays: a recording has millions.
+ * A recording has millions of launches, and replays are many: so all that they read is packed, in the order in which they read it,
+ * and the time line is read twice only. An execution takes 14 bytes, its launch 8, and replays 20 more.
  */
 #define AIF_REPLAY_ERROR_PPM 30000
 
+#define AIF_REPLAY_LONG_HOST ((1u << 30) - 1)
 struct aif_replay_event {
-	uint32_t host_ns; /* the host's own time before it; UINT32_MAX: in .long_hosts */
+	uint32_t
+		host_ns : 30; /* the host's own time before it; AIF_REPLAY_LONG_HOST: in .long_hosts */
+	/* Makes it the next of .waits; else it is a launch, of the next of .execs up to one that .is_last. */
 	uint32_t is_wait : 1;
 	uint32_t is_behind : 1; /* a copy before it may have held the host up: .behind has it */
-	uint32_t of : 30;       /* a wait's index of .waits; the first of a launch's of .execs */
 };
 struct aif_replay_wait {
 	int64_t start, end;
@@ -45,6 +48,7 @@ struct aif_replay_wait {
 #define AIF_REPLAY_LONG ((1u << 29) - 1)
 struct aif_replay_exec {
 	uint32_t before;        /* the execution that comes before it in its stream; AIF_NONE */
+	uint32_t ns;            /* how long it took; UINT32_MAX: in .long_execs */
 	uint32_t delay_ns : 29; /* AIF_REPLAY_LONG: in .long_delays */
 	uint32_t
 		is_behind_launch : 1; /* .delay_ns is behind the launch call, else behind another execution */
@@ -52,8 +56,10 @@ struct aif_replay_exec {
 		is_behind_other : 1; /* it comes behind one of another stream, too: .other has it */
 	uint32_t is_last : 1;        /* of its launch's */
 };
+#define AIF_REPLAY_WORKS UINT16_MAX
 struct aif_replay {
 	const struct aif_profile *p;
+	const struct aif_idle_part *part;
 	const struct aif_exec_timeline *t;
 	struct aif_replay_event *events;
 	size_t events_len;
@@ -63,22 +69,31 @@ struct aif_replay {
 	size_t execs_len;
 	/* Executions of the time line, by execution; NULL: they are in that order from .first on. */
 	uint32_t *of, first;
+	/* Works, a kind and a kernel each: an execution of the time line that is one, and which one each of .execs is;
+	 * AIF_REPLAY_WORKS: one more than fit. .zero is room for a replay: which take no time. */
+	uint32_t *works;
+	size_t works_len, works_cap;
+	uint16_t *work;
+	bool *zero;
 	uint32_t
 		*other; /* executions of other streams, by execution; NULL: none comes behind one */
 	uint32_t *
 		behind; /* copies by the launch before, by event; NULL: none may have held the host up */
-	struct aif_map long_hosts, long_delays; /* ns, by event and by execution */
+	struct aif_map long_hosts, long_execs, long_delays; /* ns, by event and by execution */
 	double usual_launch_ns, usual_gap_ns;
 	/* A tenth of the delays behind launches, of those behind executions and of waits' tails are as short. */
 	double quick_launch_ns, quick_gap_ns, quick_tail_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
 	double *scratch;  /* room for a replay's ends of executions, or for a sum of each event */
-	/* Idle time before each event, ns, as .idle_of has it; NULL: not summed yet (host.c). */
-	double *idle;
-	const struct aif_idle_course *idle_of;
+	/* Idle time of the part's course (times.c). */
+	uint32_t *stacks; /* by event: index of the launch's stack; a wait's comes last */
+	uint32_t *idle;   /* of the host's own before each event, ns; UINT32_MAX: in .long_idle */
+	struct aif_map long_idle;
+	struct aif_buf places; /* the events to which each time belongs, packed */
 };
 
-/* Reads the schedule of a part of which `queue` is the whole run's. *ret is finished by the caller in any case. 0 or -errno. */
+/* Reads the schedule of a part of which `queue` is the whole run's, and its idle time if the part has its course. *ret is finished by
+ * the caller in any case. 0 or -errno. */
 int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *part,
 		    const struct aif_queue *queue, int64_t from, int64_t to,
 		    struct aif_replay *ret);
@@ -91,16 +106,15 @@ struct aif_replay_without {
 	bool waits;     /* the host waits for nothing */
 	bool late;      /* nothing starts later than is usual */
 	bool latencies; /* nothing starts, and no wait returns, later than a tenth of them do */
-	/* True if an execution takes no time; NULL: none does. */
+	/* True if an execution takes no time, which its kind and its kernel decide; NULL: none does. */
 	bool (*is_zero)(const void *arg, const struct aif_timeline_exec *x);
 	const void *arg;
 };
 /* Returns how long the schedule takes, ns. */
 double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without);
 
-/* Fills in, by event, the part of the host's time that stays if rows of the blame of which `is_gone` is true take none, and how much
- * less its call takes then. 0 or -ENOMEM. */
-int aif_replay_host_without(struct aif_replay *r, const struct aif_idle_blame *blame,
-			    const struct aif_idle_course *course,
+/* Fills in, by event, the part of the host's time that stays if rows of the part's blame of which `is_gone` is true take none, and how
+ * much less its call takes then. 0 or -ENOMEM. */
+int aif_replay_host_without(struct aif_replay *r,
 			    bool (*is_gone)(const void *arg, const struct aif_idle_row *row),
 			    const void *arg, float *ret, float *ret_calls);

@@ -57,11 +57,9 @@ static double gain(const struct aif_replay *r, const struct aif_replay_without *
 #define SAMPLED_MOST 4.0
 
 /* Sets *ret to the gain if the host takes no time in what is asked for. */
-static int without_host(struct aif_replay *r, struct asking *a,
-			const struct aif_idle_course *course, double *ret)
+static int without_host(struct aif_replay *r, struct asking *a, double *ret)
 {
-	int e = aif_replay_host_without(r, &a->part->blame, course,
-					a->function ? is_of_function : is_of_group, a, a->host,
+	int e = aif_replay_host_without(r, a->function ? is_of_function : is_of_group, a, a->host,
 					a->calls);
 
 	if (!e)
@@ -72,8 +70,7 @@ static int without_host(struct aif_replay *r, struct asking *a,
 	return e;
 }
 
-static int bound_group(struct aif_replay *r, struct asking *a, const struct aif_idle_course *course,
-		       double *ret)
+static int bound_group(struct aif_replay *r, struct asking *a, double *ret)
 {
 	*ret = 0;
 	/* Waits cost the time in which the host could have gone on, too. */
@@ -98,7 +95,7 @@ static int bound_group(struct aif_replay *r, struct asking *a, const struct aif_
 	case AIF_WHY_UNKNOWN:
 		return 0;
 	default:
-		return without_host(r, a, course, ret);
+		return without_host(r, a, ret);
 	}
 }
 
@@ -116,7 +113,7 @@ static void bound_kernels(const struct aif_replay *r, struct asking *a, struct a
 }
 
 int aif_why_bounds_find(const struct aif_why_rows *rows, const struct aif_idle_part *part,
-			const struct aif_idle_course *course, struct aif_why *w)
+			struct aif_why *w)
 {
 	struct asking a = {.w = w, .part = part, .rows = rows};
 	struct aif_replay r;
@@ -130,11 +127,11 @@ int aif_why_bounds_find(const struct aif_why_rows *rows, const struct aif_idle_p
 	if (!e && r.length_ns > 0) {
 		for (unsigned g = 0; g < AIF_WHY_GROUPS && !e; g++) {
 			a.group = (enum aif_why_group)g;
-			e = bound_group(&r, &a, course, &w->bound_of_group[g]);
+			e = bound_group(&r, &a, &w->bound_of_group[g]);
 		}
 		for (size_t i = 0; i < w->functions_len && i < AIF_WHY_BOUNDED && !e; i++) {
 			a.function = &w->functions[i];
-			e = without_host(&r, &a, course, &w->functions[i].bound_gain);
+			e = without_host(&r, &a, &w->functions[i].bound_gain);
 		}
 		bound_kernels(&r, &a, w);
 	}

@@ -13,4 +13,4 @@ struct aif_why_rows {
 
 /* Finds the gains of groups, of the functions and of the kernels that have the most time. 0 or -errno. */
 int aif_why_bounds_find(const struct aif_why_rows *rows, const struct aif_idle_part *part,
-			const struct aif_idle_course *course, struct aif_why *w);
+			struct aif_why *w);

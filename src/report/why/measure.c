@@ -549,7 +549,7 @@ static int find_bounds(struct measuring *m, const struct aif_idle_part *part)
 			aif_map_get(&m->owners, m->rows[i], &owner) ? (uint32_t)owner : AIF_NONE;
 	}
 	if (!e)
-		e = aif_why_bounds_find(&rows, part, &part->course, w);
+		e = aif_why_bounds_find(&rows, part, w);
 	free(rows.owner);
 	return e;
 }
