@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/op_tree.h"
 #include "analysis/sole_threads.h"
+#include "base/sort.h"
 
 #include <errno.h>
 
-/* A launch that is in none of its own thread's. */
+/* A launch that is in none of its own thread's, while one other thread of its process is in one. */
 struct call {
 	int64_t at;
 	uint32_t process, launch;
-	uint32_t thread; /* which is in one, AIF_NONE: none, or several */
+	uint32_t thread; /* which is in one */
 };
 
 struct others {
@@ -16,11 +17,11 @@ struct others {
 	struct aif_op_tree *tree;
 	uint32_t kind;
 	struct aif_sole_threads inside;
-	struct call *calls;
+	struct call *calls; /* few, mostly none */
+	size_t calls_len, calls_cap;
 	uint32_t *
 		around; /* by operator: the innermost one of the kind that it is or is in, AIF_NONE */
-	uint32_t *of;   /* by launch: the one of another thread, AIF_NONE */
-	size_t calls_len;
+	uint32_t *of; /* by launch: the one of another thread, AIF_NONE; NULL: there are no calls */
 };
 
 static uint32_t process_of(const struct others *o, uint32_t thread)
@@ -72,19 +73,25 @@ static int find_inside(struct others *o)
 	return r;
 }
 
-static void find_calls(struct others *o, const struct aif_exec_timeline *t)
+static int find_calls(struct others *o, const struct aif_exec_timeline *t)
 {
 	for (uint32_t i = 0; i < t->launches_len; i++) {
 		const struct aif_timeline_launch *l = &t->launches[i];
 		uint32_t op = o->tree->of_launch[i];
 
-		if (l->thread != AIF_NONE && (op == AIF_NONE || o->around[op] == AIF_NONE)) {
-			uint32_t process = process_of(o, l->thread);
+		uint32_t process, thread;
 
-			o->calls[o->calls_len++] = (struct call){
-				l->at, process, i, aif_sole_threads_at(&o->inside, process, l->at)};
-		}
+		if (l->thread == AIF_NONE || (op != AIF_NONE && o->around[op] != AIF_NONE))
+			continue;
+		process = process_of(o, l->thread);
+		thread = aif_sole_threads_at(&o->inside, process, l->at);
+		if (thread == AIF_NONE)
+			continue;
+		if (aif_grow(&o->calls, &o->calls_cap, o->calls_len + 1, sizeof(*o->calls)) < 0)
+			return -ENOMEM;
+		o->calls[o->calls_len++] = (struct call){l->at, process, i, thread};
 	}
+	return 0;
 }
 
 /* Both in the order of thread and time, as place_launches() of op_tree.c. */
@@ -96,7 +103,7 @@ static int place(struct others *o)
 
 	if (!open)
 		return -ENOMEM;
-	for (size_t i = 0; i < o->calls_len && o->calls[i].thread != AIF_NONE; i++) {
+	for (size_t i = 0; i < o->calls_len; i++) {
 		const struct call *c = &o->calls[i];
 
 		if (!i || c->thread != c[-1].thread)
@@ -124,22 +131,24 @@ static int place(struct others *o)
 
 static int find(struct others *o, const struct aif_exec_timeline *t)
 {
-	size_t n = AIF_MAX(o->tree->len, 1), launches = AIF_MAX(t->launches_len, 1);
+	size_t n = AIF_MAX(o->tree->len, 1);
 	int r;
 
 	o->around = malloc(n * sizeof(*o->around));
-	o->calls = malloc(launches * sizeof(*o->calls));
-	o->of = malloc(launches * sizeof(*o->of));
 	o->tree->others = calloc(n, sizeof(*o->tree->others));
-	if (!o->around || !o->calls || !o->of || !o->tree->others)
+	if (!o->around || !o->tree->others)
+		return -ENOMEM;
+	r = find_inside(o);
+	if (!r && o->inside.moments_len)
+		r = find_calls(o, t);
+	if (r || !o->calls_len)
+		return r;
+	aif_sort(o->calls, o->calls_len, sizeof(*o->calls), by_thread);
+	o->of = malloc(t->launches_len * sizeof(*o->of));
+	if (!o->of)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->launches_len; i++)
 		o->of[i] = AIF_NONE;
-	r = find_inside(o);
-	if (r || !o->inside.moments_len)
-		return r;
-	find_calls(o, t);
-	qsort(o->calls, o->calls_len, sizeof(*o->calls), by_thread);
 	return place(o);
 }
 
@@ -151,7 +160,7 @@ int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p
 	struct others o = {.p = p, .tree = tree, .kind = kind};
 	int r = find(&o, t);
 
-	for (size_t i = 0; i < t->execs_len && !r; i++) {
+	for (size_t i = 0; i < t->execs_len && o.of && !r; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
 		uint32_t op = x->launch == AIF_NONE ? AIF_NONE : o.of[x->launch];
 

@@ -411,7 +411,7 @@ void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_time
 			    bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
 			    const void *arg)
 {
-	for (size_t i = 0; i < t->execs_len; i++) {
+	for (size_t i = 0; i < t->execs_len && tree->len; i++) {
 		uint32_t op = aif_op_tree_of(tree, &t->execs[i]);
 
 		if (op == AIF_NONE || (keep && !keep(arg, &t->execs[i])))

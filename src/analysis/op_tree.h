@@ -46,7 +46,7 @@ struct aif_op_tree {
 		uint64_t ns, launches;
 	} * others; /* by operator; NULL until they were added */
 	uint32_t *
-		of_other; /* by index of the launches: the operator of another thread that .others counts it to */
+		of_other; /* by index of the launches: the operator of another thread that .others counts it to; NULL: none is counted */
 	struct aif_op_memory memory_outside; /* memory of no operator */
 	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;

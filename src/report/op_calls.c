@@ -19,9 +19,9 @@ struct counting {
 	const struct aif_exec_timeline *t;
 	const uint32_t *of_frame;
 	struct aif_op_calls *ret;
-	uint32_t *by_thread;      /* launches by thread, then time */
-	const size_t *first_exec; /* by launch: SIZE_MAX, none */
-	struct aif_map last;      /* stack -> the outermost call that has it, by number */
+	uint32_t *by_thread;        /* launches by thread, then time */
+	const uint32_t *first_exec; /* by launch: AIF_NONE, none; NULL: nobody needs them */
+	struct aif_map last;        /* stack -> the outermost call that has it, by number */
 	struct open_call open[NESTED_MAX], now[NESTED_MAX];
 	size_t open_len;
 	uint64_t outermost; /* number of the outermost call */
@@ -72,8 +72,9 @@ static int add_call(struct counting *c, uint32_t launch, uint32_t name)
 {
 	uint32_t thread = c->t->launches[launch].thread,
 		 process = thread == AIF_NONE ? AIF_NONE : c->p->threads[thread].process;
-	const struct aif_timeline_exec *x =
-		c->first_exec[launch] == SIZE_MAX ? NULL : &c->t->execs[c->first_exec[launch]];
+	const struct aif_timeline_exec *x = !c->first_exec || c->first_exec[launch] == AIF_NONE
+						    ? NULL
+						    : &c->t->execs[c->first_exec[launch]];
 	struct aif_op_calls *to = c->ret;
 	uint64_t key = (uint64_t)process << 32 | name, row;
 
@@ -116,23 +117,25 @@ int aif_op_calls_count(const struct aif_profile *p, const struct aif_exec_timeli
 		       const void *arg, struct aif_op_calls *ret)
 {
 	struct counting c = {.p = p, .t = t, .of_frame = of_frame, .ret = ret};
-	size_t n = 0, *first = malloc((t->launches_len + 1) * sizeof(*first));
-	uint32_t *work;
+	/* Executions tell of a launch which cycle it stands for: of none, where nothing was left out. */
+	uint32_t *work, *first = t->weights ? malloc((t->launches_len + 1) * sizeof(*first)) : NULL;
+	size_t n = 0;
 	int e = 0;
 
 	*ret = (struct aif_op_calls){0};
 	c.by_thread = malloc((t->launches_len + 1) * sizeof(*c.by_thread));
 	work = malloc((t->launches_len + 1) * sizeof(*work));
-	if (!first || !c.by_thread || !work)
+	if ((t->weights && !first) || !c.by_thread || !work)
 		e = -ENOMEM;
 	for (size_t i = 0; i < t->launches_len && !e; i++) {
-		first[i] = SIZE_MAX;
+		if (first)
+			first[i] = AIF_NONE;
 		if (keep(arg, &t->launches[i], &work[i]))
 			c.by_thread[n++] = (uint32_t)i;
 	}
-	for (size_t i = t->execs_len; i-- && !e;)
+	for (size_t i = t->execs_len; i-- && first && !e;)
 		if (t->execs[i].launch != AIF_NONE)
-			first[t->execs[i].launch] = i;
+			first[t->execs[i].launch] = (uint32_t)i;
 	c.first_exec = first;
 	if (!e && n)
 		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, t->launches);
