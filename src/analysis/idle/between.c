@@ -77,16 +77,32 @@ static int by_thread_time(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
+/* Takes launches in the order in which they are, of one thread's mostly. False: they have to be sorted. */
+static bool take_in_order(const struct aif_exec_timeline *t, uint32_t *before)
+{
+	for (uint32_t i = 0; i < t->launches_len; i++) {
+		const struct aif_timeline_launch *l = &t->launches[i], *last = i ? l - 1 : NULL;
+
+		if (last &&
+		    (last->thread > l->thread || (last->thread == l->thread && last->at > l->at)))
+			return false;
+		before[i] = last && last->thread == l->thread ? i - 1 : AIF_NONE;
+	}
+	return true;
+}
+
 int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
 {
-	uint32_t *order = malloc((t->launches_len + 1) * sizeof(*order));
-	uint32_t *before = malloc((t->launches_len + 1) * sizeof(*before));
+	uint32_t *before = malloc((t->launches_len + 1) * sizeof(*before)), *order;
 
 	*ret = before;
-	if (!order || !before) {
-		free(order);
+	if (!before)
 		return -ENOMEM;
-	}
+	if (take_in_order(t, before))
+		return 0;
+	order = malloc((t->launches_len + 1) * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
 	for (size_t i = 0; i < t->launches_len; i++)
 		order[i] = (uint32_t)i;
 	aif_sort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);

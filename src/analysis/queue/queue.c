@@ -320,8 +320,22 @@ static int by_start(const void *a, const void *b, void *arg)
 	return i < j ? -1 : i > j;
 }
 
+static bool is_by_start(struct aif_queue *q)
+{
+	for (size_t k = 0; k < q->devices_len; k++)
+		for (size_t i = q->devices[k].first + 1; i < q->devices[k].end; i++)
+			if (start_behind_call(q, (uint32_t)i - 1) >
+			    start_behind_call(q, (uint32_t)i))
+				return false;
+	return true;
+}
+
+/* Lists the launches of each device by their starts, if that is not their order: it is where each is made when the one before has
+ * started. */
 static int order_by_start(struct aif_queue *q)
 {
+	if (is_by_start(q))
+		return 0;
 	q->by_start = malloc((q->len + 1) * sizeof(*q->by_start));
 	if (!q->by_start)
 		return -ENOMEM;

@@ -44,8 +44,9 @@ struct aif_queue {
 	size_t devices_len, devices_cap;
 	struct aif_queue_launch *launches; /* by device, time */
 	size_t len, cap;
-	uint64_t start_ns;            /* the recording's, CLOCK_MONOTONIC */
-	uint32_t *by_start;           /* indices of .launches by device and start */
+	uint64_t start_ns; /* the recording's, CLOCK_MONOTONIC */
+	uint32_t *
+		by_start; /* indices of .launches by device and start; NULL: they are in that order */
 	struct aif_queue_wait *waits; /* by device, end */
 	size_t waits_len, waits_cap;
 	bool has_calls;    /* waits are recorded calls, on each device */

@@ -6,16 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct value {
-	uint64_t value, weight;
-};
-
 struct summing {
 	const struct aif_queue *q;
 	const struct aif_weights *weights;
 	const struct aif_queue_span *span;
 	struct aif_queue_sum *to;
-	struct value *values; /* room for all launches of the span */
+	/* Room for all launches of the span; .value_weights NULL: each stands for itself. */
+	uint64_t *values, *value_weights;
 	size_t values_len;
 	double whole, idle, after_wait, step_ahead; /* of those that are known, weighted */
 	struct aif_estimate error;                  /* of .idle, as a ratio */
@@ -24,7 +21,7 @@ struct summing {
 /* Returns the i-th launch, in the order of what the span goes by. */
 static const struct aif_queue_launch *launch_at(const struct summing *s, size_t i)
 {
-	return &s->q->launches[s->span->by_start ? s->q->by_start[i] : i];
+	return &s->q->launches[s->span->by_start && s->q->by_start ? s->q->by_start[i] : i];
 }
 
 static int64_t time_of(const struct summing *s, const struct aif_queue_launch *l)
@@ -87,8 +84,10 @@ static int add_error(struct summing *s, const struct aif_queue_launch *l)
 
 static void add_value(struct summing *s, const struct aif_queue_launch *l, uint64_t value)
 {
-	s->values[s->values_len++] =
-		(struct value){.value = value, .weight = aif_queue_weight_of(s->q, l)};
+	s->values[s->values_len] = value;
+	if (s->value_weights)
+		s->value_weights[s->values_len] = aif_queue_weight_of(s->q, l);
+	s->values_len++;
 }
 
 static int add_delay(struct summing *s, const struct aif_queue_launch *l)
@@ -136,14 +135,16 @@ static uint64_t ppm_of(double part, double whole)
 
 /* Returns the least value that `percent` of the weight does not exceed, byte by byte from the highest: of the values that
  * begin like it, sums weights by the next byte. Takes a few reads of the values, where sorting them takes 20 and a copy. */
-static uint64_t quantile(const struct value *values, size_t n, unsigned percent)
+static uint64_t quantile(const struct summing *s, unsigned percent)
 {
+	const uint64_t *values = s->values, *weights = s->value_weights;
+	size_t n = s->values_len;
 	unsigned __int128 all = 0, below = 0;
 	uint64_t most = 0, found = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		all += values[i].weight;
-		most = AIF_MAX(most, values[i].value);
+		all += weights ? weights[i] : 1;
+		most = AIF_MAX(most, values[i]);
 	}
 	for (int shift = most ? (63 - __builtin_clzll(most)) / 8 * 8 : 0; shift >= 0; shift -= 8) {
 		unsigned __int128 weight[256] = {0};
@@ -151,11 +152,11 @@ static uint64_t quantile(const struct value *values, size_t n, unsigned percent)
 		unsigned byte = 0;
 
 		for (size_t i = 0; i < n; i++) {
-			uint64_t value = values[i].value;
+			uint64_t value = values[i];
 
 			if ((value ^ found) >> shift >> 8)
 				continue;
-			weight[value >> shift & 255] += values[i].weight;
+			weight[value >> shift & 255] += weights ? weights[i] : 1;
 			is_there[value >> shift & 255] = true;
 		}
 		while (byte < 255 &&
@@ -175,8 +176,8 @@ static void find_quantiles(struct summing *s,
 	(void)for_launches(s, add);
 	if (!s->values_len)
 		return;
-	*ret_median = quantile(s->values, s->values_len, 50);
-	*ret_p95 = quantile(s->values, s->values_len, 95);
+	*ret_median = quantile(s, 50);
+	*ret_p95 = quantile(s, 95);
 }
 
 /* The standard error of the share that found the device idle. One more launch of those that were not seen could be of the other kind
@@ -207,7 +208,9 @@ int aif_queue_sum(const struct aif_queue *q, const struct aif_weights *weights,
 		ret->idle_error_ppm = error_of(&s);
 	aif_estimate_finish(&s.error);
 	s.values = malloc((ret->launches + 1) * sizeof(*s.values));
-	if (!e && !s.values)
+	if (q->t && q->t->weights)
+		s.value_weights = malloc((ret->launches + 1) * sizeof(*s.value_weights));
+	if (!e && (!s.values || (q->t && q->t->weights && !s.value_weights)))
 		e = -ENOMEM;
 	if (!e) {
 		find_quantiles(&s, add_delay, &ret->delay_median_ns, &ret->delay_p95_ns);
@@ -215,5 +218,6 @@ int aif_queue_sum(const struct aif_queue *q, const struct aif_weights *weights,
 		find_quantiles(&s, add_ahead_ns, &ret->ahead_median_ns, &ret->ahead_p95_ns);
 	}
 	free(s.values);
+	free(s.value_weights);
 	return e;
 }
