@@ -185,6 +185,56 @@ static void a_copy_may_hold_the_host_up(void **state)
 	finish(&x);
 }
 
+#define S (1000 * (uint64_t)MS)
+
+/* Each call comes 20 s behind the one before, starts its kernel after 1 s and lets it run for 6 s: no number is cut short, whose packed
+ * place is smaller. */
+static void seconds_are_replayed(void **state)
+{
+	struct replayed x = {0};
+
+	(void)state;
+	begin(&x.f);
+	for (uint64_t i = 0; i < STEPS; i++)
+		kernel(&x.f, i * 20 * S, i * 20 * S + S, i * 20 * S + 7 * S, LAUNCH_A);
+	replay(&x);
+	assert_true(x.r.length_ns == (double)((STEPS - 1) * 20 * S + 7 * S));
+	assert_true(aif_replay_length(&x.r, &(struct aif_replay_without){.is_zero = is_any}) ==
+		    (double)((STEPS - 1) * 20 * S + S));
+	finish(&x);
+}
+
+/* True of the kernel of that name. */
+static bool is_kernel(const void *arg, const struct aif_timeline_exec *e)
+{
+	const struct replayed *x = arg;
+
+	return !strcmp(aif_profile_str(&x->f.p, x->f.p.kernels[e->kernel].name), "k70000");
+}
+
+/* One kernel of 70,001, each launched once and waited for: it takes its time, and without it the rest is left. */
+static void any_kernel_of_many_is_left_out(void **state)
+{
+	enum { KERNELS = 70001 };
+	struct replayed x = {0};
+	char name[16];
+
+	(void)state;
+	begin(&x.f);
+	x.f.stack = LAUNCH_A;
+	for (uint64_t i = 0; i < KERNELS; i++) {
+		snprintf(name, sizeof(name), "k%llu", (unsigned long long)i);
+		ops_exec(&x.f, 0, i * US, 0, i * US, i * US + (i + 1 < KERNELS ? US : 100 * MS),
+			 name);
+	}
+	replay(&x);
+	assert_length(x.r.length_ns, KERNELS * (uint64_t)US + 100 * MS);
+	assert_length(aif_replay_length(
+			      &x.r, &(struct aif_replay_without){.is_zero = is_kernel, .arg = &x}),
+		      KERNELS * (uint64_t)US);
+	finish(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +245,8 @@ int main(void)
 		cmocka_unit_test(without_the_device_the_host_is_left),
 		cmocka_unit_test(what_runs_beside_it_is_left),
 		cmocka_unit_test(a_copy_may_hold_the_host_up),
+		cmocka_unit_test(seconds_are_replayed),
+		cmocka_unit_test(any_kernel_of_many_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
