@@ -63,8 +63,8 @@ static uint64_t time_of(uint64_t turns)
 
 /* A source of interrupts of this thread, MEASURED_RATE times a second. */
 struct interrupts {
-	int fd;        /* an event of perf with a signal, which is ignored here; -1: none */
-	timer_t timer; /* for --wall, a timer with a signal, whose handler does nothing */
+	int fd;    /* an event of perf with a signal, which is ignored here; -1: none */
+	int timer; /* for --wall, a timer with a signal, whose handler does nothing */
 	struct sigaction old;
 };
 
@@ -86,10 +86,11 @@ static bool interrupts_begin(struct interrupts *i, bool wall)
 		return i->fd >= 0;
 	}
 	to._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (timer_create(CLOCK_MONOTONIC, &to, &i->timer) < 0)
+	/* The C library's functions are in librt before glibc 2.34. */
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &to, &i->timer) < 0)
 		return false;
 	sigaction(SIGRTMAX, &handler, &i->old);
-	timer_settime(i->timer, 0, &period, NULL);
+	syscall(SYS_timer_settime, i->timer, 0, &period, NULL);
 	return true;
 }
 
@@ -99,7 +100,7 @@ static void interrupts_end(struct interrupts *i)
 		close(i->fd);
 		return;
 	}
-	timer_delete(i->timer);
+	syscall(SYS_timer_delete, i->timer);
 	sigaction(SIGRTMAX, &i->old, NULL);
 }
 
