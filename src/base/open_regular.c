@@ -77,6 +77,27 @@ int aif_open_regular(int dirfd, const char *path, int flags)
 	return aif_open_handle(handle_at(dirfd, path, flags & O_NOFOLLOW), flags & O_ACCMODE);
 }
 
+int aif_open_beside(int dirfd, const char *path, int flags)
+{
+	int fd;
+
+#ifdef SYS_openat2
+	struct open_how how = {.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+			       .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+
+	fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+		return fd < 0 ? -errno : fd;
+#endif
+	fd = openat(dirfd, path, flags | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int aif_open_regular_beside(int dirfd, const char *path, int access)
+{
+	return aif_open_handle(aif_open_beside(dirfd, path, O_PATH), access);
+}
+
 /* -ENOSYS before Linux 5.6, -EPERM where a filter of system calls does not know it. */
 static int handle_in(int root, const char *path, int flags, uint64_t resolve)
 {

@@ -19,6 +19,12 @@
  * -errno; -EINVAL: it is not a regular file. */
 int aif_open_regular(int dirfd, const char *path, int flags);
 
+/* Opens what is in a directory itself, as openat() does: through no link, and no other file system that somebody has mounted
+ * there, whose server could keep the caller waiting. -EXDEV: it is such a one. */
+int aif_open_beside(int dirfd, const char *path, int flags);
+/* The same of a regular file, which is opened as above. */
+int aif_open_regular_beside(int dirfd, const char *path, int access);
+
 /* Opens what an O_PATH descriptor stands for, as above. Takes the descriptor; of -errno returns that. */
 int aif_open_handle(int handle, int access);
 

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +194,47 @@ static void a_directory_that_is_full_is_looked_at_in_part(void **state)
 	remove_pages(dir, ALL);
 }
 
+/* Counts the two pages of the directory when another file is mounted in the place of one. Exits with their number. */
+static void count_beside_mount(const char *dir)
+{
+	char path[2][128];
+	unsigned seen = 0;
+	int fd;
+
+	for (unsigned i = 0; i < 2; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/%u-0-0" AIF_STANDBY_SUFFIX, dir, i);
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(path[1], path[0], NULL, MS_BIND, NULL) < 0)
+		_exit(100);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	aif_standby_pages(fd, NULL, count_page, &seen);
+	_exit((int)seen);
+}
+
+/* Opening a file of a file system that the directory's owner has mounted there, and serves, would never end. */
+static void a_page_that_is_mounted_there_is_not_opened(void **state)
+{
+	char dir[64];
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* who mounts is root */
+	snprintf(dir, sizeof(dir), "%s/aif-test-XXXXXX", temp_dir());
+	assert_non_null(mkdtemp(dir));
+	make_pages(dir, 2);
+	child = fork();
+	if (!child)
+		count_beside_mount(dir);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	remove_pages(dir, 2);
+	if (WEXITSTATUS(status) == 100)
+		skip(); /* it may not */
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
 static void a_directory_whose_look_was_dear_is_looked_at_seldom(void **state)
 {
 	struct aif_attach a = {.about = -1, .wants = AIF_WANTS_ALL, .look_ns = AIF_NS_PER_S};
@@ -219,6 +262,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_directory_that_is_full_is_looked_at_in_part),
+		cmocka_unit_test(a_page_that_is_mounted_there_is_not_opened),
 		cmocka_unit_test(a_directory_whose_look_was_dear_is_looked_at_seldom),
 		cmocka_unit_test(a_variable_of_a_process_is_found),
 		cmocka_unit_test(an_environment_that_no_exec_made_is_not_read),

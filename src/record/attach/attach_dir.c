@@ -136,7 +136,7 @@ static bool read_page(int dir, const char *name, struct aif_standby_entry *e)
 
 	*e = (struct aif_standby_entry){.fd = -1};
 	memcpy(e->name, name, strlen(name) + 1);
-	e->fd = aif_open_regular(dir, name, O_RDWR | O_NOFOLLOW);
+	e->fd = aif_open_regular_beside(dir, name, O_RDWR);
 	if (e->fd < 0 || fstat(e->fd, &st) < 0 ||
 	    pread(e->fd, &e->page, sizeof(e->page), 0) != (ssize_t)sizeof(e->page) ||
 	    e->page.magic != AIF_STANDBY_MAGIC)
@@ -212,7 +212,7 @@ static bool read_recording(int dir, const char *name, struct aif_standby_found *
 		return false;
 	memcpy(f->name, name, strlen(name) + 1);
 	snprintf(path, sizeof(path), "%s/about", f->name);
-	fd = aif_open_regular(dir, path, O_RDONLY | O_NOFOLLOW);
+	fd = aif_open_regular_beside(dir, path, O_RDONLY);
 	if (fd < 0)
 		return false;
 	n = pread(fd, a, sizeof(*a), 0);
@@ -249,16 +249,13 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 		closedir(at);
 }
 
-void aif_standby_remove(int dir, const char *recording)
+void aif_standby_empty(int fd)
 {
 	static const char *const files[] = {"agent", AIF_STANDBY_ABOUT, AIF_STANDBY_ABOUT_NEW};
-	int fd = openat(dir, recording, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	unsigned left = REMOVED_MAX;
 	struct dirent *d;
 	DIR *at;
 
-	if (fd < 0)
-		return;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(files); i++)
 		unlinkat(fd, files[i], 0);
 	at = list(fd);
@@ -268,6 +265,15 @@ void aif_standby_remove(int dir, const char *recording)
 			unlinkat(fd, d->d_name, 0);
 	if (at)
 		closedir(at);
+}
+
+void aif_standby_remove(int dir, const char *recording)
+{
+	int fd = openat(dir, recording, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	aif_standby_empty(fd);
 	close(fd);
 	unlinkat(dir, recording, AT_REMOVEDIR);
 }

@@ -45,6 +45,8 @@ void aif_standby_recordings(int dir, bool (*fn)(void *arg, const struct aif_stan
 			    void *arg);
 /* Takes away what a recorder left that has died. */
 void aif_standby_remove(int dir, const char *recording);
+/* Takes away what recorders and agents make in a recording's directory. */
+void aif_standby_empty(int recording);
 
 /* Facts from the memory map of a process. 0, -ETIMEDOUT (bounded.h) or -errno. */
 struct aif_standby_maps {

@@ -38,16 +38,20 @@
 /* An agent says hello some microseconds before its injector ends, which may need a processor for that. */
 #define SETTLE_NS (AIF_NS_PER_S / 2)
 
+/* The file of a program. */
+struct program {
+	uint64_t device, inode;
+};
+
 /* A process of the user's, or, for root, of any. */
 struct process {
 	int pid;
 	uid_t uid;
-	bool is_done;     /* joined, or left alone */
-	bool is_said;     /* that nothing of it can be recorded */
-	unsigned tries;   /* that could not join it as it was */
-	uint64_t started; /* as /proc says: another process with that number has another */
-	dev_t device;     /* of its program's file, and */
-	ino_t inode;      /* its number: exec() changes them */
+	bool is_done;           /* joined, or left alone */
+	bool is_said;           /* that nothing of it can be recorded */
+	unsigned tries;         /* that could not join it as it was */
+	uint64_t started;       /* as /proc says: another process with that number has another */
+	struct program program; /* exec() changes it */
 	uint64_t found_ns, next_ns;
 	uint64_t pages;              /* of its address space when its map was read last */
 	uint64_t pause_ns;           /* before the next try; 0: it was not tried so far */
@@ -64,7 +68,7 @@ struct joining {
 struct aif_joins {
 	struct aif_joins_opts opts;
 	uid_t uid;
-	struct stat own_program; /* ours: injectors have it, and other recorders */
+	struct program own_program; /* ours: injectors have it, and other recorders */
 	struct process *process;
 	size_t processes;
 	struct joining active[AT_ONCE]; /* pid 0: free */
@@ -72,13 +76,31 @@ struct aif_joins {
 	size_t over_at, over_len, over_cap; /* from over_at on to be told */
 };
 
+/* Finds the file of a process's program. By what the kernel knows: stat() asks the file system, which may be its user's (FUSE). */
+static bool program_of(const char *process, struct program *ret)
+{
+	struct statx st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/exe", process);
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+		return false;
+	*ret = (struct program){(uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor, st.stx_ino};
+	return true;
+}
+
+static bool is_same_program(const struct program *a, const struct program *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
 struct aif_joins *aif_joins_open(const struct aif_joins_opts *opts)
 {
 	struct aif_joins *j = calloc(1, sizeof(*j));
 
 	if (j) {
 		*j = (struct aif_joins){.opts = *opts, .uid = geteuid()};
-		(void)stat("/proc/self/exe", &j->own_program);
+		(void)program_of("self", &j->own_program);
 	}
 	return j;
 }
@@ -248,12 +270,11 @@ static bool find_standby(struct aif_joins *j, const struct process *p,
 /* True of this program: a recorder, or an injector. */
 static bool is_own_program(const struct aif_joins *j, int pid)
 {
-	struct stat st;
-	char path[64];
+	struct program p;
+	char number[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return stat(path, &st) == 0 && st.st_dev == j->own_program.st_dev &&
-	       st.st_ino == j->own_program.st_ino;
+	snprintf(number, sizeof(number), "%d", pid);
+	return program_of(number, &p) && is_same_program(&p, &j->own_program);
 }
 
 /* Returns true if the process needs no further look. */
@@ -305,8 +326,8 @@ static void process_look(struct aif_joins *j, struct process *p, uint64_t now)
 {
 	const uint64_t grown = GROWN_BYTES / (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t started, age, pages;
-	char number[32];
-	struct stat program;
+	struct program program;
+	char number[16];
 
 	if (now < p->next_ns && (p->is_done || p->pause_ns))
 		return;
@@ -318,15 +339,13 @@ static void process_look(struct aif_joins *j, struct process *p, uint64_t now)
 	snprintf(number, sizeof(number), "%d", p->pid);
 	if (aif_standby_started(number, &started) < 0)
 		return;
-	snprintf(number, sizeof(number), "/proc/%d/exe", p->pid);
-	if (stat(number, &program) < 0)
-		program = (struct stat){.st_dev = p->device, .st_ino = p->inode};
-	if (started != p->started || program.st_dev != p->device || program.st_ino != p->inode)
+	if (!program_of(number, &program))
+		program = p->program;
+	if (started != p->started || !is_same_program(&program, &p->program))
 		*p = (struct process){.pid = p->pid,
 				      .uid = p->uid,
 				      .started = started,
-				      .device = program.st_dev,
-				      .inode = program.st_ino,
+				      .program = program,
 				      .found_ns = now};
 	p->pages = pages;
 	age = now - p->found_ns;

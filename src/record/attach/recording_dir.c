@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/recording_dir.h"
 
+#include "base/open_regular.h"
 #include "record/attach/attach_dir.h"
 
 #include <errno.h>
@@ -42,9 +43,9 @@ static int open_made(struct aif_recording_dir *r, int dir, uid_t owner)
 {
 	struct stat st;
 
-	r->fd = openat(dir, r->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r->fd = aif_open_beside(dir, r->name, O_RDONLY | O_DIRECTORY);
 	if (r->fd < 0)
-		return -errno;
+		return r->fd;
 	if (fstat(r->fd, &st) < 0)
 		return -errno;
 	return st.st_uid == owner ? 0 : -EPERM;
@@ -109,9 +110,11 @@ void aif_recording_dir_finish(struct aif_recording_dir *r, int dir)
 {
 	if (r->sock >= 0)
 		close(r->sock);
-	if (*r->name)
-		aif_standby_remove(dir, r->name);
-	if (r->fd >= 0)
+	if (r->fd >= 0) {
+		aif_standby_empty(r->fd);
 		close(r->fd);
+	}
+	if (*r->name)
+		unlinkat(dir, r->name, AT_REMOVEDIR);
 	*r = (struct aif_recording_dir){.fd = -1, .sock = -1};
 }
