@@ -586,7 +586,7 @@ int aif_naming_new(struct aif_store *s, struct aif_modfiles *files,
 	if (!r)
 		aif_symbols_cancel_by(n->symbols, &n->cancel);
 	if (!r)
-		r = aif_device_names_new(files->objects, !opts->argv, &n->devices);
+		r = aif_device_names_new(files->objects, &files->others, !opts->argv, &n->devices);
 	if (!r)
 		r = -pthread_create(&n->thread, NULL, naming_main, n);
 	if (r < 0) {

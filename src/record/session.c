@@ -53,6 +53,7 @@ struct session {
 	struct aif_watchers *watchers;
 	struct aif_attach attach;
 	struct aif_owners owners;  /* of -a */
+	unsigned object_dirs;      /* of these */
 	struct aif_proc_cpus cpus; /* when the recording began */
 	struct aif_listener listener;
 	sigset_t old_mask;
@@ -260,6 +261,8 @@ static void look_after_attached(struct session *s, uint64_t now)
 
 	aif_attach_look(&s->attach, now);
 	aif_owners_look(&s->owners, now, on_unreached, s);
+	for (; s->object_dirs < s->owners.len; s->object_dirs++)
+		aif_modfiles_add_dir(&s->files, s->owners.owner[s->object_dirs]->recording.fd);
 	s->attach.old_agents += aif_owners_old_agents(&s->owners);
 	for (unsigned i = 0; i < s->attach.old_agents; i++) {
 		pthread_mutex_lock(&s->store.lock);

@@ -56,6 +56,7 @@ quit() {
 }
 # record_all OPTION...: in the background, until `end_recording`
 record_all() {
+	rm -f all.data*
 	"$aiflame" record -a -v --all-launches --name all -o all.data "$@" >all.out 2>all.err 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
 	recorder=$!
 	wait_until is_recording
@@ -101,6 +102,29 @@ whose() {
 }
 check "the list says whose the programs are" whose
 check "root leaves nothing in directories of users" is_clean
+
+# What an agent leaves of a kernel's code lies in its user's directory. The GPU is a mock (tests/mock/cuda).
+is_announced() { ls 61234/gpu/r-*/about; }
+device_code() {
+	cp -rL "$build/tests/mock/cuda" mock && cp "$root/tests/golden/cubin/kernels_sm90a.cubin" . && chmod -R a+rX mock kernels_sm90a.cubin
+	export AIFLAME_SAMPLING_KEY=$$
+	start 3 61234 $prepared AIFLAME_STANDBY="$work/61234/gpu"
+	record_all || return
+	wait_until is_announced || return
+	as 61234 $prepared CUDA_INJECTION64_PATH="$work/libaiflame-agent.so" AIFLAME_STANDBY="$work/61234/gpu" LD_LIBRARY_PATH="$work/mock" \
+		MOCK_CUPTI=version=130001 "$work/mock/app" -f "$work/61234/over" -t 2 "$work/kernels_sm90a.cubin" >mock.out 2>&1 3>&- &
+	mock=$!
+	wait_until in_file all "SELECT ifnull(sum(count), 0) > 100 FROM samples"
+	failed=$?
+	: >61234/over
+	wait $mock && end_recording && quit 3 && [ $failed = 0 ] || { cat mock.out all.err; return 1; }
+	"$aiflame" annotate calls all.data >annotated.out 2>&1 && grep -q 'sm_90' annotated.out || { cat annotated.out; return 1; }
+}
+if [ -x "$build/tests/mock/cuda/app" ]; then
+	check "root's record -a has the instructions of kernels of another user's program" device_code
+else
+	skip "root's record -a has the instructions of kernels of another user's program" "no mock"
+fi
 
 # What they name is no standby directory, or one full of traps; one is stopped, and does not answer.
 hostile() {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest/device_names.h"
+#include "base/hash.h"
 #include "base/reasons.h"
 #include "profile/model.h"
 #include "wire/handshake.h"
@@ -38,7 +39,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(w->path));
 	w->dir = open(w->path, O_RDONLY | O_DIRECTORY);
 	assert_true(w->dir >= 0);
-	assert_int_equal(aif_device_names_new(w->dir, false, &w->names), 0);
+	assert_int_equal(aif_device_names_new(w->dir, NULL, false, &w->names), 0);
 	*state = w;
 	return 0;
 }
@@ -143,13 +144,39 @@ static void without_an_object_the_name_is_left(void **state)
 	assert_int_equal(resolve(w, 2, 16), -ENOENT);
 }
 
+static void objects_of_other_users_are_what_their_names_say(void **state)
+{
+	struct world *w = *state;
+	struct aif_object_dirs others = {.len = 1, .fd = {w->dir}};
+	char name[AIF_OBJECT_NAME_MAX], changed[AIF_OBJECT_NAME_MAX];
+	struct aif_buf bytes = {0};
+	uint64_t hash;
+
+	golden_cubin("kernels_sm90a", &bytes);
+	hash = aif_hash_bytes(bytes.data, bytes.len);
+	object_name(hash, name);
+	object_name(HASH, changed);
+	leave(w, name, bytes.data, bytes.len);
+	leave(w, changed, bytes.data, bytes.len);
+	aif_buf_finish(&bytes);
+	aif_device_names_free(w->names);
+	assert_int_equal(aif_device_names_new(-1, &others, false, &w->names), 0);
+	know(w, 0, "_Z5chainPfPKfi", hash, 19);
+	know(w, 1, "_Z5chainPfPKfi", HASH, 19);
+	assert_int_equal(resolve(w, 0, 0xc0), 3);
+	assert_int_equal(w->loss, AIF_NONE);
+	assert_int_equal(resolve(w, 1, 0xc0), 1);
+	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
+	unlinkat(w->dir, name, 0);
+}
+
 static void code_that_was_there_before_us_is_told_apart(void **state)
 {
 	struct world *w = *state;
 	char name[AIF_OBJECT_NAME_MAX];
 
 	aif_device_names_free(w->names);
-	assert_int_equal(aif_device_names_new(w->dir, true, &w->names), 0);
+	assert_int_equal(aif_device_names_new(w->dir, NULL, true, &w->names), 0);
 	know(w, 0, "_Z1fv", HASH, 3);
 	assert_int_equal(resolve(w, 0, 16), 1);
 	assert_int_equal(w->loss, AIF_REASON_CODE_BEFORE);
@@ -277,6 +304,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_an_object_the_name_is_left, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(objects_of_other_users_are_what_their_names_say,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(code_that_was_there_before_us_is_told_apart, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(places_in_code_for_intel_are_named, set_up,

@@ -38,6 +38,7 @@ struct function {
 
 struct aif_device_names {
 	int dir;
+	const struct aif_object_dirs *others;
 	struct object *objects;
 	size_t objects_len, objects_cap;
 	struct function *functions;
@@ -49,13 +50,15 @@ struct aif_device_names {
 	struct aif_buf text; /* of the last answer, each string terminated */
 };
 
-int aif_device_names_new(int dir, bool is_attached, struct aif_device_names **ret)
+int aif_device_names_new(int dir, const struct aif_object_dirs *others, bool is_attached,
+			 struct aif_device_names **ret)
 {
 	struct aif_device_names *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
 	d->dir = dir;
+	d->others = others;
 	d->is_attached = is_attached;
 	*ret = d;
 	return 0;
@@ -139,7 +142,7 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 	int fd;
 
 	snprintf(name, sizeof(name), AIF_OBJECT_NAME, hash);
-	fd = aif_open_regular(dir, name, O_RDONLY | O_NOFOLLOW);
+	fd = aif_open_regular_beside(dir, name, O_RDONLY);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) == 0 && is_acceptable(dir, &st))
@@ -149,6 +152,22 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 		n += r > 0 ? (size_t)r : 0;
 	close(fd);
 	*ret_n = n;
+	return bytes;
+}
+
+/* Reads an object of those that are there. One in a directory of another user's is what its name says, or another's: whoever has put
+ * it there cannot change what other users' kernels are taken for. */
+static uint8_t *read_any(const struct aif_device_names *d, uint64_t hash, size_t *ret_n)
+{
+	uint8_t *bytes = d->dir >= 0 ? read_object(d->dir, hash, ret_n) : NULL;
+
+	for (unsigned i = 0; !bytes && d->others && i < atomic_load(&d->others->len); i++) {
+		bytes = read_object(d->others->fd[i], hash, ret_n);
+		if (bytes && aif_hash_bytes(bytes, *ret_n) != hash) {
+			free(bytes);
+			bytes = NULL;
+		}
+	}
 	return bytes;
 }
 
@@ -183,8 +202,7 @@ static struct object *hold(struct aif_device_names *d, uint32_t id)
 		o->used = ++d->uses;
 		return o->held ? o : NULL;
 	}
-	if (d->dir >= 0)
-		bytes = read_object(d->dir, o->hash, &n);
+	bytes = read_any(d, o->hash, &n);
 	if (bytes)
 		r = aif_device_object_new(bytes, n, &o->held);
 	if (r < 0) {
@@ -332,12 +350,12 @@ int aif_device_names_binary(struct aif_device_names *d, uint32_t module, bool is
 	struct function *f = function_of(d, module);
 	struct object *o = f ? &d->objects[f->object] : NULL;
 
-	if (!o || o->binary_given || d->dir < 0 || (!hold(d, f->object) && !o->is_unread))
+	if (!o || o->binary_given || (!hold(d, f->object) && !o->is_unread))
 		return -ENOENT;
 	o->binary_given = true;
 	if (o->held && !is_whole)
 		return aif_device_object_cut(o->held, ret, ret_size);
-	*ret = read_object(d->dir, o->hash, ret_size);
+	*ret = read_any(d, o->hash, ret_size);
 	return *ret ? 0 : -ENOENT;
 }
 

@@ -11,8 +11,11 @@
  */
 struct aif_device_names;
 
-/* dir: where the objects are, -1 = nowhere; stays the caller's. is_attached: programs ran before anybody looked. */
-int aif_device_names_new(int dir, bool is_attached, struct aif_device_names **ret);
+/* dir: where the objects are, -1 = nowhere; stays the caller's. `others`: NULL, or where they may be, too; of these, objects are
+ * taken whose bytes have the hash by which they are called. is_attached: programs ran before anybody looked. */
+struct aif_object_dirs;
+int aif_device_names_new(int dir, const struct aif_object_dirs *others, bool is_attached,
+			 struct aif_device_names **ret);
 void aif_device_names_free(struct aif_device_names *d);
 /* Returns how often an object was dropped for another, to be read anew when it is asked for. */
 uint64_t aif_device_names_drops(const struct aif_device_names *d);

@@ -33,7 +33,20 @@ void aif_modfiles_finish(struct aif_modfiles *f)
 	free(f->files);
 	if (f->objects >= 0)
 		close(f->objects);
+	for (unsigned i = 0; i < atomic_load(&f->others.len); i++)
+		close(f->others.fd[i]);
 	pthread_mutex_destroy(&f->lock);
+}
+
+void aif_modfiles_add_dir(struct aif_modfiles *f, int fd)
+{
+	const unsigned at = atomic_load(&f->others.len);
+	int copy = at < AIF_OBJECT_DIRS_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+
+	if (copy < 0)
+		return;
+	f->others.fd[at] = copy;
+	atomic_store(&f->others.len, at + 1);
 }
 
 /* Another way to the same file would end the same. */

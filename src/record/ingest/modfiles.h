@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 /*
  * The files behind modules, opened at the moment a module is first seen, since they may be gone (or
@@ -26,11 +27,21 @@ struct aif_modfile {
 /* Names of SPIR-V modules. */
 #define AIF_SPIRV_NAME     "spirv %016" PRIx64
 #define AIF_SPIRV_NAME_MAX 32
+
+/* Directories of other users, and of containers, in which agents leave device code, too (record/attach/owners.h). Grows only: the main
+ * thread adds, the naming thread reads. */
+#define AIF_OBJECT_DIRS_MAX 256
+struct aif_object_dirs {
+	atomic_uint len;
+	int fd[AIF_OBJECT_DIRS_MAX];
+};
+
 struct aif_modfiles {
 	pthread_mutex_t lock;
 	struct aif_modfile *files; /* not yet taken */
 	size_t files_len, files_cap;
 	int objects; /* the directory in which agents leave device code, -1 = none */
+	struct aif_object_dirs others;
 };
 
 int aif_modfiles_init(struct aif_modfiles *f);
@@ -41,6 +52,9 @@ void aif_modfiles_finish(struct aif_modfiles *f); /* closes what nobody took */
  * process's own root directory. -errno when it cannot be opened: -EINVAL if it is not a regular file,
  * -EMFILE also while the last descriptors are kept for others. */
 int aif_modfile_open(struct aif_process_files *of, uint64_t lo, uint64_t hi, const char *path);
+
+/* Adds a directory to `others`; the descriptor stays the caller's. */
+void aif_modfiles_add_dir(struct aif_modfiles *f, int fd);
 
 /* Takes fd. 0 or -ENOMEM (fd is closed then). */
 int aif_modfiles_add(struct aif_modfiles *f, uint32_t module, int fd, const char *path,
