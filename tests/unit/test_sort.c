@@ -62,11 +62,52 @@ static void test_what_is_not_is_sorted(void **state)
 	assert_int_equal(compared, 49);
 }
 
+/* Sorts an array whose parts are in order, each a row longer than the one before; the keys of all are the same. */
+static void sort_parts(unsigned parts)
+{
+	static struct row rows[100];
+	int up = 1, n = 0;
+
+	for (unsigned part = 0; part < parts; part++)
+		for (unsigned i = 0; i < 2 + part; i++, n++)
+			rows[n] = (struct row){(int)i / 2, n};
+	compared = 0;
+	aif_sort_r(rows, (size_t)n, sizeof(*rows), by_sign, &up);
+	for (int i = 1; i < n; i++)
+		assert_true(rows[i - 1].key < rows[i].key || (rows[i - 1].key == rows[i].key &&
+							      rows[i - 1].was_at < rows[i].was_at));
+}
+
+static void test_parts_in_order_are_merged(void **state)
+{
+	(void)state;
+	for (unsigned parts = 1; parts < 12; parts++)
+		sort_parts(parts);
+}
+
+/* A look at the order, and one at each row for the merge. */
+static void test_two_parts_are_compared_twice(void **state)
+{
+	static struct row rows[20000];
+	int up = 1;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		rows[i] = (struct row){i < 10000 ? 2 * i : 2 * (i - 10000) + 1, i};
+	compared = 0;
+	aif_sort_r(rows, 20000, sizeof(*rows), by_sign, &up);
+	for (int i = 0; i < 20000; i++)
+		assert_int_equal(rows[i].key, i);
+	assert_true(compared <= 2 * 20000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_in_order_is_only_compared),
 		cmocka_unit_test(test_what_is_not_is_sorted),
+		cmocka_unit_test(test_parts_in_order_are_merged),
+		cmocka_unit_test(test_two_parts_are_compared_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
