@@ -17,28 +17,32 @@ uint64_t aif_idle_row_key(const struct aif_idle_row *row)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-enum { TIME_MAX_BYTES = 1 + 3 * 10 + sizeof(double) };
-enum { HAS_WEIGHT = 1 };
+/* A byte says whether there is a weight, and in 1 << n bytes each how long the numbers are: so they are read without a branch, of
+ * which a byte with a bit for each more would take one. */
+enum { HAS_WEIGHT = 1, PLACE_SHIFT = 1, FROM_SHIFT = 3, LENGTH_SHIFT = 5 };
+enum { TIME_MAX_BYTES = 1 + 3 * 8 + sizeof(double) };
 
-static uint8_t *put_number(uint8_t *at, uint64_t n)
+/* Writes a number, and its length into *flags. */
+static uint8_t *put_number(uint8_t *at, uint64_t n, unsigned shift, uint8_t *flags)
 {
-	for (; n >= 0x80; n >>= 7)
-		*at++ = (uint8_t)(n | 0x80);
-	*at++ = (uint8_t)n;
+	unsigned size = n <= UINT8_MAX ? 0 : n <= UINT16_MAX ? 1 : n <= UINT32_MAX ? 2 : 3;
+
+	*flags |= (uint8_t)(size << shift);
+	for (unsigned i = 0; i < 1u << size; i++)
+		*at++ = (uint8_t)(n >> 8 * i);
 	return at;
 }
 
-static uint64_t take_number(const uint8_t **at)
+/* Reads eight bytes, of which those behind the number are other numbers or none: a time has room for the most. */
+static uint64_t take_number(const uint8_t **at, unsigned shift, uint8_t flags)
 {
-	uint64_t n = 0;
+	unsigned size = 1u << (flags >> shift & 3);
+	uint64_t n;
 
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		n |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return n;
-	}
+	memcpy(&n, *at, sizeof(n));
+	*at += size;
+	n = AIF_IS_BIG ? __builtin_bswap64(n) : n;
+	return n & UINT64_MAX >> (64 - 8 * size);
 }
 
 /* Makes small numbers of differences with either sign. */
@@ -68,7 +72,7 @@ int aif_idle_course_time(struct aif_idle_course *c, uint64_t course, int64_t fro
 			 double weight)
 {
 	uint64_t place;
-	uint8_t *first, *at;
+	uint8_t *first, *at, flags = 0;
 
 	if (!c || from >= to)
 		return 0;
@@ -77,14 +81,15 @@ int aif_idle_course_time(struct aif_idle_course *c, uint64_t course, int64_t fro
 	first = aif_buf_reserve(&c->times, TIME_MAX_BYTES);
 	if (!first)
 		return -ENOMEM;
-	*first = memcmp(&weight, &c->last.weight, sizeof(weight)) ? HAS_WEIGHT : 0;
-	at = put_number(first + 1, place);
-	at = put_number(at, to_zigzag((uint64_t)from - (uint64_t)c->last.to));
-	at = put_number(at, (uint64_t)to - (uint64_t)from);
-	if (*first & HAS_WEIGHT) {
+	at = put_number(first + 1, place, PLACE_SHIFT, &flags);
+	at = put_number(at, to_zigzag((uint64_t)from - (uint64_t)c->last.to), FROM_SHIFT, &flags);
+	at = put_number(at, (uint64_t)to - (uint64_t)from, LENGTH_SHIFT, &flags);
+	if (memcmp(&weight, &c->last.weight, sizeof(weight))) {
+		flags |= HAS_WEIGHT;
 		memcpy(at, &weight, sizeof(weight));
 		at += sizeof(weight);
 	}
+	*first = flags;
 	c->times.len += (size_t)(at - first);
 	c->times_len++;
 	c->last = (struct aif_idle_time){course, from, to, weight};
@@ -101,10 +106,11 @@ bool aif_idle_course_next(const struct aif_idle_course *c, struct aif_idle_cours
 		return false;
 	at = c->times.data + r->at;
 	flags = *at++;
-	r->place = take_number(&at);
+	r->place = take_number(&at, PLACE_SHIFT, flags);
 	r->last.course = c->courses[r->place];
-	r->last.from = (int64_t)((uint64_t)r->last.to + from_zigzag(take_number(&at)));
-	r->last.to = (int64_t)((uint64_t)r->last.from + take_number(&at));
+	r->last.from =
+		(int64_t)((uint64_t)r->last.to + from_zigzag(take_number(&at, FROM_SHIFT, flags)));
+	r->last.to = (int64_t)((uint64_t)r->last.from + take_number(&at, LENGTH_SHIFT, flags));
 	if (flags & HAS_WEIGHT) {
 		memcpy(&r->last.weight, at, sizeof(r->last.weight));
 		at += sizeof(r->last.weight);

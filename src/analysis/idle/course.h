@@ -19,7 +19,7 @@ struct aif_idle_time {
 };
 struct aif_idle_course {
 	/* Times, of which a long recording has more than launches: read by aif_idle_course_next(). Each is one byte of flags and
-	 * numbers of 7 bits a byte: its course, by its place in .courses; how far it begins behind the end of the time before; its
+	 * numbers of 1, 2, 4 or 8 bytes: its course, by its place in .courses; how far it begins behind the end of the time before; its
 	 * length; its weight if it is not that of the time before. */
 	struct aif_buf times;
 	size_t times_len;

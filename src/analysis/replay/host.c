@@ -48,25 +48,38 @@ static void sum_stacks(const struct aif_replay *r, const double *of_event,
 	}
 }
 
+/* Returns the part that stays of amounts, `other` if there are none. */
+static float part_of(const struct aif_replay_amount *a, float other)
+{
+	return a->all > 0 ? (float)(1 - a->gone / a->all) : other;
+}
+
 /* Sets *ret to the part that stays of each event's host time: as of its own idle time, else as of that of events with its stack,
  * else as of all. 0 or -ENOMEM. */
 static int find_parts(const struct aif_replay *r, const double *of_event, float *ret)
 {
-	struct aif_replay_amount *of_stack = calloc(r->p->stacks_len + 2, sizeof(*of_stack)),
-				 any = {0, 0};
+	size_t stacks = r->p->stacks_len + 2;
+	struct aif_replay_amount *of_stack = calloc(stacks, sizeof(*of_stack)), any = {0, 0};
+	float *parts = malloc(stacks * sizeof(*parts));
 
-	if (!of_stack)
+	if (!of_stack || !parts) {
+		free(of_stack);
+		free(parts);
 		return -ENOMEM;
+	}
 	sum_stacks(r, of_event, of_stack, &any);
+	for (size_t i = 0; i < stacks; i++)
+		parts[i] = part_of(&of_stack[i], part_of(&any, 1));
 	for (size_t i = 0; i < r->events_len; i++) {
-		struct aif_replay_amount own = {.gone = of_event[i],
-						.all = (double)aif_replay_idle_ns(r, i)};
-		const struct aif_replay_amount *a = own.all > 0 ? &own : &of_stack[r->stacks[i]];
+		struct aif_replay_amount own = {of_event[i], (double)aif_replay_idle_ns(r, i)};
 
-		a = a->all > 0 ? a : &any;
-		ret[i] = a->all > 0 ? (float)(1 - a->gone / a->all) : 1;
+		if (!r->idle[i])
+			ret[i] = parts[r->stacks[i]];
+		else
+			ret[i] = own.gone > 0 ? part_of(&own, 1) : 1;
 	}
 	free(of_stack);
+	free(parts);
 	return 0;
 }
 
