@@ -88,7 +88,7 @@ int aif_replay_host_without(struct aif_replay *r,
 			    const void *arg, float *ret, float *ret_calls)
 {
 	struct aif_replay_gone gone;
-	double *of_event = r->scratch;
+	double *of_event = r->sums;
 	int e = aif_replay_gone_find(r, is_gone, arg, &gone);
 
 	if (!e)

@@ -151,6 +151,12 @@ static int set_exec(struct aif_replay *r, size_t exec, uint64_t ns)
 	return ns < UINT32_MAX ? 0 : aif_map_put(&r->long_execs, exec, ns);
 }
 
+/* Notes that a replay looks back to an execution when the one at `from` comes next. */
+static void look_back(struct aif_replay *r, uint32_t from, uint32_t exec)
+{
+	r->reach = AIF_MAX(r->reach, (size_t)(from - exec));
+}
+
 /* Sets what an event or an execution comes behind; *list is made for the first of n. 0 or -ENOMEM. */
 static int set_behind(uint32_t **list, size_t n, size_t i, uint32_t behind)
 {
@@ -202,6 +208,7 @@ static int link_exec(struct aif_replay *r, struct linking *l, uint32_t i)
 	before_end = before == AIF_NONE ? 0 : aif_replay_exec_of(r, before)->end;
 	if (before != AIF_NONE && before < i && before_end <= of->start) {
 		x->before = before;
+		look_back(r, i, before);
 		if (before_end > base) {
 			base = before_end;
 			x->is_behind_launch = false;
@@ -211,6 +218,7 @@ static int link_exec(struct aif_replay *r, struct linking *l, uint32_t i)
 	    l->last_end_at <= of->start && l->last_end_at > base + BEHIND_OTHER_NS &&
 	    of->start - l->last_end_at <= BEHIND_OTHER_NS) {
 		x->is_behind_other = true;
+		look_back(r, i, l->last_end);
 		if (!e)
 			e = set_behind(&r->other, r->execs_len, i, l->last_end);
 		base = l->last_end_at;
@@ -292,6 +300,7 @@ static int take_copy(struct reading *g, size_t event, int64_t at)
 	if (copy == AIF_NONE)
 		return 0;
 	g->r->events[event].is_behind = true;
+	look_back(g->r, g->taken, copy);
 	g->done = AIF_MAX(g->done, aif_replay_exec_of(g->r, copy)->end);
 	return set_behind(&g->r->behind, g->r->events_len, event, copy);
 }
@@ -387,6 +396,8 @@ static int take_wait(struct reading *g, size_t event, struct aif_replay_wait *w)
 	r->events[event].is_wait = true;
 	arrived = AIF_MAX(w->start, g->done);
 	end = find_until(g, w);
+	if (w->until != AIF_NONE)
+		look_back(r, g->taken, w->until);
 	if (!e)
 		e = set_host(r, event, arrived - g->done);
 	w->tail_ns =

@@ -37,10 +37,12 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 		return 0;
 	e = aif_replay_read(ret, queue, from, to, &moments);
 	if (!e && ret->events_len) {
-		ret->scratch = malloc((AIF_MAX(ret->execs_len, ret->events_len) + 1) *
-				      sizeof(*ret->scratch));
+		ret->sums = malloc((ret->events_len + 1) * sizeof(*ret->sums));
 		ret->zero = malloc((ret->works_len + 1) * sizeof(*ret->zero));
-		e = ret->scratch && ret->zero ? 0 : -ENOMEM;
+		for (ret->ends_len = 1; ret->ends_len < ret->reach;)
+			ret->ends_len *= 2;
+		ret->ends = malloc(ret->ends_len * sizeof(*ret->ends));
+		e = ret->sums && ret->zero && ret->ends ? 0 : -ENOMEM;
 		if (!e)
 			replay_all(ret, &moments);
 		if (!e && ret->length_ns > 0)
@@ -65,7 +67,8 @@ void aif_replay_finish(struct aif_replay *r)
 	aif_map_finish(&r->long_hosts);
 	aif_map_finish(&r->long_execs);
 	aif_map_finish(&r->long_delays);
-	free(r->scratch);
+	free(r->ends);
+	free(r->sums);
 	free(r->stacks);
 	free(r->idle);
 	aif_map_finish(&r->long_idle);
@@ -87,12 +90,17 @@ static double delay_without(const struct aif_replay_without *without, double rec
 	return without->latencies ? AIF_MIN(quick, delay) : delay;
 }
 
+/* Returns where a replay has the end of an execution that it looks back to, or of the one that comes next. */
+static double *end_of(const struct aif_replay *r, size_t exec)
+{
+	return &r->ends[exec & (r->ends_len - 1)];
+}
+
 /* Returns when an execution starts that is launched at `at`. */
 static double start_of(const struct aif_replay *r, size_t exec, double at, double sooner,
 		       const struct aif_replay_without *without)
 {
 	const struct aif_replay_exec *x = &r->execs[exec];
-	const double *ends = r->scratch;
 	double recorded = (double)aif_replay_delay_ns(r, exec),
 	       gap = delay_without(without, recorded, sooner, r->usual_gap_ns, r->quick_gap_ns,
 				   !x->is_behind_launch),
@@ -100,9 +108,9 @@ static double start_of(const struct aif_replay *r, size_t exec, double at, doubl
 					  r->quick_launch_ns, x->is_behind_launch);
 
 	if (x->before != AIF_NONE)
-		start = AIF_MAX(start, ends[x->before] + gap);
+		start = AIF_MAX(start, *end_of(r, x->before) + gap);
 	if (x->is_behind_other)
-		start = AIF_MAX(start, ends[r->other[exec]] + gap);
+		start = AIF_MAX(start, *end_of(r, r->other[exec]) + gap);
 	return start;
 }
 
@@ -128,7 +136,7 @@ static bool is_zero(const struct aif_replay *r, const struct aif_replay_without 
 
 double aif_replay_length(const struct aif_replay *r, const struct aif_replay_without *without)
 {
-	double now = 0, end = 0, sooner = 0, *ends = r->scratch;
+	double now = 0, end = 0, sooner = 0;
 	size_t k = 0, wait = 0;
 
 	find_zero(r, without);
@@ -136,7 +144,7 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 		const struct aif_replay_event *e = &r->events[i];
 
 		if (e->is_behind && !without->waits)
-			now = AIF_MAX(now, ends[r->behind[i]]);
+			now = AIF_MAX(now, *end_of(r, r->behind[i]));
 		/* The call before may have held the host up for as long as what it launched. */
 		now += AIF_MAX((double)aif_replay_host_ns(r, i) *
 					       (without->host ? (double)without->host[i] : 1) -
@@ -149,15 +157,18 @@ double aif_replay_length(const struct aif_replay *r, const struct aif_replay_wit
 			if (without->waits)
 				continue;
 			if (w->until != AIF_NONE)
-				now = AIF_MAX(now, ends[w->until]);
+				now = AIF_MAX(now, *end_of(r, w->until));
 			now += without->latencies ? AIF_MIN(r->quick_tail_ns, w->tail_ns)
 						  : w->tail_ns;
 			continue;
 		}
 		do {
-			ends[k] = start_of(r, k, now, sooner, without) +
-				  (is_zero(r, without, k) ? 0 : (double)aif_replay_exec_ns(r, k));
-			end = AIF_MAX(end, ends[k]);
+			double ends =
+				start_of(r, k, now, sooner, without) +
+				(is_zero(r, without, k) ? 0 : (double)aif_replay_exec_ns(r, k));
+
+			*end_of(r, k) = ends;
+			end = AIF_MAX(end, ends);
 		} while (!r->execs[k++].is_last);
 	}
 	return AIF_MAX(now, end);

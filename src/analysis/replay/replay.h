@@ -28,7 +28,7 @@
  * more than AIF_REPLAY_ERROR_PPM from the recording, there is none; nor of 2^30 executions.
  *
  * A recording has millions of launches, and replays are many: so all that they read is packed, in the order in which they read it,
- * and the time line is read twice only. An execution takes 14 bytes, its launch 8, and replays 20 more.
+ * and the time line is read twice only. An execution takes 14 bytes, its launch 8, and what is asked of idle time 20 more.
  */
 #define AIF_REPLAY_ERROR_PPM 30000
 
@@ -84,7 +84,10 @@ struct aif_replay {
 	/* A tenth of the delays behind launches, of those behind executions and of waits' tails are as short. */
 	double quick_launch_ns, quick_gap_ns, quick_tail_ns;
 	double length_ns; /* of all, replayed; 0: there is no replay */
-	double *scratch;  /* room for a replay's ends of executions, or for a sum of each event */
+	/* A replay's ends of the latest executions, a power of two of them, of which it looks back to .reach at most. */
+	double *ends;
+	size_t ends_len, reach;
+	double *sums; /* room for a sum of each event */
 	/* Idle time of the part's course (times.c). */
 	uint32_t *stacks; /* by event: index of the launch's stack; a wait's comes last */
 	uint32_t *idle;   /* of the host's own before each event, ns; UINT32_MAX: in .long_idle */
