@@ -165,6 +165,8 @@ static int init(struct aif_regex *r, const char *option, const char *text, bool 
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	e = regcomp(&r->re, mark ? mark : text, REG_EXTENDED | REG_NOSUB);
 	free(mark);
+	if (e == REG_ESPACE)
+		return aif_err_set(err, -ENOMEM, "out of memory");
 	if (e != 0 && is_strict) {
 		regerror(e, &r->re, why, sizeof(why));
 		return aif_err_set(err, -EINVAL,
