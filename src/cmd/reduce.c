@@ -42,7 +42,9 @@ static void summary(const struct aif_reduce_sum *s, const char *path)
 
 	aif_buf_printf(&out, "%s: ", path);
 	aif_human_count(&out, s->by_lot);
-	aif_buf_puts(&out, " steps by lot and ");
+	aif_buf_puts(&out, " steps by lot, the first ");
+	aif_human_count(&out, s->first);
+	aif_buf_puts(&out, " and ");
 	aif_human_count(&out, s->slow);
 	aif_buf_puts(&out, " slow ones of ");
 	aif_human_count(&out, s->steps);
@@ -119,8 +121,8 @@ const struct aif_command aif_command_reduce = {
 	.description =
 		"Leaves the launches of most steps out of a profile, for jobs of many ranks or\n"
 		"hours. Kept are one step of --every, by lot and in runs of four, the same ones of all\n"
-		"ranks; steps that took 1.5 times the median or more (the slowest hundredth of all at\n"
-		"most); and what ran before, between and behind steps. What is kept by lot stands for\n"
+		"ranks; the first eight; those that took 1.5 times the median or more (the slowest\n"
+		"hundredth of all at most); and what ran before, between and behind steps. What is kept by lot stands for\n"
 		"the rest, as where record --overhead leaves launches out: views say what they\n"
 		"estimate, and how well they know it. CPU samples, ranges, counters and allocations\n"
 		"stay whole.\n\n"

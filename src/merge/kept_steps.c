@@ -13,6 +13,7 @@ struct step {
 	uint64_t from, to, number;
 	uint32_t thread;
 	bool is_slow, is_drawn;
+	bool is_certain; /* slow, or one of the first */
 };
 
 struct finding {
@@ -170,14 +171,14 @@ static void draw(struct step *s, size_t n, uint32_t every)
 	size_t from = 0;
 
 	for (size_t i = 0; i < n; i++)
-		s[i].is_drawn = is_drawn(s[i].number, every) && !s[i].is_slow;
+		s[i].is_drawn = is_drawn(s[i].number, every) && !s[i].is_certain;
 	for (size_t i = 0; i < n; i++) {
 		bool has_pause = i && s[i].from > s[i - 1].to;
 
-		if (!has_pause && !s[i].is_slow)
+		if (!has_pause && !s[i].is_certain)
 			continue;
 		draw_run(s, from, i);
-		from = i + s[i].is_slow;
+		from = i + s[i].is_certain;
 	}
 	draw_run(s, from, n);
 }
@@ -191,16 +192,19 @@ static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, st
 	int r = find_slow(s, n, &median);
 
 	n = r ? 0 : follow_on(s, n, p->start_ns, median);
+	for (size_t i = 0; i < n; i++)
+		s[i].is_certain = s[i].is_slow || i < AIF_KEPT_FIRST;
 	draw(s, n, every);
 	k->with_steps++;
 	for (size_t i = 0; i < n && !r; i++) {
 		k->steps++;
-		k->slow += s[i].is_slow;
+		k->first += i < AIF_KEPT_FIRST;
+		k->slow += s[i].is_slow && i >= AIF_KEPT_FIRST;
 		k->by_lot += s[i].is_drawn;
 		r = add_block(to, at, s[i].from, true, true);
 		if (!r)
-			r = add_block(to, s[i].from, s[i].to, s[i].is_slow || s[i].is_drawn,
-				      s[i].is_slow);
+			r = add_block(to, s[i].from, s[i].to, s[i].is_certain || s[i].is_drawn,
+				      s[i].is_certain);
 		at = s[i].to;
 	}
 	return r ? r : add_block(to, at, UINT64_MAX, true, true);

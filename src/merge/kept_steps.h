@@ -7,7 +7,7 @@
 /*
  * Choice of the steps that a reduced profile keeps: one of each `every` runs of AIF_KEPT_RUN consecutive ones, by a lot that falls alike on all ranks,
  * since it is drawn by the numbers of steps; and slow ones, those that took AIF_KEPT_SLOW medians of their process's steps, the longest
- * AIF_KEPT_SLOW_PART of all at most. What runs before, between and behind steps is kept; a pause that is no longer than a step is part
+ * AIF_KEPT_SLOW_PART of all at most; and the first AIF_KEPT_FIRST, which are seldom like the others. What runs before, between and behind steps is kept; a pause that is no longer than a step is part
  * of the step before it. Where none of the steps between two such has the lot, a run of them gets it.
  *
  * So the time of a process that marks steps is a sequence of blocks, as one of the overhead budget's is (analysis/weights.h): what was
@@ -15,6 +15,7 @@
  * launched before is not known: hence several.
  */
 #define AIF_KEPT_RUN        4
+#define AIF_KEPT_FIRST      8
 #define AIF_KEPT_SLOW       1.5
 #define AIF_KEPT_SLOW_PART  0.01
 #define AIF_KEPT_SLOW_LEAST 8 /* of few steps so many, for all that */
@@ -31,8 +32,8 @@ struct aif_kept_process {
 struct aif_kept_steps {
 	struct aif_kept_process *processes; /* by process of the profile */
 	size_t processes_len;
-	uint64_t steps, by_lot, slow; /* of all processes; those that are slow are not by lot */
-	size_t with_steps;            /* processes */
+	uint64_t steps, by_lot, first, slow; /* of all processes; a step is one of these at most */
+	size_t with_steps;                   /* processes */
 };
 
 /* 0 or -errno; finished by the caller in any case. */

@@ -219,8 +219,9 @@ static int note(struct reducing *r, struct aif_err *err)
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		 "1 step of %" PRIu32 ", and slow ones: %" PRIu64 " and %" PRIu64 " of %" PRIu64,
-		 r->opts->every, r->sum->by_lot, r->sum->slow, r->sum->steps);
+		 "1 step of %" PRIu32 ", the first and slow ones: %" PRIu64 ", %" PRIu64
+		 " and %" PRIu64 " of %" PRIu64,
+		 r->opts->every, r->sum->by_lot, r->sum->first, r->sum->slow, r->sum->steps);
 	return aif_writer_note(r->w, &r->p, "reduced", text, err);
 }
 
@@ -293,6 +294,7 @@ static int choose(struct reducing *r, struct aif_err *err)
 
 	s->steps = r->kept.steps;
 	s->by_lot = r->kept.by_lot;
+	s->first = r->kept.first;
 	s->slow = r->kept.slow;
 	s->ranks = r->kept.with_steps;
 	if (!e && !s->steps)

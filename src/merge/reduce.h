@@ -15,8 +15,8 @@ struct aif_reduce_opts {
 	struct aif_scratch *scratch; /* for the profile while it is not whole; NULL: none */
 };
 struct aif_reduce_sum {
-	uint64_t steps, by_lot, slow; /* of all processes */
-	size_t ranks;                 /* processes with steps */
+	uint64_t steps, by_lot, first, slow; /* of all processes, as in struct aif_kept_steps */
+	size_t ranks;                        /* processes with steps */
 	uint64_t launches, left_out;
 	uint64_t bytes, reduced_bytes; /* of the files */
 };

@@ -69,7 +69,7 @@ check "a profile is reduced to one step of eight" says " slow ones of 1,600 of 4
 check "a reduced profile is smaller" is_less small.data late.data
 check "report --ranks of a reduced profile has the numbers of the whole" same late.data small.data
 check "a reduced profile adds up" says "everything adds up" "$aiflame" info small.data
-check "info says what a profile was reduced to" sh -c '"$1" info small.data | grep -Eq "reduced +1 step of 8, and slow ones: [0-9]+ and [0-9]+ of 1600"' - "$aiflame"
+check "info says what a profile was reduced to" sh -c '"$1" info small.data | grep -Eq "reduced +1 step of 8, the first and slow ones: [0-9]+, 32 and [0-9]+ of 1600"' - "$aiflame"
 check "info says how many launches were left out of a reduced profile" says "+ left out (reduce)           19" "$aiflame" info small.data
 check "report of a reduced profile says that it is an estimate" says "estimated from" "$aiflame" report --ranks small.data
 check "why of a reduced profile names the late rank and its line" why small.data late.data "j['verdict'] == 'one_late' and j['late'] == 2 and j['cause'] == whole['cause'] and j['place'] == whole['place']"

@@ -63,18 +63,19 @@ static void steps_are_kept_alike_in_all_processes(void **state)
 	assert_int_equal(k.with_steps, 2);
 	assert_int_equal(k.steps, 2 * STEPS);
 	assert_int_equal(k.slow, 2);
+	assert_int_equal(k.first, 2 * AIF_KEPT_FIRST);
 	for (unsigned s = 0; s < STEPS; s++) {
 		uint64_t at = OPS_START + (10 + s + (s > SLOW ? 2 : 0)) * STEP_NS + 5000;
 		const struct aif_kept_block *a = aif_kept_steps_at(&k, 0, at),
 					    *b = aif_kept_steps_at(&k, 1, at);
 
 		assert_true(a->is_on == b->is_on && a->from == b->from && a->to == b->to);
-		assert_int_equal(a->is_on && a->is_certain, s == SLOW);
+		assert_int_equal(a->is_on && a->is_certain, s == SLOW || s < AIF_KEPT_FIRST);
 		kept += a->is_on;
 	}
-	assert_int_equal(2 * kept, k.by_lot + k.slow);
-	/* One run of ten, and the slow step where that is not in one. */
-	assert_in_range(kept, STEPS / EVERY, STEPS / EVERY + 1);
+	assert_int_equal(2 * kept, k.by_lot + k.first + k.slow);
+	/* One run of ten, the first steps, and the slow one where that is not in a run. */
+	assert_in_range(kept, STEPS / EVERY, STEPS / EVERY + AIF_KEPT_FIRST + 1);
 	/* Launches before the steps, and behind, are kept. */
 	assert_true(aif_kept_steps_at(&k, 0, OPS_START + 5)->is_certain);
 	assert_true(aif_kept_steps_at(&k, 0, UINT64_MAX - 1)->is_certain);
@@ -162,17 +163,17 @@ static void what_is_kept_stands_for_the_rest(void **state)
 	assert_ok(aif_profile_open(path, &p, &err), &err);
 	assert_int_equal(aif_profile_launches(&p, count_launches, &c, NULL), 0);
 	assert_int_equal(c.rows, sum.launches - sum.left_out);
-	assert_int_equal(c.rows, (sum.by_lot + sum.slow) * LAUNCHES + 12);
+	assert_int_equal(c.rows, (sum.by_lot + sum.first + sum.slow) * LAUNCHES + 12);
 	assert_int_equal(aif_profile_ops(&p, count_ops, &c, NULL), 0);
 	assert_int_equal(c.forward, 2 * STEPS);
-	assert_int_equal(c.operators, sum.by_lot + sum.slow);
+	assert_int_equal(c.operators, sum.by_lot + sum.first + sum.slow);
 	/* All launches but those that stand for themselves. */
 	assert_int_equal(aif_weights_new(&p, &w), 0);
 	assert_int_equal(aif_weights_uncaptured(w), sum.left_out);
 	cycles = aif_weights_cycles(w, &len);
 	for (size_t i = 0; i < len; i++)
 		all += cycles[i].launches;
-	assert_int_equal((uint64_t)(all + 0.5), (2 * STEPS - sum.slow) * LAUNCHES);
+	assert_int_equal((uint64_t)(all + 0.5), (2 * STEPS - sum.first - sum.slow) * LAUNCHES);
 	aif_weights_free(w);
 	aif_profile_finish(&p);
 	/* Not twice. */
