@@ -2,6 +2,8 @@
 /* Profiles without the launches of most of their steps: which steps are kept, and what stands for the rest. */
 #include "fixture_ops.h"
 
+#include "analysis/facts.h"
+#include "analysis/ranks/waits.h"
 #include "analysis/weights.h"
 #include "merge/kept_steps.h"
 #include "merge/reduce.h"
@@ -183,6 +185,77 @@ static void what_is_kept_stands_for_the_rest(void **state)
 	ops_end(&f);
 }
 
+/* Adds ranks whose steps end with an all-reduce, to which rank 3 comes late. */
+static void add_ranks(struct ops_fixture *f, uint32_t ranks, unsigned n)
+{
+	for (uint32_t i = 2; i < ranks; i++) {
+		FIXTURE_ADD(&f->made, processes, .pid = 100 + i, .exe = AIF_NONE,
+			    .cmdline = AIF_NONE, .host = AIF_NONE, .start_ns = OPS_START);
+		FIXTURE_ADD(&f->made, threads, .process = i, .tid = 200 + i, .name = AIF_NONE);
+		FIXTURE_ADD(&f->made, streams, .process = i, .device = 0, .ordinal = 7);
+	}
+	for (uint32_t i = 0; i < ranks; i++) {
+		uint32_t thread = i ? i + 1 : 0, stream = thread;
+
+		f->made.processes[i].rank = i + 1;
+		for (unsigned s = 0; s < n; s++) {
+			uint64_t at = (s + 1) * STEP_NS, ready = at + 400000;
+			char name[32];
+
+			ready += i == 3 ? 300000 : 0;
+			snprintf(name, sizeof(name), "step#%u", s);
+			ops_add(f, thread, at, at + STEP_NS, AIF_OP_STEP, name);
+			for (unsigned k = 0; k < 4; k++)
+				ops_exec(f, thread, at + 10 + k, stream,
+					 at + 1000 + k * (ready - at - 1000) / 4,
+					 at + (k + 1) * (ready - at - 1000) / 4, "gemm");
+			ops_exec(f, thread, at + 20, stream, ready, at + 900000,
+				 "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+		}
+	}
+}
+
+static double waits_of(const struct aif_profile *p)
+{
+	const struct aif_rank_waits *w;
+	double ns;
+
+	assert_int_equal(aif_rank_waits_get(p, NULL, &w), 0);
+	assert_int_equal(w->ranks.why, AIF_RANKS_COMPARED);
+	ns = (double)w->wait_ns;
+	aif_facts_put(w);
+	return ns;
+}
+
+static void waits_of_many_ranks_stand_for_the_rest(void **state)
+{
+	enum { RANKS = 100, RANK_STEPS = 60 };
+	const struct aif_reduce_opts o = {.every = 2};
+	const double truth = (RANKS - 1.0) * RANK_STEPS * 300000;
+	struct aif_reduce_sum sum;
+	struct ops_fixture f;
+	struct aif_profile p;
+	struct aif_err err = {0};
+	char path[80];
+	double got;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	add_ranks(&f, RANKS, RANK_STEPS);
+	ops_read(&f);
+	assert_true(waits_of(&f.p) == truth);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_ok(aif_reduce_file(f.path, path, &o, &sum, &err), &err);
+	assert_true(sum.left_out > sum.launches / 4);
+	assert_ok(aif_profile_open(path, &p, &err), &err);
+	got = waits_of(&p);
+	if (got < 0.99 * truth || got > 1.01 * truth)
+		fail_msg("%.0f ns of waiting, not %.0f", got, truth);
+	aif_profile_finish(&p);
+	unlink(path);
+	ops_end(&f);
+}
+
 static void profiles_without_steps_are_refused(void **state)
 {
 	const struct aif_reduce_opts o = {.every = EVERY};
@@ -208,6 +281,7 @@ int main(void)
 		cmocka_unit_test(steps_are_kept_alike_in_all_processes),
 		cmocka_unit_test(steps_between_slow_ones_have_some_by_lot),
 		cmocka_unit_test(what_is_kept_stands_for_the_rest),
+		cmocka_unit_test(waits_of_many_ranks_stand_for_the_rest),
 		cmocka_unit_test(profiles_without_steps_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

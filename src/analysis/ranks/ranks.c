@@ -360,18 +360,14 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 	return 0;
 }
 
-/* Returns how many ranks have items of the group that begins at `from`. */
-static size_t ranks_of(const struct items *all, size_t from)
+/* Returns how many ranks have items of the group that begins at `from`. seen: by rank, the last group that it was seen in, from 1. */
+static size_t ranks_of(const struct items *all, size_t from, uint32_t *seen, uint32_t group)
 {
-	uint64_t seen = 0;
 	size_t n = 0;
 
-	/* Counts more ranks than bits as fewer: too few are asked for then, and no operation is lost. */
 	for (size_t i = from; i < all->len && all->at[i].group == all->at[from].group; i++) {
-		uint64_t bit = UINT64_C(1) << (all->at[i].rank % 64);
-
-		n += !(seen & bit);
-		seen |= bit;
+		n += seen[all->at[i].rank] != group;
+		seen[all->at[i].rank] = group;
 	}
 	return n;
 }
@@ -409,10 +405,12 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 			   const struct aif_utilization *u, struct items *all,
 			   struct aif_ranks *ret)
 {
+	uint32_t group = 0, *seen = calloc(ret->ranks_len + 1, sizeof(*seen));
 	size_t ranks = 0, first = 0;
-	uint32_t group = 0;
-	int r = 0;
+	int r;
 
+	if (!seen)
+		return -ENOMEM;
 	qsort(all->at, all->len, sizeof(*all->at), by_group_rank_start);
 	r = number_all(all, ret);
 	if (!r)
@@ -425,7 +423,7 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 		       i[n].sequence == i->sequence && i[n].nth == i->nth)
 			n++;
 		if (!from || i->group != i[-1].group) {
-			ranks = ranks_of(all, from);
+			ranks = ranks_of(all, from, seen, group + 1);
 			first = ret->operations_len;
 		}
 		r = add_operation(p, t, u, i, n, ranks, group, ret);
@@ -437,6 +435,7 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 	if (ret->operations_len)
 		qsort(ret->operations, ret->operations_len, sizeof(*ret->operations),
 		      by_last_start);
+	free(seen);
 	return r;
 }
 
