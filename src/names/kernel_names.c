@@ -312,6 +312,10 @@ static void fit(const struct name *t, size_t from, size_t to, size_t room, unsig
 	put(t, end + 1, to, 0, ret);
 }
 
+/* Bytes that are parsed of a name longer than LONGEST, which no compiler makes: more than is shown of any. */
+#define LONGEST    65536
+#define PARSED_MAX 8192
+
 void aif_kernel_name(const char *name, size_t n, unsigned room, struct aif_buf *ret)
 {
 	struct aif_buf bare = {0}, text = {0};
@@ -319,6 +323,8 @@ void aif_kernel_name(const char *name, size_t n, unsigned room, struct aif_buf *
 	size_t begin = ret->len;
 
 	assert(room < AIF_KERNEL_ROOMS);
+	if (n > LONGEST)
+		n = PARSED_MAX;
 	aif_name_bare(name, n, &bare);
 	if (!bare.failed && name_set(&t, (char *)bare.data, bare.len) && unwrap(&t)) {
 		plain(&t, &text);

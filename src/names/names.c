@@ -341,8 +341,9 @@ void aif_name_bare(const char *name, size_t n, struct aif_buf *ret)
 	aif_buf_finish(&plain);
 }
 
-/* Bytes of a name that are parsed: no compiler makes longer ones, and what is shown is cut anyway. */
-#define PARSED_MAX 65536
+/* Bytes that are parsed of a name longer than LONGEST, which no compiler makes: more than is shown of any. */
+#define LONGEST    65536
+#define PARSED_MAX 8192
 
 void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, struct aif_buf *ret)
 {
@@ -355,7 +356,8 @@ void aif_name_short(const char *name, size_t n, enum aif_name_detail detail, str
 		aif_buf_append(ret, name, n);
 		return;
 	}
-	n = AIF_MIN(n, (size_t)PARSED_MAX);
+	if (n > LONGEST)
+		n = PARSED_MAX;
 	if (!aif_cython_name(name, n, &bare))
 		aif_name_bare(name, n, &bare);
 	t = (struct text){(char *)bare.data, bare.len};

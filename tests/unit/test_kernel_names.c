@@ -241,6 +241,28 @@ static void hostile_kernel_names_are_shortened_in_bounds(void **state)
 	aif_buf_finish(&b);
 }
 
+/* Names that no compiler makes are parsed in part: as long a name with another end is called the same. */
+static void endless_kernel_names_are_called_by_their_beginning(void **state)
+{
+	struct aif_buf name = {0}, one = {0}, two = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 300000; i++)
+		aif_buf_puts(&name, i % 3 ? "b, " : "a<");
+	aif_buf_puts(&name, " f(int)");
+	for (unsigned room = 0; room < AIF_KERNEL_ROOMS; room++) {
+		aif_buf_clear(&one);
+		aif_buf_clear(&two);
+		aif_kernel_name((char *)name.data, name.len, room, &one);
+		aif_kernel_name((char *)name.data, name.len - 7, room, &two);
+		assert_string_equal(aif_buf_str(&one), aif_buf_str(&two));
+		assert_true(one.len && one.len <= 300);
+	}
+	aif_buf_finish(&name);
+	aif_buf_finish(&one);
+	aif_buf_finish(&two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +272,7 @@ int main(void)
 		cmocka_unit_test(linkers_names_are_read),
 		cmocka_unit_test(functions_that_are_the_kernel),
 		cmocka_unit_test(hostile_kernel_names_are_shortened_in_bounds),
+		cmocka_unit_test(endless_kernel_names_are_called_by_their_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
