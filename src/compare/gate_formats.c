@@ -5,6 +5,7 @@
 #include "base/name_sanitize.h"
 #include "base/u64_of.h"
 #include "compare/json.h"
+#include "compare/markdown.h"
 #include "text/elide.h"
 #include "text/json.h"
 #include "text/svg_text.h"
@@ -239,52 +240,28 @@ void aif_gate_text(const struct aif_gate *g, struct aif_buf *out)
 	aif_buf_printf(out, "gate: %s\n", verdict(g));
 }
 
-/* Puts text of one line so that Markdown shows it as it is: names may come from whoever made the profile. */
-static void put_markdown(const char *text, size_t len, struct aif_buf *out)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '@') { /* which mentions somebody, backslash or not */
-			aif_buf_puts(out, "&#64;");
-			continue;
-		}
-		if (strchr("|*_`<>\\[]()!#&~", text[i]))
-			aif_buf_putc(out, '\\');
-		aif_buf_putc(out, text[i] == '\n' || text[i] == '\r' ? ' ' : (char)text[i]);
-	}
-}
-
-static void put_markdown_lines(const struct aif_buf *text, struct aif_buf *out)
-{
-	for (size_t at = 0, to; at < text->len; at = to + 1) {
-		for (to = at; to < text->len && text->data[to] != '\n'; to++)
-			;
-		put_markdown((const char *)text->data + at, to - at, out);
-		aif_buf_puts(out, "  \n");
-	}
-}
-
 void aif_gate_markdown(const struct aif_gate *g, struct aif_buf *out)
 {
 	struct aif_buf said = {0};
 
 	aif_buf_printf(out, "## aiflame gate: %s\n\n", verdict(g));
 	put_head(g, &said);
-	put_markdown_lines(&said, out);
+	aif_compare_markdown_lines(&said, out);
 	if (g->len)
 		aif_buf_puts(out, "\n| | budget | |\n|---|---|---|\n");
 	for (size_t i = 0; i < g->len; i++) {
 		aif_buf_clear(&said);
 		aif_gate_say(g, &g->rows[i], &said);
 		aif_buf_printf(out, "| %s | ", aif_gate_word(g->rows[i].answer));
-		put_markdown(g->rows[i].budget->text, strlen(g->rows[i].budget->text), out);
+		aif_compare_markdown(g->rows[i].budget->text, strlen(g->rows[i].budget->text), out);
 		aif_buf_puts(out, " | ");
-		put_markdown(aif_buf_str(&said), said.len, out);
+		aif_compare_markdown(aif_buf_str(&said), said.len, out);
 		aif_buf_puts(out, " |\n");
 	}
 	aif_buf_putc(out, '\n');
 	aif_buf_clear(&said);
 	put_first(g, 0, &said);
-	put_markdown_lines(&said, out);
+	aif_compare_markdown_lines(&said, out);
 	out->failed |= aif_buf_failed(&said);
 	aif_buf_finish(&said);
 }

@@ -2,6 +2,7 @@
 /* A comparison for people: as plain text, and as Markdown. */
 #include "compare/words.h"
 
+#include "compare/markdown.h"
 #include "base/human.h"
 #include "base/name_sanitize.h"
 #include "text/elide.h"
@@ -37,15 +38,6 @@ static struct aif_buf *grid_row(struct grid *g)
 	}
 	g->row[g->rows] = (struct cells){0};
 	return g->row[g->rows++].text;
-}
-
-static void put_markdown(const struct aif_buf *cell, struct aif_buf *out)
-{
-	for (size_t i = 0; i < cell->len; i++) {
-		if (strchr("|*_`<>\\", cell->data[i]) && cell->data[i])
-			aif_buf_putc(out, '\\');
-		aif_buf_putc(out, (char)cell->data[i]);
-	}
 }
 
 /* True if no row but the head has text in a column. */
@@ -106,7 +98,7 @@ static void grid_print(struct grid *g, struct aif_buf *out)
 				continue;
 			if (g->is_markdown) {
 				aif_buf_putc(out, ' ');
-				put_markdown(cell, out);
+				aif_compare_markdown(cell->data, cell->len, out);
 				aif_buf_puts(out, " |");
 				continue;
 			}
@@ -280,24 +272,27 @@ static void put_problems(const struct aif_comparison *c, struct aif_buf *out)
 		put_lines(&rest, "no verdict: ", out);
 }
 
-static void put_all(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
-		    struct aif_buf *out)
+/* Puts what the tables are of, and how sure they are. */
+static void put_head(const struct aif_comparison *c, struct aif_buf *out)
 {
-	const char *end = is_markdown ? "  \n" : "\n";
-
 	aif_words_summary(c, out);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	aif_words_side(c->a, 'A', out);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	aif_words_side(c->b, 'B', out);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	aif_words_unit(c, out);
 	if (c->decides)
 		aif_buf_printf(out, "; changes with 95 %% intervals, margin %.3g %%",
 			       100 * c->margin);
-	aif_buf_puts(out, end);
+	aif_buf_putc(out, '\n');
 	put_problems(c, out);
 	put_lines(&c->notes, "note: ", out);
+}
+
+static void put_tables(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,
+		       struct aif_buf *out)
+{
 	put_metrics(c, is_markdown, out);
 	put_findings(c, most, line, is_markdown, out);
 	put_kernels(c, most, line, is_markdown, out);
@@ -306,11 +301,18 @@ static void put_all(const struct aif_comparison *c, size_t most, size_t line, bo
 void aif_comparison_text(const struct aif_comparison *c, size_t most, size_t columns,
 			 struct aif_buf *out)
 {
-	put_all(c, most, columns, false, out);
+	put_head(c, out);
+	put_tables(c, most, columns, false, out);
 }
 
 void aif_comparison_markdown(const struct aif_comparison *c, size_t most, struct aif_buf *out)
 {
+	struct aif_buf head = {0};
+
 	aif_buf_puts(out, "## aiflame diff\n\n");
-	put_all(c, most, 0, true, out);
+	put_head(c, &head);
+	aif_compare_markdown_lines(&head, out);
+	put_tables(c, most, 0, true, out);
+	out->failed |= aif_buf_failed(&head);
+	aif_buf_finish(&head);
 }

@@ -55,6 +55,8 @@ assert not lack, lack' "$root/docs/diff.md"; }
 check "docs/diff.md names all keys of diff's JSON" documented "$aiflame" diff --format json before after
 check "docs/diff.md names all keys of gate's JSON" documented "$aiflame" gate --format json --budget 'launches 0' --budget 'busy >= 1%' --budget 'kernel:/none/ +3%' before after
 check "diff --format md writes tables" sh -c "'$aiflame' diff --format md before after | grep -q '^|  | A | B | change |'"
+cp -r before 'x<b>@y'
+check "diff --format md shows the name of a side as it is" says 'A  x\<b\>&#64;y, ' "$aiflame" diff --format md 'x<b>@y' after
 a=before/1.data
 cp $a copy.data
 check "a run that is named three times counts once" status_is 4 "$aiflame" gate $a,$a,copy.data after
