@@ -170,6 +170,64 @@ static void objects_of_other_users_are_what_their_names_say(void **state)
 	unlinkat(w->dir, name, 0);
 }
 
+/* Returns the state of aif_hash_bytes() when it has taken the last of these words. */
+static uint64_t mixed_last(const uint8_t *bytes, size_t len)
+{
+	uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15), w;
+
+	for (size_t i = 0; i < len; i += 8) {
+		memcpy(&w, bytes + i, 8);
+		h = (i + 8 < len ? aif_mix64(h ^ le64toh(w)) + UINT64_C(0x9e3779b97f4a7c15)
+				 : h ^ le64toh(w));
+	}
+	return h;
+}
+
+static void objects_of_one_name_that_differ_are_not_read(void **state)
+{
+	struct world *w = *state;
+	struct aif_object_dirs others = {.len = 2, .fd = {w->dir}};
+	char name[AIF_OBJECT_NAME_MAX], second[] = "/tmp/aiflame-objects-XXXXXX";
+	struct aif_buf bytes = {0};
+	int first = w->dir;
+	uint64_t hash, mixed;
+
+	assert_non_null(mkdtemp(second));
+	others.fd[1] = open(second, O_RDONLY | O_DIRECTORY);
+	golden_cubin("kernels_sm90a", &bytes);
+	while (bytes.len % 8 || bytes.len < 16)
+		aif_buf_putc(&bytes, 0);
+	for (unsigned i = 0; i < 16; i++)
+		aif_buf_putc(&bytes, 0);
+	hash = aif_hash_bytes(bytes.data, bytes.len);
+	object_name(hash, name);
+	leave(w, name, bytes.data, bytes.len);
+	aif_device_names_free(w->names);
+	assert_int_equal(aif_device_names_new(-1, &others, false, &w->names), 0);
+	know(w, 0, "_Z5chainPfPKfi", hash, 19);
+	assert_int_equal(resolve(w, 0, 0xc0), 3);
+	mixed = mixed_last(bytes.data, bytes.len);
+	bytes.data[bytes.len - 16] = 1;
+	/* Its last word makes up for the difference. */
+	memset(bytes.data + bytes.len - 8, 0, 8);
+	mixed = htole64(mixed ^ mixed_last(bytes.data, bytes.len));
+	memcpy(bytes.data + bytes.len - 8, &mixed, 8);
+	assert_true(aif_hash_bytes(bytes.data, bytes.len) == hash);
+	w->dir = others.fd[1];
+	leave(w, name, bytes.data, bytes.len);
+	w->dir = first;
+	aif_device_names_free(w->names);
+	assert_int_equal(aif_device_names_new(-1, &others, false, &w->names), 0);
+	know(w, 0, "_Z5chainPfPKfi", hash, 19);
+	assert_int_equal(resolve(w, 0, 0xc0), 1);
+	assert_int_equal(w->loss, AIF_REASON_NO_CODE);
+	unlinkat(first, name, 0);
+	unlinkat(others.fd[1], name, 0);
+	close(others.fd[1]);
+	rmdir(second);
+	aif_buf_finish(&bytes);
+}
+
 static void code_that_was_there_before_us_is_told_apart(void **state)
 {
 	struct world *w = *state;
@@ -305,6 +363,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_an_object_the_name_is_left, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(objects_of_other_users_are_what_their_names_say,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(objects_of_one_name_that_differ_are_not_read,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(code_that_was_there_before_us_is_told_apart, set_up,
 						tear_down),

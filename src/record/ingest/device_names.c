@@ -155,17 +155,32 @@ static uint8_t *read_object(int dir, uint64_t hash, size_t *ret_n)
 	return bytes;
 }
 
-/* Reads an object of those that are there. One in a directory of another user's is what its name says, or another's: whoever has put
- * it there cannot change what other users' kernels are taken for. */
+/* Reads an object of those that are there. One in a directory of another user's is what its name says. The hash keeps nobody from
+ * making another of the same name: so where two users have different ones, neither is read. */
 static uint8_t *read_any(const struct aif_device_names *d, uint64_t hash, size_t *ret_n)
 {
-	uint8_t *bytes = d->dir >= 0 ? read_object(d->dir, hash, ret_n) : NULL;
+	uint8_t *bytes = d->dir >= 0 ? read_object(d->dir, hash, ret_n) : NULL, *other;
+	bool is_same;
+	size_t n;
 
-	for (unsigned i = 0; !bytes && d->others && i < atomic_load(&d->others->len); i++) {
-		bytes = read_object(d->others->fd[i], hash, ret_n);
-		if (bytes && aif_hash_bytes(bytes, *ret_n) != hash) {
+	if (bytes)
+		return bytes;
+	for (unsigned i = 0; d->others && i < atomic_load(&d->others->len); i++) {
+		other = read_object(d->others->fd[i], hash, &n);
+		if (!other || aif_hash_bytes(other, n) != hash) {
+			free(other);
+			continue;
+		}
+		if (!bytes) {
+			bytes = other;
+			*ret_n = n;
+			continue;
+		}
+		is_same = n == *ret_n && !memcmp(bytes, other, n);
+		free(other);
+		if (!is_same) {
 			free(bytes);
-			bytes = NULL;
+			return NULL;
 		}
 	}
 	return bytes;
