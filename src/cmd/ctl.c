@@ -356,7 +356,7 @@ static void print_status(int dir, const char *path)
 	if (!recordings)
 		puts("no recording is running");
 	putchar('\n');
-	more = aif_standby_pages(dir, NULL, print_process, &processes);
+	more = aif_standby_pages(dir, NULL, 0, print_process, &processes);
 	unread = aif_standby_waiting(dir, print_waiting, &processes);
 	if (!processes)
 		printf("no process is on standby in %s\n", path);

@@ -530,8 +530,12 @@ static void note_late(struct aif_listener *w, int pid, uint32_t joins)
 }
 
 /* Returns true for who may say what the recording is to do; that of several users is not one user's to end. */
-static bool may_control(const struct aif_listener *w, uid_t uid)
+static bool may_control(const struct aif_listener *w, const struct aif_pending_connection *c,
+			uid_t uid)
 {
+	/* Whoever comes through the directory of another user, or of a container, may be its root. */
+	if (c->attach && c->attach != w->attach)
+		return false;
 	return uid == geteuid() || uid == 0 || (geteuid() == 0 && !w->opts->all_processes);
 }
 
@@ -549,7 +553,7 @@ static void answer(struct aif_listener *w, const struct aif_pending_connection *
 		return;
 	if (!same_token(h->token, w->token) ||
 	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0) ||
-	    (h->kind == AIF_HELLO_CONTROL && !may_control(w, cred.uid))) {
+	    (h->kind == AIF_HELLO_CONTROL && !may_control(w, c, cred.uid))) {
 		w->refused++;
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_TOKEN, -1);
 		return;

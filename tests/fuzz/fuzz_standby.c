@@ -206,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put(PAGE, whole, data, first, sizeof(struct aif_standby_page));
 	data += first;
 	read_page_as_agent();
-	aif_standby_pages(dirfd, nobody, see_page, NULL);
+	aif_standby_pages(dirfd, nobody, 0, see_page, NULL);
 	put("r-x/about", whole, data, size, sizeof(struct aif_standby_recording));
 	aif_standby_recordings(dirfd, see_recording, NULL);
 	for (unsigned i = 0; aif_standby_asked(dir, i, &call); i++)

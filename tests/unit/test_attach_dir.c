@@ -188,7 +188,7 @@ static void a_directory_that_is_full_is_looked_at_in_part(void **state)
 	make_pages(dir, ALL);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_int_equal(aif_standby_pages(fd, NULL, count_page, &seen), MORE);
+	assert_int_equal(aif_standby_pages(fd, NULL, 0, count_page, &seen), MORE);
 	assert_int_equal(seen, AIF_STANDBY_PAGES_MAX);
 	close(fd);
 	remove_pages(dir, ALL);
@@ -207,7 +207,7 @@ static void count_beside_mount(const char *dir)
 	    mount(path[1], path[0], NULL, MS_BIND, NULL) < 0)
 		_exit(100);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	aif_standby_pages(fd, NULL, count_page, &seen);
+	aif_standby_pages(fd, NULL, 0, count_page, &seen);
 	_exit((int)seen);
 }
 

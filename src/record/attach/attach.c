@@ -39,6 +39,8 @@
 #define FOREIGN_PAGES_MAX 512
 /* Time that such a page is waited for when somebody asks whether all have joined. */
 #define FOREIGN_JOIN_NS (10 * AIF_NS_PER_S)
+/* A look at a directory of theirs takes no longer. */
+#define FOREIGN_LOOK_NS (AIF_NS_PER_S / 50)
 
 /* ---- who is to be recorded ------------------------------------------------------------------- */
 
@@ -474,7 +476,7 @@ static void look(struct aif_attach *a, uint64_t now)
 		}
 	}
 	a->busy[0] = '\0';
-	aif_standby_pages(a->dir, a->pids, visit, a);
+	aif_standby_pages(a->dir, a->pids, a->sharers ? now + FOREIGN_LOOK_NS : 0, visit, a);
 	for (size_t i = 0; a->about >= 0 && i < a->pages; i++) {
 		struct aif_attach_page *p = &a->page[i];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/attach_dir.h"
 
+#include "base/clock.h"
 #include "base/open_regular.h"
 #include "base/process.h"
 #include "base/process_open.h"
@@ -167,11 +168,11 @@ static unsigned names_max(int dir)
 	return fstat(dir, &st) == 0 && st.st_uid == geteuid() ? UINT_MAX : FOREIGN_NAMES_MAX;
 }
 
-unsigned aif_standby_pages(int dir, const int *look_for,
+unsigned aif_standby_pages(int dir, const int *look_for, uint64_t until_ns,
 			   bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg)
 {
 	uint64_t own = namespace_of("self");
-	unsigned pages = 0, names = names_max(dir);
+	unsigned pages = 0, names = until_ns ? FOREIGN_NAMES_MAX : UINT_MAX;
 	struct dirent *d;
 	bool more = true;
 	DIR *at = list(dir);
@@ -181,6 +182,9 @@ unsigned aif_standby_pages(int dir, const int *look_for,
 
 		if (!is_page_name(d->d_name) || pages++ >= AIF_STANDBY_PAGES_MAX)
 			continue;
+		/* Each page may name a process whose maps take milliseconds to read. */
+		if (until_ns && aif_now_ns() > until_ns)
+			break;
 		if (read_page(dir, d->d_name, &e)) {
 			if (find_process(&e, own, look_for))
 				more = fn(arg, &e);

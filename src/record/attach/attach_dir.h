@@ -30,9 +30,10 @@ struct aif_standby_entry {
  * have made any number. */
 #define AIF_STANDBY_PAGES_MAX 4096u
 /* Calls fn for each page until it returns false. The pages of processes that have ended are taken away. `look_for`: of another
- * namespace's processes these are found; ends with 0. Of another user's directory the first 16,384 names are read. Returns how many
- * more than AIF_STANDBY_PAGES_MAX there are. */
-unsigned aif_standby_pages(int dir, const int *look_for,
+ * namespace's processes these are found; ends with 0. `until_ns`: of a directory of another user, or of a container,
+ * the time (aif_now_ns()) when to leave off, and the first 16,384 names are read; 0: it is ours. Returns how many more than
+ * AIF_STANDBY_PAGES_MAX there are. */
+unsigned aif_standby_pages(int dir, const int *look_for, uint64_t until_ns,
 			   bool (*fn)(void *arg, struct aif_standby_entry *entry), void *arg);
 
 /* A recording. */

@@ -101,24 +101,30 @@ static int open_recording(const struct aif_owners *o, struct aif_owner *p)
 	return r;
 }
 
-static bool has_too_many(const struct aif_owners *o, uid_t uid)
+/* Containers, each on a file system of its own, may have processes of one user, of root as a rule. */
+static bool has_too_many(const struct aif_owners *o, uid_t uid, int dir)
 {
+	struct stat st, other;
 	unsigned n = 0;
 
+	if (fstat(dir, &st) < 0)
+		return true;
 	for (unsigned i = 0; i < o->len; i++)
-		n += o->owner[i]->attach.owner == uid;
-	return o->len == AIF_OWNERS_MAX || (uid != geteuid() && n >= DIRS_PER_USER);
+		n += o->owner[i]->attach.owner == uid &&
+		     fstat(o->owner[i]->attach.dir, &other) == 0 && other.st_dev == st.st_dev;
+	return o->len == AIF_OWNERS_MAX || n >= DIRS_PER_USER;
 }
 
 /* Takes `dir`. 0 or -errno. */
 static int owner_add(struct aif_owners *o, const struct aif_owner_request *request, int dir)
 {
-	struct aif_owner *p = has_too_many(o, request->uid) ? NULL : calloc(1, sizeof(*p));
+	const bool too_many = has_too_many(o, request->uid, dir);
+	struct aif_owner *p = too_many ? NULL : calloc(1, sizeof(*p));
 	int r;
 
 	if (!p) {
 		close(dir);
-		return has_too_many(o, request->uid) ? -EUSERS : -ENOMEM;
+		return too_many ? -EUSERS : -ENOMEM;
 	}
 	p->recording = (struct aif_recording_dir){.fd = -1, .sock = -1};
 	p->attach = (struct aif_attach){.about = -1, .wants = AIF_WANTS_ALL, .sharers = 1};

@@ -33,7 +33,7 @@ int aif_recording_find(struct aif_recording_search *s, const char *command, stru
 {
 	aif_standby_recordings(s->dir, match, s);
 	if (!s->found && s->pid) {
-		aif_standby_pages(s->dir, NULL, match_process, s);
+		aif_standby_pages(s->dir, NULL, 0, match_process, s);
 		aif_standby_recordings(s->dir, match, s);
 	}
 	if (s->found == 1)
