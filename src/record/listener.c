@@ -533,7 +533,7 @@ static void note_late(struct aif_listener *w, int pid, uint32_t joins)
 static bool may_control(const struct aif_listener *w, const struct aif_pending_connection *c,
 			uid_t uid)
 {
-	/* Whoever comes through the directory of another user, or of a container, may be its root. */
+	/* The peer in a directory of another user, or of a container, may be its root. */
 	if (c->attach && c->attach != w->attach)
 		return false;
 	return uid == geteuid() || uid == 0 || (geteuid() == 0 && !w->opts->all_processes);

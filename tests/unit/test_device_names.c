@@ -208,7 +208,7 @@ static void objects_of_one_name_that_differ_are_not_read(void **state)
 	assert_int_equal(resolve(w, 0, 0xc0), 3);
 	mixed = mixed_last(bytes.data, bytes.len);
 	bytes.data[bytes.len - 16] = 1;
-	/* Its last word makes up for the difference. */
+	/* The last word makes up for the difference. */
 	memset(bytes.data + bytes.len - 8, 0, 8);
 	mixed = htole64(mixed ^ mixed_last(bytes.data, bytes.len));
 	memcpy(bytes.data + bytes.len - 8, &mixed, 8);

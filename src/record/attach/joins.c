@@ -231,7 +231,7 @@ static bool begin(struct aif_joins *j, const struct process *p, uint64_t now)
 	a->uid = p->uid;
 	r = aif_unprepared_start(&a->in, pid, p->uid, j->opts.agent, j->opts.runtime, &p->left,
 				 a->standby, &err);
-	/* Nothing is in it yet: its maps could not be read in time. */
+	/* The maps could not be read in time: the process is as it was. */
 	if (r == -ETIMEDOUT)
 		r = -EAGAIN;
 	if (r < 0) {
