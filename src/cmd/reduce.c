@@ -56,6 +56,11 @@ static void summary(const struct aif_reduce_sum *s, const char *path)
 	aif_human_count(&out, s->launches - s->left_out);
 	aif_buf_puts(&out, " of ");
 	aif_human_counted(&out, s->launches, "launch");
+	if (s->whole) {
+		aif_buf_puts(&out, " (");
+		aif_human_count(&out, s->whole);
+		aif_buf_puts(&out, " of threads that launch less than once a step)");
+	}
 	aif_buf_puts(&out, "; ");
 	put_bytes(&out, s->reduced_bytes, s);
 	aif_buf_puts(&out, " of ");
@@ -122,10 +127,12 @@ const struct aif_command aif_command_reduce = {
 		"Leaves the launches of most steps out of a profile, for jobs of many ranks or\n"
 		"hours. Kept are one step of --every, by lot and in runs of four, the same ones of all\n"
 		"ranks; the first eight; those that took 1.5 times the median or more (the slowest\n"
-		"hundredth of all at most); and what ran before, between and behind steps. What is kept by lot stands for\n"
-		"the rest, as where record --overhead leaves launches out: views say what they\n"
-		"estimate, and how well they know it. CPU samples, ranges, counters and allocations\n"
-		"stay whole.\n\n"
+		"hundredth of all at most); and what ran before, between and behind steps. What is\n"
+		"kept by lot stands for the rest, as where record --overhead leaves launches out:\n"
+		"views say what they estimate, and how well they know it. Where a thread has fewer\n"
+		"than 32 launches by lot between two slow steps, more steps are kept; one that does\n"
+		"not launch in each step keeps all of its launches there. CPU samples, ranges,\n"
+		"counters and allocations stay whole.\n\n"
 		"Reduce the profile of each rank or host with the same --every, then merge. Steps\n"
 		"are those that the program marks (docs/program.md), and must count alike on all\n"
 		"ranks. Record with --all-launches: what was left out once cannot be again.",

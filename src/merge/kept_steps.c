@@ -150,23 +150,26 @@ static size_t follow_on(struct step *s, size_t n, uint64_t start, uint64_t media
 	return len;
 }
 
-/* Draws a run of the steps [from, to) between two blocks that are certain, which would stand for them otherwise; none if one of them is
- * drawn, or there is none. */
-static void draw_run(struct step *s, size_t from, size_t to)
+/* Draws runs of the steps [from, to) between two blocks that are certain, which would stand for them otherwise, until `least` are
+ * drawn, or all of them. */
+static void draw_runs(struct step *s, size_t from, size_t to, size_t least)
 {
-	size_t best = from;
+	for (;;) {
+		size_t best = to, drawn = 0;
 
-	for (size_t i = from; i < to; i++) {
-		if (s[i].is_drawn)
+		for (size_t i = from; i < to; i++)
+			if (s[i].is_drawn)
+				drawn++;
+			else if (best == to || aif_mix64(s[i].number) < aif_mix64(s[best].number))
+				best = i;
+		if (drawn >= least || best == to)
 			return;
-		if (aif_mix64(s[i].number) < aif_mix64(s[best].number))
-			best = i;
+		for (size_t i = best; i < to && i < best + AIF_KEPT_RUN; i++)
+			s[i].is_drawn = true;
 	}
-	for (size_t i = best; i < to && i < best + AIF_KEPT_RUN; i++)
-		s[i].is_drawn = true;
 }
 
-static void draw(struct step *s, size_t n, uint32_t every)
+static void draw(struct step *s, size_t n, uint32_t every, size_t least)
 {
 	size_t from = 0;
 
@@ -177,15 +180,15 @@ static void draw(struct step *s, size_t n, uint32_t every)
 
 		if (!has_pause && !s[i].is_certain)
 			continue;
-		draw_run(s, from, i);
+		draw_runs(s, from, i, least);
 		from = i + s[i].is_certain;
 	}
-	draw_run(s, from, n);
+	draw_runs(s, from, n, least);
 }
 
 /* Makes the blocks of a process of its steps, n of one thread's. */
 static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, struct step *s,
-		       size_t n, uint32_t every)
+		       size_t n, uint32_t every, size_t least)
 {
 	struct aif_kept_process *to = &k->processes[p->threads[s->thread].process];
 	uint64_t at = p->start_ns, median = 0;
@@ -194,7 +197,7 @@ static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, st
 	n = r ? 0 : follow_on(s, n, p->start_ns, median);
 	for (size_t i = 0; i < n; i++)
 		s[i].is_certain = s[i].is_slow || i < AIF_KEPT_FIRST;
-	draw(s, n, every);
+	draw(s, n, every, least);
 	k->with_steps++;
 	for (size_t i = 0; i < n && !r; i++) {
 		k->steps++;
@@ -205,6 +208,8 @@ static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, st
 		if (!r)
 			r = add_block(to, s[i].from, s[i].to, s[i].is_certain || s[i].is_drawn,
 				      s[i].is_certain);
+		if (!r)
+			to->blocks[to->len - 1].steps++;
 		at = s[i].to;
 	}
 	return r ? r : add_block(to, at, UINT64_MAX, true, true);
@@ -225,7 +230,8 @@ static void find_threads(const struct finding *f, size_t *first, size_t *count)
 	}
 }
 
-int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, struct aif_kept_steps *ret)
+int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, const size_t *least,
+			struct aif_kept_steps *ret)
 {
 	struct finding f = {.p = p};
 	size_t *first = calloc(p->processes_len + 1, sizeof(*first)),
@@ -247,7 +253,8 @@ int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, struct aif_
 		find_threads(&f, first, count);
 	for (size_t i = 0; i < p->processes_len && !r; i++)
 		if (count[i])
-			r = add_process(ret, p, &f.steps[first[i]], count[i], every);
+			r = add_process(ret, p, &f.steps[first[i]], count[i], every,
+					least ? AIF_MAX(least[i], (size_t)1) : 1);
 	aif_step_names_finish(&f.names);
 	free(f.steps);
 	free(first);

@@ -8,7 +8,7 @@
  * Choice of the steps that a reduced profile keeps: one of each `every` runs of AIF_KEPT_RUN consecutive ones, by a lot that falls alike on all ranks,
  * since it is drawn by the numbers of steps; and slow ones, those that took AIF_KEPT_SLOW medians of their process's steps, the longest
  * AIF_KEPT_SLOW_PART of all at most; and the first AIF_KEPT_FIRST, which are seldom like the others. What runs before, between and behind steps is kept; a pause that is no longer than a step is part
- * of the step before it. Where none of the steps between two such has the lot, a run of them gets it.
+ * of the step before it. Where fewer of the steps between two such have the lot than are asked for, one run at the least, more runs of them get it.
  *
  * So the time of a process that marks steps is a sequence of blocks, as one of the overhead budget's is (analysis/weights.h): what was
  * kept by lot stands for the steps around it that were left out. A run's first step tells little of idle time at its begin, as what was
@@ -23,6 +23,7 @@
 struct aif_kept_block {
 	uint64_t from, to; /* CLOCK_MONOTONIC */
 	bool is_on, is_certain;
+	size_t steps; /* how many it has */
 };
 struct aif_kept_process {
 	struct aif_kept_block *
@@ -36,8 +37,10 @@ struct aif_kept_steps {
 	size_t with_steps;                   /* processes */
 };
 
-/* 0 or -errno; finished by the caller in any case. */
-int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, struct aif_kept_steps *ret);
+/* least: by process, how many steps are kept by lot at the least between two blocks that are certain; NULL: one run. 0 or -errno;
+ * finished by the caller in any case. */
+int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, const size_t *least,
+			struct aif_kept_steps *ret);
 void aif_kept_steps_finish(struct aif_kept_steps *k);
 /* Returns the block of a process that a time is in, or NULL: the process marks no steps. */
 const struct aif_kept_block *aif_kept_steps_at(const struct aif_kept_steps *k, uint32_t process,

@@ -22,8 +22,10 @@ struct reducing {
 	const struct aif_reduce_opts *opts;
 	struct aif_profile p;
 	struct aif_kept_steps kept;
-	uint64_t **
-		counts; /* by thread: launches of each block of its process; NULL: it launches nothing */
+	struct count {
+		uint64_t launches;
+		bool is_whole; /* the thread's launches are kept, whatever is kept of others */
+	} * *counts; /* by thread: of each block of its process; NULL: it launches nothing */
 	struct gone {
 		uint64_t launch;
 	} * gone; /* launches that are left out */
@@ -44,6 +46,12 @@ static uint32_t process_of(const struct reducing *r, uint32_t thread)
 
 /* ---- what goes ------------------------------------------------------------------------------------ */
 
+static struct count *count_of(const struct reducing *r, uint32_t thread,
+			      const struct aif_kept_block *b)
+{
+	return &r->counts[thread][b - r->kept.processes[process_of(r, thread)].blocks];
+}
+
 static int count_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 {
 	struct reducing *r = arg;
@@ -51,18 +59,89 @@ static int count_launches(void *arg, const struct aif_launch_row *rows, size_t n
 	for (size_t i = 0; i < n; i++) {
 		uint32_t thread = rows[i].thread, process = process_of(r, thread);
 		const struct aif_kept_block *b = aif_kept_steps_at(&r->kept, process, rows[i].time);
-		const struct aif_kept_process *of;
 
 		r->sum->launches++;
 		if (!b)
 			continue;
-		of = &r->kept.processes[process];
 		if (!r->counts[thread])
-			r->counts[thread] = calloc(of->len, sizeof(**r->counts));
+			r->counts[thread] =
+				calloc(r->kept.processes[process].len, sizeof(**r->counts));
 		if (!r->counts[thread])
 			return -ENOMEM;
-		r->counts[thread][b - of->blocks]++;
-		if (b->is_on)
+		count_of(r, thread, b)->launches++;
+	}
+	return 0;
+}
+
+/* Blocks between two that are certain: launches of a thread in them, of these in steps that are kept by lot, and steps. */
+struct stretch {
+	size_t from, to;
+	uint64_t launches, by_lot, steps;
+};
+
+/* Finds the thread's next stretch from ret->to on; false: there is none. */
+static bool next_stretch(const struct reducing *r, uint32_t thread, struct stretch *ret)
+{
+	const struct aif_kept_process *of = &r->kept.processes[process_of(r, thread)];
+	struct stretch s = {.from = ret->to};
+
+	while (s.from < of->len && of->blocks[s.from].is_certain)
+		s.from++;
+	for (s.to = s.from; s.to < of->len && !of->blocks[s.to].is_certain; s.to++) {
+		uint64_t n = r->counts[thread][s.to].launches;
+
+		s.launches += n;
+		s.by_lot += of->blocks[s.to].is_on ? n : 0;
+		s.steps += of->blocks[s.to].steps;
+	}
+	*ret = s;
+	return s.from < s.to;
+}
+
+/* Returns how many steps have to be kept by lot in each stretch so that a thread which launches in each step has enough launches to
+ * stand for the others (analysis/weights.h); 0: it has. */
+static size_t least_of(const struct reducing *r, uint32_t thread)
+{
+	struct stretch s = {.to = 0};
+	size_t least = 0;
+
+	while (next_stretch(r, thread, &s))
+		if (s.by_lot < AIF_WEIGHTS_MIN && s.launches >= s.steps)
+			least = AIF_MAX(least,
+					AIF_WEIGHTS_MIN * s.steps / s.launches + AIF_KEPT_RUN);
+	return least;
+}
+
+/* Keeps all launches of a thread in stretches where what is kept by lot is too little: the first steps, or a slow one, would stand for
+ * them. */
+static void keep_whole(struct reducing *r, uint32_t thread)
+{
+	struct stretch s = {.to = 0};
+
+	while (next_stretch(r, thread, &s)) {
+		if (s.by_lot >= AIF_WEIGHTS_MIN && s.by_lot < s.launches)
+			continue;
+		for (size_t i = s.from; i < s.to; i++)
+			r->counts[thread][i].is_whole = true;
+		r->sum->whole += s.launches - s.by_lot;
+	}
+}
+
+/* True for what a thread did in a block of its process. */
+static bool is_kept(const struct reducing *r, uint32_t thread, const struct aif_kept_block *b)
+{
+	return !b || b->is_on || (r->counts[thread] && count_of(r, thread, b)->is_whole);
+}
+
+static int take_gone(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct reducing *r = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t thread = rows[i].thread;
+
+		if (is_kept(r, thread,
+			    aif_kept_steps_at(&r->kept, process_of(r, thread), rows[i].time)))
 			continue;
 		if (r->gone_len == AIF_NONE ||
 		    aif_grow(&r->gone, &r->gone_cap, r->gone_len + 1, sizeof(*r->gone)) < 0)
@@ -72,17 +151,63 @@ static int count_launches(void *arg, const struct aif_launch_row *rows, size_t n
 	return 0;
 }
 
+static void free_counts(struct reducing *r)
+{
+	for (size_t i = 0; r->counts && i < r->p.threads_len; i++)
+		free(r->counts[i]);
+	free(r->counts);
+	r->counts = NULL;
+}
+
+static int count(struct reducing *r)
+{
+	free_counts(r);
+	r->sum->launches = 0;
+	r->counts = calloc(r->p.threads_len + 1, sizeof(*r->counts));
+	return r->counts ? aif_profile_launches(&r->p, count_launches, r, NULL) : -ENOMEM;
+}
+
+/* Keeps more steps of processes whose threads launch little in each. */
+static int keep_more(struct reducing *r)
+{
+	size_t *least = calloc(r->p.processes_len + 1, sizeof(*least));
+	bool is_more = false;
+	int e = least ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < r->p.threads_len && !e; i++)
+		if (r->counts[i]) {
+			size_t *of = &least[process_of(r, i)];
+
+			*of = AIF_MAX(*of, least_of(r, i));
+			is_more |= *of > 0;
+		}
+	if (is_more) {
+		aif_kept_steps_finish(&r->kept);
+		e = aif_kept_steps_find(&r->p, r->opts->every, least, &r->kept);
+		if (!e)
+			e = count(r);
+	}
+	free(least);
+	return e;
+}
+
 static int find_gone(struct reducing *r)
 {
-	int e;
+	int e = count(r);
 
-	r->counts = calloc(r->p.threads_len + 1, sizeof(*r->counts));
-	e = r->counts ? aif_profile_launches(&r->p, count_launches, r, NULL) : -ENOMEM;
+	if (!e)
+		e = keep_more(r);
+	for (uint32_t i = 0; i < r->p.threads_len && !e; i++)
+		if (r->counts[i])
+			keep_whole(r, i);
+	if (!e)
+		e = aif_profile_launches(&r->p, take_gone, r, NULL);
 	if (!e)
 		e = AIF_LAUNCH_INDEX_INIT(&r->index, r->gone, r->gone_len);
 	for (size_t i = 0; i < r->gone_len && !e; i++)
 		e = aif_launch_index_put(&r->index, r->gone[i].launch, (uint32_t)i);
 	r->sum->left_out = r->gone_len;
+	r->sum->by_lot = r->kept.by_lot;
 	return e;
 }
 
@@ -102,7 +227,7 @@ static bool is_op_kept(const struct reducing *r, const struct aif_op_row *row)
 	    row->kind == AIF_OP_RANGE)
 		return true;
 	b = aif_kept_steps_at(&r->kept, process_of(r, row->thread), row->start);
-	return !b || b->is_on;
+	return is_kept(r, row->thread, b);
 }
 
 /* Blocks of the overhead budget, in which nothing was left out, become those of steps. */
@@ -159,6 +284,7 @@ static int write_blocks(struct reducing *r, uint32_t thread)
 
 	for (size_t i = 0; i < of->len && !e; i++) {
 		const struct aif_kept_block *b = &of->blocks[i];
+		const struct count *c = &r->counts[thread][i];
 
 		to[len++] = (struct aif_window_row){
 			.start = b->from,
@@ -166,10 +292,12 @@ static int write_blocks(struct reducing *r, uint32_t thread)
 			.window = AIF_NONE,
 			.device = AIF_NONE,
 			.process = process,
-			.held = b->is_on,
-			.launches = r->counts[thread][i],
+			.held = b->is_on || c->is_whole,
+			.launches = c->launches,
 			.thread = thread,
-			.p_ppm = b->is_on && b->is_certain ? 1000000 : 1000000 / r->opts->every};
+			.p_ppm = (b->is_on && b->is_certain) || c->is_whole
+					 ? 1000000
+					 : 1000000 / r->opts->every};
 		if (len < BATCH && i + 1 < of->len)
 			continue;
 		e = aif_writer_windows(r->w, to, len, r->err);
@@ -290,7 +418,7 @@ static int check(struct reducing *r, struct aif_err *err)
 static int choose(struct reducing *r, struct aif_err *err)
 {
 	struct aif_reduce_sum *s = r->sum;
-	int e = aif_kept_steps_find(&r->p, r->opts->every, &r->kept);
+	int e = aif_kept_steps_find(&r->p, r->opts->every, NULL, &r->kept);
 
 	s->steps = r->kept.steps;
 	s->by_lot = r->kept.by_lot;
@@ -311,6 +439,13 @@ static int choose(struct reducing *r, struct aif_err *err)
 			r->input, r->opts->every, s->steps / s->ranks);
 	if (!e)
 		e = find_gone(r);
+	if (!e && !s->left_out)
+		return aif_err_set(
+			err, -EINVAL,
+			"%s: one of %" PRIu32
+			" steps has too few launches between slow steps to stand for the others; "
+			"give a smaller --every, or use it as it is",
+			r->input, r->opts->every);
 	return e ? aif_err_set(err, e, "%s: %s", r->input, strerror(-e)) : 0;
 }
 
@@ -337,9 +472,7 @@ int aif_reduce_file(const char *input, const char *output, const struct aif_redu
 		e = aif_merge_output(output, opts->scratch, write_part, &r, err);
 	if (!e)
 		ret->reduced_bytes = size_of(output);
-	for (size_t i = 0; r.counts && i < r.p.threads_len; i++)
-		free(r.counts[i]);
-	free(r.counts);
+	free_counts(&r);
 	free(r.gone);
 	free(r.rows);
 	aif_launch_index_finish(&r.index);

@@ -61,7 +61,7 @@ static void steps_are_kept_alike_in_all_processes(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_int_equal(aif_kept_steps_find(&f.p, EVERY, &k), 0);
+	assert_int_equal(aif_kept_steps_find(&f.p, EVERY, NULL, &k), 0);
 	assert_int_equal(k.with_steps, 2);
 	assert_int_equal(k.steps, 2 * STEPS);
 	assert_int_equal(k.slow, 2);
@@ -102,7 +102,7 @@ static void steps_between_slow_ones_have_some_by_lot(void **state)
 	}
 	ops_read(&f);
 	/* Runs are so few that the lot of a million falls on none, but perhaps one. */
-	assert_int_equal(aif_kept_steps_find(&f.p, 1000000, &k), 0);
+	assert_int_equal(aif_kept_steps_find(&f.p, 1000000, NULL, &k), 0);
 	assert_int_equal(k.slow, 3);
 	assert_in_range(k.by_lot, 4, 4 * AIF_KEPT_RUN);
 	for (size_t i = 1; i + 1 < k.processes[0].len; i++) {
@@ -182,6 +182,149 @@ static void what_is_kept_stands_for_the_rest(void **state)
 	assert_true(aif_reduce_file(path, f.path, &o, &sum, &err) < 0);
 	assert_non_null(strstr(err.text, "launches were left out of it already"));
 	unlink(path);
+	ops_end(&f);
+}
+
+enum { SLOW_EACH = 100, BESIDE = 40 };
+
+/* Adds steps to thread 0, of which each `slow_each`th takes four times as long. It launches a graph in one step of `each`: another kernel
+ * in the first steps, and in slow ones, than in the others. Thread 1 launches `beside` kernels in each step. */
+static void add_steps_of_few(struct ops_fixture *f, unsigned n, unsigned slow_each, unsigned each,
+			     unsigned beside)
+{
+	uint64_t at = 10 * STEP_NS;
+
+	for (unsigned i = 0; i < 100; i++)
+		ops_exec(f, 0, i * 1000 + 1, 0, i * 1000 + 10, i * 1000 + 110, "init");
+	for (unsigned s = 0; s < n; s++) {
+		bool is_slow = s % slow_each == slow_each - 1;
+		uint64_t to = at + STEP_NS * (is_slow ? 4 : 1);
+		char name[32];
+
+		snprintf(name, sizeof(name), "step#%u", s);
+		ops_add(f, 0, at, to, AIF_OP_STEP, name);
+		if (s % each == 0) {
+			ops_add(f, 0, at + 5, at + 15, AIF_OP_OPERATOR, "aten::mm");
+			ops_exec(f, 0, at + 10, 0, at + 20, at + 5020,
+				 is_slow ? "slow" : (s < AIF_KEPT_FIRST ? "first" : "usual"));
+		}
+		for (unsigned i = 0; i < beside; i++)
+			ops_exec(f, 1, at + 100 + i * 10, 1, at + 6000 + i * 1000,
+				 at + 6500 + i * 1000,
+				 is_slow ? "big" : (i % 4 ? "gemm" : "softmax"));
+		at = to;
+	}
+}
+
+struct weighted {
+	const struct aif_profile *p;
+	const struct aif_weights *weights;
+	const char *kernel;
+	double launches;
+};
+
+static int weigh(void *arg, const struct aif_launch_row *rows, size_t n)
+{
+	struct weighted *w = arg;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(aif_profile_str(w->p, w->p->kernels[rows[i].kernel].name), w->kernel))
+			w->launches += aif_weights_factor(
+				w->weights,
+				aif_weights_cycle_at(w->weights, rows[i].thread, rows[i].time));
+	return 0;
+}
+
+static void assert_launches(const struct aif_profile *p, const struct aif_weights *weights,
+			    const char *kernel, double want)
+{
+	struct weighted w = {.p = p, .weights = weights, .kernel = kernel};
+
+	assert_int_equal(aif_profile_launches(p, weigh, &w, NULL), 0);
+	if (w.launches < want - 0.5 || w.launches > want + 0.5)
+		fail_msg("%s: %.1f launches, not %.0f", kernel, w.launches, want);
+}
+
+/* Reduces steps of few launches, of one of `each` in thread 0, and tests that all totals are those of the whole. */
+static void reduce_few(unsigned each, struct aif_reduce_sum *ret)
+{
+	enum { N = 400 };
+	const struct aif_reduce_opts o = {.every = 16};
+	unsigned first = each > 1 ? 1 : AIF_KEPT_FIRST, slow = each > 1 ? 0 : N / SLOW_EACH;
+	struct aif_weights *w;
+	struct aif_profile p;
+	struct ops_fixture f;
+	struct counts c = {0};
+	struct aif_err err = {0};
+	char path[80];
+
+	ops_begin(&f, "NVIDIA", "cuda");
+	add_steps_of_few(&f, N, SLOW_EACH, each, BESIDE);
+	ops_read(&f);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_ok(aif_reduce_file(f.path, path, &o, ret, &err), &err);
+	assert_int_equal(ret->slow, N / SLOW_EACH);
+	assert_ok(aif_profile_open(path, &p, &err), &err);
+	assert_int_equal(aif_weights_new(&p, &w), 0);
+	assert_launches(&p, w, "init", 100);
+	assert_launches(&p, w, "first", first);
+	assert_launches(&p, w, "slow", slow);
+	assert_launches(&p, w, "usual", N / each - first - slow);
+	assert_launches(&p, w, "big", N / SLOW_EACH * BESIDE);
+	assert_launches(&p, w, "gemm", (N - N / SLOW_EACH) * BESIDE * 3 / 4);
+	assert_launches(&p, w, "softmax", (N - N / SLOW_EACH) * BESIDE / 4);
+	/* Launches that are kept have their operators. */
+	assert_int_equal(aif_profile_launches(&p, count_launches, &c, NULL), 0);
+	assert_int_equal(aif_profile_ops(&p, count_ops, &c, NULL), 0);
+	assert_int_equal(c.rows,
+			 100 + c.operators + (ret->by_lot + ret->first + ret->slow) * BESIDE);
+	aif_weights_free(w);
+	aif_profile_finish(&p);
+	unlink(path);
+	ops_end(&f);
+}
+
+static void more_steps_are_kept_of_threads_with_few_launches_in_each(void **state)
+{
+	struct aif_reduce_sum sum;
+
+	(void)state;
+	reduce_few(1, &sum);
+	assert_int_equal(sum.whole, 0);
+	/* Four stretches, each with 32 steps or more. */
+	assert_in_range(sum.by_lot, 4 * 32, 4 * 48);
+	assert_int_equal(sum.left_out,
+			 (sum.steps - sum.by_lot - sum.first - sum.slow) * (1 + BESIDE));
+}
+
+static void threads_that_seldom_launch_are_kept_whole(void **state)
+{
+	struct aif_reduce_sum sum;
+
+	(void)state;
+	reduce_few(10, &sum);
+	assert_in_range(sum.by_lot, 4 * AIF_KEPT_RUN, 4 * 16);
+	assert_in_range(sum.whole, 20, 39);
+	assert_int_equal(sum.left_out, (sum.steps - sum.by_lot - sum.first - sum.slow) * BESIDE);
+}
+
+static void profiles_of_which_nothing_can_be_left_out_are_refused(void **state)
+{
+	const struct aif_reduce_opts o = {.every = 16};
+	struct aif_reduce_sum sum;
+	struct ops_fixture f;
+	struct aif_err err = {0};
+	char path[80];
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	add_steps_of_few(&f, 300, 30, 1, 0);
+	ops_read(&f);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_true(aif_reduce_file(f.path, path, &o, &sum, &err) < 0);
+	assert_non_null(strstr(err.text, "has too few launches"));
+	assert_non_null(strstr(err.text, "give a smaller --every"));
+	assert_int_equal(access(path, F_OK), -1);
 	ops_end(&f);
 }
 
@@ -281,6 +424,9 @@ int main(void)
 		cmocka_unit_test(steps_are_kept_alike_in_all_processes),
 		cmocka_unit_test(steps_between_slow_ones_have_some_by_lot),
 		cmocka_unit_test(what_is_kept_stands_for_the_rest),
+		cmocka_unit_test(more_steps_are_kept_of_threads_with_few_launches_in_each),
+		cmocka_unit_test(threads_that_seldom_launch_are_kept_whole),
+		cmocka_unit_test(profiles_of_which_nothing_can_be_left_out_are_refused),
 		cmocka_unit_test(waits_of_many_ranks_stand_for_the_rest),
 		cmocka_unit_test(profiles_without_steps_are_refused),
 	};
