@@ -27,8 +27,8 @@ answers = {
     "owner": function(owner["place"]) == truth["owner"] and not owner["is_before"],
     "time": abs(owner["ns"] - owner_ns) <= 0.05 * owner_ns + unseen,
     # What is left of the time is known as the owner's time is. Without the owner work may begin sooner after its launch. A busy
-    # machine has no bounds, and where less than a quarter is left, samples do not tell how much.
-    "bound": is_busy or left - delays - 0.05 <= 0.25 if not most else left - delays - 0.05 <= 1 / most <= left + 0.05 + unseen / w["time_ns"],
+    # machine has no bounds, and where less than a third is left, samples of a device made of CPUs do not tell how much.
+    "bound": is_busy or left - delays - 0.05 <= 1 / 3 if not most else left - delays - 0.05 <= 1 / most <= left + 0.05 + unseen / w["time_ns"],
 }
 print(truth, loop.get("place"), loop["steps"], owner, "truly %.0f ns; at most %.2fx, without the owner %.2fx" % (owner_ns, most, 1 / left))
 print(answers)
