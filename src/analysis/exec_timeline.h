@@ -43,7 +43,7 @@ struct aif_exec_timeline {
 	struct aif_timeline_launch *launches; /* by the number that they have in the file */
 	size_t launches_len, launches_cap;
 	uint64_t *numbers,
-		first_number; /* of the launches; NULL: they go up from the first one by one */
+		first_number; /* numbers of launches in the file; NULL: consecutive from first_number */
 	struct aif_timeline_exec *execs; /* in the order of the file */
 	size_t execs_len, execs_cap;
 	struct aif_timeline_more *more; /* by .exec */

@@ -37,7 +37,7 @@ struct aif_slow_step {
 	uint64_t number;           /* by its name, else among its kind, from 0 */
 	uint64_t from_ns, to_ns;   /* since the recording's start */
 	uint64_t before;           /* steps of its kind that were before it */
-	uint64_t usual_ns, p99_ns; /* of these: median and 99th percentile; 0 of none */
+	uint64_t usual_ns, p99_ns; /* median and 99th percentile of the steps before; 0: none */
 };
 
 struct aif_slow_kind;
@@ -48,7 +48,7 @@ struct aif_slow_steps {
 	const struct aif_profile *p; /* the rows are of, set before they are taken */
 	struct aif_slow_kind *kinds;
 	size_t kinds_len;
-	struct aif_strset names; /* of kinds: without the number */
+	struct aif_strset names; /* names of kinds, without the step number */
 	struct aif_map known;    /* string of the profile: which of .names; AIF_NONE: no step */
 	bool has_marks;
 	struct aif_slow_step found, last;

@@ -60,7 +60,7 @@ static inline uint64_t aif_replay_idle_ns(const struct aif_replay *r, size_t eve
 struct aif_replay_moments {
 	int64_t *at;    /* by event: the launch call began, the wait returned; they come in order */
 	uint32_t *exec; /* by event: the first execution that it launched */
-	int64_t end;    /* of the last execution */
+	int64_t end;    /* when the last execution ended */
 };
 
 /* Reads all but idle time. There are no events if launches are too few. 0 or -errno; *ret has memory for free() in any case. */
@@ -85,7 +85,7 @@ int aif_replay_place_times(struct aif_replay *r, const struct aif_replay_moments
 
 struct aif_replay_time {
 	struct aif_idle_time t;
-	size_t place; /* of its course */
+	size_t place; /* index of its place in the course */
 	uint64_t
 		host; /* the event that it lies before, of the host's own; .events_len: behind all */
 	uint64_t call; /* 1 + the event whose call it lies behind; 0: it lies behind none */
@@ -93,7 +93,7 @@ struct aif_replay_time {
 struct aif_replay_time_reader {
 	struct aif_idle_course_reader times;
 	size_t at;
-	uint64_t host, call; /* of the times before */
+	uint64_t host, call; /* as in aif_replay_time, of the time read last */
 };
 /* Reads one time after another. `all`: any amounts of this replay's. False: that was all. */
 bool aif_replay_next_time(const struct aif_replay *r, const struct aif_replay_gone *all,

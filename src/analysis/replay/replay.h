@@ -90,7 +90,8 @@ struct aif_replay {
 	double *sums; /* room for a sum of each event */
 	/* Idle time of the part's course (times.c). */
 	uint32_t *stacks; /* by event: index of the launch's stack; a wait's comes last */
-	uint32_t *idle;   /* of the host's own before each event, ns; UINT32_MAX: in .long_idle */
+	uint32_t *
+		idle; /* the host's own idle time before each event, ns; UINT32_MAX: in .long_idle */
 	struct aif_map long_idle;
 	struct aif_buf places; /* the events to which each time belongs, packed */
 };
