@@ -80,14 +80,14 @@ int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
 	return e;
 }
 
-static uint64_t share(const struct aif_run_delay *d)
+uint64_t aif_run_delay_share_ppm(const struct aif_run_delay *d)
 {
 	return aif_share_ppm(d->waited_ns, d->waited_ns + d->ran_ns);
 }
 
 bool aif_run_delay_is_busy(const struct aif_run_delay *d, uint64_t ns)
 {
-	return d->waited_ns && share(d) >= AIF_RUN_DELAY_PPM &&
+	return d->waited_ns && aif_run_delay_share_ppm(d) >= AIF_RUN_DELAY_PPM &&
 	       d->waited_ns >= ns / AIF_RUN_DELAY_OF;
 }
 
@@ -97,6 +97,6 @@ void aif_run_delay_say(const struct aif_run_delay *d, struct aif_buf *out)
 	aif_buf_puts(out, " waited ");
 	aif_human_ns(out, d->waited_ns);
 	aif_buf_puts(out, " for a CPU, ");
-	aif_human_share(out, share(d));
+	aif_human_share(out, aif_run_delay_share_ppm(d));
 	aif_buf_printf(out, " of the time that %s could have run", d->threads == 1 ? "it" : "they");
 }

@@ -6,7 +6,7 @@
 
 /*
  * Time that threads could have run and had no CPU: others had them all, or the quota of a cgroup was used up. Of threads that
- * launch, as the recorder saw from outside (record/asleep/sleeps.c), or of all (record --ebpf --off-cpu).
+ * launch, as the recorder saw from outside (record/asleep/sleeps.c), or of all (record --cpu; record --ebpf --off-cpu).
  */
 struct aif_run_delay {
 	uint64_t waited_ns, ran_ns; /* for a CPU; CPU time of the same threads, by their samples */
@@ -22,6 +22,8 @@ struct aif_run_delay {
 /* Sums up [from, to), ns since the recording's start. 0 or -errno. */
 int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
 			  struct aif_run_delay *ret);
+/* Returns the part of the time that those threads could have run in which they waited, in 1/1,000,000. */
+uint64_t aif_run_delay_share_ppm(const struct aif_run_delay *d);
 /* True if so much was waited that it says something about the part of `ns`. */
 bool aif_run_delay_is_busy(const struct aif_run_delay *d, uint64_t ns);
 /* Appends "3 threads waited 1.2 s for a CPU, 34 % of the time that they could have run". */

@@ -29,7 +29,8 @@
  * the main thread waited before it was first looked at is spread over the time since the recorder met it, in BEGIN_PARTS.
  *
  * Other threads of a process that launches are looked at each second, since one that waits for clients makes it a
- * server (analysis/idle/demand.h). The stack of a launching thread is read from its memory when it is first seen in a sleep
+ * server (analysis/idle/demand.h). Of a process that launches nothing (record --cpu) only what its threads wait for a CPU is
+ * read, each DELAYS_NS: whether the machine let it run. The stack of a launching thread is read from its memory when it is first seen in a sleep
  * (asleep.h). record --wall and --ebpf --off-cpu have exact stacks, and no looks then; nor has a recording without calls (--calls off),
  * where threads wait for devices in system calls, too.
  *
@@ -39,6 +40,9 @@
  */
 #define LOOK_NS  UINT64_C(10000000)
 #define OTHER_NS AIF_NS_PER_S
+/* Time between two looks at a thread's wait for CPUs alone, which take 5 to 10 us, and the most of them in a turn. */
+#define DELAYS_NS  UINT64_C(200000000)
+#define DELAYS_MAX 64
 /* Waits for a CPU of less are added up before they are a row. */
 #define WAITED_NS    1000000
 #define BEGIN_PARTS  16
@@ -325,42 +329,73 @@ static void add_waits_before(struct aif_drainer *d, struct aif_target *t, struct
 			start + (now - start) / BEGIN_PARTS * i, ns / BEGIN_PARTS, false);
 }
 
-static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s, uint64_t now)
-{
+/* A thread's counts, ever: CPU time, turns on a CPU, and time in which it could have run and had none. */
+struct counts {
 	uint64_t cpu_ns, delay_ns, turns;
-	bool is_first = !s->looked_ns, goes_on;
+};
+
+/* Reads the counts of a thread, and makes rows of what it has waited for a CPU since the last look. False: it has ended, or what it
+ * waits for is not known any more. */
+static bool look_at_counts(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
+			   uint64_t now, struct counts *ret)
+{
 	char text[128];
 
 	if (read_file(t, s, "schedstat", &s->counts_fd, text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &cpu_ns, &delay_ns, &turns) != 3) {
+	    sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ret->cpu_ns, &ret->delay_ns,
+		   &ret->turns) != 3) {
 		put_waited(d, t, s, 0);
 		put_sleep(d, t, s);
 		*s->in = '\0';
 		s->looked_ns = 0;
-		return;
+		return false;
 	}
-	if (is_first && s->outer == (uint32_t)t->pid && !sleeps_of(t)->has_begun) {
+	if (!s->looked_ns && s->outer == (uint32_t)t->pid && !sleeps_of(t)->has_begun) {
 		sleeps_of(t)->has_begun = true;
-		add_waits_before(d, t, s, delay_ns, now);
+		add_waits_before(d, t, s, ret->delay_ns, now);
 	}
-	if (!is_first && delay_ns > s->delay_ns)
-		add_wait(d, t, s, delay_ns - s->delay_ns, now);
-	goes_on = !is_first && *s->in && cpu_ns == s->cpu_ns && turns == s->turns;
+	if (s->looked_ns && ret->delay_ns > s->delay_ns)
+		add_wait(d, t, s, ret->delay_ns - s->delay_ns, now);
+	return true;
+}
+
+static void note_counts(struct sleeper *s, uint64_t now, const struct counts *c)
+{
+	s->looked_ns = now;
+	s->cpu_ns = c->cpu_ns;
+	s->turns = c->turns;
+	s->delay_ns = c->delay_ns;
+}
+
+static void look_for_delays(struct aif_drainer *d, struct aif_target *t, struct sleeper *s,
+			    uint64_t now)
+{
+	struct counts c;
+
+	if (look_at_counts(d, t, s, now, &c))
+		note_counts(s, now, &c);
+}
+
+static void look(struct aif_drainer *d, struct aif_target *t, struct sleeper *s, uint64_t now)
+{
+	bool is_first = !s->looked_ns, goes_on;
+	struct counts c;
+
+	if (!look_at_counts(d, t, s, now, &c))
+		return;
+	goes_on = !is_first && *s->in && c.cpu_ns == s->cpu_ns && c.turns == s->turns;
 	if (goes_on) {
 		s->seen_ns = now;
 		if (now - s->since_ns >= AIF_NS_PER_S)
 			put_sleep(d, t, s);
 	} else {
 		put_sleep(d, t, s);
-		read_call(d, t, &(struct sleep){t, s, cpu_ns, turns});
+		read_call(d, t, &(struct sleep){t, s, c.cpu_ns, c.turns});
 		s->since_ns = s->seen_ns = now;
 		if (!is_first)
 			put_asleep(d, t, s, now, now - s->looked_ns, false);
 	}
-	s->looked_ns = now;
-	s->cpu_ns = cpu_ns;
-	s->turns = turns;
-	s->delay_ns = delay_ns;
+	note_counts(s, now, &c);
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -460,6 +495,18 @@ static void look_at_launching(struct aif_drainer *d, struct aif_target *t,
 	}
 }
 
+/* Looks at what up to DELAYS_MAX threads have waited for a CPU, from where the turn before has ended. */
+static void look_at_delays(struct aif_drainer *d, struct aif_target *t, struct target_state *state)
+{
+	for (size_t n = 0; n < AIF_MIN(state->len, DELAYS_MAX); n++) {
+		struct sleeper *s = &state->at[state->first];
+
+		state->first = (state->first + 1) % state->len;
+		if (s->outer)
+			look_for_delays(d, t, s, aif_now_ns());
+	}
+}
+
 static void target_step(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)
 {
 	struct target_state *state = sleeps_of(t);
@@ -474,15 +521,21 @@ static void target_step(struct aif_drainer *d, struct aif_target *t, const struc
 		return;
 	state->next_ns = turn->now + LOOK_NS - SLACK_NS;
 	find_launching(d, t, state);
-	if (!state->any_launches)
+	if (!state->any_launches && !d->opts->cpu)
 		return;
 	if (!turn->collects || t->gap_since) {
 		pause_looks(d, t, state);
 		return;
 	}
-	look_at_launching(d, t, state);
+	if (state->any_launches)
+		look_at_launching(d, t, state);
 	if (turn->now < state->next_others_ns)
 		return;
+	if (!state->any_launches) {
+		state->next_others_ns = turn->now + DELAYS_NS;
+		look_at_delays(d, t, state);
+		return;
+	}
 	state->next_others_ns = turn->now + OTHER_NS;
 	for (size_t i = 0; i < state->len; i++)
 		if (state->at[i].outer && !state->at[i].launches)

@@ -4,13 +4,15 @@
  *
  *   time      from the first start of a process with CPU samples to the last end of one, or --time's part
  *   used      CPU time that was sampled / time: CPUs in use on average
- *   bound     by all CPUs, if ALL_PPM of them are in use; by one thread, if the busiest has THREAD_PPM of the time on a
- *             CPU; by what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
+ *   bound     by all CPUs, if ALL_PPM of them are in use; by others on the machine, if threads could have run for IDLE_PPM of the
+ *             time, and had no CPU for BUSY_PPM of that; by one thread, if the busiest has THREAD_PPM of the time on a CPU; by
+ *             what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
  *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
  */
 #include "report/why/why.h"
 
+#include "analysis/run_delay.h"
 #include "analysis/traits.h"
 #include "base/human.h"
 #include "base/map.h"
@@ -30,11 +32,12 @@
 #define ALL_PPM      800000
 #define THREAD_PPM   800000
 #define IDLE_PPM     500000
+#define BUSY_PPM     250000
 #define MOST         5
 #define LEAST_PPM    10000
 #define MOST_SPEEDUP 10
 
-enum bound { BOUND_ALL_CPUS, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
+enum bound { BOUND_ALL_CPUS, BOUND_MACHINE, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
 
 struct cpu_why {
 	const char *options; /* of the selection */
@@ -51,6 +54,7 @@ struct cpu_why {
 	uint32_t awaited; /* the thread for which others spin; AIF_NONE */
 	size_t threads;
 	unsigned cpus; /* of the machine; 0: not known */
+	struct aif_run_delay run_delay;
 	enum bound bound;
 };
 
@@ -139,14 +143,34 @@ static int find_lines(struct cpu_why *w, const struct aif_names *names,
 	return r;
 }
 
+/* Returns true if threads could have run for much of the time, and others had the CPUs for much of that. */
+static bool is_held_up(const struct cpu_why *w)
+{
+	const struct aif_run_delay *d = &w->run_delay;
+
+	return aif_share_ppm(d->waited_ns + d->ran_ns, w->time_ns) >= IDLE_PPM &&
+	       aif_run_delay_share_ppm(d) >= BUSY_PPM;
+}
+
 static void find_bound(struct cpu_why *w)
 {
 	w->used_ppm = aif_share_ppm(w->functions.weight_ns, w->time_ns);
 	w->busiest_ppm = AIF_MIN(aif_share_ppm(w->busiest_ns, w->time_ns), UINT64_C(1000000));
 	w->bound = w->cpus > 1 && w->used_ppm >= (uint64_t)w->cpus * ALL_PPM ? BOUND_ALL_CPUS
+		   : is_held_up(w)                                           ? BOUND_MACHINE
 		   : w->busiest_ppm >= THREAD_PPM                            ? BOUND_ONE_THREAD
 		   : w->busiest_ppm < IDLE_PPM && w->used_ppm < 1000000      ? BOUND_OFF_CPU
 									     : BOUND_NONE;
+}
+
+/* Sums up what threads waited for CPUs in the part at hand. 0 or -errno. */
+static int measure_run_delay(struct cpu_why *w, const struct aif_selection *sel)
+{
+	int64_t from = sel ? (int64_t)sel->from_ns : 0,
+		to = sel && sel->to_ns ? (int64_t)sel->to_ns
+				       : (int64_t)(w->p->end_ns - w->p->start_ns);
+
+	return aif_run_delay_measure(w->p, from, to, &w->run_delay);
 }
 
 /* Threads that spin and one that computes at one time have samples in the same cell. */
@@ -231,6 +255,8 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 		return -ENODATA;
 	if (!r)
 		r = aif_cpu_totals_by_thread(names->p, sel, &by_thread, err);
+	if (!r)
+		r = measure_run_delay(w, sel);
 	if (!r) {
 		w->cpus = cpus_of(names->p);
 		w->time_ns = aif_cpu_span_ns(names->p, sel, &by_thread);
@@ -290,10 +316,9 @@ static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 {
 	static const char *const bounds[] = {
 		[BOUND_ALL_CPUS] = "all CPUs, which compute",
+		[BOUND_MACHINE] = "the machine, whose CPUs others had",
 		[BOUND_ONE_THREAD] = "one thread, which computes",
-		[BOUND_OFF_CPU] =
-			"what is not on a CPU: files, locks, sleep, other processes, or a "
-			"machine whose CPUs others had",
+		[BOUND_OFF_CPU] = "what is not on a CPU: files, locks, sleep, other processes",
 		[BOUND_NONE] = "nothing alone",
 	};
 
@@ -317,6 +342,16 @@ static void say_threads(const struct cpu_why *w, struct aif_buf *out)
 		aif_human_share(out, w->busiest_ppm);
 		aif_buf_puts(out, " of the time");
 	}
+}
+
+/* Says that threads had to wait for CPUs: the program's times would be others on a machine of its own. */
+static void say_machine(const struct cpu_why *w, struct aif_buf *out)
+{
+	if (!aif_run_delay_is_busy(&w->run_delay, w->time_ns))
+		return;
+	aif_buf_puts(out, "machine  busy: ");
+	aif_run_delay_say(&w->run_delay, out);
+	aif_buf_putc(out, '\n');
 }
 
 static void say_functions(const struct cpu_why *w, struct aif_buf *out)
@@ -363,6 +398,12 @@ static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 	bool is_alone = w->bound == BOUND_ONE_THREAD && w->cpus > 1;
 	const struct aif_cpu_function *f = function_to_look_at(w);
 
+	if (w->bound == BOUND_MACHINE) {
+		aif_buf_puts(out, i ? ""
+				    : "give it CPUs that others leave alone (taskset, a cgroup's "
+				      "quota), and record it there again");
+		return !i;
+	}
 	if (w->bound == BOUND_OFF_CPU) {
 		aif_buf_puts(out, i ? ""
 				    : "find out what it waits for: record --wall, or as root "
@@ -400,6 +441,7 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 	aif_buf_puts(out, "\nthreads  ");
 	say_threads(w, out);
 	aif_buf_putc(out, '\n');
+	say_machine(w, out);
 	say_functions(w, out);
 	say_lines(w, out);
 	say_spinning(w, out);
@@ -471,6 +513,7 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 {
 	static const char *const keys[] = {
 		[BOUND_ALL_CPUS] = "cpus",
+		[BOUND_MACHINE] = "machine",
 		[BOUND_ONE_THREAD] = "thread",
 		[BOUND_OFF_CPU] = "off_cpu",
 		[BOUND_NONE] = "",
@@ -481,10 +524,13 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 	aif_buf_printf(out,
 		       "\"bound_by\":[%s%s%s],\"of\":\"cpu\",\"time_ns\":%" PRIu64
 		       ",\"cpu_ns\":%" PRIu64 ",\"used_ppm\":%" PRIu64 ",\"cpus\":%u"
-		       ",\"threads\":%zu,\"busiest_ppm\":%" PRIu64 ",\"functions\":[",
+		       ",\"threads\":%zu,\"busiest_ppm\":%" PRIu64
+		       ",\"run_delay\":{\"threads\":%zu,\"waited_ns\":%" PRIu64
+		       ",\"ran_ns\":%" PRIu64 "},\"functions\":[",
 		       *keys[w->bound] ? "\"" : "", keys[w->bound], *keys[w->bound] ? "\"" : "",
 		       w->time_ns, w->functions.weight_ns, w->used_ppm, w->cpus, w->threads,
-		       w->busiest_ppm);
+		       w->busiest_ppm, w->run_delay.threads, w->run_delay.waited_ns,
+		       w->run_delay.ran_ns);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];
 		struct aif_buf place = {0};
