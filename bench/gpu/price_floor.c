@@ -8,7 +8,7 @@
  *
  * FLOOR is a list with commas: sub, unsub, fin (finalize); drv, rt, sync, copies, loads, mems, contexts, nodes, all: callbacks of launches by the
  * driver and by the runtime, of calls that wait, copy, load code, allocate, of contexts and modules, of graphs' nodes, of all calls of both domains; buf: buffers for records;
- * rec_on, rec_off: kernel records; copies_on, copies_off: those of copies and fills; pc_on, pc_off: instruction sampling; turn1,
+ * rec_on, rec_off: kernel records; graphs_on: records of graphs as a whole; copies_on, copies_off: those of copies and fills; pc_on, pc_off: instruction sampling; turn1,
  * turn2: waits until the program has worked once, twice (FLOOR_DIRECTORY); a number: sleeps so many ms.
  */
 #include <cuda.h>
@@ -53,10 +53,34 @@ static const struct {
 					      552, 301, 379, 549, 302, 550}},
 };
 
+static int asks_ids;
+
+/* Does nothing, but asks for the numbers of a graph's nodes after "ids". */
 static void CUPTIAPI nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 			     const void *data)
 {
-	(void)user, (void)domain, (void)id, (void)data;
+	const CUpti_ResourceData *r = data;
+	const CUpti_GraphData *g;
+	uint64_t node;
+
+	(void)user;
+	if (!asks_ids || domain != CUPTI_CB_DOMAIN_RESOURCE || id < 10 || !r->resourceDescriptor)
+		return;
+	g = r->resourceDescriptor;
+	if ((id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
+	     id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) &&
+	    g->node)
+		CUPTI(cuptiGetGraphNodeId)(g->node, &node);
+}
+
+/* Has CUPTI hand over its full buffers four times a second. */
+static void *flush(void *unused)
+{
+	for (;;) {
+		usleep(250000);
+		CUPTI(cuptiActivityFlushAll)(0);
+	}
+	return unused;
 }
 
 static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *records)
@@ -166,6 +190,14 @@ static int act(const char *what)
 		       records(!strcmp(what, "copies_on"), CUPTI_ACTIVITY_KIND_MEMSET);
 	if (!strcmp(what, "pc_on") || !strcmp(what, "pc_off"))
 		return sample(!strcmp(what, "pc_on"));
+	if (!strcmp(what, "ids"))
+		return asks_ids = 1, 0;
+	if (!strcmp(what, "flush"))
+		return pthread_create(&(pthread_t){0}, NULL, flush, NULL);
+	if (!strcmp(what, "peers_on"))
+		return records(1, CUPTI_ACTIVITY_KIND_MEMCPY2);
+	if (!strcmp(what, "graphs_on"))
+		return CUPTI(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	if (!strncmp(what, "turn", 4))
 		return await_turn(what), 0;
 	if (atoi(what) > 0)

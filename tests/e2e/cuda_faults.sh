@@ -50,6 +50,11 @@ check "the first screen tells the cost of CUPTI's threads apart" sh -c '"$1" rep
 check "info has the CPU time of CUPTI's threads" sh -c '"$1" info worked.data | grep "CPU of CUPTI.s threads  *about"' - "$aiflame"
 
 # ---- two devices ----
+# A flush of CUPTI's records beside code or graphs that are being made can end a program (src/agent/cuda/activity.c).
+check "a program that loads code again and again is recorded" rec fresh fresh -n 20000 -m 50
+check "CUPTI's records are not flushed while a program loads code" order fresh
+check "CUPTI's records are flushed once a program loads no more code" grep -q ' flush$' fresh.log
+check "a program that loads code again and again: every launch has its execution" complete fresh
 check "4 threads on two devices" rec two '' -t 4 -d 2 -n 2000
 check "4 threads on two devices: every launch has its execution" complete two
 check "4 threads on two devices: half of the executions are on each" is "4000,4000" two "SELECT sum(device = d0), sum(device <> d0) FROM executions, (SELECT min(device) d0 FROM executions)"

@@ -13,7 +13,24 @@
 /*
  * CUPTI fills buffers of ours with records and gives them back, on a thread of its own or on the one that
  * flushes (the helper, four times a second). Copies and fills come in buffers of the same kind.
+ *
+ * A program of JAX that compiles for each new shape ended with CUDA_ERROR_LAUNCH_FAILED at the first replay of a graph, in 25 of
+ * 29 recordings; alone in none of 6, nor in any of 41 with CUPTI's records and callbacks that nobody flushed
+ * (bench/results/h200-jax-graphs.md: by bench/gpu/price_floor.c, without aiflame). It takes records of kernels, of copies and of copies
+ * between devices, graphs, and cuptiActivityFlushAll() meanwhile. Without records of copies between devices 2 of 17 ended with aiflame, and
+ * none of 17 with price_floor.c. So
+ *
+ *     copies between devices have records only where a process uses several devices
+ *     nothing is flushed while code is loaded or graphs are made, nor for NEW_NS afterwards, unless MOST launches would wait
+ *     nothing is flushed again and again while nothing is launched
  */
+
+#define NEW_NS UINT64_C(250000000)
+/* More launches than these, and CUPTI's numbers of the first ones are forgotten (correlation.h). */
+#define MOST 100000
+/* Work that lasts is flushed after its launch has been: how long after, doubled each time. */
+#define AGAIN_NS     AIF_NS_PER_S
+#define AGAIN_MAX_NS (32 * AIF_NS_PER_S)
 
 #define LAST_STEPS 1000 /* of 100 us: what an exit is delayed by at most */
 
@@ -145,6 +162,40 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	errno = saved;
 }
 
+void aif_cuda_activity_made(struct aif_cuda *cuda)
+{
+	atomic_fetch_add_explicit(&cuda->flushes.made, 1, memory_order_relaxed);
+}
+
+bool aif_cuda_activity_may_flush(struct aif_cuda *cuda, uint64_t now)
+{
+	struct aif_cuda_flushes *f = &cuda->flushes;
+	uint64_t made = atomic_load(&f->made);
+
+	if (made != atomic_load(&f->seen) || aif_cuda_quiesce_is_loading(cuda) ||
+	    atomic_load(&cuda->captures)) {
+		atomic_store(&f->seen, made);
+		atomic_store(&f->since, now);
+		return false;
+	}
+	return now >= atomic_load(&f->since) + NEW_NS;
+}
+
+void aif_cuda_activity_tick(struct aif_cuda *cuda, uint64_t launches, uint64_t now)
+{
+	struct aif_cuda_flushes *f = &cuda->flushes;
+	bool is_quiet = aif_cuda_activity_may_flush(cuda, now), is_new = launches != f->launches;
+
+	if (!is_quiet && launches - f->launches < MOST)
+		return;
+	if (!is_new && now < f->again_at)
+		return;
+	f->again_ns = is_new ? AGAIN_NS : AIF_MIN(2 * f->again_ns, AGAIN_MAX_NS);
+	f->again_at = now + f->again_ns;
+	f->launches = launches;
+	aif_cuda_activity_flush(cuda, false);
+}
+
 void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
 {
 	const struct timespec step = {.tv_nsec = 100000};
@@ -180,12 +231,24 @@ int aif_cuda_activity_switch(struct aif_cuda *cuda, bool on)
 	int r = 0;
 
 	for (unsigned i = 0; i < AIF_ARRAY_LEN(kinds); i++) {
-		int one = on ? cuda->api.cuptiActivityEnable(kinds[i])
-			     : cuda->api.cuptiActivityDisable(kinds[i]);
+		int one;
 
+		if (kinds[i] == AIF_CUPTI_KIND_MEMCPY_PEER && !cuda->flushes.has_peers)
+			continue;
+		one = on ? cuda->api.cuptiActivityEnable(kinds[i])
+			 : cuda->api.cuptiActivityDisable(kinds[i]);
 		/* Copies between devices are refused where there is one device. */
 		if (one && kinds[i] != AIF_CUPTI_KIND_MEMCPY_PEER)
 			r = one;
 	}
 	return r;
+}
+
+void aif_cuda_activity_use_peers(struct aif_cuda *cuda)
+{
+	if (cuda->flushes.has_peers)
+		return;
+	cuda->flushes.has_peers = true;
+	if (cuda->records.on)
+		cuda->api.cuptiActivityEnable(AIF_CUPTI_KIND_MEMCPY_PEER);
 }

@@ -85,9 +85,9 @@ static void report_counts(struct aif_cuda *cuda)
 }
 
 /* Before no tick comes any more. */
-static void flush_and_report(struct aif_cuda *cuda, bool last)
+static void flush_and_report(struct aif_cuda *cuda)
 {
-	aif_cuda_activity_flush(cuda, last);
+	aif_cuda_activity_flush(cuda, true);
 	report_counts(cuda);
 }
 
@@ -106,7 +106,9 @@ static void switch_recording(struct aif_cuda *cuda, bool on)
 	} else {
 		aif_cuda_duty_end(cuda, aif_now_ns());
 		nanosleep(&under_way, NULL);
-		flush_and_report(cuda, false);
+		if (aif_cuda_activity_may_flush(cuda, aif_now_ns()))
+			aif_cuda_activity_flush(cuda, false);
+		report_counts(cuda);
 	}
 }
 
@@ -176,7 +178,7 @@ static void unsubscribe(struct aif_cuda *cuda)
 	if (!cuda->subscriber)
 		return;
 	/* No buffer of ours may come back to the other's function. */
-	flush_and_report(cuda, true);
+	flush_and_report(cuda);
 	callbacks_end(cuda);
 }
 
@@ -198,7 +200,7 @@ static void leave(struct aif_cuda *cuda)
 	nanosleep(&under_way, NULL);
 	if (cuda->exiting)
 		return;
-	flush_and_report(cuda, true);
+	flush_and_report(cuda);
 	/* A graph may have been made meanwhile. */
 	finalizes = finalizes && !atomic_load(&cuda->has_graphs);
 	callbacks_end(cuda);
@@ -219,7 +221,7 @@ static void stop_recording(struct aif_cuda *cuda, bool pause)
 		(void)aif_cuda_records_settle(cuda, now);
 	} else if (end_sampling(cuda, LAST_TRIES)) {
 		/* Work that was under way has ended: end_sampling() waited for it. */
-		flush_and_report(cuda, true);
+		flush_and_report(cuda);
 		if (!aif_cuda_records_end(cuda, RECORDS_END_NS) || cuda->exiting)
 			return;
 		aif_cuda_use_publish(cuda, false);
@@ -296,7 +298,7 @@ static void tick(uint64_t now)
 
 	if (!cuda || !cuda->on)
 		return;
-	aif_cuda_activity_flush(cuda, false);
+	aif_cuda_activity_tick(cuda, aif_cuda_duty_launches(cuda), now);
 	/* The exit handler is set again once the first records are there, and cuInit() has
 	 * returned. */
 	if (!cuda->has_flushed)
@@ -304,6 +306,8 @@ static void tick(uint64_t now)
 	cuda->has_flushed = true;
 	if (!pthread_mutex_trylock(&cuda->switching)) {
 		aif_cuda_quiesce_tick(cuda, now);
+		if (aif_cuda_uses_several_devices(cuda))
+			aif_cuda_activity_use_peers(cuda);
 		aif_cuda_sampling_tick(cuda);
 		if (cuda->on)
 			aif_cuda_duty_charge(cuda);
@@ -341,7 +345,7 @@ static void at_exit(void)
 	if (!cuda || !cuda->on)
 		return;
 	aif_cuda_duty_at_exit(cuda);
-	flush_and_report(cuda, true);
+	flush_and_report(cuda);
 }
 
 /* A child has no use of its parent's CUDA. */

@@ -91,6 +91,7 @@ struct aif_cuda {
 	uint64_t pair_ns;                   /* when the clocks were last compared */
 	_Atomic uint32_t clock_defined_gen; /* the session that has a pair of them */
 	pthread_mutex_t flushing;
+	struct aif_cuda_flushes flushes;
 	_Atomic int completing; /* threads that read a buffer */
 	/* Yet unreported: executions without times; launches that share a number; executions of launches that
 	 * are not known; samples that no ring had room for. */

@@ -107,6 +107,11 @@ static uint64_t launches(const struct aif_cuda_duty *b)
 	return sum;
 }
 
+uint64_t aif_cuda_duty_launches(const struct aif_cuda *cuda)
+{
+	return launches(&cuda->duty);
+}
+
 static uint64_t captures(const struct aif_cuda_duty *b)
 {
 	uint64_t sum = 0;

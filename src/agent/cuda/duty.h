@@ -72,6 +72,8 @@ void aif_cuda_duty_end(struct aif_cuda *cuda, uint64_t now);
 void aif_cuda_duty_charge(struct aif_cuda *cuda);
 /* Under `switching`: nothing is sampled from here on. False: not now (quiesce.c). */
 bool aif_cuda_duty_records_only(struct aif_cuda *cuda, uint64_t now);
+/* Returns how many launches there were, ever. */
+uint64_t aif_cuda_duty_launches(const struct aif_cuda *cuda);
 /* Does what is due. Returns when there is more: CLOCK_MONOTONIC ns. */
 uint64_t aif_cuda_duty_poll(struct aif_cuda *cuda, uint64_t now);
 /* The process calls exit(): ends recording, with the last samples. Waits for nobody. */

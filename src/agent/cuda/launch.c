@@ -335,6 +335,8 @@ static void called_aside(struct aif_cuda *cuda, uint32_t id, const struct aif_cu
 static void resource_event(struct aif_cuda *cuda, uint32_t id, const struct aif_cupti_resource *r,
 			   const struct aif_regs *regs)
 {
+	if (id != AIF_CUPTI_CONTEXT_CREATED && id != AIF_CUPTI_CONTEXT_DESTROYED)
+		aif_cuda_activity_made(cuda);
 	switch (id) {
 	case AIF_CUPTI_CONTEXT_CREATED:
 	case AIF_CUPTI_CONTEXT_DESTROYED:

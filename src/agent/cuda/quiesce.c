@@ -199,6 +199,14 @@ static bool calls_are_under_way(struct aif_cuda *cuda)
 	return false;
 }
 
+bool aif_cuda_quiesce_is_loading(struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; i < AIF_CUDA_SHARDS; i++)
+		if (atomic_load(&cuda->quiesce.calls[i].n[1]) & UNDER_WAY)
+			return true;
+	return false;
+}
+
 bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda)
 {
 	return calls_are_under_way(cuda);

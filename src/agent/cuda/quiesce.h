@@ -31,9 +31,11 @@ struct aif_cuda_quiesce {
  * second at most: it may be CUPTI's own. */
 void aif_cuda_quiesce_enter(struct aif_cuda *cuda, bool loads);
 void aif_cuda_quiesce_leave(struct aif_cuda *cuda);
-/* Returns how many such calls have begun since callbacks were switched on; the next, whether one is under way. */
+/* Returns how many such calls have begun since callbacks were switched on; the next, whether one is under way, and one that loads
+ * code. */
 uint64_t aif_cuda_quiesce_calls(struct aif_cuda *cuda);
 bool aif_cuda_quiesce_is_called(struct aif_cuda *cuda);
+bool aif_cuda_quiesce_is_loading(struct aif_cuda *cuda);
 /* Before callbacks are switched on: nobody is counted. */
 void aif_cuda_quiesce_begin(struct aif_cuda *cuda);
 /* Says that no thread is inside a call that began before callbacks were on. */

@@ -25,6 +25,8 @@
  * with the device idle; where it does not become idle, they are switched off in the end, and executions with such times
  * are dropped.
  *
+ * Nothing is flushed while code is loaded or graphs are made (activity.c), so that records of replays stay on, too.
+ *
  * When the process exits records stay on: libcupti may have ended already.
  */
 
@@ -124,6 +126,9 @@ static bool replays_are_read(struct aif_cuda *cuda)
 static bool try_to_disable(struct aif_cuda *cuda)
 {
 	if (aif_cuda_is_sampling(cuda))
+		return false;
+	/* Nothing may be flushed then. */
+	if (cuda->has_replays && !aif_cuda_activity_may_flush(cuda, aif_now_ns()))
 		return false;
 	/* Most of what there is to be read is, before anybody is held. */
 	if (cuda->has_replays)

@@ -469,6 +469,22 @@ void aif_cuda_context_used(struct aif_cuda *cuda, void *context)
 	pthread_mutex_unlock(&cuda->lock);
 }
 
+bool aif_cuda_uses_several_devices(const struct aif_cuda *cuda)
+{
+	const struct aif_cuda_sampled *first = NULL;
+
+	for (unsigned i = 0; i < AIF_CUDA_CONTEXTS; i++) {
+		const struct aif_cuda_sampled *c = &cuda->sampling.contexts[i];
+
+		if (!aif_cuda_is_usable(c))
+			continue;
+		if (first && first->device != c->device)
+			return true;
+		first = c;
+	}
+	return false;
+}
+
 /* Ends its sampling, if that can be done: Disable waits for the device, where another context may wait for a launch that
  * the closed gate holds. The context itself cannot be asked any more. */
 static void end_going(struct aif_cuda *cuda, struct aif_cuda_sampled *c)
@@ -526,6 +542,8 @@ void aif_cuda_resource_event(struct aif_cuda *cuda, uint32_t event,
 		aif_cuda_context_used(cuda, r->context);
 		/* At once, where nobody else switches; else the helper does. */
 		if (!pthread_mutex_trylock(&cuda->switching)) {
+			if (aif_cuda_uses_several_devices(cuda))
+				aif_cuda_activity_use_peers(cuda);
 			if (cuda->on && cuda->duty.mode != AIF_CUDA_RECORDS)
 				(void)aif_cuda_sampling_switch(cuda, true);
 			pthread_mutex_unlock(&cuda->switching);

@@ -80,6 +80,8 @@ void aif_cuda_sampling_tick(struct aif_cuda *cuda);
 
 /* Any thread: a launch came through this context. */
 void aif_cuda_context_used(struct aif_cuda *cuda, void *context);
+/* Returns true if contexts of several devices are there. */
+bool aif_cuda_uses_several_devices(const struct aif_cuda *cuda);
 /* Any thread: CUPTI reports a context or a module. */
 void aif_cuda_resource_event(struct aif_cuda *cuda, uint32_t event,
 			     const struct aif_cupti_resource *r);

@@ -21,6 +21,7 @@
  *       -f FILE        is there
  *       -g US          sleeps between launches (100); 0: none
  *       -b NS          works between launches
+ *       -m LAUNCHES    loads code each time after so many, in the first half of the first thread's launches
  *       -y LAUNCHES    waits for the device each time after so many
  *       -c             a copy after each tenth launch
  *       -l             a copy of 100 MB first
@@ -42,7 +43,8 @@
  */
 
 static struct {
-	unsigned threads, devices, launches, gap_us, work_ns, each, rank; /* rank + 1; 0: none */
+	unsigned threads, devices, launches, gap_us, work_ns, each, loads,
+		rank; /* rank + 1; 0: none */
 	unsigned warmup, sleep_ms;
 	int status;
 	const char *until;
@@ -158,6 +160,14 @@ static void fork_child(void)
 	printf("child=%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+static void load(void)
+{
+	void *module;
+
+	if (cuModuleLoad(&module, app.cubin))
+		atomic_fetch_add(&app.failed, 1);
+}
+
 static void halfway(void)
 {
 	if (app.forks)
@@ -194,6 +204,8 @@ static void *run(void *arg)
 			profile(i == app.launches / 4);
 		if (!thread && i == app.launches / 2)
 			halfway();
+		if (!thread && app.loads && i < app.launches / 2 && i % app.loads == 0)
+			load();
 		launch(thread, i);
 		if (app.copies && i % 10 == 9)
 			copy(thread, 65536);
@@ -239,7 +251,7 @@ static void options(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:clkqBw:s:x:FDPr:")) != -1) {
+	while ((o = getopt(argc, argv, "t:d:on:f:g:b:y:m:clkqBw:s:x:FDPr:")) != -1) {
 		switch (o) {
 		case 't':
 			app.threads = (unsigned)atoi(optarg);
@@ -261,6 +273,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'b':
 			app.work_ns = (unsigned)atoi(optarg);
+			break;
+		case 'm':
+			app.loads = (unsigned)atoi(optarg);
 			break;
 		case 'y':
 			app.each = (unsigned)atoi(optarg);

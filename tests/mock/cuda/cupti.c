@@ -187,6 +187,8 @@ static void resource(uint32_t event, struct mock_context *context, const void *d
 	struct aif_cupti_resource r = {.context = context, .descriptor = descriptor};
 	struct listener l;
 
+	if (event == AIF_CUPTI_MODULE_LOADED)
+		atomic_store(&mock_cupti.loaded_ns, mock_now());
 	if (listens(AIF_CUPTI_DOMAIN_RESOURCE, event, &l))
 		call_back(&l, AIF_CUPTI_DOMAIN_RESOURCE, event, &r);
 }

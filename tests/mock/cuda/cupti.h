@@ -45,6 +45,7 @@ struct mock_cupti {
 	/* Costs of a callback and of a record, ns. */
 	uint64_t callback_ns, record_ns;
 	uint32_t version;
+	_Atomic uint64_t loaded_ns; /* when code was loaded last */
 };
 extern struct mock_cupti mock_cupti __attribute__((visibility("hidden")));
 

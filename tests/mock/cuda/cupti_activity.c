@@ -29,6 +29,8 @@ struct record {
 	};
 };
 
+#define FRESH_NS UINT64_C(200000000)
+
 static struct {
 	aif_cupti_request_fn *request;
 	aif_cupti_complete_fn *complete;
@@ -311,10 +313,14 @@ int cuptiActivityDisable(uint32_t kind)
 
 int cuptiActivityFlushAll(uint32_t flag)
 {
-	(void)flag;
 	mock_alive(__func__);
 	if (activity.destroyed)
 		mock_log("BAD flush after the records' end");
+	/* The last flush comes whatever the program does. */
+	if (!flag && mock_option("fresh"))
+		mock_log(mock_now() - atomic_load(&mock_cupti.loaded_ns) < FRESH_NS
+				 ? "BAD flush beside loading"
+				 : "flush");
 	deliver(0, true);
 	return 0;
 }

@@ -35,6 +35,7 @@
  *     quit                     the first thread that waits for a device ends meanwhile
  *     crowded, unwilling       cuptiSubscribe finds another; gives CUPTI_ERROR_UNKNOWN
  *     work=MS                  a thread of libcupti's uses so much CPU time, from the first sampling on
+ *     fresh                    CUPTI must not be flushed for 0.2 s after code was loaded
  *
  * MOCK_LOG=FILE: each switching, in order, "NS THREAD WHAT name=value...". A line with BAD is a call that must
  * not be made.
