@@ -127,7 +127,7 @@ static bool try_to_disable(struct aif_cuda *cuda)
 {
 	if (aif_cuda_is_sampling(cuda))
 		return false;
-	/* Nothing may be flushed then. */
+	/* Replays cannot be flushed now. */
 	if (cuda->has_replays && !aif_cuda_activity_may_flush(cuda, aif_now_ns()))
 		return false;
 	/* Most of what there is to be read is, before anybody is held. */
