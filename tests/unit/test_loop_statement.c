@@ -167,6 +167,26 @@ static void a_launch_that_a_compiled_step_repeats_makes_no_turn(void **state)
 	found(&g);
 }
 
+/* difference(model(put(x))), of which put() and difference() launch in code without source, the latter twice. */
+static void launches_without_source_around_a_function_are_one_turn(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		enter(&g, MAIN * 100 + MODEL_CALL);
+		call(&g, INIT * 100 + 1, 5, 2 * US);
+		call(&g, MODEL * 100 + MULTIPLY, 1, 100 * US);
+		call(&g, INIT * 100 + 2, 6, 10 * US);
+		call(&g, INIT * 100 + 3, 7, 10 * US);
+		leave(&g);
+		g.now += 500 * US;
+	}
+	found(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_a_statement_calls_twice_makes_no_turn),
 		cmocka_unit_test(a_function_that_calls_another_one_next_makes_no_turn),
 		cmocka_unit_test(a_launch_that_a_compiled_step_repeats_makes_no_turn),
+		cmocka_unit_test(launches_without_source_around_a_function_are_one_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

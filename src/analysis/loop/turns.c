@@ -41,6 +41,7 @@ struct finding {
 	uint32_t *marks; /* by position: the site that marks turns of its code without source */
 	uint32_t
 		run; /* that site, or the one with which the run of one position's launches began; AIF_NONE: not met yet */
+	uint32_t first; /* the site with which it began, whatever marks turns; AIF_NONE */
 };
 
 /* Returns the innermost loop around a position, AIF_NONE; with IS_LIKELY if code without source lies between. */
@@ -122,6 +123,21 @@ static uint32_t turn_between(const struct finding *f, uint32_t from, uint32_t to
 	return common_loop(s, x, y);
 }
 
+/* Returns the same of two launches of one position that code without source makes. The run of a position's launches begins anew
+ * where functions that it calls launch between them; of launches that come before such a run's first one the loop goes on. */
+static uint32_t turn_of_run(struct finding *f, uint32_t leaf, uint32_t site)
+{
+	const struct aif_loop_positions *s = f->s;
+
+	if (site == f->run)
+		return outward(s, leaf, true);
+	if (f->first == AIF_NONE || s->order[f->c->sites[site].stack] >=
+					    s->order[f->c->sites[f->first].stack])
+		return AIF_NONE;
+	f->first = site;
+	return as_return(outward(s, leaf, true));
+}
+
 /* Returns the same of two launches of one position. */
 static uint32_t turn_within(struct finding *f, uint32_t leaf, const struct aif_loop_site *from,
 			    const struct aif_loop_site *to, uint32_t site)
@@ -129,7 +145,7 @@ static uint32_t turn_within(struct finding *f, uint32_t leaf, const struct aif_l
 	const struct aif_loop_positions *s = f->s;
 
 	if (s->of_stack[from->stack] != leaf || s->of_stack[to->stack] != leaf)
-		return site == f->run ? outward(s, leaf, true) : AIF_NONE;
+		return turn_of_run(f, leaf, site);
 	if (s->order[to->stack] > s->order[from->stack])
 		return AIF_NONE;
 	return to->stack == from->stack ? outward(s, leaf, false)
@@ -163,8 +179,10 @@ static uint32_t turn_at(struct finding *f, size_t i, int *ret)
 	uint32_t from = aif_loop_leaf(f->s, x->stack), to = aif_loop_leaf(f->s, y->stack), turn;
 	struct pair *pair;
 
-	if (from != to || last->span != next->span)
+	if (from != to || last->span != next->span) {
 		f->run = is_mark(f, to, next->site) ? next->site : AIF_NONE;
+		f->first = next->site;
+	}
 	if (last->span != next->span || !AIF_LOOP_IS_WHOLE(next->span) || from == AIF_NONE ||
 	    to == AIF_NONE)
 		return AIF_NONE;
@@ -250,7 +268,7 @@ static void judge_likely(const struct finding *f, uint32_t *turns)
 int aif_loop_turns_find(struct aif_loop_positions *s, const struct aif_loop_calls *c,
 			uint32_t **ret)
 {
-	struct finding f = {.s = s, .c = c, .run = AIF_NONE};
+	struct finding f = {.s = s, .c = c, .run = AIF_NONE, .first = AIF_NONE};
 	uint32_t *turns = malloc((c->len + 1) * sizeof(*turns));
 	int r = turns ? aif_loop_marks_find(s, c, &f.marks) : -ENOMEM;
 
