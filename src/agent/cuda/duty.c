@@ -33,7 +33,8 @@
  *                launches are hidden behind their device's work.
  *     records    records by blocks, no sampling
  *     samples    for some seconds of each minute: sampling, and no stacks. Switching it on and off takes
- *                0.15 to 0.4 s together, which is paid once a minute.
+ *                0.15 to 0.4 s together, which is paid once a minute. The first time is shorter: a program that runs for ten
+ *                seconds in all has its loop's launches captured in most of them.
  *
  * CUPTI before 12.8 has no together: records, and samples in turn; with --all-launches there are no
  * samples then.
@@ -83,6 +84,7 @@
 #define SAMPLES_FIRST_NS (3 * AIF_NS_PER_S)
 #define SAMPLES_EACH_NS  (60 * AIF_NS_PER_S)
 #define SAMPLES_FOR_NS   (4 * AIF_NS_PER_S)
+#define FIRST_FOR_NS     (3 * AIF_NS_PER_S / 2)
 /* Back to both when the rate was low, or launches cost nothing, for so long. */
 #define TOGETHER_AGAIN_NS (10 * AIF_NS_PER_S)
 #define LOOK_NS           2000000
@@ -452,9 +454,10 @@ static void choose_mode(struct aif_cuda *cuda, uint64_t now)
 		(void)enter_mode(cuda, AIF_CUDA_TOGETHER, now);
 	} else if (b->mode == AIF_CUDA_RECORDS && now >= b->samples_next &&
 		   enter_mode(cuda, AIF_CUDA_SAMPLES, now)) {
-		b->samples_until = SAMPLES_FOR_NS +
+		b->samples_until = (b->has_sampled ? SAMPLES_FOR_NS : FIRST_FOR_NS) +
 				   (now - b->samples_next < AIF_NS_PER_S ? b->samples_next : now);
 		b->samples_next = next_samples(now);
+		b->has_sampled = true;
 	}
 }
 

@@ -63,6 +63,7 @@ struct aif_cuda_duty {
 	uint64_t spent_for_waits, began_with_waits;
 	uint64_t spent_for_asides, began_with_asides;
 	uint64_t mode_since, samples_next, samples_until;
+	bool has_sampled; /* for a time without stacks */
 };
 
 /* Under `switching`. Recording begins; it ends. Launches call back before and after. */
