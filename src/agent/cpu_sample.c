@@ -468,6 +468,9 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 /* Time the kernel takes to deliver a signal and to return from it, with the interrupt of the timer: 5 to 20 us. */
 #define SIGNAL_NS 10000
 
+/* What a sample takes is measured on the wall clock: more than this is another thread's time on the CPU. */
+#define SAMPLE_MOST_NS UINT64_C(200000)
+
 /* Samples a thread, in which no entry is entered meanwhile. What that costs threads of runtimes is summed up. */
 static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t *info,
 			 const ucontext_t *uc)
@@ -482,7 +485,7 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 	if (self) {
 		aif_thread_set_busy(self, was);
 		atomic_fetch_add(&aif_agent.session.cpu_samples_ns,
-				 aif_now_ns() - begin + SIGNAL_NS);
+				 AIF_MIN(aif_now_ns() - begin, SAMPLE_MOST_NS) + SIGNAL_NS);
 	}
 }
 

@@ -91,7 +91,7 @@ static struct slowdown slowdown(const struct aif_profile *p, const struct aif_co
 		 records = meta_number(p, "cost.records_ns"),
 		 samples = meta_number(p, "cost.samples_ns"),
 		 worked = meta_number(p, "cost.worked_ns");
-	double seen, measured;
+	double seen, measured, cpu = (double)meta_number(p, "cost.target_cpu_ns");
 	struct slowdown s = {.worked = (double)(worked ? worked : p->end_ns - p->start_ns),
 			     .capture = (double)meta_number(p, "cost.agent_ns") +
 					(double)meta_number(p, "cost.block_records_ns"),
@@ -101,7 +101,9 @@ static struct slowdown slowdown(const struct aif_profile *p, const struct aif_co
 	s.records = seen * (double)AIF_MIN(records, all);
 	s.samples = seen * (double)AIF_MIN(samples, all - AIF_MIN(records, all));
 	s.callbacks = seen * (double)all - s.records - s.samples;
-	s.cpu_samples = seen * (double)meta_number(p, "cost.cpu_samples_ns");
+	/* Threads that compute beside each other pay for their samples beside each other, too. */
+	s.cpu_samples = seen * (double)meta_number(p, "cost.cpu_samples_ns") *
+			AIF_MIN(1.0, s.worked / AIF_MAX(cpu, 1.0));
 	s.capture *= seen;
 	if (s.is_measured) {
 		/* Compares blocks: launches that were left out tell for how much of it it was off. */
