@@ -216,7 +216,8 @@ static void records_and_samples_in_turn(void **state)
 	assert_true(it.records && !it.sampled);
 	it.cuda.sampling.apart = true;
 	run_for(20, 2000000);
-	assert_true(it.sampled_ns > 3 * AIF_NS_PER_S && it.sampled_ns < 9 * AIF_NS_PER_S);
+	/* The first time, which is shorter. */
+	assert_true(it.sampled_ns > AIF_NS_PER_S && it.sampled_ns < 9 * AIF_NS_PER_S);
 	stop();
 	assert_int_equal(it.refused, 0);
 }

@@ -2,6 +2,11 @@
 /* Tests which launch an execution's correlation id means. */
 #include "fixture_cuda_launch.h"
 
+void aif_cuda_activity_made(struct aif_cuda *unused)
+{
+	(void)unused;
+}
+
 /* ---- calls ---- */
 
 /* The beginning of a call of a thread's; the launch's number, or 0 where none was told. */

@@ -126,6 +126,34 @@ int aif_cuda_activity_init(struct aif_cuda *cuda)
 	return it.init_error;
 }
 
+bool aif_cuda_activity_may_flush(struct aif_cuda *cuda, uint64_t now)
+{
+	(void)cuda, (void)now;
+	return true;
+}
+
+void aif_cuda_activity_tick(struct aif_cuda *cuda, uint64_t launches, uint64_t now)
+{
+	(void)cuda, (void)launches, (void)now;
+}
+
+void aif_cuda_activity_use_peers(struct aif_cuda *cuda)
+{
+	(void)cuda;
+}
+
+bool aif_cuda_uses_several_devices(const struct aif_cuda *cuda)
+{
+	(void)cuda;
+	return false;
+}
+
+uint64_t aif_cuda_duty_launches(const struct aif_cuda *cuda)
+{
+	(void)cuda;
+	return 0;
+}
+
 void aif_cuda_activity_flush(struct aif_cuda *cuda, bool last)
 {
 	it.flushed = last;
