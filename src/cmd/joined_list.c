@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #define LINES_MOST 12
+/* A shorter wait for a processor is not worth words. */
+#define SAID_NS 100000
 
 struct aif_joined {
 	int pid;
 	uid_t uid;
 	char name[16], why[512];
-	uint64_t stop_ns;
+	struct aif_inject_times times;
 };
 
 static bool is_left(const struct aif_joined *j)
@@ -43,7 +45,7 @@ void aif_joined_list_add(struct aif_joined_list *l, const struct aif_record_join
 	}
 	row = &l->row[at];
 	row->uid = j->uid;
-	row->stop_ns = j->stop_ns;
+	row->times = j->times;
 	/* Keeps the name: what is said later may come without it. */
 	if (j->name)
 		snprintf(row->name, sizeof(row->name), "%s", j->name);
@@ -79,6 +81,16 @@ static void put_why(struct aif_buf *out, uid_t uid, const char *why)
 	aif_buf_puts(out, why + number);
 }
 
+void aif_joined_times_text(struct aif_buf *out, const struct aif_inject_times *t)
+{
+	aif_buf_printf(out,
+		       "the agent was put into it; a thread of it stood still for %.1f ms at most",
+		       (double)t->longest.ns / 1e6);
+	if (t->longest.waited_ns >= SAID_NS)
+		aif_buf_printf(out, ", %.1f ms of which it waited for a processor",
+			       (double)t->longest.waited_ns / 1e6);
+}
+
 void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j)
 {
 	if (*j->why) {
@@ -87,9 +99,8 @@ void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j)
 	}
 	aif_buf_printf(out, "process %d", j->pid);
 	put_user(out, j->uid);
-	aif_buf_printf(
-		out, ": the agent was put into it; a thread of it stood still for %.1f ms at most",
-		(double)j->stop_ns / 1e6);
+	aif_buf_puts(out, ": ");
+	aif_joined_times_text(out, &j->times);
 }
 
 static void print_row(const struct aif_joined *j)
@@ -102,7 +113,7 @@ static void print_row(const struct aif_joined *j)
 		aif_buf_printf(&out, "process %d, %s", j->pid, j->name);
 		put_user(&out, j->uid);
 		aif_buf_printf(&out, ": a thread stood still for %.1f ms",
-			       (double)j->stop_ns / 1e6);
+			       (double)j->times.longest.ns / 1e6);
 	}
 	fprintf(stderr, "         %s\n", aif_buf_str(&out));
 	aif_buf_finish(&out);

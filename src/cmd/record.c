@@ -454,20 +454,29 @@ static void say_awaited(void *arg, int pid)
 	aif_message("process %d: waiting for an accelerator runtime to start in it", pid);
 }
 
-static void say_injected(void *arg, int pid, uint64_t stop_ns)
-{
-	(void)arg;
-	aif_message(
-		"process %d: the agent was put into it; a thread of it stood still for %.1f ms at most",
-		pid, (double)stop_ns / 1e6);
-}
-
 /* Argument of the observer; the live line comes first, as its own functions expect it. */
 struct watching {
 	struct aif_live_line line;
 	struct aif_joined_list joined;
 	bool verbose;
 };
+
+static void say_injected(void *arg, int pid, const struct aif_inject_times *t)
+{
+	struct aif_buf text = {0};
+
+	aif_joined_times_text(&text, t);
+	aif_message("process %d: %s", pid, aif_buf_str(&text));
+	aif_buf_finish(&text);
+	if (((struct watching *)arg)->verbose)
+		aif_message(
+			"process %d: %u stops, the longest: looked at its stack for %.1f ms, had "
+			"it map memory for %.1f ms and make a thread for %.1f ms; that thread "
+			"loaded the agent in %.1f ms",
+			pid, t->stops, (double)t->longest.look_ns / 1e6,
+			(double)t->longest.map_ns / 1e6, (double)t->longest.create_ns / 1e6,
+			(double)t->load_ns / 1e6);
+}
 
 static void note_joined(void *arg, const struct aif_record_joined *j)
 {

@@ -6,36 +6,26 @@
 #include "inject/walk.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Threads that are looked at in one call. */
 #define THREADS_MAX 64
-#define TRIES       3
-/* A thread has stopped within microseconds, unless it waits for a disk, or for a processor as others do. Until then it goes
- * on. */
-#define STOP_NS AIF_NS_PER_S
-/* Time left of AIF_BORROW_NS when the thread begins to work for us. */
-#define DECIDE_NS (AIF_BORROW_NS / 2)
+#define TRIES       5
+/* A call takes 0.02 ms, and all that is done in a stop 0.3 ms, unless the thread or this process has to wait for a processor. Where
+ * they had to, what is left to do belongs to another stop. */
+#define CALM_NS 1000000
 /* pthread_create() takes 0.1 ms. It waits for a lock that another thread has, or the machine is very busy: the thread goes
  * on by itself after that. */
 #define CREATE_NS (2 * AIF_NS_PER_S)
-/* A system call that makes a mapping may wait for another thread's; the thread cannot be left in it. */
-#define STUCK_NS   (600 * AIF_NS_PER_S)
-#define POLL_NS    20000
-#define NEWS_NS    500000
-#define XSTATE_MAX 16384
+#define POLL_NS   20000
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
 enum {
 	RESTART_SYS = -512,
@@ -44,12 +34,6 @@ enum {
 	RESTART_BLOCK = -516,
 };
 #define RESTART_SYSCALL 219 /* the system call that goes on with a RESTART_BLOCK */
-
-#define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f) /* unknown to glibc before 2.34 */
-struct rseq_configuration {
-	uint64_t pointer;
-	uint32_t size, signature, flags, pad;
-};
 
 /* Order in which threads are taken. */
 enum liking {
@@ -161,117 +145,10 @@ static unsigned find_threads(pid_t pid, struct candidate at[THREADS_MAX])
 /* ---- one thread ------------------------------------------------------------------------------ */
 
 struct thread {
+	struct aif_stopped s;
 	struct aif_borrow *b;
-	pid_t tid;
-	uint64_t asked_ns, stopped_ns; /* when it was asked to stop, and when that was seen */
-	struct user_regs_struct regs;
-	uint64_t mask;
-	uint8_t xstate[XSTATE_MAX] __attribute__((aligned(64)));
-	size_t xstate_len;
-	int late_signal;              /* that came meanwhile */
 	struct aif_regs lacks_tables; /* a frame of which they are missing; pc 0: none */
 };
-
-/* Waits for a moment, or until the kernel says that a thread has stopped: an injector blocks all signals. */
-static void await_news(void)
-{
-	sigset_t child;
-
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = NEWS_NS});
-}
-
-/* Waits until the thread has stopped. 0, -ETIMEDOUT, or -ESRCH: it has ended. */
-static int await_stop(struct thread *t, int *ret_status, uint64_t until)
-{
-	for (;;) {
-		pid_t r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
-
-		if (r < 0 || (r == t->tid && !WIFSTOPPED(*ret_status)))
-			return -ESRCH;
-		if (r == t->tid)
-			return 0;
-		if (aif_now_ns() >= until)
-			return -ETIMEDOUT;
-		await_news();
-	}
-}
-
-static bool is_event(int status)
-{
-	return status >> 16 == PTRACE_EVENT_STOP;
-}
-
-static int get_regs(struct thread *t, struct user_regs_struct *ret)
-{
-	struct iovec v = {ret, sizeof(*ret)};
-
-	return ptrace(PTRACE_GETREGSET, t->tid, NT_PRSTATUS, &v) < 0 ? -errno : 0;
-}
-
-static int set_regs(struct thread *t, const struct user_regs_struct *regs)
-{
-	struct iovec v = {(void *)(uintptr_t)regs, sizeof(*regs)};
-
-	return ptrace(PTRACE_SETREGSET, t->tid, NT_PRSTATUS, &v) < 0 ? -errno : 0;
-}
-
-static void let_go(struct thread *t)
-{
-	ptrace(PTRACE_DETACH, t->tid, 0, 0);
-	if (t->late_signal)
-		syscall(SYS_tgkill, t->b->im->pid, t->tid, t->late_signal);
-	t->b->longest_ns = AIF_MAX(t->b->longest_ns, aif_now_ns() - t->asked_ns);
-}
-
-/* Stops the thread where it is. 0 or -errno; then it is not traced. */
-static int stop(struct thread *t)
-{
-	uint64_t until;
-	int status, r;
-
-	if (ptrace(PTRACE_SEIZE, t->tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
-		return -errno;
-	t->b->stops++;
-	t->asked_ns = aif_now_ns();
-	until = t->asked_ns + STOP_NS;
-	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
-		return -errno;
-	for (;;) {
-		r = await_stop(t, &status, until);
-		if (r < 0)
-			return r == -ETIMEDOUT ? -EBUSY : r;
-		t->stopped_ns = aif_now_ns();
-		if (is_event(status) && WSTOPSIG(status) == SIGTRAP)
-			return 0;
-		if (is_event(status)) { /* stopped by SIGSTOP or the like: it stays so */
-			let_go(t);
-			return -EAGAIN;
-		}
-		/* A signal is on its way: it arrives as without us. */
-		ptrace(PTRACE_CONT, t->tid, 0, WSTOPSIG(status));
-	}
-}
-
-/* True if a signal waits for the thread, which the kernel is about to deliver. */
-static bool has_signal(const struct thread *t)
-{
-	unsigned long own = 0, shared = 0, blocked = 0;
-	const char *line;
-	char path[64], text[4096];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)t->b->im->pid, (int)t->tid);
-	if (aif_proc_read(path, text, sizeof(text)) <= 0)
-		return true;
-	if ((line = strstr(text, "\nSigPnd:")) != NULL)
-		sscanf(line + 8, "%lx", &own);
-	if ((line = strstr(text, "\nShdPnd:")) != NULL)
-		sscanf(line + 8, "%lx", &shared);
-	if ((line = strstr(text, "\nSigBlk:")) != NULL)
-		sscanf(line + 8, "%lx", &blocked);
-	return (own | shared) & ~blocked;
-}
 
 static bool is_in_call(const struct user_regs_struct *regs)
 {
@@ -291,35 +168,24 @@ static bool ends_with_eintr(long nr, unsigned long args[4])
 /* A wait that our stop has ended with EINTR, which only a handler may: makes it begin anew. */
 static bool hide_eintr(struct thread *t)
 {
-	unsigned long args[4] = {t->regs.rdi, t->regs.rsi, t->regs.rdx, t->regs.r10};
+	unsigned long args[4] = {t->s.regs.rdi, t->s.regs.rsi, t->s.regs.rdx, t->s.regs.r10};
 	uint16_t code;
 
-	if ((long)t->regs.orig_rax < 0 || (long)t->regs.rax != -EINTR ||
-	    !ends_with_eintr((long)t->regs.orig_rax, args) ||
-	    !aif_image_read(t->b->im, t->regs.rip - 2, &code, sizeof(code)) || code != 0x050f)
+	if ((long)t->s.regs.orig_rax < 0 || (long)t->s.regs.rax != -EINTR ||
+	    !ends_with_eintr((long)t->s.regs.orig_rax, args) ||
+	    !aif_image_read(t->b->im, t->s.regs.rip - 2, &code, sizeof(code)) || code != 0x050f)
 		return false;
-	t->regs.rax = t->regs.orig_rax;
-	t->regs.rip -= 2;
-	t->regs.orig_rax = (unsigned long)-1;
+	t->s.regs.rax = t->s.regs.orig_rax;
+	t->s.regs.rip -= 2;
+	t->s.regs.orig_rax = (unsigned long)-1;
 	return true;
-}
-
-/* In a restartable sequence the thread would go on in it without having been told that it was interrupted. */
-static bool is_in_rseq(const struct thread *t)
-{
-	struct rseq_configuration c = {0};
-	uint64_t section = 0;
-
-	if (ptrace(GET_RSEQ_CONFIGURATION, t->tid, sizeof(c), &c) < 0 || !c.pointer)
-		return false;
-	return !aif_image_read(t->b->im, c.pointer + 8, &section, sizeof(section)) || section;
 }
 
 static bool may_be_borrowed(struct thread *t, bool is_running)
 {
-	struct aif_regs regs = {t->regs.rip, t->regs.rsp, t->regs.rbp};
+	struct aif_regs regs = {t->s.regs.rip, t->s.regs.rsp, t->s.regs.rbp};
 
-	if (is_running && is_in_rseq(t)) {
+	if (is_running && aif_stopped_is_in_rseq(&t->s)) {
 		t->b->library++;
 		return false;
 	}
@@ -345,80 +211,11 @@ static bool may_be_borrowed(struct thread *t, bool is_running)
 	}
 }
 
-static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-
-static bool is_fault(int sig)
-{
-	for (size_t i = 0; i < AIF_ARRAY_LEN(faults); i++)
-		if (sig == faults[i])
-			return true;
-	return false;
-}
-
 /* ---- working for us -------------------------------------------------------------------------- */
-
-static int save(struct thread *t)
-{
-	struct iovec v = {t->xstate, sizeof(t->xstate)};
-
-	if (ptrace(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, &v) < 0 ||
-	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(t->mask), &t->mask) < 0)
-		return -errno;
-	t->xstate_len = v.iov_len;
-	return 0;
-}
-
-static void restore(struct thread *t)
-{
-	struct iovec v = {t->xstate, t->xstate_len};
-
-	ptrace(PTRACE_SETREGSET, t->tid, NT_X86_XSTATE, &v);
-	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(t->mask), &t->mask);
-	set_regs(t, &t->regs);
-}
-
-/* Continues to the next stop of a system call. */
-static int next_syscall_stop(struct thread *t)
-{
-	int status, r;
-
-	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, t->tid, 0, 0) < 0)
-			return -ESRCH;
-		r = await_stop(t, &status, aif_now_ns() + STUCK_NS);
-		if (r < 0)
-			return r;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-			return 0;
-		if (!is_event(status)) /* all that can be blocked is */
-			t->late_signal = WSTOPSIG(status);
-	}
-}
-
-/* Makes a system call in the thread. Its result, or -ESRCH. */
-static long call(struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	struct user_regs_struct regs = t->regs;
-
-	regs.rip = t->b->fn.syscall;
-	regs.rax = (unsigned long)nr;
-	regs.orig_rax = (unsigned long)-1;
-	regs.rdi = a;
-	regs.rsi = b;
-	regs.rdx = c;
-	regs.r10 = d;
-	regs.r8 = (unsigned long)-1;
-	regs.r9 = 0;
-	regs.eflags &= ~0x500UL; /* direction, single steps */
-	if (set_regs(t, &regs) < 0 || next_syscall_stop(t) < 0 || next_syscall_stop(t) < 0 ||
-	    get_regs(t, &regs) < 0)
-		return -ESRCH;
-	return (long)regs.rax;
-}
 
 static void fill(const struct thread *t, struct aif_payload *p)
 {
-	const struct user_regs_struct *r = &t->regs;
+	const struct user_regs_struct *r = &t->s.regs;
 	const struct aif_borrow_functions *fn = &t->b->fn;
 	bool in_call = is_in_call(r);
 
@@ -429,7 +226,7 @@ static void fill(const struct thread *t, struct aif_payload *p)
 	p->dlerror = fn->dlerror;
 	p->self = fn->self;
 	p->detach = fn->detach;
-	p->mask = t->mask;
+	p->mask = t->s.mask;
 	p->pause[1] = 1000000;
 	p->regs = (struct aif_payload_regs){
 		.rax = !in_call                        ? r->rax
@@ -455,9 +252,10 @@ static void fill(const struct thread *t, struct aif_payload *p)
 	p->flags = r->eflags & ~0x10000UL;
 }
 
+/* True if nothing new is to be begun in this stop. */
 static bool is_late(struct thread *t)
 {
-	if (aif_now_ns() - t->stopped_ns <= DECIDE_NS)
+	if (t->s.before_ns + (aif_now_ns() - t->s.stopped_ns) <= CALM_NS)
 		return false;
 	t->b->late++;
 	return true;
@@ -471,6 +269,11 @@ static bool has_code(const struct aif_borrow *b)
 
 	return b->memory && aif_image_read(b->im, b->memory, there, len) &&
 	       !memcmp(there, aif_payload_code, len);
+}
+
+static long call(struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	return aif_stopped_call(&t->s, t->b->fn.syscall, nr, (const uint64_t[]){a, b, c, d});
 }
 
 static int unmap_payload(struct thread *t, long error)
@@ -533,74 +336,56 @@ static bool is_done(const struct thread *t)
  * will do that itself. */
 static int make_thread(struct thread *t)
 {
-	struct user_regs_struct regs = t->regs;
 	uint64_t until = aif_now_ns() + CREATE_NS;
-	int status, r;
+	struct user_regs_struct regs;
+	int r = aif_stopped_run(&t->s, t->b->memory, t->b->memory + AIF_PAYLOAD_SIZE);
 
-	regs.rip = t->b->memory;
-	regs.rsp = t->b->memory + AIF_PAYLOAD_SIZE;
-	regs.rax = 0;
-	regs.orig_rax = (unsigned long)-1;
-	regs.eflags &= ~0x500UL;
-	if (set_regs(t, &regs) < 0 || ptrace(PTRACE_CONT, t->tid, 0, 0) < 0)
-		return -ESRCH;
-	while (!is_done(t)) {
-		if (waitpid(t->tid, &status, __WALL | WNOHANG) == t->tid) {
-			if (!WIFSTOPPED(status))
-				return -ESRCH;
-			/* The target's pthread_create() is not what it is taken for. */
-			if (!is_event(status) && is_fault(WSTOPSIG(status)))
-				return -EFAULT;
-			if (!is_event(status))
-				t->late_signal = WSTOPSIG(status);
-			ptrace(PTRACE_CONT, t->tid, 0, 0);
-		}
-		if (aif_now_ns() >= until)
-			break;
+	if (r < 0)
+		return r;
+	while (!is_done(t) && aif_now_ns() < until) {
+		if (!aif_stopped_runs(&t->s, &r))
+			return r;
 		pause_ns(POLL_NS);
 	}
-	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-	for (;;) {
-		r = await_stop(t, &status, aif_now_ns() + CREATE_NS);
-		if (r < 0)
-			return r;
-		if (is_event(status))
-			break;
-		t->late_signal = WSTOPSIG(status);
-		ptrace(PTRACE_CONT, t->tid, 0, 0);
-	}
-	if (get_regs(t, &regs) < 0)
+	r = aif_stopped_again(&t->s);
+	if (r < 0)
+		return r;
+	if (aif_stopped_get_regs(&t->s, &regs) < 0)
 		return -ESRCH;
 	if (is_done(t) && is_in_payload(t, &regs))
 		return 0;
 	/* The thread has put them back, since this process was late; it is in its wait again, which this stop has ended. */
-	t->regs = regs;
-	if (!has_signal(t) && hide_eintr(t))
-		set_regs(t, &t->regs);
+	t->s.regs = regs;
+	if (!aif_stopped_has_signal(&t->s) && hide_eintr(t))
+		aif_stopped_set_regs(&t->s, &t->s.regs);
 	return -EINPROGRESS;
 }
 
 static int work(struct thread *t)
 {
+	uint64_t all = aif_stopped_all_signals(), mapped, made;
 	struct aif_borrow *b = t->b;
-	uint64_t all = ~UINT64_C(0);
 	int32_t result = 0;
 	int r;
 
 	/* Not those that a fault raises: the kernel would take their handlers away. */
-	for (size_t i = 0; i < AIF_ARRAY_LEN(faults); i++)
-		all &= ~(UINT64_C(1) << (faults[i] - 1));
-	if (save(t) < 0)
+	if (aif_stopped_save(&t->s) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, t->s.tid, sizeof(all), &all) < 0)
 		return -EAGAIN;
-	if (ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all) < 0)
-		return -EAGAIN;
+	t->s.time.look_ns = aif_now_ns() - t->s.stopped_ns;
 	r = map_payload(t);
-	if (r == 0)
+	mapped = aif_now_ns();
+	t->s.time.map_ns = mapped - t->s.stopped_ns - t->s.time.look_ns;
+	if (r == 0) {
 		r = make_thread(t);
+		made = aif_now_ns();
+		t->s.time.create_ns = made - mapped;
+		b->made_ns = made;
+	}
 	if (r == -EINPROGRESS)
 		return 0;
 	if (r != -ESRCH)
-		restore(t);
+		aif_stopped_restore(&t->s);
 	if (r == 0 &&
 	    aif_image_read(b->im, b->memory + AIF_PAYLOAD_PAGE + AIF_PAYLOAD_AT_RESULT, &result,
 			   sizeof(result)) &&
@@ -611,6 +396,14 @@ static int work(struct thread *t)
 	return r;
 }
 
+static void let_go(struct thread *t)
+{
+	aif_stopped_end(&t->s);
+	t->b->stops++;
+	if (t->s.time.ns > t->b->longest.ns)
+		t->b->longest = t->s.time;
+}
+
 /* Borrows that thread. As aif_borrow_start(). */
 static int borrow(struct aif_borrow *b, const struct candidate *c)
 {
@@ -618,26 +411,28 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 	bool is_hidden = false;
 	int r;
 
-	t = (struct thread){.b = b, .tid = c->tid};
-	r = stop(&t);
+	t.b = b;
+	t.lacks_tables = (struct aif_regs){0};
+	r = aif_stopped_begin(&t.s, b->im, c->tid);
 	if (r == -EPERM || r == -EBUSY)
 		return r;
 	if (r < 0)
 		return -EAGAIN;
-	if (get_regs(&t, &t.regs) < 0 || t.regs.cs != 0x33 || has_signal(&t)) {
+	if (aif_stopped_get_regs(&t.s, &t.s.regs) < 0 || t.s.regs.cs != 0x33 ||
+	    aif_stopped_has_signal(&t.s)) {
 		b->busy++;
 		let_go(&t);
 		return -EAGAIN;
 	}
 	is_hidden = hide_eintr(&t);
-	if (!may_be_borrowed(&t, !is_hidden && !is_in_call(&t.regs)) || is_late(&t)) {
+	if (!may_be_borrowed(&t, !is_hidden && !is_in_call(&t.s.regs)) || is_late(&t)) {
 		r = -EAGAIN;
 	} else {
 		r = work(&t);
 		is_hidden &= r == -EAGAIN; /* else its registers are back */
 	}
 	if (is_hidden)
-		set_regs(&t, &t.regs);
+		aif_stopped_set_regs(&t.s, &t.s.regs);
 	let_go(&t);
 	if (t.lacks_tables.pc)
 		(void)aif_image_read_tables(b->im, t.lacks_tables.pc, t.lacks_tables.sp);

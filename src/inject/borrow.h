@@ -3,16 +3,16 @@
 
 #include "inject/image.h"
 #include "inject/payload.h"
+#include "inject/stopped.h"
 
 /*
  * Borrows one thread of a running process, by ptrace, to start another thread in it (payload_x86_64.S), and gives it back
- * as it was. Only that thread is stopped, and not for longer than AIF_BORROW_NS, as far as it gets a processor: after half of
- * that nothing new is begun. The thread goes on as it was, and the next try, or that of another thread, has less left to do.
+ * as it was. Only that thread is stopped, and for no more than 20 ms, as far as it gets a processor: once it has stood still for
+ * longer than a stop takes where there is one, nothing new is begun. The thread goes on as it was, and the next try, or that of
+ * another thread, has less left to do.
  *
  * For a process with one thread that does nothing else: the kernel frees what it traces when it ends.
  */
-#define AIF_BORROW_NS UINT64_C(20000000)
-
 /* Addresses in the target. */
 struct aif_borrow_functions {
 	uint64_t create, dlopen, dlsym, dlerror, self, detach;
@@ -25,8 +25,9 @@ struct aif_borrow {
 	const struct aif_payload *payload; /* what the new thread is given */
 	uint64_t memory;                   /* of the payload in the target; 0: not there */
 	bool is_executable;                /* its first page, where the code is */
-	uint64_t longest_ns; /* that a thread was stopped, counted from when it was asked to */
-	unsigned stops;      /* threads that were stopped */
+	struct aif_stop_time longest;      /* of the stops */
+	unsigned stops;                    /* of threads */
+	uint64_t made_ns;                  /* when the new thread was there */
 	unsigned unsafe, handler, unknown, library, busy, late,
 		tables;   /* why they were given back */
 	int create_error; /* that pthread_create() has returned */

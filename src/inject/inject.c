@@ -27,7 +27,7 @@ static void inject(pid_t pid, int agent, const struct aif_injected *about,
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	/* Root's; each moment without a processor is one in which a thread stands still. */
+	/* Works for root only. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	r.error = aif_inject_work(pid, agent, about, &r, &err);

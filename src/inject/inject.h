@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "inject/stop_time.h"
 #include "wire/injected.h"
 
 #include <sys/types.h>
@@ -35,8 +36,7 @@ struct aif_inject_left {
 struct aif_inject_result {
 	int error; /* 0: the agent is there */
 	struct aif_inject_left left;
-	unsigned stops;
-	uint64_t longest_stop_ns; /* that a thread was stopped */
+	struct aif_inject_times times;
 	uint64_t took_ns;
 	char text[512]; /* what aif_err says; "" without an error */
 };

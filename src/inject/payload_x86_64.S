@@ -21,7 +21,9 @@
 #define SYS_CLOCK_GETTIME 228
 #define SYS_MEMFD_CREATE  319
 
-#define WAIT_NS    100000000 /* of the borrowed thread, for the injector */
+#define WAIT_NS    10000000  /* of the borrowed thread, for the injector */
+#define SPIN_NS    1000000   /* part of it, in which the thread keeps its processor */
+#define SPINS      50        /* of a microsecond together, between looks at the clock */
 #define LOOKS      20000     /* of the new thread, 1 ms apart, for the library */
 #define RTLD_NOW   2
 #define MFD_CLOEXEC 1
@@ -50,11 +52,21 @@ aif_payload_code:
 	addq	$WAIT_NS, %rax
 	movq	%rax, AT(DEADLINE)
 	movl	$1, AT(DONE)
-1:	movl	$SYS_SCHED_YIELD, %eax
-	syscall
+1:	movl	$SPINS, %ecx
+2:	pause
+	decl	%ecx
+	jnz	2b
 	call	now
 	cmpq	AT(DEADLINE), %rax
+	jae	3f
+	addq	$(WAIT_NS - SPIN_NS), %rax
+	cmpq	AT(DEADLINE), %rax
 	jb	1b
+	/* The injector may wait for this processor. */
+	movl	$SYS_SCHED_YIELD, %eax
+	syscall
+	jmp	1b
+3:
 
 	/* The injector was killed. */
 	movl	$SYS_RT_SIGPROCMASK, %eax

@@ -321,8 +321,8 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 		if (r == -EAGAIN)
 			pause_ns(AGAIN_NS);
 	} while (r == -EAGAIN && aif_now_ns() < until);
-	ret->stops = b.stops;
-	ret->longest_stop_ns = b.longest_ns;
+	ret->times.stops = b.stops;
+	ret->times.longest = b.longest;
 	/* Keeps no memory in which a thread may run. */
 	ret->left = (struct aif_inject_left){0};
 	if (r == -EAGAIN || r == -EBUSY)
@@ -331,6 +331,6 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 	if (r < 0)
 		return err->code == r ? r : say_failed(&b, r, err);
 	r = await_agent(&b, agent, about->standby, err);
-	ret->longest_stop_ns = b.longest_ns;
+	ret->times.load_ns = aif_now_ns() - b.made_ns;
 	return r;
 }

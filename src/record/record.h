@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "inject/stop_time.h"
 #include "record/ingest/opts.h"
 
 #include <sys/types.h>
@@ -21,8 +22,8 @@ struct aif_record_joined {
 	int pid;
 	uid_t uid;        /* its user */
 	const char *name; /* NULL: not known */
-	uint64_t stop_ns; /* the longest time that a thread was stopped */
-	const char *why;  /* why the agent was not put into it; "": it was */
+	struct aif_inject_times times;
+	const char *why; /* why the agent was not put into it; "": it was */
 };
 
 /* Is told how a recording goes on, on the thread that called aif_record_run(); a function may be NULL. */
@@ -32,8 +33,8 @@ struct aif_record_observer {
 	void (*progress)(void *arg, const struct aif_record_progress *p);
 	/* Process `pid` (-p) has no accelerator runtime yet: recording it begins when one starts. */
 	void (*awaits)(void *arg, int pid);
-	/* The agent was put into a process; the longest time that a thread of it was stopped. Optional. */
-	void (*injected)(void *arg, int pid, uint64_t stop_ns);
+	/* The agent was put into a process. Optional. */
+	void (*injected)(void *arg, int pid, const struct aif_inject_times *times);
 	/* Says of a process of -a that the agent was put into it, or why not. The last call for a number counts. Optional. */
 	void (*joined)(void *arg, const struct aif_record_joined *j);
 };

@@ -235,11 +235,11 @@ static void report_joins(struct session *s, uint64_t now)
 	struct aif_join j;
 
 	while (aif_joins_next(s->attach.joins, &j)) {
-		if (o && o->joined && (j.stop_ns || *j.text))
+		if (o && o->joined && (j.times.stops || *j.text))
 			o->joined(o->arg, &(struct aif_record_joined){.pid = j.pid,
 								      .uid = j.uid,
 								      .name = j.name,
-								      .stop_ns = j.stop_ns,
+								      .times = j.times,
 								      .why = j.text});
 		if (!*j.standby || !aif_owners_want(&s->owners, j.pid, j.uid, j.standby, now))
 			continue;
@@ -255,7 +255,7 @@ static void report_joins(struct session *s, uint64_t now)
 static void look_after_attached(struct session *s, uint64_t now)
 {
 	const struct aif_record_observer *o = s->observer;
-	uint64_t stop_ns;
+	struct aif_inject_times times;
 	char text[32];
 	int pid;
 
@@ -277,8 +277,8 @@ static void look_after_attached(struct session *s, uint64_t now)
 			       aif_store_puts(&s->store, text), 1);
 		pthread_mutex_unlock(&s->store.lock);
 	}
-	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &stop_ns)) != 0)
-		o->injected(o->arg, pid, stop_ns);
+	while (o && o->injected && (pid = aif_attach_injected(&s->attach, &times)) != 0)
+		o->injected(o->arg, pid, &times);
 	report_joins(s, now);
 	while (o && o->awaits && (pid = aif_attach_awaited(&s->attach)) != 0)
 		o->awaits(o->arg, pid);

@@ -93,6 +93,20 @@ no_descriptor() {
 	attach && wait_until are_those_of_before && finish 15
 }
 check "no descriptor stays open in the program" no_descriptor
+# What a step behind a system call raises would end that.
+traps() {
+	start sh -c 'trap "" TRAP; exec "$0" sleeps' "$app"
+	wait_until grep -qx inject_app "/proc/$target/comm" || return
+	grep '^SigIgn' "/proc/$target/status" >before
+	attach && grep '^SigIgn' "/proc/$target/status" >after && grep -q '[1-9a-f].$' before && cat before after && cmp before after && finish 15
+}
+check "a program that ignores SIGTRAP still does after an attach" traps
+parts() {
+	start "$app" sleeps
+	says "that thread loaded the agent in" \
+		"$aiflame" record -v -p "$target" --inject always --cpu --duration 0.2 -o attach.data && finish 15
+}
+check "record -v says what a stop was for, and how long the loader took apart from it" parts
 never() {
 	start "$app" sleeps
 	says "does not carry the agent" "$aiflame" record -q -p "$target" --inject never &&

@@ -35,8 +35,11 @@ static char *printed(const struct aif_joined_list *l, bool all)
 static void add(struct aif_joined_list *l, int pid, uid_t uid, const char *name, const char *why)
 {
 	aif_joined_list_add(
-		l, &(struct aif_record_joined){
-			   .pid = pid, .uid = uid, .name = name, .stop_ns = 1500000, .why = why});
+		l, &(struct aif_record_joined){.pid = pid,
+					       .uid = uid,
+					       .name = name,
+					       .times = {.stops = 1, .longest = {.ns = 1500000}},
+					       .why = why});
 }
 
 static void the_last_word_on_a_process_counts(void **state)
@@ -77,11 +80,32 @@ static void it_says_whose_the_processes_of_others_are(void **state)
 		"         process 8, of user 3999999999: is stopped: for a while\n");
 	free(text);
 	aif_joined_list_finish(&l);
-	aif_joined_text(&out, &(struct aif_record_joined){
-				      .pid = 9, .uid = nobodys, .stop_ns = 1500000, .why = ""});
+	aif_joined_text(
+		&out, &(struct aif_record_joined){.pid = 9,
+						  .uid = nobodys,
+						  .times = {.stops = 1, .longest = {.ns = 1500000}},
+						  .why = ""});
 	assert_string_equal(aif_buf_str(&out),
 			    "process 9, of user 3999999999: the agent was put into it; a thread of "
 			    "it stood still for 1.5 ms at most");
+	aif_buf_finish(&out);
+}
+
+static void a_stop_that_waited_for_a_processor_says_how_long(void **state)
+{
+	struct aif_inject_times t = {.stops = 2,
+				     .longest = {.ns = 12340000, .waited_ns = 11000000}};
+	struct aif_buf out = {0};
+
+	(void)state;
+	aif_joined_times_text(&out, &t);
+	assert_string_equal(aif_buf_str(&out),
+			    "the agent was put into it; a thread of it stood still for 12.3 ms at "
+			    "most, 11.0 ms of which it waited for a processor");
+	aif_buf_finish(&out);
+	t.longest.waited_ns = 40000;
+	aif_joined_times_text(&out, &t);
+	assert_null(strstr(aif_buf_str(&out), "waited"));
 	aif_buf_finish(&out);
 }
 
@@ -117,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_word_on_a_process_counts),
 		cmocka_unit_test(it_says_whose_the_processes_of_others_are),
+		cmocka_unit_test(a_stop_that_waited_for_a_processor_says_how_long),
 		cmocka_unit_test(more_processes_than_it_has_rows_for_are_counted),
 	};
 

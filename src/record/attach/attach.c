@@ -196,7 +196,7 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 			     (o->inject == AIF_RECORD_INJECT_AUTO && !o->outside && !o->ebpf));
 	char standby[AIF_STANDBY_DIR_MAX], path[64];
 	struct aif_standby_maps maps = {.has_agent = false};
-	uint64_t stop_ns = 0;
+	struct aif_inject_times times = {.stops = 0};
 	struct stat st;
 	int r;
 
@@ -227,8 +227,7 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 				   "--inject never",
 				   pid);
 	if (!maps.has_agent && injects) {
-		r = aif_unprepared_join(pid, st.st_uid, o->agent, o->runtime, standby, &stop_ns,
-					err);
+		r = aif_unprepared_join(pid, st.st_uid, o->agent, o->runtime, standby, &times, err);
 		if (r < 0 && !o->ebpf)
 			return r;
 		maps.has_agent = maps.is_injected = r == 0;
@@ -243,7 +242,7 @@ static int check_request(struct aif_attach *a, int pid, const struct aif_record_
 			return r;
 	}
 	request_add(a, pid, !maps.has_agent);
-	a->request[a->requests - 1].stop_ns = stop_ns;
+	a->request[a->requests - 1].times = times;
 	a->request[a->requests - 1].is_late = maps.is_injected && maps.has_runtime;
 	return 0;
 }
@@ -268,14 +267,14 @@ bool aif_attach_all_ended(struct aif_attach *a)
 	return a->wants == AIF_WANTS_SOME;
 }
 
-int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns)
+int aif_attach_injected(struct aif_attach *a, struct aif_inject_times *ret_times)
 {
 	for (unsigned i = 0; i < a->requests; i++) {
 		struct aif_attach_request *w = &a->request[i];
 
-		if (w->stop_ns) {
-			*ret_stop_ns = w->stop_ns;
-			w->stop_ns = 0;
+		if (w->times.stops) {
+			*ret_times = w->times;
+			w->times.stops = 0;
 			return w->pid;
 		}
 	}

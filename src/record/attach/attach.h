@@ -18,10 +18,9 @@
 /* A process that the user has named. */
 struct aif_attach_request {
 	int pid, pidfd;
-	bool was_announced; /* that it is waited for */
-	bool no_agent;      /* it has none: nothing is waited for (record --ebpf) */
-	uint64_t
-		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it had one */
+	bool was_announced;            /* that it is waited for */
+	bool no_agent;                 /* it has none: nothing is waited for (record --ebpf) */
+	struct aif_inject_times times; /* the agent was put into it; no stops: it had one */
 	bool ended;
 	bool is_late; /* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
 };
@@ -92,7 +91,7 @@ void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
 /* All processes that were named have ended. */
 bool aif_attach_all_ended(struct aif_attach *a);
 /* The next process into which the agent was put, and how long a thread was stopped; 0: none. Each once. */
-int aif_attach_injected(struct aif_attach *a, uint64_t *ret_stop_ns);
+int aif_attach_injected(struct aif_attach *a, struct aif_inject_times *ret_times);
 /* The next process whose launches are not seen, since the agent was put into it behind its runtime; 0: none. Each once. */
 int aif_attach_late(struct aif_attach *a);
 /* The next process that is waited for because no runtime has started in it; 0: none. Each once. */

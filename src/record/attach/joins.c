@@ -188,7 +188,7 @@ static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 		} else {
 			o = over_add(j, a->in.pid, a->uid);
 			if (o)
-				o->stop_ns = AIF_MAX(result.longest_stop_ns, 1);
+				o->times = result.times;
 			note_standby(j, o, a->standby);
 		}
 		a->in.pid = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "inject/stop_time.h"
 #include "wire/standby.h"
 
 #include <stdint.h>
@@ -23,9 +24,8 @@ struct aif_join {
 	int pid;
 	uid_t uid; /* its user */
 	char name[16];
-	uint64_t
-		stop_ns; /* the agent was put into it: the longest time that a thread was stopped; 0: it was there */
-	char text[512]; /* why it was left alone; "": it was not */
+	struct aif_inject_times times; /* the agent was put into it; no stops: it was there */
+	char text[512];                /* why it was left alone; "": it was not */
 	char standby
 		[AIF_STANDBY_DIR_MAX]; /* where it is on standby, if not in the recording's directory; "" */
 };

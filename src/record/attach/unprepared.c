@@ -40,7 +40,7 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 }
 
 int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
-			char standby[AIF_STANDBY_DIR_MAX], uint64_t *ret_stop_ns,
+			char standby[AIF_STANDBY_DIR_MAX], struct aif_inject_times *ret_times,
 			struct aif_err *err)
 {
 	const struct aif_inject_left none = {0};
@@ -57,6 +57,6 @@ int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runti
 			"process %d: the agent has not started in it within %d s; try again", pid,
 			WAIT_MS / 1000);
 	}
-	*ret_stop_ns = result.longest_stop_ns;
+	*ret_times = result.times;
 	return result.error ? aif_err_set(err, result.error, "%s", result.text) : 0;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/* Counts how long a thread was kept from its own work. */
+struct aif_stop_time {
+	uint64_t ns; /* from its stop until it was let go */
+	uint64_t
+		waited_ns; /* part of it, in which it was ready to run and waited for a processor */
+	/* Parts of it, waits included. */
+	uint64_t look_ns, map_ns, create_ns;
+};
+
+/* Says what it took to put the agent into a process. */
+struct aif_inject_times {
+	struct aif_stop_time
+		longest; /* of the stops; ns is 0 if there was none: the agent was there */
+	unsigned stops;
+	uint64_t load_ns; /* the loader's work and the agent's start, in a thread of its own */
+};

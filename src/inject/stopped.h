@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "inject/image.h"
+#include "inject/stop_time.h"
+
+#include <sys/user.h>
+
+/*
+ * Describes one thread of a running process that is stopped by ptrace. For a process with one thread that does nothing else:
+ * the kernel frees what it traces when it ends.
+ *
+ * What counts as its stop begins when it has stopped: until then it goes on, or waits for a processor as without us. The kernel
+ * does not say when that was; it is taken to be earlier than it was seen by all that this process ran or waited for a processor
+ * meanwhile, since otherwise this process slept until the stop woke it.
+ */
+struct aif_stopped {
+	const struct aif_image *im;
+	pid_t tid;
+	uint64_t stopped_ns; /* when the stop was seen */
+	struct aif_stop_time time;
+	uint64_t before_ns; /* part of the stop before stopped_ns */
+	uint64_t
+		delay_ns; /* that the thread had waited for processors by then; UINT64_MAX: not known */
+	struct user_regs_struct regs;
+	uint64_t mask;
+	uint8_t xstate[16384] __attribute__((aligned(64)));
+	size_t xstate_len;
+	bool ignores_traps; /* its process ignores SIGTRAP */
+	int late_signal;    /* that came meanwhile */
+};
+
+/* Stops the thread where it is. 0; -EBUSY: it does not within a second, and is free when the calling process has ended; -EAGAIN:
+ * it was stopped already, and stays so; -EPERM, -ESRCH. */
+int aif_stopped_begin(struct aif_stopped *t, const struct aif_image *im, pid_t tid);
+/* Lets it go. */
+void aif_stopped_end(struct aif_stopped *t);
+
+int aif_stopped_get_regs(struct aif_stopped *t, struct user_regs_struct *ret);
+int aif_stopped_set_regs(struct aif_stopped *t, const struct user_regs_struct *regs);
+
+/* Saves and restores the rest of it: vector registers and the signal mask. */
+int aif_stopped_save(struct aif_stopped *t);
+void aif_stopped_restore(struct aif_stopped *t);
+
+/* True if a signal waits for the thread, which the kernel is about to deliver. */
+bool aif_stopped_has_signal(struct aif_stopped *t);
+/* True if it is in a restartable sequence: it would go on in it without having been told that it was interrupted. */
+bool aif_stopped_is_in_rseq(const struct aif_stopped *t);
+
+/* Makes a system call in the thread, by the instruction at `at`. Its result, or -ESRCH. */
+long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_t args[4]);
+
+/* Lets it run at `pc` on a stack that ends at `sp`. 0 or -ESRCH. */
+int aif_stopped_run(struct aif_stopped *t, uint64_t pc, uint64_t sp);
+/* Returns true while it runs on; false: it has crashed or ended, *ret_error says which (-EFAULT, -ESRCH). */
+bool aif_stopped_runs(struct aif_stopped *t, int *ret_error);
+/* Stops it again. 0 or -errno. */
+int aif_stopped_again(struct aif_stopped *t);
+
+/* True of signals that a fault raises. */
+bool aif_stopped_is_fault(int sig);
+/* All signals but those. */
+uint64_t aif_stopped_all_signals(void);
