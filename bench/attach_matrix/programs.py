@@ -111,6 +111,15 @@ def go(work, here):
             raise Skip("Go does not build it")
 
 
+def bare_go(work, here):
+    need("go")
+    with open(work + "/bare.go", "w") as f:
+        f.write("package main\nimport \"os\"\nfunc main() { os.Stdin.Read(make([]byte, 1)); os.Exit(31) }\n")
+    env = dict(os.environ, HOME=work, GO111MODULE="off", CGO_ENABLED="0")
+    if subprocess.run(["go", "build", "-buildmode=pie", "-o", work + "/bare", work + "/bare.go"], env=env, capture_output=True).returncode:
+        raise Skip("Go does not build it")
+
+
 def waiting(name, compiler, *options):
     def make(work, here):
         need(compiler)
@@ -202,8 +211,9 @@ PROGRAMS += [
             make=mpi, comm="ranks", ends_by_file=True, starts_s=1.5),
     Program("namespaces of users, processes, mounts", "unshare", "-Urpfm", "--mount-proc", "{work}/program", "locks",
             make=namespaces, comm="program"),
-    # Go's functions have no tables by which a stack is walked from outside.
-    Program("Go with C", "{work}/rings", make=go, refusal=r"stacks cannot be told to the end"),
+    # Its threads may all run goroutines for a while, whose stacks say nothing of their thread's.
+    Program("Go with C", "{work}/rings", make=go, may_refuse=r"stacks cannot be told to the end"),
+    Program("Go without C", "{work}/bare", make=bare_go, refusal=r"has no C library"),
     Program("Java", "java", "-cp", "{work}", "Work", make=java, starts_s=1.5),
     Program("node", "node", "{here}/work.js", make=lambda work, here: need("node"), starts_s=0.5),
     Program("a shell's loop", "bash", "-c", "while :; do n=$(expr 3 + 4); read -t 0.01 x; [ $? -gt 128 ] || break; done; echo $n; exit 24"),

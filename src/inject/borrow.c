@@ -189,7 +189,7 @@ static bool may_be_borrowed(struct thread *t, bool is_running)
 		t->b->library++;
 		return false;
 	}
-	switch (aif_walk(t->b->im, &regs, is_running)) {
+	switch (aif_walk(t->b->im, &regs, t->s.regs.fs_base, is_running)) {
 	case AIF_WALK_SAFE:
 		return true;
 	case AIF_WALK_TABLES:

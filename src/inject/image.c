@@ -15,6 +15,7 @@
 
 #define MODULES_MAX 8192
 #define PHDRS_MAX   64
+#define NOTES_MAX   4096
 /* Bounds for one module: the largest seen has 542 MB, 220,000 functions and 300,000 exported symbols. */
 #define SPAN_MAX    (UINT64_C(8) << 30)
 #define TABLE_MAX   (UINT64_C(64) << 20)
@@ -207,9 +208,11 @@ int aif_image_init(struct aif_image *im, pid_t pid)
 		unsigned long lo, hi, offset;
 		char path[256] = "";
 
-		if (sscanf(line, "%lx-%lx %*4s %lx %*s %*s %255[^\n]", &lo, &hi, &offset, path) <
-			    3 ||
-		    (*path != '/' && strcmp(path, "[vdso]") != 0))
+		if (sscanf(line, "%lx-%lx %*4s %lx %*s %*s %255[^\n]", &lo, &hi, &offset, path) < 3)
+			continue;
+		if (!strcmp(path, "[stack]"))
+			im->stack_hi = hi;
+		if (*path != '/' && strcmp(path, "[vdso]") != 0)
 			continue;
 		r = add_mapping(im, lo, hi, offset, path);
 	}
@@ -247,6 +250,28 @@ static bool is_inside(const struct aif_image_module *m, uint64_t at, uint64_t le
 	return at >= m->lo && at < m->hi && len <= m->hi - at;
 }
 
+/* True if one of the notes there is of Go's linker. */
+static bool has_go_note(const struct aif_image *im, uint64_t at, uint64_t len)
+{
+	static const char name[4] = "Go";
+	uint8_t notes[NOTES_MAX];
+	Elf64_Nhdr h;
+	uint64_t i = 0;
+
+	len = AIF_MIN(len, sizeof(notes));
+	if (!aif_image_read(im, at, notes, len))
+		return false;
+	while (i + sizeof(h) + sizeof(name) <= len) {
+		memcpy(&h, notes + i, sizeof(h));
+		if (h.n_namesz == sizeof(name) &&
+		    !memcmp(notes + i + sizeof(h), name, sizeof(name)))
+			return true;
+		i += sizeof(h) + (((uint64_t)h.n_namesz + 3) & ~UINT64_C(3)) +
+		     (((uint64_t)h.n_descsz + 3) & ~UINT64_C(3));
+	}
+	return false;
+}
+
 static void read_headers(struct aif_image *im, struct aif_image_module *m)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
@@ -272,6 +297,8 @@ static void read_headers(struct aif_image *im, struct aif_image_module *m)
 		} else if (ph[i].p_type == PT_DYNAMIC) {
 			m->dynamic = m->bias + ph[i].p_vaddr;
 			m->dynamic_len = ph[i].p_memsz;
+		} else if (ph[i].p_type == PT_NOTE) {
+			m->is_go |= has_go_note(im, m->bias + ph[i].p_vaddr, ph[i].p_memsz);
 		}
 	}
 	m->headers = 1;
@@ -282,6 +309,13 @@ static bool has_headers(struct aif_image *im, struct aif_image_module *m)
 	if (!m->headers)
 		read_headers(im, m);
 	return m->headers > 0;
+}
+
+bool aif_image_is_go(struct aif_image *im, uint64_t pc)
+{
+	struct aif_image_module *m = aif_image_find(im, pc);
+
+	return m && has_headers(im, m) && m->is_go;
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ struct aif_image_module {
 	bool is_read; /* the tables that a walk needs are there, as far as the module has them */
 	/* Made when first needed. */
 	int headers; /* 0 = not read, 1 = read, -1 = cannot be */
+	bool is_go;  /* it has the note that Go's linker makes */
 	uint64_t bias, hdr, hdr_len, dynamic, dynamic_len;
 	uint8_t *copy; /* of [lo, hi), with holes where nothing was needed */
 	uint64_t symtab, strtab, strsz, symbols;
@@ -35,6 +36,7 @@ struct aif_image {
 	size_t modules, cap;
 	int pagemap; /* which of its pages are there; -1: not known */
 	bool has_musl, has_loader;
+	uint64_t stack_hi; /* where the first thread's stack ends; 0: not known */
 };
 
 /* Reads /proc/PID/maps. 0 or -errno. */
@@ -62,6 +64,9 @@ unsigned aif_image_read_tables(struct aif_image *im, uint64_t pc, uint64_t sp);
 
 /* True if pc is in a function during which the process's allocator, loader or end is under way, or in the loader. */
 bool aif_image_is_unsafe(struct aif_image *im, uint64_t pc);
+
+/* True if pc is in a module that has functions of Go, which have no rows. */
+bool aif_image_is_go(struct aif_image *im, uint64_t pc);
 
 /* The row for pc (unwind/row.h). */
 uint64_t aif_image_row(struct aif_image *im, uint64_t pc);

@@ -160,6 +160,13 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 			"process %d: its C library is musl, and the agent needs glibc; use "
 			"an image with glibc, or add --ebpf",
 			(int)pid);
+	if (has_loader && !has_libc)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: has no C library, as Go programs that are built without cgo, and "
+			"nothing in it can load the agent; build it with CGO_ENABLED=1, or add "
+			"--ebpf",
+			(int)pid);
 	if (!has_libc || !has_loader)
 		return aif_err_set(
 			err, -ENOTSUP,

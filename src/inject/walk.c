@@ -97,7 +97,54 @@ static bool is_start(struct aif_image *im, struct stack *s, struct aif_regs f)
 	return false;
 }
 
-enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, bool is_running)
+/* Bytes of a thread's stack that are looked through behind a function of Go: a thread that waits for work has less than one
+ * thousand, the first one its arguments and environment besides. */
+#define GO_STACK_MAX 65536
+
+/* True if a call ends at `at`. */
+static bool is_behind_call(const struct aif_image *im, uint64_t at)
+{
+	uint8_t b[6];
+
+	if (!aif_image_read(im, at - sizeof(b), b, sizeof(b)))
+		return false;
+	return b[1] == 0xe8 || (b[4] == 0xff && (b[5] & 0x38) == 0x10) ||
+	       (b[3] == 0xff && (b[4] & 0x38) == 0x10) || (b[0] == 0xff && (b[1] & 0x38) == 0x10);
+}
+
+/* Looks for return addresses into functions in which nothing may be called, from a frame of Go's on. */
+static enum aif_walk_answer look_behind_go(struct aif_image *im, struct stack *s,
+					   struct aif_regs *f, uint64_t tls)
+{
+	uint64_t end = tls, at;
+
+	if (f->sp < im->stack_hi && im->stack_hi - f->sp <= GO_STACK_MAX)
+		end = im->stack_hi;
+	if (f->sp >= end || end - f->sp > GO_STACK_MAX)
+		return AIF_WALK_UNKNOWN;
+	for (at = f->sp & ~UINT64_C(7); at + 8 <= end; at += 8) {
+		const struct aif_image_module *m;
+		uint64_t pc;
+
+		if (!word(s, at, &pc))
+			return AIF_WALK_UNKNOWN;
+		m = aif_image_find(im, pc);
+		if (!m || pc == m->lo || !is_behind_call(im, pc))
+			continue;
+		if (!aif_image_is_read(im, pc - 1)) {
+			*f = (struct aif_regs){.pc = pc - 1, .sp = f->sp, .bp = f->bp};
+			return AIF_WALK_TABLES;
+		}
+		if (aif_row_kind(aif_image_row(im, pc - 1)) == AIF_ROW_SIGNAL)
+			return AIF_WALK_HANDLER;
+		if (aif_image_is_unsafe(im, pc - 1))
+			return AIF_WALK_UNSAFE;
+	}
+	return AIF_WALK_SAFE;
+}
+
+enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, uint64_t tls,
+			      bool is_running)
 {
 	static struct stack s; /* 64 KB; the injector has one thread */
 	struct aif_regs f = *regs;
@@ -119,6 +166,12 @@ enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, bool 
 			return AIF_WALK_UNSAFE;
 		if (aif_row_kind(row) == AIF_ROW_END)
 			return AIF_WALK_SAFE;
+		if (aif_row_kind(row) == AIF_ROW_NONE && aif_image_is_go(im, pc)) {
+			enum aif_walk_answer answer = look_behind_go(im, &s, &f, tls);
+
+			*regs = f;
+			return answer;
+		}
 		if (is_running && is_c_library(aif_image_find(im, pc)) &&
 		    !(i && is_start(im, &s, f)))
 			return AIF_WALK_LIBRARY;

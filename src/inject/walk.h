@@ -14,5 +14,11 @@ enum aif_walk_answer {
 	AIF_WALK_TABLES, /* of the frame that *regs is now in tables are missing: aif_image_read_tables() */
 };
 
-/* Walks the stack of *regs, from outside. `is_running`: the thread was interrupted anywhere, not in a system call. */
-enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, bool is_running);
+/* Walks the stack of *regs, from outside. `is_running`: the thread was interrupted anywhere, not in a system call. tls: its
+ * thread pointer, above which its stack ends, unless it is the first thread.
+ *
+ * Functions of Go have no tables. Behind one, each word of the stack that can be a return address counts as one, as far as the
+ * thread is on its own stack, where Go's scheduler and its calls of C are: threads that wait for work are. A goroutine's stack
+ * says nothing of what lies on the thread's. */
+enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, uint64_t tls,
+			      bool is_running);

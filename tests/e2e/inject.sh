@@ -329,6 +329,33 @@ variables() {
 	attach && carries_agent && finish 15
 }
 check "a program that was started with some of our variables, but without the agent, is recorded" variables
+# ---- Go: its threads that wait for work are borrowed
+go_program() { # NAME SOURCE [VARIABLE...]: builds it
+	name=$1 source=$2
+	shift 2
+	env HOME="$work" GO111MODULE=off "$@" go build -buildmode=pie -o "$name" "$source"
+}
+go_unharmed() {
+	go_program rings "$root/bench/attach_matrix/rings.go" || return
+	start ./rings
+	for _ in $(seq "$attaches"); do
+		attach || { kill "$target"; exec 9>&-; return 1; }
+	done
+	carries_agent && finish 23 && grep -qx "rings of goroutines: 0 wrong" out && [ ! -s err ]
+}
+go_bare() {
+	printf 'package main\nimport "os"\nfunc main() { os.Stdin.Read(make([]byte, 1)) }\n' >bare.go
+	go_program bare bare.go CGO_ENABLED=0 || return
+	start ./bare
+	refuses "has no C library, as Go programs that are built without cgo" "$target" && finish 0
+}
+if command -v go >/dev/null && cc --version >/dev/null 2>&1; then
+	check "a program of Go with C is unharmed" go_unharmed
+	check "a program of Go without C is refused" go_bare
+else
+	skip "a program of Go with C is unharmed" "no Go here: apt-get install golang-go"
+	skip "a program of Go without C is refused" "no Go here: apt-get install golang-go"
+fi
 # ---- what CUDA launches is seen from then on: CUPTI is subscribed to late (here a mock of both, tests/mock/cuda)
 late_cuda() {
 	mock=$build/tests/mock/cuda
