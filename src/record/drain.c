@@ -51,8 +51,8 @@ struct aif_drain_thread {
 	struct aif_drain_stats ended;    /* the thread's: of targets that have ended */
 	int ends;    /* epoll: pidfds of targets, each until it has fired, and .arrival */
 	int arrival; /* eventfd: a target has come */
-	uint64_t hurries_until_ns; /* the thread's: it answers a new target */
-	atomic_uint held;          /* targets, from their hello until their last records */
+	uint64_t hurries_until_ns;   /* the thread's: it answers a new target */
+	struct aif_fair_shares held; /* targets, from their hello until their last records */
 };
 
 static bool read_clock(void *arg, uint64_t *ret_value)
@@ -237,8 +237,8 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	/* Closing it is not enough while a child of ours that is about to exec has it, too. */
 	if (t->pidfd >= 0)
 		epoll_ctl(dt->ends, EPOLL_CTL_DEL, t->pidfd, NULL);
+	aif_fair_shares_give(&dt->held, t->user);
 	aif_target_free(d, t);
-	dt->held--;
 }
 
 /* Begins to work at the last ticket, if there is one and it is not worked at already. Needs dt->lock. */
@@ -500,6 +500,7 @@ static void drain_thread_free(struct aif_drain_thread *dt)
 		close(dt->arrival);
 	free(dt->d.scratch);
 	pthread_mutex_destroy(&dt->lock);
+	aif_fair_shares_finish(&dt->held);
 	free(dt);
 }
 
@@ -516,6 +517,7 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 	dt->d = (struct aif_drainer){.store = s, .files = files, .opts = opts};
 	dt->command = AIF_COMMAND_RUN;
 	pthread_mutex_init(&dt->lock, NULL);
+	aif_fair_shares_init(&dt->held, AIF_DRAIN_TARGETS_MAX, geteuid());
 	dt->d.scratch = malloc(AIF_DRAIN_SCRATCH);
 	dt->ends = epoll_create1(EPOLL_CLOEXEC);
 	dt->arrival = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -538,9 +540,14 @@ int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 	return 0;
 }
 
-int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32_t process,
-			 const struct aif_proc_clocks *clocks, struct aif_shm *shm, uint32_t slots,
-			 uint64_t ring_size)
+bool aif_drain_thread_has_place(struct aif_drain_thread *dt, uid_t user)
+{
+	return aif_fair_shares_has(&dt->held, user);
+}
+
+int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, uid_t user, int pidfd,
+			 uint32_t process, const struct aif_proc_clocks *clocks,
+			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size)
 {
 	struct aif_target *t = aif_target_new(&dt->d, pid, process, shm, slots, ring_size);
 
@@ -551,13 +558,14 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 		return -ENOMEM;
 	}
 	t->pidfd = pidfd;
+	t->user = user;
+	(void)aif_fair_shares_take(&dt->held, user);
 	aif_target_set_clocks(t, clocks);
 	aif_target_beat(t, aif_now_ns());
 	pthread_mutex_lock(&dt->lock);
 	atomic_store(&shm->command, dt->command);
 	t->next = dt->incoming;
 	dt->incoming = t;
-	dt->held++;
 	pthread_mutex_unlock(&dt->lock);
 	(void)eventfd_write(dt->arrival, 1); /* it is full: the thread has not read it yet */
 	return 0;
@@ -565,7 +573,7 @@ int aif_drain_thread_add(struct aif_drain_thread *dt, int pid, int pidfd, uint32
 
 unsigned aif_drain_thread_targets(struct aif_drain_thread *dt)
 {
-	return dt->held;
+	return aif_fair_shares_taken(&dt->held);
 }
 
 void aif_drain_thread_forget(struct aif_drain_thread *dt, int pid)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/fair_shares.h"
 #include "record/ingest/modfiles.h"
 #include "record/ingest/target.h"
 
@@ -56,10 +57,15 @@ struct aif_drain_stats {
 int aif_drain_thread_new(struct aif_store *s, struct aif_modfiles *files,
 			 const struct aif_record_opts *opts, struct aif_drain_thread **ret,
 			 struct aif_err *err);
-/* Hands over a process that was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
-int aif_drain_thread_add(struct aif_drain_thread *d, int pid, int pidfd, uint32_t process,
-			 const struct aif_proc_clocks *clocks, struct aif_shm *shm, uint32_t slots,
-			 uint64_t ring_size);
+/* Processes that are recorded at the same time: descriptors, memory. Users share them (base/fair_shares.h). */
+#define AIF_DRAIN_TARGETS_MAX 1024
+
+/* True if one more process of that user can be recorded now. */
+bool aif_drain_thread_has_place(struct aif_drain_thread *d, uid_t user);
+/* Hands over a process of a user who has a place, which was given `shm`. Takes shm and pidfd (may be -1), also on failure. */
+int aif_drain_thread_add(struct aif_drain_thread *d, int pid, uid_t user, int pidfd,
+			 uint32_t process, const struct aif_proc_clocks *clocks,
+			 struct aif_shm *shm, uint32_t slots, uint64_t ring_size);
 
 /* Processes that were handed over and have not ended. */
 unsigned aif_drain_thread_targets(struct aif_drain_thread *d);

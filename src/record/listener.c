@@ -7,6 +7,7 @@
 #include "base/process_read.h"
 #include "record/attach/attach_dir.h"
 #include "record/orders.h"
+#include "record/token.h"
 #include "record/watchers.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,8 +30,6 @@
 #define MAX_CARRIERS 8192
 /* A number is not given again within a second: that takes as many processes as there are numbers. */
 #define SWEEP_NS AIF_NS_PER_S
-/* Descriptors, memory: the most that are recorded at the same time by one recorder. */
-#define MAX_RUNTIMES 1024
 /* Between connecting and its hello a process waits for a CPU only. With 30 runnable processes on two CPUs
  * about one of 30 waited for more than 100 ms. */
 #define HELLO_NS (10 * AIF_NS_PER_S)
@@ -41,17 +39,6 @@
 #define ACCEPTS_MAX 256
 /* Out of descriptors: until the next attempt. */
 #define NO_FILES_NS (20 * 1000 * 1000)
-
-static int make_token(char token[AIF_TOKEN_LEN + 1])
-{
-	uint8_t random[AIF_TOKEN_LEN / 2];
-
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return -errno;
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(token + 2 * i, 3, "%02x", random[i]);
-	return 0;
-}
 
 /* In the standby directory of its own user, so that `ctl` and other processes' agents find it. */
 static int make_findable_dir(struct aif_listener *w)
@@ -89,8 +76,9 @@ int aif_listener_open(struct aif_listener *w, struct aif_store *s,
 				   .opts = opts,
 				   .attach = attach,
 				   .carriers_max = MAX_CARRIERS};
+	aif_fair_shares_init(&w->numbers, MAX_PROCESSES, geteuid());
 	w->crashes_len = aif_cupti_crashes_load(w->crashes, AIF_ARRAY_LEN(w->crashes));
-	r = make_token(w->token);
+	r = aif_token_make(w->token);
 	if (!r)
 		r = aif_attach_as_owner(attach);
 	if (!r)
@@ -130,6 +118,7 @@ void aif_listener_close(struct aif_listener *w)
 	for (unsigned i = 0; i < w->pending_len; i++)
 		close(w->pending[i].sock);
 	w->pending_len = 0;
+	aif_fair_shares_finish(&w->numbers);
 	if (w->fd >= 0)
 		close(w->fd);
 	if (w->dir[0] && aif_attach_as_owner(w->attach) == 0) {
@@ -262,11 +251,15 @@ static void sweep(struct aif_listener *w, uint64_t now)
 
 /* Whether one more process can be listed, which asks for memory or does not; one that cannot is counted. Needs the store's
  * lock. */
-static bool has_place(struct aif_listener *w, bool joins)
+static bool has_place(struct aif_listener *w, int pid, bool joins)
 {
+	const bool has_room = w->store->p.processes_len < MAX_PROCESSES;
+	uid_t user = (uid_t)-1;
+
+	(void)aif_proc_user(pid, &user); /* else it shares with all that cannot be told apart */
 	if (joins)
-		return w->store->p.processes_len < MAX_PROCESSES;
-	if (w->store->p.processes_len < MAX_PROCESSES && w->carriers < w->carriers_max) {
+		return has_room && aif_fair_shares_take(&w->numbers, user);
+	if (has_room && w->carriers < w->carriers_max && aif_fair_shares_take(&w->numbers, user)) {
 		w->carriers++;
 		return true;
 	}
@@ -293,7 +286,7 @@ static uint32_t process_get(struct aif_listener *w, int pid, bool joins)
 	id = pid > 0 ? aif_store_process_alive(w->store, (uint32_t)pid) : AIF_NONE;
 	if (id != AIF_NONE) {
 		know_process(w, pid, (uint32_t)id);
-	} else if (has_place(w, joins)) {
+	} else if (has_place(w, pid, joins)) {
 		gethostname(host, sizeof(host) - 1);
 		p.host = aif_store_puts(w->store, host);
 		fill_process(w->store, &p);
@@ -428,15 +421,15 @@ static void loss(struct aif_listener *w, enum aif_reason reason, uint32_t proces
 	pthread_mutex_unlock(&w->store->lock);
 }
 
-static void give_memory(struct aif_listener *w, const struct aif_pending_connection *c, int pid,
-			uint32_t process, const struct aif_proc_clocks *clocks,
-			const struct aif_hello *h)
+static void give_memory(struct aif_listener *w, const struct aif_pending_connection *c,
+			const struct ucred *peer, uint32_t process,
+			const struct aif_proc_clocks *clocks, const struct aif_hello *h)
 {
-	const int sock = c->sock;
+	const int sock = c->sock, pid = peer->pid;
 	struct aif_shm *shm;
 	int fd, r;
 
-	if (process == AIF_NONE || aif_drain_thread_targets(w->drain) >= MAX_RUNTIMES) {
+	if (process == AIF_NONE || !aif_drain_thread_has_place(w->drain, peer->uid)) {
 		loss(w, AIF_REASON_TOO_MANY_PROCESSES, AIF_NONE, NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_FULL, -1);
 		return;
@@ -452,8 +445,9 @@ static void give_memory(struct aif_listener *w, const struct aif_pending_connect
 		memcpy(shm->cupti_crashes[i].id, w->crashes[i].id, AIF_SHM_CUPTI_ID);
 		shm->cupti_crashes[i].use = w->crashes[i].use;
 	}
-	r = aif_drain_thread_add(w->drain, pid, pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
-				 process, clocks, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
+	r = aif_drain_thread_add(w->drain, pid, peer->uid,
+				 pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, process,
+				 clocks, shm, AIF_SHM_SLOTS, AIF_SHM_RING_SIZE);
 	if (r == 0)
 		r = aif_hello_reply_send(sock, AIF_HELLO_REPLY_OK, fd);
 	if (r == 0)
@@ -463,15 +457,6 @@ static void give_memory(struct aif_listener *w, const struct aif_pending_connect
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
 		     r == -EPIPE ? "it had stopped waiting" : strerror(-r));
 	close(fd);
-}
-
-static bool same_token(const char *a, const char *b)
-{
-	unsigned diff = 0;
-
-	for (size_t i = 0; i < AIF_TOKEN_LEN; i++)
-		diff |= (unsigned)(a[i] ^ b[i]);
-	return diff == 0;
 }
 
 /* Returns what a process is that asks for memory. */
@@ -551,7 +536,7 @@ static void answer(struct aif_listener *w, const struct aif_pending_connection *
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
 	    n < (ssize_t)AIF_HELLO_FIXED || h->magic != AIF_WIRE_MAGIC)
 		return;
-	if (!same_token(h->token, w->token) ||
+	if (!aif_token_is_same(h->token, w->token) ||
 	    (cred.uid != geteuid() && geteuid() != 0 && cred.uid != 0) ||
 	    (h->kind == AIF_HELLO_CONTROL && !may_control(w, c, cred.uid))) {
 		w->refused++;
@@ -597,7 +582,7 @@ static void answer(struct aif_listener *w, const struct aif_pending_connection *
 		loss(w, AIF_REASON_TIME_NAMESPACE, process_of(w, cred.pid, flags_of(h)), NULL);
 		aif_hello_reply_send(sock, AIF_HELLO_REPLY_UNWANTED, -1);
 	} else if (h->kind == AIF_HELLO_RUNTIME) {
-		give_memory(w, c, cred.pid, process_of(w, cred.pid, flags_of(h)), &clocks, h);
+		give_memory(w, c, &cred, process_of(w, cred.pid, flags_of(h)), &clocks, h);
 	}
 }
 

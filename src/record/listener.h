@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/fair_shares.h"
 #include "record/attach/owners.h"
 #include "record/cupti_crashes.h"
 #include "record/drain.h"
@@ -43,6 +44,7 @@ struct aif_listener {
 	struct aif_map by_pid;     /* pid -> process of the store, the last one of that number */
 	struct aif_map starts;     /* process of the store -> when it started, ticks since boot */
 	struct aif_map late;       /* by pid: 1, it has stopped waiting for an answer */
+	struct aif_fair_shares numbers; /* of the store's processes, which are not used again */
 	unsigned carriers;      /* processes of the store that have no runtime, as far as we know */
 	unsigned carriers_max;  /* others that have none are counted, not listed */
 	uint64_t swept_ns;      /* when processes were last looked for that have ended */

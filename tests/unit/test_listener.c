@@ -406,6 +406,37 @@ static void who_has_no_device_takes_no_place_of_who_has(void **state)
 	assert_int_equal(unlisted(w), 2);
 }
 
+/* Adds a process of that user, if there is a place for it. */
+static bool takes_a_place(struct world *w, uid_t user)
+{
+	const struct aif_proc_clocks clocks = {0};
+	struct aif_shm *shm;
+	int fd;
+
+	if (!aif_drain_thread_has_place(w->listener.drain, user))
+		return false;
+	assert_int_equal(aif_shm_create(1, 4096, &shm, &fd), 0);
+	close(fd);
+	assert_int_equal(aif_drain_thread_add(w->listener.drain, (int)getpid(), user, -1, 0,
+					      &clocks, shm, 1, 4096),
+			 0);
+	return true;
+}
+
+static void a_user_with_many_processes_leaves_places_to_others(void **state)
+{
+	const uid_t greedy = geteuid() + 1000, late = greedy + 1;
+	struct world *w = *state;
+	unsigned n = 0;
+
+	while (takes_a_place(w, greedy))
+		n++;
+	assert_int_equal(n, AIF_DRAIN_TARGETS_MAX / 2);
+	assert_true(takes_a_place(w, late));
+	assert_false(takes_a_place(w, greedy));
+	assert_true(takes_a_place(w, geteuid()));
+}
+
 /* The kernel gives a number to another process when the first one is gone. */
 static void a_number_that_is_used_again_is_another_process(void **state)
 {
@@ -528,6 +559,7 @@ int main(void)
 		TEST(an_end_is_seen_at_once),
 		TEST(what_cupti_is_asked_goes_to_and_fro),
 		TEST(who_has_no_device_takes_no_place_of_who_has),
+		TEST(a_user_with_many_processes_leaves_places_to_others),
 		TEST(a_number_that_is_used_again_is_another_process),
 		TEST(a_sync_is_answered_at_the_end),
 		TEST(a_sync_whose_asker_has_gone_is_quiet),

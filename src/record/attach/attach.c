@@ -343,10 +343,12 @@ static void ring(struct aif_attach *a, struct aif_attach_page *p, uint64_t now)
 	munmap(map, AIF_STANDBY_SIZE);
 }
 
-static void let_go(struct aif_attach_page *p)
+static void let_go(struct aif_attach *a, struct aif_attach_page *p)
 {
 	uint32_t nobody = 0;
 
+	if (a->held)
+		aif_fair_shares_give(a->held, a->owner);
 	/* A page that cannot be written is free all the same: its lock is released. */
 	if (pwrite(p->fd, &nobody, sizeof(nobody), offsetof(struct aif_standby_page, recorder)) < 0)
 		errno = 0;
@@ -414,7 +416,8 @@ static bool visit(void *arg, struct aif_standby_entry *e)
 		return true;
 	}
 	if ((a->sharers && a->pages >= FOREIGN_PAGES_MAX) ||
-	    aif_grow(&a->page, &a->cap, a->pages + 1, sizeof(*a->page)) < 0)
+	    aif_grow(&a->page, &a->cap, a->pages + 1, sizeof(*a->page)) < 0 ||
+	    (a->held && !aif_fair_shares_take(a->held, a->owner)))
 		return false;
 	a->page[a->pages] = (struct aif_attach_page){.fd = e->fd,
 						     .pid = e->pid,
@@ -468,7 +471,7 @@ static void look(struct aif_attach *a, uint64_t now)
 	a->looked_ns = now;
 	for (size_t i = 0; i < a->pages;) {
 		if (is_over(a, &a->page[i])) {
-			let_go(&a->page[i]);
+			let_go(a, &a->page[i]);
 			a->page[i] = a->page[--a->pages];
 		} else {
 			i++;
@@ -650,7 +653,7 @@ void aif_attach_close(struct aif_attach *a)
 	/* Often the end of a process is that of the recording, and comes between two looks. */
 	for (size_t i = 0; i < a->pages; i++) {
 		(void)is_over(a, &a->page[i]);
-		let_go(&a->page[i]);
+		let_go(a, &a->page[i]);
 	}
 	for (unsigned i = 0; i < a->requests; i++)
 		if (a->request[i].pidfd >= 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/fair_shares.h"
 #include "base/map.h"
 #include "record/attach/joins.h"
 #include "record/attach/recording_dir.h"
@@ -53,7 +54,9 @@ struct aif_attach {
 	int about;                   /* -1: not announced yet, nobody is rung */
 	uint64_t looked_ns, look_ns; /* when the last look began, CPU time that it took */
 	unsigned sharers; /* other users' directories that share the time for looks with this one */
-	char busy[256];   /* why a wish cannot be fulfilled */
+	struct aif_fair_shares
+		*held;  /* pages of other users; NULL: of this directory all are held */
+	char busy[256]; /* why a wish cannot be fulfilled */
 	unsigned old_agents;
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,10 @@
  * sake. */
 #define DIRS_PER_USER     16
 #define REQUESTS_PER_USER 256
+/* Pages of other users that are held, all together: each is a descriptor, of which recorded processes need some, too. */
+#define PAGES_SHARE 4
+#define PAGES_LEAST 64
+#define PAGES_MOST  16384
 /* Pauses between looks for a directory that is not there: 50 us each. */
 #define AGAIN_NS      (AIF_NS_PER_S / 5)
 #define AGAIN_MOST_NS AIF_NS_PER_S
@@ -26,6 +31,8 @@
 void aif_owners_init(struct aif_owners *o, const struct aif_attach *own, int epoll,
 		     const char *token, const struct aif_record_opts *opts, const char *output)
 {
+	struct rlimit files;
+
 	*o = (struct aif_owners){
 		.own = own,
 		.opts = opts,
@@ -34,6 +41,13 @@ void aif_owners_init(struct aif_owners *o, const struct aif_attach *own, int epo
 		.epoll = epoll,
 		.state = opts->delay_ns ? AIF_STATE_HELD : AIF_STATE_RUN,
 	};
+	aif_fair_shares_init(&o->dirs, AIF_OWNERS_MAX, geteuid());
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		files.rlim_cur = PAGES_LEAST;
+	aif_fair_shares_init(
+		&o->pages,
+		(unsigned)AIF_CLAMP(files.rlim_cur / PAGES_SHARE, PAGES_LEAST, PAGES_MOST),
+		geteuid());
 }
 
 int aif_owners_want(struct aif_owners *o, int pid, uid_t uid, const char *standby, uint64_t now)
@@ -75,8 +89,9 @@ static bool is_known(const struct aif_owners *o, int dir)
 	return false;
 }
 
-static void owner_free(struct aif_owner *p)
+static void owner_free(struct aif_owners *o, struct aif_owner *p)
 {
+	aif_fair_shares_give(&o->dirs, p->attach.owner);
 	if (aif_attach_as_owner(&p->attach) == 0) {
 		aif_recording_dir_finish(&p->recording, p->attach.dir);
 		aif_attach_as_ourselves();
@@ -118,20 +133,24 @@ static bool has_too_many(const struct aif_owners *o, uid_t uid, int dir)
 /* Takes `dir`. 0 or -errno. */
 static int owner_add(struct aif_owners *o, const struct aif_owner_request *request, int dir)
 {
-	const bool too_many = has_too_many(o, request->uid, dir);
+	const bool too_many =
+		has_too_many(o, request->uid, dir) || !aif_fair_shares_take(&o->dirs, request->uid);
 	struct aif_owner *p = too_many ? NULL : calloc(1, sizeof(*p));
 	int r;
 
 	if (!p) {
 		close(dir);
+		if (!too_many)
+			aif_fair_shares_give(&o->dirs, request->uid);
 		return too_many ? -EUSERS : -ENOMEM;
 	}
 	p->recording = (struct aif_recording_dir){.fd = -1, .sock = -1};
-	p->attach = (struct aif_attach){.about = -1, .wants = AIF_WANTS_ALL, .sharers = 1};
+	p->attach = (struct aif_attach){
+		.about = -1, .wants = AIF_WANTS_ALL, .sharers = 1, .held = &o->pages};
 	aif_attach_use_dir(&p->attach, dir, request->uid, request->standby);
 	r = open_recording(o, p);
 	if (r < 0) {
-		owner_free(p);
+		owner_free(o, p);
 		return r;
 	}
 	aif_attach_state(&p->attach, o->state);
@@ -234,8 +253,10 @@ unsigned aif_owners_old_agents(struct aif_owners *o)
 void aif_owners_close(struct aif_owners *o)
 {
 	while (o->len)
-		owner_free(o->owner[--o->len]);
+		owner_free(o, o->owner[--o->len]);
 	free(o->request);
 	o->request = NULL;
 	o->requests = o->cap = 0;
+	aif_fair_shares_finish(&o->dirs);
+	aif_fair_shares_finish(&o->pages);
 }

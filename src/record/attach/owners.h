@@ -9,7 +9,8 @@
  * when a runtime has started. From then on the recording has a socket in it, looks for the pages in it, and rings.
  *
  * All of it is its owner's, and hostile: what is made there is made with the owner's rights and through no link; what is
- * looked at is bounded, in names, in pages and in time; and what is met there costs other directories nothing. A connection
+ * looked at is bounded, in names, in pages and in time; and what is met there costs other directories nothing. Users share the
+ * directories and the pages that are held (base/fair_shares.h): one who fills theirs leaves others some. A connection
  * belongs to the directory through whose socket it has come: a user may have several. Belongs to the main thread.
  */
 #define AIF_OWNERS_MAX 256
@@ -37,6 +38,7 @@ struct aif_owners {
 	unsigned len;
 	struct aif_owner_request *request;
 	size_t requests, cap;
+	struct aif_fair_shares dirs, pages;
 };
 
 /* Keeps the pointers. */

@@ -68,7 +68,8 @@ struct aif_target {
 	struct aif_target *next;
 	uint32_t process; /* of the store */
 	int pid;
-	int pidfd; /* -1: death is seen by kill(pid, 0) */
+	uid_t user; /* whose place among the recorded ones it has */
+	int pidfd;  /* -1: death is seen by kill(pid, 0) */
 	bool ended;
 	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
 	struct aif_proc_clocks clocks; /* what it says of times is shifted by these */
