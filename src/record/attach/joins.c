@@ -280,6 +280,20 @@ static bool is_own_program(const struct aif_joins *j, int pid)
 	return program_of(number, &p) && is_same_program(&p, &j->own_program);
 }
 
+static void say_level_zero(struct aif_joins *j, struct process *p)
+{
+	char text[192];
+
+	if (p->is_said)
+		return;
+	snprintf(text, sizeof(text),
+		 "process %d: uses Level Zero, which lets no tool in later; to record its "
+		 "launches, start it with the variables that `aiflame env` prints",
+		 p->pid);
+	leave_alone(j, p->pid, p->uid, text);
+	p->is_said = true;
+}
+
 /* Returns true if the process needs no further look. */
 static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 {
@@ -292,25 +306,28 @@ static bool is_judged(struct aif_joins *j, struct process *p, uint64_t now)
 	if (aif_standby_maps(pid, 0, &maps) < 0 || !aif_proc_user(pid, &p->uid))
 		return false;
 	is_wanted = maps.has_driver || maps.has_loader;
+	/* An agent that was put into it sees none of its launches, either. */
+	if (maps.is_injected && maps.has_runtime && !is_wanted)
+		say_level_zero(j, p);
 	if (maps.has_agent && p->uid == j->uid && !aif_process_is_elsewhere(pid))
 		return true;
 	if (maps.has_agent)
 		return (is_wanted || maps.has_page || j->opts.all) && find_standby(j, p, &maps);
 	if (is_wanted || (j->opts.all && !is_own_program(j, pid)))
 		return begin(j, p, now);
-	if ((!maps.has_runtime && !maps.has_device) || p->is_said)
+	if (maps.has_runtime) {
+		say_level_zero(j, p);
+		return true;
+	}
+	if (!maps.has_device || p->is_said)
 		return false;
-	snprintf(
-		text, sizeof(text),
-		maps.has_runtime
-			? "process %d: uses Level Zero, which lets no tool in later; to record its "
-			  "launches, start it with the variables that `aiflame env` prints"
-			: "process %d: has a GPU open, for pictures: no runtime whose launches could "
-			  "be recorded is in it",
-		pid);
+	snprintf(text, sizeof(text),
+		 "process %d: has a GPU open, for pictures: no runtime whose launches could be "
+		 "recorded is in it",
+		 pid);
 	leave_alone(j, pid, p->uid, text);
 	p->is_said = true;
-	return maps.has_runtime;
+	return false;
 }
 
 /* The size of a process's address space, in pages; 0: it has none, or has ended. */
