@@ -4,7 +4,10 @@
 
 Each program runs bare first, then while `aiflame record -p` comes and goes ATTACHES times (20). Its output, its errors and
 its exit status must be those of the bare run. Prints a table in Markdown, beneath it what went wrong and what was skipped;
-ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more."""
+ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more.
+
+Beside the longest stop of a thread stands how much of it that thread waited for a processor, and as a control the longest time in
+two seconds, before the first attach, that a thread of the same program was ready to run and off its processor (gaps.c)."""
 import os
 import re
 import shutil
@@ -15,13 +18,13 @@ import sys
 import tempfile
 import time
 
-from programs import PROGRAMS, Skip
+from programs import CC, PROGRAMS, Skip, compile_once
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
 aiflame = os.path.join(build, "src/aiflame")
-RECORD_S, LIMIT_S = "0.2", 90
+RECORD_S, LIMIT_S, CONTROL_MS = "0.2", 90, "2000"
 PREPARED = ("AIFLAME_STANDBY", "AIFLAME_LEVEL", "LD_PRELOAD", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH")
 
 
@@ -75,8 +78,18 @@ def first_sample(file, asked):
         return None
 
 
+def gap(pid, work):
+    """The longest time that a thread was ready to run and off its processor, in ms, or None."""
+    gaps = os.path.join(work, "gaps")
+    if not os.path.exists(gaps):
+        compile_once(gaps, CC, "-O2", here + "/gaps.c")
+    r = subprocess.run([gaps, str(pid), CONTROL_MS], capture_output=True, text=True)
+    return float(r.stdout) if r.returncode == 0 else None
+
+
 def attach(pid, folder):
-    """(what it said when it failed or None, the longest stop in ms or None, seconds to the first sample or None)"""
+    """(what it said when it failed or None, the longest stop in ms and what of it was a wait for a processor or None, seconds to the
+    first sample or None)"""
     file = os.path.join(folder, "attach.data")
     asked = time.time()
     try:
@@ -84,11 +97,11 @@ def attach(pid, folder):
                             "-o", file], capture_output=True, text=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
         return "record hangs", None, None
-    stop = re.search(r"stood still for ([0-9.]+) ms", r.stderr)
+    stop = re.search(r"stood still for ([0-9.]+) ms at most(?:, ([0-9.]+) ms of which)?", r.stderr)
     said = None
     if r.returncode:
         said = " ".join(r.stderr.split("aiflame: ")[-1].split()) or "status %d" % r.returncode
-    return said, float(stop.group(1)) if stop else None, None if r.returncode else first_sample(file, asked)
+    return said, (float(stop.group(1)), float(stop.group(2) or 0)) if stop else None, None if r.returncode else first_sample(file, asked)
 
 
 class Row:
@@ -96,6 +109,7 @@ class Row:
         self.program = program
         self.done = self.tried = 0
         self.stops, self.firsts, self.refused, self.wrong = [], [], {}, []
+        self.gap = None
 
     def measure(self, folder, attaches):
         bare = Run(self.program, os.path.join(folder, "bare"))
@@ -103,6 +117,8 @@ class Row:
             time.sleep(0.5)
         expected = bare.finish()
         run = Run(self.program, os.path.join(folder, "attached"))
+        if run.targets() and not self.program.refusal:
+            self.gap = gap(run.targets()[0], os.path.dirname(folder))
         for k in range(attaches):
             targets = run.targets()
             if not targets:
@@ -134,10 +150,11 @@ class Row:
 
     def line(self):
         firsts = [f for f in self.firsts if f is not None]
-        return "| %s | %d of %d | %s | %s | %s | %s |" % (
+        return "| %s | %d of %d | %s | %s | %s | %s | %s | %s |" % (
             self.program.name, self.done, self.tried,
             "refused" if self.program.refusal else "%.2f s" % statistics.median(firsts) if firsts else "none",
-            "%.1f ms" % max(self.stops) if self.stops else "-", self.status,
+            "%.1f ms" % max(self.stops)[0] if self.stops else "-", "%.1f ms" % max(self.stops)[1] if self.stops else "-",
+            "-" if self.gap is None else "%.1f ms" % self.gap, self.status,
             "as bare" if not self.wrong else "**differs**")
 
 
@@ -151,7 +168,7 @@ def main():
         os.environ["XDG_RUNTIME_DIR"] = os.path.join(work, "run")
         os.environ["XDG_STATE_HOME"] = os.path.join(work, "state")
         os.mkdir(os.environ["XDG_RUNTIME_DIR"], 0o700)
-        print("| program | attached | first sample, median | longest stop | status | result |\n|---|---|---|---|---|---|", flush=True)
+        print("| program | attached | first sample, median | longest stop | of which it waited | control | status | result |\n|---|---|---|---|---|---|---|---|", flush=True)
         for k, program in enumerate(PROGRAMS):
             if len(sys.argv) > 2 and program.name not in sys.argv[2:]:
                 continue
@@ -174,8 +191,9 @@ def main():
             print("\n%s WRONG: %s" % (row.program.name, text))
     wrong = sum(1 for row in rows if row.wrong)
     stops = [s for row in rows for s in row.stops]
-    print("\n%d programs, %d attaches, %d as bare, %d differ, %d skipped; longest stop %.1f ms" % (
-        len(rows), sum(row.done for row in rows), len(rows) - wrong, wrong, len(skipped), max(stops or [0])))
+    print("\n%d programs, %d attaches, %d as bare, %d differ, %d skipped; longest stop %.1f ms, without waits for a processor "
+          "%.1f ms; load %.1f" % (len(rows), sum(row.done for row in rows), len(rows) - wrong, wrong, len(skipped),
+                                  max(stops or [(0, 0)])[0], max([s - w for s, w in stops] or [0]), os.getloadavg()[0]))
     for text in skipped:
         print("skipped: " + text)
     return min(wrong, 100)
