@@ -6,8 +6,9 @@ Each program runs bare first, then while `aiflame record -p` comes and goes ATTA
 its exit status must be those of the bare run. Prints a table in Markdown, beneath it what went wrong and what was skipped;
 ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more.
 
-Beside the longest stop of a thread stands how much of it that thread waited for a processor, and as a control the longest time in
-two seconds, before the first attach, that a thread of the same program was ready to run and off its processor (gaps.c)."""
+Beside the longest stop of a thread stands how much of it that thread waited for a processor, and as controls of
+two seconds before the first attach (gaps.c): the longest time that a thread of the same program was ready to run and off its
+processor, and how late at most a thread that sleeps went on."""
 import os
 import re
 import shutil
@@ -79,12 +80,13 @@ def first_sample(file, asked):
 
 
 def gap(pid, work):
-    """The longest time that a thread was ready to run and off its processor, in ms, or None."""
+    """The longest time that a thread was ready to run and off its processor, and how late at most one that slept went on, in ms; or
+    None."""
     gaps = os.path.join(work, "gaps")
     if not os.path.exists(gaps):
         compile_once(gaps, CC, "-O2", here + "/gaps.c")
     r = subprocess.run([gaps, str(pid), CONTROL_MS], capture_output=True, text=True)
-    return float(r.stdout) if r.returncode == 0 else None
+    return tuple(map(float, r.stdout.split())) if r.returncode == 0 else None
 
 
 def attach(pid, folder):
@@ -154,7 +156,7 @@ class Row:
             self.program.name, self.done, self.tried,
             "refused" if self.program.refusal else "%.2f s" % statistics.median(firsts) if firsts else "none",
             "%.1f ms" % max(self.stops)[0] if self.stops else "-", "%.1f ms" % max(self.stops)[1] if self.stops else "-",
-            "-" if self.gap is None else "%.1f ms" % self.gap, self.status,
+            "-" if self.gap is None else "%.1f, %.1f ms" % self.gap, self.status,
             "as bare" if not self.wrong else "**differs**")
 
 

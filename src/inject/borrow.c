@@ -255,7 +255,7 @@ static void fill(const struct thread *t, struct aif_payload *p)
 /* True if nothing new is to be begun in this stop. */
 static bool is_late(struct thread *t)
 {
-	if (t->s.before_ns + (aif_now_ns() - t->s.stopped_ns) <= CALM_NS)
+	if (t->s.time.seen_ns + (aif_now_ns() - t->s.stopped_ns) <= CALM_NS)
 		return false;
 	t->b->late++;
 	return true;
@@ -372,6 +372,7 @@ static int work(struct thread *t)
 	if (aif_stopped_save(&t->s) < 0 ||
 	    ptrace(PTRACE_SETSIGMASK, t->s.tid, sizeof(all), &all) < 0)
 		return -EAGAIN;
+	aif_stopped_hurry(&t->s);
 	t->s.time.look_ns = aif_now_ns() - t->s.stopped_ns;
 	r = map_payload(t);
 	mapped = aif_now_ns();

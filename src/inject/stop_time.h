@@ -8,8 +8,8 @@ struct aif_stop_time {
 	uint64_t ns; /* from its stop until it was let go */
 	uint64_t
 		waited_ns; /* part of it, in which it was ready to run and waited for a processor */
-	/* Parts of it, waits included. */
-	uint64_t look_ns, map_ns, create_ns;
+	/* Parts of it, waits included. seen_ns: until it was seen, at most. */
+	uint64_t seen_ns, look_ns, map_ns, create_ns;
 };
 
 /* Says what it took to put the agent into a process. */

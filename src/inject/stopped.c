@@ -84,27 +84,39 @@ static uint64_t awake_ns(void)
 	return delay == UINT64_MAX ? delay : delay + aif_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+#define RESET_ON_FORK 1
+
+static int set_schedule(pid_t tid, struct aif_stopped_schedule *s)
+{
+	return syscall(SYS_sched_setattr, tid, s, 0) < 0 ? -errno : 0;
+}
+
 /* Has this process go first while a thread stands still for it: at root's leave before all others, else in slices of 0.1 ms, which
  * Linux 6.12 and newer take as a wish to be woken soon. */
 static void hurry(bool on)
 {
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} a = {.size = sizeof(a), .policy = SCHED_FIFO, .priority = 1};
+	struct aif_stopped_schedule s = {.size = sizeof(s), .policy = SCHED_FIFO, .priority = 2};
 
-	static_assert(sizeof(a) == 48, "the first version of the kernel's struct sched_attr");
-	if (on && syscall(SYS_sched_setattr, 0, &a, 0) == 0)
+	static_assert(sizeof(s) == 48, "the first version of the kernel's struct sched_attr");
+	if (on && set_schedule(0, &s) == 0)
 		return;
-	a.policy = SCHED_OTHER;
-	a.priority = 0;
-	a.runtime = on ? 100000 : 0;
-	errno = 0;
-	a.nice = getpriority(PRIO_PROCESS, 0);
-	(void)syscall(SYS_sched_setattr, 0, &a, 0);
+	s.policy = SCHED_OTHER;
+	s.priority = 0;
+	s.runtime = on ? 100000 : 0;
+	s.nice = getpriority(PRIO_PROCESS, 0);
+	(void)set_schedule(0, &s);
+}
+
+void aif_stopped_hurry(struct aif_stopped *t)
+{
+	struct aif_stopped_schedule s = {
+		.size = sizeof(s), .policy = SCHED_FIFO, .flags = RESET_ON_FORK, .priority = 1};
+
+	/* A thread that one of another niceness makes would not have that. */
+	t->is_hurried =
+		syscall(SYS_sched_getattr, t->tid, &t->schedule, sizeof(t->schedule), 0) == 0 &&
+		t->schedule.policy == SCHED_OTHER && !t->schedule.nice &&
+		set_schedule(t->tid, &s) == 0;
 }
 
 /* ---- stops ----------------------------------------------------------------------------------- */
@@ -158,8 +170,10 @@ void aif_stopped_end(struct aif_stopped *t)
 {
 	const uint64_t delay = t->delay_ns == UINT64_MAX ? UINT64_MAX : delay_of_thread(t);
 
+	if (t->is_hurried)
+		(void)set_schedule(t->tid, &t->schedule);
 	ptrace(PTRACE_DETACH, t->tid, 0, 0);
-	t->time.ns = t->before_ns + (aif_now_ns() - t->stopped_ns);
+	t->time.ns = t->time.seen_ns + (aif_now_ns() - t->stopped_ns);
 	if (t->late_signal)
 		syscall(SYS_tgkill, t->im->pid, t->tid, t->late_signal);
 	hurry(false);
@@ -174,9 +188,9 @@ static void note_stop(struct aif_stopped *t, uint64_t asked, uint64_t awake)
 
 	t->delay_ns = delay_of_thread(t);
 	t->stopped_ns = aif_now_ns();
-	t->before_ns = t->stopped_ns - asked;
+	t->time.seen_ns = t->stopped_ns - asked;
 	if (now_awake != UINT64_MAX)
-		t->before_ns = AIF_MIN(t->before_ns, now_awake - awake);
+		t->time.seen_ns = AIF_MIN(t->time.seen_ns, now_awake - awake);
 }
 
 int aif_stopped_begin(struct aif_stopped *t, const struct aif_image *im, pid_t tid)

@@ -14,18 +14,27 @@
  * does not say when that was; it is taken to be earlier than it was seen by all that this process ran or waited for a processor
  * meanwhile, since otherwise this process slept until the stop woke it.
  */
+struct aif_stopped_schedule { /* the kernel's struct sched_attr */
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
 struct aif_stopped {
 	const struct aif_image *im;
 	pid_t tid;
 	uint64_t stopped_ns; /* when the stop was seen */
 	struct aif_stop_time time;
-	uint64_t before_ns; /* part of the stop before stopped_ns */
 	uint64_t
 		delay_ns; /* that the thread had waited for processors by then; UINT64_MAX: not known */
 	struct user_regs_struct regs;
 	uint64_t mask;
 	uint8_t xstate[16384] __attribute__((aligned(64)));
 	size_t xstate_len;
+	struct aif_stopped_schedule schedule;
+	bool is_hurried;    /* it is scheduled otherwise than `schedule` says */
 	bool ignores_traps; /* its process ignores SIGTRAP */
 	int late_signal;    /* that came meanwhile */
 };
@@ -42,6 +51,10 @@ int aif_stopped_set_regs(struct aif_stopped *t, const struct user_regs_struct *r
 /* Saves and restores the rest of it: vector registers and the signal mask. */
 int aif_stopped_save(struct aif_stopped *t);
 void aif_stopped_restore(struct aif_stopped *t);
+
+/* Has the thread go before all others, at root's leave, until it is let go: what it does for us takes a fraction of a millisecond, and
+ * the thread would wait for its turn, twice perhaps, in which it cannot do its own work. What it forks is scheduled as ever. */
+void aif_stopped_hurry(struct aif_stopped *t);
 
 /* True if a signal waits for the thread, which the kernel is about to deliver. */
 bool aif_stopped_has_signal(struct aif_stopped *t);

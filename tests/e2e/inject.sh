@@ -101,6 +101,23 @@ traps() {
 	attach && grep '^SigIgn' "/proc/$target/status" >after && grep -q '[1-9a-f].$' before && cat before after && cmp before after && finish 15
 }
 check "a program that ignores SIGTRAP still does after an attach" traps
+# schedules: the threads' nicenesses, real-time priorities and policies, and the flag by which forks have others
+schedules() {
+	for t in /proc/"$target"/task/*; do
+		sed 's/.*) //' "$t/stat" | awk '{ print $17, $38, $39 }'
+		chrt -p "${t##*/}" | sed "s/^pid [0-9]*/pid/"
+	done | sort | uniq
+}
+scheduled() {
+	start "$app" malloc
+	schedules >before
+	attach && carries_agent && schedules >after && cat after && cmp before after && finish 10
+}
+if command -v chrt >/dev/null; then
+	check "threads are scheduled as before an attach, and the agent's as they" scheduled
+else
+	skip "threads are scheduled as before an attach, and the agent's as they" "needs chrt"
+fi
 parts() {
 	start "$app" sleeps
 	says "that thread loaded the agent in" \
