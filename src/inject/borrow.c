@@ -227,6 +227,8 @@ static void fill(const struct thread *t, struct aif_payload *p)
 	p->self = fn->self;
 	p->detach = fn->detach;
 	p->mask = t->s.mask;
+	if (t->s.is_hurried)
+		p->schedule = t->s.schedule;
 	p->pause[1] = 1000000;
 	p->regs = (struct aif_payload_regs){
 		.rax = !in_call                        ? r->rax

@@ -38,11 +38,12 @@
 #define AIF_PAYLOAD_AT_NAME     0x110
 #define AIF_PAYLOAD_AT_SYMBOL   0x130
 #define AIF_PAYLOAD_AT_PATH     0x150
-#define AIF_PAYLOAD_AT_TEXT     0x190
+#define AIF_PAYLOAD_AT_SCHEDULE 0x190
+#define AIF_PAYLOAD_AT_TEXT     0x1c0
 #define AIF_PAYLOAD_AT_CONFIG   0x290
 #define AIF_PAYLOAD_AT_XSAVE    0x400
 
-#define AIF_PAYLOAD_TEXT   256
+#define AIF_PAYLOAD_TEXT   208
 #define AIF_PAYLOAD_CONFIG 0x170
 /* x87, SSE, AVX and AVX-512. What else xsave knows belongs to the thread, and neither the payload nor pthread_create()
  * changes it. */
@@ -58,6 +59,7 @@
 
 #ifndef __ASSEMBLER__
 #include "base/base.h"
+#include "inject/stopped.h"
 
 /* Registers in the order in which payload_x86_64.S restores them. */
 struct aif_payload_regs {
@@ -83,6 +85,8 @@ struct aif_payload {
 	struct aif_payload_regs regs;
 	uint64_t pc, flags;
 	char name[32], symbol[32], path[64];
+	struct aif_stopped_schedule
+		schedule; /* how it was scheduled before it was to go first; size 0: it was not */
 	char text[AIF_PAYLOAD_TEXT];
 	uint8_t config[AIF_PAYLOAD_CONFIG]; /* what the agent is given */
 	uint8_t xsave[AIF_PAYLOAD_PAGE - AIF_PAYLOAD_AT_XSAVE];
@@ -108,6 +112,7 @@ AIF_PAYLOAD_CHECK(flags, AIF_PAYLOAD_AT_FLAGS);
 AIF_PAYLOAD_CHECK(name, AIF_PAYLOAD_AT_NAME);
 AIF_PAYLOAD_CHECK(symbol, AIF_PAYLOAD_AT_SYMBOL);
 AIF_PAYLOAD_CHECK(path, AIF_PAYLOAD_AT_PATH);
+AIF_PAYLOAD_CHECK(schedule, AIF_PAYLOAD_AT_SCHEDULE);
 AIF_PAYLOAD_CHECK(text, AIF_PAYLOAD_AT_TEXT);
 AIF_PAYLOAD_CHECK(config, AIF_PAYLOAD_AT_CONFIG);
 AIF_PAYLOAD_CHECK(xsave, AIF_PAYLOAD_AT_XSAVE);

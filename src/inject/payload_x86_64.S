@@ -19,6 +19,7 @@
 #define SYS_SCHED_YIELD   24
 #define SYS_NANOSLEEP     35
 #define SYS_CLOCK_GETTIME 228
+#define SYS_SCHED_SETATTR 314
 #define SYS_MEMFD_CREATE  319
 
 #define WAIT_NS    10000000  /* of the borrowed thread, for the injector */
@@ -69,6 +70,14 @@ aif_payload_code:
 3:
 
 	/* The injector was killed. */
+	cmpl	$0, AT(SCHEDULE)
+	je	4f
+	movl	$SYS_SCHED_SETATTR, %eax
+	xorl	%edi, %edi
+	leaq	AT(SCHEDULE), %rsi
+	xorl	%edx, %edx
+	syscall
+4:
 	movl	$SYS_RT_SIGPROCMASK, %eax
 	movl	$2, %edi /* SIG_SETMASK */
 	leaq	AT(MASK), %rsi

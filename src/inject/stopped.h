@@ -6,6 +6,15 @@
 
 #include <sys/user.h>
 
+/* Is the kernel's struct sched_attr, in its first version: how a thread is scheduled. */
+struct aif_stopped_schedule {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
 /*
  * Describes one thread of a running process that is stopped by ptrace. For a process with one thread that does nothing else:
  * the kernel frees what it traces when it ends.
@@ -14,14 +23,6 @@
  * does not say when that was; it is taken to be earlier than it was seen by all that this process ran or waited for a processor
  * meanwhile, since otherwise this process slept until the stop woke it.
  */
-struct aif_stopped_schedule { /* the kernel's struct sched_attr */
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime, deadline, period;
-};
-
 struct aif_stopped {
 	const struct aif_image *im;
 	pid_t tid;
