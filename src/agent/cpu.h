@@ -82,6 +82,7 @@ struct aif_cpu {
 	struct aif_arena arena;
 	struct aif_cpu_code **codes; /* by number */
 	uint64_t codes_bytes, lost;  /* lost: samples, yet untold */
+	uint64_t discarded_ns;       /* samples of before are none of this session's */
 	_Atomic uint64_t
 		unloaded_ns; /* a library went then, and samples of before had not been carried */
 	struct aif_cpu_account account;

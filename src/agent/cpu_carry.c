@@ -2,6 +2,7 @@
 #include "agent/cpu_buffer.h"
 
 #include "agent/emit.h"
+#include "base/clock.h"
 
 #include <string.h>
 
@@ -157,6 +158,9 @@ static uint32_t stack_of(struct aif_cpu *c, struct aif_thread *self, const struc
 static void report_sample(struct aif_cpu *c, struct aif_cpu_thread *t, struct aif_thread *self,
 			  const struct aif_cpu_sample *s)
 {
+	/* A handler that had no CPU for a while leaves it when its session is over. */
+	if (s->time < c->discarded_ns)
+		return;
 	/* Caught while the interpreter gave a frame's memory back (unwind/python_walk.c), or entered one. */
 	if (s->stop & AIF_WIRE_STACK_BLOCK)
 		aif_emit_note(self, AIF_REASON_PYTHON_ORDER, 1, "CPU samples");
@@ -223,6 +227,7 @@ void aif_cpu_discard(struct aif_cpu *c)
 {
 	uint32_t len = atomic_load_explicit(&c->len, memory_order_relaxed);
 
+	c->discarded_ns = aif_now_ns();
 	for (uint32_t i = 0; i < len; i++) {
 		struct aif_cpu_thread *t = c->at[i].thread;
 

@@ -2,6 +2,7 @@
 #include "agent/cpu_buffer.h"
 
 #include "agent/emit.h"
+#include "base/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,49 +107,93 @@ static void put(struct aif_cpu_thread *t, uint64_t time, uint32_t len)
 	aif_cpu_commit(t, s);
 }
 
+struct world {
+	struct aif_cpu *c;
+	struct aif_cpu_thread *t;
+	struct aif_thread *self;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	it = (__typeof__(it)){0};
+	w->c = calloc(1, sizeof(*w->c));
+	w->t = calloc(1, sizeof(*w->t));
+	w->self = calloc(1, sizeof(*w->self));
+	w->t->words = calloc(WORDS, sizeof(w->t->words[0]));
+	w->t->words_len = WORDS;
+	aif_idtable_init(&w->self->stacks, calloc(1, aif_idtable_bytes(64)), 16, 64);
+	w->self->entries = calloc(WORDS, sizeof(w->self->entries[0]));
+	w->self->scratch.sps = calloc(WORDS, sizeof(w->self->scratch.sps[0]));
+	w->c->at[0].thread = w->t;
+	w->c->len = 1;
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	free(w->self->stacks.memory);
+	free(w->self->scratch.sps);
+	free(w->self->entries);
+	free(w->self);
+	free(w->t->words);
+	free(w->t);
+	free(w->c);
+	free(w);
+	return 0;
+}
+
 /* A library was unloaded, and the thread that did it could not wait for samples to be carried: those from before may lie in
  * it, and would get the names of what comes to lie there. */
 static void samples_from_before_an_unload_are_counted(void **state)
 {
-	struct aif_cpu *c = calloc(1, sizeof(*c));
-	struct aif_cpu_thread *t = calloc(1, sizeof(*t));
-	struct aif_thread *self = calloc(1, sizeof(*self));
+	struct world *w = *state;
 
-	(void)state;
-	t->words = calloc(WORDS, sizeof(t->words[0]));
-	t->words_len = WORDS;
-	aif_idtable_init(&self->stacks, calloc(1, aif_idtable_bytes(64)), 16, 64);
-	self->entries = calloc(WORDS, sizeof(self->entries[0]));
-	self->scratch.sps = calloc(WORDS, sizeof(self->scratch.sps[0]));
-	c->at[0].thread = t;
-	c->len = 1;
 	for (uint64_t time = 1; time <= 4; time++)
-		put(t, time, 2);
-	put(t, 5, 0); /* has no address */
-	put(t, 6, 2);
-	c->unloaded_ns = 4;
-	aif_cpu_carry(c, self);
+		put(w->t, time, 2);
+	put(w->t, 5, 0); /* has no address */
+	put(w->t, 6, 2);
+	w->c->unloaded_ns = 4;
+	aif_cpu_carry(w->c, w->self);
 	assert_int_equal(it.samples, 2);
 	assert_int_equal(it.first_ns, 5);
 	assert_int_equal(it.lost, 4);
 	/* Later ones are carried as ever. */
-	put(t, 7, 2);
-	aif_cpu_carry(c, self);
+	put(w->t, 7, 2);
+	aif_cpu_carry(w->c, w->self);
 	assert_int_equal(it.samples, 3);
 	assert_int_equal(it.lost, 4);
-	free(self->stacks.memory);
-	free(self->scratch.sps);
-	free(self->entries);
-	free(self);
-	free(t->words);
-	free(t);
-	free(c);
+}
+
+/* A thread loses its CPU in the handler, behind the clock and before the sample is in the queue, and has it again when another
+ * session has begun. */
+static void a_sample_that_comes_behind_its_sessions_end_is_none_of_the_next(void **state)
+{
+	struct world *w = *state;
+	const uint64_t before = aif_now_ns();
+
+	put(w->t, before, 2);
+	aif_cpu_discard(w->c);
+	put(w->t, before, 2);
+	put(w->t, aif_now_ns(), 2);
+	aif_cpu_carry(w->c, w->self);
+	assert_int_equal(it.samples, 1);
+	assert_true(it.first_ns > before);
+	assert_int_equal(it.lost, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_from_before_an_unload_are_counted),
+		cmocka_unit_test_setup_teardown(samples_from_before_an_unload_are_counted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_sample_that_comes_behind_its_sessions_end_is_none_of_the_next, set_up,
+			tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
