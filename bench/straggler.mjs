@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes traces of torch.profiler's, a file a rank, of a public trace of ByteDance-Seed/StragglerAnalysis (data/trace-*.parquet):
 //
-//     npm install hyparquet hyparquet-compressors
+//     npm install hyparquet hyparquet-compressors     (straggler.py does all of this)
 //     node straggler.mjs trace-AR.parquet DIR STEPS && aiflame import DIR/rank*.json -o ar.data && aiflame why ar.data
 //
 // Computing is a kernel of its operation's name; what communicates is one of NCCL's, with its communicator: the data-parallel group, first
@@ -51,5 +51,5 @@ for (const step of steps) {
   base += (last - first) * 1e6 + 10
 }
 for (let n = 0; n < events.length; n++)
-  fs.writeFileSync(`${out}/rank${String(n).padStart(3, '0')}.json`, JSON.stringify({ schemaVersion: 1, baseTimeNanoseconds: 1700000000000000000, deviceProperties: [{ id: 0, name: 'GPU' }],
+  fs.writeFileSync(`${out}/rank${String(n).padStart(3, '0')}.json`, JSON.stringify({ schemaVersion: 1, host_name: 'job', baseTimeNanoseconds: 1700000000000000000, deviceProperties: [{ id: 0, name: 'GPU' }],
     distributedInfo: { backend: 'nccl', rank: n, world_size: events.length }, traceEvents: events[n] }))
