@@ -177,6 +177,9 @@ static const struct aif_opt opts[] = {
 	 "keep only the last TIME of details, 100ms or more"},
 	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
 	 "keep the file's details below this size, 64K or more, dropping the oldest"},
+	{0, "reduce", "N", AIF_OPT_COUNT, AT(reduce), 0,
+	 "leave out the launches of steps some seconds after they ended, but for one step of N, the first and "
+	 "slow ones, as aiflame reduce does; without --overhead's limit"},
 	{0, "no-python", NULL, AIF_OPT_FLAG, AT(no_python), 0,
 	 "record stacks without Python frames, and no ranges of PyTorch"},
 	{0, "no-source", NULL, AIF_OPT_FLAG, AT(no_source), 0,
@@ -565,11 +568,19 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    "than 0 (0.1), or --all-launches");
 		return AIF_EXIT_USAGE;
 	}
-	if (o.all_launches && o.overhead_ppm != OVERHEAD_NOT_GIVEN) {
-		aif_err_set(err, -1,
-			    "record: --overhead and --all-launches exclude each other; give one");
+	if ((o.all_launches || o.reduce) && o.overhead_ppm != OVERHEAD_NOT_GIVEN) {
+		aif_err_set(err, -1, "record: --overhead and %s exclude each other; give one",
+			    o.reduce ? "--reduce" : "--all-launches");
 		return AIF_EXIT_USAGE;
 	}
+	if (o.reduce && (o.reduce < 2 || o.keep_ns || o.max_size)) {
+		aif_err_set(err, -1, "record: --reduce: %s",
+			    o.reduce < 2
+				    ? "give 2 or more; with less nothing is left out"
+				    : "leaves out other rows than --keep and --max-size; give one");
+		return AIF_EXIT_USAGE;
+	}
+	o.all_launches |= o.reduce != 0;
 	if (o.overhead_ppm == OVERHEAD_NOT_GIVEN)
 		o.overhead_ppm = AIF_RECORD_DEFAULT_OVERHEAD;
 	if (o.off_cpu && !o.ebpf) {

@@ -32,16 +32,6 @@ static int see(void *arg, const struct aif_op_row *rows, size_t n)
 	return 0;
 }
 
-/* Returns the number at the end of a step's name; UINT64_MAX: there is none. */
-static uint64_t number_of(const char *name)
-{
-	size_t len = strlen(name), at = len;
-
-	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
-		at--;
-	return at < len ? strtoull(name + at, NULL, 10) : UINT64_MAX;
-}
-
 static int take(void *arg, const struct aif_op_row *rows, size_t n)
 {
 	struct finding *f = arg;
@@ -59,7 +49,7 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 		f->steps[f->len++] =
 			(struct step){.from = r->start,
 				      .to = r->end,
-				      .number = number_of(aif_profile_str(f->p, r->name)),
+				      .number = aif_kept_number(aif_profile_str(f->p, r->name)),
 				      .thread = r->thread};
 	}
 	return 0;
@@ -123,14 +113,6 @@ static int add_block(struct aif_kept_process *to, uint64_t from, uint64_t until,
 	return 0;
 }
 
-/* True for the steps of one of each `every` runs. */
-static bool is_drawn(uint64_t number, uint32_t every)
-{
-	uint64_t run = number / AIF_KEPT_RUN;
-
-	return run % every == aif_mix64(run / every) % every;
-}
-
 /* Keeps the outer ones of steps that overlap, each up to the next one where the pause between is short. Returns how many. */
 static size_t follow_on(struct step *s, size_t n, uint64_t start, uint64_t median)
 {
@@ -174,7 +156,7 @@ static void draw(struct step *s, size_t n, uint32_t every, size_t least)
 	size_t from = 0;
 
 	for (size_t i = 0; i < n; i++)
-		s[i].is_drawn = is_drawn(s[i].number, every) && !s[i].is_certain;
+		s[i].is_drawn = aif_kept_is_drawn(s[i].number, every) && !s[i].is_certain;
 	for (size_t i = 0; i < n; i++) {
 		bool has_pause = i && s[i].from > s[i - 1].to;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/kept_lot.h"
 #include "base/err.h"
 #include "profile/model.h"
 
@@ -14,11 +15,6 @@
  * kept by lot stands for the steps around it that were left out. A run's first step tells little of idle time at its begin, as what was
  * launched before is not known: hence several.
  */
-#define AIF_KEPT_RUN        4
-#define AIF_KEPT_FIRST      8
-#define AIF_KEPT_SLOW       1.5
-#define AIF_KEPT_SLOW_PART  0.01
-#define AIF_KEPT_SLOW_LEAST 8 /* of few steps so many, for all that */
 
 struct aif_kept_block {
 	uint64_t from, to; /* CLOCK_MONOTONIC */

@@ -78,6 +78,26 @@ int aif_writer_commit(struct aif_writer *w, struct aif_err *err);
 int aif_writer_trim(struct aif_writer *w, uint64_t max_bytes, uint64_t keep_ns, uint64_t now_ns,
 		    struct aif_err *err);
 
+/*
+ * Rows are left out again of what was written: a chunk is read back until all of its rows are settled, which are looked at no more.
+ * aif_writer_look() calls fn with the rows of each chunk of a kind that is not settled. aif_writer_rewrite() calls judge with the same,
+ * which says of each row whether it stays and is settled, goes, or is to be looked at again.
+ * Part of the transaction of the next commit; observers see nothing of it. Not together with aif_writer_trim().
+ */
+enum aif_rewrite {
+	AIF_REWRITE_KEEP,
+	AIF_REWRITE_DROP,
+	AIF_REWRITE_LATER,
+};
+typedef int aif_rewrite_look(void *arg, const void *rows, size_t n);
+typedef void aif_rewrite_judge(void *arg, const void *rows, size_t n, uint8_t *ret);
+int aif_writer_look(struct aif_writer *w, enum aif_chunk_kind kind, aif_rewrite_look *fn, void *arg,
+		    struct aif_err *err);
+int aif_writer_rewrite(struct aif_writer *w, enum aif_chunk_kind kind, aif_rewrite_judge *judge,
+		       void *arg, struct aif_err *err);
+/* Gives the room of what was left out back to the file system, by writing the file anew; at the end. */
+int aif_writer_compact(struct aif_writer *w, struct aif_err *err);
+
 /* False: its file system has no locks, so that nothing keeps others from using the file meanwhile. */
 bool aif_writer_has_locks(const struct aif_writer *w);
 uint64_t aif_writer_size(const struct aif_writer *w); /* bytes of the file so far */

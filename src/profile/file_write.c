@@ -344,8 +344,10 @@ void aif_writer_free(struct aif_writer *w)
 	sqlite3_finalize(w->delete_chunk);
 	sqlite3_finalize(w->drop);
 	sqlite3_finalize(w->set_end);
+	sqlite3_finalize(w->read_chunk);
 	sqlite3_close(w->db);
 	aif_chunk_encoder_free(w->encoder);
+	aif_chunk_decoder_free(w->decoder);
 	aif_buf_finish(&w->chunk);
 	free(w->keys);
 	free(w->order);

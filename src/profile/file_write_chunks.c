@@ -302,8 +302,8 @@ static int write_chunk(struct aif_writer *w, enum aif_chunk_kind kind, const voi
 	return 0;
 }
 
-static int write_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows, size_t n,
-		      struct aif_err *err)
+int aif_writer_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows, size_t n,
+		    struct aif_err *err)
 {
 	size_t begin = 0, jumps = 0;
 	bool at_jumps = kind == AIF_CHUNK_LAUNCHES || kind == AIF_CHUNK_EXECS;
@@ -331,49 +331,49 @@ static int write_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void
 int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,
 			struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_LAUNCHES, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_LAUNCHES, rows, n, err);
 }
 
 int aif_writer_execs(struct aif_writer *w, const struct aif_exec_row *rows, size_t n,
 		     struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_EXECS, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_EXECS, rows, n, err);
 }
 
 int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, size_t n,
 		       struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_SAMPLES, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_SAMPLES, rows, n, err);
 }
 
 int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
 		       struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_WINDOWS, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_WINDOWS, rows, n, err);
 }
 
 int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t n,
 		   struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_CPU, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_CPU, rows, n, err);
 }
 
 int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n,
 		   struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_OPS, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_OPS, rows, n, err);
 }
 
 int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
 			struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_COUNTERS, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_COUNTERS, rows, n, err);
 }
 
 int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
 		      struct aif_err *err)
 {
-	return write_rows(w, AIF_CHUNK_MEMORY, rows, n, err);
+	return aif_writer_rows(w, AIF_CHUNK_MEMORY, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

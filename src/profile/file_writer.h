@@ -5,13 +5,14 @@
 #include "profile/schema.h"
 
 /* The writer's inside: file_create.c makes it, file_write.c writes tables and commits,
- * file_write_chunks.c writes rows and trims. */
+ * file_write_chunks.c writes rows and trims, file_rewrite.c leaves rows out again. */
 
 struct aif_written_chunk {
 	int64_t id;
 	uint64_t bytes, rows, total;
 	uint64_t until; /* CLOCK_MONOTONIC: its rows are not younger */
 	uint32_t kind;
+	bool is_settled; /* is looked at no more (file_rewrite.c) */
 	/* Launches: how many have no execution in the file yet, and the last chunk with one. */
 	uint64_t launch_min, launch_max, open;
 	int64_t last_exec;
@@ -29,7 +30,7 @@ struct aif_writer {
 	bool is_made;         /* the file has its tables: what is committed is a profile */
 	struct aif_err error; /* what stopped the writing: all later calls say the same */
 	sqlite3_stmt *insert[AIF_TABLE_COUNT], *insert_string, *insert_chunk, *delete_chunk, *drop,
-		*set_end;
+		*set_end, *read_chunk;
 	size_t written[AIF_TABLE_COUNT], strings_written;
 	void *shadow[AIF_TABLE_COUNT]; /* rows of `rewritten` tables as they are in the file */
 	size_t shadow_cap[AIF_TABLE_COUNT];
@@ -37,6 +38,7 @@ struct aif_writer {
 	uint64_t size;
 
 	struct aif_chunk_encoder *encoder;
+	struct aif_chunk_decoder *decoder; /* made when a chunk is first read back */
 	struct aif_buf chunk;
 	struct aif_sort_key {
 		uint64_t group, at;
@@ -63,5 +65,9 @@ int aif_writer_prepare(struct aif_writer *w, sqlite3_stmt **stmt, const char *sq
 		       struct aif_err *err);
 /* Runs a statement that gives no rows, and makes it ready for its next use. */
 int aif_writer_step(struct aif_writer *w, sqlite3_stmt *stmt, struct aif_err *err);
+
+/* Writes rows of a kind as chunks. */
+int aif_writer_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *rows, size_t n,
+		    struct aif_err *err);
 
 void aif_writer_free(struct aif_writer *w);

@@ -2,9 +2,11 @@
 #include "record/writer.h"
 
 #include "profile/file.h"
+#include "record/reduce/reducer.h"
 #include "record/thread_error.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +22,8 @@ struct aif_writer_thread {
 	const struct aif_record_opts *opts;
 	struct aif_writer *file;
 	struct aif_watchers *watchers;
-	struct aif_profile copy; /* of the store's tables, as far as they are copied */
+	struct aif_reducer *reducer; /* --reduce; NULL: none */
+	struct aif_profile copy;     /* of the store's tables, as far as they are copied */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -109,6 +112,8 @@ static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct 
 	case AIF_BATCH_CPU:
 		return aif_writer_cpu(w->file, b->cpu, b->len, err);
 	case AIF_BATCH_OP:
+		if (w->reducer && aif_reducer_see(w->reducer, b->ops, b->len) < 0)
+			return aif_err_set(err, -ENOMEM, "reducing the profile: out of memory");
 		return aif_writer_ops(w->file, b->ops, b->len, err);
 	case AIF_BATCH_COUNTER:
 		return aif_writer_counters(w->file, b->counters, b->len, err);
@@ -133,7 +138,24 @@ static int write_batches(struct aif_writer_thread *w, int error, struct aif_err 
 	return error;
 }
 
-static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
+/* Notes what was left out, and gives its room back. */
+static int end_reducing(struct aif_writer_thread *w, struct aif_err *err)
+{
+	const struct aif_reducer_sum *s = aif_reducer_sum(w->reducer);
+	char text[160];
+	int r;
+
+	if (!s->left_out)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "1 step of %" PRIu32 ", the first and slow ones: %" PRIu64 ", %" PRIu64
+		 " and %" PRIu64 " of %" PRIu64,
+		 w->opts->reduce, s->by_lot, s->first, s->slow, s->steps);
+	r = aif_writer_note(w->file, &w->copy, "reduced", text, err);
+	return r ? r : aif_writer_compact(w->file, err);
+}
+
+static int write_tables(struct aif_writer_thread *w, bool is_last, struct aif_err *err)
 {
 	int r;
 
@@ -146,6 +168,10 @@ static int write_tables(struct aif_writer_thread *w, struct aif_err *err)
 	if (!r && (w->opts->max_size || w->opts->keep_ns))
 		r = aif_writer_trim(w->file, w->opts->max_size, w->opts->keep_ns, aif_now_ns(),
 				    err);
+	if (!r && w->reducer)
+		r = aif_reducer_round(w->reducer, w->file, &w->copy, aif_now_ns(), is_last, err);
+	if (!r && w->reducer && is_last)
+		r = end_reducing(w, err);
 	if (!r)
 		r = aif_writer_commit(w->file, err);
 	w->size = aif_writer_size(w->file);
@@ -241,7 +267,7 @@ static void *writer_main(void *arg)
 	struct aif_writer_thread *w = arg;
 	struct aif_err err = {0};
 	/* Watchers that are there get rows from now on. */
-	int r = write_tables(w, &err);
+	int r = write_tables(w, false, &err);
 
 	for (bool stop = false; !stop;) {
 		unsigned flushes;
@@ -255,7 +281,7 @@ static void *writer_main(void *arg)
 		r = write_batches(w, r, &err);
 		aif_watchers_flush(w->watchers);
 		if (!r && (stop || copies || flushes != w->committed)) {
-			r = write_tables(w, &err);
+			r = write_tables(w, stop, &err);
 			if (!r)
 				w->committed = flushes;
 		}
@@ -302,6 +328,14 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 			aif_err_set(err, r, "out of memory");
 		goto fail;
 	}
+	if (opts->reduce && *path) {
+		w->reducer = aif_reducer_new(opts->reduce);
+		if (!w->reducer) {
+			r = aif_err_set(err, -ENOMEM, "out of memory");
+			aif_writer_finish(w->file, s->p.start_ns, NULL);
+			goto fail;
+		}
+	}
 	aif_writer_observe(w->file, aif_watchers_chunk, watchers);
 	if (!aif_writer_has_locks(w->file)) {
 		pthread_mutex_lock(&s->lock);
@@ -319,6 +353,7 @@ int aif_writer_thread_new(struct aif_store *s, const struct aif_record_opts *opt
 	*ret = w;
 	return 0;
 fail:
+	aif_reducer_free(w->reducer);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
@@ -388,6 +423,7 @@ int aif_writer_thread_finish(struct aif_writer_thread *w, uint64_t end_ns, struc
 	for (size_t i = 0; i < w->copy.codes_len; i++)
 		w->copy.codes[i].bytes = w->copy.codes[i].packed = NULL;
 	aif_profile_finish(&w->copy);
+	aif_reducer_free(w->reducer);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
 	free(w);

@@ -101,4 +101,23 @@ check "a profile is not reduced onto itself" status_is 2 reduce -o late.data lat
 check "reduce without -o is refused" status_is 2 reduce late.data
 check "reduce --every 1 is refused" status_is 2 reduce --every 1 -o x.data late.data
 check "aiflame reduce that is refused leaves no file" sh -c '! ls x.data* >/dev/null 2>&1'
+# ---- while a recording goes on ----
+record() { "$aiflame" record --cpu-rate 0 --device-rate 0 "$@"; }
+check "record --reduce 1 is refused" status_is 2 record --reduce 1 true
+check "record --reduce is refused together with --keep" status_is 2 record --reduce 8 --keep 10s true
+check "record --reduce is refused together with --overhead" status_is 2 record --reduce 8 --overhead 2 true
+app=$build/tests/e2e/program_app
+if [ -x "$app" ]; then
+	check "record --reduce records a program" record -q --reduce 8 -o live.data -- "$app" slow 1500 1400 </dev/null
+	check "a profile that record --reduce wrote adds up" says "everything adds up" "$aiflame" info live.data
+	check "info says what record --reduce left out" sh -c '"$1" info live.data | grep -Eq "reduced +1 step of 8, the first and slow ones: [0-9]+, 8 and [0-9]+ of 1500"' - "$aiflame"
+	check "record --reduce leaves out most launches of most steps" test "$(ask live.data "SELECT count(*) < 1000 FROM launches")" = 1
+	check "record --reduce keeps all steps" test "$(ask live.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1500
+	check "record --reduce keeps the launches of a slow step" test "$(ask live.data "SELECT count(*) FROM launches l JOIN ops o ON o.name = 'step#1400' AND l.time_ns >= o.start_ns AND l.time_ns < o.start_ns + o.dur_ns")" = 1
+	live_total() { a=$("$aiflame" report --kernels --format json live.data | python3 -c 'import json, sys; print(round(sum(r["launches"] for r in json.load(sys.stdin)["rows"])))'); echo "$a"; [ "$a" -ge 1499 ] && [ "$a" -le 1503 ]; }
+	check "report --kernels of what record --reduce wrote stands for all launches" live_total
+	check "a profile that record --reduce wrote is not reduced again" says "launches were left out of it already" reduce -o x.data live.data
+else
+	skip "record --reduce records a program" "no OpenCL to build with"
+fi
 done_testing

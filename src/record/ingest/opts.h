@@ -68,6 +68,7 @@ struct aif_record_opts {
 	bool kill;                    /* --kill: end the command after the duration */
 	uint64_t keep_ns;             /* --keep: 0 = everything */
 	uint64_t max_size;            /* --max-size in bytes: 0 = no limit */
+	uint32_t reduce;              /* --reduce: one step of so many is kept; 0 = all */
 	int cupti;                    /* --cupti (enum aif_cupti_use) */
 	bool device_lines;            /* --device-lines */
 	int calls;                    /* --calls: enum aif_record_calls */
