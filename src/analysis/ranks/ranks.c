@@ -321,15 +321,19 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		.first = (uint32_t)ret->members_len,
 		.len = (uint32_t)n};
 	int64_t first_end = INT64_MAX;
-	size_t rarest = 0;
+	size_t rarest = 0, lowest = n;
 
 	for (size_t k = 0; k < n; k++) {
+		if (i[k].cycle != AIF_NONE && (lowest == n || i[k].rank < i[lowest].rank))
+			lowest = k;
 		first_end = AIF_MIN(first_end, i[k].end);
 		if (!k || i[k].weight > i[rarest].weight)
 			rarest = k;
 	}
 	o.weight = (double)i[rarest].weight / AIF_WEIGHT_ONE;
-	o.cycle = i[rarest].cycle;
+	/* Takes the cycle of the same rank in all operations: those of different ranks are no sequence, whose neighbours would differ by
+	 * which of them has the operation. */
+	o.cycle = lowest < n ? i[lowest].cycle : AIF_NONE;
 	o.last_start = i[n - 1].start;
 	o.late = i[n - 1].rank;
 	if (n < 2 || (ret->is_estimate && n < ranks) ||
