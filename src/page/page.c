@@ -26,6 +26,7 @@ struct page {
 	struct aif_err why_none; /* why there is no .why */
 	int why_result;          /* -errno: there is none */
 	const struct aif_idle_part *idle;
+	struct aif_page_alike alike;
 	struct aif_page_grid grid;
 	struct aif_page_names texts;
 	struct aif_page_columns columns;
@@ -127,7 +128,8 @@ static int page_read(struct page *g, struct aif_err *err)
 	if (r < 0)
 		return aif_err_set(err, r, "view: %s", strerror(-r));
 	g->grid = aif_page_grid_of(end);
-	return 0;
+	r = aif_page_alike_make(g->idle->u, &g->alike);
+	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }
 
 /* ---- the object ---------------------------------------------------------------------------------- */
@@ -182,6 +184,16 @@ static void head_put(struct page *g)
 		g->o->is_scope ? "true" : "false", p->traits.is_imported ? "true" : "false",
 		(unsigned long long)g->grid.cell_ns, g->grid.cells,
 		(unsigned long long)g->grid.end_ns);
+	if (g->alike.as) {
+		char text[160];
+
+		snprintf(
+			text, sizeof(text),
+			"over time %zu of %zu devices in processes are drawn, each for those that did the "
+			"same to %.3g %% of each sixteenth of the run; aiflame view --rank draws others",
+			g->alike.drawn, g->alike.len, 100 * g->alike.within);
+		aif_page_lack(&g->lacks, text);
+	}
 	if (p->notes & AIF_NOTE_CUT_SHORT)
 		aif_page_lack(&g->lacks,
 			      "the recording was cut short: what came after its last commit");
@@ -315,8 +327,8 @@ static int object_make(struct page *g, struct aif_err *err)
 	r = trees_put(g, err);
 	if (r == 0)
 		r = why_put(g, err);
-	if (r == 0 &&
-	    aif_page_strips_write(g->names->p, g->idle, &g->grid, &g->columns, &g->json) < 0)
+	if (r == 0 && aif_page_strips_write(g->names->p, g->idle, &g->alike, &g->grid, &g->columns,
+					    &g->json) < 0)
 		r = aif_err_set(err, -ENOMEM, "view: out of memory");
 	aif_buf_putc(&g->json, ',');
 	if (r == 0) {
@@ -359,6 +371,7 @@ static int timeline_make(struct page *g, struct aif_err *err)
 {
 	struct aif_page_timeline t = {.names = g->names,
 				      .idle = g->idle,
+				      .alike = &g->alike,
 				      .groups = &g->events,
 				      .whole = g->whole,
 				      .whole_len = g->whole_len,
@@ -398,6 +411,7 @@ int aif_page_write(const struct aif_names *names, const struct aif_page_opts *o,
 	aif_why_finish(&g.why);
 	aif_attribution_finish(&g.a);
 	aif_facts_put(g.idle);
+	aif_page_alike_finish(&g.alike);
 	aif_page_names_finish(&g.texts);
 	aif_page_columns_finish(&g.columns);
 	aif_buf_finish(&g.json);

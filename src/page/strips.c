@@ -105,20 +105,6 @@ static int strip_write(const struct aif_device_utilization *d,
 	return r;
 }
 
-static int busiest(const void *pa, const void *pb, void *arg)
-{
-	const struct aif_utilization *u = arg;
-	uint64_t a = aif_spans_total(&u->devices[*(const uint32_t *)pa].busy),
-		 b = aif_spans_total(&u->devices[*(const uint32_t *)pb].busy);
-
-	return a != b ? (a < b ? 1 : -1) : *(const uint32_t *)pa < *(const uint32_t *)pb ? -1 : 1;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
-}
-
 /* ---- samples ------------------------------------------------------------------------------------- */
 
 struct counts {
@@ -171,42 +157,56 @@ static int counts_write(const struct aif_profile *p, const struct aif_page_grid 
 	return r;
 }
 
+/* Appends what a strip is of. */
+static void strip_say(const struct aif_profile *p, const struct aif_utilization *u,
+		      const struct aif_page_alike *alike, size_t i, struct aif_buf *json)
+{
+	const struct aif_device_utilization *d = &u->devices[i];
+	struct aif_buf whose = {0};
+	size_t many = aif_page_alike_many(alike, i);
+
+	aif_buf_puts(json, "{\"device\":");
+	aif_out_json_text(json, d->device == AIF_NONE
+					? "device"
+					: aif_profile_str(p, p->devices[d->device].name));
+	aif_buf_puts(json, ",\"pid\":");
+	aif_out_json_u64(json, d->process == AIF_NONE ? 0 : p->processes[d->process].pid);
+	if (d->process != AIF_NONE && p->processes[d->process].rank)
+		aif_buf_printf(json, ",\"rank\":%u", p->processes[d->process].rank - 1);
+	if (many > 1) {
+		aif_page_alike_say(alike, p, u, i, &whose);
+		aif_buf_printf(json, ",\"many\":%zu,\"whose\":", many);
+		aif_out_json_text(json, aif_buf_str(&whose));
+		json->failed |= aif_buf_failed(&whose);
+		aif_buf_finish(&whose);
+	}
+	aif_buf_putc(json, '}');
+}
+
 int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
-			  const struct aif_page_grid *grid, struct aif_page_columns *c,
-			  struct aif_buf *json)
+			  const struct aif_page_alike *alike, const struct aif_page_grid *grid,
+			  struct aif_page_columns *c, struct aif_buf *json)
 {
 	const struct aif_utilization *u = idle->u;
-	uint32_t *shown = malloc((u->len + 1) * sizeof(*shown)),
-		 n = (uint32_t)AIF_MIN(u->len, (size_t)AIF_PAGE_STRIPS_MAX);
 	bool *is_shown = calloc(u->len + 1, sizeof(*is_shown));
 	struct aif_page_idle_cells gaps = {0};
-	int r = shown && is_shown ? 0 : -ENOMEM;
+	int r = is_shown ? 0 : -ENOMEM;
+	unsigned n = 0;
 
-	for (uint32_t i = 0; shown && i < u->len; i++)
-		shown[i] = i;
-	if (!r && u->len) {
-		qsort_r(shown, u->len, sizeof(*shown), busiest, (void *)u);
-		qsort(shown, n, sizeof(*shown), by_number);
-		for (uint32_t i = 0; i < n; i++)
-			is_shown[shown[i]] = true;
+	for (size_t i = 0; is_shown && i < u->len; i++)
+		is_shown[i] = aif_page_is_drawn(alike, i);
+	if (!r && u->len)
 		r = aif_page_idle_cells_make(idle, grid, is_shown, &gaps);
-	}
 	aif_buf_puts(json, "\"strips\":[");
-	for (uint32_t i = 0; !r && i < n; i++) {
-		const struct aif_device_utilization *d = &u->devices[shown[i]];
-
-		aif_buf_puts(json, i ? ",{\"device\":" : "{\"device\":");
-		aif_out_json_text(json, d->device == AIF_NONE
-						? "device"
-						: aif_profile_str(p, p->devices[d->device].name));
-		aif_buf_puts(json, ",\"pid\":");
-		aif_out_json_u64(json, d->process == AIF_NONE ? 0 : p->processes[d->process].pid);
-		aif_buf_putc(json, '}');
-		r = strip_write(d, gaps.of[shown[i]], grid, i, c);
+	for (size_t i = 0; !r && i < u->len; i++) {
+		if (!is_shown[i])
+			continue;
+		aif_buf_puts(json, n ? "," : "");
+		strip_say(p, u, alike, i, json);
+		r = strip_write(&u->devices[i], gaps.of[i], grid, n++, c);
 	}
-	aif_buf_printf(json, "],\"strips_left_out\":%zu", u->len - n);
+	aif_buf_puts(json, "]");
 	aif_page_idle_cells_finish(&gaps);
 	free(is_shown);
-	free(shown);
 	return r ? r : counts_write(p, grid, c);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "page/alike.h"
 #include "page/columns.h"
 #include "page/idle_cells.h"
 
@@ -9,12 +10,13 @@
  * (report/why/groups.def), and not collected (off). The rest is before a device's first and behind its last work. And
  * how many samples of devices and CPUs were taken in it.
  */
-#define AIF_PAGE_STRIPS_MAX 16 /* the busiest; how many there are more is said */
+#define AIF_PAGE_STRIPS_MAX AIF_PAGE_ALIKE_MAX
 
-/* Writes columns s0_compute ... of what there is, n_device, n_cpu, and appends "strips":[...]. 0 or -ENOMEM. */
+/* Writes columns s0_compute ... of what is drawn, n_device, n_cpu, and appends "strips":[...], with `many` and `whose` where one stands for
+ * others. 0 or -ENOMEM. */
 int aif_page_strips_write(const struct aif_profile *p, const struct aif_idle_part *idle,
-			  const struct aif_page_grid *grid, struct aif_page_columns *c,
-			  struct aif_buf *json);
+			  const struct aif_page_alike *alike, const struct aif_page_grid *grid,
+			  struct aif_page_columns *c, struct aif_buf *json);
 
 /* The first of a profile's counters; how many there are more is said. */
 #define AIF_PAGE_COUNTERS_MAX 24

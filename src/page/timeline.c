@@ -32,6 +32,7 @@ void aif_page_timeline_finish(struct aif_page_timeline *t)
 	aif_map_finish(&t->thread_of);
 	free(t->what);
 	free(t->threads);
+	free(t->is_drawn);
 }
 
 uint32_t aif_page_what(struct aif_page_timeline *t, const char *name, uint32_t group,
@@ -54,11 +55,16 @@ uint32_t aif_page_what(struct aif_page_timeline *t, const char *name, uint32_t g
 	return (uint32_t)i;
 }
 
+static bool is_process_drawn(const struct aif_page_timeline *t, uint32_t process)
+{
+	return !t->is_drawn || process == AIF_NONE || t->is_drawn[process];
+}
+
 uint32_t aif_page_thread(struct aif_page_timeline *t, uint32_t thread)
 {
 	uint64_t i;
 
-	if (thread == AIF_NONE)
+	if (thread == AIF_NONE || !is_process_drawn(t, t->names->p->threads[thread].process))
 		return AIF_NONE;
 	if (aif_map_get(&t->thread_of, thread, &i))
 		return (uint32_t)i;
@@ -82,7 +88,8 @@ void aif_page_bars_say(struct aif_page_timeline *t, const char *prefix,
 struct execs {
 	struct aif_page_timeline *t;
 	const struct aif_exec_timeline *x;
-	uint32_t *order;   /* by lane, then start */
+	uint32_t *order; /* of those that are drawn, by lane, then start */
+	size_t len;
 	uint32_t *lane;    /* by execution */
 	uint32_t *what;    /* by execution */
 	uint32_t *details; /* by launch: 1 + shape */
@@ -151,7 +158,7 @@ static void lanes_give(struct execs *e, size_t from, size_t to)
 /* Orders by lane what is by stream and start. */
 static int lanes_order(struct execs *e)
 {
-	size_t n = e->x->execs_len, *first = calloc((size_t)e->lanes + 1, sizeof(*first));
+	size_t n = e->len, *first = calloc((size_t)e->lanes + 1, sizeof(*first));
 	uint32_t *to = malloc((n + 1) * sizeof(*to));
 
 	if (!first || !to) {
@@ -160,7 +167,7 @@ static int lanes_order(struct execs *e)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
-		first[e->lane[i] + 1]++;
+		first[e->lane[e->order[i]] + 1]++;
 	for (uint32_t l = 1; l <= e->lanes; l++)
 		first[l] += first[l - 1];
 	for (size_t i = 0; i < n; i++)
@@ -173,15 +180,20 @@ static int lanes_order(struct execs *e)
 
 static int lanes_make(struct execs *e)
 {
+	const struct aif_utilization *u = e->t->idle->u;
 	const struct aif_exec_timeline *x = e->x;
 
-	for (size_t i = 0; i < x->execs_len; i++)
-		e->order[i] = (uint32_t)i;
-	if (x->execs_len)
-		aif_sort_r(e->order, x->execs_len, sizeof(*e->order), by_stream, x->execs);
+	for (size_t i = 0; i < x->execs_len && !e->t->alike->as; i++)
+		e->order[e->len++] = (uint32_t)i;
+	for (size_t k = 0; k < u->len && e->t->alike->as; k++)
+		for (size_t i = u->devices[k].first;
+		     i < u->devices[k].end && aif_page_is_drawn(e->t->alike, k); i++)
+			e->order[e->len++] = u->order[i];
+	if (e->len)
+		aif_sort_r(e->order, e->len, sizeof(*e->order), by_stream, x->execs);
 	aif_buf_puts(e->t->json, "\"streams\":[");
-	for (size_t i = 0, from = 0; i < x->execs_len; i++)
-		if (i + 1 == x->execs_len ||
+	for (size_t i = 0, from = 0; i < e->len; i++)
+		if (i + 1 == e->len ||
 		    !is_one_stream(&x->execs[e->order[i]], &x->execs[e->order[i + 1]])) {
 			lanes_give(e, from, i + 1);
 			from = i + 1;
@@ -194,7 +206,8 @@ static int names_make(struct execs *e)
 {
 	const struct aif_exec_timeline *x = e->x;
 
-	for (size_t i = 0; i < x->execs_len; i++) {
+	for (size_t k = 0; k < e->len; k++) {
+		uint32_t i = e->order[k];
 		const struct aif_timeline_exec *o = &x->execs[i];
 		const uint32_t *group = e->t->groups->execs;
 
@@ -293,7 +306,6 @@ static int execs_write(struct aif_page_timeline *t)
 	struct aif_page_events events = {.at = exec_at,
 					 .span_at = exec_span_at,
 					 .arg = &e,
-					 .len = x->execs_len,
 					 .whole = t->whole,
 					 .whole_len = t->whole_len};
 	struct aif_page_bars bars = {0};
@@ -301,6 +313,7 @@ static int execs_write(struct aif_page_timeline *t)
 
 	if (!r)
 		r = names_make(&e);
+	events.len = e.len;
 	free(t->groups->execs);
 	t->groups->execs = NULL;
 	if (!r)
@@ -309,7 +322,7 @@ static int execs_write(struct aif_page_timeline *t)
 		r = aif_page_bars_write(&events, e.lanes, AIF_PAGE_EXECS_MAX, "x_", t->columns,
 					&bars);
 	if (!r) {
-		aif_page_bars_say(t, "x", &bars, x->execs_len);
+		aif_page_bars_say(t, "x", &bars, e.len);
 		shapes_say(t);
 	}
 	free(e.order);
@@ -423,7 +436,8 @@ static int gaps_read(struct gaps *g)
 	int r = courses_make(idle, &g->rows);
 
 	while (r == 0 && aif_idle_course_next(&idle->course, &times, &time))
-		if (g->rows[times.place].ns > 0)
+		if (g->rows[times.place].ns > 0 &&
+		    aif_page_is_drawn(g->t->alike, g->rows[times.place].device))
 			r = gap_add(g, &time, times.place);
 	return r;
 }
@@ -463,10 +477,14 @@ static int gaps_write(struct aif_page_timeline *t)
 
 	events.len = g.gap_len;
 	aif_buf_puts(t->json, ",\"idle\":[");
-	for (size_t i = 0; i < u->len; i++)
-		aif_buf_printf(t->json, "%s{\"device\":%d,\"process\":%d}", i ? "," : "",
+	for (size_t i = 0; i < u->len; i++) {
+		aif_buf_printf(t->json, "%s{\"device\":%d,\"process\":%d,\"many\":%zu}",
+			       i ? "," : "",
 			       u->devices[i].device == AIF_NONE ? -1 : (int)u->devices[i].device,
-			       u->devices[i].process == AIF_NONE ? -1 : (int)u->devices[i].process);
+			       u->devices[i].process == AIF_NONE ? -1 : (int)u->devices[i].process,
+			       aif_page_is_drawn(t->alike, i) ? aif_page_alike_many(t->alike, i)
+							      : (size_t)0);
+	}
 	aif_buf_putc(t->json, ']');
 	/* Frees it before the gaps are sorted: it takes much more than they do, and is not read again. */
 	aif_facts_put(t->idle);
@@ -528,10 +546,12 @@ static void process_say(struct aif_page_timeline *t, const struct aif_process_na
 	const char *shown = aif_process_names_show(names, i),
 		   *exe = aif_profile_str(p, process->exe),
 		   *base = exe && strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
-	char text[64];
+	char text[96], rank[32] = "";
 
+	if (process->rank)
+		snprintf(rank, sizeof(rank), "rank %u, ", process->rank - 1);
 	if (!shown)
-		snprintf(text, sizeof(text), "%.40s%s%u", base ? base : "",
+		snprintf(text, sizeof(text), "%s%.40s%s%u", rank, base ? base : "",
 			 base && *base ? ", " : "process ", process->pid);
 	aif_buf_puts(t->json, i ? "," : "");
 	aif_out_json_text(t->json, shown ? shown : text);
@@ -566,12 +586,27 @@ static int places_say(struct aif_page_timeline *t)
 	return r;
 }
 
+/* Finds the processes whose threads are drawn. */
+static int drawn_find(struct aif_page_timeline *t)
+{
+	const struct aif_utilization *u = t->idle->u;
+	size_t n = t->names->p->processes_len;
+
+	if (!t->alike->as)
+		return 0;
+	t->is_drawn = malloc(n + 1);
+	for (size_t i = 0; t->is_drawn && i < n; i++)
+		t->is_drawn[i] = aif_page_is_process_drawn(t->alike, u, (uint32_t)i);
+	return t->is_drawn ? 0 : -ENOMEM;
+}
+
 int aif_page_timeline_write(struct aif_page_timeline *t)
 {
-	int r;
+	int r = drawn_find(t);
 
 	aif_buf_putc(t->json, '{');
-	r = execs_write(t);
+	if (!r)
+		r = execs_write(t);
 	if (!r)
 		r = gaps_write(t);
 	if (!r)

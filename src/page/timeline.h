@@ -4,6 +4,7 @@
 #include "analysis/idle/part.h"
 #include "base/map.h"
 #include "names/profile_names.h"
+#include "page/alike.h"
 #include "page/bars.h"
 #include "page/columns.h"
 
@@ -44,6 +45,7 @@ void aif_page_event_groups_finish(struct aif_page_event_groups *g);
 struct aif_page_timeline {
 	const struct aif_names *names;
 	const struct aif_idle_part *idle; /* a fact of its own: given back as soon as it is read */
+	const struct aif_page_alike *alike;
 	struct aif_page_event_groups *groups;
 	const struct aif_page_span *whole; /* spans of time to keep whole, by .from */
 	size_t whole_len;
@@ -52,6 +54,7 @@ struct aif_page_timeline {
 	/* Results: names, rows of what_*, and the threads that lanes are of. */
 	struct aif_strset strings;
 	struct aif_map what_of, thread_of;
+	bool *is_drawn; /* by process: whether its threads are; NULL: all */
 	AIF_TABLE(aif_page_what, what);
 	uint32_t *threads;
 	size_t threads_len, threads_cap;
@@ -70,7 +73,8 @@ void aif_page_timeline_finish(struct aif_page_timeline *t);
 /* Return the number of a row of what_*; of a thread. Without memory t->strings fails as aif_strset_put() does, or AIF_NONE. */
 uint32_t aif_page_what(struct aif_page_timeline *t, const char *name, uint32_t group,
 		       uint32_t graph, unsigned class);
-uint32_t aif_page_thread(struct aif_page_timeline *t, uint32_t thread);
+uint32_t aif_page_thread(struct aif_page_timeline *t,
+			 uint32_t thread); /* AIF_NONE: its process is not drawn */
 /* Appends what a length of joined bars says: ,"PREFIX":[bars,joined,ns]. */
 void aif_page_bars_say(struct aif_page_timeline *t, const char *prefix,
 		       const struct aif_page_bars *b, size_t events);

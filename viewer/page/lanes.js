@@ -14,7 +14,9 @@
 			add({ kind: "steps", name: "steps", height: THIN, bars: L.steps ||= new Bars(Float64Array.from(H.steps[0]), Float64Array.from(H.steps[1]), {}), lo: 0, hi: H.steps[0].length });
 		const many = TL.processes.length > 1;
 		TL.idle.forEach((d, k) => {
-			const key = `device ${d.device} ${d.process}`, head = place_name(TL.devices, d.device, "device") + (many ? `, ${place_name(TL.processes, d.process, "")}` : "");
+			if (!d.many) // another one is drawn for it
+				return;
+			const key = `device ${d.device} ${d.process}`, head = place_name(TL.devices, d.device, "device") + (many ? `, ${place_name(TL.processes, d.process, "")}` : "") + (d.many > 1 ? `, one of ${count(d.many)} alike` : "");
 			add({ kind: "head", name: head, key, height: LANE, on: d });
 			if (TL.i.first[k] < TL.i.first[k + 1])
 				add({ kind: "idle", name: "idle", of: key, height: LANE, bars: TL.i, lo: TL.i.first[k], hi: TL.i.first[k + 1], device: k });

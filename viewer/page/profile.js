@@ -48,7 +48,7 @@
 		if (strips_of !== S.more) {
 			strips_of = S.more;
 			strips_make();
-			$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: s.device + (s.title || "") }, cut(s.device + (s.pid && strips.some((o) => o !== s && o.device === s.device) ? ` (${s.pid})` : "")))));
+			$("strip-names").replaceChildren(...strips.map((s) => el("div", { title: strip_whose(s) + (s.title || "") }, cut(strip_name(s)))));
 			$("band").hidden = !strips.length;
 		}
 		strip_draw();

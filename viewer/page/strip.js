@@ -34,15 +34,22 @@
 		return CLASSES.slice(FIRST_IDLE, -1).map((key, k) => {
 			const counts = new Float64Array(H.cells);
 			for (const s of of)
-				s.of[k + FIRST_IDLE].forEach((v, c) => { counts[c] += v; });
+				s.of[k + FIRST_IDLE].forEach((v, c) => { counts[c] += v * (s.many || 1); });
 			const most = max(...counts);
-			return most && { device: `idle: ${GROUPS[key][0]}, to ${share(most, 10000 * of.length)}`, counts, colour: GROUPS[key][1] };
+			return most && { device: `idle: ${GROUPS[key][0]}, to ${share(most, 10000 * of.reduce((n, s) => n + (s.many || 1), 0))}`, counts, colour: GROUPS[key][1] };
 		}).filter(Boolean);
 	}
 	const device_strips = () => strips.filter((s) => s.of);
 	const strip_x = (t) => t / H.end_ns * ($("strip").clientWidth);
 	const strip_t = (x) => max(0, min(H.end_ns, x / $("strip").clientWidth * H.end_ns));
 
+	// Ranks go by their number, others by their process's where several devices have one name. One that is drawn for others says for how many.
+	function strip_name(s) {
+		if (s.many > 1)
+			return `${"rank" in s ? "rank" : "process"} ${"rank" in s ? s.rank : s.pid} and ${count(s.many - 1)} alike`;
+		return "rank" in s && strips.length > 1 ? `rank ${s.rank}, ${s.device}` : s.device + (s.pid && strips.some((o) => o !== s && o.device === s.device) ? ` (${s.pid})` : "");
+	}
+	const strip_whose = (s) => s.many > 1 ? `${s.device}: ${"rank" in s ? "ranks" : "processes"} ${s.whose}` : s.device;
 	// The mean of a class over the cells of each pixel.
 	function strip_sums(column, width) {
 		const ret = new Float64Array(width), per = H.end_ns / H.cell_ns / width;
@@ -133,7 +140,7 @@
 		const first = floor(from / H.cell_ns), last = min(H.cells, Math.ceil(to / H.cell_ns));
 		for (let c = first; c < last; c++) {
 			const part = (min((c + 1) * H.cell_ns, to) - max(c * H.cell_ns, from)) / H.cell_ns;
-			s.of.forEach((v, k) => { sums[k] += (v[c] || 0) / 10000 * part * H.cell_ns; });
+			s.of.forEach((v, k) => { sums[k] += (v[c] || 0) / 10000 * part * H.cell_ns * (s.many || 1); });
 		}
 		return sums;
 	}
