@@ -135,7 +135,8 @@ const struct aif_command aif_command_reduce = {
 		"counters and allocations stay whole.\n\n"
 		"Reduce the profile of each rank or host with the same --every, then merge. Steps\n"
 		"are those that the program marks (docs/program.md), and must count alike on all\n"
-		"ranks. Record with --all-launches: what was left out once cannot be again.",
+		"ranks; or the turns of the loop that aiflame why finds. Record with --all-launches:\n"
+		"what was left out once cannot be again.",
 	.examples =
 		"aiflame reduce -o small.data run.data\tone step of 16\n"
 		"aiflame reduce --every 64 -o r7-small.data r7.data\tthe same of each rank, then\n"

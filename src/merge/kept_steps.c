@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/kept_steps.h"
 
+#include "analysis/exec_timeline.h"
+#include "analysis/facts.h"
+#include "analysis/loop/phases.h"
 #include "analysis/step_names.h"
 #include "base/hash.h"
 #include "profile/file.h"
@@ -212,6 +215,42 @@ static void find_threads(const struct finding *f, size_t *first, size_t *count)
 	}
 }
 
+/* Takes the turns of the loop for steps, where no step is marked and all launches are there. 0 or -errno. */
+static int take_turns(struct finding *f, struct aif_kept_steps *ret)
+{
+	const struct aif_exec_timeline *t;
+	struct aif_phases x = {.from = AIF_PHASES_UNKNOWN};
+	int r = aif_exec_timeline_get(f->p, NULL, &t);
+
+	if (!r)
+		r = aif_phases_find(f->p, NULL, t, &x);
+	aif_facts_put(t);
+	/* Turns that have the times of their device work say nothing of when they were launched. */
+	if (!r && x.from == AIF_PHASES_TURNS && x.thread != AIF_NONE && !x.is_queued &&
+	    !x.is_sparse && x.len) {
+		f->steps = calloc(x.len, sizeof(*f->steps));
+		ret->turns = calloc(x.len, sizeof(*ret->turns));
+		r = f->steps && ret->turns ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; f->steps && ret->turns && i < x.len; i++) {
+		const struct aif_loop_step *s = &x.steps[i];
+
+		if (s->start < 0 || s->end <= s->start)
+			continue;
+		ret->turns[ret->turns_len] = (struct aif_kept_turn){
+			f->p->start_ns + (uint64_t)s->start, f->p->start_ns + (uint64_t)s->end};
+		f->steps[f->len] = (struct step){.from = ret->turns[ret->turns_len].from,
+						 .to = ret->turns[ret->turns_len].to,
+						 .number = f->len,
+						 .thread = x.thread};
+		f->len++;
+		ret->turns_len++;
+	}
+	ret->turns_thread = x.thread;
+	aif_phases_finish(&x);
+	return r;
+}
+
 int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, const size_t *least,
 			struct aif_kept_steps *ret)
 {
@@ -229,6 +268,8 @@ int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, const size_
 		r = aif_profile_ops(p, see, &f, NULL);
 	if (!r)
 		r = aif_profile_ops(p, take, &f, NULL);
+	if (!r && !f.len)
+		r = take_turns(&f, ret);
 	if (!r && f.len)
 		qsort(f.steps, f.len, sizeof(*f.steps), by_thread_and_time);
 	if (!r)
@@ -249,6 +290,7 @@ void aif_kept_steps_finish(struct aif_kept_steps *k)
 	for (size_t i = 0; i < k->processes_len && k->processes; i++)
 		free(k->processes[i].blocks);
 	free(k->processes);
+	free(k->turns);
 	*k = (struct aif_kept_steps){.processes = NULL};
 }
 

@@ -353,6 +353,48 @@ static int note(struct reducing *r, struct aif_err *err)
 	return aif_writer_note(r->w, &r->p, "reduced", text, err);
 }
 
+/* Makes the names of turns that were taken for steps, "turn#17": without the launches of most nothing else tells them. */
+static int name_turns(struct reducing *r)
+{
+	char name[32];
+
+	for (size_t i = 0; i < r->kept.turns_len; i++) {
+		snprintf(name, sizeof(name), "turn#%zu", i);
+		if (aif_strset_puts(&r->p.strings, name) == AIF_STR_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Marks turns as steps. */
+static int write_turns(struct reducing *r)
+{
+	struct aif_op_row *rows = calloc(r->kept.turns_len + 1, sizeof(*rows));
+	int e = rows ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < r->kept.turns_len && rows; i++) {
+		char name[32];
+
+		rows[i] = (struct aif_op_row){
+			.start = r->kept.turns[i].from,
+			.end = r->kept.turns[i].to,
+			.thread = r->kept.turns_thread,
+			.name = aif_strset_find(
+				&r->p.strings, name,
+				(size_t)snprintf(name, sizeof(name), "turn#%zu", i)),
+			.kind = AIF_OP_STEP,
+			.shapes = AIF_NONE,
+			.types = AIF_NONE,
+			.stack = AIF_NONE,
+			.sequence = -1};
+	}
+	for (size_t i = 0; i < r->kept.turns_len && !e; i += BATCH)
+		e = aif_writer_ops(r->w, rows + i, AIF_MIN(r->kept.turns_len - i, (size_t)BATCH),
+				   r->err);
+	free(rows);
+	return e;
+}
+
 static int write_part(void *arg, const char *part, struct aif_err *err)
 {
 	struct reducing *r = arg;
@@ -362,11 +404,14 @@ static int write_part(void *arg, const char *part, struct aif_err *err)
 	if (e)
 		return e;
 	r->err = err;
-	e = aif_writer_tables(r->w, &r->p, err);
+	e = name_turns(r);
+	e = e ? aif_err_set(err, e, "%s: out of memory", r->input)
+	      : aif_writer_tables(r->w, &r->p, err);
 	if (!e)
 		e = note(r, err);
 	if (!e) {
 		e = write_rows(r);
+		e = e ? e : write_turns(r);
 		if (e == -ENOMEM)
 			aif_err_set(err, e, "%s: out of memory", r->input);
 	}
@@ -426,10 +471,11 @@ static int choose(struct reducing *r, struct aif_err *err)
 	s->slow = r->kept.slow;
 	s->ranks = r->kept.with_steps;
 	if (!e && !s->steps)
-		return aif_err_set(err, -EINVAL,
-				   "%s: no step is marked, so that none can be left out "
-				   "(docs/program.md); use it as it is",
-				   r->input);
+		return aif_err_set(
+			err, -EINVAL,
+			"%s: no step is marked, and no loop is seen in its launches, so that "
+			"none can be left out (docs/program.md); use it as it is",
+			r->input);
 	if (!e && s->by_lot < FEWEST * AIF_KEPT_RUN * s->ranks)
 		return aif_err_set(
 			err, -EINVAL,
