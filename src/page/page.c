@@ -266,6 +266,9 @@ static int why_put(struct page *g, struct aif_err *err)
 		aif_buf_putc(&g->json, ',');
 		aif_why_say_briefly(g->names, &g->why, &brief);
 		text_put(g, "why_brief", aif_buf_str(&brief));
+		aif_buf_clear(&brief);
+		aif_why_say_job(g->names, &g->why, &brief);
+		text_put(g, "why_job", aif_buf_str(&brief));
 		aif_buf_finish(&brief);
 		r = steps_put(g, &g->why.phases);
 		if (r == 0 && g->idle->t->execs_len > AIF_PAGE_EXECS_MAX)

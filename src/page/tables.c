@@ -25,6 +25,7 @@ static const struct {
 	{&aif_report_table_copies, "copies", "Copies"},
 	{&aif_report_table_memory, "memory", "Memory"},
 	{&aif_report_table_comm, "comm", "Communication"},
+	{&aif_report_table_ranks, "ranks", "Ranks"},
 	{&aif_report_table_streams, "streams", "Queues"},
 	{&aif_report_table_threads, "threads", "Threads"},
 	{&aif_report_table_processes, "processes", "Processes"},

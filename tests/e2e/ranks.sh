@@ -52,6 +52,16 @@ check "--rank shows no other rank" sh -c '! "$1" report --comm --rank 2 late.dat
 check "--rank takes several" sh -c '"$1" report --comm --format csv --rank 0,3 late.data | grep -c "rank [03]" | grep -qx 2' sh "$aiflame"
 check "a rank that is not there is an error" says 'no rank 7' "$aiflame" report --comm --rank 7 late.data
 check "waits of one rank are what it suffered" ask late "near($(drawn late --rank 1) / 1e3, t['waits_us'][1])"
+# page FILE.html TEXT: its data have the text
+page() {
+	python3 -c 'import base64, gzip, re, sys
+text = re.search(r"id=\"data\">([^<]*)<", open(sys.argv[1]).read()).group(1)
+sys.exit(sys.argv[2].encode() not in gzip.decompress(base64.b64decode(text)))' "$@"
+}
+"$aiflame" view -o late.html late.data
+check "the page of a job says which rank is late" page late.html '"why_job":"rank 2 is late in 24 of 24 steps, by 4.'
+check "the page of a job has the table of its ranks" page late.html '"ranks":{"title":"Ranks"'
+check "strips of a page go by ranks" page late.html '"rank":2'
 
 # One of its kernels takes longer; or all of them do.
 job kernel --late 3 --in kernel

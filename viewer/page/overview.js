@@ -11,7 +11,7 @@
 			const bar = stack_bar(w.groups.map((g) => [name(g.group), g.share_ppm / 1e6, colour(g)]));
 			const of = w.window.of === "loop" ? "the loop" : "the devices' time", outside = w.outside_ns > w.time_ns / 20 ? `, without ${ns(w.outside_ns)} before the first device work in it and behind the last` : "";
 			const idle = idle_groups([w.window.from_ns, w.window.to_ns]), worth_of = (g) => g.group in idle ? idle[g.group] : g.share_ppm * w.time_ns / 1e6;
-			bounds(el("p", { class: "lead" }, H.why_brief || ""), bar,
+			bounds(el("p", { class: "lead" }, H.why_brief || ""), H.why_job ? el("p", { id: "job" }, `Ranks: ${H.why_job}. `, H.tables.ranks.types && button("Each rank", () => go({ view: "tables", table: "ranks" }), { class: "link" })) : "", bar,
 				el("table", { class: "groups" }, el("thead", {}, el("tr", {}, ["", `of ${of}`, "time", w.groups.some((g) => faster(g.at_most_ppm)) ? "if it took none" : "", "to try"].map((t, k) => el("th", { scope: "col", class: k && k < 4 ? "num" : "" }, t)))), el("tbody", {}, w.groups.filter((g) => g.share_ppm > 0).map((g) =>
 					el("tr", opens(() => open(g)), el("td", {}, dot(colour(g)), name(g.group)), el("td", { class: "num" }, share(worth_of(g), w.time_ns)), el("td", { class: "num dim" }, ns(worth_of(g))),
 						el("td", { class: "num dim" }, faster(g.at_most_ppm)),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* A late rank bounds a job whose steps are shorter by a tenth without it. */
 #define LATE_PPM 100000
@@ -226,6 +227,21 @@ void aif_why_say_ranks(struct saying *s)
 		aif_buf_puts(&s->line, " of the operations, which all ranks captured");
 	}
 	aif_why_end_line(s);
+}
+
+/* Takes the line without the word that begins it. */
+static void take_line(struct saying *s, const char *text)
+{
+	aif_buf_puts(s->taker, text + AIF_MIN(strlen(text), strlen("ranks    ")));
+}
+
+void aif_why_say_job(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out)
+{
+	struct saying s = {.names = names, .w = w, .take = take_line, .taker = out};
+
+	aif_why_say_ranks(&s);
+	out->failed |= aif_buf_failed(&s.line);
+	aif_buf_finish(&s.line);
 }
 
 static void put_number(struct aif_buf *b, const char *key, uint64_t n)

@@ -262,6 +262,8 @@ size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_G
 /* Appends at most 25 lines for people, each wrapped to `columns` (0: lines have no end). `path` is the profile's. */
 void aif_why_say(const struct aif_names *names, const struct aif_why *w, const char *path,
 		 uint32_t columns, struct aif_buf *out);
+/* Appends which rank of a job is late, and what that costs, in a sentence; nothing of others. */
+void aif_why_say_job(const struct aif_names *names, const struct aif_why *w, struct aif_buf *out);
 /* Appends the shortest answer: "the host: 84.3 % of the loop's time; 255 turns of f (a.py:12), median 12.1 ms". Nothing where
  * nothing is known. */
 void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
