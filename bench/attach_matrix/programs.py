@@ -49,19 +49,27 @@ def below(pid):
     return found
 
 
+def status(pid):
+    try:
+        return open("/proc/%d/status" % pid).read()
+    except OSError:
+        return ""
+
+
 class Program:
     """name; words: its command, where {work} is a folder and {here} that of the sources; build: a function that makes what
-    it needs; comm: of the process to attach to, else the one that is started; refusal, may_refuse: patterns of sentences
+    it needs; comm: of the process to attach to, else the one that is started; has: a line of its /proc/PID/status by which it is
+    ready; refusal, may_refuse: patterns of sentences
     that every attach, or some attaches, may end with; beside: what goes on during an attach."""
 
     starts_s = 0.3
 
     def __init__(self, name, *words, make=None, comm=None, refusal=None, may_refuse=None, starts_s=0.3, beside=None,
-                 ends_by_file=False):
+                 ends_by_file=False, has=None):
         self.name, self.words, self.make, self.comm = name, words, make, comm
         self.refusal, self.may_refuse, self.starts_s = refusal, may_refuse, starts_s
         self.beside = beside or (lambda targets: contextlib.nullcontext())
-        self.ends_by_file = ends_by_file
+        self.ends_by_file, self.has = ends_by_file, has
 
     def prepare(self, work, here, build):
         self.places = {"work": work, "here": here, "build": build, "python": os.path.realpath(sys.executable)}
@@ -72,6 +80,8 @@ class Program:
         return [w.format(folder=folder, **self.places) for w in self.words]
 
     def targets(self, pid):
+        if self.has:
+            return [pid] if self.has in status(pid) else []
         if not self.comm:
             # Not a fork of ours that becomes it later.
             return [pid] if os.path.exists("/proc/%d" % pid) and os.readlink("/proc/%d/exe" % pid) else []
@@ -225,7 +235,7 @@ PROGRAMS += [
     Program("static", "{work}/static", make=waiting("static", CC, "-static"), refusal="statically linked"),
     Program("musl", "{work}/musl", make=waiting("musl", "musl-gcc"), refusal="is musl"),
     Program("32 bits", "{work}/bits32", make=waiting("bits32", CC, "-m32"), refusal="32-bit"),
-    Program("a seccomp filter", "{python}", "-c", FILTER.replace("{", "{{").replace("}", "}}"), refusal="seccomp filter"),
+    Program("a seccomp filter", "{python}", "-c", FILTER.replace("{", "{{").replace("}", "}}"), refusal="seccomp filter", has="\nSeccomp:\t2\n"),
     Program("set-user-id", "setpriv", "--reuid=65533", "--clear-groups", "{work}/setuid", make=set_user_id,
             comm="setuid", refusal="set-user-id"),
     Program("under strace", "strace", "-f", "-o", "/dev/null", "{work}/program", "locks",

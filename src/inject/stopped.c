@@ -27,7 +27,8 @@
 #define AGAIN_NS (2 * AIF_NS_PER_S)
 /* A system call that makes a mapping may wait for another thread's; the thread cannot be left in it. */
 #define STUCK_NS (600 * AIF_NS_PER_S)
-#define NEWS_NS  500000
+/* A thread that has stopped wakes this process before that. */
+#define NEWS_NS 10000000
 
 #define GET_RSEQ_CONFIGURATION ((enum __ptrace_request)0x420f) /* unknown to glibc before 2.34 */
 struct rseq_configuration {
@@ -131,16 +132,30 @@ static void await_news(void)
 	sigtimedwait(&child, NULL, &(struct timespec){.tv_nsec = NEWS_NS});
 }
 
-/* Waits until the thread has stopped. 0, -ETIMEDOUT, or -ESRCH: it has ended. */
-static int await_stop(struct aif_stopped *t, int *ret_status, uint64_t until)
+/* A moment at which a thread had not stopped, and awake_ns() then. */
+struct going {
+	uint64_t ns, awake;
+};
+
+/* Waits until the thread has stopped. 0, -ETIMEDOUT, or -ESRCH: it has ended. *ret_going: the last look before; or NULL. */
+static int await_stop(struct aif_stopped *t, int *ret_status, uint64_t until,
+		      struct going *ret_going)
 {
+	struct going now;
+
 	for (;;) {
-		pid_t r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
+		pid_t r;
+
+		if (ret_going)
+			now = (struct going){aif_now_ns(), awake_ns()};
+		r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
 
 		if (r < 0 || (r == t->tid && !WIFSTOPPED(*ret_status)))
 			return -ESRCH;
 		if (r == t->tid)
 			return 0;
+		if (ret_going)
+			*ret_going = now;
 		if (aif_now_ns() >= until)
 			return -ETIMEDOUT;
 		await_news();
@@ -181,41 +196,42 @@ void aif_stopped_end(struct aif_stopped *t)
 		t->time.waited_ns = AIF_MIN(delay - t->delay_ns, t->time.ns);
 }
 
-/* Notes that its stop has been seen. asked, awake: when it was asked to stop, and awake_ns() then. */
-static void note_stop(struct aif_stopped *t, uint64_t asked, uint64_t awake)
+/* Notes that its stop has been seen. */
+static void note_stop(struct aif_stopped *t, const struct going *last)
 {
-	const uint64_t now_awake = awake == UINT64_MAX ? UINT64_MAX : awake_ns();
+	const uint64_t now_awake = last->awake == UINT64_MAX ? UINT64_MAX : awake_ns();
 
 	t->delay_ns = delay_of_thread(t);
 	t->stopped_ns = aif_now_ns();
-	t->time.seen_ns = t->stopped_ns - asked;
+	t->time.seen_ns = t->stopped_ns - last->ns;
 	if (now_awake != UINT64_MAX)
-		t->time.seen_ns = AIF_MIN(t->time.seen_ns, now_awake - awake);
+		t->time.seen_ns = AIF_MIN(t->time.seen_ns, now_awake - last->awake);
 }
 
 int aif_stopped_begin(struct aif_stopped *t, const struct aif_image *im, pid_t tid)
 {
-	uint64_t asked, awake;
+	struct going last;
+	uint64_t until;
 	int status, r;
 
 	*t = (struct aif_stopped){.im = im, .tid = tid};
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0)
 		return -errno;
 	hurry(true);
-	awake = awake_ns();
-	asked = aif_now_ns();
+	last = (struct going){aif_now_ns(), awake_ns()};
+	until = last.ns + STOP_NS;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		r = -errno;
 		hurry(false);
 		return r;
 	}
 	for (;;) {
-		r = await_stop(t, &status, asked + STOP_NS);
+		r = await_stop(t, &status, until, &last);
 		if (r < 0) {
 			hurry(false);
 			return r == -ETIMEDOUT ? -EBUSY : r;
 		}
-		note_stop(t, asked, awake);
+		note_stop(t, &last);
 		if (is_event(status) && WSTOPSIG(status) == SIGTRAP)
 			return 0;
 		if (is_event(status)) { /* stopped by SIGSTOP or the like: it stays so */
@@ -288,7 +304,7 @@ static int next_syscall_stop(struct aif_stopped *t)
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, t->tid, 0, 0) < 0)
 			return -ESRCH;
-		r = await_stop(t, &status, aif_now_ns() + STUCK_NS);
+		r = await_stop(t, &status, aif_now_ns() + STUCK_NS, NULL);
 		if (r < 0)
 			return r;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
@@ -308,7 +324,7 @@ static int step_over_syscall(struct aif_stopped *t, uint64_t at)
 	for (;;) {
 		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0)
 			return -ESRCH;
-		r = await_stop(t, &status, aif_now_ns() + STUCK_NS);
+		r = await_stop(t, &status, aif_now_ns() + STUCK_NS, NULL);
 		if (r < 0 || aif_stopped_get_regs(t, &regs) < 0)
 			return -ESRCH;
 		if (regs.rip != at)
@@ -386,7 +402,7 @@ int aif_stopped_again(struct aif_stopped *t)
 
 	ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 	for (;;) {
-		r = await_stop(t, &status, aif_now_ns() + AGAIN_NS);
+		r = await_stop(t, &status, aif_now_ns() + AGAIN_NS, NULL);
 		if (r < 0)
 			return r;
 		if (is_event(status))

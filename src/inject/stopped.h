@@ -21,7 +21,7 @@ struct aif_stopped_schedule {
  *
  * What counts as its stop begins when it has stopped: until then it goes on, or waits for a processor as without us. The kernel
  * does not say when that was; it is taken to be earlier than it was seen by all that this process ran or waited for a processor
- * meanwhile, since otherwise this process slept until the stop woke it.
+ * since it last looked, for otherwise this process slept until the stop woke it.
  */
 struct aif_stopped {
 	const struct aif_image *im;
