@@ -221,6 +221,8 @@ static void fill(const struct thread *t, struct aif_payload *p)
 
 	*p = *t->b->payload;
 	p->create = fn->create;
+	p->attr_init = fn->attr_init;
+	p->attr_size = fn->attr_size;
 	p->dlopen = fn->dlopen;
 	p->dlsym = fn->dlsym;
 	p->dlerror = fn->dlerror;

@@ -15,7 +15,7 @@
  */
 /* Addresses in the target. */
 struct aif_borrow_functions {
-	uint64_t create, dlopen, dlsym, dlerror, self, detach;
+	uint64_t create, attr_init, attr_size, dlopen, dlsym, dlerror, self, detach;
 	uint64_t syscall; /* an instruction `syscall` */
 };
 

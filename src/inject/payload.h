@@ -14,36 +14,39 @@
 #define AIF_PAYLOAD_STACK 32768
 #define AIF_PAYLOAD_SIZE  (2 * AIF_PAYLOAD_PAGE + AIF_PAYLOAD_STACK)
 
-#define AIF_PAYLOAD_AT_CREATE   0x000
-#define AIF_PAYLOAD_AT_DLOPEN   0x008
-#define AIF_PAYLOAD_AT_DLSYM    0x010
-#define AIF_PAYLOAD_AT_DLERROR  0x018
-#define AIF_PAYLOAD_AT_SELF     0x020
-#define AIF_PAYLOAD_AT_DETACH   0x028
-#define AIF_PAYLOAD_AT_DONE     0x030
-#define AIF_PAYLOAD_AT_RESULT   0x034
-#define AIF_PAYLOAD_AT_STATE    0x038
-#define AIF_PAYLOAD_AT_ERROR    0x03c
-#define AIF_PAYLOAD_AT_FD       0x040
-#define AIF_PAYLOAD_AT_GO       0x044
-#define AIF_PAYLOAD_AT_THREAD   0x048
-#define AIF_PAYLOAD_AT_NOW      0x050
-#define AIF_PAYLOAD_AT_NOW_NS   0x058
-#define AIF_PAYLOAD_AT_DEADLINE 0x060
-#define AIF_PAYLOAD_AT_MASK     0x068
-#define AIF_PAYLOAD_AT_PAUSE    0x070
-#define AIF_PAYLOAD_AT_REGS     0x080
-#define AIF_PAYLOAD_AT_PC       0x100
-#define AIF_PAYLOAD_AT_FLAGS    0x108
-#define AIF_PAYLOAD_AT_NAME     0x110
-#define AIF_PAYLOAD_AT_SYMBOL   0x130
-#define AIF_PAYLOAD_AT_PATH     0x150
-#define AIF_PAYLOAD_AT_SCHEDULE 0x190
-#define AIF_PAYLOAD_AT_TEXT     0x1c0
-#define AIF_PAYLOAD_AT_CONFIG   0x290
-#define AIF_PAYLOAD_AT_XSAVE    0x400
+#define AIF_PAYLOAD_AT_CREATE    0x000
+#define AIF_PAYLOAD_AT_DLOPEN    0x008
+#define AIF_PAYLOAD_AT_DLSYM     0x010
+#define AIF_PAYLOAD_AT_DLERROR   0x018
+#define AIF_PAYLOAD_AT_SELF      0x020
+#define AIF_PAYLOAD_AT_DETACH    0x028
+#define AIF_PAYLOAD_AT_DONE      0x030
+#define AIF_PAYLOAD_AT_RESULT    0x034
+#define AIF_PAYLOAD_AT_STATE     0x038
+#define AIF_PAYLOAD_AT_ERROR     0x03c
+#define AIF_PAYLOAD_AT_FD        0x040
+#define AIF_PAYLOAD_AT_GO        0x044
+#define AIF_PAYLOAD_AT_THREAD    0x048
+#define AIF_PAYLOAD_AT_NOW       0x050
+#define AIF_PAYLOAD_AT_NOW_NS    0x058
+#define AIF_PAYLOAD_AT_DEADLINE  0x060
+#define AIF_PAYLOAD_AT_MASK      0x068
+#define AIF_PAYLOAD_AT_PAUSE     0x070
+#define AIF_PAYLOAD_AT_REGS      0x080
+#define AIF_PAYLOAD_AT_PC        0x100
+#define AIF_PAYLOAD_AT_FLAGS     0x108
+#define AIF_PAYLOAD_AT_NAME      0x110
+#define AIF_PAYLOAD_AT_SYMBOL    0x130
+#define AIF_PAYLOAD_AT_PATH      0x150
+#define AIF_PAYLOAD_AT_SCHEDULE  0x190
+#define AIF_PAYLOAD_AT_ATTR      0x1c0
+#define AIF_PAYLOAD_AT_ATTR_INIT 0x200
+#define AIF_PAYLOAD_AT_ATTR_SIZE 0x208
+#define AIF_PAYLOAD_AT_TEXT      0x210
+#define AIF_PAYLOAD_AT_CONFIG    0x290
+#define AIF_PAYLOAD_AT_XSAVE     0x400
 
-#define AIF_PAYLOAD_TEXT   208
+#define AIF_PAYLOAD_TEXT   128
 #define AIF_PAYLOAD_CONFIG 0x170
 /* x87, SSE, AVX and AVX-512. What else xsave knows belongs to the thread, and neither the payload nor pthread_create()
  * changes it. */
@@ -87,6 +90,8 @@ struct aif_payload {
 	char name[32], symbol[32], path[64];
 	struct aif_stopped_schedule
 		schedule; /* how it was scheduled before it was to go first; size 0: it was not */
+	uint8_t attr[64]; /* pthread_attr_t of the new thread */
+	uint64_t attr_init, attr_size;
 	char text[AIF_PAYLOAD_TEXT];
 	uint8_t config[AIF_PAYLOAD_CONFIG]; /* what the agent is given */
 	uint8_t xsave[AIF_PAYLOAD_PAGE - AIF_PAYLOAD_AT_XSAVE];
@@ -113,6 +118,9 @@ AIF_PAYLOAD_CHECK(name, AIF_PAYLOAD_AT_NAME);
 AIF_PAYLOAD_CHECK(symbol, AIF_PAYLOAD_AT_SYMBOL);
 AIF_PAYLOAD_CHECK(path, AIF_PAYLOAD_AT_PATH);
 AIF_PAYLOAD_CHECK(schedule, AIF_PAYLOAD_AT_SCHEDULE);
+AIF_PAYLOAD_CHECK(attr, AIF_PAYLOAD_AT_ATTR);
+AIF_PAYLOAD_CHECK(attr_init, AIF_PAYLOAD_AT_ATTR_INIT);
+AIF_PAYLOAD_CHECK(attr_size, AIF_PAYLOAD_AT_ATTR_SIZE);
 AIF_PAYLOAD_CHECK(text, AIF_PAYLOAD_AT_TEXT);
 AIF_PAYLOAD_CHECK(config, AIF_PAYLOAD_AT_CONFIG);
 AIF_PAYLOAD_CHECK(xsave, AIF_PAYLOAD_AT_XSAVE);

@@ -72,6 +72,8 @@ static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 {
 	*fn = (struct aif_borrow_functions){
 		.create = find(im, "pthread_create"),
+		.attr_init = find(im, "pthread_attr_init"),
+		.attr_size = find(im, "pthread_attr_setstacksize"),
 		.dlopen = find(im, "dlopen"),
 		.dlsym = find(im, "dlsym"),
 		.dlerror = find(im, "dlerror"),
@@ -80,8 +82,8 @@ static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 		.syscall = find_syscall(im),
 	};
 	/* The agent is not in front of dlclose() there, so the loader itself must tell which libraries are gone. */
-	if (fn->create && fn->dlopen && fn->dlsym && fn->dlerror && fn->self && fn->detach &&
-	    fn->syscall && find(im, "_dl_find_object"))
+	if (fn->create && fn->attr_init && fn->attr_size && fn->dlopen && fn->dlsym &&
+	    fn->dlerror && fn->self && fn->detach && fn->syscall && find(im, "_dl_find_object"))
 		return 0;
 	if (aif_proc_has_ended((int)im->pid))
 		return aif_inject_why_not_traced(im->pid, ESRCH, err);
