@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,11 @@
  * on by itself after that. */
 #define CREATE_NS (2 * AIF_NS_PER_S)
 #define POLL_NS   20000
+/* Looks at a thread that runs, before it is taken: so many, and more if it sleeps now and then, until it was seen asleep. */
+#define RUN_LOOKS     6
+#define RUN_LOOKS_MAX 100
+#define RUN_SLEEPS    3
+#define RUN_LOOK_NS   4000000
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
 enum {
 	RESTART_SYS = -512,
@@ -40,7 +46,9 @@ enum liking {
 	SLEEPS,       /* in a call that the kernel restarts */
 	SLEEPS_EINTR, /* in one that a stop ends with EINTR, which is hidden */
 	RUNS,
-	NEVER,
+	SLEEPS_ANEW, /* in one that begins anew, and waits for all of its time again */
+	NEVER,       /* in one that is not known */
+	CUT_SHORT, /* never, either: in one that a stop ends with the part that is done, as write() */
 };
 
 struct candidate {
@@ -64,17 +72,29 @@ static enum liking liking_of(long nr, unsigned long first_args[4])
 		if ((first_args[1] & 0x7f) == 0 && first_args[2] == 2)
 			return NEVER;
 		return SLEEPS;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_vmsplice:
+	case SYS_copy_file_range:
+		return CUT_SHORT;
+	case SYS_recvfrom:
+		return first_args[3] & MSG_WAITALL ? CUT_SHORT : SLEEPS;
+	case SYS_recvmsg:
+		return first_args[2] & MSG_WAITALL ? CUT_SHORT : SLEEPS;
 	case SYS_read:
 	case SYS_readv:
-	case SYS_write:
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
 	case SYS_pselect6:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
 	case SYS_accept:
 	case SYS_accept4:
 	case SYS_wait4:
@@ -83,9 +103,11 @@ static enum liking liking_of(long nr, unsigned long first_args[4])
 		return SLEEPS;
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
+		return (int)first_args[3] < 0 ? SLEEPS_EINTR : SLEEPS_ANEW;
 	case 441: /* epoll_pwait2 */
+		return first_args[3] ? SLEEPS_ANEW : SLEEPS_EINTR;
 	case SYS_rt_sigtimedwait:
-		return SLEEPS_EINTR;
+		return first_args[2] ? SLEEPS_ANEW : SLEEPS_EINTR;
 	default:
 		return NEVER;
 	}
@@ -106,6 +128,45 @@ static enum liking look_at(pid_t pid, struct candidate *c)
 		   &args[3], &c->sp, &c->pc) < 5)
 		return NEVER;
 	return nr < 0 ? RUNS : liking_of(nr, args);
+}
+
+/* Returns how often a thread has gone to sleep by itself; 0: not known. */
+static unsigned long sleeps_of(pid_t pid, pid_t tid)
+{
+	char path[64], text[4096];
+	unsigned long n = 0;
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	at = aif_proc_read(path, text, sizeof(text)) > 0
+		     ? strstr(text, "\nvoluntary_ctxt_switches:")
+		     : NULL;
+	if (at)
+		n = strtoul(strchr(at, ':') + 1, NULL, 10);
+	return n;
+}
+
+/* Returns true if a thread that runs computes, or sleeps only in calls that no stop cuts short: one that was woken in a write() runs,
+ * too, and would be stopped with a part of it done. */
+static bool computes(pid_t pid, struct candidate *c)
+{
+	const unsigned long slept = sleeps_of(pid, c->tid);
+	unsigned asleep = 0;
+
+	for (unsigned i = 0; i < RUN_LOOKS_MAX; i++) {
+		enum liking is;
+
+		if (i >= RUN_LOOKS && sleeps_of(pid, c->tid) == slept)
+			return true;
+		pause_ns(RUN_LOOK_NS);
+		is = look_at(pid, c);
+		if (is == CUT_SHORT)
+			return false;
+		asleep += is != RUNS;
+		if (asleep >= RUN_SLEEPS)
+			return true;
+	}
+	return false;
 }
 
 static int by_liking(const void *a, const void *b)
@@ -133,7 +194,7 @@ static unsigned find_threads(pid_t pid, struct candidate at[THREADS_MAX])
 		if (c.tid <= 0)
 			continue;
 		c.liking = look_at(pid, &c);
-		if (c.liking != NEVER)
+		if (c.liking < NEVER)
 			at[n++] = c;
 	}
 	if (dir)
@@ -161,7 +222,7 @@ static bool is_in_call(const struct user_regs_struct *regs)
 /* Returns true of waits that a stop ends with EINTR (signal(7)). A thread that ran a moment ago may be in one in which none is taken. */
 static bool ends_with_eintr(long nr, unsigned long args[4])
 {
-	return liking_of(nr, args) != NEVER || nr == SYS_semop || nr == SYS_semtimedop ||
+	return liking_of(nr, args) < NEVER || nr == SYS_semop || nr == SYS_semtimedop ||
 	       nr == SYS_io_getevents || nr == 426; /* io_uring_enter */
 }
 
@@ -459,6 +520,8 @@ int aif_borrow_start(struct aif_borrow *b)
 	}
 	/* Reads what a walk needs while the thread goes on. */
 	for (unsigned i = 0; i < n && r == -EAGAIN; i++) {
+		if (at[i].liking == RUNS && !computes(b->im->pid, &at[i]))
+			continue;
 		if (at[i].sp)
 			(void)aif_image_read_tables(b->im, at[i].pc, at[i].sp);
 		for (unsigned try = 0, again = b->late + b->tables; r == -EAGAIN && try < TRIES;

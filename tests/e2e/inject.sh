@@ -56,6 +56,13 @@ for mode in malloc forks fork-threads spawns handlers sleeps epoll blocked busy 
 	check "a program is unharmed: $mode" unharmed $mode $i
 	i=$((i + 1))
 done
+# A program in a call that a stop would cut short: it is let alone until that is over.
+written() {
+	start "$app" writes
+	"$aiflame" record -q -p "$target" --inject always --cpu --duration 0.2 -o w.data 2>w.err
+	finish 22 && [ "$(cat out)" = "writes: all is right" ] && [ ! -s err ]
+}
+check "a program that is attached to while it writes to a slow reader writes all" written
 
 echo "# the longest times that a thread stood still, in ms: $(tr '\n' ' ' <stops)"
 

@@ -386,6 +386,35 @@ static void *make_threads(void *arg)
 	return NULL;
 }
 
+/* Writes to a reader that takes its time, as one call: a stop would end it with what has been written by then. */
+static void writes(void)
+{
+	enum { PART = 65536, PARTS = 64 };
+	static char bytes[PART * PARTS];
+	pid_t child;
+	ssize_t n;
+	int ends[2];
+	char c;
+
+	if (pipe(ends) < 0)
+		fail("pipe");
+	child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		while (read(ends[0], bytes, PART) > 0)
+			nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		_exit(0);
+	}
+	close(ends[0]);
+	n = write(ends[1], bytes, sizeof(bytes));
+	if (n != (ssize_t)sizeof(bytes))
+		fail("write");
+	close(ends[1]);
+	waitpid(child, NULL, 0);
+	while (read(0, &c, 1) > 0)
+		;
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(void);
@@ -404,6 +433,7 @@ static const struct mode {
 	{"vectors", NULL, compute_in_thread, false},
 	{"threads", NULL, make_threads, false},
 	{"events", events, NULL, true},
+	{"writes", writes, NULL, true},
 };
 
 int main(int argc, char **argv)
