@@ -5,19 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void aif_sort(void *array, size_t n, size_t size, int (*compare)(const void *a, const void *b))
-{
-	const char *at = array;
-
-	for (size_t i = 1; i < n; i++, at += size)
-		if (compare(at, at + size) > 0) {
-			qsort(array, n, size, compare);
-			return;
-		}
-}
-
 /* More parts than this are sorted like any other array. */
 #define PARTS 8
+/* Longer elements are left to qsort_r(). */
+#define MOVED_MAX 256
 
 struct sorting {
 	size_t size;
@@ -71,6 +62,63 @@ static bool merge_all(const struct sorting *s, char *array, size_t *parts, size_
 	return true;
 }
 
+/* Bounds arrays of which each element is moved to its place. */
+#define FEW 8
+
+static void sort_few(const struct sorting *s, char *array, size_t n)
+{
+	char moved[MOVED_MAX];
+
+	for (size_t i = 1; i < n; i++) {
+		size_t to = i;
+
+		while (to &&
+		       s->compare(array + (to - 1) * s->size, array + i * s->size, s->arg) > 0)
+			to--;
+		if (to == i)
+			continue;
+		memcpy(moved, array + i * s->size, s->size);
+		memmove(array + (to + 1) * s->size, array + to * s->size, (i - to) * s->size);
+		memcpy(array + to * s->size, moved, s->size);
+	}
+}
+
+/* Sorts halves and merges them. `copy` has room for the first half. */
+static void sort_halves(const struct sorting *s, char *array, size_t n, char *copy)
+{
+	size_t half = n / 2, bytes = half * s->size;
+	const char *a = copy, *a_end = copy + bytes, *b = array + bytes,
+		   *b_end = array + n * s->size;
+
+	if (n <= FEW) {
+		sort_few(s, array, n);
+		return;
+	}
+	sort_halves(s, array, half, copy);
+	sort_halves(s, array + bytes, n - half, copy);
+	if (s->compare(b - s->size, b, s->arg) <= 0)
+		return;
+	memcpy(copy, array, bytes);
+	for (char *to = array; a < a_end; to += s->size) {
+		const char **first = b == b_end || s->compare(a, b, s->arg) <= 0 ? &a : &b;
+
+		memcpy(to, *first, s->size);
+		*first += s->size;
+	}
+}
+
+/* Sorts what is in no order. The copy that qsort_r() would take lies in no file, however long it is (cmd/spill.h). */
+static void sort_any(const struct sorting *s, void *array, size_t n)
+{
+	char *copy = s->size <= MOVED_MAX ? malloc(n / 2 * s->size) : NULL;
+
+	if (copy)
+		sort_halves(s, array, n, copy);
+	else
+		qsort_r(array, n, s->size, s->compare, s->arg);
+	free(copy);
+}
+
 void aif_sort_r(void *array, size_t n, size_t size,
 		int (*compare)(const void *a, const void *b, void *arg), void *arg)
 {
@@ -88,5 +136,28 @@ void aif_sort_r(void *array, size_t n, size_t size,
 		if (merge_all(&s, array, parts, len))
 			return;
 	}
-	qsort_r(array, n, size, compare, arg);
+	sort_any(&s, array, n);
+}
+
+struct plain {
+	int (*compare)(const void *a, const void *b);
+};
+
+static int compare_plain(const void *a, const void *b, void *arg)
+{
+	const struct plain *plain = arg;
+
+	return plain->compare(a, b);
+}
+
+void aif_sort(void *array, size_t n, size_t size, int (*compare)(const void *a, const void *b))
+{
+	struct plain plain = {compare};
+	const char *at = array;
+
+	for (size_t i = 1; i < n; i++, at += size)
+		if (compare(at, at + size) > 0) {
+			sort_any(&(struct sorting){size, compare_plain, &plain}, array, n);
+			return;
+		}
 }

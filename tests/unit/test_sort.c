@@ -41,6 +41,28 @@ static void test_what_is_in_order_is_only_compared(void **state)
 	assert_int_equal(compared, 3);
 }
 
+static void test_any_order_is_sorted_and_equal_ones_stay_in_theirs(void **state)
+{
+	enum { MOST = 700 };
+	static struct row rows[MOST];
+	int up = 1;
+
+	(void)state;
+	for (int n = 2; n <= MOST; n += n < 40 ? 1 : 97)
+		for (int with_arg = 0; with_arg < 2; with_arg++) {
+			for (int i = 0; i < n; i++)
+				rows[i] = (struct row){i * 7919 % 31, i};
+			if (with_arg)
+				aif_sort_r(rows, (size_t)n, sizeof(*rows), by_sign, &up);
+			else
+				aif_sort(rows, (size_t)n, sizeof(*rows), by_key);
+			for (int i = 1; i < n; i++)
+				assert_true(rows[i - 1].key < rows[i].key ||
+					    (rows[i - 1].key == rows[i].key &&
+					     rows[i - 1].was_at < rows[i].was_at));
+		}
+}
+
 static void test_what_is_not_is_sorted(void **state)
 {
 	int down = -1;
@@ -105,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_in_order_is_only_compared),
+		cmocka_unit_test(test_any_order_is_sorted_and_equal_ones_stay_in_theirs),
 		cmocka_unit_test(test_what_is_not_is_sorted),
 		cmocka_unit_test(test_parts_in_order_are_merged),
 		cmocka_unit_test(test_two_parts_are_compared_twice),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests blocks of memory that lie in files: they hold what was written, however they grow and move. */
+#include "base/base.h"
+#include "base/sort.h"
 #include "cmd/spill.h"
 
 #include <setjmp.h>
@@ -54,6 +56,36 @@ static void test_small(void **state)
 	p = malloc(AIF_SPILL_BIG - 1);
 	assert_non_null(p);
 	assert_int_equal(aif_spill_bytes(), 0);
+	free(p);
+}
+
+static size_t most; /* bytes that lay in files while an array was sorted */
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	/* Comparisons are many, and each look takes a lock. */
+	if (!(x & 1023))
+		most = AIF_MAX(most, aif_spill_bytes());
+	return x < y ? -1 : x > y;
+}
+
+static void test_copies_of_arrays_that_are_sorted(void **state)
+{
+	enum { N = 2 * AIF_SPILL_BIG / sizeof(uint32_t) };
+	uint32_t *p;
+
+	(void)state;
+	need_disk();
+	p = malloc(N * sizeof(*p));
+	assert_non_null(p);
+	fill(p, 0, N);
+	most = 0;
+	aif_sort(p, N, sizeof(*p), by_value);
+	for (size_t i = 1; i < N; i++)
+		assert_true(p[i - 1] <= p[i]);
+	assert_true(most > N * sizeof(*p));
 	free(p);
 }
 
@@ -170,6 +202,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		{"spill: a block below AIF_SPILL_BIG is in memory", test_small, NULL, NULL, NULL},
+		{"spill: the copy that sorting takes of a big block is in a file",
+		 test_copies_of_arrays_that_are_sorted, NULL, NULL, NULL},
 		{"spill: calloc() of a big block gives zeros in a file", test_zeros, NULL, NULL,
 		 NULL},
 		{"spill: realloc() keeps what a block has while it moves into a file and grows there",
