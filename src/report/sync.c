@@ -4,6 +4,7 @@
 #include "analysis/calls/host_calls.h"
 #include "analysis/utilization.h"
 #include "base/human.h"
+#include "base/sort.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,8 +38,9 @@ struct places {
 	struct aif_strset callers;
 	struct aif_map caller_of; /* stack -> caller */
 	struct aif_stack_names *stacks;
-	struct aif_spans busy; /* of the process at hand, all its devices */
-	size_t next_device;    /* of a later process */
+	const struct aif_spans *busy; /* of the process at hand, all its devices */
+	struct aif_spans of_several;  /* that, where these are several */
+	size_t next_device;           /* of a later process */
 	uint32_t process;
 };
 
@@ -49,30 +51,46 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Sets .busy, when any of the process's devices ran something. Processes come in order, as devices are. */
-static int find_busy(struct places *s, const struct aif_utilization *u, uint32_t process)
+/* Sets *ret to when any of several devices ran something. 0 or -ENOMEM. */
+static int join_busy(const struct aif_device_utilization *devices, size_t n, struct aif_spans *ret)
 {
 	struct aif_span *all = NULL;
 	size_t len = 0, cap = 0;
 	int e = 0;
 
-	aif_spans_finish(&s->busy);
-	while (s->next_device < u->len && u->devices[s->next_device].process < process)
-		s->next_device++;
-	for (; s->next_device < u->len && u->devices[s->next_device].process == process && !e;
-	     s->next_device++) {
-		const struct aif_spans *of = &u->devices[s->next_device].busy;
+	for (size_t k = 0; k < n && !e; k++) {
+		const struct aif_spans *of = &devices[k].busy;
 
 		e = aif_grow(&all, &cap, len + of->len, sizeof(*all));
 		for (size_t i = 0; i < of->len && !e; i++)
 			all[len++] = of->at[i];
 	}
 	if (len)
-		qsort(all, len, sizeof(*all), by_start);
+		aif_sort(all, len, sizeof(*all), by_start);
 	for (size_t i = 0; i < len && !e; i++)
-		e = aif_spans_add(&s->busy, all[i].start, all[i].end);
+		e = aif_spans_add(ret, all[i].start, all[i].end);
 	free(all);
 	return e < 0 ? -ENOMEM : 0;
+}
+
+/* Sets .busy, when any of the process's devices ran something. Processes come in order, as devices are. */
+static int find_busy(struct places *s, const struct aif_utilization *u, uint32_t process)
+{
+	size_t first;
+
+	aif_spans_finish(&s->of_several);
+	while (s->next_device < u->len && u->devices[s->next_device].process < process)
+		s->next_device++;
+	first = s->next_device;
+	while (s->next_device < u->len && u->devices[s->next_device].process == process)
+		s->next_device++;
+	s->busy = &s->of_several;
+	/* A copy of the spans of a long recording takes as much memory as its launches. */
+	if (s->next_device - first == 1) {
+		s->busy = &u->devices[first].busy;
+		return 0;
+	}
+	return join_busy(&u->devices[first], s->next_device - first, &s->of_several);
 }
 
 /* Sets *ret to the text of who called, a string of .callers. */
@@ -112,7 +130,7 @@ static int add(struct places *s, const struct aif_host_call *c, uint32_t process
 	to = &s->at[i];
 	to->ns += ns;
 	to->calls++;
-	to->idle_ns += ns - AIF_MIN(ns, aif_spans_covered(&s->busy, c->start, c->end));
+	to->idle_ns += ns - AIF_MIN(ns, aif_spans_covered(s->busy, c->start, c->end));
 	return 0;
 }
 
@@ -208,7 +226,7 @@ static int read_utilization(struct aif_report *r, const struct aif_exec_timeline
 
 static int fill(struct aif_report *r, struct aif_err *err)
 {
-	struct places s = {.process = AIF_NONE};
+	struct places s = {.process = AIF_NONE, .busy = &s.of_several};
 	const struct aif_exec_timeline *t = NULL;
 	const struct aif_utilization *u = aif_facts_none();
 	struct aif_host_calls calls = {0};
@@ -244,7 +262,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_map_finish(&s.known);
 	aif_map_finish(&s.caller_of);
 	aif_strset_finish(&s.callers);
-	aif_spans_finish(&s.busy);
+	aif_spans_finish(&s.of_several);
 	aif_stack_names_free(s.stacks);
 	aif_host_calls_finish(&calls);
 	aif_facts_put(u);
