@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/exec_timeline.h"
 
+#include "base/map.h"
 #include "profile/file.h"
 #include "analysis/facts.h"
 #include "analysis/time.h"
 
 #include <errno.h>
+#include <string.h>
+
+/* Launches and executions are of fewer things in turn, mostly. */
+#define LATEST 256
+
+/* The different ones of calls or works: all by their bytes; by a few bits of each, the one met last. */
+struct kinds {
+	struct aif_strset all;
+	uint32_t latest[LATEST];
+};
 
 struct reading {
 	const struct aif_profile *p;
@@ -14,18 +25,64 @@ struct reading {
 	struct aif_exec_timeline *t;
 	int64_t kept;
 	size_t numbers_cap;
+	struct kinds calls, works;
 	size_t next; /* the launch after the one that was last asked for: they come in one order */
 };
 
+/* Returns the index of a call or a work among the `len` of `size` bytes at `list`, which is `len` if it is new; AIF_NONE: there is no
+ * memory for it. `hint` differs between those that come in turns. */
+static uint32_t find_kind(struct kinds *k, const void *list, size_t len, const void *what,
+			  size_t size, uint32_t hint)
+{
+	uint32_t *latest = &k->latest[hint % LATEST];
+
+	if (*latest >= len || memcmp((const char *)list + *latest * size, what, size) != 0) {
+		uint32_t id = aif_strset_put(&k->all, what, size);
+
+		if (id >= AIF_NONE / 2)
+			return AIF_NONE;
+		*latest = id;
+	}
+	return *latest;
+}
+
+static uint32_t find_call(struct reading *r, const struct aif_timeline_call *call)
+{
+	struct aif_exec_timeline *t = r->t;
+	uint32_t i = find_kind(&r->calls, t->calls, t->calls_len, call, sizeof(*call),
+			       call->kernel + call->thread * 31 + call->kind * 7);
+
+	if (i != t->calls_len)
+		return i;
+	if (aif_grow(&t->calls, &t->calls_cap, t->calls_len + 1, sizeof(*t->calls)) < 0)
+		return AIF_NONE;
+	t->calls[t->calls_len++] = *call;
+	return i;
+}
+
+static uint32_t find_work(struct reading *r, const struct aif_timeline_work *work)
+{
+	struct aif_exec_timeline *t = r->t;
+	uint32_t i = find_kind(&r->works, t->works, t->works_len, work, sizeof(*work),
+			       work->kernel + work->stream * 31 + work->kind * 7);
+
+	if (i != t->works_len)
+		return i;
+	if (aif_grow(&t->works, &t->works_cap, t->works_len + 1, sizeof(*t->works)) < 0)
+		return AIF_NONE;
+	t->works[t->works_len++] = *work;
+	return i;
+}
+
 /* Returns true if a launch is asked for, by the moment of its call. */
-static bool is_asked(const struct reading *r, const struct aif_timeline_launch *l, uint32_t process)
+static bool is_asked(const struct reading *r, int64_t at, uint32_t thread, uint32_t process)
 {
 	const struct aif_selection *w = r->sel;
 
-	if (r->kept && l->at < r->kept)
+	if (r->kept && at < r->kept)
 		return false;
 	return !w || (aif_selection_keeps(w->processes, process) &&
-		      aif_selection_keeps_work(w, l->thread, l->at) && aif_timed_in_span(w, l->at));
+		      aif_selection_keeps_work(w, thread, at) && aif_timed_in_span(w, at));
 }
 
 static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
@@ -41,17 +98,20 @@ static int take_launches(void *arg, const struct aif_launch_row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t thread = rows[i].thread;
 		uint32_t process = thread == AIF_NONE ? AIF_NONE : r->p->threads[thread].process;
+		int64_t at = aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC, process,
+					      rows[i].time, NULL);
+		uint32_t call = find_call(r, &(struct aif_timeline_call){.thread = thread,
+									 .kernel = rows[i].kernel,
+									 .kind = rows[i].kind});
 
+		if (call == AIF_NONE)
+			return -ENOMEM;
 		t->numbers[t->launches_len] = rows[i].launch;
-		t->launches[t->launches_len++] = (struct aif_timeline_launch){
-			.at = aif_timeline_map(r->timeline, AIF_CLOCK_MONOTONIC, process,
-					       rows[i].time, NULL),
-			.thread = thread,
-			.kind = rows[i].kind,
-			.stack = rows[i].stack,
-			.kernel = rows[i].kernel};
-		t->launches[t->launches_len - 1].is_asked =
-			is_asked(r, &t->launches[t->launches_len - 1], process);
+		t->launches[t->launches_len++] =
+			(struct aif_timeline_launch){.at = at,
+						     .stack = rows[i].stack,
+						     .call = call & (AIF_NONE / 2),
+						     .is_asked = is_asked(r, at, thread, process)};
 		t->captured += t->launches[t->launches_len - 1].is_asked;
 	}
 	return 0;
@@ -167,6 +227,16 @@ static int add_more(struct aif_exec_timeline *t, const struct aif_exec_row *x)
 	return 0;
 }
 
+/* Keeps the cycle of the execution that comes next, where launches were left out. */
+static void add_cycle(struct aif_exec_timeline *t, const struct aif_weights_cycle *c)
+{
+	size_t len;
+
+	if (t->weights)
+		t->cycles[t->execs_len] =
+			c ? (uint32_t)(c - aif_weights_cycles(t->weights, &len)) : AIF_NONE;
+}
+
 static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 {
 	struct reading *r = arg;
@@ -174,16 +244,19 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 	struct aif_exec_timeline *t = r->t;
 
 	if (t->execs_len + n >= AIF_NONE ||
-	    aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0)
+	    aif_grow(&t->execs, &t->execs_cap, t->execs_len + n, sizeof(*t->execs)) < 0 ||
+	    (t->weights &&
+	     aif_grow(&t->cycles, &t->cycles_cap, t->execs_len + n, sizeof(*t->cycles)) < 0))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_exec_row *x = &rows[i];
 		uint32_t at = find_launch(r, x->launch);
 		const struct aif_timeline_launch *l = at == AIF_NONE ? NULL : &t->launches[at];
+		uint32_t thread = l ? aif_timeline_thread_of(t, at) : AIF_NONE;
 		const struct aif_weights_cycle *c =
-			l ? aif_weights_at(t->weights, l->thread, r->p->start_ns + (uint64_t)l->at)
+			l ? aif_weights_at(t->weights, thread, r->p->start_ns + (uint64_t)l->at)
 			  : NULL;
-		size_t cycles;
+		uint32_t work;
 		int64_t start = aif_time_clamp(aif_timeline_map_after(
 			r->timeline, x->clock, x->process, x->start, l ? l->at : 0, NULL));
 		int64_t end = aif_time_clamp(aif_timeline_map_after(
@@ -191,32 +264,31 @@ static int take_execs(void *arg, const struct aif_exec_row *rows, size_t n)
 
 		if (w && (!aif_selection_keeps(w->processes, x->process) ||
 			  !aif_selection_keeps(w->devices, x->device) ||
-			  !aif_selection_keeps_exec(w, l ? l->thread : AIF_NONE, l ? l->at : 0,
-						    x->process, x->graph, x->node) ||
+			  !aif_selection_keeps_exec(w, thread, l ? l->at : 0, x->process, x->graph,
+						    x->node) ||
 			  !aif_timed_in_span(w, start)))
 			continue;
 		if (r->kept && end <= r->kept)
 			continue;
 		start = r->kept ? AIF_MAX(start, r->kept) : start;
-		if (add_more(t, x) < 0)
+		work = find_work(r, &(struct aif_timeline_work){.process = x->process,
+								.device = x->device,
+								.stream = x->stream,
+								.kernel = x->kernel,
+								.kind = x->kind});
+		if (work == AIF_NONE || add_more(t, x) < 0)
 			return -ENOMEM;
+		add_cycle(t, c);
 		t->execs[t->execs_len++] = (struct aif_timeline_exec){
 			.start = start,
 			.end = AIF_MAX(start, end),
-			.weight = c ? c->weight : AIF_WEIGHT_ONE,
-			.cycle = c ? (uint32_t)(c - aif_weights_cycles(t->weights, &cycles))
-				   : AIF_NONE,
 			.launch = at,
-			.process = x->process,
-			.device = x->device,
-			.stream = x->stream,
-			.kind = x->kind,
-			.kernel = x->kernel,
+			.work = work & (AIF_NONE / 2),
 			.has_more = has_more(x),
 		};
-		if (w && l && aif_selection_is_for_other(w, l->thread, l->at))
+		if (w && l && aif_selection_is_for_other(w, thread, l->at))
 			t->for_others_ns += aif_exec_timeline_whole(
-				&t->execs[t->execs_len - 1], (uint64_t)end - (uint64_t)start);
+				t, &t->execs[t->execs_len - 1], (uint64_t)end - (uint64_t)start);
 	}
 	return 0;
 }
@@ -252,10 +324,9 @@ enum { WEIGHED, UNWEIGHED };
 /* Each execution stands for itself from here on. */
 static void unweigh(struct aif_exec_timeline *t)
 {
-	for (size_t i = 0; i < t->execs_len; i++) {
-		t->execs[i].weight = AIF_WEIGHT_ONE;
-		t->execs[i].cycle = AIF_NONE;
-	}
+	free(t->cycles);
+	t->cycles = NULL;
+	t->cycles_cap = 0;
 }
 
 static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
@@ -280,6 +351,8 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 	if (!e)
 		e = aif_profile_execs(p, take_execs, &r, &bad[1]);
 	aif_fit(&ret->execs, &ret->execs_cap, ret->execs_len, sizeof(*ret->execs));
+	aif_strset_finish(&r.calls.all);
+	aif_strset_finish(&r.works.all);
 	drop_numbers(ret);
 	count_left_out(&r);
 	ret->damaged = bad[0] + bad[1];
@@ -296,7 +369,10 @@ static void finish(void *value)
 	free(t->launches);
 	free(t->numbers);
 	free(t->execs);
+	free(t->calls);
+	free(t->works);
 	free(t->more);
+	free(t->cycles);
 	aif_weights_free(t->weights);
 }
 
@@ -306,7 +382,9 @@ static size_t bytes_of(const void *value)
 
 	return t->launches_cap * sizeof(*t->launches) +
 	       (t->numbers ? t->launches_len * sizeof(*t->numbers) : 0) +
-	       t->execs_cap * sizeof(*t->execs) + t->more_cap * sizeof(*t->more);
+	       t->execs_cap * sizeof(*t->execs) + t->calls_cap * sizeof(*t->calls) +
+	       t->works_cap * sizeof(*t->works) + t->more_cap * sizeof(*t->more) +
+	       t->cycles_cap * sizeof(*t->cycles);
 }
 
 static int get(const struct aif_profile *p, const struct aif_selection *sel, unsigned variant,

@@ -78,12 +78,11 @@ static int find_calls(struct others *o, const struct aif_exec_timeline *t)
 	for (uint32_t i = 0; i < t->launches_len; i++) {
 		const struct aif_timeline_launch *l = &t->launches[i];
 		uint32_t op = o->tree->of_launch[i];
+		uint32_t by = aif_timeline_call_of(t, l)->thread, process, thread;
 
-		uint32_t process, thread;
-
-		if (l->thread == AIF_NONE || (op != AIF_NONE && o->around[op] != AIF_NONE))
+		if (by == AIF_NONE || (op != AIF_NONE && o->around[op] != AIF_NONE))
 			continue;
-		process = process_of(o, l->thread);
+		process = process_of(o, by);
 		thread = aif_sole_threads_at(&o->inside, process, l->at);
 		if (thread == AIF_NONE)
 			continue;
@@ -166,7 +165,7 @@ int aif_op_tree_add_others(struct aif_op_tree *tree, const struct aif_profile *p
 
 		if (op == AIF_NONE || (keep && !keep(arg, x)))
 			continue;
-		tree->others[op].ns += aif_op_tree_device_ns(x);
+		tree->others[op].ns += aif_op_tree_device_ns(t, x);
 		tree->others[op].launches++;
 	}
 	/* Children come after their parents. */

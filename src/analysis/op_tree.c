@@ -254,7 +254,7 @@ static int by_call(const void *a, const void *b)
 
 static struct call call_of(const struct aif_exec_timeline *t, size_t i)
 {
-	return (struct call){t->launches[i].at, t->launches[i].thread, (uint32_t)i};
+	return (struct call){t->launches[i].at, aif_timeline_thread_of(t, i), (uint32_t)i};
 }
 
 /* True of one thread's launches, mostly: then no list of them is needed, which takes more memory than the tree. */
@@ -286,11 +286,11 @@ static int sort_calls(const struct aif_exec_timeline *t, size_t threads, struct 
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < t->launches_len; i++)
-		next[AIF_MIN(t->launches[i].thread, threads) + 1]++;
+		next[AIF_MIN(aif_timeline_thread_of(t, i), threads) + 1]++;
 	for (size_t i = 1; i <= threads; i++)
 		next[i + 1] += next[i];
 	for (size_t i = 0; i < t->launches_len; i++)
-		calls[next[AIF_MIN(t->launches[i].thread, threads)]++] = call_of(t, i);
+		calls[next[AIF_MIN(aif_timeline_thread_of(t, i), threads)]++] = call_of(t, i);
 	free(next);
 	aif_sort(calls, t->launches_len, sizeof(*calls), by_call);
 	return 0;
@@ -400,11 +400,13 @@ void aif_op_tree_finish(struct aif_op_tree *t)
 	*t = (struct aif_op_tree){0};
 }
 
-uint64_t aif_op_tree_device_ns(const struct aif_timeline_exec *x)
+uint64_t aif_op_tree_device_ns(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x)
 {
-	return x->weight == AIF_WEIGHT_ONE ? aif_timed_ns(x)
-					   : (uint64_t)((unsigned __int128)aif_timed_ns(x) *
-							x->weight / AIF_WEIGHT_ONE);
+	uint64_t weight = aif_timeline_weight_of(t, x);
+
+	return weight == AIF_WEIGHT_ONE
+		       ? aif_timed_ns(x)
+		       : (uint64_t)((unsigned __int128)aif_timed_ns(x) * weight / AIF_WEIGHT_ONE);
 }
 
 void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
@@ -416,7 +418,7 @@ void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_time
 
 		if (op == AIF_NONE || (keep && !keep(arg, &t->execs[i])))
 			continue;
-		tree->ops[op].device_ns += aif_op_tree_device_ns(&t->execs[i]);
+		tree->ops[op].device_ns += aif_op_tree_device_ns(t, &t->execs[i]);
 		tree->ops[op].launches++;
 	}
 	/* Children come after their parents. */

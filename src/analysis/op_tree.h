@@ -98,7 +98,8 @@ int aif_op_tree_add_memory(struct aif_op_tree *tree, const struct aif_profile *p
 			   const struct aif_selection *sel);
 
 /* An execution's time times what it stands for. */
-uint64_t aif_op_tree_device_ns(const struct aif_timeline_exec *x);
+uint64_t aif_op_tree_device_ns(const struct aif_exec_timeline *t,
+			       const struct aif_timeline_exec *x);
 
 static inline uint64_t aif_op_ns(const struct aif_op *o)
 {

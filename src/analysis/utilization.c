@@ -66,19 +66,19 @@ static int classify(const struct aif_profile *p, const struct aif_exec_timeline 
 	}
 	memset(kernels, NOT_YET, p->kernels_len + 1);
 	for (size_t i = 0; i < t->execs_len; i++) {
-		const struct aif_timeline_exec *x = &t->execs[i];
+		const struct aif_timeline_work *of = aif_timeline_work_of(t, &t->execs[i]);
 
-		if (x->kind != AIF_LAUNCH_KERNEL) {
+		if (of->kind != AIF_LAUNCH_KERNEL) {
 			classes[i] = AIF_WORK_MEMORY;
 			continue;
 		}
 		classes[i] = AIF_WORK_COMPUTE;
-		if (x->kernel == AIF_NONE)
+		if (of->kernel == AIF_NONE)
 			continue;
-		if (kernels[x->kernel] == NOT_YET)
-			kernels[x->kernel] = (uint8_t)aif_work_class_of(
-				aif_profile_str(p, p->kernels[x->kernel].name));
-		classes[i] = kernels[x->kernel];
+		if (kernels[of->kernel] == NOT_YET)
+			kernels[of->kernel] = (uint8_t)aif_work_class_of(
+				aif_profile_str(p, p->kernels[of->kernel].name));
+		classes[i] = kernels[of->kernel];
 	}
 	free(kernels);
 	return 0;
@@ -86,14 +86,16 @@ static int classify(const struct aif_profile *p, const struct aif_exec_timeline 
 
 static int by_start(const void *a, const void *b, void *arg)
 {
-	const struct aif_timeline_exec *execs = arg;
+	const struct aif_exec_timeline *t = arg;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct aif_timeline_exec *x = &execs[i], *y = &execs[j];
+	const struct aif_timeline_exec *x = &t->execs[i], *y = &t->execs[j];
+	const struct aif_timeline_work *of = aif_timeline_work_of(t, x),
+				       *other = aif_timeline_work_of(t, y);
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
+	if (of->process != other->process)
+		return of->process < other->process ? -1 : 1;
+	if (of->device != other->device)
+		return of->device < other->device ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return i < j ? -1 : i > j;
@@ -184,19 +186,20 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 	for (uint32_t i = 0; i < t->execs_len && !r; i++)
 		order[i] = i;
 	if (!r)
-		aif_sort_r(order, t->execs_len, sizeof(*order), by_start, t->execs);
+		aif_sort_r(order, t->execs_len, sizeof(*order), by_start, (void *)t);
 	for (size_t i = 0; i < t->execs_len && !r; i++) {
 		const struct aif_timeline_exec *x = &t->execs[order[i]];
+		const struct aif_timeline_work *work = aif_timeline_work_of(t, x);
 
-		if (!d || d->process != x->process || d->device != x->device) {
+		if (!d || d->process != work->process || d->device != work->device) {
 			if (aif_grow(&devices, &ret->cap, ret->len + 1, sizeof(*devices)) < 0) {
 				r = -ENOMEM;
 				break;
 			}
 			ret->devices = devices;
 			d = &devices[ret->len++];
-			*d = (struct aif_device_utilization){.process = x->process,
-							     .device = x->device,
+			*d = (struct aif_device_utilization){.process = work->process,
+							     .device = work->device,
 							     .first = i,
 							     .from = x->start,
 							     .to = x->end};

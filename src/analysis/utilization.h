@@ -113,7 +113,8 @@ struct aif_utilization_waits {
 	uint64_t seen[AIF_IDLE_COUNT];
 	double whole[AIF_IDLE_COUNT];
 };
-void aif_utilization_waits_add(struct aif_utilization_waits *w, const struct aif_timeline_exec *x,
+void aif_utilization_waits_add(struct aif_utilization_waits *w, const struct aif_exec_timeline *t,
+			       const struct aif_timeline_exec *x,
 			       const struct aif_utilization_gap *gap);
 void aif_utilization_waits_split(const struct aif_utilization_waits *w, uint64_t idle,
 				 uint64_t ret[AIF_IDLE_COUNT]);

@@ -40,11 +40,13 @@ enum { COMPUTE, COMMUNICATION_ALONE, MEMORY_ALONE, BUSY, COMMUNICATION, ESTIMATE
 
 /* Adds an execution to each estimate; executions come in order of start. `end`: the last end of its
  * class so far. */
-static int add_exec(const struct aif_device_utilization *d, const struct aif_weights *w,
+static int add_exec(const struct aif_device_utilization *d, const struct aif_exec_timeline *t,
 		    const struct aif_timeline_exec *x, enum aif_work_class of, int64_t *end,
 		    struct aif_estimate *e)
 {
 	int64_t from = AIF_MAX(x->start, *end);
+	const struct aif_weights *w = t->weights;
+	uint32_t cycle = aif_timeline_cycle_of(t, x);
 	uint64_t alone, ns;
 	int r;
 
@@ -59,11 +61,11 @@ static int add_exec(const struct aif_device_utilization *d, const struct aif_wei
 	r = aif_estimate_add(&e[of == AIF_WORK_COMPUTE         ? COMPUTE
 				: of == AIF_WORK_COMMUNICATION ? COMMUNICATION_ALONE
 							       : MEMORY_ALONE],
-			     w, x->cycle, (double)alone);
+			     w, cycle, (double)alone);
 	if (!r)
-		r = aif_estimate_add(&e[BUSY], w, x->cycle, (double)alone);
+		r = aif_estimate_add(&e[BUSY], w, cycle, (double)alone);
 	if (!r && of == AIF_WORK_COMMUNICATION)
-		r = aif_estimate_add(&e[COMMUNICATION], w, x->cycle, (double)ns);
+		r = aif_estimate_add(&e[COMMUNICATION], w, cycle, (double)ns);
 	return r;
 }
 
@@ -83,7 +85,7 @@ int aif_utilization_whole(const struct aif_profile *p, const struct aif_exec_tim
 	for (size_t i = d->first; i < d->end && !r; i++) {
 		enum aif_work_class of = w->classes[w->order[i]];
 
-		r = add_exec(d, t->weights, &t->execs[w->order[i]], of, &ends[of], e);
+		r = add_exec(d, t, &t->execs[w->order[i]], of, &ends[of], e);
 	}
 	parts->not_collected = aif_spans_covered(&d->paused, d->from, d->to);
 	room = (double)(ret->span - parts->not_collected) - e[BUSY].seen;
@@ -119,13 +121,14 @@ struct aif_utilization_gap aif_utilization_gap(const struct aif_exec_timeline *t
 	return gap;
 }
 
-void aif_utilization_waits_add(struct aif_utilization_waits *w, const struct aif_timeline_exec *x,
+void aif_utilization_waits_add(struct aif_utilization_waits *w, const struct aif_exec_timeline *t,
+			       const struct aif_timeline_exec *x,
 			       const struct aif_utilization_gap *gap)
 {
 	if (gap->is_cut)
 		return;
 	w->seen[gap->cause] += gap->ns;
-	w->whole[gap->cause] += aif_exec_timeline_whole(x, gap->ns);
+	w->whole[gap->cause] += aif_exec_timeline_whole(t, x, gap->ns);
 }
 
 void aif_utilization_waits_split(const struct aif_utilization_waits *w, uint64_t idle,

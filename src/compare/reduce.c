@@ -164,7 +164,7 @@ static uint64_t count_step_launches(const struct reducing *r)
 	for (size_t i = 0; t && i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
 
-		if (x->kind == AIF_LAUNCH_KERNEL && x->launch != AIF_NONE)
+		if (aif_timeline_work_of(t, x)->kind == AIF_LAUNCH_KERNEL && x->launch != AIF_NONE)
 			n += is_in_step(&r->why, r->why.phases.is_queued
 							 ? x->start
 							 : t->launches[x->launch].at);

@@ -36,18 +36,22 @@ struct idle_part {
 	double ns;
 };
 
-static uint64_t key_of(uint32_t process, uint32_t device, uint32_t kind, uint32_t kernel,
-		       uint32_t stack, bool is_narrow)
+static uint64_t key_of(const struct aif_timeline_work *of, uint32_t stack, bool is_narrow)
 {
-	uint64_t h = aif_mix64((uint64_t)device << 32 | kernel);
+	uint64_t h = aif_mix64((uint64_t)of->device << 32 | of->kernel);
 
-	h = aif_mix64(h ^ ((uint64_t)kind << 1 | is_narrow));
-	return is_narrow ? aif_mix64(h ^ ((uint64_t)process << 32 | stack)) : h;
+	h = aif_mix64(h ^ ((uint64_t)of->kind << 1 | is_narrow));
+	return is_narrow ? aif_mix64(h ^ ((uint64_t)of->process << 32 | stack)) : h;
 }
 
 static uint64_t row_key(const struct aif_attribution_row *row, bool is_narrow)
 {
-	return key_of(row->process, row->device, row->kind, row->kernel, row->stack, is_narrow);
+	struct aif_timeline_work of = {.process = row->process,
+				       .device = row->device,
+				       .kernel = row->kernel,
+				       .kind = row->kind};
+
+	return key_of(&of, row->stack, is_narrow);
 }
 
 static int row_group(struct device_tree *d, size_t i, bool is_narrow)
@@ -71,23 +75,21 @@ static int cells_fill(struct device_tree *d, bool is_narrow)
 
 	for (size_t i = 0; r == 0 && i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
+		const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
 		uint32_t stack = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].stack;
 		uint64_t group;
 
-		if (!aif_map_get(
-			    &d->groups,
-			    key_of(x->process, x->device, x->kind, x->kernel, stack, is_narrow),
-			    &group))
+		if (!aif_map_get(&d->groups, key_of(of, stack, is_narrow), &group))
 			continue;
 		d->has_cells[group] = true;
 		if (x->launch != AIF_NONE)
 			r = aif_page_roots_part(
-				&d->roots, (uint32_t)group, t->launches[x->launch].thread,
-				aif_exec_timeline_whole(x, AIF_MAX(aif_timed_ns(x), 1)));
+				&d->roots, (uint32_t)group, aif_timeline_thread_of(t, x->launch),
+				aif_exec_timeline_whole(t, x, AIF_MAX(aif_timed_ns(x), 1)));
 		if (r == 0)
 			r = aif_page_cells_add(
 				&d->cells, (uint32_t)group, x->start, x->end,
-				aif_exec_timeline_whole(x, AIF_MAX(aif_timed_ns(x), 1)));
+				aif_exec_timeline_whole(t, x, AIF_MAX(aif_timed_ns(x), 1)));
 	}
 	return r;
 }
@@ -127,14 +129,12 @@ static int events_fill(struct device_tree *d)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
+		const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
 		uint32_t stack = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].stack;
 		uint64_t group = AIF_NONE;
 
 		for (unsigned wide = 0; wide < 2 && group == AIF_NONE; wide++)
-			if (!aif_map_get(
-				    &d->groups,
-				    key_of(x->process, x->device, x->kind, x->kernel, stack, !wide),
-				    &group))
+			if (!aif_map_get(&d->groups, key_of(of, stack, !wide), &group))
 				group = AIF_NONE;
 		to->execs[i] = (uint32_t)group;
 	}

@@ -99,9 +99,11 @@ struct execs {
 
 static int by_stream(const void *pa, const void *pb, void *arg)
 {
-	const struct aif_timeline_exec *execs = arg;
+	const struct aif_exec_timeline *t = arg;
 	uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
-	const struct aif_timeline_exec *a = &execs[ia], *b = &execs[ib];
+	const struct aif_timeline_work *a = aif_timeline_work_of(t, &t->execs[ia]),
+				       *b = aif_timeline_work_of(t, &t->execs[ib]);
+	int64_t start = t->execs[ia].start, other = t->execs[ib].start;
 
 	if (a->device != b->device)
 		return a->device < b->device ? -1 : 1;
@@ -109,17 +111,20 @@ static int by_stream(const void *pa, const void *pb, void *arg)
 		return a->process < b->process ? -1 : 1;
 	if (a->stream != b->stream)
 		return a->stream < b->stream ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
+	if (start != other)
+		return start < other ? -1 : 1;
 	return ia < ib ? -1 : ia > ib;
 }
 
-static bool is_one_stream(const struct aif_timeline_exec *a, const struct aif_timeline_exec *b)
+static bool is_one_stream(const struct aif_exec_timeline *t, uint32_t ia, uint32_t ib)
 {
+	const struct aif_timeline_work *a = aif_timeline_work_of(t, &t->execs[ia]),
+				       *b = aif_timeline_work_of(t, &t->execs[ib]);
+
 	return a->device == b->device && a->process == b->process && a->stream == b->stream;
 }
 
-static void lane_say(struct execs *e, const struct aif_timeline_exec *x, unsigned nth)
+static void lane_say(struct execs *e, const struct aif_timeline_work *x, unsigned nth)
 {
 	const struct aif_profile *p = e->t->names->p;
 
@@ -146,7 +151,7 @@ static void lanes_give(struct execs *e, size_t from, size_t to)
 		for (k = 0; k < used && end[k] > x->start; k++)
 			;
 		if (k == used && used < LANES_OF_STREAM) {
-			lane_say(e, x, used);
+			lane_say(e, aif_timeline_work_of(e->x, x), used);
 			end[used++] = 0;
 		}
 		k = AIF_MIN(k, used - 1);
@@ -190,11 +195,10 @@ static int lanes_make(struct execs *e)
 		     i < u->devices[k].end && aif_page_is_drawn(e->t->alike, k); i++)
 			e->order[e->len++] = u->order[i];
 	if (e->len)
-		aif_sort_r(e->order, e->len, sizeof(*e->order), by_stream, x->execs);
+		aif_sort_r(e->order, e->len, sizeof(*e->order), by_stream, (void *)x);
 	aif_buf_puts(e->t->json, "\"streams\":[");
 	for (size_t i = 0, from = 0; i < e->len; i++)
-		if (i + 1 == e->len ||
-		    !is_one_stream(&x->execs[e->order[i]], &x->execs[e->order[i + 1]])) {
+		if (i + 1 == e->len || !is_one_stream(x, e->order[i], e->order[i + 1])) {
 			lanes_give(e, from, i + 1);
 			from = i + 1;
 		}
@@ -209,16 +213,17 @@ static int names_make(struct execs *e)
 	for (size_t k = 0; k < e->len; k++) {
 		uint32_t i = e->order[k];
 		const struct aif_timeline_exec *o = &x->execs[i];
+		const struct aif_timeline_work *of = aif_timeline_work_of(x, o);
 		const uint32_t *group = e->t->groups->execs;
 
 		e->what[i] =
-			aif_page_what(e->t, aif_names_work(e->t->names, o->kind, o->kernel),
+			aif_page_what(e->t, aif_names_work(e->t->names, of->kind, of->kernel),
 				      group ? group[i] : AIF_NONE,
 				      aif_timeline_more_of(x, o)->graph, e->t->idle->u->classes[i]);
 		if (e->what[i] == AIF_NONE)
 			return -ENOMEM;
 		if (o->launch != AIF_NONE)
-			aif_page_thread(e->t, x->launches[o->launch].thread);
+			aif_page_thread(e->t, aif_timeline_thread_of(x, o->launch));
 	}
 	return 0;
 }
@@ -272,7 +277,7 @@ static struct aif_page_event exec_at(const void *arg, size_t i)
 	if (!l)
 		return ret;
 	ret.waited = x->start >= l->at ? 1 + (uint64_t)(x->start - l->at) : 0;
-	if (aif_map_get(&e->t->thread_of, l->thread, &thread))
+	if (aif_map_get(&e->t->thread_of, aif_timeline_call_of(e->x, l)->thread, &thread))
 		ret.by = 1 + (uint32_t)thread;
 	if (e->t->idle->u->classes[id] != AIF_WORK_MEMORY)
 		ret.details = e->details[x->launch];

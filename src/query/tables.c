@@ -416,7 +416,7 @@ static const struct aif_queue_device *queue_of(const struct aif_queue *q, size_t
 static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_queue_launch *r = &q->queue.launches[row];
-	uint32_t thread = aif_queue_launch_of(&q->queue, r)->thread;
+	uint32_t thread = aif_queue_thread_of(&q->queue, r);
 
 	switch (column) {
 	case 0:

@@ -35,7 +35,7 @@ static void find_waits(const struct aif_exec_timeline *t, const struct aif_utili
 		if (x->start > end) {
 			struct aif_utilization_gap gap = aif_utilization_gap(t, d, end, x);
 
-			aif_utilization_waits_add(&waits, x, &gap);
+			aif_utilization_waits_add(&waits, t, x, &gap);
 		}
 		end = AIF_MAX(end, x->end);
 	}

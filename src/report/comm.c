@@ -36,20 +36,22 @@ static void add_bytes(struct aif_report *r, const struct aif_timeline_exec *x, u
 
 	if (!collective)
 		return;
-	sum->bytes += aif_exec_timeline_whole(x, r->p->collectives[collective - 1].bytes);
+	sum->bytes +=
+		aif_exec_timeline_whole(r->timeline, x, r->p->collectives[collective - 1].bytes);
 	bus = aif_rank_bus_bytes(r->p, &r->p->collectives[collective - 1]);
 	if (bus <= 0)
 		return;
-	sum->bus_bytes += bus * aif_exec_timeline_whole(x, 1);
-	sum->bus_ns +=
-		wait || transfer ? (double)transfer : aif_exec_timeline_whole(x, aif_timed_ns(x));
+	sum->bus_bytes += bus * aif_exec_timeline_whole(r->timeline, x, 1);
+	sum->bus_ns += wait || transfer ? (double)transfer
+					: aif_exec_timeline_whole(r->timeline, x, aif_timed_ns(x));
 }
 
 static int add_comm(struct aif_report *r, const struct aif_rank_waits *waits,
 		    const struct aif_device_utilization *d, const struct aif_timeline_exec *x,
 		    struct aif_map *ids, struct comm **sums, size_t *len, size_t *cap)
 {
-	uint32_t name = r->p->kernels[x->kernel].name;
+	uint32_t kernel = aif_timeline_work_of(r->timeline, x)->kernel,
+		 name = r->p->kernels[kernel].name;
 	uint64_t id, wait, transfer;
 
 	if (!aif_map_get(ids, name, &id)) {
@@ -57,17 +59,17 @@ static int add_comm(struct aif_report *r, const struct aif_rank_waits *waits,
 		if (aif_grow(sums, cap, *len + 1, sizeof(**sums)) < 0 ||
 		    aif_map_put(ids, name, id) < 0)
 			return -ENOMEM;
-		(*sums)[(*len)++] = (struct comm){.kernel = x->kernel};
+		(*sums)[(*len)++] = (struct comm){.kernel = kernel};
 	}
-	wait = aif_rank_waits_of(waits, x, &transfer);
+	wait = aif_rank_waits_of(waits, r->timeline, x, &transfer);
 	add_bytes(r, x, wait, transfer, &(*sums)[id]);
 	(*sums)[id].wait += wait;
 	(*sums)[id].transfer += transfer;
-	(*sums)[id].calls += aif_exec_timeline_whole(x, 1);
+	(*sums)[id].calls += aif_exec_timeline_whole(r->timeline, x, 1);
 	(*sums)[id].alone += aif_exec_timeline_whole(
-		x, aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end));
-	return aif_estimate_add(&(*sums)[id].time, r->timeline->weights, x->cycle,
-				(double)aif_timed_ns(x));
+		r->timeline, x, aif_timed_ns(x) - aif_spans_covered(&d->compute, x->start, x->end));
+	return aif_estimate_add(&(*sums)[id].time, r->timeline->weights,
+				aif_timeline_cycle_of(r->timeline, x), (double)aif_timed_ns(x));
 }
 
 static int comm_of(struct aif_report *r, const struct aif_utilization *w,

@@ -10,9 +10,12 @@ bool aif_report_has_kernel(const struct aif_report *r, uint32_t kind, uint32_t k
 	return !r->kernel.is_set || aif_filter_kernel(&r->kernel, r->names, kind, kernel);
 }
 
-bool aif_report_has_exec(const void *r, const struct aif_timeline_exec *x)
+bool aif_report_has_exec(const void *arg, const struct aif_timeline_exec *x)
 {
-	return aif_report_has_kernel(r, x->kind, x->kernel);
+	const struct aif_report *r = arg;
+	const struct aif_timeline_work *of = aif_timeline_work_of(r->timeline, x);
+
+	return aif_report_has_kernel(r, of->kind, of->kernel);
 }
 
 int aif_report_name_stacks(struct aif_report *r, enum aif_name_detail detail, struct aif_err *err)

@@ -11,6 +11,13 @@ static const struct aif_table_column columns[] = {
 	{"before", AIF_TABLE_TEXT}, {"after", AIF_TABLE_TEXT},
 };
 
+static void put_kernel(struct aif_report *r, const struct aif_timeline_exec *x)
+{
+	const struct aif_timeline_work *of = aif_timeline_work_of(r->timeline, x);
+
+	aif_report_kernel_cell(r, of->kind, of->kernel);
+}
+
 static void idle_row(struct aif_report *r, const struct aif_device_utilization *d,
 		     const struct aif_timeline_exec *before, const struct aif_timeline_exec *after)
 {
@@ -26,8 +33,8 @@ static void idle_row(struct aif_report *r, const struct aif_device_utilization *
 	aif_report_process_cell(r, d->process);
 	aif_report_device_cell(r, d->device);
 	aif_table_text(&r->t, name == AIF_NONE ? "" : aif_profile_str(r->p, name));
-	aif_report_kernel_cell(r, before->kind, before->kernel);
-	aif_report_kernel_cell(r, after->kind, after->kernel);
+	put_kernel(r, before);
+	put_kernel(r, after);
 }
 
 static int fill(struct aif_report *r, struct aif_err *err)

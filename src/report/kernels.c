@@ -36,9 +36,12 @@ static int by_ns(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct aif_timeline_exec *x)
+static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct aif_exec_timeline *t,
+				   const struct aif_timeline_exec *x)
 {
-	return aif_work_sums_find(w, x->kind, x->kernel, x->process);
+	const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
+
+	return aif_work_sums_find(w, of->kind, of->kernel, of->process);
 }
 
 /* 0 or -ENOMEM; d->ns is freed by the caller in any case, and d->first. */
@@ -55,7 +58,7 @@ static int durations_make(const struct aif_report *r, struct aif_work_sums *w, s
 	if (!d->first || !d->ns)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		s = sum_of(w, &t->execs[i]);
+		s = sum_of(w, t, &t->execs[i]);
 		if (s)
 			d->first[s - w->sums + 2]++;
 	}
@@ -63,7 +66,7 @@ static int durations_make(const struct aif_report *r, struct aif_work_sums *w, s
 		d->first[i] += d->first[i - 1];
 	/* first[i + 1] is where the next one of sum i goes. */
 	for (size_t i = 0; i < n; i++) {
-		s = sum_of(w, &t->execs[i]);
+		s = sum_of(w, t, &t->execs[i]);
 		if (s)
 			d->ns[d->first[s - w->sums + 1]++] = aif_timed_ns(&t->execs[i]);
 	}

@@ -29,11 +29,14 @@ struct counting {
 
 static int by_thread(const void *a, const void *b, void *arg)
 {
-	const struct aif_timeline_launch *all = arg, *x = &all[*(const uint32_t *)a],
-					 *y = &all[*(const uint32_t *)b];
+	const struct aif_exec_timeline *t = arg;
+	const struct aif_timeline_launch *x = &t->launches[*(const uint32_t *)a],
+					 *y = &t->launches[*(const uint32_t *)b];
+	uint32_t thread = aif_timeline_call_of(t, x)->thread,
+		 other = aif_timeline_call_of(t, y)->thread;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
+	if (thread != other)
+		return thread < other ? -1 : 1;
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	return (x > y) - (x < y); /* they lie in the order of their numbers */
@@ -70,7 +73,7 @@ static size_t operators_on(struct counting *c, uint32_t stack)
 
 static int add_call(struct counting *c, uint32_t launch, uint32_t name)
 {
-	uint32_t thread = c->t->launches[launch].thread,
+	uint32_t thread = aif_timeline_thread_of(c->t, launch),
 		 process = thread == AIF_NONE ? AIF_NONE : c->p->threads[thread].process;
 	const struct aif_timeline_exec *x = !c->first_exec || c->first_exec[launch] == AIF_NONE
 						    ? NULL
@@ -86,7 +89,8 @@ static int add_call(struct counting *c, uint32_t launch, uint32_t name)
 		to->rows[to->rows_len++] =
 			(struct aif_op_calls_row){.process = process, .name = name};
 	}
-	return aif_estimate_add(&to->rows[row].calls, c->t->weights, x ? x->cycle : AIF_NONE, 1);
+	return aif_estimate_add(&to->rows[row].calls, c->t->weights,
+				x ? aif_timeline_cycle_of(c->t, x) : AIF_NONE, 1);
 }
 
 static int add_launch(struct counting *c, uint32_t launch)
@@ -138,10 +142,10 @@ int aif_op_calls_count(const struct aif_profile *p, const struct aif_exec_timeli
 			first[t->execs[i].launch] = (uint32_t)i;
 	c.first_exec = first;
 	if (!e && n)
-		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, t->launches);
+		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, (void *)t);
 	for (size_t i = 0; i < n && !e; i++) {
-		if (i &&
-		    t->launches[c.by_thread[i]].thread != t->launches[c.by_thread[i - 1]].thread)
+		if (i && aif_timeline_thread_of(t, c.by_thread[i]) !=
+				 aif_timeline_thread_of(t, c.by_thread[i - 1]))
 			c.open_len = 0;
 		e = add_launch(&c, c.by_thread[i]);
 		if (!e)

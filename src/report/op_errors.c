@@ -10,9 +10,10 @@
 static int add(struct aif_estimate *rows, uint32_t row, const struct aif_exec_timeline *t,
 	       const struct aif_timeline_exec *x)
 {
-	return row == AIF_NONE ? 0
-			       : aif_estimate_add(&rows[row], t->weights, x->cycle,
-						  (double)aif_timed_ns(x));
+	return row == AIF_NONE
+		       ? 0
+		       : aif_estimate_add(&rows[row], t->weights, aif_timeline_cycle_of(t, x),
+					  (double)aif_timed_ns(x));
 }
 
 /* An operator's and those around it. */
@@ -36,7 +37,7 @@ int aif_op_errors(const struct aif_report *r, const uint32_t *row_of_op,
 	for (size_t i = 0; i < t->execs_len && sums && !e; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
 
-		if (x->cycle == AIF_NONE || !aif_report_has_exec(r, x))
+		if (aif_timeline_cycle_of(t, x) == AIF_NONE || !aif_report_has_exec(r, x))
 			continue;
 		e = add_to_ops(sums, r, row_of_op, aif_op_tree_of(&r->ops, x), x);
 		if (!e && r->ops.of_other && x->launch != AIF_NONE)

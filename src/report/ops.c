@@ -126,13 +126,13 @@ static int move_node(struct table *t, const struct aif_timeline_exec *x)
 {
 	uint32_t label = aif_range_label_of_exec(&t->labels, t->r->timeline, x),
 		 op = aif_op_tree_of(&t->r->ops, x);
-	uint64_t ns = aif_op_tree_device_ns(x);
+	uint64_t ns = aif_op_tree_device_ns(t->r->timeline, x);
 	struct sums *s;
 
 	if (label == AIF_STR_NONE || op == AIF_NONE || t->row_of_op[op] == AIF_NONE ||
 	    t->r->o->by != AIF_REPORT_BY_NAME)
 		return 0;
-	s = row_of(t, LABEL | label, x->process, AIF_NONE);
+	s = row_of(t, LABEL | label, aif_timeline_work_of(t->r->timeline, x)->process, AIF_NONE);
 	if (!s)
 		return -ENOMEM;
 	s->name = label;
@@ -201,21 +201,22 @@ static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 static int add_exec(struct table *t, const struct aif_timeline_exec *x, uint32_t *ret_row)
 {
 	const struct aif_profile *p = t->r->p;
-	bool is_kernel = x->kind == AIF_LAUNCH_KERNEL, is_named = x->kernel != AIF_NONE;
-	uint64_t ns = aif_op_tree_device_ns(x),
+	const struct aif_timeline_work *of = aif_timeline_work_of(t->r->timeline, x);
+	bool is_kernel = of->kind == AIF_LAUNCH_KERNEL, is_named = of->kernel != AIF_NONE;
+	uint64_t ns = aif_op_tree_device_ns(t->r->timeline, x),
 		 name = UINT64_C(1) << (is_kernel && is_named ? 40
 					: is_named            ? 43
 							      : 41) |
-			(is_named ? p->kernels[x->kernel].name : x->kind);
-	struct sums *s = row_of(t, name, x->process, AIF_NONE);
+			(is_named ? p->kernels[of->kernel].name : of->kind);
+	struct sums *s = row_of(t, name, of->process, AIF_NONE);
 
 	if (!s)
 		return -ENOMEM;
-	s->kernel = x->kernel;
-	s->exec_kind = x->kind;
+	s->kernel = of->kernel;
+	s->exec_kind = of->kind;
 	s->self_device += ns;
 	s->device += ns;
-	s->executions += aif_exec_timeline_whole(x, 1);
+	s->executions += aif_exec_timeline_whole(t->r->timeline, x, 1);
 	*ret_row = (uint32_t)(s - t->sums);
 	return 0;
 }

@@ -202,10 +202,11 @@ static int add_all_cpu(struct table *t, struct aif_err *err)
 static bool is_asked(const void *arg, const struct aif_timeline_launch *l, uint32_t *ret_work)
 {
 	const struct table *t = arg;
+	const struct aif_timeline_call *call = aif_timeline_call_of(t->r->timeline, l);
 	uint64_t id;
 
-	if (!aif_report_has_kernel(t->r, l->kind, l->kernel) ||
-	    !aif_map_get(&t->works, work_key(t, l->kind, l->kernel), &id))
+	if (!aif_report_has_kernel(t->r, call->kind, call->kernel) ||
+	    !aif_map_get(&t->works, work_key(t, call->kind, call->kernel), &id))
 		return false;
 	*ret_work = (uint32_t)(t->names.len + id);
 	return true;

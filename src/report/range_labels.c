@@ -82,8 +82,9 @@ uint32_t aif_range_label_of_exec(struct aif_range_labels *l, const struct aif_ex
 	const struct aif_timeline_more *more = aif_timeline_more_of(t, x);
 	uint32_t name, payload;
 
-	return more->graph && aif_range_index_command(&l->index, x->process, more->graph,
-						      more->node, &name, &payload)
+	return more->graph && aif_range_index_command(&l->index,
+						      aif_timeline_work_of(t, x)->process,
+						      more->graph, more->node, &name, &payload)
 		       ? aif_range_label(l, name, payload)
 		       : AIF_STR_NONE;
 }

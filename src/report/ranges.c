@@ -60,10 +60,10 @@ static int add_nodes(struct table *t, const struct aif_report *r)
 
 		if (label == AIF_STR_NONE)
 			continue;
-		row = row_of(t, x->process, label);
+		row = row_of(t, aif_timeline_work_of(r->timeline, x)->process, label);
 		if (row == AIF_NONE)
 			return -ENOMEM;
-		t->sums[row].device += aif_op_tree_device_ns(x);
+		t->sums[row].device += aif_op_tree_device_ns(r->timeline, x);
 	}
 	return 0;
 }

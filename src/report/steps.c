@@ -153,7 +153,7 @@ static void add_launched(const struct aif_report *r, const struct aif_phases *f,
 		const struct aif_timeline_exec *x = &t->execs[i];
 		const struct aif_timeline_launch *l =
 			x->launch == AIF_NONE ? NULL : &t->launches[x->launch];
-		struct step *s = l && x->process == process
+		struct step *s = l && aif_timeline_work_of(t, x)->process == process
 					 ? turn_at(turns, f->len, f->is_queued ? x->start : l->at)
 					 : NULL;
 
@@ -161,7 +161,8 @@ static void add_launched(const struct aif_report *r, const struct aif_phases *f,
 			continue;
 		s->launches++;
 		s->device_ns += aif_timed_ns(x);
-		s->others_ns += l->thread == f->thread ? 0 : aif_timed_ns(x);
+		s->others_ns +=
+			aif_timeline_call_of(t, l)->thread == f->thread ? 0 : aif_timed_ns(x);
 	}
 }
 

@@ -119,13 +119,13 @@ static void add_launch(struct aif_report *r, const struct aif_timeline_exec *x, 
 		uint64_t ns = aif_op_ns(&r->ops.ops[call]);
 
 		end = r->ops.ops[call].end;
-		s->short_ones += aif_exec_timeline_whole(x, aif_timed_ns(x) < ns);
-		s->slow_calls += aif_exec_timeline_whole(x, ns > SLOW_CALL_NS);
+		s->short_ones += aif_exec_timeline_whole(r->timeline, x, aif_timed_ns(x) < ns);
+		s->slow_calls += aif_exec_timeline_whole(r->timeline, x, ns > SLOW_CALL_NS);
 	}
 	delay = x->start > end ? (uint64_t)x->start - (uint64_t)end : 0;
-	s->launches += aif_exec_timeline_whole(x, 1);
-	s->late += aif_exec_timeline_whole(x, delay > AIF_IDLE_LAUNCH_NS);
-	s->delays += aif_exec_timeline_whole(x, delay);
+	s->launches += aif_exec_timeline_whole(r->timeline, x, 1);
+	s->late += aif_exec_timeline_whole(r->timeline, x, delay > AIF_IDLE_LAUNCH_NS);
+	s->delays += aif_exec_timeline_whole(r->timeline, x, delay);
 	s->delay_max = AIF_MAX(s->delay_max, delay);
 	q->calls[q->len] = l->at;
 	q->starts[q->len++] = x->start;
@@ -140,12 +140,13 @@ static int add_exec(struct aif_report *r, const struct aif_device_utilization *d
 	if (x->start > s->to) {
 		struct aif_utilization_gap gap = aif_utilization_gap(r->timeline, d, s->to, x);
 
-		aif_utilization_waits_add(&s->waits, x, &gap);
+		aif_utilization_waits_add(&s->waits, r->timeline, x, &gap);
 	}
-	s->executions += aif_exec_timeline_whole(x, 1);
+	s->executions += aif_exec_timeline_whole(r->timeline, x, 1);
 	s->to = AIF_MAX(s->to, x->end);
 	return x->end <= from ? 0
-			      : aif_estimate_add(&s->busy, r->timeline->weights, x->cycle,
+			      : aif_estimate_add(&s->busy, r->timeline->weights,
+						 aif_timeline_cycle_of(r->timeline, x),
 						 (double)((uint64_t)x->end - (uint64_t)from));
 }
 
@@ -182,17 +183,24 @@ static void put_row(struct aif_report *r, const struct aif_device_utilization *d
 
 static int by_stream(const void *a, const void *b, void *arg)
 {
-	const struct aif_timeline_exec *execs = arg, *x = &execs[*(const uint32_t *)a],
-				       *y = &execs[*(const uint32_t *)b];
+	const struct aif_exec_timeline *t = arg;
+	const struct aif_timeline_exec *x = &t->execs[*(const uint32_t *)a],
+				       *y = &t->execs[*(const uint32_t *)b];
+	uint32_t stream = aif_timeline_work_of(t, x)->stream,
+		 other = aif_timeline_work_of(t, y)->stream;
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
+	if (stream != other)
+		return stream < other ? -1 : 1;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-/* first, end: of one stream. seen: by launch. */
+static uint32_t stream_of(const struct aif_exec_timeline *t, uint32_t exec)
+{
+	return aif_timeline_work_of(t, &t->execs[exec])->stream;
+}
+
 /* Adds a stream of a device: n executions, as indices in order of their starts. */
 static int add_stream(struct aif_report *r, const struct aif_device_utilization *d,
 		      const uint32_t *order, size_t n, uint8_t *seen, struct queue *q)
@@ -214,7 +222,7 @@ static int add_stream(struct aif_report *r, const struct aif_device_utilization 
 	}
 	measure_queue(d, q);
 	if (!e)
-		put_row(r, d, execs[order[0]].stream, &s, q);
+		put_row(r, d, stream_of(r->timeline, order[0]), &s, q);
 	aif_estimate_finish(&s.busy);
 	return e;
 }
@@ -236,10 +244,10 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		size_t n = d->end - d->first;
 
 		memcpy(order, w->order + d->first, n * sizeof(*order));
-		aif_sort_r(order, n, sizeof(*order), by_stream, t->execs);
+		aif_sort_r(order, n, sizeof(*order), by_stream, (void *)t);
 		for (size_t i = 0, end; i < n && !e; i = end) {
 			for (end = i + 1;
-			     end < n && t->execs[order[end]].stream == t->execs[order[i]].stream;)
+			     end < n && stream_of(t, order[end]) == stream_of(t, order[i]);)
 				end++;
 			e = add_stream(r, d, order + i, end - i, seen, &q);
 		}

@@ -47,8 +47,8 @@ int aif_thread_times_add(struct aif_report *r, struct aif_thread_times *of, stru
 	}
 	for (size_t i = 0; i < r->timeline->launches_len; i++)
 		if (r->timeline->launches[i].is_asked &&
-		    r->timeline->launches[i].thread != AIF_NONE)
-			of[r->timeline->launches[i].thread].launches++;
+		    aif_timeline_thread_of(r->timeline, i) != AIF_NONE)
+			of[aif_timeline_thread_of(r->timeline, i)].launches++;
 	r->damaged += cpu.damaged + calls.damaged;
 	aif_host_calls_finish(&calls);
 	aif_cpu_totals_finish(&cpu);

@@ -208,8 +208,9 @@ static void seconds_are_replayed(void **state)
 static bool is_kernel(const void *arg, const struct aif_timeline_exec *e)
 {
 	const struct replayed *x = arg;
+	uint32_t kernel = aif_timeline_work_of(x->part->t, e)->kernel;
 
-	return !strcmp(aif_profile_str(&x->f.p, x->f.p.kernels[e->kernel].name), "k70000");
+	return !strcmp(aif_profile_str(&x->f.p, x->f.p.kernels[kernel].name), "k70000");
 }
 
 /* One kernel of 70,001, each launched once and waited for: it takes its time, and without it the rest is left. */

@@ -298,12 +298,12 @@ static void sampled_at(struct aif_idle_blaming *b, const struct aif_cpu_row *row
 static void find_unsampled(struct aif_idle_blaming *b)
 {
 	for (size_t i = 0; i < b->t->launches_len; i++) {
-		const struct aif_timeline_launch *l = &b->t->launches[i];
+		uint32_t thread =
+			b->before[i] == AIF_NONE ? aif_timeline_thread_of(b->t, i) : AIF_NONE;
 
-		if (b->before[i] == AIF_NONE && l->thread != AIF_NONE &&
-		    b->sampled_from[l->thread] < INT64_MAX)
-			b->sampled_from[l->thread] =
-				AIF_MIN(b->sampled_from[l->thread], l->at + FOUND_NS);
+		if (thread != AIF_NONE && b->sampled_from[thread] < INT64_MAX)
+			b->sampled_from[thread] =
+				AIF_MIN(b->sampled_from[thread], b->t->launches[i].at + FOUND_NS);
 	}
 	for (size_t i = 0; i < b->segments_len; i++) {
 		const struct aif_idle_segment *s = &b->segments[i];

@@ -67,11 +67,14 @@ uint32_t aif_idle_function_between(const struct aif_profile *p, uint32_t a, uint
 
 static int by_thread_time(const void *a, const void *b, void *arg)
 {
-	const struct aif_timeline_launch *l = arg, *x = &l[*(const uint32_t *)a],
-					 *y = &l[*(const uint32_t *)b];
+	const struct aif_exec_timeline *t = arg;
+	const struct aif_timeline_launch *x = &t->launches[*(const uint32_t *)a],
+					 *y = &t->launches[*(const uint32_t *)b];
+	uint32_t thread = aif_timeline_call_of(t, x)->thread,
+		 other = aif_timeline_call_of(t, y)->thread;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
+	if (thread != other)
+		return thread < other ? -1 : 1;
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	return x < y ? -1 : x > y;
@@ -80,13 +83,16 @@ static int by_thread_time(const void *a, const void *b, void *arg)
 /* Takes launches in the order in which they are, of one thread's mostly. False: they have to be sorted. */
 static bool take_in_order(const struct aif_exec_timeline *t, uint32_t *before)
 {
-	for (uint32_t i = 0; i < t->launches_len; i++) {
-		const struct aif_timeline_launch *l = &t->launches[i], *last = i ? l - 1 : NULL;
+	uint32_t last = 0;
 
-		if (last &&
-		    (last->thread > l->thread || (last->thread == l->thread && last->at > l->at)))
+	for (uint32_t i = 0; i < t->launches_len; i++) {
+		uint32_t thread = aif_timeline_thread_of(t, i);
+
+		if (i && (last > thread ||
+			  (last == thread && t->launches[i - 1].at > t->launches[i].at)))
 			return false;
-		before[i] = last && last->thread == l->thread ? i - 1 : AIF_NONE;
+		before[i] = i && last == thread ? i - 1 : AIF_NONE;
+		last = thread;
 	}
 	return true;
 }
@@ -105,12 +111,12 @@ int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->launches_len; i++)
 		order[i] = (uint32_t)i;
-	aif_sort_r(order, t->launches_len, sizeof(*order), by_thread_time, t->launches);
+	aif_sort_r(order, t->launches_len, sizeof(*order), by_thread_time, (void *)t);
 	for (size_t i = 0; i < t->launches_len; i++)
-		before[order[i]] =
-			i && t->launches[order[i - 1]].thread == t->launches[order[i]].thread
-				? order[i - 1]
-				: AIF_NONE;
+		before[order[i]] = i && aif_timeline_thread_of(t, order[i - 1]) ==
+							   aif_timeline_thread_of(t, order[i])
+					   ? order[i - 1]
+					   : AIF_NONE;
 	free(order);
 	return 0;
 }

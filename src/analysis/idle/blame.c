@@ -158,7 +158,7 @@ static int before_call_add(struct aif_idle_blaming *b, const struct aif_timeline
 			   int64_t from, int64_t to)
 {
 	const struct aif_timeline_launch *l = &b->t->launches[x->launch];
-	uint32_t before = b->before[x->launch];
+	uint32_t before = b->before[x->launch], thread = aif_timeline_call_of(b->t, l)->thread;
 	struct aif_idle_segment s = {.from = from, .to = to, .exec = (uint32_t)(x - b->t->execs)};
 	const struct aif_host_call *wait;
 	struct aif_idle_bracket *of;
@@ -166,13 +166,13 @@ static int before_call_add(struct aif_idle_blaming *b, const struct aif_timeline
 	int r;
 
 	wait = b->has_calls
-		       ? aif_host_calls_longest_wait(&b->calls, l->thread,
+		       ? aif_host_calls_longest_wait(&b->calls, thread,
 						     aif_idle_launched_before(b, &s), to, &waited)
 		       : NULL;
 	r = bracket_get(b,
 			before == AIF_NONE ? AIF_NONE
 					   : aif_stack_of_call(b->p, b->t->launches[before].stack),
-			aif_stack_of_call(b->p, l->stack), l->thread, wait, &s.bracket);
+			aif_stack_of_call(b->p, l->stack), thread, wait, &s.bracket);
 	if (r < 0)
 		return r;
 	of = &b->brackets[s.bracket];
@@ -198,7 +198,8 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 	struct aif_utilization_gap gap = aif_utilization_gap(b->t, d, from, x);
 	const struct aif_timeline_launch *l =
 		x->launch == AIF_NONE ? NULL : &b->t->launches[x->launch];
-	double weight = (double)x->weight / AIF_WEIGHT_ONE;
+	uint32_t thread = l ? aif_timeline_call_of(b->t, l)->thread : AIF_NONE;
+	double weight = (double)aif_timeline_weight_of(b->t, x) / AIF_WEIGHT_ONE;
 	enum aif_idle_cause cause = AIF_IDLE_CAUSE_LAUNCH;
 	int64_t call, done, end = AIF_MIN(x->start, b->window_to);
 	int r = 0;
@@ -216,7 +217,7 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 		return 0;
 	b->to->gaps++;
 	b->to->captured_ns += (uint64_t)(end - from);
-	if (!l || l->thread == AIF_NONE)
+	if (!l || thread == AIF_NONE)
 		return time_add(b, AIF_IDLE_CAUSE_UNKNOWN, l ? l->stack : AIF_NONE, AIF_NONE, from,
 				end, weight, NULL);
 	call = AIF_MAX(from, AIF_MIN(l->at, end));
@@ -224,10 +225,9 @@ static int gap_add(struct aif_idle_blaming *b, const struct aif_device_utilizati
 		r = before_call_add(b, x, from, call);
 	done = AIF_CLAMP(done, call, end);
 	if (r == 0)
-		r = time_add(b, AIF_IDLE_CAUSE_LAUNCH, l->stack, l->thread, call, done, weight,
-			     NULL);
+		r = time_add(b, AIF_IDLE_CAUSE_LAUNCH, l->stack, thread, call, done, weight, NULL);
 	if (r == 0)
-		r = time_add(b, cause, l->stack, l->thread, done, end, weight, NULL);
+		r = time_add(b, cause, l->stack, thread, done, end, weight, NULL);
 	return r;
 }
 

@@ -95,7 +95,7 @@ static inline uint32_t aif_idle_thread_of(const struct aif_idle_blaming *b,
 {
 	uint32_t thread = b->brackets[s->bracket].thread;
 
-	return thread != AIF_NONE ? thread : b->t->launches[aif_idle_launch_of(b, s)].thread;
+	return thread != AIF_NONE ? thread : aif_timeline_thread_of(b->t, aif_idle_launch_of(b, s));
 }
 /* Returns when that thread's launch before was; the segment's begin if there is none. */
 static inline int64_t aif_idle_launched_before(const struct aif_idle_blaming *b,
@@ -109,7 +109,7 @@ static inline int64_t aif_idle_launched_before(const struct aif_idle_blaming *b,
 static inline double aif_idle_weight_of(const struct aif_idle_blaming *b,
 					const struct aif_idle_segment *s)
 {
-	return b->t->weights ? (double)b->t->execs[s->exec].weight / AIF_WEIGHT_ONE : 1;
+	return aif_exec_timeline_whole(b->t, &b->t->execs[s->exec], 1);
 }
 
 /* Adds what threads did in the gaps, by CPU rows, operators and ranges, to the brackets' shares. 0 or -errno. */

@@ -63,7 +63,8 @@ static int find_cuts(struct calibrating *c, const struct aif_utilization *u)
 				.thread = thread};
 		}
 		if (x->end >= end)
-			thread = x->launch == AIF_NONE ? AIF_NONE : t->launches[x->launch].thread;
+			thread = x->launch == AIF_NONE ? AIF_NONE
+						       : aif_timeline_thread_of(t, x->launch);
 		end = AIF_MAX(end, x->end);
 	}
 	return 0;
@@ -355,7 +356,7 @@ static void find_launching(struct calibrating *c)
 	const struct aif_exec_timeline *t = c->b->t;
 
 	for (size_t i = 0; i < t->launches_len; i++) {
-		uint32_t thread = t->launches[i].thread;
+		uint32_t thread = aif_timeline_thread_of(t, i);
 
 		if (thread != AIF_NONE && c->b->p->threads[thread].process == c->d->process)
 			c->launches[thread] = true;

@@ -65,14 +65,15 @@ static int sum_up(struct aif_loop *l)
 /* A launch's kernel, with the merged stack. */
 static struct aif_loop_site site_of(const struct reading *r, const struct aif_timeline_launch *l)
 {
+	const struct aif_timeline_call *call = aif_timeline_call_of(r->t, l);
 	uint32_t no_kernel = (uint32_t)r->p->kernels_len;
 
 	return (struct aif_loop_site){
 		.stack = l->stack == AIF_NONE ? AIF_NONE
 					      : r->same[aif_stack_of_call(r->p, l->stack)],
-		.kernel = l->kernel != AIF_NONE
-				  ? r->kernel[l->kernel]
-				  : no_kernel + AIF_MIN(l->kind, AIF_LAUNCH_KIND_COUNT)};
+		.kernel = call->kernel != AIF_NONE
+				  ? r->kernel[call->kernel]
+				  : no_kernel + AIF_MIN(call->kind, AIF_LAUNCH_KIND_COUNT)};
 }
 
 static uint64_t time_off(const struct aif_gaps *g)
@@ -225,7 +226,7 @@ static int add_call(struct reading *r, struct aif_loop_calls *c, struct aif_map 
 		.at = aif_time_clamp(l->at),
 		.weight = weight_of(r, i),
 		.site = (uint32_t)known,
-		.span = span_of(r, r->p->threads[l->thread].process, l->at),
+		.span = span_of(r, r->p->threads[aif_timeline_thread_of(r->t, i)].process, l->at),
 	};
 	return 0;
 }
@@ -292,7 +293,8 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 	int e = c.at ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < r->t->launches_len && !e; i++)
-		if (r->t->launches[i].thread == thread && is_looked_at(r, &r->t->launches[i])) {
+		if (aif_timeline_thread_of(r->t, i) == thread &&
+		    is_looked_at(r, &r->t->launches[i])) {
 			e = add_call(r, &c, &sites, i);
 			is_sorted &= c.len < 2 || c.at[c.len - 2].at <= c.at[c.len - 1].at;
 		}
@@ -415,11 +417,12 @@ static void sum_launches(struct reading *r, struct launcher *by_thread)
 	r->to = INT64_MIN;
 	for (size_t i = 0; i < r->t->launches_len; i++) {
 		const struct aif_timeline_launch *l = &r->t->launches[i];
+		uint32_t thread = aif_timeline_call_of(r->t, l)->thread;
 
-		if (l->thread == AIF_NONE || !is_looked_at(r, l))
+		if (thread == AIF_NONE || !is_looked_at(r, l))
 			continue;
-		by_thread[l->thread].launches++;
-		by_thread[l->thread].weight += weight_of(r, i);
+		by_thread[thread].launches++;
+		by_thread[thread].weight += weight_of(r, i);
 		r->weight += weight_of(r, i);
 		r->from = AIF_MIN(r->from, l->at);
 		r->to = AIF_MAX(r->to, l->at);

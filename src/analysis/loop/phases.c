@@ -171,7 +171,7 @@ static int reach_last_work(const struct aif_profile *p, const struct aif_exec_ti
 	int e = 0;
 
 	for (size_t i = 0; i < t->execs_len; i++)
-		if (t->execs[i].process == process)
+		if (aif_timeline_work_of(t, &t->execs[i])->process == process)
 			to = AIF_MAX(to, t->execs[i].end);
 	captured = l.last = l.from = to;
 	(void)aif_utilization_reach(p, t, process, &from, &to);
@@ -213,9 +213,10 @@ static int follow_queue(const struct aif_profile *p, const struct aif_exec_timel
 	}
 	for (size_t i = 0; i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
-		size_t turn = x->launch == AIF_NONE || x->process != process
-				      ? f->len
-				      : aif_phases_step_at(f, t->launches[x->launch].at);
+		size_t turn =
+			x->launch == AIF_NONE || aif_timeline_work_of(t, x)->process != process
+				? f->len
+				: aif_phases_step_at(f, t->launches[x->launch].at);
 
 		if (turn == f->len)
 			continue;
@@ -333,14 +334,20 @@ static int sort_execs(const struct aif_profile *p, const struct aif_exec_timelin
 	*ret = calloc(t->execs_len + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->execs_len; i++)
-		if (t->execs[i].process != AIF_NONE)
-			first[t->execs[i].process + 2]++;
+	for (size_t i = 0; i < t->execs_len; i++) {
+		uint32_t process = aif_timeline_work_of(t, &t->execs[i])->process;
+
+		if (process != AIF_NONE)
+			first[process + 2]++;
+	}
 	for (size_t i = 0; i < p->processes_len; i++)
 		first[i + 2] += first[i + 1];
-	for (size_t i = 0; i < t->execs_len; i++)
-		if (t->execs[i].process != AIF_NONE)
-			(*ret)[first[t->execs[i].process + 1]++] = t->execs[i];
+	for (size_t i = 0; i < t->execs_len; i++) {
+		uint32_t process = aif_timeline_work_of(t, &t->execs[i])->process;
+
+		if (process != AIF_NONE)
+			(*ret)[first[process + 1]++] = t->execs[i];
+	}
 	return 0;
 }
 
@@ -357,6 +364,8 @@ static int finish_marks(const struct aif_profile *p, const struct aif_exec_timel
 
 		if (!by_process[i].len)
 			continue;
+		/* Phases weigh no execution. */
+		own.cycles = NULL;
 		own.execs = execs + first[i];
 		own.execs_len = first[i + 1] - first[i];
 		if (by_process[i].len > 1)

@@ -68,6 +68,13 @@ aif_queue_launch_of(const struct aif_queue *q, const struct aif_queue_launch *l)
 	return &q->t->launches[q->t->execs[l->exec].launch];
 }
 
+/* Returns the thread that launched it. */
+static inline uint32_t aif_queue_thread_of(const struct aif_queue *q,
+					   const struct aif_queue_launch *l)
+{
+	return aif_timeline_thread_of(q->t, q->t->execs[l->exec].launch);
+}
+
 /* Returns when its call began, ns since the recording's start. */
 static inline int64_t aif_queue_at(const struct aif_queue *q, const struct aif_queue_launch *l)
 {
@@ -86,7 +93,7 @@ static inline uint64_t aif_queue_delay(const struct aif_queue *q, const struct a
 static inline uint64_t aif_queue_weight_of(const struct aif_queue *q,
 					   const struct aif_queue_launch *l)
 {
-	return q->t->weights ? q->t->execs[l->exec].weight : AIF_WEIGHT_ONE;
+	return aif_timeline_weight_of(q->t, &q->t->execs[l->exec]);
 }
 
 /* Launches of a span, each as often as it stands for launches that were left out. Quantiles are the least value that so

@@ -74,7 +74,7 @@ static int count(struct summing *s, const struct aif_queue_launch *l)
 /* Adds what a launch differs from the mean: the linearised ratio. The weights may be those of a part of the recording. */
 static int add_error(struct summing *s, const struct aif_queue_launch *l)
 {
-	uint32_t cycle = aif_weights_cycle_at(s->weights, aif_queue_launch_of(s->q, l)->thread,
+	uint32_t cycle = aif_weights_cycle_at(s->weights, aif_queue_thread_of(s->q, l),
 					      s->q->start_ns + (uint64_t)aif_queue_at(s->q, l));
 
 	return l->is_known ? aif_estimate_add(&s->error, s->weights, cycle,

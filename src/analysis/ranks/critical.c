@@ -92,7 +92,7 @@ static int sort_launches(struct chains *c)
 	for (size_t i = d->first; i < d->end; i++) {
 		uint32_t launch = c->idle->t->execs[c->idle->u->order[i]].launch;
 
-		if (launch != AIF_NONE && c->idle->t->launches[launch].thread != AIF_NONE)
+		if (launch != AIF_NONE && aif_timeline_thread_of(c->idle->t, launch) != AIF_NONE)
 			c->launches[n++] = launch;
 	}
 	qsort_r(c->launches, n, sizeof(*c->launches), by_call, c->idle->t->launches);
@@ -130,17 +130,19 @@ static int make_links(struct chains *c)
 	for (size_t i = 0; i < c->launches_len && !r; i++) {
 		const struct aif_timeline_launch *to = &l[c->launches[i]],
 						 *from = i ? &l[c->launches[i - 1]] : to;
+		uint32_t thread = aif_timeline_call_of(c->idle->t, to)->thread,
+			 other = aif_timeline_call_of(c->idle->t, from)->thread;
 		struct link k = {.to = to->at, .launch = c->launches[i], .before = AIF_NONE};
 
-		if (aif_map_get(&before, to->thread, &last))
+		if (aif_map_get(&before, thread, &last))
 			k.before = (uint32_t)last;
-		k.from = waited_until(c, to->thread, from->at, to->at);
-		if (from->thread != to->thread)
-			k.from = AIF_MAX(k.from, waited_until(c, from->thread, from->at, to->at));
+		k.from = waited_until(c, thread, from->at, to->at);
+		if (other != thread)
+			k.from = AIF_MAX(k.from, waited_until(c, other, from->at, to->at));
 		k.is_behind_wait = !i || k.from > from->at;
 		k.is_awaited = aif_map_get(&c->awaited, k.launch, &any);
 		if (aif_grow(&c->links, &c->links_cap, c->links_len + 1, sizeof(k)) < 0 ||
-		    aif_map_put(&before, to->thread, k.launch) < 0)
+		    aif_map_put(&before, thread, k.launch) < 0)
 			r = -ENOMEM;
 		else
 			c->links[c->links_len++] = k;

@@ -152,12 +152,13 @@ static int class_segments(struct aif_rank_owners *o, const struct aif_idle_part 
 
 	for (size_t i = d->first; i < d->end; i++) {
 		const struct aif_timeline_exec *x = &idle->t->execs[idle->u->order[i]];
+		const struct aif_timeline_work *of = aif_timeline_work_of(idle->t, x);
 		struct aif_wait_row row = {.kind = kind_of(class),
 					   .stack = x->launch == AIF_NONE
 							    ? AIF_NONE
 							    : idle->t->launches[x->launch].stack,
-					   .kernel = x->kernel,
-					   .exec_kind = x->kind};
+					   .kernel = of->kernel,
+					   .exec_kind = of->kind};
 
 		if (idle->u->classes[idle->u->order[i]] != class || x->end <= end)
 			continue;

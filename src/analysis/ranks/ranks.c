@@ -76,7 +76,8 @@ static bool is_of_two(const struct aif_profile *p, const struct aif_exec_timelin
 	uint32_t collective = aif_timeline_more_of(t, x)->collective;
 	const char *operation =
 		collective ? aif_profile_str(p, p->collectives[collective - 1].operation) : "";
-	const char *kernel = aif_profile_str(p, p->kernels[x->kernel].name);
+	const char *kernel =
+		aif_profile_str(p, p->kernels[aif_timeline_work_of(t, x)->kernel].name);
 
 	if (*operation)
 		return !strncasecmp(operation, "send", 4) || !strncasecmp(operation, "recv", 4) ||
@@ -91,13 +92,15 @@ static struct item item_of(const struct aif_profile *p, const struct aif_exec_ti
 	struct item i = {.sequence = more->sequence,
 			 .start = x->start,
 			 .end = x->end,
-			 .weight = x->weight,
-			 .cycle = x->cycle};
+			 .weight = aif_timeline_weight_of(t, x),
+			 .cycle = aif_timeline_cycle_of(t, x)};
 	uint32_t communicator =
 		more->collective ? p->collectives[more->collective - 1].communicator : AIF_NONE;
 
 	i.by_kernel = communicator == AIF_NONE;
-	i.group = i.by_kernel ? (uint64_t)1 << 32 | p->kernels[x->kernel].name : communicator;
+	i.group = i.by_kernel
+			  ? (uint64_t)1 << 32 | p->kernels[aif_timeline_work_of(t, x)->kernel].name
+			  : communicator;
 	if (i.by_kernel)
 		i.sequence = 0;
 	return i;
@@ -114,7 +117,7 @@ static int find_items(const struct aif_profile *p, const struct aif_exec_timelin
 			struct item item;
 
 			if (u->classes[u->order[i]] != AIF_WORK_COMMUNICATION ||
-			    x->kernel == AIF_NONE)
+			    aif_timeline_work_of(t, x)->kernel == AIF_NONE)
 				continue;
 			if (ret->ranks[k].is_apart || is_of_two(p, t, x)) {
 				ret->unmatched++;

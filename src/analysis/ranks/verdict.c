@@ -331,12 +331,13 @@ static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w
 
 		for (size_t i = d->first; i < d->end && !r; i++) {
 			const struct aif_timeline_exec *x = &t->execs[u->order[i]];
+			uint32_t kernel = aif_timeline_work_of(t, x)->kernel;
 
-			if (u->classes[u->order[i]] != AIF_WORK_COMPUTE || x->kernel == AIF_NONE)
+			if (u->classes[u->order[i]] != AIF_WORK_COMPUTE || kernel == AIF_NONE)
 				continue;
 			r = aif_grow(&at, &cap, len + 1, sizeof(*at));
 			if (!r)
-				at[len++] = (struct duration){p->kernels[x->kernel].name,
+				at[len++] = (struct duration){p->kernels[kernel].name,
 							      k == ret->late, aif_timed_ns(x)};
 		}
 	}

@@ -439,19 +439,20 @@ int aif_rank_waits_get(const struct aif_profile *p, const struct aif_selection *
 	return r;
 }
 
-uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_timeline_exec *x,
-			   uint64_t *ret_transfer)
+uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_exec_timeline *t,
+			   const struct aif_timeline_exec *x, uint64_t *ret_transfer)
 {
+	const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
 	size_t lo =
 		AIF_BISECT(mid, 0, w->by_exec ? w->ranks.members_len : 0,
-			   compare_exec(w, w->by_exec[mid], x->process, x->device, x->start) < 0);
+			   compare_exec(w, w->by_exec[mid], of->process, of->device, x->start) < 0);
 
 	*ret_transfer = 0;
 	/* Two may start at the same time, on two streams. */
 	for (; w->by_exec && lo < w->ranks.members_len; lo++) {
 		const struct aif_rank_member *m = &w->ranks.members[w->by_exec[lo]];
 
-		if (compare_exec(w, w->by_exec[lo], x->process, x->device, x->start))
+		if (compare_exec(w, w->by_exec[lo], of->process, of->device, x->start))
 			break;
 		if (m->end != x->end)
 			continue;

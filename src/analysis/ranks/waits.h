@@ -61,8 +61,8 @@ struct aif_rank_waits {
 int aif_rank_waits_get(const struct aif_profile *p, const struct aif_selection *sel,
 		       const struct aif_rank_waits **ret);
 /* Returns the part of an execution that is waiting, and sets *ret_transfer to the rest; 0 and 0: its operation is not known. */
-uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_timeline_exec *x,
-			   uint64_t *ret_transfer);
+uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_exec_timeline *t,
+			   const struct aif_timeline_exec *x, uint64_t *ret_transfer);
 /* Appends "12.3 s of waiting in 800 operations of 4 ranks", with what is not certain of it. */
 void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out);
 const char *aif_wait_kind_name(enum aif_wait_kind kind);

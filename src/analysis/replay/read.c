@@ -200,7 +200,7 @@ static int link_exec(struct aif_replay *r, struct linking *l, uint32_t i)
 	struct aif_replay_exec *x = &r->execs[i];
 	const struct aif_timeline_exec *of = aif_replay_exec_of(r, i);
 	int64_t base = r->t->launches[of->launch].at, before_end;
-	int e = turn_to(l, of->stream);
+	int e = turn_to(l, aif_timeline_work_of(r->t, of)->stream);
 	uint32_t before = l->exec;
 
 	l->exec = i;
@@ -285,7 +285,7 @@ static uint32_t copy_before(const struct reading *g, int64_t at)
 	for (uint32_t k = g->since; k < g->taken; k++) {
 		const struct aif_timeline_exec *x = aif_replay_exec_of(r, k);
 
-		if (x->kind != AIF_LAUNCH_KERNEL && x->end <= at &&
+		if (aif_timeline_work_of(r->t, x)->kind != AIF_LAUNCH_KERNEL && x->end <= at &&
 		    (last == AIF_NONE || x->end > aif_replay_exec_of(r, last)->end))
 			last = k;
 	}
@@ -309,7 +309,8 @@ static int take_copy(struct reading *g, size_t event, int64_t at)
 static int take_work(struct reading *g, uint32_t i, const struct aif_timeline_exec *x)
 {
 	struct aif_replay *r = g->r;
-	uint64_t key = (uint64_t)x->kind << 32 | x->kernel, work;
+	const struct aif_timeline_work *of = aif_timeline_work_of(r->t, x);
+	uint64_t key = (uint64_t)of->kind << 32 | of->kernel, work;
 
 	if (!aif_map_get(&g->work_of, key, &work)) {
 		work = r->works_len;

@@ -90,7 +90,7 @@ static struct op_sum *work_owner(struct making *m, const struct aif_timeline_exe
 	uint32_t op = m->sums ? aif_op_tree_of(&m->ops, x) : AIF_NONE, parent;
 	struct op_sum *sum;
 
-	if (op == AIF_NONE || x->kind != AIF_LAUNCH_KERNEL)
+	if (op == AIF_NONE || aif_timeline_work_of(m->t, x)->kind != AIF_LAUNCH_KERNEL)
 		return NULL;
 	sum = sum_of(m, op);
 	if (sum->is_known)
@@ -107,7 +107,7 @@ static void add_to_op(struct making *m, const struct aif_timeline_exec *x)
 	if (!sum)
 		return;
 	sum->ns += (double)aif_timed_ns(x);
-	if (is_product(m, x->kernel)) {
+	if (is_product(m, aif_timeline_work_of(m->t, x)->kernel)) {
 		sum->product_ns += (double)aif_timed_ns(x);
 		sum->products++;
 	}
@@ -117,17 +117,18 @@ static void add_to_op(struct making *m, const struct aif_timeline_exec *x)
 static bool work_of(struct making *m, const struct aif_timeline_exec *x, struct aif_op_work *ret)
 {
 	const struct op_sum *sum = work_owner(m, x);
+	const struct aif_timeline_work *of = aif_timeline_work_of(m->t, x);
 	bool is_shared = sum && sum->work.is_product && sum->product_ns > 0;
 	double part;
 
-	if (x->kind == AIF_LAUNCH_COPY || x->kind == AIF_LAUNCH_FILL) {
+	if (of->kind == AIF_LAUNCH_COPY || of->kind == AIF_LAUNCH_FILL) {
 		uint64_t bytes = aif_timeline_more_of(m->t, x)->bytes;
 
 		*ret = (struct aif_op_work){.bytes = (double)bytes *
-						     (x->kind == AIF_LAUNCH_COPY ? 2 : 1)};
+						     (of->kind == AIF_LAUNCH_COPY ? 2 : 1)};
 		return bytes > 0;
 	}
-	if (!sum || (is_shared && !is_product(m, x->kernel)))
+	if (!sum || (is_shared && !is_product(m, of->kernel)))
 		return false;
 	part = (double)aif_timed_ns(x) / (is_shared ? sum->product_ns : sum->ns);
 	/* The first layer's backward has no gradient by its input. */
@@ -135,8 +136,8 @@ static bool work_of(struct making *m, const struct aif_timeline_exec *x, struct 
 	*ret = sum->work;
 	ret->flops *= part;
 	ret->bytes *= part;
-	if (precision_of(m, x->kernel))
-		ret->precision = precision_of(m, x->kernel);
+	if (precision_of(m, of->kernel))
+		ret->precision = precision_of(m, of->kernel);
 	return true;
 }
 
@@ -162,11 +163,11 @@ static double least_ns(const struct aif_roof *roof, double ns, struct aif_op_wor
 	return AIF_MAX(memory, compute);
 }
 
-static int kernel_get(struct making *m, const struct aif_timeline_exec *x,
+static int kernel_get(struct making *m, const struct aif_timeline_work *of,
 		      struct aif_opportunity_kernel **ret)
 {
 	struct aif_opportunity *to = m->to;
-	uint64_t key = key_of(m->p, x->kind, x->kernel), i;
+	uint64_t key = key_of(m->p, of->kind, of->kernel), i;
 
 	if (!aif_map_get(&to->of, key, &i)) {
 		i = to->len;
@@ -182,18 +183,19 @@ static int kernel_get(struct making *m, const struct aif_timeline_exec *x,
 static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 {
 	uint64_t in_part = m->ns ? m->ns(m->arg, x) : aif_timed_ns(x);
-	double ns = aif_exec_timeline_whole(x, in_part), part, least;
-	const struct aif_roof *roof = x->device == AIF_NONE || !m->roofs[x->device].is_known
+	double ns = aif_exec_timeline_whole(m->t, x, in_part), part, least;
+	const struct aif_timeline_work *of = aif_timeline_work_of(m->t, x);
+	const struct aif_roof *roof = of->device == AIF_NONE || !m->roofs[of->device].is_known
 					      ? NULL
-					      : &m->roofs[x->device].is;
+					      : &m->roofs[of->device].is;
 	struct aif_opportunity_kernel *k;
 	struct aif_op_work w;
 	bool is_memory = false;
-	enum aif_precision by_name = precision_of(m, x->kernel);
+	enum aif_precision by_name = precision_of(m, of->kernel);
 
 	if (!in_part)
 		return 0;
-	if (kernel_get(m, x, &k) < 0)
+	if (kernel_get(m, of, &k) < 0)
 		return -ENOMEM;
 	k->time_ns += ns;
 	m->to->time_ns += ns;
@@ -201,7 +203,7 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 	    (roof->per_s[AIF_PRECISION_TF32] > 0 || roof->per_s[AIF_PRECISION_FP16] > 0)) {
 		m->to->fp32_ns += ns;
 		m->to->fp32_roof = *roof;
-		m->to->fp32_device = m->p->devices[x->device].name;
+		m->to->fp32_device = m->p->devices[of->device].name;
 	}
 	if (!work_of(m, x, &w))
 		return 0;
@@ -210,8 +212,8 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 	m->to->known_ns += ns;
 	k->flops += w.flops * part;
 	k->bytes += w.bytes * part;
-	if (!roof && x->device != AIF_NONE)
-		m->to->without_roof = m->p->devices[x->device].name;
+	if (!roof && of->device != AIF_NONE)
+		m->to->without_roof = m->p->devices[of->device].name;
 	least = roof ? least_ns(roof, (double)aif_timed_ns(x), &w, &is_memory) : 0;
 	if (!(least > 0))
 		return 0;

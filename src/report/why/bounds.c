@@ -41,9 +41,10 @@ static bool is_of_class(const void *arg, const struct aif_timeline_exec *x)
 static bool is_of_kernel(const void *arg, const struct aif_timeline_exec *x)
 {
 	const struct asking *a = arg;
+	const struct aif_timeline_work *of = aif_timeline_work_of(a->part->t, x);
 
-	return x->kind == a->kind && x->kernel != AIF_NONE &&
-	       a->rows->p->kernels[x->kernel].name == a->name;
+	return of->kind == a->kind && of->kernel != AIF_NONE &&
+	       a->rows->p->kernels[of->kernel].name == a->name;
 }
 
 static double gain(const struct aif_replay *r, const struct aif_replay_without *without)

@@ -13,9 +13,9 @@ static int by_kernel_time(const void *a, const void *b)
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
-uint32_t aif_why_kernel_name(const struct aif_profile *p, const struct aif_timeline_exec *x)
+uint32_t aif_why_kernel_name(const struct aif_profile *p, uint32_t kernel)
 {
-	return x->kernel == AIF_NONE ? AIF_NONE : p->kernels[x->kernel].name;
+	return kernel == AIF_NONE ? AIF_NONE : p->kernels[kernel].name;
 }
 
 /* Adds up the time of a kernel's executions by their stack; a kernel has the stack with the most. */
@@ -68,7 +68,8 @@ int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part 
 
 	for (size_t i = 0; i < t->execs_len && !e; i++) {
 		const struct aif_timeline_exec *x = &t->execs[i];
-		uint64_t key = (uint64_t)x->kind << 32 | aif_why_kernel_name(p, x), k,
+		const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
+		uint64_t key = (uint64_t)of->kind << 32 | aif_why_kernel_name(p, of->kernel), k,
 			 in_part = aif_idle_part_ns(part, x);
 
 		if (!aif_idle_part_has(part, x))
@@ -86,16 +87,16 @@ int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part 
 				break;
 			}
 			w->kernels[w->kernels_len++] =
-				(struct aif_why_kernel){.kind = x->kind,
-							.kernel = x->kernel,
+				(struct aif_why_kernel){.kind = of->kind,
+							.kernel = of->kernel,
 							.stack = AIF_NONE,
 							.operator= AIF_STR_NONE,
 							.caller = AIF_STR_NONE};
 			ns[k] = runs[k] = 0;
 			stacks.most[k] = 0;
 		}
-		ns[k] += aif_exec_timeline_whole(x, in_part);
-		runs[k] += aif_exec_timeline_whole(x, 1);
+		ns[k] += aif_exec_timeline_whole(t, x, in_part);
+		runs[k] += aif_exec_timeline_whole(t, x, 1);
 		e = add_stack(&stacks, t, x, in_part, k, &w->kernels[k]);
 	}
 	for (size_t k = 0; k < w->kernels_len && !e; k++) {

@@ -484,20 +484,22 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 	int e = 0;
 
 	for (size_t i = 0; i < n && !e; i++) {
-		struct aif_timeline_exec x = {.kind = w->kernels[i].kind,
-					      .kernel = w->kernels[i].kernel};
+		const struct aif_why_kernel *k = &w->kernels[i];
 
-		if (w->kernels[i].operator!= AIF_STR_NONE || w->kernels[i].caller != AIF_STR_NONE)
-			e = aif_map_put(&known,
-					(uint64_t)x.kind << 32 | aif_why_kernel_name(m->p, &x), i);
+		if (k->operator!= AIF_STR_NONE || k->caller != AIF_STR_NONE)
+			e = aif_map_put(
+				&known,
+				(uint64_t)k->kind << 32 | aif_why_kernel_name(m->p, k->kernel), i);
 	}
 	for (size_t i = 0; i < part->t->execs_len && !e; i++) {
 		const struct aif_timeline_exec *x = &part->t->execs[i];
+		const struct aif_timeline_work *of = aif_timeline_work_of(part->t, x);
 		uint32_t stack =
 			x->launch == AIF_NONE ? AIF_NONE : part->t->launches[x->launch].stack;
 		uint64_t k, is;
 
-		if (!aif_map_get(&known, (uint64_t)x->kind << 32 | aif_why_kernel_name(m->p, x),
+		if (!aif_map_get(&known,
+				 (uint64_t)of->kind << 32 | aif_why_kernel_name(m->p, of->kernel),
 				 &k) ||
 		    !aif_idle_part_has(part, x))
 			continue;
@@ -506,7 +508,7 @@ static int count_placed(struct measuring *m, const struct aif_idle_part *part)
 			is = e > 0;
 			e = e < 0 ? e : aif_map_put(&placed, k << 32 | stack, is);
 		}
-		runs[k] += is ? aif_exec_timeline_whole(x, 1) : 0;
+		runs[k] += is ? aif_exec_timeline_whole(part->t, x, 1) : 0;
 	}
 	for (size_t i = 0; i < n; i++)
 		w->kernels[i].placed_runs = aif_timed_rounded(runs[i]);

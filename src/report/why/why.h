@@ -189,7 +189,7 @@ int aif_why_measure_amounts(const struct aif_profile *p, const struct aif_select
 int aif_why_kernels_add(const struct aif_profile *p, const struct aif_idle_part *part,
 			struct aif_why *w);
 /* Returns a kernel's name, a string; those of one name are one, programs that are compiled again have others. */
-uint32_t aif_why_kernel_name(const struct aif_profile *p, const struct aif_timeline_exec *x);
+uint32_t aif_why_kernel_name(const struct aif_profile *p, uint32_t kernel);
 /* Finds which rank is late. 0 or -errno. */
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w);
