@@ -107,7 +107,7 @@ static void sort_halves(const struct sorting *s, char *array, size_t n, char *co
 	}
 }
 
-/* Sorts what is in no order. The copy that qsort_r() would take lies in no file, however long it is (cmd/spill.h). */
+/* Sorts what is in no order. The copy that qsort_r() would take lies in no file, however long it is (base/spill.h). */
 static void sort_any(const struct sorting *s, void *array, size_t n)
 {
 	char *copy = s->size <= MOVED_MAX ? malloc(n / 2 * s->size) : NULL;

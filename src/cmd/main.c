@@ -3,7 +3,7 @@
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"
-#include "cmd/spill.h"
+#include "base/spill.h"
 #include "record/attach/agent_path.h"
 
 #include <errno.h>

@@ -166,7 +166,7 @@ static int ask(const struct aif_code *code, int platform, struct aif_buf *ret)
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -EIO;
-	pid = fork(); /* a view has one thread beside one that allocates nothing (cmd/spill.h) */
+	pid = fork(); /* a view has one thread beside one that allocates nothing (base/spill.h) */
 	if (pid == 0) {
 		FILE *out = fdopen(fds[1], "w");
 

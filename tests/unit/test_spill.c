@@ -2,7 +2,7 @@
 /* Tests blocks of memory that lie in files: they hold what was written, however they grow and move. */
 #include "base/base.h"
 #include "base/sort.h"
-#include "cmd/spill.h"
+#include "base/spill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/spill.h"
+#include "base/spill.h"
 
 #include "base/base.h"
 
