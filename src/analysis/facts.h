@@ -32,7 +32,7 @@
  */
 
 /* Bounds the facts that nobody holds. A command that shows several tables of a recording with a million launches gets each
- * fact once with it: the time line of that many takes 112 MB, and parts of it (a loop) take as much again. Facts in use
+ * fact once with it: the time line of that many takes 40 MB, and parts of it (a loop) take as much again. Facts in use
  * may take more, and then all others go. */
 #define AIF_FACTS_MEMORY ((size_t)256 << 20)
 
