@@ -587,6 +587,8 @@ void aif_cpu_tick(struct aif_cpu *c, bool collect)
 				: AIF_CPU_NONE;
 	uint64_t wait_period_ns = 0;
 
+	if (mode == AIF_CPU_NEVER)
+		mode = AIF_CPU_NONE;
 	/* The samples of --wall are of waiting threads, too; where there are no samples, waits are told. */
 	if (collect && s->cpu_rate)
 		wait_period_ns =

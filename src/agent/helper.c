@@ -109,7 +109,13 @@ static void publish(struct aif_attachment *a)
 	atomic_store_explicit(&shm->cost_error_ppm, atomic_load(&b->cost_error_ppm),
 			      memory_order_relaxed);
 	aif_session_publish(shm);
-	atomic_store_explicit(&shm->helper_cpu_ns, aif_own_threads_cpu_ns(), memory_order_relaxed);
+}
+
+/* Asks the clocks of threads, by system calls. */
+static void publish_times(const struct aif_attachment *a)
+{
+	atomic_store_explicit(&a->shm->helper_cpu_ns, aif_own_threads_cpu_ns(),
+			      memory_order_relaxed);
 }
 
 /* Takes a ring while a system call is allowed: under a filter the helper writes what threads without one would. */
@@ -133,6 +139,7 @@ static void tick_samplers(const struct aif_attachment *a, bool alive, bool colle
 		aif_cpu_tick(&aif_agent.cpu, collect);
 		if (collect)
 			aif_unwinder_look(aif_agent.session.unwinder);
+		publish_times(a);
 		aif_sandbox_end();
 	} else if (aif_sandbox_is_on()) {
 		aif_cpu_stop_signals(&aif_agent.cpu);
@@ -363,6 +370,21 @@ static void make_way(struct aif_attachment *a)
 		return;
 	aif_cpu_last(&aif_agent.cpu);
 	publish(a);
+	publish_times(a);
+}
+
+/* True if this thread is there for CPU samples, and the recorder has found that the program gets none: a filter that is
+ * not seen to come may forbid what this thread calls. A runtime that starts wakes it. */
+static bool may_rest(const struct aif_attachment *a)
+{
+	struct aif_session *s = &aif_agent.session;
+
+	if (!a || s->runtimes || *aif_agent.env.standby || aif_sandbox_is_on() ||
+	    atomic_load(&a->shm->cpu) != AIF_CPU_NEVER)
+		return false;
+	/* Each of the two says what it is about to do before it looks at the other. */
+	atomic_store(&s->helper_rests, true);
+	return !s->runtimes || !atomic_exchange(&s->helper_rests, false);
 }
 
 static bool helper(void)
@@ -391,6 +413,8 @@ static bool helper(void)
 			}
 			look = attend(a, now);
 			period = attended_period(now - began);
+			if (may_rest(a))
+				return false;
 		}
 		nothing_left = !aif_sandbox_is_on() && aif_session_reclaim(aif_now_ns());
 		/* Without a recorder we sleep for ever there: to end a thread takes system calls, too. */

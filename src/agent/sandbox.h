@@ -10,8 +10,9 @@
  *   - the agent, which stands in front of the functions that install filters (guard.c). It runs the filter on its own
  *     calls (filter_check.h). One that allows them all changes nothing. Before any other one samples end, and with
  *     SECCOMP_FILTER_FLAG_TSYNC the agent's threads, which it would hold for, too;
- *   - the recorder, which looks from outside (record/ingest/seccomp.c) and is asked before each round of calls. What
- *     installs a filter by an instruction of its own, between its look and our last call, may still be ended;
+ *   - the recorder, which looks from outside (record/ingest/seccomp.c) and is asked before each round of calls. What has
+ *     code to install a filter by an instruction of its own gets no signals, and without a device no thread of ours
+ *     (record/sources/filter_code.h): between that look and our last call it could still be ended;
  *   - prctl(PR_SET_NO_NEW_PRIVS), which a program without privileges must call first. That waits for the round under
  *     way, and there is no other for a second; later ones ask the recorder as before.
  * Afterwards the helper only waits, looks at the clock and at memory. Threads that have a ring go on writing to

@@ -433,6 +433,17 @@ static int start(struct aif_session *s, const struct aif_session_hooks *hooks, u
 	return r;
 }
 
+/* Starts the helper again which has ended, or is about to, in a session without a device. */
+static void wake_helper(struct aif_session *s)
+{
+	uint64_t until = aif_now_ns() + START_TIMEOUT_MS * START_LOOK_NS;
+
+	if (!atomic_exchange(&s->helper_rests, false))
+		return;
+	while (s->hooks->start_helper() == -EBUSY && aif_now_ns() < until)
+		aif_standby_sleep(START_LOOK_NS);
+}
+
 int aif_session_start(enum aif_runtime_id runtime, const struct aif_session_hooks *hooks)
 {
 	struct aif_session *s = &aif_agent.session;
@@ -445,6 +456,7 @@ int aif_session_start(enum aif_runtime_id runtime, const struct aif_session_hook
 	aif_agent.budget.bound_ns = aif_runtimes_bound_ns();
 	/* A session without a device may have begun, and be looked after already. */
 	r = aif_own_threads_share_files() ? start(s, hooks, 0) : -EPERM;
+	wake_helper(s);
 	errno = saved;
 	return r;
 }

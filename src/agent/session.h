@@ -116,6 +116,7 @@ struct aif_session {
 		harmless; /* filters that forbid nothing of ours, this process's and its parents' */
 	atomic_bool calling;
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
+	atomic_bool helper_rests;    /* the helper has ended, and begins again with a runtime */
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
 	/* Fields of `attached`, for the helper and for threads inside an entry. */

@@ -61,6 +61,8 @@ enum aif_shm_cpu { /* whose signals sample the threads that the agent lists in c
 		   AIF_CPU_TICK = 3,     /* the agent's timers of the threads' CPU time */
 		   AIF_CPU_BOTH =
 			   4, /* perf_event in user code, the agent's timers in the OS kernel */
+		   AIF_CPU_NEVER =
+			   5, /* nobody's: the program may install a filter of system calls unseen */
 };
 enum aif_shm_filter { /* has the target installed a seccomp filter since this memory was given? */
 		      AIF_FILTER_NONE = 0,

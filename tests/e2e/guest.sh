@@ -28,8 +28,6 @@ for round in $(seq "$rounds"); do
 		for said in bare/*.said; do
 			case=${said##*/}
 			case=${case%.said}
-			# There is no function for the agent to stand in front of: tried, and not judged.
-			[ "$case" != filter_instruction ] || continue
 			case $closed$case in
 			yesset_priv | yesset_priv_caps)
 				skip "$how: $case is as it is without" "other users cannot read $build"
@@ -39,7 +37,6 @@ for round in $(seq "$rounds"); do
 			check "$how: $case is as it is without" same $how-$round $case
 		done
 	done
-	[ "$rounds" -gt 1 ] && diff bare/filter_instruction.said cpu-$round/filter_instruction.said
 done
 check "a filter that forbids what the agent calls is said" sh -c "
 	[ '$(of cpu-1/r.data "SELECT count(*) >= 15 FROM losses WHERE name = 'SECCOMP'")' = 1 ]"

@@ -589,9 +589,6 @@ static const struct {
 	OTHER(jumps),
 	OTHER(handler_forks),
 	OTHER(threads_raw),
-	/* Last: those that are known to end now and then. */
-	OTHER(filter_instruction),
-	OTHER(filter_instruction_return),
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 

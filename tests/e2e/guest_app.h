@@ -39,8 +39,6 @@ void guest_filter_error(void);
 void guest_filter_error_all(void);
 void guest_filter_trap(void);
 void guest_filter_strict(void);
-void guest_filter_instruction(void);
-void guest_filter_instruction_return(void);
 void guest_filter_harmless(void);
 void guest_filter_two(void);
 void guest_filter_refused(void);

@@ -155,36 +155,6 @@ void guest_filter_strict(void)
 	syscall(SYS_exit, 3);
 }
 
-/* Installs a filter by one instruction of the program's own, as programs do that are linked with no C library. */
-static void by_instruction(bool handlers)
-{
-#ifdef __x86_64__
-	struct sock_fprog p = allow_few(SECCOMP_RET_KILL_PROCESS, handlers);
-	long r = SYS_seccomp;
-
-	no_more_privileges();
-	__asm__ volatile("syscall"
-			 : "+a"(r)
-			 : "D"((long)SECCOMP_SET_MODE_FILTER), "S"(0l), "d"(&p)
-			 : "rcx", "r11", "memory");
-	guest_say("seccomp", r);
-	for (int i = 0; i < 4; i++)
-		guest_burn();
-#endif
-	guest_say("done", 0);
-	_exit(3);
-}
-
-void guest_filter_instruction(void)
-{
-	by_instruction(true);
-}
-
-void guest_filter_instruction_return(void)
-{
-	by_instruction(false);
-}
-
 void guest_filter_harmless(void)
 {
 	by_prctl(forbid(SYS_swapon, SECCOMP_RET_KILL_PROCESS));

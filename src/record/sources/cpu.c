@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "record/sources/cpu_clock.h"
 #include "record/sources/cpu_event.h"
+#include "record/sources/filter_code.h"
 #include "record/sources/sources.h"
 #include "record/sources/tids.h"
 
@@ -46,10 +47,14 @@ struct events {
 struct state {
 	struct aif_map
 		known; /* of a process -> CPU time that rows of it have, of all programs that it was */
+	struct aif_filter_code *filter_code; /* NULL: nobody is sampled */
 };
 
 struct target_state {
-	bool is_decided;       /* who samples */
+	bool is_decided; /* who samples */
+	bool may_filter; /* nobody: the program may install a filter that is not seen */
+	struct aif_filter_code_target filter_code;
+	size_t modules;        /* that were known when its files were last looked for */
 	uint64_t process;      /* the same for all programs of a process */
 	struct events *events; /* NULL: the threads get no signals from the recorder */
 };
@@ -186,8 +191,6 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 	uint64_t begun = 0;
 	int parent, fd;
 
-	if (!d->opts->cpu_rate || t->pid <= 0)
-		return;
 	(void)aif_proc_stat(t->pid, &parent, &begun);
 	cpu_of(t)->process = aif_mix64(begun << 22 ^ (uint32_t)t->pid);
 	if (d->opts->wall) {
@@ -366,10 +369,43 @@ static void on_record(struct aif_ingest *in, const void *record)
 	}
 }
 
+static void events_close(struct target_state *s)
+{
+	for (size_t i = 0; s->events && i < AIF_ARRAY_LEN(s->events->at); i++)
+		if (s->events->at[i].fd >= 0)
+			close(s->events->at[i].fd);
+	free(s->events);
+	s->events = NULL;
+}
+
+/* Looks through the program's code before it is sampled, and where it has more. False: it is not sampled yet, or no more. */
+static bool may_signal(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)
+{
+	struct state *all = d->source_state[AIF_SOURCE_CPU];
+	struct target_state *s = cpu_of(t);
+	bool is_due = !s->is_decided || turn->each_second || s->modules != t->ranges.len;
+	enum aif_filter_code_verdict v;
+
+	if (s->may_filter || !all->filter_code)
+		return false;
+	s->modules = t->ranges.len;
+	v = aif_filter_code_look(all->filter_code, &s->filter_code, &t->files, is_due);
+	if (v != AIF_FILTER_CODE_HAS)
+		return v == AIF_FILTER_CODE_NONE || s->is_decided;
+	s->may_filter = true;
+	atomic_store(&t->shm->cpu, AIF_CPU_NEVER);
+	events_close(s);
+	aif_store_loss(d->store, AIF_REASON_CPU_FILTER_CODE, t->process,
+		       aif_store_puts(d->store, s->filter_code.path), 1);
+	return false;
+}
+
 static void target_step(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)
 {
 	struct target_state *s = cpu_of(t);
 
+	if (!d->opts->cpu_rate || t->pid <= 0 || !may_signal(d, t, turn))
+		return;
 	if (!s->is_decided) {
 		s->is_decided = true;
 		start(d, t);
@@ -394,22 +430,32 @@ static void target_end(struct aif_drainer *d, struct aif_target *t, uint64_t now
 
 static void target_free(struct aif_target *t)
 {
-	struct events *e = cpu_of(t)->events;
+	events_close(cpu_of(t));
+	aif_filter_code_target_finish(&cpu_of(t)->filter_code);
+}
 
-	for (size_t i = 0; e && i < AIF_ARRAY_LEN(e->at); i++)
-		if (e->at[i].fd >= 0)
-			close(e->at[i].fd);
-	free(e);
+static int init(struct aif_drainer *d, struct aif_err *err)
+{
+	struct state *s = d->source_state[AIF_SOURCE_CPU];
+
+	if (!d->opts->cpu_rate)
+		return 0;
+	s->filter_code = aif_filter_code_new();
+	return s->filter_code ? 0 : aif_err_set(err, -ENOMEM, "cannot start a thread");
 }
 
 static void finish(struct aif_drainer *d)
 {
-	aif_map_finish(&((struct state *)d->source_state[AIF_SOURCE_CPU])->known);
+	struct state *s = d->source_state[AIF_SOURCE_CPU];
+
+	aif_filter_code_free(s->filter_code);
+	aif_map_finish(&s->known);
 }
 
 const struct aif_source aif_source_cpu = {
 	.name = "cpu",
 	.state_size = sizeof(struct state),
+	.init = init,
 	.finish = finish,
 	.target_state_size = sizeof(struct target_state),
 	.records = AIF_SOURCE_RECORD(CPU_SAMPLE),

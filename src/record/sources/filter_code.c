@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/sources/filter_code.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/process_read.h"
+#include "record/ingest/modfiles.h"
+#include "symbolize/own_calls.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* CPU time for one file; PyTorch's largest takes 0.2 s. */
+#define FILE_NS (5 * AIF_NS_PER_S)
+/* A program's maps are read so often at most. */
+#define LOOK_NS (AIF_NS_PER_S / 10)
+/* Bytes of a file that takes some milliseconds at most. */
+#define SMALL (1 << 20)
+
+/* Files whose own calls are none of a program's: by the beginnings of their names. */
+static const char *const known[] = {
+	"ld-linux",   "libc.so",    "libc-2.",          "libpthread", "libasan",
+	"libhwasan",  "liblsan",    "libtsan",          "libubsan",   "libclang_rt.",
+	"libcuda.so", "libnvidia-", "libaiflame-agent",
+};
+
+struct file {
+	enum aif_filter_code_verdict verdict;
+	int fd; /* -1: nothing is to be done */
+};
+
+struct aif_filter_code {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	atomic_bool stop;
+	struct file *files;
+	size_t files_len, files_cap, next;
+	struct aif_map by_inode; /* of files */
+};
+
+/* ---- the thread ---- */
+
+static enum aif_filter_code_verdict judge(const struct aif_filter_code *c, int fd)
+{
+	struct aif_effort effort = {.cancel = &c->stop, .limit_ns = FILE_NS};
+	struct aif_elf elf;
+	uint64_t address;
+	int r;
+
+	if (aif_elf_init(&elf, fd, 0) < 0)
+		return AIF_FILTER_CODE_NONE;
+	elf.effort = &effort;
+	aif_effort_begin(&effort);
+	r = aif_own_calls_find(&elf, &address);
+	aif_effort_end(&effort);
+	aif_elf_finish(&elf);
+	return r > AIF_OWN_CALLS_NONE ? AIF_FILTER_CODE_HAS : AIF_FILTER_CODE_NONE;
+}
+
+static void *judge_main(void *arg)
+{
+	struct aif_filter_code *c = arg;
+
+	pthread_mutex_lock(&c->lock);
+	while (!atomic_load(&c->stop)) {
+		enum aif_filter_code_verdict verdict;
+		size_t i = c->next;
+		int fd;
+
+		if (i == c->files_len) {
+			pthread_cond_wait(&c->wake, &c->lock);
+			continue;
+		}
+		fd = c->files[i].fd;
+		pthread_mutex_unlock(&c->lock);
+		verdict = fd < 0 ? AIF_FILTER_CODE_UNKNOWN : judge(c, fd);
+		pthread_mutex_lock(&c->lock);
+		if (fd >= 0)
+			c->files[i] = (struct file){.verdict = verdict, .fd = -1};
+		c->next++;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+struct aif_filter_code *aif_filter_code_new(void)
+{
+	struct aif_filter_code *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->wake, NULL);
+	if (pthread_create(&c->thread, NULL, judge_main, c) == 0)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void aif_filter_code_free(struct aif_filter_code *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	atomic_store(&c->stop, true);
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	for (size_t i = 0; i < c->files_len; i++)
+		if (c->files[i].fd >= 0)
+			close(c->files[i].fd);
+	free(c->files);
+	aif_map_finish(&c->by_inode);
+	pthread_cond_destroy(&c->wake);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* ---- a process's files ---- */
+
+static bool is_known(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(known); i++)
+		if (!strncmp(name, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+/* A line of a process's maps. */
+struct mapping {
+	uint64_t lo, hi, inode;
+	char device[16];
+	const char *path;
+};
+
+/* Returns the number of the file of a mapping, which is new in its process; false: it cannot be opened, or there is no
+ * memory. */
+static bool file_of(struct aif_filter_code *c, struct aif_process_files *files,
+		    const struct mapping *m, size_t *ret)
+{
+	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
+	struct file file = {0};
+	struct stat st;
+	int fd;
+
+	if (aif_map_get(&c->by_inode, key, &at)) {
+		*ret = (size_t)at;
+		return true;
+	}
+	fd = aif_modfile_open(files, m->lo, m->hi, m->path);
+	if (fd < 0)
+		return false;
+	file.fd = fd;
+	/* Reads small files at once: a short program would be over before the thread had begun. */
+	if (fstat(fd, &st) == 0 && st.st_size <= SMALL) {
+		file.verdict = judge(c, fd);
+		file.fd = -1;
+	}
+	pthread_mutex_lock(&c->lock);
+	if (aif_grow(&c->files, &c->files_cap, c->files_len + 1, sizeof(*c->files)) ||
+	    aif_map_put(&c->by_inode, key, c->files_len)) {
+		pthread_mutex_unlock(&c->lock);
+		if (file.fd >= 0)
+			close(fd);
+		return false;
+	}
+	*ret = c->files_len;
+	c->files[c->files_len++] = file;
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+	return true;
+}
+
+static void add(struct aif_filter_code *c, struct aif_filter_code_target *t,
+		struct aif_process_files *files, const struct mapping *m)
+{
+	uint64_t key = aif_mix64(aif_hash_bytes(m->path, strlen(m->path)) ^ m->lo), was;
+	size_t file;
+
+	if (aif_map_get(&t->seen, key, &was) || aif_map_put(&t->seen, key, 1))
+		return;
+	if (is_known(m->path) || !file_of(c, files, m, &file) ||
+	    aif_grow(&t->files, &t->files_cap, t->files_len + 1, sizeof(*t->files)))
+		return;
+	t->files[t->files_len].number = file;
+	snprintf(t->files[t->files_len].name, sizeof(t->files[0].name), "%s", m->path);
+	t->files_len++;
+}
+
+static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *t,
+		      struct aif_process_files *files)
+{
+	struct aif_buf text = {0};
+	char *line, *rest = NULL;
+
+	(void)aif_process_text(files->pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
+	aif_buf_putc(&text, '\0');
+	for (line = aif_buf_failed(&text) ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct mapping m;
+		char perms[8];
+		int at = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %15s %" SCNu64 " %n", &m.lo,
+			   &m.hi, perms, m.device, &m.inode, &at) != 5 ||
+		    perms[2] != 'x' || line[at] != '/' || !m.inode)
+			continue;
+		m.path = line + at;
+		add(c, t, files, &m);
+	}
+	aif_buf_finish(&text);
+}
+
+enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
+						  struct aif_filter_code_target *t,
+						  struct aif_process_files *files, bool is_due)
+{
+	enum aif_filter_code_verdict v = AIF_FILTER_CODE_NONE;
+	uint64_t now = aif_now_ns();
+
+	if (*t->path)
+		return AIF_FILTER_CODE_HAS;
+	if (is_due && now - t->looked_ns >= LOOK_NS) {
+		t->looked_ns = now;
+		read_maps(c, t, files);
+	}
+	pthread_mutex_lock(&c->lock);
+	while (t->asked < t->files_len && v == AIF_FILTER_CODE_NONE) {
+		v = c->files[t->files[t->asked].number].verdict;
+		if (v == AIF_FILTER_CODE_NONE)
+			t->asked++;
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (v == AIF_FILTER_CODE_HAS)
+		snprintf(t->path, sizeof(t->path), "%s", t->files[t->asked].name);
+	return v;
+}
+
+void aif_filter_code_target_finish(struct aif_filter_code_target *t)
+{
+	aif_map_finish(&t->seen);
+	free(t->files);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/map.h"
+#include "base/process_open.h"
+
+/*
+ * Programs with code that can install a seccomp filter past the C library (symbolize/own_calls.h): neither the agent nor the
+ * recorder sees such a filter come, and a sample a moment later would end the program, since even the return from a
+ * signal's handler is a system call. So they get no signals.
+ *
+ * The files that a process has mapped as code are looked through, each once, in a thread of its own; samples begin when
+ * those are done which are there by then. The C library, what sanitizers and device drivers bring along for themselves,
+ * code in no file, and libraries that come and install a filter within a tenth of a second are left out.
+ */
+struct aif_filter_code;
+
+enum aif_filter_code_verdict {
+	AIF_FILTER_CODE_UNKNOWN, /* not all files have been looked through */
+	AIF_FILTER_CODE_NONE,
+	AIF_FILTER_CODE_HAS,
+};
+
+/* Keeps what is known of one process; zeroed at first. */
+struct aif_filter_code_target {
+	struct aif_map seen; /* mappings */
+	uint64_t looked_ns;
+	struct aif_filter_code_file {
+		size_t number;
+		char name[256];
+	} * files; /* that it has mapped */
+	size_t files_len, files_cap;
+	size_t asked;   /* of them are known to have no such code */
+	char path[256]; /* of the one that has */
+};
+
+/* NULL: no memory, or no thread. */
+struct aif_filter_code *aif_filter_code_new(void);
+void aif_filter_code_free(struct aif_filter_code *c);
+/* Reads the maps of a process again if `is_due`. */
+enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
+						  struct aif_filter_code_target *t,
+						  struct aif_process_files *files, bool is_due);
+void aif_filter_code_target_finish(struct aif_filter_code_target *t);

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs that install a filter of system calls by an instruction of their own, which neither the agent nor the recorder
+# sees come: they get no signals, run on, and the profile says so. ROUNDS=20: each so often (tests/long).
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/unseen_app
+rounds=${ROUNDS:-1}
+of() { "$aiflame" query --format csv "$1" "$2" | tail -1 | tr -d '"\r'; }
+
+if [ "$(id -u)" -ne 0 ]; then
+	# Without privileges the kernel installs filters after PR_SET_NO_NEW_PRIVS alone.
+	hows=announced
+else
+	hows="number argument announced all"
+fi
+for round in $(seq "$rounds"); do
+	for how in $hows; do
+		for filter in few none error; do
+			case $filter in few) ways="--cpu=--cpu-clock=tick --cpu --cpu=--wall" ;; none) ways=--cpu=--cpu-clock=tick ;; *) ways=--cpu ;; esac
+			for way in $ways; do
+				options="$(echo "$way" | tr = ' ') -F 999"
+				what="$how, $filter, $options"
+				check "$what: the program runs to its end" status_is 3 "$aiflame" record -q $options -o r.data "$app" $how $filter
+				check "$what: it is not sampled, and why is said" test "$(of r.data "SELECT count(*) FROM losses WHERE name = 'CPU_FILTER_CODE'")" = 1
+			done
+		done
+	done
+done
+check "the file with the code is named" says "unseen_app" "$aiflame" info r.data
+check "what else samples it is said" says "record --ebpf" "$aiflame" info r.data
+check "a program without such code is sampled" "$aiflame" record -q --cpu -F 999 -o plain.data "$build/tests/e2e/guest_app" coroutine
+check "a program without such code is sampled: nothing is said" test "$(of plain.data "SELECT count(*) FROM losses WHERE name = 'CPU_FILTER_CODE'")" = 0
+check "a program without such code is sampled: there are samples" test "$(of plain.data "SELECT count(*) >= 5 FROM cpu_samples")" = 1
+done_testing

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code that makes system calls of its own, in an ELF file with one section of code and no unwind tables. */
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "symbolize/own_calls.h"
+
+#define CODE_AT 0x1000
+
+/* Returns what is found in this code, behind 64 bytes of padding. */
+static int found(uint16_t machine, const void *code, size_t n)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Shdr sections[3];
+		char names[16];
+		uint8_t code[512];
+	} f = {.names = "\0.text\0.names"};
+	struct aif_elf elf;
+	uint64_t address;
+	int r;
+
+	memset(f.code, machine == EM_X86_64 ? 0xcc : 0, sizeof(f.code));
+	memcpy(f.code + 64, code, n);
+	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
+	f.head.e_ident[EI_CLASS] = ELFCLASS64;
+	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_ident[EI_VERSION] = EV_CURRENT;
+	f.head.e_type = ET_DYN;
+	f.head.e_machine = machine;
+	f.head.e_version = EV_CURRENT;
+	f.head.e_ehsize = sizeof(f.head);
+	f.head.e_shoff = sizeof(f.head);
+	f.head.e_shentsize = sizeof(f.sections[0]);
+	f.head.e_shnum = 3;
+	f.head.e_shstrndx = 2;
+	f.sections[1] = (Elf64_Shdr){.sh_name = 1,
+				     .sh_type = SHT_PROGBITS,
+				     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				     .sh_addr = CODE_AT,
+				     .sh_offset = (size_t)((char *)f.code - (char *)&f),
+				     .sh_size = sizeof(f.code)};
+	f.sections[2] = (Elf64_Shdr){.sh_name = 7,
+				     .sh_type = SHT_STRTAB,
+				     .sh_offset = (size_t)(f.names - (char *)&f),
+				     .sh_size = sizeof(f.names)};
+	assert_int_equal(aif_elf_init_bytes(&elf, &f, sizeof(f)), 0);
+	r = aif_own_calls_find(&elf, &address);
+	aif_elf_finish(&elf);
+	return r;
+}
+
+#define X86(...)                                               \
+	found(EM_X86_64, (const uint8_t[]){__VA_ARGS__, 0xc3}, \
+	      sizeof((const uint8_t[]){__VA_ARGS__, 0xc3}))
+#define SYSCALL 0x0f, 0x05
+
+static void x86_numbers(void **state)
+{
+	(void)state;
+	/* mov eax, 317; syscall */
+	assert_int_equal(X86(0xb8, 0x3d, 1, 0, 0, SYSCALL), AIF_OWN_CALLS_FILTER);
+	/* mov edi, 22; mov eax, 157; syscall: prctl(PR_SET_SECCOMP) */
+	assert_int_equal(X86(0xbf, 22, 0, 0, 0, 0xb8, 0x9d, 0, 0, 0, SYSCALL),
+			 AIF_OWN_CALLS_FILTER);
+	/* prctl() of what its caller says */
+	assert_int_equal(X86(0xb8, 0x9d, 0, 0, 0, SYSCALL), AIF_OWN_CALLS_FILTER);
+	/* prctl(PR_SET_NAME) */
+	assert_int_equal(X86(0xbf, 15, 0, 0, 0, 0xb8, 0x9d, 0, 0, 0, SYSCALL), AIF_OWN_CALLS_NONE);
+	/* mov eax, 202: futex */
+	assert_int_equal(X86(0xb8, 0xca, 0, 0, 0, SYSCALL), AIF_OWN_CALLS_NONE);
+	/* xor eax, eax: read */
+	assert_int_equal(X86(0x31, 0xc0, SYSCALL), AIF_OWN_CALLS_NONE);
+	/* mov ebx, 317; mov eax, ebx */
+	assert_int_equal(X86(0xbb, 0x3d, 1, 0, 0, 0x89, 0xd8, SYSCALL), AIF_OWN_CALLS_FILTER);
+}
+
+static void x86_arguments(void **state)
+{
+	(void)state;
+	/* mov rax, rdi; mov rdi, rsi; syscall */
+	assert_int_equal(X86(0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, SYSCALL), AIF_OWN_CALLS_ANY);
+	/* mov rax, [rsp + 8] */
+	assert_int_equal(X86(0x48, 0x8b, 0x44, 0x24, 8, SYSCALL), AIF_OWN_CALLS_ANY);
+	/* mov qword [rbp - 8], 202; mov rax, [rbp - 8]: as compilers have it without optimising */
+	assert_int_equal(
+		X86(0x48, 0xc7, 0x45, 0xf8, 0xca, 0, 0, 0, 0x48, 0x8b, 0x45, 0xf8, SYSCALL),
+		AIF_OWN_CALLS_NONE);
+	/* mov [rbp - 8], rdi; mov rax, [rbp - 8] */
+	assert_int_equal(X86(0x48, 0x89, 0x7d, 0xf8, 0x48, 0x8b, 0x45, 0xf8, SYSCALL),
+			 AIF_OWN_CALLS_ANY);
+}
+
+/* Bytes of the instruction inside of another one. */
+static void x86_chance(void **state)
+{
+	(void)state;
+	/* mov rax, rdi; jg +0x50f */
+	assert_int_equal(X86(0x48, 0x89, 0xf8, 0x0f, 0x8f, SYSCALL, 0, 0), AIF_OWN_CALLS_NONE);
+	/* mov rax, rdi; lea rsi, [rip + 0x50f] */
+	assert_int_equal(X86(0x48, 0x89, 0xf8, 0x48, 0x8d, 0x35, SYSCALL, 0, 0),
+			 AIF_OWN_CALLS_NONE);
+}
+
+static int arm(uint32_t first)
+{
+	const uint32_t code[] = {htole32(first), htole32(0xd4000001), htole32(0xd65f03c0)};
+
+	return found(EM_AARCH64, code, sizeof(code));
+}
+
+static void arm_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(arm(0xd28022a8), AIF_OWN_CALLS_FILTER); /* mov x8, #277 */
+	assert_int_equal(arm(0x528014e8), AIF_OWN_CALLS_FILTER); /* mov w8, #167 */
+	assert_int_equal(arm(0xd2800c48), AIF_OWN_CALLS_NONE);   /* mov x8, #98: futex */
+	assert_int_equal(arm(0xaa0003e8), AIF_OWN_CALLS_ANY);    /* mov x8, x0 */
+	assert_int_equal(arm(0xf94003e8), AIF_OWN_CALLS_ANY);    /* ldr x8, [sp] */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(x86_numbers),
+		cmocka_unit_test(x86_arguments),
+		cmocka_unit_test(x86_chance),
+		cmocka_unit_test(arm_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
