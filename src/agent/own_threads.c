@@ -30,6 +30,8 @@
  * yields to all others, on a machine with much to do, may get no CPU for seconds. */
 #define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
+/* The longest that a new thread is waited for until it has a table of descriptors of its own. */
+#define PARTING_NS 10000000
 /* `tid` of a thread that has not begun yet. */
 #define STARTING UINT32_MAX
 
@@ -84,16 +86,53 @@ void aif_own_thread_sleep(uint64_t ns)
 		nanosleep(&time, NULL); /* a sandbox that knows no futexes */
 }
 
-/* Takes a new table of descriptors, with nothing in it. */
+/* States of a thread on the way to a table of its own. */
+enum {
+	PARTING_NOT, /* nobody waits for it: it keeps the one that it has */
+	PARTING_MAY,
+	PARTING_BEGUN,
+};
+
+/* Takes a new table of descriptors, with nothing in it, if the thread that has made this one waits for that. */
 static void take_own_files(struct aif_own_thread *t)
 {
-	if (atomic_load(&t->is_apart) || aif_agent.env.injected || aif_sandbox_is_on())
+	uint32_t may = PARTING_MAY;
+
+	if (!atomic_compare_exchange_strong(&t->parting, &may, PARTING_BEGUN))
 		return;
 	/* Each of the two says what it is about to do before it looks at the other. */
 	atomic_store(&t->is_apart, true);
 	if (atomic_load(&aif_agent.own.is_shared) ||
 	    syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		atomic_store(&t->is_apart, false);
+	atomic_store(&t->parting, PARTING_NOT);
+	syscall(SYS_futex, &t->parting, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Lets a thread that is about to be made take a table of its own. */
+static void let_part(struct aif_own_thread *t)
+{
+	bool may = !atomic_load(&t->is_apart) && !aif_agent.env.injected && !aif_sandbox_is_on() &&
+		   !atomic_load(&aif_agent.own.is_shared);
+
+	atomic_store(&t->parting, may ? PARTING_MAY : PARTING_NOT);
+}
+
+/* Waits until it has, or until it may no more. */
+static void await_parting(struct aif_own_thread *t)
+{
+	uint64_t until = aif_now_ns() + PARTING_NS, now;
+	uint32_t state;
+
+	while ((state = atomic_load(&t->parting)) != PARTING_NOT) {
+		now = aif_now_ns();
+		if (now >= until && state == PARTING_MAY &&
+		    atomic_compare_exchange_strong(&t->parting, &state, PARTING_NOT))
+			return;
+		syscall(SYS_futex, &t->parting, FUTEX_WAIT, state,
+			&(struct timespec){.tv_nsec = now < until ? (long)(until - now) : LOOK_NS},
+			NULL, 0);
+	}
 }
 
 static void run_thread(struct aif_own_thread *t)
@@ -124,8 +163,8 @@ static void *begin(void *arg)
 	struct aif_own_thread *t = arg;
 
 	self = t;
-	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
 	take_own_files(t);
+	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");
 	run_thread(t);
@@ -212,9 +251,12 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	}
 	/* A thread begins with the table of the one that makes it. */
 	atomic_store(&t->is_apart, self && atomic_load(&self->is_apart));
+	let_part(t);
 	r = create(t);
 	if (r < 0)
 		atomic_store(&t->tid, 0);
+	else
+		await_parting(t);
 	return r;
 }
 

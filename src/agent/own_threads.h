@@ -19,8 +19,10 @@
  *
  * A descriptor of theirs, though open for microseconds, has a number that the program may count on, or close; what it opens
  * next under that number, ours would then read, or close. So they have a table of descriptors of their own, an empty one,
- * where the kernel can do that at once (close_range(), Linux 5.9). But a vendor's library, which the helper calls, opens and
- * uses the program's: once a runtime starts, all share one table.
+ * where the kernel can do that at once (close_range(), Linux 5.9). It begins as a copy, of all or of the first 64, for some
+ * microseconds: what the program closed meanwhile would still be open, a pipe that nobody reads or a file that is
+ * written. So who makes such a thread waits until it has its table; one that begins too late shares the program's. But a
+ * vendor's library, which the helper calls, opens and uses the program's: once a runtime starts, all share one table.
  */
 
 enum aif_own_thread_kind {
@@ -42,8 +44,9 @@ struct aif_own_threads {
 	_Atomic bool is_shared;    /* our threads must use the program's table of descriptors */
 	_Atomic uint64_t ended_ns; /* CPU time of those that have ended */
 	struct aif_own_thread {
-		_Atomic uint32_t tid;  /* 0 = free */
-		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
+		_Atomic uint32_t tid;     /* 0 = free */
+		_Atomic bool is_apart;    /* the thread has a table of descriptors of its own */
+		_Atomic uint32_t parting; /* how far it is with that */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* the futex word that it sleeps on, if not on `away` */
 		struct aif_own_thread *becomes; /* its own: what it goes on as once it has ended */

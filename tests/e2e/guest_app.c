@@ -538,6 +538,7 @@ static const struct {
 	OTHER(aborts),
 	OTHER(faults),
 	OTHER(little_memory),
+	OTHER(closed_at_once),
 	OTHER(few_files),
 	OTHER(few_processes),
 	OTHER(few_timers),

@@ -55,6 +55,7 @@ void guest_traced(void);
 void guest_aborts(void);
 void guest_faults(void);
 void guest_little_memory(void);
+void guest_closed_at_once(void);
 void guest_few_files(void);
 void guest_few_processes(void);
 void guest_few_timers(void);

@@ -134,6 +134,38 @@ void guest_little_memory(void)
 	}
 }
 
+/* A child, which relies on what it has closed being closed. */
+static int close_last(void)
+{
+	int kept = 0;
+	char c;
+
+	for (int i = 0; i < 400; i++) {
+		int p[2];
+
+		if (pipe2(p, O_NONBLOCK))
+			return 98;
+		close(p[1]);
+		kept += read(p[0], &c, 1) != 0;
+		close(p[0]);
+	}
+	return kept ? 8 : 7;
+}
+
+void guest_closed_at_once(void)
+{
+	long ended[2] = {0};
+
+	for (int i = 0; i < 600; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(close_last());
+		ended[guest_status(child) == 7]++;
+	}
+	guest_say("children whose pipe ended late", ended[0]);
+}
+
 void guest_few_files(void)
 {
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
