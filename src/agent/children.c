@@ -5,6 +5,7 @@
 #include "agent/own_threads.h"
 #include "agent/sandbox.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 static bool join(void)
@@ -45,10 +46,22 @@ static void in_child(void)
 		aif_children_join_soon();
 }
 
+/* True of a program with a race detector (-fsanitize=thread), as a library or with its functions in the program itself, before
+ * ours: a child that it forks has but one thread which it knows, and another one would end the child. */
+static bool has_race_detector(void)
+{
+	Dl_info theirs, ours;
+
+	return dlsym(RTLD_DEFAULT, "__tsan_init") ||
+	       (dladdr(dlsym(RTLD_DEFAULT, "pthread_create"), &theirs) &&
+		dladdr((const void *)(uintptr_t)has_race_detector, &ours) &&
+		theirs.dli_fbase != ours.dli_fbase);
+}
+
 void aif_children_watch_forks(void)
 {
 	static atomic_bool watched;
 
-	if (!atomic_exchange(&watched, true))
+	if (!atomic_exchange(&watched, true) && !has_race_detector())
 		aif_session_at_fork(in_child);
 }

@@ -57,4 +57,49 @@ else
 fi
 check "a program that changes its user" "$aiflame" record -q --cpu -F 999 -o user.data "$app" keepcaps
 check "a program that changed its user is sampled before and after" test "$(of user.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
+# A race detector knows one thread of a child that a program with threads forks, and ends a child with another one.
+cat >races.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile double x = 1;
+static void *compute(void *arg)
+{
+	double y = x;
+	for (int i = 0; i < 20000000; i++)
+		y = y * 1.0001 + .5;
+	for (int i = 0; i < 1000; i++)
+		free(malloc(100));
+	return y < 0 ? arg : 0;
+}
+int main(void)
+{
+	pthread_t thread;
+	int status;
+	pthread_create(&thread, 0, compute, 0);
+	pthread_join(thread, 0);
+	for (int i = 0; i < 5; i++) {
+		pid_t child = fork();
+		if (!child) {
+			compute(0);
+			_exit(4);
+		}
+		waitpid(child, &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 4)
+			return 1;
+	}
+	return 9;
+}
+END
+for way in "gcc" "gcc -static-libtsan" "clang"; do
+	$way -O1 -g -pthread -fsanitize=thread -o races races.c 2>/dev/null && ./races 2>/dev/null
+	if [ $? = 9 ]; then
+		for options in --cpu --children; do
+			check "a program with $way's race detector forks under $options" status_is 9 "$aiflame" record -q $options -o races.data ./races
+		done
+	else
+		skip "a program with $way's race detector forks" "no such compiler"
+	fi
+done
 done_testing
