@@ -75,6 +75,128 @@ void guest_coroutine(void)
 	guest_say("bytes touched below a coroutine's stack", touched_below(burn_long, least()));
 }
 
+/* Has hardly more than what it uses itself: the kernel's frame would not fit. */
+void guest_coroutine_tiny(void)
+{
+	guest_say("bytes touched below a coroutine's stack", touched_below(burn_long, 512));
+}
+
+#if defined(__x86_64__)
+/* Points the stack pointer into data, which it reads and does not write, as routines do that need each register. */
+static void *data_thread(void *arg)
+{
+	static uint64_t data[4096];
+	unsigned long turns = 1500000000, spoilt = 0;
+
+	for (unsigned i = 0; i < 4096; i++)
+		data[i] = i;
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %1, %%rsp\n\t"
+			 "1: dec %0\n\tjnz 1b\n\tmov %%r12, %%rsp"
+			 : "+r"(turns)
+			 : "r"(data + 4000)
+			 : "r12", "cc", "memory");
+	for (unsigned i = 0; i < 4096; i++)
+		spoilt += data[i] != i;
+	guest_say("data spoilt", (long)spoilt);
+	return arg;
+}
+
+void guest_stack_pointer(void)
+{
+	pthread_t thread;
+
+	data_thread(NULL);
+	guest_burn();
+	pthread_create(&thread, NULL, data_thread, NULL);
+	pthread_join(thread, NULL);
+}
+#else
+void guest_stack_pointer(void)
+{
+}
+#endif
+
+static volatile sig_atomic_t handled;
+
+static void on_usr1(int signal)
+{
+	volatile unsigned char room[100000];
+
+	room[0] = room[sizeof(room) - 1] = (unsigned char)signal;
+	handled++;
+}
+
+/* Asks for the alternate stack by an instruction of its own, as Go does, which then has its signals there. */
+static void *alternate_now(void)
+{
+	stack_t s = {0};
+#if defined(__x86_64__)
+	long r = SYS_sigaltstack;
+
+	__asm__ volatile("syscall" : "+a"(r) : "D"(NULL), "S"(&s) : "rcx", "r11", "memory");
+#endif
+	return s.ss_flags & SS_DISABLE ? NULL : s.ss_sp;
+}
+
+void guest_alternate_found(void)
+{
+	struct sigaction sa = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK};
+	void *found;
+
+	burn_long();
+	found = alternate_now();
+	sigaction(SIGUSR1, &sa, NULL);
+	guest_say("gone at once", found != alternate_now());
+	burn_long();
+	guest_say("gone", found != alternate_now());
+	raise(SIGUSR1);
+	guest_say("handled", handled);
+}
+
+static void say_alternate(const char *what)
+{
+	stack_t s;
+
+	guest_say(what, sigaltstack(NULL, &s) || !(s.ss_flags & SS_DISABLE));
+	guest_say(what, syscall(SYS_sigaltstack, NULL, &s) || !(s.ss_flags & SS_DISABLE));
+}
+
+static void *without_alternate(void *arg)
+{
+	burn_long();
+	say_alternate("alternate stack of a thread");
+	pthread_kill(pthread_self(), SIGUSR1);
+	return arg;
+}
+
+/* Has no alternate stack until it sets one, and a handler that would use one and needs more than is usual. */
+void guest_alternate_none(void)
+{
+	struct sigaction sa = {.sa_handler = on_usr1, .sa_flags = SA_ONSTACK};
+	static unsigned char own[65536];
+	stack_t s = {.ss_sp = own, .ss_size = sizeof(own)}, old;
+	pthread_t thread;
+
+	burn_long();
+	say_alternate("alternate stack before");
+	guest_say("set", sigaltstack(&s, &old));
+	guest_say("old", !(old.ss_flags & SS_DISABLE));
+	burn_long();
+	guest_say("own", sigaltstack(NULL, &old) || old.ss_sp != own);
+	s.ss_flags = SS_DISABLE;
+	guest_say("unset", sigaltstack(&s, &old));
+	guest_say("was own", old.ss_sp == own);
+	burn_long();
+	say_alternate("alternate stack after");
+	sigaction(SIGUSR1, &sa, NULL);
+	raise(SIGUSR1);
+	pthread_create(&thread, NULL, without_alternate, NULL);
+	pthread_join(thread, NULL);
+	burn_long();
+	raise(SIGUSR1);
+	guest_say("handled", handled);
+}
+
 /* Prints how far a sample reaches below the stack pointer, on a stack that is large enough: to be looked at, not judged. */
 void guest_depth(void)
 {
