@@ -234,14 +234,18 @@ enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 		read_maps(c, t, files);
 	}
 	pthread_mutex_lock(&c->lock);
-	while (t->asked < t->files_len && v == AIF_FILTER_CODE_NONE) {
-		v = c->files[t->files[t->asked].number].verdict;
-		if (v == AIF_FILTER_CODE_NONE)
+	for (size_t i = t->asked; i < t->files_len && v != AIF_FILTER_CODE_HAS; i++) {
+		enum aif_filter_code_verdict of = c->files[t->files[i].number].verdict;
+
+		if (of == AIF_FILTER_CODE_NONE && i == t->asked)
 			t->asked++;
+		/* The program itself is waited for, and no large library. */
+		else if (of == AIF_FILTER_CODE_HAS || (of == AIF_FILTER_CODE_UNKNOWN && i == 0))
+			v = of;
+		if (of == AIF_FILTER_CODE_HAS)
+			snprintf(t->path, sizeof(t->path), "%s", t->files[i].name);
 	}
 	pthread_mutex_unlock(&c->lock);
-	if (v == AIF_FILTER_CODE_HAS)
-		snprintf(t->path, sizeof(t->path), "%s", t->files[t->asked].name);
 	return v;
 }
 

@@ -9,14 +9,15 @@
  * recorder sees such a filter come, and a sample a moment later would end the program, since even the return from a
  * signal's handler is a system call. So they get no signals.
  *
- * The files that a process has mapped as code are looked through, each once, in a thread of its own; samples begin when
- * those are done which are there by then. The C library, what sanitizers and device drivers bring along for themselves,
- * code in no file, and libraries that come and install a filter within a tenth of a second are left out.
+ * The files that a process has mapped as code are looked through, each once: small ones at once, others in a thread of its
+ * own. Samples begin when the program itself is done, and end where a large library turns out to have such code. The C
+ * library, what sanitizers and device drivers bring along for themselves, code in no file, and libraries that come and
+ * install a filter within a tenth of a second are left out.
  */
 struct aif_filter_code;
 
 enum aif_filter_code_verdict {
-	AIF_FILTER_CODE_UNKNOWN, /* not all files have been looked through */
+	AIF_FILTER_CODE_UNKNOWN, /* the program has not been looked through */
 	AIF_FILTER_CODE_NONE,
 	AIF_FILTER_CODE_HAS,
 };
@@ -30,7 +31,7 @@ struct aif_filter_code_target {
 		char name[256];
 	} * files; /* that it has mapped */
 	size_t files_len, files_cap;
-	size_t asked;   /* of them are known to have no such code */
+	size_t asked;   /* of them, from the first on, are known to have no such code */
 	char path[256]; /* of the one that has */
 };
 
