@@ -469,7 +469,7 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 /* Time the kernel takes to deliver a signal and to return from it, with the interrupt of the timer: 5 to 20 us. */
 #define SIGNAL_NS 10000
 
-/* What a sample takes is measured on the wall clock: more than this is another thread's time on the CPU. */
+/* The most that a sample is said to take: it is measured on the wall clock, and more is another thread's time on the CPU. */
 #define SAMPLE_MOST_NS UINT64_C(200000)
 
 /* Samples a thread, in which no entry is entered meanwhile. What that costs threads of runtimes is summed up. */

@@ -24,5 +24,7 @@ void aif_joined_list_finish(struct aif_joined_list *l);
 
 /* Appends what it took to put the agent into a process. */
 void aif_joined_times_text(struct aif_buf *out, const struct aif_inject_times *t);
+/* Appends what the longest of the stops for that was for. */
+void aif_joined_stops_text(struct aif_buf *out, const struct aif_inject_times *t);
 /* Appends what is said of a process at once; without a zero byte or the end of a line. */
 void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j);

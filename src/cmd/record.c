@@ -470,15 +470,12 @@ static void say_injected(void *arg, int pid, const struct aif_inject_times *t)
 
 	aif_joined_times_text(&text, t);
 	aif_message("process %d: %s", pid, aif_buf_str(&text));
+	if (((struct watching *)arg)->verbose) {
+		aif_buf_clear(&text);
+		aif_joined_stops_text(&text, t);
+		aif_message("process %d: %s", pid, aif_buf_str(&text));
+	}
 	aif_buf_finish(&text);
-	if (((struct watching *)arg)->verbose)
-		aif_message(
-			"process %d: %u stops, the longest: seen after %.1f ms at most, looked at "
-			"its stack for %.1f ms, had it map memory for %.1f ms and make a thread for "
-			"%.1f ms; that thread loaded the agent in %.1f ms",
-			pid, t->stops, (double)t->longest.seen_ns / 1e6,
-			(double)t->longest.look_ns / 1e6, (double)t->longest.map_ns / 1e6,
-			(double)t->longest.create_ns / 1e6, (double)t->load_ns / 1e6);
 }
 
 static void note_joined(void *arg, const struct aif_record_joined *j)

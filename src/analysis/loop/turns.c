@@ -131,8 +131,8 @@ static uint32_t turn_of_run(struct finding *f, uint32_t leaf, uint32_t site)
 
 	if (site == f->run)
 		return outward(s, leaf, true);
-	if (f->first == AIF_NONE || s->order[f->c->sites[site].stack] >=
-					    s->order[f->c->sites[f->first].stack])
+	if (f->first == AIF_NONE ||
+	    s->order[f->c->sites[site].stack] >= s->order[f->c->sites[f->first].stack])
 		return AIF_NONE;
 	f->first = site;
 	return as_return(outward(s, leaf, true));
