@@ -33,7 +33,7 @@ static struct {
 	bool in_call;       /* a call lasts */
 	bool works;         /* the device, always */
 	unsigned idle_asked, flushed;
-	bool makes_code; /* nothing may be flushed */
+	bool makes_code;  /* nothing may be flushed */
 	uint64_t asides;  /* other calls that are watched */
 	bool busy, waits; /* somebody is always inside the driver; it was tried in vain lately */
 	uint64_t captured, left_out;           /* what was launched */
