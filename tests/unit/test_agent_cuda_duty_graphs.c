@@ -64,6 +64,30 @@ static void records_of_graphs_go_off_when_the_device_is_idle(void **state)
 	assert_int_equal(it.flushed, 2 + 5);
 }
 
+/* Nothing is flushed while code is made: records stay on, but for the end of all. */
+static void records_of_graphs_stay_on_while_code_is_made(void **state)
+{
+	struct aif_cuda *cuda = &it.cuda;
+
+	(void)state;
+	it.nodes = 3;
+	aif_cuda_records_want(cuda, true);
+	launch(1000);
+	it.makes_code = true;
+	aif_cuda_records_want(cuda, false);
+	assert_true(it.records && !it.flushed);
+	it.makes_code = false;
+	it.now += 100000000;
+	assert_true(aif_cuda_records_settle(cuda, it.now));
+	assert_false(it.records);
+	assert_int_equal(it.flushed, 2);
+	aif_cuda_records_want(cuda, true);
+	it.makes_code = true;
+	assert_true(aif_cuda_records_end(cuda, 0));
+	assert_false(it.records);
+	assert_int_equal(it.flushed, 2);
+}
+
 /* Nodes that seem to have run all the while between two times with records have the end of a later replay. */
 static void executions_do_not_span_a_time_without_records(void **state)
 {
@@ -97,6 +121,7 @@ int main(void)
 		cmocka_unit_test_setup(nodes_of_graphs_are_within_the_budget, setup),
 		cmocka_unit_test_setup(nodes_that_cost_nothing_are_recorded, setup),
 		cmocka_unit_test_setup(records_of_graphs_go_off_when_the_device_is_idle, setup),
+		cmocka_unit_test_setup(records_of_graphs_stay_on_while_code_is_made, setup),
 		cmocka_unit_test_setup(executions_do_not_span_a_time_without_records, setup),
 	};
 

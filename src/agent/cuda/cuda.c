@@ -30,6 +30,9 @@
 #define LAST_TRIES 12
 #define LAST_NS    (3 * AIF_NS_PER_S)
 #define OPEN_NS    5000000
+/* Before the last flush. */
+#define QUIET_STEPS   60
+#define QUIET_STEP_NS 50000000
 /* Ending records: calls that last are waited for, and after an attach the gate's first 3 s. */
 #define RECORDS_END_NS (4 * AIF_NS_PER_S)
 
@@ -208,6 +211,16 @@ static void leave(struct aif_cuda *cuda)
 		cuda->api.cuptiFinalize();
 }
 
+/* Waits until no code is being made, beside which a flush can end the program (activity.c), for QUIET_STEPS at most. */
+static void await_quiet(struct aif_cuda *cuda)
+{
+	for (unsigned i = 0; i < QUIET_STEPS && !cuda->exiting; i++) {
+		if (aif_cuda_activity_may_flush(cuda, aif_now_ns()))
+			return;
+		aif_cuda_sleep(QUIET_STEP_NS);
+	}
+}
+
 /* Under `switching`. Callbacks are what makes it possible to end sampling, if that was not possible yet. */
 static void stop_recording(struct aif_cuda *cuda, bool pause)
 {
@@ -221,6 +234,7 @@ static void stop_recording(struct aif_cuda *cuda, bool pause)
 		(void)aif_cuda_records_settle(cuda, now);
 	} else if (end_sampling(cuda, LAST_TRIES)) {
 		/* Work that was under way has ended: end_sampling() waited for it. */
+		await_quiet(cuda);
 		flush_and_report(cuda);
 		if (!aif_cuda_records_end(cuda, RECORDS_END_NS) || cuda->exiting)
 			return;

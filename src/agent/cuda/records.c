@@ -113,8 +113,6 @@ static bool is_settled(const struct aif_cuda *cuda)
 /* Has the last replay of each graph been read? With the gate shut. True also where that cannot be reached. */
 static bool replays_are_read(struct aif_cuda *cuda)
 {
-	if (!cuda->has_replays)
-		return true;
 	if (aif_cuda_quiesce_is_idle(cuda, IDLE_NS)) {
 		aif_cuda_activity_flush(cuda, false);
 		return true;
@@ -122,20 +120,20 @@ static bool replays_are_read(struct aif_cuda *cuda)
 	return ++cuda->records.busy > BUSY_MOST;
 }
 
-/* Calls cuptiActivityDisable() if no call is under way. */
-static bool try_to_disable(struct aif_cuda *cuda)
+/* Calls cuptiActivityDisable() if no call is under way. is_last: also where replays cannot be flushed now, whose last ones then
+ * have no end. */
+static bool try_to_disable(struct aif_cuda *cuda, bool is_last)
 {
-	if (aif_cuda_is_sampling(cuda))
-		return false;
-	/* Replays cannot be flushed now. */
-	if (cuda->has_replays && !aif_cuda_activity_may_flush(cuda, aif_now_ns()))
+	bool may_flush = cuda->has_replays && aif_cuda_activity_may_flush(cuda, aif_now_ns());
+
+	if (aif_cuda_is_sampling(cuda) || (cuda->has_replays && !may_flush && !is_last))
 		return false;
 	/* Most of what there is to be read is, before anybody is held. */
-	if (cuda->has_replays)
+	if (may_flush)
 		aif_cuda_activity_flush(cuda, false);
 	if (!aif_cuda_quiesce_shut_briefly(cuda))
 		return false;
-	if (!replays_are_read(cuda)) {
+	if (may_flush && !replays_are_read(cuda)) {
 		aif_cuda_quiesce_open(cuda);
 		return false;
 	}
@@ -164,7 +162,7 @@ bool aif_cuda_records_settle(struct aif_cuda *cuda, uint64_t now)
 		return true;
 	if (now < r->again_at)
 		return false;
-	if (try_to_disable(cuda))
+	if (try_to_disable(cuda, false))
 		return true;
 	r->again_ns = AIF_CLAMP(2 * r->again_ns, AGAIN_NS, AGAIN_MAX_NS);
 	r->again_at = aif_now_ns() + r->again_ns;
@@ -178,7 +176,8 @@ bool aif_cuda_records_end(struct aif_cuda *cuda, uint64_t within_ns)
 
 	cuda->records.wanted = false;
 	/* Each try may hold launching threads for a moment. */
-	for (; !is_settled(cuda) && !try_to_disable(cuda); step = AIF_MIN(2 * step, AGAIN_MAX_NS)) {
+	for (; !is_settled(cuda) && !try_to_disable(cuda, aif_now_ns() + within_ns / 2 >= until);
+	     step = AIF_MIN(2 * step, AGAIN_MAX_NS)) {
 		if (aif_now_ns() >= until)
 			break;
 		aif_cuda_sleep((long)step);
