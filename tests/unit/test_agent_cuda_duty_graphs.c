@@ -64,7 +64,7 @@ static void records_of_graphs_go_off_when_the_device_is_idle(void **state)
 	assert_int_equal(it.flushed, 2 + 5);
 }
 
-/* Nothing is flushed while code is made: records stay on, but for the end of all. */
+/* Records stay on while code is made, beside which they cannot be flushed, but for the end of all. */
 static void records_of_graphs_stay_on_while_code_is_made(void **state)
 {
 	struct aif_cuda *cuda = &it.cuda;
