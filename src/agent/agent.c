@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 
-#include "agent/alternate.h"
 #include "agent/children.h"
 #include "agent/helper.h"
 #include "agent/injection.h"
@@ -110,7 +109,6 @@ static void announce(struct aif_environment *env, struct first *f)
 	/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
 	(void)aif_hello_send(env->socket, &f->hello, CARRIER_TIMEOUT_MS, &fd);
 	if (env->children) {
-		aif_alternate_take(NULL);
 		aif_children_join_soon();
 		aif_children_watch_forks();
 	}
@@ -146,11 +144,7 @@ static const struct aif_session_hooks hooks = {
 
 int aif_agent_start(enum aif_runtime_id runtime)
 {
-	int r = aif_session_start(runtime, &hooks);
-
-	if (!r && aif_agent.session.cpu_rate)
-		aif_alternate_take(NULL);
-	return r;
+	return aif_session_start(runtime, &hooks);
 }
 
 int aif_agent_start_without_device(void)

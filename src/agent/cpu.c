@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu.h"
 
-#include "agent/alternate.h"
 #include "agent/cpu_buffer.h"
 #include "agent/cpu_switches.h"
 #include "agent/emit.h"
@@ -572,7 +571,6 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 		timers_set_again(c);
 	if (c->mode == AIF_CPU_NONE)
 		start(c, mode);
-	aif_alternate_look();
 	aif_task_list_read(&now);
 	carry(c);
 	scan(c, &now);
@@ -676,8 +674,6 @@ void aif_cpu_after_fork(struct aif_cpu *c)
 	*c = (struct aif_cpu){.installed = atomic_load(&c->installed),
 			      .is_watched = atomic_load(&c->is_watched),
 			      .interrupts = atomic_load(&c->interrupts),
-			      .keeps_alternate = atomic_load(&c->keeps_alternate),
-			      .knows_handlers = atomic_load(&c->knows_handlers),
 			      .sees_tls = c->sees_tls,
 			      .copied = c->copied,
 			      .codes = c->codes,

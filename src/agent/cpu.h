@@ -68,8 +68,6 @@ struct aif_cpu {
 	atomic_bool installed;  /* the handler, once */
 	atomic_bool is_watched; /* the program reads the signal from a signalfd */
 	atomic_bool interrupts; /* the program has asked so by siginterrupt() */
-	atomic_bool keeps_alternate,
-		knows_handlers; /* alternate.h: no more threads get a stack of ours */
 	uint32_t generation;    /* the session whose list has our threads */
 	/* Constant while `arms`. */
 	uint32_t mode; /* enum aif_shm_cpu */

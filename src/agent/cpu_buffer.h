@@ -70,8 +70,7 @@ struct aif_cpu_thread {
 	/* Says that the thread has begun its samples itself, and each tick is a signal: the helper leaves its timer alone. */
 	atomic_bool is_young;
 	/* The handler's. */
-	void *stack;     /* its upper end: cpu_signal.S */
-	void *alternate; /* alternate.h; NULL: none */
+	void *stack; /* its upper end: cpu_signal.S */
 	atomic_bool is_inside;
 	struct aif_cpu_clocks clocks;
 	struct aif_cpu_credit credit; /* passes on from thread to thread */

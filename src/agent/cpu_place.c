@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/alternate.h"
 #include "agent/births.h"
 #include "agent/cpu_buffer.h"
 #include "agent/own_signal.h"
@@ -53,7 +52,6 @@ static struct aif_cpu_thread *thread_new(uint32_t rate)
 	}
 	t = at[SELF];
 	t->stack = stack;
-	t->alternate = aif_alternate_new();
 	t->words = at[WORDS];
 	aif_scratch_init(&t->scratch, at + SCRATCH);
 	t->words_len = words;
@@ -232,7 +230,6 @@ static void disarm(void *arg)
 	if (t->pid == getpid() && t->tid == (uint32_t)syscall(SYS_gettid)) {
 		/* From here on the handler writes nothing. */
 		atomic_store(&p->tid, 0);
-		aif_alternate_return();
 		if (aif_cpu_place_change(p, AIF_CPU_PLACE_LIVE, AIF_CPU_PLACE_TAKEN)) {
 			aif_cpu_timer_delete(t);
 			if (atomic_load(&t->is_young))
@@ -301,7 +298,6 @@ void aif_cpu_arm_here(struct aif_cpu *c)
 		aif_cpu_place_free(t);
 		return;
 	}
-	aif_alternate_take(t->alternate);
 	/* Leaves a failure to the helper, which tries again and says that the user has too many timers. */
 	(void)aif_cpu_timer_start(t);
 	atomic_store(&t->place->state, AIF_CPU_PLACE_LIVE);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/cpu_buffer.h"
 
-#include "agent/alternate.h"
 #include "agent/enter.h"
 #include "agent/own_signal.h"
 #include "agent/own_tls.h"
@@ -541,7 +540,7 @@ struct aif_cpu_entry {
 };
 
 struct aif_cpu_entry aif_cpu_signal_begin(const siginfo_t *info);
-void aif_cpu_signal_take(struct aif_cpu_thread *t, const siginfo_t *info, ucontext_t *uc);
+void aif_cpu_signal_take(struct aif_cpu_thread *t, const siginfo_t *info, const ucontext_t *uc);
 
 /* On the interrupted stack. SIGURG from others is ignored, as it would be without the agent. */
 AIF_NO_STACK_PROTECTOR struct aif_cpu_entry aif_cpu_signal_begin(const siginfo_t *info)
@@ -562,11 +561,9 @@ AIF_NO_STACK_PROTECTOR struct aif_cpu_entry aif_cpu_signal_begin(const siginfo_t
 
 /* On the thread's own stack for samples. */
 AIF_NO_STACK_PROTECTOR void aif_cpu_signal_take(struct aif_cpu_thread *t, const siginfo_t *info,
-						ucontext_t *uc)
+						const ucontext_t *uc)
 {
 	struct aif_cpu *c = &aif_agent.cpu;
-
-	aif_alternate_at_return(uc, t->alternate);
 
 	if (can_use_tls(c))
 		handle(c, t, info, uc);

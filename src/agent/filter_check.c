@@ -228,7 +228,6 @@ static const struct aif_filter_call all_or_error[] = {
 	CALL(rt_sigtimedwait),
 	CALL(rt_sigqueueinfo),
 	CALL(rt_tgsigqueueinfo),
-	CALL(sigaltstack),
 };
 
 static bool allows(const struct sock_filter *filter, unsigned len,

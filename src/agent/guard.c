@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 #include "agent/next_function.h"
-#include "agent/own_signal.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -180,12 +179,14 @@ static bool makes_way(long number, const unsigned long *arg)
 	}
 }
 
-static long make(aif_call_fn call, long number, const unsigned long *arg)
+typedef long (*call_fn)(long number, ...);
+
+static long make(call_fn call, long number, const unsigned long *arg)
 {
 	return call(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
-static long install(aif_call_fn call, long number, const unsigned long *arg, const void *filter,
+static long install(call_fn call, long number, const unsigned long *arg, const void *filter,
 		    bool is_for_all)
 {
 	struct aif_sandbox_install i;
@@ -202,14 +203,12 @@ static long install(aif_call_fn call, long number, const unsigned long *arg, con
 }
 
 /* Makes one of the calls that guard_syscall.S lists. */
-static long guarded(aif_call_fn call, long number, const unsigned long *arg)
+static long guarded(call_fn call, long number, const unsigned long *arg)
 {
 	int option = (int)arg[0], saved = errno;
 	bool left, forbids_clock;
 	long r;
 
-	if (aif_own_signal_call(call, number, arg, &r))
-		return r;
 	if (number == SYS_prctl && option == PR_SET_SECCOMP)
 		return install(call, number, arg,
 			       arg[1] == SECCOMP_MODE_FILTER ? (const void *)arg[2] : NULL, false);
@@ -242,28 +241,18 @@ static long guarded(aif_call_fn call, long number, const unsigned long *arg)
 	return r;
 }
 
-static aif_call_fn real_syscall(void)
+static call_fn real_syscall(void)
 {
 	static _Atomic(void *) next;
 
-	return (aif_call_fn)next_function(&next, "syscall");
-}
-
-long aif_guard_pass(long number, const void *a, const void *b, const void *c, unsigned long d)
-{
-	aif_call_fn call = real_syscall();
-
-	if (call)
-		return call(number, a, b, c, d, 0L, 0L);
-	errno = ENOSYS;
-	return -1;
+	return (call_fn)next_function(&next, "syscall");
 }
 
 AIF_PUBLIC int prctl(int option, ...);
 int prctl(int option, ...)
 {
 	unsigned long arg[6] = {(unsigned long)option};
-	aif_call_fn call = real_syscall();
+	call_fn call = real_syscall();
 	va_list list;
 
 	va_start(list, option);
@@ -279,14 +268,14 @@ int prctl(int option, ...)
 
 /* For guard_syscall.S: where syscall() goes with one of these numbers, and with any other one once the C library's is
  * known. */
-aif_call_fn aif_guard_syscall_next;
+call_fn aif_guard_syscall_next;
 long aif_guard_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		       unsigned long d, unsigned long e, unsigned long f);
 long aif_guard_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		       unsigned long d, unsigned long e, unsigned long f)
 {
 	const unsigned long arg[] = {a, b, c, d, e, f};
-	aif_call_fn call = real_syscall();
+	call_fn call = real_syscall();
 
 	if (!call) {
 		errno = ENOSYS;

@@ -382,7 +382,6 @@ static bool may_rest(const struct aif_attachment *a)
 	if (!a || s->runtimes || *aif_agent.env.standby || aif_sandbox_is_on() ||
 	    atomic_load(&a->shm->cpu) != AIF_CPU_NEVER)
 		return false;
-	atomic_store(&aif_agent.cpu.keeps_alternate, true);
 	/* Each of the two says what it is about to do before it looks at the other. */
 	atomic_store(&s->helper_rests, true);
 	return !s->runtimes || !atomic_exchange(&s->helper_rests, false);

@@ -2,7 +2,6 @@
 #include "agent/own_signal.h"
 
 #include "agent/agent.h"
-#include "agent/alternate.h"
 #include "agent/cpu_buffer.h"
 #include "agent/next_function.h"
 #include "agent/sandbox.h"
@@ -60,11 +59,7 @@ static void put_back(siginfo_t *info)
 		kill(pid, OURS);
 }
 
-bool aif_own_signal_is_used(void)
-{
-	return is_used();
-}
-
+/* Takes away the signal of ours that waits in this thread. */
 static void take(void)
 {
 	const uint64_t set = UINT64_C(1) << (OURS - 1);
@@ -75,17 +70,12 @@ static void take(void)
 	if (!is_used() || aif_sandbox_may_be_on())
 		return;
 	/* The thread's own comes before the process's. */
-	while (aif_guard_pass(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set)) == OURS)
+	while (syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set)) == OURS)
 		if (!aif_own_signal_is_ours(&info)) {
 			put_back(&info);
 			break;
 		}
 	errno = saved;
-}
-
-void aif_own_signal_take(void)
-{
-	take();
 }
 
 static void *next_function(_Atomic(void *) *next, const char *name)
@@ -242,9 +232,6 @@ int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 
 	if (!real)
 		return -1;
-	if (act && (act->sa_flags & SA_ONSTACK) && act->sa_handler != SIG_DFL &&
-	    act->sa_handler != SIG_IGN)
-		aif_alternate_leave();
 	if (signal != OURS || !is_used())
 		return real(signal, act, old);
 	r = real(signal, NULL, &now);
