@@ -53,7 +53,8 @@ static bool has_race_detector(void)
 	Dl_info theirs, ours;
 
 	return dlsym(RTLD_DEFAULT, "__tsan_init") ||
-	       (dladdr(dlsym(RTLD_DEFAULT, "pthread_create"), &theirs) &&
+	       (!aif_agent.env.injected && /* else the C library's functions are before ours */
+		dladdr(dlsym(RTLD_DEFAULT, "pthread_create"), &theirs) &&
 		dladdr((const void *)(uintptr_t)has_race_detector, &ours) &&
 		theirs.dli_fbase != ours.dli_fbase);
 }

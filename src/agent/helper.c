@@ -383,8 +383,8 @@ static bool may_rest(const struct aif_attachment *a)
 	    atomic_load(&a->shm->cpu) != AIF_CPU_NEVER)
 		return false;
 	/* Each of the two says what it is about to do before it looks at the other. */
-	atomic_store(&s->helper_rests, true);
-	return !s->runtimes || !atomic_exchange(&s->helper_rests, false);
+	atomic_store(&s->helper_rests, getpid());
+	return !s->runtimes || !atomic_exchange(&s->helper_rests, 0);
 }
 
 static bool helper(void)
@@ -448,6 +448,8 @@ int aif_helper_start(void)
 {
 	int r = aif_own_thread_start(AIF_OWN_HELPER, helper);
 
-	atomic_store_explicit(&aif_agent.session.helped, !r, memory_order_relaxed);
+	/* -EBUSY: the one that is there helps, or did until now. */
+	if (r != -EBUSY)
+		atomic_store_explicit(&aif_agent.session.helped, !r, memory_order_relaxed);
 	return r;
 }

@@ -438,7 +438,9 @@ static void wake_helper(struct aif_session *s)
 {
 	uint64_t until = aif_now_ns() + START_TIMEOUT_MS * START_LOOK_NS;
 
-	if (!atomic_exchange(&s->helper_rests, false))
+	int32_t self = getpid();
+
+	if (!atomic_compare_exchange_strong(&s->helper_rests, &self, 0))
 		return;
 	while (s->hooks->start_helper() == -EBUSY && aif_now_ns() < until)
 		aif_standby_sleep(START_LOOK_NS);

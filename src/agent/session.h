@@ -116,7 +116,8 @@ struct aif_session {
 		harmless; /* filters that forbid nothing of ours, this process's and its parents' */
 	atomic_bool calling;
 	atomic_bool helped, leaving; /* the helper was started; the process exits */
-	atomic_bool helper_rests;    /* the helper has ended, and begins again with a runtime */
+	/* The process whose helper has ended, and begins again with a runtime; a forked child has another. */
+	_Atomic int32_t helper_rests;
 	struct aif_attachment place[AIF_ATTACHMENTS];
 	_Atomic(struct aif_attachment *) attached; /* NULL: nobody records */
 	/* Fields of `attached`, for the helper and for threads inside an entry. */

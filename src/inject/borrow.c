@@ -32,6 +32,8 @@
 #define RUN_LOOKS_MAX 100
 #define RUN_SLEEPS    3
 #define RUN_LOOK_NS   4000000
+/* So many such threads in one go, of which the last may take 0.4 s. */
+#define RUN_THREADS 4
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
 enum {
 	RESTART_SYS = -512,
@@ -508,7 +510,7 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 int aif_borrow_start(struct aif_borrow *b)
 {
 	struct candidate at[THREADS_MAX];
-	unsigned n = find_threads(b->im->pid, at);
+	unsigned n = find_threads(b->im->pid, at), looked = 0;
 	int r = -EAGAIN;
 
 	if (!n && access("/proc/self/stat", F_OK) == 0) {
@@ -520,7 +522,8 @@ int aif_borrow_start(struct aif_borrow *b)
 	}
 	/* Reads what a walk needs while the thread goes on. */
 	for (unsigned i = 0; i < n && r == -EAGAIN; i++) {
-		if (at[i].liking == RUNS && !computes(b->im->pid, &at[i]))
+		if (at[i].liking == RUNS &&
+		    (looked++ >= RUN_THREADS || !computes(b->im->pid, &at[i])))
 			continue;
 		if (at[i].sp)
 			(void)aif_image_read_tables(b->im, at[i].pc, at[i].sp);

@@ -18,6 +18,9 @@
 #define SEGMENTS_MAX 64
 /* Bytes of the function before a call. */
 #define FUNCTION_MAX 65536
+/* Work of decoding, as that of reading so many bytes: of a byte, and of all that is done at a place. */
+#define DECODED_WORK 16
+#define PLACE_WORK   (UINT64_C(2) * BEFORE * STARTS * DECODED_WORK)
 /* Bytes at a call that are looked at, at least. */
 #define CALL_BYTES 4
 
@@ -218,6 +221,8 @@ static int look_in_function(struct search *s, uint64_t address, int found)
 	if (!fde || address - fde->start > FUNCTION_MAX)
 		return found;
 	n = (size_t)(address - fde->start);
+	if (aif_effort_spend(s->elf->effort, DECODED_WORK * n))
+		return -ETIMEDOUT;
 	code = malloc(n + CALL_BYTES);
 	if (code && aif_elf_read_at(s->elf, fde->start, code, n + CALL_BYTES) == 0)
 		found = decode(s->d, code, n + CALL_BYTES, 0, n, true, &state) ? judge_x86(&state)
@@ -304,7 +309,11 @@ static int look_part(struct search *s, const struct part *p, uint64_t *ret_addre
 
 			if (!is_call(s->elf, s->code, at))
 				continue;
+			if (aif_effort_spend(s->elf->effort, PLACE_WORK))
+				return -ETIMEDOUT;
 			r = is_x86 ? look_x86(s, n, at, address) : look_arm(s->code, at);
+			if (r < 0)
+				return r;
 			if (r > found) {
 				found = r;
 				*ret_address = address;

@@ -9,6 +9,7 @@
 #include "symbolize/own_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,8 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* CPU time for one file; PyTorch's largest takes 0.2 s. */
+/* CPU time for one file; PyTorch's largest takes 0.2 s. One that takes more is taken to have such code. */
 #define FILE_NS (5 * AIF_NS_PER_S)
+/* The same where the recorder waits for it; what takes more is left to the thread. */
+#define SMALL_NS UINT64_C(10000000)
+/* Most files of one process, and that wait for the thread. */
+#define FILES_MAX   1024
+#define WAITING_MAX 64
 /* A program's maps are read so often at most. */
 #define LOOK_NS (AIF_NS_PER_S / 10)
 /* Bytes of a file that takes some milliseconds at most. */
@@ -41,15 +47,17 @@ struct aif_filter_code {
 	pthread_cond_t wake;
 	atomic_bool stop;
 	struct file *files;
-	size_t files_len, files_cap, next;
+	size_t files_len, files_cap, next, waiting;
 	struct aif_map by_inode; /* of files */
 };
 
 /* ---- the thread ---- */
 
-static enum aif_filter_code_verdict judge(const struct aif_filter_code *c, int fd)
+/* Closes `fd`. Returns AIF_FILTER_CODE_UNKNOWN if that takes longer than `limit_ns`. */
+static enum aif_filter_code_verdict judge(const struct aif_filter_code *c, int fd,
+					  uint64_t limit_ns)
 {
-	struct aif_effort effort = {.cancel = &c->stop, .limit_ns = FILE_NS};
+	struct aif_effort effort = {.cancel = &c->stop, .limit_ns = limit_ns};
 	struct aif_elf elf;
 	uint64_t address;
 	int r;
@@ -61,6 +69,8 @@ static enum aif_filter_code_verdict judge(const struct aif_filter_code *c, int f
 	r = aif_own_calls_find(&elf, &address);
 	aif_effort_end(&effort);
 	aif_elf_finish(&elf);
+	if (effort.is_over)
+		return AIF_FILTER_CODE_UNKNOWN;
 	return r > AIF_OWN_CALLS_NONE ? AIF_FILTER_CODE_HAS : AIF_FILTER_CODE_NONE;
 }
 
@@ -80,10 +90,14 @@ static void *judge_main(void *arg)
 		}
 		fd = c->files[i].fd;
 		pthread_mutex_unlock(&c->lock);
-		verdict = fd < 0 ? AIF_FILTER_CODE_UNKNOWN : judge(c, fd);
+		verdict = fd < 0 ? AIF_FILTER_CODE_UNKNOWN : judge(c, fd, FILE_NS);
+		if (verdict == AIF_FILTER_CODE_UNKNOWN)
+			verdict = AIF_FILTER_CODE_HAS;
 		pthread_mutex_lock(&c->lock);
-		if (fd >= 0)
+		if (fd >= 0) {
 			c->files[i] = (struct file){.verdict = verdict, .fd = -1};
+			c->waiting--;
+		}
 		c->next++;
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -142,14 +156,15 @@ struct mapping {
 	const char *path;
 };
 
-/* Returns the number of the file of a mapping, which is new in its process; false: it cannot be opened, or there is no
- * memory. */
+/* Returns the number of the file of a mapping, which is new in its process; false: it cannot be opened, there is no memory, or too
+ * many wait. */
 static bool file_of(struct aif_filter_code *c, struct aif_process_files *files,
 		    const struct mapping *m, size_t *ret)
 {
 	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
-	struct file file = {0};
+	struct file file = {.verdict = AIF_FILTER_CODE_UNKNOWN};
 	struct stat st;
+	bool waits;
 	int fd;
 
 	if (aif_map_get(&c->by_inode, key, &at)) {
@@ -162,17 +177,26 @@ static bool file_of(struct aif_filter_code *c, struct aif_process_files *files,
 	file.fd = fd;
 	/* Reads small files at once: a short program would be over before the thread had begun. */
 	if (fstat(fd, &st) == 0 && st.st_size <= SMALL) {
-		file.verdict = judge(c, fd);
-		file.fd = -1;
+		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+		if (copy >= 0)
+			file.verdict = judge(c, copy, SMALL_NS);
+		if (file.verdict != AIF_FILTER_CODE_UNKNOWN) {
+			close(fd);
+			file.fd = -1;
+		}
 	}
+	waits = file.fd >= 0;
 	pthread_mutex_lock(&c->lock);
-	if (aif_grow(&c->files, &c->files_cap, c->files_len + 1, sizeof(*c->files)) ||
+	if ((waits && c->waiting == WAITING_MAX) ||
+	    aif_grow(&c->files, &c->files_cap, c->files_len + 1, sizeof(*c->files)) ||
 	    aif_map_put(&c->by_inode, key, c->files_len)) {
 		pthread_mutex_unlock(&c->lock);
-		if (file.fd >= 0)
+		if (waits)
 			close(fd);
 		return false;
 	}
+	c->waiting += waits;
 	*ret = c->files_len;
 	c->files[c->files_len++] = file;
 	pthread_cond_signal(&c->wake);
@@ -186,10 +210,14 @@ static void add(struct aif_filter_code *c, struct aif_filter_code_target *t,
 	uint64_t key = aif_mix64(aif_hash_bytes(m->path, strlen(m->path)) ^ m->lo), was;
 	size_t file;
 
-	if (aif_map_get(&t->seen, key, &was) || aif_map_put(&t->seen, key, 1))
+	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was) ||
+	    aif_map_put(&t->seen, key, 1) || is_known(m->path) || !file_of(c, files, m, &file))
 		return;
-	if (is_known(m->path) || !file_of(c, files, m, &file) ||
-	    aif_grow(&t->files, &t->files_cap, t->files_len + 1, sizeof(*t->files)))
+	/* A file that is mapped again, at another address. */
+	for (size_t i = 0; i < t->files_len; i++)
+		if (t->files[i].number == file)
+			return;
+	if (aif_grow(&t->files, &t->files_cap, t->files_len + 1, sizeof(*t->files)))
 		return;
 	t->files[t->files_len].number = file;
 	snprintf(t->files[t->files_len].name, sizeof(t->files[0].name), "%s", m->path);
