@@ -32,7 +32,7 @@
 #define RUN_LOOKS_MAX 100
 #define RUN_SLEEPS    3
 #define RUN_LOOK_NS   4000000
-/* So many such threads in one go, of which the last may take 0.4 s. */
+/* The most such threads in one go: each may take 0.4 s. */
 #define RUN_THREADS 4
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
 enum {

@@ -19,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MAP_LOOKS 3
+
 struct status {
 	int tracer;
 	unsigned long uid[4], gid[4];
@@ -117,7 +119,7 @@ static bool is_served(pid_t pid, const char *line)
 	       aif_mounts_readable((int)pid, lo, hi - lo) < hi - lo;
 }
 
-static int refuse_libraries(pid_t pid, struct aif_err *err)
+static int look_at_libraries(pid_t pid, struct aif_err *err)
 {
 	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
 	     has_plain_libc = false, is_on_fuse = false;
@@ -174,6 +176,17 @@ static int refuse_libraries(pid_t pid, struct aif_err *err)
 			"agent; link it dynamically, or add --ebpf",
 			(int)pid);
 	return 0;
+}
+
+/* Lines of a map that changes while it is read, as that of a program whose threads come and go, can be missed: what is missing is
+ * looked for again. */
+static int refuse_libraries(pid_t pid, struct aif_err *err)
+{
+	int r = look_at_libraries(pid, err);
+
+	for (unsigned i = 0; r == -ENOTSUP && i < MAP_LOOKS; i++)
+		r = look_at_libraries(pid, err);
+	return r;
 }
 
 static int refusal(pid_t pid, struct aif_err *err)
