@@ -207,8 +207,9 @@ loses() {
 for sandbox in sandbox sandbox_thread; do
 	if "$bin/agent_hard" $sandbox; then
 		check "$sandbox: no system call of ours ends a program that forbids some" recorded 0 "1420 SECCOMP" $sandbox
+		# Where the driver's worker first ends a command behind the filter, nobody hears of that end: it is counted.
 		check "$sandbox: launches in known threads are recorded" sh -c "
-			[ \$('$aiflame' query --format csv r.data 'SELECT count(*) FROM executions' | tail -1) = 32 ]"
+			[ \$('$aiflame' query --format csv r.data 'SELECT count(*) = 32 AND count(e.launch) > 0 FROM launches l LEFT JOIN executions e USING (launch)' | tail -1) = 1 ]"
 		check "$sandbox: launches in new threads are counted" loses 8 SECCOMP_THREADS
 	else
 		skip "$sandbox" "no seccomp filter can be installed here"
