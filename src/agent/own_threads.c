@@ -88,7 +88,7 @@ void aif_own_thread_sleep(uint64_t ns)
 
 /* States of a thread on the way to a table of its own. */
 enum {
-	PARTING_NOT, /* nobody waits for it: it keeps the one that it has */
+	PARTING_NOT, /* no thread waits for the table: this one keeps the table that it has */
 	PARTING_MAY,
 	PARTING_BEGUN,
 };

@@ -8,7 +8,7 @@
 
 /*
  * Lot of the steps that a reduced profile keeps whole (merge/kept_steps.h, record/reduce/reducer.h): one of each `every` runs of
- * AIF_KEPT_RUN consecutive ones, drawn by the numbers of steps, so that it falls alike on all ranks. A run's first step tells little of
+ * AIF_KEPT_RUN consecutive ones, drawn by the numbers of steps, so that all ranks keep the same steps. A run's first step tells little of
  * idle time at its begin, as what was launched before is not known: hence several.
  *
  * The first AIF_KEPT_FIRST are kept too, which are seldom like the others, and slow ones: those that took AIF_KEPT_SLOW medians of their

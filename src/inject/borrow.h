@@ -25,8 +25,8 @@ struct aif_borrow {
 	const struct aif_payload *payload; /* what the new thread is given */
 	uint64_t memory;                   /* of the payload in the target; 0: not there */
 	bool is_executable;                /* its first page, where the code is */
-	struct aif_stop_time longest;      /* of the stops */
-	unsigned stops;                    /* of threads */
+	struct aif_stop_time longest;      /* the longest stop of a thread */
+	unsigned stops;                    /* how often threads were stopped */
 	uint64_t made_ns;                  /* when the new thread was there */
 	unsigned unsafe, handler, unknown, library, busy, late,
 		tables;   /* why they were given back */

@@ -18,7 +18,7 @@ struct aif_image_module {
 	bool is_read; /* the tables that a walk needs are there, as far as the module has them */
 	/* Made when first needed. */
 	int headers; /* 0 = not read, 1 = read, -1 = cannot be */
-	bool is_go;  /* it has the note that Go's linker makes */
+	bool is_go;  /* the file has the note that Go's linker writes */
 	uint64_t bias, hdr, hdr_len, dynamic, dynamic_len;
 	uint8_t *copy; /* of [lo, hi), with holes where nothing was needed */
 	uint64_t symtab, strtab, strsz, symbols;

@@ -15,7 +15,7 @@ struct aif_stop_time {
 /* Says what it took to put the agent into a process. */
 struct aif_inject_times {
 	struct aif_stop_time
-		longest; /* of the stops; ns is 0 if there was none: the agent was there */
+		longest; /* the longest stop; its ns is 0 where the agent was there before, and no thread was stopped */
 	unsigned stops;
 	uint64_t load_ns; /* the loader's work and the agent's start, in a thread of its own */
 };

@@ -35,7 +35,7 @@ struct aif_stopped {
 	uint8_t xstate[16384] __attribute__((aligned(64)));
 	size_t xstate_len;
 	struct aif_stopped_schedule schedule;
-	bool is_hurried;    /* it is scheduled otherwise than `schedule` says */
+	bool is_hurried;    /* the thread is SCHED_FIFO now, and gets `schedule` back */
 	bool ignores_traps; /* its process ignores SIGTRAP */
 	int late_signal;    /* that came meanwhile */
 };
@@ -59,7 +59,7 @@ void aif_stopped_hurry(struct aif_stopped *t);
 
 /* True if a signal waits for the thread, which the kernel is about to deliver. */
 bool aif_stopped_has_signal(struct aif_stopped *t);
-/* True if it is in a restartable sequence: it would go on in it without having been told that it was interrupted. */
+/* Returns true if the thread is in a restartable sequence (rseq(2)), in which it would go on without knowing that it was interrupted. */
 bool aif_stopped_is_in_rseq(const struct aif_stopped *t);
 
 /* Makes a system call in the thread, by the instruction at `at`. Its result, or -ESRCH. */
