@@ -21,8 +21,9 @@
 /* Work of decoding, as that of reading so many bytes: of a byte, and of all that is done at a place. */
 #define DECODED_WORK 16
 #define PLACE_WORK   (UINT64_C(2) * BEFORE * STARTS * DECODED_WORK)
-/* Bytes at a call that are looked at, at least. */
-#define CALL_BYTES 4
+/* Bytes of the instruction. */
+#define X86_CALL_BYTES 2
+#define ARM_CALL_BYTES 4
 
 #define X86_PRCTL         157
 #define X86_SECCOMP       317
@@ -223,10 +224,11 @@ static int look_in_function(struct search *s, uint64_t address, int found)
 	n = (size_t)(address - fde->start);
 	if (aif_effort_spend(s->elf->effort, DECODED_WORK * n))
 		return -ETIMEDOUT;
-	code = malloc(n + CALL_BYTES);
-	if (code && aif_elf_read_at(s->elf, fde->start, code, n + CALL_BYTES) == 0)
-		found = decode(s->d, code, n + CALL_BYTES, 0, n, true, &state) ? judge_x86(&state)
-									       : AIF_OWN_CALLS_NONE;
+	code = malloc(n + X86_CALL_BYTES);
+	if (code && aif_elf_read_at(s->elf, fde->start, code, n + X86_CALL_BYTES) == 0)
+		found = decode(s->d, code, n + X86_CALL_BYTES, 0, n, true, &state)
+				? judge_x86(&state)
+				: AIF_OWN_CALLS_NONE;
 	free(code);
 	return found;
 }
@@ -294,17 +296,18 @@ struct part {
 static int look_part(struct search *s, const struct part *p, uint64_t *ret_address)
 {
 	bool is_x86 = s->elf->machine == EM_X86_64;
+	size_t bytes = is_x86 ? X86_CALL_BYTES : ARM_CALL_BYTES;
 	int found = AIF_OWN_CALLS_NONE;
-	uint64_t done = 0;
+	uint64_t next = 0; /* place that is looked at; of arm a multiple of its instructions */
 
-	while (done < p->size) {
-		uint64_t from = done > BEFORE ? done - BEFORE : 0;
+	while (p->size >= bytes && next <= p->size - bytes) {
+		uint64_t from = next > BEFORE ? next - BEFORE : 0;
 		size_t n = (size_t)AIF_MIN(p->size - from, CHUNK);
 		int r = aif_elf_read(s->elf, p->offset + from, s->code, n);
 
 		if (r < 0)
 			return r;
-		for (size_t at = done - from; at + CALL_BYTES <= n; at++) {
+		for (size_t at = next - from; at + bytes <= n; at++) {
 			uint64_t address = p->address + from + at;
 
 			if (!is_call(s->elf, s->code, at))
@@ -321,7 +324,9 @@ static int look_part(struct search *s, const struct part *p, uint64_t *ret_addre
 			if (found == AIF_OWN_CALLS_FILTER)
 				return found;
 		}
-		done = from + n;
+		/* An instruction may lie across the end of the chunk. */
+		next = is_x86 ? from + n - (X86_CALL_BYTES - 1)
+			      : (from + n) / ARM_CALL_BYTES * ARM_CALL_BYTES;
 	}
 	return found;
 }

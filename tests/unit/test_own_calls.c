@@ -12,21 +12,25 @@
 
 #define CODE_AT 0x1000
 
-/* Returns what is found in this code, behind 64 bytes of padding. */
-static int found(uint16_t machine, const void *code, size_t n)
+#define CODE_MAX (((size_t)1 << 20) + 4096)
+
+/* Returns what is found in a file with `size` bytes of code, which are padding but for `code`, behind `before` of them. */
+static int found_in(uint16_t machine, const void *code, size_t n, size_t before, size_t size)
 {
-	struct {
+	static struct {
 		Elf64_Ehdr head;
 		Elf64_Shdr sections[3];
 		char names[16];
-		uint8_t code[512];
-	} f = {.names = "\0.text\0.names"};
+		uint8_t code[CODE_MAX];
+	} f;
 	struct aif_elf elf;
 	uint64_t address;
 	int r;
 
+	assert_true(before + n <= size && size <= CODE_MAX);
+	memcpy(f.names, "\0.text\0.names", sizeof("\0.text\0.names"));
 	memset(f.code, machine == EM_X86_64 ? 0xcc : 0, sizeof(f.code));
-	memcpy(f.code + 64, code, n);
+	memcpy(f.code + before, code, n);
 	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
 	f.head.e_ident[EI_CLASS] = ELFCLASS64;
 	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -44,7 +48,7 @@ static int found(uint16_t machine, const void *code, size_t n)
 				     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 				     .sh_addr = CODE_AT,
 				     .sh_offset = (size_t)((char *)f.code - (char *)&f),
-				     .sh_size = sizeof(f.code)};
+				     .sh_size = size};
 	f.sections[2] = (Elf64_Shdr){.sh_name = 7,
 				     .sh_type = SHT_STRTAB,
 				     .sh_offset = (size_t)(f.names - (char *)&f),
@@ -53,6 +57,11 @@ static int found(uint16_t machine, const void *code, size_t n)
 	r = aif_own_calls_find(&elf, &address);
 	aif_elf_finish(&elf);
 	return r;
+}
+
+static int found(uint16_t machine, const void *code, size_t n)
+{
+	return found_in(machine, code, n, 64, 512);
 }
 
 #define X86(...)                                               \
@@ -124,13 +133,32 @@ static void arm_numbers(void **state)
 	assert_int_equal(arm(0xf94003e8), AIF_OWN_CALLS_ANY);    /* ldr x8, [sp] */
 }
 
+/* At the end of the code, and at each place around the end of the part of it that is read at a time. */
+static void at_ends(void **state)
+{
+	static const uint8_t x86[] = {0xb8, 0x3d, 1, 0, 0, SYSCALL}; /* mov eax, 317; syscall */
+	const uint32_t arm_code[] = {htole32(0xd28022a8), htole32(0xd4000001)};
+	const size_t chunk = (size_t)1 << 20;
+
+	(void)state;
+	assert_int_equal(found_in(EM_X86_64, x86, sizeof(x86), 64, 64 + sizeof(x86)),
+			 AIF_OWN_CALLS_FILTER);
+	assert_int_equal(found_in(EM_AARCH64, arm_code, 8, 64, 72), AIF_OWN_CALLS_FILTER);
+	assert_int_equal(found_in(EM_AARCH64, arm_code, 8, 64, 75), AIF_OWN_CALLS_FILTER);
+	for (size_t at = chunk - 10; at < chunk + 4; at++)
+		assert_int_equal(found_in(EM_X86_64, x86, sizeof(x86), at, CODE_MAX),
+				 AIF_OWN_CALLS_FILTER);
+	for (size_t at = chunk - 12; at < chunk + 8; at += 4)
+		assert_int_equal(found_in(EM_AARCH64, arm_code, 8, at, CODE_MAX),
+				 AIF_OWN_CALLS_FILTER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(x86_numbers),
-		cmocka_unit_test(x86_arguments),
-		cmocka_unit_test(x86_chance),
-		cmocka_unit_test(arm_numbers),
+		cmocka_unit_test(x86_numbers), cmocka_unit_test(x86_arguments),
+		cmocka_unit_test(x86_chance),  cmocka_unit_test(arm_numbers),
+		cmocka_unit_test(at_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

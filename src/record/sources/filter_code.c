@@ -19,8 +19,9 @@
 
 /* CPU time for one file; PyTorch's largest takes 0.2 s. One that takes more is taken to have such code. */
 #define FILE_NS (5 * AIF_NS_PER_S)
-/* The same where the recorder waits for it; what takes more is left to the thread. */
+/* The same where the recorder waits for it, and all time for the files of one look; what takes more is left to the thread. */
 #define SMALL_NS UINT64_C(10000000)
+#define READS_NS (2 * SMALL_NS)
 /* Most files of one process, and that wait for the thread. */
 #define FILES_MAX   1024
 #define WAITING_MAX 64
@@ -156,27 +157,27 @@ struct mapping {
 	const char *path;
 };
 
-/* Returns the number of the file of a mapping, which is new in its process; false: it cannot be opened, there is no memory, or too
- * many wait. */
-static bool file_of(struct aif_filter_code *c, struct aif_process_files *files,
-		    const struct mapping *m, size_t *ret)
+/* Sets *ret to the number of the file of a mapping, which is new in its process. Reads it at once if it is small, and if that is
+ * before `until`. 0, -EAGAIN: too many files wait; or -errno. */
+static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
+		   const struct mapping *m, uint64_t until, size_t *ret)
 {
 	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
 	struct file file = {.verdict = AIF_FILTER_CODE_UNKNOWN};
 	struct stat st;
 	bool waits;
-	int fd;
+	int fd, r;
 
 	if (aif_map_get(&c->by_inode, key, &at)) {
 		*ret = (size_t)at;
-		return true;
+		return 0;
 	}
 	fd = aif_modfile_open(files, m->lo, m->hi, m->path);
 	if (fd < 0)
-		return false;
+		return fd;
 	file.fd = fd;
-	/* Reads small files at once: a short program would be over before the thread had begun. */
-	if (fstat(fd, &st) == 0 && st.st_size <= SMALL) {
+	/* A short program would be over before the thread had begun. Programs of Python have a hundred small libraries. */
+	if (fstat(fd, &st) == 0 && st.st_size <= SMALL && aif_now_ns() < until) {
 		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 		if (copy >= 0)
@@ -188,48 +189,60 @@ static bool file_of(struct aif_filter_code *c, struct aif_process_files *files,
 	}
 	waits = file.fd >= 0;
 	pthread_mutex_lock(&c->lock);
-	if ((waits && c->waiting == WAITING_MAX) ||
-	    aif_grow(&c->files, &c->files_cap, c->files_len + 1, sizeof(*c->files)) ||
-	    aif_map_put(&c->by_inode, key, c->files_len)) {
+	r = waits && c->waiting == WAITING_MAX ? -EAGAIN : 0;
+	if (r == 0 &&
+	    (aif_grow(&c->files, &c->files_cap, c->files_len + 1, sizeof(*c->files)) < 0 ||
+	     aif_map_put(&c->by_inode, key, c->files_len) < 0))
+		r = -ENOMEM;
+	if (r < 0) {
 		pthread_mutex_unlock(&c->lock);
 		if (waits)
 			close(fd);
-		return false;
+		return r;
 	}
 	c->waiting += waits;
 	*ret = c->files_len;
 	c->files[c->files_len++] = file;
 	pthread_cond_signal(&c->wake);
 	pthread_mutex_unlock(&c->lock);
-	return true;
+	return 0;
 }
 
-static void add(struct aif_filter_code *c, struct aif_filter_code_target *t,
-		struct aif_process_files *files, const struct mapping *m)
+/* Returns false if the file has no room yet. */
+static bool add(struct aif_filter_code *c, struct aif_filter_code_target *t,
+		struct aif_process_files *files, const struct mapping *m, uint64_t until)
 {
 	uint64_t key = aif_mix64(aif_hash_bytes(m->path, strlen(m->path)) ^ m->lo), was;
 	size_t file;
+	int r;
 
-	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was) ||
-	    aif_map_put(&t->seen, key, 1) || is_known(m->path) || !file_of(c, files, m, &file))
-		return;
+	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was))
+		return true;
+	r = is_known(m->path) ? -ENOENT : file_of(c, files, m, until, &file);
+	if (r == -EAGAIN)
+		return false;
+	if (aif_map_put(&t->seen, key, 1) < 0 || r < 0)
+		return true;
 	/* A file that is mapped again, at another address. */
 	for (size_t i = 0; i < t->files_len; i++)
 		if (t->files[i].number == file)
-			return;
-	if (aif_grow(&t->files, &t->files_cap, t->files_len + 1, sizeof(*t->files)))
-		return;
+			return true;
+	if (aif_grow(&t->files, &t->files_cap, t->files_len + 1, sizeof(*t->files)) < 0)
+		return true;
 	t->files[t->files_len].number = file;
 	snprintf(t->files[t->files_len].name, sizeof(t->files[0].name), "%s", m->path);
 	t->files_len++;
+	return true;
 }
 
 static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *t,
 		      struct aif_process_files *files)
 {
+	uint64_t until = aif_now_ns() + READS_NS;
 	struct aif_buf text = {0};
 	char *line, *rest = NULL;
 
+	t->is_behind = false;
 	(void)aif_process_text(files->pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
 	aif_buf_putc(&text, '\0');
 	for (line = aif_buf_failed(&text) ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
@@ -243,7 +256,8 @@ static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *
 		    perms[2] != 'x' || line[at] != '/' || !m.inode)
 			continue;
 		m.path = line + at;
-		add(c, t, files, &m);
+		if (!add(c, t, files, &m, until))
+			t->is_behind = true;
 	}
 	aif_buf_finish(&text);
 }
@@ -257,7 +271,7 @@ enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 
 	if (*t->path)
 		return AIF_FILTER_CODE_HAS;
-	if (is_due && now - t->looked_ns >= LOOK_NS) {
+	if ((is_due || t->is_behind) && now - t->looked_ns >= LOOK_NS) {
 		t->looked_ns = now;
 		read_maps(c, t, files);
 	}

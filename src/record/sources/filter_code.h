@@ -31,6 +31,7 @@ struct aif_filter_code_target {
 		char name[256];
 	} * files; /* that it has mapped */
 	size_t files_len, files_cap;
+	bool is_behind; /* it has mapped more, which has no room yet */
 	size_t asked;   /* of them, from the first on, are known to have no such code */
 	char path[256]; /* of the one that has */
 };

@@ -3,7 +3,8 @@
 
 TRUTH.json has, by CLOCK_MONOTONIC, `from` and `to` of the part that counts, and `intervals`: in which the device was idle, of what
 class, and which function's lines are to blame (`lines`: those of the function that did it; `step`: those of its caller between two
-launches, which is what is known where nothing was sampled). `steps` has the begin of each turn of the program's loop.
+launches, which is what is known where nothing was sampled). `steps` has the begin of each turn of the program's loop; `waited` is for how long, ns, the
+thread could have run and had no CPU.
 """
 import contextlib
 import gc
@@ -519,12 +520,14 @@ def main():
         s.run()
     intervals.clear()
     truth["realtime"], truth["monotonic"] = time.time_ns(), now()
+    waited = waited_for_cpu()
     truth["device"], truth["case"], truth["from"] = s.device.name, name, now()
     if name in SIMPLE:
         repeat(seconds, getattr(s, SIMPLE[name]))
     else:
         globals()["case_" + name](s, seconds)
     truth["to"] = now()
+    truth["waited"] = waited_for_cpu() - waited
     truth["intervals"] = [{"class": kind, "from": begin, "to": end, "ns": ns, "lines": [lines_of(f) for f in did], "step": lines_of(step)}
                           for kind, begin, end, ns, did, step in intervals]
     with open(path, "w") as f:

@@ -3,7 +3,8 @@
 
 Idle time is compared by nanoseconds: what the profile blames on a class and a line counts as right up to the time that the truth has
 for both. What the device waited besides the intervals of the truth (the way of a launch to it, the rest of a wait, the program's own
-few lines between) is right where it is blamed on lines of the program. MODE is `full` (everything was recorded: --wall), or `default`
+few lines between) is right where it is blamed on lines of the program. So is time that the thread waited for a CPU: an interval of the
+truth goes on until the thread runs again, and the recorder sees it ready to. MODE is `full` (everything was recorded: --wall), or `default`
 (off CPU, and the host without samples, are right classes, too: what was not recorded is not known). Prints a line of numbers; exits
 with 1 if they are below what is asked, with a row for each mistake.
 """
@@ -19,6 +20,7 @@ aiflame, mode, profile, path = sys.argv[1:5]
 ASKED = {"full": (0.95, 0.95), "ebpf": (0.95, 0.95), "default": (0.85, 0.85)}[mode]
 UNKNOWN = 0.05
 NOT_RECORDED = {"off CPU", "host"}
+READY = {"on CPU", "host", "late start"}
 REST = {"launch", "wait", "host", "on CPU", "late start", "off CPU", "GIL"}
 FRAME = re.compile(r"^(?:.*[.>])?([^.>]+) \((?:.*/)?(\w+\.py):(\d+)\)(?:_\[\w\])*$")
 
@@ -81,11 +83,12 @@ def main():
         s = steps.setdefault(json.dumps(label["step"]), {"ns": 0, "got": 0, "lines": label["lines"] + [label["step"]]})
         s["ns"] += label["ns"]
         s["lines"] += label["lines"]
-    idle = unknown = rest = rest_line = 0
+    idle = unknown = rest = rest_line = ready = 0
     bad = []
     for kind, frames, ns, stack in idle_rows(truth["from"] - zero, truth["to"] - zero):
         idle += ns
         unknown += ns if kind == "unknown" else 0
+        ready += ns if kind in READY and not any(l["class"] == kind for l in labels) else 0
         step = next((s for s in steps.values() if any(is_in(frames, l) for l in s["lines"])), None)
         if step:
             step["got"] += ns
@@ -106,13 +109,15 @@ def main():
     known = sum(l["ns"] for l in labels)
     spare = max(0, idle - known)
     over = sum(max(0, l["got"] - l["ns"]) for l in labels) + rest
-    right = sum(min(l["ns"], l["got"]) for l in labels) + min(spare, over)
+    right = sum(min(l["ns"], l["got"]) for l in labels)
+    lacking = max(0, known - right)
+    right += min(spare, over) + min(lacking, truth["waited"], ready)
     line = sum(min(s["ns"], s["got"]) for s in steps.values()) + \
         min(spare, sum(max(0, s["got"] - s["ns"]) for s in steps.values()) + rest_line)
     whole = max(idle, known, 1)
     if truth["intervals"] and known:
-        notes.append("class and line %.1f %%, line %.1f %%, unknown %.1f %% of %.3f s idle (truth %.3f s)" %
-                     (100 * right / whole, 100 * line / whole, 100 * unknown / whole, idle / 1e9, known / 1e9))
+        notes.append("class and line %.1f %%, line %.1f %%, unknown %.1f %% of %.3f s idle (truth %.3f s, %.3f s without a CPU)" %
+                     (100 * right / whole, 100 * line / whole, 100 * unknown / whole, idle / 1e9, known / 1e9, truth["waited"] / 1e9))
         if right / whole < ASKED[0] or line / whole < ASKED[1] or unknown / whole > UNKNOWN:
             wrong.append("asked: class and line %d %%, line %d %%, unknown %d %% at most" % (100 * ASKED[0], 100 * ASKED[1], 100 * UNKNOWN))
             for l in labels:

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a process has mapped as code are looked through for code that can install a filter: many at once. */
+#include "base/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/sources/filter_code.h"
+
+#define CODE_AT 0x1000
+
+/* Writes an ELF file of `size` bytes, all of it code but for the head: zeros, which the file system need not keep, and at the
+ * end perhaps what installs a filter. */
+static void write_code(const char *path, size_t size, bool filters)
+{
+	/* mov eax, 317; syscall; ret: seccomp(), behind padding */
+	static const uint8_t filter[] = {0xb8, 0x3d, 1, 0, 0, 0x0f, 0x05, 0xc3};
+	uint8_t tail[64 + sizeof(filter)];
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Shdr sections[3];
+		char names[16];
+	} f = {.names = "\0.text\0.names"};
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+
+	assert_true(fd >= 0);
+	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
+	f.head.e_ident[EI_CLASS] = ELFCLASS64;
+	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_ident[EI_VERSION] = EV_CURRENT;
+	f.head.e_type = ET_DYN;
+	f.head.e_machine = EM_X86_64;
+	f.head.e_version = EV_CURRENT;
+	f.head.e_ehsize = sizeof(f.head);
+	f.head.e_shoff = sizeof(f.head);
+	f.head.e_shentsize = sizeof(f.sections[0]);
+	f.head.e_shnum = 3;
+	f.head.e_shstrndx = 2;
+	f.sections[1] = (Elf64_Shdr){.sh_name = 1,
+				     .sh_type = SHT_PROGBITS,
+				     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				     .sh_addr = CODE_AT,
+				     .sh_offset = sizeof(f),
+				     .sh_size = size - sizeof(f)};
+	f.sections[2] = (Elf64_Shdr){.sh_name = 7,
+				     .sh_type = SHT_STRTAB,
+				     .sh_offset = (size_t)(f.names - (char *)&f),
+				     .sh_size = sizeof(f.names)};
+	assert_int_equal(write(fd, &f, sizeof(f)), sizeof(f));
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	memset(tail, 0xcc, sizeof(tail));
+	memcpy(tail + 64, filter, sizeof(filter));
+	if (filters)
+		assert_int_equal(pwrite(fd, tail, sizeof(tail), (off_t)(size - sizeof(tail))),
+				 sizeof(tail));
+	close(fd);
+}
+
+/* Starts a process that has mapped these files as code, the first of them lowest in memory, as the program is. */
+static pid_t start(const char *dir, unsigned n)
+{
+	const size_t room = 1 << 16;
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		uint8_t *at = (uint8_t *)UINT64_C(0x10000000);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (unsigned i = 0; i < n; i++) {
+			char path[4096];
+			int fd;
+
+			snprintf(path, sizeof(path), "%s/%u.so", dir, i);
+			fd = open(path, O_RDONLY | O_CLOEXEC);
+			if (fd < 0 || mmap(at + i * room, 4096, PROT_READ | PROT_EXEC,
+					   MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
+				_exit(1);
+			close(fd);
+		}
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* Looks until `done`, each time as if it were due. */
+static enum aif_filter_code_verdict
+look_until(struct aif_filter_code *c, struct aif_filter_code_target *t, pid_t pid,
+	   bool (*done)(const struct aif_filter_code_target *, enum aif_filter_code_verdict))
+{
+	struct aif_process_files files;
+	enum aif_filter_code_verdict v;
+	bool is_first = true;
+
+	aif_process_files_init(&files, pid);
+	do {
+		/* Only the first is due: nothing more is mapped later. */
+		v = aif_filter_code_look(c, t, &files, is_first);
+		is_first = false;
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	} while (!done(t, v));
+	return v;
+}
+
+static bool is_found(const struct aif_filter_code_target *t, enum aif_filter_code_verdict v)
+{
+	(void)t;
+	return v == AIF_FILTER_CODE_HAS;
+}
+
+/* All mapped files are asked for, besides this program's own. */
+#define FILES 200
+static bool are_all_asked(const struct aif_filter_code_target *t, enum aif_filter_code_verdict v)
+{
+	return v == AIF_FILTER_CODE_HAS || (t->files_len > FILES && t->asked == t->files_len);
+}
+
+/* Looks through a process that has mapped FILES files of `size` bytes, of which the last one may have a filter. */
+static enum aif_filter_code_verdict look_through(size_t size, bool filters, char ret_path[256],
+						 bool (*done)(const struct aif_filter_code_target *,
+							      enum aif_filter_code_verdict))
+{
+	struct aif_filter_code *c = aif_filter_code_new();
+	struct aif_filter_code_target t = {0};
+	char dir[] = "/tmp/aif-filter-code-XXXXXX", path[4096];
+	enum aif_filter_code_verdict v;
+	pid_t pid;
+
+	assert_non_null(c);
+	assert_non_null(mkdtemp(dir));
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "%s/%u.so", dir, i);
+		write_code(path, size, filters && i == FILES - 1);
+	}
+	pid = start(dir, FILES);
+	v = look_until(c, &t, pid, done);
+	snprintf(ret_path, 256, "%s", t.path);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	aif_filter_code_target_finish(&t);
+	aif_filter_code_free(c);
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "%s/%u.so", dir, i);
+		unlink(path);
+	}
+	rmdir(dir);
+	return v;
+}
+
+/* More files than may wait for the thread: none is left out, the last one neither. */
+static void many_files(void **state)
+{
+	char path[256];
+
+	(void)state;
+	assert_int_equal(look_through((1 << 20) + 4096, true, path, is_found), AIF_FILTER_CODE_HAS);
+	assert_non_null(strstr(path, "/199.so"));
+}
+
+/* Small files are read within the look, for as long as that may take. The rest is for the thread. */
+static void many_small_files(void **state)
+{
+	char path[256];
+
+	(void)state;
+	assert_int_equal(look_through(1 << 20, false, path, are_all_asked), AIF_FILTER_CODE_NONE);
+	assert_string_equal(path, "");
+	assert_int_equal(look_through(1 << 20, true, path, is_found), AIF_FILTER_CODE_HAS);
+	assert_non_null(strstr(path, "/199.so"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_files),
+		cmocka_unit_test(many_small_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
