@@ -516,6 +516,8 @@ static void begin_session(struct aif_cpu *c)
 	c->generation = aif_agent.session.generation;
 	c->mode = AIF_CPU_NONE;
 	c->refused = c->too_many = false;
+	/* A handler that had no CPU may have left a sample since the session before ended. */
+	aif_cpu_discard(c);
 }
 
 /* The time between two ticks of the kernel: the coarse clock moves with them. Each tick is looked at, so that what the

@@ -158,9 +158,11 @@ static void flush_samples(const struct aif_attachment *a)
 	}
 }
 
-/* Drops the samples that are left: they are none of the next session's. */
-static void forget_samples(const struct aif_attachment *a)
+/* Ends samples, and drops those that are left: they are none of the next session's. The recorder is not asked for a filter:
+ * one that has done answers no more, and what it saw last is in the memory. */
+static void end_samples(const struct aif_attachment *a, uint64_t now)
 {
+	tick_samplers(a, false, false, now);
 	if (aif_sandbox_begin(a, false)) {
 		aif_cpu_forget(&aif_agent.cpu);
 		aif_sandbox_end();
@@ -168,7 +170,7 @@ static void forget_samples(const struct aif_attachment *a)
 }
 
 /* Ends the session; the memory stays until aif_session_reclaim(). */
-static void retire(struct aif_attachment *a, bool alive, uint64_t now)
+static void retire(struct aif_attachment *a, uint64_t now)
 {
 	struct aif_session *s = &aif_agent.session;
 
@@ -176,8 +178,7 @@ static void retire(struct aif_attachment *a, bool alive, uint64_t now)
 	atomic_store(&s->armed->recorder_alive, 0);
 	tick_python(false);
 	aif_runtimes_enable(false);
-	tick_samplers(a, alive, false, now);
-	forget_samples(a);
+	end_samples(a, now);
 	atomic_store(&s->armed->generation, AIF_GENERATION_DORMANT);
 	atomic_store(&s->attached, NULL);
 	s->shm = NULL;
@@ -224,7 +225,7 @@ static struct look attend(struct aif_attachment *a, uint64_t now)
 	}
 	publish(a);
 	if (command == AIF_COMMAND_END || (s->standby.shown && now - s->alive_ns >= RETIRE_NS)) {
-		retire(a, alive, now);
+		retire(a, now);
 		aif_runtimes_detach();
 	} else if (!alive && now - s->alive_ns >= DETACH_NS) {
 		aif_runtimes_detach();
@@ -254,7 +255,7 @@ static void answer(uint64_t now)
 	if (!s->answers)
 		return;
 	if (a)
-		retire(a, false, now);
+		retire(a, now);
 	/* Does not wait for threads that are inside an entry: there is a next try. */
 	s->answers = aif_session_join() ? 0 : s->answers - 1;
 	if (!s->answers)

@@ -249,6 +249,12 @@ samples() {
 	under -t 999 -- "$matmul" 512 2 && [ "$(of sample 0)" -gt 20 ]
 }
 check "timers sample the CPU of a program that launches" samples
+# The timer of a thread would go on, and with it the samples, for which the next recorder were blamed.
+if [ -r /proc/self/timers ]; then
+	check "CPU samples end with a recorder that orders the end and answers nothing more" timeout 120 "$mini" -q -C 99 -a "$agent" -o "$work/log" "$bin/agent_hard" samples_end
+else
+	skip "CPU samples end with a recorder that orders the end and answers nothing more" "needs /proc/self/timers"
+fi
 
 # Stop and silence: nothing while they last, collection goes on afterwards. The target launches each
 # millisecond or so; the longest time without a launch tells.

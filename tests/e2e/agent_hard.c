@@ -312,6 +312,31 @@ static void case_busy(unsigned ms)
 	}
 }
 
+/* Returns whether a timer of the process sends SIGURG. */
+static bool has_timer(void)
+{
+	char line[128], wanted[32];
+	bool has = false;
+	FILE *f = fopen("/proc/self/timers", "r");
+
+	CHECK(f);
+	snprintf(wanted, sizeof(wanted), "signal: %d/", SIGURG);
+	while (!has && fgets(line, sizeof(line), f))
+		has = !strncmp(line, wanted, strlen(wanted));
+	fclose(f);
+	return has;
+}
+
+/* Computes until its samples have begun, has its recorder end, and computes until they have ended. */
+static void case_samples_end(void)
+{
+	while (!has_timer())
+		launches();
+	CHECK(kill(getppid(), SIGUSR1) == 0);
+	while (has_timer())
+		launches();
+}
+
 static void *launch_thread(void *arg)
 {
 	launches();
@@ -461,6 +486,8 @@ int main(int argc, char **argv)
 		case_rate(n);
 	else if (!strcmp(name, "busy"))
 		case_busy(n);
+	else if (!strcmp(name, "samples_end"))
+		case_samples_end();
 	else if (!strcmp(name, "sandbox"))
 		case_sandbox(true);
 	else if (!strcmp(name, "sandbox_thread"))

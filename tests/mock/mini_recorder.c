@@ -23,6 +23,9 @@
  *       -t HZ    ask for timers      -l       ask for device lines      -n  do not ask for source
  *       -q       counts only         -S A,B   say stop from A to B ms after the first process
  *       -H A,B   no heartbeat from A to B ms
+ *       -C HZ    CPU samples by timers of the program
+ *
+ * At SIGUSR1 it orders the end, and answers nothing from then on.
  *
  * The last lines say what was lost: "# process P slots ..." Exit status: that of CMD.
  */
@@ -40,7 +43,7 @@ struct process {
 struct recorder {
 	char dir[64], socket[108], token[AIF_TOKEN_LEN + 1];
 	const char *agent;
-	uint32_t slots, options, timer_rate;
+	uint32_t slots, options, timer_rate, cpu_rate;
 	uint64_t ring_size;
 	uint64_t stop[2], silence[2];
 	uint64_t longest_ns; /* between two rounds, when it had no CPU */
@@ -50,6 +53,14 @@ struct recorder {
 	struct process processes[MAX_PROCESSES];
 	unsigned len, carriers;
 };
+
+static volatile sig_atomic_t is_over;
+
+static void on_usr1(int signal)
+{
+	(void)signal;
+	is_over = 1;
+}
 
 static void on_record(void *arg, const void *record)
 {
@@ -103,6 +114,10 @@ static void drain(struct recorder *r)
 				       on_record, &at);
 		if (!within(r->silence, p->start_ns, now))
 			p->shm->heartbeat_ns = now;
+		if (is_over) {
+			aif_shm_order(p->shm, AIF_COMMAND_END);
+			continue;
+		}
 		p->shm->command =
 			within(r->stop, p->start_ns, now) ? AIF_COMMAND_STOP : AIF_COMMAND_RUN;
 		aif_shm_answer(p->shm, AIF_FILTER_NONE);
@@ -131,6 +146,8 @@ static void answer(struct recorder *r)
 	    aif_shm_create(r->slots, r->ring_size, &p->shm, &fd) == 0) {
 		p->shm->options = r->options;
 		p->shm->device_rate = r->timer_rate;
+		p->shm->cpu_rate = r->cpu_rate;
+		p->shm->cpu = r->cpu_rate ? AIF_CPU_TICK : AIF_CPU_NONE;
 		p->shm->sampling = r->timer_rate ? AIF_SAMPLING_TIMERS : AIF_SAMPLING_NONE;
 		p->shm->heartbeat_ns = p->start_ns = aif_now_ns();
 		p->shm->command = AIF_COMMAND_RUN;
@@ -222,7 +239,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: mini_recorder [-a AGENT] [-o FILE] [-s SLOTS] [-r RING] [-t HZ] [-l] "
-		"[-n] [-q] [-S A,B] [-H A,B] CMD...\n");
+		"[-n] [-q] [-S A,B] [-H A,B] [-C HZ] CMD...\n");
 	exit(2);
 }
 
@@ -234,7 +251,7 @@ int main(int argc, char **argv)
 	int opt, pid, status = 0;
 
 	r.out = stdout;
-	while ((opt = getopt(argc, argv, "+a:o:s:r:t:lnqS:H:")) >= 0) {
+	while ((opt = getopt(argc, argv, "+a:o:s:r:t:lnqS:H:C:")) >= 0) {
 		switch (opt) {
 		case 'a':
 			r.agent = optarg;
@@ -268,12 +285,16 @@ int main(int argc, char **argv)
 		case 'H':
 			sscanf(optarg, "%lu,%lu", &r.silence[0], &r.silence[1]);
 			break;
+		case 'C':
+			r.cpu_rate = (uint32_t)atoi(optarg);
+			break;
 		default:
 			usage();
 		}
 	}
 	if (optind == argc)
 		usage();
+	signal(SIGUSR1, on_usr1);
 	pid = start(&r, argv + optind);
 	if (pid < 0) {
 		fprintf(stderr, "mini_recorder: %s\n", strerror(-pid));
