@@ -323,6 +323,20 @@ void aif_standby_maps_read(char *text, ino_t page, struct aif_standby_maps *ret)
 		maps_line(line, page, ret);
 }
 
+/* The kernel writes a path below the reader's root directory as from there, and else as from that of its mount namespace: of a
+ * process in a chroot() of ours, takes away what is above its own. */
+static void into_root(int pid, char dir[AIF_STANDBY_DIR_MAX])
+{
+	char path[64], root[AIF_STANDBY_DIR_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	len = readlink(path, root, sizeof(root));
+	if (len > 1 && (size_t)len < sizeof(root) && !strncmp(dir, root, (size_t)len) &&
+	    dir[len] == '/')
+		memmove(dir, dir + len, strlen(dir + len) + 1);
+}
+
 int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 {
 	struct aif_buf text = {0};
@@ -336,6 +350,8 @@ int aif_standby_maps(int pid, ino_t page, struct aif_standby_maps *ret)
 		r = -ENOMEM;
 	if (!r)
 		aif_standby_maps_read((char *)text.data, page, ret);
+	if (*ret->dir)
+		into_root(pid, ret->dir);
 	aif_buf_finish(&text);
 	return r;
 }
