@@ -152,10 +152,11 @@ static size_t drain_target(struct aif_drainer *d, struct aif_target *t)
 {
 	size_t bytes = aif_target_drain(d, t);
 
-	aif_filter_look(d, t, false);
 	d->store->payer = &t->quota;
 	AIF_SOURCES_CALL(d, target_drain, d, t);
 	d->store->payer = NULL;
+	/* The agent takes an answer for one of the sources, too. */
+	aif_filter_look(d, t, false);
 	return bytes;
 }
 

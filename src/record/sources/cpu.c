@@ -400,6 +400,23 @@ static bool may_signal(struct aif_drainer *d, struct aif_target *t, const struct
 	return false;
 }
 
+/* Closes the events of threads that are not to be signalled any more before the agent has an answer: one turn may give two,
+ * and a recording that ends has no turns. */
+static void target_drain(struct aif_drainer *d, struct aif_target *t)
+{
+	struct events *e = cpu_of(t)->events;
+
+	(void)d;
+	for (size_t i = 0; e && aif_shm_is_asked(t->shm) && i < AIF_ARRAY_LEN(e->at); i++) {
+		if (e->at[i].fd < 0 || atomic_load_explicit(&t->shm->cpu_tids[i],
+							    memory_order_acquire) == e->at[i].tid)
+			continue;
+		close(e->at[i].fd);
+		e->at[i].fd = -1;
+		e->at[i].tid = 0;
+	}
+}
+
 static void target_step(struct aif_drainer *d, struct aif_target *t, const struct aif_turn *turn)
 {
 	struct target_state *s = cpu_of(t);
@@ -460,6 +477,7 @@ const struct aif_source aif_source_cpu = {
 	.target_state_size = sizeof(struct target_state),
 	.records = AIF_SOURCE_RECORD(CPU_SAMPLE),
 	.on_record = on_record,
+	.target_drain = target_drain,
 	.target_step = target_step,
 	.target_end = target_end,
 	.target_free = target_free,
