@@ -5,6 +5,7 @@
 #include "agent/births.h"
 #include "agent/budget.h"
 #include "agent/cpu.h"
+#include "agent/forward.h"
 #include "agent/own_threads.h"
 #include "agent/runtime.h"
 #include "agent/sampling.h"
@@ -39,6 +40,7 @@ struct aif_agent {
 	struct aif_sampler sampler;
 	atomic_bool leaves_early, left;
 	struct aif_cpu cpu;
+	struct aif_forward forward;
 	_Atomic uint64_t steps_begun;    /* by the program (program.c) */
 	_Atomic(struct aif_nvtx *) nvtx; /* nvtx/ranges.h; NULL: no library has called NVTX */
 	_Atomic uint64_t objects_bytes;  /* objects.h: left for this recorder so far */

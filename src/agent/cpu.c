@@ -26,57 +26,6 @@
 /* Threads whose signal mask is looked at in each visit: 20 us each. */
 #define LOOKS 8
 
-/* ---- the signal ---------------------------------------------------------------------------------- */
-
-static bool is_ours(void)
-{
-	struct sigaction sa;
-
-	return aif_own_signal_action(NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
-	       sa.sa_sigaction == aif_cpu_on_signal;
-}
-
-/* Once installed it stays: signals may be on their way. A handler that the application installs later wins; the default,
- * which some set when they restore all signals, ignores this one as ours does. Where the signal is ignored it stays so:
- * programs that are started by this one inherit that, and no handler. */
-static bool install(struct aif_cpu *c, bool *ret_is_new)
-{
-	struct sigaction sa = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
-
-	*ret_is_new = false;
-	if (atomic_load(&c->is_watched))
-		return false;
-	if (c->installed && is_ours())
-		return true;
-	if (aif_own_signal_action(NULL, &old) < 0 || (old.sa_flags & SA_SIGINFO) ||
-	    old.sa_handler != SIG_DFL)
-		return false;
-	c->sees_tls = aif_tls_can_be_seen();
-	sa.sa_sigaction = aif_cpu_on_signal;
-	memset(&sa.sa_mask, 0xff, sizeof(sa.sa_mask));
-	*ret_is_new = aif_own_signal_action(&sa, NULL) == 0;
-	atomic_store(&c->installed, *ret_is_new);
-	/* Each of the two says what it is about to do before it looks at the other. */
-	return *ret_is_new && !atomic_load(&c->is_watched);
-}
-
-/* Drops the signals of ours that wait, in all threads: the kernel does so when a signal is to be ignored from now on. A
- * handler that the program installs meanwhile stays. */
-static void drop_waiting(bool goes_on)
-{
-	struct sigaction none = {.sa_handler = SIG_DFL}, ours, now;
-
-	if (!is_ours() || aif_own_signal_action(&none, &ours) < 0)
-		return;
-	if (!(ours.sa_flags & SA_SIGINFO) || ours.sa_sigaction != aif_cpu_on_signal) {
-		aif_own_signal_action(&ours, NULL);
-		return;
-	}
-	if (goes_on && aif_own_signal_action(&ours, &now) == 0 &&
-	    ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL))
-		aif_own_signal_action(&now, NULL);
-}
-
 /* ---- the threads --------------------------------------------------------------------------------- */
 
 /* Takes the place of a living thread for a while. False: there is none, or it begins or ends just now. */
@@ -203,7 +152,7 @@ static void look(struct aif_cpu *c, uint32_t i)
 	/* The thread was signalled until the last look, or a little longer. A signal for the process is the program's. */
 	if (blocks && !t->is_listed && aif_task_has_signal(s.waiting, AIF_SHM_CPU_SIGNAL) &&
 	    !aif_task_has_signal(s.shared, AIF_SHM_CPU_SIGNAL)) {
-		drop_waiting(true);
+		aif_cpu_action_drop(true);
 		if (c->mode != AIF_CPU_RECORDER)
 			timers_set_again(c);
 	}
@@ -416,14 +365,12 @@ void aif_cpu_stop_signals(struct aif_cpu *c)
 void aif_cpu_silence(struct aif_cpu *c)
 {
 	uint64_t until = aif_now_ns() + HANDLING_NS;
-	struct sigaction sa = {.sa_handler = SIG_DFL};
 
 	if (!c->installed)
 		return;
 	aif_cpu_stop_signals(c);
 	/* The default ignores this signal: the kernel drops those that wait and those that come. */
-	if (is_ours())
-		aif_own_signal_action(&sa, NULL);
+	aif_cpu_action_drop(false);
 	/* A handler says that it is there before it looks whether it may be. */
 	while (atomic_load(&c->handling) && aif_now_ns() < until)
 		nanosleep(&(struct timespec){.tv_nsec = HANDLING_LOOK_NS}, NULL);
@@ -448,21 +395,30 @@ static bool lock_until(struct aif_cpu *c, uint64_t until)
 	return true;
 }
 
-void aif_cpu_leave_signal(struct aif_cpu *c)
+/* Answers of the recorder's after which no event of its own is left: the first may be of a round that has begun before. */
+#define ANSWERS 2
+
+void aif_cpu_leave_signal(struct aif_cpu *c, bool waits)
 {
 	uint64_t now = aif_now_ns(), until = now + LEAVE_NS;
-	struct aif_shm *shm = aif_session_memory();
-	int saved = errno;
+	int saved = errno, answers = 0;
+	struct aif_shm *shm;
+	bool was_watched;
 
 	/* In a child of vfork() the memory is the parent's, and no signal comes. */
-	if (shm && c->pid && c->pid != getpid())
+	if (aif_session_memory() && c->pid && c->pid != getpid())
 		return;
-	if (atomic_exchange(&c->is_watched, true) || !atomic_load(&c->installed) ||
+	was_watched = atomic_exchange(&c->is_watched, true);
+	if (!atomic_load(&c->installed) || atomic_load(&c->events_gone) ||
+	    (waits ? atomic_exchange(&c->has_waited, true) : was_watched) ||
 	    aif_sandbox_may_be_on())
 		return;
-	/* A child that has not met the recorder has its parent's threads and none of its memory. */
+	/* Looks for the recorder once the helper cannot begin to sample any more. A child that has not met it has its parent's
+	 * threads and none of its memory. */
+	shm = aif_session_memory();
 	if (!shm) {
-		drop_waiting(false);
+		atomic_store(&c->events_gone, true);
+		aif_cpu_action_drop(false);
 		errno = saved;
 		return;
 	}
@@ -472,11 +428,28 @@ void aif_cpu_leave_signal(struct aif_cpu *c)
 	} else {
 		aif_cpu_stop_signals(c);
 	}
-	/* The first answer may be of a round that has begun before. */
-	for (unsigned i = 0; i < 2 && shm && (now = aif_now_ns()) < until; i++)
-		(void)aif_shm_await_answer(shm, aif_shm_ask(shm), until - now);
-	drop_waiting(false);
+	for (; waits && answers < ANSWERS && (now = aif_now_ns()) < until; answers++)
+		if (!aif_shm_await_answer(shm, aif_shm_ask(shm), until - now))
+			break;
+	if (answers == ANSWERS)
+		atomic_store(&c->events_gone, true);
+	aif_cpu_action_drop(false);
 	errno = saved;
+}
+
+/* Finds that the recorder has closed its events, where nobody waits for that. */
+static void look_for_events(struct aif_cpu *c)
+{
+	struct aif_shm *shm = aif_session_memory();
+
+	if (!shm || !atomic_load(&c->is_watched) || atomic_load(&c->events_gone) ||
+	    (c->asked && !aif_shm_await_answer(shm, c->asked, 0)))
+		return;
+	c->answers += c->asked != 0;
+	if (c->answers == ANSWERS)
+		atomic_store(&c->events_gone, true);
+	else
+		c->asked = aif_shm_ask(shm);
 }
 
 void aif_cpu_hold_timer(struct aif_cpu *c, bool hold)
@@ -518,6 +491,7 @@ static void begin_session(struct aif_cpu *c)
 	c->refused = c->too_many = false;
 	/* A handler that had no CPU may have left a sample since the session before ended. */
 	aif_cpu_discard(c);
+	c->asked = c->answers = 0;
 }
 
 /* The time between two ticks of the kernel: the coarse clock moves with them. Each tick is looked at, so that what the
@@ -558,8 +532,8 @@ static void visit(struct aif_cpu *c, uint32_t mode)
 
 	if (c->generation != aif_agent.session.generation)
 		begin_session(c);
-
-	if (mode != AIF_CPU_NONE && !install(c, &is_new)) {
+	look_for_events(c);
+	if (mode != AIF_CPU_NONE && !aif_cpu_action_set(c, &is_new)) {
 		if (!c->refused)
 			note(AIF_REASON_CPU_SIGNAL_TAKEN);
 		c->refused = true;
@@ -675,6 +649,7 @@ void aif_cpu_after_fork(struct aif_cpu *c)
 	 * again by whoever finds it. */
 	*c = (struct aif_cpu){.installed = atomic_load(&c->installed),
 			      .is_watched = atomic_load(&c->is_watched),
+			      .events_gone = atomic_load(&c->is_watched),
 			      .interrupts = atomic_load(&c->interrupts),
 			      .sees_tls = c->sees_tls,
 			      .copied = c->copied,

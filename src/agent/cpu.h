@@ -66,9 +66,12 @@ struct aif_cpu {
 	pthread_mutex_t lock;
 	bool ready, refused, too_many;
 	atomic_bool installed;  /* the handler, once */
-	atomic_bool is_watched; /* the program reads the signal from a signalfd */
-	atomic_bool interrupts; /* the program has asked so by siginterrupt() */
-	uint32_t generation;    /* the session whose list has our threads */
+	atomic_bool is_watched; /* the program has asked for the signal */
+	/* Since then: an answer of the recorder's was waited for; no event of its own is left. */
+	atomic_bool has_waited, events_gone;
+	uint32_t asked, answers; /* the helper's, to find that */
+	atomic_bool interrupts;  /* the program has asked so by siginterrupt() */
+	uint32_t generation;     /* the session whose list has our threads */
 	/* Constant while `arms`. */
 	uint32_t mode; /* enum aif_shm_cpu */
 	bool sees_tls; /* aif_tls_can_be_seen(); set before the handler is installed */
@@ -102,8 +105,9 @@ void aif_cpu_stop_signals(struct aif_cpu *c);
 void aif_cpu_silence(struct aif_cpu *c);
 /* After aif_cpu_silence(): the helper's next visit lets signals come again. */
 void aif_cpu_go_on(struct aif_cpu *c);
-/* Any thread: the program is about to read the signal itself. From now on no thread is signalled, and none of ours waits. */
-void aif_cpu_leave_signal(struct aif_cpu *c);
+/* Any thread: the program is about to read the signal itself. From now on no thread is signalled, and none of ours waits,
+ * if the recorder answers in time; without `waits` its signals may come until it does. */
+void aif_cpu_leave_signal(struct aif_cpu *c, bool waits);
 /* Stops the calling thread's timer, which is about to become another program, or lets it go on. */
 void aif_cpu_hold_timer(struct aif_cpu *c, bool hold);
 /* Helper thread: collecting is about to end; what is in the buffers goes to its ring, as long as it may be entered. */

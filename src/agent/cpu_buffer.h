@@ -139,6 +139,15 @@ static inline void aif_cpu_commit(struct aif_cpu_thread *t, const void *item)
 			      memory_order_release);
 }
 
+/* cpu_action.c. Sets the handler. Once set it stays: signals may be on their way. A handler that the application sets
+ * later wins; the default, which some set when they restore all signals, ignores this one as ours does. Where the signal
+ * is ignored it stays so: programs that are started by this one inherit that, and no handler. False: threads are not to
+ * be signalled. */
+bool aif_cpu_action_set(struct aif_cpu *c, bool *ret_is_new);
+/* Drops the signals of ours that wait, in all threads: the kernel does so when a signal is to be ignored from now on. The
+ * handler `goes_on` then, or the default stays. One that the program sets meanwhile stays. */
+void aif_cpu_action_drop(bool goes_on);
+
 /* cpu_place.c: places of threads. Takes a free one for a thread; NULL: there is none, or no memory. */
 struct aif_cpu_thread *aif_cpu_place_take(struct aif_cpu *c, uint32_t tid);
 /* Lets the handler find it. False: the thread has another one, and this is free again. The caller changes the state. */

@@ -229,10 +229,10 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 	/* The handler of CPU samples reads the clock, and its return is a system call. */
 	if (forbids_clock ||
 	    (number == SYS_prctl && option == PR_SET_SYSCALL_USER_DISPATCH && arg[1]))
-		aif_cpu_leave_signal(&aif_agent.cpu);
+		aif_cpu_leave_signal(&aif_agent.cpu, true);
 	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
 	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))
-		aif_cpu_leave_signal(&aif_agent.cpu);
+		aif_cpu_leave_signal(&aif_agent.cpu, true);
 	left = makes_way(number, arg) && (number == SYS_prctl && option == PR_SET_NO_NEW_PRIVS
 						  ? aif_own_threads_leave_within(NO_NEW_PRIVS_NS)
 						  : aif_own_threads_leave());

@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/cpu_buffer.h"
+#include "agent/forward.h"
 #include "agent/next_function.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
@@ -32,7 +33,7 @@ bool aif_own_signal_is_ours(const siginfo_t *info)
 	if (info->si_signo != OURS)
 		return false;
 	/* A perf_event has no mark. The kernel's own SIGURG has another code. */
-	return info->si_code == POLL_IN ||
+	return (info->si_code == POLL_IN && !atomic_load(&aif_agent.cpu.events_gone)) ||
 	       (info->si_code == SI_TIMER && info->si_ptr == aif_own_signal_mark());
 }
 
@@ -198,7 +199,7 @@ int signalfd(int fd, const sigset_t *set, int flags)
 	if (!real)
 		return -1;
 	if (has(set))
-		aif_cpu_leave_signal(&aif_agent.cpu);
+		aif_cpu_leave_signal(&aif_agent.cpu, true);
 	return real(fd, set, flags);
 }
 
@@ -223,11 +224,27 @@ static bool is_default(const struct sigaction *sa)
 	return !(sa->sa_flags & SA_SIGINFO) && sa->sa_handler == SIG_DFL;
 }
 
-/* Shows the default action where ours is set, which has the same effect on the program, and lets it be. */
+static bool is_handler(const struct sigaction *sa)
+{
+	return (sa->sa_flags & SA_SIGINFO) ||
+	       (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
+}
+
+/* Shows what the program has set: the default where nothing but ours is. */
+static void show(struct sigaction *sa)
+{
+	if (is_handler_of_ours(sa))
+		*sa = (struct sigaction){.sa_handler = SIG_DFL};
+	aif_forward_unwrap(sa);
+}
+
+/* Lets our handler be where the default is set, which has the same effect on the program, and puts an entry of ours before
+ * the program's handlers. */
 int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 {
 	__typeof__(sigaction) *real = next_sigaction();
-	struct sigaction now;
+	struct sigaction now, to;
+	bool waits;
 	int r;
 
 	if (!real)
@@ -237,16 +254,16 @@ int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 	r = real(signal, NULL, &now);
 	if (r < 0)
 		return r;
-	if (act && is_handler_of_ours(&now) && !is_default(act)) {
+	if (act && (!is_handler_of_ours(&now) || !is_default(act))) {
+		to = *act;
+		waits = !aif_forward_wrap(&to) && is_handler(&to);
 		/* A child of vfork() shares this memory, and its parent's threads go on. */
-		if (getpid() == atomic_load(&aif_agent.own.pid))
-			aif_cpu_leave_signal(&aif_agent.cpu);
-		r = real(signal, act, NULL);
-	} else if (act && !is_handler_of_ours(&now)) {
-		r = real(signal, act, NULL);
+		if ((is_handler_of_ours(&now) || waits) &&
+		    getpid() == atomic_load(&aif_agent.own.pid))
+			aif_cpu_leave_signal(&aif_agent.cpu, waits);
+		r = real(signal, &to, &now);
 	}
-	if (is_handler_of_ours(&now))
-		now = (struct sigaction){.sa_handler = SIG_DFL};
+	show(&now);
 	if (old && r == 0)
 		*old = now;
 	return r;

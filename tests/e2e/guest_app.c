@@ -576,6 +576,8 @@ static const struct {
 	OTHER(handler_later),
 	OTHER(handler_ways),
 	OTHER(handler_held),
+	OTHER(handler_kinds),
+	OTHER(handler_many),
 	OTHER(ignored),
 	OTHER(other_tls),
 	OTHER(other_tls_child),
@@ -660,5 +662,7 @@ int main(int argc, char **argv)
 		}
 	if (!strcmp(name, "depth")) /* a measurement, of which guest.sh judges nothing */
 		guest_depth();
+	if (!strcmp(name, "recorder_stopped"))
+		guest_recorder_stopped();
 	return 96;
 }
