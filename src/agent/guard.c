@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
 #include "agent/next_function.h"
+#include "agent/own_signal.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -179,14 +180,12 @@ static bool makes_way(long number, const unsigned long *arg)
 	}
 }
 
-typedef long (*call_fn)(long number, ...);
-
-static long make(call_fn call, long number, const unsigned long *arg)
+static long make(aif_call_fn call, long number, const unsigned long *arg)
 {
 	return call(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
-static long install(call_fn call, long number, const unsigned long *arg, const void *filter,
+static long install(aif_call_fn call, long number, const unsigned long *arg, const void *filter,
 		    bool is_for_all)
 {
 	struct aif_sandbox_install i;
@@ -203,12 +202,14 @@ static long install(call_fn call, long number, const unsigned long *arg, const v
 }
 
 /* Makes one of the calls that guard_syscall.S lists. */
-static long guarded(call_fn call, long number, const unsigned long *arg)
+static long guarded(aif_call_fn call, long number, const unsigned long *arg)
 {
 	int option = (int)arg[0], saved = errno;
 	bool left, forbids_clock;
 	long r;
 
+	if (aif_own_signal_call(call, number, arg, &r))
+		return r;
 	if (number == SYS_prctl && option == PR_SET_SECCOMP)
 		return install(call, number, arg,
 			       arg[1] == SECCOMP_MODE_FILTER ? (const void *)arg[2] : NULL, false);
@@ -241,18 +242,18 @@ static long guarded(call_fn call, long number, const unsigned long *arg)
 	return r;
 }
 
-static call_fn real_syscall(void)
+static aif_call_fn real_syscall(void)
 {
 	static _Atomic(void *) next;
 
-	return (call_fn)next_function(&next, "syscall");
+	return (aif_call_fn)next_function(&next, "syscall");
 }
 
 AIF_PUBLIC int prctl(int option, ...);
 int prctl(int option, ...)
 {
 	unsigned long arg[6] = {(unsigned long)option};
-	call_fn call = real_syscall();
+	aif_call_fn call = real_syscall();
 	va_list list;
 
 	va_start(list, option);
@@ -268,14 +269,14 @@ int prctl(int option, ...)
 
 /* For guard_syscall.S: where syscall() goes with one of these numbers, and with any other one once the C library's is
  * known. */
-call_fn aif_guard_syscall_next;
+aif_call_fn aif_guard_syscall_next;
 long aif_guard_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		       unsigned long d, unsigned long e, unsigned long f);
 long aif_guard_syscall(long number, unsigned long a, unsigned long b, unsigned long c,
 		       unsigned long d, unsigned long e, unsigned long f)
 {
 	const unsigned long arg[] = {a, b, c, d, e, f};
-	call_fn call = real_syscall();
+	aif_call_fn call = real_syscall();
 
 	if (!call) {
 		errno = ENOSYS;

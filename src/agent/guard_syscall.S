@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/syscall.h>
 
+#define SYS_EPOLL_PWAIT2 441
+
 /*
  * syscall(), everybody's where the agent is preloaded: goes on to the C library's as it was called, so that what returns
  * twice, or with another stack, does so there. Numbers that guard.c looks at take the way through it.
@@ -18,15 +20,20 @@ syscall:
 	mov	aif_guard_syscall_next(%rip), %rax
 	test	%rax, %rax
 	jz	aif_guard_syscall
-	/* From setuid to capset. */
+	/* From setuid to rt_sigsuspend; from pselect6 to signalfd4. */
 	lea	-SYS_setuid(%rdi), %r11
-	cmp	$(SYS_capset - SYS_setuid), %r11
+	cmp	$(SYS_rt_sigsuspend - SYS_setuid), %r11
 	jbe	aif_guard_syscall
+	lea	-SYS_pselect6(%rdi), %r11
+	cmp	$(SYS_signalfd4 - SYS_pselect6), %r11
+	jbe	aif_guard_syscall
+	cmp	$SYS_rt_sigaction, %rdi
+	je	aif_guard_syscall
+	cmp	$SYS_EPOLL_PWAIT2, %rdi
+	je	aif_guard_syscall
 	cmp	$SYS_prctl, %rdi
 	je	aif_guard_syscall
 	cmp	$SYS_seccomp, %rdi
-	je	aif_guard_syscall
-	cmp	$SYS_unshare, %rdi
 	je	aif_guard_syscall
 	cmp	$SYS_setns, %rdi
 	je	aif_guard_syscall
@@ -38,13 +45,24 @@ syscall:
 	adrp	x16, aif_guard_syscall_next
 	ldr	x16, [x16, :lo12:aif_guard_syscall_next]
 	cbz	x16, aif_guard_syscall
-	/* From capset to unshare; from setregid to setgroups; prctl, setns, seccomp, userfaultfd. */
+	/* From capset to unshare; from setregid to setgroups; from rt_sigsuspend to rt_sigtimedwait; from pselect6 to
+	 * signalfd4; epoll_pwait and what it became; prctl, setns, seccomp, userfaultfd. */
 	sub	x17, x0, #SYS_capset
 	cmp	x17, #(SYS_unshare - SYS_capset)
 	b.ls	aif_guard_syscall
 	sub	x17, x0, #SYS_setregid
 	cmp	x17, #(SYS_setgroups - SYS_setregid)
 	b.ls	aif_guard_syscall
+	sub	x17, x0, #SYS_rt_sigsuspend
+	cmp	x17, #(SYS_rt_sigtimedwait - SYS_rt_sigsuspend)
+	b.ls	aif_guard_syscall
+	sub	x17, x0, #SYS_pselect6
+	cmp	x17, #(SYS_signalfd4 - SYS_pselect6)
+	b.ls	aif_guard_syscall
+	cmp	x0, #SYS_epoll_pwait
+	b.eq	aif_guard_syscall
+	cmp	x0, #SYS_EPOLL_PWAIT2
+	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_prctl
 	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_setns

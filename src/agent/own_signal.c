@@ -37,8 +37,7 @@ bool aif_own_signal_is_ours(const siginfo_t *info)
 	       (info->si_code == SI_TIMER && info->si_ptr == aif_own_signal_mark());
 }
 
-/* True if threads of this process may have been signalled. */
-static bool is_used(void)
+bool aif_own_signal_is_used(void)
 {
 	return atomic_load_explicit(&aif_agent.cpu.installed, memory_order_relaxed);
 }
@@ -60,15 +59,14 @@ static void put_back(siginfo_t *info)
 		kill(pid, OURS);
 }
 
-/* Takes away the signal of ours that waits in this thread. */
-static void take(void)
+void aif_own_signal_take(void)
 {
 	const uint64_t set = UINT64_C(1) << (OURS - 1);
 	const struct timespec none = {0};
 	int saved = errno;
 	siginfo_t info;
 
-	if (!is_used() || aif_sandbox_may_be_on())
+	if (!aif_own_signal_is_used() || aif_sandbox_may_be_on())
 		return;
 	/* The thread's own comes before the process's. */
 	while (syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set)) == OURS)
@@ -113,14 +111,13 @@ int sigpending(sigset_t *set)
 	if (!real)
 		return -1;
 	r = real(set);
-	if (r < 0 || !is_used() || !has(set))
+	if (r < 0 || !aif_own_signal_is_used() || !has(set))
 		return r;
-	take();
+	aif_own_signal_take();
 	return real(set);
 }
 
-/* Returns what is left of a time since `began`. The time may be longer than 64 bits of ns. */
-static struct timespec time_left(const struct timespec *time, uint64_t began)
+struct timespec aif_own_signal_time_left(const struct timespec *time, uint64_t began)
 {
 	uint64_t gone = aif_now_ns() - began;
 	struct timespec left = {.tv_sec = time->tv_sec - (time_t)(gone / AIF_NS_PER_S),
@@ -146,13 +143,13 @@ static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec 
 
 	if (!real)
 		return -1;
-	if (!is_used() || !has(set))
+	if (!aif_own_signal_is_used() || !has(set))
 		return real(set, info, timeout);
 	began = aif_now_ns();
 	r = real(set, &taken, timeout);
 	while (r == OURS && aif_own_signal_is_ours(&taken)) {
 		if (timeout)
-			left = time_left(timeout, began);
+			left = aif_own_signal_time_left(timeout, began);
 		r = real(set, &taken, timeout ? &left : NULL);
 	}
 	if (r > 0 && info)
@@ -179,7 +176,7 @@ int sigwait(const sigset_t *set, int *ret_signal)
 
 	if (!real)
 		return ENOSYS;
-	if (!is_used() || !has(set))
+	if (!aif_own_signal_is_used() || !has(set))
 		return real(set, ret_signal);
 	do
 		r = wait_for(set, NULL, NULL);
@@ -230,10 +227,10 @@ static bool is_handler(const struct sigaction *sa)
 	       (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
 }
 
-/* Shows what the program has set: the default where nothing but ours is. */
-static void show(struct sigaction *sa)
+/* Shows what the program has set; `was_ours`: nothing, and ours has gone just now. */
+static void show(struct sigaction *sa, bool was_ours)
 {
-	if (is_handler_of_ours(sa))
+	if (is_handler_of_ours(sa) || (was_ours && is_default(sa)))
 		*sa = (struct sigaction){.sa_handler = SIG_DFL};
 	aif_forward_unwrap(sa);
 }
@@ -244,26 +241,26 @@ int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 {
 	__typeof__(sigaction) *real = next_sigaction();
 	struct sigaction now, to;
-	bool waits;
+	bool was_ours, waits;
 	int r;
 
 	if (!real)
 		return -1;
-	if (signal != OURS || !is_used())
+	if (signal != OURS || !aif_own_signal_is_used())
 		return real(signal, act, old);
 	r = real(signal, NULL, &now);
 	if (r < 0)
 		return r;
-	if (act && (!is_handler_of_ours(&now) || !is_default(act))) {
+	was_ours = is_handler_of_ours(&now);
+	if (act && (!was_ours || !is_default(act))) {
 		to = *act;
 		waits = !aif_forward_wrap(&to) && is_handler(&to);
 		/* A child of vfork() shares this memory, and its parent's threads go on. */
-		if ((is_handler_of_ours(&now) || waits) &&
-		    getpid() == atomic_load(&aif_agent.own.pid))
+		if ((was_ours || waits) && getpid() == atomic_load(&aif_agent.own.pid))
 			aif_cpu_leave_signal(&aif_agent.cpu, waits);
 		r = real(signal, &to, &now);
 	}
-	show(&now);
+	show(&now, was_ours);
 	if (old && r == 0)
 		*old = now;
 	return r;
@@ -298,7 +295,7 @@ static int restarts(void)
 		if (!real)                                                                   \
 			return SIG_ERR;                                                      \
 		/* SIG_ERR is refused, as is a number that is none. */                       \
-		if (number != OURS || handler == SIG_ERR || !is_used())                      \
+		if (number != OURS || handler == SIG_ERR || !aif_own_signal_is_used())       \
 			return real(number, handler);                                        \
 		return set_handler(handler, flags, blocks);                                  \
 	}
@@ -340,7 +337,8 @@ __sighandler_t sigset(int number, __sighandler_t handler)
 
 	if (!real)
 		return SIG_ERR;
-	return number == OURS && is_used() ? set_or_hold(handler) : real(number, handler);
+	return number == OURS && aif_own_signal_is_used() ? set_or_hold(handler)
+							  : real(number, handler);
 }
 
 AIF_PUBLIC int sigignore(int number);
@@ -351,7 +349,7 @@ int sigignore(int number)
 
 	if (!real)
 		return -1;
-	if (number != OURS || !is_used())
+	if (number != OURS || !aif_own_signal_is_used())
 		return real(number);
 	return set_handler(SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
 }
@@ -368,7 +366,7 @@ int siginterrupt(int number, int interrupts)
 		return -1;
 	if (number == OURS)
 		atomic_store(&aif_agent.cpu.interrupts, interrupts);
-	if (number != OURS || !is_used() || aif_own_signal_action(NULL, &now) < 0 ||
+	if (number != OURS || !aif_own_signal_is_used() || aif_own_signal_action(NULL, &now) < 0 ||
 	    !is_handler_of_ours(&now))
 		return real(number, interrupts);
 	return 0;
@@ -380,7 +378,7 @@ int siginterrupt(int number, int interrupts)
 static void take_before(const sigset_t *set)
 {
 	if (set && !has(set))
-		take();
+		aif_own_signal_take();
 }
 
 STANDS_BEFORE(sigsuspend)
@@ -438,16 +436,16 @@ int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespe
 
 static void leave_none(void)
 {
-	if (!is_used() || aif_sandbox_may_be_on())
+	if (!aif_own_signal_is_used() || aif_sandbox_may_be_on())
 		return;
 	aif_cpu_hold_timer(&aif_agent.cpu, true);
-	take();
+	aif_own_signal_take();
 }
 
 /* The thread goes on. */
 static int failed(int r)
 {
-	if (is_used() && !aif_sandbox_may_be_on())
+	if (aif_own_signal_is_used() && !aif_sandbox_may_be_on())
 		aif_cpu_hold_timer(&aif_agent.cpu, false);
 	return r;
 }

@@ -572,6 +572,8 @@ static const struct {
 	OTHER(waits_masked),
 	OTHER(waits_signalfd),
 	OTHER(waits_raw),
+	OTHER(waits_numbers),
+	OTHER(handler_number),
 	OTHER(waits_exec),
 	OTHER(handler_later),
 	OTHER(handler_ways),

@@ -89,6 +89,8 @@ void guest_waits_timed(void);
 void guest_waits_masked(void);
 void guest_waits_signalfd(void);
 void guest_waits_raw(void);
+void guest_waits_numbers(void);
+void guest_handler_number(void);
 void guest_waits_exec(void);
 void guest_handler_later(void);
 void guest_handler_ways(void);

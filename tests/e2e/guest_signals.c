@@ -194,6 +194,102 @@ void guest_waits_raw(void)
 	guest_say("pending", raw_pending() != 0);
 }
 
+/* Layout of the kernel. */
+struct number_action {
+	void (*handler)(int);
+	unsigned long flags;
+	void *restorer;
+	unsigned long mask;
+};
+
+/* Makes the calls through syscall(), by their numbers. */
+void guest_waits_numbers(void)
+{
+	const unsigned long every = ~0ul, none = 0;
+	unsigned long seen = 0, set;
+	const struct {
+		const unsigned long *set;
+		size_t bytes;
+	} masked = {&none, sizeof(none)};
+	long interrupted = 0, taken = 0, readable = 0;
+	struct number_action action = {0};
+
+	block_all();
+	syscall(SYS_rt_sigaction, SIGURG, NULL, &action, sizeof(set));
+	guest_say("handler", action.handler != SIG_DFL);
+	for (int i = 0; i < ROUNDS; i++) {
+		const struct timespec some = {.tv_nsec = 5000000};
+		struct timespec left = some;
+
+		guest_burn();
+		syscall(SYS_rt_sigpending, &set, sizeof(set));
+		seen |= set;
+		guest_burn();
+		taken += syscall(SYS_rt_sigtimedwait, &every, NULL, &some, sizeof(every)) >= 0;
+		guest_burn();
+		interrupted += syscall(SYS_ppoll, NULL, 0, &left, &none, sizeof(none)) < 0;
+		guest_burn();
+		left = some;
+		interrupted += syscall(SYS_pselect6, 0, NULL, NULL, NULL, &left, &masked) < 0;
+	}
+	guest_say("pending", (long)seen);
+	guest_say("taken", taken);
+	guest_say("interrupted", interrupted);
+	raise(SIGURG);
+	guest_say("its own", syscall(SYS_rt_sigtimedwait, &every, NULL, NULL, sizeof(every)));
+	for (int i = 0; i < ROUNDS; i++) {
+		struct pollfd p = {.events = POLLIN};
+
+		guest_burn();
+		p.fd = (int)syscall(SYS_signalfd4, -1, &every, sizeof(every), SFD_CLOEXEC);
+		readable += poll(&p, 1, 0);
+		close(p.fd);
+	}
+	guest_say("readable", readable);
+}
+
+static volatile sig_atomic_t urgent;
+
+static void count_urgent(int signal)
+{
+	(void)signal;
+	urgent++;
+}
+
+/* Sets handlers by the number of the call once threads are sampled. */
+void guest_handler_number(void)
+{
+	struct number_action action = {.handler = SIG_IGN}, now = {0}, mine;
+	struct sigaction shown;
+
+	/* Has the C library say to which address handlers return. */
+	signal(SIGUSR1, count_urgent);
+	syscall(SYS_rt_sigaction, SIGUSR1, NULL, &mine, sizeof(mine.mask));
+	burn_long();
+	guest_say("set", syscall(SYS_rt_sigaction, SIGURG, &mine, &now, sizeof(mine.mask)));
+	guest_say("default before", now.handler == SIG_DFL);
+	guest_say("flags before", (long)now.flags);
+	burn_long();
+	guest_say("signals", urgent);
+	raise(SIGURG);
+	guest_say("signals, one of them sent", urgent);
+	syscall(SYS_rt_sigaction, SIGURG, NULL, &now, sizeof(now.mask));
+	guest_say("the same", !memcmp(&now, &mine, sizeof(now)));
+	sigaction(SIGURG, NULL, &shown);
+	guest_say("the same, shown by the library", shown.sa_handler == count_urgent);
+	guest_say("size", syscall(SYS_rt_sigaction, SIGURG, &mine, NULL, 4));
+
+	burn_long();
+	guest_say("set", syscall(SYS_rt_sigaction, SIGURG, &action, NULL, sizeof(action.mask)));
+	burn_long();
+	syscall(SYS_rt_sigaction, SIGURG, NULL, &now, sizeof(now.mask));
+	guest_say("ignored", now.handler == SIG_IGN);
+	guest_say("fault", syscall(SYS_rt_sigaction, SIGURG, 16, NULL, sizeof(now.mask)));
+	guest_say("fault", syscall(SYS_sigaltstack, 16, NULL));
+	guest_say("fault", syscall(SYS_sigaltstack, NULL, 16));
+	guest_say("fault", syscall(SYS_rt_sigtimedwait, 16, NULL, NULL, sizeof(now.mask)));
+}
+
 /* A signal that waits in a thread is still there in the program that it becomes. */
 static char grep[] = "/bin/grep", option[] = "-E",
 	    pattern[] = "^(SigPnd|ShdPnd|SigBlk):", status[] = "/proc/self/status";
@@ -278,14 +374,6 @@ void guest_ignored(void)
 }
 
 /* ---- what the handler of samples relies on ------------------------------------------------------- */
-
-static volatile sig_atomic_t urgent;
-
-static void count_urgent(int signal)
-{
-	(void)signal;
-	urgent++;
-}
 
 /* Sets a handler of SIGURG once threads are sampled: nobody has sent one. */
 void guest_handler_later(void)
