@@ -8,16 +8,18 @@
 #include <string.h>
 
 static const struct launcher {
-	const char *rank, *local_rank, *world;
+	const char *rank, *local_rank, *world, *local_world;
 	bool needs_world; /* without it, or with 1, the name means something else */
 } launchers[] = {
-	{"RANK", "LOCAL_RANK", "WORLD_SIZE", true},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", false},
-	{"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", false},
-	{"PMIX_RANK", "", "", false},
-	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE", false},
+	{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", true},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
+	 "OMPI_COMM_WORLD_LOCAL_SIZE", false},
+	{"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", "MPI_LOCALNRANKS", false},
+	{"PMIX_RANK", "", "", "", false},
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE",
+	 "MV2_COMM_WORLD_LOCAL_SIZE", false},
 	/* SLURM_PROCID is also 0 in a batch script: only a step with several tasks has ranks. */
-	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS", true},
+	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS", "", true},
 };
 
 struct block {
@@ -77,6 +79,7 @@ struct aif_job_rank aif_job_rank_find(const char *text, size_t size)
 		    !has_needed_world(&b, i, &r.world) || (r.world && r.rank >= r.world))
 			continue;
 		number(find(&b, launchers[i].local_rank), &r.local_rank);
+		number(find(&b, launchers[i].local_world), &r.local_world);
 		r.is_known = true;
 		return r;
 	}

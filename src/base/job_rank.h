@@ -10,6 +10,7 @@ struct aif_job_rank {
 	uint32_t rank;
 	uint32_t local_rank,
 		world; /* among those of its host; how many there are. UINT32_MAX, 0: not known */
+	uint32_t local_world; /* how many its host has; 0: not known */
 };
 
 /* Finds it in a block of NAME=VALUE strings that end with a zero byte each, as /proc/PID/environ has them. */

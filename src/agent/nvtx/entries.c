@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/nvtx/entries.h"
 
+#include "agent/nvtx/collectives.h"
 #include "agent/nvtx/ranges.h"
 #include "agent/sandbox.h"
 
@@ -314,6 +315,22 @@ static void end(const void *handle, uint64_t range, const struct aif_nvtx_data *
 	aif_nvtx_end(range, text, len);
 }
 
+/* Counts an operation between ranks, if the range is one, whether anybody records or not. */
+static AIF_NOINLINE void count_collective(const void *handle, const struct aif_nvtx_attributes *a)
+{
+	struct aif_nvtx *x = aif_nvtx_now();
+	const struct aif_nvtx_world w = world_of(x);
+	const uint32_t domain = aif_nvtx_domain_of(&x->tables, handle);
+	const struct aif_nvtx_data *data = NULL;
+
+	if (!a || !HAS(a, message) || a->message_type != AIF_NVTX_MESSAGE_REGISTERED)
+		return;
+	if (a->payload_type == AIF_NVTX_PAYLOAD_EXTENDED && a->payloads > 0 &&
+	    aif_nvtx_is_readable(&w, a->payload.data, sizeof(*data)))
+		data = a->payload.data;
+	aif_nvtx_collective_begin(x, &w, domain, a->message, data);
+}
+
 /* ---- NVTX's functions -------------------------------------------------------------------------- */
 
 static void mark_ex(const struct aif_nvtx_attributes *a)
@@ -408,6 +425,8 @@ static int domain_push_ex(const void *domain, const struct aif_nvtx_attributes *
 {
 	int r;
 
+	if (aif_unlikely(aif_nvtx_is_of_collectives(domain)))
+		count_collective(domain, a);
 	return aif_nvtx_push_counted(&r)
 		       ? r
 		       : (int)event(PUSH, domain, &(struct form){.attributes = a});
@@ -438,7 +457,11 @@ static void *register_string_w(const void *domain, const void *text)
 }
 static void *domain_create_a(const char *name)
 {
-	return aif_nvtx_domain_handle(aif_nvtx_domain(&aif_nvtx_now()->tables, name));
+	void *handle = aif_nvtx_domain_handle(aif_nvtx_domain(&aif_nvtx_now()->tables, name));
+
+	if (name && !strcmp(name, AIF_NVTX_COLLECTIVES))
+		aif_nvtx_collectives_are_of(handle);
+	return handle;
 }
 static void *domain_create_w(const void *name)
 {
@@ -485,6 +508,11 @@ static int pop_payload(const void *handle, const struct aif_nvtx_data *data, siz
 	uint32_t domain = aif_nvtx_domain_of(&x->tables, handle);
 	char text[AIF_NVTX_TEXT];
 
+	if (aif_nvtx_is_of_collectives(handle) && n) {
+		const struct aif_nvtx_world w = world_of(x);
+
+		aif_nvtx_communicator(x, &w, domain, data);
+	}
 	return aif_nvtx_pop(domain, text,
 			    n && !aif_nvtx_is_asleep() ? data_text(x, domain, data, n, text, 0)
 						       : 0);

@@ -362,6 +362,29 @@ size_t aif_nvtx_payload_text(const struct aif_nvtx_world *w, uint32_t domain,
 	return x.len;
 }
 
+bool aif_nvtx_payload_number(const struct aif_nvtx_world *w, const struct aif_nvtx_schema *s,
+			     const struct aif_nvtx_data *d, const char *part, uint64_t *ret)
+{
+	const uint64_t size = d->size == UINT64_MAX ? s->size : d->size;
+
+	for (uint32_t i = 0; d->data && !s->is_enum && i < s->len; i++) {
+		const struct aif_nvtx_field *f = &s->fields[i];
+		uint64_t needed;
+
+		if (f->is_hidden || f->length || f->type >= AIF_ARRAY_LEN(types) ||
+		    (types[f->type].kind != SIGNED && types[f->type].kind != UNSIGNED) ||
+		    !strstr(f->name, part))
+			continue;
+		needed = types[f->type].size;
+		if (f->offset >= size || size - f->offset < needed ||
+		    !aif_nvtx_is_readable(w, (const uint8_t *)d->data + f->offset, needed))
+			return false;
+		*ret = unsigned_at((const uint8_t *)d->data + f->offset, needed);
+		return true;
+	}
+	return false;
+}
+
 size_t aif_nvtx_number_text(const struct aif_nvtx_attributes *a, char *text, size_t len, size_t cap)
 {
 	struct writing x = {.text = text, .len = len, .cap = cap};

@@ -72,6 +72,9 @@ static inline bool aif_nvtx_is_repeated(const struct aif_nvtx_schema *s)
  * terminated. A payload that is too short for a field is read without it. */
 size_t aif_nvtx_payload_text(const struct aif_nvtx_world *w, uint32_t domain,
 			     const struct aif_nvtx_data *d, char *text, size_t len, size_t cap);
+/* Reads the whole number of the first field whose name holds `part`. False: the payload, of that schema, has none. */
+bool aif_nvtx_payload_number(const struct aif_nvtx_world *w, const struct aif_nvtx_schema *s,
+			     const struct aif_nvtx_data *d, const char *part, uint64_t *ret);
 /* The same of a plain number in the attributes of an event. */
 size_t aif_nvtx_number_text(const struct aif_nvtx_attributes *a, char *text, size_t len,
 			    size_t cap);
