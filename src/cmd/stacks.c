@@ -7,11 +7,13 @@
 #include <string.h>
 
 struct values {
-	bool children, full, verbose, json;
+	bool children, ranks, full, verbose, json;
 };
 static const struct aif_opt opts[] = {
 	{0, "children", NULL, AIF_OPT_FLAG, offsetof(struct values, children), 0,
 	 "their descendants, too"},
+	{0, "ranks", NULL, AIF_OPT_FLAG, offsetof(struct values, ranks), 0,
+	 "all ranks of a job on this host: who is not where the others wait"},
 	{0, "full", NULL, AIF_OPT_FLAG, offsetof(struct values, full), 0,
 	 "the Python interpreter's own functions, too"},
 	{0, "json", NULL, AIF_OPT_FLAG, offsetof(struct values, json), 0, "write JSON"},
@@ -22,10 +24,11 @@ static const struct aif_opt opts[] = {
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/process.h"
 #include "cmd/message.h"
-#include "stacks/stacks.h"
+#include "stacks/ranks.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -167,6 +170,58 @@ static int show(const struct values *v, int pid, struct aif_buf *out, struct aif
 	return r;
 }
 
+/* Time between two looks at a job. */
+#define APART_NS (AIF_NS_PER_S / 2)
+
+static int show_jobs(const struct values *v, struct aif_stacks_job *jobs, size_t len,
+		     struct aif_err *err)
+{
+	const struct aif_stacks_opts o = {.full = v->full};
+	struct aif_buf out = {0};
+	int r = 0;
+
+	aif_buf_puts(&out, v->json ? "{\"jobs\":[" : "");
+	for (size_t i = 0; i < len && !r; i++) {
+		r = aif_stacks_job_look(&jobs[i], APART_NS);
+		aif_buf_puts(&out, !i ? "" : v->json ? ",\n" : "\n");
+		if (v->json)
+			aif_stacks_job_json(&jobs[i], &out);
+		else
+			aif_stacks_job_text(&jobs[i], &o, &out);
+	}
+	aif_buf_puts(&out, v->json ? "]}\n" : "");
+	if (r < 0)
+		aif_err_set(err, r, "out of memory");
+	else
+		r = v->json ? aif_view_print(&out, err) : aif_view_print_text(&out, err);
+	aif_buf_finish(&out);
+	return r;
+}
+
+/* Shows the ranks of jobs. All that could be seen of a job is status 0 only if each of its ranks was. */
+static int run_ranks(const struct values *v, const struct pids *p, struct aif_err *err)
+{
+	struct aif_stacks_job *jobs = NULL;
+	size_t len = 0;
+	int r = aif_stacks_jobs_find(p->at, p->len, &jobs, &len);
+
+	if (r < 0)
+		aif_err_set(err, r, "/proc: %s", strerror(-r));
+	else if (!len)
+		r = aif_err_set(
+			err, -ESRCH,
+			"no process that may be read is a rank of a job (RANK and WORLD_SIZE, "
+			"OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID ...); name the "
+			"processes: aiflame stacks --ranks PID...");
+	else
+		r = show_jobs(v, jobs, len, err);
+	for (size_t i = 0; i < len; i++)
+		for (size_t k = 0; k < jobs[i].len; k++)
+			r = jobs[i].ranks[k].why.code ? -1 : r;
+	aif_stacks_jobs_free(jobs, len);
+	return r < 0 ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
+}
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	const struct values *v = values;
@@ -175,8 +230,17 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct pids p = {0};
 	size_t shown = 0;
 
+	if (!words_len && !v->ranks) {
+		aif_err_set(err, -EINVAL, "stacks: name a process, or give --ranks");
+		return AIF_EXIT_USAGE;
+	}
 	if (find(v, words, words_len, &p, err) < 0)
 		status = AIF_EXIT_FAILURE;
+	if (v->ranks) {
+		status = err->code ? status : run_ranks(v, &p, err);
+		free(p.at);
+		return status;
+	}
 	if (v->json)
 		aif_buf_puts(&out, "{\"processes\":[");
 	for (size_t i = 0; i < p.len && !err->code; i++) {
@@ -216,7 +280,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 const struct aif_command aif_command_stacks = {
 	.name = "stacks",
-	.words = "PID|NAME...",
+	.words = "[PID|NAME...]",
 	.summary =
 		"what every thread of a process does now: its stack, what it waits in, who holds it up",
 	.description =
@@ -232,13 +296,20 @@ const struct aif_command aif_command_stacks = {
 		"by it (epoll_wait, semop, ...).\n"
 		"NAME is that of a program or of a process. Processes of your own need no\n"
 		"rights, unless kernel.yama.ptrace_scope is set; those of others need root.\n"
+		"With --ranks it looks at all ranks of a job on this host, by what their launcher\n"
+		"has set, twice, half a second apart: it says in which collective operation each\n"
+		"waits, by which line it was called, and which rank is elsewhere; of programs that\n"
+		"run under aiflame record --nvtx or env --nvtx also how many operations of each of NCCL's\n"
+		"communicators each has begun. PID is then a rank, or the launcher; without one it\n"
+		"is all jobs.\n"
 		"[truncated] and [guessed] are those of recordings: docs/stacks.md.",
 	.examples = "aiflame stacks 4711\tof process 4711\n"
 		    "sudo aiflame stacks --children nginx\tnginx, and what it started\n"
+		    "aiflame stacks --ranks\ta job that hangs: which rank is missing\n"
 		    "aiflame stacks --json 4711\tfor programs\n",
 	.opts = opts,
 	.values_size = sizeof(struct values),
-	.min_words = 1,
+	.min_words = 0,
 	.max_words = -1,
 	.run = run,
 };

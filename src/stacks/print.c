@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/human.h"
 #include "base/name_sanitize.h"
-#include "stacks/stacks.h"
+#include "stacks/print.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -24,7 +24,7 @@ static void put_name(struct aif_buf *out, const char *name)
 	aif_name_sanitize(name, strlen(name), out);
 }
 
-static void put_thread_name(struct aif_buf *out, const struct aif_stacks_thread *t)
+void aif_stacks_put_thread(const struct aif_stacks_thread *t, struct aif_buf *out)
 {
 	aif_buf_printf(out, "%d \"", t->tid);
 	put_name(out, t->name);
@@ -97,7 +97,7 @@ static void put_missing(const struct aif_stacks_thread *t, struct aif_buf *out)
 			     "known]\n");
 }
 
-static void put_activity(const struct aif_stacks_thread *t, struct aif_buf *out)
+void aif_stacks_put_activity(const struct aif_stacks_thread *t, struct aif_buf *out)
 {
 	switch (t->activity) {
 	case AIF_STACKS_RUNS:
@@ -133,14 +133,29 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	       hash * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Equal for threads that do the same. */
-static uint64_t hash_thread(const struct aif_stacks_thread *t)
+void aif_stacks_put_frames(const struct aif_stacks_thread *t, bool full, struct aif_buf *out)
 {
-	uint64_t hash = hash_text((uint64_t)t->activity << 32 | (uint32_t)t->error, t->waits);
+	bool in_python = false;
+
+	for (size_t i = 0; i < t->frames_len; i++)
+		if (is_shown(t, i, &in_python, full))
+			put_frame(&t->frames[i], out);
+	put_missing(t, out);
+}
+
+uint64_t aif_stacks_hash_frames(const struct aif_stacks_thread *t)
+{
+	uint64_t hash = (uint64_t)t->activity << 32 | (uint32_t)t->error;
 
 	for (size_t i = 0; i < t->frames_len; i++)
 		hash = hash_text(hash + t->frames[i].line, t->frames[i].function);
 	return hash + t->holds_gil;
+}
+
+/* Equal for threads that do the same. */
+static uint64_t hash_thread(const struct aif_stacks_thread *t)
+{
+	return hash_text(aif_stacks_hash_frames(t), t->waits);
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -148,10 +163,10 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool is_same(const struct aif_stacks_thread *a, const struct aif_stacks_thread *b)
+bool aif_stacks_is_same_frames(const struct aif_stacks_thread *a, const struct aif_stacks_thread *b)
 {
 	if (a->activity != b->activity || a->error != b->error || a->holds_gil != b->holds_gil ||
-	    a->frames_len != b->frames_len || !is_same_text(a->waits, b->waits))
+	    a->frames_len != b->frames_len)
 		return false;
 	for (size_t i = 0; i < a->frames_len; i++)
 		if (a->frames[i].line != b->frames[i].line ||
@@ -161,16 +176,20 @@ static bool is_same(const struct aif_stacks_thread *a, const struct aif_stacks_t
 	return true;
 }
 
+static bool is_same(const struct aif_stacks_thread *a, const struct aif_stacks_thread *b)
+{
+	return is_same_text(a->waits, b->waits) && aif_stacks_is_same_frames(a, b);
+}
+
 static void put_thread(const struct aif_stacks *s, size_t i, const uint64_t *hashes,
 		       const struct aif_stacks_opts *o, struct aif_buf *out)
 {
 	const struct aif_stacks_thread *t = &s->threads[i];
-	bool in_python = false;
 	size_t same = 0;
 
 	aif_buf_puts(out, "\nthread ");
-	put_thread_name(out, t);
-	put_activity(t, out);
+	aif_stacks_put_thread(t, out);
+	aif_stacks_put_activity(t, out);
 	if (o->verbose && t->was_stopped) {
 		aif_buf_puts(out, " (stopped for ");
 		aif_human_ns(out, t->stop_ns);
@@ -179,16 +198,13 @@ static void put_thread(const struct aif_stacks *s, size_t i, const uint64_t *has
 	if (o->verbose && t->wchan[0])
 		aif_buf_printf(out, " [%s]", t->wchan);
 	aif_buf_puts(out, "\n");
-	for (size_t k = 0; k < t->frames_len; k++)
-		if (is_shown(t, k, &in_python, o->full))
-			put_frame(&t->frames[k], out);
-	put_missing(t, out);
+	aif_stacks_put_frames(t, o->full, out);
 	for (size_t k = i + 1; k < s->len; k++) {
 		if (hashes[k] != hashes[i] || !is_same(&s->threads[k], t))
 			continue;
 		if (same < LISTED) {
 			aif_buf_puts(out, same ? ", " : "    [the same: ");
-			put_thread_name(out, &s->threads[k]);
+			aif_stacks_put_thread(&s->threads[k], out);
 		}
 		same++;
 	}
@@ -215,7 +231,7 @@ static void put_deadlocks(const struct aif_stacks *s, struct aif_buf *out)
 		}
 		t = &s->threads[s->deadlocks[i]];
 		aif_buf_puts(out, begins ? "\ndeadlock: thread " : "; thread ");
-		put_thread_name(out, t);
+		aif_stacks_put_thread(t, out);
 		aif_buf_puts(out, " waits for ");
 		put_name(out, t->waits ? t->waits : "");
 		begins = false;

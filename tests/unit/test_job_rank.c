@@ -40,6 +40,17 @@ static void launchers_are_known(void **state)
 	}
 }
 
+static void ranks_of_a_host_are_counted_where_the_launcher_says(void **state)
+{
+	(void)state;
+	assert_int_equal(FIND("RANK=3\0WORLD_SIZE=8\0LOCAL_WORLD_SIZE=4").local_world, 4);
+	assert_int_equal(FIND("OMPI_COMM_WORLD_RANK=0\0OMPI_COMM_WORLD_SIZE=6\0"
+			      "OMPI_COMM_WORLD_LOCAL_SIZE=2")
+				 .local_world,
+			 2);
+	assert_int_equal(FIND("RANK=3\0WORLD_SIZE=8").local_world, 0);
+}
+
 static void others_have_no_rank(void **state)
 {
 	(void)state;
@@ -79,6 +90,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launchers_are_known),
+		cmocka_unit_test(ranks_of_a_host_are_counted_where_the_launcher_says),
 		cmocka_unit_test(others_have_no_rank),
 		cmocka_unit_test(ranks_of_a_job_have_its_number),
 	};
