@@ -88,7 +88,7 @@ static void place(struct aif_op_tree *t, const struct moment *m, uint32_t op)
 	if (op != AIF_NONE && t->ops[op].twin != AIF_NONE)
 		op = t->ops[op].twin;
 	if (op != AIF_NONE)
-		sums = &t->ops[op].memory;
+		sums = &t->memory[op].own;
 	else
 		t->allocations_outside++;
 	add(m->is_host ? &sums->host : &sums->device, m->bytes);
@@ -103,8 +103,11 @@ static int place_all(struct aif_op_tree *t, const struct reading *r)
 	size_t depth = 0, next = 0;
 	uint64_t any;
 
-	if (!open)
+	t->memory = calloc(AIF_MAX(t->len, 1), sizeof(*t->memory));
+	if (!open || !t->memory) {
+		free(open);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < r->moments_len; i++) {
 		const struct moment *m = &r->moments[i];
 
@@ -147,16 +150,17 @@ int aif_op_tree_add_memory(struct aif_op_tree *t, const struct aif_profile *p,
 	}
 	/* Children come after their parents. */
 	for (size_t i = t->len; i-- > 0 && !e && t->has_memory;) {
-		struct aif_op *o = &t->ops[i];
+		const struct aif_op *o = &t->ops[i];
+		struct aif_op_memories *m = &t->memory[i];
 
 		if (o->twin != AIF_NONE)
 			continue;
-		add(&o->memory_all.host, o->memory.host);
-		add(&o->memory_all.device, o->memory.device);
+		add(&m->all.host, m->own.host);
+		add(&m->all.device, m->own.device);
 		if (o->parent == AIF_NONE)
 			continue;
-		add(&t->ops[o->parent].memory_all.host, o->memory_all.host);
-		add(&t->ops[o->parent].memory_all.device, o->memory_all.device);
+		add(&t->memory[o->parent].all.host, m->all.host);
+		add(&t->memory[o->parent].all.device, m->all.device);
 	}
 	aif_facts_put(r.timeline);
 	free(r.moments);

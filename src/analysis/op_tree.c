@@ -28,7 +28,7 @@ struct reading {
 	const struct aif_selection *sel;
 	const struct aif_timeline *timeline;
 	uint32_t left_out[AIF_ARRAY_LEN(left_out)]; /* strings */
-	struct aif_op_tree *t;
+	struct aif_op_rows *to;
 	struct aif_step_names steps;
 };
 
@@ -44,9 +44,9 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 {
 	struct reading *r = arg;
 	const struct aif_selection *w = r->sel;
-	struct aif_op_tree *t = r->t;
+	struct aif_op_rows *t = r->to;
 
-	if (t->len + n >= AIF_NONE || aif_grow(&t->ops, &t->cap, t->len + n, sizeof(*t->ops)) < 0)
+	if (t->len + n >= AIF_NONE || aif_grow(&t->at, &t->cap, t->len + n, sizeof(*t->at)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_op_row *row = &rows[i];
@@ -72,13 +72,13 @@ static int take_ops(void *arg, const struct aif_op_row *rows, size_t n)
 		    (w && w->in_ranges && !aif_range_index_keeps(w->ranges, row->thread, start)))
 			continue;
 		order = (uint32_t)t->len;
-		t->ops[t->len++] =
+		t->at[t->len++] =
 			(struct aif_op){.start = start,
 					.end = AIF_MAX(start, end),
 					.parent = AIF_NONE,
 					.thread = row->thread,
 					.name = row->name,
-					.kind = row->kind,
+					.kind = (uint8_t)row->kind,
 					.is_step = row->kind == AIF_OP_STEP,
 					.shapes = row->shapes,
 					.types = row->types,
@@ -103,7 +103,7 @@ static int by_place(const void *a, const void *b)
 
 /* Chunks have a second of each thread in turns. So with each thread's rows taken together, in the order of the
  * file, they are in order but for few, which are near their places: a second's edge, or equal starts. */
-static int gather_threads(struct aif_op_tree *t, size_t threads)
+static int gather_threads(struct aif_op_rows *t, size_t threads)
 {
 	size_t *next = calloc(threads + 2, sizeof(*next)); /* unknown threads come last */
 	struct aif_op *to = malloc(AIF_MAX(t->len, 1) * sizeof(*to));
@@ -114,70 +114,73 @@ static int gather_threads(struct aif_op_tree *t, size_t threads)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < t->len; i++)
-		next[AIF_MIN(t->ops[i].thread, threads) + 1]++;
+		next[AIF_MIN(t->at[i].thread, threads) + 1]++;
 	for (size_t i = 1; i <= threads; i++)
 		next[i + 1] += next[i];
 	for (size_t i = 0; i < t->len; i++)
-		to[next[AIF_MIN(t->ops[i].thread, threads)]++] = t->ops[i];
+		to[next[AIF_MIN(t->at[i].thread, threads)]++] = t->at[i];
 	free(next);
-	free(t->ops);
-	t->ops = to;
+	free(t->at);
+	t->at = to;
 	t->cap = t->len;
 	return 0;
 }
 
-static bool is_sorted(const struct aif_op_tree *t)
+static bool is_sorted(const struct aif_op_rows *t)
 {
 	for (size_t i = 1; i < t->len; i++)
-		if (by_place(&t->ops[i - 1], &t->ops[i]) > 0)
+		if (by_place(&t->at[i - 1], &t->at[i]) > 0)
 			return false;
 	return true;
 }
 
 /* Sorts by insertion, as long as that moves less than a sort would. False: it moves more. */
-static bool sort_few(struct aif_op_tree *t)
+static bool sort_few(struct aif_op_rows *t)
 {
 	size_t moves = 0;
 
 	for (size_t i = 1; i < t->len; i++) {
-		struct aif_op o = t->ops[i];
+		struct aif_op o;
 		size_t at = i;
 
-		for (; at && by_place(&t->ops[at - 1], &o) > 0 && moves <= 4 * t->len; moves++) {
-			t->ops[at] = t->ops[at - 1];
+		if (by_place(&t->at[i - 1], &t->at[i]) <= 0)
+			continue;
+		o = t->at[i];
+		for (; at && by_place(&t->at[at - 1], &o) > 0 && moves <= 4 * t->len; moves++) {
+			t->at[at] = t->at[at - 1];
 			at--;
 		}
-		t->ops[at] = o;
+		t->at[at] = o;
 		if (moves > 4 * t->len)
 			return false;
 	}
 	return true;
 }
 
-static int sort_ops(struct aif_op_tree *t, size_t threads)
+static int sort_ops(struct aif_op_rows *t, size_t threads)
 {
-	int r = is_sorted(t) ? 0 : gather_threads(t, threads);
-
-	if (r)
-		return r;
-	if (!sort_few(t))
-		aif_sort(t->ops, t->len, sizeof(*t->ops), by_place);
+	if (!is_sorted(t)) {
+		if (gather_threads(t, threads) < 0)
+			return -ENOMEM;
+		if (!sort_few(t))
+			aif_sort(t->at, t->len, sizeof(*t->at), by_place);
+	}
 	for (size_t i = 0; i < t->len; i++)
-		t->ops[i].twin = AIF_NONE;
+		t->at[i].twin = AIF_NONE;
 	return 0;
 }
 
 /* Ranges that are steps by their names, where the program marks none. */
-static void find_steps(const struct aif_step_names *names, struct aif_op_tree *t)
+static void find_steps(const struct aif_step_names *names, struct aif_op_rows *t)
 {
-	for (size_t i = 0; i < t->len; i++)
-		t->ops[i].is_step |=
-			t->ops[i].kind == AIF_OP_RANGE && aif_step_names_is(names, t->ops[i].name);
+	for (size_t i = 0; i < t->len && aif_step_names_any(names); i++)
+		t->at[i].is_step |=
+			t->at[i].kind == AIF_OP_RANGE && aif_step_names_is(names, t->at[i].name);
 }
 
 /* ---- parents --------------------------------------------------------------------------------- */
 
-static int find_parents(struct aif_op_tree *t)
+static int find_parents(struct aif_op_rows *t)
 {
 	uint32_t *open = malloc(AIF_MAX(t->len, 1) * sizeof(*open));
 	size_t depth = 0;
@@ -185,12 +188,12 @@ static int find_parents(struct aif_op_tree *t)
 	if (!open)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->len; i++) {
-		struct aif_op *o = &t->ops[i];
+		struct aif_op *o = &t->at[i];
 
-		if (i && t->ops[i - 1].thread != o->thread)
+		if (i && t->at[i - 1].thread != o->thread)
 			depth = 0;
 		while (depth) {
-			const struct aif_op *above = &t->ops[open[depth - 1]];
+			const struct aif_op *above = &t->at[open[depth - 1]];
 
 			if (o->start < above->end && o->end <= above->end)
 				break;
@@ -205,33 +208,84 @@ static int find_parents(struct aif_op_tree *t)
 }
 
 /* Parents come first: when a row is looked at, its parent has all of its children counted, and is no twin's. */
-static int join_twins(struct aif_op_tree *t)
+static int join_twins(struct aif_op_rows *t)
 {
 	uint32_t *children = calloc(AIF_MAX(t->len, 1), sizeof(*children));
 
 	if (!children)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->len; i++)
-		if (t->ops[i].parent != AIF_NONE)
-			children[t->ops[i].parent]++;
+		if (t->at[i].parent != AIF_NONE)
+			children[t->at[i].parent]++;
 	for (size_t i = 0; i < t->len; i++) {
-		struct aif_op *o = &t->ops[i], *parent;
+		struct aif_op *o = &t->at[i], *parent;
 
 		if (o->parent == AIF_NONE)
 			continue;
-		if (t->ops[o->parent].twin != AIF_NONE)
-			o->parent = t->ops[o->parent].twin;
-		parent = &t->ops[o->parent];
+		if (t->at[o->parent].twin != AIF_NONE)
+			o->parent = t->at[o->parent].twin;
+		parent = &t->at[o->parent];
 		if (parent->name == o->name && children[o->parent] == 1) {
 			o->twin = o->parent;
 			children[o->parent] = children[i];
 		}
 	}
 	free(children);
-	for (size_t i = 0; i < t->len; i++)
-		if (t->ops[i].twin == AIF_NONE && t->ops[i].parent != AIF_NONE)
-			t->ops[t->ops[i].parent].children_ns += aif_op_ns(&t->ops[i]);
 	return 0;
+}
+
+/* ---- the operators of a part ------------------------------------------------------------------ */
+
+static int make(const struct aif_profile *p, const struct aif_fact_of *of, void *value,
+		struct aif_err *err)
+{
+	struct reading r = {.p = p, .sel = of->sel, .to = value};
+	int e;
+
+	(void)err;
+	for (size_t i = 0; i < AIF_ARRAY_LEN(left_out); i++)
+		r.left_out[i] = aif_strset_find(&p->strings, left_out[i], strlen(left_out[i]));
+	e = aif_timeline_get(p, &r.timeline);
+	if (!e)
+		e = aif_step_names_init(&r.steps, p);
+	if (!e)
+		e = aif_profile_ops(p, take_ops, &r, &r.to->damaged);
+	aif_facts_put(r.timeline);
+	if (!e)
+		find_steps(&r.steps, r.to);
+	aif_step_names_finish(&r.steps);
+	if (!e)
+		e = sort_ops(r.to, p->threads_len);
+	if (!e)
+		e = find_parents(r.to);
+	return e ? e : join_twins(r.to);
+}
+
+static void finish(void *value)
+{
+	free(((struct aif_op_rows *)value)->at);
+}
+
+static size_t bytes(const void *value)
+{
+	const struct aif_op_rows *t = value;
+
+	return t->cap * sizeof(*t->at);
+}
+
+int aif_op_rows_get(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_op_rows **ret)
+{
+	static const struct aif_fact_kind kind = {.name = "operators",
+						  .size = sizeof(struct aif_op_rows),
+						  .make = make,
+						  .finish = finish,
+						  .bytes = bytes};
+	const void *fact;
+	int e = aif_facts_get(p, &kind, (struct aif_fact_of){.sel = sel}, &fact, NULL);
+
+	*ret = fact;
+	return e;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -361,38 +415,28 @@ int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *se
 		     const struct aif_exec_timeline *t, enum aif_op_owners owners,
 		     struct aif_op_tree *ret)
 {
-	struct reading r = {.p = p, .sel = sel, .t = ret};
 	int e;
 
 	*ret = (struct aif_op_tree){0};
-	for (size_t i = 0; i < AIF_ARRAY_LEN(left_out); i++)
-		r.left_out[i] = aif_strset_find(&p->strings, left_out[i], strlen(left_out[i]));
-	ret->of_launch = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->of_launch));
-	ret->calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->calls));
-	e = ret->of_launch && ret->calls ? aif_timeline_get(p, &r.timeline) : -ENOMEM;
-	if (!e)
-		e = aif_step_names_init(&r.steps, p);
-	if (!e)
-		e = aif_profile_ops(p, take_ops, &r, &ret->damaged);
-	aif_facts_put(r.timeline);
-	if (!e)
-		find_steps(&r.steps, ret);
-	aif_step_names_finish(&r.steps);
+	e = aif_op_rows_get(p, sel, &ret->rows);
 	if (e)
 		return e;
-	e = sort_ops(ret, p->threads_len);
-	if (!e)
-		e = find_parents(ret);
-	if (!e)
-		e = join_twins(ret);
-	return e ? e
-		 : place_launches(ret, t, p->threads_len,
-				  ret->has_operators ? owners : AIF_OWNERS_ALL);
+	ret->ops = ret->rows->at;
+	ret->len = ret->rows->len;
+	ret->damaged = ret->rows->damaged;
+	ret->of_launch = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->of_launch));
+	ret->calls = malloc(AIF_MAX(t->launches_len, 1) * sizeof(*ret->calls));
+	if (!ret->of_launch || !ret->calls)
+		return -ENOMEM;
+	return place_launches(ret, t, p->threads_len,
+			      ret->rows->has_operators ? owners : AIF_OWNERS_ALL);
 }
 
 void aif_op_tree_finish(struct aif_op_tree *t)
 {
-	free(t->ops);
+	aif_facts_put(t->rows);
+	free(t->device);
+	free(t->memory);
 	free(t->of_launch);
 	free(t->calls);
 	free(t->others);
@@ -409,26 +453,32 @@ uint64_t aif_op_tree_device_ns(const struct aif_exec_timeline *t, const struct a
 		       : (uint64_t)((unsigned __int128)aif_timed_ns(x) * weight / AIF_WEIGHT_ONE);
 }
 
-void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
-			    bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
-			    const void *arg)
+int aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
+			   bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
+			   const void *arg)
 {
+	struct aif_op_device *device = calloc(AIF_MAX(tree->len, 1), sizeof(*device));
+
+	if (!device)
+		return -ENOMEM;
+	tree->device = device;
 	for (size_t i = 0; i < t->execs_len && tree->len; i++) {
 		uint32_t op = aif_op_tree_of(tree, &t->execs[i]);
 
 		if (op == AIF_NONE || (keep && !keep(arg, &t->execs[i])))
 			continue;
-		tree->ops[op].device_ns += aif_op_tree_device_ns(t, &t->execs[i]);
-		tree->ops[op].launches++;
+		device[op].ns += aif_op_tree_device_ns(t, &t->execs[i]);
+		device[op].launches++;
 	}
 	/* Children come after their parents. */
 	for (size_t i = tree->len; i-- > 0;) {
-		struct aif_op *o = &tree->ops[i];
+		const struct aif_op *o = &tree->ops[i];
 
 		if (o->twin != AIF_NONE)
 			continue;
-		o->device_all_ns += o->device_ns;
+		device[i].all_ns += device[i].ns;
 		if (o->parent != AIF_NONE)
-			tree->ops[o->parent].device_all_ns += o->device_all_ns;
+			device[o->parent].all_ns += device[i].all_ns;
 	}
+	return 0;
 }

@@ -21,24 +21,48 @@
  *
  * Time is O(n log n), for the sorting only.
  */
+struct aif_op {
+	int64_t start, end; /* ns since the recording's start */
+	uint32_t parent;    /* index, before its own; AIF_NONE at the top */
+	uint32_t thread, name, shapes, types, stack;
+	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
+	uint8_t kind;  /* enum aif_op_kind */
+	bool is_step;  /* a step as such, or a range that is one (step_names.h) */
+};
+
+/* Operators of a part of a profile: a fact (facts.h), as several views want the tree of the same part, each with amounts of
+ * its own. */
+struct aif_op_rows {
+	struct aif_op *at; /* by thread, start, end backwards */
+	size_t len, cap;
+	uint64_t damaged;   /* chunks that could not be read */
+	bool any;           /* the profile has rows for it, whatever was asked for */
+	bool has_operators; /* among them operators */
+	/* Operators of a recording: those that ran while its program recorded their shapes, not all. */
+	bool has_some_operators;
+};
+
+/* Gets the operators of the processes, threads and span (by the op's start) that `sel` (NULL: all) names. *ret is for
+ * aif_facts_put(), and empty after a failure. 0 or -errno. */
+int aif_op_rows_get(const struct aif_profile *p, const struct aif_selection *sel,
+		    const struct aif_op_rows **ret);
+
+struct aif_op_device {
+	uint64_t ns;       /* of what the operator launched itself */
+	uint64_t all_ns;   /* and of what its children did */
+	uint64_t launches; /* executions of its own */
+};
 struct aif_op_memory {
 	int64_t host, device; /* bytes allocated, less those released */
 };
-struct aif_op {
-	int64_t start, end;     /* ns since the recording's start */
-	uint64_t children_ns;   /* of its direct children */
-	uint64_t device_ns;     /* of what it launched itself */
-	uint64_t device_all_ns; /* and of what its children did */
-	uint64_t launches;      /* of these executions */
-	uint32_t parent;        /* index, before its own; AIF_NONE at the top */
-	uint32_t thread, name, kind, shapes, types, stack;
-	struct aif_op_memory memory, memory_all; /* of the operator alone; its children included */
-	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
-	bool is_step;  /* a step as such, or a range that is one (step_names.h) */
-};
 struct aif_op_tree {
-	struct aif_op *ops; /* by thread, start, end backwards */
-	size_t len, cap;
+	const struct aif_op_rows *rows;
+	const struct aif_op *ops;     /* rows->at */
+	size_t len;                   /* rows->len */
+	struct aif_op_device *device; /* by operator; NULL until they were added */
+	struct aif_op_memories {
+		struct aif_op_memory own, all; /* of the operator alone; its children included */
+	} * memory;                            /* by operator; NULL until some was added */
 	uint32_t *of_launch; /* by index of the launches: the operator, or AIF_NONE */
 	uint32_t *calls;     /* the call of the runtime that made it, or AIF_NONE */
 	uint64_t damaged;    /* chunks that could not be read */
@@ -50,10 +74,6 @@ struct aif_op_tree {
 	struct aif_op_memory memory_outside; /* memory of no operator */
 	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;
-	bool any;           /* the profile has rows for it, whatever was asked for */
-	bool has_operators; /* among them operators */
-	/* Operators of a recording: those that ran while its program recorded their shapes, not all. */
-	bool has_some_operators;
 };
 
 enum aif_op_owners {
@@ -61,8 +81,8 @@ enum aif_op_owners {
 	AIF_OWNERS_ALL,
 };
 
-/* Makes the tree of the processes, threads and span (by the op's start) that `sel` (NULL: all) names. `t` has
- * the launches and executions. *ret is finished by the caller, also after a failure. 0 or -errno. */
+/* Makes the tree of the operators that aif_op_rows_get() gets for `sel`. `t` has the launches and executions. *ret is finished
+ * by the caller, also after a failure. 0 or -errno. */
 int aif_op_tree_make(const struct aif_profile *p, const struct aif_selection *sel,
 		     const struct aif_exec_timeline *t, enum aif_op_owners owners,
 		     struct aif_op_tree *ret);
@@ -77,10 +97,10 @@ static inline uint32_t aif_op_tree_of(const struct aif_op_tree *t,
 }
 
 /* Adds the executions' time to their operators; those that keep(arg, exec) refuses are left out (NULL: none). To be
- * called once. */
-void aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
-			    bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
-			    const void *arg);
+ * called once. 0 or -ENOMEM. */
+int aif_op_tree_add_device(struct aif_op_tree *tree, const struct aif_exec_timeline *t,
+			   bool (*keep)(const void *arg, const struct aif_timeline_exec *x),
+			   const void *arg);
 
 /*
  * Adds what other threads launched while a range or a step (`kind`; AIF_OP_STEP: what .is_step) ran: autograd's thread, while the program's is in

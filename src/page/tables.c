@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/tables.h"
 
+#include "profile/file.h"
 #include "report/annotate_json.h"
 #include "report/report_table.h"
 #include "text/json.h"
@@ -76,8 +77,14 @@ int aif_page_tables_write(const struct aif_names *names, const struct aif_attrib
 			  struct aif_page_columns *columns, struct aif_buf *json,
 			  struct aif_err *err)
 {
+	const struct aif_op_rows *operators = NULL;
 	int r = 0;
 
+	/* Holds the operators, which four of the tables have in common. */
+	if (aif_profile_rows(names->p, AIF_CHUNK_OPS))
+		r = aif_op_rows_get(names->p, NULL, &operators);
+	if (r < 0)
+		return aif_err_set(err, r, "view: %s", strerror(-r));
 	aif_buf_printf(json, "\"rows_max\":%d,\"tables\":{", AIF_PAGE_ROWS_MAX);
 	for (size_t i = 0; r == 0 && i < AIF_ARRAY_LEN(tables); i++) {
 		if (i)
@@ -85,6 +92,7 @@ int aif_page_tables_write(const struct aif_names *names, const struct aif_attrib
 		r = table_write(names, a, i, columns, json, err);
 	}
 	aif_buf_putc(json, '}');
+	aif_facts_put(operators);
 	return r;
 }
 

@@ -58,7 +58,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		}
 	}
 	aif_facts_put(w);
-	if (!e && !r->ops.any)
+	if (!e && !r->ops.rows->any)
 		aif_report_hide(r, "operator");
 	return e ? e : aif_table_sort(&r->t, 1);
 }

@@ -167,8 +167,10 @@ static int add_memory_outside(struct table *t)
 	return 0;
 }
 
-static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
+static int add_op(struct table *t, size_t op, uint32_t *ret_row)
 {
+	const struct aif_op_tree *tree = &t->r->ops;
+	const struct aif_op *o = &tree->ops[op];
 	uint32_t process = o->thread == AIF_NONE ? AIF_NONE : t->r->p->threads[o->thread].process;
 	uint32_t name = is_step(t, o->name) ? AIF_NONE : o->name, by;
 	uint64_t ns = aif_op_ns(o);
@@ -186,12 +188,17 @@ static int add_op(struct table *t, const struct aif_op *o, uint32_t *ret_row)
 	s->is_label = is_label;
 	s->name = name;
 	s->kind = o->kind;
-	s->self_cpu += ns - o->children_ns;
+	s->self_cpu += ns;
+	/* Parents come first; none of them is a part of another one. */
+	if (o->parent != AIF_NONE)
+		t->sums[t->row_of_op[o->parent]].self_cpu -= ns;
 	s->cpu += ns;
-	s->self_device += o->device_ns;
-	s->device += o->device_all_ns;
-	memory_add(&s->memory, &o->memory);
-	memory_add(&s->memory_all, &o->memory_all);
+	s->self_device += tree->device[op].ns;
+	s->device += tree->device[op].all_ns;
+	if (tree->memory) {
+		memory_add(&s->memory, &tree->memory[op].own);
+		memory_add(&s->memory_all, &tree->memory[op].all);
+	}
 	s->calls++;
 	*ret_row = (uint32_t)(s - t->sums);
 	return 0;
@@ -245,7 +252,7 @@ static int add_all(struct table *t)
 	for (size_t i = 0; i < r->ops.len && !e; i++) {
 		t->row_of_op[i] = AIF_NONE;
 		if (r->ops.ops[i].twin == AIF_NONE)
-			e = add_op(t, &r->ops.ops[i], &t->row_of_op[i]);
+			e = add_op(t, i, &t->row_of_op[i]);
 	}
 	for (size_t i = 0; i < r->timeline->execs_len && !e; i++) {
 		t->row_of_exec[i] = AIF_NONE;
@@ -496,11 +503,11 @@ static int fill_timed(struct aif_report *r)
 		e = aif_range_labels_make(r->p, &t.labels);
 	if (!e)
 		e = aif_op_tree_add_memory(&r->ops, r->p, r->o->sel);
-	if (!e) {
-		aif_op_tree_add_device(&r->ops, r->timeline,
-				       r->kernel.is_set ? aif_report_has_exec : NULL, r);
+	if (!e)
+		e = aif_op_tree_add_device(&r->ops, r->timeline,
+					   r->kernel.is_set ? aif_report_has_exec : NULL, r);
+	if (!e)
 		e = add_all(&t);
-	}
 	if (!e)
 		e = print(&t);
 	aif_stack_names_free(t.stack_names);
@@ -521,8 +528,8 @@ static int fill_timed(struct aif_report *r)
 /* True if the table is that of the rows' times. */
 static bool has_times(const struct aif_report *r)
 {
-	return r->ops.has_operators &&
-	       (!r->ops.has_some_operators || r->o->by == AIF_REPORT_BY_SHAPE);
+	return r->ops.rows->has_operators &&
+	       (!r->ops.rows->has_some_operators || r->o->by == AIF_REPORT_BY_SHAPE);
 }
 
 /* Fills the table from stacks where the profile has no operators' times. */
@@ -532,7 +539,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	int e = has_times(r) ? -ENODATA : aif_ops_stacks_fill(r, &none);
 
 	/* Ranges and steps are rows, too, where there are no operators. */
-	if (e == -ENODATA && r->ops.any)
+	if (e == -ENODATA && r->ops.rows->any)
 		return fill_timed(r);
 	if (e && err)
 		*err = none;

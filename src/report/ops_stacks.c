@@ -377,7 +377,7 @@ int aif_ops_stacks_fill(struct aif_report *r, struct aif_err *err)
 {
 	struct table t = {.r = r};
 	struct aif_attribution a = {0};
-	int e = r->o->by == AIF_REPORT_BY_NAME || r->ops.any
+	int e = r->o->by == AIF_REPORT_BY_NAME || r->ops.rows->any
 			? 0
 			: aif_err_set(err, -EINVAL,
 				      "report: --by is for operators of a trace; this profile has "

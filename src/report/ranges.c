@@ -92,7 +92,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	int e = rows ? 0 : -ENOMEM;
 
 	(void)err;
-	aif_op_tree_add_device(&r->ops, r->timeline, keep, r);
+	if (!e)
+		e = aif_op_tree_add_device(&r->ops, r->timeline, keep, r);
 	if (!e)
 		e = aif_range_labels_make(r->p, &t.labels);
 	if (!e)
@@ -123,7 +124,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		sum->calls++;
 		sum->min = AIF_MIN(sum->min, ns);
 		sum->max = AIF_MAX(sum->max, ns);
-		sum->device += o->device_all_ns + r->ops.others[i].ns;
+		sum->device += r->ops.device[i].all_ns + r->ops.others[i].ns;
 		sum->others += r->ops.others[i].ns;
 	}
 	if (!e)

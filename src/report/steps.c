@@ -98,12 +98,12 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w,
 	uint64_t others_ns = 0, *launches = calloc(ops->len + 1, sizeof(*launches));
 	int e = launches ? 0 : -ENOMEM;
 
-	if (!e) {
-		aif_op_tree_add_device(ops, r->timeline, NULL, NULL);
+	if (!e)
+		e = aif_op_tree_add_device(ops, r->timeline, NULL, NULL);
+	if (!e)
 		e = aif_op_tree_add_others(ops, r->p, r->timeline, AIF_OP_STEP, NULL, NULL);
-	}
 	for (size_t i = ops->len; i-- > 0 && !e;) {
-		launches[i] += ops->ops[i].launches;
+		launches[i] += ops->device[i].launches;
 		if (ops->ops[i].parent != AIF_NONE)
 			launches[ops->ops[i].parent] += launches[i];
 		else
@@ -120,7 +120,8 @@ static int fill_marked(struct aif_report *r, const struct aif_utilization *w,
 				&(struct step){.start = o->start,
 					       .end = o->end,
 					       .number = number_of(f, o),
-					       .device_ns = o->device_all_ns + ops->others[i].ns,
+					       .device_ns =
+						       ops->device[i].all_ns + ops->others[i].ns,
 					       .others_ns = ops->others[i].ns,
 					       .launches = launches[i] + ops->others[i].launches,
 					       .name = o->name == AIF_NONE

@@ -3,6 +3,8 @@
 #include "analysis/attribution.h"
 #include "analysis/exec_timeline.h"
 #include "analysis/facts.h"
+#include "analysis/op_tree.h"
+#include "analysis/roof/opportunity.h"
 #include "analysis/time.h"
 #include "analysis/utilization.h"
 #include "compare/run.h"
@@ -98,6 +100,36 @@ static void test_a_part_is_computed_once(void **state)
 	assert_int_equal(aif_exec_timeline_get(&f.p, NULL, &shared), 0);
 	assert_ptr_equal(all, shared);
 	aif_facts_put(shared);
+	ops_end(&f);
+}
+
+static void test_trees_of_all_owners_share_the_operators(void **state)
+{
+	const struct aif_exec_timeline *t;
+	struct aif_op_tree all, operators;
+	struct aif_opportunity o;
+	struct ops_fixture f;
+	uint64_t computed;
+
+	(void)state;
+	make(&f);
+	assert_int_equal(aif_exec_timeline_get(&f.p, NULL, &t), 0);
+	computed = aif_facts_computed(&f.p);
+	/* Says nothing of operators, which have no shapes: it makes no tree of them. */
+	assert_int_equal(aif_opportunity_make(&f.p, NULL, t, NULL, NULL, &o), 0);
+	assert_int_equal(aif_facts_computed(&f.p), computed);
+	assert_int_equal(aif_op_tree_make(&f.p, NULL, t, AIF_OWNERS_ALL, &all), 0);
+	assert_int_equal(aif_op_tree_make(&f.p, NULL, t, AIF_OWNERS_OPERATORS, &operators), 0);
+	assert_int_equal(aif_facts_computed(&f.p), computed + 1);
+	assert_ptr_equal(all.rows, operators.rows);
+	/* Amounts are each tree's own. */
+	assert_int_equal(aif_op_tree_add_device(&all, t, NULL, NULL), 0);
+	assert_true(all.device[0].all_ns > 0);
+	assert_null(operators.device);
+	aif_op_tree_finish(&all);
+	aif_op_tree_finish(&operators);
+	aif_opportunity_finish(&o);
+	aif_facts_put(t);
 	ops_end(&f);
 }
 
@@ -370,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part_is_computed_once),
+		cmocka_unit_test(test_trees_of_all_owners_share_the_operators),
 		cmocka_unit_test(test_what_was_given_back_longest_ago_is_dropped_first),
 		cmocka_unit_test(test_a_failure_gives_zeros),
 		cmocka_unit_test(test_nothing_is_kept_of_a_profile_in_memory),

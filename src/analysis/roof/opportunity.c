@@ -4,6 +4,7 @@
 #include "analysis/roof/op_work.h"
 #include "base/human.h"
 #include "base/u64_of.h"
+#include "profile/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -233,13 +234,30 @@ static int add_exec(struct making *m, const struct aif_timeline_exec *x)
 	return 0;
 }
 
-/* True if some operator has what its work is made from. */
-static bool has_shapes(const struct aif_op_tree *ops)
+/* Stops at the first operator that has what its work is made from. */
+static int look_for_shapes(void *arg, const struct aif_op_row *rows, size_t n)
 {
-	for (size_t i = 0; i < ops->len; i++)
-		if (ops->ops[i].shapes != AIF_NONE)
-			return true;
-	return false;
+	bool *has_shapes = arg;
+
+	for (size_t i = 0; i < n && !*has_shapes; i++)
+		*has_shapes = rows[i].shapes != AIF_NONE;
+	return *has_shapes;
+}
+
+/* Makes the operators' sums. Most programs record no shapes: a look for one takes less than the tree. 0 or -errno. */
+static int make_sums(struct making *m, const struct aif_selection *sel)
+{
+	bool has_shapes = false;
+	int e = aif_profile_ops(m->p, look_for_shapes, &has_shapes, &m->to->damaged);
+
+	if (e < 0 || !has_shapes)
+		return AIF_MIN(e, 0);
+	e = aif_op_tree_make(m->p, sel, m->t, AIF_OWNERS_OPERATORS, &m->ops);
+	if (e)
+		return e;
+	m->to->damaged = m->ops.damaged;
+	m->sums = calloc(m->ops.len + 1, sizeof(*m->sums));
+	return m->sums ? 0 : -ENOMEM;
 }
 
 static int make(struct making *m, const struct aif_selection *sel)
@@ -253,12 +271,7 @@ static int make(struct making *m, const struct aif_selection *sel)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->devices_len; i++)
 		m->roofs[i].is_known = aif_roof_of(p, &p->devices[i], &m->roofs[i].is);
-	e = aif_op_tree_make(p, sel, m->t, AIF_OWNERS_OPERATORS, &m->ops);
-	m->to->damaged = m->ops.damaged;
-	if (!e && has_shapes(&m->ops)) {
-		m->sums = calloc(m->ops.len, sizeof(*m->sums));
-		e = m->sums ? 0 : -ENOMEM;
-	}
+	e = make_sums(m, sel);
 	for (size_t i = 0; i < m->t->execs_len && !e && m->sums; i++)
 		add_to_op(m, &m->t->execs[i]);
 	for (size_t i = 0; i < m->t->execs_len && !e; i++)
