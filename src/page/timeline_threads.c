@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/time.h"
+#include "base/sort.h"
 #include "page/timeline.h"
 #include "profile/file.h"
 
@@ -16,6 +17,7 @@ struct ops {
 	struct aif_page_timeline *t;
 	const struct aif_timeline *clocks;
 	AIF_TABLE(op, op);
+	uint32_t *order; /* indexes of .op by lane, and in a lane as they are in .op */
 	uint32_t lanes;
 	size_t too_deep;
 };
@@ -25,7 +27,8 @@ static int ops_take(void *arg, const struct aif_op_row *rows, size_t n)
 	struct ops *o = arg;
 	const struct aif_profile *p = o->t->names->p;
 
-	if (aif_grow(&o->op, &o->op_cap, o->op_len + n, sizeof(*o->op)) < 0)
+	if (o->op_len + n >= AIF_NONE ||
+	    aif_grow(&o->op, &o->op_cap, o->op_len + n, sizeof(*o->op)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_op_row *row = &rows[i];
@@ -61,17 +64,6 @@ static int by_nesting(const void *pa, const void *pb)
 	return a->end > b->end ? -1 : a->end < b->end;
 }
 
-static int by_lane(const void *pa, const void *pb)
-{
-	const struct op *a = pa, *b = pb;
-
-	if (a->lane != b->lane)
-		return a->lane < b->lane ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->end > b->end ? -1 : a->end < b->end;
-}
-
 /* Gives each a lane by how many it lies in; drops those that lie in too many. */
 static void lanes_give(struct ops *o)
 {
@@ -81,7 +73,7 @@ static void lanes_give(struct ops *o)
 	size_t n = 0;
 
 	if (o->op_len)
-		qsort(o->op, o->op_len, sizeof(*o->op), by_nesting);
+		aif_sort(o->op, o->op_len, sizeof(*o->op), by_nesting);
 	aif_buf_puts(o->t->json, ",\"ops\":[");
 	for (size_t i = 0; i < o->op_len; i++) {
 		struct op op = o->op[i];
@@ -108,13 +100,32 @@ static void lanes_give(struct ops *o)
 	}
 	aif_buf_printf(o->t->json, "],\"too_deep\":%zu", o->too_deep);
 	o->op_len = n;
-	if (n)
-		qsort(o->op, n, sizeof(*o->op), by_lane);
+}
+
+/* Sorts them by lane, in each of which they begin one after the other already. 0 or -ENOMEM. */
+static int lanes_sort(struct ops *o)
+{
+	size_t *next = calloc((size_t)o->lanes + 1, sizeof(*next));
+
+	o->order = malloc((o->op_len + 1) * sizeof(*o->order));
+	if (!next || !o->order) {
+		free(next);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < o->op_len; i++)
+		next[o->op[i].lane + 1]++;
+	for (uint32_t i = 0; i < o->lanes; i++)
+		next[i + 1] += next[i];
+	for (size_t i = 0; i < o->op_len; i++)
+		o->order[next[o->op[i].lane]++] = (uint32_t)i;
+	free(next);
+	return 0;
 }
 
 static struct aif_page_event op_at(const void *arg, size_t i)
 {
-	const struct op *op = &((const struct ops *)arg)->op[i];
+	const struct ops *o = arg;
+	const struct op *op = &o->op[o->order[i]];
 
 	return (struct aif_page_event){
 		.start = op->start, .end = op->end, .lane = op->lane, .what = op->what};
@@ -131,6 +142,8 @@ static int ops_write(struct aif_page_timeline *t)
 	if (!r)
 		r = aif_profile_ops(t->names->p, ops_take, &o, NULL);
 	lanes_give(&o);
+	if (!r)
+		r = lanes_sort(&o);
 	events.len = o.op_len;
 	if (!r)
 		r = aif_page_bars_write(&events, o.lanes, AIF_PAGE_OPS_MAX, "o_", t->columns,
@@ -139,6 +152,7 @@ static int ops_write(struct aif_page_timeline *t)
 		aif_page_bars_say(t, "o", &bars, o.op_len);
 	aif_facts_put(o.clocks);
 	free(o.op);
+	free(o.order);
 	return r;
 }
 
