@@ -2,6 +2,7 @@
 #include "analysis/idle/course.h"
 
 #include "analysis/idle/blame.h"
+#include "analysis/packed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,53 +18,29 @@ uint64_t aif_idle_row_key(const struct aif_idle_row *row)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-/* A byte says whether there is a weight, and in 1 << n bytes each how long the numbers are: so they are read without a branch, of
- * which a byte with a bit for each more would take one. */
+/* A time begins with a byte of flags: whether there is a weight, and how long its numbers are. */
 enum { HAS_WEIGHT = 1, PLACE_SHIFT = 1, FROM_SHIFT = 3, LENGTH_SHIFT = 5 };
-enum { TIME_MAX_BYTES = 1 + 3 * 8 + sizeof(double) };
-
-/* Writes a number, and its length into *flags. */
-static uint8_t *put_number(uint8_t *at, uint64_t n, unsigned shift, uint8_t *flags)
-{
-	unsigned size = n <= UINT8_MAX ? 0 : n <= UINT16_MAX ? 1 : n <= UINT32_MAX ? 2 : 3;
-
-	*flags |= (uint8_t)(size << shift);
-	for (unsigned i = 0; i < 1u << size; i++)
-		*at++ = (uint8_t)(n >> 8 * i);
-	return at;
-}
-
-/* Reads eight bytes, of which those behind the number are other numbers or none: a time has room for the most. */
-static uint64_t take_number(const uint8_t **at, unsigned shift, uint8_t flags)
-{
-	unsigned size = 1u << (flags >> shift & 3);
-	uint64_t n;
-
-	memcpy(&n, *at, sizeof(n));
-	*at += size;
-	n = AIF_IS_BIG ? __builtin_bswap64(n) : n;
-	return n & UINT64_MAX >> (64 - 8 * size);
-}
-
-/* Makes small numbers of differences with either sign. */
-static uint64_t to_zigzag(uint64_t n)
-{
-	return n << 1 ^ (n >> 63 ? UINT64_MAX : 0);
-}
-
-static uint64_t from_zigzag(uint64_t n)
-{
-	return n >> 1 ^ (n & 1 ? UINT64_MAX : 0);
-}
+enum { TIME_MAX_BYTES = 1 + 3 * AIF_PACKED_MAX + sizeof(double) };
 
 static int place_get(struct aif_idle_course *c, uint64_t course, uint64_t *ret)
 {
-	if (aif_map_get(&c->place_of, course, ret))
+	uint64_t *place = &c->latest[aif_mix64(course) % AIF_IDLE_COURSE_LATEST];
+
+	if (*place < c->courses_len && c->courses[*place] == course) {
+		*ret = *place;
 		return 0;
+	}
+	if (aif_map_get(&c->place_of, course, ret)) {
+		*place = *ret;
+		return 0;
+	}
 	*ret = c->courses_len;
 	if (aif_grow(&c->courses, &c->courses_cap, c->courses_len + 1, sizeof(*c->courses)) < 0 ||
+	    aif_grow(&c->own_parts, &c->own_parts_cap, c->courses_len + 1, sizeof(*c->own_parts)) <
+		    0 ||
 	    aif_map_put(&c->place_of, course, *ret) < 0)
 		return -ENOMEM;
+	c->own_parts[c->courses_len] = 0;
 	c->courses[c->courses_len++] = course;
 	return 0;
 }
@@ -81,9 +58,10 @@ int aif_idle_course_time(struct aif_idle_course *c, uint64_t course, int64_t fro
 	first = aif_buf_reserve(&c->times, TIME_MAX_BYTES);
 	if (!first)
 		return -ENOMEM;
-	at = put_number(first + 1, place, PLACE_SHIFT, &flags);
-	at = put_number(at, to_zigzag((uint64_t)from - (uint64_t)c->last.to), FROM_SHIFT, &flags);
-	at = put_number(at, (uint64_t)to - (uint64_t)from, LENGTH_SHIFT, &flags);
+	at = aif_packed_put(first + 1, place, PLACE_SHIFT, &flags);
+	at = aif_packed_put(at, aif_to_zigzag((uint64_t)from - (uint64_t)c->last.to), FROM_SHIFT,
+			    &flags);
+	at = aif_packed_put(at, (uint64_t)to - (uint64_t)from, LENGTH_SHIFT, &flags);
 	if (memcmp(&weight, &c->last.weight, sizeof(weight))) {
 		flags |= HAS_WEIGHT;
 		memcpy(at, &weight, sizeof(weight));
@@ -106,11 +84,11 @@ bool aif_idle_course_next(const struct aif_idle_course *c, struct aif_idle_cours
 		return false;
 	at = c->times.data + r->at;
 	flags = *at++;
-	r->place = take_number(&at, PLACE_SHIFT, flags);
+	r->place = aif_packed_take(&at, PLACE_SHIFT, flags);
 	r->last.course = c->courses[r->place];
-	r->last.from =
-		(int64_t)((uint64_t)r->last.to + from_zigzag(take_number(&at, FROM_SHIFT, flags)));
-	r->last.to = (int64_t)((uint64_t)r->last.from + take_number(&at, LENGTH_SHIFT, flags));
+	r->last.from = (int64_t)((uint64_t)r->last.to +
+				 aif_from_zigzag(aif_packed_take(&at, FROM_SHIFT, flags)));
+	r->last.to = (int64_t)((uint64_t)r->last.from + aif_packed_take(&at, LENGTH_SHIFT, flags));
 	if (flags & HAS_WEIGHT) {
 		memcpy(&r->last.weight, at, sizeof(r->last.weight));
 		at += sizeof(r->last.weight);
@@ -136,22 +114,26 @@ int aif_idle_course_own(struct aif_idle_course *c, uint64_t row, int64_t from, i
 			double weight)
 {
 	double ns = weight * (double)(to - from);
-	uint64_t part;
+	uint64_t place;
 	int r = aif_idle_course_time(c, OWN | row, from, to, weight);
 
 	if (r || !c || !(ns > 0))
 		return r;
-	if (aif_map_get(&c->own_part_of, row, &part)) {
-		c->parts[part].ns += ns;
+	r = place_get(c, OWN | row, &place);
+	if (r == 0 && c->own_parts[place]) {
+		c->parts[c->own_parts[place] - 1].ns += ns;
 		return 0;
 	}
-	r = aif_idle_course_part(c, row, OWN | row, ns);
-	return r ? r : aif_map_put(&c->own_part_of, row, c->parts_len - 1);
+	if (r == 0)
+		r = aif_idle_course_part(c, row, OWN | row, ns);
+	if (r == 0)
+		c->own_parts[place] = c->parts_len;
+	return r;
 }
 
 size_t aif_idle_course_bytes(const struct aif_idle_course *c)
 {
-	return c->times.cap + c->courses_cap * sizeof(*c->courses) +
+	return c->times.cap + c->courses_cap * (sizeof(*c->courses) + sizeof(*c->own_parts)) +
 	       c->parts_cap * sizeof(*c->parts);
 }
 
@@ -159,7 +141,7 @@ void aif_idle_course_finish(struct aif_idle_course *c)
 {
 	aif_buf_finish(&c->times);
 	free(c->courses);
+	free(c->own_parts);
 	free(c->parts);
 	aif_map_finish(&c->place_of);
-	aif_map_finish(&c->own_part_of);
 }

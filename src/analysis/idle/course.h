@@ -17,6 +17,8 @@ struct aif_idle_time {
 	int64_t from, to; /* ns since the recording's start */
 	double weight;    /* how many such times it stands for */
 };
+/* Courses that take turns, which are looked up for each time: few, as a loop launches from few places. */
+#define AIF_IDLE_COURSE_LATEST 64
 struct aif_idle_course {
 	/* Times, of which a long recording has more than launches: read by aif_idle_course_next(). Each is one byte of flags and
 	 * numbers of 1, 2, 4 or 8 bytes: its course, by its place in .courses; how far it begins behind the end of the time before; its
@@ -26,9 +28,10 @@ struct aif_idle_course {
 	struct aif_idle_time last;
 	uint64_t *courses; /* the number of each course that has times */
 	size_t courses_len, courses_cap;
-	struct aif_map place_of; /* index in .courses, by course */
-	struct aif_map
-		own_part_of; /* index in .parts of the part with the row's own course, by row */
+	size_t *own_parts; /* by course: 1 + index in .parts of the part that a row has alone; 0: none */
+	size_t own_parts_cap;
+	struct aif_map place_of;                 /* index in .courses, by course */
+	uint64_t latest[AIF_IDLE_COURSE_LATEST]; /* by a hash: the index looked up last */
 	struct aif_idle_course_part {
 		uint64_t row; /* aif_idle_row_key() */
 		uint64_t course;

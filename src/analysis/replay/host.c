@@ -10,17 +10,17 @@
 static void sum_times(const struct aif_replay *r, const struct aif_replay_gone *gone,
 		      double *of_event, float *calls)
 {
-	struct aif_replay_time_reader reader = {0};
-	struct aif_replay_time x;
+	struct aif_replay_time x = {0};
+	size_t offset = 0;
 
 	memset(of_event, 0, (r->events_len + 1) * sizeof(*of_event));
 	memset(calls, 0, (r->events_len + 1) * sizeof(*calls));
 	if (!gone->is_host && !gone->is_calls)
 		return;
-	while (aif_replay_next_time(r, gone, &reader, &x)) {
+	while (aif_replay_next_time(r, &offset, &x)) {
 		const struct aif_replay_amount *a = &gone->host[x.place],
 					       *b = &gone->calls[x.place];
-		double ns = (double)(x.t.to - x.t.from);
+		double ns = (double)x.ns;
 
 		if (a->gone > 0 && x.host < r->events_len)
 			of_event[x.host] += ns * a->gone / a->all;

@@ -83,18 +83,14 @@ void aif_replay_gone_finish(struct aif_replay_gone *g);
 /* Finds the events to which each idle time belongs, and how much lies before each. 0 or -ENOMEM. */
 int aif_replay_place_times(struct aif_replay *r, const struct aif_replay_moments *moments);
 
+/* An idle time. Its course may have amounts of the host's own, of calls, or of both: each event is that of the latest time of
+ * which there are. */
 struct aif_replay_time {
-	struct aif_idle_time t;
-	size_t place; /* index of its place in the course */
+	uint64_t ns;
+	uint64_t place; /* index of its course */
 	uint64_t
 		host; /* the event that it lies before, of the host's own; .events_len: behind all */
 	uint64_t call; /* 1 + the event whose call it lies behind; 0: it lies behind none */
 };
-struct aif_replay_time_reader {
-	struct aif_idle_course_reader times;
-	size_t at;
-	uint64_t host, call; /* as in aif_replay_time, of the time read last */
-};
-/* Reads one time after another. `all`: any amounts of this replay's. False: that was all. */
-bool aif_replay_next_time(const struct aif_replay *r, const struct aif_replay_gone *all,
-			  struct aif_replay_time_reader *reader, struct aif_replay_time *ret);
+/* Reads one time after another, from zeros in *offset and *t on. False: that was all. */
+bool aif_replay_next_time(const struct aif_replay *r, size_t *offset, struct aif_replay_time *t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of idle times in the schedule. They are the same whatever is gone, and to find them takes the moments of launches and
  * executions: so they are found once, and kept in a few bytes each. */
+#include "analysis/packed.h"
 #include "analysis/replay/internal.h"
 
 #include <errno.h>
@@ -161,35 +162,25 @@ static size_t launched_by(const struct aif_replay *r, const struct aif_replay_mo
 
 /* ---- packing them ------------------------------------------------------------------------------ */
 
-/* Numbers of 7 bits a byte, the lowest first: how far an event is from the one before, with the sign in the lowest bit. */
-enum { NUMBER_MAX_BYTES = 10 };
+/* A time begins with a byte of flags: how long its numbers are. */
+enum { PLACE_SHIFT = 0, HOST_SHIFT = 2, CALL_SHIFT = 4, NS_SHIFT = 6 };
+enum { TIME_MAX_BYTES = 1 + 4 * AIF_PACKED_MAX };
 
-static int put_number(struct aif_buf *b, uint64_t now, uint64_t before)
+/* Packs a time: events by how far they are from those of the time before. 0 or -ENOMEM. */
+static int put_time(struct aif_replay *r, const struct aif_replay_time *t,
+		    const struct aif_replay_time *before)
 {
-	uint64_t n = now - before;
-	uint8_t *at = aif_buf_reserve(b, NUMBER_MAX_BYTES), *first = at;
+	uint8_t *first = aif_buf_reserve(&r->places, TIME_MAX_BYTES), *at = first, flags = 0;
 
-	if (!at)
+	if (!first)
 		return -ENOMEM;
-	for (n = n << 1 ^ (n >> 63 ? UINT64_MAX : 0); n >= 0x80; n >>= 7)
-		*at++ = (uint8_t)(n | 0x80);
-	*at++ = (uint8_t)n;
-	b->len += (size_t)(at - first);
+	at = aif_packed_put(first + 1, t->place, PLACE_SHIFT, &flags);
+	at = aif_packed_put(at, aif_to_zigzag(t->host - before->host), HOST_SHIFT, &flags);
+	at = aif_packed_put(at, aif_to_zigzag(t->call - before->call), CALL_SHIFT, &flags);
+	at = aif_packed_put(at, t->ns, NS_SHIFT, &flags);
+	*first = flags;
+	r->places.len += (size_t)(at - first);
 	return 0;
-}
-
-static uint64_t take_number(const struct aif_buf *b, size_t *at, uint64_t before)
-{
-	uint64_t n = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		uint8_t byte = b->data[(*at)++];
-
-		n |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			break;
-	}
-	return before + (n >> 1 ^ (n & 1 ? UINT64_MAX : 0));
 }
 
 /* Adds idle time of the host's own before an event. 0 or -ENOMEM. */
@@ -204,47 +195,54 @@ static int add_idle(struct aif_replay *r, size_t event, int64_t ns)
 int aif_replay_place_times(struct aif_replay *r, const struct aif_replay_moments *moments)
 {
 	struct aif_idle_course_reader times = {0};
+	struct aif_replay_time now = {0};
 	struct aif_replay_gone all;
 	struct aif_idle_time t;
-	size_t host = 0, call = 0, behind = 0;
+	size_t behind = 0;
 	int e = aif_replay_gone_find(r, NULL, NULL, &all);
 
 	r->idle = calloc(r->events_len + 1, sizeof(*r->idle));
 	if (!r->idle)
 		e = -ENOMEM;
 	while (!e && aif_idle_course_next(&r->part->course, &times, &t)) {
-		if (all.host[times.place].all > 0) {
-			size_t before = host;
+		bool is_host = all.host[times.place].all > 0,
+		     is_call = all.calls[times.place].all > 0;
+		struct aif_replay_time before = now;
 
+		if (!is_host && !is_call)
+			continue;
+		now.ns = (uint64_t)(t.to - t.from);
+		now.place = times.place;
+		if (is_host) {
 			/* Time behind a launch call belongs to that one. */
-			host = event_at(r, moments->at, t.to, host);
-			e = put_number(&r->places, host, before);
-			if (!e && host < r->events_len)
-				e = add_idle(r, host, t.to - t.from);
+			now.host = event_at(r, moments->at, t.to, now.host);
+			if (now.host < r->events_len)
+				e = add_idle(r, now.host, t.to - t.from);
 		}
-		if (!e && all.calls[times.place].all > 0) {
-			size_t before = call;
-
+		if (!e && is_call) {
 			behind = event_at(r, moments->at, t.from + 1, behind);
-			call = launched_by(r, moments, &t, behind);
-			e = put_number(&r->places, call, before);
+			now.call = launched_by(r, moments, &t, behind);
 		}
+		if (!e)
+			e = put_time(r, &now, &before);
 	}
 	aif_replay_gone_finish(&all);
 	return e;
 }
 
-bool aif_replay_next_time(const struct aif_replay *r, const struct aif_replay_gone *all,
-			  struct aif_replay_time_reader *reader, struct aif_replay_time *ret)
+bool aif_replay_next_time(const struct aif_replay *r, size_t *offset, struct aif_replay_time *t)
 {
-	if (!aif_idle_course_next(&r->part->course, &reader->times, &ret->t))
+	const uint8_t *at;
+	uint8_t flags;
+
+	if (*offset >= r->places.len)
 		return false;
-	ret->place = reader->times.place;
-	ret->host = r->events_len;
-	ret->call = 0;
-	if (all->host[ret->place].all > 0)
-		ret->host = reader->host = take_number(&r->places, &reader->at, reader->host);
-	if (all->calls[ret->place].all > 0)
-		ret->call = reader->call = take_number(&r->places, &reader->at, reader->call);
+	at = r->places.data + *offset;
+	flags = *at++;
+	t->place = aif_packed_take(&at, PLACE_SHIFT, flags);
+	t->host += aif_from_zigzag(aif_packed_take(&at, HOST_SHIFT, flags));
+	t->call += aif_from_zigzag(aif_packed_take(&at, CALL_SHIFT, flags));
+	t->ns = aif_packed_take(&at, NS_SHIFT, flags);
+	*offset = (size_t)(at - r->places.data);
 	return true;
 }
