@@ -298,6 +298,28 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
+/* Puts what p has into a new block, by writes: pages that the copy would touch first are cleared before, one by one. NULL: memory is
+ * to be taken. */
+static void *move_to_block(void *p, size_t len, size_t n)
+{
+	char *to = block_new(n);
+	size_t done = 0;
+	ssize_t more = 1;
+	int file;
+
+	if (!to)
+		return NULL;
+	pthread_mutex_lock(&spill.lock);
+	file = block_at(to)->file;
+	pthread_mutex_unlock(&spill.lock);
+	for (len = AIF_MIN(len, n); done < len && more > 0; done += more > 0 ? (size_t)more : 0)
+		more = pwrite(file, (const char *)p + done, len - done, (off_t)done);
+	if (done < len)
+		memcpy(to + done, (const char *)p + done, len - done);
+	__wrap_free(p);
+	return to;
+}
+
 /* Puts what p has into another place, which may be NULL. */
 static void *move(void *to, void *p, size_t len, size_t n)
 {
@@ -328,7 +350,7 @@ void *__wrap_realloc(void *p, size_t n)
 	}
 	held = spill.is_on && p ? held_by(p) : 0;
 	if (is_too_much(n, held)) {
-		to = move(block_new(n), p, p ? __real_malloc_usable_size(p) : 0, n);
+		to = move_to_block(p, p ? __real_malloc_usable_size(p) : 0, n);
 		if (to)
 			return to;
 	}
