@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sort.h"
 #include "import/kineto/kineto.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ int kineto_faults_find(struct kineto *k)
 	for (size_t i = 0; i < k->execs_len; i++)
 		order[i] = (uint32_t)i;
 	if (k->execs_len)
-		qsort_r(order, k->execs_len, sizeof(*order), by_stream, k->execs);
+		aif_sort_r(order, k->execs_len, sizeof(*order), by_stream, k->execs);
 	for (size_t i = 0; i < k->spans_len; i++)
 		last = AIF_MAX(last, k->spans[i].end);
 	for (size_t i = 0; i < k->execs_len; i++)
