@@ -40,17 +40,6 @@ const char *aif_idle_name(enum aif_idle cause)
 	return names[cause];
 }
 
-enum aif_idle aif_idle_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x,
-			  int64_t from)
-{
-	if (x->launch == AIF_NONE)
-		return AIF_IDLE_UNKNOWN;
-	if (t->launches[x->launch].at > from)
-		return AIF_IDLE_HOST;
-	return (uint64_t)x->start - (uint64_t)from < AIF_IDLE_KERNEL_NS ? AIF_IDLE_KERNEL
-									: AIF_IDLE_OTHER;
-}
-
 /* Each kernel is looked at once. */
 static int classify(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		    struct aif_utilization *w)
@@ -277,18 +266,4 @@ int aif_utilization_get(const struct aif_profile *p, const struct aif_exec_timel
 
 	*ret = fact;
 	return e;
-}
-
-struct aif_utilization_parts aif_utilization_parts(const struct aif_device_utilization *w,
-						   int64_t from, int64_t to)
-{
-	uint64_t busy = aif_spans_covered(&w->busy, from, to),
-		 either = aif_spans_covered(&w->either, from, to);
-	struct aif_utilization_parts r = {.compute = aif_spans_covered(&w->compute, from, to)};
-
-	r.communication_alone = either - r.compute;
-	r.memory_alone = busy - either;
-	r.not_collected = aif_spans_covered(&w->not_collected, from, to);
-	r.idle = from < to ? (uint64_t)to - (uint64_t)from - busy - r.not_collected : 0;
-	return r;
 }

@@ -3,6 +3,7 @@
 
 #include "base/human.h"
 #include "base/u64_of.h"
+#include "compare/gate_values.h"
 #include "compare/words.h"
 
 #include <errno.h>

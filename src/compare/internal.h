@@ -28,6 +28,9 @@ enum { AIF_COMPARE_NAME = 64 };
 const char *aif_compare_frame(const struct aif_tree *t, uint32_t name, char space[AIF_COMPARE_NAME],
 			      size_t *ret_len);
 
+/* values.c: returns how many recordings the runs of a side are of, which may be parts of one. */
+size_t aif_compare_recordings(const struct aif_side *s);
+
 static inline size_t aif_compare_runs(const struct aif_comparison *c)
 {
 	return c->a->len + c->b->len;

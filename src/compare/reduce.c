@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 /* Losses above that part of the launches leave nothing to decide by. */
@@ -108,16 +107,6 @@ static uint64_t recording_of(const struct aif_profile *p)
 			 aif_mix64(aif_hash_bytes(host, strlen(host)) + 1) +
 			 aif_mix64(aif_hash_bytes(command, strlen(command)) + 2)) |
 	       1;
-}
-
-int aif_run_fatal_signal(const struct aif_profile *p)
-{
-	long status = strtol(aif_profile_meta(p, "exit_status"), NULL, 10);
-	int number = status > 128 && status <= 192 ? (int)status - 128 : 0;
-
-	if (*aif_profile_meta(p, "end.by") || !number || !aif_signal_name(number))
-		return 0;
-	return number == SIGKILL || aif_signal_is_crash(number) ? number : 0;
 }
 
 /* Says why nothing may be decided by this run. */

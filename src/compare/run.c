@@ -2,9 +2,11 @@
 #include "compare/run.h"
 
 #include "base/memory.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 void aif_run_finish(struct aif_run *r)
@@ -156,4 +158,14 @@ int aif_run_of_folded(struct aif_tree *t, const char *path, struct aif_run *ret,
 	*ret = (struct aif_run){.is_counts = true, .tree = *t, .path = strdup(path)};
 	*t = (struct aif_tree){0};
 	return ret->path ? 0 : aif_err_set(err, -ENOMEM, "out of memory");
+}
+
+int aif_run_fatal_signal(const struct aif_profile *p)
+{
+	long status = strtol(aif_profile_meta(p, "exit_status"), NULL, 10);
+	int number = status > 128 && status <= 192 ? (int)status - 128 : 0;
+
+	if (*aif_profile_meta(p, "end.by") || !number || !aif_signal_name(number))
+		return 0;
+	return number == SIGKILL || aif_signal_is_crash(number) ? number : 0;
 }

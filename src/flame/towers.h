@@ -51,6 +51,11 @@ int aif_towers_finish(struct towers *t, int r, struct aif_tree *ret);
 
 /* Places a stack and all of its callers that have no place yet. 0 or -errno. */
 int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret);
+/* Places a frame by its label above *at, as folding has it. 0 or -ENOMEM. */
+int aif_towers_label(struct towers *t, const struct aif_frame_label *l, struct place *at);
+/* Adds a label to the tooltip of a node, whose own it is or into which it was folded. 0 or -ENOMEM. */
+int aif_towers_label_full(struct towers *t, uint32_t node, const struct aif_frame_label *l,
+			  bool is_own);
 /* Places a note above *at. *text is finished. */
 int aif_towers_note(struct towers *t, struct aif_buf *text, struct place *at);
 /* Places the ranges of a row above *at, outermost first: 1 + a chain, or 0 for none. */

@@ -3,21 +3,6 @@
 
 #include "analysis/time.h"
 
-struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
-				       const struct aif_utilization *u,
-				       const struct aif_device_utilization *d, int64_t from,
-				       int64_t to)
-{
-	const struct aif_timeline_exec *x = &t->execs[u->order[d->first]];
-	int64_t begin =
-		x->launch == AIF_NONE ? x->start : AIF_MIN(x->start, t->launches[x->launch].at);
-
-	if (from == INT64_MIN)
-		return (struct aif_idle_window){.from = INT64_MIN, .to = INT64_MAX};
-	from = AIF_MAX(from, begin);
-	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
-}
-
 /* Measures waits for CPUs in the part, and gives the machine what started late on a device that is made of CPUs. */
 static int measure_machine(const struct aif_profile *p, const struct aif_selection *sel,
 			   struct aif_idle_part *part)

@@ -72,11 +72,3 @@ bool aif_idle_blame_check(const struct aif_idle_blame *b, struct aif_buf *ret_te
 			       b->idle_ns, sum);
 	return sum == b->idle_ns;
 }
-
-void aif_idle_blame_finish(struct aif_idle_blame *b)
-{
-	free(b->rows);
-	free(b->devices);
-	free(b->wakes);
-	*b = (struct aif_idle_blame){0};
-}

@@ -138,3 +138,26 @@ void aif_idle_sums_finish(struct aif_idle_sums *s)
 	free(s->seen);
 	aif_map_finish(&s->row_of);
 }
+
+struct aif_idle_window aif_idle_window(const struct aif_exec_timeline *t,
+				       const struct aif_utilization *u,
+				       const struct aif_device_utilization *d, int64_t from,
+				       int64_t to)
+{
+	const struct aif_timeline_exec *x = &t->execs[u->order[d->first]];
+	int64_t begin =
+		x->launch == AIF_NONE ? x->start : AIF_MIN(x->start, t->launches[x->launch].at);
+
+	if (from == INT64_MIN)
+		return (struct aif_idle_window){.from = INT64_MIN, .to = INT64_MAX};
+	from = AIF_MAX(from, begin);
+	return (struct aif_idle_window){.from = from, .to = AIF_MAX(from, AIF_MIN(to, d->to))};
+}
+
+void aif_idle_blame_finish(struct aif_idle_blame *b)
+{
+	free(b->rows);
+	free(b->devices);
+	free(b->wakes);
+	*b = (struct aif_idle_blame){0};
+}

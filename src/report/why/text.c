@@ -160,14 +160,6 @@ static void say_wake(struct saying *s, const struct aif_why_owner *o)
 		aif_buf_printf(&s->line, ", waits for %s", place(s, text));
 }
 
-void aif_why_say_function(struct saying *s, const struct aif_why_function *f)
-{
-	const char *at = place(s, s->w->owners[f->row].place);
-
-	aif_buf_printf(&s->line, "%s%s", f->is_before ? "before " : "",
-		       *at ? at : "place not known");
-}
-
 /* Returns what a function owns in a group, in its first place; NULL: nothing. */
 static const struct aif_why_owner *
 owner_in(const struct aif_why *w, const struct aif_why_function *f, enum aif_why_group group)

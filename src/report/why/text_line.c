@@ -31,6 +31,14 @@ static size_t fitting(const char *text, size_t room)
 	return columns_of(text, len) > room && last ? last : len;
 }
 
+void aif_why_say_function(struct saying *s, const struct aif_why_function *f)
+{
+	const char *at = place(s, s->w->owners[f->row].place);
+
+	aif_buf_printf(&s->line, "%s%s", f->is_before ? "before " : "",
+		       *at ? at : "place not known");
+}
+
 void aif_why_end_line(struct saying *s)
 {
 	const char *text = aif_buf_str(&s->line);
