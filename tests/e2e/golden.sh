@@ -93,7 +93,7 @@ decoded() { # FORMAT FILE
 	*) cat "$2" ;;
 	esac
 }
-message() { protoc --proto_path="$root/tests/e2e" --decode="$1" viewers.proto <"$2" | LC_ALL=C sed 's/^\( *\)\1/\1/'; }
+message() { protoc --proto_path="$root/tests/e2e" --decode="$1" viewers.proto <"$2" | LC_ALL=C sed 's/^\( *\)\1/\1/' | python3 "$root/tests/e2e/proto_lines.py"; }
 cat >sqlite_text.py <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
