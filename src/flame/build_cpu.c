@@ -137,7 +137,7 @@ static int groups_find(const struct towers *t, const struct aif_cpu_totals *cpu,
 		if (cpu->stacks[i].off_cpu == t->o->off_cpu &&
 		    (!len || threads[len - 1] != cpu->stacks[i].thread))
 			threads[len++] = cpu->stacks[i].thread;
-	*ret = (struct aif_thread_groups){.p = t->p};
+	*ret = (struct aif_thread_groups){0};
 	if (threads)
 		r = aif_thread_groups_init(ret, t->p, threads, len);
 	free(threads);

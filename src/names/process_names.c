@@ -120,11 +120,11 @@ static const char *thread_name(const struct aif_profile *p, const struct aif_thr
 	return strncmp(name, "thread ", 7) ? name : name + 7;
 }
 
-void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out)
+void aif_thread_note(const struct aif_process_names *n, uint32_t thread, struct aif_buf *out)
 {
+	const struct aif_profile *p = n->p;
 	const struct aif_thread *th = thread == AIF_NONE ? NULL : &p->threads[thread];
-	const char *process =
-		th && th->process != AIF_NONE ? aif_process_name(p, th->process) : NULL;
+	const char *process = th ? aif_process_names_get(n, th->process) : NULL;
 	bool is_main = th && is_main_thread(p, th);
 	const char *name = th ? thread_name(p, th) : "";
 	char tid[16];
@@ -151,11 +151,12 @@ int aif_thread_groups_init(struct aif_thread_groups *g, const struct aif_profile
 			   const uint32_t *at, size_t len)
 {
 	struct aif_map sizes = {0};
-	int r = 0;
+	int r;
 
-	*g = (struct aif_thread_groups){.p = p};
-	if (len <= AIF_THREAD_TOWERS)
-		return 0;
+	g->threads = NULL;
+	r = aif_process_names_init(&g->processes, p);
+	if (r < 0 || len <= AIF_THREAD_TOWERS)
+		return r;
 	g->threads = aif_memory_calloc(p->threads_len + 1, sizeof(*g->threads));
 	if (!g->threads)
 		return -ENOMEM;
@@ -179,21 +180,22 @@ int aif_thread_groups_init(struct aif_thread_groups *g, const struct aif_profile
 void aif_thread_groups_finish(struct aif_thread_groups *g)
 {
 	free(g->threads);
+	aif_process_names_finish(&g->processes);
 	*g = (struct aif_thread_groups){0};
 }
 
 void aif_thread_groups_note(const struct aif_thread_groups *g, uint32_t thread, struct aif_buf *out)
 {
-	const struct aif_profile *p = g->p;
+	const struct aif_profile *p = g->processes.p;
 	const struct aif_thread *th = thread == AIF_NONE ? NULL : &p->threads[thread];
 	const char *name, *process;
 
 	if (!th || !g->threads || !g->threads[thread]) {
-		aif_thread_note(p, thread, out);
+		aif_thread_note(&g->processes, thread, out);
 		return;
 	}
 	name = thread_name(p, th);
-	process = th->process == AIF_NONE ? NULL : aif_process_name(p, th->process);
+	process = aif_process_names_get(&g->processes, th->process);
 	aif_buf_putc(out, '[');
 	if (process)
 		aif_buf_printf(out, "%s, ", process);

@@ -27,7 +27,7 @@ const char *aif_process_names_show(const struct aif_process_names *n, uint32_t p
 /* aif_process_names_get() without a table of all, in time that grows with the number of processes. */
 const char *aif_process_name(const struct aif_profile *p, uint32_t process);
 /* Appends "[python3, main thread loader 4711]": what threads' towers stand on; of AIF_NONE "[thread unknown]". */
-void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_buf *out);
+void aif_thread_note(const struct aif_process_names *n, uint32_t thread, struct aif_buf *out);
 
 /*
  * Towers of many threads. A program that makes hundreds of threads, one after another, would be drawn as a comb of towers that
@@ -37,7 +37,7 @@ void aif_thread_note(const struct aif_profile *p, uint32_t thread, struct aif_bu
 #define AIF_THREAD_TOWERS 100
 
 struct aif_thread_groups {
-	const struct aif_profile *p;
+	struct aif_process_names processes;
 	uint32_t *
 		threads; /* by thread: how many share its tower; 0: it has its own. NULL: all have */
 };

@@ -70,21 +70,24 @@ static void threads_have_their_number_once(void **state)
 		{4, 25, "thread 257", "[thread 257 25]"},
 	};
 	struct aif_buf text = {0};
+	struct aif_process_names n;
 	struct aif_profile p;
 
 	(void)state;
 	fixture_ranks(&p);
+	assert_int_equal(aif_process_names_init(&n, &p), 0);
 	for (uint32_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
 		FIXTURE_ADD(&p, threads, .process = rows[i].process, .tid = rows[i].tid,
 			    .name = aif_strset_puts(&p.strings, rows[i].name));
 		aif_buf_clear(&text);
-		aif_thread_note(&p, i, &text);
+		aif_thread_note(&n, i, &text);
 		assert_string_equal(aif_buf_str(&text), rows[i].note);
 	}
 	aif_buf_clear(&text);
-	aif_thread_note(&p, AIF_NONE, &text);
+	aif_thread_note(&n, AIF_NONE, &text);
 	assert_string_equal(aif_buf_str(&text), "[thread unknown]");
 	aif_buf_finish(&text);
+	aif_process_names_finish(&n);
 	aif_profile_finish(&p);
 }
 
