@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { KINDS = 4, PARTS = AIF_PAGE_ALIKE_PARTS, FEATURES = KINDS * (PARTS + 1) };
 /* Factor by which a greater difference is tried where there would be too many groups. */
@@ -96,19 +97,16 @@ void aif_page_alike_finish(struct aif_page_alike *a)
 	*a = (struct aif_page_alike){.as = NULL};
 }
 
-bool aif_page_is_process_drawn(const struct aif_page_alike *a, const struct aif_utilization *u,
-			       uint32_t process)
+void aif_page_processes_drawn(const struct aif_page_alike *a, const struct aif_utilization *u,
+			      bool *ret, size_t n)
 {
-	bool has = false;
-
-	for (size_t i = 0; a->as && i < u->len; i++) {
-		if (u->devices[i].process != process)
-			continue;
-		if (a->as[i] == i)
-			return true;
-		has = true;
-	}
-	return !has;
+	memset(ret, true, n * sizeof(*ret));
+	for (size_t i = 0; a->as && i < u->len; i++)
+		if (u->devices[i].process < n)
+			ret[u->devices[i].process] = false;
+	for (size_t i = 0; a->as && i < u->len; i++)
+		if (u->devices[i].process < n && a->as[i] == i)
+			ret[u->devices[i].process] = true;
 }
 
 size_t aif_page_alike_many(const struct aif_page_alike *a, size_t device)

@@ -28,9 +28,9 @@ static inline bool aif_page_is_drawn(const struct aif_page_alike *a, size_t devi
 {
 	return !a->as || a->as[device] == device;
 }
-/* Returns true if a process has a device that is drawn, or none at all. */
-bool aif_page_is_process_drawn(const struct aif_page_alike *a, const struct aif_utilization *u,
-			       uint32_t process);
+/* Sets ret[i] for each of the first `n` processes: it has a device that is drawn, or none at all. */
+void aif_page_processes_drawn(const struct aif_page_alike *a, const struct aif_utilization *u,
+			      bool *ret, size_t n);
 /* Returns for how many devices one is drawn, itself included. */
 size_t aif_page_alike_many(const struct aif_page_alike *a, size_t device);
 /* Appends whose they are: "0-4, 6-1023", the ranks, or their pids where these are not known. */

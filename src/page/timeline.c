@@ -546,15 +546,15 @@ static int places_say(struct aif_page_timeline *t)
 /* Finds the processes whose threads are drawn. */
 static int drawn_find(struct aif_page_timeline *t)
 {
-	const struct aif_utilization *u = t->idle->u;
 	size_t n = t->names->p->processes_len;
 
 	if (!t->alike->as)
 		return 0;
 	t->is_drawn = malloc(n + 1);
-	for (size_t i = 0; t->is_drawn && i < n; i++)
-		t->is_drawn[i] = aif_page_is_process_drawn(t->alike, u, (uint32_t)i);
-	return t->is_drawn ? 0 : -ENOMEM;
+	if (!t->is_drawn)
+		return -ENOMEM;
+	aif_page_processes_drawn(t->alike, t->idle->u, t->is_drawn, n);
+	return 0;
 }
 
 int aif_page_timeline_write(struct aif_page_timeline *t)

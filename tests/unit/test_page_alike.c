@@ -64,6 +64,7 @@ static void of_many_ranks_those_that_behave_otherwise_are_drawn_too(void **state
 	const struct aif_utilization *u;
 	struct aif_page_alike a;
 	struct ops_fixture f;
+	bool drawn[201];
 
 	(void)state;
 	begin(&f, 200);
@@ -77,9 +78,10 @@ static void of_many_ranks_those_that_behave_otherwise_are_drawn_too(void **state
 	assert_int_equal(aif_page_alike_many(&a, LATE), 1);
 	assert_whose(&a, &f, u, 0, "0-4, 6, 8-199");
 	assert_whose(&a, &f, u, IDLE, "7");
-	assert_true(aif_page_is_process_drawn(&a, u, 0));
-	assert_false(aif_page_is_process_drawn(&a, u, 1));
-	assert_true(aif_page_is_process_drawn(&a, u, 4711));
+	aif_page_processes_drawn(&a, u, drawn, AIF_ARRAY_LEN(drawn));
+	assert_true(drawn[0]);
+	assert_false(drawn[1]);
+	assert_true(drawn[200]); /* has no device */
 	aif_page_alike_finish(&a);
 	aif_facts_put(u);
 	ops_end(&f);
@@ -90,13 +92,15 @@ static void few_ranks_are_all_drawn(void **state)
 	const struct aif_utilization *u;
 	struct aif_page_alike a;
 	struct ops_fixture f;
+	bool drawn[4];
 
 	(void)state;
 	begin(&f, AIF_PAGE_ALIKE_MAX);
 	u = utilization(&f);
 	assert_int_equal(aif_page_alike_make(u, &a), 0);
 	assert_null(a.as);
-	assert_true(aif_page_is_drawn(&a, 3) && aif_page_is_process_drawn(&a, u, 3));
+	aif_page_processes_drawn(&a, u, drawn, AIF_ARRAY_LEN(drawn));
+	assert_true(aif_page_is_drawn(&a, 3) && drawn[3]);
 	assert_int_equal(aif_page_alike_many(&a, 3), 1);
 	aif_page_alike_finish(&a);
 	aif_facts_put(u);
