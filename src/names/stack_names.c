@@ -5,6 +5,7 @@
 #include "analysis/backward.h"
 #include "analysis/torch_names.h"
 #include "names/callers.h"
+#include "names/device_packages.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +15,8 @@ struct aif_stack_names {
 	struct aif_tree tree; /* of names only */
 	struct aif_frame_labels *labels;
 	struct aif_map callers; /* stack -> name in the tree, AIF_STR_NONE = nothing is known */
-	uint32_t *path;         /* stacks from the innermost to the root */
+	struct aif_device_packages packages;
+	uint32_t *path; /* stacks from the innermost to the root */
 	size_t path_cap;
 	uint32_t *shown; /* names in the tree, outermost first */
 	size_t shown_cap;
@@ -64,6 +66,7 @@ void aif_stack_names_free(struct aif_stack_names *s)
 	aif_frame_labels_free(s->labels);
 	aif_tree_finish(&s->tree);
 	aif_map_finish(&s->callers);
+	aif_device_packages_finish(&s->packages);
 	free(s->path);
 	free(s->shown);
 	aif_facts_put(s->backward);
@@ -220,9 +223,10 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
 /* Ranks frames as callers: the highest rank wins, of equal ones the innermost. */
 enum answer { NO_ANSWER, PLACE, HIDDEN_NAME, NAME, NATIVE, PYTHON_LIBRARY, PYTHON_WRAPPER, PYTHON };
 
-static enum answer python_answer(const char *function, const char *file)
+static enum answer python_answer(const struct aif_stack_names *s, const char *function,
+				 const char *file)
 {
-	if (!aif_caller_is_python(file))
+	if (!aif_caller_is_python(file) || !aif_device_packages_has(&s->packages, file))
 		return PYTHON_LIBRARY;
 	return aif_caller_is_wrapper(function) ? PYTHON_WRAPPER : PYTHON;
 }
@@ -256,7 +260,7 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 		name = aif_profile_frame_name(s->p, frame);
 		if (l->action == AIF_FOLD_HIDE || l->action == AIF_FOLD_GENERATED)
 			return PYTHON_LIBRARY;
-		return name ? python_answer(aif_profile_str(s->p, name->name),
+		return name ? python_answer(s, aif_profile_str(s->p, name->name),
 					    aif_profile_str(s->p, name->file))
 			    : PYTHON_LIBRARY;
 	case AIF_TREE_C:
@@ -302,6 +306,8 @@ static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_
 	size_t len;
 
 	*ret_name = AIF_STR_NONE;
+	if (!s->packages.is_ready && aif_device_packages_find(s->p, &s->packages) < 0)
+		return -ENOMEM;
 	for (; stack != AIF_NONE && best < PYTHON; stack = s->p->stacks[stack].parent) {
 		uint32_t frame = s->p->stacks[stack].frame;
 		const struct aif_frame_label *l;

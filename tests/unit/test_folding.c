@@ -138,6 +138,39 @@ static void generated_launchers_are_hidden_typed_code_is_not(void **state)
 	world_finish(&w);
 }
 
+/* A package that computes on the host only is what a line of the program uses. */
+static void packages_that_use_no_device_are_no_callers(void **state)
+{
+	static const char *const image = "/usr/lib/python3/dist-packages/PIL/Image.py";
+	uint32_t s, model, launch, load, again;
+	struct aif_stack_names *names;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	s = push(&w, AIF_NONE,
+		 frame(&w, AIF_FRAME_PYTHON, w.script, "decode", "/home/u/tiles.py", 3));
+	load = push(&w, s, frame(&w, AIF_FRAME_PYTHON, w.script, "Image.load", image, 9));
+	model = push(&w, s,
+		     frame(&w, AIF_FRAME_PYTHON, w.script, "Model.forward",
+			   "/v/site-packages/model/layers.py", 9));
+	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
+	/* Nothing is known of any. */
+	assert_string_equal(aif_stack_names_caller(names, load), "Image.load (Image.py)");
+	aif_stack_names_free(names);
+	launch = push(&w, model,
+		      frame(&w, AIF_FRAME_NATIVE, w.app, "clEnqueueNDRangeKernel", NULL, 0));
+	again = push(&w, AIF_NONE, frame(&w, AIF_FRAME_PYTHON, w.script, "Image.show", image, 4));
+	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
+	assert_string_equal(aif_stack_names_caller(names, load), "decode (tiles.py)");
+	assert_string_equal(aif_stack_names_caller(names, model), "Model.forward (layers.py)");
+	assert_string_equal(aif_stack_names_caller(names, launch), "Model.forward (layers.py)");
+	/* No line of the program is there. */
+	assert_string_equal(aif_stack_names_caller(names, again), "Image.show (Image.py)");
+	aif_stack_names_free(names);
+	world_finish(&w);
+}
+
 /* Keeps the name of one that stands in no function. */
 static void a_lambda_is_called_by_the_function_that_it_stands_in(void **state)
 {
@@ -236,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_folds_to_nothing_is_drawn),
 		cmocka_unit_test(frames_of_the_interpreters_end_are_its_own),
 		cmocka_unit_test(generated_launchers_are_hidden_typed_code_is_not),
+		cmocka_unit_test(packages_that_use_no_device_are_no_callers),
 		cmocka_unit_test(a_lambda_is_called_by_the_function_that_it_stands_in),
 		cmocka_unit_test(a_runtime_linked_statically_is_the_runtime),
 		cmocka_unit_test(trampolines_are_hidden_beside_their_python_frame),
