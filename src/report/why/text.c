@@ -40,6 +40,11 @@ static void say_window(struct saying *s)
 	aif_buf_puts(&s->line, w->is_part   ? " of the part that was asked for"
 			       : w->is_loop ? " of the loop"
 					    : " from the first to the last device work");
+	if (!w->is_part && !w->is_loop && has_outside(w)) {
+		aif_buf_puts(&s->line, ", ");
+		aif_human_share(&s->line, aif_share_ppm(w->time_ns, w->time_ns + w->outside_ns));
+		aif_buf_puts(&s->line, " of the run");
+	}
 	if (w->phases.from && !w->is_part && !w->is_loop) {
 		aif_buf_puts(&s->line, "; the loop has only ");
 		aif_human_share(&s->line, w->loop_work_ppm);
