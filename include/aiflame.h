@@ -36,6 +36,7 @@ enum {
 	AIFLAME_START = 5,
 	AIFLAME_PAUSE = 6,
 	AIFLAME_RECORDING = 7,
+	AIFLAME_JOIN = 8,
 };
 
 /* Entry point of the agent that the functions below call. `name` is UTF-8, terminated, or NULL; its first 1,000 bytes
@@ -86,6 +87,13 @@ static inline int aiflame_pause(void)
 static inline int aiflame_recording(void)
 {
 	return aiflame_tell(AIFLAME_RECORDING, 0);
+}
+
+/* Makes a process recordable that has used no accelerator yet, and may never use one: from here on it is on standby, as others are
+ * once a runtime has started. Waits up to a second. Returns 0, or -errno. */
+static inline int aiflame_join(void)
+{
+	return aiflame_tell(AIFLAME_JOIN, 0);
 }
 
 #ifdef __cplusplus

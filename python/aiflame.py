@@ -12,10 +12,10 @@
         with aiflame.range("forward"):
             ...
 
-profile() needs a process that carries aiflame's agent: start it with the variables that `aiflame env` prints
-(`aiflame env --format jupyter` for a notebook's kernel). Inside `aiflame record python3 ...` it switches that recording
-on and off instead: give `record --delay 1000000` for one that begins switched off. All else may stay in the
-program: without the agent it does nothing, in 0.1 us.
+profile() loads aiflame's agent where the process does not carry it, and what was loaded late sees less of devices: start
+programs that use some with the variables that `aiflame env` prints (`aiflame env --format jupyter` for a notebook's kernel).
+Inside `aiflame record python3 ...` it switches that recording on and off instead: give `record --delay 1000000` for one that
+begins switched off. All else may stay in the program: without the agent it does nothing, in 0.3 us.
 
 The command is that of $AIFLAME, else the one beside this file, else of the environment that pip put it into, else of $PATH.
 """
@@ -33,11 +33,13 @@ import warnings
 
 __all__ = ["profile", "schedule", "ProfilerAction", "range", "step", "steps", "start", "stop", "pause", "recording"]
 
-_RANGE_BEGIN, _RANGE_END, _STEP, _STEPS_END, _START, _PAUSE, _RECORDING = 1, 2, 3, 4, 5, 6, 7
+_RANGE_BEGIN, _RANGE_END, _STEP, _STEPS_END, _START, _PAUSE, _RECORDING, _JOIN = 1, 2, 3, 4, 5, 6, 7, 8
 _NO_RUNTIME = -11  # -EAGAIN: no accelerator runtime has started yet
-_ANSWER_S, _WRITE_S = 10, 600
-_NO_AGENT = ('aiflame: this process does not carry the agent; start it with the variables of `aiflame env`: '
-             'eval "$(aiflame env)" (notebooks: aiflame env --format jupyter)')
+_ANSWER_S, _WRITE_S, _LOOK_S = 10, 600, 1
+_NO_AGENT = ('aiflame: this process does not carry the agent, which cannot be loaded into it now: %s; start it with the variables '
+             'of `aiflame env`: eval "$(aiflame env)" (notebooks: aiflame env --format jupyter); nothing is recorded')
+_AGENT = "libaiflame-agent.so"
+_DRIVERS = ("/libcuda.so", "/libOpenCL", "/libze_loader.so")
 
 _warned = set()
 
@@ -49,9 +51,106 @@ def _warn(text, stacklevel=3):
         warnings.warn(text if text.startswith("aiflame: ") else "aiflame: " + text, RuntimeWarning, stacklevel=stacklevel + 1)
 
 
-_call = getattr(ctypes.CDLL(None), "aiflame_call", None)
-if _call is not None:
-    _call.argtypes, _call.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
+def _entry(library):
+    """The agent's entry point in a library, or None."""
+    call = getattr(library, "aiflame_call", None)
+    if call is not None:
+        call.argtypes, call.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
+    return call
+
+
+_call = _entry(ctypes.CDLL(None))
+
+
+# ---- an agent that comes later ----
+
+_look_s, _seen = 0.0, None
+
+
+def _standby_directories():
+    """Where an agent that was put into this process leaves its page (docs/standby.md)."""
+    named, runtime = os.environ.get("AIFLAME_STANDBY"), os.environ.get("XDG_RUNTIME_DIR")
+    return [d for d in (named, runtime and os.path.join(runtime, "aiflame"), "/tmp/aiflame-%d" % os.geteuid()) if d]
+
+
+def _changed(directory):
+    try:
+        return os.stat(directory).st_mtime_ns
+    except OSError:
+        return None
+
+
+class _Library(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("at", ctypes.c_void_p)]
+
+
+def _find_agent():
+    """The entry point of an agent that this process has by now, in a library that no other may find by its symbols."""
+    with open("/proc/self/maps", "rb") as maps:
+        at = next((line for line in maps if _AGENT.encode() in line.rpartition(b"/")[2]), None)
+    about = _Library()
+    if at is None or not ctypes.CDLL(None).dladdr(ctypes.c_void_p(int(at.split(b"-")[0], 16)), ctypes.byref(about)):
+        return None
+    return _entry(ctypes.CDLL(about.file.decode(), os.RTLD_NOW | os.RTLD_NOLOAD))
+
+
+def _look():
+    """Looks each second whether somebody has put the agent into this process: `aiflame record -p` has."""
+    global _call, _look_s, _seen
+    now = time.monotonic()
+    if now < _look_s:
+        return
+    _look_s = now + _LOOK_S
+    seen = [_changed(d) for d in _standby_directories()]
+    if seen == _seen:
+        return
+    _seen = seen
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        _call = _find_agent()
+
+
+def _refusal():
+    """Why the agent is not to be loaded into this process, or None (src/inject/refusal.c)."""
+    with open("/proc/self/status") as status:
+        if "Seccomp:\t2" in status.read():
+            return "it has a seccomp filter, which could end it"
+    if not hasattr(ctypes.CDLL(None), "_dl_find_object"):
+        return "its C library is not glibc 2.35 or newer"
+    return None
+
+
+def _load_agent():
+    """Loads the agent, and puts this process on standby, as aiflame record -p does from outside."""
+    import shlex
+
+    why = _refusal()
+    if why:
+        raise OSError(why)
+    words = (shlex.split(line) for line in _run("env").splitlines())
+    variables = dict(w[1].partition("=")[::2] for w in words if len(w) == 2 and w[0] == "export")
+    # Its symbols are its own: libraries that come later are to find those of the C library.
+    call = _entry(ctypes.CDLL(variables["LD_PRELOAD"], os.RTLD_NOW | os.RTLD_LOCAL))
+    r = call(_JOIN, os.fsencode(variables["AIFLAME_STANDBY"]))
+    if r:
+        raise OSError(-r, os.strerror(-r))
+    return call
+
+
+def _uses_device():
+    with open("/proc/self/maps") as maps:
+        return any(d in line for line in maps for d in _DRIVERS)
+
+
+def _join():
+    """Has this process carry an agent that answers recorders. True if it uses no device."""
+    global _call
+    if _call is None:
+        _call = _find_agent()
+    if _call is not None:
+        is_new = _call(_RECORDING, None) == _NO_RUNTIME and _call(_JOIN, None) == 0 and _call(_RECORDING, None) != _NO_RUNTIME
+        return is_new or not _uses_device()
+    _call = _load_agent()
+    return not _uses_device()
 
 
 class range(contextlib.ContextDecorator):  # noqa: A001: as in nvtx and torch
@@ -61,6 +160,8 @@ class range(contextlib.ContextDecorator):  # noqa: A001: as in nvtx and torch
         self._name = str(name).encode("utf-8", "replace").replace(b"\0", b" ")
 
     def __enter__(self):
+        if _call is None:
+            _look()
         if _call is not None:
             _call(_RANGE_BEGIN, self._name)
         return self
@@ -73,21 +174,21 @@ class range(contextlib.ContextDecorator):  # noqa: A001: as in nvtx and torch
 
 def step():
     """A step begins, and the one before is over: once in each iteration of the program's main loop."""
+    if _call is None:
+        _look()
     if _call is not None:
         _call(_STEP, None)
 
 
 def steps(iterable):
     """What `iterable` gives, each in a step of its own."""
-    if _call is None:
-        yield from iterable
-        return
     try:
         for item in iterable:
-            _call(_STEP, None)
+            step()
             yield item
     finally:
-        _call(_STEPS_END, None)
+        if _call is not None:
+            _call(_STEPS_END, None)
 
 
 def start():
@@ -226,9 +327,10 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
     each cycle is a profile of its own: x.1.data, x.2.data. The recorder is started in the warm-up, of which nothing is
     recorded. on_trace_ready(p) is called when a profile is there, its name in p.path; without a schedule, at the end.
 
-    In a process that does not carry aiflame's agent profiles do nothing but warn. In one that is recorded already they
-    switch that recording on and off, and on_trace_ready is not called. Whatever does not work warns, once, and the program
-    goes on: a cycle that could not be recorded has no on_trace_ready, and views of what is not there are empty."""
+    In a process that does not carry aiflame's agent it is loaded; where that cannot be done profiles do nothing but warn.
+    In one that is recorded already they switch that recording on and off, and on_trace_ready is not called. Whatever does
+    not work warns, once, and the program goes on: a cycle that could not be recorded has no on_trace_ready, and views of
+    what is not there are empty."""
 
     def __init__(self, path="aiflame.data", *options, schedule=None, on_trace_ready=None, synchronize=True):  # noqa: A002
         self.path = os.path.abspath(path)
@@ -239,6 +341,7 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
         self._schedule, self._on_trace_ready = schedule or _always, on_trace_ready
         self._has_schedule = schedule is not None
         self._recorder = None
+        self._is_without_device = False
         self._is_guest = False  # of a recording that somebody else has started
         self._is_started = False
         self._is_given_up = False  # the cycle at hand, of which something failed
@@ -248,8 +351,11 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
 
     def start(self):
         """Begins with step 0."""
-        if _call is None:
-            _warn(_NO_AGENT + "; nothing is recorded")
+        try:
+            # Without a device there is nothing but CPU samples.
+            self._is_without_device = _join() and "--cpu" not in self._options
+        except (OSError, AttributeError, KeyError, ValueError, RuntimeError, subprocess.SubprocessError) as e:
+            _warn(_NO_AGENT % (str(e).replace("aiflame: ", "") or type(e).__name__))
         self._is_started = True
         self.step_num = 0
         self._go_to(_action(self._schedule(self.step_num)))
@@ -326,7 +432,10 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
         self._name()
         self._is_guest = self._recorder is None and _is_recorded()
         if not self._is_guest:
-            self._recorder = _recorder_start(self.path, ("--delay", "1000000", *self._options))
+            self._recorder = _recorder_start(self.path, ("--delay", "1000000", *self._all_options()))
+
+    def _all_options(self):
+        return (*self._options, *(("--cpu",) if self._is_without_device else ()))
 
     def _name(self):
         root, suffix = os.path.splitext(self._base)
@@ -345,7 +454,7 @@ class profile(contextlib.ContextDecorator):  # noqa: N801: as in torch.profiler
             _await(1)
             self.path = "the recording that this program runs in"
         else:
-            self._recorder = _record(self.path, self._options)
+            self._recorder = _record(self.path, self._all_options())
 
     def _end(self, is_saved):
         if self._has_schedule:

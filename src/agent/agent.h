@@ -11,6 +11,7 @@
 #include "agent/sampling.h"
 #include "agent/session.h"
 #include "agent/thread.h"
+#include "wire/injected.h"
 
 /*
  * The agent: a library inside somebody else's process. LD_PRELOAD brings it into every child of
@@ -60,6 +61,9 @@ int aif_agent_start(enum aif_runtime_id runtime);
 
 /* The same without a runtime, for CPU samples (children.h). Waits up to 1 s. */
 int aif_agent_start_without_device(void);
+
+/* Puts a process that ran already on standby: injected.c. */
+AIF_PUBLIC aif_injected_fn aif_agent_injected;
 
 /* Helper thread: starts the runtimes that the program uses, in a process that the agent was put into while it ran. */
 void aif_injected_start_runtimes(void);

@@ -2,8 +2,6 @@
 #include "agent/agent.h"
 #include "base/clock.h"
 
-#include "wire/injected.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -13,7 +11,8 @@
 
 /*
  * The agent in a process that ran already: an injector has loaded it (src/inject) and calls this, in a thread of its own,
- * with what the environment says elsewhere. From here on the process is on standby.
+ * with what the environment says elsewhere; or the program has loaded it itself (program.c). From here on the process is on
+ * standby.
  *
  * Not preloaded, the agent stands in front of no function of the program. The helper looks each second whether libraries
  * were unloaded, so that a stack may be wrong for that long if another comes to lie where one was; no table of a library
@@ -22,7 +21,6 @@
  * Runtimes have started without us. Those that let a tool in later are joined by the helper (start_late() of runtime.h), once
  * the program uses them; the others' launches are not seen.
  */
-AIF_PUBLIC aif_injected_fn aif_agent_injected;
 
 extern const char aif_agent_here[];
 

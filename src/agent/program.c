@@ -17,6 +17,7 @@ enum {
 	START = 5,
 	PAUSE = 6,
 	RECORDING = 7,
+	JOIN = 8,
 };
 #define CONTROL_TIMEOUT_MS 1000
 
@@ -67,11 +68,32 @@ static void meet_recorder(void)
 		(void)aif_agent_start_without_device();
 }
 
+/* A program that uses no device is to be recordable: on standby in the directory that the environment names, or, where the
+ * program has loaded this library itself, in `standby`. */
+static int join(const char *standby)
+{
+	struct aif_injected about = {.magic = AIF_STANDBY_MAGIC,
+				     .wire_version = AIF_WIRE_VERSION,
+				     .level = AIF_LEVEL_GRAPHS};
+	const struct aif_environment *env = &aif_agent.env;
+
+	if (aif_sandbox_may_be_on())
+		return -EPERM;
+	if (env->carrier && (*env->socket || atomic_load(&aif_agent.session.started)))
+		return 0;
+	if (env->carrier)
+		return aif_agent_start_without_device();
+	if (!standby || *standby != '/' || strlen(standby) >= sizeof(about.standby))
+		return -EINVAL;
+	strcpy(about.standby, standby);
+	return aif_agent_injected(&about);
+}
+
 int aiflame_call(uint32_t what, const char *name)
 {
 	struct aif_armed *armed =
 		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
-	int saved = errno;
+	int saved = errno, r;
 
 	switch (what) {
 	case RANGE_BEGIN:
@@ -104,6 +126,10 @@ int aiflame_call(uint32_t what, const char *name)
 	case RECORDING:
 		return armed ? (int)atomic_load_explicit(&armed->on, memory_order_acquire)
 			     : -EAGAIN; /* no runtime has started yet */
+	case JOIN:
+		r = join(name);
+		errno = saved;
+		return r;
 	default:
 		return -ENOSYS;
 	}

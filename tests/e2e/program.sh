@@ -125,7 +125,9 @@ if ! "$python" -c 'import pyopencl' 2>/dev/null; then
 	done_testing
 	exit
 fi
-check "without the agent profile() says what to do" says 'eval "$(aiflame env)"' sh -c "'$python' '$root/tests/e2e/program.py' a.data 2>&1; true"
+check "where the agent cannot be loaded profile() says what to do" says 'eval "$(aiflame env)"' sh -c "AIFLAME=/nonexistent '$python' '$root/tests/e2e/program.py' a.data 2>&1; true"
+check "an OpenCL program that nobody prepared asks for its own profile" sh -c "'$python' '$root/tests/e2e/program.py' u.data --all-launches >own.out"
+check "the profile that an unprepared program asks for has what was launched inside, and its ranges" sh -c "grep -q \"'launches': 32\" own.out && grep -q \"^.'forward 0', 'forward 1', 'forward 2', 'decorated'\" own.out"
 own() { (eval "$("$aiflame" env)" && exec "$python" "$root/tests/e2e/program.py" a.data --all-launches) >own.out; }
 check "a Python program asks for its own profile" own
 cat own.out
@@ -139,8 +141,8 @@ check "a program profiles its loop by a schedule, as torch does" says "cycle 1 a
 cycle 2 at step 9 s.2.data step#7 step#8 17" itself schedule s.data
 check "aiflame.profile takes a schedule of torch's" says "cycle 2 at step 9 t.2.data step#7 step#8 17" itself torch t.data
 check "aiflame.profile may begin before the device is opened" says "cycle 1 at step 4 l.1.data step#1 step#2 step#3 9" itself late l.data
-check "aiflame.profile without the agent warns, and the program runs" says "does not carry the agent" "$python" "$root/tests/e2e/program_schedule.py" schedule n.data
-check "aiflame.profile without the agent writes nothing" test ! -e n.1.data
+check "aiflame.profile without an agent to load warns, and the program runs" says "does not carry the agent" env AIFLAME=/nonexistent "$python" "$root/tests/e2e/program_schedule.py" schedule n.data
+check "aiflame.profile without an agent to load writes nothing" test ! -e n.1.data
 if "$python" -c 'import torch' 2>torch.err; then
 	check "schedules and on_trace_ready are torch.profiler's" says "3296 runs are the same" "$python" "$root/tests/e2e/program_torch.py" all
 	recorded_like_torch() { (eval "$("$aiflame" env)" && exec "$python" "$root/tests/e2e/program_torch.py" recorded p.data); }
