@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/reduce.h"
 
+#include "analysis/durations.h"
 #include "analysis/launch_index.h"
 #include "analysis/weights.h"
 #include "merge/kept_steps.h"
@@ -405,6 +406,8 @@ static int write_part(void *arg, const char *part, struct aif_err *err)
 		return e;
 	r->err = err;
 	e = name_turns(r);
+	if (!e)
+		e = aif_durations_count(&r->p, &r->bad);
 	e = e ? aif_err_set(err, e, "%s: out of memory", r->input)
 	      : aif_writer_tables(r->w, &r->p, err);
 	if (!e)

@@ -155,6 +155,7 @@ void aif_profile_finish(struct aif_profile *p)
 	free(p->clock_pairs);
 	free(p->graph_nodes);
 	free(p->collectives);
+	free(p->durations);
 	free(p->losses);
 	*p = (struct aif_profile){0};
 }

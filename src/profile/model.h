@@ -227,6 +227,12 @@ struct aif_collective {
 	uint32_t ranks;        /* of the communicator; 0 = not known */
 	uint64_t bytes;        /* that this rank gives; 0 = not known */
 };
+/* Count of executions that took so long, of all that a reduced profile had before launches were left out. */
+struct aif_duration {
+	uint32_t process, device, kind, kernel; /* as executions have them */
+	uint32_t bucket;                        /* base/duration_bucket.h */
+	uint64_t count, ns;                     /* executions; how long they took in all */
+};
 struct aif_loss {
 	uint32_t reason, process, thread, detail; /* AIF_NONE where unknown; detail: string */
 	uint64_t count;
@@ -381,6 +387,7 @@ struct aif_profile {
 	AIF_TABLE(aif_clock_pair, clock_pairs);
 	AIF_TABLE(aif_graph_node, graph_nodes);
 	AIF_TABLE(aif_collective, collectives);
+	AIF_TABLE(aif_duration, durations);
 	AIF_TABLE(aif_loss, losses);
 	struct aif_traits traits;
 	unsigned notes; /* enum aif_profile_note: what a view should say about the file */

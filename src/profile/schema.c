@@ -132,6 +132,15 @@ static const struct aif_schema_column collective_columns[] = {
 	U32(aif_collective, ranks),
 	U64(aif_collective, bytes),
 };
+static const struct aif_schema_column duration_columns[] = {
+	REF(aif_duration, process, PROCESS),
+	REF(aif_duration, device, DEVICE),
+	U32(aif_duration, kind),
+	REF(aif_duration, kernel, KERNEL),
+	U32(aif_duration, bucket),
+	U64(aif_duration, count),
+	U64(aif_duration, ns),
+};
 static const struct aif_schema_column loss_columns[] = {
 	U32(aif_loss, reason),         REF(aif_loss, process, PROCESS),
 	REF(aif_loss, thread, THREAD), STR(aif_loss, detail),
@@ -168,6 +177,7 @@ const struct aif_schema_table aif_schema_tables[AIF_TABLE_COUNT] = {
 	TABLE(CLOCK_PAIR, aif_clock_pair, clock_pairs, clock_pair, false),
 	ADDED(GRAPH_NODE, aif_graph_node, graph_nodes, graph_node),
 	ADDED(COLLECTIVE, aif_collective, collectives, collective),
+	ADDED(DURATION, aif_duration, durations, duration),
 	TABLE(LOSS, aif_loss, losses, loss, true),
 };
 

@@ -41,6 +41,7 @@ enum aif_schema_id {
 	AIF_TABLE_CLOCK_PAIR,
 	AIF_TABLE_GRAPH_NODE,
 	AIF_TABLE_COLLECTIVE,
+	AIF_TABLE_DURATION,
 	AIF_TABLE_LOSS,
 	AIF_TABLE_COUNT,
 	AIF_TABLE_STRING = AIF_TABLE_COUNT, /* not in the list: strings are a set, not rows */

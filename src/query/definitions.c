@@ -2,6 +2,7 @@
 /* The tables of `aiflame query` that define what the rows of others name: strings, frames, kernels, processes, devices. */
 #include "query/cells.h"
 
+#include "base/duration_bucket.h"
 #include "profile/code_pack.h"
 
 #include <stdio.h>
@@ -291,6 +292,29 @@ void aif_query_collectives_column(struct aif_query *q, size_t row, int column, s
 		return id(ctx, c->ranks ? c->ranks : AIF_NONE);
 	default:
 		return c->bytes ? number(ctx, c->bytes) : sqlite3_result_null(ctx);
+	}
+}
+
+ROWS(durations)
+void aif_query_durations_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_duration *d = &q->p->durations[row];
+
+	switch (column) {
+	case 0:
+		return id(ctx, d->process);
+	case 1:
+		return id(ctx, d->device);
+	case 2:
+		return sqlite3_result_text(ctx, aif_launch_kind_name(d->kind), -1, SQLITE_STATIC);
+	case 3:
+		return id(ctx, d->kernel);
+	case 4:
+		return number(ctx, aif_duration_of(d->bucket));
+	case 5:
+		return number(ctx, d->count);
+	default:
+		return number(ctx, d->ns);
 	}
 }
 

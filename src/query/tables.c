@@ -563,6 +563,7 @@ const struct aif_query_table aif_query_tables[] = {
 	SMALL(clocks, "clock, process, before_ns, after_ns, value"),
 	SMALL(graph_nodes, "process, graph, node, since_ns, thread, made_ns, stack"),
 	BY_ID(collectives, "id, communicator, operation, ranks, bytes"),
+	SMALL(durations, "process, device, kind, kernel, ns, count, total_ns"),
 	SMALL(losses, "reason, name, count, process, thread, detail"),
 	SMALL(meta, "key, value"),
 	BY_ID(programs, "id, process, options, source, source_name"),

@@ -106,6 +106,8 @@ static int write_batch(struct aif_writer_thread *w, struct aif_batch *b, struct 
 	case AIF_BATCH_LAUNCH:
 		return aif_writer_launches(w->file, b->launches, b->len, err);
 	case AIF_BATCH_EXEC:
+		if (w->reducer && aif_reducer_see_execs(w->reducer, b->execs, b->len) < 0)
+			return aif_err_set(err, -ENOMEM, "reducing the profile: out of memory");
 		return aif_writer_execs(w->file, b->execs, b->len, err);
 	case AIF_BATCH_SAMPLE:
 		return aif_writer_samples(w->file, b->samples, b->len, err);
@@ -151,7 +153,11 @@ static int end_reducing(struct aif_writer_thread *w, struct aif_err *err)
 		 "1 step of %" PRIu32 ", the first and slow ones: %" PRIu64 ", %" PRIu64
 		 " and %" PRIu64 " of %" PRIu64,
 		 w->opts->reduce, s->by_lot, s->first, s->slow, s->steps);
-	r = aif_writer_note(w->file, &w->copy, "reduced", text, err);
+	r = aif_reducer_durations(w->reducer, &w->copy);
+	r = r ? aif_err_set(err, r, "reducing the profile: out of memory")
+	      : aif_writer_tables(w->file, &w->copy, err);
+	if (!r)
+		r = aif_writer_note(w->file, &w->copy, "reduced", text, err);
 	return r ? r : aif_writer_compact(w->file, err);
 }
 

@@ -3,6 +3,7 @@
 #include "report/work_table.h"
 
 #include "analysis/unsampled.h"
+#include "base/duration_bucket.h"
 #include "report/kernel_uses.h"
 
 #include <errno.h>
@@ -13,79 +14,140 @@ static const struct aif_table_column columns[] = {
 	{"wall_share", AIF_TABLE_SHARE}, {"wall", AIF_TABLE_NS},
 	{"time", AIF_TABLE_NS},          {"error", AIF_TABLE_NS},
 	{"launches", AIF_TABLE_COUNT},   {"average", AIF_TABLE_NS},
-	{"min", AIF_TABLE_NS},           {"p99", AIF_TABLE_NS},
-	{"max", AIF_TABLE_NS},           {"samples", AIF_TABLE_COUNT},
-	{"used", AIF_TABLE_SHARE},       {"of", AIF_TABLE_TEXT},
-	{"opportunity", AIF_TABLE_NS},   {"gflop_s", AIF_TABLE_COUNT},
-	{"gb_s", AIF_TABLE_COUNT},       {"process", AIF_TABLE_ID},
-	{"kernel", AIF_TABLE_TEXT},      {"operator", AIF_TABLE_TEXT},
-	{"caller", AIF_TABLE_TEXT},
+	{"min", AIF_TABLE_NS},           {"p50", AIF_TABLE_NS},
+	{"p99", AIF_TABLE_NS},           {"max", AIF_TABLE_NS},
+	{"samples", AIF_TABLE_COUNT},    {"used", AIF_TABLE_SHARE},
+	{"of", AIF_TABLE_TEXT},          {"opportunity", AIF_TABLE_NS},
+	{"gflop_s", AIF_TABLE_COUNT},    {"gb_s", AIF_TABLE_COUNT},
+	{"process", AIF_TABLE_ID},       {"kernel", AIF_TABLE_TEXT},
+	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
 };
 
 /* Durations of executions by sum: those of sum i are [first[i], first[i + 1]), in order. */
 struct durations {
-	uint64_t *ns;
+	struct duration {
+		uint64_t ns, count;
+	} * all;
 	size_t *first;
-	bool any; /* one of them took some time */
+	bool any;      /* one of them took some time */
+	bool *counted; /* by process: of all executions (base/duration_bucket.h), not of those that are kept; NULL: of none */
 };
 
 static int by_ns(const void *pa, const void *pb)
 {
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+	uint64_t a = ((const struct duration *)pa)->ns, b = ((const struct duration *)pb)->ns;
 
 	return (a > b) - (a < b);
 }
 
-static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct aif_exec_timeline *t,
+static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct durations *d,
+				   const struct aif_exec_timeline *t,
 				   const struct aif_timeline_exec *x)
 {
 	const struct aif_timeline_work *of = aif_timeline_work_of(t, x);
 
+	if (d->counted && of->process != AIF_NONE && d->counted[of->process])
+		return NULL;
 	return aif_work_sums_find(w, of->kind, of->kernel, of->process);
 }
 
-/* 0 or -ENOMEM; d->ns is freed by the caller in any case, and d->first. */
+/* Finds the sum of a row of counts that are of all that is shown. */
+static struct aif_work_sum *sum_of_counts(struct aif_work_sums *w, const struct durations *d,
+					  const struct aif_duration *of)
+{
+	return d->counted && of->process != AIF_NONE && d->counted[of->process]
+		       ? aif_work_sums_find(w, of->kind, of->kernel, of->process)
+		       : NULL;
+}
+
+/* Finds processes whose executions were counted before launches were left out. Counts are of the whole run: a part of it has the
+ * executions that are kept. */
+static int find_counted(const struct aif_report *r, struct durations *d)
+{
+	const struct aif_selection *sel = r->o->sel;
+
+	if (!r->p->durations_len)
+		return 0;
+	if (sel && (sel->from_ns || sel->to_ns || sel->threads || sel->devices || sel->in_ranges))
+		return 0;
+	d->counted = calloc(r->p->processes_len + 1, sizeof(*d->counted));
+	for (size_t i = 0; d->counted && i < r->p->durations_len; i++)
+		if (r->p->durations[i].process != AIF_NONE)
+			d->counted[r->p->durations[i].process] = true;
+	return d->counted ? 0 : -ENOMEM;
+}
+
+/* 0 or -ENOMEM; d is freed by the caller in any case. */
 static int durations_make(const struct aif_report *r, struct aif_work_sums *w, struct durations *d)
 {
 	const struct aif_exec_timeline *t = r->timeline;
-	size_t n = t->execs_len;
+	size_t n = t->execs_len, counts = r->p->durations_len;
 	struct aif_work_sum *s;
 
 	if (r->p->traits.is_lengths) /* imported: no times of executions */
-		n = 0;
+		n = counts = 0;
 	d->first = calloc(w->len + 2, sizeof(*d->first));
-	d->ns = malloc((n + 1) * sizeof(*d->ns));
-	if (!d->first || !d->ns)
+	d->all = malloc((n + counts + 1) * sizeof(*d->all));
+	if (!d->first || !d->all || find_counted(r, d))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		s = sum_of(w, t, &t->execs[i]);
+	for (size_t i = 0; i < n + counts; i++) {
+		s = i < n ? sum_of(w, d, t, &t->execs[i])
+			  : sum_of_counts(w, d, &r->p->durations[i - n]);
 		if (s)
 			d->first[s - w->sums + 2]++;
 	}
 	for (size_t i = 2; i < w->len + 2; i++)
 		d->first[i] += d->first[i - 1];
 	/* first[i + 1] is where the next one of sum i goes. */
-	for (size_t i = 0; i < n; i++) {
-		s = sum_of(w, t, &t->execs[i]);
+	for (size_t i = 0; i < n + counts; i++) {
+		const struct aif_duration *of = i < n ? NULL : &r->p->durations[i - n];
+
+		s = of ? sum_of_counts(w, d, of) : sum_of(w, d, t, &t->execs[i]);
 		if (s)
-			d->ns[d->first[s - w->sums + 1]++] = aif_timed_ns(&t->execs[i]);
+			d->all[d->first[s - w->sums + 1]++] =
+				of ? (struct duration){aif_duration_of(of->bucket), of->count}
+				   : (struct duration){aif_timed_ns(&t->execs[i]), 1};
 	}
 	for (size_t i = 0; i < d->first[w->len]; i++)
-		d->any |= d->ns[i] > 0;
+		d->any |= d->all[i].ns > 0;
 	for (size_t i = 0; i < w->len; i++)
-		qsort(d->ns + d->first[i], d->first[i + 1] - d->first[i], sizeof(*d->ns), by_ns);
+		qsort(d->all + d->first[i], d->first[i + 1] - d->first[i], sizeof(*d->all), by_ns);
 	return 0;
 }
 
-/* The shortest, the longest, and what 99 of 100 do not exceed. */
+static void durations_free(struct durations *d)
+{
+	free(d->all);
+	free(d->first);
+	free(d->counted);
+}
+
+/* Returns what `percent` of a hundred do not exceed, of n durations that are counted `all` times. */
+static uint64_t percentile(const struct duration *d, size_t n, uint64_t all, unsigned percent)
+{
+	uint64_t rank = all / 100 * percent + (all % 100 * percent + 99) / 100;
+
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].count >= rank)
+			return d[i].ns;
+		rank -= d[i].count;
+	}
+	return n ? d[n - 1].ns : 0;
+}
+
+/* The shortest, what half and 99 of 100 do not exceed, and the longest. */
 static void spread_cells(struct aif_report *r, const struct durations *d, size_t sum)
 {
-	const uint64_t *ns = d->ns + d->first[sum];
+	const struct duration *of = d->all + d->first[sum];
 	size_t n = d->first[sum + 1] - d->first[sum];
+	uint64_t all = 0;
 
-	aif_table_number(&r->t, n ? ns[0] : 0);
-	aif_table_number(&r->t, n ? ns[(99 * n + 99) / 100 - 1] : 0);
-	aif_table_number(&r->t, n ? ns[n - 1] : 0);
+	for (size_t i = 0; i < n; i++)
+		all += of[i].count;
+	aif_table_number(&r->t, n ? of[0].ns : 0);
+	aif_table_number(&r->t, percentile(of, n, all, 50));
+	aif_table_number(&r->t, percentile(of, n, all, 99));
+	aif_table_number(&r->t, n ? of[n - 1].ns : 0);
 }
 
 /* Says which columns of launching functions have something to show. */
@@ -166,6 +228,12 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!e)
 		aif_kernel_uses_end(&u, r);
 	aif_report_hide(r, "min");
+	if (!d.counted)
+		aif_report_hide(r, "p50");
+	else if (!e)
+		aif_buf_puts(
+			&r->before,
+			"p50 and p99 are of all executions, also of those that were left out, to 1.6 %\n");
 	aif_report_hide(r, "max");
 	if (!d.any)
 		aif_report_hide(r, "p99");
@@ -178,8 +246,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	aif_work_sums_finish(&w);
 	aif_kernel_uses_finish(&u);
 	aif_buf_finish(&l.text);
-	free(d.ns);
-	free(d.first);
+	durations_free(&d);
 	return e;
 }
 

@@ -76,6 +76,21 @@ check "why of a reduced profile names the late rank and its line" why small.data
 total() { "$aiflame" report --kernels --format json "$1" | python3 -c 'import json, sys; print(sum(r["launches"] for r in json.load(sys.stdin)["rows"]))'; }
 as_many() { a=$(total late.data) b=$(total small.data); echo "$a $b"; [ $((b - a)) -le $((a / 100)) ] && [ $((a - b)) -le $((a / 100)) ]; }
 check "report --kernels of a reduced profile stands for all launches" as_many
+check "a reduced profile has counted the durations of all executions" test "$(ask small.data "SELECT sum(count) FROM durations")" = "$(ask late.data "SELECT count(*) FROM executions")"
+# spread A B: p50 and p99 of each kernel of each rank in B are those of A, to 1.6 %
+spread() {
+	"$aiflame" report --kernels --format json "$1" >a.json && "$aiflame" report --kernels --format json "$2" >b.json && python3 - <<'EOP'
+import json
+a, b = ({(r["process"], r["kernel"]): r for r in json.load(open(f"{x}.json"))["rows"]} for x in "ab")
+assert len(a) == len(b) > 8, (len(a), len(b))
+for k in a:
+    for p in ("p50", "p99"):
+        assert abs(a[k][p] - b[k][p]) <= a[k][p] / 60, (k, p, a[k][p], b[k][p])
+EOP
+}
+check "report --kernels of a reduced profile has p50 and p99 of all executions" spread late.data small.data
+check "report --kernels says of what p50 and p99 are" says "p50 and p99 are of all executions, also of those that were left out, to 1.6 %" "$aiflame" report --kernels small.data
+check "p99 of a part of the time is of what was kept in it" sh -c '"$1" report --kernels --time 1s-2s small.data >part.txt; ! grep "^p50 and" part.txt' - "$aiflame"
 check "a reduced profile has all steps" test "$(ask small.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1600
 check "a reduced profile has each step whole or without launches, alike on all ranks" whole_or_none late.data small.data
 
@@ -84,6 +99,7 @@ check "a reduced profile has each step whole or without launches, alike on all r
 check "profiles of ranks that were reduced are merged" "$aiflame" merge -q -o job.data sa.data sb.data
 check "profiles of ranks that were reduced, then merged, have the numbers of the whole" same late.data job.data
 "$split" late.data rc.data other 2,3 3.7 50 && reduce -q --every 8 -o sc.data rc.data
+check "profiles that were reduced, then merged, have p50 and p99 of all executions" spread late.data job.data
 check "profiles of two hosts that were reduced are merged, their clocks related" sh -c '"$1" merge -o hosts.data sa.data sc.data 2>&1 | grep -q "clock: other .*related to node "' - "$aiflame"
 check "two hosts that were reduced, then merged, have the numbers of the whole" same late.data hosts.data
 
@@ -112,6 +128,7 @@ if [ -x "$app" ]; then
 	check "a profile that record --reduce wrote adds up" says "everything adds up" "$aiflame" info live.data
 	check "info says what record --reduce left out" sh -c '"$1" info live.data | grep -Eq "reduced +1 step of 8, the first and slow ones: [0-9]+, 8 and [0-9]+ of 1500"' - "$aiflame"
 	check "record --reduce leaves out most launches of most steps" test "$(ask live.data "SELECT count(*) < 1000 FROM launches")" = 1
+	check "record --reduce has counted the durations of all executions" test "$(ask live.data "SELECT sum(count) FROM durations")" -ge 1500
 	check "record --reduce keeps all steps" test "$(ask live.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1500
 	check "record --reduce keeps the launches of a slow step" test "$(ask live.data "SELECT count(*) FROM launches l JOIN ops o ON o.name = 'step#1400' AND l.time_ns >= o.start_ns AND l.time_ns < o.start_ns + o.dur_ns")" = 1
 	live_total() { a=$("$aiflame" report --kernels --format json live.data | python3 -c 'import json, sys; print(round(sum(r["launches"] for r in json.load(sys.stdin)["rows"])))'); echo "$a"; [ "$a" -ge 1499 ] && [ "$a" -le 1503 ]; }

@@ -101,6 +101,8 @@ static inline void fixture_profile(struct aif_profile *p)
 		    .since = FIXTURE_START + 20, .made = FIXTURE_START + 5);
 	FIXTURE_ADD(p, collectives, .communicator = aif_strset_puts(s, "0 [0, 1]"),
 		    .operation = aif_strset_puts(s, "allreduce"), .ranks = 2, .bytes = 4096);
+	FIXTURE_ADD(p, durations, .process = 0, .device = 0, .kind = AIF_LAUNCH_KERNEL, .kernel = 0,
+		    .bucket = 300, .count = 3, .ns = 4000);
 	FIXTURE_ADD(p, losses, .reason = AIF_REASON_RING_FULL, .process = 1, .thread = AIF_NONE,
 		    .detail = bad, .count = 17);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/reduce/reducer.h"
 
+#include "analysis/durations.h"
 #include "analysis/kept_lot.h"
 #include "analysis/step_names.h"
 #include "analysis/weights.h"
@@ -52,6 +53,8 @@ struct aif_reducer {
 	struct aif_map judged; /* by slot: the greatest launch number that is */
 	const struct aif_profile *p;
 	struct aif_reducer_sum sum;
+	struct aif_durations durations; /* of host clocks, which tick in nanoseconds */
+	struct aif_map uncounted;       /* processes with executions of other clocks */
 	int error;
 };
 
@@ -87,6 +90,8 @@ void aif_reducer_free(struct aif_reducer *r)
 	free(r->runs);
 	aif_map_finish(&r->is_step);
 	aif_map_finish(&r->judged);
+	aif_durations_finish(&r->durations);
+	aif_map_finish(&r->uncounted);
 	free(r);
 }
 
@@ -107,6 +112,36 @@ int aif_reducer_see(struct aif_reducer *r, const struct aif_op_row *rows, size_t
 		if (aif_grow(&r->seen, &r->seen_cap, r->seen_len + 1, sizeof(*r->seen)) < 0)
 			return -ENOMEM;
 		r->seen[r->seen_len++] = rows[i];
+	}
+	return 0;
+}
+
+int aif_reducer_see_execs(struct aif_reducer *r, const struct aif_exec_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_exec_row *x = &rows[i];
+
+		if (x->clock >= AIF_CLOCK_DEVICE
+			    ? aif_map_put(&r->uncounted, x->process, 1) < 0
+			    : aif_durations_add(&r->durations, x,
+						x->end > x->start ? x->end - x->start : 0) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int aif_reducer_durations(struct aif_reducer *r, struct aif_profile *tables)
+{
+	for (size_t i = 0; i < r->durations.len; i++) {
+		const struct aif_duration *d = &r->durations.rows[i];
+		uint64_t is;
+
+		if (aif_map_get(&r->uncounted, d->process, &is))
+			continue;
+		if (aif_grow(&tables->durations, &tables->durations_cap, tables->durations_len + 1,
+			     sizeof(*d)) < 0)
+			return -ENOMEM;
+		tables->durations[tables->durations_len++] = *d;
 	}
 	return 0;
 }

@@ -32,6 +32,11 @@ struct aif_reducer *aif_reducer_new(uint32_t every); /* NULL: there is no memory
 void aif_reducer_free(struct aif_reducer *r);
 /* Takes rows of operators, whose strings need not be known yet. 0 or -ENOMEM. */
 int aif_reducer_see(struct aif_reducer *r, const struct aif_op_row *rows, size_t n);
+/* Counts how long executions took (analysis/durations.h), whatever becomes of them. 0 or -ENOMEM. */
+int aif_reducer_see_execs(struct aif_reducer *r, const struct aif_exec_row *rows, size_t n);
+/* Gives a profile's tables what was counted of all executions, once, behind the last round. Processes with an execution whose clock does
+ * not tick in nanoseconds have none. 0 or -ENOMEM. */
+int aif_reducer_durations(struct aif_reducer *r, struct aif_profile *tables);
 /* Judges what can be judged at `now`, once in AIF_REDUCER_ROUND_NS; all, if is_last. `tables` has all that rows of the writer refer to.
  * Part of the transaction of the next commit. 0 or -errno with *err. */
 int aif_reducer_round(struct aif_reducer *r, struct aif_writer *w, const struct aif_profile *tables,
