@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,9 @@
 #define RUN_LOOKS_MAX 100
 #define RUN_SLEEPS    3
 #define RUN_LOOK_NS   4000000
+/* CPU time that it has to use meanwhile without sleeping: on a busy machine one that was woken in a write() waits for a processor
+ * throughout many looks. */
+#define RUN_CPU_NS UINT64_C(4000000)
 /* The most such threads in one go: each may take 0.4 s. */
 #define RUN_THREADS 4
 /* Values that the kernel leaves in rax of a thread that it has stopped inside a system call (its include/linux/errno.h). */
@@ -148,17 +152,32 @@ static unsigned long sleeps_of(pid_t pid, pid_t tid)
 	return n;
 }
 
+/* Returns the CPU time of a thread, ns; RUN_CPU_NS more at each call where this kernel does not count it. */
+static uint64_t cpu_of(pid_t pid, pid_t tid)
+{
+	static uint64_t unknown;
+	char path[64], text[128];
+	uint64_t ns;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	if (aif_proc_read(path, text, sizeof(text)) <= 0 || sscanf(text, "%" SCNu64, &ns) != 1)
+		ns = unknown += RUN_CPU_NS;
+	return ns;
+}
+
 /* Returns true if a thread that runs computes, or sleeps only in calls that no stop cuts short: one that was woken in a write() runs,
  * too, and would be stopped with a part of it done. */
 static bool computes(pid_t pid, struct candidate *c)
 {
 	const unsigned long slept = sleeps_of(pid, c->tid);
+	const uint64_t used = cpu_of(pid, c->tid);
 	unsigned asleep = 0;
 
 	for (unsigned i = 0; i < RUN_LOOKS_MAX; i++) {
 		enum liking is;
 
-		if (i >= RUN_LOOKS && sleeps_of(pid, c->tid) == slept)
+		if (i >= RUN_LOOKS && cpu_of(pid, c->tid) - used >= RUN_CPU_NS &&
+		    sleeps_of(pid, c->tid) == slept)
 			return true;
 		pause_ns(RUN_LOOK_NS);
 		is = look_at(pid, c);
