@@ -131,6 +131,25 @@ parts() {
 		"$aiflame" record -v -p "$target" --inject always --cpu --duration 0.2 -o attach.data && finish 15
 }
 check "record -v says what a stop was for, and how long the loader took apart from it" parts
+# A program that is named again carries the agent by then.
+several() {
+	mkfifo in1 in2
+	"$app" sleeps <in1 >out1 & first=$!
+	"$app" epoll <in2 >out2 & second=$!
+	exec 7>in1 8>in2
+	wait_until grep -qx inject_app "/proc/$first/comm" && wait_until grep -qx inject_app "/proc/$second/comm" || return
+	"$aiflame" record -q -p $first -p $second -p $first --inject always --cpu --duration 0.2 -o several.data
+	status=$?
+	for target in $first $second; do carries_agent || status=1; done
+	exec 7>&- 8>&-
+	wait $first
+	[ $? = 15 ] || status=1
+	wait $second
+	[ $? = 16 ] || status=1
+	cat out1 out2
+	return $status
+}
+check "programs that are named together are recorded, and unharmed, one of them named twice" several
 never() {
 	start "$app" sleeps
 	says "does not carry the agent" "$aiflame" record -q -p "$target" --inject never &&

@@ -6,7 +6,6 @@
 #include "base/process.h"
 #include "base/process_open.h"
 #include "record/attach/attach_dir.h"
-#include "record/attach/unprepared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,74 +77,6 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork)
 	return false;
 }
 
-/* Says why a process's memory map or environment cannot be read, and what helps. */
-static int say_unreadable(int pid, int error, struct aif_err *err)
-{
-	const char *help = "see ps -e";
-
-	if (aif_proc_has_ended(pid))
-		return aif_err_set(err, -ESRCH, "process %d: has ended; see ps -e", pid);
-	if (error == -ETIMEDOUT)
-		return aif_err_set(
-			err, error,
-			"process %d: its memory map cannot be read: it, or another process of its "
-			"user's, keeps readers waiting; see which processes ps -e stops at",
-			pid);
-	if (error == -EACCES || error == -EPERM)
-		help = geteuid() ? "it has privileges that this command lacks; record as "
-				   "root, with CAP_SYS_PTRACE"
-				 : "CAP_SYS_PTRACE is missing, or the process is protected";
-	return aif_err_set(err, error, "process %d: its memory map cannot be read: %s; %s", pid,
-			   strerror(-error), help);
-}
-
-static void request_add(struct aif_attach *a, int pid, bool no_agent)
-{
-	a->pids[a->requests] = pid;
-	a->request[a->requests++] = (struct aif_attach_request){
-		.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0), .no_agent = no_agent};
-}
-
-/* Finds the standby directory of a process that carries the agent, as the process names it. */
-static int find_standby(int pid, const struct aif_standby_maps *maps,
-			char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err)
-{
-	int r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, AIF_STANDBY_DIR_MAX);
-	bool is_empty = r == -ENOENT || r == -EAGAIN;
-	char socket[256];
-
-	if (r >= 0)
-		return 0;
-	/* A server that has written its title over its arguments may have no environment left. */
-	if (is_empty && *maps->dir) {
-		memcpy(standby, maps->dir, AIF_STANDBY_DIR_MAX);
-		return 0;
-	}
-	if (!is_empty || aif_proc_has_ended(pid))
-		return say_unreadable(pid, r, err);
-	if (aif_standby_environment(pid, AIF_ENV_SOCKET, socket, sizeof(socket)) < 0)
-		return aif_err_set(
-			err, r,
-			"process %d: carries the agent, but its environment does not say "
-			"where it is on standby; start it with the variables that `aiflame "
-			"env` prints, or, if the process has overwritten them with a title, "
-			"record with -a",
-			pid);
-	return aif_err_set(err, r,
-			   "process %d: carries the agent but is not on standby: a recorder "
-			   "has started it; start it with the variables that `aiflame env` "
-			   "prints",
-			   pid);
-}
-
-static bool is_same_file(int fd, int other)
-{
-	struct stat a, b;
-
-	return fstat(fd, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
 void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown)
 {
 	struct stat st;
@@ -155,96 +86,6 @@ void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *
 	a->group = fstat(dir, &st) == 0 ? st.st_gid : getegid();
 	snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
 	snprintf(a->shown, sizeof(a->shown), "%s", shown);
-}
-
-/* Opens the standby directory of a process of user `uid`. All that are named must have one and the same. */
-static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
-		       struct aif_err *err)
-{
-	int dir, r = 0;
-
-	/* The path is the process's own, which may be in a container: nothing is made there. */
-	dir = aif_standby_accept(aif_process_open_dir(pid, standby), uid);
-	if (dir == -ENOENT && uid == geteuid() && !aif_process_is_elsewhere(pid))
-		dir = aif_standby_open(standby, uid, true);
-	if (dir < 0)
-		return aif_err_set(err, dir,
-				   "process %d: %s: %s; it must be a directory of the user's, with "
-				   "mode 0700",
-				   pid, standby, strerror(-dir));
-	if (a->dir < 0) {
-		aif_attach_use_dir(a, dir, uid, standby);
-		return 0;
-	}
-	if (!is_same_file(dir, a->dir))
-		r = aif_err_set(err, -EXDEV,
-				"process %d: its standby directory %s is not that "
-				"of the other processes; record it separately",
-				pid, standby);
-	close(dir);
-	return r;
-}
-
-/* Takes a process that the user has named. One without the agent will do where it is sampled from outside; else the agent
- * is put into it. */
-static int check_request(struct aif_attach *a, int pid, const struct aif_record_opts *o,
-			 struct aif_err *err)
-{
-	/* An agent that comes late sees launches of CUDA only, and BPF leaves those of a process with an agent to it. */
-	const bool injects =
-		o->agent && (o->inject == AIF_RECORD_INJECT_ALWAYS ||
-			     (o->inject == AIF_RECORD_INJECT_AUTO && !o->outside && !o->ebpf));
-	char standby[AIF_STANDBY_DIR_MAX], path[64];
-	struct aif_standby_maps maps = {.has_agent = false};
-	struct aif_inject_times times = {.stops = 0};
-	struct stat st;
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (stat(path, &st) < 0)
-		return aif_err_set(err, -ESRCH, "process %d: does not exist; see ps -e", pid);
-	if (st.st_uid != geteuid() && geteuid() != 0)
-		return aif_err_set(err, -EPERM,
-				   "process %d: belongs to user %u; record as that user or as root",
-				   pid, (unsigned)st.st_uid);
-	r = aif_standby_maps(pid, 0, &maps);
-	/* The map of a process that has ended is empty, or cannot be read. */
-	if (r < 0 || (!maps.has_agent && aif_proc_has_ended(pid)))
-		return say_unreadable(pid, r, err);
-	if (!maps.has_agent && !injects && o->outside_refused)
-		return aif_err_set(
-			err, -EPERM,
-			"process %d: does not carry the agent, and perf_event may not sample "
-			"it from outside; record as root, or set kernel.perf_event_paranoid to 2 "
-			"and record as its user, or start it with the variables that `aiflame "
-			"env` prints, or leave out --inject never",
-			pid);
-	if (!maps.has_agent && !injects && !o->ebpf && !o->outside)
-		return aif_err_set(err, -ENOENT,
-				   "process %d: does not carry the agent; start it with the "
-				   "variables that `aiflame env` prints, or use `aiflame record` "
-				   "with --cpu (CPU samples from outside), with --ebpf or without "
-				   "--inject never",
-				   pid);
-	if (!maps.has_agent && injects) {
-		r = aif_unprepared_join(pid, st.st_uid, o->agent, o->runtime, standby, &times, err);
-		if (r < 0 && !o->ebpf)
-			return r;
-		maps.has_agent = maps.is_injected = r == 0;
-	} else if (maps.has_agent) {
-		r = find_standby(pid, &maps, standby, err);
-		if (r < 0)
-			return r;
-	}
-	if (maps.has_agent) {
-		r = use_standby(a, pid, st.st_uid, standby, err);
-		if (r < 0)
-			return r;
-	}
-	request_add(a, pid, !maps.has_agent);
-	a->request[a->requests - 1].times = times;
-	a->request[a->requests - 1].is_late = maps.is_injected && maps.has_runtime;
-	return 0;
 }
 
 static bool has_ended(struct aif_attach_request *w)
@@ -551,14 +392,13 @@ static bool remove_ended(void *arg, const struct aif_standby_found *found)
 
 int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err)
 {
-	int r = 0;
+	int r;
 
 	*a = (struct aif_attach){.dir = -1, .about = -1, .owner = geteuid()};
 	a->wants = opts->all_processes ? AIF_WANTS_ALL
 		   : opts->pids[0]     ? AIF_WANTS_SOME
 				       : AIF_WANTS_NONE;
-	for (unsigned i = 0; !r && i < AIF_RECORD_PIDS && opts->pids[i]; i++)
-		r = check_request(a, atoi(opts->pids[i]), opts, err);
+	r = aif_attach_wishes(a, opts, err);
 	if (r < 0)
 		return r;
 	if (a->dir < 0) {

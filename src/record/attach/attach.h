@@ -63,6 +63,8 @@ struct aif_attach {
 /* Finds the processes that are to be recorded; refuses those that cannot be. 0 or -errno with
  * *err. */
 int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
+/* Takes the processes that are named, and puts the agent into those that lack it: wishes.c. 0 or -errno with *err. */
+int aif_attach_wishes(struct aif_attach *a, const struct aif_record_opts *o, struct aif_err *err);
 /* Uses a standby directory: takes the descriptor. `shown`: what people call it. */
 void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown);
 /* Takes the rights of the directory's owner, for this thread, until aif_attach_as_ourselves():

@@ -39,19 +39,14 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 	return aif_inject_start(in, pid, agent, &about, left, err);
 }
 
-int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
-			char standby[AIF_STANDBY_DIR_MAX], struct aif_inject_times *ret_times,
-			struct aif_err *err)
+int aif_unprepared_finish(struct aif_injection *in, struct aif_inject_times *ret_times,
+			  struct aif_err *err)
 {
-	const struct aif_inject_left none = {0};
-	struct aif_injection in;
+	const int pid = (int)in->pid;
 	struct aif_inject_result result;
-	int r = aif_unprepared_start(&in, pid, uid, agent, runtime, &none, standby, err);
 
-	if (r < 0)
-		return r;
-	if (!aif_inject_poll(&in, WAIT_MS, &result)) {
-		aif_inject_cancel(&in);
+	if (!aif_inject_poll(in, WAIT_MS, &result)) {
+		aif_inject_cancel(in);
 		return aif_err_set(
 			err, -ETIMEDOUT,
 			"process %d: the agent has not started in it within %d s; try again", pid,

@@ -17,7 +17,6 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 			 const char *runtime, const struct aif_inject_left *left,
 			 char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err);
 
-/* The same, and waits until the agent is there. *ret_times: what it took. */
-int aif_unprepared_join(int pid, uid_t uid, const char *agent, const char *runtime,
-			char standby[AIF_STANDBY_DIR_MAX], struct aif_inject_times *ret_times,
-			struct aif_err *err);
+/* Waits until the agent is there. 0 or -errno with *err; *ret_times: what it took. */
+int aif_unprepared_finish(struct aif_injection *in, struct aif_inject_times *ret_times,
+			  struct aif_err *err);
