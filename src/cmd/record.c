@@ -7,6 +7,7 @@
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/profile_arg.h"
+#include "cmd/record_windows.h"
 #include "cmd/view.h"
 #include "flame/flame.h"
 #include "names/filter.h"
@@ -45,8 +46,8 @@ enum { NOT_STARTED = 125, NOT_DRAWN = 125 };
 
 struct values {
 	struct aif_record_opts record;
-	const char *flame;                       /* the picture to draw at the end; NULL for none */
-	const char *steps, *schedule, *on_cycle; /* as they were given */
+	const char *flame; /* the picture to draw at the end; NULL for none */
+	const char *steps, *activate, *schedule, *on_cycle; /* as they were given */
 	const char *snapshot_slow, *slow_range;
 	const char *event;
 	uint32_t period;
@@ -152,9 +153,14 @@ static const struct aif_opt opts[] = {
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
 	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
 	 "collect nothing before this time; --duration counts from then"},
+	{0, "activate", "/TIME|HH:MM:SS|@SECONDS", AIF_OPT_STRING,
+	 offsetof(struct values, activate), 0,
+	 "collect nothing before the wall clock shows a multiple of this time (/10s), this time of the day, or "
+	 "these seconds since 1970: many hosts begin together; --duration counts from then"},
 	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 1, "stop recording after this time"},
 	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
-	{0, "repeat", "N", AIF_OPT_COUNT, AT(repeat), 2, "repeat --delay and --duration N times"},
+	{0, "repeat", "N", AIF_OPT_COUNT, AT(repeat), 2,
+	 "repeat --delay or --activate /TIME, and --duration, N times"},
 	{0, "steps", "A:B", AIF_OPT_STRING, offsetof(struct values, steps), 0,
 	 "collect the program's steps A to B - 1, as it counts them from 0, and a part of "
 	 "the step before (aiflame.h, aiflame.py)"},
@@ -391,30 +397,6 @@ static bool is_slow_range(void *regex, const char *name)
 	return aif_regex_matches(regex, name);
 }
 
-static bool are_windows_right(const struct values *v, struct aif_record_opts *o,
-			      struct aif_err *err)
-{
-	const char *colon = v->steps ? strchr(v->steps, ':') : NULL;
-	uint32_t first = 0, end = 0;
-	char from[16] = "";
-
-	if (o->repeat && (!o->delay_ns || !o->duration_ns))
-		return aif_err_set(err, -1,
-				   "record: --repeat needs --duration and --delay; give both") == 0;
-	if (!v->steps)
-		return true;
-	if (colon && (size_t)(colon - v->steps) < sizeof(from))
-		memcpy(from, v->steps, (size_t)(colon - v->steps));
-	if (aif_parse_count(from, &first) < 0 ||
-	    aif_parse_count(colon ? colon + 1 : "", &end) < 0 || first >= end)
-		return aif_err_set(err, -1,
-				   "record: --steps: '%s' is not A:B with A less than B; 10:13 "
-				   "means the steps 10, 11 and 12",
-				   v->steps) == 0;
-	o->schedule = (struct aif_schedule){.skip = first, .active = end - first, .repeat = 1};
-	return true;
-}
-
 /* Returns true if the process has ZET_ENABLE_METRICS in its environment, or that cannot be read:
  * Intel's driver looks for it once, at its start. */
 static bool was_started_with_metrics(const char *pid)
@@ -510,6 +492,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	const struct aif_record_observer observer = {.arg = &watching,
 						     .progress = aif_live_line_progress,
 						     .awaits = say_awaited,
+						     .waits = o.quiet ? NULL : aif_record_say_waits,
 						     .injected = say_injected,
 						     .joined = note_joined};
 	struct aif_record_result result;
@@ -531,8 +514,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		return AIF_EXIT_USAGE;
 	}
 	if (!is_period_right(&o, err) || !are_processes_right(&o, words_len, err) ||
-	    !are_windows_right(v, &o, err) || !is_schedule_right(v, &o, err) ||
-	    !is_slow_right(v, &cycle_opts, err) || !is_flame_right(v, err))
+	    !aif_record_windows_right(v->steps, v->activate, &o, err) ||
+	    !is_schedule_right(v, &o, err) || !is_slow_right(v, &cycle_opts, err) ||
+	    !is_flame_right(v, err))
 		return AIF_EXIT_USAGE;
 	if (o.device_rate > MAX_DEVICE_RATE) {
 		aif_err_set(err, -1, "record: --device-rate: give at most %d samples a second",

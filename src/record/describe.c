@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 static void meta_printf(struct aif_store *s, const char *key, const char *fmt, ...)
@@ -39,6 +40,20 @@ static void cpu_model(char *ret, size_t size)
 		}
 	if (f)
 		fclose(f);
+}
+
+void aif_describe_activation(struct aif_store *s, const char *activate, uint64_t due, uint64_t now)
+{
+	const time_t seconds = (time_t)(due / AIF_NS_PER_S);
+	char at[64] = "?";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S", &tm);
+	pthread_mutex_lock(&s->lock);
+	meta_printf(s, "activated", "%s.%03u UTC, %.1f ms late (--activate %s)", at,
+		    (unsigned)(due % AIF_NS_PER_S / 1000000), (double)(now - due) / 1e6, activate);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o)

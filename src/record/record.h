@@ -33,6 +33,8 @@ struct aif_record_observer {
 	void (*progress)(void *arg, const struct aif_record_progress *p);
 	/* Process `pid` (-p) has no accelerator runtime yet: recording it begins when one starts. */
 	void (*awaits)(void *arg, int pid);
+	/* Collecting begins at `due_ns` of the wall clock (--activate). Optional. */
+	void (*waits)(void *arg, uint64_t due_ns);
 	/* The agent was put into a process. Optional. */
 	void (*injected)(void *arg, int pid, const struct aif_inject_times *times);
 	/* Says of a process of -a that the agent was put into it, or why not. The last call for a number counts. Optional. */

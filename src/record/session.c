@@ -73,6 +73,7 @@ struct session {
 	int64_t oom_kills; /* when it began; negative: not known */
 	uint64_t start_ns, kill_at_ns;
 	uint64_t delay_from_ns; /* --delay counts from here */
+	uint64_t due_ns;        /* CLOCK_REALTIME: --activate waits for it; 0: not yet */
 	uint32_t windows;       /* --repeat: that are over */
 	uint64_t
 		counted_ns; /* --duration counts from here; 0 = not yet (-p; --delay is not over) */
@@ -182,10 +183,29 @@ static void collect(struct session *s, bool wanted)
 	aif_owners_state(&s->owners, wanted ? AIF_STATE_RUN : AIF_STATE_HELD);
 }
 
+/* Looks whether --delay is over, and the instant of --activate there. */
+static bool is_time(struct session *s, uint64_t now)
+{
+	const struct aif_activation *a = &s->opts->activation;
+	uint64_t real = aif_clock_ns(CLOCK_REALTIME);
+	bool is_new, is;
+
+	if (now - s->delay_from_ns < s->opts->delay_ns)
+		return false;
+	if (!aif_activation_is_set(a))
+		return true;
+	is = aif_activation_look(a, real, &s->due_ns, &is_new);
+	if (is_new && s->observer && s->observer->waits)
+		s->observer->waits(s->observer->arg, s->due_ns);
+	if (is && !s->windows)
+		aif_describe_activation(&s->store, s->opts->activate, s->due_ns, real);
+	return is;
+}
+
 static void check_duration(struct session *s, uint64_t now)
 {
 	/* From when the first of those that were rung answers; who waits for a runtime to start waits in it. */
-	if ((s->has_collected || !s->opts->delay_ns) && !s->counted_ns &&
+	if ((s->has_collected || !aif_record_is_delayed(s->opts)) && !s->counted_ns &&
 	    (!s->opts->pids[0] || aif_drain_thread_targets(s->drain) || !s->attach.pages ||
 	     now - s->start_ns >= ANSWER_NS))
 		s->counted_ns = now;
@@ -197,6 +217,7 @@ static void check_duration(struct session *s, uint64_t now)
 		s->has_collected = false;
 		s->is_delayed = true;
 		s->delay_from_ns = now;
+		s->due_ns = 0;
 	} else if (!s->opts->kill) {
 		s->stop = true;
 	} else if (!s->kill_at_ns) {
@@ -319,7 +340,9 @@ static int patience(const struct session *s)
 {
 	uint64_t ns = s->listener.syncs.len ? SYNC_NS : LOOK_NS;
 
-	if (s->is_delayed)
+	if (s->is_delayed && s->due_ns)
+		ns = AIF_MIN(ns, aif_activation_left(s->due_ns, aif_clock_ns(CLOCK_REALTIME)));
+	else if (s->is_delayed)
 		wait_until(s->delay_from_ns + s->opts->delay_ns, &ns);
 	if (s->counted_ns && s->opts->duration_ns && !s->kill_at_ns)
 		wait_until(s->counted_ns + s->opts->duration_ns, &ns);
@@ -346,7 +369,7 @@ static int loop(struct session *s, struct aif_err *err)
 			aif_job_look(&s->job, s->child, now);
 		obey(s);
 		look_after_attached(s, now);
-		if (s->is_delayed && now - s->delay_from_ns >= s->opts->delay_ns)
+		if (s->is_delayed && is_time(s, now))
 			collect(s, true);
 		if (geteuid() == 0 && s->child > 0)
 			aif_foreign_uid_poll(&s->foreign_uid, now, on_stranger, s);
@@ -495,7 +518,7 @@ static int start(struct session *s, struct aif_err *err)
 			s->result->path);
 	s->listener.owners = &s->owners;
 	aif_family_init(&s->family, &s->listener);
-	s->is_delayed = s->opts->delay_ns;
+	s->is_delayed = aif_record_is_delayed(s->opts);
 	if (s->is_delayed)
 		aif_drain_thread_command(s->drain, AIF_COMMAND_STOP);
 	r = s->listener.in_standby
@@ -613,7 +636,7 @@ static int run(struct session *s, struct aif_err *err)
 	int r, r2;
 
 	s->start_ns = s->delay_from_ns = aif_now_ns();
-	s->counted_ns = opts->pids[0] || opts->delay_ns ? 0 : s->start_ns;
+	s->counted_ns = opts->pids[0] || aif_record_is_delayed(opts) ? 0 : s->start_ns;
 	r = aif_store_init(&s->store, s->start_ns);
 	if (!r)
 		r = aif_modfiles_init(&s->files);

@@ -441,7 +441,7 @@ int aif_attach_announce(struct aif_attach *a, const struct aif_recording_dir *di
 		.wire_version = AIF_WIRE_VERSION,
 		.pid = (uint32_t)getpid(),
 		.wants = a->wants,
-		.state = opts->delay_ns ? AIF_STATE_HELD : AIF_STATE_RUN,
+		.state = aif_record_is_delayed(opts) ? AIF_STATE_HELD : AIF_STATE_RUN,
 		.started_realtime_ns = aif_clock_ns(CLOCK_REALTIME),
 	};
 	int r;

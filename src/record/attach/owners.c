@@ -39,7 +39,7 @@ void aif_owners_init(struct aif_owners *o, const struct aif_attach *own, int epo
 		.token = token,
 		.output = output,
 		.epoll = epoll,
-		.state = opts->delay_ns ? AIF_STATE_HELD : AIF_STATE_RUN,
+		.state = aif_record_is_delayed(opts) ? AIF_STATE_HELD : AIF_STATE_RUN,
 	};
 	aif_fair_shares_init(&o->dirs, AIF_OWNERS_MAX, geteuid());
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)

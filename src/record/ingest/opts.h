@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/activation.h"
 #include "base/schedule.h"
 
 /* Processes that can be named with -p. */
@@ -59,11 +60,12 @@ struct aif_record_opts {
 	/* CPU samples of running processes without the agent, by perf_event; or it is refused for one of .pids. Set by
 	 * aif_outside_check(). */
 	bool outside, outside_refused;
-	bool wall;                    /* --wall: CPU samples by wall-clock timers in the target */
-	uint32_t overhead_ppm;        /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
-	bool all_launches;            /* --all-launches: without a limit */
-	uint64_t duration_ns;         /* --duration: 0 = until the command ends */
-	uint32_t repeat;              /* --repeat: so many times --delay and --duration; 0 = once */
+	bool wall;             /* --wall: CPU samples by wall-clock timers in the target */
+	uint32_t overhead_ppm; /* --overhead: the slowdown that is allowed, in 1/1,000,000 */
+	bool all_launches;     /* --all-launches: without a limit */
+	uint64_t duration_ns;  /* --duration: 0 = until the command ends */
+	uint32_t
+		repeat; /* --repeat: so many times --delay or --activate, and --duration; 0 = once */
 	struct aif_schedule schedule; /* --schedule, --steps: of the program's own steps */
 	bool kill;                    /* --kill: end the command after the duration */
 	uint64_t keep_ns;             /* --keep: 0 = everything */
@@ -82,10 +84,12 @@ struct aif_record_opts {
 	bool no_code;                 /* --no-code */
 	bool keep_code;               /* --keep-code */
 	bool quiet;
-	bool can_have_metrics; /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
-	const char *name;      /* --name: for `ctl`; default: that of the output */
-	uint64_t delay_ns;     /* --delay: collects nothing before */
-	bool all_processes;    /* -a: those on standby */
+	bool can_have_metrics;            /* Level Zero's driver starts with ZET_ENABLE_METRICS=1 */
+	const char *name;                 /* --name: for `ctl`; default: that of the output */
+	uint64_t delay_ns;                /* --delay: collects nothing before */
+	struct aif_activation activation; /* --activate: nor before this */
+	const char *activate;             /* as it was given; NULL: not */
+	bool all_processes;               /* -a: those on standby */
 	/* -p: decimal numbers, NULL behind the last */
 	const char *pids[AIF_RECORD_PIDS + 1];
 	char *const *argv; /* NULL-terminated command; NULL: with -a and -p */
@@ -102,11 +106,17 @@ struct aif_record_opts {
 #define AIF_RECORD_CPU_ONLY_RATE    999 /* with --cpu */
 #define AIF_RECORD_DEFAULT_OVERHEAD 20000
 
+/* Returns true if nothing is collected at first. */
+static inline bool aif_record_is_delayed(const struct aif_record_opts *o)
+{
+	return o->delay_ns || aif_activation_is_set(&o->activation);
+}
+
 /* Returns true if the profile is to have all CPU time of the command and what it starts, from their beginning on. */
 static inline bool aif_record_has_all_cpu(const struct aif_record_opts *o)
 {
 	return o->cpu && o->argv && o->cpu_rate && !o->cpu_event && !o->wall && !o->ebpf &&
-	       !o->outside && !o->delay_ns && !o->schedule.active;
+	       !o->outside && !aif_record_is_delayed(o) && !o->schedule.active;
 }
 
 static inline uint32_t aif_record_rate(const struct aif_record_opts *o)
