@@ -16,7 +16,7 @@ enum format { SH, DOCKER, K8S, SLURM, JUPYTER, SYSTEMD };
 
 struct values {
 	int format, level;
-	bool metrics;
+	bool metrics, nvtx;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -29,6 +29,9 @@ static const struct aif_opt opts[] = {
 	{0, "metrics", NULL, AIF_OPT_FLAG, AT(metrics), 0,
 	 "enable Level Zero's metrics, for record --counters and for EU stalls through Level "
 	 "Zero"},
+	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
+	 "have NVTX open the agent, too: operations between ranks are counted for `stacks --ranks`, and "
+	 "recordings have ranges (docs/nvtx.md)"},
 	{0},
 };
 
@@ -36,7 +39,7 @@ struct variable {
 	const char *name;
 	struct aif_buf value;
 };
-#define VARIABLES 7
+#define VARIABLES 8
 
 /* `chain`: what is there already stays behind it. */
 static void set(struct variable *v, const char *name, const char *value, bool chain)
@@ -198,7 +201,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct aif_buf out = {0};
 	char agent[PATH_MAX], dir[AIF_STANDBY_DIR_MAX];
 	bool chain = o->format == SH || o->format == SLURM;
-	int fd, status;
+	int fd, status, len = 6;
 
 	(void)words, (void)words_len;
 	if (aif_agent_why_none()) {
@@ -233,7 +236,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	set(&v[4], AIF_ENV_CUDA, agent, false);
 	set(&v[5], "ZE_ENABLE_TRACING_LAYER", "1", false);
 	if (o->metrics)
-		set(&v[6], "ZET_ENABLE_METRICS", "1", false);
+		set(&v[len++], "ZET_ENABLE_METRICS", "1", false);
+	if (o->nvtx)
+		set(&v[len++], AIF_ENV_NVTX_INJECTION, agent, false);
 	if (o->metrics && !aif_counters_can_be())
 		fputs("aiflame: libigdmd.so.1 is not installed here: where it is missing, Intel's driver does not "
 		      "start with ZET_ENABLE_METRICS=1; apt-get install libigdmd1\n",

@@ -86,6 +86,14 @@ differs() { sees "communicator 0xc0ffee of 4 ranks: number 10 is ncclBroadcast o
 check "the first number at which ranks differ is said" wait_until differs
 quit
 
+# The same on standby, with nobody who records.
+rm -f shared
+export XDG_RUNTIME_DIR="$work"
+"$aiflame" env --nvtx >env.sh
+start 4 sh -c '. ./env.sh; exec sh skips.sh 2 4 9 shared'
+check "a rank on standby that nobody records has its operations counted, too" wait_until counted
+quit
+
 # ---- a job that goes on ----
 cat >go.py <<'END'
 import time
