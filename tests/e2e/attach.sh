@@ -456,6 +456,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 
 		tell a "launch 50" >/dev/null
 		stop inner_all
 		check "record -a records a process of another namespace" recorded_are inner_all 100
+		# Within the namespace it is process 1, as a container's main process is for its side-car.
+		if nsenter -t "$inner" -p -- true 2>/dev/null; then
+			nsenter -t "$inner" -p -- unshare -m sh -c 'mount -t proc proc /proc && exec "$@"' - \
+				"$aiflame" record -q -p 1 --all-launches -o "$work/first.data" --name first &
+			recorder_first=$!
+			wait_until is_recording a 1
+			tell a "launch 50" >/dev/null
+			stop first
+			check "the first process of a namespace is recorded as 1 from within" recorded_are first 100
+		else
+			skip "the first process of a namespace is recorded as 1 from within" "nsenter does not work here"
+		fi
 		check "a recorder in another namespace does not know a process by its number here" says "does not exist" \
 			unshare -p -f --mount-proc "$aiflame" record -q -o x.data -p "$inner"
 		finish a

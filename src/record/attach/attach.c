@@ -71,7 +71,7 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork)
 	/* A process after fork() knows of us from its parent, which was recorded. */
 	if (a->wants != AIF_WANTS_SOME || after_fork)
 		return true;
-	for (int depth = 0; pid > 1 && depth < DEPTH_MAX; depth++, pid = parent_of(pid))
+	for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++, pid = parent_of(pid))
 		if (aif_attach_is_requested(a, pid) || has_joined(a, pid))
 			return true;
 	return false;
