@@ -30,8 +30,8 @@ static const struct aif_opt opts[] = {
 	 "enable Level Zero's metrics, for record --counters and for EU stalls through Level "
 	 "Zero"},
 	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
-	 "have NVTX open the agent, too: operations between ranks are counted for `stacks --ranks`, and "
-	 "recordings have ranges (docs/nvtx.md)"},
+	 "have NVTX open the agent, too: NCCL's operations are counted for `stacks --ranks` "
+	 "(docs/stacks.md)"},
 	{0},
 };
 
