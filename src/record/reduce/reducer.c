@@ -130,13 +130,22 @@ int aif_reducer_see_execs(struct aif_reducer *r, const struct aif_exec_row *rows
 	return 0;
 }
 
+static bool is_id(uint32_t id, size_t len)
+{
+	return id == AIF_NONE || id < len;
+}
+
 int aif_reducer_durations(struct aif_reducer *r, struct aif_profile *tables)
 {
 	for (size_t i = 0; i < r->durations.len; i++) {
 		const struct aif_duration *d = &r->durations.rows[i];
 		uint64_t is;
 
-		if (aif_map_get(&r->uncounted, d->process, &is))
+		/* A row of executions that refers to nothing is left out by readers; one of a table spoils the file. */
+		if (aif_map_get(&r->uncounted, d->process, &is) ||
+		    !is_id(d->process, tables->processes_len) ||
+		    !is_id(d->device, tables->devices_len) ||
+		    !is_id(d->kernel, tables->kernels_len))
 			continue;
 		if (aif_grow(&tables->durations, &tables->durations_cap, tables->durations_len + 1,
 			     sizeof(*d)) < 0)
