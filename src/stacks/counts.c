@@ -36,14 +36,3 @@ struct aif_collective_counts *aif_stacks_counts(struct aif_stacks *s)
 	}
 	return NULL;
 }
-
-bool aif_stacks_call(const struct aif_communicator *c, uint64_t number,
-		     struct aif_collective_call *ret)
-{
-	const struct aif_collective_call *call = &c->latest[number % AIF_COLLECTIVES_LATEST];
-
-	ret->number = call->number;
-	ret->bytes = call->bytes;
-	ret->kind = call->kind;
-	return number && ret->number == number && ret->kind < AIF_COLLECTIVE_KINDS;
-}

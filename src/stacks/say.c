@@ -141,12 +141,15 @@ static void say_by_stacks(const struct aif_stacks_job *j, bool *in, bool *others
 	find_same(j, i, in);
 	n = count(in, j->len);
 	if (n == j->len) {
-		aif_buf_puts(out,
-			     n == 1 ? "one rank only was seen, and it" : "nobody is missing of ");
-		if (n > 1) {
-			aif_human_count(out, n);
-			aif_buf_puts(out, " ranks: all");
-		}
+		const bool is_all = AIF_MAX(j->world, j->here) <= n;
+
+		aif_buf_puts(out, n == 1   ? "one rank only was seen, and it"
+				  : is_all ? "nobody is missing of "
+					   : "all ");
+		if (n > 1)
+			aif_human_counted(out, n, "rank");
+		if (n > 1)
+			aif_buf_puts(out, is_all ? ": all" : " that were seen");
 		put_where(&j->ranks[i], n > 1, out);
 		aif_buf_puts(out, "\n");
 		return;
@@ -172,6 +175,17 @@ static void say_by_stacks(const struct aif_stacks_job *j, bool *in, bool *others
 }
 
 /* ---- by what they have begun ---- */
+
+bool aif_stacks_call(const struct aif_communicator *c, uint64_t number,
+		     struct aif_collective_call *ret)
+{
+	const struct aif_collective_call *call = &c->latest[number % AIF_COLLECTIVES_LATEST];
+
+	ret->number = call->number;
+	ret->bytes = call->bytes;
+	ret->kind = call->kind;
+	return number && ret->number == number && ret->kind < AIF_COLLECTIVE_KINDS;
+}
 
 static const struct aif_communicator *find(const struct aif_stacks_rank *r, uint64_t id)
 {

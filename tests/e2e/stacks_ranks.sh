@@ -72,6 +72,7 @@ one=${pids##* }
 kill -9 "$one"
 wait_until ended "$one"
 check "a rank that has ended is missed" sees "ranks 0 to 2 on this host, where 1 more has ended"
+check "a job of which a rank has ended is not said to be complete" never "nobody is missing"
 quit
 
 # The same under the agent, which counts what NCCL marks.
@@ -91,7 +92,7 @@ rm -f shared
 export XDG_RUNTIME_DIR="$work"
 "$aiflame" env --nvtx >env.sh
 start 4 sh -c '. ./env.sh; exec sh skips.sh 2 4 9 shared'
-check "a rank on standby that nobody records has its operations counted, too" wait_until counted
+check "operations of a rank on standby that nobody records are counted" wait_until counted
 quit
 
 # ---- a job that goes on ----
