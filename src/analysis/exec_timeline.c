@@ -427,3 +427,18 @@ int aif_exec_timeline_get_unweighed(const struct aif_profile *p, const struct ai
 	*ret = t;
 	return e;
 }
+
+int aif_timeline_by_thread(const void *a, const void *b, void *arg)
+{
+	const struct aif_exec_timeline *t = arg;
+	const struct aif_timeline_launch *x = &t->launches[*(const uint32_t *)a],
+					 *y = &t->launches[*(const uint32_t *)b];
+	uint32_t thread = aif_timeline_call_of(t, x)->thread,
+		 other = aif_timeline_call_of(t, y)->thread;
+
+	if (thread != other)
+		return thread < other ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x < y ? -1 : x > y;
+}

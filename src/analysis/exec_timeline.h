@@ -97,6 +97,9 @@ static inline uint32_t aif_timeline_thread_of(const struct aif_exec_timeline *t,
 	return t->calls[t->launches[launch].call].thread;
 }
 
+/* Orders indexes of launches by thread, then time; `t` is the time line. For aif_sort_r(). */
+int aif_timeline_by_thread(const void *a, const void *b, void *t);
+
 /* Returns what an execution is of. x: one of t's. */
 static inline const struct aif_timeline_work *
 aif_timeline_work_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x)

@@ -503,17 +503,11 @@ static uint64_t track_unrolled(const struct track *t, uint64_t raw, i128 after)
 {
 	const struct point *p = t->points;
 	i128 turn = (i128)1 << t->bits, at, v;
-	size_t lo = 0, hi = t->points_len;
-
 	/* The point at or before `after`: from there the usual slope is good enough. */
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
+	size_t lo = AIF_BISECT(i, AIF_MIN((size_t)1, t->points_len), t->points_len,
+			       (i128)p[i].base <= after);
 
-		if ((i128)p[mid].base <= after)
-			lo = mid;
-		else
-			hi = mid;
-	}
+	lo -= lo > 0;
 	at = (i128)p[lo].value + scale(after - (i128)p[lo].base, p[lo].den, p[lo].num);
 	v = (i128)(raw & (uint64_t)(turn - 1));
 	/* Adds the turns that the counter had made at `after`; the points' own numbering begins at

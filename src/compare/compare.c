@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/compare.h"
 
-#include "base/human.h"
-#include "base/memory.h"
 #include "compare/internal.h"
 #include "compare/words.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/gate.h"
 
-#include "analysis/utilization.h"
 #include "compare/gate_doubts.h"
 #include "compare/gate_values.h"
 #include "compare/words.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare/gate.h"
 
-#include "base/human.h"
 #include "base/name_sanitize.h"
-#include "base/u64_of.h"
 #include "compare/json.h"
-#include "compare/markdown.h"
+#include "compare/words.h"
 #include "text/elide.h"
 #include "text/json.h"
 #include "text/svg_text.h"

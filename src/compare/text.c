@@ -2,7 +2,6 @@
 /* A comparison for people: as plain text, and as Markdown. */
 #include "compare/words.h"
 
-#include "compare/markdown.h"
 #include "base/human.h"
 #include "base/name_sanitize.h"
 #include "text/elide.h"

@@ -52,3 +52,10 @@ int aif_comparison_page(const struct aif_comparison *c, const char *title, struc
 /* compare/svg.c: the differential flame graph. title NULL and width 0: the usual. 0 or -ENOMEM; the caller commits. */
 int aif_comparison_svg(const struct aif_comparison *c, const char *title, uint32_t width,
 		       struct aif_out *out);
+
+/* Texts in Markdown: names in them may come from whoever made the profile. */
+
+/* Puts text of one line so that Markdown shows it as it is. */
+void aif_compare_markdown(const void *text, size_t len, struct aif_buf *out);
+/* Puts lines so, each a line of the paragraph. */
+void aif_compare_markdown_lines(const struct aif_buf *lines, struct aif_buf *out);

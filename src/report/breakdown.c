@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --breakdown: what each process's devices did with their time. */
-#include "report/utilization_cells.h"
+#include "report/report_table.h"
 
 static const struct aif_table_column columns[] = {
 	{"span", AIF_TABLE_NS},

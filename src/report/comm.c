@@ -2,7 +2,7 @@
 /* --comm: each process's communication on each device, kernel by kernel. */
 #include "analysis/ranks/bus.h"
 #include "analysis/ranks/waits.h"
-#include "report/utilization_cells.h"
+#include "report/report_table.h"
 
 #include <errno.h>
 #include <math.h>

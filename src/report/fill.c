@@ -125,3 +125,19 @@ int aif_report_read_whole(struct aif_report *r, struct aif_selection *ret)
 	aif_facts_put(r->timeline);
 	return aif_exec_timeline_get(r->p, ret, &r->timeline);
 }
+
+void aif_utilization_parts_cells(struct aif_report *r, const struct aif_utilization_parts *x)
+{
+	aif_table_number(&r->t, x->compute);
+	aif_table_number(&r->t, x->communication_alone);
+	aif_table_number(&r->t, x->memory_alone);
+	aif_table_number(&r->t, x->idle);
+	aif_table_number(&r->t, x->not_collected);
+}
+
+uint64_t aif_utilization_hidden_communication(const struct aif_device_utilization *d)
+{
+	const struct aif_utilization_whole *x = &d->whole;
+
+	return x->communication - AIF_MIN(x->parts.communication_alone, x->communication);
+}

@@ -27,21 +27,6 @@ struct counting {
 	uint64_t outermost; /* number of the outermost call */
 };
 
-static int by_thread(const void *a, const void *b, void *arg)
-{
-	const struct aif_exec_timeline *t = arg;
-	const struct aif_timeline_launch *x = &t->launches[*(const uint32_t *)a],
-					 *y = &t->launches[*(const uint32_t *)b];
-	uint32_t thread = aif_timeline_call_of(t, x)->thread,
-		 other = aif_timeline_call_of(t, y)->thread;
-
-	if (thread != other)
-		return thread < other ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return (x > y) - (x < y); /* they lie in the order of their numbers */
-}
-
 /* Finds the operators on a stack, the outermost first. An operator that calls itself again for another backend is one. */
 static size_t operators_on(struct counting *c, uint32_t stack)
 {
@@ -142,7 +127,7 @@ int aif_op_calls_count(const struct aif_profile *p, const struct aif_exec_timeli
 			first[t->execs[i].launch] = (uint32_t)i;
 	c.first_exec = first;
 	if (!e && n)
-		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), by_thread, (void *)t);
+		aif_sort_r(c.by_thread, n, sizeof(*c.by_thread), aif_timeline_by_thread, (void *)t);
 	for (size_t i = 0; i < n && !e; i++) {
 		if (i && aif_timeline_thread_of(t, c.by_thread[i]) !=
 				 aif_timeline_thread_of(t, c.by_thread[i - 1]))

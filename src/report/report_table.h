@@ -5,6 +5,7 @@
 #include "names/stack_names.h"
 #include "report/report.h"
 #include "analysis/op_tree.h"
+#include "analysis/utilization.h"
 
 /*
  * Definition of a table of reports.def, and the data that its fill function is given. report.c does the rest: reads what
@@ -123,3 +124,18 @@ void aif_report_note_captured(struct aif_report *r, const char *rest);
 /* Notes below the table what its column other_threads counts, if that is anything. what: "step",
  * "range". */
 void aif_report_note_others(struct aif_report *r, const char *what, uint64_t ns);
+
+/* Columns of the tables that take a device's time apart (analysis/utilization.h has the definitions). */
+
+#define AIF_UTILIZATION_PARTS                                             \
+	{"compute", AIF_TABLE_NS}, {"communication_alone", AIF_TABLE_NS}, \
+		{"memory_alone", AIF_TABLE_NS}, {"idle", AIF_TABLE_NS},   \
+	{                                                                 \
+		"not_collected", AIF_TABLE_NS                             \
+	}
+
+/* Adds the cells of AIF_UTILIZATION_PARTS. */
+void aif_utilization_parts_cells(struct aif_report *r, const struct aif_utilization_parts *x);
+
+/* The time of communication beside which something computes, ns. */
+uint64_t aif_utilization_hidden_communication(const struct aif_device_utilization *d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --steps: each step, and what its process's devices did in it: steps that the program marks, or turns of its loop. */
-#include "report/utilization_cells.h"
+#include "report/report_table.h"
 #include "analysis/loop/phases.h"
 #include "analysis/time.h"
 

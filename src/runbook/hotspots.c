@@ -4,7 +4,7 @@
 
 #include "names/cpu_functions.h"
 #include "runbook/instructions.h"
-#include "text/iso_time.h"
+#include "text/values.h"
 #include "text/json.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Budgets and the decision table. */
 #include "runbook/judge.h"
 
-#include "text/iso_time.h"
+#include "text/values.h"
 #include "text/json.h"
 
 #include <ctype.h>

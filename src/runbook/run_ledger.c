@@ -7,7 +7,7 @@
 #include "runbook/grown.h"
 #include "runbook/run_config.h"
 #include "runbook/run_dir.h"
-#include "text/iso_time.h"
+#include "text/values.h"
 #include "text/json.h"
 
 #include <errno.h>

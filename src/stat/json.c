@@ -3,7 +3,7 @@
 #include "stat/result.h"
 
 #include "stat/topology.h"
-#include "text/iso_time.h"
+#include "text/values.h"
 #include "text/json.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Reads digits with an optional fraction as a count of 1/1,000,000,000; stops at the unit. */
 static int read_decimal(const char **s, unsigned __int128 *ret_nano)
@@ -216,4 +217,16 @@ int aif_parse_cpus(const char *who, const char *list, cpu_set_t *ret, struct aif
 		at = end + (*end == ',');
 	}
 	return 0;
+}
+
+void aif_iso_time_now(struct aif_buf *out)
+{
+	struct timespec now;
+	char text[32] = "";
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (gmtime_r(&now.tv_sec, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	aif_buf_printf(out, "%s.%06ld+00:00", text, now.tv_nsec / 1000);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <sched.h>
@@ -32,3 +33,6 @@ int aif_parse_percent(const char *s, uint32_t *ret_ppm); /* 0 to 100 */
 int aif_parse_span(const char *s, struct aif_run_part *ret);
 /* Parses a list of CPUs, "0-3,8". 0 or -EINVAL with *err, which begins with `who`. */
 int aif_parse_cpus(const char *who, const char *list, cpu_set_t *ret, struct aif_err *err);
+
+/* Appends the time of day after ISO 8601, in UTC: "2026-02-13T13:30:07.815063+00:00". */
+void aif_iso_time_now(struct aif_buf *out);

@@ -65,21 +65,6 @@ uint32_t aif_idle_function_between(const struct aif_profile *p, uint32_t a, uint
 
 /* ---- launches of a thread, one after the other ------------------------------------------------- */
 
-static int by_thread_time(const void *a, const void *b, void *arg)
-{
-	const struct aif_exec_timeline *t = arg;
-	const struct aif_timeline_launch *x = &t->launches[*(const uint32_t *)a],
-					 *y = &t->launches[*(const uint32_t *)b];
-	uint32_t thread = aif_timeline_call_of(t, x)->thread,
-		 other = aif_timeline_call_of(t, y)->thread;
-
-	if (thread != other)
-		return thread < other ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
 /* Takes launches in the order in which they are, of one thread's mostly. False: they have to be sorted. */
 static bool take_in_order(const struct aif_exec_timeline *t, uint32_t *before)
 {
@@ -111,7 +96,7 @@ int aif_idle_launches_before(const struct aif_exec_timeline *t, uint32_t **ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->launches_len; i++)
 		order[i] = (uint32_t)i;
-	aif_sort_r(order, t->launches_len, sizeof(*order), by_thread_time, (void *)t);
+	aif_sort_r(order, t->launches_len, sizeof(*order), aif_timeline_by_thread, (void *)t);
 	for (size_t i = 0; i < t->launches_len; i++)
 		before[order[i]] = i && aif_timeline_thread_of(t, order[i - 1]) ==
 							   aif_timeline_thread_of(t, order[i])

@@ -386,16 +386,8 @@ uint32_t aif_range_index_at(const struct aif_range_index *x, uint32_t thread, in
 	hi = x->first[thread + 1];
 	if (lo == hi || x->moments[lo].from > at)
 		return AIF_NONE;
-	/* The last one that is not later. */
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->moments[mid].from <= at)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return x->moments[lo].chain;
+	/* Takes the last one that is not later. */
+	return x->moments[AIF_BISECT(i, lo, hi, x->moments[i].from <= at) - 1].chain;
 }
 
 uint32_t aif_range_index_of_launch(const struct aif_range_index *x, uint32_t thread, int64_t at,
