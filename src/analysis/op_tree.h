@@ -25,15 +25,16 @@ struct aif_op {
 	int64_t start, end; /* ns since the recording's start */
 	uint32_t parent;    /* index, before its own; AIF_NONE at the top */
 	uint32_t thread, name, shapes, types, stack;
-	uint32_t twin; /* what it is a part of and has given its times to; AIF_NONE: it counts */
-	uint8_t kind;  /* enum aif_op_kind */
-	bool is_step;  /* a step as such, or a range that is one (step_names.h) */
+	/* operator that this one is part of and has given its times to; AIF_NONE: counts by itself */
+	uint32_t twin;
+	uint8_t kind; /* enum aif_op_kind */
+	bool is_step; /* a step as such, or a range that is one (step_names.h) */
 };
 
 /* Operators of a part of a profile: a fact (facts.h), as several views want the tree of the same part, each with amounts of
  * its own. */
 struct aif_op_rows {
-	struct aif_op *at; /* by thread, start, end backwards */
+	struct aif_op *at; /* sorted by thread, start, then longer ones first */
 	size_t len, cap;
 	uint64_t damaged;   /* chunks that could not be read */
 	bool any;           /* the profile has rows for it, whatever was asked for */
@@ -48,8 +49,8 @@ int aif_op_rows_get(const struct aif_profile *p, const struct aif_selection *sel
 		    const struct aif_op_rows **ret);
 
 struct aif_op_device {
-	uint64_t ns;       /* of what the operator launched itself */
-	uint64_t all_ns;   /* and of what its children did */
+	uint64_t ns;       /* device time of the operator's own launches */
+	uint64_t all_ns;   /* device time including children */
 	uint64_t launches; /* executions of its own */
 };
 struct aif_op_memory {
@@ -59,18 +60,18 @@ struct aif_op_tree {
 	const struct aif_op_rows *rows;
 	const struct aif_op *ops;     /* rows->at */
 	size_t len;                   /* rows->len */
-	struct aif_op_device *device; /* by operator; NULL until they were added */
+	struct aif_op_device *device; /* one by operator; NULL until added */
 	struct aif_op_memories {
-		struct aif_op_memory own, all; /* of the operator alone; its children included */
-	} * memory;                            /* by operator; NULL until some was added */
-	uint32_t *of_launch; /* by index of the launches: the operator, or AIF_NONE */
+		struct aif_op_memory own, all; /* memory of the operator alone; children included */
+	} * memory;                            /* one by operator; NULL until some was added */
+	uint32_t *of_launch; /* operator of each launch of the time line, or AIF_NONE */
 	uint32_t *calls;     /* the call of the runtime that made it, or AIF_NONE */
 	uint64_t damaged;    /* chunks that could not be read */
 	struct aif_op_others {
 		uint64_t ns, launches;
-	} * others; /* by operator; NULL until they were added */
-	uint32_t *
-		of_other; /* by index of the launches: the operator of another thread that .others counts it to; NULL: none is counted */
+	} * others; /* one by operator; NULL until added */
+	/* operator of another thread to which .others counts each launch; NULL: none is counted */
+	uint32_t *of_other;
 	struct aif_op_memory memory_outside; /* memory of no operator */
 	uint64_t allocations_outside;        /* events of it */
 	bool has_memory, has_device_memory;

@@ -23,7 +23,7 @@
 
 /* Kinds of a chain's elements. */
 enum aif_range_kind {
-	AIF_RANGE_PLAIN,  /* as the program named it */
+	AIF_RANGE_PLAIN,  /* name given by the program */
 	AIF_RANGE_MODULE, /* "jit(update)": a compiled program of XLA's */
 	AIF_RANGE_SCOPE,  /* "transpose(jvp())": of op_name, but its last part */
 	AIF_RANGE_SOURCE, /* "loss (train.py:23)": the Python line that was traced */
@@ -34,11 +34,11 @@ enum aif_range_kind {
 
 struct aif_range_chain {
 	uint32_t parent; /* the chain without its innermost range, or AIF_NONE */
-	uint32_t name;   /* in .names */
+	uint32_t name;   /* string of .names */
 	uint16_t depth;  /* elements before it */
 	uint8_t kind;    /* enum aif_range_kind */
-	bool is_kept;    /* it or one around it is one of those asked for */
-	bool in_graph;   /* of a replayed graph's node */
+	bool is_kept;    /* this range or an enclosing one was asked for */
+	bool in_graph;   /* range of a replayed graph's node */
 };
 
 struct aif_range_moment {
@@ -49,22 +49,22 @@ struct aif_range_moment {
 /* The command that XLA made a node of a graph of: a range's name and payload, strings of the profile (payload AIF_NONE: none). */
 struct aif_range_command {
 	uint32_t name, payload;
-	bool is_kept; /* it is one of those asked for */
+	bool is_kept; /* range was asked for */
 };
 
 struct aif_range_index {
 	struct aif_strset names;
 	AIF_TABLE(aif_range_chain, chains);
-	AIF_TABLE(aif_range_moment, moments); /* by thread, then time */
-	size_t *first; /* by thread: its first moment; one more behind the last */
+	AIF_TABLE(aif_range_moment, moments); /* sorted by thread, then time */
+	size_t *first; /* index of each thread's first moment; one more after the last */
 	size_t threads;
-	uint32_t *processes; /* by thread */
+	uint32_t *processes; /* process of each thread */
 	struct aif_sole_threads inside;
 	struct aif_map graphs; /* process << 32 | graph -> the graph's number here */
 	struct aif_map nodes;  /* number << 32 | node -> the node's number here */
-	struct aif_map
-		placed; /* chain << 32 | the node's number -> the chain of what the node launches */
-	AIF_TABLE(aif_range_command, commands); /* by the node's number */
+	/* chain << 32 | the node's number -> the chain of what the node launches */
+	struct aif_map placed;
+	AIF_TABLE(aif_range_command, commands); /* sorted by node number */
 	uint64_t damaged;                       /* chunks that could not be read */
 };
 

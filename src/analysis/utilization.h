@@ -34,26 +34,29 @@ struct aif_utilization_parts {
 };
 /* The same of the whole span, with standard errors. */
 struct aif_utilization_whole {
-	struct aif_utilization_parts
-		parts; /* not_collected: without what the overhead budget left out */
+	/* not_collected: without what the overhead budget left out */
+	struct aif_utilization_parts parts;
 	uint64_t span, busy, communication;
-	uint64_t error, idle_error;                                /* of busy and idle */
-	uint64_t compute_error, communication_error, memory_error; /* of the parts */
+	/* standard errors of busy and idle */
+	uint64_t error, idle_error;
+	/* standard errors of the parts */
+	uint64_t compute_error, communication_error, memory_error;
 };
 struct aif_device_utilization {
 	uint32_t process, device;
-	size_t first, end; /* of .order */
+	size_t first, end; /* range of .order */
 	int64_t from, to;  /* the span */
 	/* Unions that are the same share their memory: it is the fact's, and nobody adds to them. */
-	struct aif_spans busy; /* of all */
+	struct aif_spans busy; /* time in which anything ran */
 	struct aif_spans compute, communication;
 	struct aif_spans either;        /* compute or communication */
-	struct aif_spans not_collected; /* and not busy */
-	struct aif_spans paused;        /* of this, what is not for the overhead budget */
+	struct aif_spans not_collected; /* time not collected and not busy */
+	/* part of .not_collected that is not for the overhead budget */
+	struct aif_spans paused;
 	struct aif_utilization_whole whole;
 };
 struct aif_utilization {
-	const struct aif_device_utilization *devices; /* by process, device */
+	const struct aif_device_utilization *devices; /* sorted by process, then device */
 	size_t len, cap;
 	const uint32_t *order;  /* executions by process, device, start, then as in the file */
 	const uint8_t *classes; /* enum aif_work_class, by execution */
@@ -86,10 +89,10 @@ uint64_t aif_utilization_error(struct aif_estimate *e, const struct aif_weights 
 /* Reasons why a stream or a device was idle before an execution, as in HTA's
  * get_idle_time_breakdown(). */
 enum aif_idle {
-	AIF_IDLE_HOST,   /* its launch began when the one before had ended: waiting for the host */
+	AIF_IDLE_HOST,   /* launched after the one before had ended: waiting for the host */
 	AIF_IDLE_KERNEL, /* launched before; what it costs to start one kernel after the other */
 	AIF_IDLE_OTHER, /* launched before, but late: it waited for another stream, or for memory */
-	AIF_IDLE_UNKNOWN, /* nothing tells when it was launched: which of them it is, is not known */
+	AIF_IDLE_UNKNOWN, /* time of the launch is not known, so neither is the cause */
 	AIF_IDLE_COUNT
 };
 /* HTA's default is 30 in the unit of the trace, which in Kineto's is us. */

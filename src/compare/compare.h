@@ -26,10 +26,10 @@
  */
 
 struct aif_side {
-	char *name; /* as it was asked for */
+	char *name; /* the words that named the side */
 	struct aif_run *runs;
 	size_t len, cap;
-	size_t repeated; /* how often a run was named that was there already: it counts once */
+	size_t repeated; /* number of times that a run was named again, which counts once */
 	size_t agreed;   /* runs whose steps are of the loop that others have: aif_side_agree() */
 	aif_profile_opener *open; /* reads one of its profiles again; NULL: none is read again */
 };
@@ -52,8 +52,9 @@ enum aif_compare_unit {
 	AIF_UNIT_LAUNCH,
 	AIF_UNIT_SECOND,
 	AIF_UNIT_RUN,
-	AIF_UNIT_RANGE, /* one of the ranges that the program marked with aif_compare_opts.range: a token */
-	AIF_UNIT_CYCLES /* to be chosen as AUTO is; times are in cycles of an SM, which the caller turns them into */
+	/* an occurrence of the range aif_compare_opts.range, which the program marks: a token */
+	AIF_UNIT_RANGE,
+	AIF_UNIT_CYCLES /* chosen as AUTO is; times are in cycles of an SM, into which the caller converts them */
 };
 
 struct aif_compare_opts {
@@ -103,19 +104,22 @@ enum aif_finding_kind {
 	AIF_FINDING_NEW,
 	AIF_FINDING_GONE,
 	AIF_FINDING_MOVED, /* between callees; the caller itself may have changed, too */
-	AIF_FINDING_STEPS, /* B has more and smaller steps, or fewer and larger ones: values are of whole runs */
+	/* B has more and smaller steps, or fewer and larger ones: values are of whole runs */
+	AIF_FINDING_STEPS,
 };
 
 struct aif_finding {
-	uint32_t node;  /* of .tree */
-	bool is_idle;   /* idle time that the stack is blamed for */
-	bool is_change; /* it changed itself; else only its callees did, in opposite directions */
+	uint32_t node; /* node of .tree */
+	bool is_idle;  /* idle time that the stack is blamed for */
+	/* the frame changed itself; else only its callees did, in opposite directions */
+	bool is_change;
 	enum aif_finding_kind kind;
 	struct aif_compared time;
 	double delta;                  /* ns a unit: what this stack has more */
-	double often, longer;          /* of it: by more launches, by longer ones */
+	double often, longer;          /* parts of the change: by more launches, by longer ones */
 	double a_launches, b_launches; /* AIF_FINDING_STEPS: steps a run */
-	size_t moves, moves_len;       /* of .moves: what it was moved between, largest first */
+	/* range of .moves: frames between which time was moved, largest first */
+	size_t moves, moves_len;
 };
 struct aif_move {
 	uint32_t node;
@@ -139,11 +143,14 @@ struct aif_comparison {
 	bool chose_unit;   /* the caller asked for none: steps, where all runs have them */
 	const char *range; /* aif_compare_opts.range */
 	double margin;
-	bool is_whole; /* by run: all are whole runs, with start-up and tail */
-	bool by_share; /* some runs have counts, others times: stacks are given in ppm of their side's whole */
+	bool is_whole; /* unit AIF_UNIT_RUN: all are whole runs, with start-up and tail */
+	/* some runs have counts, others times: stacks are given in ppm of their side's whole */
+	bool by_share;
 	bool is_shared; /* a run is on both sides: nothing is decided */
-	bool is_comparable; /* but for the number of runs: one machine, program and outcome, and no run on both sides */
-	size_t recordings[2]; /* of A, of B: parts of one recording are no runs of their own */
+	/* comparable but for the number of runs: one machine, program and outcome, and no run on both sides */
+	bool is_comparable;
+	/* number of recordings of A and of B: parts of one recording are no runs of their own */
+	size_t recordings[2];
 	bool has_metric[AIF_METRICS];
 	struct aif_compared metric[AIF_METRICS];
 	double busy_share_a, busy_share_b; /* 0 to 1 */
@@ -151,17 +158,17 @@ struct aif_comparison {
 	bool is_batch;
 	double steps_a, steps_b;             /* a run */
 	struct aif_compared batch;           /* time of whole runs */
-	struct aif_compared_kernel *kernels; /* by the size of the change, largest first */
+	struct aif_compared_kernel *kernels; /* sorted by the size of the change, largest first */
 	size_t kernels_len, kernels_cap;
-	struct aif_strset names; /* of kernels */
+	struct aif_strset names; /* names of kernels */
 
 	/* Both sides' stacks, sealed. Its values are widths: what a frame takes itself in the side where it takes more, so that
 	 * what is gone is seen; frames too narrow to draw have given theirs to their callers. */
 	struct aif_tree tree;
-	double (*means)[2]; /* by node: ns a unit of A, of B; of device and idle time */
-	uint8_t *looks;     /* by node: enum aif_compare_look */
-	struct aif_finding
-		*findings; /* changes before moves, the largest first; idle time among them */
+	double (*means)[2]; /* ns a unit of A and of B, by node, in device and idle time */
+	uint8_t *looks;     /* enum aif_compare_look, by node */
+	/* changes before moves, the largest first; idle time among them */
+	struct aif_finding *findings;
 	size_t findings_len, findings_cap;
 	struct aif_move *moves;
 	size_t moves_len, moves_cap;

@@ -14,17 +14,18 @@ enum aif_gate_answer { AIF_GATE_KEPT, AIF_GATE_EXCEEDED, AIF_GATE_UNKNOWN };
 struct aif_gate_value {
 	const char *name;
 	const double *values;
-	const char *why; /* why the first run without one has none; NULL */
+	const char *why; /* reason for which the first run without a value has none; NULL */
 };
 
 struct aif_gate_row {
 	const struct aif_budget *budget;
 	enum aif_gate_answer answer;
-	struct aif_compared of; /* of a budget for a change */
-	double mean, low, high; /* of a limit: side B */
+	struct aif_compared of; /* both sides, for a budget of a change */
+	double mean, low, high; /* side B, for a limit */
 	bool is_missing;
-	bool is_doubted;    /* nobody can tell, however near together the runs are: gate_doubts.h */
-	struct aif_buf why; /* why nobody can tell; "" */
+	/* the answer is not known, however near together the runs are: gate_doubts.h */
+	bool is_doubted;
+	struct aif_buf why; /* reason for which the answer is not known; "" */
 };
 struct aif_gate {
 	const struct aif_comparison *c; /* NULL: a side could not be read, or nothing was judged */
@@ -32,10 +33,12 @@ struct aif_gate {
 	struct aif_gate_row *rows;
 	size_t len;
 	enum aif_gate_answer answer; /* the worst of all */
-	bool is_required; /* what the caller requires does not hold, which .problem says: nothing is judged */
-	struct aif_buf problem; /* why there is no comparison; "" */
+	/* a requirement of the caller does not hold, which .problem says: nothing is judged */
+	bool is_required;
+	struct aif_buf problem; /* reason for which there is no comparison; "" */
 	bool unknown_fails;     /* the caller's: what nobody can tell fails as what is exceeded */
-	size_t columns; /* of the terminal that shows the text, whose stacks are cut to it; 0: none */
+	/* width of the terminal, to which stacks in the text are cut; 0: no terminal */
+	size_t columns;
 };
 
 /* Judges. *ret is finished by the caller, also after a failure. 0 or -ENOMEM. */

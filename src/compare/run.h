@@ -18,11 +18,12 @@
 enum aif_run_text {
 	AIF_RUN_COMMAND,
 	AIF_RUN_HOST,
-	AIF_RUN_MACHINE, /* devices by name, with their number where there are several: "2 x NVIDIA H100" */
+	/* devices by name, with their number where there are several: "2 x NVIDIA H100" */
+	AIF_RUN_MACHINE,
 	AIF_RUN_DRIVER,  /* the first number of each device's driver version */
-	AIF_RUN_PROBLEM, /* why nothing can be decided by this run; "" */
+	AIF_RUN_PROBLEM, /* reason for which nothing can be decided by this run; "" */
 	AIF_RUN_LACKS,   /* "incomplete: stacks", as aif_lacks_say() has it; "" */
-	AIF_RUN_LABEL,   /* of a baseline, as it was given; "" */
+	AIF_RUN_LABEL,   /* label of a baseline, as given; "" */
 	AIF_RUN_TEXTS
 };
 
@@ -30,22 +31,24 @@ enum aif_run_amount {
 	AIF_RUN_ELAPSED, /* ns: length of the part */
 	AIF_RUN_BUSY,    /* ns, of all devices: time with work, each ns once */
 	AIF_RUN_IDLE,
-	AIF_RUN_COPY,          /* of busy: copies alone */
-	AIF_RUN_COMMUNICATION, /* of busy: communication that no computation hides */
+	AIF_RUN_COPY,          /* part of busy: copies alone */
+	AIF_RUN_COMMUNICATION, /* part of busy: communication that no computation hides */
 	AIF_RUN_LAUNCHES,      /* executions of kernels */
 	AIF_RUN_BYTES,         /* copied */
 	AIF_RUN_ERROR,         /* ns: standard error of busy, where launches were left out */
 	AIF_RUN_CPU,           /* ns on CPUs, sampled: of runs that used no device */
-	AIF_RUN_STATUS,        /* what the command ended with: its exit status, 128 + a signal */
+	AIF_RUN_STATUS,        /* exit status of the command, or 128 + a signal */
 	AIF_RUN_MEMORY,        /* bytes: the most of devices' memory in use at once, by everybody */
 	/* The devices that worked, as their driver reports them; 0: not known. Medians are of readings when they were not idle. */
 	AIF_RUN_CLOCK,       /* kHz of an SM, median; of several devices the mean */
 	AIF_RUN_POWER_LIMIT, /* mW, sum */
-	AIF_RUN_CAPPED, /* ppm of the time in which the power limit held clocks down, of the device with most */
+	/* ppm of the time in which the power limit held clocks down, of the device with most */
+	AIF_RUN_CAPPED,
 	AIF_RUN_THROTTLED, /* ppm of the time in which heat or the board did */
-	AIF_RUN_BEFORE, /* ns before the first device work of a whole run, not in the elapsed time */
-	AIF_RUN_AFTER,  /* ns behind the last, likewise */
-	AIF_RUN_LOOP,   /* ns: of the loop whose turns are its steps */
+	/* ns before the first device work of a whole run, not in the elapsed time */
+	AIF_RUN_BEFORE,
+	AIF_RUN_AFTER,   /* ns behind the last, likewise */
+	AIF_RUN_LOOP,    /* ns: of the loop whose turns are its steps */
 	AIF_RUN_SAMPLES, /* on CPUs, of AIF_RUN_CPU; 0: not known */
 	/* Runs whose loop alone is reduced, with what is outside of the loop; 0: not known. */
 	AIF_RUN_EXTENT,      /* ns from the first device work of the run to the last */
@@ -55,8 +58,9 @@ enum aif_run_amount {
 
 /* Device time is known by these, beside stacks. */
 enum aif_run_by {
-	AIF_RUN_BY_OPERATOR, /* of a framework: PyTorch's, by its functions or a trace; XLA's */
-	AIF_RUN_BY_RANGE,    /* that the program marked (aiflame.h, NVTX, traces) */
+	/* operators of a framework: PyTorch's, by its functions or a trace; XLA's */
+	AIF_RUN_BY_OPERATOR,
+	AIF_RUN_BY_RANGE, /* ranges that the program marked (aiflame.h, NVTX, traces) */
 	AIF_RUN_BYS
 };
 
@@ -64,35 +68,38 @@ enum aif_run_by {
 #define AIF_RUN_LEFT_OUT "[left out]"
 
 struct aif_run_kernel {
-	uint32_t name; /* of .kernel_names: as views shorten it */
+	uint32_t name; /* index in .kernel_names of the name as views shorten it */
 	uint32_t full; /* the same in full */
 	bool is_copy;
 	uint64_t ns, launches;
 };
 
 struct aif_run {
-	char *path; /* as it was given */
+	char *path; /* the path that was given */
 	char *text[AIF_RUN_TEXTS];
 	uint64_t amount[AIF_RUN_AMOUNTS];
-	uint64_t
-		hash; /* of what is in it, without its label: by that a run is known again. 0: not known */
+	/* hash of the content without the label, by which a run is recognised. 0: not known */
+	uint64_t hash;
 	uint64_t start_s; /* seconds since 1970; 0: not known */
 	/* A number of the recording that the run is, or is a part of; 0: not known. Parts of one recording are no runs of their own. */
 	uint64_t recording;
 	enum aif_phases_from steps_from;
-	uint64_t steps; /* in the part; 0: none are known */
-	uint64_t loop;  /* where turns begin that are its steps (aif_phases.place); 0: not known */
-	bool is_part;   /* of a time that was asked for */
+	uint64_t steps; /* steps in the part; 0: none are known */
+	/* place at which turns begin that are the steps (aif_phases.place); 0: not known */
+	uint64_t loop;
+	bool is_part; /* the run is a time that was asked for */
 	/* A part that has more than whole steps: its sums are not those of .steps. Whole ones are between these times, in ns
 	 * since the recording's start; 0: not known, of a baseline. */
 	bool is_cut;
 	uint64_t steps_from_ns, steps_to_ns;
 	bool is_loop;
-	bool is_whole; /* the recording has the whole run, and all of it is read: start-up and tail are known */
-	bool is_open; /* the recording ended before the command did, or dropped its beginning: it is no whole run */
+	/* the recording has the whole run, and all of it is read: start-up and tail are known */
+	bool is_whole;
+	/* the recording ended before the command did, or dropped its beginning: it is no whole run */
+	bool is_open;
 	bool is_cpu;    /* no device was used: the tree is of CPU time */
 	bool is_counts; /* folded text, or samples without times: no verdict */
-	bool in_cycles; /* what is ns elsewhere is cycles of an SM: aif_run_to_cycles() */
+	bool in_cycles; /* times are cycles of an SM in place of ns: aif_run_to_cycles() */
 	/* The devices' time by stack (.is_cpu: threads' CPU time), the kernel innermost; idle time under the stacks to blame, with an innermost frame
 	 * of which aif_run_is_idle() is true. Sealed, with launches in the details. */
 	struct aif_tree tree;
@@ -105,7 +112,7 @@ struct aif_run {
 	uint64_t *ranges;
 	size_t ranges_len, ranges_cap;
 	struct aif_strset kernel_names;
-	struct aif_run_kernel *kernels; /* by time, longest first */
+	struct aif_run_kernel *kernels; /* sorted by time, longest first */
 	size_t kernels_len, kernels_cap;
 };
 

@@ -13,14 +13,14 @@
  * instruction, stall reason.
  */
 
-enum aif_flame_leaf { /* where towers end */
+enum aif_flame_leaf { /* innermost kind of frame */
 		      AIF_LEAF_KERNEL,
 		      AIF_LEAF_LINE,
 		      AIF_LEAF_INSTRUCTION,
 		      AIF_LEAF_STALL,
 };
 
-enum aif_flame_by {              /* what a width is */
+enum aif_flame_by {              /* quantity that widths show */
 		    AIF_BY_WALL, /* ns, shared where several things ran at once: sums to the busy time */
 		    AIF_BY_TIME, /* ns of durations */
 		    AIF_BY_SAMPLES,
@@ -31,9 +31,9 @@ enum aif_flame_by {              /* what a width is */
 /* Ranges that programs mark (aiflame.h, NVTX, imported traces), as frames: of device time between the host's stack and
  * what was launched, of CPU samples below the stack. */
 enum aif_flame_ranges {
-	AIF_RANGES_ON, /* those by which rows are apart (struct aif_selection), or that are in stacks */
+	AIF_RANGES_ON, /* ranges that separate rows (struct aif_selection), or that are in stacks */
 	AIF_RANGES_OFF,
-	AIF_RANGES_ONLY, /* and no frame of the host */
+	AIF_RANGES_ONLY, /* ranges without frames of the host */
 };
 
 struct aif_idle_blame;
@@ -41,7 +41,7 @@ struct aif_power_rates;
 
 /* The place of a row in the tree, and its values. */
 struct aif_flame_placed {
-	size_t row; /* of the attribution, of the CPU totals, or of the idle time */
+	size_t row; /* row of the attribution, of the CPU totals, or of the idle time */
 	/* The last frame; the kernel's, which has the launches: 0 for idle and CPU time. */
 	uint32_t node, kernel_node;
 	uint64_t ns, samples, launches;
@@ -52,16 +52,17 @@ struct aif_flame_opts {
 	enum aif_flame_by by;
 	enum aif_name_detail detail;
 	enum aif_flame_ranges ranges;
-	bool off_cpu;   /* of CPU samples: times off CPU instead */
-	bool by_thread; /* of CPU samples by thread: where there are several, each on its name */
+	bool off_cpu;   /* draws times off CPU in place of CPU samples */
+	bool by_thread; /* draws CPU samples by thread: with several, each on its name */
 	bool lines;     /* tell frames of one function apart by line */
 	const char *focus, *ignore; /* keep, drop stacks with a frame that matches; or NULL */
 	const char *kernel;         /* only kernels that match; or NULL */
-	const struct aif_selection
-		*sel; /* what the attribution is of; NULL: all. For which launches are whose */
+	/* selection of the attribution, which says whose launches are shown; NULL: all */
+	const struct aif_selection *sel;
 	const struct aif_power_rates *energy; /* AIF_BY_ENERGY: of the devices */
-	const struct aif_idle_blame *idle;    /* of device time: idle time beside it; or NULL */
-	bool wakers; /* of idle time: above a sleep who ended it, with what that thread did meanwhile */
+	/* idle time to be drawn beside device time; or NULL */
+	const struct aif_idle_blame *idle;
+	bool wakers; /* draws above a sleep who ended it, with what that thread did meanwhile */
 	/* Is given each row that has a place in the tree, for who needs to know which; NULL: nobody. 0 or -errno, which
 	 * ends it. */
 	int (*placed)(void *arg, const struct aif_flame_placed *placed);

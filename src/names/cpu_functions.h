@@ -20,10 +20,10 @@
  * waits for devices are not of it.
  */
 struct aif_cpu_function {
-	uint32_t name;   /* of .tree: aif_tree_text(), aif_tree_type_of() */
-	uint32_t module; /* of the profile; AIF_NONE: not known, or Python's */
-	uint32_t
-		frame; /* of the profile: the one with most self time, else one that is on a stack */
+	uint32_t name;   /* name of .tree: aif_tree_text(), aif_tree_type_of() */
+	uint32_t module; /* module of the profile; AIF_NONE: not known, or Python's */
+	/* frame of the profile with the most self time, else one that is on a stack */
+	uint32_t frame;
 	uint32_t depth; /* inline depth of the function in that frame's names */
 	uint64_t self_ns, total_ns, self_samples, total_samples;
 	bool spins; /* no function, but all waits that spin in the module (spin_waits.h) */
@@ -37,15 +37,15 @@ struct aif_cpu_leaf {
 };
 
 struct aif_cpu_functions {
-	struct aif_tree tree;        /* of names only */
+	struct aif_tree tree;        /* holds names only */
 	struct aif_cpu_function *at; /* most self time first, then total */
 	size_t len, cap;
-	struct aif_cpu_leaf *leaves; /* in no order */
+	struct aif_cpu_leaf *leaves; /* not sorted */
 	size_t leaves_len, leaves_cap;
-	uint64_t weight_ns, samples; /* of all, also of stacks that are not known */
-	uint64_t spinning_ns;        /* of threads that spin until others are done */
+	uint64_t weight_ns, samples; /* totals, also of stacks that are not known */
+	uint64_t spinning_ns;        /* CPU time of threads that spin until others are done */
 	uint64_t unsampled_ns;  /* the part of it that is of no function: aif_cpu_is_unsampled() */
-	uint64_t for_others_ns; /* as of aif_cpu_totals */
+	uint64_t for_others_ns; /* same as of aif_cpu_totals */
 	uint64_t whole_samples; /* samples whose stack reaches its thread's first function */
 	uint64_t threads;
 	uint64_t damaged; /* chunks that could not be read */

@@ -44,7 +44,8 @@ enum aif_launch_kind {
 	AIF_LAUNCH_MAP = 5,
 	AIF_LAUNCH_UNMAP = 6,
 	AIF_LAUNCH_MIGRATE = 7,
-	AIF_LAUNCH_ALLOCATE = 8, /* of device memory, where the device takes part in it (AIU) */
+	/* allocation of device memory, where the device takes part in it (AIU) */
+	AIF_LAUNCH_ALLOCATE = 8,
 	AIF_LAUNCH_RELEASE = 9,
 	AIF_LAUNCH_PEER = 10, /* a copy from one device to another */
 	AIF_LAUNCH_KIND_COUNT
@@ -67,20 +68,20 @@ enum aif_process_flag {
 	AIF_PROCESS_AGENT = 1,   /* carried the agent */
 	AIF_PROCESS_RUNTIME = 2, /* an accelerator runtime was initialised in it */
 	AIF_PROCESS_JOINED =
-		4, /* its agent met the recorder: because of that, or with --children */
+		4, /* the agent in it met the recorder: because of that, or with --children */
 	/* The process's times are of a clock that could not be put on that of the profile's first rank: they cannot be compared. */
 	AIF_PROCESS_CLOCK_APART = 8,
 };
 struct aif_process {
-	uint32_t pid, ppid;          /* as the recorder sees them */
+	uint32_t pid, ppid;          /* process ids in the pid namespace of the recorder */
 	uint32_t exe, cmdline, host; /* strings */
 	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end 0 = still alive at the end */
 	uint32_t flags;
 	int32_t exit_status; /* wait status if known, else -1 */
-	uint64_t cpu_ns;     /* of all its threads, when it was last looked at; 0 = not known */
+	uint64_t cpu_ns;     /* CPU time of all threads, when last read; 0 = not known */
 	/* 1 + its rank in a job of several processes, 1 + that among those of its host; 0 = not known. */
 	uint32_t rank, local_rank;
-	uint32_t world; /* how many ranks the job has; 0 = not known */
+	uint32_t world; /* number of ranks in the job; 0 = not known */
 	/* The error of its times against those of other hosts, once they were put on one clock; 0: of one clock, or not known. */
 	uint32_t clock_error_ns;
 };
@@ -101,15 +102,15 @@ struct aif_device {
 	uint32_t arch; /* NVIDIA's compute capability, 10 * major + minor */
 	uint32_t unit_threads, unit_blocks, unit_registers, unit_shared; /* shared: bytes */
 	uint32_t block_shared; /* bytes that each block takes beside its own */
-	uint32_t
-		pci; /* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
+	/* domain << 16 | bus << 8 | device << 3 | function; 0 = not known, or on no bus */
+	uint32_t pci;
 	/* The highest clocks that it reports, of its units and of its memory, and the width of the way to that; 0 = not known. */
 	uint32_t clock_khz, memory_khz, memory_bits;
 };
 struct aif_stream { /* a queue of a device, in one process */
 	uint32_t process, device;
 	uint32_t out_of_order; /* 0, 1 */
-	uint64_t ordinal; /* its number among the runtime's, of a pointer's size where it is one */
+	uint64_t ordinal;      /* the runtime's number or handle of the stream */
 };
 enum aif_module_kind {
 	AIF_MODULE_ELF = 1, /* host program or library */
@@ -131,7 +132,8 @@ struct aif_module {
 /* Address: in ELF modules the address in the file's own numbering (run-time address - load
  * bias). For callers it is a point INSIDE the call instruction (return address - 1), ready to be
  * looked up. */
-#define AIF_ADDRESS_UNKNOWN UINT64_MAX /* of a place in a kernel that is known by its name only */
+/* The address of a place in a kernel that is known by name only. */
+#define AIF_ADDRESS_UNKNOWN UINT64_MAX
 struct aif_frame {
 	uint32_t kind, module;
 	uint64_t address;
@@ -180,7 +182,7 @@ enum aif_stack_flag {
 #define AIF_OFF_CPU_SEEN_IN AIF_OFF_CPU_SEEN "in "
 /* The same of time that the thread could have run and had no CPU. */
 #define AIF_OFF_CPU_SEEN_RUNNABLE AIF_OFF_CPU_SEEN "runnable]"
-struct aif_program {              /* what kernels were built from */
+struct aif_program {              /* the program that kernels were built from */
 	uint32_t process, source; /* source: string with the text, AIF_NONE if not kept */
 	uint32_t options;         /* build options as the application gave them; string */
 	uint32_t source_name;     /* the file name that line tables use for it, or AIF_NONE */
@@ -198,7 +200,7 @@ struct aif_code {                    /* one device (or sampled) function's machi
 	const uint8_t *bytes;  /* NULL = not kept, or see `packed` */
 	const uint8_t *packed; /* the bytes, compressed (code_pack.h), or NULL */
 	uint64_t packed_size;
-	uint64_t file_offset; /* where the bytes lie in their device binary; 0 = not known */
+	uint64_t file_offset; /* offset of the bytes in the device binary; 0 = not known */
 };
 /*
  * A code of this architecture is a device binary; its module's path is the prefix and that of the modules that its functions
@@ -215,8 +217,8 @@ struct aif_clock_pair {
 };
 /* The making of a node of a device graph that can be replayed. Several rows of one node: it was updated. */
 struct aif_graph_node {
-	uint32_t process, graph, node; /* as executions have them */
-	uint32_t thread, stack;        /* that made it */
+	uint32_t process, graph, node; /* same numbers as in struct aif_exec_row */
+	uint32_t thread, stack;        /* thread and stack that made the node */
 	uint64_t since,
 		made; /* CLOCK_MONOTONIC ns: replays from then on are of it; when it was made */
 };
@@ -224,8 +226,8 @@ struct aif_graph_node {
 struct aif_collective {
 	uint32_t communicator; /* string, the same on all of its ranks; AIF_NONE: not known */
 	uint32_t operation;    /* string: "allreduce" */
-	uint32_t ranks;        /* of the communicator; 0 = not known */
-	uint64_t bytes;        /* that this rank gives; 0 = not known */
+	uint32_t ranks;        /* size of the communicator; 0 = not known */
+	uint64_t bytes;        /* payload of this rank; 0 = not known */
 };
 /* Count of executions that took so long, of all that a reduced profile had before launches were left out. */
 struct aif_duration {
@@ -242,7 +244,7 @@ struct aif_loss {
 struct aif_launch_row {
 	uint64_t launch, time; /* CLOCK_MONOTONIC: the call began */
 	uint32_t thread, kind, kernel, device, stream, stack, shape;
-	uint64_t bytes; /* of a copy, 0 for kernels */
+	uint64_t bytes; /* copied bytes, 0 for kernels */
 };
 struct aif_exec_row {
 	uint64_t launch, start, end; /* raw stamps of `clock` */
@@ -252,8 +254,8 @@ struct aif_exec_row {
 	/* The device graph whose replay it was part of, a number of its process, and which node
 	 * of it; 0 = none. */
 	uint32_t graph, node;
-	uint32_t registers,
-		shared_bytes; /* of a thread, of a block; registers 0 = neither is known */
+	/* registers of a thread, shared bytes of a block; registers 0 = neither is known */
+	uint32_t registers, shared_bytes;
 	/* 1 + which operation between ranks it is; 0 = none, or not known. And 1 + its number among those of its communicator, which
 	 * all ranks count alike; 0 = not known. */
 	uint32_t collective, sequence;
@@ -281,7 +283,7 @@ struct aif_window_row {
 		held;           /* held: enum aif_held; 0: sampling was refused, capture was off */
 	uint64_t period_ns;     /* between two samples of one thread or unit */
 	uint64_t lost;          /* samples dropped in this window */
-	uint64_t launches;      /* that the thread made in it */
+	uint64_t launches;      /* launches that the thread made in the window */
 	uint32_t thread, p_ppm; /* share of time that is held on average */
 };
 /* A stack of a thread on a CPU or, with `waiting`, of one that waited for a device from `time`
@@ -315,12 +317,12 @@ const char *aif_op_kind_name(unsigned kind);
 struct aif_op_row {
 	uint64_t start, end; /* raw stamps of `clock` */
 	uint32_t clock, thread, name, kind;
-	uint32_t
-		shapes; /* string: shapes of its inputs as its source has them, AIF_NONE if not known */
-	uint32_t
-		types; /* string: types of its inputs, a JSON list of strings; AIF_NONE if not known */
-	uint32_t stack;   /* where it was called, AIF_NONE if not known */
-	uint64_t id;      /* its number in its source (External id), 0 = none */
+	/* string: shapes of its inputs as its source has them, AIF_NONE if not known */
+	uint32_t shapes;
+	/* string: types of its inputs, a JSON list of strings; AIF_NONE if not known */
+	uint32_t types;
+	uint32_t stack;   /* stack of the caller, AIF_NONE if not known */
+	uint64_t id;      /* number in the source of the row (External id), 0 = none */
 	int64_t sequence; /* autograd's: a forward and its backward have the same; -1 = none */
 };
 
@@ -330,7 +332,8 @@ struct aif_counter_row {
 	uint64_t time; /* CLOCK_MONOTONIC ns: the end of what it was measured over */
 	double value;
 	uint32_t device, name, unit; /* strings; unit AIF_NONE: a number, or not known */
-	uint32_t process;            /* whose part of the device's it is; AIF_NONE: all of it */
+	/* process to which this part of the value belongs; AIF_NONE: value of the whole device */
+	uint32_t process;
 	uint64_t launch; /* 1 + the number of that around which it was measured; 0: none */
 };
 
@@ -339,11 +342,11 @@ enum aif_memory_kind { AIF_MEMORY_ALLOCATE = 1, AIF_MEMORY_RELEASE = 2 };
 #define AIF_MEMORY_UNKNOWN UINT64_MAX
 struct aif_memory_row {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
-	uint64_t
-		block; /* its address, or a number of it, unique while it is there; 0 = not known */
-	uint64_t bytes; /* of the block; 0 = not known, of a release */
-	uint64_t allocated,
-		reserved; /* of all that the allocator has there, afterwards; AIF_MEMORY_UNKNOWN */
+	/* address or number of the block, unique while the block exists; 0 = not known */
+	uint64_t block;
+	uint64_t bytes; /* size of the block; 0 = not known, for a release */
+	/* totals of the allocator after the event; AIF_MEMORY_UNKNOWN */
+	uint64_t allocated, reserved;
 	uint32_t thread, stack;
 	uint32_t device; /* AIF_NONE: the host's memory */
 	uint32_t kind;   /* enum aif_memory_kind */
@@ -354,10 +357,11 @@ struct aif_meta {
 };
 
 enum aif_profile_note {
-	AIF_NOTE_CUT_SHORT = 1,   /* the recorder did not finish it: it ends at the last commit */
-	AIF_NOTE_NO_ROLLBACK = 2, /* it was killed in a commit, which could not be undone here */
+	AIF_NOTE_CUT_SHORT = 1, /* the recorder did not finish it: it ends at the last commit */
+	/* the recorder was killed in a commit, which could not be undone here */
+	AIF_NOTE_NO_ROLLBACK = 2,
 	AIF_NOTE_TRIMMED = 4,     /* old rows were dropped (--keep, --max-size): see losses */
-	AIF_NOTE_NO_LOCKS = 8,    /* its file system has none: it may be in use by others */
+	AIF_NOTE_NO_LOCKS = 8,    /* the file system has no locks: others may be writing the file */
 	AIF_NOTE_DEEP_NAMES = 16, /* a frame had more names than AIF_FRAME_NAMES_MAX */
 };
 
@@ -368,9 +372,9 @@ enum aif_profile_note {
 struct aif_profile {
 	struct aif_strset strings;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the recording's start and end */
-	uint64_t
-		kept_ns; /* bulk rows are complete from here on: start_ns unless AIF_NOTE_TRIMMED */
-	uint64_t dropped_launches; /* with AIF_NOTE_TRIMMED */
+	/* bulk rows are complete from here on: start_ns unless AIF_NOTE_TRIMMED */
+	uint64_t kept_ns;
+	uint64_t dropped_launches; /* launches in the rows that AIF_NOTE_TRIMMED is about */
 	AIF_TABLE(aif_meta, meta);
 	AIF_TABLE(aif_process, processes);
 	AIF_TABLE(aif_thread, threads);
@@ -405,7 +409,7 @@ struct aif_cycle {
 	uint64_t first, last;    /* steps, from 0 */
 	uint64_t from_ns, to_ns; /* since the recording's start */
 	bool is_slow;            /* a step that took longer than others */
-	uint64_t usual_ns;       /* of these: their median, 0 if there was none */
+	uint64_t usual_ns;       /* median length of the other steps, 0 if there was none */
 };
 /* Key in meta; the value is the members of struct aif_cycle with spaces between. */
 #define AIF_CYCLE "cycle"

@@ -26,14 +26,15 @@ struct sums {
 	 * none, for torch too: modulo 2^64. */
 	uint64_t self_cpu;
 	uint64_t cpu, self_device, device, calls;
-	uint64_t error; /* of .device */
-	double executions; /* of a device's work: as often as they stand for others, .calls in the end */
-	uint32_t process, by; /* by: string of .texts, or AIF_NONE */
-	uint32_t name;        /* of an operator: a string; AIF_NONE: of all steps */
+	uint64_t error;    /* standard error of .device */
+	double executions; /* executions of a device's work, weighted; .calls in the end */
+	/* process; string of .texts that --by tells rows apart by, or AIF_NONE */
+	uint32_t process, by;
+	uint32_t name; /* name of an operator, a string; AIF_NONE: all steps */
 	struct aif_op_memory memory, memory_all;
 	bool is_label;  /* name: of a range, a label */
-	bool is_memory; /* what was allocated in no operator */
-	uint32_t kind;  /* of an operator; 0 of a device's work */
+	bool is_memory; /* row of memory allocated in no operator */
+	uint32_t kind;  /* kind of an operator; 0 for a device's work */
 	uint32_t exec_kind, kernel;
 };
 
@@ -46,9 +47,9 @@ struct table {
 	struct aif_map by_stack;          /* stack -> text */
 	struct aif_stack_names *stack_names;
 	struct aif_buf line;
-	struct aif_range_labels labels; /* of ranges */
+	struct aif_range_labels labels; /* labels of ranges */
 	uint32_t *row_of_op, *row_of_exec;
-	uint8_t *name_is; /* by string: 0 not looked at yet, NAME_PLAIN, NAME_STEP */
+	uint8_t *name_is; /* 0 not looked at yet, NAME_PLAIN or NAME_STEP, by string */
 };
 enum { NAME_PLAIN = 1, NAME_STEP };
 

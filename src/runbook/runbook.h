@@ -18,14 +18,14 @@
 
 /* One row of profile_summary.json: time of a function or device kernel in one turn of a mode. */
 struct aif_runbook_entry {
-	uint32_t kernel; /* of .names */
+	uint32_t kernel; /* index in .names */
 	int64_t token;   /* ordinal of the mode's range, from 0; -1: the program marks none */
 	int64_t layer;   /* -1: the program marks none */
 	double us;
 };
 /* Time of a function or kernel in all turns of a mode, on paths whose frames have these classes. */
 struct aif_runbook_path {
-	uint32_t kernel; /* of .names */
+	uint32_t kernel; /* index in .names */
 	unsigned within; /* 1 << enum aif_runbook_class; without glue and none */
 	double us;
 };
@@ -36,7 +36,8 @@ struct aif_runbook_entries {
 	size_t len, cap;
 	struct aif_runbook_path *paths;
 	size_t paths_len, paths_cap;
-	size_t tokens; /* ranges; 0: the program marks none, and the run is one turn that is not counted */
+	/* ranges; 0: the program marks none, and the run is one turn that is not counted */
+	size_t tokens;
 	int64_t from_ns, to_ns; /* from the first range's begin to the last one's end */
 	int64_t ranges_ns;      /* the ranges' sum */
 	bool is_device;         /* time is that of a device's kernels, not of CPU samples */
@@ -69,16 +70,16 @@ int aif_runbook_device(const struct aif_names *names, const struct aif_runbook_e
 /* A function with its own time. */
 struct aif_runbook_hotspot {
 	char *symbol;
-	double seconds, total_seconds; /* its own; with what it calls */
+	double seconds, total_seconds; /* self time; time including callees */
 	uint64_t samples;
-	uint64_t fp_samples,
-		packed_samples; /* at instructions of floating point; on several elements */
+	/* samples at floating-point instructions; at those on several elements */
+	uint64_t fp_samples, packed_samples;
 };
 struct aif_runbook_hotspots {
 	struct aif_runbook_hotspot *at; /* most time first */
 	size_t len;
-	double seconds; /* of all */
-	double sampled; /* of functions: seconds without what no sample stands for */
+	double seconds; /* seconds of the whole run */
+	double sampled; /* seconds of functions, without time that no sample stands for */
 	uint64_t samples;
 	uint64_t threads;
 	uint64_t known; /* samples whose instruction is known */
@@ -109,8 +110,9 @@ struct aif_runbook_analysis {
 	const char *name;                  /* hotspots, uarch-exploration, memory-access */
 	const char *result, *report, *csv; /* paths; NULL: there is none */
 	const struct aif_runbook_hotspots *hotspots; /* NULL: it has none */
-	const struct aif_buf *raw;                   /* its report; NULL: a table of the hotspots */
-	const struct aif_runbook_metric *metrics;    /* percent, and GB/s */
+	/* text of the tool's report; NULL: a table of the hotspots */
+	const struct aif_buf *raw;
+	const struct aif_runbook_metric *metrics; /* percent, and GB/s */
 	size_t metrics_len;
 };
 #define AIF_RUNBOOK_RAW_MAX 120000 /* bytes of a report that are kept, as v7 keeps them */
@@ -118,22 +120,22 @@ struct aif_runbook_vtune {
 	const struct aif_runbook_flame *mode;        /* our own recording */
 	const struct aif_runbook_analysis *analyses; /* hotspots first */
 	size_t len;
-	const char *tool; /* whose analyses they are */
-	const char *
-		skipped; /* why VTune, which was asked for, has none; NULL: it has, or nobody asked */
+	const char *tool; /* tool whose analyses they are */
+	/* reason for which VTune, which was asked for, has none; NULL: has one, or was not asked for */
+	const char *skipped;
 };
 void aif_runbook_vtune(const struct aif_runbook_vtune *v, struct aif_buf *out);
 
 struct aif_runbook_advisor {
 	const struct aif_runbook_flame *mode; /* our own recording */
 	double elapsed_s;
-	const struct aif_roofs *roofs; /* what the machine can do; NULL: not measured */
-	const struct aif_runbook_roofline *roofline; /* with .roofs; NULL: not counted */
-	const char *not_counted;                     /* why; NULL: nobody asked, or there is one */
+	const struct aif_roofs *roofs; /* measured peaks of the machine; NULL: not measured */
+	const struct aif_runbook_roofline *roofline; /* points below .roofs; NULL: not counted */
+	const char *not_counted;                     /* reason; NULL: not asked for, or counted */
 	/* Advisor's own; NULL: it has not run. rows: the first of its CSV as a JSON array. */
 	const char *project, *report, *csv;
 	const struct aif_buf *raw, *rows;
-	const char *skipped; /* as of VTune */
+	const char *skipped; /* same as of VTune */
 };
 void aif_runbook_advisor(const struct aif_runbook_advisor *v, struct aif_buf *out);
 

@@ -18,7 +18,7 @@
 struct aif_stacks_frame {
 	char *function, *file, *module; /* file, module: NULL if not known */
 	uint32_t line;                  /* 0: not known */
-	uint64_t address;               /* of native code, in the process */
+	uint64_t address;               /* address of native code, in the process */
 	bool is_python, is_inlined;
 	bool is_interpreter; /* code of the Python interpreter itself */
 };
@@ -26,9 +26,9 @@ struct aif_stacks_frame {
 /* Activities of a thread. */
 enum aif_stacks_activity {
 	AIF_STACKS_RUNS,
-	AIF_STACKS_WAITS,   /* in a system call */
+	AIF_STACKS_WAITS,   /* the thread waits in a system call */
 	AIF_STACKS_FAULT,   /* outside of system calls: for a page */
-	AIF_STACKS_STOPPED, /* by a signal or a debugger */
+	AIF_STACKS_STOPPED, /* the thread was stopped by a signal or a debugger */
 	AIF_STACKS_ENDED,
 	AIF_STACKS_UNKNOWN,
 };
@@ -48,21 +48,23 @@ enum aif_stacks_lock {
 
 struct aif_stacks_thread {
 	int tid;
-	uint32_t inner; /* its number in its own pid namespace */
+	uint32_t inner; /* thread number in the thread's own pid namespace */
 	char name[64];
-	char state; /* as /proc has it: R, S, D, T, t, Z */
+	char state; /* state letter of /proc: R, S, D, T, t, Z */
 	enum aif_stacks_activity activity;
-	struct aif_remote_call call; /* of AIF_STACKS_WAITS */
+	struct aif_remote_call call; /* the system call of AIF_STACKS_WAITS */
 	enum aif_stacks_lock lock;
 	uint64_t lock_at;
 	int holder;  /* thread that it waits for; 0: not known */
-	char *waits; /* in words; NULL: nothing */
+	char *waits; /* reason of the wait in words; NULL: does not wait */
 	char wchan[64];
 	bool was_stopped;
 	uint64_t stop_ns;
 	bool has_python, python_cut, holds_gil;
-	bool is_served; /* its stack lies on a file system that a user serves: it was not read (base/mounts.h) */
-	bool unordered; /* where Python's frames belong among the native ones is not known: they stand together */
+	/* the stack lies on a file system that a user serves, and was not read (base/mounts.h) */
+	bool is_served;
+	/* order of Python's frames among the native ones is not known: they stand together */
+	bool unordered;
 	/* Addresses, as they were taken. */
 	uint64_t *pcs, *sps;
 	struct aif_remote_walk walk;
@@ -77,8 +79,8 @@ struct aif_stacks_thread {
 struct aif_stacks {
 	int pid;
 	uid_t uid;
-	char *command;                     /* its arguments, or its name */
-	struct aif_stacks_thread *threads; /* by number */
+	char *command;                     /* arguments of the process, or its name */
+	struct aif_stacks_thread *threads; /* sorted by thread number */
 	size_t len, cap, left_out;         /* left_out: threads beyond the bound */
 	struct aif_remote_memory *memory;
 	struct aif_remote_modules modules;
@@ -116,7 +118,7 @@ void aif_stacks_refused_by(int pid, struct aif_err *err);
 
 struct aif_stacks_opts {
 	bool full;    /* the interpreter's own frames, too */
-	bool verbose; /* what looking has cost */
+	bool verbose; /* prints the cost of looking */
 };
 void aif_stacks_text(const struct aif_stacks *s, const struct aif_stacks_opts *o,
 		     struct aif_buf *out);

@@ -48,13 +48,13 @@ struct row {
 	uint32_t address; /* from the sequence's beginning */
 	uint32_t file, line;
 	uint32_t context; /* 0 or the row that calls, from 1 */
-	uint32_t name;    /* in .debug_str, if there is a context */
+	uint32_t name;    /* offset in .debug_str, if there is a context */
 };
 
 struct sequence {
 	uint32_t section;
 	uint32_t rows_len;
-	uint64_t start, end; /* in the section */
+	uint64_t start, end; /* addresses in the section */
 	size_t rows;         /* the first */
 	size_t unit;
 	/* Opcodes between the address and the end, in .debug_line. */
@@ -75,11 +75,11 @@ struct aif_cubin_lines {
 	size_t units_len, units_cap;
 	struct row *rows;
 	size_t rows_len, rows_cap;
-	struct sequence *sequences; /* by section and start */
+	struct sequence *sequences; /* sorted by section and start */
 	size_t sequences_len, sequences_cap;
-	struct relocation *relocations; /* by offset */
+	struct relocation *relocations; /* sorted by offset */
 	size_t relocations_len;
-	struct aif_buf text; /* of the latest answer */
+	struct aif_buf text; /* text of the latest answer */
 };
 
 /* ---- reading ---- */
@@ -168,7 +168,7 @@ static void set_address(struct program *m, uint64_t operand, uint64_t offset)
 		return;
 	m->address = value + (r->has_addend ? r->addend : operand);
 	if (m->placed && section != m->section) {
-		m->backwards = true; /* one sequence in two sections: not to be believed */
+		m->backwards = true; /* one sequence in two sections is not to be believed */
 		return;
 	}
 	if (!m->placed)
@@ -248,7 +248,7 @@ static int run_extended(struct program *m, const uint8_t *op)
 		m->context = line_uleb32(&p);
 		m->name = line_uleb32(&p);
 		break;
-	default: /* nothing that a place's line depends on */
+	default: /* opcodes that no place's line depends on */
 		break;
 	}
 	return 0;
@@ -335,7 +335,7 @@ static int read_units(struct aif_cubin_lines *l)
 			l->units[l->units_len++] = h;
 			r = run_program(l, l->units_len - 1);
 		} else if (r == -EBADMSG) {
-			r = 0; /* others may be sound */
+			r = 0; /* goes on: others may be sound */
 		}
 	}
 	return r;

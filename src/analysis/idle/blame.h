@@ -4,17 +4,23 @@
 #include "analysis/utilization.h"
 
 /*
- * Blame for idle time: who could have ended each gap of a device, and what it did meanwhile.
+ * Blame for idle time: who could have ended each gap of a device, and what that thread did meanwhile.
  *
- * A gap [from, start of X) between two executions of a process on a device was ended by X, whose launch call began at l
- * on thread T. Only T could have ended it earlier. So the gap is
+ *   device     ##### |................... gap ....................| ##### X #####
+ *                    from                                         start of X
+ *   thread T         | computes, waits, sleeps, ... |  call of X  |
+ *                    |                              l             |
+ *                    |<--------- before l --------->|<- after l ->|
  *
- *   behind l   LAUNCH (X waited for the call and for the device), or LATE if X did not start within AIF_IDLE_KERNEL_NS
- *              of the gap's beginning, where it was launched before, or else within AIF_IDLE_LAUNCH_NS of its call. A call
- *              whose end is known, as in traces of torch.profiler, is LAUNCH until then
- *   before l   what T did: the calls that it was in, where they are recorded (calls/host_calls.h), for exactly as long;
- *              elsewhere estimated waits for the device. Times off CPU, and operators and ranges that have a rule
- *              (rules.def), where they overlap the gap; else CPU samples of T in it.
+ * A gap is between two executions of a process on a device. X, which ended it, was launched by a call of thread T that began
+ * at l. Only T could have ended the gap earlier, so each part of it has a cause:
+ *
+ *   after l    LAUNCH: X waited for the call and for the device. LATE if X did not start soon: within AIF_IDLE_KERNEL_NS of
+ *              `from` where l lies before the gap, else within AIF_IDLE_LAUNCH_NS of l. In traces that have the end of the
+ *              call (torch.profiler), LAUNCH until then
+ *   before l   what T did. The calls that it was in, where they are recorded (calls/host_calls.h), to the ns; elsewhere
+ *              estimated waits for the device. Then times off CPU, and operators and ranges that have a rule (rules.def),
+ *              where they overlap the gap. Then CPU samples of T in the gap.
  *
  * Most gaps are shorter than the time between two samples, so samples are added up by *bracket*: the stacks of T's launch
  * before and of X's. A bracket's idle time is shared as its samples' weights are, each of which is the CPU time since the
@@ -22,8 +28,8 @@
  * Before T's first sample none can be: such time is shared as that of the bracket's samples is.
  * A thread whose times off CPU are known one by one (record --ebpf --off-cpu) was on a CPU in the rest, if the recorder lost
  * none; such times are where they were, to the ns, and what samples and sums say shares the room that they leave.
- * All are blamed on the function in which T went on from the one launch to the other further down. Where T went round a
- * loop, nothing says which function loops: the row has X's stack and .is_before.
+ * All are blamed on the function in which T went on from one launch to the next. Where T went round a loop, which function
+ * loops is not known: the row has X's stack and .is_before.
  *
  * Times off CPU, and samples of --wall, say where T slept. What it does there by rules.def goes first (a data loader's pipe, the
  * GIL); else a wait for work from outside is DEMAND (sleep.h, sleeps.def), less the time that other threads, of any process, were
@@ -63,10 +69,11 @@ const char *aif_idle_cause_name(enum aif_idle_cause c);
 
 struct aif_idle_row {
 	enum aif_idle_cause cause;
-	uint32_t process; /* whose device it was */
+	uint32_t process; /* process that used the device */
 	uint32_t device;  /* index of the blame's devices */
-	uint32_t stack;   /* that is blamed; AIF_NONE: none is known */
-	bool is_before; /* it is of the launch that ended the gaps, and the thread was somewhere else before */
+	uint32_t stack;   /* the blamed stack; AIF_NONE: none is known */
+	/* the stack is of the launch that ended the gaps, and the thread was elsewhere before */
+	bool is_before;
 	/* The stack is of another thread, which computed there while T waited to be let go on. */
 	bool is_other;
 	bool is_machine; /* late starts of which no stack is to blame (aif_idle_part.is_crowded) */
@@ -83,8 +90,9 @@ struct aif_idle_row {
 /* Kinds of wakers (wakers.h). */
 enum aif_idle_waker {
 	AIF_IDLE_WAKER_UNKNOWN,
-	AIF_IDLE_WAKER_THREAD,    /* one that was recorded */
-	AIF_IDLE_WAKER_FOREIGN,   /* one of a process that was not, or of the OS kernel */
+	AIF_IDLE_WAKER_THREAD, /* a recorded thread */
+	/* a thread of a process that was not recorded, or of the OS kernel */
+	AIF_IDLE_WAKER_FOREIGN,
 	AIF_IDLE_WAKER_TIMER,     /* a time had passed */
 	AIF_IDLE_WAKER_INTERRUPT, /* a device, or another CPU */
 };
@@ -105,9 +113,9 @@ struct aif_idle_device {
 	uint64_t idle_ns, of_cause[AIF_IDLE_CAUSES];
 };
 struct aif_idle_blame {
-	struct aif_idle_row *rows; /* by time, longest first */
+	struct aif_idle_row *rows; /* sorted by time, longest first */
 	size_t len, cap;
-	struct aif_idle_device *devices; /* as in struct aif_utilization */
+	struct aif_idle_device *devices; /* same order as in struct aif_utilization */
 	size_t devices_len, devices_cap;
 	struct aif_idle_wake *wakes;
 	size_t wakes_len, wakes_cap;

@@ -15,11 +15,12 @@
 /* The part of a gap before the launch call of what ended it. */
 struct aif_idle_segment {
 	int64_t from, to;
-	uint32_t exec, bracket; /* what ended the gap, of the time line's */
+	/* execution of the time line that ended the gap; bracket of the gap */
+	uint32_t exec, bracket;
 };
 /* Gaps between launches of the same two stacks. */
 struct aif_idle_bracket {
-	uint32_t device;        /* of the blame's */
+	uint32_t device;        /* device of the blame */
 	bool is_between_calls;  /* calls that wait are known, and its gaps lie in none */
 	uint32_t before, after; /* stacks; before AIF_NONE: the thread's first launch */
 	uint32_t thread;        /* AIF_NONE: several */
@@ -51,7 +52,7 @@ struct aif_idle_blaming {
 	const struct aif_exec_timeline *t;
 	struct aif_idle_blame *to;
 	struct aif_idle_course *course; /* NULL: nobody asks */
-	uint32_t *before; /* by launch: the same thread's launch before it, AIF_NONE: none */
+	uint32_t *before; /* previous launch of the same thread, by launch; AIF_NONE: none */
 	/* Empty if no operator has a rule and launch calls are none. */
 	struct aif_op_tree ops;
 	struct aif_idle_segment *segments;
@@ -61,13 +62,13 @@ struct aif_idle_blaming {
 	size_t brackets_len, brackets_cap;
 	struct aif_idle_share *shares;
 	size_t shares_len, shares_cap;
-	uint32_t device; /* whose gaps are looked at */
+	uint32_t device; /* device whose gaps are looked at */
 	/* Looked at, and of the device at hand: INT64_MIN for all between its executions. */
 	int64_t from, end, window_from, window_to;
-	struct aif_map bracket_of; /* of this device: stack before << 32 | stack after -> bracket */
+	struct aif_map bracket_of; /* stack before << 32 | stack after -> bracket, of this device */
 	struct aif_map drained_of; /* the same of gaps behind a recorded call that waits */
 	struct aif_host_calls calls;
-	bool has_calls;          /* those of the device at hand are recorded */
+	bool has_calls;          /* calls for the device at hand are recorded */
 	struct aif_map share_of; /* bracket << 36 | cause << 32 | stack -> share */
 	uint8_t *cause_of_stack; /* 0: not looked at, else 1 + cause */
 	struct aif_idle_rules rules;
@@ -77,10 +78,10 @@ struct aif_idle_blaming {
 	struct aif_idle_holders holders;
 	struct aif_idle_sums sums;
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
-	bool *is_sampled;  /* by process: it has CPU samples */
-	bool *is_followed; /* by thread: all its times off CPU are known, none was lost */
-	int64_t *
-		sampled_from; /* by thread: when its first CPU sample's time began; INT64_MAX: it has none */
+	bool *is_sampled;  /* process has CPU samples, by process */
+	bool *is_followed; /* all times off CPU of the thread are known, by thread */
+	/* begin of the first CPU sample, by thread; INT64_MAX: no sample */
+	int64_t *sampled_from;
 };
 
 static inline uint32_t aif_idle_launch_of(const struct aif_idle_blaming *b,

@@ -24,7 +24,7 @@
  */
 struct aif_queue_launch {
 	uint64_t ahead_ns;
-	uint32_t exec;              /* its first, of the time line's */
+	uint32_t exec;              /* first execution, an index of the time line */
 	uint32_t ahead : 30;        /* launches */
 	uint32_t is_known : 1;      /* .ahead and .ahead_ns are */
 	uint32_t is_after_wait : 1; /* a wait that emptied the queue came since the launch before */
@@ -35,19 +35,19 @@ struct aif_queue_wait {
 };
 struct aif_queue_device {
 	uint32_t process, device;
-	size_t first, end;             /* of .launches */
-	size_t waits_first, waits_end; /* of .waits */
+	size_t first, end;             /* range of .launches */
+	size_t waits_first, waits_end; /* range of .waits */
 };
 struct aif_queue {
 	const struct aif_exec_timeline *t; /* held as long as there are launches */
-	struct aif_queue_device *devices;  /* as in struct aif_utilization */
+	struct aif_queue_device *devices;  /* same order as in struct aif_utilization */
 	size_t devices_len, devices_cap;
-	struct aif_queue_launch *launches; /* by device, time */
+	struct aif_queue_launch *launches; /* sorted by device, then time */
 	size_t len, cap;
 	uint64_t start_ns; /* the recording's, CLOCK_MONOTONIC */
-	uint32_t *
-		by_start; /* indices of .launches by device and start; NULL: they are in that order */
-	struct aif_queue_wait *waits; /* by device, end */
+	/* indices of .launches by device and start; NULL: they are in that order */
+	uint32_t *by_start;
+	struct aif_queue_wait *waits; /* sorted by device, then end */
 	size_t waits_len, waits_cap;
 	bool has_calls;    /* waits are recorded calls, on each device */
 	uint64_t unjoined; /* executions without a launch */
@@ -99,15 +99,17 @@ static inline uint64_t aif_queue_weight_of(const struct aif_queue *q,
 /* Launches of a span, each as often as it stands for launches that were left out. Quantiles are the least value that so
  * many do not exceed. */
 struct aif_queue_sum {
-	uint64_t launches, known; /* as captured: in the span; those whose depth is known */
-	uint64_t delay_median_ns, delay_p95_ns; /* of all */
+	uint64_t launches, known; /* captured launches in the span; those of known depth */
+	/* quantiles over all launches, also those of unknown depth */
+	uint64_t delay_median_ns, delay_p95_ns;
 	/* Values below are of known launches, 0 where none is; shares in 1/1,000,000. */
 	uint64_t idle_ppm, idle_error_ppm; /* found the device idle; standard error */
-	uint64_t after_wait_ppm;           /* of the launches: found it idle behind a wait */
-	uint64_t step_ahead_ppm;           /* had more than `step_ns` of work before them */
+	/* share of launches that found the device idle after a wait */
+	uint64_t after_wait_ppm;
+	uint64_t step_ahead_ppm; /* had more than `step_ns` of work before them */
 	uint64_t ahead_median, ahead_p95, ahead_most;
 	uint64_t ahead_median_ns, ahead_p95_ns;
-	uint64_t waits, emptied; /* as captured */
+	uint64_t waits, emptied; /* captured waits; those that emptied the queue */
 };
 
 #define AIF_QUEUE_ALL SIZE_MAX

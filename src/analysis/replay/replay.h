@@ -34,8 +34,8 @@
 
 #define AIF_REPLAY_LONG_HOST ((1u << 30) - 1)
 struct aif_replay_event {
-	uint32_t
-		host_ns : 30; /* the host's own time before it; AIF_REPLAY_LONG_HOST: in .long_hosts */
+	/* the host's own time before it; AIF_REPLAY_LONG_HOST: in .long_hosts */
+	uint32_t host_ns : 30;
 	/* Makes it the next of .waits; else it is a launch, of the next of .execs up to one that .is_last. */
 	uint32_t is_wait : 1;
 	uint32_t is_behind : 1; /* a copy before it may have held the host up: .behind has it */
@@ -43,18 +43,18 @@ struct aif_replay_event {
 struct aif_replay_wait {
 	int64_t start, end;
 	uint32_t until; /* the execution that it was for; AIF_NONE */
-	double tail_ns; /* behind that execution's end */
+	double tail_ns; /* ns from the end of that execution to the return of the wait */
 };
 #define AIF_REPLAY_LONG ((1u << 29) - 1)
 struct aif_replay_exec {
 	uint32_t before;        /* the execution that comes before it in its stream; AIF_NONE */
-	uint32_t ns;            /* how long it took; UINT32_MAX: in .long_execs */
+	uint32_t ns;            /* duration; UINT32_MAX: in .long_execs */
 	uint32_t delay_ns : 29; /* AIF_REPLAY_LONG: in .long_delays */
-	uint32_t
-		is_behind_launch : 1; /* .delay_ns is behind the launch call, else behind another execution */
-	uint32_t
-		is_behind_other : 1; /* it comes behind one of another stream, too: .other has it */
-	uint32_t is_last : 1;        /* of its launch's */
+	/* .delay_ns is behind the launch call, else behind another execution */
+	uint32_t is_behind_launch : 1;
+	/* starts after an execution of another stream, too: .other has it */
+	uint32_t is_behind_other : 1;
+	uint32_t is_last : 1; /* last execution of the launch */
 };
 #define AIF_REPLAY_WORKS UINT16_MAX
 struct aif_replay {
@@ -63,9 +63,9 @@ struct aif_replay {
 	const struct aif_exec_timeline *t;
 	struct aif_replay_event *events;
 	size_t events_len;
-	struct aif_replay_wait *waits; /* by end */
+	struct aif_replay_wait *waits; /* sorted by end */
 	size_t waits_len, waits_cap;
-	struct aif_replay_exec *execs; /* by launch call */
+	struct aif_replay_exec *execs; /* in the order of launch calls */
 	size_t execs_len;
 	/* Executions of the time line, by execution; NULL: they are in that order from .first on. */
 	uint32_t *of, first;
@@ -75,23 +75,23 @@ struct aif_replay {
 	size_t works_len, works_cap;
 	uint16_t *work;
 	bool *zero;
-	uint32_t
-		*other; /* executions of other streams, by execution; NULL: none comes behind one */
-	uint32_t *
-		behind; /* copies by the launch before, by event; NULL: none may have held the host up */
+	/* executions of other streams, by execution; NULL: none comes behind one */
+	uint32_t *other;
+	/* copies by the launch before, by event; NULL: none may have held the host up */
+	uint32_t *behind;
 	struct aif_map long_hosts, long_execs, long_delays; /* ns, by event and by execution */
 	double usual_launch_ns, usual_gap_ns;
 	/* A tenth of the delays behind launches, of those behind executions and of waits' tails are as short. */
 	double quick_launch_ns, quick_gap_ns, quick_tail_ns;
-	double length_ns; /* of all, replayed; 0: there is no replay */
+	double length_ns; /* length of the whole replay; 0: there is no replay */
 	/* A replay's ends of the latest executions, a power of two of them, of which it looks back to .reach at most. */
 	double *ends;
 	size_t ends_len, reach;
 	double *sums; /* room for a sum of each event */
 	/* Idle time of the part's course (times.c). */
-	uint32_t *stacks; /* by event: index of the launch's stack; a wait's comes last */
-	uint32_t *
-		idle; /* the host's own idle time before each event, ns; UINT32_MAX: in .long_idle */
+	uint32_t *stacks; /* index of the launch's stack, by event; a wait's comes last */
+	/* the host's own idle time before each event, ns; UINT32_MAX: in .long_idle */
+	uint32_t *idle;
 	struct aif_map long_idle;
 	struct aif_buf places; /* the events to which each time belongs, packed */
 };
@@ -104,12 +104,13 @@ int aif_replay_make(const struct aif_profile *p, const struct aif_idle_part *par
 void aif_replay_finish(struct aif_replay *r);
 
 struct aif_replay_without {
-	const float *host; /* by event: the part of its .host_ns that stays; NULL: all */
-	const float *
-		calls; /* by event: ns by which its call, and what it launched behind that, take less; NULL: none */
-	bool waits;     /* the host waits for nothing */
-	bool late;      /* nothing starts later than is usual */
-	bool latencies; /* nothing starts, and no wait returns, later than a tenth of them do */
+	const float *host; /* part of .host_ns that stays, by event; NULL: all of it */
+	/* ns, by event, by which the call and what it launched take less; NULL: no change */
+	const float *calls;
+	bool waits; /* the host waits for nothing */
+	bool late;  /* executions start no later than is usual */
+	/* executions start and waits return no later than the quickest tenth of them */
+	bool latencies;
 	/* True if an execution takes no time, which its kind and its kernel decide; NULL: none does. */
 	bool (*is_zero)(const void *arg, const struct aif_timeline_exec *x);
 	const void *arg;

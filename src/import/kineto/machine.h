@@ -11,14 +11,14 @@ struct kineto;
 struct kineto_pid {
 	struct kineto_id pid;
 	uint32_t number;       /* as of threads */
-	uint32_t name, labels; /* of the profile, AIF_NONE */
+	uint32_t name, labels; /* strings of the profile, AIF_NONE */
 	uint32_t process;
-	bool is_xla_device; /* it is no process: xla.h */
+	bool is_xla_device; /* a device of XLA in place of a process: xla.h */
 	int64_t xla_device; /* the device's number */
 };
 
 struct kineto_rank_name { /* "[rank]" before pids */
-	uint32_t group;   /* as struct kineto_id has it */
+	uint32_t group;   /* group of struct kineto_id */
 	uint32_t name;    /* string of the profile */
 };
 
@@ -36,7 +36,7 @@ struct kineto_stream {
 	bool has_last;
 };
 
-struct kineto_property { /* of deviceProperties */
+struct kineto_property { /* an element of deviceProperties */
 	int64_t number;
 	uint32_t name, units; /* string of the profile */
 };
@@ -66,10 +66,11 @@ struct kineto_machine {
 	uint32_t main_process;
 	uint32_t host; /* string, AIF_NONE */
 	enum kineto_family family;
-	int64_t rank, world; /* of how many it is one */
+	int64_t rank, world; /* number of the rank; how many there are */
 	bool has_xla;        /* a process is a device */
 	bool has_rank, has_world;
-	bool has_stream_places; /* above their 32 bits streams' numbers say of which context or queue they are */
+	/* above their 32 bits streams' numbers say of which context or queue they are */
+	bool has_stream_places;
 	char driver[64];
 };
 

@@ -8,10 +8,10 @@
 
 struct kineto_span { /* something that a host thread was in */
 	int64_t start, end;
-	uint32_t name; /* as kineto_name() numbers it */
+	uint32_t name; /* number by kineto_name() */
 	uint32_t thread : 24, class : 8;
 	uint32_t ref;    /* PYTHON: its id; OP, RANGE: index of .ops; CALL: of .calls; AIF_NONE */
-	uint32_t frames; /* its stack among stackframes.h's, from 1 on; 0: none */
+	uint32_t frames; /* 1 + index of the stack (stackframes.h); 0: none */
 };
 
 struct kineto_op {
@@ -30,17 +30,17 @@ struct kineto_call {
 };
 
 struct kineto_chain {
-	uint32_t first, len; /* in .frames, the innermost first */
+	uint32_t first, len; /* range of .frames, the innermost first */
 };
-struct kineto_chains { /* where calls were made, of tools that say it */
+struct kineto_chains { /* places of calls, of tools that report them */
 	AIF_TABLE(kineto_chain, rows);
-	uint32_t *frames; /* of the profile */
+	uint32_t *frames; /* frames of the profile */
 	size_t frames_len, frames_cap;
 };
 
-struct kineto_untimed { /* what a call launched, by aiflame's own export, without times */
+struct kineto_untimed { /* launch of a call without times, from aiflame's own export */
 	int64_t device, stream;
-	uint32_t call; /* of .calls: in their order */
+	uint32_t call; /* index in .calls, ascending */
 	uint32_t name;
 	uint8_t kind; /* enum aif_launch_kind */
 };
@@ -55,15 +55,15 @@ struct kineto_exec { /* something that a device did */
 	int64_t start, end;
 	uint64_t correlation, external, bytes;
 	int64_t device, stream; /* device: kineto_device_key() */
-	uint32_t group;         /* as struct kineto_id has it */
+	uint32_t group;         /* group of struct kineto_id */
 	uint32_t owner;         /* the process whose numbers it has; AIF_NONE: none has them */
 	uint64_t launch;        /* 0: not yet known */
 	uint32_t name;
 	uint32_t graph, node, registers, shared_bytes;
-	uint32_t shape; /* of the profile, AIF_NONE */
-	uint32_t next;  /* with the same correlation, or AIF_NONE */
+	uint32_t shape; /* shape of the profile, AIF_NONE */
+	uint32_t next;  /* next execution with the same correlation, or AIF_NONE */
 	uint32_t next_external;
-	uint32_t collective, sequence; /* as those of struct aif_exec_row */
+	uint32_t collective, sequence; /* same as in struct aif_exec_row */
 	uint32_t readings;             /* 1 + index of kineto.readings; 0: none */
 	uint8_t kind;                  /* enum aif_launch_kind */
 	bool has_correlation, has_external, has_call;

@@ -59,36 +59,41 @@
 #define SLACK_NS (LOOK_NS / 10)
 
 struct sleeper {
-	uint32_t tid;           /* as the agent lists it; 0: none */
-	uint32_t outer;         /* as we see it; 0: not found yet */
-	bool launches;          /* has launched work */
-	int counts_fd, call_fd; /* of one that launches; -1: not open */
-	uint64_t looked_ns;     /* 0: not yet, or not without a pause since */
-	uint64_t cpu_ns, turns; /* at that look */
-	uint64_t delay_ns; /* at that look: for so long it could have run in all, and had no CPU */
-	uint64_t waited_ns,
-		waited_since_ns; /* of that, in no row yet; since the look before it began */
-	char in[AIF_SLEEP_NAME]; /* what it slept in then; "": it did not */
-	uint32_t stack;          /* of that sleep, without what it slept in; AIF_NONE: not known */
-	uint64_t since_ns,
-		seen_ns; /* it has slept from one look to the other; the same: only seen once */
+	uint32_t tid; /* thread number as the agent lists it; 0: none */
+	/* thread number in the recorder's pid namespace; 0: not found yet */
+	uint32_t outer;
+	bool launches; /* has launched work */
+	/* counters and system call of a thread that launches; -1: not open */
+	int counts_fd, call_fd;
+	uint64_t looked_ns;     /* time of the last look; 0: none yet, or a pause came since */
+	uint64_t cpu_ns, turns; /* CPU time and turns on a CPU, at the last look */
+	uint64_t delay_ns;      /* total wait for a CPU, at the last look */
+	/* part of .delay_ns that is in no row yet; begin of the look after which it passed */
+	uint64_t waited_ns, waited_since_ns;
+	/* function in which the thread slept at the last look; "": did not sleep */
+	char in[AIF_SLEEP_NAME];
+	/* stack of the sleep, without that function; AIF_NONE: not known */
+	uint32_t stack;
+	/* first and last look that saw the sleep; the same: seen once */
+	uint64_t since_ns, seen_ns;
 };
 
 struct target_state {
 	struct sleeper *at; /* AIF_SHM_CPU_THREADS; NULL: nobody is looked at */
-	size_t len;         /* of these in use, now or before */
-	bool are_ours;      /* its thread numbers are those that we see */
+	size_t len;         /* entries in use, now or before */
+	bool are_ours;      /* thread numbers of the target are those of the recorder */
 	bool any_launches, is_refused;
-	bool has_begun; /* its main thread has been looked at */
-	uint64_t met_ns,
-		before_ns; /* when the recorder met it; what that thread had waited for a CPU then */
+	bool has_begun; /* the main thread has been looked at */
+	/* time at which the recorder met the target; wait of the main thread for a CPU until then */
+	uint64_t met_ns, before_ns;
 	uint64_t launching; /* the target's count when those that launch were found last */
 	uint64_t next_ns, next_others_ns;
-	size_t first;                        /* to be looked at in the next turn */
-	struct aif_asleep *asleep;           /* reads stacks; NULL: not yet, or it cannot */
-	uint64_t stacks_since_ns, stacks_ns; /* when the first was read; CPU time of all */
+	size_t first;              /* thread to begin with in the next turn */
+	struct aif_asleep *asleep; /* reads stacks; NULL: not yet, or it cannot */
+	/* time of the first stack read; CPU time of all reads */
+	uint64_t stacks_since_ns, stacks_ns;
 	struct aif_sleep_python python;
-	unsigned python_looks; /* times that it was looked for */
+	unsigned python_looks; /* number of searches for the interpreter */
 };
 
 static struct target_state *sleeps_of(const struct aif_target *t)
@@ -434,7 +439,7 @@ static void follow(struct aif_drainer *d, struct aif_target *t, struct target_st
 		s->tid = tid;
 		s->outer = state->are_ours ? tid : 0;
 		state->len = AIF_MAX(state->len, i + 1);
-		state->launching = 0; /* its thread may have launched before */
+		state->launching = 0; /* the thread of a reused entry may have launched before */
 		any_new |= tid && !state->are_ours;
 	}
 	if (any_new) /* all in one go, as each one's file must be read */

@@ -19,11 +19,13 @@
 /* A process that the user has named. */
 struct aif_attach_request {
 	int pid, pidfd;
-	bool was_announced;            /* that it is waited for */
-	bool no_agent;                 /* it has none: nothing is waited for (record --ebpf) */
+	bool was_announced; /* a line said that the process is waited for */
+	/* the process has no agent: nothing is waited for (record --ebpf) */
+	bool no_agent;
 	struct aif_inject_times times; /* the agent was put into it; no stops: it had one */
 	bool ended;
-	bool is_late; /* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
+	/* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
+	bool is_late;
 };
 
 /* A page whose lock is ours. */
@@ -37,26 +39,27 @@ struct aif_attach_page {
 
 struct aif_attach {
 	int dir;                         /* -1: there is none; then nobody can find us */
-	char path[128];                  /* of it */
+	char path[128];                  /* path of the directory */
 	char shown[AIF_STANDBY_DIR_MAX]; /* the same for people */
 	uid_t owner;
-	gid_t group; /* of the directory */
+	gid_t group; /* group of the directory */
 	enum aif_standby_wants wants;
 	struct aif_attach_request request[AIF_RECORD_PIDS];
-	int pids[AIF_RECORD_PIDS + 1]; /* of the wishes, ends with 0 */
+	int pids[AIF_RECORD_PIDS + 1]; /* process ids asked for, ends with 0 */
 	unsigned requests;
 	struct aif_attach_page *page;
 	size_t pages, cap;
-	struct aif_joins *joins; /* of -a; else NULL */
+	struct aif_joins *joins; /* processes that joined, for -a; else NULL */
 	struct aif_map joined;   /* pid -> 1: has our memory */
 	struct aif_map refused;  /* inode -> 1: cannot be recorded, and that was said */
 	struct aif_standby_call call;
 	int about;                   /* -1: not announced yet, nobody is rung */
-	uint64_t looked_ns, look_ns; /* when the last look began, CPU time that it took */
-	unsigned sharers; /* other users' directories that share the time for looks with this one */
+	uint64_t looked_ns, look_ns; /* begin of the last look, and its CPU time */
+	/* number of other users' directories that share the time for looks with this one */
+	unsigned sharers;
 	struct aif_fair_shares
 		*held;  /* pages of other users; NULL: of this directory all are held */
-	char busy[256]; /* why a wish cannot be fulfilled */
+	char busy[256]; /* reason for which a process asked for cannot be recorded */
 	unsigned old_agents;
 };
 

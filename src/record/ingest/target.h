@@ -37,11 +37,13 @@ struct aif_address_map {
 
 struct aif_target_slot {
 	struct aif_drain drain;
-	uint64_t sync_head;            /* what its thread had written when `ctl sync` was asked */
-	struct aif_address_map ranges; /* as its ring defines them, in the order of its stacks */
-	uint32_t thread;               /* of the store, AIF_NONE before the first THREAD record */
-	bool has_launched;             /* that thread */
-	struct aif_map pycodes;        /* agent's id -> number of pycode.h */
+	uint64_t sync_head; /* ring position of the writer when `ctl sync` was asked */
+	/* modules as the ring defines them, in the order of its stacks */
+	struct aif_address_map ranges;
+	/* thread of the store, AIF_NONE before the first THREAD record */
+	uint32_t thread;
+	bool has_launched;                         /* the thread has launched work */
+	struct aif_map pycodes;                    /* agent's id -> number of pycode.h */
 	struct aif_map stacks, shapes, names;      /* names: of ranges */
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
 	uint64_t lost_launches, lost_execs, lost_samples, lost_others; /* already counted */
@@ -51,7 +53,7 @@ struct aif_target_slot {
 };
 
 struct aif_target_program {
-	uint32_t id; /* of the store once whole, else AIF_NONE */
+	uint32_t id; /* id in the store once the definition is whole, else AIF_NONE */
 	struct aif_buf source;
 	uint32_t source_len, options, source_name;
 };
@@ -66,13 +68,14 @@ struct aif_target_cupti {
 
 struct aif_target {
 	struct aif_target *next;
-	uint32_t process; /* of the store */
+	uint32_t process; /* process of the store */
 	int pid;
-	uid_t user; /* whose place among the recorded ones it has */
+	uid_t user; /* user in whose share of recorded processes this one counts */
 	int pidfd;  /* -1: death is seen by kill(pid, 0) */
 	bool ended;
-	uint64_t ended_ns; /* when that was seen; 0: another program took its place (exec) */
-	struct aif_proc_clocks clocks; /* what it says of times is shifted by these */
+	/* time at which the end was seen; 0: another program took the place (exec) */
+	uint64_t ended_ns;
+	struct aif_proc_clocks clocks; /* offsets of the process's clocks, added to its stamps */
 	struct aif_process_files files;
 
 	/* Hostile memory: sizes are those below. NULL: a process without the agent (ebpf/processes.h). */
@@ -80,16 +83,16 @@ struct aif_target {
 	uint32_t slots_len;
 	uint64_t ring_size;
 	struct aif_target_slot *slots;
-	uint32_t first_slot; /* whose ring is read first, the next time */
-	bool is_cut;         /* its turn ended before its rings were empty */
+	uint32_t first_slot; /* slot whose ring is read first, the next time */
+	bool is_cut;         /* the last drain stopped before the rings were empty */
 	enum aif_target_sync {
-		AIF_TARGET_SYNCED,     /* nothing is waited for */
+		AIF_TARGET_SYNCED,     /* no sync is waited for */
 		AIF_TARGET_SYNC_ORDER, /* until it does what it was told */
 		AIF_TARGET_SYNC_RINGS, /* until its rings are read as far as sync_head */
 		AIF_TARGET_SYNC_DEFERRED /* until records that wait for definitions had them, or not */
 	} sync;
 
-	struct aif_quota quota;    /* for what it makes the store remember */
+	struct aif_quota quota;    /* bounds what the process makes the store remember */
 	struct aif_map threads;    /* tid -> thread of the store */
 	struct aif_map device_pci; /* agent's id -> address on the bus, where it is known */
 	struct aif_map devices, streams, programs,
@@ -99,8 +102,8 @@ struct aif_target {
 	struct aif_map kernel_named; /* name string -> kernel, to find a kernel by its module */
 	struct aif_range_spans *range_spans; /* range_spans.h; NULL: none */
 
-	struct aif_address_map ranges; /* as defined last, or found in its maps */
-	uint64_t maps_read_ns;         /* when /proc/PID/maps was last read */
+	struct aif_address_map ranges; /* modules as defined last, or found in /proc/PID/maps */
+	uint64_t maps_read_ns;         /* time of the last read of /proc/PID/maps */
 	bool maps_stale;
 	struct aif_jit_names jit; /* code that is in no file */
 
@@ -110,15 +113,17 @@ struct aif_target {
 	uint64_t before_attach, no_slot, no_memory, no_calls; /* already counted */
 	uint64_t launches, execs;
 	uint64_t launching;    /* times that a slot's thread has become one that launches */
-	uint64_t lost_samples; /* that its rings had no room for */
+	uint64_t lost_samples; /* samples for which the rings had no room */
 	uint64_t uncaptured;   /* launches that the overhead budget left out */
 	/* gaps.c: since when it does not collect, 0 = it does; what it reported last. */
 	uint64_t gap_since, began, stopped;
-	uint64_t beat_ns;                /* the recorder's last heartbeat */
-	uint64_t silent_from, silent_to; /* when there was none for too long */
+	uint64_t beat_ns; /* the recorder's last heartbeat */
+	/* span in which the recorder sent no heartbeat for too long */
+	uint64_t silent_from, silent_to;
 	struct aif_target_cupti cupti;
 	struct aif_proc_filters filters; /* seccomp.c: that it had at first */
-	bool is_filtered;                /* it has installed another since that is not harmless */
+	/* the process has installed another seccomp filter since, which is not harmless */
+	bool is_filtered;
 	bool is_helper_gone;
 	void *source_state[AIF_SOURCES_MAX]; /* source.h */
 };
@@ -126,7 +131,7 @@ struct aif_target {
 /* A GPU (record/ingest/gpus.h). */
 struct aif_gpu {
 	uint32_t pci, device; /* wire.h, 0 = not known; of the store */
-	bool is_named;        /* by an agent */
+	bool is_named;        /* an agent named the process */
 };
 #define AIF_GPUS 64
 
@@ -149,16 +154,17 @@ struct aif_drainer {
 	uint64_t cpu_sampled_ns;              /* CPU time of programs that rows stand for */
 	uint64_t cpu_without_ns;              /* the part of it before and after samples */
 	uint64_t short_calls, short_calls_ns; /* calls that agents only counted, and their time */
-	uint64_t agentless_launches; /* of processes without the agent: on the live line only */
+	/* launches of processes without the agent: on the live line only */
+	uint64_t agentless_launches;
 	bool sampled_by_perf, sampled_by_timer;
-	uint64_t gpu_users_ns; /* when they were last looked for */
+	uint64_t gpu_users_ns; /* time of the last look for users of GPUs */
 	struct aif_gpu gpus[AIF_GPUS];
 	unsigned gpus_len;
 	const struct aif_source *const *sources; /* source.h */
 	unsigned sources_len;
 	/* A source reads rings that the OS kernel fills, also for processes without the agent. */
 	bool has_kernel_rings;
-	bool has_small_rings;    /* they hold a few hundredths of a second */
+	bool has_small_rings;    /* rings hold a few hundredths of a second */
 	uint32_t source_records; /* types that any source asks for: 1 << type */
 	void *source_state[AIF_SOURCES_MAX];
 };

@@ -33,28 +33,28 @@
 #define MAX_WEIGHT (UINT64_C(86400) * AIF_NS_PER_S)
 
 struct events {
-	uint64_t random, change_ns; /* when it is looked next whose period is to change */
+	uint64_t random, change_ns; /* time of the next look for periods to change */
 	bool same_namespace;        /* the target's thread numbers are ours */
 	struct {
-		uint32_t tid;        /* as listed; 0 = none */
+		uint32_t tid;        /* thread number as listed; 0 = none */
 		int fd;              /* -1 = it could not be had */
-		bool is_new;         /* and is to be found */
-		bool is_alone;       /* and needs no event */
-		uint64_t changed_ns; /* its CPU time when its period was changed last */
+		bool is_new;         /* listed, and still to be found */
+		bool is_alone;       /* listed, and needs no event */
+		uint64_t changed_ns; /* CPU time of the thread when its period was last changed */
 	} at[AIF_SHM_CPU_THREADS];
 };
 
 struct state {
-	struct aif_map
-		known; /* of a process -> CPU time that rows of it have, of all programs that it was */
+	/* process -> CPU time in its rows, over all programs that it executed */
+	struct aif_map known;
 	struct aif_filter_code *filter_code; /* NULL: nobody is sampled */
 };
 
 struct target_state {
-	bool is_decided; /* who samples */
-	bool may_filter; /* nobody: the program may install a filter that is not seen */
+	bool is_decided; /* the way of sampling is decided */
+	bool may_filter; /* nobody samples: the program may install a filter that is not seen */
 	struct aif_filter_code_target filter_code;
-	size_t modules;        /* that were known when its files were last looked for */
+	size_t modules;        /* modules known at the last look at the program's files */
 	uint64_t process;      /* the same for all programs of a process */
 	struct events *events; /* NULL: the threads get no signals from the recorder */
 };
@@ -203,7 +203,7 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 	}
 	fd = aif_cpu_clock_open((uint32_t)t->pid, PROBE_RATE);
 	if (fd == -ESRCH)
-		return; /* it was over before anybody could look */
+		return; /* the process ended before the probe */
 	if (fd < 0) {
 		lose(d, t, AIF_REASON_CPU_NO_PERF, fd);
 		return;

@@ -56,11 +56,12 @@ enum aif_why_queue {
 /* Idle time of one cause in one place. */
 struct aif_why_owner {
 	enum aif_why_group group;
-	uint32_t stack;  /* of the row with the most time; AIF_NONE: not known */
+	uint32_t stack;  /* stack of the row with the most time; AIF_NONE: not known */
 	bool is_before;  /* the time before a launch there */
 	bool is_machine; /* AIF_IDLE_MACHINE */
 	bool is_other;   /* another thread computed there, for which the launching one waited */
-	uint32_t seen;   /* of the longest row that has one (idle/blame.h), AIF_NONE: none has */
+	/* .seen of the longest row that has one (idle/blame.h); AIF_NONE: no row has */
+	uint32_t seen;
 	uint64_t ns;
 	uint32_t place;    /* a string of .places: "f (file.py:12)" */
 	uint32_t function; /* index of .functions */
@@ -75,7 +76,7 @@ struct aif_why_owner {
 
 /* A function that owns idle time: all of its rows, of whatever line and cause. */
 struct aif_why_function {
-	size_t row;     /* of .owners: the one with the most time */
+	size_t row;     /* index in .owners of the row with the most time */
 	bool is_before; /* the time before launches there */
 	uint64_t ns, of_group[AIF_WHY_GROUPS];
 	double bound_gain; /* "at most"; of the first AIF_WHY_BOUNDED ones */
@@ -99,18 +100,18 @@ struct aif_why_call {
 struct aif_why_kernel {
 	uint32_t kind, kernel;
 	uint64_t ns, runs; /* sums of durations: what overlaps counts twice */
-	uint64_t
-		saved_ns; /* by the best use of the device, where it is known (roof/opportunity.h), else .ns */
+	/* saving at the best use of the device, where that is known (roof/opportunity.h), else .ns */
+	uint64_t saved_ns;
 	double used;               /* the utilisation; below 0: not known */
-	const char *bound;         /* what it is of */
-	uint32_t stack;            /* that launched most of its time; AIF_NONE: not known */
+	const char *bound;         /* name of the resource that .used is about */
+	uint32_t stack;            /* stack that launched most of the time; AIF_NONE: not known */
 	uint32_t operator, caller; /* strings of .places; AIF_STR_NONE */
-	uint64_t placed_runs; /* of .runs, those that the operator, or else the caller, launched */
+	uint64_t placed_runs; /* runs among .runs that the operator, or else the caller, launched */
 	double bound_gain;    /* "at most"; of the first AIF_WHY_BOUNDED ones */
 };
 
 struct aif_why {
-	struct aif_phases phases; /* of the whole run */
+	struct aif_phases phases; /* phases of the whole run */
 	/* Start-up begins here, ns since the recording's start: not in what was dropped (--keep), nor in what was not collected
 	 * before the loop (--delay). At most .phases.start. */
 	int64_t since;
@@ -125,39 +126,42 @@ struct aif_why {
 	/* Only work of some threads or ranges was asked for: idle time is where none of it ran, whatever else did, and nothing
 	 * follows from it. */
 	bool is_some_work;
-	bool idle_unknown; /* work is missing (struct aif_traits): nothing follows from idle time either */
-	bool is_work_missing;   /* so it is, of an import: what seems idle bounds nothing */
-	uint64_t for_others_ns; /* of a selection of ranges (exec_timeline.h), in the window */
-	const char *options;    /* as those of the selection */
-	int64_t from, to;       /* the window */
+	/* work is missing (struct aif_traits): nothing follows from idle time either */
+	bool idle_unknown;
+	/* work is missing from an import: time that seems idle bounds nothing */
+	bool is_work_missing;
+	/* durations of what other threads launched for the ranges asked for (exec_timeline.h), in the window */
+	uint64_t for_others_ns;
+	const char *options; /* command-line options that make the same selection */
+	int64_t from, to;    /* the window */
 	size_t devices;
 	uint64_t time_ns, of_group[AIF_WHY_GROUPS], idle_ns;
 	/* The host's in gaps of less than AIF_WHY_LAUNCH_NS. */
 	uint64_t launching_ns;
 	double bound_of_group[AIF_WHY_GROUPS];
 	uint64_t not_collected_ns;
-	uint64_t
-		outside_ns; /* time of the devices in the window before their first work in it or behind the last */
+	/* time of the devices in the window before their first work in it or behind the last */
+	uint64_t outside_ns;
 	uint64_t error_ns; /* standard error of the busy time, where launches were left out */
 	uint64_t captured, left_out, launches;
-	struct aif_idle_device *idle; /* by cause, of each device in the window */
+	struct aif_idle_device *idle; /* idle time of each device in the window, by cause */
 	size_t idle_len;
-	struct aif_why_owner *owners; /* by time, longest first */
+	struct aif_why_owner *owners; /* sorted by time, longest first */
 	size_t owners_len, owners_cap;
 	struct aif_why_function *functions; /* the same by function; longest first */
 	size_t functions_len;
-	struct aif_why_wake *wakes; /* of owners, most time first: aif_why_wakes_of() */
+	struct aif_why_wake *wakes; /* wakers of owners, most time first: aif_why_wakes_of() */
 	size_t wakes_len, wakes_cap;
-	struct aif_why_call *calls; /* those of calls.def (IBM's AIU), most time first */
+	struct aif_why_call *calls; /* calls listed in calls.def (IBM's AIU), most time first */
 	size_t calls_len, calls_cap;
 	struct aif_strset places;
-	struct aif_why_kernel *kernels; /* by .saved_ns, most first */
+	struct aif_why_kernel *kernels; /* sorted by .saved_ns, most first */
 	size_t kernels_len, kernels_cap;
 	struct aif_opportunity work; /* of the window */
-	struct aif_queue queue;      /* of the whole run, whatever the window */
-	struct aif_queue_sum ahead;  /* of the window: how far the host is ahead of the devices */
+	struct aif_queue queue;      /* queue in the whole run, whatever the window */
+	struct aif_queue_sum ahead;  /* how far the host is ahead of the devices in the window */
 	uint32_t level_places[AIF_LOOP_LEVELS]; /* the same of nested periods (.phases.level) */
-	uint32_t candidate_places[AIF_LOOPS];   /* of .phases.loops */
+	uint32_t candidate_places[AIF_LOOPS];   /* places of .phases.loops */
 	uint32_t loop_place; /* a string of .places: the function that loops; AIF_STR_NONE */
 	bool is_torch, has_off_cpu,
 		has_cpu;                /* PyTorch; times off CPU, and CPU samples, were recorded */
@@ -165,12 +169,13 @@ struct aif_why {
 	struct aif_power power;         /* of the window */
 	struct aif_run_delay run_delay; /* of the window */
 	bool is_busy_machine; /* .run_delay is long enough to be named: there are no bounds */
-	bool is_crowded;      /* so it is, and a device is made of the machine's CPUs */
-	const struct aif_rank_waits *waits; /* of the window, a fact; NULL: not measured */
+	bool is_crowded;      /* .is_busy_machine, and a device is made of the machine's CPUs */
+	/* waits between ranks in the window, a fact; NULL: not measured */
+	const struct aif_rank_waits *waits;
 	struct aif_rank_verdict ranks;
 	/* The place of the late rank that has most of the waits for it, whichever the step. */
 	struct aif_why_rank_cause {
-		const struct aif_wait_row *row; /* one of its rows; NULL: no place is known */
+		const struct aif_wait_row *row; /* a row of the place; NULL: no place is known */
 		uint32_t place;                 /* a string of .places, "" where nothing is known */
 		uint64_t ns;
 	} rank_cause;
