@@ -25,27 +25,28 @@ static struct aif_forward_entry *entry_of(const struct sigaction *sa)
 		       : NULL;
 }
 
-bool aif_forward_wrap(struct sigaction *sa)
+void aif_forward_wrap(struct sigaction *sa)
 {
 	uint64_t to = (uint64_t)(uintptr_t)sa->sa_sigaction;
 
 	/* SIG_DFL, SIG_IGN, and what sigaction() was said to refuse. */
 	if (to <= 1 || (to & IS_HEEDED) || entry_of(sa))
-		return false;
+		return;
 	to |= (sa->sa_flags & SA_SIGINFO ? HAS_INFO : 0) |
 	      (sa->sa_flags & (int)SA_RESETHAND ? IS_RESET : 0);
 	for (uint32_t i = 0; i < AIF_FORWARD_ENTRIES; i++) {
 		struct aif_forward_entry *e = &aif_agent.forward.at[i];
 		uint64_t was = 0;
 
-		if (!atomic_compare_exchange_strong(&e->to, &was, to) && was != to)
+		if (i == AIF_FORWARD_ENTRIES - 1)
+			atomic_store(&e->to, to);
+		else if (!atomic_compare_exchange_strong(&e->to, &was, to) && was != to)
 			continue;
 		atomic_store(&e->has_come, false);
 		sa->sa_sigaction = (void (*)(int, siginfo_t *, void *))aif_forward_entries[i];
 		sa->sa_flags = (sa->sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
-		return true;
+		return;
 	}
-	return false;
 }
 
 void aif_forward_unwrap(struct sigaction *sa)

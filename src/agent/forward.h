@@ -14,9 +14,9 @@
  * set: sigaction() shows that.
  *
  * An entry, once given out, stays what it is. So nothing locks, and children of vfork(), which share the memory, and have
- * handlers of their own, may set some, too.
+ * handlers of their own, may set some, too. Only the last one is shared by all handlers that come when there is no other.
  */
-#define AIF_FORWARD_ENTRIES 32
+#define AIF_FORWARD_ENTRIES 32 /* forward_entry.S has as many */
 
 struct aif_forward {
 	struct aif_forward_entry {
@@ -25,7 +25,7 @@ struct aif_forward {
 	} at[AIF_FORWARD_ENTRIES];
 };
 
-/* Replaces a handler of the program's in *sa by an entry. False: it is none, or there is no entry left. */
-bool aif_forward_wrap(struct sigaction *sa);
+/* Replaces a handler of the program's in *sa, if it is one, by an entry. */
+void aif_forward_wrap(struct sigaction *sa);
 /* Replaces an entry in *sa by the handler of the program's that it stands for. */
 void aif_forward_unwrap(struct sigaction *sa);

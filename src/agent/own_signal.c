@@ -221,16 +221,10 @@ static bool is_default(const struct sigaction *sa)
 	return !(sa->sa_flags & SA_SIGINFO) && sa->sa_handler == SIG_DFL;
 }
 
-static bool is_handler(const struct sigaction *sa)
+/* Shows what the program has set. */
+static void show(struct sigaction *sa)
 {
-	return (sa->sa_flags & SA_SIGINFO) ||
-	       (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
-}
-
-/* Shows what the program has set; `was_ours`: nothing, and ours has gone just now. */
-static void show(struct sigaction *sa, bool was_ours)
-{
-	if (is_handler_of_ours(sa) || (was_ours && is_default(sa)))
+	if (is_handler_of_ours(sa))
 		*sa = (struct sigaction){.sa_handler = SIG_DFL};
 	aif_forward_unwrap(sa);
 }
@@ -240,8 +234,7 @@ static void show(struct sigaction *sa, bool was_ours)
 int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 {
 	__typeof__(sigaction) *real = next_sigaction();
-	struct sigaction now, to;
-	bool was_ours, waits;
+	struct sigaction now, shown, to;
 	int r;
 
 	if (!real)
@@ -251,18 +244,19 @@ int sigaction(int signal, const struct sigaction *act, struct sigaction *old)
 	r = real(signal, NULL, &now);
 	if (r < 0)
 		return r;
-	was_ours = is_handler_of_ours(&now);
-	if (act && (!was_ours || !is_default(act))) {
+	/* Before the entry is another's, and the default that nobody has set has flags of the C library's. */
+	shown = now;
+	show(&shown);
+	if (act && (!is_handler_of_ours(&now) || !is_default(act))) {
 		to = *act;
-		waits = !aif_forward_wrap(&to) && is_handler(&to);
+		aif_forward_wrap(&to);
 		/* A child of vfork() shares this memory, and its parent's threads go on. */
-		if ((was_ours || waits) && getpid() == atomic_load(&aif_agent.own.pid))
-			aif_cpu_leave_signal(&aif_agent.cpu, waits);
-		r = real(signal, &to, &now);
+		if (is_handler_of_ours(&now) && getpid() == atomic_load(&aif_agent.own.pid))
+			aif_cpu_leave_signal(&aif_agent.cpu, false);
+		r = real(signal, &to, NULL);
 	}
-	show(&now, was_ours);
 	if (old && r == 0)
-		*old = now;
+		*old = shown;
 	return r;
 }
 

@@ -71,12 +71,12 @@ static void put(struct action *a, const struct sigaction *from)
 	a->flags = (a->flags & ~(unsigned long)UINT32_MAX) | (uint32_t)from->sa_flags;
 }
 
-/* Shows what the program has set; `was_ours`: nothing, and ours has gone just now. */
-static void show(struct action *a, bool was_ours)
+/* Shows what the program has set. */
+static void show(struct action *a)
 {
 	struct sigaction sa;
 
-	if (is_ours(a) || (was_ours && a->handler == (void *)SIG_DFL)) {
+	if (is_ours(a)) {
 		memset(a, 0, sizeof(*a));
 		return;
 	}
@@ -90,32 +90,32 @@ static long set_action(aif_call_fn call, const unsigned long *arg)
 	unsigned long changed[6];
 	struct action now, to;
 	struct sigaction sa;
-	bool was_ours = false, waits;
+	bool was_ours;
 	long r;
 
-	memcpy(changed, arg, sizeof(changed));
 	/* The kernel refuses other sizes, and what it cannot read. */
-	if (arg[3] == sizeof(to.mask) && fetch(arg[1], &to, sizeof(to))) {
-		changed[1] = 0;
-		changed[2] = (unsigned long)&now;
-		r = make(call, SYS_rt_sigaction, changed);
-		if (r < 0)
-			return r;
-		changed[2] = arg[2];
-		was_ours = is_ours(&now);
-		if (!was_ours || to.handler != (void *)SIG_DFL) {
-			sa = librarys(&to);
-			waits = !aif_forward_wrap(&sa) && to.handler != (void *)SIG_DFL &&
-				to.handler != (void *)SIG_IGN;
-			put(&to, &sa);
-			if ((was_ours || waits) && getpid() == atomic_load(&aif_agent.own.pid))
-				aif_cpu_leave_signal(&aif_agent.cpu, waits);
-			changed[1] = (unsigned long)&to;
-		}
+	if (arg[3] != sizeof(to.mask) || (arg[1] && !fetch(arg[1], &to, sizeof(to))))
+		return make(call, SYS_rt_sigaction, arg);
+	memcpy(changed, arg, sizeof(changed));
+	changed[1] = 0;
+	changed[2] = (unsigned long)&now;
+	r = make(call, SYS_rt_sigaction, changed);
+	if (r < 0)
+		return r;
+	was_ours = is_ours(&now);
+	show(&now); /* before the entry is another's */
+	if (arg[1] && (!was_ours || to.handler != (void *)SIG_DFL)) {
+		sa = librarys(&to);
+		aif_forward_wrap(&sa);
+		put(&to, &sa);
+		if (was_ours && getpid() == atomic_load(&aif_agent.own.pid))
+			aif_cpu_leave_signal(&aif_agent.cpu, false);
+		changed[1] = (unsigned long)&to;
 	}
+	changed[2] = arg[2];
 	r = make(call, SYS_rt_sigaction, changed);
 	if (r == 0 && arg[2])
-		show((struct action *)arg[2], was_ours); /* NOLINT(performance-no-int-to-ptr) */
+		*(struct action *)arg[2] = now; /* NOLINT(performance-no-int-to-ptr) */
 	return r;
 }
 

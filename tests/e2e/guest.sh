@@ -57,7 +57,7 @@ else
 fi
 check "a program that changes its user" "$aiflame" record -q --cpu -F 999 -o user.data "$app" keepcaps
 check "a program that changed its user is sampled before and after" test "$(of user.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
-# The recorder's events go on while it is stopped.
+# The recorder's events go on while it is stopped, and it answers nobody.
 for options in "" "--cpu-clock perf" "--cpu-clock tick" --wall; do
 	check "a handler that a program sets while its recorder is stopped sees no signal of the agent's (--cpu $options)" \
 		"$aiflame" record -q --cpu $options -F 999 -o stopped.data "$app" recorder_stopped
