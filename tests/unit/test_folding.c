@@ -155,7 +155,7 @@ static void packages_that_use_no_device_are_no_callers(void **state)
 		     frame(&w, AIF_FRAME_PYTHON, w.script, "Model.forward",
 			   "/v/site-packages/model/layers.py", 9));
 	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w.p), AIF_NAME_NORMAL, &names), 0);
-	/* Nothing is known of any. */
+	/* Knows of no package that uses a device. */
 	assert_string_equal(aif_stack_names_caller(names, load), "Image.load (Image.py)");
 	aif_stack_names_free(names);
 	launch = push(&w, model,

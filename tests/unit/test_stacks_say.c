@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of a job's ranks: who is missing, by their stacks and by what they have begun. */
+/* Sentences about a job's ranks: who is missing, by their stacks and by what they have begun. */
 #include "stacks/ranks.h"
 
 #include <setjmp.h>
@@ -147,7 +147,7 @@ static void counts_say_who_is_behind_and_where_ranks_differ(void **state)
 		&f,
 		"communicator 0x7 of 4 ranks: number 20 is ncclAllReduce of 512 B on ranks 0 to "
 		"2, and ncclBroadcast of 512 B on rank 3: one has left");
-	/* What is too long ago is not compared. */
+	/* Does not compare numbers that are too long ago. */
 	for (unsigned i = 0; i < RANKS; i++)
 		count(&f, i, 80, i == 3 ? 20 : 0);
 	assert_null(strstr(say(&f), "number 20"));
