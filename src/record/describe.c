@@ -193,9 +193,12 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 			const struct aif_drain_stats *st)
 {
 	struct rusage own, children;
+	uint64_t command_ns;
 
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
+	/* Without a command there are only tools that the recorder has started. */
+	command_ns = o->argv ? timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime) : 0;
 	pthread_mutex_lock(&s->lock);
 	meta_printf(s, "sampling", "%s",
 		    st->sampled_by_perf    ? "perf"
@@ -205,9 +208,8 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
 	meta_printf(s, "cost.drain_cpu_ns", "%" PRIu64, st->drain_cpu_ns);
 	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
-	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64,
-		    timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
-	note_unsampled(s, o, st, timeval_ns(children.ru_utime) + timeval_ns(children.ru_stime));
+	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64, command_ns);
+	note_unsampled(s, o, st, command_ns);
 	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
 	meta_printf(s, "overhead.asked_ppm", "%" PRIu32, o->all_launches ? 0 : o->overhead_ppm);
 	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);

@@ -44,6 +44,7 @@ unharmed() {
 	start "$app" "$1"
 	"$aiflame" record -p "$target" --inject always --cpu --duration 0.2 -o attach.data 2>first.err ||
 		{ cat first.err; kill "$target"; exec 9>&-; return 1; }
+	! grep 'the command and its children' first.err || { kill "$target"; exec 9>&-; return 1; }
 	sed -n 's/.*stood still for \([0-9.]*\) ms.*/\1/p' first.err >>stops
 	for _ in $(seq 2 "$attaches"); do
 		attach || { kill "$target"; exec 9>&-; return 1; }
