@@ -161,3 +161,30 @@ void aif_sort(void *array, size_t n, size_t size, int (*compare)(const void *a, 
 			return;
 		}
 }
+
+/* Some bits after others from the highest, counts the values that begin like the one at `rank` by their next bits. */
+uint64_t aif_ranked(const uint64_t *values, const uint64_t *counts, size_t n, uint64_t rank)
+{
+	enum { BITS = 11, VALUES = 1 << BITS };
+	uint64_t any = 0, found = 0;
+
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		any |= values[i];
+	for (int shift = any ? (63 - __builtin_clzll(any)) / BITS * BITS : 0; shift >= 0;
+	     shift -= BITS) {
+		uint64_t sums[VALUES] = {0};
+		unsigned value = 0, last = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (!((values[i] ^ found) >> shift >> BITS))
+				sums[values[i] >> shift & (VALUES - 1)] += counts ? counts[i] : 1;
+		for (unsigned i = 0; i < VALUES; i++)
+			last = sums[i] ? i : last;
+		while (value < last && rank >= sums[value])
+			rank -= sums[value++];
+		found |= (uint64_t)value << shift;
+	}
+	return found;
+}

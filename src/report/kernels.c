@@ -4,6 +4,7 @@
 
 #include "analysis/unsampled.h"
 #include "base/duration_bucket.h"
+#include "base/sort.h"
 #include "report/kernel_uses.h"
 
 #include <errno.h>
@@ -23,22 +24,13 @@ static const struct aif_table_column columns[] = {
 	{"operator", AIF_TABLE_TEXT},    {"caller", AIF_TABLE_TEXT},
 };
 
-/* Durations of executions by sum: those of sum i are [first[i], first[i + 1]), in order. */
+/* Durations of executions by sum: those of sum i are [first[i], first[i + 1]). */
 struct durations {
-	struct duration {
-		uint64_t ns, count;
-	} * all;
+	uint64_t *ns, *count; /* count: of each; NULL: one */
 	size_t *first;
 	bool any;      /* one of them took some time */
 	bool *counted; /* by process: of all executions (base/duration_bucket.h), not of those that are kept; NULL: of none */
 };
-
-static int by_ns(const void *pa, const void *pb)
-{
-	uint64_t a = ((const struct duration *)pa)->ns, b = ((const struct duration *)pb)->ns;
-
-	return (a > b) - (a < b);
-}
 
 static struct aif_work_sum *sum_of(struct aif_work_sums *w, const struct durations *d,
 				   const struct aif_exec_timeline *t,
@@ -81,14 +73,15 @@ static int find_counted(const struct aif_report *r, struct durations *d)
 static int durations_make(const struct aif_report *r, struct aif_work_sums *w, struct durations *d)
 {
 	const struct aif_exec_timeline *t = r->timeline;
-	size_t n = t->execs_len, counts = r->p->durations_len;
+	size_t n = t->execs_len, counts = r->p->durations_len, at;
 	struct aif_work_sum *s;
 
 	if (r->p->traits.is_lengths) /* imported: no times of executions */
 		n = counts = 0;
 	d->first = calloc(w->len + 2, sizeof(*d->first));
-	d->all = malloc((n + counts + 1) * sizeof(*d->all));
-	if (!d->first || !d->all || find_counted(r, d))
+	d->ns = malloc((n + counts + 1) * sizeof(*d->ns));
+	d->count = counts ? malloc((n + counts) * sizeof(*d->count)) : NULL;
+	if (!d->first || !d->ns || (counts && !d->count) || find_counted(r, d))
 		return -ENOMEM;
 	for (size_t i = 0; i < n + counts; i++) {
 		s = i < n ? sum_of(w, d, t, &t->execs[i])
@@ -103,51 +96,51 @@ static int durations_make(const struct aif_report *r, struct aif_work_sums *w, s
 		const struct aif_duration *of = i < n ? NULL : &r->p->durations[i - n];
 
 		s = of ? sum_of_counts(w, d, of) : sum_of(w, d, t, &t->execs[i]);
-		if (s)
-			d->all[d->first[s - w->sums + 1]++] =
-				of ? (struct duration){aif_duration_of(of->bucket), of->count}
-				   : (struct duration){aif_timed_ns(&t->execs[i]), 1};
+		if (!s)
+			continue;
+		at = d->first[s - w->sums + 1]++;
+		d->ns[at] = of ? aif_duration_of(of->bucket) : aif_timed_ns(&t->execs[i]);
+		if (d->count)
+			d->count[at] = of ? of->count : 1;
 	}
 	for (size_t i = 0; i < d->first[w->len]; i++)
-		d->any |= d->all[i].ns > 0;
-	for (size_t i = 0; i < w->len; i++)
-		qsort(d->all + d->first[i], d->first[i + 1] - d->first[i], sizeof(*d->all), by_ns);
+		d->any |= d->ns[i] > 0;
 	return 0;
 }
 
 static void durations_free(struct durations *d)
 {
-	free(d->all);
+	free(d->ns);
+	free(d->count);
 	free(d->first);
 	free(d->counted);
 }
 
-/* Returns what `percent` of a hundred do not exceed, of n durations that are counted `all` times. */
-static uint64_t percentile(const struct duration *d, size_t n, uint64_t all, unsigned percent)
+/* Returns the rank of what `percent` of a hundred do not exceed. */
+static uint64_t rank_of(uint64_t all, unsigned percent)
 {
 	uint64_t rank = all / 100 * percent + (all % 100 * percent + 99) / 100;
 
-	for (size_t i = 0; i < n; i++) {
-		if (d[i].count >= rank)
-			return d[i].ns;
-		rank -= d[i].count;
-	}
-	return n ? d[n - 1].ns : 0;
+	return rank ? rank - 1 : 0;
 }
 
 /* The shortest, what half and 99 of 100 do not exceed, and the longest. */
 static void spread_cells(struct aif_report *r, const struct durations *d, size_t sum)
 {
-	const struct duration *of = d->all + d->first[sum];
+	const uint64_t *ns = d->ns + d->first[sum],
+		       *count = d->count ? d->count + d->first[sum] : NULL;
 	size_t n = d->first[sum + 1] - d->first[sum];
-	uint64_t all = 0;
+	uint64_t all = 0, least = n ? ns[0] : 0, most = least;
 
-	for (size_t i = 0; i < n; i++)
-		all += of[i].count;
-	aif_table_number(&r->t, n ? of[0].ns : 0);
-	aif_table_number(&r->t, percentile(of, n, all, 50));
-	aif_table_number(&r->t, percentile(of, n, all, 99));
-	aif_table_number(&r->t, n ? of[n - 1].ns : 0);
+	for (size_t i = 0; i < n; i++) {
+		all += count ? count[i] : 1;
+		least = AIF_MIN(least, ns[i]);
+		most = AIF_MAX(most, ns[i]);
+	}
+	aif_table_number(&r->t, least);
+	aif_table_number(&r->t, aif_ranked(ns, count, n, rank_of(all, 50)));
+	aif_table_number(&r->t, aif_ranked(ns, count, n, rank_of(all, 99)));
+	aif_table_number(&r->t, most);
 }
 
 /* Says which columns of launching functions have something to show. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
 #include "base/sort.h"
 
 #include <setjmp.h>
@@ -123,6 +124,45 @@ static void test_two_parts_are_compared_twice(void **state)
 	assert_true(compared <= 2 * 20000);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void test_a_value_is_found_by_its_rank_as_if_they_were_in_order(void **state)
+{
+	uint64_t values[500], sorted[500];
+
+	(void)state;
+	assert_int_equal(aif_ranked(NULL, NULL, 0, 0), 0);
+	for (size_t n = 1; n < AIF_ARRAY_LEN(values); n += 83) {
+		/* Numbers of all lengths, zeros and equal ones among them. */
+		for (size_t i = 0; i < n; i++)
+			sorted[i] = values[i] = i % 7 ? aif_mix64(i / 2) >> i % 64 : 0;
+		aif_sort(sorted, n, sizeof(*sorted), by_value);
+		for (size_t rank = 0; rank < n; rank++)
+			assert_true(aif_ranked(values, NULL, n, rank) == sorted[rank]);
+	}
+}
+
+static void test_a_value_is_found_by_its_rank_where_each_is_counted(void **state)
+{
+	static const uint64_t values[] = {70000, 3, 0, 500},
+			      counts[] = {2, 3, 0, UINT64_C(1) << 40};
+	const uint64_t last = (UINT64_C(1) << 40) + 4;
+
+	(void)state;
+	assert_true(aif_ranked(values, counts, 4, 0) == 3);
+	assert_true(aif_ranked(values, counts, 4, 2) == 3);
+	assert_true(aif_ranked(values, counts, 4, 3) == 500);
+	assert_true(aif_ranked(values, counts, 4, last - 2) == 500);
+	assert_true(aif_ranked(values, counts, 4, last) == 70000);
+	/* Counts that wrap say any rank. */
+	assert_true(aif_ranked(values, counts, 4, UINT64_MAX) == 70000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +171,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_is_sorted),
 		cmocka_unit_test(test_parts_in_order_are_merged),
 		cmocka_unit_test(test_two_parts_are_compared_twice),
+		cmocka_unit_test(test_a_value_is_found_by_its_rank_as_if_they_were_in_order),
+		cmocka_unit_test(test_a_value_is_found_by_its_rank_where_each_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -437,31 +437,6 @@ static int take_events(struct reading *g)
 
 /* ---- what is usual ------------------------------------------------------------------------------ */
 
-/* Returns the value that would be at `rank` if they were in order: some bits after others from the highest, it counts those that begin
- * like it by their next bits. 0 of none. */
-static double ranked(const uint64_t *ns, size_t n, size_t rank)
-{
-	enum { BITS = 11, VALUES = 1 << BITS };
-	uint64_t any = 0, found = 0;
-
-	if (!n)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		any |= ns[i];
-	for (int shift = any ? (63 - __builtin_clzll(any)) / BITS * BITS : 0; shift >= 0;
-	     shift -= BITS) {
-		size_t counts[VALUES] = {0}, value = 0;
-
-		for (size_t i = 0; i < n; i++)
-			if (!((ns[i] ^ found) >> shift >> BITS))
-				counts[ns[i] >> shift & (VALUES - 1)]++;
-		while (rank >= counts[value])
-			rank -= counts[value++];
-		found |= (uint64_t)value << shift;
-	}
-	return (double)found;
-}
-
 static int find_usual(struct aif_replay *r)
 {
 	/* Delays behind launches from the front, those behind executions from the back. */
@@ -474,10 +449,10 @@ static int find_usual(struct aif_replay *r)
 		delays[r->execs[i].is_behind_launch ? launches++ : r->execs_len - ++gaps] =
 			aif_replay_delay_ns(r, i);
 	behind = delays + r->execs_len - gaps;
-	r->usual_launch_ns = ranked(delays, launches, launches / 2);
-	r->usual_gap_ns = ranked(behind, gaps, gaps / 2);
-	r->quick_launch_ns = ranked(delays, launches, launches / QUICK);
-	r->quick_gap_ns = ranked(behind, gaps, gaps / QUICK);
+	r->usual_launch_ns = (double)aif_ranked(delays, NULL, launches, launches / 2);
+	r->usual_gap_ns = (double)aif_ranked(behind, NULL, gaps, gaps / 2);
+	r->quick_launch_ns = (double)aif_ranked(delays, NULL, launches, launches / QUICK);
+	r->quick_gap_ns = (double)aif_ranked(behind, NULL, gaps, gaps / QUICK);
 	free(delays);
 	return 0;
 }
@@ -491,7 +466,7 @@ static int find_quick_tail(struct aif_replay *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->waits_len; i++)
 		tails[i] = (uint64_t)r->waits[i].tail_ns;
-	r->quick_tail_ns = ranked(tails, r->waits_len, r->waits_len / QUICK);
+	r->quick_tail_ns = (double)aif_ranked(tails, NULL, r->waits_len, r->waits_len / QUICK);
 	free(tails);
 	return 0;
 }
