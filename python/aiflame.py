@@ -147,7 +147,9 @@ def _join():
     if _call is None:
         _call = _find_agent()
     if _call is not None:
-        is_new = _call(_RECORDING, None) == _NO_RUNTIME and _call(_JOIN, None) == 0 and _call(_RECORDING, None) != _NO_RUNTIME
+        was_without = _call(_RECORDING, None) == _NO_RUNTIME
+        # Always: a forked child has its parent's agent, and has met no recorder.
+        is_new = _call(_JOIN, None) == 0 and was_without and _call(_RECORDING, None) != _NO_RUNTIME
         return is_new or not _uses_device()
     _call = _load_agent()
     return not _uses_device()

@@ -78,23 +78,26 @@ AIF_NO_STACK_PROTECTOR static void change(const struct action *to, struct action
 		      sizeof(to->mask), 0, 0);
 }
 
-/* Sets the default, as the kernel does before it calls such a handler. False: it has been set before. */
-AIF_NO_STACK_PROTECTOR static bool reset(struct aif_forward_entry *e)
+/* The kernel sets the default before it calls such a handler. Here the entry stays, and ends what comes: the default
+ * would take signals away that wait in other threads, and a handler that another thread sets at this moment. Calls go on
+ * where the default would not have ended them. False: the signal has come before. */
+AIF_NO_STACK_PROTECTOR static bool reset(uint32_t i)
 {
-	struct action none, old;
+	struct aif_forward_entry *e = &aif_agent.forward.at[i];
+	struct action now, was;
 
 	if (atomic_exchange(&e->has_come, true))
 		return false;
 	if (aif_sandbox_is_on())
 		return true;
-	none.handler = NULL;
-	none.flags = 0;
-	none.restorer = NULL;
-	none.mask = 0;
-	change(&none, &old);
-	/* Another thread may have set it again meanwhile. */
-	if (!atomic_load(&e->has_come))
-		change(&old, NULL);
+	change(NULL, &now);
+	if (now.handler != aif_forward_entries[i] || (now.flags & SA_RESTART))
+		return true;
+	now.flags |= SA_RESTART;
+	change(&now, &was);
+	if (was.handler != now.handler || (was.flags | SA_RESTART) != now.flags ||
+	    !atomic_load(&e->has_come))
+		change(&was, NULL);
 	return true;
 }
 
@@ -105,7 +108,7 @@ AIF_NO_STACK_PROTECTOR void *aif_forward_begin(uint32_t i, const siginfo_t *info
 	struct aif_forward_entry *e = &aif_agent.forward.at[i];
 	uint64_t to = atomic_load(&e->to);
 
-	if (aif_own_signal_is_ours(info) || ((to & IS_RESET) && !reset(e)))
+	if (aif_own_signal_is_ours(info) || ((to & IS_RESET) && !reset(i)))
 		return NULL;
 	return (void *)(uintptr_t)(to & ~IS_HEEDED); /* NOLINT(performance-no-int-to-ptr) */
 }

@@ -32,8 +32,9 @@ bool aif_own_signal_is_ours(const siginfo_t *info)
 {
 	if (info->si_signo != OURS)
 		return false;
-	/* A perf_event has no mark. The kernel's own SIGURG has another code. */
-	return (info->si_code == POLL_IN && !atomic_load(&aif_agent.cpu.events_gone)) ||
+	/* A perf_event has no mark. The kernel's own SIGURG has another code. One may have waited in a thread since before the
+	 * recorder closed its events. */
+	return info->si_code == POLL_IN ||
 	       (info->si_code == SI_TIMER && info->si_ptr == aif_own_signal_mark());
 }
 

@@ -94,8 +94,12 @@ static long set_action(aif_call_fn call, const unsigned long *arg)
 	long r;
 
 	/* The kernel refuses other sizes, and what it cannot read. */
-	if (arg[3] != sizeof(to.mask) || (arg[1] && !fetch(arg[1], &to, sizeof(to))))
+	if (arg[3] != sizeof(to.mask) || (arg[1] && !fetch(arg[1], &to, sizeof(to)))) {
+		/* Where a filter forbids to look nothing is known of the handler. */
+		if (arg[3] == sizeof(to.mask) && errno != EFAULT)
+			aif_cpu_leave_signal(&aif_agent.cpu, true);
 		return make(call, SYS_rt_sigaction, arg);
+	}
 	memcpy(changed, arg, sizeof(changed));
 	changed[1] = 0;
 	changed[2] = (unsigned long)&now;

@@ -76,10 +76,16 @@ static int join(const char *standby)
 				     .wire_version = AIF_WIRE_VERSION,
 				     .level = AIF_LEVEL_GRAPHS};
 	const struct aif_environment *env = &aif_agent.env;
+	const struct aif_armed *armed =
+		atomic_load_explicit(&aif_agent.session.armed, memory_order_acquire);
 
 	if (aif_sandbox_may_be_on())
 		return -EPERM;
-	if (env->carrier && (*env->socket || atomic_load(&aif_agent.session.started)))
+	if (env->carrier && *env->socket)
+		return 0;
+	/* A forked child has its parent's start, and has met nobody. */
+	if (env->carrier && atomic_load(&aif_agent.session.started) &&
+	    (!armed || atomic_load_explicit(&armed->generation, memory_order_acquire)))
 		return 0;
 	if (env->carrier)
 		return aif_agent_start_without_device();

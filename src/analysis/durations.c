@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/durations.h"
 
+#include "analysis/facts.h"
 #include "analysis/time.h"
 #include "base/duration_bucket.h"
 
@@ -23,8 +24,9 @@ static bool is_same(const struct aif_duration *a, const struct aif_duration *b)
 /* Returns the row for what is counted, made if there is none; NULL: no memory. */
 static struct aif_duration *find(struct aif_durations *d, const struct aif_duration *of)
 {
-	uint64_t key = aif_mix64(aif_mix64((uint64_t)of->process << 32 | of->device) ^
-				 ((uint64_t)of->kernel << 32 | of->kind << 16 | of->bucket)),
+	uint64_t work = aif_mix64((uint64_t)of->kernel << 32 | of->kind),
+		 key = aif_mix64(aif_mix64(work ^ ((uint64_t)of->process << 32 | of->device)) ^
+				 of->bucket),
 		 at;
 
 	for (; aif_map_get(&d->known, key, &at); key++)
@@ -39,12 +41,14 @@ static struct aif_duration *find(struct aif_durations *d, const struct aif_durat
 
 int aif_durations_add(struct aif_durations *d, const struct aif_exec_row *x, uint64_t ns)
 {
-	struct aif_duration *row =
-		find(d, &(struct aif_duration){.process = x->process,
-					       .device = x->device,
-					       .kind = x->kind,
-					       .kernel = x->kernel,
-					       .bucket = aif_duration_bucket(ns)});
+	struct aif_duration *row = find(
+		d,
+		&(struct aif_duration){.process = x->process,
+				       .device = x->device,
+				       /* Those that nobody knows are one, as many as a file has. */
+				       .kind = AIF_MIN(x->kind, (uint32_t)AIF_LAUNCH_KIND_COUNT),
+				       .kernel = x->kernel,
+				       .bucket = aif_duration_bucket(ns)});
 
 	if (!row)
 		return -ENOMEM;
@@ -88,5 +92,7 @@ int aif_durations_count(struct aif_profile *p, uint64_t *bad)
 		c.counts.rows = NULL;
 	}
 	aif_durations_finish(&c.counts);
+	if (c.time)
+		aif_facts_put(c.time);
 	return r;
 }

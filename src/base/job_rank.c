@@ -106,6 +106,15 @@ uint64_t aif_job_number(const char *text, size_t size)
 	return hash | 1;
 }
 
+bool aif_job_is_local(const char *text, size_t size)
+{
+	struct block b = {text, size};
+	const char *address = find(&b, "MASTER_ADDR");
+
+	return address && (!strncmp(address, "127.", 4) || !strcmp(address, "localhost") ||
+			   !strcmp(address, "::1"));
+}
+
 const char *aif_job_rank_own(void)
 {
 	uint32_t world;

@@ -18,5 +18,7 @@ struct aif_job_rank aif_job_rank_find(const char *block, size_t size);
 /* Returns a number of the job, by the names that its launcher gave it, which all of its ranks have; 0: the process is not one of
  * several ranks. */
 uint64_t aif_job_number(const char *block, size_t size);
+/* True if the address by which its ranks meet is a host's own, such as "localhost": another network has the same one. */
+bool aif_job_is_local(const char *block, size_t size);
 /* Returns the value of this process's own variable with its rank, or NULL. */
 const char *aif_job_rank_own(void);

@@ -162,6 +162,29 @@ void aif_sort(void *array, size_t n, size_t size, int (*compare)(const void *a, 
 		}
 }
 
+/* Fewer values are compared with each other. */
+#define FEW_VALUES 32
+
+static uint64_t ranked_of_few(const uint64_t *values, const uint64_t *counts, size_t n,
+			      uint64_t rank)
+{
+	uint64_t found = 0;
+	bool any = false;
+
+	/* The largest of those that no more than `rank` are smaller than. */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t smaller = 0;
+
+		for (size_t k = 0; k < n; k++)
+			smaller += values[k] < values[i] ? counts ? counts[k] : 1 : 0;
+		if ((counts && !counts[i]) || smaller > rank || (any && values[i] <= found))
+			continue;
+		found = values[i];
+		any = true;
+	}
+	return found;
+}
+
 /* Some bits after others from the highest, counts the values that begin like the one at `rank` by their next bits. */
 uint64_t aif_ranked(const uint64_t *values, const uint64_t *counts, size_t n, uint64_t rank)
 {
@@ -170,6 +193,8 @@ uint64_t aif_ranked(const uint64_t *values, const uint64_t *counts, size_t n, ui
 
 	if (!n)
 		return 0;
+	if (n < FEW_VALUES)
+		return ranked_of_few(values, counts, n, rank);
 	for (size_t i = 0; i < n; i++)
 		any |= values[i];
 	for (int shift = any ? (63 - __builtin_clzll(any)) / BITS * BITS : 0; shift >= 0;

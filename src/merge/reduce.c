@@ -401,13 +401,14 @@ static int write_part(void *arg, const char *part, struct aif_err *err)
 	struct reducing *r = arg;
 	struct aif_err finish_err = {0};
 	int e = aif_writer_new(part, r->p.start_ns, &r->w, err), e2;
+	uint64_t bad = 0; /* counted where rows are copied */
 
 	if (e)
 		return e;
 	r->err = err;
 	e = name_turns(r);
 	if (!e)
-		e = aif_durations_count(&r->p, &r->bad);
+		e = aif_durations_count(&r->p, &bad);
 	e = e ? aif_err_set(err, e, "%s: out of memory", r->input)
 	      : aif_writer_tables(r->w, &r->p, err);
 	if (!e)

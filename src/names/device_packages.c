@@ -12,13 +12,15 @@
 /* Returns the length of "/usr/lib/python3/dist-packages/PIL" at the beginning of a path; 0: it is of no package. */
 static size_t package_of(const char *file)
 {
-	static const char packages[] = "-packages/";
-	const char *at = strstr(file, packages);
+	static const char *const packages[] = {"/site-packages/", "/dist-packages/"};
+	const char *found = NULL, *at;
 
-	if (!at)
-		return 0;
-	at += strlen(packages);
-	return (size_t)(at - file) + strcspn(at, "/");
+	for (size_t i = 0; i < AIF_ARRAY_LEN(packages); i++)
+		for (at = file; (at = strstr(at, packages[i])) != NULL;) {
+			at += strlen(packages[i]);
+			found = found && found > at ? found : at;
+		}
+	return found ? (size_t)(found - file) + strcspn(found, "/") : 0;
 }
 
 static uint64_t key_of(const char *file, size_t len)
@@ -26,18 +28,23 @@ static uint64_t key_of(const char *file, size_t len)
 	return aif_mix64(aif_hash_bytes(file, len));
 }
 
+/* Names of runtimes' functions are shorter. */
+#define NAME_MAX_LEN 256
+
 static bool is_api(const struct aif_profile *p, uint32_t frame)
 {
 	const struct aif_frame *f = &p->frames[frame];
 	const struct aif_frame_name *name;
 	const char *text, *path;
 
+	if (f->kind == AIF_FRAME_CALL) /* of a trace: of a runtime's function */
+		return true;
 	if (f->kind != AIF_FRAME_NATIVE)
 		return false;
 	name = aif_profile_frame_name(p, frame);
 	text = name ? aif_profile_str(p, name->name) : "";
 	path = f->module < p->modules_len ? aif_profile_str(p, p->modules[f->module].path) : "";
-	return aif_frame_type_native(text, strlen(text), path) == AIF_TREE_API;
+	return aif_frame_type_native(text, strnlen(text, NAME_MAX_LEN), path) == AIF_TREE_API;
 }
 
 /* Marks each stack that a runtime was called in, at its innermost frame or further in. */
@@ -71,16 +78,24 @@ int aif_device_packages_find(const struct aif_profile *p, struct aif_device_pack
 {
 	bool *api = aif_memory_calloc(p->frames_len + 1, sizeof(*api));
 	bool *below = aif_memory_calloc(p->stacks_len + 1, sizeof(*below));
-	int r = api && below ? 0 : -ENOMEM;
+	bool *seen = aif_memory_calloc(p->frames_len + 1, sizeof(*seen));
+	int r = api && below && seen ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; r == 0 && i < p->frames_len; i++)
-		api[i] = is_api(p, i);
+	for (size_t i = 0; r == 0 && i < p->stacks_len; i++) {
+		uint32_t frame = p->stacks[i].frame;
+
+		if (frame == AIF_NONE || seen[frame])
+			continue;
+		seen[frame] = true;
+		api[frame] = is_api(p, frame);
+	}
 	if (r == 0)
 		mark_stacks(p, api, below);
 	for (size_t i = 0; r == 0 && i < p->stacks_len; i++)
 		if (below[i])
 			r = add_package(ret, p, p->stacks[i].frame);
 	ret->is_ready = r == 0;
+	free(seen);
 	free(api);
 	free(below);
 	return r;

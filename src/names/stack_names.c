@@ -221,13 +221,25 @@ int aif_stack_names_line(struct aif_stack_names *s, uint32_t stack, struct aif_b
 /* ---- callers --------------------------------------------------------------------------------- */
 
 /* Ranks frames as callers: the highest rank wins, of equal ones the innermost. */
-enum answer { NO_ANSWER, PLACE, HIDDEN_NAME, NAME, NATIVE, PYTHON_LIBRARY, PYTHON_WRAPPER, PYTHON };
+enum answer {
+	NO_ANSWER,
+	PLACE,
+	HIDDEN_NAME,
+	NAME,
+	NATIVE,
+	PYTHON_LIBRARY,
+	PYTHON_PACKAGE,
+	PYTHON_WRAPPER,
+	PYTHON
+};
 
 static enum answer python_answer(const struct aif_stack_names *s, const char *function,
 				 const char *file)
 {
-	if (!aif_caller_is_python(file) || !aif_device_packages_has(&s->packages, file))
+	if (!aif_caller_is_python(file))
 		return PYTHON_LIBRARY;
+	if (!aif_device_packages_has(&s->packages, file))
+		return PYTHON_PACKAGE;
 	return aif_caller_is_wrapper(function) ? PYTHON_WRAPPER : PYTHON;
 }
 

@@ -143,6 +143,24 @@ static void spread_cells(struct aif_report *r, const struct durations *d, size_t
 	aif_table_number(&r->t, most);
 }
 
+static void say_counted(struct aif_report *r, const struct aif_work_sums *w,
+			const struct durations *d)
+{
+	size_t counted = 0;
+
+	for (size_t i = 0; i < w->len; i++)
+		counted += w->sums[i].process != AIF_NONE && d->counted[w->sums[i].process];
+	if (!counted)
+		return;
+	aif_buf_puts(
+		&r->before,
+		"min, p50, p99 and max are of all executions, also of those that were left out, "
+		"to 1.6 %");
+	if (counted < w->len)
+		aif_buf_puts(&r->before, ", but for processes whose executions were not counted");
+	aif_buf_puts(&r->before, "\n");
+}
+
 /* Says which columns of launching functions have something to show. */
 struct launchers {
 	struct aif_buf text;
@@ -224,9 +242,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!d.counted)
 		aif_report_hide(r, "p50");
 	else if (!e)
-		aif_buf_puts(
-			&r->before,
-			"p50 and p99 are of all executions, also of those that were left out, to 1.6 %\n");
+		say_counted(r, &w, &d);
 	aif_report_hide(r, "max");
 	if (!d.any)
 		aif_report_hide(r, "p99");

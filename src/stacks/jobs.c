@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
 #include "base/proc.h"
 #include "base/process.h"
 #include "base/process_read.h"
@@ -9,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,6 +44,23 @@ static struct process *find(const struct processes *p, int pid)
 	return p->len ? bsearch(&key, p->at, p->len, sizeof(key), compare_pids) : NULL;
 }
 
+/* Returns what tells jobs with the same variables apart: the user, and where the address is the host's own ("localhost")
+ * the network that it is in. */
+static uint64_t place_of(int pid, bool is_local)
+{
+	uint64_t place = 0;
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st) == 0)
+		place = aif_mix64(st.st_uid + 1);
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	if (is_local && stat(path, &st) == 0)
+		place = aif_mix64(place ^ st.st_ino);
+	return place;
+}
+
 static void read_rank(struct process *p)
 {
 	struct aif_buf b = {0};
@@ -50,6 +69,11 @@ static void read_rank(struct process *p)
 		p->rank = aif_job_rank_find((const char *)b.data, b.len);
 		if (p->rank.is_known)
 			p->job = aif_job_number((const char *)b.data, b.len);
+		if (p->job)
+			p->job = aif_mix64(p->job ^
+					   place_of(p->pid, aif_job_is_local((const char *)b.data,
+									     b.len))) |
+				 1;
 	}
 	aif_buf_finish(&b);
 }
@@ -169,8 +193,10 @@ static struct aif_stacks_job *job_of(struct aif_stacks_job **jobs, size_t *len, 
 static int add_rank(struct aif_stacks_job *j, const struct process *p)
 {
 	for (size_t i = 0; p->job && i < j->len; i++)
-		if (j->ranks[i].job.rank == p->rank.rank)
+		if (j->ranks[i].job.rank == p->rank.rank) {
+			j->doubles++;
 			return 0;
+		}
 	if (aif_grow(&j->ranks, &j->cap, j->len + 1, sizeof(*j->ranks)))
 		return -ENOMEM;
 	j->ranks[j->len++] =

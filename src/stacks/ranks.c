@@ -96,7 +96,8 @@ static int compare_looks(struct aif_stacks_rank *r)
 	struct aif_stacks_trace now;
 	int ret;
 
-	r->has_moved = true;
+	r->was_seen = r->traces_len > 0;
+	r->has_moved = r->was_seen;
 	if (!r->s.len || r->begun != begun_in_all(r->counts))
 		return 0;
 	ret = trace(&r->s.threads[r->where.thread], &now);

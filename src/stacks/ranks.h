@@ -44,7 +44,8 @@ struct aif_stacks_rank {
 	struct aif_err why; /* code: it could not be looked at */
 	struct aif_stacks_where where;
 	struct aif_collective_counts *counts; /* NULL: nobody counts */
-	bool has_moved;                       /* it was elsewhere in the first look */
+	bool was_seen;                        /* in the first look, too */
+	bool has_moved;                       /* since then */
 	/* First look: */
 	struct aif_stacks_trace *traces;
 	size_t traces_len;
@@ -58,6 +59,7 @@ struct aif_stacks_job {
 	uint64_t number;
 	uint32_t world, here; /* ranks in all, and on this host; 0: not known */
 	uint64_t apart_ns;    /* time between the looks */
+	size_t doubles;       /* processes with the rank of another one, which are left out */
 };
 
 /* Finds where threads of a process are: the thread that is in an operation between ranks, else its first. The process is named. */

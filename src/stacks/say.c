@@ -219,7 +219,7 @@ static uint64_t first_difference(const struct aif_stacks_job *j, uint64_t id, ui
 {
 	uint64_t number = least > AIF_COLLECTIVES_LATEST ? least - AIF_COLLECTIVES_LATEST + 1 : 1;
 
-	for (; number <= least; number++) {
+	for (; number && number <= least; number++) { /* 0: behind the largest */
 		const struct aif_stacks_rank *seen = NULL;
 		struct aif_collective_call first, call;
 
@@ -408,27 +408,47 @@ static void say_who_is_here(const struct aif_stacks_job *j, bool *in, struct aif
 			aif_buf_puts(out, "; the others are on other hosts, or have ended");
 		}
 	}
+	if (j->doubles) {
+		aif_buf_puts(out, "; left out: ");
+		aif_human_counted(out, j->doubles, "process");
+		aif_buf_puts(out, " with the rank of another one");
+	}
 	aif_buf_puts(out, "\n");
 }
 
 static void say_who_moved(const struct aif_stacks_job *j, bool *in, struct aif_buf *out)
 {
-	size_t moved;
+	size_t moved, seen = 0;
 
-	for (size_t i = 0; i < j->len; i++)
-		in[i] = !j->ranks[i].why.code && j->ranks[i].has_moved;
+	for (size_t i = 0; i < j->len; i++) {
+		const struct aif_stacks_rank *r = &j->ranks[i];
+
+		in[i] = !r->why.code && r->was_seen && r->has_moved;
+		seen += !r->why.code && r->was_seen;
+	}
 	moved = count(in, j->len);
+	if (!seen)
+		return;
 	aif_buf_puts(out, "seen twice, ");
 	aif_human_ns(out, j->apart_ns);
 	aif_buf_puts(out, " apart: ");
 	if (moved && moved == j->len) {
 		aif_buf_puts(out, "each has moved, the job goes on");
+	} else if (moved && moved == seen) {
+		put_ranks(j, in, out);
+		aif_buf_puts(out, moved > 1 ? " have moved" : " has moved");
 	} else if (moved) {
 		put_ranks(j, in, out);
 		aif_buf_puts(out, moved > 1 ? " have moved, the others have not"
 					    : " has moved, the others have not");
 	} else {
 		aif_buf_puts(out, "none has moved");
+	}
+	if (seen < j->len) {
+		aif_buf_puts(out, "; ");
+		aif_human_counted(out, j->len - seen, "rank");
+		aif_buf_puts(out,
+			     j->len - seen > 1 ? " were not seen twice" : " was not seen twice");
 	}
 	aif_buf_puts(out, "\n");
 }

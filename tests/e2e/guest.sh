@@ -62,6 +62,10 @@ for options in "" "--cpu-clock perf" "--cpu-clock tick" --wall; do
 	check "a handler that a program sets while its recorder is stopped sees no signal of the agent's (--cpu $options)" \
 		"$aiflame" record -q --cpu $options -F 999 -o stopped.data "$app" recorder_stopped
 done
+for options in "" "--cpu-clock perf" "--cpu-clock tick"; do
+	check "a handler sees no signal of the agent's that waited since before the recorder closed its events (--cpu $options)" \
+		"$aiflame" record -q --cpu $options -F 999 -o stopped.data "$app" recorder_stopped_blocked
+done
 # A race detector knows one thread of a child that a program with threads forks, and ends a child with another one.
 cat >races.c <<'END'
 #include <pthread.h>

@@ -579,6 +579,7 @@ static const struct {
 	OTHER(handler_ways),
 	OTHER(handler_held),
 	OTHER(handler_kinds),
+	OTHER(handler_reset),
 	OTHER(handler_many),
 	OTHER(ignored),
 	OTHER(other_tls),
@@ -666,5 +667,7 @@ int main(int argc, char **argv)
 		guest_depth();
 	if (!strcmp(name, "recorder_stopped"))
 		guest_recorder_stopped();
+	if (!strcmp(name, "recorder_stopped_blocked"))
+		guest_recorder_stopped_blocked();
 	return 96;
 }

@@ -98,6 +98,8 @@ void guest_handler_held(void);
 void guest_handler_kinds(void);
 void guest_handler_many(void);
 void guest_recorder_stopped(void);
+void guest_recorder_stopped_blocked(void);
+void guest_handler_reset(void);
 void guest_ignored(void);
 void guest_other_tls(void);
 void guest_other_tls_child(void);

@@ -2,10 +2,14 @@
 #include "guest_app.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Programs that set handlers for SIGURG, of all kinds, once they are sampled. */
@@ -175,4 +179,104 @@ void guest_recorder_stopped(void)
 	burn_long();
 	guest_say("signals that nobody sent", before);
 	exit(before || came != 1);
+}
+
+/* The same in a thread that blocks the signal while the recorder closes its events: one may wait there until it does not. */
+void guest_recorder_stopped_blocked(void)
+{
+	pid_t recorder = getppid();
+	sigset_t urg;
+
+	sigemptyset(&urg);
+	sigaddset(&urg, SIGURG);
+	burn_long();
+	kill(recorder, SIGSTOP);
+	signal(SIGURG, count);
+	sigprocmask(SIG_BLOCK, &urg, NULL);
+	guest_burn();
+	kill(recorder, SIGCONT);
+	burn_long();
+	sigprocmask(SIG_UNBLOCK, &urg, NULL);
+	guest_burn();
+	guest_say("signals that nobody sent", came);
+	exit(came != 0);
+}
+
+/* ---- handlers that are reset ----------------------------------------------------------------------- */
+
+static void other(int signal)
+{
+	(void)signal;
+}
+
+static pthread_barrier_t all_blocked;
+
+/* Has a signal of its own waiting while another thread's handler is reset. */
+static void *wait_blocked(void *arg)
+{
+	const struct timespec now = {0};
+	siginfo_t info;
+	sigset_t urg;
+
+	(void)arg;
+	sigemptyset(&urg);
+	sigaddset(&urg, SIGURG);
+	pthread_sigmask(SIG_BLOCK, &urg, NULL);
+	pthread_kill(pthread_self(), SIGURG);
+	pthread_barrier_wait(&all_blocked);
+	pthread_barrier_wait(&all_blocked);
+	guest_say("a signal that waited in another thread", sigtimedwait(&urg, &info, &now));
+	return NULL;
+}
+
+static atomic_bool is_over;
+
+static void *take_signals(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&is_over))
+		guest_burn();
+	return NULL;
+}
+
+void guest_handler_reset(void)
+{
+	struct sigaction once = {.sa_handler = count, .sa_flags = (int)SA_RESETHAND},
+			 second = {.sa_handler = other}, now;
+	unsigned lost = 0;
+	pthread_t t;
+
+	burn_long();
+	pthread_barrier_init(&all_blocked, NULL, 2);
+	sigaction(SIGURG, &once, NULL);
+	pthread_create(&t, NULL, wait_blocked, NULL);
+	pthread_barrier_wait(&all_blocked);
+	came = 0;
+	raise(SIGURG);
+	raise(SIGURG); /* ignored */
+	pthread_barrier_wait(&all_blocked);
+	pthread_join(t, NULL);
+	guest_say("handler that is reset, called", came);
+	sigaction(SIGURG, NULL, &now);
+	guest_say("is the default then", now.sa_handler == SIG_DFL);
+	/* Another handler that is set while a thread is in the one that is reset stays. */
+	pthread_create(&t, NULL, take_signals, NULL);
+	for (unsigned i = 0; i < 3000; i++) {
+		sigaction(SIGURG, &once, NULL);
+		pthread_kill(t, SIGURG);
+		for (volatile unsigned spin = i % 64 * 16; spin; spin--)
+			;
+		sigaction(SIGURG, &second, NULL);
+		/* The agent in the other thread may have put the first one back for a moment. */
+		for (unsigned k = 0; k < 1000; k++) {
+			sigaction(SIGURG, NULL, &now);
+			if (now.sa_handler == other)
+				break;
+			sched_yield();
+		}
+		lost += now.sa_handler != other;
+	}
+	atomic_store(&is_over, true);
+	pthread_join(t, NULL);
+	guest_say("handlers lost", lost);
 }

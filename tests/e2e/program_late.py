@@ -61,7 +61,10 @@ def own(path):
     print("descriptors", len(os.listdir("/proc/self/fd")) - before)
     child = os.fork()
     if not child:
-        work(0.05)
+        with aiflame.profile(path + ".child") as p:
+            work(0.2)
+        if p.is_done:
+            print("a child's own", p.query("SELECT count(*) > 0 AS n FROM cpu_samples")[0]["n"], flush=True)
         os._exit(3)
     print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), subprocess.run([sys.executable, "-c", "print(2)"], capture_output=True).stdout)
 

@@ -26,6 +26,7 @@ own() { "$@" "$python" "$app" own own.data >own.out 2>&1 && head -n 4 own.out | 
 check "a program that nobody prepared has its own profile, with ranges, steps and CPU samples, twice" own env
 check "the agent's symbols are not found by libraries of a program that has loaded it" grep -qx "no symbol True" own.out
 check "a program that has profiled itself has no descriptor more" grep -qx "descriptors 0" own.out
+check "a forked child of a program that has profiled itself has its own profile" grep -qx "a child's own 1" own.out
 check "children of a program that has profiled itself end as they would" grep -qxF "child 3 b'2\\n'" own.out
 check "a program under aiflame env that uses no device has its own profile, with ranges, steps and CPU samples, twice" own sh -c "eval \"\$('$aiflame' env)\" && exec \"\$@\"" -
 check "a program with a seccomp filter is not given the agent, and runs on" sh -c "'$python' '$app' sandbox f.data >f.out && cat f.out && [ ! -e f.data ] && grep -q 'warned aiflame: .*: it has a seccomp filter' f.out &&

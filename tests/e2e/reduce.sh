@@ -89,7 +89,7 @@ for k in a:
 EOP
 }
 check "report --kernels of a reduced profile has p50 and p99 of all executions" spread late.data small.data
-check "report --kernels says of what p50 and p99 are" says "p50 and p99 are of all executions, also of those that were left out, to 1.6 %" "$aiflame" report --kernels small.data
+check "report --kernels says of what p50 and p99 are" says "min, p50, p99 and max are of all executions, also of those that were left out, to 1.6 %" "$aiflame" report --kernels small.data
 check "p99 of a part of the time is of what was kept in it" sh -c '"$1" report --kernels --time 1s-2s small.data >part.txt; ! grep "^p50 and" part.txt' - "$aiflame"
 check "a reduced profile has all steps" test "$(ask small.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1600
 check "a reduced profile has each step whole or without launches, alike on all ranks" whole_or_none late.data small.data

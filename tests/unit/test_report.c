@@ -31,6 +31,13 @@ static void fixture_attribution(struct aif_attribution *a)
 	a->conservation.busy_ns = 100;
 }
 
+/* Makes a profile without counts of executions that were left out. */
+static void profile(struct aif_profile *p)
+{
+	fixture_profile(p);
+	p->durations_len = 0;
+}
+
 static char *report_of(struct aif_profile *p, struct aif_attribution *a, struct aif_report_opts o)
 {
 	struct aif_buf out = {0};
@@ -49,7 +56,7 @@ static char *report(const struct aif_report_table *table)
 	struct aif_profile p = {0};
 	char *text;
 
-	fixture_profile(&p);
+	profile(&p);
 	fixture_attribution(&a);
 	text = report_of(&p, &a,
 			 (struct aif_report_opts){.table = table,
@@ -67,10 +74,10 @@ static void a_share_stands_beside_what_it_is_of(void **state)
 	(void)state;
 	assert_string_equal(
 		text,
-		"wall_share,wall,time,error,launches,average,min,p99,max,samples,used,of,opportunity,gflop_s,"
+		"wall_share,wall,time,error,launches,average,min,p50,p99,max,samples,used,of,opportunity,gflop_s,"
 		"gb_s,process,kernel,operator,caller\n"
-		"0.500000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_0,,inner\n"
-		"0.500000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_1,,inner\n");
+		"0.500000,50,60,0,1,60,0,0,0,0,0,,,,,,100,kernel_0,,inner\n"
+		"0.500000,50,60,0,1,60,0,0,0,0,0,,,,,,100,kernel_1,,inner\n");
 	free(text);
 }
 
@@ -98,7 +105,7 @@ static void errors_are_shown_where_there_are_some(void **state)
 		struct aif_profile p = {0};
 		char *text;
 
-		fixture_profile(&p);
+		profile(&p);
 		fixture_attribution(&a);
 		a.rows[0].error_ns = i & 1 ? 7 : 0;
 		text = report_of(&p, &a,
@@ -137,8 +144,8 @@ static void processes_are_told_apart(void **state)
 		{AIF_TABLE_PLAIN, true, "      101  0 ",
 		 NULL}, /* the short name, as the file has it */
 		{AIF_TABLE_CSV, false, ",100,kernel_0,", ",101,"},
-		{AIF_TABLE_CSV, true, "0.750000,150,60,0,1,60,0,0,0,0,,,,,,101,kernel_0,", NULL},
-		{AIF_TABLE_CSV, true, "0.250000,50,60,0,1,60,0,0,0,0,,,,,,100,kernel_0,", NULL},
+		{AIF_TABLE_CSV, true, "0.750000,150,60,0,1,60,0,0,0,0,0,,,,,,101,kernel_0,", NULL},
+		{AIF_TABLE_CSV, true, "0.250000,50,60,0,1,60,0,0,0,0,0,,,,,,100,kernel_0,", NULL},
 		{AIF_TABLE_JSON, false, "\"process\": 100,", NULL},
 	};
 
@@ -148,7 +155,7 @@ static void processes_are_told_apart(void **state)
 		struct aif_profile p = {0};
 		char *text;
 
-		fixture_profile(&p);
+		profile(&p);
 		if (cases[i].several)
 			two_processes(&a);
 		else
@@ -179,11 +186,12 @@ static void kernels_of_one_name_are_one(void **state)
 	char *text;
 
 	(void)state;
-	fixture_profile(&p);
+	profile(&p);
 	fixture_attribution(&a);
 	p.kernels[1].name = p.kernels[0].name;
 	text = report_of(&p, &a, o);
-	assert_non_null(strstr(text, "1.000000,100,120,0,2,60,0,0,0,0,,,,,,100,kernel_0,,inner\n"));
+	assert_non_null(
+		strstr(text, "1.000000,100,120,0,2,60,0,0,0,0,0,,,,,,100,kernel_0,,inner\n"));
 	free(text);
 	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &first);
 	assert_non_null(strstr(aif_buf_str(&first), "  100.0 %  0 "));
@@ -205,7 +213,7 @@ static void kernels_are_chosen(void **state)
 	char *text;
 
 	(void)state;
-	fixture_profile(&p);
+	profile(&p);
 	fixture_attribution(&a);
 	text = report_of(&p, &a, o);
 	assert_null(strstr(text, "kernel_0"));
@@ -407,7 +415,7 @@ static void callers_are_the_applications(void **state)
 		const char *caller;
 		uint32_t stack;
 
-		fixture_profile(&p);
+		profile(&p);
 		stack = stack_add(&p, stacks[i].frames);
 		assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&p), AIF_NAME_NORMAL, &names), 0);
 		caller = aif_stack_names_caller(names, stack);
@@ -436,7 +444,7 @@ static void stacks_are_folded(void **state)
 		struct aif_buf line = {0};
 		uint32_t stack;
 
-		fixture_profile(&p);
+		profile(&p);
 		stack = stack_add(&p, stacks[1].frames);
 		assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&p), details[i], &names), 0);
 		assert_int_equal(aif_stack_names_line(names, stack, &line), 0);
@@ -459,7 +467,7 @@ static char *summary_of(const char *path, struct aif_attribution *a)
 	struct aif_buf out = {0};
 	char *text;
 
-	fixture_profile(&p);
+	profile(&p);
 	aif_summary_write(AIF_NAMES_OF(&p), a, path, &out);
 	text = strdup(aif_buf_str(&out));
 	aif_buf_finish(&out);
@@ -518,7 +526,7 @@ static void the_summary_cuts_no_two_names_to_one(void **state)
 	struct aif_buf out = {0};
 
 	(void)state;
-	fixture_profile(&p);
+	profile(&p);
 	fixture_attribution(&a);
 	for (uint32_t k = 0; k < FIXTURE_KERNELS; k++)
 		p.kernels[k].short_name = aif_strset_puts(
@@ -545,7 +553,7 @@ static void the_summary_says_what_cupti_costs(void **state)
 	struct aif_buf out = {0};
 
 	(void)state;
-	fixture_profile(&p);
+	profile(&p);
 	fixture_attribution(&a);
 	aif_summary_write(AIF_NAMES_OF(&p), &a, "aiflame.data", &out);
 	assert_null(strstr(aif_buf_str(&out), "CUPTI"));

@@ -256,8 +256,11 @@ static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *
 		    perms[2] != 'x' || line[at] != '/' || !m.inode)
 			continue;
 		m.path = line + at;
-		if (!add(c, t, files, &m, until))
-			t->is_behind = true;
+		if (add(c, t, files, &m, until))
+			continue;
+		t->is_behind = true;
+		if (!t->files_len)
+			break; /* the program itself comes first, and is waited for */
 	}
 	aif_buf_finish(&text);
 }
@@ -275,6 +278,8 @@ enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 		t->looked_ns = now;
 		read_maps(c, t, files);
 	}
+	if (t->is_behind && !t->files_len)
+		return AIF_FILTER_CODE_UNKNOWN;
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = t->asked; i < t->files_len && v != AIF_FILTER_CODE_HAS; i++) {
 		enum aif_filter_code_verdict of = c->files[t->files[i].number].verdict;
