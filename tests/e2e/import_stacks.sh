@@ -78,7 +78,7 @@ check "folded: --as device makes stacks of the device" says "work_[g] 89" sh -c 
 check "lengths without launches: the summary says nothing of launches" sh -c "'$aiflame' report '$work/in.data' >'$work/first' && grep -q 'stacks with lengths' '$work/first' &&
 	! grep -E 'sample|idle|active from| in +[0-9]+  ' '$work/first'"
 check "lengths without launches: report --kernels says nothing of launches" sh -c "'$aiflame' report --kernels '$work/in.data' >'$work/kernels' && grep -q gemm '$work/kernels' && ! grep -E 'launches|average|samples' '$work/kernels' &&
-	'$aiflame' report --kernels --format csv '$work/in.data' | grep -E ',1875,1875,(0,){7},*0,gemm,'"
+	'$aiflame' report --kernels --format csv '$work/in.data' | grep -E ',1875,1875,(0,){8},*0,gemm,'"
 check "lengths without launches: report --launches says that they are not known" says "launches are not known" sh -c "'$aiflame' report --launches '$work/in.data'; true"
 check "lengths without launches: info says that its numbers are of rows" says "mean nothing else" "$aiflame" info "$work/in.data"
 check "lengths without launches: flame --by launches is refused" says "are not known: the imported file has stacks with lengths; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/in.data'; true"
@@ -125,7 +125,7 @@ check "iaprof: counts of the import add up" says "everything adds up" "$aiflame"
 check "iaprof: the summary of samples says nothing of launches" sh -c "'$aiflame' report '$work/i.data' >'$work/first' && grep -q 'stacks of 45 samples: when' '$work/first' &&
 	! grep -E 'launches|idle|active from| in +[0-9]+  |which spans' '$work/first'"
 check "iaprof: report --kernels has samples and no launches" sh -c "'$aiflame' report --kernels '$work/i.data' >'$work/kernels' && grep -qE ' 45 +mm ' '$work/kernels' && ! grep -E 'launches|average' '$work/kernels' &&
-	'$aiflame' report --kernels --format csv '$work/i.data' | grep -E ',45,45,(0,){6}45,,*4711,mm,'"
+	'$aiflame' report --kernels --format csv '$work/i.data' | grep -E ',45,45,(0,){7}45,,*4711,mm,'"
 check "iaprof: flame --by launches is refused" says "stacks of samples; leave out --by launches" sh -c "'$aiflame' flame --by launches -o '$work/no.svg' '$work/i.data'; true"
 check "iaprof: report --stalls says nothing of warps or hidden stalls" sh -c "'$aiflame' report --stalls '$work/i.data' >'$work/st' && grep -q '^mm: ' '$work/st' && ! grep -E 'warp|hidden:' '$work/st'"
 check "iaprof: a kernel without a stack has no gap for its caller" sh -c "

@@ -107,9 +107,9 @@ static void tables_name_operators_and_forwards(void **state)
 	record(m);
 	table_is(
 		m, &aif_report_table_kernels,
-		"wall_share,wall,time,error,launches,average,min,p99,max,samples,used,of,opportunity,gflop_s,"
+		"wall_share,wall,time,error,launches,average,min,p50,p99,max,samples,used,of,opportunity,gflop_s,"
 		"gb_s,process,kernel,operator,caller\n"
-		"1.000000,229000,229000,0,7,32714,1000,100000,100000,0,,,,,,7,k,aten::mm,mlp (model.py) [backward]\n");
+		"1.000000,229000,229000,0,7,32714,1000,3000,100000,100000,0,,,,,,7,k,aten::mm,mlp (model.py) [backward]\n");
 	table_write(m, &aif_report_table_kernels, AIF_TABLE_PLAIN, &plain);
 	assert_non_null(strstr(aif_buf_str(&plain), "aten::mm  mlp (model.py) [backward]\n"));
 	aif_buf_finish(&plain);
