@@ -351,7 +351,8 @@ static void the_table_has_what_is_known(void **state)
 	assert_ok(aif_attribution_compute(&f.p, NULL, &a, &err), &err);
 	assert_ok(aif_report_write(AIF_NAMES_OF(&f.p), &a, &opts, &out, &err), &err);
 	text = aif_buf_str(&out);
-	assert_non_null(strstr(text, ",1000,0,1,1000,1000,1000,1000,1000,0,0.100000,memory,900,,335,"));
+	assert_non_null(
+		strstr(text, ",1000,0,1,1000,1000,1000,1000,1000,0,0.100000,memory,900,,335,"));
 	assert_non_null(strstr(text, ",10000,10000,10000,10000,0,,,,,,"));
 	aif_buf_finish(&out);
 	aif_attribution_finish(&a);
