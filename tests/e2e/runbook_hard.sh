@@ -194,7 +194,7 @@ places() { # DIR FILE: a run that writes into its directory, and to a file in /t
 }
 one=$(mktemp /tmp/runbook.XXXXXX) two=$(mktemp /tmp/runbook.XXXXXX)
 check "{} in a word of the command is the run directory" places here "$one"
-echo 400 >copies
+echo 4000 >copies # so many that no other load hides them
 check "{} in a word of the command is another run directory" places there "$two"
 check "two places for output are one configuration, whose changes are signals" sh -c "'$aiflame' runbook compare here there >said.out && grep -q '^signal  *throughput drop' said.out"
 check "runbook compare has the functions that grew" grep -E '^grew  *[0-9.]+ % -> *[0-9.]+ %  shuffle_weights' said.out
