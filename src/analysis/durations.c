@@ -70,7 +70,8 @@ static int count(void *arg, const struct aif_exec_row *rows, size_t n)
 	for (size_t i = 0; i < n && !r; i++) {
 		const struct aif_exec_row *x = &rows[i];
 		int64_t from = aif_timeline_map(c->time, x->clock, x->process, x->start, NULL),
-			to = aif_timeline_map(c->time, x->clock, x->process, x->end, NULL);
+			to = aif_timeline_map_after(c->time, x->clock, x->process, x->end, from,
+						    NULL);
 
 		r = aif_durations_add(&c->counts, x, to > from ? (uint64_t)to - (uint64_t)from : 0);
 	}
