@@ -95,7 +95,7 @@ static long set_action(aif_call_fn call, const unsigned long *arg)
 
 	/* The kernel refuses other sizes, and what it cannot read. */
 	if (arg[3] != sizeof(to.mask) || (arg[1] && !fetch(arg[1], &to, sizeof(to)))) {
-		/* Where a filter forbids to look nothing is known of the handler. */
+		/* A filter may forbid to look: nothing is known of the handler then. */
 		if (arg[3] == sizeof(to.mask) && errno != EFAULT)
 			aif_cpu_leave_signal(&aif_agent.cpu, true);
 		return make(call, SYS_rt_sigaction, arg);

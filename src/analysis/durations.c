@@ -45,7 +45,7 @@ int aif_durations_add(struct aif_durations *d, const struct aif_exec_row *x, uin
 		d,
 		&(struct aif_duration){.process = x->process,
 				       .device = x->device,
-				       /* Those that nobody knows are one, as many as a file has. */
+				       /* Counts kinds that nobody knows as one, as many as a file has. */
 				       .kind = AIF_MIN(x->kind, (uint32_t)AIF_LAUNCH_KIND_COUNT),
 				       .kernel = x->kernel,
 				       .bucket = aif_duration_bucket(ns)});

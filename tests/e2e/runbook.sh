@@ -48,7 +48,7 @@ assert m['top_symbols'][0]['symbol'] == 'gemm' and m['top_symbols'][0]['samples'
 v = load('vtune_summary.json')
 assert v['hotspots'] == v['top_hotspots'] == v['analyses'][0]['hotspots'] and v['hotspots'][0]['symbol'] == 'gemm'
 assert v['analysis'] == 'hotspots' and v['analyses'][0]['summary_metrics'] == {} == v['analysis_metrics']['hotspots']
-assert abs(sum(h['percent'] for h in v['hotspots']) - 100) < 1
+assert 90 < sum(h["percent"] for h in v["hotspots"]) < 101 # they are the first ones
 a = load('advisor_summary.json')
 assert a['analysis'] == 'roofline' and a['project_dir'] == a['project_path'] and a['summary_metrics']['elapsed_time_s'] > 0
 g = load('perf_gate_report.json')
