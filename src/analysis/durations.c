@@ -41,14 +41,14 @@ static struct aif_duration *find(struct aif_durations *d, const struct aif_durat
 
 int aif_durations_add(struct aif_durations *d, const struct aif_exec_row *x, uint64_t ns)
 {
-	struct aif_duration *row = find(
-		d,
-		&(struct aif_duration){.process = x->process,
-				       .device = x->device,
-				       /* Counts kinds that nobody knows as one, as many as a file has. */
-				       .kind = AIF_MIN(x->kind, (uint32_t)AIF_LAUNCH_KIND_COUNT),
-				       .kernel = x->kernel,
-				       .bucket = aif_duration_bucket(ns)});
+	struct aif_duration *row =
+		find(d, &(struct aif_duration){
+				.process = x->process,
+				.device = x->device,
+				/* Counts kinds that nobody knows as one, as many as a file has. */
+				.kind = AIF_MIN(x->kind, (uint32_t)AIF_LAUNCH_KIND_COUNT),
+				.kernel = x->kernel,
+				.bucket = aif_duration_bucket(ns)});
 
 	if (!row)
 		return -ENOMEM;
