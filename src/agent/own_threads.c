@@ -30,8 +30,9 @@
  * yields to all others, on a machine with much to do, may get no CPU for seconds. */
 #define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
-/* The longest that a new thread is waited for until it has a table of descriptors of its own. */
-#define PARTING_NS 10000000
+/* The longest that a new thread is waited for until it has a table of descriptors of its own: as long as a busy machine lets it
+ * wait for a CPU. Beyond, its descriptors would be seen among the program's. */
+#define PARTING_NS 250000000
 /* `tid` of a thread that has not begun yet. */
 #define STARTING UINT32_MAX
 
