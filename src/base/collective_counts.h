@@ -21,7 +21,7 @@
 
 struct aif_collective_call {
 	_Atomic uint64_t number; /* from 1; 0: being written */
-	uint64_t bytes;          /* of the call's own argument; UINT64_MAX: not known */
+	uint64_t bytes;          /* the size that the call was given; UINT64_MAX: not known */
 	uint32_t kind, reserved;
 };
 
@@ -37,7 +37,7 @@ struct aif_communicator {
 
 struct aif_collective_counts {
 	uint64_t magic, size;      /* size: of this structure */
-	_Atomic uint64_t left_out; /* of communicators for which there is no room */
+	_Atomic uint64_t left_out; /* operations not counted: the table of communicators was full */
 	_Atomic uint32_t
 		kinds_ready[AIF_COLLECTIVE_KINDS]; /* 1 + the library's handle of its name */
 	char kinds[AIF_COLLECTIVE_KINDS][AIF_COLLECTIVE_NAME];

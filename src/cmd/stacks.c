@@ -13,7 +13,7 @@ static const struct aif_opt opts[] = {
 	{0, "children", NULL, AIF_OPT_FLAG, offsetof(struct values, children), 0,
 	 "their descendants, too"},
 	{0, "ranks", NULL, AIF_OPT_FLAG, offsetof(struct values, ranks), 0,
-	 "all ranks of a job on this host: who is not where the others wait"},
+	 "all ranks of a job on this host: which one the others wait for"},
 	{0, "full", NULL, AIF_OPT_FLAG, offsetof(struct values, full), 0,
 	 "the Python interpreter's own functions, too"},
 	{0, "json", NULL, AIF_OPT_FLAG, offsetof(struct values, json), 0, "write JSON"},

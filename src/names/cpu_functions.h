@@ -40,7 +40,7 @@ struct aif_cpu_functions {
 	struct aif_tree tree;        /* holds names only */
 	struct aif_cpu_function *at; /* most self time first, then total */
 	size_t len, cap;
-	struct aif_cpu_leaf *leaves; /* not sorted */
+	struct aif_cpu_leaf *leaves; /* in no order */
 	size_t leaves_len, leaves_cap;
 	uint64_t weight_ns, samples; /* totals, also of stacks that are not known */
 	uint64_t spinning_ns;        /* CPU time of threads that spin until others are done */

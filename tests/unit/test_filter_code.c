@@ -21,7 +21,7 @@
 
 #include "record/sources/filter_code.h"
 
-#define CODE_AT 0x1000
+#include "fixture_code_elf.h"
 
 /* Writes an ELF file of `size` bytes, all of it code but for the head: zeros, which the file system need not keep, and at the
  * end perhaps what installs a filter. */
@@ -30,36 +30,11 @@ static void write_code(const char *path, size_t size, bool filters)
 	/* mov eax, 317; syscall; ret: seccomp(), behind padding */
 	static const uint8_t filter[] = {0xb8, 0x3d, 1, 0, 0, 0x0f, 0x05, 0xc3};
 	uint8_t tail[64 + sizeof(filter)];
-	struct {
-		Elf64_Ehdr head;
-		Elf64_Shdr sections[3];
-		char names[16];
-	} f = {.names = "\0.text\0.names"};
+	struct code_elf f;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
 
 	assert_true(fd >= 0);
-	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
-	f.head.e_ident[EI_CLASS] = ELFCLASS64;
-	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
-	f.head.e_ident[EI_VERSION] = EV_CURRENT;
-	f.head.e_type = ET_DYN;
-	f.head.e_machine = EM_X86_64;
-	f.head.e_version = EV_CURRENT;
-	f.head.e_ehsize = sizeof(f.head);
-	f.head.e_shoff = sizeof(f.head);
-	f.head.e_shentsize = sizeof(f.sections[0]);
-	f.head.e_shnum = 3;
-	f.head.e_shstrndx = 2;
-	f.sections[1] = (Elf64_Shdr){.sh_name = 1,
-				     .sh_type = SHT_PROGBITS,
-				     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-				     .sh_addr = CODE_AT,
-				     .sh_offset = sizeof(f),
-				     .sh_size = size - sizeof(f)};
-	f.sections[2] = (Elf64_Shdr){.sh_name = 7,
-				     .sh_type = SHT_STRTAB,
-				     .sh_offset = (size_t)(f.names - (char *)&f),
-				     .sh_size = sizeof(f.names)};
+	code_elf_init(&f, EM_X86_64, size - sizeof(f));
 	assert_int_equal(write(fd, &f, sizeof(f)), sizeof(f));
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	memset(tail, 0xcc, sizeof(tail));

@@ -10,7 +10,7 @@
 
 #include "symbolize/own_calls.h"
 
-#define CODE_AT 0x1000
+#include "fixture_code_elf.h"
 
 #define CODE_MAX (((size_t)1 << 20) + 4096)
 
@@ -18,9 +18,7 @@
 static int found_in(uint16_t machine, const void *code, size_t n, size_t before, size_t size)
 {
 	static struct {
-		Elf64_Ehdr head;
-		Elf64_Shdr sections[3];
-		char names[16];
+		struct code_elf elf;
 		uint8_t code[CODE_MAX];
 	} f;
 	struct aif_elf elf;
@@ -28,31 +26,9 @@ static int found_in(uint16_t machine, const void *code, size_t n, size_t before,
 	int r;
 
 	assert_true(before + n <= size && size <= CODE_MAX);
-	memcpy(f.names, "\0.text\0.names", sizeof("\0.text\0.names"));
+	code_elf_init(&f.elf, machine, size);
 	memset(f.code, machine == EM_X86_64 ? 0xcc : 0, sizeof(f.code));
 	memcpy(f.code + before, code, n);
-	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
-	f.head.e_ident[EI_CLASS] = ELFCLASS64;
-	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
-	f.head.e_ident[EI_VERSION] = EV_CURRENT;
-	f.head.e_type = ET_DYN;
-	f.head.e_machine = machine;
-	f.head.e_version = EV_CURRENT;
-	f.head.e_ehsize = sizeof(f.head);
-	f.head.e_shoff = sizeof(f.head);
-	f.head.e_shentsize = sizeof(f.sections[0]);
-	f.head.e_shnum = 3;
-	f.head.e_shstrndx = 2;
-	f.sections[1] = (Elf64_Shdr){.sh_name = 1,
-				     .sh_type = SHT_PROGBITS,
-				     .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-				     .sh_addr = CODE_AT,
-				     .sh_offset = (size_t)((char *)f.code - (char *)&f),
-				     .sh_size = size};
-	f.sections[2] = (Elf64_Shdr){.sh_name = 7,
-				     .sh_type = SHT_STRTAB,
-				     .sh_offset = (size_t)(f.names - (char *)&f),
-				     .sh_size = sizeof(f.names)};
 	assert_int_equal(aif_elf_init_bytes(&elf, &f, sizeof(f)), 0);
 	r = aif_own_calls_find(&elf, &address);
 	aif_elf_finish(&elf);

@@ -5,7 +5,7 @@
 
 /*
  * Counts the collective operations that NCCL marks, by communicator (base/collective_counts.h), so that `aiflame stacks --ranks`
- * can say of a job that hangs who has not begun what. They are counted from the communicator's first operation on, whether
+ * can say which rank of a job that hangs has not begun which operation. They are counted from the communicator's first operation on, whether
  * anybody records or not: a number that began with a recording would be another one on each rank. Any thread may call these, in any
  * place: nothing waits, nothing is allocated but once.
  */
