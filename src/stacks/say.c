@@ -362,6 +362,7 @@ static bool is_first(const struct aif_stacks_job *j, size_t i, uint64_t id)
 static void say_by_counts(const struct aif_stacks_job *j, bool *in, struct aif_buf *out)
 {
 	size_t said = 0, more = 0;
+	uint64_t left_out = 0;
 
 	for (size_t i = 0; i < j->len; i++) {
 		const struct aif_collective_counts *c = j->ranks[i].counts;
@@ -380,6 +381,16 @@ static void say_by_counts(const struct aif_stacks_job *j, bool *in, struct aif_b
 	if (more) {
 		aif_human_counted(out, more, "more communicator");
 		aif_buf_puts(out, ", which --json has\n");
+	}
+	for (size_t i = 0; i < j->len; i++)
+		if (j->ranks[i].counts)
+			left_out = AIF_MAX(left_out, atomic_load(&j->ranks[i].counts->left_out));
+	if (left_out) {
+		aif_buf_puts(out, "a rank has begun ");
+		aif_human_counted(out, left_out, "operation");
+		aif_buf_puts(out, " of communicators that are not counted: there is room for ");
+		aif_human_counted(out, AIF_COMMUNICATORS, "communicator");
+		aif_buf_puts(out, "\n");
 	}
 }
 

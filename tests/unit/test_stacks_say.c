@@ -154,12 +154,45 @@ static void counts_say_who_is_behind_and_where_ranks_differ(void **state)
 	end(&f);
 }
 
+/* Numbers are another process's: the largest one ends no loop by coming after itself. */
+static void any_number_is_said(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (unsigned i = 0; i < RANKS; i++) {
+		count(&f, i, 1, 0);
+		f.counts[i].communicators[0].begun = UINT64_MAX;
+	}
+	f.counts[1].left_out = 3;
+	assert_says(&f, "a rank has begun 3 operations of communicators that are not counted: "
+			"there is room for 32 communicators\n");
+	end(&f);
+}
+
+/* Ranks that were seen once say nothing of who goes on. */
+static void who_was_not_seen_twice_is_not_said_to_stand(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	f.job.apart_ns = 500000000;
+	for (unsigned i = 0; i < RANKS; i++)
+		f.ranks[i].was_seen = f.ranks[i].has_moved = i < 2;
+	assert_says(&f, "ranks 0, 1 have moved; 2 ranks were not seen twice\n");
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rank_in_another_operation_is_missing),
 		cmocka_unit_test(a_job_that_is_not_whole_is_not_said_to_be),
 		cmocka_unit_test(counts_say_who_is_behind_and_where_ranks_differ),
+		cmocka_unit_test(any_number_is_said),
+		cmocka_unit_test(who_was_not_seen_twice_is_not_said_to_stand),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
