@@ -598,65 +598,17 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-/* ---- each in a process of its own ---------------------------------------------------------------- */
-
-static pid_t start(const char *self, unsigned i)
-{
-	char name[64];
-	pid_t child = fork();
-	int fd;
-
-	if (child)
-		return child;
-	snprintf(name, sizeof(name), "%s.said", cases[i].name);
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	dup2(fd, 1);
-	execl(self, self, cases[i].name, NULL);
-	_exit(97);
-}
-
-/* Keeps what each case says in CASE.said, its status behind. */
-static int each(const char *self, unsigned at_a_time, unsigned first)
-{
-	pid_t child[CASES] = {0};
-	unsigned next = first, running = 0;
-
-	while (next < CASES || running) {
-		int status;
-		pid_t pid;
-
-		if (next < CASES && running < at_a_time) {
-			child[next] = start(self, next);
-			next++;
-			running++;
-			continue;
-		}
-		pid = wait(&status);
-		for (unsigned i = 0; i < CASES; i++)
-			if (pid > 0 && child[i] == pid) {
-				char name[64];
-				FILE *f;
-
-				running--;
-				child[i] = 0; /* its number may be another's soon */
-				snprintf(name, sizeof(name), "%s.said", cases[i].name);
-				f = fopen(name, "a");
-				fprintf(f, "  %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
-					WIFSIGNALED(status) ? WTERMSIG(status)
-							    : WEXITSTATUS(status));
-				fclose(f);
-			}
-	}
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "each";
 
-	if (!strcmp(name, "each"))
-		return each(argv[0], argc > 2 ? (unsigned)atoi(argv[2]) : 4,
-			    argc > 3 ? (unsigned)atoi(argv[3]) : 0);
+	if (!strcmp(name, "each")) {
+		const char *names[CASES];
+
+		for (unsigned i = 0; i < CASES; i++)
+			names[i] = cases[i].name;
+		return guest_each(argv[0], names, CASES, argc > 2 ? (unsigned)atoi(argv[2]) : 4);
+	}
 	for (unsigned i = 0; i < CASES; i++)
 		if (!strcmp(name, cases[i].name)) {
 			cases[i].run();

@@ -27,6 +27,9 @@ void guest_credentials(void);
 int guest_status(pid_t child);
 int guest_shell(const char *command);
 
+/* Runs each case in a process of its own, so many at a time, and keeps what it says, and its status behind, in NAME.said. */
+int guest_each(const char *self, const char *const *names, unsigned n, unsigned at_a_time);
+
 /* The cases, but for those in guest_app.c. */
 void guest_filter_kill(void);
 void guest_filter_as_root(void);
