@@ -213,7 +213,7 @@ static bool add(struct aif_filter_code *c, struct aif_filter_code_target *t,
 		struct aif_process_files *files, const struct mapping *m, uint64_t until)
 {
 	uint64_t key = aif_mix64(aif_hash_bytes(m->path, strlen(m->path)) ^ m->lo), was;
-	size_t file;
+	size_t file = 0;
 	int r;
 
 	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was))
