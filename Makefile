@@ -37,7 +37,6 @@ test:
 # What tests/long lists, which takes too long for `make test`. SLICE=K/N: the K-th of N shares; SLICE=today: of seven, by the weekday.
 SLICE ?= 1/1
 test-long:
-	@scripts/install-deps test-long
 	@scripts/test-long $(SLICE)
 
 # All unit tests and golden files on other machines, under qemu, which takes minutes for each. make test-long runs some.
