@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Programs that would notice another one inside: what they say and how they end is as without, credentials of all their
-# threads included. ROUNDS=20: each so often (tests/long).
+# threads included. HOW="cpu tick children" ROUNDS=20: in each of these ways so often (tests/long).
 . "$(dirname "$0")/tap.sh"
 app=$build/tests/e2e/guest_app
 rounds=${ROUNDS:-1}
@@ -22,7 +22,7 @@ closed=
 setpriv --reuid=1001 --regid=1001 --clear-groups test -r "$build/src/agent/libaiflame-agent.so" 2>/dev/null ||
 	[ "$(id -u)" -ne 0 ] || closed=yes
 for round in $(seq "$rounds"); do
-	for how in cpu tick children; do
+	for how in ${HOW:-cpu children}; do
 		case $how in cpu) options="--cpu -F 999" ;; tick) options="--cpu --cpu-clock tick -F 999" ;; children) options=--children ;; esac
 		check "$how: the cases are recorded" like_bare $how-$round $options
 		for said in bare/*.said; do

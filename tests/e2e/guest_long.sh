@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # guest.sh, each case twenty times in each way. SLICE=K/N: the N-th part of so many.
 parts=${SLICE:-1/1}
-ROUNDS=$((20 / ${parts#*/})) exec "$(dirname "$0")/guest.sh"
+HOW="cpu tick children" ROUNDS=$((20 / ${parts#*/})) exec "$(dirname "$0")/guest.sh"
