@@ -269,10 +269,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 
 #else
 
+#include "record/attach/agent_path.h"
+
 static int run(const void *values, char **words, int words_len, struct aif_err *err)
 {
 	(void)values, (void)words, (void)words_len;
-	aif_err_set(err, -ENOTSUP, "stacks: %s", AIF_NO_AGENT);
+	aif_err_set(err, -ENOTSUP, "stacks: %s", aif_agent_why_none());
 	return AIF_EXIT_FAILURE;
 }
 
