@@ -34,7 +34,7 @@ test:
 	@scripts/install-deps test
 	@scripts/test-all
 
-# What tests/long lists, which takes too long for `make test`. SLICE=K/N: the K-th of N shares; SLICE=today: of seven, by the weekday.
+# What tests/long lists, which takes too long for `make test`. SLICE=K/N: the K-th of N shares; SLICE=turn: of seven, another every four hours.
 SLICE ?= 1/1
 test-long:
 	@scripts/test-long $(SLICE)
