@@ -229,11 +229,13 @@ void guest_vfork_user(void)
 
 void guest_vfork_by_number(void)
 {
-
+#ifdef SYS_fork
 	long child = syscall(SYS_fork);
+#else
+	long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
 
 	if (!child) {
-
 		guest_burn();
 		_exit(11);
 	}

@@ -20,7 +20,7 @@ agree() {
 	# what called it lies in a copy. Threads that end within milliseconds have no samples (1357).
 	lost=$("$aiflame" query --format csv p.data "SELECT coalesce(sum(CASE WHEN reason = 1100 OR reason IN (1604, 1606) AND
 		detail = 'CPU samples' THEN count > 5 ELSE 1 END), 0) FROM losses WHERE reason != 1357" | tail -1)
-	grep -q 'everything adds up' info.out && [ "$lost" = 0 ] || { sed -n '/^losses/,$p' info.out; return 1; }
+	grep -q 'everything adds up' info.out && [ "$lost" = 0 ] || { echo "lost: $lost" && sed -n '/BROKEN/p; /^losses/,$p' info.out && return 1; }
 }
 # Cases of tap.sh run in this shell: `compared` is kept.
 all_parts() {
