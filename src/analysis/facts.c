@@ -7,6 +7,10 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
+
+/* More facts than this no other is made from. */
+#define USES 8
 
 struct fact {
 	struct aif_facts *of; /* NULL: kept nowhere, freed when it is given back */
@@ -15,15 +19,28 @@ struct fact {
 	const void *base; /* which it holds */
 	struct aif_buf key;
 	unsigned held;
+	unsigned pins;           /* views that hold it, and facts with pins that are made from it */
+	struct fact *uses[USES]; /* facts that it is made from and holds */
+	size_t uses_len;
 	uint64_t given_back; /* when, counted in puts */
+	uint64_t cost_ns;    /* CPU time of making it, without that of what it is made from */
 	size_t bytes;
 	_Alignas(max_align_t) unsigned char value[];
 };
 
+/* A fact that is being made, whose .uses are what was got for it and not yet given back. */
+struct making {
+	struct making *around; /* the fact that it is made for; NULL: a view asked */
+	struct fact *fact;
+	uint64_t within_ns; /* CPU time of facts that were made for it */
+};
+
 struct aif_facts {
 	struct fact *first; /* few: a list */
-	size_t bytes;
+	size_t loose; /* bytes of facts without pins: no view holds them, not even by another fact */
 	uint64_t puts, computed;
+	struct making *making; /* the innermost */
+	unsigned finishing;    /* facts that are being freed, whose pins have gone before */
 };
 
 /* The size of the largest value. */
@@ -90,14 +107,67 @@ static struct fact *fact_of(const void *value)
 	return (struct fact *)((uintptr_t)value - offsetof(struct fact, value));
 }
 
+static void pin(struct fact *f)
+{
+	if (f->pins++)
+		return;
+	f->of->loose -= f->bytes;
+	for (size_t i = 0; i < f->uses_len; i++)
+		pin(f->uses[i]);
+}
+
+static void unpin(struct fact *f)
+{
+	if (--f->pins)
+		return;
+	f->of->loose += f->bytes;
+	for (size_t i = 0; i < f->uses_len; i++)
+		unpin(f->uses[i]);
+}
+
+/* Counts a new holder: a view, or the fact that is being made. */
+static void hold(struct fact *f)
+{
+	struct fact *user = f->of && f->of->making ? f->of->making->fact : NULL;
+
+	f->held++;
+	if (f->of)
+		pin(f);
+	assert(!user || user->uses_len < USES);
+	if (user && user->uses_len < USES)
+		user->uses[user->uses_len++] = f;
+}
+
+/* Takes back what hold() counted. The pins of a fact that is being freed have gone when its last one went. */
+static void let_go(struct fact *f)
+{
+	struct fact *user = f->of && f->of->making ? f->of->making->fact : NULL;
+
+	f->held--;
+	if (!f->of || f->of->finishing)
+		return;
+	for (size_t i = user ? user->uses_len : 0; i-- > 0;)
+		if (user->uses[i] == f) {
+			user->uses[i] = user->uses[--user->uses_len];
+			break;
+		}
+	unpin(f);
+}
+
+/* Frees a fact without pins. */
 static void free_fact(struct fact *f)
 {
+	struct aif_facts *of = f->of;
 	const void *base = f->base;
 
+	if (of)
+		of->finishing++;
 	f->kind->finish(f->value);
 	aif_buf_finish(&f->key);
 	free(f);
 	aif_facts_put(base);
+	if (of)
+		of->finishing--;
 }
 
 static void drop(struct aif_facts *of, struct fact *f)
@@ -107,26 +177,33 @@ static void drop(struct aif_facts *of, struct fact *f)
 	while (*at != f)
 		at = &(*at)->next;
 	*at = f->next;
-	of->bytes -= f->bytes;
+	of->loose -= f->bytes;
 	free_fact(f); /* which may give back others */
 }
 
-/* Returns the fact that nobody holds and that was given back longest ago, NULL: all are held. */
-static struct fact *oldest(const struct aif_facts *of)
+/* Returns how much memory is had for how little: bytes, times how long nobody wanted them, per time to make them again. */
+static double worth_dropping(const struct aif_facts *of, const struct fact *f)
+{
+	return (double)f->bytes * (double)(of->puts - f->given_back) /
+	       (double)(f->cost_ns / 1000000 + 1);
+}
+
+/* Returns the fact to drop first of those that nobody holds, NULL: all are held. */
+static struct fact *first_to_drop(const struct aif_facts *of)
 {
 	struct fact *best = NULL;
 
 	for (struct fact *f = of->first; f; f = f->next)
-		if (!f->held && (!best || f->given_back < best->given_back))
+		if (!f->held && (!best || worth_dropping(of, f) > worth_dropping(of, best)))
 			best = f;
 	return best;
 }
 
-static void drop_oldest(struct aif_facts *of, size_t bytes)
+static void drop_some(struct aif_facts *of, size_t bytes)
 {
 	struct fact *f;
 
-	while (of->bytes > bytes && (f = oldest(of)))
+	while (of->loose > bytes && !of->finishing && (f = first_to_drop(of)))
 		drop(of, f);
 }
 
@@ -135,7 +212,7 @@ static void free_facts(void *attached)
 	struct aif_facts *of = attached;
 	struct fact *f;
 
-	while ((f = oldest(of)))
+	while ((f = first_to_drop(of)))
 		drop(of, f);
 	/* A fact that is still held was not given back by a view that failed: its value goes, too. */
 	while ((f = of->first)) {
@@ -169,6 +246,38 @@ static struct fact *find(const struct aif_facts *of, const struct aif_fact_kind 
 	return NULL;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Computes the value of a fact of an open profile, and notes what it is made from. */
+static int make_kept(const struct aif_profile *p, const struct aif_fact_of *of, struct fact *f,
+		     struct aif_err *err)
+{
+	struct aif_facts *in = f->of;
+	struct making m = {.around = in->making, .fact = f};
+	uint64_t from = cpu_ns(), ns;
+	int e;
+
+	in->making = &m;
+	if (f->base && f->base != nothing)
+		hold(fact_of(f->base));
+	e = f->kind->make(p, of, f->value, err);
+	in->making = m.around;
+	ns = cpu_ns() - from;
+	f->cost_ns = ns - AIF_MIN(m.within_ns, ns);
+	if (m.around)
+		m.around->within_ns += ns;
+	/* Pins of what it is made from were the making's, and go. */
+	for (size_t i = 0; i < f->uses_len; i++)
+		unpin(f->uses[i]);
+	return e;
+}
+
 /* Makes the fact, whose key it takes over. */
 static int make(const struct aif_profile *p, struct aif_facts *in, const struct aif_fact_kind *kind,
 		const struct aif_fact_of *of, struct aif_buf *key, struct fact **ret,
@@ -180,9 +289,9 @@ static int make(const struct aif_profile *p, struct aif_facts *in, const struct 
 	if (!f)
 		return -ENOMEM;
 	*f = (struct fact){.of = in, .kind = kind, .base = of->base};
-	if (f->base && f->base != nothing)
+	if (!in && f->base && f->base != nothing)
 		fact_of(f->base)->held++;
-	e = kind->make(p, of, f->value, err);
+	e = in ? make_kept(p, of, f, err) : kind->make(p, of, f->value, err);
 	if (e < 0) {
 		free_fact(f);
 		return e;
@@ -193,7 +302,7 @@ static int make(const struct aif_profile *p, struct aif_facts *in, const struct 
 		f->bytes = kind->size + kind->bytes(f->value);
 		f->next = in->first;
 		in->first = f;
-		in->bytes += f->bytes;
+		in->loose += f->bytes;
 		in->computed++;
 	}
 	*ret = f;
@@ -220,11 +329,8 @@ int aif_facts_get(const struct aif_profile *p, const struct aif_fact_kind *kind,
 	aif_buf_finish(&key);
 	if (e < 0)
 		return e == -ENOMEM ? aif_err_set(err, e, "out of memory") : e;
-	f->held++;
+	hold(f);
 	*ret = f->value;
-	/* Counts facts that are held, too: then all others go. */
-	if (in)
-		drop_oldest(in, AIF_FACTS_MEMORY);
 	return 0;
 }
 
@@ -244,7 +350,7 @@ bool aif_facts_have(const struct aif_profile *p, const struct aif_fact_kind *kin
 void aif_facts_hold(const void *value)
 {
 	if (value && value != nothing)
-		fact_of(value)->held++;
+		hold(fact_of(value));
 }
 
 void aif_facts_put(const void *value)
@@ -254,14 +360,15 @@ void aif_facts_put(const void *value)
 	if (!value || value == nothing)
 		return;
 	f = fact_of(value);
-	if (--f->held)
+	let_go(f);
+	if (f->held)
 		return;
 	if (!f->of) {
 		free_fact(f);
 		return;
 	}
 	f->given_back = f->of->puts++;
-	drop_oldest(f->of, AIF_FACTS_MEMORY);
+	drop_some(f->of, AIF_FACTS_MEMORY);
 }
 
 uint64_t aif_facts_computed(const struct aif_profile *p)

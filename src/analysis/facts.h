@@ -22,8 +22,9 @@
  * Until when it is valid. From the get to the put that gives it back, which comes before aif_profile_finish(). Each
  * get and each hold want one put.
  *
- * When it is dropped. With the profile. Before that only if nobody holds it and facts take more than AIF_FACTS_MEMORY
- * together: then first the one that was given back longest ago. Who asks for it again has it computed again.
+ * When it is dropped. With the profile. Before that only if no view holds it, nor another fact, and those that no view
+ * needs take more than AIF_FACTS_MEMORY together: then first one that is large, was given back long ago and is soon
+ * computed again. Who asks for it again has it computed again.
  *
  * Where nothing can be kept, of a profile in memory or of a recording that goes on (aif_profile_attached()), each get
  * computes a value and its put frees it.
@@ -31,9 +32,9 @@
  * A profile and its facts belong to one thread at a time.
  */
 
-/* Bounds the facts that nobody holds. A command that shows several tables of a recording with a million launches gets each
- * fact once with it: the time line of that many takes 40 MB, and parts of it (a loop) take as much again. Facts in use
- * may take more, and then all others go. */
+/* Bounds the facts that no view holds, nor holds by another fact. A command that shows several tables of a recording with a
+ * million launches gets each fact once with it: the time line of that many takes 40 MB, and parts of it (a loop) take as
+ * much again. Facts in use come on top. */
 #define AIF_FACTS_MEMORY ((size_t)256 << 20)
 
 /* Says what a fact is of. */

@@ -15,6 +15,7 @@
 #include "report/why/why.h"
 
 #include <errno.h>
+#include <time.h>
 
 enum { LAUNCHES = 400, US = 1000 };
 
@@ -133,13 +134,22 @@ static void test_trees_of_all_owners_share_the_operators(void **state)
 	ops_end(&f);
 }
 
-/* A fact of numbers: a variant's value is the variant, and says that it takes 100 MiB. */
+/* A fact of numbers: a variant's value is the variant, and says that it takes 100 MiB. From DEAR on, making one takes time;
+ * SMALL takes nothing beside itself. */
+enum { DEAR = 1000, SMALL = 2000, DEAR_NS = 50000000 };
 static unsigned numbers_made, numbers_freed;
 
 static int make_number(const struct aif_profile *p, const struct aif_fact_of *of, void *ret,
 		       struct aif_err *err)
 {
+	struct timespec t = {0}, from;
+
 	(void)p;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (of->variant >= DEAR && of->variant < SMALL &&
+	       (t.tv_sec - from.tv_sec) * 1000000000 + t.tv_nsec - from.tv_nsec < DEAR_NS);
 	numbers_made++;
 	*(unsigned *)ret = of->variant;
 	return of->variant == 99 ? aif_err_set(err, -EIO, "no 99") : 0;
@@ -153,8 +163,7 @@ static void finish_number(void *value)
 
 static size_t bytes_of_number(const void *value)
 {
-	(void)value;
-	return (size_t)100 << 20;
+	return *(const unsigned *)value == SMALL ? 0 : (size_t)100 << 20;
 }
 
 static const struct aif_fact_kind number_kind = {.name = "number",
@@ -185,24 +194,129 @@ static void test_what_was_given_back_longest_ago_is_dropped_first(void **state)
 	one = get_number(&f, 1);
 	two = get_number(&f, 2);
 	three = get_number(&f, 3);
-	/* More than AIF_FACTS_MEMORY, and all of it in use. */
-	assert_int_equal(numbers_freed, 0);
 	aif_facts_put(two);
-	assert_int_equal(numbers_freed, 1);
 	aif_facts_put(one);
+	assert_int_equal(numbers_freed, 0);
+	/* More than AIF_FACTS_MEMORY, and nobody needs any of it. */
 	aif_facts_put(three);
-	one = get_number(&f, 1);
-	aif_facts_put(one);
+	assert_int_equal(numbers_freed, 1);
+	aif_facts_put(get_number(&f, 3));
+	aif_facts_put(get_number(&f, 1));
 	assert_int_equal(numbers_made, 3);
-	two = get_number(&f, 2);
+	aif_facts_put(get_number(&f, 2));
 	assert_int_equal(numbers_made, 4);
 	/* For it went 3, not 1, which was given back after that. */
 	assert_int_equal(numbers_freed, 2);
 	aif_facts_put(get_number(&f, 1));
 	assert_int_equal(numbers_made, 4);
-	aif_facts_put(two);
 	ops_end(&f);
 	assert_int_equal(numbers_freed, numbers_made);
+}
+
+static void test_facts_in_use_drop_no_others(void **state)
+{
+	struct ops_fixture f;
+	const void *held[4];
+
+	(void)state;
+	numbers_made = numbers_freed = 0;
+	make(&f);
+	for (unsigned i = 0; i < 4; i++)
+		held[i] = get_number(&f, i);
+	/* 400 MiB are in use; 200 MiB more may stay. */
+	for (unsigned i = 0; i < 8; i++)
+		aif_facts_put(get_number(&f, 4 + i % 2));
+	assert_int_equal(numbers_made, 6);
+	assert_int_equal(numbers_freed, 0);
+	for (unsigned i = 0; i < 4; i++)
+		aif_facts_put(held[i]);
+	assert_int_equal(numbers_freed, 4);
+	ops_end(&f);
+}
+
+static void test_facts_that_are_small_or_take_long_to_make_are_dropped_last(void **state)
+{
+	struct ops_fixture f;
+
+	(void)state;
+	numbers_made = numbers_freed = 0;
+	make(&f);
+	aif_facts_put(get_number(&f, SMALL));
+	aif_facts_put(get_number(&f, DEAR));
+	for (unsigned i = 0; i < 4; i++)
+		aif_facts_put(get_number(&f, i));
+	assert_int_equal(numbers_made, 6);
+	assert_int_equal(numbers_freed, 3);
+	aif_facts_put(get_number(&f, SMALL));
+	aif_facts_put(get_number(&f, DEAR));
+	assert_int_equal(numbers_made, 6);
+	ops_end(&f);
+}
+
+/* A number that holds others, as many as it says, which it gets while it is made, and one that it needs only then. */
+static int make_sum(const struct aif_profile *p, const struct aif_fact_of *of, void *ret,
+		    struct aif_err *err)
+{
+	const void **parts = ret, *other;
+	int e = 0;
+
+	for (unsigned i = 0; i < of->variant && !e; i++)
+		e = aif_facts_get(p, &number_kind, (struct aif_fact_of){.variant = i}, &parts[i],
+				  err);
+	if (!e)
+		e = aif_facts_get(p, &number_kind, (struct aif_fact_of){.variant = SMALL}, &other,
+				  err);
+	aif_facts_put(other);
+	return e;
+}
+
+static void finish_sum(void *value)
+{
+	const void **parts = value;
+
+	for (unsigned i = 0; i < 3; i++)
+		aif_facts_put(parts[i]);
+}
+
+static size_t bytes_of_sum(const void *value)
+{
+	(void)value;
+	return 0;
+}
+
+static void test_what_only_facts_hold_that_nobody_needs_counts_as_not_needed(void **state)
+{
+	static const struct aif_fact_kind sum = {.name = "sum",
+						 .size = 3 * sizeof(void *),
+						 .make = make_sum,
+						 .finish = finish_sum,
+						 .bytes = bytes_of_sum};
+	struct aif_fact_of two = {.variant = 2}, three = {.variant = 3};
+	struct ops_fixture f;
+	const void *fact, *again;
+
+	(void)state;
+	numbers_made = numbers_freed = 0;
+	make(&f);
+	assert_int_equal(aif_facts_get(&f.p, &sum, two, &fact, NULL), 0);
+	aif_facts_put(fact);
+	/* 200 MiB that the sum holds. */
+	assert_int_equal(numbers_freed, 0);
+	assert_int_equal(aif_facts_get(&f.p, &sum, two, &again, NULL), 0);
+	assert_ptr_equal(fact, again);
+	aif_facts_put(get_number(&f, 5));
+	aif_facts_put(get_number(&f, 6));
+	assert_int_equal(numbers_freed, 0);
+	/* 400 MiB, of which a sum that nobody needs holds the half. */
+	aif_facts_put(again);
+	assert_true(numbers_freed >= 2);
+	assert_int_equal(aif_facts_get(&f.p, &sum, three, &fact, NULL), 0);
+	numbers_freed = 0;
+	aif_facts_put(get_number(&f, 7));
+	assert_int_equal(numbers_freed, 0);
+	aif_facts_put(fact);
+	assert_true(numbers_freed >= 2);
+	ops_end(&f);
 }
 
 static void test_a_failure_gives_zeros(void **state)
@@ -265,10 +379,10 @@ static void test_a_fact_holds_what_it_is_made_from(void **state)
 	aif_facts_put(second);
 	aif_facts_put(base);
 	/* Memory is short, but what `first` is made from is in use. */
-	get_number(&f, 2);
-	get_number(&f, 3);
+	aif_facts_put(get_number(&f, 2));
+	aif_facts_put(get_number(&f, 3));
 	assert_int_equal(numbers_freed, 0);
-	/* Both go: the one because of the memory, then the other. */
+	/* Drops `first` because of the memory, and then what it is made from. */
 	aif_facts_put(first);
 	assert_int_equal(numbers_freed, 2);
 	ops_end(&f);
@@ -404,6 +518,9 @@ int main(void)
 		cmocka_unit_test(test_a_part_is_computed_once),
 		cmocka_unit_test(test_trees_of_all_owners_share_the_operators),
 		cmocka_unit_test(test_what_was_given_back_longest_ago_is_dropped_first),
+		cmocka_unit_test(test_facts_in_use_drop_no_others),
+		cmocka_unit_test(test_facts_that_are_small_or_take_long_to_make_are_dropped_last),
+		cmocka_unit_test(test_what_only_facts_hold_that_nobody_needs_counts_as_not_needed),
 		cmocka_unit_test(test_a_failure_gives_zeros),
 		cmocka_unit_test(test_nothing_is_kept_of_a_profile_in_memory),
 		cmocka_unit_test(test_a_fact_holds_what_it_is_made_from),
