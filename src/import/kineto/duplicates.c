@@ -5,16 +5,19 @@
 
 /*
  * Events that a file has twice, in everything that is kept of them. They are kept, as their sums are the file's own; but
- * somebody has to say so. A bit for each number that an event's content makes: most are alone with theirs, and only
- * the few others are counted by it.
+ * somebody has to say so. Each event's content makes a number, and the number a place of two bits: no event has it, one
+ * has, or several have. Most are alone in theirs, and only the few others are looked up by their number.
  */
-#define BITS_PER_EVENT 16
+#define PLACES_PER_EVENT 8
 
 struct seen {
-	uint8_t *bits;
+	uint8_t *places; /* four to a byte */
 	uint64_t mask;
-	struct aif_map again; /* numbers whose bit was set before -> how many events have them */
+	struct aif_map numbers; /* of events that share their place */
 };
+
+/* Events whose places are fetched together: they lie anywhere in some MB. */
+#define AHEAD 32
 
 /* Each number of an event has a power of it. */
 static uint64_t add(uint64_t sum, uint64_t value)
@@ -57,39 +60,74 @@ static uint64_t number_of(const struct kineto *k, size_t i)
 					  : number_of_exec(&k->execs[i - k->spans_len]));
 }
 
-/* Everything may be one number many times: a map's entry for each number, not each event. */
-static int count(struct kineto *k, struct seen *s, size_t events)
+static void fetch(const struct seen *s, uint64_t number)
 {
-	for (size_t i = 0; i < events; i++) {
-		uint64_t n = number_of(k, i), at = n & s->mask;
+	__builtin_prefetch(&s->places[(number & s->mask) / 4], 1);
+}
 
-		if ((s->bits[at / 8] >> (at % 8) & 1) && aif_map_put(&s->again, n, 0) < 0)
-			return -ENOMEM;
-		s->bits[at / 8] |= (uint8_t)(1u << (at % 8));
-	}
-	for (size_t i = 0; i < events && s->again.len; i++) {
-		uint64_t n = number_of(k, i), times;
+/* Marks the place of a number: 1 for the first event that has it, 2 for others. */
+static void mark(struct seen *s, uint64_t number)
+{
+	uint64_t at = number & s->mask;
+	unsigned shift = at % 4 * 2, was = s->places[at / 4] >> shift & 3;
 
-		if (!aif_map_get(&s->again, n, &times))
-			continue;
-		k->counts.repeated += times > 0;
-		if (aif_map_put(&s->again, n, times + 1) < 0)
-			return -ENOMEM;
-	}
+	s->places[at / 4] |= (uint8_t)(1u << (was ? shift + 1 : shift));
+}
+
+static bool is_shared(const struct seen *s, uint64_t number)
+{
+	uint64_t at = number & s->mask;
+
+	return s->places[at / 4] >> (at % 4 * 2 + 1) & 1;
+}
+
+/* Counts an event if another before it has the same number. 0 or -ENOMEM. */
+static int count(struct kineto *k, struct seen *s, uint64_t number)
+{
+	uint64_t one;
+
+	if (!is_shared(s, number))
+		return 0;
+	if (!aif_map_get(&s->numbers, number, &one))
+		return aif_map_put(&s->numbers, number, 1);
+	k->counts.repeated++;
 	return 0;
+}
+
+/* Marks the places of all events, or counts by them. 0 or -ENOMEM. */
+static int pass(struct kineto *k, struct seen *s, size_t events, bool counts)
+{
+	uint64_t numbers[AHEAD];
+	int r = 0;
+
+	for (size_t from = 0, n; from < events && !r; from += n) {
+		n = AIF_MIN(events - from, AHEAD);
+		for (size_t i = 0; i < n; i++) {
+			numbers[i] = number_of(k, from + i);
+			fetch(s, numbers[i]);
+		}
+		for (size_t i = 0; i < n && !r; i++)
+			if (counts)
+				r = count(k, s, numbers[i]);
+			else
+				mark(s, numbers[i]);
+	}
+	return r;
 }
 
 int kineto_duplicates(struct kineto *k)
 {
-	size_t events = k->spans_len + k->execs_len, bits = 64;
+	size_t events = k->spans_len + k->execs_len, places = 64;
 	struct seen s;
 	int r;
 
-	while (bits / BITS_PER_EVENT < events)
-		bits *= 2;
-	s = (struct seen){.bits = calloc(bits / 8, 1), .mask = bits - 1};
-	r = s.bits ? count(k, &s, events) : -ENOMEM;
-	free(s.bits);
-	aif_map_finish(&s.again);
+	while (places / PLACES_PER_EVENT < events)
+		places *= 2;
+	s = (struct seen){.places = calloc(places / 4, 1), .mask = places - 1};
+	r = s.places ? pass(k, &s, events, false) : -ENOMEM;
+	if (!r)
+		r = pass(k, &s, events, true);
+	free(s.places);
+	aif_map_finish(&s.numbers);
 	return r;
 }
