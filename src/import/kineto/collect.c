@@ -68,6 +68,29 @@ static uint32_t collective_of(struct kineto *k)
 	return id == AIF_NONE ? 0 : id + 1;
 }
 
+/* Notes what few executions have, if this one has any. 0 or -ENOMEM. */
+static int detail_collect(struct kineto *k, struct kineto_exec *x)
+{
+	const struct kineto_event *e = &k->event;
+	struct kineto_detail d = {.bytes = e->bytes, .graph = e->graph, .node = e->node};
+
+	if (e->has_readings) {
+		struct kineto_reading g = {.has = e->has_readings};
+
+		memcpy(g.values, e->readings, sizeof(g.values));
+		if (KINETO_ADD(k, readings, g) < 0)
+			return -ENOMEM;
+		d.readings = (uint32_t)k->readings_len;
+	}
+	d.collective = collective_of(k);
+	if (d.collective && e->has_order && e->order < UINT32_MAX - 1)
+		d.sequence = (uint32_t)e->order + 1;
+	if (!d.bytes && !d.graph && !d.node && !d.readings && !d.collective)
+		return 0;
+	x->detail = (uint32_t)k->details_len + 1;
+	return KINETO_ADD(k, details, d);
+}
+
 static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind kind)
 {
 	const struct kineto_event *e = &k->event;
@@ -77,13 +100,10 @@ static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind ki
 		.end = e->ts + e->dur,
 		.correlation = e->correlation,
 		.external = e->external,
-		.bytes = e->bytes,
-		.device = kineto_device_key(k, e->has_device ? e->device : e->pid.number),
-		.group = e->pid.group,
-		.stream = e->has_stream ? e->stream : e->tid.number,
+		.queue = kineto_queue(
+			k, kineto_device_key(k, e->has_device ? e->device : e->pid.number),
+			e->has_stream ? e->stream : e->tid.number, e->pid.group),
 		.name = name,
-		.graph = e->graph,
-		.node = e->node,
 		.registers = e->registers,
 		.shared_bytes = e->shared_bytes,
 		.shape = AIF_NONE,
@@ -103,17 +123,8 @@ static int exec_collect(struct kineto *k, uint32_t name, enum aif_launch_kind ki
 		}
 		x.shape = aif_builder_shape(k->b, &shape);
 	}
-	if (e->has_readings) {
-		struct kineto_reading g = {.has = e->has_readings};
-
-		memcpy(g.values, e->readings, sizeof(g.values));
-		if (KINETO_ADD(k, readings, g) < 0)
-			return -ENOMEM;
-		x.readings = (uint32_t)k->readings_len;
-	}
-	x.collective = collective_of(k);
-	if (x.collective && e->has_order && e->order < UINT32_MAX - 1)
-		x.sequence = (uint32_t)e->order + 1;
+	if (x.queue == AIF_NONE || detail_collect(k, &x) < 0)
+		return -ENOMEM;
 	return KINETO_ADD(k, execs, x);
 }
 

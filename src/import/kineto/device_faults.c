@@ -16,24 +16,37 @@
 #define LATE_NS    10000000000
 #define LATE_TIMES 10
 
+static int by_queue(const struct kineto *k, const struct kineto_exec *x,
+		    const struct kineto_exec *y)
+{
+	const struct kineto_queue *p = &k->machine.queues[x->queue],
+				  *q = &k->machine.queues[y->queue];
+
+	if (x->queue == y->queue)
+		return 0;
+	if (p->device != q->device)
+		return p->device < q->device ? -1 : 1;
+	return p->stream < q->stream ? -1 : p->stream > q->stream;
+}
+
 static int by_stream(const void *a, const void *b, void *arg)
 {
-	const struct kineto_exec *execs = arg, *x = &execs[*(const uint32_t *)a],
-				 *y = &execs[*(const uint32_t *)b];
+	const struct kineto *k = arg;
+	const struct kineto_exec *x = &k->execs[*(const uint32_t *)a],
+				 *y = &k->execs[*(const uint32_t *)b];
+	int c = by_queue(k, x, y);
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
+	if (c)
+		return c;
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
-static void fault_add(struct kineto_fault *f, const struct kineto_exec *x)
+static void fault_add(const struct kineto *k, struct kineto_fault *f, const struct kineto_exec *x)
 {
 	if (!f->count++) {
-		f->stream = x->stream;
+		f->stream = k->machine.queues[x->queue].stream;
 		f->name = x->name;
 	}
 }
@@ -46,7 +59,7 @@ static struct kineto_exec *behind(struct kineto *k, const uint32_t *order, size_
 	if (i + 1 == k->execs_len)
 		return NULL;
 	y = &k->execs[order[i + 1]];
-	return y->device == x->device && y->stream == x->stream ? y : NULL;
+	return by_queue(k, x, y) ? NULL : y;
 }
 
 static bool is_around(const struct kineto_exec *x, const struct kineto_exec *y)
@@ -152,7 +165,7 @@ int kineto_faults_find(struct kineto *k)
 	for (size_t i = 0; i < k->execs_len; i++)
 		order[i] = (uint32_t)i;
 	if (k->execs_len)
-		aif_sort_r(order, k->execs_len, sizeof(*order), by_stream, k->execs);
+		aif_sort_r(order, k->execs_len, sizeof(*order), by_stream, k);
 	for (size_t i = 0; i < k->spans_len; i++)
 		last = AIF_MAX(last, k->spans[i].end);
 	for (size_t i = 0; i < k->execs_len; i++)
@@ -164,16 +177,16 @@ int kineto_faults_find(struct kineto *k)
 
 		if (is_around(x, y) && x->end > last) {
 			x->end = y->start;
-			fault_add(&f->cut, x);
+			fault_add(k, &f->cut, x);
 		} else if (y && x->end > y->start + ROUNDED_NS && y->end > y->start) {
 			r = may_overlap(k, &early, x, y);
 			if (!r)
-				fault_add(&f->overlap, y);
+				fault_add(k, &f->overlap, y);
 		}
 		if (!y && x->end > bound)
-			fault_add(&f->late, x);
+			fault_add(k, &f->late, x);
 		if (x->end == x->start)
-			fault_add(&f->no_time, x);
+			fault_add(k, &f->no_time, x);
 	}
 	if (f->no_time.count <= k->execs_len / 2 &&
 	    is_rounded(k)) /* as short as that, by rounding */

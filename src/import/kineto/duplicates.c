@@ -41,23 +41,25 @@ static uint64_t number_of_span(const struct kineto *k, const struct kineto_span 
 	return add(n, (uint64_t)k->ops[s->ref].sequence);
 }
 
-static uint64_t number_of_exec(const struct kineto_exec *x)
+static uint64_t number_of_exec(const struct kineto *k, const struct kineto_exec *x)
 {
+	const struct kineto_queue *q = &k->machine.queues[x->queue];
+	const struct kineto_detail *d = kineto_exec_detail(k, x);
 	uint64_t n = add((uint64_t)x->name << 8 | x->kind, (uint64_t)x->start);
 
 	n = add(n, (uint64_t)x->end);
-	n = add(n, (uint64_t)x->device);
-	n = add(n, (uint64_t)x->stream);
+	n = add(n, (uint64_t)q->device);
+	n = add(n, (uint64_t)q->stream);
 	n = add(n, x->correlation);
 	n = add(n, x->external);
-	n = add(n, x->bytes);
-	return add(n, (uint64_t)x->graph << 32 | x->node);
+	n = add(n, d->bytes);
+	return add(n, (uint64_t)d->graph << 32 | d->node);
 }
 
 static uint64_t number_of(const struct kineto *k, size_t i)
 {
 	return aif_mix64(i < k->spans_len ? number_of_span(k, &k->spans[i])
-					  : number_of_exec(&k->execs[i - k->spans_len]));
+					  : number_of_exec(k, &k->execs[i - k->spans_len]));
 }
 
 static void fetch(const struct seen *s, uint64_t number)

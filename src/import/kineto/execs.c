@@ -8,6 +8,13 @@
 /* A device's times may be a little off its host's; by more than this something else is wrong. */
 #define LAG_MAX_NS INT64_C(1000000000)
 
+const struct kineto_detail *kineto_exec_detail(const struct kineto *k, const struct kineto_exec *x)
+{
+	static const struct kineto_detail none;
+
+	return x->detail ? &k->details[x->detail - 1] : &none;
+}
+
 /* ---- who has launched what ----------------------------------------------------------------------- */
 
 static int chain(struct aif_map *m, uint64_t key, uint32_t exec, uint32_t *ret_next)
@@ -127,7 +134,7 @@ static int find_shifts(struct kineto *k)
 
 	for (size_t i = 0; i < k->execs_len; i++) {
 		struct kineto_exec *x = &k->execs[i];
-		int64_t lag;
+		int64_t device = k->machine.queues[x->queue].device, lag;
 
 		if (!x->launch)
 			continue;
@@ -139,9 +146,9 @@ static int find_shifts(struct kineto *k)
 			k->counts.misjoined++;
 			continue;
 		}
-		kineto_device(k, x->device); /* a launch may be of several */
+		kineto_device(k, device); /* a launch may be of several */
 		d = 0;
-		while (d < k->machine.devices_len && k->machine.devices[d].number != x->device)
+		while (d < k->machine.devices_len && k->machine.devices[d].number != device)
 			d++;
 		if (d == k->machine.devices_len) { /* one too many */
 			x->launch = 0;
@@ -238,13 +245,15 @@ int kineto_exec_rows(struct kineto *k)
 		k->execs = NULL;
 	for (size_t i = 0; !r && i < k->execs_len; i++) {
 		struct kineto_exec of, *x = &of;
+		const struct kineto_detail *d;
 		struct kineto_stream *s;
 		struct aif_exec_row *row;
 		int64_t shift;
 
 		memcpy(&of, execs + i * sizeof(of), sizeof(of));
-		shift = shift_of(k, x->device);
-		s = kineto_stream_of(k, x->device, x->stream);
+		d = kineto_exec_detail(k, x);
+		shift = shift_of(k, k->machine.queues[x->queue].device);
+		s = kineto_stream_of(k, x->queue);
 		row = aif_builder_exec(k->b);
 		if (!s || !row)
 			return -ENOMEM;
@@ -257,15 +266,15 @@ int kineto_exec_rows(struct kineto *k)
 			.process = k->machine.main_process,
 			.kind = kind_of(k, x),
 			.kernel = is_named(k, x) ? kineto_kernel(k, x->name) : AIF_NONE,
-			.device = kineto_device(k, x->device),
+			.device = s->of_device,
 			.stream = s->id,
-			.bytes = x->bytes,
-			.graph = x->graph,
-			.node = x->node,
+			.bytes = d->bytes,
+			.graph = d->graph,
+			.node = d->node,
 			.registers = x->registers,
 			.shared_bytes = x->shared_bytes,
-			.collective = x->collective,
-			.sequence = x->sequence,
+			.collective = d->collective,
+			.sequence = d->sequence,
 		};
 		k->faults.no_call += !x->launch;
 		if (x->launch) {
@@ -273,8 +282,8 @@ int kineto_exec_rows(struct kineto *k)
 
 			row->process = k->b->p.threads[thread].process;
 		}
-		if (x->readings)
-			r = readings_add(k, &k->readings[x->readings - 1], row);
+		if (d->readings)
+			r = readings_add(k, &k->readings[d->readings - 1], row);
 		/* Streams run in order; those that are seen not to do so, or are lanes of several, don't. */
 		if (s->has_last && row->start < s->last_end)
 			k->b->p.streams[s->id].out_of_order = 1;

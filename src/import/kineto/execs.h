@@ -5,6 +5,8 @@
 
 /* Executions: which call or operator launched them, and their rows. */
 struct kineto;
+struct kineto_detail;
+struct kineto_exec;
 
 /* The first execution of each number: a place for each from the least to the greatest where at least one of eight is taken, as
  * those that count calls are, else a map. */
@@ -24,6 +26,8 @@ bool kineto_numbers_get(const struct kineto_numbers *n, uint64_t number, uint64_
 
 /* Returns the key of a number of a thread's process. */
 uint64_t kineto_number_key(const struct kineto *k, uint32_t thread, uint64_t number);
+/* Returns what few executions have; zeros where this one has none of it. */
+const struct kineto_detail *kineto_exec_detail(const struct kineto *k, const struct kineto_exec *x);
 /* Finds which executions there are of a number. 0 or -ENOMEM. */
 int kineto_correlate(struct kineto *k);
 /* Makes the rows of executions, when launches have theirs. 0 or -ENOMEM. */

@@ -62,6 +62,7 @@ void kineto_free(struct kineto *k)
 	free(k->ops);
 	free(k->calls);
 	free(k->execs);
+	free(k->details);
 	free(k->readings);
 	free(k->untimed);
 	free(k->flows);

@@ -69,6 +69,7 @@ struct kineto {
 	AIF_TABLE(kineto_op, ops);
 	AIF_TABLE(kineto_call, calls);
 	AIF_TABLE(kineto_exec, execs);
+	AIF_TABLE(kineto_detail, details);
 	AIF_TABLE(kineto_reading, readings);
 	AIF_TABLE(kineto_untimed, untimed);
 	AIF_TABLE(kineto_flow, flows);

@@ -250,7 +250,7 @@ uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number)
 	return k->machine.has_stream_places ? (uint64_t)number & 0xffffffff : (uint64_t)number;
 }
 
-struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number)
+static struct kineto_stream *stream_of(struct kineto *k, int64_t device, int64_t number)
 {
 	uint64_t key = aif_mix64((uint64_t)device) + (uint64_t)number, i;
 	struct kineto_stream s = {.device = device, .stream = number};
@@ -263,6 +263,7 @@ struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t
 		    k->machine.streams[i].stream == number)
 			return &k->machine.streams[i];
 	s.id = aif_builder_stream(k->b, &row);
+	s.of_device = row.device;
 	if (aif_grow(&k->machine.streams, &k->machine.streams_cap, k->machine.streams_len + 1,
 		     sizeof(s)) < 0 ||
 	    aif_map_put(&k->machine.stream_ids, key, k->machine.streams_len) < 0) {
@@ -275,9 +276,44 @@ struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t
 
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number)
 {
-	struct kineto_stream *s = kineto_stream_of(k, device, number);
+	struct kineto_stream *s = stream_of(k, device, number);
 
 	return s ? s->id : AIF_NONE;
+}
+
+struct kineto_stream *kineto_stream_of(struct kineto *k, uint32_t queue)
+{
+	struct kineto_queue *q = &k->machine.queues[queue];
+	struct kineto_stream *s;
+
+	if (aif_likely(q->at))
+		return &k->machine.streams[q->at - 1];
+	s = stream_of(k, q->device, q->stream);
+	if (s)
+		q->at = (uint32_t)(s - k->machine.streams) + 1;
+	return s;
+}
+
+static bool is_queue(const struct kineto_queue *q, int64_t device, int64_t stream, uint32_t group)
+{
+	return q->device == device && q->stream == stream && q->group == group;
+}
+
+uint32_t kineto_queue(struct kineto *k, int64_t device, int64_t stream, uint32_t group)
+{
+	struct kineto_machine *m = &k->machine;
+	uint64_t key = aif_mix64((uint64_t)device + group) + (uint64_t)stream, i;
+	struct kineto_queue q = {.device = device, .stream = stream, .group = group};
+
+	for (; aif_map_get(&m->queue_ids, key, &i); key++)
+		if (is_queue(&m->queues[i], device, stream, group))
+			return (uint32_t)i;
+	if (m->queues_len >= AIF_NONE || KINETO_ADD(m, queues, q) < 0 ||
+	    aif_map_put(&m->queue_ids, key, m->queues_len - 1) < 0) {
+		k->is_failed = true;
+		return AIF_NONE;
+	}
+	return (uint32_t)m->queues_len - 1;
 }
 
 void kineto_main_process_find(struct kineto *k)
@@ -312,6 +348,8 @@ void kineto_machine_finish(struct kineto_machine *m)
 	free(m->ranks);
 	free(m->devices);
 	free(m->streams);
+	free(m->queues);
+	aif_map_finish(&m->queue_ids);
 	free(m->properties);
 	aif_map_finish(&m->stream_ids);
 }

@@ -31,9 +31,16 @@ struct kineto_device {
 
 struct kineto_stream {
 	int64_t device, stream;
-	uint32_t id; /* of the profile */
+	uint32_t id, of_device; /* stream and device of the profile */
 	uint64_t last_end;
 	bool has_last;
+};
+
+/* A queue that executions name; several may be of one stream. */
+struct kineto_queue {
+	int64_t device, stream; /* device: kineto_device_key() */
+	uint32_t group;         /* group of struct kineto_id */
+	uint32_t at;            /* 1 + index of .streams; 0: not yet looked up */
 };
 
 struct kineto_property { /* an element of deviceProperties */
@@ -62,6 +69,8 @@ struct kineto_machine {
 	AIF_TABLE(kineto_stream, streams);
 	AIF_TABLE(kineto_property, properties);
 	struct aif_map stream_ids;
+	AIF_TABLE(kineto_queue, queues);
+	struct aif_map queue_ids;
 	/* The process, of the profile, of a device's work where no launch says whose it is. */
 	uint32_t main_process;
 	uint32_t host; /* string, AIF_NONE */
@@ -86,8 +95,10 @@ uint32_t kineto_device(struct kineto *k, int64_t key);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 /* Returns a stream's number as its tool has it. */
 uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number);
-/* NULL: out of memory (.is_failed). */
-struct kineto_stream *kineto_stream_of(struct kineto *k, int64_t device, int64_t number);
+/* Returns the index of a queue, made at the first time; AIF_NONE: out of memory (.is_failed). */
+uint32_t kineto_queue(struct kineto *k, int64_t device, int64_t stream, uint32_t group);
+/* Returns the stream of a queue, made at the first time; NULL: out of memory (.is_failed). */
+struct kineto_stream *kineto_stream_of(struct kineto *k, uint32_t queue);
 /* Adds what the file says of a device; no more than a machine may have. 0 or -ENOMEM. */
 int kineto_property_add(struct kineto_machine *m, const struct kineto_property *p);
 /* Sets .main_process: that with most spans. */

@@ -28,12 +28,12 @@ int kineto_open_begin(struct kineto *k)
 	o.name = aif_strset_put(&k->names.texts, e->name.data ? e->name.data : (const uint8_t *)"",
 				e->name.len);
 	o.slot = (uint32_t)k->spans_len;
-	o.exec.start = e->ts;
-	o.exec.correlation = e->correlation;
-	o.exec.external = e->external;
-	o.exec.bytes = e->bytes;
-	o.exec.has_correlation = e->has_correlation;
-	o.exec.has_external = e->has_external;
+	o.start = e->ts;
+	o.correlation = e->correlation;
+	o.external = e->external;
+	o.bytes = e->bytes;
+	o.has_correlation = e->has_correlation;
+	o.has_external = e->has_external;
 	o.readings.has = e->has_readings;
 	memcpy(o.readings.values, e->readings, sizeof(e->readings));
 	aif_map_get(&k->open.tops, key, &top);
@@ -112,15 +112,15 @@ static void complete(struct kineto *k, const struct kineto_open *was)
 	e->class = was->class;
 	e->slot = was->slot;
 	e->has_slot = true;
-	e->is_bad |= __builtin_sub_overflow(e->ts, was->exec.start, &e->dur);
-	e->ts = was->exec.start;
-	if (was->exec.has_correlation)
-		e->correlation = was->exec.correlation;
-	if (was->exec.has_external)
-		e->external = was->exec.external;
-	e->has_correlation |= was->exec.has_correlation;
-	e->has_external |= was->exec.has_external;
-	e->bytes = AIF_MAX(e->bytes, was->exec.bytes);
+	e->is_bad |= __builtin_sub_overflow(e->ts, was->start, &e->dur);
+	e->ts = was->start;
+	if (was->has_correlation)
+		e->correlation = was->correlation;
+	if (was->has_external)
+		e->external = was->external;
+	e->has_correlation |= was->has_correlation;
+	e->has_external |= was->has_external;
+	e->bytes = AIF_MAX(e->bytes, was->bytes);
 	for (unsigned i = 0; i < KINETO_READINGS; i++)
 		if (!(e->has_readings >> i & 1))
 			e->readings[i] = was->readings.values[i];
@@ -140,7 +140,7 @@ bool kineto_open_next(struct kineto *k, size_t *at)
 		k->event.pid = o->pid;
 		k->event.tid = o->tid;
 		k->event.has_ts = true;
-		k->event.ts = AIF_MAX(end, o->exec.start);
+		k->event.ts = AIF_MAX(end, o->start);
 		complete(k, o);
 		return true;
 	}

@@ -16,13 +16,14 @@ struct kineto_open {
 	/* Place of the next outer one of its thread, or of the next free one; + 1, 0: none. */
 	uint32_t below;
 	uint32_t name;
-	uint32_t slot;           /* of the file's spans */
-	struct kineto_exec exec; /* what it began with: times and numbers, whatever it is */
+	uint32_t slot; /* of the file's spans */
+	int64_t start;
+	uint64_t correlation, external, bytes;
 	struct kineto_reading readings;
 	struct kineto_id pid, tid;
 	int64_t until; /* when what it is in has ended, if has_until */
 	uint8_t class;
-	bool is_open, has_until;
+	bool has_correlation, has_external, is_open, has_until;
 };
 
 struct kineto_open_events {

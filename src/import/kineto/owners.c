@@ -86,9 +86,9 @@ static int numbered_add(struct finder *f, const struct kineto_span *s, uint64_t 
 					  : aif_map_put(&f->by_number, number, f->rows_len);
 }
 
-static uint64_t vote_key(const struct kineto_exec *x, uint32_t owner)
+static uint64_t vote_key(const struct finder *f, const struct kineto_exec *x, uint32_t owner)
 {
-	return aif_mix64((uint64_t)x->device) + owner;
+	return aif_mix64((uint64_t)f->k->machine.queues[x->queue].device) + owner;
 }
 
 static int vote(struct aif_map *votes, uint64_t key)
@@ -103,7 +103,9 @@ static int vote(struct aif_map *votes, uint64_t key)
 static bool is_candidate(const struct finder *f, const struct kineto_exec *x,
 			 const struct numbered *n)
 {
-	return !x->group || !f->has_group || n->group == x->group;
+	uint32_t group = f->k->machine.queues[x->queue].group;
+
+	return !group || !f->has_group || n->group == group;
 }
 
 /* Takes votes for the owners of one execution; sets the only one. */
@@ -122,12 +124,12 @@ static int look(struct finder *f, struct kineto_exec *x, uint64_t first)
 		several |= only != AIF_NONE && only != n->owner;
 		only = n->owner;
 		if (n->start <= x->start)
-			r = vote(&f->likely, vote_key(x, n->owner));
+			r = vote(&f->likely, vote_key(f, x, n->owner));
 	}
 	if (only == AIF_NONE || several)
 		return r;
 	x->owner = only;
-	return r ? r : vote(&f->sure, vote_key(x, only));
+	return r ? r : vote(&f->sure, vote_key(f, x, only));
 }
 
 /* Decides among several owners. */
@@ -142,8 +144,8 @@ static void choose(struct finder *f, struct kineto_exec *x, uint64_t first)
 
 		if (!is_candidate(f, x, n) || n->owner == x->owner)
 			continue;
-		aif_map_get(&f->sure, vote_key(x, n->owner), &sure);
-		aif_map_get(&f->likely, vote_key(x, n->owner), &likely);
+		aif_map_get(&f->sure, vote_key(f, x, n->owner), &sure);
+		aif_map_get(&f->likely, vote_key(f, x, n->owner), &likely);
 		if (x->owner != AIF_NONE && sure == best_sure && likely == best_likely) {
 			equal++;
 			continue;

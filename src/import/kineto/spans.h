@@ -51,20 +51,26 @@ struct kineto_reading {
 	uint8_t has; /* bit i: values[i] is known */
 };
 
-struct kineto_exec { /* something that a device did */
+/* What few executions have. */
+struct kineto_detail {
+	uint64_t bytes;
+	uint32_t graph, node, collective, sequence; /* same as in struct aif_exec_row */
+	uint32_t readings;                          /* 1 + index of kineto.readings; 0: none */
+};
+
+/* Something that a device did. 80 bytes, as a row has, which takes its place: a trace has millions. */
+struct kineto_exec {
 	int64_t start, end;
-	uint64_t correlation, external, bytes;
-	int64_t device, stream; /* device: kineto_device_key() */
-	uint32_t group;         /* group of struct kineto_id */
-	uint32_t owner;         /* the process whose numbers it has; AIF_NONE: none has them */
-	uint64_t launch;        /* 0: not yet known */
+	uint64_t correlation, external;
+	uint32_t queue;  /* index of kineto_machine.queues */
+	uint32_t owner;  /* the process whose numbers it has; AIF_NONE: none has them */
+	uint32_t launch; /* 0: not yet known */
 	uint32_t name;
-	uint32_t graph, node, registers, shared_bytes;
+	uint32_t registers, shared_bytes;
 	uint32_t shape; /* shape of the profile, AIF_NONE */
 	uint32_t next;  /* next execution with the same correlation, or AIF_NONE */
 	uint32_t next_external;
-	uint32_t collective, sequence; /* same as in struct aif_exec_row */
-	uint32_t readings;             /* 1 + index of kineto.readings; 0: none */
-	uint8_t kind;                  /* enum aif_launch_kind */
+	uint32_t detail; /* 1 + index of kineto.details; 0: none, all of it is 0 */
+	uint8_t kind;    /* enum aif_launch_kind */
 	bool has_correlation, has_external, has_call;
 };

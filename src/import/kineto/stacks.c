@@ -185,24 +185,29 @@ static int launched(struct kineto *k, const struct kineto_span *s, uint32_t firs
 	const struct kineto_exec *x = &k->execs[first];
 	bool is_one = (by_external ? x->next_external : x->next) == AIF_NONE;
 	uint64_t number = k->b->launches_len;
+	const struct kineto_stream *q;
 
 	if (!l)
 		return -ENOMEM;
+	l->thread = kineto_thread_row(k, s->thread);
+	q = kineto_stream_of(k, x->queue);
+	if (!q || number >= UINT32_MAX)
+		return -ENOMEM;
 	*l = (struct aif_launch_row){.launch = number,
 				     .time = (uint64_t)s->start,
-				     .thread = kineto_thread_row(k, s->thread),
+				     .thread = l->thread,
 				     .kind = x->kind,
 				     .kernel = AIF_NONE,
-				     .device = kineto_device(k, x->device),
-				     .stream = kineto_stream(k, x->device, x->stream),
+				     .device = q->of_device,
+				     .stream = q->id,
 				     .stack = stack,
 				     .shape = is_one ? x->shape : AIF_NONE,
-				     .bytes = is_one ? x->bytes : 0};
+				     .bytes = is_one ? kineto_exec_detail(k, x)->bytes : 0};
 	if (is_one && x->kind == AIF_LAUNCH_KERNEL)
 		l->kernel = kineto_kernel(k, x->name);
 	for (uint32_t i = first; i != AIF_NONE;
 	     i = by_external ? k->execs[i].next_external : k->execs[i].next)
-		k->execs[i].launch = number;
+		k->execs[i].launch = (uint32_t)number;
 	return 0;
 }
 
