@@ -127,11 +127,28 @@ const char *aif_buf_str(struct aif_buf *b)
  * counts for a limit on memory. */
 #define GROWS_TWOFOLD ((size_t)32 << 20)
 
+int aif_reserve(void *p, size_t *cap, size_t need, size_t size)
+{
+	void **array = p, *grown;
+	size_t bytes;
+
+	if (need <= *cap)
+		return 0;
+	if (__builtin_mul_overflow(need, size, &bytes))
+		return -ENOMEM;
+	grown = realloc(*array, bytes);
+	if (!grown) {
+		aif_memory_fail();
+		return -ENOMEM;
+	}
+	*array = grown;
+	*cap = need;
+	return 0;
+}
+
 int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 {
-	void **array = p;
 	size_t n = *cap ? *cap : 16, bytes;
-	void *grown;
 
 	if (need <= *cap)
 		return 0;
@@ -140,16 +157,7 @@ int aif_grow(void *p, size_t *cap, size_t need, size_t size)
 		    __builtin_add_overflow(n, bytes < GROWS_TWOFOLD ? n : n / 4, &n))
 			return -ENOMEM;
 	}
-	if (__builtin_mul_overflow(n, size, &bytes))
-		return -ENOMEM;
-	grown = realloc(*array, bytes);
-	if (!grown) {
-		aif_memory_fail();
-		return -ENOMEM;
-	}
-	*array = grown;
-	*cap = n;
-	return 0;
+	return aif_reserve(p, cap, n, size);
 }
 
 void aif_fit(void *p, size_t *cap, size_t len, size_t size)

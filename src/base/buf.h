@@ -32,5 +32,8 @@ static inline bool aif_buf_failed(const struct aif_buf *b)
 /* Grow the array *p (elements of `size` bytes, *cap of them) so that it holds at least `need`.
  * Returns 0 or -ENOMEM with *p untouched. */
 int aif_grow(void *p, size_t *cap, size_t need, size_t size);
+/* Makes room for `need` elements and no more, of an array whose length is known before: it need not move as it grows.
+ * Returns 0 or -ENOMEM with *p untouched. */
+int aif_reserve(void *p, size_t *cap, size_t need, size_t size);
 /* Gives back what the array *p has beyond its `len` elements, once no more come. */
 void aif_fit(void *p, size_t *cap, size_t len, size_t size);

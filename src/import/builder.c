@@ -280,6 +280,14 @@ struct aif_op_row *aif_builder_op(struct aif_builder *b)
 	return ROW(b, ops);
 }
 
+int aif_builder_reserve(struct aif_builder *b, size_t launches, size_t ops)
+{
+	int r = aif_reserve(&b->launches, &b->launches_cap, b->launches_len + launches,
+			    sizeof(*b->launches));
+
+	return r ? r : aif_reserve(&b->ops, &b->ops_cap, b->ops_len + ops, sizeof(*b->ops));
+}
+
 struct aif_sample_row *aif_builder_sample(struct aif_builder *b)
 {
 	return ROW(b, samples);

@@ -67,6 +67,8 @@ struct aif_exec_row *aif_builder_exec(struct aif_builder *b);
  * its rows are asked for. False: there are some, and it stays the caller's. */
 bool aif_builder_execs_in(struct aif_builder *b, void *memory, size_t rows);
 struct aif_cpu_row *aif_builder_wait(struct aif_builder *b);
+/* Makes room for so many launches and operators more. 0 or -ENOMEM. */
+int aif_builder_reserve(struct aif_builder *b, size_t launches, size_t ops);
 struct aif_op_row *aif_builder_op(struct aif_builder *b);
 struct aif_sample_row *aif_builder_sample(struct aif_builder *b);
 struct aif_window_row *aif_builder_window(struct aif_builder *b);

@@ -454,6 +454,17 @@ static int order(struct kineto *k)
 	return r;
 }
 
+/* Makes room for the rows: each span but Python's becomes one; no more launches come than have executions, or none that
+ * ran. 0 or -ENOMEM. */
+static int rows_reserve(struct kineto *k)
+{
+	size_t ops = 0;
+
+	for (size_t i = 0; i < k->spans_len; i++)
+		ops += k->spans[i].class != KINETO_PYTHON;
+	return aif_builder_reserve(k->b, AIF_MIN(ops, k->execs_len + k->untimed_len), ops);
+}
+
 int kineto_stacks(struct kineto *k)
 {
 	struct kineto_engine engine = KINETO_ENGINE_INIT;
@@ -466,6 +477,8 @@ int kineto_stacks(struct kineto *k)
 	if (!r)
 		r = kineto_backward_find(k);
 	kineto_memory_sort(k);
+	if (!r)
+		r = rows_reserve(k);
 	for (uint32_t i = 0; !r && i < k->spans_len; i++) {
 		const struct kineto_span *s = &k->spans[k->order[i]];
 
