@@ -110,24 +110,6 @@ void aif_sass_text(const struct aif_sass *s, char to[AIF_SASS_TEXT])
 	snprintf(to, AIF_SASS_TEXT, "%s%s", guard, s->mnemonic);
 }
 
-const char *aif_sass_kind_name(enum aif_sass_kind kind)
-{
-	static const char *const names[] = {
-		[AIF_SASS_UNKNOWN] = "unknown",
-		[AIF_SASS_GLOBAL] = "global memory",
-		[AIF_SASS_SHARED] = "shared memory",
-		[AIF_SASS_LOCAL] = "local memory",
-		[AIF_SASS_CONSTANT] = "constant",
-		[AIF_SASS_TENSOR] = "tensor",
-		[AIF_SASS_MATH] = "math",
-		[AIF_SASS_CONTROL] = "control",
-		[AIF_SASS_BARRIER] = "barrier",
-		[AIF_SASS_OTHER] = "other",
-	};
-
-	return kind < AIF_ARRAY_LEN(names) ? names[kind] : names[AIF_SASS_UNKNOWN];
-}
-
 void aif_sass_control(const uint8_t *bytes, struct aif_sass_control *ret)
 {
 	uint64_t bits = high(bytes) >> 41;

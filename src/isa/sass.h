@@ -40,8 +40,6 @@ bool aif_sass_decode(const uint8_t *bytes, unsigned sm, struct aif_sass *ret);
 enum { AIF_SASS_TEXT = 32 };
 void aif_sass_text(const struct aif_sass *s, char to[AIF_SASS_TEXT]);
 
-const char *aif_sass_kind_name(enum aif_sass_kind kind); /* "tensor" */
-
 /*
  * The scheduling information that the compiler puts into an instruction. An instruction whose
  * duration is not known to the compiler (memory, special functions) counts up one of 6 scoreboards

@@ -10,7 +10,6 @@
  * (report/why/groups.def), and not collected (off). The rest is before a device's first and behind its last work. And
  * how many samples of devices and CPUs were taken in it.
  */
-#define AIF_PAGE_STRIPS_MAX AIF_PAGE_ALIKE_MAX
 
 /* Writes columns s0_compute ... of what is drawn, n_device, n_cpu, and appends "strips":[...], with `many` and `whose` where one stands for
  * others. 0 or -ENOMEM. */

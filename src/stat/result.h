@@ -26,9 +26,6 @@ enum aif_stat_derived {
 };
 #undef AIF_STAT_DERIVED
 
-/* Counted for less than that part of the time, an event's value is more guess than count. */
-#define AIF_STAT_RUNNING_LEAST 0.5
-
 struct aif_stat_result {
 	char *const *argv;
 	aif_stat_events events;

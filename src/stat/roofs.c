@@ -63,11 +63,6 @@ static const struct {
 	[AIF_ROOF_TRIAD] = {"dram_triad", "triad in memory"},
 };
 
-const char *aif_roof_key(enum aif_roof roof)
-{
-	return roofs[roof].key;
-}
-
 /* Does one piece of work, of at most about 1 ms; returns how much it was. */
 static double work(struct worker *w, char *buf, size_t *at)
 {

@@ -31,7 +31,6 @@ struct aif_roofs {
 /* Measures, which takes some seconds, and four times the last caches of memory, 4 GiB and a quarter of the machine's at most. 0 or -errno with *err. */
 int aif_roofs_measure(struct aif_roofs *ret, struct aif_err *err);
 
-const char *aif_roof_key(enum aif_roof roof); /* "fma_sp", "l1_read", ... */
 /* Appends a table for people, or a JSON object: {"isa", "threads", "one": {key: {best, median, min, n}}, "all": ...}. */
 void aif_roofs_text(const struct aif_roofs *r, struct aif_buf *out);
 void aif_roofs_json(const struct aif_roofs *r, struct aif_buf *out);

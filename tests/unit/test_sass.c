@@ -187,9 +187,6 @@ static void opcodes_have_their_kind(void **state)
 		assert_int_equal(s.kind, cases[i].kind);
 		assert_int_equal(s.opcode, cases[i].opcode);
 	}
-	assert_string_equal(aif_sass_kind_name(AIF_SASS_TENSOR), "tensor");
-	assert_string_equal(aif_sass_kind_name(AIF_SASS_OTHER), "other");
-	assert_string_equal(aif_sass_kind_name((enum aif_sass_kind)99), "unknown");
 }
 
 /* ---- compiled operations ---- */
