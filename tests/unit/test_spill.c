@@ -47,6 +47,14 @@ static size_t wrong_of(const uint32_t *at, size_t n)
 	return n;
 }
 
+static void test_the_whole(void **state)
+{
+	size_t small = (size_t)32 << 20;
+
+	(void)state;
+	assert_true(AIF_SPILL_ROOM + 2 * AIF_SPILL_MAPPED + small <= (size_t)512 << 20);
+}
+
 static void test_small(void **state)
 {
 	void *volatile p;
@@ -201,6 +209,8 @@ static void test_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		{"spill: the room and what is mapped of files fit into 512 MB", test_the_whole,
+		 NULL, NULL, NULL},
 		{"spill: a block below AIF_SPILL_BIG is in memory", test_small, NULL, NULL, NULL},
 		{"spill: the copy that sorting takes of a big block is in a file",
 		 test_copies_of_arrays_that_are_sorted, NULL, NULL, NULL},
