@@ -23,9 +23,10 @@ static bool join(void)
 
 void aif_children_join_soon(void)
 {
-	int saved = errno;
+	int saved = errno, r = aif_own_thread_start(AIF_OWN_JOINER, join);
 
-	(void)aif_own_thread_start(AIF_OWN_JOINER, join);
+	if (r == -ETIMEDOUT)
+		aif_session_report_failure(r);
 	errno = saved;
 }
 

@@ -30,9 +30,10 @@
  * yields to all others, on a machine with much to do, may get no CPU for seconds. */
 #define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
-/* The longest that a new thread is waited for until it has a table of descriptors of its own: as long as a busy machine lets it
- * wait for a CPU. Beyond, its descriptors would be seen among the program's. */
-#define PARTING_NS 250000000
+/* The longest that a new thread is waited for until it has a table of descriptors of its own. With 50
+ * runnable processes on two CPUs some wait more than 250 ms for one. A thread that begins later ends at
+ * once: its descriptors would be seen among the program's. */
+#define PARTING_NS (5 * AIF_NS_PER_S)
 /* `tid` of a thread that has not begun yet. */
 #define STARTING UINT32_MAX
 
@@ -77,10 +78,15 @@ void aif_own_thread_waits_on(const void *word)
 		atomic_store(&self->word, word);
 }
 
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / AIF_NS_PER_S),
+				 .tv_nsec = (long)(ns % AIF_NS_PER_S)};
+}
+
 void aif_own_thread_sleep(uint64_t ns)
 {
-	struct timespec time = {.tv_sec = (time_t)(ns / AIF_NS_PER_S),
-				.tv_nsec = (long)(ns % AIF_NS_PER_S)};
+	struct timespec time = timespec_of(ns);
 
 	if (syscall(SYS_futex, &aif_agent.own.away, FUTEX_WAIT, 0, &time, NULL, 0) < 0 &&
 	    errno != ETIMEDOUT && errno != EINTR && errno != EAGAIN)
@@ -92,15 +98,17 @@ enum {
 	PARTING_NOT, /* no thread waits for the table: this one keeps the table that it has */
 	PARTING_MAY,
 	PARTING_BEGUN,
+	PARTING_LATE, /* the thread that waited has gone on: this one ends */
 };
 
-/* Takes a new table of descriptors, with nothing in it, if the thread that has made this one waits for that. */
-static void take_own_files(struct aif_own_thread *t)
+/* Takes a new table of descriptors, with nothing in it, if the thread that has made this one waits for
+ * that. False: it waits no more, and what it closes meanwhile would be open in a copy. */
+static bool take_own_files(struct aif_own_thread *t)
 {
 	uint32_t may = PARTING_MAY;
 
 	if (!atomic_compare_exchange_strong(&t->parting, &may, PARTING_BEGUN))
-		return;
+		return may != PARTING_LATE;
 	/* Each of the two says what it is about to do before it looks at the other. */
 	atomic_store(&t->is_apart, true);
 	if (atomic_load(&aif_agent.own.is_shared) ||
@@ -108,6 +116,7 @@ static void take_own_files(struct aif_own_thread *t)
 		atomic_store(&t->is_apart, false);
 	atomic_store(&t->parting, PARTING_NOT);
 	syscall(SYS_futex, &t->parting, FUTEX_WAKE, 1, NULL, NULL, 0);
+	return true;
 }
 
 /* Lets a thread that is about to be made take a table of its own. */
@@ -119,21 +128,22 @@ static void let_part(struct aif_own_thread *t)
 	atomic_store(&t->parting, may ? PARTING_MAY : PARTING_NOT);
 }
 
-/* Waits until it has, or until it may no more. */
-static void await_parting(struct aif_own_thread *t)
+/* Waits until it has. -ETIMEDOUT: it has not begun, and will end as soon as it does. */
+static int await_parting(struct aif_own_thread *t)
 {
 	uint64_t until = aif_now_ns() + PARTING_NS, now;
+	struct timespec time;
 	uint32_t state;
 
 	while ((state = atomic_load(&t->parting)) != PARTING_NOT) {
 		now = aif_now_ns();
 		if (now >= until && state == PARTING_MAY &&
-		    atomic_compare_exchange_strong(&t->parting, &state, PARTING_NOT))
-			return;
-		syscall(SYS_futex, &t->parting, FUTEX_WAIT, state,
-			&(struct timespec){.tv_nsec = now < until ? (long)(until - now) : LOOK_NS},
-			NULL, 0);
+		    atomic_compare_exchange_strong(&t->parting, &state, PARTING_LATE))
+			return -ETIMEDOUT;
+		time = timespec_of(now < until ? until - now : LOOK_NS);
+		syscall(SYS_futex, &t->parting, FUTEX_WAIT, state, &time, NULL, 0);
 	}
+	return 0;
 }
 
 static void run_thread(struct aif_own_thread *t)
@@ -162,10 +172,13 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
+	bool may_run;
 
 	self = t;
-	take_own_files(t);
+	may_run = take_own_files(t);
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
+	if (!may_run)
+		return NULL;
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");
 	run_thread(t);
@@ -256,9 +269,7 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	r = create(t);
 	if (r < 0)
 		atomic_store(&t->tid, 0);
-	else
-		await_parting(t);
-	return r;
+	return r < 0 ? r : await_parting(t);
 }
 
 static bool are_gone(struct aif_own_threads *own)
