@@ -2,8 +2,10 @@
 #include "agent/children.h"
 
 #include "agent/agent.h"
+#include "agent/next_function.h"
 #include "agent/own_threads.h"
 #include "agent/sandbox.h"
+#include "unwind/module_function.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,13 +49,22 @@ static void in_child(void)
 		aif_children_join_soon();
 }
 
+/* Asks without dlsym(), which allocates a message for what is not there: in a thread of the agent's
+ * malloc() would reserve 64 MiB of addresses. As the program starts, a sanitizer that is not set up yet
+ * may stand in front of the C library. */
+static bool is_defined(const char *function)
+{
+	return aif_own_thread_is_here() ? aif_is_function_anywhere(function)
+					: aif_next_function(function) != NULL;
+}
+
 /* True of a program with a race detector (-fsanitize=thread), as a library or with its functions in the program itself, before
  * ours: a child that it forks has but one thread which it knows, and another one would end the child. */
 static bool has_race_detector(void)
 {
 	Dl_info theirs, ours;
 
-	return dlsym(RTLD_DEFAULT, "__tsan_init") ||
+	return is_defined("__tsan_init") ||
 	       (!aif_agent.env.injected && /* else the C library's functions are before ours */
 		dladdr(dlsym(RTLD_DEFAULT, "pthread_create"), &theirs) &&
 		dladdr((const void *)(uintptr_t)has_race_detector, &ours) &&

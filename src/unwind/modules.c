@@ -4,6 +4,7 @@
 #endif
 #include "unwind/modules.h"
 
+#include "unwind/module_function.h"
 #include "unwind/oldglibc.h"
 
 #include <dlfcn.h>
@@ -292,7 +293,9 @@ int aif_modules_init(struct aif_modules *m, bool use_loader)
 	m->find_object = NULL;
 	if (use_loader) {
 		/* POSIX's way to take a function from dlsym without a cast that C does not know */
-		void *symbol = dlsym(RTLD_DEFAULT, "_dl_find_object");
+		void *symbol = aif_is_function_anywhere("_dl_find_object")
+				       ? dlsym(RTLD_DEFAULT, "_dl_find_object")
+				       : NULL;
 
 		memcpy(&m->find_object, &symbol, sizeof(symbol));
 	}

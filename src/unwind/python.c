@@ -103,6 +103,9 @@ static enum aif_reason find_layout(void *library, const char *version,
 		return AIF_REASON_PYTHON_VERSION;
 	if (aif_python_layout_known(minor, ret))
 		return 0;
+	/* Asks for no symbol that is not there: dlsym() allocates a message. */
+	if (minor < 7)
+		return AIF_REASON_PYTHON_VERSION;
 	runtime = dlsym(library, "_PyRuntime");
 	if (!runtime)
 		return AIF_REASON_PYTHON_VERSION;
