@@ -156,8 +156,8 @@ const struct aif_command aif_command_query = {
 		"Runs one SELECT over the profile's tables: launches, executions, copies, ops, calls,\n"
 		"samples, cpu_samples, windows, attributed, device_times, counters, queue, memory,\n"
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
-		"losses, meta, strings, programs, codes, graph_nodes, collectives, durations, and the view\n"
-		"kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns;\n"
+		"losses, meta, strings, programs, codes, graph_nodes, collectives, durations, step_sums,\n"
+		"and the view kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns;\n"
 		".tables lists the tables, .schema their columns, as sqlite_master does; '.schema\n"
 		"launches' those of one.",
 	.examples =

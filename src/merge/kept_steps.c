@@ -184,7 +184,12 @@ static int add_process(struct aif_kept_steps *k, const struct aif_profile *p, st
 		s[i].is_certain = s[i].is_slow || i < AIF_KEPT_FIRST;
 	draw(s, n, every, least);
 	k->with_steps++;
+	to->thread = s->thread;
+	to->steps = calloc(n + 1, sizeof(*to->steps));
+	if (!to->steps)
+		r = -ENOMEM;
 	for (size_t i = 0; i < n && !r; i++) {
+		to->steps[to->steps_len++] = (struct aif_kept_turn){s[i].from, s[i].to};
 		k->steps++;
 		k->first += i < AIF_KEPT_FIRST;
 		k->slow += s[i].is_slow && i >= AIF_KEPT_FIRST;
@@ -287,8 +292,10 @@ int aif_kept_steps_find(const struct aif_profile *p, uint32_t every, const size_
 
 void aif_kept_steps_finish(struct aif_kept_steps *k)
 {
-	for (size_t i = 0; i < k->processes_len && k->processes; i++)
+	for (size_t i = 0; i < k->processes_len && k->processes; i++) {
 		free(k->processes[i].blocks);
+		free(k->processes[i].steps);
+	}
 	free(k->processes);
 	free(k->turns);
 	*k = (struct aif_kept_steps){.processes = NULL};

@@ -24,14 +24,18 @@ struct aif_kept_block {
 	bool is_on, is_certain;
 	size_t steps; /* how many it has */
 };
+/* Times of a step, or of a turn of the loop that recurs in the launches of a process whose profile has no marked steps
+ * (analysis/loop/phases.h). */
+struct aif_kept_turn {
+	uint64_t from, to;
+};
 struct aif_kept_process {
 	struct aif_kept_block *
 		blocks; /* in order, without holes; none: it marks no steps, and all of it is kept */
 	size_t len, cap;
-};
-/* A turn of the loop that recurs in the launches of a process whose profile has no marked steps (analysis/loop/phases.h). */
-struct aif_kept_turn {
-	uint64_t from, to;
+	struct aif_kept_turn *steps; /* in order, those that are left out, too */
+	size_t steps_len;
+	uint32_t thread; /* whose steps they are */
 };
 struct aif_kept_steps {
 	struct aif_kept_process *processes; /* by process of the profile */

@@ -6,6 +6,7 @@
 #include "analysis/weights.h"
 #include "merge/kept_steps.h"
 #include "merge/output.h"
+#include "merge/step_sums.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -367,6 +368,19 @@ static int name_turns(struct reducing *r)
 	return 0;
 }
 
+/* Writes what each place took in all steps. */
+static int write_step_sums(struct reducing *r)
+{
+	struct aif_step_sum_row *rows = NULL;
+	size_t len = 0;
+	int e = aif_merge_step_sums(&r->p, &r->kept, &rows, &len);
+
+	for (size_t i = 0; i < len && !e; i += BATCH)
+		e = aif_writer_step_sums(r->w, rows + i, AIF_MIN(len - i, (size_t)BATCH), r->err);
+	free(rows);
+	return e;
+}
+
 /* Marks turns as steps. */
 static int write_turns(struct reducing *r)
 {
@@ -416,6 +430,7 @@ static int write_part(void *arg, const char *part, struct aif_err *err)
 	if (!e) {
 		e = write_rows(r);
 		e = e ? e : write_turns(r);
+		e = e ? e : write_step_sums(r);
 		if (e == -ENOMEM)
 			aif_err_set(err, e, "%s: out of memory", r->input);
 	}

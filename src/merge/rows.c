@@ -221,6 +221,25 @@ static int take_memory(void *arg, const struct aif_memory_row *rows, size_t n)
 	return aif_writer_memory(w->w, to, n, w->err);
 }
 
+static int take_step_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
+{
+	struct writing *w = arg;
+	struct aif_step_sum_row *to = w->rows;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_step_sum_row *x = &rows[i];
+
+		to[i] = *x;
+		to[i].start = at(w, x->start);
+		to[i].end = AIF_MAX(at(w, x->end), to[i].start);
+		to[i].thread = id(w, AIF_TABLE_THREAD, x->thread);
+		to[i].device = id(w, AIF_TABLE_DEVICE, x->device);
+		to[i].stack = id(w, AIF_TABLE_STACK, x->stack);
+		to[i].kernel = id(w, AIF_TABLE_KERNEL, x->kernel);
+	}
+	return aif_writer_step_sums(w->w, to, n, w->err);
+}
+
 /* ---- all ---------------------------------------------------------------------------------------- */
 
 static int write_dropped(const struct writing *w)
@@ -258,6 +277,7 @@ static int write_all(struct writing *w, uint64_t *ret_bad)
 	ROWS(ops, take_ops)
 	ROWS(counters, take_counters)
 	ROWS(memory, take_memory)
+	ROWS(step_sums, take_step_sums)
 #undef ROWS
 	return r ? r : write_dropped(w);
 }

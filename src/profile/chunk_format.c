@@ -53,6 +53,7 @@
 #define OP(number, ...)      COLUMN(number, aif_op_row, __VA_ARGS__)
 #define COUNTER(number, ...) COLUMN(number, aif_counter_row, __VA_ARGS__)
 #define MEMORY(number, ...)  COLUMN(number, aif_memory_row, __VA_ARGS__)
+#define SUM(number, ...)     COLUMN(number, aif_step_sum_row, __VA_ARGS__)
 #define U64                  AIF_FORM_U64
 #define U32                  AIF_FORM_U32
 #define SPAN                 AIF_FORM_SPAN
@@ -180,6 +181,23 @@ static const struct aif_chunk_column memory_columns[] = {
 	MEMORY(9, reserved, U64, AIF_MEMORY_UNKNOWN, RAW, P(ONE), P(MEMORY_DEVICE)),
 };
 
+/* Rows come by place, each place's in the order of time. */
+static const struct aif_chunk_column step_sum_columns[] = {
+	SUM(8, thread, U32, AIF_NONE, RAW, P(ONE)),
+	SUM(9, sum, U32, 0, RAW, P(ONE)),
+	SUM(10, device, U32, AIF_NONE, RAW, P(ONE)),
+	SUM(11, stack, U32, AIF_NONE, RAW, P(ONE)),
+	SUM(12, kind, U32, AIF_LAUNCH_KERNEL, RAW, P(ONE)),
+	SUM(13, kernel, U32, AIF_NONE, RAW, P(ONE)),
+	SUM(6, first, U32, 0, RAW, P(ONE)),
+	SUM(7, steps, U32, 0, RAW, P(ONE)),
+	SUM(2, end, SPAN, 0, RAW, P(ONE)),
+	SUM(1, start, U64, 0, P(ONE)),
+	SUM(3, ns, U64, 0, RAW, P(ONE)),
+	SUM(4, deviation, U64, 0, RAW, P(ONE)),
+	SUM(5, executions, U64, 0, RAW, P(ONE)),
+};
+
 static_assert(sizeof(struct aif_launch_row) == 56, "fields were added: give each a column");
 static_assert(sizeof(struct aif_exec_row) == 80, "fields were added: give each a column");
 static_assert(sizeof(struct aif_sample_row) == 40, "fields were added: give each a column");
@@ -188,6 +206,7 @@ static_assert(sizeof(struct aif_cpu_row) == 48, "fields were added: give each a 
 static_assert(sizeof(struct aif_op_row) == 64, "fields were added: give each a column");
 static_assert(sizeof(struct aif_counter_row) == 40, "fields were added: give each a column");
 static_assert(sizeof(struct aif_memory_row) == 56, "fields were added: give each a column");
+static_assert(sizeof(struct aif_step_sum_row) == 72, "fields were added: give each a column");
 
 const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 {
@@ -204,6 +223,7 @@ const struct aif_chunk_layout *aif_chunk_layout(enum aif_chunk_kind kind)
 		[AIF_CHUNK_OPS] = LAYOUT(aif_op_row, start, op_columns),
 		[AIF_CHUNK_COUNTERS] = LAYOUT(aif_counter_row, time, counter_columns),
 		[AIF_CHUNK_MEMORY] = LAYOUT(aif_memory_row, time, memory_columns),
+		[AIF_CHUNK_STEP_SUMS] = LAYOUT(aif_step_sum_row, start, step_sum_columns),
 	};
 
 	return (unsigned)kind < AIF_CHUNK_KIND_COUNT && layouts[kind].columns ? &layouts[kind]

@@ -64,6 +64,9 @@ int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows
 /* Rows with the same thread and time keep their order. */
 int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
 		      struct aif_err *err);
+/* Rows of a thread keep their order. */
+int aif_writer_step_sums(struct aif_writer *w, const struct aif_step_sum_row *rows, size_t n,
+			 struct aif_err *err);
 
 /* Notes rows that this file does not get: they are counted as if aif_writer_trim had dropped them. until: CLOCK_MONOTONIC, from
  * when on the file has all. */
@@ -161,6 +164,9 @@ int aif_profile_counters(const struct aif_profile *p,
 int aif_profile_memory(const struct aif_profile *p,
 		       int (*fn)(void *arg, const struct aif_memory_row *rows, size_t n), void *arg,
 		       uint64_t *ret_bad);
+int aif_profile_step_sums(const struct aif_profile *p,
+			  int (*fn)(void *arg, const struct aif_step_sum_row *rows, size_t n),
+			  void *arg, uint64_t *ret_bad);
 
 /* Returns how many rows of a kind the file's index says that there are, without reading them. */
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind);

@@ -40,6 +40,7 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 	struct aif_op_row *o = rows;
 	struct aif_counter_row *v = rows;
 	struct aif_memory_row *m = rows;
+	struct aif_step_sum_row *sum = rows;
 
 	for (size_t i = 0; i < n; i++) {
 		switch (kind) {
@@ -91,6 +92,12 @@ static void check_ids(const struct aif_profile *p, enum aif_chunk_kind kind, voi
 			check(&m[i].thread, p->threads_len);
 			check(&m[i].stack, p->stacks_len);
 			check(&m[i].device, p->devices_len);
+			break;
+		case AIF_CHUNK_STEP_SUMS:
+			check(&sum[i].thread, p->threads_len);
+			check(&sum[i].device, p->devices_len);
+			check(&sum[i].stack, p->stacks_len);
+			check(&sum[i].kernel, p->kernels_len);
 			break;
 		default:
 			check(&w[i].process, p->processes_len);
@@ -294,6 +301,7 @@ EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
 EACH(AIF_CHUNK_OPS, ops, aif_op_row)
 EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
 EACH(AIF_CHUNK_MEMORY, memory, aif_memory_row)
+EACH(AIF_CHUNK_STEP_SUMS, step_sums, aif_step_sum_row)
 
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind)
 {

@@ -31,6 +31,7 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	const struct aif_op_row *o = rows;
 	const struct aif_counter_row *v = rows;
 	const struct aif_memory_row *m = rows;
+	const struct aif_step_sum_row *sum = rows;
 
 	k->row = (uint32_t)i;
 	k->group = 0;
@@ -63,6 +64,10 @@ static void take_key(enum aif_chunk_kind kind, const void *rows, size_t i, struc
 	case AIF_CHUNK_MEMORY:
 		k->group = m[i].thread;
 		k->at = m[i].time;
+		break;
+	case AIF_CHUNK_STEP_SUMS:
+		/* Keeps the order in which they come: by place. */
+		k->group = sum[i].thread;
 		break;
 	default:
 		k->at = w[i].start;
@@ -138,6 +143,7 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 	const struct aif_op_row *op = rows;
 	const struct aif_counter_row *counter = rows;
 	const struct aif_memory_row *memory = rows;
+	const struct aif_step_sum_row *sum = rows;
 	struct summary s = {.clock = AIF_CLOCK_MONOTONIC,
 			    .process = AIF_NONE,
 			    .start = UINT64_MAX,
@@ -180,6 +186,10 @@ static struct summary summarize(enum aif_chunk_kind kind, const void *rows, cons
 		case AIF_CHUNK_MEMORY:
 			widen(&s, memory[at].time, memory[at].time, 0);
 			s.total++;
+			break;
+		case AIF_CHUNK_STEP_SUMS:
+			widen(&s, sum[at].start, AIF_MAX(sum[at].start, sum[at].end), 0);
+			s.total += sum[at].ns;
 			break;
 		default:
 			widen(&s, window[at].start, AIF_MAX(window[at].start, window[at].end), 0);
@@ -374,6 +384,12 @@ int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, s
 		      struct aif_err *err)
 {
 	return aif_writer_rows(w, AIF_CHUNK_MEMORY, rows, n, err);
+}
+
+int aif_writer_step_sums(struct aif_writer *w, const struct aif_step_sum_row *rows, size_t n,
+			 struct aif_err *err)
+{
+	return aif_writer_rows(w, AIF_CHUNK_STEP_SUMS, rows, n, err);
 }
 
 /* ---- trimming -------------------------------------------------------------------------------- */

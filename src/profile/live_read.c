@@ -423,6 +423,7 @@ SAVE(cpu, aif_cpu_row)
 SAVE(ops, aif_op_row)
 SAVE(counters, aif_counter_row)
 SAVE(memory, aif_memory_row)
+SAVE(step_sums, aif_step_sum_row)
 
 static int save_rows(const struct aif_profile *p, struct save *s)
 {
@@ -434,7 +435,8 @@ static int save_rows(const struct aif_profile *p, struct save *s)
 	e = e ? e : aif_profile_cpu(p, save_cpu, s, NULL);
 	e = e ? e : aif_profile_ops(p, save_ops, s, NULL);
 	e = e ? e : aif_profile_counters(p, save_counters, s, NULL);
-	return e ? e : aif_profile_memory(p, save_memory, s, NULL);
+	e = e ? e : aif_profile_memory(p, save_memory, s, NULL);
+	return e ? e : aif_profile_step_sums(p, save_step_sums, s, NULL);
 }
 
 static int save_cycle(struct aif_writer *w, const struct aif_profile *p, const struct aif_cycle *c,

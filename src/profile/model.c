@@ -79,6 +79,17 @@ const char *aif_op_kind_name(unsigned kind)
 	return kind && kind < AIF_OP_KIND_COUNT ? names[kind] : "?";
 }
 
+const char *aif_step_sum_name(unsigned sum)
+{
+	static const char *const names[AIF_STEP_SUM_KIND_COUNT] = {
+		[AIF_STEP_SUM_WORK] = "work",
+		[AIF_STEP_SUM_IDLE] = "idle",
+		[AIF_STEP_SUM_COMPUTE] = "compute",
+	};
+
+	return sum && sum < AIF_STEP_SUM_KIND_COUNT ? names[sum] : "?";
+}
+
 const char *aif_profile_str(const struct aif_profile *p, uint32_t id)
 {
 	return aif_strset_get(&p->strings, id, NULL);

@@ -352,6 +352,33 @@ struct aif_memory_row {
 	uint32_t kind;   /* enum aif_memory_kind */
 };
 
+/* Time of one kind of work of one place, in all steps of a process, of which a reduced profile has few whole: a row for steps one
+ * behind the other in which it took about as long each (analysis/step_sums.h). */
+enum aif_step_sum_kind {
+	AIF_STEP_SUM_WORK =
+		1, /* durations of executions of .kind and .kernel, launched at .stack */
+	AIF_STEP_SUM_IDLE =
+		2, /* time of the device without work, each up to an execution launched at .stack */
+	AIF_STEP_SUM_COMPUTE = 3, /* durations of all kernels that compute, together */
+	AIF_STEP_SUM_KIND_COUNT
+};
+/* "work", "idle", "compute"; "?" for others. */
+const char *aif_step_sum_name(unsigned sum);
+struct aif_step_sum_row {
+	uint64_t start, end; /* CLOCK_MONOTONIC ns: of its first step, and of its last */
+	uint64_t ns;         /* in all of its steps */
+	uint64_t deviation;  /* ns: standard deviation of a step's */
+	uint64_t executions; /* in all of its steps: of IDLE, those that it ended with */
+	/* number of the first step in its process, from 1, and how many there are: one that took much longer or shorter may lie
+	 * between, with a row of its own */
+	uint32_t first, steps;
+	uint32_t thread; /* whose steps they are */
+	uint32_t sum;    /* enum aif_step_sum_kind */
+	uint32_t device, stack;
+	uint32_t kind; /* of WORK: enum aif_launch_kind */
+	uint32_t kernel;
+};
+
 struct aif_meta {
 	uint32_t key, value; /* strings */
 };

@@ -112,6 +112,7 @@ LOADER(windows, aif_window_row)
 LOADER(ops, aif_op_row)
 LOADER(counters, aif_counter_row)
 LOADER(memory, aif_memory_row)
+LOADER(step_sums, aif_step_sum_row)
 
 /* Leaves out what the recorder saw from outside: it repeats times that other rows have, without their stacks. */
 static int load_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -271,6 +272,12 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 		r = aif_profile_memory(q->p, load_memory, q, &bad);
 		q->damaged += r < 0 ? 0 : bad;
 		q->loaded |= r < 0 ? 0 : NEEDS_MEMORY;
+	}
+	if (!r && (needs & NEEDS_STEP_SUMS)) {
+		q->step_sums_len = 0;
+		r = aif_profile_step_sums(q->p, load_step_sums, q, &bad);
+		q->damaged += r < 0 ? 0 : bad;
+		q->loaded |= r < 0 ? 0 : NEEDS_STEP_SUMS;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -492,6 +499,7 @@ void aif_query_free(struct aif_query *q)
 	aif_queue_finish(&q->queue);
 	free(q->counters);
 	free(q->memory);
+	free(q->step_sums);
 	free(q);
 }
 

@@ -499,6 +499,40 @@ static void memory_column(struct aif_query *q, size_t row, int column, sqlite3_c
 	}
 }
 
+BULK_ROWS(step_sums)
+static void step_sums_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
+{
+	const struct aif_step_sum_row *r = &q->step_sums[row];
+	const struct aif_thread *t = r->thread == AIF_NONE ? NULL : &q->p->threads[r->thread];
+	const uint64_t numbers[] = {r->first, r->steps, r->executions, r->ns, r->deviation};
+
+	switch (column) {
+	case 0:
+		return when(q, ctx, r->start);
+	case 1:
+		return number(ctx, r->end > r->start ? r->end - r->start : 0);
+	case 2:
+		return id(ctx, t ? t->process : AIF_NONE);
+	case 3:
+		return id(ctx, t ? t->tid : AIF_NONE);
+	case 4:
+		return sqlite3_result_text(ctx, aif_step_sum_name(r->sum), -1, SQLITE_STATIC);
+	case 5:
+		return id(ctx, r->device);
+	case 6:
+		return r->sum == AIF_STEP_SUM_WORK
+			       ? sqlite3_result_text(ctx, aif_launch_kind_name(r->kind), -1,
+						     SQLITE_STATIC)
+			       : sqlite3_result_null(ctx);
+	case 7:
+		return id(ctx, r->kernel);
+	case 8:
+		return id(ctx, r->stack);
+	default:
+		return number(ctx, numbers[column - 9]);
+	}
+}
+
 #define SMALL(table, columns)                                                                   \
 	{                                                                                       \
 #table, columns, 0, aif_query_##table##_rows, NULL, aif_query_##table##_column, \
@@ -549,6 +583,10 @@ const struct aif_query_table aif_query_tables[] = {
 	 counters_rows, NULL, counters_column, AIF_KEY_OTHER},
 	{"memory", "time_ns, kind, process, tid, device, bytes, block, stack, allocated, reserved",
 	 NEEDS_MEMORY, memory_rows, NULL, memory_column, AIF_KEY_OTHER},
+	{"step_sums",
+	 "start_ns, dur_ns, process, tid, sum, device, kind, kernel, stack, first, steps, executions, "
+	 "time_ns, deviation_ns",
+	 NEEDS_STEP_SUMS, step_sums_rows, NULL, step_sums_column, AIF_KEY_OTHER},
 	BY_ID(strings, "id, text"),
 	BY_ID(frames, "id, kind, module, address, function, line"),
 	SMALL(frame_names, "frame, inline_depth, name, file, line"),

@@ -26,11 +26,12 @@ struct aif_query {
 	struct aif_op_row *ops;
 	struct aif_counter_row *counters;
 	struct aif_memory_row *memory;
+	struct aif_step_sum_row *step_sums;
 	struct aif_host_calls calls;
 	struct aif_queue queue;
 	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
 		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap, counters_len,
-		counters_cap, memory_len, memory_cap;
+		counters_cap, memory_len, memory_cap, step_sums_len, step_sums_cap;
 	struct aif_launch_index by_launch;
 	struct aif_launch_index by_exec; /* the first execution of it */
 	struct {
@@ -59,6 +60,7 @@ enum aif_query_needs {
 	NEEDS_CALLS = 512,
 	NEEDS_QUEUE = 1024,
 	NEEDS_MEMORY = 2048,
+	NEEDS_STEP_SUMS = 4096,
 };
 
 /* Keys in the first column. Joins use them: without it each would be a scan in a scan. */

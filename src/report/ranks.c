@@ -4,6 +4,7 @@
 #include "analysis/idle/part.h"
 #include "analysis/loop/phases.h"
 #include "analysis/ranks/waits.h"
+#include "report/change_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -132,6 +133,32 @@ static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t
 	return e;
 }
 
+/* Notes below the table what took longer for a while, which steps that were kept whole need not have. */
+static int note_change(struct aif_report *r)
+{
+	struct aif_stack_names *stacks = NULL;
+	struct aif_step_changes c;
+	const struct aif_step_change *worst;
+	const char *place = "";
+	int e = aif_step_changes_find(r->p, r->o->sel, &c);
+
+	worst = e ? NULL : aif_step_changes_worst(&c);
+	if (worst)
+		e = aif_stack_names_new_with_lines(r->names, &stacks);
+	if (!e && worst && worst->of.stack != AIF_NONE)
+		place = aif_stack_names_caller(stacks, worst->of.stack);
+	if (!place)
+		e = -ENOMEM;
+	if (!e && worst) {
+		aif_change_say(r->names, worst, place, &r->after);
+		aif_buf_puts(&r->after, "; report --changes has all\n");
+	}
+	r->damaged += c.damaged;
+	aif_stack_names_free(stacks);
+	aif_step_changes_finish(&c);
+	return e;
+}
+
 static int fill(struct aif_report *r, struct aif_err *err)
 {
 	const struct aif_rank_waits *w;
@@ -152,6 +179,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!e) {
 		aif_rank_waits_say(w, &r->before);
 		aif_buf_putc(&r->before, '\n');
+		e = note_change(r);
 	}
 	for (size_t i = 0; marked && i < r->p->processes_len; i++)
 		aif_phases_finish(&marked[i]);

@@ -454,6 +454,7 @@ void golden_full(struct golden *g)
 	full_cpu(&f);
 	full_counters(&f);
 	full_memory(&f);
+	full_step_sums(&f);
 	pause_row(&f);
 	losses(g);
 	aif_cubin_lines_free(f.lines);

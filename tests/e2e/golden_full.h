@@ -39,5 +39,6 @@ void full_samples(struct full *f);
 void full_cpu(struct full *f);
 void full_counters(struct full *f);
 void full_memory(struct full *f);
+void full_step_sums(struct full *f);
 /* Adds the operators, ranges and calls of the step that begins `at` ns after GOLDEN_START. */
 void full_ops(struct full *f, uint64_t at, uint32_t step);

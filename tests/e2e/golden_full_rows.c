@@ -264,6 +264,45 @@ void full_memory(struct full *f)
 	}
 }
 
+/* Sums as a reduced profile has them: a kernel takes longer from the third step on, another one shorter in the second, and what is idle
+ * before a launch is as long in all. */
+void full_step_sums(struct full *f)
+{
+	struct golden *g = f->g;
+	const struct {
+		uint32_t sum, stack, kernel, first, steps;
+		uint64_t ns, deviation;
+	} rows[] = {
+		{AIF_STEP_SUM_WORK, f->forward, f->gemm, 1, 2, 80 * MS, MS},
+		{AIF_STEP_SUM_WORK, f->forward, f->gemm, 3, 2, 130 * MS, MS},
+		{AIF_STEP_SUM_WORK, f->comm, f->nccl, 1, 3, 45 * MS, 0},
+		{AIF_STEP_SUM_WORK, f->comm, f->nccl, 2, 1, 3 * MS, 0},
+		{AIF_STEP_SUM_IDLE, f->forward, AIF_NONE, 1, 4, 200 * MS, 2 * MS},
+		{AIF_STEP_SUM_COMPUTE, AIF_NONE, AIF_NONE, 1, 4, 240 * MS, 10 * MS},
+	};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(rows); i++) {
+		/* The row around another one's step ends behind it. */
+		uint64_t last = i == 2 ? 4 : rows[i].first - 1 + rows[i].steps;
+		struct aif_step_sum_row row = {.start =
+						       GOLDEN_START + (rows[i].first - 1) * STEP_NS,
+					       .end = GOLDEN_START + last * STEP_NS,
+					       .ns = rows[i].ns,
+					       .deviation = rows[i].deviation,
+					       .executions = rows[i].steps,
+					       .first = rows[i].first,
+					       .steps = rows[i].steps,
+					       .thread = MAIN,
+					       .sum = rows[i].sum,
+					       .device = NVIDIA,
+					       .stack = rows[i].stack,
+					       .kind = AIF_LAUNCH_KERNEL,
+					       .kernel = rows[i].kernel};
+
+		GOLDEN_ROW(g, step_sums, &row);
+	}
+}
+
 /* ---- what the program told ----------------------------------------------------- */
 
 static void op(struct full *f, uint32_t thread, uint32_t kind, const char *name, uint64_t from,

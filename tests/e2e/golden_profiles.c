@@ -148,6 +148,7 @@ void golden_write_rows(struct golden *g)
 	WRITE(g, ops);
 	WRITE(g, counters);
 	WRITE(g, memory);
+	WRITE(g, step_sums);
 }
 
 static void free_rows(struct golden *g)
@@ -160,6 +161,7 @@ static void free_rows(struct golden *g)
 	free(g->rows.ops);
 	free(g->rows.counters);
 	free(g->rows.memory);
+	free(g->rows.step_sums);
 }
 
 int main(int argc, char **argv)

@@ -26,6 +26,7 @@ struct golden {
 		AIF_TABLE(aif_op_row, ops);
 		AIF_TABLE(aif_counter_row, counters);
 		AIF_TABLE(aif_memory_row, memory);
+		AIF_TABLE(aif_step_sum_row, step_sums);
 	} rows;
 	const char *cubins; /* directory of cubins */
 	uint64_t launches;

@@ -108,6 +108,35 @@ job slow --late 1 --late-us 20000 --from-step 396 --steps 400
 reduce -q --every 16 -o slow-small.data slow.data
 check "a reduced profile has slow steps whole" whole_or_none slow.data slow-small.data 396
 
+# ---- what changed in steps that were left out ----
+# change FILE EXPRESSION: c: the first row of report --changes of work; w: what why says of changes; text: its lines
+change() {
+	"$aiflame" report --changes --format json "$1" >c.json && "$aiflame" why --format json "$1" >w.json && "$aiflame" why "$1" >w.txt && python3 - "$2" <<'EOP'
+import json, sys
+c, w, text = next((r for r in json.load(open("c.json"))["rows"] if r["what"] == "work"), {}), json.load(open("w.json"))["change"], open("w.txt").read()
+print(c, w, text)
+sys.exit(not eval(sys.argv[1]))
+EOP
+}
+none_of() { # FILE FROM TO: none of these steps has a launch
+	launches "$1" | awk -v from="$2" -v to="$3" '{ split($1, s, "#"); if (s[2] >= from && s[2] < to && $NF > 0) bad = 1 } END { exit bad }'
+}
+for where in kernel host; do
+	job "odd-$where" --late 3 --late-us 1500 --in $where --from-step 108 --to-step 120 --steps 400
+	reduce -q --every 16 -o "odd-$where-small.data" "odd-$where.data"
+	check "steps in which the $where is late for a while are left out" none_of "odd-$where-small.data" 108 120
+done
+check "report --changes names rank, kernel and steps that took longer, and by how much, though none was kept" change odd-kernel-small.data "c['rank'] == 3 and c['since'] == 109 and c['until'] == 120 and c['steps'] == 12 and abs(c['time'] - c['usual'] - 1.5e6) < 2e5 and c['kernel'] == 'gemm' and 'forward_backward (train.py:20)' in c['place'] and c['what'] == 'work'"
+check "why names the rank, the kernel, its line and the steps that took longer" change odd-kernel-small.data "w['rank'] == 3 and w['since'] == 109 and w['until'] == 120 and w['what'] == 'work' and 'rank 3, steps 109 to 120: 1.5 ms a step longer in' in text and 'in gemm of forward_backward (train.py:20)' in text"
+check "why names the rank that is late before a launch, and not those that wait for it" change odd-host-small.data "w['rank'] == 3 and w['since'] == 109 and w['until'] == 120 and w['what'] == 'idle' and abs(w['time_ns'] - w['usual_ns'] - 1.5e6) < 2e5 and 'forward_backward' in w['place']"
+check "report --ranks names what took longer" says 'rank 3, steps 109 to 120: 1.5 ms a step longer in gemm of forward_backward (train.py:20) (4.7 ms, else 3.2 ms); report --changes has all' "$aiflame" report --ranks odd-kernel-small.data
+"$split" odd-kernel.data oa.data node 0,1 && "$split" odd-kernel.data ob.data other 2,3 3.7 50 && reduce -q --every 16 -o osa.data oa.data && reduce -q --every 16 -o osb.data ob.data
+"$aiflame" merge -q -o odd-job.data osa.data osb.data
+check "why names what took longer where reduced profiles of two hosts are merged" change odd-job.data "w['rank'] == 3 and w['since'] == 109 and w['until'] == 120 and abs(w['time_ns'] - w['usual_ns'] - 1.5e6) < 2e5"
+check "sums of places add up to all executions of the whole" test "$(ask odd-job.data "SELECT sum(executions) FROM step_sums WHERE sum = 'work'")" = "$(ask odd-kernel.data "SELECT count(*) FROM executions")"
+check "durations of places add up to those of the whole" test "$(ask odd-kernel-small.data "SELECT sum(time_ns) FROM step_sums WHERE sum = 'work'")" = "$(ask odd-kernel.data "SELECT sum(dur_ns) FROM executions")"
+check "a job without changes has none" says "no changes in" "$aiflame" report --changes small.data
+
 # ---- what cannot be reduced ----
 check "a reduced profile is not reduced again" says "launches were left out of it already" reduce -o x.data small.data
 "$aiflame" import -q -o none.data "$root/tests/fuzz/found/fuzz_import-chrome"
@@ -129,6 +158,7 @@ if [ -x "$app" ]; then
 	check "info says what record --reduce left out" sh -c '"$1" info live.data | grep -Eq "reduced +1 step of 8, the first and slow ones: [0-9]+, 8 and [0-9]+ of 1500"' - "$aiflame"
 	check "record --reduce leaves out most launches of most steps" test "$(ask live.data "SELECT count(*) < 1000 FROM launches")" = 1
 	check "record --reduce has counted the durations of all executions" test "$(ask live.data "SELECT sum(count) FROM durations")" -ge 1500
+	check "record --reduce has sums of places of all steps" test "$(ask live.data "SELECT sum(executions) FROM step_sums WHERE sum = 'work'")" = 1500
 	check "record --reduce keeps all steps" test "$(ask live.data "SELECT count(*) FROM ops WHERE kind = 'step'")" = 1500
 	check "record --reduce keeps the launches of a slow step" test "$(ask live.data "SELECT count(*) FROM launches l JOIN ops o ON o.name = 'step#1400' AND l.time_ns >= o.start_ns AND l.time_ns < o.start_ns + o.dur_ns")" = 1
 	live_total() { a=$("$aiflame" report --kernels --format json live.data | python3 -c 'import json, sys; print(round(sum(r["launches"] for r in json.load(sys.stdin)["rows"])))'); echo "$a"; [ "$a" -ge 1499 ] && [ "$a" -le 1503 ]; }

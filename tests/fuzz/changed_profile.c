@@ -21,6 +21,7 @@ struct rows {
 	struct aif_op_row ops[ROWS];
 	struct aif_counter_row counters[ROWS];
 	struct aif_memory_row memory[ROWS];
+	struct aif_step_sum_row step_sums[ROWS];
 };
 
 static void make_rows(struct rows *r)
@@ -34,6 +35,16 @@ static void make_rows(struct rows *r)
 		r->ops[i] = fixture_op(i, ROWS);
 		r->counters[i] = fixture_counter(i);
 		r->cpu[i].time = r->memory[i].time = fixture_launch(i).time;
+		/* Three places, whose fourth step takes longer. */
+		r->step_sums[i] =
+			(struct aif_step_sum_row){.start = FIXTURE_START + i % 4 * 1000,
+						  .end = FIXTURE_START + i % 4 * 1000 + 900,
+						  .ns = i % 4 == 3 ? 800 : 100,
+						  .executions = 1,
+						  .first = 1 + i % 4,
+						  .steps = 1,
+						  .sum = 1 + i / 4,
+						  .stack = AIF_NONE};
 	}
 }
 
@@ -58,16 +69,22 @@ static void change_rows(struct rows *r, const uint8_t *c, uint64_t value)
 	const struct {
 		void *rows;
 		size_t size;
-	} kinds[KINDS] = {
-		{r->launches, sizeof(r->launches[0])}, {r->execs, sizeof(r->execs[0])},
-		{r->samples, sizeof(r->samples[0])},   {r->windows, sizeof(r->windows[0])},
-		{r->cpu, sizeof(r->cpu[0])},           {r->ops, sizeof(r->ops[0])},
-		{r->counters, sizeof(r->counters[0])}, {r->memory, sizeof(r->memory[0])},
+	} kinds[KINDS + 1] = {
+		{r->launches, sizeof(r->launches[0])},
+		{r->execs, sizeof(r->execs[0])},
+		{r->samples, sizeof(r->samples[0])},
+		{r->windows, sizeof(r->windows[0])},
+		{r->cpu, sizeof(r->cpu[0])},
+		{r->ops, sizeof(r->ops[0])},
+		{r->counters, sizeof(r->counters[0])},
+		{r->memory, sizeof(r->memory[0])},
+		{r->step_sums, sizeof(r->step_sums[0])},
 	};
-	size_t size = kinds[c[0] % KINDS].size, at = c[2] % (size / 4) * 4,
-	       len = c[3] % 2 && at + 8 <= size ? 8 : 4;
+	/* Inputs found before there were sums keep their meaning. */
+	size_t k = (c[0] & 0x78) == 0x78 ? KINDS : c[0] % KINDS, size = kinds[k].size,
+	       at = c[2] % (size / 4) * 4, len = c[3] % 2 && at + 8 <= size ? 8 : 4;
 
-	memcpy((uint8_t *)kinds[c[0] % KINDS].rows + c[1] % ROWS * size + at, &value, len);
+	memcpy((uint8_t *)kinds[k].rows + c[1] % ROWS * size + at, &value, len);
 }
 
 static void change_table(struct aif_profile *p, const uint8_t *c, uint64_t value)
@@ -117,7 +134,8 @@ void changed_profile_write(const char *path, uint32_t pid, const uint8_t *data, 
 	    aif_writer_windows(w, r.windows, ROWS, &err) < 0 ||
 	    aif_writer_cpu(w, r.cpu, ROWS, &err) < 0 || aif_writer_ops(w, r.ops, ROWS, &err) < 0 ||
 	    aif_writer_counters(w, r.counters, ROWS, &err) < 0 ||
-	    aif_writer_memory(w, r.memory, ROWS, &err) < 0)
+	    aif_writer_memory(w, r.memory, ROWS, &err) < 0 ||
+	    aif_writer_step_sums(w, r.step_sums, ROWS, &err) < 0)
 		abort();
 	/* Tables that no file can have are no concern. */
 	(void)aif_writer_tables(w, &p, &err);

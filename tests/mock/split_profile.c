@@ -64,6 +64,7 @@ TAKE(cpu, aif_cpu_row, AIF_NONE, x.thread, SKEW(time))
 TAKE(ops, aif_op_row, AIF_NONE, x.thread, (STAMP(start), STAMP(end)))
 TAKE(counters, aif_counter_row, x.process, AIF_NONE, SKEW(time))
 TAKE(memory, aif_memory_row, AIF_NONE, x.thread, SKEW(time))
+TAKE(step_sums, aif_step_sum_row, AIF_NONE, x.thread, (SKEW(start), SKEW(end)))
 
 static bool is_in(const char *list, uint32_t rank)
 {
@@ -154,6 +155,7 @@ int main(int argc, char **argv)
 	ROWS(ops)
 	ROWS(counters)
 	ROWS(memory)
+	ROWS(step_sums)
 	if (!r)
 		r = aif_writer_tables(s.w, &s.p, &err);
 	if (!r)

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "analysis/attribution.h"
 #include "analysis/memory.h"
+#include "analysis/step_changes.h"
 #include "profile/file.h"
 #include "profile/schema.h"
 
@@ -197,6 +198,34 @@ static int see_memory(void *arg, const struct aif_memory_row *x, size_t n)
 	return 0;
 }
 
+static int see_step_sums(void *arg, const struct aif_step_sum_row *x, size_t n)
+{
+	struct seen *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_id(x[i].thread, s->p->threads_len);
+		assert_id(x[i].stack, s->p->stacks_len);
+		assert_id(x[i].device, s->p->devices_len);
+		assert_id(x[i].kernel, s->p->kernels_len);
+	}
+	s->rows += n;
+	return 0;
+}
+
+/* Changes of whatever rows are of processes, and of steps that have numbers. */
+static void see_changes(const struct aif_profile *p)
+{
+	struct aif_step_changes c;
+
+	assert_int_equal(aif_step_changes_find(p, NULL, &c), 0);
+	for (size_t i = 0; i < c.len; i++) {
+		assert_true(c.at[i].process < p->processes_len);
+		assert_true(c.at[i].first && c.at[i].first <= c.at[i].last);
+	}
+	aif_step_changes_worst(&c);
+	aif_step_changes_finish(&c);
+}
+
 /* Computed of whatever rows; a block that is not there at the peak is of no device's. */
 static void see_blocks(const struct aif_profile *p)
 {
@@ -295,6 +324,8 @@ static inline void see_everything(const struct aif_profile *p, struct seen *s)
 	assert_int_equal(aif_profile_counters(p, see_counters, s, NULL), 0);
 	assert_int_equal(aif_profile_memory(p, see_memory, s, NULL), 0);
 	see_blocks(p);
+	assert_int_equal(aif_profile_step_sums(p, see_step_sums, s, NULL), 0);
+	see_changes(p);
 	see_attribution(p, NULL);
 	if (!(p->notes & AIF_NOTE_CUT_SHORT)) /* which have no cache */
 		see_attribution(p, &computed);

@@ -309,6 +309,7 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 	struct aif_op_row o[HOSTILE_ROWS];
 	struct aif_counter_row v[HOSTILE_ROWS];
 	struct aif_memory_row m[HOSTILE_ROWS];
+	struct aif_step_sum_row sums[HOSTILE_ROWS];
 	struct aif_profile p;
 	struct aif_err err = {0};
 	struct aif_writer *w;
@@ -358,6 +359,12 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 			o[i].start,          next(&r) % 8,        odd_count(next(&r)),
 			odd_count(next(&r)), odd_count(next(&r)), odd_id(next(&r)),
 			odd_id(next(&r)),    odd_id(next(&r)),    (uint32_t)(next(&r) % 4)};
+		sums[i] = (struct aif_step_sum_row){
+			odd_time(next(&r)),  odd_time(next(&r)),  odd_count(next(&r)),
+			odd_count(next(&r)), odd_count(next(&r)), odd_id(next(&r)),
+			odd_id(next(&r)),    odd_id(next(&r)),    (uint32_t)(next(&r) % 5),
+			odd_id(next(&r)),    odd_id(next(&r)),    odd_id(next(&r)),
+			odd_id(next(&r))};
 		if (sel & 1)
 			x[i] = fixture_exec(i);
 		if (sel & 2)
@@ -380,6 +387,7 @@ static void write_odd_rows(uint64_t seed, unsigned sel)
 	assert_ok(aif_writer_ops(w, o, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_counters(w, v, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_memory(w, m, HOSTILE_ROWS, &err), &err);
+	assert_ok(aif_writer_step_sums(w, sums, HOSTILE_ROWS, &err), &err);
 	assert_ok(aif_writer_finish(w, p.end_ns, &err), &err);
 	aif_profile_finish(&p);
 }
@@ -389,11 +397,11 @@ static void odd_values_in_rows_are_survived(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 96; i += stride() | 1) {
 		write_odd_rows(i, i % 16);
-		assert_read(8 * HOSTILE_ROWS);
+		assert_read(9 * HOSTILE_ROWS);
 		if (i % 5 == 0) {
 			run_sql("p",
 				"UPDATE recording SET start_ns=0, end_ns=-1; DELETE FROM cache");
-			assert_read(8 * HOSTILE_ROWS);
+			assert_read(9 * HOSTILE_ROWS);
 		}
 	}
 }

@@ -141,6 +141,57 @@ static int count_ops(void *arg, const struct aif_op_row *rows, size_t n)
 	return 0;
 }
 
+struct sums {
+	uint64_t rows, executions, ns, steps, idle_ns;
+};
+
+static int take_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
+{
+	struct sums *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		s->rows++;
+		if (rows[i].sum == AIF_STEP_SUM_IDLE)
+			s->idle_ns += rows[i].ns;
+		if (rows[i].sum != AIF_STEP_SUM_WORK)
+			continue;
+		s->executions += rows[i].executions;
+		s->ns += rows[i].ns;
+		s->steps += rows[i].steps;
+	}
+	return 0;
+}
+
+static void sums_of_places_are_of_all_executions_of_all_steps(void **state)
+{
+	const struct aif_reduce_opts o = {.every = EVERY};
+	struct aif_reduce_sum sum;
+	struct sums s = {0};
+	struct aif_profile p;
+	struct ops_fixture f;
+	struct aif_err err = {0};
+	char path[80];
+
+	(void)state;
+	begin(&f);
+	snprintf(path, sizeof(path), "%s-reduced", f.path);
+	assert_ok(aif_reduce_file(f.path, path, &o, &sum, &err), &err);
+	assert_true(sum.left_out > 0);
+	assert_ok(aif_profile_open(path, &p, &err), &err);
+	assert_int_equal(aif_profile_step_sums(&p, take_sums, &s, NULL), 0);
+	assert_int_equal(s.executions, 2 * STEPS * LAUNCHES);
+	assert_int_equal(s.ns, 2 * STEPS * LAUNCHES * 1000);
+	/* Two kernels of two processes. */
+	assert_int_equal(s.steps, 4 * STEPS);
+	assert_in_range(s.rows, 4, 20);
+	/* A step's idle time is all of it but the launches'; that of the first begins earlier, that of the last ends earlier. */
+	assert_in_range(s.idle_ns, 2 * ((STEPS + 1) * STEP_NS - STEPS * LAUNCHES * 1000) - STEP_NS,
+			2 * ((STEPS + 8) * STEP_NS - STEPS * LAUNCHES * 1000));
+	aif_profile_finish(&p);
+	unlink(path);
+	ops_end(&f);
+}
+
 static void what_is_kept_stands_for_the_rest(void **state)
 {
 	const struct aif_reduce_opts o = {.every = EVERY};
@@ -431,6 +482,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_kept_alike_in_all_processes),
 		cmocka_unit_test(steps_between_slow_ones_have_some_by_lot),
+		cmocka_unit_test(sums_of_places_are_of_all_executions_of_all_steps),
 		cmocka_unit_test(what_is_kept_stands_for_the_rest),
 		cmocka_unit_test(more_steps_are_kept_of_threads_with_few_launches_in_each),
 		cmocka_unit_test(threads_that_seldom_launch_are_kept_whole),

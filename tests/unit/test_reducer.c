@@ -179,6 +179,27 @@ static struct kept look(struct recording *x, const struct aif_weights *w, const 
 	return k;
 }
 
+struct sums {
+	uint64_t rows, executions, ns, steps, idle_ns;
+};
+
+static int take_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
+{
+	struct sums *s = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		s->rows++;
+		if (rows[i].sum == AIF_STEP_SUM_IDLE)
+			s->idle_ns += rows[i].ns;
+		if (rows[i].sum != AIF_STEP_SUM_WORK)
+			continue;
+		s->executions += rows[i].executions;
+		s->ns += rows[i].ns;
+		s->steps += rows[i].steps;
+	}
+	return 0;
+}
+
 static void assert_stands_for(struct recording *x, const struct aif_weights *w, const char *kernel,
 			      double want)
 {
@@ -192,6 +213,7 @@ static void judge(struct recording *x, const char *name, uint32_t kind)
 {
 	const uint64_t sparse = STEPS / SPARSE_EACH, all = STEPS * (LAUNCHES + 1) + sparse + 5 + 1;
 	struct aif_weights *w;
+	struct sums sums = {0};
 	struct kept k;
 
 	begin(x);
@@ -216,6 +238,12 @@ static void judge(struct recording *x, const char *name, uint32_t kind)
 	}
 	/* Counts the lot of eight, and what both stretches begin with. */
 	assert_in_range(x->sum.by_lot, STEPS / EVERY / 2, STEPS / EVERY + 3 * AIF_KEPT_RUN);
+	assert_int_equal(aif_profile_step_sums(&x->f.p, take_sums, &sums, NULL), 0);
+	/* Leaves out the last of each step at most, which comes more than a round behind its launch. */
+	assert_in_range(sums.executions, STEPS * (LAUNCHES - 1) + sparse,
+			STEPS * LAUNCHES + sparse);
+	assert_int_equal(sums.ns, sums.executions * 1000);
+	assert_true(sums.steps % STEPS == 0);
 	assert_stands_for(x, w, "softmax", STEPS * LAUNCHES / 4);
 	assert_stands_for(x, w, "gemm", STEPS * LAUNCHES * 3 / 4);
 	assert_stands_for(x, w, "sparse", (double)sparse);

@@ -7,6 +7,7 @@
 #include "analysis/weights.h"
 #include "base/map.h"
 #include "record/reduce/reduced_steps.h"
+#include "record/reduce/reduced_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct aif_reducer {
 	struct aif_reducer_sum sum;
 	struct aif_durations durations; /* of host clocks, which tick in nanoseconds */
 	struct aif_map uncounted;       /* processes with executions of other clocks */
+	struct aif_reduced_sums sums;
 	int error;
 };
 
@@ -92,6 +94,7 @@ void aif_reducer_free(struct aif_reducer *r)
 	aif_map_finish(&r->judged);
 	aif_durations_finish(&r->durations);
 	aif_map_finish(&r->uncounted);
+	aif_reduced_sums_finish(&r->sums);
 	free(r);
 }
 
@@ -339,6 +342,17 @@ static void leave_out(struct aif_reducer *r, uint64_t launch)
 		r->runs[r->runs_len++] = (struct run){.first = launch, .last = launch};
 }
 
+/* Takes a launch that was judged, for the sums of its step. */
+static void take_launch(struct aif_reducer *r, const struct aif_launch_row *l)
+{
+	const struct process *of = process_of(r, l->thread);
+	const struct aif_reduced_block *b = of ? aif_reduced_steps_at(&of->steps, l->time) : NULL;
+
+	if (b)
+		aif_reduced_sums_launch(&r->sums, l, (uint32_t)(of - r->processes),
+					block_of(of, b));
+}
+
 static void judge_launches(void *arg, const void *rows, size_t n, uint8_t *ret)
 {
 	const struct aif_launch_row *l = rows;
@@ -352,6 +366,7 @@ static void judge_launches(void *arg, const void *rows, size_t n, uint8_t *ret)
 			leave_out(r, l[i].launch);
 		if (ret[i] == AIF_REWRITE_LATER)
 			continue;
+		take_launch(r, &l[i]);
 		aif_map_get(&r->judged, slot, &most);
 		if (l[i].launch >= most && aif_map_put(&r->judged, slot, l[i].launch) < 0)
 			r->error = -ENOMEM;
@@ -398,9 +413,13 @@ static enum aif_rewrite of_launch(const struct aif_reducer *r, uint64_t launch, 
 static void judge_execs(void *arg, const void *rows, size_t n, uint8_t *ret)
 {
 	const struct aif_exec_row *x = rows;
+	struct aif_reducer *r = arg;
 
-	for (size_t i = 0; i < n; i++)
-		ret[i] = (uint8_t)of_launch(arg, x[i].launch, x[i].process);
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (uint8_t)of_launch(r, x[i].launch, x[i].process);
+		if (ret[i] != AIF_REWRITE_LATER)
+			aif_reduced_sums_exec(&r->sums, &x[i]);
+	}
 }
 
 /* Operators and calls are reported of what is captured, ranges and steps of all. */
@@ -493,6 +512,11 @@ int aif_reducer_round(struct aif_reducer *r, struct aif_writer *w, const struct 
 		e = aif_writer_rewrite(w, AIF_CHUNK_EXECS, judge_execs, r, err);
 	if (!e)
 		e = aif_writer_rewrite(w, AIF_CHUNK_OPS, judge_ops, r, err);
+	for (uint32_t i = 0; i < r->processes_len && !e; i++)
+		e = aif_reduced_sums_round(&r->sums, tables, i, &r->processes[i].steps);
+	aif_reduced_sums_next(&r->sums);
+	if (!e && is_last && r->sum.left_out)
+		e = aif_reduced_sums_write(&r->sums, w, err);
 	if (!e)
 		e = aif_writer_rewrite(w, AIF_CHUNK_COUNTERS, judge_counters, r, err);
 	for (uint32_t i = 0; i < r->threads_len && !e; i++)

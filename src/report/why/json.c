@@ -416,6 +416,7 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, const 
 	put_mfu(w, out);
 	put_power(w, out);
 	aif_why_ranks_json(names->p, w, out);
+	aif_why_changes_json(names, w, out);
 	put_run_delay(w, out);
 	put_unknown(names->p, w, out);
 	aif_buf_puts(out, "}\n");

@@ -94,6 +94,8 @@ static void say_evidence(struct saying *s, const char *path)
 		begin(s, take_fact, "report --ranks", path, &command);
 		aif_why_say_ranks(s);
 	}
+	begin(s, take_fact, "report --changes", path, &command);
+	aif_why_say_changes(s);
 	a->command = NULL;
 	aif_why_say_machine(s);
 	aif_why_next(s->w, next);

@@ -624,6 +624,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		e = aif_power_measure(names->p, sel, ret->from, ret->to, &ret->power);
 	if (!e)
 		e = aif_why_ranks_add(names->p, m.stacks, sel ? sel : &all, ret);
+	if (!e)
+		e = aif_why_changes_add(names->p, m.stacks, sel ? sel : &all, ret);
 	ret->is_work_missing = lacks_work(names->p, ret->launches);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);
@@ -679,5 +681,6 @@ void aif_why_finish(struct aif_why *w)
 	aif_strset_finish(&w->places);
 	aif_power_finish(&w->power);
 	aif_facts_put(w->waits);
+	free(w->change);
 	*w = (struct aif_why){0};
 }

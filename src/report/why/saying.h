@@ -64,5 +64,7 @@ bool aif_why_has_late_place(const struct aif_why *w);
 void aif_why_next(const struct aif_why *w, const char *ret[2]);
 /* Says which rank of a job is late, and what that costs. */
 void aif_why_say_ranks(struct saying *s);
+/* Says what took longer for a while, in which steps. */
+void aif_why_say_changes(struct saying *s);
 /* Says phases of the run, its loop and the periods of that. */
 void aif_why_say_phases(struct saying *s);

@@ -646,6 +646,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	aif_why_say_queue(&s);
 	aif_why_say_machine(&s);
 	aif_why_say_ranks(&s);
+	aif_why_say_changes(&s);
 	aif_why_say_owners(&s);
 	aif_why_say_calls(&s);
 	aif_why_say_kernels(&s);

@@ -7,6 +7,7 @@
 #include "analysis/roof/opportunity.h"
 #include "analysis/power/power.h"
 #include "analysis/ranks/verdict.h"
+#include "analysis/step_changes.h"
 #include "analysis/run_delay.h"
 #include "base/map.h"
 #include "text/table.h"
@@ -173,6 +174,9 @@ struct aif_why {
 	/* waits between ranks in the window, a fact; NULL: not measured */
 	const struct aif_rank_waits *waits;
 	struct aif_rank_verdict ranks;
+	/* Change of a reduced profile that costs most, and its place, a string of .places; NULL: nothing took longer for a while. */
+	struct aif_step_change *change;
+	uint32_t change_place;
 	/* The place of the late rank that has most of the waits for it, whichever the step. */
 	struct aif_why_rank_cause {
 		const struct aif_wait_row *row; /* a row of the place; NULL: no place is known */
@@ -198,6 +202,11 @@ uint32_t aif_why_kernel_name(const struct aif_profile *p, uint32_t kernel);
 /* Finds which rank is late. 0 or -errno. */
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w);
+/* Finds what took longer for a while. 0 or -errno. */
+int aif_why_changes_add(const struct aif_profile *p, struct aif_stack_names *stacks,
+			const struct aif_selection *sel, struct aif_why *w);
+void aif_why_changes_json(const struct aif_names *names, const struct aif_why *w,
+			  struct aif_buf *b);
 /* Returns true if a rank bounds the job by being late. */
 bool aif_why_is_rank_late(const struct aif_why *w);
 void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b);

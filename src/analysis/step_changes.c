@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/step_changes.h"
+
+#include "analysis/utilization.h"
+#include "base/map.h"
+#include "base/sort.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct finding {
+	const struct aif_profile *p;
+	const struct aif_selection *sel;
+	struct aif_step_sum_row *rows; /* by thread, place and first step */
+	size_t len, cap;
+	struct aif_step_changes *to;
+	/* of the thread's steps */
+	double step_ns; /* mean length */
+	uint64_t last;  /* number */
+};
+
+static int take(void *arg, const struct aif_step_sum_row *rows, size_t n)
+{
+	struct finding *f = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aif_step_sum_row *r = &rows[i];
+
+		if (r->thread == AIF_NONE || !r->first || !r->steps || r->end < r->start)
+			continue;
+		if (aif_grow(&f->rows, &f->cap, f->len + 1, sizeof(*r)) < 0)
+			return -ENOMEM;
+		f->rows[f->len++] = *r;
+	}
+	return 0;
+}
+
+static int compare_places(const struct aif_step_sum_row *x, const struct aif_step_sum_row *y)
+{
+	const uint32_t keys[][2] = {{x->thread, y->thread}, {x->sum, y->sum},
+				    {x->device, y->device}, {x->stack, y->stack},
+				    {x->kind, y->kind},     {x->kernel, y->kernel}};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(keys); i++)
+		if (keys[i][0] != keys[i][1])
+			return keys[i][0] < keys[i][1] ? -1 : 1;
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct aif_step_sum_row *x = a, *y = b;
+	int c = compare_places(x, y);
+
+	/* Puts the longer one of two that begin with the same step first: it is around the other. */
+	return c                      ? c
+	       : x->first != y->first ? (x->first < y->first ? -1 : 1)
+	       : x->end != y->end     ? (x->end > y->end ? -1 : 1)
+				      : 0;
+}
+
+static double mean(const struct aif_step_sum_row *r)
+{
+	return (double)r->ns / r->steps;
+}
+
+/* Says whether a row differs from what is usual: 1 it is longer, -1 it is shorter, 0 it does not. */
+static int differs(const struct finding *f, const struct aif_step_sum_row *r,
+		   const struct aif_step_sum_row *usual)
+{
+	double off = mean(r) - mean(usual), d = (double)r->deviation, u = (double)usual->deviation,
+	       error = sqrt(d * d / r->steps + u * u / usual->steps);
+
+	if (off == 0 || fabs(off) < AIF_STEP_CHANGE * f->step_ns || fabs(off) < 3 * error)
+		return 0;
+	return off > 0 ? 1 : -1;
+}
+
+static bool is_chosen(const struct finding *f, const struct aif_step_change *c)
+{
+	uint64_t start = f->p->start_ns, from = c->start - AIF_MIN(c->start, start),
+		 to = c->end - AIF_MIN(c->end, start);
+
+	return !f->sel || (aif_selection_keeps(f->sel->processes, c->process) &&
+			   aif_selection_keeps(f->sel->threads, c->thread) &&
+			   aif_selection_keeps(f->sel->devices, c->of.device) &&
+			   to >= f->sel->from_ns && (!f->sel->to_ns || from < f->sel->to_ns));
+}
+
+static bool communicates(const struct finding *f, const struct aif_step_sum_row *of)
+{
+	return of->sum == AIF_STEP_SUM_WORK && of->kernel != AIF_NONE &&
+	       aif_work_class_of(aif_profile_str(f->p, f->p->kernels[of->kernel].name)) ==
+		       AIF_WORK_COMMUNICATION;
+}
+
+/* Adds the change that rows [from, to) are, with `inner` steps of other rows between. 0 or -ENOMEM. */
+static int add(struct finding *f, size_t from, size_t to, uint64_t inner,
+	       const struct aif_step_sum_row *usual)
+{
+	const struct aif_step_sum_row *first = &f->rows[from];
+	struct aif_step_change c = {.process = f->p->threads[first->thread].process,
+				    .thread = first->thread,
+				    .of = *first,
+				    .first = first->first,
+				    .start = first->start,
+				    .usual_ns = mean(usual),
+				    .step_ns = f->step_ns,
+				    .is_early = first->first < usual->first,
+				    .is_communication = communicates(f, first)};
+	uint64_t steps = 0, last;
+	double ns = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct aif_step_sum_row *r = &f->rows[i];
+
+		/* Rows within the one before are none of the change's own. */
+		if (i > from && r->end <= c.end)
+			continue;
+		c.end = AIF_MAX(c.end, r->end);
+		steps += r->steps;
+		ns += (double)r->ns;
+	}
+	last = first->first + steps + inner - 1;
+	c.steps = (uint32_t)AIF_MIN(steps, (uint64_t)UINT32_MAX);
+	c.last = (uint32_t)AIF_MIN(last, (uint64_t)UINT32_MAX);
+	c.ns = ns / (double)steps;
+	c.total_ns = ns - c.usual_ns * (double)steps;
+	c.goes_on = last >= f->last;
+	/* Before a process's first execution nobody knows since when its device was idle. */
+	if (!is_chosen(f, &c) || (c.of.sum == AIF_STEP_SUM_IDLE && last == 1 && c.total_ns < 0))
+		return 0;
+	if (aif_grow(&f->to->at, &f->to->cap, f->to->len + 1, sizeof(c)) < 0)
+		return -ENOMEM;
+	f->to->at[f->to->len++] = c;
+	return 0;
+}
+
+/* Returns what is usual of a place's rows [from, to). */
+static const struct aif_step_sum_row *usual_of(const struct finding *f, size_t from, size_t to)
+{
+	const struct aif_step_sum_row *best = &f->rows[from];
+	uint64_t steps = 0;
+
+	for (size_t i = from; i < to; i++)
+		steps += f->rows[i].steps;
+	for (size_t i = from; i < to; i++) {
+		if (f->rows[i].steps >= steps / 10 + 1)
+			return &f->rows[i];
+		if (f->rows[i].steps > best->steps)
+			best = &f->rows[i];
+	}
+	return best;
+}
+
+/* Finds the changes of a place, which has the rows [from, to). */
+static int find_place(struct finding *f, size_t from, size_t to)
+{
+	const struct aif_step_sum_row *usual = usual_of(f, from, to);
+	int e = 0;
+
+	for (size_t i = from, next; i < to && !e; i = next) {
+		int how = differs(f, &f->rows[i], usual);
+		uint64_t end = f->rows[i].end, inner = 0;
+
+		next = i + 1;
+		if (!how)
+			continue;
+		/* A row within this one is odd: it is a change of its own, unless it differs likewise. */
+		while (next < to && differs(f, &f->rows[next], usual) == how) {
+			inner += f->rows[next].end <= end ? f->rows[next].steps : 0;
+			end = AIF_MAX(end, f->rows[next].end);
+			next++;
+		}
+		e = add(f, i, next, inner, usual);
+	}
+	return e;
+}
+
+/* Measures the steps that a thread's rows [from, to) are of. */
+static void measure_steps(struct finding *f, size_t from, size_t to)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	f->last = 1;
+	for (size_t i = from; i < to; i++) {
+		const struct aif_step_sum_row *r = &f->rows[i];
+
+		start = AIF_MIN(start, r->start);
+		end = AIF_MAX(end, r->end);
+		f->last = AIF_MAX(f->last, (uint64_t)r->first + r->steps - 1);
+	}
+	f->step_ns = (double)(end - start) / (double)f->last;
+}
+
+static int find_thread(struct finding *f, size_t from, size_t to)
+{
+	int e = 0;
+
+	measure_steps(f, from, to);
+	for (size_t i = from, next; i < to && !e; i = next) {
+		for (next = i + 1; next < to && !compare_places(&f->rows[i], &f->rows[next]);
+		     next++)
+			;
+		e = find_place(f, i, next);
+	}
+	return e;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------- */
+
+static uint64_t key_of(const struct aif_step_change *c)
+{
+	return aif_mix64((uint64_t)c->of.stack << 32 | c->of.kernel) ^
+	       aif_mix64((uint64_t)c->of.sum << 1 | (c->total_ns > 0));
+}
+
+/* Counts the processes that have a change of the same place. */
+static int count_peers(struct aif_step_changes *c)
+{
+	struct aif_map last = {0}, counts = {0};
+	uint64_t process, n;
+	int e = 0;
+
+	for (size_t i = 0; i < c->len && !e; i++) {
+		uint64_t key = key_of(&c->at[i]);
+
+		if (aif_map_get(&last, key, &process) && process == c->at[i].process)
+			continue;
+		n = 0;
+		aif_map_get(&counts, key, &n);
+		e = aif_map_put(&last, key, c->at[i].process);
+		e = e ? e : aif_map_put(&counts, key, n + 1);
+	}
+	for (size_t i = 0; i < c->len && !e; i++)
+		if (aif_map_get(&counts, key_of(&c->at[i]), &n))
+			c->at[i].peers = (uint32_t)n;
+	aif_map_finish(&last);
+	aif_map_finish(&counts);
+	return e;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct aif_step_change *x = a, *y = b;
+	double of = fabs(x->total_ns), more = fabs(y->total_ns);
+
+	if (of != more)
+		return of > more ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+int aif_step_changes_find(const struct aif_profile *p, const struct aif_selection *sel,
+			  struct aif_step_changes *ret)
+{
+	struct finding f = {.p = p, .sel = sel, .to = ret};
+	uint32_t process = AIF_NONE;
+	int e;
+
+	*ret = (struct aif_step_changes){.at = NULL};
+	e = aif_profile_step_sums(p, take, &f, &ret->damaged);
+	if (!e && f.len)
+		aif_sort(f.rows, f.len, sizeof(*f.rows), by_place);
+	for (size_t i = 0, next; i < f.len && !e; i = next) {
+		for (next = i + 1; next < f.len && f.rows[next].thread == f.rows[i].thread; next++)
+			;
+		ret->processes += p->threads[f.rows[i].thread].process != process;
+		process = p->threads[f.rows[i].thread].process;
+		e = process == AIF_NONE ? 0 : find_thread(&f, i, next);
+	}
+	if (!e)
+		e = count_peers(ret);
+	if (!e && ret->len)
+		aif_sort(ret->at, ret->len, sizeof(*ret->at), by_total);
+	free(f.rows);
+	return e;
+}
+
+void aif_step_changes_finish(struct aif_step_changes *c)
+{
+	free(c->at);
+	*c = (struct aif_step_changes){.at = NULL};
+}
+
+/* True if a change is not what becomes of another rank's: ranks that wait for one all change alike. */
+static bool is_own(const struct aif_step_changes *c, const struct aif_step_change *x)
+{
+	return !x->is_communication &&
+	       (x->of.sum != AIF_STEP_SUM_IDLE || c->processes < 3 || 2 * x->peers < c->processes);
+}
+
+const struct aif_step_change *aif_step_changes_worst(const struct aif_step_changes *c)
+{
+	const struct aif_step_change *best[AIF_STEP_SUM_KIND_COUNT] = {NULL}, *work, *all, *idle;
+
+	for (size_t i = 0; i < c->len; i++) {
+		const struct aif_step_change *x = &c->at[i];
+
+		if (x->total_ns > 0 && !x->is_early && is_own(c, x) && x->of.sum &&
+		    x->of.sum < AIF_STEP_SUM_KIND_COUNT && !best[x->of.sum])
+			best[x->of.sum] = x;
+	}
+	work = best[AIF_STEP_SUM_WORK];
+	all = best[AIF_STEP_SUM_COMPUTE];
+	idle = best[AIF_STEP_SUM_IDLE];
+	/* Names one kernel if it has most of what all kernels took longer. */
+	if (!work || (all && all->total_ns > 2 * work->total_ns))
+		work = all;
+	/* A device that waits for another one's kernel is idle as long as that takes longer. */
+	return work && (!idle || 2 * work->total_ns >= idle->total_ns) ? work : idle;
+}

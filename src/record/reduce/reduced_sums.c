@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/reduce/reduced_sums.h"
+
+#include "base/sort.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void aif_reduced_sums_finish(struct aif_reduced_sums *s)
+{
+	for (size_t i = 0; i < s->processes_len; i++)
+		aif_step_sums_finish(&s->processes[i].sums);
+	free(s->processes);
+	free(s->launches);
+	free(s->execs);
+	aif_map_finish(&s->computes);
+	*s = (struct aif_reduced_sums){.launches = NULL};
+}
+
+void aif_reduced_sums_launch(struct aif_reduced_sums *s, const struct aif_launch_row *row,
+			     uint32_t process, size_t block)
+{
+	if (s->is_incomplete)
+		return;
+	if (s->launches_len == AIF_REDUCED_SUMS_MOST)
+		s->is_incomplete = true;
+	else if (aif_grow(&s->launches, &s->launches_cap, s->launches_len + 1,
+			  sizeof(*s->launches)) < 0)
+		s->error = -ENOMEM;
+	else
+		s->launches[s->launches_len++] =
+			(struct aif_reduced_sums_launch){.launch = row->launch,
+							 .process = process,
+							 .block = (uint32_t)block,
+							 .stack = row->stack};
+}
+
+void aif_reduced_sums_exec(struct aif_reduced_sums *s, const struct aif_exec_row *row)
+{
+	if (s->is_incomplete)
+		return;
+	/* Stamps of a device's own clock are not yet times. */
+	if (s->execs_len == AIF_REDUCED_SUMS_MOST || row->clock >= AIF_CLOCK_DEVICE)
+		s->is_incomplete = true;
+	else if (aif_grow(&s->execs, &s->execs_cap, s->execs_len + 1, sizeof(*s->execs)) < 0)
+		s->error = -ENOMEM;
+	else
+		s->execs[s->execs_len++] =
+			(struct aif_reduced_sums_exec){.launch = row->launch,
+						       .start = row->start,
+						       .end = AIF_MAX(row->start, row->end),
+						       .process = row->process,
+						       .device = row->device,
+						       .kind = row->kind,
+						       .kernel = row->kernel,
+						       .communicates = row->collective != 0};
+}
+
+static int by_launch(const void *a, const void *b)
+{
+	const struct aif_reduced_sums_launch *x = a, *y = b;
+
+	return x->launch < y->launch ? -1 : x->launch > y->launch;
+}
+
+static int by_device(const void *a, const void *b)
+{
+	const struct aif_reduced_sums_exec *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* An execution of a step of this round. */
+struct item {
+	uint32_t block;
+	struct aif_step_exec x;
+};
+
+static int by_block(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static const struct aif_reduced_sums_launch *launch_of(const struct aif_reduced_sums *s,
+						       uint64_t launch, uint32_t process)
+{
+	size_t i = AIF_BISECT(mid, 0, s->launches_len, s->launches[mid].launch < launch);
+
+	return i < s->launches_len && s->launches[i].launch == launch &&
+			       s->launches[i].process == process
+		       ? &s->launches[i]
+		       : NULL;
+}
+
+/* Returns the process's own, made if there is none; NULL: no memory. */
+static struct aif_reduced_sums_process *find_process(struct aif_reduced_sums *s, uint32_t process)
+{
+	if (aif_grow(&s->processes, &s->processes_cap, (size_t)process + 1, sizeof(*s->processes)) <
+	    0)
+		return NULL;
+	while (s->processes_len <= process)
+		s->processes[s->processes_len++] =
+			(struct aif_reduced_sums_process){.device = AIF_NONE};
+	return &s->processes[process];
+}
+
+/* Makes the items of a process, with the idle time before each. Returns how many. */
+static size_t collect(struct aif_reduced_sums *s, const struct aif_profile *p, uint32_t process,
+		      struct aif_reduced_sums_process *of, struct item *items)
+{
+	size_t from = AIF_BISECT(mid, 0, s->execs_len, s->execs[mid].process < process), len = 0;
+
+	for (size_t i = from; i < s->execs_len && s->execs[i].process == process; i++) {
+		const struct aif_reduced_sums_exec *x = &s->execs[i];
+		const struct aif_reduced_sums_launch *l = launch_of(s, x->launch, process);
+
+		if (x->device != of->device) {
+			of->device = x->device;
+			of->busy_to = 0;
+		}
+		if (l)
+			items[len++] = (struct item){
+				.block = l->block,
+				.x = {.device = x->device,
+				      .kind = x->kind,
+				      .kernel = x->kernel,
+				      .stack = l->stack,
+				      .computes = !x->communicates &&
+						  aif_step_sums_computes(p, &s->computes, x->kind,
+									 x->kernel),
+				      .ns = x->end - x->start,
+				      .idle_ns = of->busy_to && x->start > of->busy_to
+							 ? x->start - of->busy_to
+							 : 0}};
+		of->busy_to = AIF_MAX(of->busy_to, x->end);
+	}
+	return len;
+}
+
+int aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
+			   uint32_t process, const struct aif_reduced_steps *steps)
+{
+	struct aif_reduced_sums_process *of;
+	struct item *items;
+	size_t len, at = 0;
+	int e = s->error;
+
+	if (s->is_incomplete || e || !steps->blocks_len)
+		return e;
+	of = find_process(s, process);
+	items = malloc((s->execs_len + 1) * sizeof(*items));
+	if (!of || !items) {
+		free(items);
+		return -ENOMEM;
+	}
+	aif_sort(s->launches, s->launches_len, sizeof(*s->launches), by_launch);
+	aif_sort(s->execs, s->execs_len, sizeof(*s->execs), by_device);
+	len = collect(s, p, process, of, items);
+	aif_sort(items, len, sizeof(*items), by_block);
+	of->sums.thread = steps->thread;
+	for (size_t i = 0; i < steps->blocks_len && !e; i++) {
+		bool is_step = steps->blocks[i].is_step;
+
+		for (; at < len && items[at].block == i && !e; at++)
+			e = is_step ? aif_step_sums_exec(&of->sums, &items[at].x) : 0;
+		if (!e && is_step)
+			e = aif_step_sums_step(&of->sums, steps->blocks[i].from,
+					       steps->blocks[i].to);
+	}
+	free(items);
+	return e;
+}
+
+void aif_reduced_sums_next(struct aif_reduced_sums *s)
+{
+	s->launches_len = s->execs_len = 0;
+}
+
+int aif_reduced_sums_write(struct aif_reduced_sums *s, struct aif_writer *w, struct aif_err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < s->processes_len && !e && !s->is_incomplete; i++) {
+		struct aif_step_sums *sums = &s->processes[i].sums;
+
+		e = aif_step_sums_end(sums);
+		if (e)
+			return aif_err_set(err, e, "reducing the profile: out of memory");
+		if (sums->rows_len)
+			e = aif_writer_step_sums(w, sums->rows, sums->rows_len, err);
+	}
+	return e;
+}

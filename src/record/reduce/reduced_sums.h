@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analysis/step_sums.h"
+#include "profile/file.h"
+#include "record/reduce/reduced_steps.h"
+
+/*
+ * Sums of each step's places (analysis/step_sums.h) of a recording whose steps are folded while it goes on. Rows are taken as they are
+ * judged; once a round has judged all, its steps are added. An execution that comes more than a round behind its launch is missed.
+ */
+
+/* Most executions of a round; with more, places have no sums: 54 MB with those of their launches. */
+#define AIF_REDUCED_SUMS_MOST ((size_t)1 << 20)
+
+struct aif_reduced_sums {
+	struct aif_reduced_sums_launch {
+		uint64_t launch;
+		uint32_t process, block, stack; /* block: index of its process's steps.blocks */
+	} * launches;                           /* of this round, that lie in a block */
+	size_t launches_len, launches_cap;
+	struct aif_reduced_sums_exec {
+		uint64_t launch, start, end;
+		uint32_t process, device, kind, kernel;
+		bool communicates;
+	} * execs; /* of this round */
+	size_t execs_len, execs_cap;
+	struct aif_reduced_sums_process {
+		struct aif_step_sums sums;
+		uint32_t device;  /* of the last execution */
+		uint64_t busy_to; /* of that; 0: none yet */
+	} * processes;
+	size_t processes_len, processes_cap;
+	struct aif_map computes; /* by kernel */
+	bool is_incomplete;      /* rows were too many */
+	int error;               /* 0 or -ENOMEM */
+};
+
+void aif_reduced_sums_finish(struct aif_reduced_sums *s);
+/* Takes a launch that was judged, in a block of its process in this round. */
+void aif_reduced_sums_launch(struct aif_reduced_sums *s, const struct aif_launch_row *row,
+			     uint32_t process, size_t block);
+/* Takes an execution that was judged. */
+void aif_reduced_sums_exec(struct aif_reduced_sums *s, const struct aif_exec_row *row);
+/* Adds the steps that a process has in this round; `process`: in the order of their numbers, each once a round. 0 or -ENOMEM. */
+int aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
+			   uint32_t process, const struct aif_reduced_steps *steps);
+/* Forgets the rows of this round. */
+void aif_reduced_sums_next(struct aif_reduced_sums *s);
+/* Writes all rows, behind the last round. 0 or -errno with *err. */
+int aif_reduced_sums_write(struct aif_reduced_sums *s, struct aif_writer *w, struct aif_err *err);
