@@ -51,7 +51,7 @@ struct kineto_reading {
 	uint8_t has; /* bit i: values[i] is known */
 };
 
-/* What few executions have. */
+/* Values that are zero for most executions. */
 struct kineto_detail {
 	uint64_t bytes;
 	uint32_t graph, node, collective, sequence; /* same as in struct aif_exec_row */
