@@ -23,7 +23,7 @@
  * nothing, as soon as they are more than AIF_SPILL_MAPPED. It is late by as much where the CPUs are busy.
  *
  * All of it is to be at most 512 MB: the room, twice what may be mapped, and 32 MB of what is small. A page of 6.4 million
- * launches takes 480 MB so, and with a room of 384 MiB 540 to 550.
+ * launches takes 469 MB so, and with a room of 384 MiB 530 to 541.
  */
 #define AIF_SPILL_BIG    ((size_t)4 << 20)
 #define AIF_SPILL_ROOM   ((size_t)320 << 20)
