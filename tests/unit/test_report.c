@@ -398,6 +398,13 @@ static const struct {
 	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "standard::take(int)")},
 	 "standard::take",
 	 NULL},
+	/* a rank that waits in a library of MPI's */
+	{{NATIVE("/x/app", "main"), NATIVE("/x/app", "average"),
+	  NATIVE("/usr/lib/libmpi.so.40", "PMPI_Allreduce"),
+	  NATIVE("/usr/lib/openmpi/mca_pml_ob1.so", "mca_pml_ob1_send"),
+	  NATIVE("/usr/lib/libopen-pal.so.40", "opal_progress")},
+	 "average",
+	 NULL},
 	/* all of it would be folded away */
 	{{INTERPRETER("_start"), INTERPRETER("Py_RunMain"), INTERPRETER("_PyEval_Vector")},
 	 NULL_CALLER,
