@@ -3,6 +3,7 @@
 #include "profile/file.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
  * Writes the profiles of a job's ranks, one each, for bench/ranks.py: data parallel training of a step in each two seconds, eight
  * ranks a host, hosts on one clock. A rank's step is KERNELS kernels of 20 names from 40 places, then BUCKETS all-reduces, which
  * end on all ranks 5 ms after the last rank has begun them. Rank 5 takes LATE_NS longer in one kernel of each step from step 10 on.
- *    rank_profiles DIRECTORY RANKS STEPS KERNELS
+ *    rank_profiles DIRECTORY RANKS STEPS KERNELS [RANK FROM TO]
+ * With RANK it is that rank, in steps FROM up to TO, from 0, alone.
  * Prints what the other ranks wait in the first all-reduces, together, and all executions.
  */
 enum { NAMES = 20, PLACES = 40, DEPTH = 24, BUCKETS = 4, LATE = 5, LATE_FROM = 10, HOST_RANKS = 8 };
@@ -22,7 +24,8 @@ enum { NAMES = 20, PLACES = 40, DEPTH = 24, BUCKETS = 4, LATE = 5, LATE_FROM = 1
 
 struct job {
 	unsigned ranks, steps, kernels;
-	uint64_t *last; /* by step: when its last rank begins its first all-reduce */
+	unsigned late, from, to; /* the rank that is late, and in which steps */
+	uint64_t *last;          /* by step: when its last rank begins its first all-reduce */
 };
 
 #define ADD(p, table, ...)                                                               \
@@ -48,7 +51,8 @@ static uint64_t kernel_ns(const struct job *j, unsigned rank, unsigned step, uns
 		 salt = aif_mix64((uint64_t)rank << 40 | (uint64_t)step << 16 | k);
 
 	return usual * (950 + salt % 50) / 1000 +
-	       (rank == LATE && step >= LATE_FROM && k == j->kernels / 2 ? LATE_NS : 0);
+	       (rank == j->late && step >= j->from && step < j->to && k == j->kernels / 2 ? LATE_NS
+											  : 0);
 }
 
 static uint64_t step_at(unsigned step)
@@ -200,17 +204,23 @@ static void write_rank(const struct job *j, const char *directory, unsigned rank
 
 int main(int argc, char **argv)
 {
-	struct job j = {0};
+	struct job j = {.late = LATE, .from = LATE_FROM, .to = UINT_MAX};
 	uint64_t waited = 0, executions = 0;
 	struct rows r = {0};
 
-	if (argc == 5) {
+	if (argc == 8) {
+		j.late = (unsigned)strtoul(argv[5], NULL, 10);
+		j.from = (unsigned)strtoul(argv[6], NULL, 10);
+		j.to = (unsigned)strtoul(argv[7], NULL, 10);
+	}
+	if (argc == 5 || argc == 8) {
 		j.ranks = (unsigned)strtoul(argv[2], NULL, 10);
 		j.steps = (unsigned)strtoul(argv[3], NULL, 10);
 		j.kernels = (unsigned)strtoul(argv[4], NULL, 10);
 	}
 	if (!j.ranks || !j.steps || !j.kernels) {
-		fprintf(stderr, "usage: rank_profiles DIRECTORY RANKS STEPS KERNELS\n");
+		fprintf(stderr,
+			"usage: rank_profiles DIRECTORY RANKS STEPS KERNELS [RANK FROM TO]\n");
 		return 2;
 	}
 	j.last = calloc(j.steps, sizeof(*j.last));
