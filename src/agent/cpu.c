@@ -284,9 +284,9 @@ static bool prepare(struct aif_cpu *c)
 	if (c->ready)
 		return true;
 	if (!c->copied)
-		c->copied = aif_pages(AIF_CPU_CODES / 8);
+		c->copied = aif_pages_unlocked(AIF_CPU_CODES / 8);
 	if (!c->codes)
-		c->codes = aif_pages(AIF_CPU_CODES * sizeof(c->codes[0]));
+		c->codes = aif_pages_unlocked(AIF_CPU_CODES * sizeof(c->codes[0]));
 	if (!c->copied || !c->codes ||
 	    !aif_unwinder_module(aif_agent.session.unwinder, (uint64_t)(uintptr_t)aif_cpu_on_signal,
 				 &m))

@@ -234,7 +234,7 @@ static void thread_add(struct aif_sampler *s, uint32_t tid)
 	if (t)
 		s->spare = t->next;
 	else
-		t = aif_pages(sizeof(*t));
+		t = aif_pages_unlocked(sizeof(*t));
 	if (!t)
 		return;
 	t->tid = tid;

@@ -55,7 +55,7 @@ void aif_session_at_fork(void (*child)(void))
 
 static int armed_new(struct aif_armed **ret)
 {
-	struct aif_armed *armed = aif_pages((size_t)sysconf(_SC_PAGESIZE));
+	struct aif_armed *armed = aif_pages_unlocked((size_t)sysconf(_SC_PAGESIZE));
 
 	if (!armed)
 		return -ENOMEM;
@@ -385,8 +385,8 @@ static int make_own(struct aif_session *s, struct aif_armed **ret_armed)
 {
 	int r;
 
-	s->unwinder = aif_pages(aif_unwinder_size());
-	aif_agent.python = aif_pages(sizeof(*aif_agent.python));
+	s->unwinder = aif_pages_unlocked(aif_unwinder_size());
+	aif_agent.python = aif_pages_unlocked(sizeof(*aif_agent.python));
 	if (!s->unwinder || !aif_agent.python)
 		return -ENOMEM;
 	r = aif_unwinder_init(s->unwinder);

@@ -121,6 +121,7 @@ int aif_standby_show(struct aif_standby *s, const char *dir, enum aif_standby_le
 		goto gone;
 	}
 	madvise(at, AIF_STANDBY_SIZE, MADV_DONTFORK);
+	munlock(at, AIF_STANDBY_SIZE); /* after mlockall(MCL_FUTURE) */
 	s->bell = (const uint32_t *)((const uint8_t *)at + offsetof(struct aif_standby_page, bell));
 	s->inode = st.st_ino;
 	s->owner = getpid();

@@ -84,7 +84,7 @@ static void *memo_new(struct aif_threads *threads)
 
 	pthread_mutex_lock(&threads->lock);
 	if (threads->memos < AIF_THREAD_MEMOS) {
-		memo = aif_pages(aif_memo_size());
+		memo = aif_pages_unlocked(aif_memo_size());
 		threads->memos += memo != NULL;
 	}
 	pthread_mutex_unlock(&threads->lock);

@@ -85,8 +85,7 @@ static int map_parts(int fd, const struct aif_shm *like, struct aif_shm **ret, u
 
 	if (range == MAP_FAILED)
 		return -errno;
-	if (mmap(range, rings_at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
-	    MAP_FAILED)
+	if (mmap(range, rings_at, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		goto fail;
 	for (uint32_t i = 0; i < slots; i++)
 		if (mmap(range + anchors_at(slots, i), AIF_SHM_ALIGN, PROT_NONE,
@@ -98,6 +97,9 @@ static int map_parts(int fd, const struct aif_shm *like, struct aif_shm **ret, u
 	if (madvise(range, size, MADV_DONTFORK) < 0)
 		goto fail;
 	munlock(range, size);
+	/* Not before: what may be accessed and is locked would be taken into memory as a whole. */
+	if (mprotect(range, rings_at, PROT_READ | PROT_WRITE) < 0)
+		goto fail;
 	*ret = (struct aif_shm *)range;
 	*ret_size = size;
 	return 0;

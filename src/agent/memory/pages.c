@@ -8,8 +8,7 @@
 
 #define CHUNK (64u << 10)
 
-/* Large tables, few of which are ever full: after mlockall(MCL_FUTURE) the kernel would fill all of what may
- * be accessed when it is mapped. */
+/* Large tables, few of which are ever full. */
 #define SPARSE (4u << 20)
 
 static void *map(size_t size, int access)
@@ -19,11 +18,13 @@ static void *map(size_t size, int access)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void *map_sparse(size_t size)
+/* Maps memory that may be accessed but for its first bytes, once the kernel would no longer fill it. */
+static uint8_t *map_unlocked(size_t first, size_t size)
 {
-	void *p = map(size, PROT_NONE);
+	uint8_t *p = map(size, PROT_NONE);
 
-	if (p && (munlock(p, size) < 0 || mprotect(p, size, PROT_READ | PROT_WRITE) < 0)) {
+	if (p && ((munlock(p, size) < 0 && size >= SPARSE) ||
+		  mprotect(p + first, size - first, PROT_READ | PROT_WRITE) < 0)) {
 		munmap(p, size);
 		return NULL;
 	}
@@ -33,7 +34,16 @@ static void *map_sparse(size_t size)
 void *aif_pages(size_t size)
 {
 	int saved = errno;
-	void *p = size < SPARSE ? map(size, PROT_READ | PROT_WRITE) : map_sparse(size);
+	void *p = size < SPARSE ? map(size, PROT_READ | PROT_WRITE) : map_unlocked(0, size);
+
+	errno = saved;
+	return p;
+}
+
+void *aif_pages_unlocked(size_t size)
+{
+	int saved = errno;
+	void *p = map_unlocked(0, size);
 
 	errno = saved;
 	return p;
@@ -49,12 +59,8 @@ void *aif_pages_stack(size_t size)
 {
 	size_t page = getauxval(AT_PAGESZ), all = stack_bytes(size, page);
 	int saved = errno;
-	uint8_t *p = map(all, PROT_READ | PROT_WRITE);
+	uint8_t *p = map_unlocked(page, all);
 
-	if (p && mprotect(p, page, PROT_NONE) < 0) {
-		munmap(p, all);
-		p = NULL;
-	}
 	errno = saved;
 	return p ? p + all : NULL;
 }
@@ -75,7 +81,7 @@ bool aif_pages_shared(const size_t *bytes, void **ret, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		size += AIF_ALIGN_UP(bytes[i], 64);
-	memory = aif_pages(size);
+	memory = aif_pages_unlocked(size);
 	for (size_t i = 0; memory && i < n; i++) {
 		ret[i] = memory;
 		memory += AIF_ALIGN_UP(bytes[i], 64);

@@ -11,6 +11,10 @@
 /* Fresh zeroed pages, or NULL. Untouched pages cost nothing. errno is kept. */
 void *aif_pages(size_t size);
 
+/* The same, which after mlockall(MCL_FUTURE) the kernel neither fills nor goes on counting against what the program may lock
+ * (RLIMIT_MEMLOCK). Takes munlock(), which a filter of system calls may forbid. */
+void *aif_pages_unlocked(size_t size);
+
 /* Maps a stack of so many bytes, a multiple of 16, above a page that nobody may touch; returns its upper end, or NULL. errno is
  * kept. */
 void *aif_pages_stack(size_t size);
