@@ -91,6 +91,9 @@ static int names_index(struct aif_frame_labels *l)
 	return 0;
 }
 
+/* Bytes of a name in which C++ shows: a file that lies may give each frame 4 MiB. */
+#define CXX_LOOK 4096
+
 static void cxx_modules_find(struct aif_frame_labels *l)
 {
 	const struct aif_profile *p = l->p;
@@ -100,7 +103,8 @@ static void cxx_modules_find(struct aif_frame_labels *l)
 		const char *name = aif_profile_str(p, p->frame_names[i].name);
 
 		if (f->kind == AIF_FRAME_NATIVE && f->module < p->modules_len &&
-		    aif_frame_type_native(name, strlen(name), "") == AIF_TREE_CXX)
+		    !l->cxx_modules[f->module] &&
+		    aif_frame_type_native(name, strnlen(name, CXX_LOOK), "") == AIF_TREE_CXX)
 			l->cxx_modules[f->module] = true;
 	}
 }

@@ -546,6 +546,34 @@ static void test_totals_never_change(void **state)
 	world_finish(&w);
 }
 
+#define LONG_NAME   (4 << 20)
+#define LONG_FRAMES 200000
+
+/* Each name in whole would be read for minutes: 800 GB. */
+static void frames_that_share_a_name_of_4_mib_are_looked_at_in_part(void **state)
+{
+	char *text = malloc(LONG_NAME + 1);
+	struct aif_flame_opts o = normal;
+	struct world w;
+	uint32_t name;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'a', LONG_NAME);
+	text[LONG_NAME] = '\0';
+	world_init(&w);
+	row(&w, host_stack(&w), kernel(&w, "gemm"), 100);
+	name = str(&w, text);
+	for (uint32_t i = 0; i < LONG_FRAMES; i++) {
+		uint32_t f = frame(&w, AIF_FRAME_NATIVE, w.libc, NULL, NULL, 0);
+
+		ADD(&w.p, frame_names, .frame = f, .name = name, .file = AIF_NONE);
+	}
+	check(&w, &o, "main;app::run;step_[i];clEnqueueNDRangeKernel;gemm_[g] 100\n");
+	world_finish(&w);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,6 +592,7 @@ int main(void)
 		cmocka_unit_test(filters_choose_kernels_and_frames),
 		cmocka_unit_test(empty_pictures_say_what_is_missing),
 		cmocka_unit_test(test_totals_never_change),
+		cmocka_unit_test(frames_that_share_a_name_of_4_mib_are_looked_at_in_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
