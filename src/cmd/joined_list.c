@@ -95,8 +95,8 @@ void aif_joined_stops_text(struct aif_buf *out, const struct aif_inject_times *t
 {
 	aif_buf_printf(out,
 		       "%u stops, the longest: seen after %.1f ms at most, looked at its stack for "
-		       "%.1f ms, had it map memory for %.1f ms and make a thread for %.1f ms; that "
-		       "thread loaded the agent in %.1f ms",
+		       "%.1f ms, had it make a thread that maps memory for %.1f ms, or one that "
+		       "loads for %.1f ms; that thread loaded the agent in %.1f ms",
 		       t->stops, (double)t->longest.seen_ns / 1e6, (double)t->longest.look_ns / 1e6,
 		       (double)t->longest.map_ns / 1e6, (double)t->longest.create_ns / 1e6,
 		       (double)t->load_ns / 1e6);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/proc.h"
+#include "inject/mapper.h"
 #include "inject/walk.h"
 
 #include <dirent.h>
@@ -21,6 +22,9 @@
 /* Threads that are looked at in one call. */
 #define THREADS_MAX 64
 #define TRIES       5
+/* Looks, in all, until no thread of the process waits to map memory, as many do while a program starts. */
+#define MAP_WAITS   500
+#define MAP_WAIT_NS 1000000
 /* A call takes 0.02 ms, and all that is done in a stop 0.3 ms, unless the thread or this process has to wait for a processor. Where
  * they had to, what is left to do belongs to another stop. */
 #define CALM_NS 1000000
@@ -60,6 +64,7 @@ enum liking {
 struct candidate {
 	pid_t tid;
 	enum liking liking;
+	bool maps_memory;
 	unsigned long pc, sp; /* 0: it runs */
 };
 
@@ -119,6 +124,14 @@ static enum liking liking_of(long nr, unsigned long first_args[4])
 	}
 }
 
+/* True of calls that change the memory map. A thread is seen in one where it waits for another that holds the map's lock: then is no time
+ * to have a thread make another, for which its allocator may map memory. */
+static bool maps_memory(long nr)
+{
+	return nr == SYS_mmap || nr == SYS_munmap || nr == SYS_mprotect || nr == SYS_brk ||
+	       nr == SYS_mremap || nr == SYS_madvise;
+}
+
 static enum liking look_at(pid_t pid, struct candidate *c)
 {
 	unsigned long args[4] = {0};
@@ -133,6 +146,7 @@ static enum liking look_at(pid_t pid, struct candidate *c)
 	if (sscanf(text, "%ld %lx %lx %lx %lx %*x %*x %lx %lx", &nr, &args[0], &args[1], &args[2],
 		   &args[3], &c->sp, &c->pc) < 5)
 		return NEVER;
+	c->maps_memory = maps_memory(nr);
 	return nr < 0 ? RUNS : liking_of(nr, args);
 }
 
@@ -347,63 +361,6 @@ static bool is_late(struct thread *t)
 	return true;
 }
 
-/* True if an earlier try has left the payload's code in this program; by exec() it has become another. */
-static bool has_code(const struct aif_borrow *b)
-{
-	const size_t len = (size_t)(aif_payload_code_end - aif_payload_code);
-	static uint8_t there[AIF_PAYLOAD_PAGE];
-
-	return b->memory && aif_image_read(b->im, b->memory, there, len) &&
-	       !memcmp(there, aif_payload_code, len);
-}
-
-static long call(struct thread *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-	return aif_stopped_call(&t->s, t->b->fn.syscall, nr, (const uint64_t[]){a, b, c, d});
-}
-
-static int unmap_payload(struct thread *t, long error)
-{
-	call(t, SYS_munmap, t->b->memory, AIF_PAYLOAD_SIZE, 0, 0);
-	t->b->memory = 0;
-	return error == -ESRCH ? -ESRCH : error == -ENOMEM ? -ENOMEM : -EACCES;
-}
-
-/* Maps the payload and puts it there. Where processors are short each call takes long: each leaves off where it is late, and
- * the next try goes on with what is there. 0 or -errno. */
-static int map_payload(struct thread *t)
-{
-	const size_t code = (size_t)(aif_payload_code_end - aif_payload_code);
-	struct aif_borrow *b = t->b;
-	struct aif_payload p;
-	long r;
-
-	if (!has_code(b)) {
-		b->is_executable = false;
-		r = call(t, SYS_mmap, 0, AIF_PAYLOAD_SIZE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS);
-		if (r < 0 && r > -4096) {
-			b->memory = 0;
-			return r == -ESRCH ? -ESRCH : -ENOMEM;
-		}
-		b->memory = (uint64_t)r;
-		if (!aif_image_write(b->im, b->memory, aif_payload_code, code))
-			return unmap_payload(t, -ENOMEM);
-		if (is_late(t))
-			return -EAGAIN;
-	}
-	if (!b->is_executable) {
-		r = call(t, SYS_mprotect, b->memory, AIF_PAYLOAD_PAGE, PROT_READ | PROT_EXEC, 0);
-		if (r < 0)
-			return unmap_payload(t, r);
-		b->is_executable = true;
-		if (is_late(t))
-			return -EAGAIN;
-	}
-	fill(t, &p);
-	return aif_image_write(b->im, b->memory + AIF_PAYLOAD_PAGE, &p, sizeof(p)) ? 0 : -ESRCH;
-}
-
 static bool is_in_payload(const struct thread *t, const struct user_regs_struct *regs)
 {
 	return regs->rip - t->b->memory < AIF_PAYLOAD_PAGE;
@@ -411,11 +368,7 @@ static bool is_in_payload(const struct thread *t, const struct user_regs_struct 
 
 static bool is_done(const struct thread *t)
 {
-	uint32_t done = 0;
-
-	return aif_image_read(t->b->im, t->b->memory + AIF_PAYLOAD_PAGE + AIF_PAYLOAD_AT_DONE,
-			      &done, sizeof(done)) &&
-	       done;
+	return *(volatile uint32_t *)&t->b->page->done;
 }
 
 /* Lets the thread call pthread_create(), and stops it again. 0: its registers may be put back; -EINPROGRESS: it has done or
@@ -447,37 +400,59 @@ static int make_thread(struct thread *t)
 	return -EINPROGRESS;
 }
 
-static int work(struct thread *t)
+/* Saves what is not in its registers, and has no signal delivered to it. */
+static bool prepare(struct thread *t)
 {
-	uint64_t all = aif_stopped_all_signals(), mapped, made;
-	struct aif_borrow *b = t->b;
-	int32_t result = 0;
-	int r;
+	uint64_t all = aif_stopped_all_signals();
 
 	/* Not those that a fault raises: the kernel would take their handlers away. */
 	if (aif_stopped_save(&t->s) < 0 ||
 	    ptrace(PTRACE_SETSIGMASK, t->s.tid, sizeof(all), &all) < 0)
-		return -EAGAIN;
+		return false;
 	aif_stopped_hurry(&t->s);
 	t->s.time.look_ns = aif_now_ns() - t->s.stopped_ns;
-	r = map_payload(t);
-	mapped = aif_now_ns();
-	t->s.time.map_ns = mapped - t->s.stopped_ns - t->s.time.look_ns;
-	if (r == 0) {
-		r = make_thread(t);
-		made = aif_now_ns();
-		t->s.time.create_ns = made - mapped;
-		b->made_ns = made;
+	return true;
+}
+
+/* Has the thread make one that maps the payload. */
+static int clone_mapper(struct thread *t)
+{
+	int r;
+
+	if (!prepare(t))
+		return -EAGAIN;
+	r = aif_mapper_clone(&t->s, t->b->fn.syscall);
+	t->s.time.map_ns = aif_now_ns() - t->s.stopped_ns - t->s.time.look_ns;
+	if (r != -ESRCH)
+		aif_stopped_restore(&t->s);
+	if (r < 0 && r != -ESRCH && r != -EFAULT) {
+		t->b->create_error = -r;
+		return -ENOSPC;
 	}
+	return r;
+}
+
+static int work(struct thread *t)
+{
+	struct aif_borrow *b = t->b;
+	struct aif_payload p;
+	uint64_t began;
+	int r;
+
+	if (!prepare(t))
+		return -EAGAIN;
+	began = aif_now_ns();
+	fill(t, &p);
+	memcpy(b->page, &p, sizeof(p));
+	r = make_thread(t);
+	b->made_ns = aif_now_ns();
+	t->s.time.create_ns = b->made_ns - began;
 	if (r == -EINPROGRESS)
 		return 0;
 	if (r != -ESRCH)
 		aif_stopped_restore(&t->s);
-	if (r == 0 &&
-	    aif_image_read(b->im, b->memory + AIF_PAYLOAD_PAGE + AIF_PAYLOAD_AT_RESULT, &result,
-			   sizeof(result)) &&
-	    result) {
-		b->create_error = result;
+	if (r == 0 && b->page->result) {
+		b->create_error = b->page->result;
 		return -ENOSPC;
 	}
 	return r;
@@ -491,15 +466,37 @@ static void let_go(struct thread *t)
 		t->b->longest = t->s.time;
 }
 
-/* Borrows that thread. As aif_borrow_start(). */
+/* Returns true if the stopped thread may make a system call for us: that needs nothing of the C library. */
+static bool may_call(struct thread *t, bool is_running)
+{
+	if (!is_running || !aif_stopped_is_in_rseq(&t->s))
+		return true;
+	t->b->library++;
+	return false;
+}
+
+/* Borrows that thread: first it makes one that maps the payload, in another stop the one that loads the agent. As aif_borrow_start(). */
 static int borrow(struct aif_borrow *b, const struct candidate *c)
 {
 	static struct thread t; /* 16 KB */
-	bool is_hidden = false;
+	const bool is_mapped = b->page && b->has_mapper;
+	bool is_hidden = false, is_running, may;
+	size_t stack = 0;
 	int r;
 
 	t.b = b;
 	t.lacks_tables = (struct aif_regs){0};
+	if (is_mapped && !aif_mapper_finds_map_free(b)) {
+		b->late++;
+		return -EAGAIN;
+	}
+	if (is_mapped && c->sp) {
+		/* Reads what the walk will need. */
+		struct aif_regs regs = {c->pc, c->sp, 0};
+
+		stack = aif_image_stack_there(b->im, c->sp, AIF_PAYLOAD_STACK);
+		(void)aif_walk(b->im, &regs, 0, false);
+	}
 	r = aif_stopped_begin(&t.s, b->im, c->tid);
 	if (r == -EPERM || r == -EBUSY)
 		return r;
@@ -512,10 +509,16 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 		return -EAGAIN;
 	}
 	is_hidden = hide_eintr(&t);
-	if (!may_be_borrowed(&t, !is_hidden && !is_in_call(&t.s.regs)) || is_late(&t)) {
+	is_running = !is_hidden && !is_in_call(&t.s.regs);
+	if (is_mapped && t.s.regs.rsp == c->sp)
+		aif_mapper_copy_stack(b, c->sp, stack);
+	may = is_mapped ? may_be_borrowed(&t, is_running) : may_call(&t, is_running);
+	b->im->stack = (struct aif_image_stack){0};
+	/* A copy that is not over would be written into the stack that the thread is to run on. */
+	if (!may || is_late(&t) || aif_mapper_is_copying(b)) {
 		r = -EAGAIN;
 	} else {
-		r = work(&t);
+		r = is_mapped ? work(&t) : clone_mapper(&t);
 		is_hidden &= r == -EAGAIN; /* else its registers are back */
 	}
 	if (is_hidden)
@@ -524,6 +527,60 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 	if (t.lacks_tables.pc)
 		(void)aif_image_read_tables(b->im, t.lacks_tables.pc, t.lacks_tables.sp);
 	return r;
+}
+
+/* Returns true if no thread waits to map memory. */
+static bool is_calm(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	bool is = true;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && is && (e = readdir(dir)) != NULL) {
+		struct candidate c = {.tid = atoi(e->d_name)};
+
+		if (c.tid > 0)
+			(void)look_at(pid, &c);
+		is = !c.maps_memory;
+	}
+	if (dir)
+		closedir(dir);
+	return is;
+}
+
+/* Has the payload in the target, and the thread that maps it: the program's thread is stopped twice, with what may take long between. As
+ * aif_borrow_start(). */
+static int map(struct aif_borrow *b, const struct candidate *c)
+{
+	int r = 0;
+
+	if (b->page && !aif_mapper_has_code(b))
+		aif_mapper_forget(b);
+	if (!b->has_mapper || !b->page || aif_mapper_is_copying(b)) {
+		if (!aif_mapper_end(b))
+			return -EBUSY;
+		r = borrow(b, c);
+		r = r == 0 ? aif_mapper_map(b) : r;
+	}
+	while (r == 0 && !is_calm(b->im->pid) && b->waits++ < MAP_WAITS) {
+		pause_ns(MAP_WAIT_NS);
+		if (!aif_mapper_finds_map_free(b))
+			r = -EAGAIN;
+	}
+	return r;
+}
+
+/* Returns the first thread instead where it sleeps as well by now: others may have no memory of the allocator's yet, which then maps some
+ * while they stand still. */
+static struct candidate prefer_first(pid_t pid, const struct candidate *c)
+{
+	struct candidate first = {.tid = pid};
+
+	first.liking = look_at(pid, &first);
+	return first.liking <= c->liking && first.liking < RUNS ? first : *c;
 }
 
 int aif_borrow_start(struct aif_borrow *b)
@@ -541,20 +598,27 @@ int aif_borrow_start(struct aif_borrow *b)
 	}
 	/* Reads what a walk needs while the thread goes on. */
 	for (unsigned i = 0; i < n && r == -EAGAIN; i++) {
-		if (at[i].liking == RUNS &&
-		    (looked++ >= RUN_THREADS || !computes(b->im->pid, &at[i])))
-			continue;
+		if (at[i].liking == RUNS) {
+			if (!aif_mapper_end(b))
+				return -EBUSY;
+			if (looked++ >= RUN_THREADS || !computes(b->im->pid, &at[i]))
+				continue;
+		}
 		if (at[i].sp)
 			(void)aif_image_read_tables(b->im, at[i].pc, at[i].sp);
 		for (unsigned try = 0, again = b->late + b->tables; r == -EAGAIN && try < TRIES;
 		     try++) {
-			r = borrow(b, &at[i]);
+			r = map(b, &at[i]);
+			if (r == 0 && i == 0)
+				at[0] = prefer_first(b->im->pid, &at[0]);
+			if (r == 0)
+				r = borrow(b, &at[i]);
 			if (b->late + b->tables == again)
 				break;
 			again = b->late + b->tables;
 		}
 	}
-	return r;
+	return aif_mapper_end(b) || r == 0 ? r : -EBUSY;
 }
 
 const char *aif_borrow_why_none(const struct aif_borrow *b)

@@ -25,11 +25,14 @@ struct aif_borrow {
 	const struct aif_payload *payload; /* what the new thread is given */
 	uint64_t memory;                   /* of the payload in the target; 0: not there */
 	bool is_executable;                /* its first page, where the code is */
-	struct aif_stop_time longest;      /* the longest stop of a thread */
-	unsigned stops;                    /* how often threads were stopped */
-	uint64_t made_ns;                  /* when the new thread was there */
+	struct aif_payload *page;     /* its second one and the stack, shared; NULL: not there */
+	bool has_mapper;              /* the thread that maps it is there (mapper.h) */
+	struct aif_stop_time longest; /* the longest stop of a thread */
+	unsigned stops;               /* how often threads were stopped */
+	uint64_t made_ns;             /* when the new thread was there */
 	unsigned unsafe, handler, unknown, library, busy, late,
 		tables;   /* why they were given back */
+	unsigned waits;   /* looks until none of its threads waited to map memory */
 	int create_error; /* that pthread_create() has returned */
 };
 

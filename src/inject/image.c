@@ -111,8 +111,7 @@ bool aif_image_read(const struct aif_image *im, uint64_t at, void *to, size_t le
 #define PAGE_IS_THERE (UINT64_C(3) << 62)
 #define PAGES_MAX     32
 
-/* Returns how many of the bytes from `at` on are in pages that are there. */
-static size_t there(const struct aif_image *im, uint64_t at, size_t len)
+size_t aif_image_stack_there(const struct aif_image *im, uint64_t at, size_t len)
 {
 	uint64_t entry[PAGES_MAX];
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = at / page;
@@ -130,8 +129,14 @@ static size_t there(const struct aif_image *im, uint64_t at, size_t len)
 
 size_t aif_image_read_stack(const struct aif_image *im, uint64_t at, void *to, size_t len)
 {
-	const size_t most = len ? there(im, at, len) : 0;
-	size_t n = 0;
+	size_t most, n = 0;
+
+	if (at >= im->stack.at && at - im->stack.at < im->stack.len) {
+		n = AIF_MIN(len, im->stack.len - (at - im->stack.at));
+		memcpy(to, im->stack.bytes + (at - im->stack.at), n);
+		return n;
+	}
+	most = len ? aif_image_stack_there(im, at, len) : 0;
 
 	if (most && aif_image_read(im, at, to, most))
 		return most;
@@ -165,15 +170,25 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+static void note_code(struct aif_image_module *m, uint64_t lo, uint64_t hi, bool is_code)
+{
+	if (!is_code)
+		return;
+	if (!m->code_hi)
+		m->code_lo = lo;
+	m->code_hi = hi;
+}
+
 /* Adds a line of the map: mappings of one file that follow each other are a module. */
 static int add_mapping(struct aif_image *im, uint64_t lo, uint64_t hi, uint64_t offset,
-		       const char *path)
+		       const char *path, bool is_code)
 {
 	struct aif_image_module *last = im->modules ? &im->module[im->modules - 1] : NULL;
 	const char *file;
 
 	if (last && !strcmp(last->path, path) && offset && hi - last->lo <= SPAN_MAX) {
 		last->hi = hi;
+		note_code(last, lo, hi, is_code);
 		return 0;
 	}
 	if (im->modules >= MODULES_MAX)
@@ -182,6 +197,7 @@ static int add_mapping(struct aif_image *im, uint64_t lo, uint64_t hi, uint64_t 
 		return -ENOMEM;
 	last = &im->module[im->modules++];
 	*last = (struct aif_image_module){.lo = lo, .hi = hi};
+	note_code(last, lo, hi, is_code);
 	snprintf(last->path, sizeof(last->path), "%s", path);
 	file = file_of(last);
 	last->is_loader = begins_with(file, "ld-linux") || begins_with(file, "ld-2.");
@@ -206,15 +222,16 @@ int aif_image_init(struct aif_image *im, pid_t pid)
 		return -errno;
 	while (!r && getline(&line, &size, f) > 0) {
 		unsigned long lo, hi, offset;
-		char path[256] = "";
+		char path[256] = "", rights[5];
 
-		if (sscanf(line, "%lx-%lx %*4s %lx %*s %*s %255[^\n]", &lo, &hi, &offset, path) < 3)
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %255[^\n]", &lo, &hi, rights, &offset,
+			   path) < 4)
 			continue;
 		if (!strcmp(path, "[stack]"))
 			im->stack_hi = hi;
 		if (*path != '/' && strcmp(path, "[vdso]") != 0)
 			continue;
-		r = add_mapping(im, lo, hi, offset, path);
+		r = add_mapping(im, lo, hi, offset, path, strchr(rights, 'x') != NULL);
 	}
 	free(line);
 	fclose(f);
@@ -406,7 +423,8 @@ static Elf64_Sym *read_symbols(struct aif_image *im, struct aif_image_module *m,
 static bool is_function(const struct aif_image_module *m, const Elf64_Sym *s)
 {
 	return s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_value &&
-	       s->st_name < m->strsz && is_inside(m, m->bias + s->st_value, 1);
+	       s->st_name < m->strsz && m->bias + s->st_value >= m->code_lo &&
+	       m->bias + s->st_value < m->code_hi;
 }
 
 uint64_t aif_image_function(struct aif_image *im, const char *file, const char *name)
@@ -519,8 +537,13 @@ static void fill_entry(struct aif_image *im, struct aif_image_module *m, uint64_
 {
 	uint32_t head[2];
 
-	if (!is_inside(m, at, sizeof(head)) || !aif_image_read(im, at, head, sizeof(head)) ||
-	    head[0] > ENTRY_MAX)
+	if (!is_inside(m, at, sizeof(head)))
+		return;
+	/* Read before. */
+	memcpy(head, m->copy + (at - m->lo), sizeof(head));
+	if (head[0])
+		return;
+	if (!aif_image_read(im, at, head, sizeof(head)) || head[0] > ENTRY_MAX)
 		return;
 	fill(im, m, at, head[0] + 4);
 	fill(im, m, at + 4 - head[1], CIE_MAX);

@@ -13,6 +13,8 @@
 
 struct aif_image_module {
 	uint64_t lo, hi;
+	uint64_t code_lo,
+		code_hi; /* what of it can be executed; none of a file that is mapped to be read */
 	char path[256];
 	bool is_loader;
 	bool is_read; /* the tables that a walk needs are there, as far as the module has them */
@@ -30,8 +32,16 @@ struct aif_image_module {
 	size_t unsafe_len, unsafe_cap;
 };
 
+/* Is a part of a stack that was copied. */
+struct aif_image_stack {
+	uint64_t at;
+	size_t len;
+	const uint8_t *bytes;
+};
+
 struct aif_image {
 	pid_t pid;
+	struct aif_image_stack stack;
 	struct aif_image_module *module;
 	size_t modules, cap;
 	int pagemap; /* which of its pages are there; -1: not known */
@@ -46,7 +56,8 @@ void aif_image_finish(struct aif_image *im);
 /* Reads memory of the process. True if all of it could be. */
 bool aif_image_read(const struct aif_image *im, uint64_t at, void *to, size_t len);
 /* Reads a stack from `at` on, up to the first page that is not there, or cannot be read: who waits for a page that nobody brings
- * (userfaultfd) would keep the thread stopped for ever. Returns the bytes that were read. */
+ * (userfaultfd) would keep the thread stopped for ever. Returns the bytes that were read, or those that are there. What im->stack has is read from it. */
+size_t aif_image_stack_there(const struct aif_image *im, uint64_t at, size_t len);
 size_t aif_image_read_stack(const struct aif_image *im, uint64_t at, void *to, size_t len);
 bool aif_image_write(const struct aif_image *im, uint64_t at, const void *from, size_t len);
 

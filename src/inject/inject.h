@@ -17,7 +17,8 @@
  * it traces is free when it ends, and the recorder has children of its own to wait for.
  *
  * Nobody but the kernel knows the injector, and it may not be killed: by SIGKILL in the half millisecond in which the thread
- * makes system calls for it, the program crashes; before and after that it does not (payload_x86_64.S).
+ * makes a system call for it, or while the thread that this makes has not mapped the payload (mapper.h), the program crashes; before and
+ * after that it does not (payload_x86_64.S).
  */
 
 /* An injection under way. */

@@ -6,13 +6,16 @@
  *
  *     page 0    the code of payload_x86_64.S, readable and executable
  *     page 1    struct aif_payload
- *     then      a stack for the thread that is borrowed
+ *     then      a stack for the thread that is borrowed; before, a copy of its own
+ *
+ * From page 1 on it is shared with the injector.
  *
  * Included by assembly, too.
  */
-#define AIF_PAYLOAD_PAGE  4096
-#define AIF_PAYLOAD_STACK 32768
-#define AIF_PAYLOAD_SIZE  (2 * AIF_PAYLOAD_PAGE + AIF_PAYLOAD_STACK)
+#define AIF_PAYLOAD_PAGE   4096
+#define AIF_PAYLOAD_STACK  32768
+#define AIF_PAYLOAD_SHARED (AIF_PAYLOAD_PAGE + AIF_PAYLOAD_STACK)
+#define AIF_PAYLOAD_SIZE   (AIF_PAYLOAD_PAGE + AIF_PAYLOAD_SHARED)
 
 #define AIF_PAYLOAD_AT_CREATE    0x000
 #define AIF_PAYLOAD_AT_DLOPEN    0x008
@@ -126,5 +129,6 @@ AIF_PAYLOAD_CHECK(config, AIF_PAYLOAD_AT_CONFIG);
 AIF_PAYLOAD_CHECK(xsave, AIF_PAYLOAD_AT_XSAVE);
 
 /* The code: it begins with what the borrowed thread runs. */
-extern const uint8_t aif_payload_code[], aif_payload_code_end[];
+extern const uint8_t aif_payload_code[], aif_payload_copy[], aif_payload_call[],
+	aif_payload_code_end[];
 #endif

@@ -19,6 +19,7 @@
 #define SYS_SCHED_YIELD   24
 #define SYS_NANOSLEEP     35
 #define SYS_CLOCK_GETTIME 228
+#define SYS_EXIT          60
 #define SYS_SCHED_SETATTR 314
 #define SYS_MEMFD_CREATE  319
 
@@ -36,6 +37,10 @@
 	.balign 4096
 	.globl aif_payload_code
 	.hidden aif_payload_code
+	.globl aif_payload_copy
+	.hidden aif_payload_copy
+	.globl aif_payload_call
+	.hidden aif_payload_call
 	.globl aif_payload_code_end
 	.hidden aif_payload_code_end
 aif_payload_code:
@@ -116,6 +121,16 @@ aif_payload_code:
 	movq	REG(14), %r14
 	movq	REG(15), %r15
 	jmp	*AT(PC)
+
+	/* What the thread that maps is stepped through (mapper.h): it copies a stack, and makes a system call. Should nobody hold it, it ends
+	 * behind that. */
+aif_payload_copy:
+	rep movsb
+aif_payload_call:
+	syscall
+	movl	$SYS_EXIT, %eax
+	xorl	%edi, %edi
+	syscall
 
 	/* Calls pthread_create() with the attributes in %rsi. */
 create:

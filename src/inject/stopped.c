@@ -243,6 +243,37 @@ int aif_stopped_begin(struct aif_stopped *t, const struct aif_image *im, pid_t t
 	}
 }
 
+int aif_stopped_adopt(struct aif_stopped *t, const struct aif_image *im)
+{
+	const uint64_t until = aif_now_ns() + STUCK_NS;
+	int status;
+	pid_t tid;
+
+	*t = (struct aif_stopped){.im = im, .ignores_traps = true};
+	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) == 0) {
+		if (aif_now_ns() >= until)
+			return -ETIMEDOUT;
+		await_news();
+	}
+	if (tid < 0 || !WIFSTOPPED(status))
+		return -ESRCH;
+	t->tid = tid;
+	return aif_stopped_get_regs(t, &t->regs);
+}
+
+void aif_stopped_exit(struct aif_stopped *t, uint64_t at)
+{
+	struct user_regs_struct regs = t->regs;
+
+	regs.rip = at;
+	regs.rax = SYS_exit;
+	regs.orig_rax = (unsigned long)-1;
+	regs.rdi = 0;
+	regs.eflags &= ~0x500UL;
+	aif_stopped_set_regs(t, &regs);
+	ptrace(PTRACE_DETACH, t->tid, 0, 0);
+}
+
 int aif_stopped_save(struct aif_stopped *t)
 {
 	struct iovec v = {t->xstate, sizeof(t->xstate)};
@@ -309,13 +340,15 @@ static int next_syscall_stop(struct aif_stopped *t)
 			return r;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
 			return 0;
+		if (!is_event(status) && aif_stopped_is_fault(WSTOPSIG(status)))
+			return -EFAULT;
 		if (!is_event(status)) /* all that can be blocked is */
 			t->late_signal = WSTOPSIG(status);
 	}
 }
 
 /* Executes the instruction `syscall` at `at`, and stops behind it: the thread has to get a processor once, where stops at
- * the call's begin and end have it wait twice. */
+ * the call's begin and end have it wait twice. But the kernel reads that instruction, for which it waits for the lock of the memory map. */
 static int step_over_syscall(struct aif_stopped *t, uint64_t at)
 {
 	struct user_regs_struct regs;
@@ -329,12 +362,14 @@ static int step_over_syscall(struct aif_stopped *t, uint64_t at)
 			return -ESRCH;
 		if (regs.rip != at)
 			return 0;
+		if (!is_event(status) && aif_stopped_is_fault(WSTOPSIG(status)))
+			return -EFAULT;
 		if (!is_event(status))
 			t->late_signal = WSTOPSIG(status);
 	}
 }
 
-long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_t args[4])
+long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_t args[5])
 {
 	struct user_regs_struct regs = t->regs;
 	int r;
@@ -346,19 +381,59 @@ long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_
 	regs.rsi = args[1];
 	regs.rdx = args[2];
 	regs.r10 = args[3];
-	regs.r8 = (unsigned long)-1;
+	regs.r8 = args[4];
 	regs.r9 = 0;
 	regs.eflags &= ~0x500UL; /* direction, single steps */
 	if (aif_stopped_set_regs(t, &regs) < 0)
 		return -ESRCH;
 	/* The kernel ends an ignorance of SIGTRAP when a step raises one. */
-	if (!t->ignores_traps)
+	if (!t->ignores_traps && !t->is_hurried)
 		r = step_over_syscall(t, at);
 	else if ((r = next_syscall_stop(t)) == 0)
 		r = next_syscall_stop(t);
+	if (r == -EFAULT)
+		return r;
 	if (r < 0 || aif_stopped_get_regs(t, &regs) < 0)
 		return -ESRCH;
 	return (long)regs.rax;
+}
+
+int aif_stopped_finish_copy(struct aif_stopped *t, uint64_t until)
+{
+	int status, r;
+
+	while (t->copy_stops) {
+		r = await_stop(t, &status, until, NULL);
+		if (r < 0)
+			return r;
+		if (!is_event(status) && aif_stopped_is_fault(WSTOPSIG(status))) {
+			t->copy_stops = 0; /* the signal is not delivered */
+			return -EFAULT;
+		}
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80) && --t->copy_stops == 0)
+			break;
+		if (ptrace(PTRACE_SYSCALL, t->tid, 0, 0) < 0)
+			return -ESRCH;
+	}
+	return 0;
+}
+
+int aif_stopped_copy(struct aif_stopped *t, uint64_t at, uint64_t to, uint64_t from, size_t len,
+		     uint64_t until)
+{
+	struct user_regs_struct regs = t->regs;
+
+	regs.rip = at;
+	regs.rax = SYS_getpid;
+	regs.orig_rax = (unsigned long)-1;
+	regs.rdi = to;
+	regs.rsi = from;
+	regs.rcx = len;
+	regs.eflags &= ~0x500UL;
+	if (aif_stopped_set_regs(t, &regs) < 0 || ptrace(PTRACE_SYSCALL, t->tid, 0, 0) < 0)
+		return -ESRCH;
+	t->copy_stops = 2; /* of the system call behind it */
+	return aif_stopped_finish_copy(t, until);
 }
 
 int aif_stopped_run(struct aif_stopped *t, uint64_t pc, uint64_t sp)

@@ -35,14 +35,20 @@ struct aif_stopped {
 	uint8_t xstate[16384] __attribute__((aligned(64)));
 	size_t xstate_len;
 	struct aif_stopped_schedule schedule;
-	bool is_hurried;    /* the thread is SCHED_FIFO now, and gets `schedule` back */
-	bool ignores_traps; /* its process ignores SIGTRAP */
-	int late_signal;    /* that came meanwhile */
+	bool is_hurried;     /* the thread is SCHED_FIFO now, and gets `schedule` back */
+	bool ignores_traps;  /* its process ignores SIGTRAP */
+	unsigned copy_stops; /* to come of a copy that is not over */
+	int late_signal;     /* that came meanwhile */
 };
 
 /* Stops the thread where it is. 0; -EBUSY: it does not within a second, and is free when the calling process has ended; -EAGAIN:
  * it was stopped already, and stays so; -EPERM, -ESRCH. */
 int aif_stopped_begin(struct aif_stopped *t, const struct aif_image *im, pid_t tid);
+/* Takes over the thread that a stopped one has made with CLONE_PTRACE, once it has stopped: before its first instruction. 0, -ETIMEDOUT,
+ * -ESRCH: it has ended. */
+int aif_stopped_adopt(struct aif_stopped *t, const struct aif_image *im);
+/* Has such a thread end, by the instruction `syscall` at `at`. */
+void aif_stopped_exit(struct aif_stopped *t, uint64_t at);
 /* Lets it go. */
 void aif_stopped_end(struct aif_stopped *t);
 
@@ -62,8 +68,16 @@ bool aif_stopped_has_signal(struct aif_stopped *t);
 /* Returns true if the thread is in a restartable sequence (rseq(2)), in which it would go on without knowing that it was interrupted. */
 bool aif_stopped_is_in_rseq(const struct aif_stopped *t);
 
-/* Makes a system call in the thread, by the instruction at `at`. Its result, or -ESRCH. */
-long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_t args[4]);
+/* Makes a system call in the thread, by the instruction at `at`. Its result; -ESRCH; -EFAULT: there is no such instruction. */
+long aif_stopped_call(struct aif_stopped *t, uint64_t at, long nr, const uint64_t args[5]);
+
+/* Has it copy memory by the instructions `rep movsb` and `syscall` at `at`. 0; -EFAULT: that memory is not there;
+ * -ETIMEDOUT: it is at it; -ESRCH. */
+int aif_stopped_copy(struct aif_stopped *t, uint64_t at, uint64_t to, uint64_t from, size_t len,
+		     uint64_t until);
+
+/* Waits for the end of such a copy. */
+int aif_stopped_finish_copy(struct aif_stopped *t, uint64_t until);
 
 /* Lets it run at `pc` on a stack that ends at `sp`. 0 or -ESRCH. */
 int aif_stopped_run(struct aif_stopped *t, uint64_t pc, uint64_t sp);

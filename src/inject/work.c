@@ -271,6 +271,14 @@ static int say_failed(const struct aif_borrow *b, int r, struct aif_err *err)
 		return aif_err_set(err, r,
 				   "process %d: cannot make one more thread: %s; raise its limits",
 				   n, strerror(b->create_error));
+	case -EFAULT:
+		return aif_err_set(
+			err, r,
+			"process %d: its C library is not what it seems, as a call in it "
+			"fails; start it with the variables that `aiflame env` prints",
+			n);
+	case -EMFILE:
+		return say_no_descriptor(b->im->pid, err);
 	case -EBUSY:
 		return aif_err_set(
 			err, -EAGAIN,
