@@ -62,4 +62,71 @@ without_proc() {
 	says "its loader refuses the agent" attach && finish 15
 }
 check "a program whose root directory has no /proc is left alone, and unharmed" without_proc
+
+# What a program says of itself is its word.
+lies=$build/tests/e2e/inject_lies
+libc=$(ldd "$app" | sed -n 's/.*libc.so.6 => \([^ ]*\) .*/\1/p')
+is_ready() { grep -qx ready out; }
+# ends: the recorder ends by itself, well or with a sentence
+ends() {
+	timeout 60 "$aiflame" record -q -p "$target" --inject always --cpu --duration 0.2 -o attach.data >attach.out 2>&1
+	status=$?
+	case $status in 0) ;; 125) grep -q "^aiflame: process $target: " attach.out ;; *) false ;; esac || { echo "status $status"; cat attach.out; return 1; }
+}
+reads_library() {
+	start "$lies" reads "$libc" && wait_until is_ready && attach && carries_agent && finish 42
+}
+check "a program that has its C library mapped once more, to read it, is recorded" reads_library
+executes_library() {
+	start "$lies" executes "$libc" && wait_until is_ready
+	ends
+	failed=$?
+	finish 42 && return $failed
+}
+check "a program that has its C library mapped once more, as code that cannot run there, is left alone, and unharmed" executes_library
+tells_lies() {
+	mkdir -p fake && cp -L "$libc" fake/libc.so.6 || return
+	for seed in $(seq "${SEEDS:-12}"); do
+		start "$lies" lies fake/libc.so.6 "$seed" && wait_until is_ready
+		ends
+		failed=$?
+		exec 9>&-
+		wait "$target"
+		[ $failed -eq 0 ] || { echo "seed $seed"; return 1; }
+	done
+}
+check "a recorder of programs whose C library's headers lie ends by itself" tells_lies
+loses_library() {
+	mkdir -p lost && cp -L "$(dirname "$libc")/libm.so.6" lost/libgone.so || return
+	start "$lies" loads lost/libgone.so
+	wait_until is_ready && rm lost/libgone.so && attach && carries_agent && finish 42
+}
+check "a program whose library has been deleted is recorded" loses_library
+other_library() {
+	cp -L "$(dirname "$libc")/libm.so.6" lost/libgone.so || return
+	start "$lies" loads lost/libgone.so
+	wait_until is_ready && rm lost/libgone.so && mkfifo lost/libgone.so && attach && carries_agent && finish 42
+}
+check "a program whose library has become a FIFO is recorded" other_library
+# In its root directory a link leads out of it, as from here.
+leads_out() {
+	jail trap && mkdir -p trap/proc outside && ln -s "$work/outside" trap/tmp/aiflame-0 && mount -t proc proc trap/proc || return
+	start chroot trap /app sleeps
+	wait_until is_called app
+	ends
+	failed=$?
+	umount -l trap/proc
+	finish 15 && [ -z "$(ls -A outside)" ] && return $failed
+}
+check "a link in a program's root directory leads root nowhere" leads_out
+# Processes that end or become another program while they are looked at.
+comes_and_goes() {
+	for i in $(seq "${TIMES:-15}"); do
+		sh -c "sleep 0.0$((i % 10)); exec sleep 0.1" &
+		target=$!
+		ends || return 1
+		wait "$target"
+	done
+}
+check "a recorder of a process that becomes another program and ends meanwhile ends by itself" comes_and_goes
 done_testing
