@@ -109,7 +109,7 @@ static void announce(struct aif_environment *env, struct first *f)
 	/* A recorder that has gone costs nothing: the runtime's hello will fail, too. */
 	(void)aif_hello_send(env->socket, &f->hello, CARRIER_TIMEOUT_MS, &fd);
 	if (env->children) {
-		aif_children_watch_forks();
+		aif_children_watch_forks(true);
 		aif_children_join_soon();
 	}
 }

@@ -25,10 +25,9 @@ static bool join(void)
 
 void aif_children_join_soon(void)
 {
-	int saved = errno, r = aif_own_thread_start(AIF_OWN_JOINER, join);
+	int saved = errno;
 
-	if (r == -ETIMEDOUT)
-		aif_session_report_failure(r);
+	(void)aif_own_thread_start(AIF_OWN_JOINER, join);
 	errno = saved;
 }
 
@@ -50,31 +49,31 @@ static void in_child(void)
 }
 
 /* Asks without dlsym(), which allocates a message for what is not there: in a thread of the agent's
- * malloc() would reserve 64 MiB of addresses. As the program starts, a sanitizer that is not set up yet
- * may stand in front of the C library. */
-static bool is_defined(const char *function)
+ * malloc() would reserve 64 MiB of addresses. In a constructor the loader's lists are this thread's, and a
+ * sanitizer that is not set up yet may stand in front of the C library; later they may change meanwhile. */
+static bool is_defined(const char *function, bool in_constructor)
 {
-	return aif_own_thread_is_here() ? aif_is_function_anywhere(function)
-					: aif_next_function(function) != NULL;
+	return in_constructor ? aif_next_function(function) != NULL
+			      : aif_is_function_anywhere(function);
 }
 
 /* True of a program with a race detector (-fsanitize=thread), as a library or with its functions in the program itself, before
  * ours: a child that it forks has but one thread which it knows, and another one would end the child. */
-static bool has_race_detector(void)
+static bool has_race_detector(bool in_constructor)
 {
 	Dl_info theirs, ours;
 
-	return is_defined("__tsan_init") ||
+	return is_defined("__tsan_init", in_constructor) ||
 	       (!aif_agent.env.injected && /* else the C library's functions are before ours */
 		dladdr(dlsym(RTLD_DEFAULT, "pthread_create"), &theirs) &&
 		dladdr((const void *)(uintptr_t)has_race_detector, &ours) &&
 		theirs.dli_fbase != ours.dli_fbase);
 }
 
-void aif_children_watch_forks(void)
+void aif_children_watch_forks(bool in_constructor)
 {
 	static atomic_bool watched;
 
-	if (!atomic_exchange(&watched, true) && !has_race_detector())
+	if (!atomic_exchange(&watched, true) && !has_race_detector(in_constructor))
 		aif_session_at_fork(in_child);
 }

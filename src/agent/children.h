@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 /*
  * Processes that use no device, with `aiflame record --children` or `--cpu`: programs that the command starts, and what recorded
  * processes fork, such as the workers of a data loader. No runtime starts in them, so a thread of the agent's meets the
@@ -19,5 +21,5 @@
 /* Starts the thread that meets the recorder. */
 void aif_children_join_soon(void);
 
-/* A recorder wants forked children, too: registers the handler, once. */
-void aif_children_watch_forks(void);
+/* A recorder wants forked children, too: registers the handler, once. In the constructor, or in any thread later. */
+void aif_children_watch_forks(bool in_constructor);

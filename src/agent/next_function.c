@@ -8,6 +8,8 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#define VDSO_MAX (64u << 10)
+
 /* The first of all modules. */
 static const struct link_map *modules(void)
 {
@@ -28,6 +30,14 @@ static const struct link_map *modules(void)
 	return NULL;
 }
 
+/* True of the kernel's own, which before Linux 3.16 has addresses in its tables that the loader does not make real ones. */
+static bool is_kernels(const struct link_map *m)
+{
+	const uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+
+	return vdso && (uintptr_t)m->l_ld - vdso < VDSO_MAX;
+}
+
 /* C libraries that have dlsym in two versions have one function for both. */
 void *aif_next_function(const char *name)
 {
@@ -36,12 +46,12 @@ void *aif_next_function(const char *name)
 	bool behind = false;
 
 	for (const struct link_map *m = all; m && !found; m = m->l_next) {
-		if (behind)
+		if (behind && !is_kernels(m))
 			found = aif_function_in(m->l_addr, m->l_ld, name);
 		behind |= m->l_ld == _DYNAMIC;
 	}
 	for (const struct link_map *m = all; m && !found; m = m->l_next)
-		if (m->l_ld != _DYNAMIC)
+		if (m->l_ld != _DYNAMIC && !is_kernels(m))
 			found = aif_function_in(m->l_addr, m->l_ld, name);
 	return found;
 }

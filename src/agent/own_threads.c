@@ -31,9 +31,8 @@
 #define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
 /* The longest that a new thread is waited for until it has a table of descriptors of its own. With 50
- * runnable processes on two CPUs some wait more than 250 ms for one. A thread that begins later ends at
- * once: its descriptors would be seen among the program's. */
-#define PARTING_NS (5 * AIF_NS_PER_S)
+ * runnable processes on two CPUs some wait longer than that for one. */
+#define PARTING_NS 250000000
 /* `tid` of a thread that has not begun yet. */
 #define STARTING UINT32_MAX
 
@@ -98,17 +97,19 @@ enum {
 	PARTING_NOT, /* no thread waits for the table: this one keeps the table that it has */
 	PARTING_MAY,
 	PARTING_BEGUN,
-	PARTING_LATE, /* the thread that waited has gone on: this one ends */
+	PARTING_LATE, /* the thread that waited has gone on */
 };
 
-/* Takes a new table of descriptors, with nothing in it, if the thread that has made this one waits for
- * that. False: it waits no more, and what it closes meanwhile would be open in a copy. */
-static bool take_own_files(struct aif_own_thread *t)
+/* Takes a new table of descriptors, with nothing in it. Where nobody waits for that any more, what the program closes while
+ * the new table is a copy of its own stays open for these microseconds; to go on with the program's would show in the numbers
+ * that its open() returns. */
+static void take_own_files(struct aif_own_thread *t)
 {
 	uint32_t may = PARTING_MAY;
 
-	if (!atomic_compare_exchange_strong(&t->parting, &may, PARTING_BEGUN))
-		return may != PARTING_LATE;
+	if (!atomic_compare_exchange_strong(&t->parting, &may, PARTING_BEGUN) &&
+	    (may != PARTING_LATE || aif_sandbox_is_on()))
+		return;
 	/* Each of the two says what it is about to do before it looks at the other. */
 	atomic_store(&t->is_apart, true);
 	if (atomic_load(&aif_agent.own.is_shared) ||
@@ -116,7 +117,6 @@ static bool take_own_files(struct aif_own_thread *t)
 		atomic_store(&t->is_apart, false);
 	atomic_store(&t->parting, PARTING_NOT);
 	syscall(SYS_futex, &t->parting, FUTEX_WAKE, 1, NULL, NULL, 0);
-	return true;
 }
 
 /* Lets a thread that is about to be made take a table of its own. */
@@ -128,8 +128,8 @@ static void let_part(struct aif_own_thread *t)
 	atomic_store(&t->parting, may ? PARTING_MAY : PARTING_NOT);
 }
 
-/* Waits until it has. -ETIMEDOUT: it has not begun, and will end as soon as it does. */
-static int await_parting(struct aif_own_thread *t)
+/* Waits until it has, or has no CPU to begin with. */
+static void await_parting(struct aif_own_thread *t)
 {
 	uint64_t until = aif_now_ns() + PARTING_NS, now;
 	struct timespec time;
@@ -139,11 +139,10 @@ static int await_parting(struct aif_own_thread *t)
 		now = aif_now_ns();
 		if (now >= until && state == PARTING_MAY &&
 		    atomic_compare_exchange_strong(&t->parting, &state, PARTING_LATE))
-			return -ETIMEDOUT;
+			return;
 		time = timespec_of(now < until ? until - now : LOOK_NS);
 		syscall(SYS_futex, &t->parting, FUTEX_WAIT, state, &time, NULL, 0);
 	}
-	return 0;
 }
 
 static void run_thread(struct aif_own_thread *t)
@@ -172,13 +171,10 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
-	bool may_run;
 
 	self = t;
-	may_run = take_own_files(t);
+	take_own_files(t);
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));
-	if (!may_run)
-		return NULL;
 	if (!aif_sandbox_is_on())
 		prctl(PR_SET_NAME, "aiflame");
 	run_thread(t);
@@ -269,7 +265,9 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	r = create(t);
 	if (r < 0)
 		atomic_store(&t->tid, 0);
-	return r < 0 ? r : await_parting(t);
+	else
+		await_parting(t);
+	return r;
 }
 
 static bool are_gone(struct aif_own_threads *own)

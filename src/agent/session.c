@@ -224,7 +224,7 @@ static int meet(const struct aif_call *call, int timeout_ms, uint32_t joins)
 	if (!(s->options & AIF_OPTION_NO_PYTHON) && !(joins & AIF_JOINS_AFTER_FORK))
 		aif_python_detect(aif_agent.python);
 	if (s->options & AIF_OPTION_CHILDREN)
-		aif_children_watch_forks();
+		aif_children_watch_forks(false);
 	atomic_store(&s->no_slot, 0);
 	atomic_store(&s->no_memory, 0);
 	atomic_store(&s->no_calls, 0);
@@ -314,14 +314,6 @@ static const struct aif_call *own_recorder(struct aif_call *call)
 	memcpy(call->path, env->socket, sizeof(call->path));
 	memcpy(call->token, env->token, sizeof(call->token));
 	return *env->socket ? call : NULL;
-}
-
-void aif_session_report_failure(int r)
-{
-	struct aif_call call;
-
-	if (own_recorder(&call))
-		report_failure(&call, r, REPORT_TIMEOUT_MS);
 }
 
 /* Looks for a recorder, `first` before others, and if there may be one later, waits for it. */

@@ -156,8 +156,6 @@ void aif_session_at_fork(void (*child)(void));
 struct aif_shm *aif_session_memory(void);
 /* Tells the recorder that the program is about to install a filter, unless a session does. */
 void aif_session_report_filter(void);
-/* Reports to the recorder that has started the program that there will be no session: -errno. */
-void aif_session_report_failure(int r);
 
 /* Hands the recorder what was counted here. */
 void aif_session_publish(struct aif_shm *shm);

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define OPENS 40000
@@ -45,18 +44,16 @@ static int arenas(void)
 	return n;
 }
 
-/* late_app missed: looks until the agent's thread has ended, else while a session begins and for a while after. */
-int main(int argc, char **argv)
+/* Looks while a session begins and for a while after. */
+int main(void)
 {
 	int others = 0, next = open("/dev/null", O_RDONLY);
-	bool is_missed = argc > 1 && !strcmp(argv[1], "missed");
 
 	close(next);
 	atomic_store(&late_may_begin, true);
 	for (int i = 0; i < OPENS_MAX && !others; i++) {
 		others += sees_another(next);
-		if (is_missed ? atomic_load(&late_has_ended)
-			      : i % LOOK_EACH == 0 && late_has_session())
+		if (i % LOOK_EACH == 0 && late_has_session())
 			break;
 	}
 	for (int i = 0; i < OPENS; i++)

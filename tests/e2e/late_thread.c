@@ -14,7 +14,7 @@
 /* Looks for the recorder's memory: ten seconds. */
 #define LOOKS 10000
 
-atomic_bool late_may_begin, late_has_ended;
+atomic_bool late_may_begin;
 
 struct late {
 	void *(*start)(void *);
@@ -43,9 +43,7 @@ static void *begin(void *arg)
 		late_sleep(LONG_NS);
 	while (is_mode("missed") && !atomic_load(&late_may_begin))
 		late_sleep(LOOK_NS);
-	late.start(late.arg);
-	atomic_store(&late_has_ended, true);
-	return NULL;
+	return late.start(late.arg);
 }
 
 bool late_has_session(void)

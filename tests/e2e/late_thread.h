@@ -11,8 +11,6 @@
 
 /* LATE=missed: lets the threads begin. */
 __attribute__((visibility("default"))) extern atomic_bool late_may_begin;
-/* A thread's function has returned. */
-__attribute__((visibility("default"))) extern atomic_bool late_has_ended;
 
 /* Returns whether the process has a recorder's memory. */
 __attribute__((visibility("default"))) bool late_has_session(void);
