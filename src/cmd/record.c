@@ -615,8 +615,11 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (cycles)
 		aif_cycles_finish(cycles);
 	aif_regex_finish(&slow_range);
+	if (v->flame && !result.have_profile && *result.path)
+		aif_message("record: --flame: %s was not drawn: the profile is not whole",
+			    v->flame);
 	/* Scripts go on with the picture; the status of a command that failed comes first. */
-	if (result.have_profile && v->flame && !draw(result.path, v->flame, o.quiet) &&
+	if (v->flame && (!result.have_profile || !draw(result.path, v->flame, o.quiet)) &&
 	    !result.exit_code)
 		result.exit_code = NOT_DRAWN;
 	if (result.goes_on && !o.quiet)

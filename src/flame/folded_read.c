@@ -440,6 +440,15 @@ static int block_read(struct block *b, int fd)
 	return n > 0;
 }
 
+/* A profile is an SQLite database (docs/FORMAT.md). */
+static bool is_profile(const struct block *b)
+{
+	static const char begin[] = "SQLite format 3";
+
+	return b->end - b->start >= sizeof(begin) &&
+	       !memcmp(b->data + b->start, begin, sizeof(begin));
+}
+
 static int lines_add(struct reader *r, struct block *b, bool at_end)
 {
 	while (b->start < b->end) {
@@ -487,6 +496,12 @@ static int read_failed(int e, const char *name, const struct aif_folded_stats *s
 				   "%s: no stack in it: the file is empty; was anything "
 				   "recorded?",
 				   name);
+	case EBADMSG:
+		return aif_err_set(
+			err, e,
+			"%s: is a profile, which is read by its file's name and not from a "
+			"pipe; give folded text, or the name",
+			name);
 	case EOVERFLOW:
 		return aif_err_set(err, e, "%s: line %llu: the counts sum to more than 2^64", name,
 				   (unsigned long long)s->lines);
@@ -510,7 +525,10 @@ int aif_folded_read(int fd, const char *name, struct aif_tree *t,
 		memset(r.runs, 0, t->len * sizeof(*r.runs));
 	while (more > 0 && e == 0) {
 		more = block_read(&b, fd);
-		e = more < 0 ? more : lines_add(&r, &b, more == 0);
+		if (more > 0 && !ret_stats->lines && is_profile(&b))
+			e = -EBADMSG;
+		else
+			e = more < 0 ? more : lines_add(&r, &b, more == 0);
 	}
 	if (e == 0 && !ret_stats->stacks)
 		e = -ENODATA;

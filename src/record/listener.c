@@ -462,8 +462,9 @@ static void give_memory(struct aif_listener *w, const struct aif_pending_connect
 /* Returns what a process is that asks for memory. */
 static uint32_t flags_of(const struct aif_hello *h)
 {
-	return AIF_PROCESS_AGENT | AIF_PROCESS_JOINED |
-	       (h->joins & AIF_JOINS_WITHOUT_DEVICE ? 0 : AIF_PROCESS_RUNTIME);
+	const bool has_runtime = *h->runtime && !(h->joins & AIF_JOINS_WITHOUT_DEVICE);
+
+	return AIF_PROCESS_AGENT | AIF_PROCESS_JOINED | (has_runtime ? AIF_PROCESS_RUNTIME : 0);
 }
 
 /* True for who may have what was recorded: our own user and root only, as a recording of root's may have the token in a

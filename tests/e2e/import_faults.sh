@@ -104,6 +104,8 @@ for kind in chrome folded iaprof intel_csv perf_script perf_stat perf_stat_csv p
 done
 iconv -f UTF-8 -t UTF-16LE "$in/tab.folded" >in.txt
 check "UTF-16: flame says how to convert it" says "is text in UTF-16; convert it: aiflame import" "$aiflame" flame -o got.svg in.txt
+"$aiflame" import -q -o piped.data "$seed"
+check "flame of a profile on standard input says to name it" says "is read by its file's name" sh -c "'$aiflame' flame -o got.svg - <piped.data"
 iconv -f UTF-8 -t UTF-16 "$in/tab.folded" | gzip >in.txt
 check "UTF-16 that is packed: import says how to convert it" says "iconv -f UTF-16 -t UTF-8" "$aiflame" import -o got.data in.txt
 done_testing

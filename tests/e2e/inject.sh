@@ -158,6 +158,15 @@ never() {
 }
 check "--inject never leaves it alone" never
 
+no_runtime() {
+	sleep 60 &
+	says "of 1 process seen, 1 carried the agent, 0 started a runtime" "$aiflame" record -o none.data -p $! --duration 0.2
+	got=$?
+	kill $!
+	return $got
+}
+check "a program into which the agent was put is not said to have started a runtime" no_runtime
+
 # ---- languages
 
 # Not a wrapper that becomes it later.

@@ -47,6 +47,13 @@ if [ -n "${LIMITS_OWN_MOUNTS:-}" ] && mount -t tmpfs -o size=1500k none small 2>
 		fails 7 "No space left on device; what was written before is valid" \
 		rec -o small/a.data sh -c '"$fake" "$much"; exit 7'
 	check "a profile whose disk became full opens" says "cut short" "$aiflame" info small/a.data
+	not_drawn() {
+		rm -f small/*
+		status_is 125 rec -o small/p.data --flame p.svg sh -c '"$fake" "$much"' >not_drawn.out 2>&1
+		cat not_drawn.out
+		grep -q "p.svg was not drawn" not_drawn.out
+	}
+	check "record --flame says that it drew nothing where the disk became full, and fails" not_drawn
 	rm -f small/*
 	dd if=/dev/zero of=small/fill bs=1k count=2000 2>/dev/null
 	check "a disk that is full from the start: the command does not run" \
