@@ -217,6 +217,41 @@ static void waits_for_the_gil_that_were_missed_are_its_holders(void **state)
 	end(&f, &b);
 }
 
+/* Waits for a CPU are of what was seen in their gap, not of what was in others between the same launches. */
+static void waits_for_a_cpu_stay_in_their_gap(void **state)
+{
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+	uint32_t runnable, asleep;
+
+	(void)state;
+	begin(&f);
+	runnable = seen(&f, AIF_OFF_CPU_SEEN_RUNNABLE);
+	asleep = seen(&f, "[off CPU, seen in futex]");
+	kernel(&f, 0, 0, 10 * MS, LAUNCH_A);
+	/* Sampled twice, and waits. */
+	cpu(&f, 0, 15 * MS, 0, 12 * MS, runnable);
+	cpu(&f, 0, 30 * MS, PERIOD, 0, COMPUTE);
+	cpu(&f, 0, 40 * MS, PERIOD, 0, COMPUTE);
+	kernel(&f, 50 * MS, 50 * MS, 60 * MS, LAUNCH_A);
+	/* Sampled once, and waits for nothing. */
+	cpu(&f, 0, 75 * MS, PERIOD, 0, LAUNCH_B);
+	kernel(&f, 80 * MS, 80 * MS, 90 * MS, LAUNCH_A);
+	/* Not sampled: as a gap that is. */
+	cpu(&f, 0, 92 * MS, 0, 3 * MS, runnable);
+	kernel(&f, 96 * MS, 96 * MS, 100 * MS, LAUNCH_A);
+	/* Asleep, and waits for a CPU when it is woken. */
+	cpu(&f, 0, 105 * MS, 0, 4 * MS, asleep);
+	cpu(&f, 0, 110 * MS, 0, 5 * MS, runnable);
+	kernel(&f, 120 * MS, 120 * MS, 130 * MS, LAUNCH_A);
+	blame(&f, &b);
+	assert_in_range(b.of_cause[AIF_IDLE_CAUSE_NO_CPU], 20 * MS - 1, 20 * MS);
+	/* Gives most of the 3 ms to the gap with one sample. */
+	assert_in_range(row(&b, AIF_IDLE_CAUSE_NO_CPU, COMPUTE), 12 * MS, 13 * MS);
+	assert_in_range(row(&b, AIF_IDLE_CAUSE_NO_CPU, LAUNCH_B), 2 * MS, 3 * MS);
+	end(&f, &b);
+}
+
 /* Waits for a CPU are a cause of their own, whatever the thread did when it lost it. */
 static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 {
@@ -283,6 +318,7 @@ int main(void)
 		cmocka_unit_test(looks_stand_for_the_time_between_them),
 		cmocka_unit_test(the_rest_is_not_taken_for_computing),
 		cmocka_unit_test(a_thread_without_a_cpu_is_no_programs_fault),
+		cmocka_unit_test(waits_for_a_cpu_stay_in_their_gap),
 		cmocka_unit_test(who_lets_a_thread_wait_owns_that),
 		cmocka_unit_test(waits_for_the_gil_that_were_missed_are_its_holders),
 		cmocka_unit_test(views_of_stacks_leave_looks_out),

@@ -66,7 +66,7 @@ static uint64_t share_key(const struct aif_idle_segment *s, enum aif_idle_cause 
 }
 
 /* Sources of a share's time. */
-enum how { SPAN, WHOLE, ON_CPU };
+enum how { SPAN, WHOLE, ON_CPU, LOOK };
 
 static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *s,
 		     enum aif_idle_cause cause, uint32_t stack, double ns, enum how how)
@@ -87,6 +87,9 @@ static int share_add(struct aif_idle_blaming *b, const struct aif_idle_segment *
 	b->brackets[s->bracket].seen += ns;
 	b->brackets[s->bracket].whole += how == WHOLE ? ns : 0;
 	b->brackets[s->bracket].on_cpu += how == ON_CPU ? ns : 0;
+	if ((how == ON_CPU || how == LOOK) &&
+	    aif_idle_delays_seen(&b->delays, (size_t)(s - b->segments), i, ns, how == LOOK) < 0)
+		return -ENOMEM;
 	if (cause != AIF_IDLE_CAUSE_DEMAND && cause != AIF_IDLE_CAUSE_GIL)
 		return 0;
 	b->brackets[s->bracket].demand += cause == AIF_IDLE_CAUSE_DEMAND ? ns : 0;
@@ -125,6 +128,12 @@ static int wake_add(struct aif_idle_blaming *b, uint64_t share, const struct aif
 		       : 0;
 }
 
+static int delay_add(struct aif_idle_blaming *b, size_t segment, double ns)
+{
+	b->brackets[b->segments[segment].bracket].delayed += ns;
+	return aif_idle_delays_wait(&b->delays, segment, ns);
+}
+
 /* Waits and times off CPU have a beginning and a length; several short waits may be one row (agent/wait.h), whose length then
  * reaches beyond what it is of: its segment's end bounds it. */
 static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu_row *row)
@@ -157,7 +166,7 @@ static int span_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 			to->drain = row->stack;
 		}
 		if (until > from && is_delay)
-			to->delayed += aif_idle_weight_of(b, s) * (double)(until - from);
+			r = delay_add(b, i, aif_idle_weight_of(b, s) * (double)(until - from));
 		else if (until > from)
 			r = share_add(b, s, cause, row->stack,
 				      aif_idle_weight_of(b, s) * (double)(until - from),
@@ -187,7 +196,7 @@ static int look_add(struct aif_idle_blaming *b, int64_t at, const struct aif_cpu
 	    b->segments[i].from > at)
 		return 0;
 	return share_add(b, &b->segments[i], cause, row->stack,
-			 aif_idle_weight_of(b, &b->segments[i]) * (double)row->waiting, SPAN);
+			 aif_idle_weight_of(b, &b->segments[i]) * (double)row->waiting, LOOK);
 }
 
 /* Adds a span of a thread's activity, in a stack, to the segments that it overlaps. */
@@ -410,6 +419,7 @@ int aif_idle_take_activity(struct aif_idle_blaming *b)
 	r = aif_idle_wakers_read(b->p, &b->wakers, &damaged);
 	if (r == 0)
 		r = aif_profile_cpu(b->p, take_cpu, b, &b->to->damaged);
+	aif_idle_delays_place(b);
 	find_unsampled(b);
 	if (lacks_off_cpu(b->p))
 		memset(b->is_followed, 0, b->p->threads_len * sizeof(*b->is_followed));

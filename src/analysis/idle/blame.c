@@ -285,6 +285,17 @@ static double delayed_of(const struct aif_idle_bracket *of)
 	return AIF_MIN(of->delayed, AIF_MAX(of->idle - of->seen, 0));
 }
 
+/* Returns those of a share: of the gaps in which it was sampled, and its part of those of gaps without samples. */
+static double delayed_in(const struct aif_idle_bracket *of, const struct aif_idle_share *s)
+{
+	double part = of->brief > 0    ? s->brief / of->brief
+		      : of->on_cpu > 0 ? s->on_cpu / of->on_cpu
+				       : 0;
+	double others = part * (of->delayed - of->placed);
+
+	return of->delayed > 0 ? delayed_of(of) / of->delayed * (s->delayed + others) : 0;
+}
+
 /* Returns the part of a wait for work from outside that stands: while nothing that was sampled computed. Of a thread that waits to
  * be handed something, or for what comes over a connection, only in a server whose CPU samples are known. */
 static double demand_of(struct aif_idle_blaming *b, const struct aif_idle_bracket *of,
@@ -426,9 +437,8 @@ static int shares_to_rows(struct aif_idle_blaming *b)
 		if (r == 0 && s->on_cpu > 0)
 			r = row_add(b, s->cause, at, unsampled_of(b, of) * s->on_cpu / of->on_cpu,
 				    of);
-		if (r == 0 && s->on_cpu > 0)
-			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
-				    delayed_of(of) * s->on_cpu / of->on_cpu, of);
+		if (r == 0)
+			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at, delayed_in(of, s), of);
 	}
 	return r;
 }
@@ -447,8 +457,9 @@ static int rest_to_rows(struct aif_idle_blaming *b)
 
 		at.stack = aif_idle_place(b->p, AIF_NONE, of->before, of->after, &at.is_before);
 
-		if (!(of->on_cpu > 0))
-			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at, delayed, of);
+		if (!(of->on_cpu > 0) && of->delayed > 0)
+			r = row_add(b, AIF_IDLE_CAUSE_NO_CPU, at,
+				    delayed * (1 - of->placed / of->delayed), of);
 		if (r < 0)
 			break;
 		r = row_add(b,
@@ -598,6 +609,7 @@ int aif_idle_blame_within(const struct aif_profile *p, const struct aif_exec_tim
 	free(b.brackets);
 	free(b.shares);
 	aif_idle_sums_finish(&b.sums);
+	aif_idle_delays_finish(&b.delays);
 	aif_map_finish(&b.bracket_of);
 	aif_map_finish(&b.drained_of);
 	aif_host_calls_finish(&b.calls);

@@ -42,7 +42,8 @@
  *
  * Waits for a CPU are NO_CPU. Those that record --ebpf --off-cpu has are where they were; those that the recorder counts from
  * outside (record/asleep/sleeps.c) are somewhere between two looks: they are of what samples and sleeps leave over. A thread loses
- * its CPU where it computes, so these are blamed on the stacks of the bracket's samples, as each has of them.
+ * its CPU where it computes, so these are blamed on the stacks of the gap's samples, as each has of them; of a gap without
+ * samples on those of the bracket's (delays.h).
  *
  * Stacks along frame pointers (record --ebpf) that lack the function in which T was are not blamed: what they say of the cause goes
  * to the place between T's launches.

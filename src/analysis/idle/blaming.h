@@ -3,6 +3,7 @@
 
 #include "analysis/calls/host_calls.h"
 #include "analysis/idle/blame.h"
+#include "analysis/idle/delays.h"
 #include "analysis/idle/demand.h"
 #include "analysis/idle/holders.h"
 #include "analysis/idle/rules.h"
@@ -34,6 +35,8 @@ struct aif_idle_bracket {
 	double demand, others;
 	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
 	double delayed;
+	double placed;    /* a part of .delayed: in gaps with samples */
+	double brief;     /* what its shares' samples are worth for the others */
 	double on_cpu;    /* a part of .seen: samples on a CPU */
 	double unsampled; /* a part of .idle: before the first CPU sample of its thread */
 	/* Parts of .seen: sleeps seen from outside; of these, those that were for no work from outside. */
@@ -45,6 +48,8 @@ struct aif_idle_share {
 	enum aif_idle_cause cause;
 	double ns, whole; /* all; exact times off CPU, a part of .ns */
 	double on_cpu;    /* samples on a CPU, a part of .ns */
+	double delayed;   /* waits for a CPU in the gaps of these samples, beside .ns */
+	double brief;     /* a part of the bracket's, for gaps without samples */
 };
 
 struct aif_idle_blaming {
@@ -77,6 +82,7 @@ struct aif_idle_blaming {
 	struct aif_idle_wakers wakers;
 	struct aif_idle_holders holders;
 	struct aif_idle_sums sums;
+	struct aif_idle_delays delays;
 	double period_ns;  /* between two samples of a thread on a CPU; 0: not known */
 	bool *is_sampled;  /* process has CPU samples, by process */
 	bool *is_followed; /* all times off CPU of the thread are known, by thread */
