@@ -96,38 +96,35 @@ static bool communicates(const struct finding *f, const struct aif_step_sum_row 
 		       AIF_WORK_COMMUNICATION;
 }
 
-/* Adds the change that rows [from, to) are, with `inner` steps of other rows between. 0 or -ENOMEM. */
-static int add(struct finding *f, size_t from, size_t to, uint64_t inner,
-	       const struct aif_step_sum_row *usual)
+/* Starts a change with its first row. */
+static struct aif_step_change begin(const struct finding *f, const struct aif_step_sum_row *first,
+				    const struct aif_step_sum_row *usual)
 {
-	const struct aif_step_sum_row *first = &f->rows[from];
-	struct aif_step_change c = {.process = f->p->threads[first->thread].process,
-				    .thread = first->thread,
-				    .of = *first,
-				    .first = first->first,
-				    .start = first->start,
-				    .usual_ns = mean(usual),
-				    .step_ns = f->step_ns,
-				    .is_early = first->first < usual->first,
-				    .is_communication = communicates(f, first)};
-	uint64_t steps = 0, last;
-	double ns = 0;
+	return (struct aif_step_change){.process = f->p->threads[first->thread].process,
+					.thread = first->thread,
+					.of = *first,
+					.first = first->first,
+					.start = first->start,
+					.usual_ns = mean(usual),
+					.step_ns = f->step_ns,
+					.is_early = first->first < usual->first,
+					.is_communication = communicates(f, first)};
+}
 
-	for (size_t i = from; i < to; i++) {
-		const struct aif_step_sum_row *r = &f->rows[i];
+/* Adds the steps of a row to a change, whose .ns is that of all until it is ended. */
+static void join(struct aif_step_change *c, const struct aif_step_sum_row *r)
+{
+	c->end = AIF_MAX(c->end, r->end);
+	c->steps += AIF_MIN(r->steps, UINT32_MAX - c->steps);
+	c->ns += (double)r->ns;
+}
 
-		/* Rows within the one before are none of the change's own. */
-		if (i > from && r->end <= c.end)
-			continue;
-		c.end = AIF_MAX(c.end, r->end);
-		steps += r->steps;
-		ns += (double)r->ns;
-	}
-	last = first->first + steps + inner - 1;
-	c.steps = (uint32_t)AIF_MIN(steps, (uint64_t)UINT32_MAX);
+/* Ends a change, and adds it if it is chosen. 0 or -ENOMEM. */
+static int end(struct finding *f, struct aif_step_change c, uint64_t last)
+{
 	c.last = (uint32_t)AIF_MIN(last, (uint64_t)UINT32_MAX);
-	c.ns = ns / (double)steps;
-	c.total_ns = ns - c.usual_ns * (double)steps;
+	c.total_ns = c.ns - c.usual_ns * c.steps;
+	c.ns /= c.steps;
 	c.goes_on = last >= f->last;
 	/* Before a process's first execution nobody knows since when its device was idle. */
 	if (!is_chosen(f, &c) || (c.of.sum == AIF_STEP_SUM_IDLE && last == 1 && c.total_ns < 0))
@@ -136,6 +133,11 @@ static int add(struct finding *f, size_t from, size_t to, uint64_t inner,
 		return -ENOMEM;
 	f->to->at[f->to->len++] = c;
 	return 0;
+}
+
+static uint64_t last_of(const struct aif_step_sum_row *r)
+{
+	return (uint64_t)r->first + r->steps - 1;
 }
 
 /* Returns what is usual of a place's rows [from, to). */
@@ -155,6 +157,43 @@ static const struct aif_step_sum_row *usual_of(const struct finding *f, size_t f
 	return best;
 }
 
+/* Finds the change that the place's row `from` begins, up to its row *ret_next, which is not of it: at `to` if none is. */
+static int find_change(struct finding *f, size_t from, size_t to, int how,
+		       const struct aif_step_sum_row *usual, size_t *ret_next)
+{
+	struct aif_step_change c = begin(f, &f->rows[from], usual);
+	uint64_t last = last_of(&f->rows[from]);
+	size_t i = from + 1;
+	int e = 0;
+
+	join(&c, &f->rows[from]);
+	for (; i < to && !e; i++) {
+		const struct aif_step_sum_row *r = &f->rows[i];
+		int is = differs(f, r, usual);
+
+		/* A row within the one before is odd: its steps have numbers that the row around it does not count. */
+		if (r->end <= c.end) {
+			last += r->steps;
+			if (is == how)
+				join(&c, r);
+			else if (is) {
+				struct aif_step_change odd = begin(f, r, usual);
+
+				join(&odd, r);
+				e = end(f, odd, last_of(r));
+			}
+			continue;
+		}
+		/* Odd rows far from each other, within one that is usual, are not one behind the other. */
+		if (is != how || r->first > last + 1)
+			break;
+		join(&c, r);
+		last = AIF_MAX(last, last_of(r));
+	}
+	*ret_next = i;
+	return e ? e : end(f, c, last);
+}
+
 /* Finds the changes of a place, which has the rows [from, to). */
 static int find_place(struct finding *f, size_t from, size_t to)
 {
@@ -163,18 +202,10 @@ static int find_place(struct finding *f, size_t from, size_t to)
 
 	for (size_t i = from, next; i < to && !e; i = next) {
 		int how = differs(f, &f->rows[i], usual);
-		uint64_t end = f->rows[i].end, inner = 0;
 
 		next = i + 1;
-		if (!how)
-			continue;
-		/* A row within this one is odd: it is a change of its own, unless it differs likewise. */
-		while (next < to && differs(f, &f->rows[next], usual) == how) {
-			inner += f->rows[next].end <= end ? f->rows[next].steps : 0;
-			end = AIF_MAX(end, f->rows[next].end);
-			next++;
-		}
-		e = add(f, i, next, inner, usual);
+		if (how)
+			e = find_change(f, i, to, how, usual, &next);
 	}
 	return e;
 }
@@ -182,15 +213,17 @@ static int find_place(struct finding *f, size_t from, size_t to)
 /* Measures the steps that a thread's rows [from, to) are of. */
 static void measure_steps(struct finding *f, size_t from, size_t to)
 {
-	uint64_t start = UINT64_MAX, end = 0;
+	uint64_t start = UINT64_MAX, end = 0, last = 0;
 
 	f->last = 1;
 	for (size_t i = from; i < to; i++) {
 		const struct aif_step_sum_row *r = &f->rows[i];
 
+		/* All rows of a place add up to all steps, odd ones within others too. */
+		last = i > from && !compare_places(r - 1, r) ? last + r->steps : last_of(r);
 		start = AIF_MIN(start, r->start);
 		end = AIF_MAX(end, r->end);
-		f->last = AIF_MAX(f->last, (uint64_t)r->first + r->steps - 1);
+		f->last = AIF_MAX(f->last, AIF_MAX(last, last_of(r)));
 	}
 	f->step_ns = (double)(end - start) / (double)f->last;
 }

@@ -10,20 +10,21 @@
  *
  * Usual is what the first row of a place has that is of a tenth of its steps; where none is, that of most steps. Another row differs if
  * its mean is off by a fiftieth of a step (AIF_STEP_CHANGE) and by three standard errors; rows one behind the other that
- * differ in the same direction are one change.
+ * differ in the same direction are one change, which odd steps within one of these do not end.
  */
 #define AIF_STEP_CHANGE 0.02
 
 struct aif_step_change {
 	uint32_t process, thread;
-	struct aif_step_sum_row of;  /* .sum, .device, .stack, .kind and .kernel: the place */
-	uint32_t first, last, steps; /* numbers of steps, from 1 */
-	uint64_t start, end;         /* CLOCK_MONOTONIC */
-	double usual_ns, ns;         /* a step */
-	double total_ns;             /* by which all of them took longer; less than 0: shorter */
-	double step_ns;              /* length of the process's steps, mean */
-	bool is_early;               /* before the steps that are usual: start-up */
-	bool goes_on;                /* up to the last step */
+	struct aif_step_sum_row of; /* .sum, .device, .stack, .kind and .kernel: the place */
+	uint32_t first, last;       /* numbers of steps, from 1 */
+	uint32_t steps;      /* of these: without odd ones between that do not differ likewise */
+	uint64_t start, end; /* CLOCK_MONOTONIC */
+	double usual_ns, ns; /* a step */
+	double total_ns;     /* by which all of them took longer; less than 0: shorter */
+	double step_ns;      /* length of the process's steps, mean */
+	bool is_early;       /* before the steps that are usual: start-up */
+	bool goes_on;        /* up to the last step */
 	bool is_communication;
 	uint32_t
 		peers; /* processes, this one too, of which the place has a change in the same direction */

@@ -173,6 +173,24 @@ static const struct aif_step_sum_row usual = {.start = OPS_START,
 					      .steps = 1000,
 					      .sum = AIF_STEP_SUM_WORK};
 
+/* Writes a row whose steps are those from the first on but for `odd` that lie between. */
+static void put_around(struct ops_fixture *f, uint32_t thread, uint32_t kernel, uint32_t first,
+		       uint32_t steps, uint32_t odd, uint64_t ns)
+{
+	struct aif_step_sum_row row = usual;
+	struct aif_err err = {0};
+
+	row.thread = thread;
+	row.kernel = kernel;
+	row.stack = AIF_NONE;
+	row.first = first;
+	row.steps = steps;
+	row.ns = steps * ns;
+	row.start = OPS_START + (first - 1) * STEP_NS;
+	row.end = row.start + (steps + odd) * STEP_NS;
+	assert_ok(aif_writer_step_sums(f->w, &row, 1, &err), &err);
+}
+
 static void put(struct ops_fixture *f, uint32_t thread, unsigned sum, uint32_t kernel,
 		uint32_t first, uint32_t steps, uint64_t ns)
 {
@@ -272,6 +290,91 @@ static void idle_time_that_a_longer_kernel_makes_is_not_named_before_it(void **s
 	ops_end(&f);
 }
 
+static void a_change_goes_on_behind_steps_within_it_that_are_not_like_it(void **state)
+{
+	struct aif_step_changes c;
+	struct ops_fixture f;
+	uint32_t gemm;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	gemm = ops_kernel(&f, "gemm");
+	/* Slow from step 401 to 600, in two levels; steps 411 and 412 are as usual, step 421 takes no time, step 431 more. */
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 1, 400, 20000000);
+	put_around(&f, 0, gemm, 401, 96, 4, 50000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 411, 2, 20000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 421, 1, 0);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 431, 1, 90000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 501, 100, 60000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 601, 400, 20000000);
+	ops_read(&f);
+	assert_int_equal(aif_step_changes_find(&f.p, NULL, &c), 0);
+	assert_int_equal(c.len, 2);
+	assert_int_equal(c.at[0].first, 401);
+	assert_int_equal(c.at[0].last, 600);
+	assert_int_equal(c.at[0].steps, 197);
+	assert_true(c.at[0].total_ns == 96 * 30e6 + 70e6 + 100 * 40e6);
+	assert_false(c.at[0].goes_on);
+	assert_int_equal(c.at[1].first, 421);
+	assert_int_equal(c.at[1].last, 421);
+	assert_true(c.at[1].total_ns == -20e6);
+	aif_step_changes_finish(&c);
+	ops_end(&f);
+}
+
+static void a_change_goes_on_to_the_last_step_though_others_lie_within_each_place(void **state)
+{
+	struct aif_step_changes c;
+	struct ops_fixture f;
+	uint32_t gemm;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	gemm = ops_kernel(&f, "gemm");
+	/* 1,000 steps; those of process 0 are slow from the 501st on but for two, those of process 1 from the 501st to the 999th. */
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 1, 500, 20000000);
+	put_around(&f, 0, gemm, 501, 498, 2, 50000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 511, 2, 20000000);
+	put_around(&f, 2, gemm, 1, 501, 499, 20000000);
+	put(&f, 2, AIF_STEP_SUM_WORK, gemm, 501, 499, 49000000);
+	ops_read(&f);
+	assert_int_equal(aif_step_changes_find(&f.p, NULL, &c), 0);
+	assert_int_equal(c.len, 2);
+	assert_int_equal(c.at[0].process, 0);
+	assert_int_equal(c.at[0].last, 1000);
+	assert_true(c.at[0].goes_on);
+	assert_int_equal(c.at[1].last, 999);
+	assert_false(c.at[1].goes_on);
+	aif_step_changes_finish(&c);
+	ops_end(&f);
+}
+
+static void odd_steps_far_from_each_other_are_changes_of_their_own(void **state)
+{
+	struct aif_step_changes c;
+	struct ops_fixture f;
+	uint32_t gemm;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	gemm = ops_kernel(&f, "gemm");
+	put_around(&f, 0, gemm, 1, 598, 2, 20000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 101, 1, 40000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 401, 1, 30000000);
+	put(&f, 0, AIF_STEP_SUM_WORK, gemm, 601, 400, 50000000);
+	ops_read(&f);
+	assert_int_equal(aif_step_changes_find(&f.p, NULL, &c), 0);
+	assert_int_equal(c.len, 3);
+	assert_int_equal(c.at[0].first, 601);
+	assert_int_equal(c.at[0].last, 1000);
+	assert_int_equal(c.at[1].first, 101);
+	assert_int_equal(c.at[1].last, 101);
+	assert_int_equal(c.at[2].first, 401);
+	assert_int_equal(c.at[2].last, 401);
+	aif_step_changes_finish(&c);
+	ops_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +387,10 @@ int main(void)
 		cmocka_unit_test(a_change_is_told_with_its_steps_and_how_much_longer_they_took),
 		cmocka_unit_test(what_is_less_than_a_fiftieth_of_a_step_is_no_change),
 		cmocka_unit_test(idle_time_that_a_longer_kernel_makes_is_not_named_before_it),
+		cmocka_unit_test(a_change_goes_on_behind_steps_within_it_that_are_not_like_it),
+		cmocka_unit_test(
+			a_change_goes_on_to_the_last_step_though_others_lie_within_each_place),
+		cmocka_unit_test(odd_steps_far_from_each_other_are_changes_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
