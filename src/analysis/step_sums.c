@@ -24,20 +24,37 @@ static bool is_same(const struct aif_step_sum_row *a, const struct aif_step_sum_
 	       a->kind == b->kind && a->kernel == b->kernel;
 }
 
+/* Makes a place one that stands for more of them, the less is told of it the higher the level. */
+static void forget(struct aif_step_sum_row *of, unsigned level)
+{
+	if (level == 1)
+		of->stack = AIF_NONE;
+	if (level == 2)
+		of->kernel = AIF_NONE;
+	if (level == 3) {
+		of->device = AIF_NONE;
+		of->kind = AIF_LAUNCH_KERNEL;
+	}
+}
+
 /* Returns a place, which is made if there is none, with nothing in the steps before; NULL: no memory. */
 static struct aif_step_place *find(struct aif_step_sums *s, struct aif_step_sum_row of)
 {
+	/* Bounds all levels but the last, which has a place for each kind of sum. */
+	static const size_t most[] = {AIF_STEP_SUMS_PLACES,
+				      AIF_STEP_SUMS_PLACES + AIF_STEP_SUMS_PLACES / 4,
+				      AIF_STEP_SUMS_PLACES + AIF_STEP_SUMS_PLACES / 2, SIZE_MAX};
 	uint64_t key, at;
 
-	for (;;) {
+	for (unsigned level = 0;; level++) {
+		forget(&of, level);
 		key = aif_mix64(aif_mix64((uint64_t)of.stack << 32 | of.kernel) ^
 				aif_mix64((uint64_t)of.device << 32 | of.kind << 2 | of.sum));
 		for (; aif_map_get(&s->known, key, &at); key++)
 			if (is_same(&s->places[at].of, &of))
 				return &s->places[at];
-		if (s->places_len < AIF_STEP_SUMS_PLACES || of.stack == AIF_NONE)
+		if (s->places_len < most[level])
 			break;
-		of.stack = AIF_NONE;
 	}
 	if (aif_grow(&s->places, &s->places_cap, s->places_len + 1, sizeof(*s->places)) < 0 ||
 	    aif_map_put(&s->known, key, s->places_len) < 0)

@@ -19,7 +19,8 @@
 #define AIF_STEP_SUMS_LEAST 0.005
 #define AIF_STEP_SUMS_ODD   0.05
 #define AIF_STEP_SUMS_ROWS  8
-/* Most places of a process, each visited with each step; what further ones take is of a place whose stack is not known. */
+/* Most places of a process, each visited with each step; what further ones take is of a place whose stack is not known. Of these are
+ * half as many at most: then kernels, at last devices, are not known either, and one place for each kind of sum has all that is left. */
 #define AIF_STEP_SUMS_PLACES 4096
 
 /* Steps of a place one behind the other. */

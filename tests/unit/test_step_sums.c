@@ -164,6 +164,37 @@ static void more_places_than_there_is_room_for_are_of_no_known_stack(void **stat
 	aif_step_sums_finish(&s);
 }
 
+static void places_are_bounded_whatever_is_new_of_them(void **state)
+{
+	struct aif_step_sums s = {0};
+	uint64_t ns = 0, executions = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4 * AIF_STEP_SUMS_PLACES; i++) {
+		struct aif_step_exec x = {.device = i % 4 == 1 ? i : 0,
+					  .kind = i % 4 == 2 ? i : AIF_LAUNCH_KERNEL,
+					  .kernel = i % 4 == 3 ? i : 7,
+					  .stack = i,
+					  .computes = true,
+					  .ns = 1000,
+					  .idle_ns = 10};
+
+		assert_int_equal(aif_step_sums_exec(&s, &x), 0);
+	}
+	step(&s, 0);
+	assert_in_range(s.places_len, AIF_STEP_SUMS_PLACES,
+			AIF_STEP_SUMS_PLACES * 3 / 2 + AIF_STEP_SUM_KIND_COUNT);
+	assert_int_equal(aif_step_sums_end(&s), 0);
+	for (size_t i = 0; i < s.rows_len; i++)
+		if (s.rows[i].sum == AIF_STEP_SUM_WORK) {
+			ns += s.rows[i].ns;
+			executions += s.rows[i].executions;
+		}
+	assert_int_equal(executions, 4 * AIF_STEP_SUMS_PLACES);
+	assert_int_equal(ns, 4 * AIF_STEP_SUMS_PLACES * 1000);
+	aif_step_sums_finish(&s);
+}
+
 /* ---- changes -------------------------------------------------------------------------------------- */
 
 static const struct aif_step_sum_row usual = {.start = OPS_START,
@@ -384,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_place_that_changes_all_the_time_has_few_rows),
 		cmocka_unit_test(a_place_that_comes_late_has_nothing_in_the_steps_before),
 		cmocka_unit_test(more_places_than_there_is_room_for_are_of_no_known_stack),
+		cmocka_unit_test(places_are_bounded_whatever_is_new_of_them),
 		cmocka_unit_test(a_change_is_told_with_its_steps_and_how_much_longer_they_took),
 		cmocka_unit_test(what_is_less_than_a_fiftieth_of_a_step_is_no_change),
 		cmocka_unit_test(idle_time_that_a_longer_kernel_makes_is_not_named_before_it),
