@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/kineto/aiu.h"
+#include "import/kineto/machine.h"
 #include "import/import.h"
 #include "analysis/attribution.h"
 
@@ -364,6 +365,21 @@ static void names_of_aiu_calls_have_groups(void **state)
 	assert_int_equal(aif_aiu_group_of("cudaLaunchKernel", 16), AIF_AIU_NONE);
 }
 
+static void
+numbers_of_streams_can_not_be_chosen_so_that_they_are_found_one_behind_the_other(void **state)
+{
+	/* Is the distance of the places of two devices if numbers are added to them. */
+	const uint64_t apart = aif_mix64(0) - aif_mix64(1);
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t key = kineto_stream_key(0, (int64_t)i, 0);
+
+		assert_true(kineto_stream_key(0, (int64_t)i + 1, 0) != key + 1);
+		assert_true(kineto_stream_key(1, (int64_t)(apart + i), 0) != key);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +390,8 @@ int main(void)
 		cmocka_unit_test(deep_nesting_is_bounded),
 		cmocka_unit_test(refused_files_leave_no_profile),
 		cmocka_unit_test(names_of_aiu_calls_have_groups),
+		cmocka_unit_test(
+			numbers_of_streams_can_not_be_chosen_so_that_they_are_found_one_behind_the_other),
 	};
 	char dir[] = "/tmp/test_import.XXXXXX", name[160];
 	int r;

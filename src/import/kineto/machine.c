@@ -250,15 +250,22 @@ uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number)
 	return k->machine.has_stream_places ? (uint64_t)number & 0xffffffff : (uint64_t)number;
 }
 
+uint64_t kineto_stream_key(int64_t device, int64_t number, uint32_t group)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+
+	return aif_mix64(aif_mix64((uint64_t)device) ^ aif_mix64((uint64_t)number + odd) ^ group);
+}
+
 static struct kineto_stream *stream_of(struct kineto *k, int64_t device, int64_t number)
 {
-	uint64_t key = aif_mix64((uint64_t)device) + (uint64_t)number, i;
+	uint64_t key = kineto_stream_key(device, number, 0), i;
 	struct kineto_stream s = {.device = device, .stream = number};
 	struct aif_stream row = {.process = k->machine.main_process,
 				 .device = kineto_device(k, device),
 				 .ordinal = kineto_stream_ordinal(k, number)};
 
-	for (; aif_map_get(&k->machine.stream_ids, key, &i); key++)
+	for (; aif_map_get(&k->machine.stream_ids, key, &i); key = aif_mix64(key))
 		if (k->machine.streams[i].device == device &&
 		    k->machine.streams[i].stream == number)
 			return &k->machine.streams[i];
@@ -302,10 +309,10 @@ static bool is_queue(const struct kineto_queue *q, int64_t device, int64_t strea
 uint32_t kineto_queue(struct kineto *k, int64_t device, int64_t stream, uint32_t group)
 {
 	struct kineto_machine *m = &k->machine;
-	uint64_t key = aif_mix64((uint64_t)device + group) + (uint64_t)stream, i;
+	uint64_t key = kineto_stream_key(device, stream, group), i;
 	struct kineto_queue q = {.device = device, .stream = stream, .group = group};
 
-	for (; aif_map_get(&m->queue_ids, key, &i); key++)
+	for (; aif_map_get(&m->queue_ids, key, &i); key = aif_mix64(key))
 		if (is_queue(&m->queues[i], device, stream, group))
 			return (uint32_t)i;
 	if (m->queues_len >= AIF_NONE || KINETO_ADD(m, queues, q) < 0 ||

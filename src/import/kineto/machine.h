@@ -95,6 +95,9 @@ uint32_t kineto_device(struct kineto *k, int64_t key);
 uint32_t kineto_stream(struct kineto *k, int64_t device, int64_t number);
 /* Returns a stream's number as its tool has it. */
 uint64_t kineto_stream_ordinal(const struct kineto *k, int64_t number);
+/* Returns where a stream is looked for first. The next place is aif_mix64() of it, not the one behind: whoever makes a file can choose
+ * numbers of two devices so that the places of all would follow one another. */
+uint64_t kineto_stream_key(int64_t device, int64_t number, uint32_t group);
 /* Returns the index of a queue, made at the first time; AIF_NONE: out of memory (.is_failed). */
 uint32_t kineto_queue(struct kineto *k, int64_t device, int64_t stream, uint32_t group);
 /* Returns the stream of a queue, made at the first time; NULL: out of memory (.is_failed). */
