@@ -157,7 +157,7 @@ static int make_row(struct aif_step_sums *s, struct aif_step_place *p,
 
 static bool may_have_more(const struct aif_step_sums *s, const struct aif_step_place *p)
 {
-	return p->rows < AIF_STEP_SUMS_ROWS + s->steps / 16;
+	return p->rows < AIF_STEP_SUMS_ROWS + s->steps / 16 && s->rows_len < AIF_STEP_SUMS_ALL_ROWS;
 }
 
 static bool is_like(const struct aif_step_sums *s, const struct aif_step_stretch *at, double ns)

@@ -19,6 +19,8 @@
 #define AIF_STEP_SUMS_LEAST 0.005
 #define AIF_STEP_SUMS_ODD   0.05
 #define AIF_STEP_SUMS_ROWS  8
+/* Rows of a process from which on what differs is added to the rows before: they are held until the last step. Each place has one more. */
+#define AIF_STEP_SUMS_ALL_ROWS ((size_t)1 << 18)
 /* Most places of a process, each visited with each step; what further ones take is of a place whose stack is not known. Of these are
  * half as many at most: then kernels, at last devices, are not known either, and one place for each kind of sum has all that is left. */
 #define AIF_STEP_SUMS_PLACES 4096

@@ -195,6 +195,32 @@ static void places_are_bounded_whatever_is_new_of_them(void **state)
 	aif_step_sums_finish(&s);
 }
 
+static void rows_are_bounded_however_many_places_change_for_however_long(void **state)
+{
+	struct aif_step_sums s = {0};
+	const uint32_t n = 1500;
+	uint64_t ns = 0, all = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		/* Another level each twenty steps. */
+		uint64_t of = i / 20 % 2 ? 40000000 : 20000000;
+
+		for (uint32_t k = 0; k < AIF_STEP_SUMS_PLACES; k++)
+			add(&s, k, of);
+		all += of * AIF_STEP_SUMS_PLACES;
+		step(&s, i);
+		assert_true(s.rows_len <= AIF_STEP_SUMS_ALL_ROWS);
+	}
+	assert_int_equal(s.rows_len, AIF_STEP_SUMS_ALL_ROWS);
+	assert_int_equal(aif_step_sums_end(&s), 0);
+	assert_int_equal(s.rows_len, AIF_STEP_SUMS_ALL_ROWS + AIF_STEP_SUMS_PLACES);
+	for (size_t i = 0; i < s.rows_len; i++)
+		ns += s.rows[i].ns;
+	assert_int_equal(ns, all);
+	aif_step_sums_finish(&s);
+}
+
 /* ---- changes -------------------------------------------------------------------------------------- */
 
 static const struct aif_step_sum_row usual = {.start = OPS_START,
@@ -416,6 +442,7 @@ int main(void)
 		cmocka_unit_test(a_place_that_comes_late_has_nothing_in_the_steps_before),
 		cmocka_unit_test(more_places_than_there_is_room_for_are_of_no_known_stack),
 		cmocka_unit_test(places_are_bounded_whatever_is_new_of_them),
+		cmocka_unit_test(rows_are_bounded_however_many_places_change_for_however_long),
 		cmocka_unit_test(a_change_is_told_with_its_steps_and_how_much_longer_they_took),
 		cmocka_unit_test(what_is_less_than_a_fiftieth_of_a_step_is_no_change),
 		cmocka_unit_test(idle_time_that_a_longer_kernel_makes_is_not_named_before_it),

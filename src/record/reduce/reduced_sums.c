@@ -17,16 +17,21 @@ void aif_reduced_sums_finish(struct aif_reduced_sums *s)
 	*s = (struct aif_reduced_sums){.launches = NULL};
 }
 
+/* Does without sums from now on: a recording is whole without them. */
+static void give_up(struct aif_reduced_sums *s)
+{
+	aif_reduced_sums_finish(s);
+	s->is_incomplete = true;
+}
+
 void aif_reduced_sums_launch(struct aif_reduced_sums *s, const struct aif_launch_row *row,
 			     uint32_t process, size_t block)
 {
 	if (s->is_incomplete)
 		return;
-	if (s->launches_len == AIF_REDUCED_SUMS_MOST)
-		s->is_incomplete = true;
-	else if (aif_grow(&s->launches, &s->launches_cap, s->launches_len + 1,
-			  sizeof(*s->launches)) < 0)
-		s->error = -ENOMEM;
+	if (s->launches_len == AIF_REDUCED_SUMS_MOST ||
+	    aif_grow(&s->launches, &s->launches_cap, s->launches_len + 1, sizeof(*s->launches)) < 0)
+		give_up(s);
 	else
 		s->launches[s->launches_len++] =
 			(struct aif_reduced_sums_launch){.launch = row->launch,
@@ -40,10 +45,9 @@ void aif_reduced_sums_exec(struct aif_reduced_sums *s, const struct aif_exec_row
 	if (s->is_incomplete)
 		return;
 	/* Stamps of a device's own clock are not yet times. */
-	if (s->execs_len == AIF_REDUCED_SUMS_MOST || row->clock >= AIF_CLOCK_DEVICE)
-		s->is_incomplete = true;
-	else if (aif_grow(&s->execs, &s->execs_cap, s->execs_len + 1, sizeof(*s->execs)) < 0)
-		s->error = -ENOMEM;
+	if (s->execs_len == AIF_REDUCED_SUMS_MOST || row->clock >= AIF_CLOCK_DEVICE ||
+	    aif_grow(&s->execs, &s->execs_cap, s->execs_len + 1, sizeof(*s->execs)) < 0)
+		give_up(s);
 	else
 		s->execs[s->execs_len++] =
 			(struct aif_reduced_sums_exec){.launch = row->launch,
@@ -143,18 +147,15 @@ static size_t collect(struct aif_reduced_sums *s, const struct aif_profile *p, u
 	return len;
 }
 
-int aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
-			   uint32_t process, const struct aif_reduced_steps *steps)
+/* Adds the steps of this round to a process's. 0 or -ENOMEM. */
+static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, uint32_t process,
+		     const struct aif_reduced_steps *steps)
 {
-	struct aif_reduced_sums_process *of;
-	struct item *items;
+	struct aif_reduced_sums_process *of = find_process(s, process);
+	struct item *items = malloc((s->execs_len + 1) * sizeof(*items));
 	size_t len, at = 0;
-	int e = s->error;
+	int e = 0;
 
-	if (s->is_incomplete || e || !steps->blocks_len)
-		return e;
-	of = find_process(s, process);
-	items = malloc((s->execs_len + 1) * sizeof(*items));
 	if (!of || !items) {
 		free(items);
 		return -ENOMEM;
@@ -177,6 +178,13 @@ int aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile 
 	return e;
 }
 
+void aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
+			    uint32_t process, const struct aif_reduced_steps *steps)
+{
+	if (!s->is_incomplete && steps->blocks_len && add_steps(s, p, process, steps) < 0)
+		give_up(s);
+}
+
 void aif_reduced_sums_next(struct aif_reduced_sums *s)
 {
 	s->launches_len = s->execs_len = 0;
@@ -186,12 +194,15 @@ int aif_reduced_sums_write(struct aif_reduced_sums *s, struct aif_writer *w, str
 {
 	int e = 0;
 
-	for (size_t i = 0; i < s->processes_len && !e && !s->is_incomplete; i++) {
-		struct aif_step_sums *sums = &s->processes[i].sums;
+	for (size_t i = 0; i < s->processes_len && !e; i++)
+		e = aif_step_sums_end(&s->processes[i].sums);
+	if (e) {
+		give_up(s);
+		return 0;
+	}
+	for (size_t i = 0; i < s->processes_len && !e; i++) {
+		const struct aif_step_sums *sums = &s->processes[i].sums;
 
-		e = aif_step_sums_end(sums);
-		if (e)
-			return aif_err_set(err, e, "reducing the profile: out of memory");
 		if (sums->rows_len)
 			e = aif_writer_step_sums(w, sums->rows, sums->rows_len, err);
 	}

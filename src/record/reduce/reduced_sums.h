@@ -10,7 +10,7 @@
  * judged; once a round has judged all, its steps are added. An execution that comes more than a round behind its launch is missed.
  */
 
-/* Most executions of a round; with more, places have no sums: 54 MB with those of their launches. */
+/* Most executions, and most launches, of a round; with more, places have no sums: 75 MB, and 50 MB while a process's steps are added. */
 #define AIF_REDUCED_SUMS_MOST ((size_t)1 << 20)
 
 struct aif_reduced_sums {
@@ -32,8 +32,7 @@ struct aif_reduced_sums {
 	} * processes;
 	size_t processes_len, processes_cap;
 	struct aif_map computes; /* by kernel */
-	bool is_incomplete;      /* rows were too many */
-	int error;               /* 0 or -ENOMEM */
+	bool is_incomplete; /* rows were too many, or memory too little: nothing is taken, nor held, any longer */
 };
 
 void aif_reduced_sums_finish(struct aif_reduced_sums *s);
@@ -42,10 +41,10 @@ void aif_reduced_sums_launch(struct aif_reduced_sums *s, const struct aif_launch
 			     uint32_t process, size_t block);
 /* Takes an execution that was judged. */
 void aif_reduced_sums_exec(struct aif_reduced_sums *s, const struct aif_exec_row *row);
-/* Adds the steps that a process has in this round; `process`: in the order of their numbers, each once a round. 0 or -ENOMEM. */
-int aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
-			   uint32_t process, const struct aif_reduced_steps *steps);
+/* Adds the steps that a process has in this round; `process`: in the order of their numbers, each once a round. */
+void aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile *p,
+			    uint32_t process, const struct aif_reduced_steps *steps);
 /* Forgets the rows of this round. */
 void aif_reduced_sums_next(struct aif_reduced_sums *s);
-/* Writes all rows, behind the last round. 0 or -errno with *err. */
+/* Writes all rows, behind the last round; none if it is incomplete. 0 or -errno with *err. */
 int aif_reduced_sums_write(struct aif_reduced_sums *s, struct aif_writer *w, struct aif_err *err);

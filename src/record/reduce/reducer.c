@@ -513,7 +513,7 @@ int aif_reducer_round(struct aif_reducer *r, struct aif_writer *w, const struct 
 	if (!e)
 		e = aif_writer_rewrite(w, AIF_CHUNK_OPS, judge_ops, r, err);
 	for (uint32_t i = 0; i < r->processes_len && !e; i++)
-		e = aif_reduced_sums_round(&r->sums, tables, i, &r->processes[i].steps);
+		aif_reduced_sums_round(&r->sums, tables, i, &r->processes[i].steps);
 	aif_reduced_sums_next(&r->sums);
 	if (!e && is_last && r->sum.left_out)
 		e = aif_reduced_sums_write(&r->sums, w, err);

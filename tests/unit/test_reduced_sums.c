@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of places that record --reduce has of the steps of each round. */
+#include "record/reduce/reduced_sums.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct aif_reduced_block block;
+static const struct aif_profile no_tables;
+
+/* Takes a launch of a step and its execution. */
+static void take(struct aif_reduced_sums *s, uint64_t launch, uint32_t device, uint64_t start,
+		 uint64_t end)
+{
+	aif_reduced_sums_launch(s, &(struct aif_launch_row){.launch = launch, .stack = AIF_NONE}, 0,
+				0);
+	aif_reduced_sums_exec(s, &(struct aif_exec_row){.launch = launch,
+							.start = start,
+							.end = end,
+							.device = device,
+							.kernel = AIF_NONE,
+							.clock = AIF_CLOCK_MONOTONIC});
+}
+
+static void end_round(struct aif_reduced_sums *s, uint64_t from, uint64_t to)
+{
+	const struct aif_reduced_steps steps = {.blocks = &block, .blocks_len = 1};
+
+	block = (struct aif_reduced_block){.from = from, .to = to, .is_step = true};
+	aif_reduced_sums_round(s, &no_tables, 0, &steps);
+	aif_reduced_sums_next(s);
+}
+
+static void no_memory_for_sums_leaves_a_recording_without_them(void **state)
+{
+	struct aif_reduced_sums s = {0};
+	struct aif_err err = {0};
+
+	(void)state;
+	/* There is no room for another launch. */
+	s.launches_len = s.launches_cap = SIZE_MAX / 2;
+	take(&s, 1, 0, 10, 20);
+	assert_true(s.is_incomplete);
+	assert_int_equal(s.launches_cap + s.execs_cap, 0);
+	end_round(&s, 0, 100);
+	assert_int_equal(aif_reduced_sums_write(&s, NULL, &err), 0);
+	aif_reduced_sums_finish(&s);
+	/* There is none for another place. */
+	take(&s, 1, 0, 10, 20);
+	end_round(&s, 0, 100);
+	assert_false(s.is_incomplete);
+	assert_int_equal(s.processes_len, 1);
+	aif_step_sums_finish(&s.processes[0].sums);
+	s.processes[0].sums.places_len = s.processes[0].sums.places_cap = SIZE_MAX / 2;
+	take(&s, 2, 0, 110, 120);
+	end_round(&s, 100, 200);
+	assert_true(s.is_incomplete);
+	assert_int_equal(s.processes_len + s.launches_cap + s.execs_cap, 0);
+	take(&s, 3, 0, 210, 220);
+	end_round(&s, 200, 300);
+	assert_int_equal(aif_reduced_sums_write(&s, NULL, &err), 0);
+	aif_reduced_sums_finish(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_memory_for_sums_leaves_a_recording_without_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
