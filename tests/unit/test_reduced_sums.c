@@ -66,10 +66,39 @@ static void no_memory_for_sums_leaves_a_recording_without_them(void **state)
 	aif_reduced_sums_finish(&s);
 }
 
+static void idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_next(void **state)
+{
+	struct aif_reduced_sums s = {0};
+	const struct aif_step_sums *sums;
+	uint64_t idle[2] = {0};
+
+	(void)state;
+	take(&s, 1, 0, 10, 20);
+	take(&s, 2, 1, 10, 30);
+	end_round(&s, 0, 100);
+	/* Device 1 has no execution in this round. */
+	take(&s, 3, 0, 110, 120);
+	end_round(&s, 100, 200);
+	take(&s, 4, 0, 210, 220);
+	take(&s, 5, 1, 230, 240);
+	end_round(&s, 200, 300);
+	assert_false(s.is_incomplete);
+	sums = &s.processes[0].sums;
+	assert_int_equal(aif_step_sums_end(&s.processes[0].sums), 0);
+	for (size_t i = 0; i < sums->rows_len; i++)
+		if (sums->rows[i].sum == AIF_STEP_SUM_IDLE)
+			idle[sums->rows[i].device] += sums->rows[i].ns;
+	assert_int_equal(idle[0], 90 + 90);
+	assert_int_equal(idle[1], 200);
+	aif_reduced_sums_finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_memory_for_sums_leaves_a_recording_without_them),
+		cmocka_unit_test(
+			idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,10 @@
 
 void aif_reduced_sums_finish(struct aif_reduced_sums *s)
 {
-	for (size_t i = 0; i < s->processes_len; i++)
+	for (size_t i = 0; i < s->processes_len; i++) {
 		aif_step_sums_finish(&s->processes[i].sums);
+		aif_map_finish(&s->processes[i].busy_to);
+	}
 	free(s->processes);
 	free(s->launches);
 	free(s->execs);
@@ -109,27 +111,29 @@ static struct aif_reduced_sums_process *find_process(struct aif_reduced_sums *s,
 	    0)
 		return NULL;
 	while (s->processes_len <= process)
-		s->processes[s->processes_len++] =
-			(struct aif_reduced_sums_process){.device = AIF_NONE};
+		s->processes[s->processes_len++] = (struct aif_reduced_sums_process){0};
 	return &s->processes[process];
 }
 
-/* Makes the items of a process, with the idle time before each. Returns how many. */
-static size_t collect(struct aif_reduced_sums *s, const struct aif_profile *p, uint32_t process,
-		      struct aif_reduced_sums_process *of, struct item *items)
+/* Makes the items of a process, with the idle time before each. 0 or -ENOMEM. */
+static int collect(struct aif_reduced_sums *s, const struct aif_profile *p, uint32_t process,
+		   struct aif_reduced_sums_process *of, struct item *items, size_t *ret_len)
 {
-	size_t from = AIF_BISECT(mid, 0, s->execs_len, s->execs[mid].process < process), len = 0;
+	size_t from = AIF_BISECT(mid, 0, s->execs_len, s->execs[mid].process < process);
+	uint64_t busy_to = 0; /* of the device; 0: it had no execution yet */
+	int e = 0;
 
-	for (size_t i = from; i < s->execs_len && s->execs[i].process == process; i++) {
+	*ret_len = 0;
+	for (size_t i = from; i < s->execs_len && s->execs[i].process == process && !e; i++) {
 		const struct aif_reduced_sums_exec *x = &s->execs[i];
 		const struct aif_reduced_sums_launch *l = launch_of(s, x->launch, process);
 
-		if (x->device != of->device) {
-			of->device = x->device;
-			of->busy_to = 0;
+		if (i == from || x->device != x[-1].device) {
+			busy_to = 0;
+			aif_map_get(&of->busy_to, x->device, &busy_to);
 		}
 		if (l)
-			items[len++] = (struct item){
+			items[(*ret_len)++] = (struct item){
 				.block = l->block,
 				.x = {.device = x->device,
 				      .kind = x->kind,
@@ -139,12 +143,13 @@ static size_t collect(struct aif_reduced_sums *s, const struct aif_profile *p, u
 						  aif_step_sums_computes(p, &s->computes, x->kind,
 									 x->kernel),
 				      .ns = x->end - x->start,
-				      .idle_ns = of->busy_to && x->start > of->busy_to
-							 ? x->start - of->busy_to
-							 : 0}};
-		of->busy_to = AIF_MAX(of->busy_to, x->end);
+				      .idle_ns = busy_to && x->start > busy_to ? x->start - busy_to
+									       : 0}};
+		busy_to = AIF_MAX(busy_to, x->end);
+		if (i + 1 == s->execs_len || x[1].process != process || x[1].device != x->device)
+			e = aif_map_put(&of->busy_to, x->device, busy_to);
 	}
-	return len;
+	return e;
 }
 
 /* Adds the steps of this round to a process's. 0 or -ENOMEM. */
@@ -154,7 +159,7 @@ static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, ui
 	struct aif_reduced_sums_process *of = find_process(s, process);
 	struct item *items = malloc((s->execs_len + 1) * sizeof(*items));
 	size_t len, at = 0;
-	int e = 0;
+	int e;
 
 	if (!of || !items) {
 		free(items);
@@ -162,7 +167,7 @@ static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, ui
 	}
 	aif_sort(s->launches, s->launches_len, sizeof(*s->launches), by_launch);
 	aif_sort(s->execs, s->execs_len, sizeof(*s->execs), by_device);
-	len = collect(s, p, process, of, items);
+	e = collect(s, p, process, of, items, &len);
 	aif_sort(items, len, sizeof(*items), by_block);
 	of->sums.thread = steps->thread;
 	for (size_t i = 0; i < steps->blocks_len && !e; i++) {

@@ -27,8 +27,7 @@ struct aif_reduced_sums {
 	size_t execs_len, execs_cap;
 	struct aif_reduced_sums_process {
 		struct aif_step_sums sums;
-		uint32_t device;  /* of the last execution */
-		uint64_t busy_to; /* of that; 0: none yet */
+		struct aif_map busy_to; /* by device: the end of its executions so far */
 	} * processes;
 	size_t processes_len, processes_cap;
 	struct aif_map computes; /* by kernel */
