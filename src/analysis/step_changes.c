@@ -250,27 +250,38 @@ static uint64_t key_of(const struct aif_step_change *c)
 	       aif_mix64((uint64_t)c->of.sum << 1 | (c->total_ns > 0));
 }
 
+/* Sets *ret_is_new if a key is not in a set, and adds it. 0 or -ENOMEM. */
+static int note(struct aif_map *set, uint64_t key, bool *ret_is_new)
+{
+	uint64_t value;
+
+	*ret_is_new = !aif_map_get(set, key, &value);
+	return *ret_is_new ? aif_map_put(set, key, 1) : 0;
+}
+
 /* Counts the processes that have a change of the same place. */
 static int count_peers(struct aif_step_changes *c)
 {
-	struct aif_map last = {0}, counts = {0};
-	uint64_t process, n;
+	struct aif_map seen = {0}, counts = {0};
+	uint64_t n;
 	int e = 0;
 
 	for (size_t i = 0; i < c->len && !e; i++) {
 		uint64_t key = key_of(&c->at[i]);
+		bool is_new;
 
-		if (aif_map_get(&last, key, &process) && process == c->at[i].process)
+		e = note(&seen, aif_mix64(key) ^ aif_mix64(c->at[i].process + UINT64_C(1)),
+			 &is_new);
+		if (e || !is_new)
 			continue;
 		n = 0;
 		aif_map_get(&counts, key, &n);
-		e = aif_map_put(&last, key, c->at[i].process);
-		e = e ? e : aif_map_put(&counts, key, n + 1);
+		e = aif_map_put(&counts, key, n + 1);
 	}
 	for (size_t i = 0; i < c->len && !e; i++)
 		if (aif_map_get(&counts, key_of(&c->at[i]), &n))
 			c->at[i].peers = (uint32_t)n;
-	aif_map_finish(&last);
+	aif_map_finish(&seen);
 	aif_map_finish(&counts);
 	return e;
 }
@@ -291,7 +302,7 @@ int aif_step_changes_find(const struct aif_profile *p, const struct aif_selectio
 			  struct aif_step_changes *ret)
 {
 	struct finding f = {.p = p, .sel = sel, .to = ret};
-	uint32_t process = AIF_NONE;
+	struct aif_map processes = {0};
 	int e;
 
 	*ret = (struct aif_step_changes){.at = NULL};
@@ -299,12 +310,18 @@ int aif_step_changes_find(const struct aif_profile *p, const struct aif_selectio
 	if (!e && f.len)
 		aif_sort(f.rows, f.len, sizeof(*f.rows), by_place);
 	for (size_t i = 0, next; i < f.len && !e; i = next) {
+		uint32_t process = p->threads[f.rows[i].thread].process;
+		bool is_new = false;
+
 		for (next = i + 1; next < f.len && f.rows[next].thread == f.rows[i].thread; next++)
 			;
-		ret->processes += p->threads[f.rows[i].thread].process != process;
-		process = p->threads[f.rows[i].thread].process;
-		e = process == AIF_NONE ? 0 : find_thread(&f, i, next);
+		if (process != AIF_NONE) {
+			e = note(&processes, process, &is_new);
+			e = e ? e : find_thread(&f, i, next);
+		}
+		ret->processes += is_new;
 	}
+	aif_map_finish(&processes);
 	if (!e)
 		e = count_peers(ret);
 	if (!e && ret->len)

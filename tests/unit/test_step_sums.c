@@ -432,6 +432,33 @@ static void odd_steps_far_from_each_other_are_changes_of_their_own(void **state)
 	ops_end(&f);
 }
 
+static void processes_are_counted_once_however_their_threads_are_numbered(void **state)
+{
+	struct aif_step_changes c;
+	struct ops_fixture f;
+	uint32_t gemm;
+
+	(void)state;
+	ops_begin(&f, "NVIDIA", "cuda");
+	FIXTURE_ADD(&f.made, threads, .process = 0, .tid = 103, .name = AIF_NONE);
+	gemm = ops_kernel(&f, "gemm");
+	/* Threads 0 and 3 are the first process's, thread 2 is the second one's. */
+	for (uint32_t thread = 0; thread < 4; thread++) {
+		if (thread == 1)
+			continue;
+		put(&f, thread, AIF_STEP_SUM_WORK, gemm, 1, 500, 20000000);
+		put(&f, thread, AIF_STEP_SUM_WORK, gemm, 501, 500, 50000000);
+	}
+	ops_read(&f);
+	assert_int_equal(aif_step_changes_find(&f.p, NULL, &c), 0);
+	assert_int_equal(c.len, 3);
+	assert_int_equal(c.processes, 2);
+	for (size_t i = 0; i < c.len; i++)
+		assert_int_equal(c.at[i].peers, 2);
+	aif_step_changes_finish(&c);
+	ops_end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +477,7 @@ int main(void)
 		cmocka_unit_test(
 			a_change_goes_on_to_the_last_step_though_others_lie_within_each_place),
 		cmocka_unit_test(odd_steps_far_from_each_other_are_changes_of_their_own),
+		cmocka_unit_test(processes_are_counted_once_however_their_threads_are_numbered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
