@@ -77,20 +77,16 @@ int aif_step_sums_add(struct aif_step_sums *s, const struct aif_step_sum_row *of
 
 int aif_step_sums_exec(struct aif_step_sums *s, const struct aif_step_exec *x)
 {
-	struct aif_step_sum_row of = {.sum = AIF_STEP_SUM_WORK,
+	struct aif_step_sum_row of = {.sum = x->is_idle ? AIF_STEP_SUM_IDLE : AIF_STEP_SUM_WORK,
 				      .device = x->device,
 				      .stack = x->stack,
-				      .kind = x->kind,
-				      .kernel = x->kernel};
+				      .kind = x->is_idle ? AIF_LAUNCH_KERNEL : x->kind,
+				      .kernel = x->is_idle ? AIF_NONE : x->kernel};
 	int e = aif_step_sums_add(s, &of, x->ns);
 
 	of.kind = AIF_LAUNCH_KERNEL;
 	of.kernel = AIF_NONE;
-	if (!e && x->idle_ns) {
-		of.sum = AIF_STEP_SUM_IDLE;
-		e = aif_step_sums_add(s, &of, x->idle_ns);
-	}
-	if (!e && x->computes) {
+	if (!e && x->computes && !x->is_idle) {
 		of.sum = AIF_STEP_SUM_COMPUTE;
 		of.stack = AIF_NONE;
 		e = aif_step_sums_add(s, &of, x->ns);

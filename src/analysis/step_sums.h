@@ -56,13 +56,14 @@ void aif_step_sums_finish(struct aif_step_sums *s);
 
 /* Adds to the step in the making. `of`: the place, as in struct aif_step_place. 0 or -ENOMEM. */
 int aif_step_sums_add(struct aif_step_sums *s, const struct aif_step_sum_row *of, uint64_t ns);
-/* Execution of the step in the making. */
+/* Execution of the step in the making, or idle time most of which lies in it. */
 struct aif_step_exec {
 	uint32_t device, kind, kernel, stack;
 	bool computes;
-	uint64_t ns, idle_ns; /* its duration; of the device without work, up to it */
+	bool is_idle; /* no execution, but the time of the device without work up to one */
+	uint64_t ns;
 };
-/* Adds an execution to all places that it counts for. 0 or -ENOMEM. */
+/* Adds it to all places that it counts for. 0 or -ENOMEM. */
 int aif_step_sums_exec(struct aif_step_sums *s, const struct aif_step_exec *x);
 /* Returns true for a kernel that computes. `known`: what was found of others, by kernel, for aif_map_finish(). */
 bool aif_step_sums_computes(const struct aif_profile *p, struct aif_map *known, uint32_t kind,

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An execution of a step. */
+/* An execution of a step, or the idle time of its device up to it. */
 struct item {
 	uint32_t step, exec;
-	uint64_t idle; /* of the device, up to it */
+	uint64_t idle; /* 0: the execution */
 };
 
 struct summing {
@@ -20,7 +20,7 @@ struct summing {
 	const struct aif_kept_steps *kept;
 	const struct aif_exec_timeline *t;
 	uint32_t *order;         /* executions by process, device and start */
-	struct item *items;      /* of a process */
+	struct item *items;      /* of a process: two for each execution at most */
 	struct aif_map computes; /* by kernel */
 	uint32_t *stack_of;      /* by stack, 1 + the one that stands for it; 0: not yet known */
 	struct aif_map by_frames;
@@ -52,17 +52,14 @@ static int by_step(const void *a, const void *b)
 	return x->exec < y->exec ? -1 : x->exec > y->exec;
 }
 
-/* Returns the step of its process that an execution was launched in, or UINT32_MAX. */
-static uint32_t step_of(const struct summing *s, const struct aif_timeline_exec *x)
+/* Returns the step of a process in which a time lies, or UINT32_MAX. */
+static uint32_t step_at(const struct summing *s, const struct aif_kept_process *of, int64_t time)
 {
-	const struct aif_kept_process *of =
-		&s->kept->processes[aif_timeline_work_of(s->t, x)->process];
-	uint64_t at;
+	uint64_t at = s->p->start_ns + (uint64_t)time;
 	size_t i;
 
-	if (x->launch == AIF_NONE || s->t->launches[x->launch].at < 0)
+	if (time < 0)
 		return UINT32_MAX;
-	at = s->p->start_ns + (uint64_t)s->t->launches[x->launch].at;
 	i = AIF_BISECT(mid, 0, of->steps_len, of->steps[mid].to <= at);
 	return i < of->steps_len && at >= of->steps[i].from ? (uint32_t)i : UINT32_MAX;
 }
@@ -111,9 +108,8 @@ static int add(struct summing *s, struct aif_step_sums *to, const struct item *i
 		.stack = s->t->launches[x->launch].stack,
 		.computes = !aif_timeline_more_of(s->t, x)->collective &&
 			    aif_step_sums_computes(s->p, &s->computes, w->kind, w->kernel),
-		.ns = aif_timed_ns(x),
-		.idle_ns = i->idle};
-
+		.is_idle = i->idle > 0,
+		.ns = i->idle ? i->idle : aif_timed_ns(x)};
 	int e = find_stack(s, &of.stack);
 
 	return e ? e : aif_step_sums_exec(to, &of);
@@ -145,6 +141,27 @@ static int sum_process(struct summing *s, const struct aif_kept_process *of, siz
 	return e;
 }
 
+/* Adds an execution to those of the step in which it was launched, and the idle time up to it to the one in which most of it lies: a
+ * loop whose turns begin with a launch waits for that in the turn before. */
+static void take(struct summing *s, const struct aif_kept_process *of, uint32_t exec,
+		 int64_t busy_to, size_t *len)
+{
+	const struct aif_timeline_exec *x = &s->t->execs[exec];
+	uint32_t step =
+		x->launch == AIF_NONE ? UINT32_MAX : step_at(s, of, s->t->launches[x->launch].at);
+	uint32_t idle_in = UINT32_MAX;
+
+	if (step == UINT32_MAX)
+		return;
+	s->items[(*len)++] = (struct item){.step = step, .exec = exec};
+	if (x->start <= busy_to)
+		return;
+	idle_in = step_at(s, of, busy_to + (x->start - busy_to) / 2);
+	s->items[(*len)++] = (struct item){.step = idle_in == UINT32_MAX ? step : idle_in,
+					   .exec = exec,
+					   .idle = (uint64_t)(x->start - busy_to)};
+}
+
 /* Collects the executions of a process from .order[from] on, which are those of its devices one behind the other. Returns the next
  * process's first. */
 static size_t collect(struct summing *s, size_t from, size_t *ret_len)
@@ -152,7 +169,10 @@ static size_t collect(struct summing *s, size_t from, size_t *ret_len)
 	const struct aif_exec_timeline *t = s->t;
 	uint32_t process = aif_timeline_work_of(t, &t->execs[s->order[from]])->process,
 		 device = AIF_NONE;
-	bool has_steps = process != AIF_NONE && s->kept->processes[process].steps_len;
+	const struct aif_kept_process *of =
+		process != AIF_NONE && s->kept->processes[process].steps_len
+			? &s->kept->processes[process]
+			: NULL;
 	int64_t busy_to = INT64_MAX;
 	size_t i;
 
@@ -160,19 +180,14 @@ static size_t collect(struct summing *s, size_t from, size_t *ret_len)
 	for (i = from; i < t->execs_len; i++) {
 		const struct aif_timeline_exec *x = &t->execs[s->order[i]];
 		const struct aif_timeline_work *w = aif_timeline_work_of(t, x);
-		uint32_t step;
 
 		if (w->process != process)
 			break;
 		if (i == from || w->device != device)
 			busy_to = INT64_MAX;
 		device = w->device;
-		step = has_steps ? step_of(s, x) : UINT32_MAX;
-		if (step != UINT32_MAX)
-			s->items[(*ret_len)++] = (struct item){
-				.step = step,
-				.exec = s->order[i],
-				.idle = x->start > busy_to ? (uint64_t)(x->start - busy_to) : 0};
+		if (of)
+			take(s, of, s->order[i], busy_to, ret_len);
 		busy_to = busy_to == INT64_MAX ? x->end : AIF_MAX(busy_to, x->end);
 	}
 	return i;
@@ -188,7 +203,7 @@ int aif_merge_step_sums(const struct aif_profile *p, const struct aif_kept_steps
 	if (!e) {
 		n = s.t->execs_len;
 		s.order = malloc((n + 1) * sizeof(*s.order));
-		s.items = malloc((n + 1) * sizeof(*s.items));
+		s.items = malloc((2 * n + 1) * sizeof(*s.items));
 		s.stack_of = calloc(p->stacks_len + 1, sizeof(*s.stack_of));
 		e = s.order && s.items && s.stack_of ? 0 : -ENOMEM;
 	}

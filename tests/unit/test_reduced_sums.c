@@ -93,12 +93,45 @@ static void idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_n
 	aif_reduced_sums_finish(&s);
 }
 
+/* A loop whose turns begin with a launch waits for it in the turn before. */
+static void idle_time_is_of_the_step_in_which_most_of_it_lies(void **state)
+{
+	struct aif_reduced_block blocks[2] = {{.from = 0, .to = 100, .is_step = true},
+					      {.from = 100, .to = 200, .is_step = true}};
+	const struct aif_reduced_steps steps = {.blocks = blocks, .blocks_len = 2};
+	struct aif_reduced_sums s = {0};
+	const struct aif_step_sums *sums;
+	unsigned rows = 0;
+
+	(void)state;
+	take(&s, 1, 0, 0, 20);
+	aif_reduced_sums_launch(&s, &(struct aif_launch_row){.launch = 2, .stack = AIF_NONE}, 0, 1);
+	aif_reduced_sums_exec(&s, &(struct aif_exec_row){.launch = 2,
+							 .start = 110,
+							 .end = 130,
+							 .kernel = AIF_NONE,
+							 .clock = AIF_CLOCK_MONOTONIC});
+	aif_reduced_sums_round(&s, &no_tables, 0, &steps);
+	aif_reduced_sums_next(&s);
+	sums = &s.processes[0].sums;
+	assert_int_equal(aif_step_sums_end(&s.processes[0].sums), 0);
+	for (size_t i = 0; i < sums->rows_len; i++)
+		if (sums->rows[i].sum == AIF_STEP_SUM_IDLE && sums->rows[i].ns) {
+			rows++;
+			assert_int_equal(sums->rows[i].ns, 90);
+			assert_int_equal(sums->rows[i].first, 1);
+		}
+	assert_int_equal(rows, 1);
+	aif_reduced_sums_finish(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_memory_for_sums_leaves_a_recording_without_them),
 		cmocka_unit_test(
 			idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_next),
+		cmocka_unit_test(idle_time_is_of_the_step_in_which_most_of_it_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,9 +176,11 @@ static void places_are_bounded_whatever_is_new_of_them(void **state)
 					  .kernel = i % 4 == 3 ? i : 7,
 					  .stack = i,
 					  .computes = true,
-					  .ns = 1000,
-					  .idle_ns = 10};
+					  .ns = 1000};
 
+		assert_int_equal(aif_step_sums_exec(&s, &x), 0);
+		x.is_idle = true;
+		x.ns = 10;
 		assert_int_equal(aif_step_sums_exec(&s, &x), 0);
 	}
 	step(&s, 0);

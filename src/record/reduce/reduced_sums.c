@@ -115,9 +115,39 @@ static struct aif_reduced_sums_process *find_process(struct aif_reduced_sums *s,
 	return &s->processes[process];
 }
 
-/* Makes the items of a process, with the idle time before each. 0 or -ENOMEM. */
+/* Makes the items of an execution: itself, and the idle time up to it in the step of this round in which most of that lies, else in
+ * its own. */
+static void take(struct aif_reduced_sums *s, const struct aif_profile *p,
+		 const struct aif_reduced_steps *steps, const struct aif_reduced_sums_exec *x,
+		 const struct aif_reduced_sums_launch *l, uint64_t busy_to, struct item *items,
+		 size_t *len)
+{
+	struct item i = {
+		.block = l->block,
+		.x = {.device = x->device,
+		      .kind = x->kind,
+		      .kernel = x->kernel,
+		      .stack = l->stack,
+		      .computes = !x->communicates &&
+				  aif_step_sums_computes(p, &s->computes, x->kind, x->kernel),
+		      .ns = x->end - x->start}};
+	const struct aif_reduced_block *in;
+
+	items[(*len)++] = i;
+	if (!busy_to || x->start <= busy_to)
+		return;
+	in = aif_reduced_steps_at(steps, busy_to + (x->start - busy_to) / 2);
+	if (in && in->is_step)
+		i.block = (uint32_t)(in - steps->blocks);
+	i.x.is_idle = true;
+	i.x.ns = x->start - busy_to;
+	items[(*len)++] = i;
+}
+
+/* Makes the items of a process. 0 or -ENOMEM. */
 static int collect(struct aif_reduced_sums *s, const struct aif_profile *p, uint32_t process,
-		   struct aif_reduced_sums_process *of, struct item *items, size_t *ret_len)
+		   const struct aif_reduced_steps *steps, struct aif_reduced_sums_process *of,
+		   struct item *items, size_t *ret_len)
 {
 	size_t from = AIF_BISECT(mid, 0, s->execs_len, s->execs[mid].process < process);
 	uint64_t busy_to = 0; /* of the device; 0: it had no execution yet */
@@ -133,18 +163,7 @@ static int collect(struct aif_reduced_sums *s, const struct aif_profile *p, uint
 			aif_map_get(&of->busy_to, x->device, &busy_to);
 		}
 		if (l)
-			items[(*ret_len)++] = (struct item){
-				.block = l->block,
-				.x = {.device = x->device,
-				      .kind = x->kind,
-				      .kernel = x->kernel,
-				      .stack = l->stack,
-				      .computes = !x->communicates &&
-						  aif_step_sums_computes(p, &s->computes, x->kind,
-									 x->kernel),
-				      .ns = x->end - x->start,
-				      .idle_ns = busy_to && x->start > busy_to ? x->start - busy_to
-									       : 0}};
+			take(s, p, steps, x, l, busy_to, items, ret_len);
 		busy_to = AIF_MAX(busy_to, x->end);
 		if (i + 1 == s->execs_len || x[1].process != process || x[1].device != x->device)
 			e = aif_map_put(&of->busy_to, x->device, busy_to);
@@ -157,7 +176,7 @@ static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, ui
 		     const struct aif_reduced_steps *steps)
 {
 	struct aif_reduced_sums_process *of = find_process(s, process);
-	struct item *items = malloc((s->execs_len + 1) * sizeof(*items));
+	struct item *items = malloc((2 * s->execs_len + 1) * sizeof(*items));
 	size_t len, at = 0;
 	int e;
 
@@ -167,7 +186,7 @@ static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, ui
 	}
 	aif_sort(s->launches, s->launches_len, sizeof(*s->launches), by_launch);
 	aif_sort(s->execs, s->execs_len, sizeof(*s->execs), by_device);
-	e = collect(s, p, process, of, items, &len);
+	e = collect(s, p, process, steps, of, items, &len);
 	aif_sort(items, len, sizeof(*items), by_block);
 	of->sums.thread = steps->thread;
 	for (size_t i = 0; i < steps->blocks_len && !e; i++) {
