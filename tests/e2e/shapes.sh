@@ -32,5 +32,6 @@ check "why --loop 2 takes the other one of them" one shape
 check "text says where a loop was found" says 'found in the source' "$aiflame" why shape.data
 # Without the source launches that recur are all that is known.
 check "a program without source" "$aiflame" record -q --all-launches --no-source -o without.data "$app" one_line
-check "without the source the loop is found by launches that recur" says 'found by launches that recur' "$aiflame" why without.data
+recurs() { "$aiflame" why without.data >recurs.out && grep 'found by launches that recur' recurs.out || { head -n 6 recurs.out; return 1; }; }
+check "without the source the loop is found by launches that recur" recurs
 done_testing

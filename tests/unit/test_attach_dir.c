@@ -219,8 +219,8 @@ static void a_page_that_is_mounted_there_is_not_opened(void **state)
 	pid_t child;
 
 	(void)state;
-	if (geteuid() != 0)
-		skip(); /* who mounts is root */
+	if (geteuid() != 0 || is_emulated())
+		skip(); /* root mounts; qemu has no openat2(), which finds mounts */
 	snprintf(dir, sizeof(dir), "%s/aif-test-XXXXXX", temp_dir());
 	assert_non_null(mkdtemp(dir));
 	make_pages(dir, 2);
