@@ -96,17 +96,29 @@ static inline int take_memory(void *arg, const struct aif_memory_row *rows, size
 	return take_rows(arg, rows, n);
 }
 
+static inline int take_cpu_rows(void *arg, const struct aif_cpu_row *rows, size_t n)
+{
+	return take_rows(arg, rows, n);
+}
+
+static inline int take_step_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
+{
+	return take_rows(arg, rows, n);
+}
+
 static inline struct all_rows read_all(const struct aif_profile *p, enum aif_chunk_kind kind)
 {
 	struct all_rows all = {.row_size = aif_chunk_row_size(kind)};
 	uint64_t bad = 1;
-	int r = kind == AIF_CHUNK_LAUNCHES   ? aif_profile_launches(p, take_launches, &all, &bad)
-		: kind == AIF_CHUNK_EXECS    ? aif_profile_execs(p, take_execs, &all, &bad)
-		: kind == AIF_CHUNK_SAMPLES  ? aif_profile_samples(p, take_samples, &all, &bad)
-		: kind == AIF_CHUNK_OPS      ? aif_profile_ops(p, take_ops, &all, &bad)
-		: kind == AIF_CHUNK_MEMORY   ? aif_profile_memory(p, take_memory, &all, &bad)
-		: kind == AIF_CHUNK_COUNTERS ? aif_profile_counters(p, take_counters, &all, &bad)
-					     : aif_profile_windows(p, take_windows, &all, &bad);
+	int r = kind == AIF_CHUNK_LAUNCHES    ? aif_profile_launches(p, take_launches, &all, &bad)
+		: kind == AIF_CHUNK_EXECS     ? aif_profile_execs(p, take_execs, &all, &bad)
+		: kind == AIF_CHUNK_SAMPLES   ? aif_profile_samples(p, take_samples, &all, &bad)
+		: kind == AIF_CHUNK_OPS       ? aif_profile_ops(p, take_ops, &all, &bad)
+		: kind == AIF_CHUNK_MEMORY    ? aif_profile_memory(p, take_memory, &all, &bad)
+		: kind == AIF_CHUNK_COUNTERS  ? aif_profile_counters(p, take_counters, &all, &bad)
+		: kind == AIF_CHUNK_CPU       ? aif_profile_cpu(p, take_cpu_rows, &all, &bad)
+		: kind == AIF_CHUNK_STEP_SUMS ? aif_profile_step_sums(p, take_step_sums, &all, &bad)
+					      : aif_profile_windows(p, take_windows, &all, &bad);
 
 	assert_int_equal(r, 0);
 	assert_int_equal(bad, 0);

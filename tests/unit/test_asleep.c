@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 static int pipes[2];
 static _Atomic uint32_t sleeper;
@@ -86,7 +87,12 @@ static void the_function_that_sleeps_is_on_the_stack(void **state)
 	pthread_t other;
 	uint32_t stack;
 	struct world *w = *state;
+	char byte = 1, copy = 0;
+	struct iovec from = {&byte, 1}, to = {&copy, 1};
 
+	/* Under qemu-user, which cannot read memory of processes, the kernel knows its threads' calls and not the program's. */
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+		skip();
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(pthread_create(&other, NULL, sleep_in_read, NULL), 0);
 	read_call(&call);
