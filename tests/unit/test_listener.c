@@ -351,6 +351,7 @@ static pid_t says_and_lives(struct world *w, uint32_t kind, pid_t wanted)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		memcpy(hello.token, w->listener.token, sizeof(hello.token));
 		if (kind == AIF_HELLO_RUNTIME) {
+			strcpy(hello.runtime, "opencl");
 			aif_hello_send(w->listener.socket, &hello, 10000, &fd);
 		} else {
 			sock = comes(w);
