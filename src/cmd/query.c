@@ -157,9 +157,9 @@ const struct aif_command aif_command_query = {
 		"samples, cpu_samples, windows, attributed, device_times, counters, queue, memory,\n"
 		"kernels, stacks, frames, frame_names, modules, processes, threads, devices, clocks,\n"
 		"losses, meta, strings, programs, codes, graph_nodes, collectives, durations, step_sums,\n"
-		"and the view kernel_times. Times are ns since the recording began. docs/FORMAT.md lists the columns;\n"
-		".tables lists the tables, .schema their columns, as sqlite_master does; '.schema\n"
-		"launches' those of one.",
+		"and the view kernel_times. Times are ns since the recording began. docs/FORMAT.md lists\n"
+		"the columns; .tables lists the tables, .schema their columns, as sqlite_master does;\n"
+		"'.schema launches' those of one.",
 	.examples =
 		"aiflame query 'SELECT * FROM kernel_times'\ttime by kernel\n"
 		"aiflame query .schema\ttables and their columns\n"
