@@ -140,6 +140,19 @@ static int write_batches(struct aif_writer_thread *w, int error, struct aif_err 
 	return error;
 }
 
+static int note_missing_sums(struct aif_profile *tables)
+{
+	if (aif_grow(&tables->losses, &tables->losses_cap, tables->losses_len + 1,
+		     sizeof(*tables->losses)) < 0)
+		return -ENOMEM;
+	tables->losses[tables->losses_len++] = (struct aif_loss){.reason = AIF_REASON_NO_STEP_SUMS,
+								 .process = AIF_NONE,
+								 .thread = AIF_NONE,
+								 .detail = AIF_NONE,
+								 .count = 1};
+	return 0;
+}
+
 /* Notes what was left out, and gives its room back. */
 static int end_reducing(struct aif_writer_thread *w, struct aif_err *err)
 {
@@ -154,6 +167,8 @@ static int end_reducing(struct aif_writer_thread *w, struct aif_err *err)
 		 " and %" PRIu64 " of %" PRIu64,
 		 w->opts->reduce, s->by_lot, s->first, s->slow, s->steps);
 	r = aif_reducer_durations(w->reducer, &w->copy);
+	if (!r && s->lacks_step_sums)
+		r = note_missing_sums(&w->copy);
 	r = r ? aif_err_set(err, r, "reducing the profile: out of memory")
 	      : aif_writer_tables(w->file, &w->copy, err);
 	if (!r)

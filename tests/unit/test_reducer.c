@@ -239,6 +239,7 @@ static void judge(struct recording *x, const char *name, uint32_t kind)
 	/* Counts the lot of eight, and what both stretches begin with. */
 	assert_in_range(x->sum.by_lot, STEPS / EVERY / 2, STEPS / EVERY + 3 * AIF_KEPT_RUN);
 	assert_int_equal(aif_profile_step_sums(&x->f.p, take_sums, &sums, NULL), 0);
+	assert_false(x->sum.lacks_step_sums);
 	/* Leaves out the last of each step at most, which comes more than a round behind its launch. */
 	assert_in_range(sums.executions, STEPS * (LAUNCHES - 1) + sparse,
 			STEPS * LAUNCHES + sparse);
@@ -268,6 +269,22 @@ static void ranges_named_like_steps_are_steps_where_none_is_marked(void **state)
 
 	(void)state;
 	judge(&x, "train_step", AIF_OP_RANGE);
+}
+
+/* Stamps of a device's own clock are no times yet when steps are summed up. */
+static void sums_of_steps_that_are_missing_are_told(void **state)
+{
+	struct recording x;
+
+	(void)state;
+	begin(&x);
+	for (unsigned s = 0; s < STEPS; s++)
+		add_step(&x, s, STEP_NS, "step", AIF_OP_STEP);
+	assert_in_range(x.late_done, 0, x.late_len - 1);
+	x.late[x.late_len - 1].clock = AIF_CLOCK_DEVICE;
+	end(&x);
+	assert_true(x.sum.left_out > 0 && x.sum.lacks_step_sums);
+	ops_end(&x.f);
 }
 
 static void a_recording_without_steps_stays_whole(void **state)
@@ -395,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_left_out_and_what_is_kept_stands_for_them),
 		cmocka_unit_test(ranges_named_like_steps_are_steps_where_none_is_marked),
+		cmocka_unit_test(sums_of_steps_that_are_missing_are_told),
 		cmocka_unit_test(a_recording_without_steps_stays_whole),
 		cmocka_unit_test(a_thread_with_few_launches_in_each_step_has_enough_of_them),
 		cmocka_unit_test(a_pause_between_steps_is_kept),

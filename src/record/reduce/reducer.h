@@ -25,6 +25,7 @@
 struct aif_reducer_sum {
 	uint64_t steps, by_lot, first, slow; /* of all processes, that were judged */
 	uint64_t left_out;                   /* launches */
+	bool lacks_step_sums;                /* what places took in each step is not known */
 };
 
 struct aif_reducer;
