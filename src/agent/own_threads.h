@@ -21,7 +21,7 @@
  * next under that number, ours would then read, or close. So they have a table of descriptors of their own, an empty one,
  * where the kernel can do that at once (close_range(), Linux 5.9). It begins as a copy, of all or of the first 64, for some
  * microseconds: what the program closed meanwhile would still be open, a pipe that nobody reads or a file that is
- * written. So who makes such a thread waits until it has its table, but not for one that has no CPU. But a
+ * written. So who makes such a thread waits until it has its table; one that gets no CPU meanwhile makes it later. But a
  * vendor's library, which the helper calls, opens and uses the program's: once a runtime starts, all share one table.
  */
 

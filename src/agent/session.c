@@ -27,7 +27,7 @@
 #define LATE_TIMEOUT_MS 100
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
 #define FORK_TIMEOUT_MS   500
-#define REPORT_TIMEOUT_MS 100
+#define FILTER_TIMEOUT_MS 100
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8
@@ -172,7 +172,7 @@ void aif_session_report_filter(void)
 	if (!env->children || !*env->socket)
 		return;
 	memcpy(hello.token, env->token, sizeof(hello.token));
-	(void)aif_hello_send(env->socket, &hello, REPORT_TIMEOUT_MS, NULL);
+	(void)aif_hello_send(env->socket, &hello, FILTER_TIMEOUT_MS, NULL);
 }
 
 /* Meets a recorder and takes its memory. Nobody collects yet: arm(). -EBUSY: not now. */
@@ -305,17 +305,6 @@ bool aif_session_join(void)
 	return true;
 }
 
-/* The recorder that has started this program. */
-static const struct aif_call *own_recorder(struct aif_call *call)
-{
-	const struct aif_environment *env = &aif_agent.env;
-
-	*call = (struct aif_call){.name = ""};
-	memcpy(call->path, env->socket, sizeof(call->path));
-	memcpy(call->token, env->token, sizeof(call->token));
-	return *env->socket ? call : NULL;
-}
-
 /* Looks for a recorder, `first` before others, and if there may be one later, waits for it. */
 static int begin(const struct aif_call *first, int timeout_ms, uint32_t joins)
 {
@@ -370,6 +359,17 @@ static int begin(const struct aif_call *first, int timeout_ms, uint32_t joins)
 	}
 	arm();
 	return 0;
+}
+
+/* The recorder that has started this program. */
+static const struct aif_call *own_recorder(struct aif_call *call)
+{
+	const struct aif_environment *env = &aif_agent.env;
+
+	*call = (struct aif_call){.name = ""};
+	memcpy(call->path, env->socket, sizeof(call->path));
+	memcpy(call->token, env->token, sizeof(call->token));
+	return *env->socket ? call : NULL;
 }
 
 /* Makes what the agent needs before it meets a recorder. */

@@ -23,8 +23,8 @@
  * get and each hold want one put.
  *
  * When it is dropped. With the profile. Before that only if no view holds it, nor another fact, and those that no view
- * needs take more than AIF_FACTS_MEMORY together: then first one that is large, was given back long ago and is soon
- * computed again. Who asks for it again has it computed again.
+ * needs take more than AIF_FACTS_MEMORY together: then first one that is large, was given back long ago and takes little
+ * time to compute. The next get computes it again.
  *
  * Where nothing can be kept, of a profile in memory or of a recording that goes on (aif_profile_attached()), each get
  * computes a value and its put frees it.

@@ -16,9 +16,8 @@ struct finding {
 	struct aif_step_sum_row *rows; /* by thread, place and first step */
 	size_t len, cap;
 	struct aif_step_changes *to;
-	/* of the thread's steps */
-	double step_ns; /* mean length */
-	uint64_t last;  /* number */
+	double step_ns; /* mean length of the thread's steps */
+	uint64_t last;  /* number of its last step */
 };
 
 static int take(void *arg, const struct aif_step_sum_row *rows, size_t n)

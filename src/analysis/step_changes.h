@@ -18,13 +18,13 @@ struct aif_step_change {
 	uint32_t process, thread;
 	struct aif_step_sum_row of; /* .sum, .device, .stack, .kind and .kernel: the place */
 	uint32_t first, last;       /* numbers of steps, from 1 */
-	uint32_t steps;      /* of these: without odd ones between that do not differ likewise */
-	uint64_t start, end; /* CLOCK_MONOTONIC */
-	double usual_ns, ns; /* a step */
-	double total_ns;     /* by which all of them took longer; less than 0: shorter */
-	double step_ns;      /* length of the process's steps, mean */
-	bool is_early;       /* before the steps that are usual: start-up */
-	bool goes_on;        /* up to the last step */
+	uint32_t steps;             /* steps that differ; not odd ones between .first and .last */
+	uint64_t start, end;        /* CLOCK_MONOTONIC */
+	double usual_ns, ns;        /* a step */
+	double total_ns;            /* by which all of them took longer; less than 0: shorter */
+	double step_ns;             /* length of the process's steps, mean */
+	bool is_early;              /* before the steps that are usual: start-up */
+	bool goes_on;               /* up to the last step */
 	bool is_communication;
 	uint32_t
 		peers; /* processes, this one too, of which the place has a change in the same direction */

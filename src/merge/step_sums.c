@@ -149,7 +149,7 @@ static void take(struct summing *s, const struct aif_kept_process *of, uint32_t 
 	const struct aif_timeline_exec *x = &s->t->execs[exec];
 	uint32_t step =
 		x->launch == AIF_NONE ? UINT32_MAX : step_at(s, of, s->t->launches[x->launch].at);
-	uint32_t idle_in = UINT32_MAX;
+	uint32_t idle_in;
 
 	if (step == UINT32_MAX)
 		return;

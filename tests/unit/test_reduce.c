@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles without the launches of most of their steps: which steps are kept, and what stands for the rest. */
 #include "fixture_ops.h"
+#include "fixture_step_sums.h"
 
 #include "analysis/facts.h"
 #include "analysis/ranks/waits.h"
@@ -137,27 +138,6 @@ static int count_ops(void *arg, const struct aif_op_row *rows, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		c->forward += rows[i].kind == AIF_OP_RANGE;
 		c->operators += rows[i].kind == AIF_OP_OPERATOR;
-	}
-	return 0;
-}
-
-struct sums {
-	uint64_t rows, executions, ns, steps, idle_ns;
-};
-
-static int take_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
-{
-	struct sums *s = arg;
-
-	for (size_t i = 0; i < n; i++) {
-		s->rows++;
-		if (rows[i].sum == AIF_STEP_SUM_IDLE)
-			s->idle_ns += rows[i].ns;
-		if (rows[i].sum != AIF_STEP_SUM_WORK)
-			continue;
-		s->executions += rows[i].executions;
-		s->ns += rows[i].ns;
-		s->steps += rows[i].steps;
 	}
 	return 0;
 }

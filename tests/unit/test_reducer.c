@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record --reduce: steps that are left out of a file while it is written. */
 #include "fixture_ops.h"
+#include "fixture_step_sums.h"
 
 #include "analysis/kept_lot.h"
 #include "analysis/weights.h"
@@ -177,27 +178,6 @@ static struct kept look(struct recording *x, const struct aif_weights *w, const 
 	assert_int_equal(aif_profile_execs(&x->f.p, take_execs, &k, NULL), 0);
 	assert_int_equal(aif_profile_ops(&x->f.p, take_ops, &k, NULL), 0);
 	return k;
-}
-
-struct sums {
-	uint64_t rows, executions, ns, steps, idle_ns;
-};
-
-static int take_sums(void *arg, const struct aif_step_sum_row *rows, size_t n)
-{
-	struct sums *s = arg;
-
-	for (size_t i = 0; i < n; i++) {
-		s->rows++;
-		if (rows[i].sum == AIF_STEP_SUM_IDLE)
-			s->idle_ns += rows[i].ns;
-		if (rows[i].sum != AIF_STEP_SUM_WORK)
-			continue;
-		s->executions += rows[i].executions;
-		s->ns += rows[i].ns;
-		s->steps += rows[i].steps;
-	}
-	return 0;
 }
 
 static void assert_stands_for(struct recording *x, const struct aif_weights *w, const char *kernel,

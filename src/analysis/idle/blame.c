@@ -288,7 +288,7 @@ static double delayed_of(const struct aif_idle_bracket *of)
 /* Returns those of a share: of the gaps in which it was sampled, and its part of those of gaps without samples. */
 static double delayed_in(const struct aif_idle_bracket *of, const struct aif_idle_share *s)
 {
-	double part = of->brief > 0    ? s->brief / of->brief
+	double part = of->unseen > 0   ? s->unseen / of->unseen
 		      : of->on_cpu > 0 ? s->on_cpu / of->on_cpu
 				       : 0;
 	double others = part * (of->delayed - of->placed);

@@ -36,7 +36,7 @@ struct aif_idle_bracket {
 	/* Waits for a CPU that the recorder saw, whose moments are known to a look only: they explain of the rest what they can. */
 	double delayed;
 	double placed;    /* a part of .delayed: in gaps with samples */
-	double brief;     /* what its shares' samples are worth for the others */
+	double unseen;    /* sum of its shares' weights for gaps in which nothing was seen */
 	double on_cpu;    /* a part of .seen: samples on a CPU */
 	double unsampled; /* a part of .idle: before the first CPU sample of its thread */
 	/* Parts of .seen: sleeps seen from outside; of these, those that were for no work from outside. */
@@ -49,7 +49,7 @@ struct aif_idle_share {
 	double ns, whole; /* all; exact times off CPU, a part of .ns */
 	double on_cpu;    /* samples on a CPU, a part of .ns */
 	double delayed;   /* waits for a CPU in the gaps of these samples, beside .ns */
-	double brief;     /* a part of the bracket's, for gaps without samples */
+	double unseen;    /* weight for gaps in which nothing was seen (delays.h) */
 };
 
 struct aif_idle_blaming {

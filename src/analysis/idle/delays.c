@@ -57,10 +57,10 @@ static void place(struct aif_idle_blaming *b, const struct aif_idle_delay *seen,
 		if (seen[i].is_asleep != is_asleep)
 			continue;
 		s->delayed += waits * seen[i].ns / sum[is_asleep];
-		s->brief += worth * seen[i].ns;
+		s->unseen += worth * seen[i].ns;
 	}
 	of->placed += waits;
-	of->brief += worth * sum[is_asleep];
+	of->unseen += worth * sum[is_asleep];
 }
 
 void aif_idle_delays_place(struct aif_idle_blaming *b)

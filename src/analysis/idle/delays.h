@@ -32,6 +32,6 @@ int aif_idle_delays_wait(struct aif_idle_delays *d, size_t segment, double ns);
 int aif_idle_delays_seen(struct aif_idle_delays *d, size_t segment, size_t share, double ns,
 			 bool is_asleep);
 /* Gives the waits of each gap to the shares that were seen in it: adds them to .delayed of these and to .placed of their
- * brackets; and to .brief of both what samples are worth for gaps in which nothing was seen. */
+ * brackets; and to .unseen of both the weights of samples for gaps in which nothing was seen. */
 void aif_idle_delays_place(struct aif_idle_blaming *b);
 void aif_idle_delays_finish(struct aif_idle_delays *d);
