@@ -24,13 +24,17 @@
 
 #include "fixture_code_elf.h"
 
+#define CODE_BYTES 8
+/* mov eax, 317; syscall; ret: seccomp() */
+static const uint8_t filters[CODE_BYTES] = {0xb8, 0x3d, 1, 0, 0, 0x0f, 0x05, 0xc3};
+/* mov rax, rdi; syscall; ret: any call */
+static const uint8_t calls[CODE_BYTES] = {0x48, 0x89, 0xf8, 0x0f, 0x05, 0xc3, 0xcc, 0xcc};
+
 /* Writes an ELF file of `size` bytes, all of it code but for the head: zeros, which the file system need not keep, and at the
- * end perhaps what installs a filter. */
-static void write_code(const char *path, size_t size, bool filters)
+ * end `code`, if any, behind padding. */
+static void write_code(const char *path, size_t size, const uint8_t *code)
 {
-	/* mov eax, 317; syscall; ret: seccomp(), behind padding */
-	static const uint8_t filter[] = {0xb8, 0x3d, 1, 0, 0, 0x0f, 0x05, 0xc3};
-	uint8_t tail[64 + sizeof(filter)];
+	uint8_t tail[64 + CODE_BYTES];
 	struct code_elf f;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
 
@@ -39,10 +43,11 @@ static void write_code(const char *path, size_t size, bool filters)
 	assert_int_equal(write(fd, &f, sizeof(f)), sizeof(f));
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	memset(tail, 0xcc, sizeof(tail));
-	memcpy(tail + 64, filter, sizeof(filter));
-	if (filters)
+	if (code) {
+		memcpy(tail + 64, code, CODE_BYTES);
 		assert_int_equal(pwrite(fd, tail, sizeof(tail), (off_t)(size - sizeof(tail))),
 				 sizeof(tail));
+	}
 	close(fd);
 }
 
@@ -124,10 +129,10 @@ static bool are_all_asked(const struct aif_filter_code_target *t, enum aif_filte
 	return v == AIF_FILTER_CODE_HAS || (t->files_len > FILES && t->asked == t->files_len);
 }
 
-/* Looks through a process that has mapped FILES files of `size` bytes, of which the last one may have a filter. */
-static enum aif_filter_code_verdict look_through(size_t size, bool filters, char ret_path[256],
-						 bool (*done)(const struct aif_filter_code_target *,
-							      enum aif_filter_code_verdict))
+/* Looks through a process that has mapped FILES files of `size` bytes, of which the one with this number has `code`. */
+static enum aif_filter_code_verdict
+look_through(size_t size, unsigned number, const uint8_t *code, char ret_place[280],
+	     bool (*done)(const struct aif_filter_code_target *, enum aif_filter_code_verdict))
 {
 	struct aif_filter_code *c = aif_filter_code_new();
 	struct aif_filter_code_target t = {0};
@@ -139,11 +144,11 @@ static enum aif_filter_code_verdict look_through(size_t size, bool filters, char
 	assert_non_null(mkdtemp(dir));
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "%s/%u.so", dir, i);
-		write_code(path, size, filters && i == FILES - 1);
+		write_code(path, size, i == number ? code : NULL);
 	}
 	pid = start(dir, FILES);
 	v = look_until(c, &t, pid, done);
-	snprintf(ret_path, 256, "%s", t.path);
+	snprintf(ret_place, 280, "%s", t.place);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	aif_filter_code_target_finish(&t);
@@ -159,27 +164,46 @@ static enum aif_filter_code_verdict look_through(size_t size, bool filters, char
 /* More files than may wait for the thread: none is left out, the last one neither. */
 static void many_files(void **state)
 {
-	char path[256];
+	char place[280];
 
 	(void)state;
 	if (is_emulated())
 		skip();
-	assert_int_equal(look_through((1 << 20) + 4096, true, path, is_found), AIF_FILTER_CODE_HAS);
-	assert_non_null(strstr(path, "/199.so"));
+	assert_int_equal(look_through((1 << 20) + 4096, FILES - 1, filters, place, is_found),
+			 AIF_FILTER_CODE_HAS);
+	assert_non_null(strstr(place, "/199.so+0x"));
 }
 
 /* Small files are read within the look, for as long as that may take. The rest is for the thread. */
 static void many_small_files(void **state)
 {
-	char path[256];
+	char place[280];
 
 	(void)state;
 	if (is_emulated())
 		skip();
-	assert_int_equal(look_through(1 << 20, false, path, are_all_asked), AIF_FILTER_CODE_NONE);
-	assert_string_equal(path, "");
-	assert_int_equal(look_through(1 << 20, true, path, is_found), AIF_FILTER_CODE_HAS);
-	assert_non_null(strstr(path, "/199.so"));
+	assert_int_equal(look_through(1 << 20, 0, NULL, place, are_all_asked),
+			 AIF_FILTER_CODE_NONE);
+	assert_string_equal(place, "");
+	assert_int_equal(look_through(1 << 20, FILES - 1, filters, place, is_found),
+			 AIF_FILTER_CODE_HAS);
+	assert_non_null(strstr(place, "/199.so+0x"));
+}
+
+/* A program that makes calls of any number may install a filter; a library that does is like many. */
+static void calls_of_any_number(void **state)
+{
+	char place[280];
+
+	(void)state;
+	if (is_emulated())
+		skip();
+	assert_int_equal(look_through(1 << 20, FILES - 1, calls, place, are_all_asked),
+			 AIF_FILTER_CODE_NONE);
+	assert_int_equal(look_through((1 << 20) + 4096, 1, calls, place, are_all_asked),
+			 AIF_FILTER_CODE_NONE);
+	assert_int_equal(look_through(1 << 20, 0, calls, place, is_found), AIF_FILTER_CODE_HAS);
+	assert_non_null(strstr(place, "/0.so+0x"));
 }
 
 int main(void)
@@ -187,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_files),
 		cmocka_unit_test(many_small_files),
+		cmocka_unit_test(calls_of_any_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

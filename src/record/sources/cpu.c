@@ -396,7 +396,7 @@ static bool may_signal(struct aif_drainer *d, struct aif_target *t, const struct
 	atomic_store(&t->shm->cpu, AIF_CPU_NEVER);
 	events_close(s);
 	aif_store_loss(d->store, AIF_REASON_CPU_FILTER_CODE, t->process,
-		       aif_store_puts(d->store, s->filter_code.path), 1);
+		       aif_store_puts(d->store, s->filter_code.place), 1);
 	return false;
 }
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* CPU time for one file; PyTorch's largest takes 0.2 s. One that takes more is taken to have such code. */
+/* CPU time for one file; PyTorch's largest takes 0.2 s. What the rest of one that takes more has is not known. */
 #define FILE_NS (5 * AIF_NS_PER_S)
 /* The same where the recorder waits for it, and all time for the files of one look; what takes more is left to the thread. */
 #define SMALL_NS UINT64_C(10000000)
@@ -37,9 +37,18 @@ static const char *const known[] = {
 	"libcuda.so", "libnvidia-", "libaiflame-agent",
 };
 
+/* Knowledge of a file's code. */
+enum knowledge {
+	UNREAD,
+	NO_FILTERS,
+	ANY_CALLS, /* it makes calls whose numbers it is given, or was too long to be read through */
+	FILTERS,
+};
+
 struct file {
-	enum aif_filter_code_verdict verdict;
-	int fd; /* -1: nothing is to be done */
+	enum knowledge code;
+	int fd;           /* -1: nothing is to be done */
+	uint64_t address; /* in the file's own numbering: of the call */
 };
 
 struct aif_filter_code {
@@ -54,25 +63,27 @@ struct aif_filter_code {
 
 /* ---- the thread ---- */
 
-/* Closes `fd`. Returns AIF_FILTER_CODE_UNKNOWN if that takes longer than `limit_ns`. */
-static enum aif_filter_code_verdict judge(const struct aif_filter_code *c, int fd,
-					  uint64_t limit_ns)
+/* Closes `fd`. Returns UNREAD if that takes longer than `limit_ns`. */
+static enum knowledge judge(const struct aif_filter_code *c, int fd, uint64_t limit_ns,
+			    uint64_t *ret_address)
 {
 	struct aif_effort effort = {.cancel = &c->stop, .limit_ns = limit_ns};
 	struct aif_elf elf;
-	uint64_t address;
 	int r;
 
+	*ret_address = 0;
 	if (aif_elf_init(&elf, fd, 0) < 0)
-		return AIF_FILTER_CODE_NONE;
+		return NO_FILTERS;
 	elf.effort = &effort;
 	aif_effort_begin(&effort);
-	r = aif_own_calls_find(&elf, &address);
+	r = aif_own_calls_find(&elf, ret_address);
 	aif_effort_end(&effort);
 	aif_elf_finish(&elf);
 	if (effort.is_over)
-		return AIF_FILTER_CODE_UNKNOWN;
-	return r > AIF_OWN_CALLS_NONE ? AIF_FILTER_CODE_HAS : AIF_FILTER_CODE_NONE;
+		return UNREAD;
+	return r == AIF_OWN_CALLS_FILTER ? FILTERS
+	       : r == AIF_OWN_CALLS_ANY  ? ANY_CALLS
+					 : NO_FILTERS;
 }
 
 static void *judge_main(void *arg)
@@ -81,8 +92,9 @@ static void *judge_main(void *arg)
 
 	pthread_mutex_lock(&c->lock);
 	while (!atomic_load(&c->stop)) {
-		enum aif_filter_code_verdict verdict;
 		size_t i = c->next;
+		enum knowledge found;
+		uint64_t address;
 		int fd;
 
 		if (i == c->files_len) {
@@ -91,12 +103,12 @@ static void *judge_main(void *arg)
 		}
 		fd = c->files[i].fd;
 		pthread_mutex_unlock(&c->lock);
-		verdict = fd < 0 ? AIF_FILTER_CODE_UNKNOWN : judge(c, fd, FILE_NS);
-		if (verdict == AIF_FILTER_CODE_UNKNOWN)
-			verdict = AIF_FILTER_CODE_HAS;
+		found = fd < 0 ? UNREAD : judge(c, fd, FILE_NS, &address);
+		if (found == UNREAD)
+			found = ANY_CALLS;
 		pthread_mutex_lock(&c->lock);
 		if (fd >= 0) {
-			c->files[i] = (struct file){.verdict = verdict, .fd = -1};
+			c->files[i] = (struct file){.code = found, .fd = -1, .address = address};
 			c->waiting--;
 		}
 		c->next++;
@@ -163,7 +175,7 @@ static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
 		   const struct mapping *m, uint64_t until, size_t *ret)
 {
 	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
-	struct file file = {.verdict = AIF_FILTER_CODE_UNKNOWN};
+	struct file file = {.code = UNREAD};
 	struct stat st;
 	bool waits;
 	int fd, r;
@@ -181,8 +193,8 @@ static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
 		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 		if (copy >= 0)
-			file.verdict = judge(c, copy, SMALL_NS);
-		if (file.verdict != AIF_FILTER_CODE_UNKNOWN) {
+			file.code = judge(c, copy, SMALL_NS, &file.address);
+		if (file.code != UNREAD) {
 			close(fd);
 			file.fd = -1;
 		}
@@ -265,14 +277,26 @@ static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *
 	aif_buf_finish(&text);
 }
 
+/*
+ * Large libraries make calls of any number, or take too long to be read through, and install no filters (libtorch_cpu.so of PyTorch
+ * 2.11 for CUDA, in which no program of PyTorch was sampled). A program that does so makes all its calls past the C library.
+ */
+static enum aif_filter_code_verdict verdict_of(enum knowledge code, bool is_program)
+{
+	if (code == UNREAD)
+		return AIF_FILTER_CODE_UNKNOWN;
+	return code == FILTERS || (code == ANY_CALLS && is_program) ? AIF_FILTER_CODE_HAS
+								    : AIF_FILTER_CODE_NONE;
+}
+
 enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 						  struct aif_filter_code_target *t,
 						  struct aif_process_files *files, bool is_due)
 {
-	enum aif_filter_code_verdict v = AIF_FILTER_CODE_NONE;
+	enum aif_filter_code_verdict ret = AIF_FILTER_CODE_NONE;
 	uint64_t now = aif_now_ns();
 
-	if (*t->path)
+	if (*t->place)
 		return AIF_FILTER_CODE_HAS;
 	if ((is_due || t->is_behind) && now - t->looked_ns >= LOOK_NS) {
 		t->looked_ns = now;
@@ -281,19 +305,20 @@ enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 	if (t->is_behind && !t->files_len)
 		return AIF_FILTER_CODE_UNKNOWN;
 	pthread_mutex_lock(&c->lock);
-	for (size_t i = t->asked; i < t->files_len && v != AIF_FILTER_CODE_HAS; i++) {
-		enum aif_filter_code_verdict of = c->files[t->files[i].number].verdict;
+	for (size_t i = t->asked; i < t->files_len && ret != AIF_FILTER_CODE_HAS; i++) {
+		const struct file *f = &c->files[t->files[i].number];
+		enum aif_filter_code_verdict v = verdict_of(f->code, i == 0);
 
-		if (of == AIF_FILTER_CODE_NONE && i == t->asked)
+		if (v == AIF_FILTER_CODE_NONE && i == t->asked)
 			t->asked++;
-		/* The program itself is waited for, and no large library. */
-		else if (of == AIF_FILTER_CODE_HAS || (of == AIF_FILTER_CODE_UNKNOWN && i == 0))
-			v = of;
-		if (of == AIF_FILTER_CODE_HAS)
-			snprintf(t->path, sizeof(t->path), "%s", t->files[i].name);
+		else if (v == AIF_FILTER_CODE_HAS || i == 0)
+			ret = v; /* the program itself is waited for, and no library */
+		if (v == AIF_FILTER_CODE_HAS)
+			snprintf(t->place, sizeof(t->place), "%s+0x%" PRIx64, t->files[i].name,
+				 f->address);
 	}
 	pthread_mutex_unlock(&c->lock);
-	return v;
+	return ret;
 }
 
 void aif_filter_code_target_finish(struct aif_filter_code_target *t)

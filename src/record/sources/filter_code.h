@@ -9,7 +9,8 @@
  * recorder sees such a filter come, and a sample a moment later would end the program, since even the return from a
  * signal's handler is a system call. So they get no signals.
  *
- * The files that a process has mapped as code are looked through, each once: small ones at once, others in a thread of its
+ * Such code is a call with the number of seccomp() or of prctl(), in any file; and in the program itself, unlike its libraries, a call
+ * with any number that a function is given. The files that a process has mapped as code are looked through, each once: small ones at once, others in a thread of its
  * own. Samples begin when the program itself is done, and end where a large library turns out to have such code. The C
  * library, what sanitizers and device drivers bring along for themselves, code in no file, and libraries that come and
  * install a filter within a tenth of a second are left out.
@@ -31,9 +32,9 @@ struct aif_filter_code_target {
 		char name[256];
 	} * files; /* that it has mapped */
 	size_t files_len, files_cap;
-	bool is_behind; /* it has mapped more, which has no room yet */
-	size_t asked;   /* of them, from the first on, are known to have no such code */
-	char path[256]; /* of the one that has */
+	bool is_behind;  /* it has mapped more, which has no room yet */
+	size_t asked;    /* of them, from the first on, are known to have no such code */
+	char place[280]; /* FILE+0xADDRESS of the one that has */
 };
 
 /* NULL: no memory, or no thread. */
