@@ -459,6 +459,30 @@ static void sampled_threads_without_samples_were_off_cpu(void **state)
 }
 
 /* Gaps are cut at the ends of a part of the run, and all parts sum to the whole. */
+/* A process whose samples ended computed, slept, or waited: nothing says which. */
+static void behind_the_end_of_samples_nobody_was_off_cpu(void **state)
+{
+	static const enum aif_reason ends[] = {AIF_REASON_CPU_SIGNAL_TAKEN,
+					       AIF_REASON_CPU_FILTER_CODE, AIF_REASON_SECCOMP};
+	struct aif_idle_blame b;
+	struct ops_fixture f;
+
+	(void)state;
+	for (size_t k = 0; k < AIF_ARRAY_LEN(ends); k++) {
+		begin(&f);
+		FIXTURE_ADD(&f.made, losses, .reason = ends[k], .process = 0, .thread = AIF_NONE,
+			    .detail = AIF_NONE, .count = 1);
+		for (uint64_t i = 0; i < 20; i++)
+			kernel(&f, i * 100 * MS, i * 100 * MS, i * 100 * MS + MS, LAUNCH_A);
+		for (uint64_t at = 0; at < 100 * MS; at += PERIOD)
+			cpu(&f, 0, at, PERIOD, 0, COMPUTE);
+		blame(&f, &b);
+		assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_OFF_CPU], 0);
+		assert_true(b.of_cause[AIF_IDLE_CAUSE_HOST] >= 18 * 99 * MS);
+		end(&f, &b);
+	}
+}
+
 static void gaps_are_cut_at_a_part(void **state)
 {
 	uint64_t host = 0, launch = 0;
@@ -615,6 +639,7 @@ int main(void)
 		cmocka_unit_test(before_a_launch_is_not_in_it),
 		cmocka_unit_test(without_samples_nobody_was_off_cpu),
 		cmocka_unit_test(sampled_threads_without_samples_were_off_cpu),
+		cmocka_unit_test(behind_the_end_of_samples_nobody_was_off_cpu),
 		cmocka_unit_test(gaps_are_cut_at_a_part),
 		cmocka_unit_test(a_lost_launch_is_nobodys),
 		cmocka_unit_test(launches_without_stacks_have_causes),

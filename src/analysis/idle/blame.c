@@ -538,6 +538,7 @@ static int blame(struct aif_idle_blaming *b, const struct aif_utilization *u)
 	if (r < 0)
 		return r;
 	r = aif_idle_take_activity(b);
+	aif_idle_distrust_samplers(b->p, b->is_sampled);
 	if (r == 0)
 		r = aif_idle_calibrate(b, u);
 	aif_idle_holders_sort(&b->holders);

@@ -342,6 +342,11 @@ static int calibrate(struct calibrating *c)
 	return r;
 }
 
+static bool is_sampled(const struct aif_idle_blaming *b, uint32_t process)
+{
+	return process != AIF_NONE && b->is_sampled[process];
+}
+
 static bool any_followed(const struct aif_idle_blaming *b)
 {
 	for (size_t i = 0; i < b->p->threads_len; i++)
@@ -373,10 +378,11 @@ int aif_idle_calibrate(struct aif_idle_blaming *b, const struct aif_utilization 
 	    any_followed(b))
 		return 0;
 	for (size_t k = 0; k < u->len && r == 0; k++) {
-		double *of = is_only_device(u, k) ? calloc(n * ARRAYS, sizeof(*of)) : NULL;
+		bool is_right = is_only_device(u, k) && is_sampled(b, u->devices[k].process);
+		double *of = is_right ? calloc(n * ARRAYS, sizeof(*of)) : NULL;
 		struct calibrating c = {.b = b, .d = &u->devices[k], .device = (uint32_t)k};
 
-		if (!is_only_device(u, k))
+		if (!is_right)
 			continue;
 		c.launches = calloc(b->p->threads_len + 1, sizeof(*c.launches));
 		c.cause = calloc(n, sizeof(*c.cause));

@@ -15,6 +15,7 @@
  * where the part is of the moments at which the device's state is known: in blocks with capture, also in gaps that reach out of
  * one, up to its end, for the thread that launched last, while it computes. Where a stack has few such moments the stack around it counts, too.
  * The shares in the stack are multiplied to have that time; a stack without any gets one. What nothing was seen of in gaps stays, as
- * far as all samples leave it over. A process with several devices is left alone, and one whose times off CPU are all known. 0 or -ENOMEM.
+ * far as all samples leave it over. A process with several devices is left alone, one whose times off CPU are all
+ * known, and one whose samples ended. 0 or -ENOMEM.
  */
 int aif_idle_calibrate(struct aif_idle_blaming *b, const struct aif_utilization *u);

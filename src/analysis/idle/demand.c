@@ -84,3 +84,17 @@ void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled)
 				is_sampled[k] &= p->losses[i].process != AIF_NONE &&
 						 p->losses[i].process != k;
 }
+
+void aif_idle_distrust_samplers(const struct aif_profile *p, bool *is_sampled)
+{
+	static const enum aif_reason ends[] = {AIF_REASON_CPU_NO_PERF, AIF_REASON_CPU_SIGNAL_TAKEN,
+					       AIF_REASON_CPU_FILTER_CODE, AIF_REASON_SECCOMP,
+					       AIF_REASON_HELPER_GONE};
+
+	for (size_t i = 0; i < p->losses_len; i++)
+		for (size_t k = 0; k < AIF_ARRAY_LEN(ends); k++)
+			for (size_t of = 0; p->losses[i].reason == ends[k] && of < p->processes_len;
+			     of++)
+				is_sampled[of] &= p->losses[i].process != AIF_NONE &&
+						  p->losses[i].process != of;
+}

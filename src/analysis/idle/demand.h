@@ -32,3 +32,5 @@ int aif_idle_demand_asked(struct aif_idle_demand *d, uint32_t thread);
 double aif_idle_sampling_period(const struct aif_profile *p);
 /* Sets, by process: threads without CPU samples were on no CPU, as these were to be sampled, and nothing says that they were not. */
 void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled);
+/* Takes back, by process: its samples ended before the recording did, and from then on that there are none says nothing. */
+void aif_idle_distrust_samplers(const struct aif_profile *p, bool *is_sampled);
