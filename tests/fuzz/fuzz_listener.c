@@ -3,6 +3,7 @@
 #include "record/listener.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -114,6 +115,20 @@ static bool comes_down_to(int before, int *ret)
 	return false;
 }
 
+/* Says what each descriptor is of. */
+static void list_descriptors(void)
+{
+	for (int fd = 0; fd < 64; fd++) {
+		char name[64], of[256];
+		ssize_t n;
+
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		n = readlink(name, of, sizeof(of) - 1);
+		if (n > 0)
+			fprintf(stderr, "%d: %.*s\n", fd, (int)n, of);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!w.listener.drain)
@@ -132,7 +147,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		tear_down();
 		memset(&w, 0, sizeof(w));
-		must(comes_down_to(before, &fd));
+		if (!comes_down_to(before, &fd)) {
+			fprintf(stderr, "%d descriptors are open, %d were\n", fd, before);
+			list_descriptors();
+			abort();
+		}
 		before = fd;
 	}
 	return 0;
