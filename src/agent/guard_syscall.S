@@ -20,9 +20,9 @@ syscall:
 	mov	aif_guard_syscall_next(%rip), %rax
 	test	%rax, %rax
 	jz	aif_guard_syscall
-	/* From setuid to rt_sigsuspend; from pselect6 to signalfd4. */
+	/* From setuid to sigaltstack; from pselect6 to signalfd4. */
 	lea	-SYS_setuid(%rdi), %r11
-	cmp	$(SYS_rt_sigsuspend - SYS_setuid), %r11
+	cmp	$(SYS_sigaltstack - SYS_setuid), %r11
 	jbe	aif_guard_syscall
 	lea	-SYS_pselect6(%rdi), %r11
 	cmp	$(SYS_signalfd4 - SYS_pselect6), %r11
@@ -45,7 +45,7 @@ syscall:
 	adrp	x16, aif_guard_syscall_next
 	ldr	x16, [x16, :lo12:aif_guard_syscall_next]
 	cbz	x16, aif_guard_syscall
-	/* From capset to unshare; from setregid to setgroups; from rt_sigsuspend to rt_sigtimedwait; from pselect6 to
+	/* From capset to unshare; from setregid to setgroups; from sigaltstack to rt_sigtimedwait; from pselect6 to
 	 * signalfd4; epoll_pwait and what it became; prctl, setns, seccomp, userfaultfd. */
 	sub	x17, x0, #SYS_capset
 	cmp	x17, #(SYS_unshare - SYS_capset)
@@ -53,8 +53,8 @@ syscall:
 	sub	x17, x0, #SYS_setregid
 	cmp	x17, #(SYS_setgroups - SYS_setregid)
 	b.ls	aif_guard_syscall
-	sub	x17, x0, #SYS_rt_sigsuspend
-	cmp	x17, #(SYS_rt_sigtimedwait - SYS_rt_sigsuspend)
+	sub	x17, x0, #SYS_sigaltstack
+	cmp	x17, #(SYS_rt_sigtimedwait - SYS_sigaltstack)
 	b.ls	aif_guard_syscall
 	sub	x17, x0, #SYS_pselect6
 	cmp	x17, #(SYS_signalfd4 - SYS_pselect6)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
+#include "agent/alternate.h"
 #include "agent/cpu_buffer.h"
 #include "agent/own_signal.h"
 #include "agent/sandbox.h"
@@ -205,11 +206,26 @@ static bool make_or_prepare(aif_call_fn call, long number, const unsigned long *
 	}
 }
 
+static long set_alternate(aif_call_fn call, const unsigned long *arg)
+{
+	bool is_judged = aif_alternate_before(arg[0]);
+	long r = make(call, SYS_sigaltstack, arg);
+
+	if (r == 0 && !is_judged)
+		aif_alternate_after(
+			(const stack_t *)arg[0]); /* NOLINT(performance-no-int-to-ptr) */
+	return r;
+}
+
 bool aif_own_signal_call(aif_call_fn call, long number, const unsigned long *arg, long *ret)
 {
 	int saved = errno;
 	bool is_made;
 
+	if (number == SYS_sigaltstack) {
+		*ret = set_alternate(call, arg);
+		return true;
+	}
 	if (!aif_own_signal_is_used() || aif_sandbox_may_be_on()) {
 		errno = saved;
 		return false;

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -42,6 +43,14 @@ static void burn_long(void)
 {
 	for (int i = 0; i < ROUNDS; i++)
 		guest_burn();
+}
+
+static void burn_briefly(void)
+{
+	static volatile uint64_t sum;
+
+	for (unsigned i = 0; i < 1000000; i++)
+		sum += i;
 }
 
 static unsigned char *map(size_t bytes)
@@ -211,6 +220,183 @@ void guest_alternate_small(void)
 	alternate_thread(NULL);
 	pthread_create(&thread, NULL, alternate_thread, NULL);
 	pthread_join(thread, NULL);
+}
+
+/* The least that the kernel took before it knew of frames that are larger. */
+#define TINY 2048
+
+static void set_tiny(unsigned char *memory, bool by_number)
+{
+	stack_t s = {.ss_sp = memory, .ss_size = TINY}, old;
+
+	guest_say("set", by_number ? syscall(SYS_sigaltstack, &s, NULL) : sigaltstack(&s, NULL));
+	burn_long();
+	guest_say("get", sigaltstack(NULL, &old));
+	guest_say("is as it was set", old.ss_sp == memory && old.ss_size == TINY);
+	s.ss_flags = SS_DISABLE;
+	guest_say("unset", sigaltstack(&s, NULL));
+}
+
+static void *tiny_thread(void *arg)
+{
+	set_tiny(map(TINY), true);
+	return arg;
+}
+
+/* Sets alternate stacks that no signal's frame may fit onto, and has no signals. */
+void guest_alternate_tiny(void)
+{
+	burn_long();
+	set_tiny(map(TINY), false);
+	burn_long();
+}
+
+void guest_alternate_tiny_thread(void)
+{
+	pthread_t thread;
+
+	burn_long();
+	pthread_create(&thread, NULL, tiny_thread, NULL);
+	pthread_join(thread, NULL);
+}
+
+/* Has it before sampling begins. */
+void guest_alternate_tiny_first(void)
+{
+	set_tiny(map(TINY), false);
+}
+
+static void *volatile shown_at;
+static volatile size_t shown_size;
+static volatile sig_atomic_t refused_there;
+
+static void look_there(int signal, siginfo_t *info, void *context)
+{
+	stack_t other = {.ss_flags = SS_DISABLE};
+
+	(void)info;
+	shown_at = ((ucontext_t *)context)->uc_stack.ss_sp;
+	shown_size = ((ucontext_t *)context)->uc_stack.ss_size;
+	refused_there += sigaltstack(&other, NULL) < 0 && signal == SIGUSR1;
+}
+
+/* Replaces its alternate stack, looks at it, and has it taken away and given back by signals. */
+static void *replaced_thread(void *arg)
+{
+	struct sigaction sa = {.sa_sigaction = look_there, .sa_flags = SA_ONSTACK | SA_SIGINFO};
+	unsigned char *memory[2] = {map(65536), map(65536)};
+	long differ = 0;
+	stack_t s, old;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	for (int i = 0; i < 400; i++) {
+		s = (stack_t){.ss_sp = memory[i % 2], .ss_size = 65536 - (size_t)i};
+		if (i % 4 == 3)
+			s.ss_flags = (int)(1u << 31); /* SS_AUTODISARM */
+		differ += sigaltstack(&s, i ? &old : NULL) != 0;
+		differ += i && old.ss_sp != memory[(i + 1) % 2];
+		burn_briefly();
+		differ += sigaltstack(NULL, &old) || old.ss_size != s.ss_size ||
+			  old.ss_sp != s.ss_sp || old.ss_flags != s.ss_flags;
+		pthread_kill(pthread_self(), SIGUSR1);
+		differ += shown_at != s.ss_sp || shown_size != s.ss_size;
+		if (i % 8 == 7) {
+			s.ss_flags = SS_DISABLE;
+			differ += sigaltstack(&s, NULL) != 0;
+			burn_briefly();
+			differ += sigaltstack(NULL, &old) || old.ss_flags != SS_DISABLE;
+			s = (stack_t){.ss_sp = memory[i % 2], .ss_size = 65536};
+			differ += sigaltstack(&s, NULL) != 0;
+		}
+	}
+	guest_say("differences", differ);
+	guest_say("refused in the handler", refused_there);
+	return arg;
+}
+
+void guest_alternate_replaced(void)
+{
+	pthread_t thread;
+
+	burn_long();
+	replaced_thread(NULL);
+	refused_there = 0;
+	pthread_create(&thread, NULL, replaced_thread, NULL);
+	pthread_join(thread, NULL);
+}
+
+/* ---- threads of its own, which a signal interrupts ------------------------------------------------ */
+
+#define TURNS_OWN 40
+
+static ucontext_t own_thread;
+static __thread ucontext_t own_scheduler;
+static atomic_int own_ended;
+static atomic_uint_least64_t own_sum;
+static pthread_barrier_t own_turn;
+
+/* The thread may have another kernel thread by now: nothing of thread-local memory may be kept. */
+static __attribute__((noinline)) void own_leave(void)
+{
+	__asm__ volatile("" ::: "memory");
+	swapcontext(&own_thread, &own_scheduler);
+}
+
+static void on_own_turn(int signal)
+{
+	(void)signal;
+	own_leave();
+}
+
+static void own_work(void)
+{
+	uint64_t x = 1;
+
+	for (int turn = 0; turn < TURNS_OWN; turn++) {
+		for (unsigned i = 0; i < 8000000; i++)
+			x = x * 6364136223846793005u + i;
+		raise(SIGUSR1);
+	}
+	own_sum = x;
+	own_ended = 1;
+	for (;;)
+		own_leave();
+}
+
+/* Runs it in each second turn, from where the other kernel thread was interrupted, and computes in between. */
+static void *own_kernel_thread(void *arg)
+{
+	burn_long();
+	for (int turn = 0; turn < TURNS_OWN + 2; turn++) {
+		if ((turn + (arg != NULL)) % 2 || own_ended)
+			burn_briefly();
+		else
+			swapcontext(&own_scheduler, &own_thread);
+		pthread_barrier_wait(&own_turn);
+	}
+	return NULL;
+}
+
+/*
+ * Goes on in another kernel thread after a signal, as schedulers of HPC runtimes do. The return from the signal gives that
+ * kernel thread the alternate stack of the first: where a profiler has given one to each, two would have the same.
+ */
+void guest_threads_own(void)
+{
+	struct sigaction sa = {.sa_handler = on_own_turn, .sa_flags = SA_NODEFER};
+	pthread_t thread[2];
+
+	sigaction(SIGUSR1, &sa, NULL);
+	pthread_barrier_init(&own_turn, NULL, 2);
+	getcontext(&own_thread);
+	own_thread.uc_stack = (stack_t){.ss_sp = map(262144), .ss_size = 262144};
+	makecontext(&own_thread, own_work, 0);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, own_kernel_thread, i ? &own_turn : NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	guest_say("sum", (long)(own_sum % 1000000007));
+	guest_say("ended", own_ended);
 }
 
 /* ---- handlers ------------------------------------------------------------------------------------ */
