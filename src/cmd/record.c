@@ -57,6 +57,7 @@ static const struct values defaults = {
 	.record = {.output = "aiflame.data",
 		   .device_rate = AIF_RECORD_DEFAULT_RATE,
 		   .cpu_rate = CPU_RATE_NOT_GIVEN,
+		   .reduce = AIF_REDUCE_NOT_GIVEN,
 		   .overhead_ppm = OVERHEAD_NOT_GIVEN},
 };
 
@@ -513,7 +514,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			    o.counters);
 		return AIF_EXIT_USAGE;
 	}
-	if (!is_period_right(&o, err) || !are_processes_right(&o, words_len, err) ||
+	if (!aif_record_reduce_right(&o, err) || !is_period_right(&o, err) ||
+	    !are_processes_right(&o, words_len, err) ||
 	    !aif_record_windows_right(v->steps, v->activate, &o, err) ||
 	    !is_schedule_right(v, &o, err) || !is_slow_right(v, &cycle_opts, err) ||
 	    !is_flame_right(v, err))
@@ -529,6 +531,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		o.cpu_rate = o.cpu ? AIF_RECORD_CPU_ONLY_RATE : AIF_RECORD_DEFAULT_CPU_RATE;
 	if (o.cpu && !o.cpu_rate) {
 		aif_err_set(err, -1, "record: --cpu and --cpu-rate 0 exclude each other; give one");
+		return AIF_EXIT_USAGE;
+	}
+	if (o.wall && !o.cpu_rate) {
+		aif_err_set(err, -1,
+			    "record: --wall and --cpu-rate 0 exclude each other: --wall says what "
+			    "samples are of, and there are none; give one");
 		return AIF_EXIT_USAGE;
 	}
 	o.children |= o.cpu;
@@ -552,13 +560,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if ((o.all_launches || o.reduce) && o.overhead_ppm != OVERHEAD_NOT_GIVEN) {
 		aif_err_set(err, -1, "record: --overhead and %s exclude each other; give one",
 			    o.reduce ? "--reduce" : "--all-launches");
-		return AIF_EXIT_USAGE;
-	}
-	if (o.reduce && (o.reduce < 2 || o.keep_ns || o.max_size)) {
-		aif_err_set(err, -1, "record: --reduce: %s",
-			    o.reduce < 2
-				    ? "give 2 or more; with less nothing is left out"
-				    : "leaves out other rows than --keep and --max-size; give one");
 		return AIF_EXIT_USAGE;
 	}
 	o.all_launches |= o.reduce != 0;
@@ -622,9 +623,12 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (v->flame && (!result.have_profile || !draw(result.path, v->flame, o.quiet)) &&
 	    !result.exit_code)
 		result.exit_code = NOT_DRAWN;
-	if (result.goes_on && !o.quiet)
+	if (result.goes_on && !o.quiet && o.duration_ns)
 		aif_message(
 			"the command goes on and is not recorded any more (--kill ends it with --duration)");
+	else if (result.goes_on && !o.quiet)
+		aif_message("the command goes on and is not recorded any more; kill %d ends it",
+			    result.goes_on);
 	return result.exit_code;
 }
 

@@ -61,6 +61,21 @@ bool aif_record_windows_right(const char *steps, const char *activate, struct ai
 	return true;
 }
 
+bool aif_record_reduce_right(struct aif_record_opts *o, struct aif_err *err)
+{
+	if (o->reduce == AIF_REDUCE_NOT_GIVEN) {
+		o->reduce = 0;
+		return true;
+	}
+	if (o->reduce >= 2 && !o->keep_ns && !o->max_size)
+		return true;
+	return aif_err_set(
+		       err, -1, "record: --reduce: %s",
+		       o->reduce < 2
+			       ? "give 2 or more; with less nothing is left out"
+			       : "leaves out other rows than --keep and --max-size; give one") == 0;
+}
+
 void aif_record_say_waits(void *arg, uint64_t due_ns)
 {
 	const uint64_t now = aif_clock_ns(CLOCK_REALTIME);

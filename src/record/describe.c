@@ -92,6 +92,10 @@ void aif_describe_recording(struct aif_store *s, const struct aif_record_opts *o
 	if (o->cpu_rate && !o->wall && !o->cpu_event)
 		aif_store_meta(s, "cpu_clock",
 			       o->cpu_clock == AIF_RECORD_CPU_CLOCK_TICK ? "tick" : "perf");
+	/* Notes --steps alone: --schedule records programs that mark none. */
+	if (o->schedule.active && !o->schedule.is_for_unmarked)
+		meta_printf(s, "steps_asked", "%" PRIu32 ":%" PRIu32, o->schedule.skip,
+			    o->schedule.skip + o->schedule.active);
 	if (o->cpu)
 		meta_printf(s, "cpu_programs", "from their start");
 	if (o->ebpf)

@@ -46,7 +46,7 @@ struct aif_record_result {
 	int exit_code;   /* for `record` to end with: the command's, 128 + signal, or 125 to 127 */
 	char path[4096]; /* of the profile, "" if none was written */
 	bool have_profile; /* the file is complete and can be opened */
-	bool goes_on;      /* the command was left running */
+	int goes_on;       /* the command's process, which was left running; 0 = none */
 };
 
 /*

@@ -582,7 +582,7 @@ static int finish(struct session *s, struct aif_err *err)
 	if (s->family.listener)
 		aif_family_look(&s->family, end_ns);
 	describe_end(s, &st);
-	s->result->goes_on = s->child > 0 && !s->child_ended;
+	s->result->goes_on = s->child > 0 && !s->child_ended ? s->child : 0;
 	pthread_mutex_lock(&s->store.lock);
 	/* The last one of that number: a program that calls exec is another process in the profile. */
 	for (size_t i = s->child_ended ? s->store.p.processes_len : 0; i-- > 0;) {

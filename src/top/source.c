@@ -49,7 +49,7 @@ static void record(const struct aif_record_opts *opts, int watcher, int end, int
 	o.watcher = watcher;
 	aif_record_run(&o, NULL, &result, &e.err);
 	e.exit_code = result.exit_code;
-	e.goes_on = result.goes_on;
+	e.goes_on = result.goes_on != 0;
 	n = write(end, &e, sizeof(e));
 	_exit(n == (ssize_t)sizeof(e) ? 0 : 1);
 }

@@ -260,6 +260,16 @@ check "env --format k8s mounts an agent below a name without spaces at /opt/aifl
 check "env --format k8s names the mounted agent in its variables" says 'value: "/opt/aiflame/libaiflame-agent.so"' k8s
 check "the link for a name with spaces takes the place of dead ones" test \
 	"$(ls s | sed 's/-[0-9a-f]*.so$/-N.so/' | tr '\n' ' ')" = "libaiflame-agent-N.so x "
+check "record --wall without samples says what to do" says "record: --wall and --cpu-rate 0 exclude each other" "$aiflame" record -F 0 --wall -o x.data true
+check "record --wall without samples is misuse" status_is 2 "$aiflame" record -F 0 --wall -o x.data true
+for every in 0 1; do
+	check "record --reduce $every says what to do" says "record: --reduce: give 2 or more" "$aiflame" record --reduce $every -o x.data true
+	check "record --reduce $every is misuse" status_is 2 "$aiflame" record --reduce $every -o x.data true
+done
+for cpu in "" --cpu; do
+	check "record $cpu --steps of a program that marks none names the steps" says "no launch or sample in the steps 30:50 (--steps): the program began fewer, or marks none" \
+		"$aiflame" record $cpu --steps 30:50 -o x.data true
+done
 cp m.data own.data
 for c in "flame -o own.svg" report info "annotate basic" export; do
 	check "$c takes one FILE" status_is 2 "$aiflame" $c -i m.data own.data

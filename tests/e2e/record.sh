@@ -265,6 +265,14 @@ check "the profile is whole after a signal to the recorder" "$aiflame" info i.da
 first=$!
 "$aiflame" record -q -o two2.data "$matmul" 128 20 >/dev/null
 wait $first
+# The second request to end leaves a command that goes on alone.
+touch go
+"$aiflame" record -o on.data sh -c 'trap "" TERM HUP; echo $$ >on.pid; while [ -e go ]; do sleep .05; done' 2>on.err &
+recorder=$!
+check "a command that ignores signals runs" wait_until test -s on.pid
+kill -TERM $recorder && kill -HUP $recorder && wait $recorder
+check "a command that the recorder leaves running is named, and how it is ended" grep -qx "aiflame: the command goes on and is not recorded any more; kill $(cat on.pid) ends it" on.err
+rm go
 check "two recorders at once do not mix" sh -c "
 	for f in two1 two2; do '$aiflame' info \$f.data | grep -q '= joined *68' || exit 1; done"
 done_testing

@@ -221,7 +221,7 @@ static void say_busy(struct aif_attach *a, const struct aif_standby_entry *e)
 	aif_buf_shell(&name, e->page.call.name);
 	snprintf(a->busy, sizeof(a->busy),
 		 "process %d: is being recorded by %s (process %" PRIu32
-		 "); end that first: aiflame ctl stop %s",
+		 "), which may be completing its profile; wait, or end it: aiflame ctl stop %s",
 		 e->pid, e->page.call.name, e->page.recorder, aif_buf_str(&name));
 	aif_buf_finish(&name);
 }

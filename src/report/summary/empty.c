@@ -27,7 +27,8 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 			       char text[160])
 {
 	const char *attached = aif_profile_meta(p, "attached"),
-		   *left = aif_profile_meta(p, "left_running");
+		   *left = aif_profile_meta(p, "left_running"),
+		   *steps = aif_profile_meta(p, "steps_asked");
 
 	if (aif_profile_loss(p, AIF_REASON_HANDSHAKE_FAILED) ||
 	    aif_profile_loss(p, AIF_REASON_WIRE_VERSION))
@@ -43,6 +44,14 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 			 "the command has ended, but process %.12s of it runs on, unrecorded; see "
 			 "aiflame help env, record -p",
 			 left);
+		return text;
+	}
+	if (agents && *steps) {
+		snprintf(
+			text, 160,
+			"no launch or sample in the steps %.24s (--steps): the program began fewer, or "
+			"marks none; see docs/program.md",
+			steps);
 		return text;
 	}
 	if (aif_profile_loss(p, AIF_REASON_ZE_METRICS_SIGNAL))
