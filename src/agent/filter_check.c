@@ -157,16 +157,25 @@ uint64_t aif_filter_run(const struct sock_filter *filter, unsigned len,
 
 /* Calls of a thread of the agent's that starts, waits, and ends. */
 static const struct aif_filter_call waiting[] = {
-	CALL(futex),  CALL(gettid),  CALL(exit),     CALL(rt_sigprocmask),  CALL(mmap),
-	CALL(munmap), CALL(madvise), CALL(mprotect), CALL(set_robust_list), CALL(clone),
+	CALL(futex),
+	CALL(gettid),
+	CALL(exit),
+	CALL(rt_sigprocmask),
+	CALL(mmap),
+	CALL(munmap),
+	CALL(madvise),
+	CALL(mprotect),
+	CALL(set_robust_list),
+	CALL(clone),
+#ifdef SYS_rseq
+	/* The C library ends a program that could register its first thread and not a later one. */
+	CALL(rseq),
+#endif
 };
 /* The same, which the C library can do without. */
 static const struct aif_filter_call waiting_or_error[] = {
 #ifdef SYS_clone3
 	CALL(clone3),
-#endif
-#ifdef SYS_rseq
-	CALL(rseq),
 #endif
 	CALL(close_range),
 	CALL(restart_syscall),
@@ -201,12 +210,20 @@ static const struct aif_filter_call all_or_error[] = {
 	CALL(lstat),
 	CALL(poll),
 	CALL(unlink),
+	CALL(mkdir),
+	CALL(access),
 #endif
+	/* The C library's, of functions that the agent calls: where a stack ends, memory of its own. */
+	CALL(prlimit64),
+	CALL(sched_getaffinity),
+	CALL(brk),
+	CALL(getrandom),
 	CALL(newfstatat),
 	CALL(readlinkat),
 	CALL(lseek),
 	CALL(pread64),
 	CALL(socket),
+	CALL(setsockopt),
 	CALL(connect),
 	CALL(sendto),
 	CALL(sendmsg),
@@ -215,7 +232,16 @@ static const struct aif_filter_call all_or_error[] = {
 	CALL(ppoll),
 	CALL(unlinkat),
 	CALL(write),
+	CALL(pwrite64),
 	CALL(ftruncate),
+	CALL(faccessat),
+	CALL(getcwd),
+	CALL(kill),
+	CALL(sched_yield),
+	CALL(clock_getres),
+	CALL(semget),
+	CALL(semop),
+	CALL(semctl),
 	CALL(geteuid),
 	CALL(process_vm_readv),
 	CALL(mlock),

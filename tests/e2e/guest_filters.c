@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guest_app.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -245,6 +246,66 @@ void guest_filter_fork(void)
 		_exit(5);
 	}
 	guest_say("child", guest_status(child));
+	guest_burn();
+}
+
+/* A child speaks to the recorder of its own accord. */
+void guest_filter_fork_talks(void)
+{
+	struct sock_fprog p = forbid(SYS_setsockopt, SECCOMP_RET_KILL_PROCESS);
+	pid_t child;
+
+	guest_burn();
+	guest_say("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p));
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < 4; i++)
+			guest_burn();
+		_exit(5);
+	}
+	guest_say("child", guest_status(child));
+}
+
+/* The C library ends a program in which a new thread cannot register what its first one could: the child makes none. */
+void guest_filter_fork_alone(void)
+{
+	struct sock_fprog p = forbid(SYS_rseq, SECCOMP_RET_ERRNO | EPERM);
+	pid_t child;
+
+	guest_burn();
+	guest_say("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p));
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < 4; i++)
+			guest_burn();
+		_exit(5);
+	}
+	guest_say("child", guest_status(child));
+}
+
+/* Changes its user, before which other threads make way and after which they are made again. */
+void guest_filter_user_alone(void)
+{
+	struct sock_fprog p = forbid(SYS_rseq, SECCOMP_RET_ERRNO | EPERM);
+
+	guest_burn();
+	guest_say("seccomp",
+		  syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &p));
+	guest_say("setuid", setuid(getuid()));
+	for (int i = 0; i < 4; i++)
+		guest_burn();
+}
+
+/* Unloads a library under a filter, before which samples with its addresses are passed on. */
+void guest_filter_unload(void)
+{
+	struct sock_fprog p = forbid(SYS_prlimit64, SECCOMP_RET_KILL_PROCESS);
+	void *library = dlopen("libresolv.so.2", RTLD_NOW);
+
+	guest_burn();
+	guest_say("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p));
+	guest_burn();
+	guest_say("unloaded", library ? dlclose(library) : 0);
 	guest_burn();
 }
 
