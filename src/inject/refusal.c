@@ -3,13 +3,13 @@
 
 #include "base/bounded.h"
 #include "base/mounts.h"
-#include "base/open_regular.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "inject/executable.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,28 +75,6 @@ static bool read_auxv(pid_t pid, unsigned long type, unsigned long *ret)
 	return found;
 }
 
-static bool is_32_bit(pid_t pid)
-{
-	unsigned char ident[EI_NIDENT];
-	char path[64];
-	bool is = false;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd >= 0 && !aif_mounts_allow_handle((int)pid, fd)) {
-		close(fd);
-		return false;
-	}
-	fd = aif_open_handle(fd, O_RDONLY);
-	if (fd >= 0) {
-		is = read(fd, ident, sizeof(ident)) == (ssize_t)sizeof(ident) &&
-		     !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
-		close(fd);
-	}
-	return is;
-}
-
 /* A child between vfork() and exec() lives in its parent's memory. */
 static bool shares_memory(pid_t pid)
 {
@@ -119,11 +97,11 @@ static bool is_served(pid_t pid, const char *line)
 	       aif_mounts_readable((int)pid, lo, hi - lo) < hi - lo;
 }
 
-static int look_at_libraries(pid_t pid, struct aif_err *err)
+static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct aif_err *err)
 {
 	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
-	     has_plain_libc = false, is_on_fuse = false;
-	char path[64], *line = NULL;
+	     has_plain_libc = false, is_on_fuse = false, has_other = false;
+	char path[64], first[PATH_MAX] = "", *line = NULL;
 	size_t size = 0;
 	FILE *f;
 
@@ -137,6 +115,9 @@ static int look_at_libraries(pid_t pid, struct aif_err *err)
 		has_any = true;
 		if (!file)
 			continue;
+		if (!*first)
+			snprintf(first, sizeof(first), "%s", file);
+		has_other |= strcmp(first, file) != 0;
 		is_on_fuse |= is_served(pid, line);
 		has_libc |= !strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8);
 		has_loader |= !strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6);
@@ -162,6 +143,12 @@ static int look_at_libraries(pid_t pid, struct aif_err *err)
 			"process %d: its C library is musl, and the agent needs glibc; use "
 			"an image with glibc, or add --ebpf",
 			(int)pid);
+	if ((x->has_loader && !has_other) || (x->needs_libraries && has_loader && !has_libc))
+		return aif_err_set(
+			err, -EINPROGRESS,
+			"process %d: is still being loaded: its C library is not in it yet; try "
+			"again",
+			(int)pid);
 	if (has_loader && !has_libc)
 		return aif_err_set(
 			err, -ENOTSUP,
@@ -180,19 +167,19 @@ static int look_at_libraries(pid_t pid, struct aif_err *err)
 
 /* Lines of a map that changes while it is read, as that of a program whose threads come and go, can be missed: what is missing is
  * looked for again. */
-static int refuse_libraries(pid_t pid, struct aif_err *err)
+static int refuse_libraries(pid_t pid, const struct aif_executable *x, struct aif_err *err)
 {
-	int r = look_at_libraries(pid, err);
+	int r = look_at_libraries(pid, x, err);
 
 	for (unsigned i = 0; r == -ENOTSUP && i < MAP_LOOKS; i++)
-		r = look_at_libraries(pid, err);
+		r = look_at_libraries(pid, x, err);
 	return r;
 }
 
 static int refusal(pid_t pid, struct aif_err *err)
 {
 	unsigned long secure = 0;
-	bool is_narrow;
+	struct aif_executable x;
 	struct status s;
 	const int n = (int)pid;
 
@@ -222,9 +209,9 @@ static int refusal(pid_t pid, struct aif_err *err)
 			"process %d: belongs to user %lu; record as that user or as root", n,
 			s.uid[0]);
 	/* A 32-bit program has an auxiliary vector of 32-bit words. */
-	is_narrow = is_32_bit(pid);
+	aif_executable_look(pid, &x);
 	if (s.uid[0] != s.uid[1] || s.uid[1] != s.uid[2] || s.gid[0] != s.gid[1] ||
-	    s.gid[1] != s.gid[2] || (!is_narrow && read_auxv(pid, AT_SECURE, &secure) && secure))
+	    s.gid[1] != s.gid[2] || (!x.is_narrow && read_auxv(pid, AT_SECURE, &secure) && secure))
 		return aif_err_set(
 			err, -EPERM,
 			"process %d: is a set-user-id program or has another's rights, and the "
@@ -236,7 +223,7 @@ static int refusal(pid_t pid, struct aif_err *err)
 			"process %d: has a seccomp filter, which may end it for the agent's "
 			"system calls; start it with the variables that `aiflame env` prints",
 			n);
-	if (is_narrow)
+	if (x.is_narrow)
 		return aif_err_set(
 			err, -ENOTSUP,
 			"process %d: is a 32-bit program, and the agent is 64-bit; add --ebpf", n);
@@ -252,7 +239,7 @@ static int refusal(pid_t pid, struct aif_err *err)
 			"process %d: shares its memory with its parent, between vfork() and "
 			"exec(); try again, or record the parent",
 			n);
-	return refuse_libraries(pid, err);
+	return refuse_libraries(pid, &x, err);
 }
 
 struct check {

@@ -6,7 +6,8 @@
 #include <sys/types.h>
 
 /* Says why the agent is not put into a process, before anything is done to it. 0 or -errno with *err, one sentence and what
- * to do. -ENOTSUP: never into this program; -EPERM: not by this user; -ESRCH: it has ended; -EBUSY: not now. */
+ * to do. -ENOTSUP: never into this program; -EPERM: not by this user; -ESRCH: it has ended; -EBUSY: not now; -EINPROGRESS: it has just been
+ * started, and has no C library yet. */
 int aif_inject_refusal(pid_t pid, struct aif_err *err);
 
 /* The same after ptrace was refused: names the setting or the capability that is missing. */

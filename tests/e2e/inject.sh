@@ -151,6 +151,20 @@ several() {
 	return $status
 }
 check "programs that are named together are recorded, and unharmed, one of them named twice" several
+# A program that was started a moment ago has no C library yet.
+just_started() {
+	rm -f in
+	mkfifo in
+	(loading "$app" sleeps) <in >out 2>err &
+	target=$!
+	exec 9>in
+	wait_until runs_app && ! grep libc.so "/proc/$target/maps" &&
+		says "is still being loaded: its C library is not in it yet" "$aiflame" record -q -p "$target"
+	failed=$?
+	loaded && attach && carries_agent && finish 15 && return $failed
+}
+runs_app() { grep -qx inject_app "/proc/$target/comm" && grep -q "ld-linux" "/proc/$target/maps"; }
+check "a program whose libraries are being loaded is said to be, and is recorded when they are there" just_started
 never() {
 	start "$app" sleeps
 	says "does not carry the agent" "$aiflame" record -q -p "$target" --inject never &&
@@ -453,12 +467,17 @@ late_opencl() {
 	exec 9>&-
 	return $status
 }
-# The program's results are what they are without us, and so is its end.
+# The program's results are what they are without us, and so is its end. It makes its kernels when the agent is in it.
 late_opencl_right() {
-	start "$build/examples/matmul"
+	start env LD_PRELOAD="$build/tests/e2e/libhold_opencl.so" "$build/examples/matmul"
 	wait_until grep -q libpocl "/proc/$target/maps"
-	"$aiflame" record -q -p "$target" --inject always --duration 60 -o matmul.data >cl.out 2>&1 || { cat cl.out; return 1; }
-	finish 0 && [ "$(wc -l <out)" = "$("$build/examples/matmul" | wc -l)" ] && [ ! -s err ] &&
+	"$aiflame" record -q -p "$target" --inject always --duration 60 -o matmul.data >cl.out 2>&1 9>&- &
+	recorder=$!
+	wait_until in_file matmul "SELECT count(*) = 1 FROM processes WHERE runtime" || { kill $recorder "$target"; cat cl.out; return 1; }
+	finish 0
+	failed=$?
+	wait $recorder || { cat cl.out; return 1; }
+	[ $failed = 0 ] && [ "$(wc -l <out)" = "$("$build/examples/matmul" | wc -l)" ] && [ ! -s err ] &&
 		says multiply_basic "$aiflame" report --kernels matmul.data
 }
 if [ -x "$build/tests/e2e/idle_app" ]; then

@@ -50,6 +50,8 @@ as_usual() {
 	kill -0 $first && kill -0 $second || failed=1
 	end_recording || failed=1
 	kill $first $second $other
+	# One that has not ended yet is on standby, and used a device.
+	wait_until ended $first $second || failed=1
 	return $failed
 }
 check "programs that run already, and that start later, are joined; one without a device is not" as_usual
@@ -106,6 +108,23 @@ again() {
 }
 check "a program that could not be joined is tried again, one with a seccomp filter is left alone, and the list has the last word" again
 
+# The loader maps a program's libraries one after the other, a runtime's before that of C, perhaps.
+as_loaded() {
+	(loading "$app" 100000) >first.out 2>&1 &
+	first=$!
+	wait_until grep -q libOpenCL "/proc/$first/maps" && ! grep libc.so "/proc/$first/maps" || return
+	record_all
+	"$app" 100000 >second.out 2>&1 &
+	second=$!
+	wait_until is_joined $second
+	failed=$?
+	loaded && wait_until is_joined $first || failed=1
+	end_recording || failed=1
+	kill $first $second
+	wait_until ended $first $second && ! grep "process $first: .* C library" all.err && return $failed
+}
+check "record -a joins a program that it saw before its libraries were there" as_loaded
+
 always() {
 	sleep 1000 &
 	other=$!
@@ -116,7 +135,7 @@ always() {
 	kill $other
 	return $failed
 }
-if [ -n "${OWN_PROCESSES:-}" ]; then
+if [ $$ = 1 ]; then # the first process of that namespace
 	check "record -a --inject always joins programs without a device" always
 else
 	skip "record -a --inject always joins programs without a device" "it would join all of this user's"

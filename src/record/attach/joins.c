@@ -35,6 +35,9 @@
 #define AGAIN_MOST_NS (60 * AIF_NS_PER_S)
 /* Each stops threads. */
 #define TRIES_MOST 5
+/* A loader maps libraries one after the other, within milliseconds, or minutes where they come from afar. Before that a process is
+ * looked at again as usual. */
+#define LOADING_NS (60 * AIF_NS_PER_S)
 /* An agent says hello some microseconds before its injector ends, which may need a processor for that. */
 #define SETTLE_NS (AIF_NS_PER_S / 2)
 
@@ -231,6 +234,10 @@ static bool begin(struct aif_joins *j, const struct process *p, uint64_t now)
 	a->uid = p->uid;
 	r = aif_unprepared_start(&a->in, pid, p->uid, j->opts.agent, j->opts.runtime, &p->left,
 				 a->standby, &err);
+	if (r == -EINPROGRESS && now - p->found_ns < LOADING_NS) {
+		a->in.pid = 0;
+		return false;
+	}
 	/* The maps could not be read in time: the process is as it was. */
 	if (r == -ETIMEDOUT)
 		r = -EAGAIN;

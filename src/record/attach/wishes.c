@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/attach.h"
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "base/process_open.h"
 #include "record/attach/attach_dir.h"
@@ -12,9 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Processes that the user has named. */
+
+/* A program has its libraries within milliseconds, as a rule. */
+#define LOADING_NS    (3 * AIF_NS_PER_S)
+#define LOOK_AGAIN_NS 2000000
 
 /* Says why a process's memory map or environment cannot be read, and what helps. */
 static int say_unreadable(int pid, int error, struct aif_err *err)
@@ -121,6 +127,20 @@ struct wish {
 	char standby[AIF_STANDBY_DIR_MAX];
 };
 
+/* Begins to put the agent into a process. One that has just been started has no C library yet. */
+static int inject(struct wish *w, const struct aif_record_opts *o, struct aif_err *err)
+{
+	const uint64_t until = aif_now_ns() + LOADING_NS;
+	const struct aif_inject_left none = {0};
+	int r;
+
+	while ((r = aif_unprepared_start(&w->in, w->pid, w->uid, o->agent, o->runtime, &none,
+					 w->standby, err)) == -EINPROGRESS &&
+	       aif_now_ns() < until)
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_NS}, NULL);
+	return r;
+}
+
 /* Looks at it. One without the agent will do where it is sampled from outside; else begins to put the agent into it. */
 static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, struct aif_err *err)
 {
@@ -128,7 +148,6 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 	const bool injects =
 		o->agent && (o->inject == AIF_RECORD_INJECT_ALWAYS ||
 			     (o->inject == AIF_RECORD_INJECT_AUTO && !o->outside && !o->ebpf));
-	const struct aif_inject_left none = {0};
 	char path[64];
 	struct stat st;
 	int r;
@@ -165,7 +184,7 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 		return find_standby(pid, &w->maps, w->standby, err);
 	if (!injects)
 		return 0;
-	r = aif_unprepared_start(&w->in, pid, w->uid, o->agent, o->runtime, &none, w->standby, err);
+	r = inject(w, o, err);
 	return o->ebpf ? 0 : r;
 }
 
