@@ -407,6 +407,28 @@ static void a_warm_up_is_no_loop(void **state)
 	end(&g);
 }
 
+/* The first launch takes longer than all others, as where a busy machine took its processor away, and the rest a small part of the
+ * time. */
+static void a_loop_behind_one_long_launch_is_found(void **state)
+{
+	struct program g;
+
+	(void)state;
+	begin(&g);
+	call(&g, MAIN * 100 + 1, 0, 500000 * US);
+	g.now += 5000000ull * US;
+	enter(&g, MAIN * 100 + 2);
+	for (uint32_t i = 0; i < 100; i++) {
+		step(&g);
+		call(&g, MODEL * 100 + 1, 0, 50 * US);
+		call(&g, MODEL * 100 + 2, 1, 50 * US);
+	}
+	leave(&g);
+	find(&g);
+	assert_steps(&g);
+	end(&g);
+}
+
 static void initialisation_is_no_loop(void **state)
 {
 	struct program g;
@@ -545,6 +567,7 @@ int main(void)
 		cmocka_unit_test(random_launches_are_no_loop),
 		cmocka_unit_test(gaps_interrupt_turns_of_the_loop),
 		cmocka_unit_test(little_is_no_loop),
+		cmocka_unit_test(a_loop_behind_one_long_launch_is_found),
 		cmocka_unit_test(initialisation_is_no_loop),
 		cmocka_unit_test(a_warm_up_is_no_loop),
 		cmocka_unit_test(periods_in_periods_are_all_found),

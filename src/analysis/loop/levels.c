@@ -483,8 +483,8 @@ static uint32_t behind_warm_up(const struct walk *w, uint32_t most)
 	for (uint32_t i = 0; i < w->tokens_len; i++) {
 		const struct token *t = &w->tokens[i];
 
-		if (t->calls && t->entries < AIF_LOOP_ENTRIES && t->weight >= least &&
-		    t->first > w->tokens[to].first)
+		if (t->calls > TURNS_FEWEST && t->entries < AIF_LOOP_ENTRIES &&
+		    t->weight >= least && t->first > w->tokens[to].first)
 			to = i;
 	}
 	return w->tokens[most].entries < AIF_LOOP_ENTRIES ? to : most;
@@ -506,27 +506,34 @@ static void remember_phases(struct walk *w, uint32_t to)
 	}
 }
 
-/* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. Once the steps are
- * known, only inner periods are left to be found: what has none, such as a prefill before tokens, is passed by. */
+/* Returns true if there may be turns below the token. Of the first steps, any calls that are enough may be turns. */
+static bool may_have_turns(const struct token *t, bool is_inner)
+{
+	return is_inner ? may_loop(t) : t->calls > TURNS_FEWEST;
+}
+
+/* Restricts the set to the token with the most device time, of two to that with more calls. Returns its stack. What can have no turns is
+ * passed by: a launch that took long before the loop; once the steps are known, and only inner periods are left to be found, a
+ * prefill before tokens. */
 static uint32_t descend(struct walk *w)
 {
 	bool is_inner = w->ret->len >= AIF_LOOP_SURE, only = false;
 	uint32_t to = 0;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < w->tokens_len && is_inner && !only; i++)
-		if (may_loop(&w->tokens[i])) {
+	for (uint32_t i = 0; i < w->tokens_len && !only; i++)
+		if (may_have_turns(&w->tokens[i], is_inner)) {
 			only = true;
 			to = i;
 		}
 	for (uint32_t i = 0; i < w->tokens_len; i++)
-		if (only && !may_loop(&w->tokens[i]))
+		if (only && !may_have_turns(&w->tokens[i], is_inner))
 			continue;
 		else if (w->tokens[i].weight > w->tokens[to].weight ||
 			 (w->tokens[i].weight == w->tokens[to].weight &&
 			  w->tokens[i].calls > w->tokens[to].calls))
 			to = i;
-	to = only ? to : behind_warm_up(w, to);
+	to = only && is_inner ? to : behind_warm_up(w, to);
 	if (!w->ret->levels)
 		remember_phases(w, to);
 	for (size_t i = 0; i < w->set.len; i++)
