@@ -70,6 +70,8 @@ static uint64_t find_syscall(struct aif_image *im)
 static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 			  struct aif_err *err)
 {
+	uint8_t byte;
+
 	*fn = (struct aif_borrow_functions){
 		.create = find(im, "pthread_create"),
 		.attr_init = find(im, "pthread_attr_init"),
@@ -87,6 +89,9 @@ static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 		return 0;
 	if (aif_proc_has_ended((int)im->pid))
 		return aif_inject_why_not_traced(im->pid, ESRCH, err);
+	/* With CAP_PERFMON alone the map can be read, and nothing of what is in it. */
+	if (im->modules && !aif_image_read(im, im->module[0].lo, &byte, sizeof(byte)))
+		return aif_inject_why_not_traced(im->pid, EPERM, err);
 	return aif_err_set(
 		err, -ENOTSUP,
 		"process %d: its glibc is older than 2.35, where the agent could meet a library "
