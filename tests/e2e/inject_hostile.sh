@@ -55,13 +55,11 @@ in_chroot() {
 	wait_until is_called app
 	attach && attach && attach && carries_agent && finish 15 && [ -d jail/tmp/aiflame-0 ]
 }
-check "a program in a root directory of its own is recorded, three times" in_chroot
 without_proc() {
 	jail bare && start chroot bare /app sleeps
 	wait_until is_called app
 	says "its loader refuses the agent" attach && finish 15
 }
-check "a program whose root directory has no /proc is left alone, and unharmed" without_proc
 
 # What a program says of itself is its word.
 lies=$build/tests/e2e/inject_lies
@@ -71,19 +69,18 @@ is_ready() { grep -qx ready out; }
 ends() {
 	timeout 60 "$aiflame" record -q -p "$target" --inject always --cpu --duration 0.2 -o attach.data >attach.out 2>&1
 	status=$?
+	! grep -E "the injector was killed|Sanitizer|runtime error" attach.out || return 1
 	case $status in 0) ;; 125) grep -q "^aiflame: process $target: " attach.out ;; *) false ;; esac || { echo "status $status"; cat attach.out; return 1; }
 }
 reads_library() {
 	start "$lies" reads "$libc" && wait_until is_ready && attach && carries_agent && finish 42
 }
-check "a program that has its C library mapped once more, to read it, is recorded" reads_library
 executes_library() {
 	start "$lies" executes "$libc" && wait_until is_ready
 	ends
 	failed=$?
 	finish 42 && return $failed
 }
-check "a program that has its C library mapped once more, as code that cannot run there, is left alone, and unharmed" executes_library
 tells_lies() {
 	mkdir -p fake && cp -L "$libc" fake/libc.so.6 || return
 	for seed in $(seq "${SEEDS:-12}"); do
@@ -95,19 +92,16 @@ tells_lies() {
 		[ $failed -eq 0 ] || { echo "seed $seed"; return 1; }
 	done
 }
-check "a recorder of programs whose C library's headers lie ends by itself" tells_lies
 loses_library() {
 	mkdir -p lost && cp -L "$(dirname "$libc")/libm.so.6" lost/libgone.so || return
 	start "$lies" loads lost/libgone.so
 	wait_until is_ready && rm lost/libgone.so && attach && carries_agent && finish 42
 }
-check "a program whose library has been deleted is recorded" loses_library
 other_library() {
 	cp -L "$(dirname "$libc")/libm.so.6" lost/libgone.so || return
 	start "$lies" loads lost/libgone.so
 	wait_until is_ready && rm lost/libgone.so && mkfifo lost/libgone.so && attach && carries_agent && finish 42
 }
-check "a program whose library has become a FIFO is recorded" other_library
 # In its root directory a link leads out of it, as from here.
 leads_out() {
 	jail trap && mkdir -p trap/proc outside && ln -s "$work/outside" trap/tmp/aiflame-0 && mount -t proc proc trap/proc || return
@@ -118,7 +112,6 @@ leads_out() {
 	umount -l trap/proc
 	finish 15 && [ -z "$(ls -A outside)" ] && return $failed
 }
-check "a link in a program's root directory leads root nowhere" leads_out
 # Processes that end or become another program while they are looked at.
 comes_and_goes() {
 	for i in $(seq "${TIMES:-15}"); do
@@ -128,5 +121,28 @@ comes_and_goes() {
 		wait "$target"
 	done
 }
-check "a recorder of a process that becomes another program and ends meanwhile ends by itself" comes_and_goes
+# each_case WITH: every case
+each_case() {
+	check "a program in a root directory of its own is recorded, three times$1" in_chroot
+	check "a program whose root directory has no /proc is left alone, and unharmed$1" without_proc
+	check "a program that has its C library mapped once more, to read it, is recorded$1" reads_library
+	check "a program that has its C library mapped once more, as code that cannot run there, is left alone, and unharmed$1" executes_library
+	check "a recorder of programs whose C library's headers lie ends by itself$1" tells_lies
+	check "a program whose library has been deleted is recorded$1" loses_library
+	check "a program whose library has become a FIFO is recorded$1" other_library
+	check "a link in a program's root directory leads root nowhere$1" leads_out
+	check "a recorder of a process that becomes another program and ends meanwhile ends by itself$1" comes_and_goes
+}
+each_case ""
+# The same with a recorder, and an injector, that says what it reads or writes where nothing is; the agent is that of before.
+sanitized=${ASAN_BUILD_DIR:-$root/build-asan}/src/aiflame
+if [ -x "$sanitized" ]; then
+	aiflame=$sanitized
+	export "AIFLAME_AGENT=$build/src/agent/libaiflame-agent.so" UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+	umount -l jail/proc
+	rm -rf --one-file-system jail bare trap outside fake lost
+	each_case ", with ASan and UBSan"
+else
+	skip "root puts the agent into processes that deceive, with ASan and UBSan" "no build-asan/src/aiflame: scripts/build-tests asan src/aiflame"
+fi
 done_testing
