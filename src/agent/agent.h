@@ -25,6 +25,7 @@
  * How to add a runtime: runtime.h.
  */
 
+struct aif_mpi;
 struct aif_nvtx;
 
 /* The one mutable global. */
@@ -44,6 +45,7 @@ struct aif_agent {
 	struct aif_forward forward;
 	_Atomic uint64_t steps_begun;    /* by the program (program.c) */
 	_Atomic(struct aif_nvtx *) nvtx; /* nvtx/ranges.h; NULL: no library has called NVTX */
+	_Atomic(struct aif_mpi *) mpi;   /* mpi/mpi.h; NULL: MPI has not been called */
 	_Atomic uint64_t objects_bytes;  /* objects.h: left for this recorder so far */
 	struct aif_runtime_slot runtime[AIF_RUNTIMES];
 };

@@ -559,8 +559,9 @@ bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
 	struct aif_wire_mark *r = aif_ring_reserve(&t->ring, AIF_WIRE_MARK, len);
 
 	if (aif_unlikely(!r)) {
-		aif_emit_count(m->kind == AIF_MARK_CALL ? &t->slot->lost_others
-							: &t->slot->lost_ranges);
+		aif_emit_count(m->kind == AIF_MARK_CALL || m->kind == AIF_MARK_JOINT_CALL
+				       ? &t->slot->lost_others
+				       : &t->slot->lost_ranges);
 		return false;
 	}
 	r->head.aux = (uint32_t)m->kind;

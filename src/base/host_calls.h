@@ -11,11 +11,12 @@ enum aif_host_call_kind {
 	AIF_HOST_CALL_ALLOCATE,
 	AIF_HOST_CALL_FREE,
 	AIF_HOST_CALL_COMPILE,
-	AIF_HOST_CALL_LOAD,    /* makes compiled code ready */
-	AIF_HOST_CALL_PREPARE, /* makes data, addresses or DMA ready for the device */
+	AIF_HOST_CALL_LOAD,        /* makes compiled code ready */
+	AIF_HOST_CALL_PREPARE,     /* makes data, addresses or DMA ready for the device */
+	AIF_HOST_CALL_COMMUNICATE, /* waits for other ranks of the job */
 	AIF_HOST_CALL_KINDS
 };
-/* "synchronise", "copy", "allocate", "free", "compile", "load", "prepare"; "?" for others. */
+/* "synchronise", "copy", "allocate", "free", "compile", "load", "prepare", "communicate"; "?" for others. */
 const char *aif_host_call_kind_name(unsigned kind);
 
 #define AIF_HOST_CALL(kind, name) AIF_CALL_##name,

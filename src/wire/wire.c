@@ -136,7 +136,8 @@ void aif_wire_shift(void *record, uint64_t ns)
 	case AIF_WIRE_MARK: {
 		struct aif_wire_mark *m = record;
 		m->time += ns;
-		if (h->aux == AIF_MARK_CALL || h->aux == AIF_MARK_CLOSE)
+		if (h->aux == AIF_MARK_CALL || h->aux == AIF_MARK_JOINT_CALL ||
+		    h->aux == AIF_MARK_CLOSE)
 			m->number += ns;
 		break;
 	}

@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    29
+#define AIF_WIRE_VERSION    30
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */
@@ -321,6 +321,9 @@ enum aif_wire_mark_kind {
 	 * zero, its inputs' shapes */
 	AIF_MARK_OPERATOR = 11,
 	AIF_MARK_OPERATOR_END = 12,
+	/* A call in which ranks of a job take part together is over. As CALL; strings: its name and, behind a zero, two
+	 * uint64_t: its communicator, the same number on all ranks, and which of its calls it is, from 1 */
+	AIF_MARK_JOINT_CALL = 13,
 };
 struct aif_wire_mark {
 	struct aif_wire_head head; /* aux: enum aif_wire_mark_kind */

@@ -22,6 +22,7 @@ static struct {
 	const char *name;
 	uint64_t since, time;
 	uint32_t stack;
+	struct aif_host_call_joint joint;
 } it;
 
 struct aif_thread *aif_thread_enter_slow(void)
@@ -40,6 +41,18 @@ bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32
 	it.time = time;
 	it.name = name;
 	return true;
+}
+
+bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
+{
+	const char *joint = memchr(m->text, '\0', m->text_len);
+
+	assert_int_equal(m->kind, AIF_MARK_JOINT_CALL);
+	assert_non_null(joint);
+	assert_int_equal(m->text + m->text_len - joint - 1, sizeof(it.joint));
+	memcpy(&it.joint, joint + 1, sizeof(it.joint));
+	return aif_emit_mark_at(t, AIF_MARK_CALL, m->depth, m->number, m->time,
+				aif_host_call_name(AIF_CALL_MPI_Barrier));
 }
 
 uint32_t aif_capture(struct aif_thread *t, const struct aif_regs *regs,
@@ -250,6 +263,32 @@ static void where_nobody_asks_nothing_is_done(void **state)
 	assert_false(it.slot.call_since);
 }
 
+static void a_call_of_ranks_has_its_number(void **state)
+{
+	struct aif_host_call_joint joint = {.communicator = 0xc0ffee, .number = 7};
+	struct aif_regs regs = {.sp = 1000};
+	uint32_t token;
+
+	(void)state;
+	token = aif_host_call_begin(AIF_CALL_MPI_Barrier, AIF_OPTION_CALLS, 0, &regs, NULL);
+	aif_host_call_end_joint(token, &joint, &regs, NULL);
+	assert_int_equal(it.written, 1);
+	assert_string_equal(it.name, "MPI_Barrier");
+	assert_int_equal(it.joint.communicator, 0xc0ffee);
+	assert_int_equal(it.joint.number, 7);
+	/* Numbers that are not known make it a call as any other. */
+	memset(&it.joint, 0, sizeof(it.joint));
+	joint.number = 0;
+	token = aif_host_call_begin(AIF_CALL_MPI_Wait, AIF_OPTION_CALLS, 0, &regs, NULL);
+	aif_host_call_end_joint(token, &joint, &regs, NULL);
+	assert_int_equal(it.written, 2);
+	assert_string_equal(it.name, "MPI_Wait");
+	assert_int_equal(it.joint.communicator, 0);
+	/* Calls that were not recorded. */
+	aif_host_call_end_joint(0, &joint, &regs, NULL);
+	assert_int_equal(it.written, 2);
+}
+
 static void kinds_go_by_names(void **state)
 {
 	enum aif_host_call_kind kind;
@@ -266,6 +305,10 @@ static void kinds_go_by_names(void **state)
 	assert_false(aif_host_call_kind_of("cudaMem", &kind));
 	assert_false(aif_host_call_kind_of("", &kind));
 	assert_false(aif_host_call_kind_of("_v2", &kind));
+	assert_true(aif_host_call_kind_of("MPI_Allreduce", &kind));
+	assert_int_equal(kind, AIF_HOST_CALL_COMMUNICATE);
+	assert_false(aif_host_call_kind_of("MPI", &kind));
+	assert_false(aif_host_call_kind_of("MPI_Comm_rank", &kind));
 	for (unsigned i = 0; i < AIF_HOST_CALLS; i++) {
 		assert_true(aif_host_call_kind_of(aif_host_call_name(i), &kind));
 		assert_int_equal(kind, aif_host_call_kind((enum aif_host_call_id)i));
@@ -284,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup(nested_calls_are_written, setup),
 		cmocka_unit_test_setup(a_call_that_was_left_is_not_written, setup),
 		cmocka_unit_test_setup(where_nobody_asks_nothing_is_done, setup),
+		cmocka_unit_test_setup(a_call_of_ranks_has_its_number, setup),
 		cmocka_unit_test(kinds_go_by_names),
 	};
 

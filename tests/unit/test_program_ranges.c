@@ -122,6 +122,48 @@ static void a_call_has_its_time_and_stack(void **state)
 	assert_int_equal(b->ops[1].stack, AIF_NONE);
 }
 
+/* A call's name, and behind its zero as much of a communicator and a number as `text` has behind '@'. */
+static void put_joint(struct world *w, uint64_t start, const char *text)
+{
+	static const uint64_t joint[] = {42, 5};
+	struct aif_wire_mark *r = put(w, 0, AIF_WIRE_MARK, sizeof(*r), text);
+	char *end = strchr((char *)(r + 1), '@');
+
+	r->head.aux = AIF_MARK_JOINT_CALL;
+	r->time = start + 5;
+	r->number = start;
+	r->depth = AIF_WIRE_NONE;
+	r->name_len = (uint32_t)strlen(text);
+	if (end) {
+		memcpy(end + 1, joint, strlen(end + 1));
+		*end = 0;
+	}
+	aif_ring_commit(&w->ring[0]);
+}
+
+static void a_call_of_ranks_has_its_communicator_and_number(void **state)
+{
+	struct world *w = *state;
+	struct aif_batch *b;
+
+	PUT(w, 0, THREAD, thread, NULL, .head.aux = 77, .name = "t");
+	put_joint(w, 15, "MPI_Barrier@0123456789abcdef");
+	/* Hostile: cut short, and no end of the name. */
+	put_joint(w, 25, "MPI_Barrier@01234567");
+	put_joint(w, 35, "MPI_Barrier");
+	aif_target_drain(&w->d, w->t);
+	b = take(w, AIF_BATCH_OP);
+	assert_non_null(b);
+	assert_int_equal(b->len, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(b->ops[i].kind, AIF_OP_RUNTIME);
+		assert_int_equal(b->ops[i].start, 15 + 10 * i);
+		assert_string_equal(aif_profile_str(&w->store.p, b->ops[i].name), "MPI_Barrier");
+		assert_int_equal(b->ops[i].id, i ? 0 : 42);
+		assert_int_equal(b->ops[i].sequence, i ? -1 : 5);
+	}
+}
+
 static void a_call_that_has_not_returned_lasts_until_the_end(void **state)
 {
 	struct world *w = *state;
@@ -251,6 +293,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(operators_have_the_shapes_of_their_inputs, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_call_has_its_time_and_stack, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_call_of_ranks_has_its_communicator_and_number,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_call_that_has_not_returned_lasts_until_the_end,
 						set_up, tear_down),
 	};

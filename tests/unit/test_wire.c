@@ -467,6 +467,9 @@ static void stamps_are_shifted_and_nothing_else(void **state)
 	assert_int_equal(step.number, 4);
 	aif_wire_shift(&call, 100);
 	assert_int_equal(call.number, 104);
+	call.head.aux = AIF_MARK_JOINT_CALL;
+	aif_wire_shift(&call, 100);
+	assert_int_equal(call.number, 204);
 }
 
 static uint64_t taken_time;

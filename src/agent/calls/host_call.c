@@ -4,6 +4,7 @@
 #include "agent/capture.h"
 
 #include <errno.h>
+#include <string.h>
 
 static bool is_captured_late(enum aif_host_call_id id)
 {
@@ -67,8 +68,26 @@ static bool is_short(struct aif_open_calls *o, uint32_t least_ns, uint64_t ns, u
 	return o->brief++ >= AIF_HOST_CALL_BRIEF_MANY;
 }
 
-void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
-			 const struct aif_emit_api *api)
+static void emit_joint(struct aif_thread *t, const struct aif_open_call *c, uint64_t now,
+		       const struct aif_host_call_joint *joint)
+{
+	const char *name = aif_host_call_name(c->id);
+	char text[64 + sizeof(*joint)];
+	size_t len = strnlen(name, 63) + 1;
+
+	memcpy(text, name, len);
+	memcpy(text + len, joint, sizeof(*joint));
+	(void)aif_emit_mark_text(t, &(struct aif_emit_mark){.kind = AIF_MARK_JOINT_CALL,
+							    .time = now,
+							    .number = c->since,
+							    .depth = c->stack,
+							    .text = text,
+							    .text_len = len + sizeof(*joint)});
+}
+
+static void close_call(struct aif_thread *t, uint32_t token,
+		       const struct aif_host_call_joint *joint, const struct aif_regs *regs,
+		       const struct aif_emit_api *api)
 {
 	uint64_t now = aif_now_ns();
 	struct aif_open_calls *o = &t->calls;
@@ -93,9 +112,18 @@ void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_
 	o->shorts = 0;
 	if (c.stack == AIF_WIRE_NONE && regs)
 		c.stack = aif_capture(t, regs, api);
-	aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
+	if (joint && joint->number)
+		emit_joint(t, &c, now, joint);
+	else
+		aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
 	aif_budget_add_cost(&aif_agent.budget, aif_budget_block(&aif_agent.budget, now),
 			    AIF_HOST_CALL_WRITE_MOST_NS);
+}
+
+void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
+			 const struct aif_emit_api *api)
+{
+	close_call(t, token, NULL, regs, api);
 }
 
 uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
@@ -117,6 +145,19 @@ uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
 	}
 	errno = saved;
 	return token;
+}
+
+void aif_host_call_end_joint(uint32_t token, const struct aif_host_call_joint *joint,
+			     const struct aif_regs *regs, const struct aif_emit_api *api)
+{
+	int saved = errno;
+	struct aif_thread *t = token ? aif_thread_enter() : NULL;
+
+	if (t) {
+		close_call(t, token, joint, regs, api);
+		aif_thread_leave(t);
+	}
+	errno = saved;
 }
 
 void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,

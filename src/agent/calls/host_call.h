@@ -38,6 +38,11 @@ uint32_t aif_host_call_open(struct aif_thread *t, enum aif_host_call_id id, uint
 void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
 			 const struct aif_emit_api *api);
 
+/* A call in which ranks of a job take part together: the communicator's number, and which of its calls, from 1; 0: not known. */
+struct aif_host_call_joint {
+	uint64_t communicator, number;
+};
+
 uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
 				  const struct aif_regs *regs, const struct aif_emit_api *api);
 void aif_host_call_end_slow(uint32_t token, const struct aif_regs *regs,
@@ -57,6 +62,9 @@ static inline uint32_t aif_host_call_begin(enum aif_host_call_id id, uint32_t op
 	return aif_host_call_wanted(options) ? aif_host_call_begin_slow(id, least_ns, regs, api)
 					     : 0;
 }
+/* The same for a call of a job's ranks. Outside of an entry. */
+void aif_host_call_end_joint(uint32_t token, const struct aif_host_call_joint *joint,
+			     const struct aif_regs *regs, const struct aif_emit_api *api);
 static inline void aif_host_call_end(uint32_t token, const struct aif_regs *regs,
 				     const struct aif_emit_api *api)
 {

@@ -51,6 +51,21 @@ void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
 	add_row(in, AIF_OP_RANGE, thread, range, end);
 }
 
+/* Returns the length of a call's name, and of one in which ranks take part together sets which that is. */
+static uint32_t name_len_of(const struct aif_wire_mark *r, struct aif_op_row *row)
+{
+	const char *text = (const char *)(r + 1);
+	uint32_t len = (uint32_t)strnlen(text, r->name_len);
+	uint64_t joint[2];
+
+	if (r->head.aux != AIF_MARK_JOINT_CALL || r->name_len != len + 1 + sizeof(joint))
+		return r->head.aux == AIF_MARK_CALL ? r->name_len : len;
+	memcpy(joint, text + len + 1, sizeof(joint));
+	row->id = joint[0];
+	row->sequence = joint[1] <= INT64_MAX ? (int64_t)joint[1] : -1;
+	return len;
+}
+
 static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
 	uint64_t stack = AIF_NONE;
@@ -60,7 +75,7 @@ static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
 	if (!row)
 		return;
 	aif_map_get(&in->slot->stacks, r->depth, &stack);
-	row->name = aif_store_str(in->drainer->store, r + 1, r->name_len);
+	row->name = aif_store_str(in->drainer->store, r + 1, name_len_of(r, row));
 	row->stack = (uint32_t)stack;
 }
 
@@ -196,7 +211,7 @@ void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark
 
 	if (in->slot->thread == AIF_NONE)
 		return;
-	if (r->head.aux == AIF_MARK_CALL) {
+	if (r->head.aux == AIF_MARK_CALL || r->head.aux == AIF_MARK_JOINT_CALL) {
 		add_call(in, r);
 		return;
 	}

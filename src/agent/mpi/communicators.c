@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/mpi/mpi.h"
+
+#include "agent/next_function.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Handles are addresses with Open MPI, numbers of 32 bits with MPICH and what came of it (MPICH's ABI, also Intel's and Cray's). */
+enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH };
+#define MPICH_WORLD    0x44000000
+#define OPEN_MPI_WORLD 0 /* its number in Fortran */
+#define RANKS_AT_ONCE  64
+
+static enum abi abi_of(struct aif_mpi *m)
+{
+	unsigned abi = atomic_load_explicit(&m->abi, memory_order_relaxed);
+
+	if (abi)
+		return (enum abi)abi;
+	abi = aif_next_function("ompi_mpi_init") ? ABI_OPEN_MPI : ABI_MPICH;
+	atomic_store_explicit(&m->abi, abi, memory_order_relaxed);
+	return (enum abi)abi;
+}
+
+static uint64_t key_of(struct aif_mpi *m, uint64_t handle)
+{
+	return abi_of(m) == ABI_MPICH ? (uint32_t)handle : handle;
+}
+
+/* Returns a handle's place, which it takes if it has none; NULL: all are taken. */
+static struct aif_mpi_communicator *place_of(struct aif_mpi *m, uint64_t key, bool takes)
+{
+	for (uint64_t i = 0; key && i < AIF_MPI_COMMUNICATORS; i++) {
+		struct aif_mpi_communicator *c =
+			&m->communicators[(aif_mix64(key) + i) % AIF_MPI_COMMUNICATORS];
+		uint64_t is = 0;
+
+		if (atomic_load_explicit(&c->handle, memory_order_relaxed) == key)
+			return c;
+		if (takes && atomic_compare_exchange_strong(&c->handle, &is, key))
+			return c;
+		if (is == key)
+			return c;
+		if (!takes && !atomic_load_explicit(&c->handle, memory_order_relaxed))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Returns how many communicators of that group the process has, this one among them; 0: there are too many groups. */
+static uint64_t nth_of_group(struct aif_mpi *m, uint64_t hash)
+{
+	for (size_t i = 0; i < AIF_MPI_COMMUNICATORS; i++) {
+		struct aif_mpi_group *g = &m->groups[i];
+		uint64_t is = 0;
+
+		if (atomic_compare_exchange_strong(&g->hash, &is, hash) || is == hash)
+			return atomic_fetch_add(&g->communicators, 1) + 1;
+	}
+	return 0;
+}
+
+/* Finds MPI_COMM_WORLD. False: it cannot be found. */
+static bool world_of(struct aif_mpi *m, uint64_t *ret)
+{
+	uint64_t (*from_fortran)(long);
+
+	*ret = MPICH_WORLD;
+	if (abi_of(m) == ABI_MPICH)
+		return true;
+	from_fortran = (uint64_t(*)(long))aif_next_function("PMPI_Comm_f2c");
+	if (from_fortran)
+		*ret = from_fortran(OPEN_MPI_WORLD);
+	return from_fortran && *ret;
+}
+
+/* Hashes the places in the world of a group's ranks. 0: that failed, or the group has one rank. */
+static uint64_t hash_ranks(uint64_t group, uint64_t world)
+{
+	int (*size)(uint64_t, int *) =
+		(int (*)(uint64_t, int *))aif_next_function("PMPI_Group_size");
+	int (*translate)(uint64_t, long, const int *, uint64_t, int *) =
+		(int (*)(uint64_t, long, const int *, uint64_t, int *))aif_next_function(
+			"PMPI_Group_translate_ranks");
+	int ranks[RANKS_AT_ONCE], of_world[RANKS_AT_ONCE], n = 0;
+	uint64_t hash;
+
+	if (!size || !translate || size(group, &n) || n < 2)
+		return 0;
+	hash = aif_mix64((uint64_t)n);
+	for (int i = 0; i < n; i += RANKS_AT_ONCE) {
+		int some = AIF_MIN(n - i, RANKS_AT_ONCE);
+
+		for (int k = 0; k < some; k++)
+			ranks[k] = i + k;
+		if (translate(group, some, ranks, world, of_world))
+			return 0;
+		for (int k = 0; k < some; k++)
+			hash = aif_mix64(hash ^ (uint32_t)of_world[k]);
+	}
+	return hash ? hash : 1;
+}
+
+/* Asks MPI who is in a communicator: all of these functions are local, and PMPI's, so that no tool counts them as the program's.
+ * A communicator between two groups has calls that wait for the other group's ranks, which are not here. */
+static uint64_t identify(struct aif_mpi *m, uint64_t handle)
+{
+	int (*is_between)(uint64_t, int *) =
+		(int (*)(uint64_t, int *))aif_next_function("PMPI_Comm_test_inter");
+	int (*group_of)(uint64_t, uint64_t *) =
+		(int (*)(uint64_t, uint64_t *))aif_next_function("PMPI_Comm_group");
+	int (*release)(uint64_t *) = (int (*)(uint64_t *))aif_next_function("PMPI_Group_free");
+	uint64_t group = 0, all = 0, world = 0, hash = 0, nth = 0, id;
+	int between = 1;
+
+	if (!is_between || !group_of || !release || !world_of(m, &world) ||
+	    is_between(handle, &between) || between || group_of(handle, &group))
+		return AIF_MPI_ID_NONE;
+	if (!group_of(world, &all)) {
+		hash = hash_ranks(group, all);
+		(void)release(&all);
+	}
+	(void)release(&group);
+	if (hash)
+		nth = nth_of_group(m, hash);
+	id = nth ? aif_mix64(hash + nth) : AIF_MPI_ID_NONE;
+	return id ? id : AIF_MPI_ID_NONE;
+}
+
+uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator)
+{
+	struct aif_mpi_communicator *c = place_of(m, key_of(m, handle), true);
+	uint64_t id;
+	int saved = errno;
+
+	*ret_communicator = 0;
+	if (!c)
+		return 0;
+	id = atomic_load_explicit(&c->id, memory_order_acquire);
+	if (!id) {
+		id = identify(m, handle);
+		atomic_store_explicit(&c->id, id, memory_order_release);
+		errno = saved;
+	}
+	if (id == AIF_MPI_ID_NONE)
+		return 0;
+	*ret_communicator = id;
+	return atomic_fetch_add_explicit(&c->calls, 1, memory_order_relaxed) + 1;
+}
+
+void aif_mpi_forget(struct aif_mpi *m, const void *handle)
+{
+	struct aif_mpi_communicator *c;
+	uint64_t key = 0;
+
+	if (!handle)
+		return;
+	memcpy(&key, handle, abi_of(m) == ABI_MPICH ? sizeof(uint32_t) : sizeof(key));
+	c = place_of(m, key, false);
+	if (!c)
+		return;
+	atomic_store_explicit(&c->calls, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->id, 0, memory_order_release);
+}

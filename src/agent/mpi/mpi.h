@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/calls/host_call.h"
+
+/*
+ * Calls of MPI that wait for other ranks (calls.def). The agent defines these functions, and calls the next one of the name: the
+ * library's, or a tool's that stands in front of it as PMPI lets it. So they are seen of programs that have MPI as a shared
+ * library, called by its C functions, mpi4py's among them; not where the agent was put into a running process. No header of MPI is
+ * needed: arguments, integers and pointers all of them, are passed on as they came.
+ *
+ * The n-th call on a communicator is the same operation on all of its ranks, as MPI has it. So each process counts them, from the
+ * communicator's first one on, whether anybody records or not; a communicator has a number that is the same on all of its ranks, made of
+ * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before.
+ */
+#define AIF_MPI_CALL(name, arguments, communicator) AIF_MPI_CALL_##name,
+enum aif_mpi_call {
+#include "agent/mpi/calls.def"
+	AIF_MPI_CALLS
+};
+#undef AIF_MPI_CALL
+
+struct aif_mpi_function {
+	_Atomic(void *) real; /* NULL: not looked for */
+	struct aif_emit_api api;
+};
+
+/* 512 communicators that are in use at a time: calls on others have no number. */
+#define AIF_MPI_COMMUNICATORS 512
+struct aif_mpi_communicator {
+	_Atomic uint64_t
+		handle; /* 0: free; stays when its communicator is gone, as MPI gives it to another one */
+	_Atomic uint64_t id; /* 0: to be found out; AIF_MPI_ID_NONE: calls on it are not numbered */
+	_Atomic uint64_t calls;
+};
+#define AIF_MPI_ID_NONE 1
+struct aif_mpi_group {
+	_Atomic uint64_t hash;
+	_Atomic uint64_t communicators;
+};
+
+struct aif_mpi {
+	struct aif_mpi_function functions[AIF_MPI_CALLS];
+	struct aif_mpi_communicator communicators[AIF_MPI_COMMUNICATORS];
+	struct aif_mpi_group groups[AIF_MPI_COMMUNICATORS]; /* by hash, free ones behind */
+	atomic_uint abi;                                    /* enum: 0: not looked for */
+};
+
+/* NULL: there is no memory. */
+struct aif_mpi *aif_mpi_get(void);
+/* A call on a communicator has returned without an error: returns its number, from 1, and the communicator's; 0: it has none. Asks
+ * MPI at the communicator's first call. errno is kept. */
+uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator);
+/* The communicator whose handle is at `handle` is about to go. */
+void aif_mpi_forget(struct aif_mpi *m, const void *handle);
