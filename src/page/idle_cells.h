@@ -7,7 +7,7 @@
 #include "report/why/why.h"
 
 /* Groups of `why` that are idle time. */
-#define AIF_PAGE_IDLE_FIRST  AIF_WHY_HOST
+#define AIF_PAGE_IDLE_FIRST  AIF_WHY_WAITING
 #define AIF_PAGE_IDLE_GROUPS (AIF_WHY_GROUPS - AIF_PAGE_IDLE_FIRST)
 
 /* Idle time of devices by group of `why`, by cell. Gaps that samples explain share what these say of all gaps of their bracket

@@ -38,6 +38,7 @@ static const struct aif_table_column columns[] = {
 	{"idle_gil", AIF_TABLE_NS},
 	{"idle_no_demand", AIF_TABLE_NS},
 	{"idle_no_cpu", AIF_TABLE_NS},
+	{"idle_other_ranks", AIF_TABLE_NS},
 	{"idle_unknown", AIF_TABLE_NS},
 	{"clock_error", AIF_TABLE_NS},
 	{"host", AIF_TABLE_TEXT},

@@ -7,7 +7,7 @@
 		prepare: ["Preparation", "#a0f0b9"], collect: ["Garbage collection", "#c8605d"], gil: ["Python's lock", "#7e9cfa"], off_cpu: ["Not running", "#faed8a"],
 		no_cpu: ["Busy machine", "#a0c7fa"], no_demand: ["Nothing to do", "#d9e6f2"], unknown: ["Not known", "#d7bdbc"], off: ["Not collected", "var(--off)"],
 	};
-	const CLASSES = Object.keys(GROUPS), FIRST_IDLE = CLASSES.indexOf("host"); // from there on, but the last, the device is idle
+	const CLASSES = Object.keys(GROUPS), FIRST_IDLE = CLASSES.indexOf("waiting"); // from there on, but the last, the device is idle
 	function groups_name() {
 		for (const [key, name] of Object.entries(H.groups || {}))
 			if (CLASSES.indexOf(key) >= FIRST_IDLE)

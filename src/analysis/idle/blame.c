@@ -122,6 +122,8 @@ static enum aif_idle_cause cause_of_call(enum aif_host_call_kind kind)
 		return AIF_IDLE_CAUSE_COMPILE;
 	case AIF_HOST_CALL_PREPARE:
 		return AIF_IDLE_CAUSE_PREPARE;
+	case AIF_HOST_CALL_COMMUNICATE:
+		return AIF_IDLE_CAUSE_RANKS;
 	default:
 		return AIF_IDLE_CAUSE_WAIT;
 	}

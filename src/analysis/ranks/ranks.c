@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/ranks.h"
 
+#include "analysis/ranks/joint_calls.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -132,6 +133,50 @@ static int find_items(const struct aif_profile *p, const struct aif_exec_timelin
 		}
 	}
 	return 0;
+}
+
+/* ---- calls that communicate --------------------------------------------------------------------- */
+
+/* Returns the first of a process's ranks; AIF_NONE: it has none. */
+static uint32_t rank_of(const struct aif_ranks *r, uint32_t process)
+{
+	for (uint32_t k = 0; k < r->ranks_len; k++)
+		if (r->ranks[k].process == process)
+			return k;
+	return AIF_NONE;
+}
+
+static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct items *items)
+{
+	struct aif_joint_calls calls = {0};
+	uint32_t rank = AIF_NONE;
+	int e = ret->ranks_len ? aif_joint_calls_read(p, &calls) : 0;
+
+	for (size_t i = 0; i < calls.len && !e; i++) {
+		const struct aif_joint_call *c = &calls.at[i];
+
+		if (!i || c->process != c[-1].process)
+			rank = rank_of(ret, c->process);
+		if (rank == AIF_NONE)
+			continue;
+		if (ret->ranks[rank].is_apart) {
+			ret->unmatched++;
+			continue;
+		}
+		e = aif_grow(&items->at, &items->cap, items->len + 1, sizeof(*items->at));
+		if (!e)
+			items->at[items->len++] =
+				(struct item){.group = (uint64_t)2 << 32 | c->communicator,
+					      .rank = rank,
+					      .sequence = c->number,
+					      .exec = AIF_NONE,
+					      .start = c->start,
+					      .end = c->end,
+					      .weight = AIF_WEIGHT_ONE,
+					      .cycle = AIF_NONE};
+	}
+	aif_joint_calls_finish(&calls);
+	return e;
 }
 
 /* ---- which are the same operation -------------------------------------------------------------- */
@@ -319,7 +364,9 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 			 size_t ranks, uint32_t group, struct aif_ranks *ret)
 {
 	struct aif_rank_operation o = {
-		.collective = aif_timeline_more_of(t, &t->execs[i->exec])->collective,
+		.collective = i->exec == AIF_NONE
+				      ? 0
+				      : aif_timeline_more_of(t, &t->execs[i->exec])->collective,
 		.group = group,
 		.first = (uint32_t)ret->members_len,
 		.len = (uint32_t)n};
@@ -484,6 +531,8 @@ int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *
 	ret->error_ns = clock_error(ret);
 	if (!r)
 		r = find_items(p, t, u, ret, &items);
+	if (!r)
+		r = find_calls(p, ret, &items);
 	ret->is_estimate = t->left_out || t->weights;
 	if (!r)
 		r = items.len ? find_operations(p, t, u, &items, ret) : 0;

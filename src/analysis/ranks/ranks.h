@@ -16,6 +16,9 @@
  * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much
  * is hidden, and no rank delays the job by that. Operations that do not overlap on all of their ranks are none: they are not matched.
  *
+ * Calls of the host in which ranks take part together (joint_calls.h) are operations, too, of communicators of their own: their numbers
+ * are known, also where launches were left out. A rank waits in one with its host, for which its device may be idle.
+ *
  * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared.
  *
  * Where launches were left out the n-th operation is not known. All ranks leave an operation within some tens of us: those that end
@@ -31,7 +34,7 @@ struct aif_rank {
 };
 struct aif_rank_member {
 	uint32_t rank; /* index of .ranks */
-	uint32_t exec; /* of the time line */
+	uint32_t exec; /* of the time line; AIF_NONE: it is a call of the host (joint_calls.h) */
 	int64_t start, end;
 	double weight;               /* that of its operation */
 	uint64_t wait_ns, hidden_ns; /* hidden: the part in which its device computes */

@@ -31,7 +31,7 @@ struct delays {
 /* Returns when the host called for a member's execution; INT64_MIN: not known. */
 static int64_t called_at(const struct aif_exec_timeline *t, const struct aif_rank_member *m)
 {
-	uint32_t launch = t->execs[m->exec].launch;
+	uint32_t launch = m->exec == AIF_NONE ? AIF_NONE : t->execs[m->exec].launch;
 
 	return launch == AIF_NONE ? INT64_MIN : t->launches[launch].at;
 }

@@ -219,8 +219,10 @@ static int add_operation(struct blaming *b, const struct aif_rank_operation *o, 
 		w->sums[m->rank].suffered_ns += ns;
 		w->sums[o->late].given_ns += ns;
 		w->wait_ns += ns;
-		w->alone_ns += aif_timed_rounded(
-			(double)(m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns)) * o->weight);
+		if (m->exec != AIF_NONE)
+			w->alone_ns += aif_timed_rounded(
+				(double)(m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns)) *
+				o->weight);
 		waited += (double)ns;
 		if (since == INT64_MIN)
 			*sum_of(b, o->late, b->owners.owners_len) += (double)ns;

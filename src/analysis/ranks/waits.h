@@ -48,8 +48,9 @@ struct aif_rank_waits {
 	struct aif_rank_sums *sums; /* by rank, of what is selected */
 	struct aif_wait_row *rows;  /* longest first */
 	size_t rows_len, rows_cap;
-	uint64_t wait_ns, alone_ns; /* alone: nothing computes on the waiting rank's device */
-	double operations;          /* that are selected */
+	uint64_t wait_ns,
+		alone_ns; /* alone: in executions, and nothing computes on the waiting rank's device */
+	double operations; /* that are selected */
 	size_t known; /* of these, as many were captured on all ranks; others are estimated from them */
 	uint64_t error_ns; /* of .wait_ns: its standard error; 0: it is exact */
 	/* Waits by execution: of .ranks.members, by process, device and start. */

@@ -32,7 +32,7 @@ static struct aif_replay_amount *amount_of(struct amounts *a, uint64_t key)
 static bool is_host(enum aif_idle_cause cause)
 {
 	return cause != AIF_IDLE_CAUSE_WAIT && cause != AIF_IDLE_CAUSE_LAUNCH &&
-	       cause != AIF_IDLE_CAUSE_LATE;
+	       cause != AIF_IDLE_CAUSE_LATE && cause != AIF_IDLE_CAUSE_RANKS;
 }
 
 static bool is_launch(enum aif_idle_cause cause)

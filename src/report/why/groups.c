@@ -26,6 +26,8 @@ enum aif_why_group aif_why_group_of(enum aif_idle_cause cause)
 		return AIF_WHY_INPUT;
 	case AIF_IDLE_CAUSE_GIL:
 		return AIF_WHY_GIL;
+	case AIF_IDLE_CAUSE_RANKS:
+		return AIF_WHY_WAITING;
 	case AIF_IDLE_CAUSE_NO_CPU:
 		return AIF_WHY_NO_CPU;
 	case AIF_IDLE_CAUSE_DEMAND:

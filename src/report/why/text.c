@@ -241,8 +241,14 @@ static void say_parts(struct saying *s)
 	struct part parts[NAMED];
 	size_t n = 0;
 
-	for (unsigned g = 0; g < AIF_WHY_HOST; g++)
-		take_part(parts, &n, (struct part){w->of_group[g], (enum aif_why_group)g, NULL});
+	for (unsigned g = 0; g < AIF_WHY_HOST; g++) {
+		uint64_t ns = w->of_group[g];
+
+		/* Waiting has functions where the device is idle for it. */
+		for (size_t i = 0; i < w->functions_len; i++)
+			ns -= AIF_MIN(w->functions[i].of_group[g], ns);
+		take_part(parts, &n, (struct part){ns, (enum aif_why_group)g, NULL});
+	}
 	for (size_t i = 0; i < w->functions_len; i++)
 		take_part(parts, &n,
 			  (struct part){w->functions[i].ns,
@@ -343,7 +349,7 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 				say_seen(s, &w->owners[i], ": ");
 				break;
 			}
-		if (order[0] >= AIF_WHY_HOST)
+		if (order[0] >= AIF_WHY_WAITING)
 			say_most_of(s, order[0]);
 	}
 	aif_why_end_line(s);

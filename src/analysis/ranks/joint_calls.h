@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/base.h"
+
+struct aif_profile;
+
+/*
+ * Calls of the host in which ranks of a job take part together, such as MPI_Allreduce, that end on no rank before all have begun
+ * them: rows of `ops` that have a communicator and a number in it (agent/mpi/mpi.h).
+ */
+struct aif_joint_call {
+	int64_t start, end; /* ns since the recording's start; end > start */
+	uint32_t process;
+	uint32_t communicator; /* from 0 */
+	uint32_t number;       /* which of its calls, from 1 */
+};
+struct aif_joint_calls {
+	struct aif_joint_call *at;
+	size_t len, cap;
+};
+
+/* Reads all that were recorded. *ret is finished by the caller, also after a failure. 0 or -errno. */
+int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *ret);
+void aif_joint_calls_finish(struct aif_joint_calls *c);

@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ranks of an MPI job whose late rank is known: is it named, by the calls of MPI in which the others wait for it?
+. "$(dirname "$0")/tap.sh"
+unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# A library that calls MPI where the program has it, which this one has not.
+cat >weak.c <<'END'
+extern int MPI_Barrier(long) __attribute__((weak));
+int main(void)
+{
+	return MPI_Barrier ? MPI_Barrier(0) : 0;
+}
+END
+cc -fPIE -pie -o weak weak.c || exit 1
+check "a program that calls MPI where it is there goes on without it" "$aiflame" record -q -o weak.data ./weak
+
+if [ ! -e /etc/OpenCL/vendors/pocl.icd ] || ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null ||
+	! mpicc -g -O1 -I"$root/tests/e2e" -o app "$root/tests/e2e/ranks_mpi.c" "$root/tests/e2e/agent_cl.c" -lOpenCL 2>mpicc.out; then
+	skip "a late rank of MPI is named with the line that it is late in" "no PoCL, no mpicc or no mpirun"
+	done_testing
+	exit
+fi
+
+# record NAME RANKS STEPS LATE_US LATE [halves]
+job() {
+	name=$1 ranks=$2
+	shift 2
+	"$aiflame" record -q -o "$name.data" mpirun --oversubscribe -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
+	answer "$name"
+}
+answer() {
+	"$aiflame" report --ranks --format json "$1.data" >"$1.ranks" && "$aiflame" why --format json "$1.data" >"$1.why"
+}
+# ask NAME EXPRESSION: r: rows of --ranks; w: what why says of ranks
+ask() {
+	python3 - "$1" "$2" <<'EOP'
+import json, sys
+name, what = sys.argv[1:]
+r = json.load(open(name + ".ranks"))["rows"]
+w = json.load(open(name + ".why")).get("ranks", {})
+print(w, [{k: x[k] for k in ("rank", "wait_given", "wait_suffered", "late", "operations", "idle_other_ranks")} for x in r])
+sys.exit(not eval(what))
+EOP
+}
+check "a job of three ranks of MPI is recorded" job late 3 60 20000 1
+check "all operations of three ranks are matched" ask late "[x['operations'] for x in r] == [61] * 3"
+check "all calls of a communicator are numbered, on each rank alike" says '61,183' "$aiflame" query --format csv late.data "SELECT count(DISTINCT sequence), count(*) FROM ops WHERE name LIKE 'MPI_%' AND sequence > 0"
+check "most waiting of an MPI job is for its late rank" ask late "max(r, key=lambda x: x['wait_given'])['rank'] == 1"
+check "the late rank of an MPI job is named" ask late "w['verdict'] == 'one_late' and w['late'] == 1"
+check "a late rank of MPI is named with the line that it is late in" ask late "w['place'].startswith('straggle (ranks_mpi.c:')"
+check "a device that is idle while its host waits in MPI is idle for other ranks" ask late "all(x['idle_other_ranks'] > x['idle'] / 2 for x in r if x['rank'] != 1)"
+check "why says in words that an MPI job is bound by its late rank" says 'bound by rank 1, which is late, in straggle (ranks_mpi.c:' "$aiflame" why late.data
+page() {
+	"$aiflame" view -o late.html late.data && python3 -c 'import base64, gzip, re
+text = re.search(r"id=\"data\">([^<]*)<", open("late.html").read()).group(1)
+assert b"\"s0_waiting\"" in gzip.decompress(base64.b64decode(text))'
+}
+check "the page draws idle time for other ranks" page
+check "report --sync has calls of MPI as communication" says 'communicate' "$aiflame" report --sync late.data
+
+# Where no rank straggles, one that is named is late by what the machine did: on a quiet one nobody is.
+nobody() {
+	for try in 1 2 3 4 5; do
+		job none 2 60 0 1 || return 1
+		ask none "'straggle' not in w.get('place', '')" || return 1
+		! ask none "w['verdict'] != 'one_late'" || return 0
+	done
+	return 1
+}
+check "no rank of MPI is named where none straggles" nobody
+
+check "ranks on communicators that are split and freed are recorded" job halves 4 60 20000 2 halves
+check "operations of communicators that are made anew are matched" ask halves "[x['operations'] for x in r] == [61] * 4"
+check "a rank waits for those of its own communicator" ask halves "max(r, key=lambda x: x['wait_given'])['rank'] == 2 and max(r, key=lambda x: x['wait_suffered'])['rank'] == 0"
+
+# A tool that stands in front of MPI as PMPI lets it.
+cat >tool.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+static int calls;
+int MPI_Barrier(MPI_Comm comm)
+{
+	calls++;
+	return PMPI_Barrier(comm);
+}
+__attribute__((destructor)) static void say(void)
+{
+	if (calls)
+		printf("barriers=%d\n", calls);
+}
+END
+mpicc -shared -fPIC -o tool.so tool.c || exit 1
+tool() { LD_PRELOAD=$work/tool.so job tool 2 40 0 1; }
+check "a job with a tool of PMPI is recorded" tool
+check "a tool of PMPI sees each call beside the agent" sh -c 'test "$(grep -c "^barriers=11$" tool.out)" = 2'
+check "calls that a tool of PMPI passes on are recorded" ask tool "[x['operations'] for x in r] == [41] * 2"
+
+# A recording of each rank, merged.
+each() {
+	rm -f each-*.data
+	mpirun --oversubscribe -np 2 "$aiflame" record -q -o "$work/each-%r.data" ./app 60 20000 0 >each.out 2>&1 &&
+		"$aiflame" merge -q -o merged.data each-0.data each-1.data && answer merged
+}
+check "a recording of each rank of MPI is merged with the others" each
+check "the late rank is named of merged recordings" ask merged "w['verdict'] == 'one_late' and w['late'] == 0 and [x['operations'] for x in r] == [61] * 2"
+
+off() { "$aiflame" record -q --calls off -o off.data mpirun --oversubscribe -np 2 ./app 10 0 1 && "$aiflame" report --ranks off.data; }
+check "--calls off leaves calls of MPI out" says 'ranks are not compared' off
+done_testing
