@@ -113,6 +113,8 @@ check "why of a late rank gives the ranks first, and where to look on" why late 
 check "waiting for other ranks is no communication" why far "dict((g['group'], g['ns']) for g in w['groups'])['communication'] * 10 < dict((g['group'], g['ns']) for g in w['groups'])['waiting']"
 check "why of one rank says that waiting is not told from transfer, and wants no operation between ranks faster" why one "'one rank does not tell transfer from waiting' in a and 'larger buckets' not in a and 'make nccl' not in a"
 check "why says since which step a rank is late" why begin "j['verdict'] == 'one_late' and j['late'] == 1 and j['since'] == 13 and j['delayed'] == 12"
+job now_and_then --late 1 --from-step 24 --steps 60 --also-steps 2,5,7,11,16,19
+check "steps in which a rank was late now and then before are not those since which it is" why now_and_then "j['late'] == 1 and j['since'] == 25 and j['delayed'] == 42"
 check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.8 < j['slow'] < 2.1 and 'its device is slow' in a"
 check "a slow kernel is no slow device" why kernel "j['late'] == 3 and 'slow' not in j and j['cause'] == 'kernel'"
 check "an imbalance that wanders names no rank" why wander "j['verdict'] == 'wander' and 'late' not in j and 'another one is late each time' in a"

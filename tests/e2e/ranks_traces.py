@@ -5,7 +5,7 @@ Each step: a host function that launches nothing, a forward and a backward of ke
 operation ends on all ranks when the last one has come and the transfer is done. What is written to standard output is the
 truth that the traces have: waits by rank, and for whom.
 
-    ranks_traces.py DIR [--ranks N] [--steps N] [--late RANK] [--late-us US] [--from-step S] [--to-step S] [--in host|kernel|all]
+    ranks_traces.py DIR [--ranks N] [--steps N] [--late RANK] [--late-us US] [--from-step S] [--to-step S] [--also-steps S,S...] [--in host|kernel|all]
                     [--wander] [--skew-s S] [--ppm P] [--cut] [--no-args] [--seq] [--jitter-us US] [--buckets N]
 """
 import argparse
@@ -25,6 +25,7 @@ def parse():
     a.add_argument("--late-us", type=float, default=4500)
     a.add_argument("--from-step", type=int, default=0)
     a.add_argument("--to-step", type=int, default=1 << 30)
+    a.add_argument("--also-steps", default="", help="further steps in which it is late: 1,4")
     a.add_argument("--in", dest="where", default="host", choices=["host", "kernel", "all"])
     a.add_argument("--wander", action="store_true")
     a.add_argument("--skew-s", type=float, default=0)
@@ -81,7 +82,8 @@ def main():
         begins, extra = [], []
         for r in ranks:
             begins.append(r.now)
-            extra.append(o.late_us if r.number == late and o.from_step <= step < o.to_step else 0)
+            is_late = o.from_step <= step < o.to_step or str(step) in o.also_steps.split(",")
+            extra.append(o.late_us if r.number == late and is_late else 0)
         ready = []
         for r in ranks:
             scale = 1 + extra[r.number] / (KERNELS * KERNEL_US) if o.where == "all" else 1

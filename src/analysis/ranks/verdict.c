@@ -8,13 +8,15 @@
 
 #define DELAYED_PART 50 /* of a step */
 #define SAME_RANK    0.7
-#define SINCE_SHARE  0.8
+#define SINCE_SHARE  0.7
 #define FEW_SHARE    0.25
 #define LEAST_STEPS  8
 #define RARE_SHARE   0.02
 /* Kernels that take this much longer are slower; so much of the computing time has to be theirs. */
 #define SLOWER       1.02
 #define SLOWER_SHARE 0.8
+/* Share of the waits for a rank that has to be for kernels for its device to be what is slow. */
+#define SLOW_SHARE 0.3
 
 /* ---- delays by step ---------------------------------------------------------------------------- */
 
@@ -155,20 +157,25 @@ static void delays_finish(struct delays *d)
 
 /* ---- the verdict ------------------------------------------------------------------------------- */
 
-/* Returns the step from which on a rank delays most steps, from 1. */
+/* Returns the step from which on a rank delays most steps, from 1: where the steps that it delays exceed a share of all that follow by
+ * the most. Those that it delays now and then before are not enough for that. 0: most of those that it delays are not behind any. */
 static size_t since_of(const struct delays *d, uint32_t rank)
 {
-	size_t since = 0, late = 0, all = 0;
+	double sum = 0, most = 0;
+	size_t since = 0, all = 0, of_since = 0;
 
 	for (size_t s = d->steps; s-- > 0;) {
 		if (!d->any[s])
 			continue;
-		all++;
-		late += d->late[s] == rank;
-		if (d->late[s] == rank && (double)late >= SINCE_SHARE * (double)all)
-			since = s + 1;
+		all += d->late[s] == rank;
+		sum += (d->late[s] == rank) - SINCE_SHARE;
+		if (sum <= most)
+			continue;
+		most = sum;
+		since = s + 1;
+		of_since = all;
 	}
-	return since;
+	return (double)of_since >= SINCE_SHARE * (double)all ? since : 0;
 }
 
 static void judge(const struct delays *d, struct aif_rank_verdict *ret)
@@ -314,6 +321,17 @@ static double compare_durations(const struct duration *at, size_t n)
 	return all > 0 && slower >= SLOWER_SHARE * all ? sum / all : 0;
 }
 
+/* True if enough of the waits for the late rank is for kernels. */
+static bool is_by_kernels(const struct aif_rank_waits *w, uint32_t late)
+{
+	double kernels = 0;
+
+	for (size_t i = 0; i < w->rows_len; i++)
+		if (w->rows[i].late == late && w->rows[i].kind == AIF_WAIT_KERNEL)
+			kernels += (double)w->rows[i].ns;
+	return kernels >= SLOW_SHARE * (double)w->sums[late].given_ns;
+}
+
 static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w,
 		     struct aif_rank_verdict *ret)
 {
@@ -393,5 +411,7 @@ int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w
 		r = aif_rank_balance(&w->ranks, sel, u, f, ret);
 	aif_facts_put(u);
 	aif_facts_put(t);
-	return !r && ret->is == AIF_RANKS_ONE_LATE ? find_slow(p, w, ret) : r;
+	return !r && ret->is == AIF_RANKS_ONE_LATE && is_by_kernels(w, ret->late)
+		       ? find_slow(p, w, ret)
+		       : r;
 }

@@ -42,7 +42,8 @@ struct aif_rank_verdict {
 	/* The computing time of the rank that computes longest in a step, and that of ranks on average; of UNEVEN. .delayed: in how many steps
 	 * it is .late. */
 	uint64_t most_ns, mean_ns;
-	/* The factor by which kernels take longer on its device than elsewhere, where nearly all do: 1.2; 0: they do not. */
+	/* The factor by which kernels take longer on its device than elsewhere, where nearly all do and others wait for it for these: 1.2;
+	 * 0: they do not. */
 	double slow;
 };
 

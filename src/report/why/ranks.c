@@ -13,6 +13,15 @@
 /* A place is named that has so much of the waiting for a rank: what is spread over all that a rank does is nobody's line. */
 #define PLACE_PPM 300000
 
+/* Returns one cause for all that the host's own code is late by: it computes, sleeps, or has no CPU, at the same place. */
+static enum aif_idle_cause cause_of(const struct aif_wait_row *row)
+{
+	return row->cause == AIF_IDLE_CAUSE_CPU || row->cause == AIF_IDLE_CAUSE_NO_CPU ||
+			       row->cause == AIF_IDLE_CAUSE_OFF_CPU
+		       ? AIF_IDLE_CAUSE_HOST
+		       : row->cause;
+}
+
 /* Finds the place with most of the waits for a rank: stacks of a place differ by the steps that they are in. */
 static int find_cause(const struct aif_profile *p, struct aif_stack_names *stacks, uint32_t late,
 		      struct aif_why *w)
@@ -35,7 +44,7 @@ static int find_cause(const struct aif_profile *p, struct aif_stack_names *stack
 		caller = aif_stack_names_caller(stacks, row->stack);
 		c.place = caller ? aif_strset_puts(&w->places, caller) : AIF_STR_NONE;
 		key = aif_mix64((uint64_t)c.place << 32 | name) ^
-		      ((uint64_t)row->kind << 8 | (uint64_t)row->cause << 1 | row->is_before);
+		      ((uint64_t)row->kind << 8 | (uint64_t)cause_of(row) << 1 | row->is_before);
 		if (c.place == AIF_STR_NONE) {
 			r = -ENOMEM;
 		} else if (!aif_map_get(&by_place, key, &at)) {
