@@ -140,16 +140,16 @@ static int write_batches(struct aif_writer_thread *w, int error, struct aif_err 
 	return error;
 }
 
-static int note_missing_sums(struct aif_profile *tables)
+static int note_loss(struct aif_profile *tables, enum aif_reason reason, uint64_t n)
 {
 	if (aif_grow(&tables->losses, &tables->losses_cap, tables->losses_len + 1,
 		     sizeof(*tables->losses)) < 0)
 		return -ENOMEM;
-	tables->losses[tables->losses_len++] = (struct aif_loss){.reason = AIF_REASON_NO_STEP_SUMS,
+	tables->losses[tables->losses_len++] = (struct aif_loss){.reason = reason,
 								 .process = AIF_NONE,
 								 .thread = AIF_NONE,
 								 .detail = AIF_NONE,
-								 .count = 1};
+								 .count = n};
 	return 0;
 }
 
@@ -168,7 +168,9 @@ static int end_reducing(struct aif_writer_thread *w, struct aif_err *err)
 		 w->opts->reduce, s->by_lot, s->first, s->slow, s->steps);
 	r = aif_reducer_durations(w->reducer, &w->copy);
 	if (!r && s->lacks_step_sums)
-		r = note_missing_sums(&w->copy);
+		r = note_loss(&w->copy, AIF_REASON_NO_STEP_SUMS, 1);
+	if (!r && s->missed && s->left_out)
+		r = note_loss(&w->copy, AIF_REASON_STEP_SUMS_LATE, s->missed);
 	r = r ? aif_err_set(err, r, "reducing the profile: out of memory")
 	      : aif_writer_tables(w->file, &w->copy, err);
 	if (!r)

@@ -77,6 +77,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_changes = {
+	.lacks = AIF_LACK_STEP_SUMS,
 	.hides_zeros = true,
 	.rows = "changes",
 	.hint = "they are of profiles that aiflame reduce or record --reduce wrote, which know how long each place took in each "

@@ -66,6 +66,66 @@ static void no_memory_for_sums_leaves_a_recording_without_them(void **state)
 	aif_reduced_sums_finish(&s);
 }
 
+static void put_launch(struct aif_reduced_sums *s, uint64_t launch)
+{
+	aif_reduced_sums_launch(s, &(struct aif_launch_row){.launch = launch, .stack = AIF_NONE}, 0,
+				0);
+}
+
+static void put_exec(struct aif_reduced_sums *s, uint64_t launch, uint64_t start)
+{
+	aif_reduced_sums_exec(s, &(struct aif_exec_row){.launch = launch,
+							.start = start,
+							.end = start + 5,
+							.kernel = AIF_NONE,
+							.clock = AIF_CLOCK_MONOTONIC});
+}
+
+static void executions_that_come_after_their_step_was_added_are_counted(void **state)
+{
+	struct aif_reduced_sums s = {0};
+
+	(void)state;
+	put_launch(&s, 1);
+	put_launch(&s, 2);
+	put_exec(&s, 1, 10);
+	end_round(&s, 0, 100);
+	assert_int_equal(s.missed, 0);
+	/* Launches of the round before, of which one is a graph's, with an execution that came in time. */
+	put_exec(&s, 2, 30);
+	put_exec(&s, 1, 40);
+	put_launch(&s, 4);
+	/* No step has the launch. */
+	put_exec(&s, 3, 50);
+	end_round(&s, 100, 200);
+	assert_int_equal(s.missed, 2);
+	end_round(&s, 200, 300);
+	/* Launched two rounds ago. */
+	put_exec(&s, 4, 60);
+	/* Another process's slot has the launch. */
+	put_exec(&s, UINT64_C(1) << 40 | 1, 60);
+	end_round(&s, 300, 400);
+	assert_int_equal(s.missed, 3);
+	assert_false(s.is_incomplete);
+	aif_reduced_sums_finish(&s);
+}
+
+static void launches_between_steps_are_not_missed(void **state)
+{
+	const struct aif_reduced_steps steps = {.blocks = &block, .blocks_len = 1};
+	struct aif_reduced_sums s = {0};
+
+	(void)state;
+	put_launch(&s, 1);
+	block = (struct aif_reduced_block){.from = 0, .to = 100};
+	aif_reduced_sums_round(&s, &no_tables, 0, &steps);
+	aif_reduced_sums_next(&s);
+	put_exec(&s, 1, 10);
+	end_round(&s, 100, 200);
+	assert_int_equal(s.missed, 0);
+	aif_reduced_sums_finish(&s);
+}
+
 static void idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_next(void **state)
 {
 	struct aif_reduced_sums s = {0};
@@ -131,6 +191,8 @@ int main(void)
 		cmocka_unit_test(no_memory_for_sums_leaves_a_recording_without_them),
 		cmocka_unit_test(
 			idle_time_of_each_of_several_devices_goes_on_from_one_round_to_the_next),
+		cmocka_unit_test(executions_that_come_after_their_step_was_added_are_counted),
+		cmocka_unit_test(launches_between_steps_are_not_missed),
 		cmocka_unit_test(idle_time_is_of_the_step_in_which_most_of_it_lies),
 	};
 

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Launch numbers of one slot of a process agree above this bit (wire/wire.h). */
+#define SLOT_SHIFT 40
+
 void aif_reduced_sums_finish(struct aif_reduced_sums *s)
 {
 	for (size_t i = 0; i < s->processes_len; i++) {
@@ -14,6 +17,8 @@ void aif_reduced_sums_finish(struct aif_reduced_sums *s)
 	}
 	free(s->processes);
 	free(s->launches);
+	free(s->before);
+	aif_map_finish(&s->older);
 	free(s->execs);
 	aif_map_finish(&s->computes);
 	*s = (struct aif_reduced_sums){.launches = NULL};
@@ -93,15 +98,18 @@ static int by_block(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
+static const struct aif_reduced_sums_launch *find(const struct aif_reduced_sums_launch *at,
+						  size_t len, uint64_t launch, uint32_t process)
+{
+	size_t i = AIF_BISECT(mid, 0, len, at[mid].launch < launch);
+
+	return i < len && at[i].launch == launch && at[i].process == process ? &at[i] : NULL;
+}
+
 static const struct aif_reduced_sums_launch *launch_of(const struct aif_reduced_sums *s,
 						       uint64_t launch, uint32_t process)
 {
-	size_t i = AIF_BISECT(mid, 0, s->launches_len, s->launches[mid].launch < launch);
-
-	return i < s->launches_len && s->launches[i].launch == launch &&
-			       s->launches[i].process == process
-		       ? &s->launches[i]
-		       : NULL;
+	return find(s->launches, s->launches_len, launch, process);
 }
 
 /* Returns the process's own, made if there is none; NULL: no memory. */
@@ -186,6 +194,9 @@ static int add_steps(struct aif_reduced_sums *s, const struct aif_profile *p, ui
 	}
 	aif_sort(s->launches, s->launches_len, sizeof(*s->launches), by_launch);
 	aif_sort(s->execs, s->execs_len, sizeof(*s->execs), by_device);
+	for (size_t i = 0; i < s->launches_len; i++)
+		if (s->launches[i].process == process)
+			s->launches[i].is_of_step = steps->blocks[s->launches[i].block].is_step;
 	e = collect(s, p, process, steps, of, items, &len);
 	aif_sort(items, len, sizeof(*items), by_block);
 	of->sums.thread = steps->thread;
@@ -209,8 +220,47 @@ void aif_reduced_sums_round(struct aif_reduced_sums *s, const struct aif_profile
 		give_up(s);
 }
 
+/* True for an execution whose step was added before it came. Of what was launched two rounds ago and more nothing is held: all that has
+ * a number up to that of a step's launch counts. */
+static bool is_missed(const struct aif_reduced_sums *s, const struct aif_reduced_sums_exec *x)
+{
+	uint64_t most;
+
+	if (launch_of(s, x->launch, x->process))
+		return false;
+	return find(s->before, s->before_len, x->launch, x->process) ||
+	       (aif_map_get(&s->older, x->launch >> SLOT_SHIFT, &most) && x->launch <= most);
+}
+
+/* Takes the launches of steps for those of the round before. 0 or -ENOMEM. */
+static int keep_launches(struct aif_reduced_sums *s)
+{
+	for (size_t i = 0; i < s->before_len; i++) {
+		uint64_t launch = s->before[i].launch, most = 0;
+
+		aif_map_get(&s->older, launch >> SLOT_SHIFT, &most);
+		if (launch >= most && aif_map_put(&s->older, launch >> SLOT_SHIFT, launch) < 0)
+			return -ENOMEM;
+	}
+	s->before_len = 0;
+	if (s->launches_len &&
+	    aif_grow(&s->before, &s->before_cap, s->launches_len, sizeof(*s->before)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->launches_len; i++)
+		if (s->launches[i].is_of_step)
+			s->before[s->before_len++] = s->launches[i];
+	return 0;
+}
+
 void aif_reduced_sums_next(struct aif_reduced_sums *s)
 {
+	if (s->is_incomplete)
+		return;
+	aif_sort(s->launches, s->launches_len, sizeof(*s->launches), by_launch);
+	for (size_t i = 0; i < s->execs_len; i++)
+		s->missed += is_missed(s, &s->execs[i]);
+	if (keep_launches(s) < 0)
+		give_up(s);
 	s->launches_len = s->execs_len = 0;
 }
 

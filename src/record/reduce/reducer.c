@@ -518,6 +518,7 @@ int aif_reducer_round(struct aif_reducer *r, struct aif_writer *w, const struct 
 	if (!e && is_last && r->sum.left_out)
 		e = aif_reduced_sums_write(&r->sums, w, err);
 	r->sum.lacks_step_sums = r->sums.is_incomplete;
+	r->sum.missed = r->sums.missed;
 	if (!e)
 		e = aif_writer_rewrite(w, AIF_CHUNK_COUNTERS, judge_counters, r, err);
 	for (uint32_t i = 0; i < r->threads_len && !e; i++)

@@ -26,6 +26,7 @@ struct aif_reducer_sum {
 	uint64_t steps, by_lot, first, slow; /* of all processes, that were judged */
 	uint64_t left_out;                   /* launches */
 	bool lacks_step_sums;                /* what places took in each step is not known */
+	uint64_t missed; /* executions that came too late for the sums of their step */
 };
 
 struct aif_reducer;
