@@ -347,7 +347,15 @@ static int write_rows(struct reducing *r)
 static int note(struct reducing *r, struct aif_err *err)
 {
 	char text[160];
+	int e = 0;
 
+	/* Turns are written as steps, which nobody has marked. */
+	if (r->kept.turns_len) {
+		snprintf(text, sizeof(text), "%zu", r->kept.turns_len);
+		e = aif_writer_note(r->w, &r->p, "reduced_turns", text, err);
+	}
+	if (e)
+		return e;
 	snprintf(text, sizeof(text),
 		 "1 step of %" PRIu32 ", the first and slow ones: %" PRIu64 ", %" PRIu64
 		 " and %" PRIu64 " of %" PRIu64,

@@ -164,6 +164,8 @@ if [ -x "$app" ]; then
 	live_total() { a=$("$aiflame" report --kernels --format json live.data | python3 -c 'import json, sys; print(round(sum(r["launches"] for r in json.load(sys.stdin)["rows"])))'); echo "$a"; [ "$a" -ge 1499 ] && [ "$a" -le 1503 ]; }
 	check "report --kernels of what record --reduce wrote stands for all launches" live_total
 	check "a profile that record --reduce wrote is not reduced again" says "launches were left out of it already" reduce -o x.data live.data
+	"$aiflame" record -q -o turns.data -- "$build/tests/e2e/loop_app" chatty >/dev/null && reduce -q --every 2 -o turns-small.data turns.data
+	check "why does not say of turns of a reduced profile that the program marks them" says " turns, found before launches of most were left out" "$aiflame" why turns-small.data
 else
 	skip "record --reduce records a program" "no OpenCL to build with"
 fi

@@ -69,6 +69,8 @@ static void turns_are_left_out_and_marked(void **state)
 	assert_in_range(sum.steps, STEPS - 2, STEPS);
 	assert_true(sum.left_out > sum.launches / 2);
 	assert_ok(aif_profile_open(path, &p, &err), &err);
+	/* Views say of steps that are written that nobody has marked them. */
+	assert_int_equal(strtoull(aif_profile_meta(&p, "reduced_turns"), NULL, 10), sum.steps);
 	assert_int_equal(aif_profile_launches(&p, take_launches, &k, NULL), 0);
 	assert_int_equal(aif_profile_ops(&p, take_ops, &k, NULL), 0);
 	assert_int_equal(k.launches, sum.launches - sum.left_out);

@@ -75,16 +75,20 @@ static void say_steps(struct saying *s)
 {
 	const struct aif_phases *f = &s->w->phases;
 	const char *in = place(s, s->w->loop_place);
-	bool is_marked = f->from == AIF_PHASES_MARKS;
+	bool is_marked = f->from == AIF_PHASES_MARKS,
+	     were_turns = is_marked && *aif_profile_meta(s->names->p, "reduced_turns");
 
 	aif_buf_puts(&s->line, s->w->is_requests ? "loop     none, but " : "loop     ");
 	aif_human_counted(&s->line, f->len,
-			  is_marked           ? "step"
+			  were_turns          ? "turn"
+			  : is_marked         ? "step"
 			  : s->w->is_requests ? "request"
 					      : "turn");
 	if (f->is_sparse)
 		aif_buf_puts(&s->line, " seen whole");
-	if (is_marked)
+	if (were_turns)
+		aif_buf_puts(&s->line, ", found before launches of most were left out");
+	else if (is_marked)
 		aif_buf_printf(&s->line, ", as the program marks them%s",
 			       f->is_queued ? ", by when their work ran" : "");
 	else
