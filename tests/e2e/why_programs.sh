@@ -30,4 +30,14 @@ import json, sys
 owners = json.load(sys.stdin)[\"owners\"]
 print(owners)
 sys.exit(not any(\"hog\" in o[\"place\"] and \"gil\" in o[\"groups_ns\"] for o in owners[:2]))'"
+requests() {
+	"$aiflame" record -q -o requests.data "$python" "$root/tests/e2e/why_requests.py" >requests.out && "$aiflame" why --format json requests.data >requests.json
+}
+check "a server with a thread for each request is recorded" requests
+check "why says what other threads compute while a thread of a request does not run" python3 -c '
+import json
+others, truth = json.load(open("requests.json"))["others"], int(open("requests.out").read().split("=")[1])
+print(others, truth)
+assert others["place"] == "quote (why_requests.py)" and truth / 2 < others["in_place_ns"] <= others["ns"] < 2 * truth'
+check "why says in words what other threads compute" says "of it in quote (why_requests.py)" "$aiflame" why requests.data
 done_testing

@@ -626,6 +626,8 @@ int aif_why_measure(const struct aif_names *names, const struct aif_selection *s
 		e = aif_why_ranks_add(names->p, m.stacks, sel ? sel : &all, ret);
 	if (!e)
 		e = aif_why_changes_add(names->p, m.stacks, sel ? sel : &all, ret);
+	if (!e)
+		e = aif_why_others_add(names, &part, ret);
 	ret->is_work_missing = lacks_work(names->p, ret->launches);
 	ret->damaged += ret->power.damaged;
 	ret->is_torch = is_torch(names->p);

@@ -265,6 +265,20 @@ static void say_parts(struct saying *s)
 	}
 }
 
+/* Says what other threads compute meanwhile, if that is an eighth of the time: of threads that live for one request few samples are seen. */
+static void say_others(struct saying *s)
+{
+	const struct aif_why_others *o = &s->w->others;
+
+	if (!o->in_place_ns || 8 * o->in_place_ns < s->w->of_group[AIF_WHY_OFF_CPU])
+		return;
+	aif_buf_puts(&s->line, "; meanwhile other threads compute, ");
+	aif_human_share(&s->line, aif_share_ppm(o->in_place_ns, o->ns));
+	aif_buf_printf(&s->line, " of it in %s, ", place(s, o->place));
+	aif_human_share(&s->line, share(s, o->in_place_ns));
+	aif_buf_puts(&s->line, " of the time");
+}
+
 /* Says in what a function's idle time passed: ": the host 12.3 %, synchronisation 4.56 %"; shares where there are several. */
 static void say_classes(struct saying *s, const struct aif_why_function *f)
 {
@@ -351,6 +365,8 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 			}
 		if (order[0] >= AIF_WHY_WAITING)
 			say_most_of(s, order[0]);
+		if (order[0] == AIF_WHY_OFF_CPU)
+			say_others(s);
 	}
 	aif_why_end_line(s);
 }

@@ -171,6 +171,13 @@ struct aif_why {
 	struct aif_run_delay run_delay; /* of the window */
 	bool is_busy_machine; /* .run_delay is long enough to be named: there are no bounds */
 	bool is_crowded;      /* .is_busy_machine, and a device is made of the machine's CPUs */
+	/* Time that other threads of the process were sampled computing in while a device was idle, where the launching thread being on no
+	 * CPU bounds the program; and the innermost function of the program in which most of it has passed, a string of .places; 0: there
+	 * is none. */
+	struct aif_why_others {
+		uint64_t ns, in_place_ns;
+		uint32_t place;
+	} others;
 	/* waits between ranks in the window, a fact; NULL: not measured */
 	const struct aif_rank_waits *waits;
 	struct aif_rank_verdict ranks;
@@ -219,6 +226,9 @@ void aif_why_calls_sort(struct aif_why *w);
 int aif_why_wake_add(struct aif_why *w, const struct aif_why_owner *owner,
 		     const struct aif_idle_wake *wake, uint32_t text);
 /* Adds up equal ones and puts them in order. */
+/* Finds what other threads computed (.others). 0 or -errno. */
+int aif_why_others_add(const struct aif_names *names, const struct aif_selection *window,
+		       struct aif_why *w);
 void aif_why_wakes_sort(struct aif_why *w);
 /* Returns those of an owner, most time first; NULL: it has none. */
 const struct aif_why_wake *aif_why_wakes_of(const struct aif_why *w, const struct aif_why_owner *o,
