@@ -7,11 +7,41 @@
 #include <errno.h>
 #include <string.h>
 
-/* Handles are addresses with Open MPI, numbers of 32 bits with MPICH and what came of it (MPICH's ABI, also Intel's and Cray's). */
-enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH };
+/* Handles are addresses with Open MPI, numbers of 32 bits with MPICH and what came of it. Of any other library nothing is asked: a handle
+ * that is taken for what it is not would end the program. */
+enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH, ABI_OTHER };
+/* Least address, which handles of MPI's standard ABI are below. */
+#define LEAST_ADDRESS 4096
+/* Kind of a handle in MPICH, below the two bits that say where it is kept: a communicator. */
+#define KIND_SHIFT     26
+#define KIND_MASK      0xf
+#define KIND_COMM      1
 #define MPICH_WORLD    0x44000000
 #define OPEN_MPI_WORLD 0 /* its number in Fortran */
 #define RANKS_AT_ONCE  64
+
+static enum abi abi_by_version(struct aif_mpi *m)
+{
+	static const struct {
+		const char *word;
+		enum abi abi;
+	} words[] = {
+		{"Open MPI", ABI_OPEN_MPI},  {"Spectrum MPI", ABI_OPEN_MPI},
+		{"MPICH", ABI_MPICH},        {"MVAPICH", ABI_MPICH},
+		{"Intel(R) MPI", ABI_MPICH}, {"ParaStation", ABI_MPICH},
+	};
+	int (*ask)(char *, int *) =
+		(int (*)(char *, int *))aif_next_function("PMPI_Get_library_version");
+	int len = 0;
+
+	if (!ask || ask(m->version, &len))
+		return ABI_OTHER;
+	m->version[sizeof(m->version) - 1] = '\0';
+	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
+		if (strstr(m->version, words[i].word))
+			return words[i].abi;
+	return ABI_OTHER;
+}
 
 static enum abi abi_of(struct aif_mpi *m)
 {
@@ -19,14 +49,23 @@ static enum abi abi_of(struct aif_mpi *m)
 
 	if (abi)
 		return (enum abi)abi;
-	abi = aif_next_function("ompi_mpi_init") ? ABI_OPEN_MPI : ABI_MPICH;
+	abi = abi_by_version(m);
 	atomic_store_explicit(&m->abi, abi, memory_order_relaxed);
 	return (enum abi)abi;
 }
 
+/* Returns what tells a communicator apart; 0: the handle looks like none of the library's. */
 static uint64_t key_of(struct aif_mpi *m, uint64_t handle)
 {
-	return abi_of(m) == ABI_MPICH ? (uint32_t)handle : handle;
+	switch (abi_of(m)) {
+	case ABI_OPEN_MPI:
+		return handle >= LEAST_ADDRESS ? handle : 0;
+	case ABI_MPICH:
+		return ((uint32_t)handle >> KIND_SHIFT & KIND_MASK) == KIND_COMM ? (uint32_t)handle
+										 : 0;
+	default:
+		return 0;
+	}
 }
 
 /* Returns a handle's place, which it takes if it has none; NULL: all are taken. */
@@ -131,10 +170,11 @@ static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 
 uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator)
 {
+	int saved = errno;
 	struct aif_mpi_communicator *c = place_of(m, key_of(m, handle), true);
 	uint64_t id;
-	int saved = errno;
 
+	errno = saved;
 	*ret_communicator = 0;
 	if (!c)
 		return 0;
@@ -157,8 +197,8 @@ void aif_mpi_forget(struct aif_mpi *m, const void *handle)
 
 	if (!handle)
 		return;
-	memcpy(&key, handle, abi_of(m) == ABI_MPICH ? sizeof(uint32_t) : sizeof(key));
-	c = place_of(m, key, false);
+	memcpy(&key, handle, abi_of(m) == ABI_OPEN_MPI ? sizeof(key) : sizeof(uint32_t));
+	c = place_of(m, key_of(m, key), false);
 	if (!c)
 		return;
 	atomic_store_explicit(&c->calls, 0, memory_order_relaxed);

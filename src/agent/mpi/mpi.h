@@ -43,7 +43,8 @@ struct aif_mpi {
 	struct aif_mpi_function functions[AIF_MPI_CALLS];
 	struct aif_mpi_communicator communicators[AIF_MPI_COMMUNICATORS];
 	struct aif_mpi_group groups[AIF_MPI_COMMUNICATORS]; /* by hash, free ones behind */
-	atomic_uint abi;                                    /* enum: 0: not looked for */
+	atomic_uint abi;                                    /* communicators.c; 0: not looked for */
+	char version[8192]; /* of the library, the longest that any may give */
 };
 
 /* NULL: there is no memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other threads compute while launching threads are on no CPU, and nothing says what they wait for: a server's thread of a request
- * may wait for Python's interpreter lock, for a client whose request another thread answers, or not be there yet. */
+/* Finds what other threads compute while launching threads are on no CPU, and nothing says what these wait for: a server's thread of a
+ * request may wait for Python's interpreter lock, for a client whose request another thread answers, or not be there yet. */
 #include "report/why/why.h"
 
 #include "analysis/cpu_totals.h"
