@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_there(const struct aif_opt *o)
-{
-	return o && (o->name || o->letter);
-}
-
 static bool is_file(const struct aif_opt *o)
 {
 	return o->type == AIF_OPT_STRING && o->arg &&
@@ -27,7 +22,7 @@ static void put_quoted(struct aif_buf *b, const char *text, bool colons)
 			aif_buf_puts(b, "\\\\");
 		else if (colons && strchr(":[]", *text))
 			aif_buf_printf(b, "\\%c", *text);
-		else
+		else if (*text != '\f')
 			aif_buf_putc(b, *text);
 }
 
@@ -59,7 +54,7 @@ static void bash_case(struct aif_buf *b, const char *command, const struct aif_o
 /* Appends the cases of options whose values are words. */
 static void bash_values(struct aif_buf *b, const struct aif_command *c)
 {
-	for (const struct aif_opt *o = c->opts; is_there(o); o++) {
+	AIF_OPTS_EACH (o, c) {
 		if (!o->arg || is_file(o))
 			continue;
 		aif_buf_puts(b, "\t");
@@ -76,7 +71,7 @@ static void bash_values(struct aif_buf *b, const struct aif_command *c)
 /* Appends the cases of options whose value is a file. */
 static void bash_files(struct aif_buf *b, const struct aif_command *c)
 {
-	for (const struct aif_opt *o = c->opts; is_there(o); o++)
+	AIF_OPTS_EACH (o, c)
 		if (is_file(o)) {
 			aif_buf_puts(b, "\t");
 			bash_case(b, c->name, o);
@@ -115,7 +110,7 @@ static void bash_write(struct aif_buf *b)
 		const struct aif_command *c = aif_commands[i];
 
 		aif_buf_printf(b, "\t%s) options='", c->name);
-		for (const struct aif_opt *o = c->opts; is_there(o); o++) {
+		AIF_OPTS_EACH (o, c) {
 			if (o->letter)
 				aif_buf_printf(b, "-%c ", o->letter);
 			if (o->name)
@@ -186,7 +181,7 @@ static void zsh_write(struct aif_buf *b)
 
 		aif_buf_printf(b, "\t%s)\n\t\t_arguments '(-h --help)'{-h,--help}'[help]'",
 			       c->name);
-		for (const struct aif_opt *o = c->opts; is_there(o); o++) {
+		AIF_OPTS_EACH (o, c) {
 			if (o->letter)
 				zsh_option(b, o, false);
 			if (o->name)
@@ -211,7 +206,7 @@ static void fish_write(struct aif_buf *b)
 			       c->name);
 		put_quoted(b, c->summary, false);
 		aif_buf_puts(b, "'\n");
-		for (const struct aif_opt *o = c->opts; is_there(o); o++) {
+		AIF_OPTS_EACH (o, c) {
 			aif_buf_printf(b, "complete -c aiflame -n '__fish_seen_subcommand_from %s'",
 				       c->name);
 			if (o->letter)

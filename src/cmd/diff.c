@@ -24,18 +24,19 @@ struct values {
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
-	AIF_UNIT_OPT(AT(unit)),
-	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
-	 "changes below that are none (3 %)"},
-	AIF_BASELINES_OPT(AT(baselines)),
-	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
-	 "give verdicts though devices or drivers differ"},
-	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write: .html is a page, .svg a picture, .json, .md, .txt (standard output)"},
 	{0, "format", "table|md|json|svg|html", AIF_OPT_CHOICE, AT(format), 0,
 	 "text for people, Markdown for a summary, JSON for programs, a flame graph, red where B "
 	 "takes longer, or a page with it (by the name; table)"},
+	AIF_UNIT_OPT(AT(unit)),
+	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
+	 "changes below that are none (3 %)"},
+	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
+	AIF_OPTS_FURTHER,
+	AIF_BASELINES_OPT(AT(baselines)),
+	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
+	 "give verdicts though devices or drivers differ"},
 	{0},
 };
 static const struct values defaults = {.margin = 30000, .limit = 10, .format = FORMAT_BY_NAME};

@@ -23,12 +23,13 @@ struct values {
 static const struct aif_opt opts[] = {
 	{0, "format", "sh|docker|k8s|slurm|jupyter|systemd", AIF_OPT_CHOICE, AT(format), 0,
 	 "the syntax to print the variables in (sh)"},
-	{0, "level", "graphs|off", AIF_OPT_CHOICE, AT(level), 0,
-	 "what the sleeping agent prepares: what a later recording could not make up for, or "
-	 "nothing (graphs)"},
 	{0, "metrics", NULL, AIF_OPT_FLAG, AT(metrics), 0,
 	 "enable Level Zero's metrics, for record --counters and for EU stalls through Level "
 	 "Zero"},
+	AIF_OPTS_FURTHER,
+	{0, "level", "graphs|off", AIF_OPT_CHOICE, AT(level), 0,
+	 "what the sleeping agent prepares: what a later recording could not make up for, or "
+	 "nothing (graphs)"},
 	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
 	 "have NVTX open the agent, too: NCCL's operations are counted for `stacks --ranks` "
 	 "(docs/stacks.md)"},

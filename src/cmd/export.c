@@ -41,9 +41,11 @@ static const struct aif_opt opts[] = {
 	 "what to write, - is standard output (aiflame and the format's suffix)"},
 	{0, "format", formats, AIF_OPT_CHOICE, AT(format), 0,
 	 "the format, whatever the name (by the name; sqlite)"},
+	AIF_CHOICE_OPTS(CHOICE_AT),
+	AIF_OPTS_FURTHER,
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how many frames of stacks to keep, as in aiflame flame (normal)"},
-	AIF_CHOICE_OPTS(CHOICE_AT),
+	AIF_CHOICE_FURTHER_OPTS(CHOICE_AT),
 	AIF_VIEW_MAX_SIZE_OPT(AT(max_bytes)),
 	{0},
 };

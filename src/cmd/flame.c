@@ -53,23 +53,33 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write: .svg is a picture, .folded and .txt are text, - is standard "
 	 "output (aiflame.svg)"},
-	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
-	 "the format, whatever the name (by the name; - is SVG)"},
+	AIF_OPTS_HEADING("what to draw"),
 	{0, "of", "device|cpu|off-cpu|idle|loop|memory|waits", AIF_OPT_CHOICE, AT(of), 0,
 	 "what to draw: time on devices, time of threads on CPUs, or off CPUs; or the time in which "
 	 "devices were idle, by what the thread did that launched next; or both, as wide as the "
 	 "program's loop, or --time, is long; or who holds a device's memory at its peak, in bytes; or "
 	 "how long ranks of a job waited for each other, by what the late one did (device)"},
-	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
-	 "the last frame of each stack (instruction)"},
 	{0, "by", "wall|time|samples|launches|energy", AIF_OPT_CHOICE, AT(by), 0,
 	 "what widths mean: time shared where work overlaps, durations, or counts; or energy of the "
 	 "device, shared by that time (wall)"},
-	{0, "per", "step", AIF_OPT_CHOICE, AT(per), 0,
-	 "numbers of one step in the mean: of the program's loop, or of those that --time chooses"},
+	{0, "leaf", "kernel|line|instruction|stall", AIF_OPT_CHOICE, AT(leaf), 0,
+	 "the last frame of each stack (instruction)"},
 	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
 	 "how many frames to show: brief keeps of each library only the function that was "
 	 "called, full keeps all (normal)"},
+	{0, "per", "step", AIF_OPT_CHOICE, AT(per), 0,
+	 "numbers of one step in the mean: of the program's loop, or of those that --time chooses"},
+	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "draw callers above callees"},
+	AIF_OPTS_HEADING("which part"),
+	{0, "focus", "RE", AIF_OPT_STRING, AT(flame.focus), 0,
+	 "only stacks with a frame that matches"},
+	{0, "ignore", "RE", AIF_OPT_STRING, AT(flame.ignore), 0,
+	 "no stacks with a frame that matches"},
+	AIF_CHOICE_OPTS(CHOICE_AT),
+	AIF_OPTS_FURTHER,
+	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
+	 "the format, whatever the name (by the name; - is SVG)"},
+	AIF_CHOICE_FURTHER_OPTS(CHOICE_AT),
 	{0, "range-frames", "on|off|only", AIF_OPT_CHOICE, AT(range_frames), 0,
 	 "ranges that the program marked (aiflame.h, record --nvtx, traces) as frames: between the host's "
 	 "frames and what was launched, of CPU samples below them; only hides the host's (on)"},
@@ -78,12 +88,6 @@ static const struct aif_opt opts[] = {
 	 "and -a --ebpf)"},
 	{0, "lines", NULL, AIF_OPT_FLAG, AT(flame.lines), 0,
 	 "separate frames of one function by line"},
-	{0, "focus", "RE", AIF_OPT_STRING, AT(flame.focus), 0,
-	 "only stacks with a frame that matches"},
-	{0, "ignore", "RE", AIF_OPT_STRING, AT(flame.ignore), 0,
-	 "no stacks with a frame that matches"},
-	AIF_CHOICE_OPTS(CHOICE_AT),
-	{0, "inverted", NULL, AIF_OPT_FLAG, AT(inverted), 0, "draw callers above callees"},
 	{0, "title", "TEXT", AIF_OPT_STRING, AT(title), 0, "the picture's title"},
 	{0, "width", "PX", AIF_OPT_COUNT, AT(width), 0,
 	 "the picture's width, 300 to 100000 (1200; in a browser that of the window)"},
@@ -673,7 +677,7 @@ const struct aif_command aif_command_flame = {
 		"to zoom, / to search, Esc to go back. Frames that are too narrow to draw are\n"
 		"still found, and drawn when you zoom in. The strip above them shows when devices\n"
 		"worked over all of the recording: high is busy, grey was not collected, and what\n"
-		"the picture leaves out is faded.\n\n"
+		"the picture leaves out is faded.\n\n\f"
 		"--of cpu draws where threads of programs that use a device were on CPUs and, as\n"
 		"[waiting: CALL], how long they waited for the device in calls of its runtime;\n"
 		"several threads have a tower each. If no device was opened, --of cpu is the\n"

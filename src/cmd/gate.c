@@ -23,6 +23,7 @@
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 /* A budget file that is longer is none. */
 #define MOST_BYTES (1 << 20)
+#define MARGIN     0.03 /* of what has no budget */
 enum { LIST_MAX = 64 };
 /* A word of these may have been meant to be a metric. */
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
@@ -32,19 +33,16 @@ struct values {
 	const char *budgets[LIST_MAX + 1], *metric[LIST_MAX + 1], *require[LIST_MAX + 1],
 		*budget[LIST_MAX + 1];
 	int format, cannot_tell;
-	uint32_t margin;
 	bool any_machine, annotations, v7_exit;
 };
 
 #define AT(field) offsetof(struct values, field)
 static const struct aif_opt opts[] = {
 	{0, "budgets", "FILE", AIF_OPT_LIST, AT(budgets), LIST_MAX,
-	 "what may get worse by how much, a line each (time and device by the margin); may be given "
+	 "what may get worse by how much, a line each (time and device +3%); may be given "
 	 "several times"},
 	{0, "budget", "LINE", AIF_OPT_LIST, AT(budget), LIST_MAX,
 	 "one such line: 'kernel:/gemm/ +5% +20us'; may be given several times"},
-	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
-	 "of the budgets that are used when none is given (3 %)"},
 	{0, "metric", "NAME=FILE:.WAY", AIF_OPT_LIST, AT(metric), LIST_MAX,
 	 "a value of each run from a JSON file, {} in FILE being the run's path without its "
 	 "ending: tok_s={}.json:.tok_s"},
@@ -54,25 +52,26 @@ static const struct aif_opt opts[] = {
 	 "judged"},
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
 	 "exit with 3 or 0 in place of 4 where nobody can tell; what is missing never passes"},
-	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
-	 "exit with 1 in place of 3, 4 and 5, and with 2 where input is missing, as perf_gate_v7.py "
-	 "does"},
 	{0, "dir", "DIR", AIF_OPT_STRING, AT(dir), 0,
 	 "judge a run directory by the absolute budgets of its family, as aiflame runbook check "
 	 "does, in place of A and B"},
-	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
-	 "of --dir: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
 	AIF_UNIT_OPT(AT(unit)),
-	AIF_BASELINES_OPT(AT(baselines)),
-	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
-	 "judge though devices or drivers differ"},
-	{0, "annotations", NULL, AIF_OPT_FLAG, AT(annotations), 0,
-	 "also write at most 10 lines ::error and ::warning, which CI shows"},
 	{0, "format", "text|json|md|junit", AIF_OPT_CHOICE, AT(format), 0,
 	 "text for people, JSON, Markdown, or JUnit's XML"},
+	AIF_OPTS_FURTHER,
+	{0, "annotations", NULL, AIF_OPT_FLAG, AT(annotations), 0,
+	 "also write at most 10 lines ::error and ::warning, which CI shows"},
+	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
+	 "judge though devices or drivers differ"},
+	AIF_BASELINES_OPT(AT(baselines)),
+	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
+	 "of --dir: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
+	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
+	 "exit with 1 in place of 3, 4 and 5, and with 2 where input is missing, as perf_gate_v7.py "
+	 "does"},
 	{0},
 };
-static const struct values defaults = {.margin = 30000, .cannot_tell = -1};
+static const struct values defaults = {.cannot_tell = -1};
 
 /* ---- budgets --------------------------------------------------------------------------------- */
 
@@ -104,14 +103,13 @@ static int read_file(const char *path, struct aif_buf *ret, struct aif_err *err)
 }
 
 /* Adds the budgets of a gate that was given none. */
-static int add_defaults(const struct values *v, const char *metric, struct aif_budgets *ret,
-			struct aif_err *err)
+static int add_defaults(const char *metric, struct aif_budgets *ret, struct aif_err *err)
 {
 	struct aif_buf text = {0};
 	int r;
 
-	aif_buf_printf(&text, "time +%.4g%%\n%s +%.4g%%", v->margin / 1e4, metric, v->margin / 1e4);
-	r = aif_budgets_add_text(ret, aif_buf_str(&text), "--margin", err);
+	aif_buf_printf(&text, "time +3%%\n%s +3%%", metric);
+	r = aif_budgets_add_text(ret, aif_buf_str(&text), "default budgets", err);
 	aif_buf_finish(&text);
 	return r;
 }
@@ -149,7 +147,7 @@ static int read_budgets(const struct values *v, struct aif_budgets *ret, struct 
 	for (size_t i = 0; v->budget[i] && !r; i++)
 		r = aif_budgets_add(ret, v->budget[i], "--budget", err);
 	if (!r && !has_budgets(v))
-		r = add_defaults(v, "device", ret, err);
+		r = add_defaults("device", ret, err);
 	if (!r && !ret->len)
 		r = aif_err_set(err, -EINVAL, "--budget: no budget in it");
 	return r;
@@ -498,7 +496,7 @@ static int not_compared(const struct values *v, char **words, struct aif_err *er
 
 static int compare_sides(const struct values *v, char **words, struct aif_err *err)
 {
-	struct aif_compare_opts o = {.margin = v->margin / 1e6, .any_machine = v->any_machine};
+	struct aif_compare_opts o = {.margin = MARGIN, .any_machine = v->any_machine};
 	struct aif_budgets budgets = {0};
 	const struct aif_side_opts from = {.baselines = v->baselines,
 					   .open = aif_view_profile_for_people};
@@ -526,7 +524,7 @@ static int compare_sides(const struct values *v, char **words, struct aif_err *e
 		/* Programs without a device have CPU time in its place. */
 		if (!r && !has_budgets(v) && aif_compare_run(&s.c, 0)->is_cpu) {
 			aif_budgets_finish(&budgets);
-			r = add_defaults(v, "cpu", &budgets, err);
+			r = add_defaults("cpu", &budgets, err);
 		}
 		status = !r             ? judge(v, &s.c, &budgets, err)
 			 : r == -ENOMEM ? AIF_EXIT_FAILURE
@@ -605,7 +603,7 @@ const struct aif_command aif_command_gate = {
 		"    time +3%                    device +3% +50us      idle +10ms\n"
 		"    kernel:/gemm/ +5% +20us     stack:/attention/ +5% launches 0\n"
 		"    op:/^aten::mm$/ +3%         range:/prefill/ +3%   busy >= 60%\n"
-		"    tok_s -2%                   ttft lower +3%    time <= 12ms\n\n"
+		"    tok_s -2%                   ttft lower +3%    time <= 12ms\n\n\f"
 		"Of values that --metric reads, say which way is better: -2% or the word higher where\n"
 		"more is, lower where less is. Where a percentage and an amount are given, both must be\n"
 		"exceeded. Metrics are time, device, cpu, idle, communication, copies, launches and bytes,\n"

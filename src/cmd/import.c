@@ -30,8 +30,10 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct values, output), 0,
 	 "the profile to write (aiflame.data); an existing profile becomes FILE.old, any "
 	 "other file is refused"},
-	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
-	 "the most that a packed file may unpack to (64G, and 250 times its size)"},
+	{0, "from", formats, AIF_OPT_CHOICE, offsetof(struct values, from), 0,
+	 "the format, where it is not recognised: chrome is any Chrome trace, "
+	 "torch.profiler's too; sqlite is nsys's or rocpd's; perf is perf script's text, which "
+	 "perf makes of its own file (auto)"},
 	{0, "as", "marked|cpu|device", AIF_OPT_CHOICE, offsetof(struct values, as), 0,
 	 "what the stacks of folded text, speedscope and pprof count: marked, device time of "
 	 "stacks with a frame of the device (folded: it ends with _[g]) and CPU time of the "
@@ -40,15 +42,14 @@ static const struct aif_opt opts[] = {
 	{0, "count", "TIME", AIF_OPT_TIME, offsetof(struct values, count_ns), 1,
 	 "the time that one count stands for, or one sample of iaprof (1ns), of perf or of "
 	 "nsys (as the file says or suggests): 10ms for samples taken at 100 Hz"},
-	{0, "from", formats, AIF_OPT_CHOICE, offsetof(struct values, from), 0,
-	 "the format, where it is not recognised: chrome is any Chrome trace, "
-	 "torch.profiler's too; sqlite is nsys's or rocpd's; perf is perf script's text, which "
-	 "perf makes of its own file (auto)"},
+	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
+	 "print no progress and no summary"},
+	AIF_OPTS_FURTHER,
 	{0, "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
 	 "the event to import of perf's files with several (a clock, else cycles or another "
 	 "that follows time, else the one with the most samples)"},
-	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
-	 "print no progress and no summary"},
+	{0, "limit", "SIZE", AIF_OPT_BYTES, offsetof(struct values, limit), 1,
+	 "the most that a packed file may unpack to (64G, and 250 times its size)"},
 	{0},
 };
 static const struct values defaults = {.output = AIF_DEFAULT_FILE};

@@ -57,17 +57,18 @@ static int overview(FILE *to, int status)
 		"commands:\n");
 	for (size_t i = 0; aif_commands[i]; i++)
 		aif_buf_printf(&b, "  %-10s %s\n", aif_commands[i]->name, aif_commands[i]->summary);
-	aif_buf_puts(&b,
-		     "\n`aiflame COMMAND -h` explains a command; `man aiflame-COMMAND` in full.\n"
-		     "`aiflame -V, --version` says which version this is, and what it can do.\n");
+	aif_buf_puts(
+		&b,
+		"\n`aiflame COMMAND -h` explains a command, `-h --all` and `man aiflame-COMMAND` in full.\n"
+		"`aiflame -V, --version` says which version this is, and what it can do.\n");
 	return print(&b, to, status);
 }
 
-static int help(const struct aif_command *cmd)
+static int help(const struct aif_command *cmd, bool is_whole)
 {
 	struct aif_buf b = {0};
 
-	aif_opts_help(cmd, &b);
+	aif_opts_help(cmd, is_whole, &b);
 	return print(&b, stdout, AIF_EXIT_OK);
 }
 
@@ -110,7 +111,7 @@ static void put_part_options(const struct aif_command *cmd, struct aif_buf *to)
 	static const char *const parts[] = {"time", "process", "kernel", "limit"};
 	const char *before = "; select a part of it with --";
 
-	for (const struct aif_opt *o = cmd->opts; o && o->name; o++)
+	AIF_OPTS_EACH (o, cmd)
 		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
 			if (!strcmp(o->name, parts[i])) {
 				aif_buf_printf(to, "%s%s", before, o->name);
@@ -157,7 +158,7 @@ static int run(const struct aif_command *cmd, int argc, char **argv)
 	if (aif_opts_parse(cmd, argc, argv, values, &words, &err) < 0) {
 		status = usage_error(err.text);
 	} else if (words.help) {
-		status = help(cmd);
+		status = help(cmd, words.help_all);
 	} else if (words.len < cmd->min_words ||
 		   (cmd->max_words >= 0 && words.len > cmd->max_words)) {
 		wrong_words(cmd, words.len);
@@ -205,7 +206,7 @@ int main(int argc, char **argv)
 		argc--;
 		cmd = aif_command_find(argv[1]);
 		if (cmd)
-			return help(cmd);
+			return help(cmd, argc > 2 && !strcmp(argv[2], "--all"));
 	}
 	cmd = aif_command_find(argv[1]);
 	if (cmd)

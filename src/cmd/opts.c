@@ -5,9 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool named(const struct aif_opt *o)
+static bool is_entry(const struct aif_opt *o)
 {
 	return o && (o->name || o->letter); /* a command may have no table */
+}
+
+static bool is_further(const struct aif_opt *o)
+{
+	return o->type == AIF_OPT_HEADING && o->value;
+}
+
+const struct aif_opt *aif_opts_from(const struct aif_opt *o)
+{
+	while (is_entry(o) && o->type == AIF_OPT_HEADING)
+		o++;
+	return is_entry(o) ? o : NULL;
 }
 
 /* Widths of `-h`: the column of options, and the whole line. */
@@ -48,7 +60,7 @@ static const struct aif_opt *set_before(const struct aif_command *cmd, const str
 
 	if (value == o->value || value == (defaults ? *(const int *)(defaults + o->at) : 0))
 		return NULL;
-	for (const struct aif_opt *other = cmd->opts; named(other); other++)
+	AIF_OPTS_EACH (other, cmd)
 		if (other->type == AIF_OPT_SET && other->at == o->at && other->value == value)
 			return other;
 	return NULL;
@@ -139,6 +151,8 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		else
 			*(int *)to = i;
 		break;
+	case AIF_OPT_HEADING:
+		break;
 	}
 	if (!wanted)
 		return 0;
@@ -159,7 +173,7 @@ static bool is_name(const char *name, const char *word, size_t len)
 
 static const struct aif_opt *find_long(const struct aif_command *cmd, const char *name, size_t len)
 {
-	for (const struct aif_opt *o = cmd->opts; named(o); o++)
+	AIF_OPTS_EACH (o, cmd)
 		if (o->name && is_name(o->name, name, len))
 			return o;
 	return NULL;
@@ -167,7 +181,7 @@ static const struct aif_opt *find_long(const struct aif_command *cmd, const char
 
 static const struct aif_opt *find_letter(const struct aif_command *cmd, char letter)
 {
-	for (const struct aif_opt *o = cmd->opts; named(o); o++)
+	AIF_OPTS_EACH (o, cmd)
 		if (o->letter == letter)
 			return o;
 	return NULL;
@@ -175,9 +189,7 @@ static const struct aif_opt *find_letter(const struct aif_command *cmd, char let
 
 static const char *nth_option(const void *arg, size_t i)
 {
-	const struct aif_opt *o = ((const struct aif_command *)arg)->opts;
-
-	for (; named(o); o++)
+	AIF_OPTS_EACH (o, (const struct aif_command *)arg)
 		if (o->name && i-- == 0)
 			return o->name;
 	return NULL;
@@ -296,6 +308,7 @@ int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *v
 
 		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
 			ret->help = true;
+			ret->help_all = i + 1 < argc && !strcmp(argv[i + 1], "--all");
 			return 0;
 		}
 		if (!strcmp(argv[i], "--")) {
@@ -321,47 +334,73 @@ int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *v
 }
 
 /* Appends an option's left column, then its help beside it, or below where the column is too
- * narrow, in lines of at most HELP_COLUMNS. */
-static void put_option(const char *left, const char *help, struct aif_buf *out)
+ * narrow, in lines of at most HELP_COLUMNS; not `is_whole`: only what stands before a form feed. */
+static void put_option(const char *left, const char *help, bool is_whole, struct aif_buf *out)
 {
 	size_t left_len = strlen(left), at = LEFT_COLUMNS + 3;
 
 	aif_buf_printf(out, "  %-*s", LEFT_COLUMNS, left);
 	if (left_len > LEFT_COLUMNS)
 		aif_buf_printf(out, "\n%*s", LEFT_COLUMNS + 2, "");
-	for (size_t word; *help; help += word + (help[word] == ' ')) {
-		word = strcspn(help, " ");
-		if (at > LEFT_COLUMNS + 3 && at + word > HELP_COLUMNS) {
+	for (size_t word; *help && (is_whole || *help != '\f');
+	     help += word + (help[word] == ' ')) {
+		const char *more;
+
+		word = strcspn(help, is_whole ? " " : " \f");
+		more = memchr(help, '\f', word);
+		if (at > LEFT_COLUMNS + 3 && at + word - !!more > HELP_COLUMNS) {
 			aif_buf_printf(out, "\n%*s", LEFT_COLUMNS + 2, "");
 			at = LEFT_COLUMNS + 3;
 		}
-		aif_buf_printf(out, " %.*s", (int)word, help);
-		at += word + 1;
+		aif_buf_printf(out, " %.*s%.*s", (int)(more ? more - help : (ptrdiff_t)word), help,
+			       more ? (int)(help + word - more - 1) : 0, more ? more + 1 : "");
+		at += word - !!more + 1;
 	}
 	aif_buf_puts(out, "\n");
 }
 
-void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out)
+/* Appends an option with its help. */
+static void put_help(const struct aif_opt *o, bool is_whole, struct aif_buf *out)
 {
-	aif_buf_printf(out, "usage: aiflame %s%s%s%s\n\n%s\n", cmd->name,
-		       named(cmd->opts) ? " [OPTIONS]" : "", cmd->words[0] ? " " : "", cmd->words,
-		       cmd->description);
-	if (named(cmd->opts))
-		aif_buf_puts(out, "\noptions:\n");
-	for (const struct aif_opt *o = cmd->opts; named(o); o++) {
-		char left[128];
-		int n = 0;
+	char left[128];
+	int n = 0;
 
-		if (o->letter)
-			n += snprintf(left, sizeof(left), "-%c%s", o->letter, o->name ? ", " : "");
+	if (o->letter)
+		n += snprintf(left, sizeof(left), "-%c%s", o->letter, o->name ? ", " : "");
+	else
+		n += snprintf(left, sizeof(left), "    ");
+	if (o->name)
+		n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", o->name);
+	if (o->arg)
+		snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg);
+	put_option(left, o->help, is_whole, out);
+}
+
+/* Appends the description, of which what stands behind a form feed is for the whole help only. */
+static void put_description(const char *text, bool is_whole, struct aif_buf *out)
+{
+	const char *rest = strchrnul(text, '\f');
+	size_t len = (size_t)(rest - text);
+
+	while (!is_whole && *rest && len && text[len - 1] == '\n')
+		len--;
+	aif_buf_printf(out, "%.*s%s\n", (int)len, text, is_whole && *rest ? rest + 1 : "");
+}
+
+void aif_opts_help(const struct aif_command *cmd, bool is_whole, struct aif_buf *out)
+{
+	const struct aif_opt *o = cmd->opts;
+
+	aif_buf_printf(out, "usage: aiflame %s%s%s%s\n\n", cmd->name,
+		       is_entry(o) ? " [OPTIONS]" : "", cmd->words[0] ? " " : "", cmd->words);
+	put_description(cmd->description, is_whole, out);
+	if (is_entry(o))
+		aif_buf_puts(out, "\noptions:\n");
+	for (; is_entry(o) && (is_whole || !is_further(o)); o++)
+		if (o->type == AIF_OPT_HEADING)
+			aif_buf_printf(out, "%s:\n", o->help);
 		else
-			n += snprintf(left, sizeof(left), "    ");
-		if (o->name)
-			n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", o->name);
-		if (o->arg)
-			snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg);
-		put_option(left, o->help, out);
-	}
+			put_help(o, is_whole, out);
 	aif_buf_puts(out, "\nexamples:\n");
 	for (const char *p = cmd->examples; *p;) {
 		const char *end = strchrnul(p, '\n'), *tab = memchr(p, '\t', (size_t)(end - p));
@@ -370,6 +409,9 @@ void aif_opts_help(const struct aif_command *cmd, struct aif_buf *out)
 			       tab ? (int)(end - tab - 1) : 0, tab ? tab + 1 : "");
 		p = *end ? end + 1 : end;
 	}
+	if (!is_whole && (is_entry(o) || strchr(cmd->description, '\f')))
+		aif_buf_printf(out, "\n`aiflame %s -h --all` has further options and says more.\n",
+			       cmd->name);
 }
 
 /* ---- words that nobody knows ------------------------------------------------------------------ */

@@ -84,33 +84,72 @@ static const struct aif_opt opts[] = {
 	{0, "flame", "FILE", AIF_OPT_STRING, offsetof(struct values, flame), 0,
 	 "at the end draw the flame graph, as `aiflame flame -o FILE` does: .svg, or .folded; or "
 	 "write the page, as `aiflame view -o FILE` does: .html"},
-	{0, "runtime", runtime_choices, AIF_OPT_CHOICE, AT(runtime_choice), 0,
-	 "the accelerator runtimes to record (all)"},
+	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "print no live line and no summary"},
+	AIF_OPTS_HEADING("processes that run"),
+	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
+	 "record this running process and its children; may be given several times"},
+	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
+	 "record all of your processes on standby or with a device, as root of all users, also those that "
+	 "start later\f; who was joined, and who not, is said at the end"},
+	AIF_OPTS_HEADING("what to record"),
+	{0, "cpu", NULL, AIF_OPT_FLAG, AT(cpu), 0,
+	 "record CPU time, whether a device is used or not: of the command and all that it starts, from "
+	 "their start on"},
+	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,
+	 "CPU samples also of processes that use no device: programs that the command starts, data loaders' "
+	 "workers\f, and what else recorded processes fork"},
+	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
+	 "CPU samples for each second of a thread's CPU time (99; with --cpu 999)\f; 0 for none, and no waits"},
+	{0, "ebpf", NULL, AIF_OPT_FLAG, AT(ebpf), 0,
+	 "CPU samples with OS kernel frames, without the agent; needs root, or CAP_BPF and CAP_PERFMON"},
+	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
+	 "samples of devices (999): for each second and thread, or SM of a GPU, up to 20000; 0 for "
+	 "none\f; on GPUs about a million a second in all. Intel's GPUs take 0.8 to 6 million for each second "
+	 "and EU, the nearest rate"},
+	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
+	 "read a GPU's counters over time through Level Zero: names of metrics or of a metric group, "
+	 "separated by commas, or default; --counters help lists them\f: groups, and with help,GROUP the "
+	 "metrics of one. Or around each kernel: query:GROUP (docs/counters.md)"},
+	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
+	 "record the ranges that the command and its libraries mark with NVTX (docs/nvtx.md)"},
 	{0, "overhead", "PERCENT", AIF_OPT_PERCENT, AT(overhead_ppm), 0,
 	 "how much slower the command may become (2); launches are left out to keep to it"},
 	{0, "all-launches", NULL, AIF_OPT_FLAG, AT(all_launches), 0,
 	 "capture every launch, whatever it costs"},
-	{0, "device-rate", "HZ", AIF_OPT_COUNT, AT(device_rate), 0,
-	 "samples of devices: for each second and thread, or SM of a GPU, up to 20000; 0 for "
-	 "none (999; on GPUs about a million a second in all). Intel's GPUs take 0.8 to 6 "
-	 "million for each second and EU, the nearest rate"},
+	AIF_OPTS_HEADING("when"),
+	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
+	 "collect nothing before this time; --duration counts from then"},
+	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 1, "stop recording after this time"},
+	{0, "steps", "A:B", AIF_OPT_STRING, offsetof(struct values, steps), 0,
+	 "collect the program's steps A to B - 1, as it counts them from 0\f, and a part of the step before "
+	 "(aiflame.h, aiflame.py)"},
+	{0, "schedule", "WAIT:WARMUP:ACTIVE[:REPEAT[:SKIP]]", AIF_OPT_STRING,
+	 offsetof(struct values, schedule), 0,
+	 "collect the program's steps in cycles, as torch.profiler.schedule() counts them, and write a "
+	 "profile for each\f: run.1.data, run.2.data beside run.data. Without marked steps those that are "
+	 "found in the launches (docs/program.md)"},
+	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), LEAST_KEEP_NS,
+	 "keep only the last TIME of details, 100ms or more"},
+	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
+	 "keep the file's details below this size, 64K or more, dropping the oldest"},
+	AIF_OPTS_FURTHER,
+	{0, "runtime", runtime_choices, AIF_OPT_CHOICE, AT(runtime_choice), 0,
+	 "the accelerator runtimes to record (all)"},
 	{0, "cupti", "auto|blocks|throughout|records|launches", AIF_OPT_CHOICE, AT(cupti), 0,
 	 "how much of NVIDIA's CUPTI to use, from most to least: blocks, times switched on "
 	 "and off to keep to --overhead, in turns with instruction samples; throughout, both "
 	 "switched on once; records, no instruction samples; launches, no times; auto, what "
 	 "is tested with the libcupti found, less if a recording has crashed in it"},
-	{0, "counters", "LIST", AIF_OPT_STRING, AT(counters), 0,
-	 "read a GPU's counters over time through Level Zero: names of metrics or "
-	 "of a metric group, separated by commas, or default; or around each kernel: "
-	 "query:GROUP (docs/counters.md). --counters help lists the groups, help,GROUP the metrics of one"},
-	{0, "counters-period", "TIME", AIF_OPT_TIME, AT(counters_period_ns), LEAST_COUNTERS_NS,
-	 "with --counters: the time between two values of a counter, 1ms to 1s (10ms)"},
 	{0, "nvml", "auto|off", AIF_OPT_CHOICE, AT(nvml), 0,
 	 "read clocks, power, energy and use of the NVIDIA GPUs that the command uses, through NVML, in "
 	 "the recorder: at most 1.5% of one CPU (auto); off: not"},
-	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
-	 "CPU samples for each second of a thread's CPU time; 0 for none, and no waits (99; with "
-	 "--cpu 999)"},
+	{0, "counters-period", "TIME", AIF_OPT_TIME, AT(counters_period_ns), LEAST_COUNTERS_NS,
+	 "with --counters: the time between two values of a counter, 1ms to 1s (10ms)"},
+	{0, "calls", "auto|on|off", AIF_OPT_CHOICE, AT(calls), 0,
+	 "record begin and end of calls that synchronise, allocate, load and compile: of CUDA those "
+	 "of 5 us and more (auto), or of 1 us (on); none (off)"},
+	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
+	 "ask the device compiler for line information"},
 	{0, "cpu-clock", "auto|perf|tick", AIF_OPT_CHOICE, AT(cpu_clock), 0,
 	 "what starts CPU samples: perf, a perf_event of each thread, whatever it costs; tick, timers of "
 	 "its CPU time, which need no permission, at most one sample in each of the kernel's ticks; auto, "
@@ -123,28 +162,8 @@ static const struct aif_opt opts[] = {
 	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
 	 "take CPU samples by the wall clock, waits included; system calls of the command "
 	 "may fail with EINTR"},
-	{0, "ebpf", NULL, AIF_OPT_FLAG, AT(ebpf), 0,
-	 "CPU samples with OS kernel frames, without the agent; needs root, or CAP_BPF and CAP_PERFMON"},
 	{0, "off-cpu", NULL, AIF_OPT_FLAG, AT(off_cpu), 0,
 	 "with --ebpf: also record where threads are off CPU, for flame --of off-cpu"},
-	{0, "calls", "auto|on|off", AIF_OPT_CHOICE, AT(calls), 0,
-	 "record begin and end of calls that synchronise, allocate, load and compile: of CUDA those "
-	 "of 5 us and more (auto), or of 1 us (on); none (off)"},
-	{0, "device-lines", NULL, AIF_OPT_FLAG, AT(device_lines), 0,
-	 "ask the device compiler for line information"},
-	{0, "cpu", NULL, AIF_OPT_FLAG, AT(cpu), 0,
-	 "record CPU time, whether a device is used or not: of the command and all that it starts, from "
-	 "their start on"},
-	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,
-	 "CPU samples also of processes that use no device: programs that the command starts, and what "
-	 "recorded processes fork, such as data loaders' workers"},
-	{0, "nvtx", NULL, AIF_OPT_FLAG, AT(nvtx), 0,
-	 "record the ranges that the command and its libraries mark with NVTX (docs/nvtx.md)"},
-	{'p', "pid", "PID", AIF_OPT_LIST, AT(pids), AIF_RECORD_PIDS,
-	 "record this running process and its children; may be given several times"},
-	{'a', "all", NULL, AIF_OPT_FLAG, AT(all_processes), 0,
-	 "record all of your processes on standby or with a device, as root of all users, also those that "
-	 "start later; who was joined, and who not, is said at the end"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
 	 "with -p: put the agent into a process that was started without it, unless --cpu can sample it "
 	 "from outside or --ebpf records it (auto), also then, for Python's functions (always), or leave it "
@@ -152,24 +171,15 @@ static const struct aif_opt opts[] = {
 	 "all (always), or into none (never)"},
 	{0, "name", "NAME", AIF_OPT_STRING, AT(name), 0,
 	 "what `aiflame ctl` calls this recording (the output's file name)"},
-	{0, "delay", "TIME", AIF_OPT_TIME, AT(delay_ns), 0,
-	 "collect nothing before this time; --duration counts from then"},
+	{'v', "verbose", NULL, AIF_OPT_FLAG, offsetof(struct values, verbose), 0,
+	 "with -a: say of each process at once whether it was joined, and list all at the end, not a dozen"},
 	{0, "activate", "/TIME|HH:MM:SS|@SECONDS", AIF_OPT_STRING,
 	 offsetof(struct values, activate), 0,
 	 "collect nothing before the wall clock shows a multiple of this time (/10s), this time of the day, or "
 	 "these seconds since 1970: many hosts begin together; --duration counts from then"},
-	{0, "duration", "TIME", AIF_OPT_TIME, AT(duration_ns), 1, "stop recording after this time"},
 	{0, "kill", NULL, AIF_OPT_FLAG, AT(kill), 0, "with --duration: end the command too"},
 	{0, "repeat", "N", AIF_OPT_COUNT, AT(repeat), 2,
 	 "repeat --delay or --activate /TIME, and --duration, N times"},
-	{0, "steps", "A:B", AIF_OPT_STRING, offsetof(struct values, steps), 0,
-	 "collect the program's steps A to B - 1, as it counts them from 0, and a part of "
-	 "the step before (aiflame.h, aiflame.py)"},
-	{0, "schedule", "WAIT:WARMUP:ACTIVE[:REPEAT[:SKIP]]", AIF_OPT_STRING,
-	 offsetof(struct values, schedule), 0,
-	 "collect the program's steps in cycles, as torch.profiler.schedule() counts them, and write a "
-	 "profile for each: run.1.data, run.2.data beside run.data. Without marked steps those that are "
-	 "found in the launches (docs/program.md)"},
 	{0, "on-cycle", "COMMAND", AIF_OPT_STRING, offsetof(struct values, on_cycle), 0,
 	 "with --schedule or --snapshot-slow: run this shell command for each profile that they write, its "
 	 "name as $1 and $AIFLAME_PROFILE, its number as $AIFLAME_CYCLE"},
@@ -180,10 +190,6 @@ static const struct aif_opt opts[] = {
 	 "run.slow1.data beside run.data, at most ten, 10 s apart (docs/standby.md)"},
 	{0, "slow-range", "RE", AIF_OPT_STRING, offsetof(struct values, slow_range), 0,
 	 "with --snapshot-slow: ranges whose name matches, in place of the steps that the program marks"},
-	{0, "keep", "TIME", AIF_OPT_TIME, AT(keep_ns), LEAST_KEEP_NS,
-	 "keep only the last TIME of details, 100ms or more"},
-	{0, "max-size", "BYTES", AIF_OPT_BYTES, AT(max_size), LEAST_SIZE,
-	 "keep the file's details below this size, 64K or more, dropping the oldest"},
 	{0, "reduce", "N", AIF_OPT_COUNT, AT(reduce), 0,
 	 "leave out the launches of steps some seconds after they ended, but for one step of N, the first and "
 	 "slow ones, as aiflame reduce does; without --overhead's limit"},
@@ -194,9 +200,6 @@ static const struct aif_opt opts[] = {
 	{0, "no-code", NULL, AIF_OPT_FLAG, AT(no_code), 0, "do not store kernels' machine code"},
 	{0, "keep-code", NULL, AIF_OPT_FLAG, AT(keep_code), 0,
 	 "store kernels' device binaries whole, not only the functions that were sampled"},
-	{'q', "quiet", NULL, AIF_OPT_FLAG, AT(quiet), 0, "print no live line and no summary"},
-	{'v', "verbose", NULL, AIF_OPT_FLAG, offsetof(struct values, verbose), 0,
-	 "with -a: say of each process at once whether it was joined, and list all at the end, not a dozen"},
 	{0},
 };
 
@@ -639,11 +642,11 @@ const struct aif_command aif_command_record = {
 	.description =
 		"Runs COMMAND with aiflame's agent in it and in its children, and writes a\n"
 		"profile: each launch of a device kernel with its stack and times, and where\n"
-		"kernels spent their time. Prints a summary on standard error at the end; beyond\n"
-		"about 20 million launches without what takes more than 1 GiB of memory to add up,\n"
-		"which `aiflame report` shows. The exit status is that of the command (128 + number\n"
-		"for a signal); 125, 126 and 127 mean that it could not be started, 125 also that it\n"
-		"ended with 0 and --flame could not be drawn.\n\n"
+		"kernels spent their time. Prints a summary on standard error at the end.\n\n\f"
+		"Beyond about 20 million launches the summary is without what takes more than 1 GiB\n"
+		"of memory to add up, which `aiflame report` shows. The exit status is that of the\n"
+		"command (128 + number for a signal); 125, 126 and 127 mean that it could not be\n"
+		"started, 125 also that it ended with 0 and --flame could not be drawn.\n\n"
 		"Ctrl-C ends the command as usual, and the profile is written; a second Ctrl-C\n"
 		"detaches from a command that goes on. While the profile is completed, a second\n"
 		"Ctrl-C skips the names that are still missing, and a third ends the recorder at\n"

@@ -31,25 +31,29 @@ struct values {
 #define CHOICE_AT(field) offsetof(struct values, choice.field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
+	AIF_OPTS_HEADING("tables"),
 #define AIF_REPORT(name, help) {0, #name, NULL, AIF_OPT_SET, AT(table), 1 + TABLE_##name, help},
 #include "report/reports.def"
 #undef AIF_REPORT
+	AIF_OPTS_HEADING("rows, and how they are written"),
 	{0, "by", "name|shape|stack|caller|role", AIF_OPT_CHOICE, AT(by), 0,
 	 "group --ops by shape or stack too, --memory by stack, --idle by caller (name); "
 	 "role: the table of --roles"},
 	{0, "sort", "COLUMN", AIF_OPT_STRING, AT(sort), 0, "order by this column"},
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0,
 	 "show at most N rows, of --stalls N kernels; 0 for all (40)"},
+	{0, "format", "table|csv|json", AIF_OPT_CHOICE, AT(format), 0,
+	 "text for people, CSV and JSON for programs"},
+	AIF_CHOICE_OPTS(CHOICE_AT),
+	AIF_OPTS_FURTHER,
+	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
+	 "how much of stacks and kernels' names to show; full shows all (normal)"},
+	AIF_CHOICE_FURTHER_OPTS(CHOICE_AT),
+	{0, "style", "aiflame|torch|aiu", AIF_OPT_CHOICE, AT(style), 0,
+	 "print --ops to the blank as torch does, or IBM's AIU guide (aiflame)"},
 	{0, "sort-by", "WORD", AIF_OPT_STRING, AT(sort), 0,
 	 "--sort; with --ops also torch's words (cpu_time_total)"},
 	{0, "row-limit", "N", AIF_OPT_COUNT, AT(limit), 0, "--limit, as torch calls it"},
-	{0, "style", "aiflame|torch|aiu", AIF_OPT_CHOICE, AT(style), 0,
-	 "print --ops to the blank as torch does, or IBM's AIU guide (aiflame)"},
-	{0, "detail", "brief|normal|full", AIF_OPT_CHOICE, AT(detail), 0,
-	 "how much of stacks and kernels' names to show; full shows all (normal)"},
-	AIF_CHOICE_OPTS(CHOICE_AT),
-	{0, "format", "table|csv|json", AIF_OPT_CHOICE, AT(format), 0,
-	 "text for people, CSV and JSON for programs"},
 	{0},
 };
 static const char *const table_words[] = {
@@ -239,7 +243,7 @@ const struct aif_command aif_command_report = {
 		"tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time, counters",
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record`\n"
-		"printed, or with --time, --process, --tid or --device the summary of a part.\n\n"
+		"printed, or with --time, --process, --tid or --device the summary of a part.\n\n\f"
 		"`time` sums durations. `wall` shares each moment among the work that ran in it:\n"
 		"it sums to the time in which the device was busy, and `wall_share` is the share\n"
 		"of that. busy and idle cover the time from a device's first to its last work.\n"

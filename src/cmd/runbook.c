@@ -24,7 +24,7 @@ enum { LIST_MAX = AIF_RUNBOOK_MODES, RUNS_MAX = 100 };
 struct values {
 	const char *dir, *mode[LIST_MAX + 1], *expect, *family, *note, *baseline;
 	const char *require[AIF_RUNBOOK_PLAN_LIST + 1], *metric[AIF_RUNBOOK_PLAN_LIST + 1];
-	const char *rate, *cpus, *plan, *with;
+	const char *cpus, *plan, *with;
 	uint32_t runs, threads;
 	int cannot_tell, cpu_clock;
 	bool v7_exit, is_deep, with_roofline;
@@ -42,43 +42,42 @@ static const struct aif_opt opts[] = {
 	 "which is a token or step, or the whole run where there are none (train); may be given several "
 	 "times"},
 	{'r', "runs", "N", AIF_OPT_COUNT, AT(runs), 1, "of run: how often it is counted (3)"},
-	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
-	 "of run: set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
-	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0,
-	 "of run: let the command run on these CPUs only: 0-3,8"},
-	{'F', "cpu-rate", "HZ", AIF_OPT_STRING, AT(rate), 0,
-	 "of run: CPU samples a second of each thread (999)"},
-	{0, "cpu-clock", "auto|perf|tick", AIF_OPT_CHOICE, AT(cpu_clock), 0,
-	 "of run: what starts CPU samples, as of record; perf keeps the rate whatever that costs (auto)"},
-	{0, "with", "vtune,advisor", AIF_OPT_STRING, AT(with), 0,
-	 "of run: let these analyse the command, too, where they are installed"},
 	{0, "deep", NULL, AIF_OPT_FLAG, AT(is_deep), 0,
 	 "of run: measure what this machine can do, for some seconds, and let VTune analyse the CPU's "
 	 "slots and memory"},
 	{0, "roofline", NULL, AIF_OPT_FLAG, AT(with_roofline), 0,
 	 "of run: count what functions compute and move, and put them under the machine's roofs; needs "
 	 "valgrind, under which the command runs some fifty times as long"},
+	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), AIF_RUNBOOK_PLAN_LIST,
+	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
+	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
 	{0, "metric", "NAME=FILE:.WAY|NAME=range:RANGE [higher|lower]", AIF_OPT_LIST, AT(metric),
 	 AIF_RUNBOOK_PLAN_LIST,
 	 "of compare and ledger: a number of a JSON file, {} in FILE being the directory, or the mean "
 	 "milliseconds of the program's ranges of that name; 'higher' or 'lower' behind it says which is "
 	 "better, if the name does not; may be given several times"},
-	{0, "require", "FILE:WAY=VALUE|COMMAND", AIF_OPT_LIST, AT(require), AIF_RUNBOOK_PLAN_LIST,
-	 "of check: a value of a file *.json, {} in FILE being the directory, or a shell command that "
-	 "must succeed; else the exit status is 5 and nothing is judged; may be given several times"},
-	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
-	 "of check: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
-	{0, "expect", "LIST", AIF_OPT_STRING, AT(expect), 0,
-	 "classes of functions in which time should go (gemm,attention)"},
+	{0, "note", "TEXT", AIF_OPT_STRING, AT(note), 0, "of ledger: what was changed"},
+	AIF_OPTS_FURTHER,
 	{0, "cannot-tell", "fail|pass", AIF_OPT_CHOICE, AT(cannot_tell), 0,
 	 "of check: exit with 3 or 0 in place of 4 where something is missing"},
 	{0, "v7-exit", NULL, AIF_OPT_FLAG, AT(v7_exit), 0,
 	 "of check: exit with 1 for a failure, and 2 for missing input, as perf_gate_v7.py does"},
-	{0, "note", "TEXT", AIF_OPT_STRING, AT(note), 0, "of ledger: what was changed"},
+	{0, "family", "NAME", AIF_OPT_STRING, AT(family), 0,
+	 "of check: whose budgets: qwen2, qwen3, gemma or default (by the directory's name)"},
+	{0, "expect", "LIST", AIF_OPT_STRING, AT(expect), 0,
+	 "classes of functions in which time should go (gemm,attention)"},
 	{0, "baseline", "NAME", AIF_OPT_STRING, AT(baseline), 0, "of ledger: against what"},
+	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
+	 "of run: set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
+	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0,
+	 "of run: let the command run on these CPUs only: 0-3,8"},
+	{0, "cpu-clock", "auto|perf|tick", AIF_OPT_CHOICE, AT(cpu_clock), 0,
+	 "of run: what starts CPU samples, as of record; perf keeps the rate whatever that costs (auto)"},
+	{0, "with", "vtune,advisor", AIF_OPT_STRING, AT(with), 0,
+	 "of run: let these analyse the command, too, where they are installed"},
 	{0},
 };
-static const struct values defaults = {.dir = "runbook", .rate = "999", .cannot_tell = -1};
+static const struct values defaults = {.dir = "runbook", .cannot_tell = -1};
 
 /* ---- check, render, compare ------------------------------------------------------------------ */
 
@@ -321,7 +320,7 @@ static int do_run(const struct values *v, char **argv, struct aif_err *err)
 	cpu_set_t cpus;
 	struct aif_runbook_run_opts o = {.dir = v->dir,
 					 .modes = modes,
-					 .rate = v->rate,
+					 .rate = "999",
 					 .cpu_clock = clocks[v->cpu_clock],
 					 .runs = v->runs,
 					 .warmup = plan->warmup,

@@ -12,24 +12,25 @@
 /* clang-format off */
 #define AIF_CHOICE_WHICH_OPTS(at) \
 	{0, "time", "FROM,TO|loop|startup|tail|step:N|steps:N-M|all", AIF_OPT_SPAN, at(time), 0, \
-	 "only what ran between these times since the start, or in that part of the run; steps by their " \
+	 "only what ran between these times since the start, or in that part of the run\f; steps by their " \
 	 "number in report --steps, from 1; all, also of a profile of one cycle (record --schedule)"}, \
-	{0, "loop", "N|TEXT", AIF_OPT_STRING, at(loop), 0, \
-	 "take this one of the loops that aiflame why lists, by its number or by part of a function's or a file's name, for " \
-	 "the loop of --time and of why; also where steps are marked"}, \
-	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
-	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
 	{0, "process", "PID|NAME|RE", AIF_OPT_STRING, at(process), 0, \
 	 "only this process, or those whose pid or command matches"}, \
-	{0, "rank", "N[,N...]", AIF_OPT_STRING, at(rank), 0, \
-	 "only processes of these ranks of a job"}, \
-	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
-	 "only this thread, or those whose number or name matches"}, \
 	{0, "device", "NAME|RE", AIF_OPT_STRING, at(device), 0, \
 	 "only devices of this name, or whose name matches"}
 #define AIF_CHOICE_OPTS(at) \
 	{0, "kernel", "RE", AIF_OPT_STRING, at(kernel), 0, "only kernels that match"}, \
 	AIF_CHOICE_WHICH_OPTS(at)
+#define AIF_CHOICE_FURTHER_OPTS(at) \
+	{0, "loop", "N|TEXT", AIF_OPT_STRING, at(loop), 0, \
+	 "take this one of the loops that aiflame why lists, by its number or by part of a function's or a file's name, for " \
+	 "the loop of --time and of why; also where steps are marked"}, \
+	{0, "range", "RE", AIF_OPT_STRING, at(range), 0, \
+	 "only what threads did and launched in ranges whose name matches, as in report --ranges"}, \
+	{0, "rank", "N[,N...]", AIF_OPT_STRING, at(rank), 0, \
+	 "only processes of these ranks of a job"}, \
+	{0, "tid", "TID|RE", AIF_OPT_STRING, at(tid), 0, \
+	 "only this thread, or those whose number or name matches"}
 /* clang-format on */
 
 /* Options of commands that compare: baselines and units. */

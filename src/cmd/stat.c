@@ -30,22 +30,23 @@ static const struct aif_opt opts[] = {
 	 "what to count, with commas between: sets (base, cache, tlb, topdown) and events by perf's names "
 	 "(base,cache,tlb)"},
 	{'r', "repeat", "N", AIF_OPT_COUNT, AT(runs), 1, "run the command N times (1)"},
+	{0, "roofs", NULL, AIF_OPT_FLAG, AT(roofs), 0,
+	 "measure what this machine can do, for some seconds before the command: FLOP/s, bytes/s of caches and memory"},
+	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
+	 "the file to write, of JSON or CSV where its name ends so (.json, .csv); - is standard output (standard error)"},
+	{0, "format", "text|csv|json", AIF_OPT_CHOICE, AT(format), 0,
+	 "text in perf's layout; CSV as perf stat -x, has it; JSON with the keys of "
+	 "perf_stat_summary.json"},
+	AIF_OPTS_FURTHER,
+	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
+	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
 	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,
 	 "runs before these, which do not count (0)"},
 	{0, "threads", "N", AIF_OPT_COUNT, AT(threads), 1,
 	 "set CK_NUM_THREADS, OMP_NUM_THREADS and MKL_NUM_THREADS of the command"},
-	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
-	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
-	{0, "roofs", NULL, AIF_OPT_FLAG, AT(roofs), 0,
-	 "measure what this machine can do, for some seconds before the command: FLOP/s, bytes/s of caches and memory"},
 	{0, "cpus", "LIST", AIF_OPT_STRING, AT(cpus), 0, "let it run on these CPUs only: 0-3,8"},
-	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
-	 "the file to write, of JSON or CSV where its name ends so (.json, .csv); - is standard output (standard error)"},
 	{'x', "separator", "SEP", AIF_OPT_STRING, AT(separator), 0,
 	 "lines as of perf stat -x SEP (,)"},
-	{0, "format", "text|csv|json", AIF_OPT_CHOICE, AT(format), 0,
-	 "text in perf's layout; CSV as perf stat -x, has it; JSON with the keys of "
-	 "perf_stat_summary.json"},
 	{0},
 };
 static const struct values defaults = {.runs = 1, .format = FORMAT_BY_NAME};

@@ -19,9 +19,11 @@ struct values {
 #define CHOICE_AT(field) offsetof(struct values, choice.field)
 static const struct aif_opt opts[] = {
 	{'i', "input", "FILE", AIF_OPT_STRING, AT(input), 0, "the profile (aiflame.data)"},
-	AIF_CHOICE_WHICH_OPTS(CHOICE_AT),
 	{0, "format", "text|json", AIF_OPT_CHOICE, AT(format), 0,
 	 "text for people, JSON for programs"},
+	AIF_CHOICE_WHICH_OPTS(CHOICE_AT),
+	AIF_OPTS_FURTHER,
+	AIF_CHOICE_FURTHER_OPTS(CHOICE_AT),
 	{0},
 };
 

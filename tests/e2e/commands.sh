@@ -11,14 +11,30 @@ check "aiflame(1) has a section COMMANDS that lists annotate" sh -c "sed -n '/^.
 for c in $commands; do
 	check "$c -h works" says "usage: aiflame $c" "$aiflame" "$c" -h
 	check "$c has a manual page" test -s "$root/docs/man/aiflame-$c.md"
-	"$aiflame" "$c" -h | sed 's/^/    /; s/ *$//' >help.txt
-	check "the manual page of $c has the text of $c -h" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
+	"$aiflame" "$c" -h --all | sed 's/^/    /; s/ *$//' >help.txt
+	check "the manual page of $c has the text of $c -h --all" sh -c "tail -n +5 '$root/docs/man/aiflame-$c.md' | diff - help.txt"
 	summary=$("$aiflame" help | sed -n "/^commands:/,\$s/^  $c  *//p")
 	check "the manual page of $c has the summary that aiflame help has" test "$(sed -n 3p "$root/docs/man/aiflame-$c.md")" = "aiflame $c - $summary"
 	check "aiflame(1) lists the command $c" sh -c "sed -n '/^.SH COMMANDS/,/^.SH FILES/p' '$build/docs/man/aiflame.1' | grep -qx '^.fB$c.fR'"
 	check "the manual page of $c is built for man, with a SYNOPSIS" grep -q "^.SH SYNOPSIS" "$build/docs/man/aiflame-$c.1"
 	check "$c refuses unknown options with 2" status_is 2 "$aiflame" "$c" --no-such-option
 done
+check "record -h shows at most 40 lines of options" sh -c '[ "$("$1" record -h | sed -n "/^options:/,/^\$/p" | wc -l)" -le 41 ]' sh "$aiflame"
+check "record -h has its options in groups" says "what to record:" "$aiflame" record -h
+check "record -h leaves out further options" sh -c '! "$1" record -h | grep -q -e --off-cpu' sh "$aiflame"
+check "record -h says how to see further options" says "has further options" "$aiflame" record -h
+check "record -h --all has further options below a heading" sh -c '"$1" record -h --all | sed -n "/^further options:/,/^examples:/p" | grep -q -e --off-cpu' sh "$aiflame"
+check "help record --all is record -h --all" sh -c '[ "$("$1" help record --all)" = "$("$1" record -h --all)" ]' sh "$aiflame"
+check "an option of record -a behind it is no wish for the whole help" sh -c '[ "$("$1" record --all -h)" = "$("$1" record -h)" ]' sh "$aiflame"
+check "a mistyped further option gets a proposal" says "did you mean --off-cpu" "$aiflame" record --off-cpi
+check "further options have a section in the manual page" grep -qx ".SS further options" "$build/docs/man/aiflame-record.1"
+few_are_shown() { # -h shows at most two thirds of all options
+	for c in $commands; do
+		"$aiflame" "$c" -h | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)--.*/shown/p'
+		"$aiflame" "$c" -h --all | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)--.*/all/p'
+	done | sort | uniq -c | awk '{ n[$2] = $1; print } END { exit !(n["shown"] && n["shown"] * 3 <= n["all"] * 2) }'
+}
+check "help shows at most two thirds of all options" few_are_shown
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
 check "an option that is written with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -kernels
 check "a near miss of an option with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -krnels
@@ -42,7 +58,7 @@ check "bash completes the values of an option" test "$(completes aiflame flame -
 check "bash completes files where an option wants one" test "$(completes aiflame flame --output "")" = ""
 all_completed() { # each option in the help of each command
 	for c in $commands; do
-		"$aiflame" "$c" -h | sed -n '/^options:/,/^examples:/{s/^  \(-[a-zA-Z]\)\(,\| \).*/\1/p; s/^  \(-[a-zA-Z], \|    \)\(--[a-z0-9-]*\).*/\2/p}' | sort >wanted.txt
+		"$aiflame" "$c" -h --all | sed -n '/^options:/,/^examples:/{s/^  \(-[a-zA-Z]\)\(,\| \).*/\1/p; s/^  \(-[a-zA-Z], \|    \)\(--[a-z0-9-]*\).*/\2/p}' | sort >wanted.txt
 		completes aiflame "$c" - | tr ' ' '\n' | sort >got.txt
 		comm -23 wanted.txt got.txt | sed "s/^/$c: /"
 		"$aiflame" completion zsh >zsh.txt
@@ -187,7 +203,7 @@ check "--kernel '[write]' chooses copies to the device" sh -c "
 check "flame --leaf is refused with --of cpu" status_is 2 "$aiflame" flame --of cpu --leaf kernel -o x.svg m.data
 check "flame --by-thread is refused without --of cpu or off-cpu" says "leave it out, or give --of cpu or off-cpu" "$aiflame" flame --by-thread no -o x.svg m.data
 check "flame --width has bounds" says "give 300 to 100000" "$aiflame" flame --width 299 -o x.svg m.data
-check "flame -h says the bounds of --width" says "300 to 100000" "$aiflame" flame -h
+check "flame -h --all says the bounds of --width" says "300 to 100000" "$aiflame" flame -h --all
 echo "a;b 3" >t.folded
 check "flame --lines of folded text is misuse" status_is 2 "$aiflame" flame --lines -o x.svg t.folded
 check "flame --time of folded text is refused" says "t.folded is folded text" "$aiflame" flame --time 1,2 -o x.svg t.folded
@@ -286,7 +302,7 @@ check "a stored view is never run" sh -c "
 # What other tools' users are told to type is there.
 check "options that docs/from-other-tools.md names are options" sh -c 'grep -oE "\`aiflame [^\`]*\`" "$2/docs/from-other-tools.md" | tr -d "\`" |
 	while read -r _ command words; do
-		"$1" $command -h >help.txt 2>&1 || { echo "no command $command"; exit 1; }
+		"$1" $command -h --all >help.txt 2>&1 || { echo "no command $command"; exit 1; }
 		for w in $words; do
 			case $w in --*) grep -qE -- "(^|[ ,])$w([ =,]|$)" help.txt || { echo "$command has no $w"; exit 1; } ;; esac
 		done

@@ -135,7 +135,7 @@ colours() { style | tail -n "+$((style_lines + 1))"; }
 
 # ---- each view of each profile
 formats=$("$aiflame" export -h | sed -n 's/^ *--format \([a-z|]*\)$/\1/p' | tr '|' ' ')
-reports=$("$aiflame" report -h | sed -n 's/^ *--\([a-z]*\)  .*/\1/p')
+reports=$("$aiflame" report -h --all | sed -n 's/^ *--\([a-z]*\)  .*/\1/p')
 tables=$("$aiflame" query -h | tr '\n' ' ' | sed 's/.*profile.s tables: //; s/ and the view / /; s/\. .*//; s/,//g')
 check "there are formats, reports and tables" test -n "$formats" -a -n "$reports" -a -n "$tables"
 for p in ${GOLDEN_PROFILES:-full sampled imported stacks}; do

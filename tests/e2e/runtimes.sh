@@ -34,8 +34,8 @@ launches() {
 has_some() { number=$(launches "$@") && [ "$number" -gt 0 ] || { echo "$number launches"; return 1; }; }
 has_none() { number=$(launches "$@") && [ "$number" -eq 0 ] || { echo "$number launches"; return 1; }; }
 
-in_help() { "$aiflame" record -h | grep -qx " *--runtime all$(for id in $ids; do printf '|%s' "$(option "$id")"; done)"; }
-check "record -h lists each runtime for --runtime" in_help
+in_help() { "$aiflame" record -h --all | grep -qx " *--runtime all$(for id in $ids; do printf '|%s' "$(option "$id")"; done)"; }
+check "record -h --all lists each runtime for --runtime" in_help
 for program in $ids; do
 	if ! is_here "$program"; then
 		skip "--runtime all records $program" "it was not built here"
