@@ -9,42 +9,36 @@
 #include <inttypes.h>
 #include <limits.h>
 
-static void put_u64(struct aif_buf *b, const char *name, uint64_t value)
-{
-	aif_out_json_key(b, name);
-	aif_out_json_u64(b, value);
-}
-
 static void put_conservation(const struct aif_conservation *c, struct aif_buf *b)
 {
 	struct aif_buf broken = {0};
 	bool adds_up = aif_conservation_check(c, &broken);
 
 	aif_buf_puts(b, ",\"conservation\":{");
-	put_u64(b, "devices", c->devices);
-	put_u64(b, "elapsed_ns", c->elapsed_ns);
-	put_u64(b, "before_ns", c->before_ns);
-	put_u64(b, "busy_ns", c->busy_ns);
-	put_u64(b, "busy_error_ns", c->error_ns);
-	put_u64(b, "idle_ns", c->idle_ns);
-	put_u64(b, "after_ns", c->after_ns);
-	put_u64(b, "not_collected_ns", c->uncollected_ns);
-	put_u64(b, "durations_ns", c->durations_ns);
-	put_u64(b, "overlap_ns", c->overlap_ns);
-	put_u64(b, "launches", c->launches);
-	put_u64(b, "joined", c->joined);
-	put_u64(b, "in_progress_at_stop", c->unfinished);
-	put_u64(b, "unread_at_end", c->unread);
-	put_u64(b, "never_heard_of_again", c->unreported);
-	put_u64(b, "lost", c->lost);
-	put_u64(b, "left_out", c->uncaptured);
-	put_u64(b, "seen_from_outside", c->outside);
-	put_u64(b, "executions_without_launch", c->executions_unjoined);
-	put_u64(b, "samples", c->samples);
-	put_u64(b, "samples_attributed", c->sampled_attributed);
-	put_u64(b, "samples_unmatched", c->sampled_unmatched);
-	put_u64(b, "samples_dropped", c->samples_dropped);
-	put_u64(b, "samples_outside", c->samples_outside);
+	aif_json_put_u64(b, "devices", c->devices);
+	aif_json_put_u64(b, "elapsed_ns", c->elapsed_ns);
+	aif_json_put_u64(b, "before_ns", c->before_ns);
+	aif_json_put_u64(b, "busy_ns", c->busy_ns);
+	aif_json_put_u64(b, "busy_error_ns", c->error_ns);
+	aif_json_put_u64(b, "idle_ns", c->idle_ns);
+	aif_json_put_u64(b, "after_ns", c->after_ns);
+	aif_json_put_u64(b, "not_collected_ns", c->uncollected_ns);
+	aif_json_put_u64(b, "durations_ns", c->durations_ns);
+	aif_json_put_u64(b, "overlap_ns", c->overlap_ns);
+	aif_json_put_u64(b, "launches", c->launches);
+	aif_json_put_u64(b, "joined", c->joined);
+	aif_json_put_u64(b, "in_progress_at_stop", c->unfinished);
+	aif_json_put_u64(b, "unread_at_end", c->unread);
+	aif_json_put_u64(b, "never_heard_of_again", c->unreported);
+	aif_json_put_u64(b, "lost", c->lost);
+	aif_json_put_u64(b, "left_out", c->uncaptured);
+	aif_json_put_u64(b, "seen_from_outside", c->outside);
+	aif_json_put_u64(b, "executions_without_launch", c->executions_unjoined);
+	aif_json_put_u64(b, "samples", c->samples);
+	aif_json_put_u64(b, "samples_attributed", c->sampled_attributed);
+	aif_json_put_u64(b, "samples_unmatched", c->sampled_unmatched);
+	aif_json_put_u64(b, "samples_dropped", c->samples_dropped);
+	aif_json_put_u64(b, "samples_outside", c->samples_outside);
 	aif_buf_printf(b, ",\"adds_up\":%s}", adds_up ? "true" : "false");
 	aif_buf_finish(&broken);
 }
@@ -72,13 +66,13 @@ static void put_losses(const struct aif_profile *p, struct aif_buf *b)
 		const struct aif_reason_info *info = aif_reason_info((int)l->reason);
 
 		aif_buf_puts(b, i ? ",{" : "{");
-		put_u64(b, "reason", l->reason);
+		aif_json_put_u64(b, "reason", l->reason);
 		aif_buf_puts(b, ",\"name\":");
 		aif_out_json_text(b, info ? info->name : "");
-		put_u64(b, "count", l->count);
+		aif_json_put_u64(b, "count", l->count);
 		aif_buf_printf(b, ",\"is_loss\":%s", info && info->is_loss ? "true" : "false");
 		if (l->process != AIF_NONE)
-			put_u64(b, "process", p->processes[l->process].pid);
+			aif_json_put_u64(b, "process", p->processes[l->process].pid);
 		aif_buf_clear(&text);
 		say_loss(p, l, &text);
 		aif_buf_puts(b, ",\"text\":");
@@ -144,14 +138,14 @@ void aif_info_json(const struct aif_profile *p, const struct aif_attribution *a,
 		aif_out_json_text(out, aif_profile_str(p, p->meta[i].value));
 	}
 	aif_buf_puts(out, "},\"contents\":{");
-	put_u64(out, "length_ns", p->end_ns - p->start_ns);
-	put_u64(out, "processes", p->processes_len);
-	put_u64(out, "threads", p->threads_len);
-	put_u64(out, "devices", p->devices_len);
-	put_u64(out, "streams", p->streams_len);
-	put_u64(out, "kernels", p->kernels_len);
-	put_u64(out, "frames", p->frames_len);
-	put_u64(out, "stacks", p->stacks_len);
+	aif_json_put_u64(out, "length_ns", p->end_ns - p->start_ns);
+	aif_json_put_u64(out, "processes", p->processes_len);
+	aif_json_put_u64(out, "threads", p->threads_len);
+	aif_json_put_u64(out, "devices", p->devices_len);
+	aif_json_put_u64(out, "streams", p->streams_len);
+	aif_json_put_u64(out, "kernels", p->kernels_len);
+	aif_json_put_u64(out, "frames", p->frames_len);
+	aif_json_put_u64(out, "stacks", p->stacks_len);
 	aif_buf_putc(out, '}');
 	put_conservation(&a->conservation, out);
 	put_losses(p, out);

@@ -21,19 +21,6 @@ static const struct aif_table_column columns[] = {
 	{"stack", AIF_TABLE_TEXT},
 };
 
-/* Sums up stacks that are folded to the same text, kernel by kernel. */
-static int stack_key(struct aif_work_sums *w, const struct aif_attribution_row *row, uint64_t *ret)
-{
-	uint64_t work;
-	int e = aif_work_kernel_key(w, row, &work);
-
-	aif_buf_clear(&w->text);
-	if (!e)
-		e = aif_stack_names_line(w->stacks, row->stack, &w->text);
-	return e ? e
-		 : aif_work_text_key(w, aif_buf_str(&w->text), w->text.len, (uint32_t)work, ret);
-}
-
 void aif_report_elide_stack(struct aif_buf *line)
 {
 	const size_t len = sizeof(seam) - 1;
@@ -92,7 +79,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	int e = aif_work_table_begin(r, r->o->detail, err);
 
 	if (!e)
-		e = aif_work_table_sums(r, stack_key, &w);
+		e = aif_work_table_sums(r, aif_work_stack_key, &w);
 	r->t.folds = seam;
 	for (size_t i = 0; i < w.len && !e; i++)
 		e = put_row(r, &w.sums[i], &line);

@@ -140,3 +140,16 @@ int aif_work_text_key(struct aif_work_sums *w, const char *text, size_t len, uin
 	*ret = (uint64_t)id << 32 | work;
 	return id == AIF_STR_NONE ? -ENOMEM : 0;
 }
+
+int aif_work_stack_key(struct aif_work_sums *w, const struct aif_attribution_row *row,
+		       uint64_t *ret)
+{
+	uint64_t work;
+	int e = aif_work_kernel_key(w, row, &work);
+
+	aif_buf_clear(&w->text);
+	if (!e)
+		e = aif_stack_names_line(w->stacks, row->stack, &w->text);
+	return e ? e
+		 : aif_work_text_key(w, aif_buf_str(&w->text), w->text.len, (uint32_t)work, ret);
+}

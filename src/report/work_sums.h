@@ -50,3 +50,6 @@ int aif_work_kernel_key(struct aif_work_sums *w, const struct aif_attribution_ro
 /* Makes a key of a text and of what `work` numbers below it. 0 or -ENOMEM. */
 int aif_work_text_key(struct aif_work_sums *w, const char *text, size_t len, uint32_t work,
 		      uint64_t *ret);
+/* Implements .key: one sum for stacks that are folded to the same text, kernel by kernel. */
+int aif_work_stack_key(struct aif_work_sums *w, const struct aif_attribution_row *row,
+		       uint64_t *ret);

@@ -166,3 +166,15 @@ void aif_out_json_key(struct aif_buf *b, const char *name)
 	aif_out_json_text(b, name);
 	aif_buf_putc(b, ':');
 }
+
+void aif_json_put_u64(struct aif_buf *b, const char *name, uint64_t v)
+{
+	aif_out_json_key(b, name);
+	aif_out_json_u64(b, v);
+}
+
+void aif_json_put_text(struct aif_buf *b, const char *name, const char *text)
+{
+	aif_out_json_key(b, name);
+	aif_out_json_text(b, text);
+}

@@ -17,6 +17,10 @@ void aif_out_json_escaped_text(struct aif_buf *b, const char *text);
 /* The name of an object's member and its colon, a comma before it unless `b` ends in a bracket or comma. */
 void aif_out_json_key(struct aif_buf *b, const char *name);
 
+/* A member with its value. */
+void aif_json_put_u64(struct aif_buf *b, const char *name, uint64_t v);
+void aif_json_put_text(struct aif_buf *b, const char *name, const char *text);
+
 /* Decimal numbers. */
 void aif_out_json_u64(struct aif_buf *b, uint64_t v);
 void aif_out_json_i64(struct aif_buf *b, int64_t v);

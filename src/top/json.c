@@ -11,18 +11,6 @@
 /* Rows of a view that are evidence; all of them are in the view's own member. */
 #define MOST_ROWS 3
 
-static void put_u64(struct aif_buf *b, const char *key, uint64_t v)
-{
-	aif_out_json_key(b, key);
-	aif_out_json_u64(b, v);
-}
-
-static void put_text(struct aif_buf *b, const char *key, const char *text)
-{
-	aif_out_json_key(b, key);
-	aif_out_json_text(b, text);
-}
-
 /* null where it is not known. */
 static void put_real(struct aif_buf *b, const char *key, double v)
 {
@@ -34,14 +22,14 @@ static void put_device(const struct aif_top_device *d, const struct aif_profile 
 		       struct aif_buf *b)
 {
 	aif_buf_putc(b, '{');
-	put_u64(b, "device", d->device);
-	put_text(b, "name", aif_profile_str(p, p->devices[d->device].name));
+	aif_json_put_u64(b, "device", d->device);
+	aif_json_put_text(b, "name", aif_profile_str(p, p->devices[d->device].name));
 	put_real(b, "busy_share", (double)d->busy_ppm / 1e6);
-	put_u64(b, "busy_ns", d->busy_ns);
-	put_u64(b, "kernel_ns", d->kernel_ns);
-	put_u64(b, "copy_ns", d->copy_ns);
-	put_u64(b, "idle_ns", d->idle_ns);
-	put_u64(b, "not_collected_ns", d->uncollected_ns);
+	aif_json_put_u64(b, "busy_ns", d->busy_ns);
+	aif_json_put_u64(b, "kernel_ns", d->kernel_ns);
+	aif_json_put_u64(b, "copy_ns", d->copy_ns);
+	aif_json_put_u64(b, "idle_ns", d->idle_ns);
+	aif_json_put_u64(b, "not_collected_ns", d->uncollected_ns);
 	put_real(b, "clock_mhz", d->clock_mhz);
 	put_real(b, "power_w", d->power_w);
 	put_real(b, "temperature_c", d->temperature_c);
@@ -58,15 +46,15 @@ static void put_row(const struct aif_top_model *m, const struct aif_profile *p,
 	aif_buf_putc(b, '{');
 	put_real(b, "share", (double)row->share_ppm / 1e6);
 	if (v != AIF_TOP_STALL)
-		put_u64(b, "time_ns", row->ns);
+		aif_json_put_u64(b, "time_ns", row->ns);
 	if (v != AIF_TOP_STALL && v != AIF_TOP_IDLE)
-		put_u64(b, "launches", row->launches);
+		aif_json_put_u64(b, "launches", row->launches);
 	if (v != AIF_TOP_IDLE)
-		put_u64(b, "samples", row->samples);
+		aif_json_put_u64(b, "samples", row->samples);
 	if (row->process != AIF_NONE && row->process < p->processes_len)
-		put_u64(b, "process", p->processes[row->process].pid);
-	put_text(b, names[v], aif_top_str(m, row->name));
-	put_text(b, details[v], aif_top_str(m, row->detail));
+		aif_json_put_u64(b, "process", p->processes[row->process].pid);
+	aif_json_put_text(b, names[v], aif_top_str(m, row->name));
+	aif_json_put_text(b, details[v], aif_top_str(m, row->detail));
 	aif_buf_putc(b, '}');
 }
 
@@ -93,14 +81,14 @@ static void put_quality(const struct aif_top_model *m, const struct aif_top_info
 
 	aif_out_json_key(b, "quality");
 	aif_buf_putc(b, '{');
-	put_u64(b, "launches", m->captured + m->left_out);
-	put_u64(b, "joined", c->joined);
-	put_u64(b, "left_out", m->left_out);
-	put_u64(b, "executions_unjoined", c->executions_unjoined);
-	put_u64(b, "samples", c->samples);
-	put_u64(b, "samples_attributed", c->sampled_attributed);
-	put_u64(b, "lost", m->lost);
-	put_u64(b, "chunks_missed", info->missed);
+	aif_json_put_u64(b, "launches", m->captured + m->left_out);
+	aif_json_put_u64(b, "joined", c->joined);
+	aif_json_put_u64(b, "left_out", m->left_out);
+	aif_json_put_u64(b, "executions_unjoined", c->executions_unjoined);
+	aif_json_put_u64(b, "samples", c->samples);
+	aif_json_put_u64(b, "samples_attributed", c->sampled_attributed);
+	aif_json_put_u64(b, "lost", m->lost);
+	aif_json_put_u64(b, "chunks_missed", info->missed);
 	aif_buf_putc(b, '}');
 }
 
@@ -164,15 +152,15 @@ void aif_top_json(const struct aif_top_model *m, const struct aif_profile *p,
 {
 	aif_buf_putc(out, '{');
 	put_head(m, p, info, out);
-	put_text(out, "of", info->what);
+	aif_json_put_text(out, "of", info->what);
 	aif_out_json_key(out, "window");
 	aif_buf_putc(out, '{');
-	put_u64(out, "from_ns", m->from_ns);
-	put_u64(out, "to_ns", m->to_ns);
+	aif_json_put_u64(out, "from_ns", m->from_ns);
+	aif_json_put_u64(out, "to_ns", m->to_ns);
 	aif_buf_putc(out, '}');
 	aif_out_json_key(out, "recording");
 	aif_buf_putc(out, '{');
-	put_u64(out, "process", info->recorder);
+	aif_json_put_u64(out, "process", info->recorder);
 	aif_out_json_key(out, "name");
 	if (info->recording)
 		aif_out_json_text(out, info->recording);

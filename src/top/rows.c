@@ -34,19 +34,6 @@ static int put_row(struct aif_top_rows *rows, const struct aif_top_row *row)
 
 /* ---- device work ----------------------------------------------------------------------------- */
 
-/* One sum for stacks that are folded to the same text. */
-static int stack_key(struct aif_work_sums *w, const struct aif_attribution_row *row, uint64_t *ret)
-{
-	uint64_t work;
-	int e = aif_work_kernel_key(w, row, &work);
-
-	aif_buf_clear(&w->text);
-	if (!e)
-		e = aif_stack_names_line(w->stacks, row->stack, &w->text);
-	return e ? e
-		 : aif_work_text_key(w, aif_buf_str(&w->text), w->text.len, (uint32_t)work, ret);
-}
-
 static int process_key(struct aif_work_sums *w, const struct aif_attribution_row *row,
 		       uint64_t *ret)
 {
@@ -105,7 +92,7 @@ static int make_work(struct aif_top *t, enum aif_top_view v)
 	struct aif_work_sums w = {.names = &t->names,
 				  .a = &t->a,
 				  .stacks = t->stacks,
-				  .key = v == AIF_TOP_STACK     ? stack_key
+				  .key = v == AIF_TOP_STACK     ? aif_work_stack_key
 					 : v == AIF_TOP_PROCESS ? process_key
 								: aif_work_kernel_key};
 	struct aif_buf text = {0};

@@ -42,11 +42,6 @@ void aif_why_say_changes(struct saying *s)
 	aif_why_end_line(s);
 }
 
-static void put_number(struct aif_buf *b, const char *key, uint64_t n)
-{
-	aif_buf_printf(b, ",\"%s\":%" PRIu64, key, n);
-}
-
 void aif_why_changes_json(const struct aif_names *names, const struct aif_why *w, struct aif_buf *b)
 {
 	const struct aif_step_change *c = w->change;
@@ -57,12 +52,12 @@ void aif_why_changes_json(const struct aif_names *names, const struct aif_why *w
 	rank = names->p->processes[c->process].rank;
 	aif_buf_printf(b, ",\"change\":{\"process\":%" PRIu32, names->p->processes[c->process].pid);
 	if (rank)
-		put_number(b, "rank", rank - 1);
-	put_number(b, "since", c->first);
-	put_number(b, "until", c->last);
-	put_number(b, "steps", c->steps);
-	put_number(b, "usual_ns", aif_timed_rounded(c->usual_ns));
-	put_number(b, "time_ns", aif_timed_rounded(c->ns));
+		aif_json_put_u64(b, "rank", rank - 1);
+	aif_json_put_u64(b, "since", c->first);
+	aif_json_put_u64(b, "until", c->last);
+	aif_json_put_u64(b, "steps", c->steps);
+	aif_json_put_u64(b, "usual_ns", aif_timed_rounded(c->usual_ns));
+	aif_json_put_u64(b, "time_ns", aif_timed_rounded(c->ns));
 	aif_buf_puts(b, ",\"what\":");
 	aif_out_json_text(b, aif_step_sum_name(c->of.sum));
 	if (c->of.sum == AIF_STEP_SUM_WORK) {

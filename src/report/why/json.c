@@ -15,18 +15,6 @@ static uint8_t last(const struct aif_buf *b)
 	return b->len ? b->data[b->len - 1] : 0;
 }
 
-static void number(struct aif_buf *b, const char *name, uint64_t value)
-{
-	aif_out_json_key(b, name);
-	aif_out_json_u64(b, value);
-}
-
-static void text(struct aif_buf *b, const char *name, const char *value)
-{
-	aif_out_json_key(b, name);
-	aif_out_json_text(b, value);
-}
-
 static void open(struct aif_buf *b, const char *name, char bracket)
 {
 	aif_out_json_key(b, name);
@@ -51,12 +39,12 @@ static void put_phases(const struct aif_profile *p, const struct aif_why *w, str
 		if (from[i] >= to[i])
 			continue;
 		item(b);
-		text(b, "phase", names[i]);
+		aif_json_put_text(b, "phase", names[i]);
 		aif_out_json_key(b, "from_ns");
 		aif_out_json_i64(b, from[i]);
 		aif_out_json_key(b, "to_ns");
 		aif_out_json_i64(b, to[i]);
-		number(b, "busy_ppm", w->phase_busy_ppm[i]);
+		aif_json_put_u64(b, "busy_ppm", w->phase_busy_ppm[i]);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
@@ -68,28 +56,30 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 	const struct aif_phases *f = &w->phases;
 
 	open(b, "loop", '{');
-	text(b, "found_by", w->is_requests ? "requests" : from[f->from]);
+	aif_json_put_text(b, "found_by", w->is_requests ? "requests" : from[f->from]);
 	if (f->from) {
 		if (w->loop_place != AIF_STR_NONE)
-			text(b, "place", aif_strset_get(&w->places, w->loop_place, NULL));
-		number(b, "steps", f->len);
-		number(b, "median_ns", f->median_ns);
-		number(b, "p95_ns", f->p95_ns);
-		number(b, "trend_ppm", (uint64_t)(AIF_MIN(f->trend, 1e6) * 1e6));
-		number(b, "is_sparse", f->is_sparse);
+			aif_json_put_text(b, "place",
+					  aif_strset_get(&w->places, w->loop_place, NULL));
+		aif_json_put_u64(b, "steps", f->len);
+		aif_json_put_u64(b, "median_ns", f->median_ns);
+		aif_json_put_u64(b, "p95_ns", f->p95_ns);
+		aif_json_put_u64(b, "trend_ppm", (uint64_t)(AIF_MIN(f->trend, 1e6) * 1e6));
+		aif_json_put_u64(b, "is_sparse", f->is_sparse);
 		open(b, "loops", '[');
 		for (size_t i = 0; i < f->loops_len; i++) {
 			const struct aif_loop_candidate *c = &f->loops[i];
 
 			item(b);
 			if (w->candidate_places[i] != AIF_STR_NONE)
-				text(b, "place",
-				     aif_strset_get(&w->places, w->candidate_places[i], NULL));
-			number(b, "turns", c->turns);
-			number(b, "median_ns", c->median_ns);
-			number(b, "ns", c->ns);
-			number(b, "from_ns", c->start > 0 ? (uint64_t)c->start : 0);
-			number(b, "to_ns", c->end > 0 ? (uint64_t)c->end : 0);
+				aif_json_put_text(
+					b, "place",
+					aif_strset_get(&w->places, w->candidate_places[i], NULL));
+			aif_json_put_u64(b, "turns", c->turns);
+			aif_json_put_u64(b, "median_ns", c->median_ns);
+			aif_json_put_u64(b, "ns", c->ns);
+			aif_json_put_u64(b, "from_ns", c->start > 0 ? (uint64_t)c->start : 0);
+			aif_json_put_u64(b, "to_ns", c->end > 0 ? (uint64_t)c->end : 0);
 			aif_buf_putc(b, '}');
 		}
 		aif_buf_putc(b, ']');
@@ -97,11 +87,12 @@ static void put_loop(const struct aif_why *w, struct aif_buf *b)
 		for (size_t i = 0; i < f->levels; i++) {
 			item(b);
 			if (w->level_places[i] != AIF_STR_NONE)
-				text(b, "place",
-				     aif_strset_get(&w->places, w->level_places[i], NULL));
-			number(b, "turns", f->level[i].turns);
-			number(b, "median_ns", f->level[i].median_ns);
-			number(b, "are_steps", i == f->chosen);
+				aif_json_put_text(
+					b, "place",
+					aif_strset_get(&w->places, w->level_places[i], NULL));
+			aif_json_put_u64(b, "turns", f->level[i].turns);
+			aif_json_put_u64(b, "median_ns", f->level[i].median_ns);
+			aif_json_put_u64(b, "are_steps", i == f->chosen);
 			aif_buf_putc(b, '}');
 		}
 		aif_buf_putc(b, ']');
@@ -114,25 +105,25 @@ static void put_queue(const struct aif_why *w, struct aif_buf *b)
 	const struct aif_queue_sum *q = &w->ahead;
 
 	open(b, "queue", '{');
-	text(b, "state", aif_why_queue_key(aif_why_queue_of(w)));
-	number(b, "launches", q->launches);
-	number(b, "known", q->known);
-	number(b, "delay_median_ns", q->delay_median_ns);
-	number(b, "delay_p95_ns", q->delay_p95_ns);
+	aif_json_put_text(b, "state", aif_why_queue_key(aif_why_queue_of(w)));
+	aif_json_put_u64(b, "launches", q->launches);
+	aif_json_put_u64(b, "known", q->known);
+	aif_json_put_u64(b, "delay_median_ns", q->delay_median_ns);
+	aif_json_put_u64(b, "delay_p95_ns", q->delay_p95_ns);
 	if (q->known) {
-		number(b, "found_idle_ppm", q->idle_ppm);
-		number(b, "found_idle_error_ppm", q->idle_error_ppm);
-		number(b, "after_wait_ppm", q->after_wait_ppm);
+		aif_json_put_u64(b, "found_idle_ppm", q->idle_ppm);
+		aif_json_put_u64(b, "found_idle_error_ppm", q->idle_error_ppm);
+		aif_json_put_u64(b, "after_wait_ppm", q->after_wait_ppm);
 		if (w->phases.from)
-			number(b, "step_ahead_ppm", q->step_ahead_ppm);
-		number(b, "ahead_median", q->ahead_median);
-		number(b, "ahead_p95", q->ahead_p95);
-		number(b, "ahead_most", q->ahead_most);
-		number(b, "ahead_median_ns", q->ahead_median_ns);
-		number(b, "ahead_p95_ns", q->ahead_p95_ns);
+			aif_json_put_u64(b, "step_ahead_ppm", q->step_ahead_ppm);
+		aif_json_put_u64(b, "ahead_median", q->ahead_median);
+		aif_json_put_u64(b, "ahead_p95", q->ahead_p95);
+		aif_json_put_u64(b, "ahead_most", q->ahead_most);
+		aif_json_put_u64(b, "ahead_median_ns", q->ahead_median_ns);
+		aif_json_put_u64(b, "ahead_p95_ns", q->ahead_p95_ns);
 	}
-	number(b, "waits", q->waits);
-	number(b, "waits_emptied", q->emptied);
+	aif_json_put_u64(b, "waits", q->waits);
+	aif_json_put_u64(b, "waits_emptied", q->emptied);
 	aif_buf_putc(b, '}');
 }
 
@@ -140,7 +131,7 @@ static void put_queue(const struct aif_why *w, struct aif_buf *b)
 static void put_gain(struct aif_buf *b, double gain)
 {
 	if (gain > 0)
-		number(b, "at_most_ppm", (uint64_t)(AIF_MIN(gain, 1e6) * 1e6));
+		aif_json_put_u64(b, "at_most_ppm", (uint64_t)(AIF_MIN(gain, 1e6) * 1e6));
 }
 
 static void put_groups(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
@@ -153,18 +144,18 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		uint64_t ns = w->of_group[order[i]];
 
 		item(b);
-		text(b, "group", aif_why_group_key(order[i]));
-		number(b, "ns", ns);
-		number(b, "share_ppm", aif_share_ppm(ns, w->time_ns));
+		aif_json_put_text(b, "group", aif_why_group_key(order[i]));
+		aif_json_put_u64(b, "ns", ns);
+		aif_json_put_u64(b, "share_ppm", aif_share_ppm(ns, w->time_ns));
 		put_gain(b, w->bound_of_group[order[i]]);
-		text(b, "try", aif_why_advice(p, w, order[i]));
+		aif_json_put_text(b, "try", aif_why_advice(p, w, order[i]));
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
-	text(b, "bound_word",
-	     aif_why_is_rank_late(w) ? "late-rank"
-	     : n                     ? aif_why_verdict(w, order[0]).key
-				     : "");
+	aif_json_put_text(b, "bound_word",
+			  aif_why_is_rank_late(w) ? "late-rank"
+			  : n                     ? aif_why_verdict(w, order[0]).key
+						  : "");
 	open(b, "bound_by", '[');
 	if (aif_why_is_rank_late(w))
 		aif_out_json_text(b, aif_why_group_key(AIF_WHY_WAITING));
@@ -189,14 +180,16 @@ static void put_causes(const struct aif_profile *p, const struct aif_why *w, str
 
 		item(b);
 		if (d->process != AIF_NONE)
-			number(b, "process", p->processes[d->process].pid);
-		text(b, "device",
-		     d->device == AIF_NONE ? "" : aif_profile_str(p, p->devices[d->device].name));
-		number(b, "idle_ns", d->idle_ns);
+			aif_json_put_u64(b, "process", p->processes[d->process].pid);
+		aif_json_put_text(b, "device",
+				  d->device == AIF_NONE
+					  ? ""
+					  : aif_profile_str(p, p->devices[d->device].name));
+		aif_json_put_u64(b, "idle_ns", d->idle_ns);
 		for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
 			if (d->of_cause[c])
-				number(b, aif_idle_cause_name((enum aif_idle_cause)c),
-				       d->of_cause[c]);
+				aif_json_put_u64(b, aif_idle_cause_name((enum aif_idle_cause)c),
+						 d->of_cause[c]);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
@@ -211,7 +204,7 @@ static void put_seen(const struct aif_profile *p, uint32_t stack, struct aif_buf
 	if (!seen)
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(seen, "]"), seen);
-	text(b, "seen", name);
+	aif_json_put_text(b, "seen", name);
 }
 
 /* Adds what an owner's sleeps waited for. */
@@ -227,11 +220,11 @@ static void put_wakes(const struct aif_profile *p, const struct aif_why *w,
 	open(b, "waits_for", '[');
 	for (size_t i = 0; i < n; i++) {
 		item(b);
-		text(b, "kind", kinds[wakes[i].kind]);
+		aif_json_put_text(b, "kind", kinds[wakes[i].kind]);
 		if (wakes[i].thread != AIF_NONE)
-			number(b, "tid", p->threads[wakes[i].thread].tid);
-		text(b, "what", aif_strset_get(&w->places, wakes[i].text, NULL));
-		number(b, "ns", wakes[i].ns);
+			aif_json_put_u64(b, "tid", p->threads[wakes[i].thread].tid);
+		aif_json_put_text(b, "what", aif_strset_get(&w->places, wakes[i].text, NULL));
+		aif_json_put_u64(b, "ns", wakes[i].ns);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
@@ -245,8 +238,8 @@ static void put_calls(const struct aif_profile *p, const struct aif_why *w, stru
 	open(b, "calls", '[');
 	for (size_t i = 0; i < w->calls_len; i++) {
 		item(b);
-		text(b, "call", aif_profile_str(p, w->calls[i].name));
-		number(b, "ns", w->calls[i].ns);
+		aif_json_put_text(b, "call", aif_profile_str(p, w->calls[i].name));
+		aif_json_put_u64(b, "ns", w->calls[i].ns);
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
@@ -259,11 +252,11 @@ static void put_owners(const struct aif_names *names, const struct aif_why *w, s
 		const struct aif_why_owner *o = &w->owners[i];
 
 		item(b);
-		text(b, "group", aif_why_group_key(o->group));
-		text(b, "place", aif_strset_get(&w->places, o->place, NULL));
-		number(b, "is_before", o->is_before);
+		aif_json_put_text(b, "group", aif_why_group_key(o->group));
+		aif_json_put_text(b, "place", aif_strset_get(&w->places, o->place, NULL));
+		aif_json_put_u64(b, "is_before", o->is_before);
 		put_seen(names->p, o->seen, b);
-		number(b, "ns", o->ns);
+		aif_json_put_u64(b, "ns", o->ns);
 		put_wakes(names->p, w, o, b);
 		aif_buf_putc(b, '}');
 	}
@@ -277,16 +270,18 @@ static void put_functions(const struct aif_why *w, struct aif_buf *b)
 		const struct aif_why_function *f = &w->functions[i];
 
 		item(b);
-		text(b, "place", aif_strset_get(&w->places, w->owners[f->row].place, NULL));
-		number(b, "is_before", f->is_before);
-		number(b, "is_machine", aif_why_is_machine(w, f));
-		number(b, "ns", f->ns);
-		number(b, "share_of_idle_ppm", aif_share_ppm(f->ns, w->idle_ns));
+		aif_json_put_text(b, "place",
+				  aif_strset_get(&w->places, w->owners[f->row].place, NULL));
+		aif_json_put_u64(b, "is_before", f->is_before);
+		aif_json_put_u64(b, "is_machine", aif_why_is_machine(w, f));
+		aif_json_put_u64(b, "ns", f->ns);
+		aif_json_put_u64(b, "share_of_idle_ppm", aif_share_ppm(f->ns, w->idle_ns));
 		put_gain(b, f->bound_gain);
 		open(b, "groups_ns", '{');
 		for (unsigned g = 0; g < AIF_WHY_GROUPS; g++)
 			if (f->of_group[g])
-				number(b, aif_why_group_key((enum aif_why_group)g), f->of_group[g]);
+				aif_json_put_u64(b, aif_why_group_key((enum aif_why_group)g),
+						 f->of_group[g]);
 		aif_buf_puts(b, "}}");
 	}
 	aif_buf_putc(b, ']');
@@ -300,20 +295,21 @@ static void put_kernels(const struct aif_names *names, const struct aif_why *w, 
 		const struct aif_why_kernel *k = &w->kernels[i];
 
 		item(b);
-		text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel));
-		number(b, "ns", k->ns);
-		number(b, "runs", k->runs);
+		aif_json_put_text(b, "kernel", aif_names_work_full(names, k->kind, k->kernel));
+		aif_json_put_u64(b, "ns", k->ns);
+		aif_json_put_u64(b, "runs", k->runs);
 		put_gain(b, k->bound_gain);
 		if (k->operator!= AIF_STR_NONE)
-			text(b, "operator", aif_strset_get(&w->places, k->operator, NULL));
+			aif_json_put_text(b, "operator",
+					  aif_strset_get(&w->places, k->operator, NULL));
 		if (k->caller != AIF_STR_NONE)
-			text(b, "caller", aif_strset_get(&w->places, k->caller, NULL));
+			aif_json_put_text(b, "caller", aif_strset_get(&w->places, k->caller, NULL));
 		if (k->operator!= AIF_STR_NONE || k->caller != AIF_STR_NONE)
-			number(b, "placed_runs", k->placed_runs);
+			aif_json_put_u64(b, "placed_runs", k->placed_runs);
 		if (k->used >= 0) {
-			number(b, "used_ppm", aif_u64_of(k->used * 1e6));
-			text(b, "of", k->bound);
-			number(b, "opportunity_ns", k->saved_ns);
+			aif_json_put_u64(b, "used_ppm", aif_u64_of(k->used * 1e6));
+			aif_json_put_text(b, "of", k->bound);
+			aif_json_put_u64(b, "opportunity_ns", k->saved_ns);
 		}
 		aif_buf_putc(b, '}');
 	}
@@ -328,11 +324,11 @@ static void put_mfu(const struct aif_why *w, struct aif_buf *b)
 	if (!aif_opportunity_mfu(&w->work, (double)w->time_ns, &mfu))
 		return;
 	open(b, "mfu", '{');
-	number(b, "share_ppm", aif_u64_of(mfu.share * 1e6));
-	number(b, "flop_s", aif_u64_of(mfu.per_s));
-	number(b, "peak_flop_s", aif_u64_of(mfu.peak_per_s));
-	text(b, "of", aif_precision_name(mfu.precision));
-	number(b, "known_ppm", aif_u64_of(mfu.known * 1e6));
+	aif_json_put_u64(b, "share_ppm", aif_u64_of(mfu.share * 1e6));
+	aif_json_put_u64(b, "flop_s", aif_u64_of(mfu.per_s));
+	aif_json_put_u64(b, "peak_flop_s", aif_u64_of(mfu.peak_per_s));
+	aif_json_put_text(b, "of", aif_precision_name(mfu.precision));
+	aif_json_put_u64(b, "known_ppm", aif_u64_of(mfu.known * 1e6));
 	aif_buf_putc(b, '}');
 }
 
@@ -344,15 +340,15 @@ static void put_power(const struct aif_why *w, struct aif_buf *b)
 		const struct aif_power_device *d = &w->power.devices[i];
 
 		item(b);
-		number(b, "device", d->device);
-		number(b, "energy_uj", (uint64_t)(AIF_MIN(d->energy_j, 1e12) * 1e6));
-		number(b, "energy_ns", d->energy_ns);
-		number(b, "read_ns", d->read_ns);
-		number(b, "slowed_ns", d->slowed_ns);
+		aif_json_put_u64(b, "device", d->device);
+		aif_json_put_u64(b, "energy_uj", (uint64_t)(AIF_MIN(d->energy_j, 1e12) * 1e6));
+		aif_json_put_u64(b, "energy_ns", d->energy_ns);
+		aif_json_put_u64(b, "read_ns", d->read_ns);
+		aif_json_put_u64(b, "slowed_ns", d->slowed_ns);
 		open(b, "reasons_ns", '{');
 		for (unsigned k = 0; k < AIF_CLOCK_REASONS; k++)
 			if (d->reason_ns[k])
-				number(b, aif_clock_reason_name(k), d->reason_ns[k]);
+				aif_json_put_u64(b, aif_clock_reason_name(k), d->reason_ns[k]);
 		aif_buf_putc(b, '}');
 		aif_buf_putc(b, '}');
 	}
@@ -364,9 +360,9 @@ static void put_run_delay(const struct aif_why *w, struct aif_buf *b)
 	if (!w->run_delay.waited_ns)
 		return;
 	open(b, "run_delay", '{');
-	number(b, "threads", w->run_delay.threads);
-	number(b, "waited_ns", w->run_delay.waited_ns);
-	number(b, "ran_ns", w->run_delay.ran_ns);
+	aif_json_put_u64(b, "threads", w->run_delay.threads);
+	aif_json_put_u64(b, "waited_ns", w->run_delay.waited_ns);
+	aif_json_put_u64(b, "ran_ns", w->run_delay.ran_ns);
 	aif_buf_putc(b, '}');
 }
 
@@ -393,19 +389,19 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, const 
 	put_phases(names->p, w, out);
 	put_loop(w, out);
 	open(out, "window", '{');
-	text(out, "of", w->is_part ? "asked" : w->is_loop ? "loop" : "all");
-	number(out, "from_ns", w->from > 0 ? (uint64_t)w->from : 0);
-	number(out, "to_ns", w->to > 0 ? (uint64_t)w->to : 0);
-	number(out, "devices", w->devices);
+	aif_json_put_text(out, "of", w->is_part ? "asked" : w->is_loop ? "loop" : "all");
+	aif_json_put_u64(out, "from_ns", w->from > 0 ? (uint64_t)w->from : 0);
+	aif_json_put_u64(out, "to_ns", w->to > 0 ? (uint64_t)w->to : 0);
+	aif_json_put_u64(out, "devices", w->devices);
 	aif_buf_putc(out, '}');
-	number(out, "time_ns", w->time_ns);
-	number(out, "idle_ns", w->idle_ns);
-	number(out, "busy_error_ns", w->error_ns);
-	number(out, "not_collected_ns", w->not_collected_ns);
-	number(out, "for_other_threads_ns", w->for_others_ns);
-	number(out, "outside_ns", w->outside_ns);
-	number(out, "launches_captured", w->captured);
-	number(out, "launches_left_out", w->left_out);
+	aif_json_put_u64(out, "time_ns", w->time_ns);
+	aif_json_put_u64(out, "idle_ns", w->idle_ns);
+	aif_json_put_u64(out, "busy_error_ns", w->error_ns);
+	aif_json_put_u64(out, "not_collected_ns", w->not_collected_ns);
+	aif_json_put_u64(out, "for_other_threads_ns", w->for_others_ns);
+	aif_json_put_u64(out, "outside_ns", w->outside_ns);
+	aif_json_put_u64(out, "launches_captured", w->captured);
+	aif_json_put_u64(out, "launches_left_out", w->left_out);
 	put_queue(w, out);
 	put_groups(names->p, w, out);
 	put_causes(names->p, w, out);

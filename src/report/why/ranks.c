@@ -253,11 +253,6 @@ void aif_why_say_job(const struct aif_names *names, const struct aif_why *w, str
 	aif_buf_finish(&s.line);
 }
 
-static void put_number(struct aif_buf *b, const char *key, uint64_t n)
-{
-	aif_buf_printf(b, ",\"%s\":%" PRIu64, key, n);
-}
-
 void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
 	static const char *const words[] = {"unknown", "even", "one_late", "wander", "uneven"};
@@ -267,36 +262,37 @@ void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, st
 	if (!w->waits || v->is == AIF_RANKS_UNKNOWN)
 		return;
 	aif_buf_printf(b, ",\"ranks\":{\"verdict\":\"%s\"", words[v->is]);
-	put_number(b, "wait_ns", w->waits->wait_ns);
-	put_number(b, "steps", v->steps);
+	aif_json_put_u64(b, "wait_ns", w->waits->wait_ns);
+	aif_json_put_u64(b, "steps", v->steps);
 	aif_buf_printf(b, ",\"are_operations\":%s", v->are_operations ? "true" : "false");
-	put_number(b, "step_ns", v->step_ns);
-	put_number(b, "clock_error_ns", w->waits->ranks.error_ns);
+	aif_json_put_u64(b, "step_ns", v->step_ns);
+	aif_json_put_u64(b, "clock_error_ns", w->waits->ranks.error_ns);
 	if (w->waits->ranks.is_estimate) {
-		put_number(b, "wait_error_ns", w->waits->error_ns);
-		put_number(b, "captured_ppm", captured_ppm(w));
+		aif_json_put_u64(b, "wait_error_ns", w->waits->error_ns);
+		aif_json_put_u64(b, "captured_ppm", captured_ppm(w));
 	}
 	if (v->is == AIF_RANKS_ONE_LATE || v->is == AIF_RANKS_WANDER) {
-		put_number(b, "delayed", v->delayed);
-		put_number(b, "delay_ns", v->delay_ns);
-		put_number(b, "step_without_ns", v->step_ns - v->saved_ns);
+		aif_json_put_u64(b, "delayed", v->delayed);
+		aif_json_put_u64(b, "delay_ns", v->delay_ns);
+		aif_json_put_u64(b, "step_without_ns", v->step_ns - v->saved_ns);
 	}
 	if (v->is == AIF_RANKS_UNEVEN) {
 		late = &w->waits->ranks.ranks[v->late];
 		if (late->number != AIF_NONE)
-			put_number(b, "longest", late->number);
-		put_number(b, "longest_steps", v->delayed);
-		put_number(b, "longest_compute_ns", v->most_ns);
-		put_number(b, "mean_compute_ns", v->mean_ns);
-		put_number(b, "step_without_ns", v->step_ns - AIF_MIN(v->saved_ns, v->step_ns));
+			aif_json_put_u64(b, "longest", late->number);
+		aif_json_put_u64(b, "longest_steps", v->delayed);
+		aif_json_put_u64(b, "longest_compute_ns", v->most_ns);
+		aif_json_put_u64(b, "mean_compute_ns", v->mean_ns);
+		aif_json_put_u64(b, "step_without_ns",
+				 v->step_ns - AIF_MIN(v->saved_ns, v->step_ns));
 	}
 	if (v->is == AIF_RANKS_ONE_LATE) {
 		late = &w->waits->ranks.ranks[v->late];
 		if (late->number != AIF_NONE)
-			put_number(b, "late", late->number);
+			aif_json_put_u64(b, "late", late->number);
 		if (late->process != AIF_NONE)
-			put_number(b, "late_process", p->processes[late->process].pid);
-		put_number(b, "since", v->since);
+			aif_json_put_u64(b, "late_process", p->processes[late->process].pid);
+		aif_json_put_u64(b, "since", v->since);
 		if (v->slow > 0)
 			aif_buf_printf(b, ",\"slow\":%.3f", v->slow);
 		if (w->rank_cause.row) {
@@ -304,7 +300,7 @@ void aif_why_ranks_json(const struct aif_profile *p, const struct aif_why *w, st
 			aif_out_json_text(b, aif_wait_kind_name(w->rank_cause.row->kind));
 			aif_buf_puts(b, ",\"place\":");
 			aif_out_json_text(b, aif_strset_get(&w->places, w->rank_cause.place, NULL));
-			put_number(b, "cause_ppm", cause_ppm(w));
+			aif_json_put_u64(b, "cause_ppm", cause_ppm(w));
 		}
 	}
 	aif_buf_putc(b, '}');
