@@ -243,9 +243,7 @@ static int by_time(const void *pa, const void *pb)
 {
 	const struct aif_backward_launch *a = pa, *b = pb;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->launch < b->launch ? -1 : a->launch > b->launch;
+	return AIF_ORDER(a->time, b->time) ?: AIF_ORDER(a->launch, b->launch);
 }
 
 /* Looks at what waits from before `until`. */
@@ -318,7 +316,7 @@ static int by_launch(const void *pa, const void *pb)
 {
 	const struct found *a = pa, *b = pb;
 
-	return a->launch < b->launch ? -1 : a->launch > b->launch;
+	return AIF_ORDER(a->launch, b->launch);
 }
 
 static int times_add(void *arg, const struct aif_exec_row *rows, size_t n)
@@ -357,11 +355,8 @@ static int by_row_and_time(const void *pa, const void *pb)
 
 	if (c)
 		return c;
-	if (a->time != b->time)
-		return a->time > b->time ? -1 : 1;
-	if (a->forward != b->forward)
-		return a->forward < b->forward ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
+	return AIF_ORDER(b->time, a->time) ?: AIF_ORDER(a->forward, b->forward)
+	       ?: AIF_ORDER(a->name, b->name);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */

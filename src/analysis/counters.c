@@ -95,7 +95,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct aif_counter_value *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->at, y->at);
 }
 
 /* Values come to lie by counter. */
@@ -180,7 +180,7 @@ static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 int aif_counter_sum_up(const struct aif_counters *c, const struct aif_counter *of,

@@ -51,7 +51,7 @@ static int by_cycle(const void *a, const void *b)
 {
 	const struct aif_estimate_part *x = a, *y = b;
 
-	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
+	return AIF_ORDER(x->cycle, y->cycle);
 }
 
 /* Puts the parts in order, a cycle once. */

@@ -122,9 +122,7 @@ static int by_number(const void *a, const void *b, void *arg)
 	const uint64_t *numbers = arg;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 
-	if (numbers[i] != numbers[j])
-		return numbers[i] < numbers[j] ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return AIF_ORDER(numbers[i], numbers[j]) ?: AIF_ORDER(i, j);
 }
 
 /* Puts the launches in that order. 0 or -ENOMEM. */
@@ -436,9 +434,5 @@ int aif_timeline_by_thread(const void *a, const void *b, void *arg)
 	uint32_t thread = aif_timeline_call_of(t, x)->thread,
 		 other = aif_timeline_call_of(t, y)->thread;
 
-	if (thread != other)
-		return thread < other ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(thread, other) ?: AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x, y);
 }

@@ -44,16 +44,14 @@ static int by_process(const void *a, const void *b)
 {
 	const struct aif_gap *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->start, y->start);
 }
 
 static int by_start(const void *a, const void *b)
 {
 	const struct aif_gap *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->start, y->start);
 }
 
 /* Joins gaps that touch. Returns how many are left. */

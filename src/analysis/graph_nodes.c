@@ -6,11 +6,8 @@
 
 static int compare(const struct aif_graph_node *x, uint32_t process, uint32_t graph, uint32_t node)
 {
-	if (x->process != process)
-		return x->process < process ? -1 : 1;
-	if (x->graph != graph)
-		return x->graph < graph ? -1 : 1;
-	return x->node < node ? -1 : x->node > node;
+	return AIF_ORDER(x->process, process) ?: AIF_ORDER(x->graph, graph)
+	       ?: AIF_ORDER(x->node, node);
 }
 
 static int by_node_and_time(const void *a, const void *b)
@@ -21,9 +18,7 @@ static int by_node_and_time(const void *a, const void *b)
 
 	if (r)
 		return r;
-	if (x->since != y->since)
-		return x->since < y->since ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x->since, y->since) ?: AIF_ORDER(x, y);
 }
 
 int aif_graph_nodes_init(struct aif_graph_nodes *g, const struct aif_profile *p)

@@ -83,9 +83,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct aif_memory_moment *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x->order, y->order);
 }
 
 /* ---- pools and blocks ------------------------------------------------------------------------ */

@@ -68,11 +68,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->at, y->at)
+	       ?: AIF_ORDER(x->order, y->order);
 }
 
 /* Sums wrap, as those of a hostile file may. */

@@ -33,20 +33,15 @@ static int by_time(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->launch < y->launch ? -1 : x->launch > y->launch;
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->at, y->at)
+	       ?: AIF_ORDER(x->launch, y->launch);
 }
 
 static int by_thread(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return by_time(a, b);
+	return AIF_ORDER(x->thread, y->thread) ?: by_time(a, b);
 }
 
 /* Operators are by thread and start. */

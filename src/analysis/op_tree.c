@@ -92,13 +92,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct aif_op *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->twin < y->twin ? -1 : x->twin > y->twin;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->end, x->end) ?: AIF_ORDER(x->twin, y->twin);
 }
 
 /* Chunks have a second of each thread in turns. So with each thread's rows taken together, in the order of the
@@ -299,11 +294,8 @@ static int by_call(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->launch < y->launch ? -1 : x->launch > y->launch;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->at, y->at)
+	       ?: AIF_ORDER(x->launch, y->launch);
 }
 
 static struct call call_of(const struct aif_exec_timeline *t, size_t i)

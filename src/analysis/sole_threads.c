@@ -28,11 +28,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct aif_sole_moment *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->enters - y->enters;
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->at, y->at)
+	       ?: x->enters - y->enters;
 }
 
 void aif_sole_threads_ready(struct aif_sole_threads *s)

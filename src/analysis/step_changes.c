@@ -290,11 +290,8 @@ static int by_total(const void *a, const void *b)
 	const struct aif_step_change *x = a, *y = b;
 	double of = fabs(x->total_ns), more = fabs(y->total_ns);
 
-	if (of != more)
-		return of > more ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return AIF_ORDER(more, of) ?: AIF_ORDER(x->thread, y->thread)
+	       ?: AIF_ORDER(x->first, y->first);
 }
 
 int aif_step_changes_find(const struct aif_profile *p, const struct aif_selection *sel,

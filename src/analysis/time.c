@@ -147,14 +147,14 @@ static int slope_cmp(const void *pa, const void *pb)
 	const struct slope *a = pa, *b = pb;
 	u128 l = (u128)a->num * b->den, r = (u128)b->num * a->den;
 
-	return l < r ? -1 : l > r;
+	return AIF_ORDER(l, r);
 }
 
 static int u64_cmp(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
 
-	return a < b ? -1 : a > b;
+	return AIF_ORDER(a, b);
 }
 
 /* Is the slope from one to the other known well enough to go on? */
@@ -308,13 +308,8 @@ static int pair_cmp(const void *pa, const void *pb)
 {
 	const struct aif_clock_pair *a = pa, *b = pb;
 
-	if (a->clock != b->clock)
-		return a->clock < b->clock ? -1 : 1;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->before != b->before)
-		return a->before < b->before ? -1 : 1;
-	return a->after < b->after ? -1 : a->after > b->after;
+	return AIF_ORDER(a->clock, b->clock) ?: AIF_ORDER(a->process, b->process)
+	       ?: AIF_ORDER(a->before, b->before) ?: AIF_ORDER(a->after, b->after);
 }
 
 /* pairs: n of one clock and process, sorted. */

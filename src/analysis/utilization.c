@@ -81,13 +81,8 @@ static int by_start(const void *a, const void *b, void *arg)
 	const struct aif_timeline_work *of = aif_timeline_work_of(t, x),
 				       *other = aif_timeline_work_of(t, y);
 
-	if (of->process != other->process)
-		return of->process < other->process ? -1 : 1;
-	if (of->device != other->device)
-		return of->device < other->device ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return AIF_ORDER(of->process, other->process) ?: AIF_ORDER(of->device, other->device)
+	       ?: AIF_ORDER(x->start, y->start) ?: AIF_ORDER(i, j);
 }
 
 static int64_t stamp(uint64_t ns)

@@ -98,9 +98,7 @@ static int by_key(const void *a, const void *b)
 {
 	const struct block *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->key, y->key) ?: AIF_ORDER(x->start, y->start);
 }
 
 static int cycle_new(struct aif_weights *w, uint64_t key)

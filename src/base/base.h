@@ -26,6 +26,10 @@
 #define AIF_IS_BIG                (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* this machine's byte order */
 #define aif_container_of(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))
 
+/* Compares as qsort() wants it: -1, 0 or 1. By a, then by b, greatest first:
+ * `AIF_ORDER(x->a, y->a) ?: AIF_ORDER(y->b, x->b)`. */
+#define AIF_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 /* Returns the first index i of [from, end) of which `is_before`, an expression with i, is false; `end`: it is true of all. It is
  * true of all before and false of all behind. */
 #define AIF_BISECT(i, from, end, is_before)                                            \

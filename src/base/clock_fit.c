@@ -14,14 +14,14 @@ static int by_at(const void *a, const void *b)
 {
 	const struct aif_clock_readings *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->at, y->at);
 }
 
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 /* The value below which `share` of them are; they are put in order. */

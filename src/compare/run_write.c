@@ -153,7 +153,7 @@ static int by_size(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x > y ? -1 : x < y;
+	return AIF_ORDER(y, x);
 }
 
 /* Returns the least total of the `most` largest frames, 0: all are kept. */

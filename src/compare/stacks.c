@@ -297,7 +297,7 @@ static int by_move(const void *a, const void *b)
 	double x = fabs(((const struct aif_move *)a)->delta),
 	       y = fabs(((const struct aif_move *)b)->delta);
 
-	return x > y ? -1 : x < y;
+	return AIF_ORDER(y, x);
 }
 
 static int add_moves(struct comparing *s, unsigned kind, uint32_t n, struct aif_finding *f)

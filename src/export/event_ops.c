@@ -71,13 +71,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct aif_event_op *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->dur != y->dur)
-		return x->dur > y->dur ? -1 : 1;
-	return x->launch < y->launch ? -1 : x->launch > y->launch;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->dur, x->dur) ?: AIF_ORDER(x->launch, y->launch);
 }
 
 /* Returns the call among the ops that begin with the launch, from *next on, else the innermost

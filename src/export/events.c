@@ -100,11 +100,8 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct aif_event_launch *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->launch > y->launch) - (x->launch < y->launch);
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->time, y->time)
+	       ?: AIF_ORDER(x->launch, y->launch);
 }
 
 /* The longer first, which then nests what begins with it. */
@@ -112,13 +109,8 @@ static int by_track(const void *a, const void *b)
 {
 	const struct aif_event_exec *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->dur != y->dur)
-		return x->dur > y->dur ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return AIF_ORDER(x->track, y->track) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->dur, x->dur) ?: AIF_ORDER(x->node, y->node);
 }
 
 /* Files are nearly in order, often quite. */

@@ -260,9 +260,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct metric *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->counter < y->counter ? -1 : x->counter > y->counter;
+	return AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x->counter, y->counter);
 }
 
 static void metric_name(struct iaprof *x, const struct aif_counter *of)

@@ -154,9 +154,7 @@ static int by_thread(const void *a, const void *b)
 {
 	const struct aif_cpu_row *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->time, y->time);
 }
 
 /* Reads CPU samples by thread. They are of no device and of no kernel. */

@@ -29,9 +29,7 @@ static int by_device(const void *a, const void *b)
 {
 	const struct aif_attribution_row *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
+	return AIF_ORDER(x->device, y->device) ?: AIF_ORDER(x->process, y->process);
 }
 
 /* Gives the tree that was built, if one was; that there is nothing to draw is no error here. */

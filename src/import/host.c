@@ -197,7 +197,7 @@ static int by_value(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	return AIF_ORDER(*x, *y);
 }
 
 uint64_t aif_host_usual_gap(struct aif_builder *b, size_t first)

@@ -144,7 +144,7 @@ static int by_id(const void *id, const void *name)
 {
 	uint32_t a = *(const uint32_t *)id, b = ((const struct name *)name)->id;
 
-	return (a > b) - (a < b);
+	return AIF_ORDER(a, b);
 }
 
 const char *aif_x86_vector_name(const struct aif_x86_vector *v)

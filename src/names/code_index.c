@@ -9,9 +9,7 @@ static int compare(const void *pa, const void *pb, void *arg)
 	const struct aif_code *a = &p->codes[*(const uint32_t *)pa],
 			      *b = &p->codes[*(const uint32_t *)pb];
 
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return AIF_ORDER(a->module, b->module) ?: AIF_ORDER(a->address, b->address);
 }
 
 int aif_code_index_init(struct aif_code_index *c, const struct aif_profile *p)

@@ -140,13 +140,8 @@ static int in_order(const void *pa, const void *pb)
 {
 	const struct aif_cpu_call *a = pa, *b = pb;
 
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->callee > b->callee) - (a->callee < b->callee);
+	return AIF_ORDER(a->function, b->function) ?: AIF_ORDER(a->line, b->line)
+	       ?: AIF_ORDER(b->ns, a->ns) ?: AIF_ORDER(a->callee, b->callee);
 }
 
 int aif_cpu_calls_find(const struct aif_names *names, struct aif_cpu_functions *of,

@@ -205,11 +205,8 @@ static int compare(const void *pa, const void *pb)
 {
 	const struct aif_cpu_function *a = pa, *b = pb;
 
-	if (a->self_ns != b->self_ns)
-		return a->self_ns > b->self_ns ? -1 : 1;
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
-	return (a->name > b->name) - (a->name < b->name);
+	return AIF_ORDER(b->self_ns, a->self_ns) ?: AIF_ORDER(b->total_ns, a->total_ns)
+	       ?: AIF_ORDER(a->name, b->name);
 }
 
 int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selection *sel,

@@ -117,20 +117,15 @@ static int by_function(const void *pa, const void *pb)
 {
 	const struct aif_launch_line *a = pa, *b = pb;
 
-	return (a->function > b->function) - (a->function < b->function);
+	return AIF_ORDER(a->function, b->function);
 }
 
 static int by_time(const void *pa, const void *pb)
 {
 	const struct aif_launch_function *a = pa, *b = pb;
 
-	if (a->is_application != b->is_application)
-		return a->is_application ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return (a->file > b->file) - (a->file < b->file);
+	return AIF_ORDER(b->is_application, a->is_application) ?: AIF_ORDER(b->ns, a->ns)
+	       ?: AIF_ORDER(a->name, b->name) ?: AIF_ORDER(a->file, b->file);
 }
 
 static void put_in_order(struct aif_launch_functions *to)

@@ -122,7 +122,7 @@ static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 void aif_page_alike_say(const struct aif_page_alike *a, const struct aif_profile *p,

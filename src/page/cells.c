@@ -50,9 +50,7 @@ static int by_group(const void *pa, const void *pb)
 {
 	const struct aif_page_pair *a = pa, *b = pb;
 
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return a->cell < b->cell ? -1 : a->cell > b->cell;
+	return AIF_ORDER(a->group, b->group) ?: AIF_ORDER(a->cell, b->cell);
 }
 
 static void compact(struct aif_page_cells *c)

@@ -147,9 +147,7 @@ static int by_row_group(const void *pa, const void *pb)
 {
 	const struct idle_part *a = pa, *b = pb;
 
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	return a->group < b->group ? -1 : a->group > b->group;
+	return AIF_ORDER(a->row, b->row) ?: AIF_ORDER(a->group, b->group);
 }
 
 static int idle_cells_fill(struct device_tree *d, struct aif_map *of_course)

@@ -37,9 +37,7 @@ static int by_group(const void *pa, const void *pb)
 {
 	const struct aif_page_root_part *a = pa, *b = pb;
 
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
+	return AIF_ORDER(a->group, b->group) ?: AIF_ORDER(a->thread, b->thread);
 }
 
 void aif_page_roots_seal(struct aif_page_roots *r)

@@ -57,15 +57,8 @@ static int by_stream(const void *pa, const void *pb, void *arg)
 				       *b = aif_timeline_work_of(t, &t->execs[ib]);
 	int64_t start = t->execs[ia].start, other = t->execs[ib].start;
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->stream != b->stream)
-		return a->stream < b->stream ? -1 : 1;
-	if (start != other)
-		return start < other ? -1 : 1;
-	return ia < ib ? -1 : ia > ib;
+	return AIF_ORDER(a->device, b->device) ?: AIF_ORDER(a->process, b->process)
+	       ?: AIF_ORDER(a->stream, b->stream) ?: AIF_ORDER(start, other) ?: AIF_ORDER(ia, ib);
 }
 
 static bool is_one_stream(const struct aif_exec_timeline *t, uint32_t ia, uint32_t ib)
@@ -331,13 +324,8 @@ static int by_device(const void *pa, const void *pb, void *arg)
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
 	uint32_t device = device_of(g, a), other = device_of(g, b);
 
-	if (device != other)
-		return device < other ? -1 : 1;
-	if (g->gap[a].from != g->gap[b].from)
-		return g->gap[a].from < g->gap[b].from ? -1 : 1;
-	if (gap_end(g, a) != gap_end(g, b))
-		return gap_end(g, a) > gap_end(g, b) ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return AIF_ORDER(device, other) ?: AIF_ORDER(g->gap[a].from, g->gap[b].from)
+	       ?: AIF_ORDER(gap_end(g, b), gap_end(g, a)) ?: AIF_ORDER(a, b);
 }
 
 /* Finds the row with the most time of each course. */

@@ -57,11 +57,8 @@ static int by_nesting(const void *pa, const void *pb)
 {
 	const struct op *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->end > b->end ? -1 : a->end < b->end;
+	return AIF_ORDER(a->thread, b->thread) ?: AIF_ORDER(a->start, b->start)
+	       ?: AIF_ORDER(b->end, a->end);
 }
 
 /* Gives each a lane by how many it lies in; drops those that lie in too many. */
@@ -162,9 +159,7 @@ static int by_thread(const void *pa, const void *pb)
 {
 	const struct aif_page_sample *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	return AIF_ORDER(a->thread, b->thread) ?: AIF_ORDER(a->at, b->at);
 }
 
 /* Writes samples; of too many each k-th of a thread's. */

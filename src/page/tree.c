@@ -248,15 +248,9 @@ static int by_node(const void *pa, const void *pb)
 {
 	const struct aif_page_entry *a = pa, *b = pb;
 
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	if (a->metric != b->metric)
-		return a->metric < b->metric ? -1 : 1;
-	if (a->root != b->root)
-		return a->root < b->root ? -1 : 1;
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	return a->group < b->group ? -1 : a->group > b->group;
+	return AIF_ORDER(a->node, b->node) ?: AIF_ORDER(a->metric, b->metric)
+	       ?: AIF_ORDER(a->root, b->root) ?: AIF_ORDER(a->owner, b->owner)
+	       ?: AIF_ORDER(a->group, b->group);
 }
 
 static void entries_join(struct aif_page_entries *e, const uint32_t *id)

@@ -22,7 +22,7 @@ static int by_start(const void *pa, const void *pb)
 {
 	const struct aif_page_span *a = pa, *b = pb;
 
-	return a->from < b->from ? -1 : a->from > b->from;
+	return AIF_ORDER(a->from, b->from);
 }
 
 static void execs_count(struct step *steps, size_t n, const struct aif_exec_timeline *t)

@@ -12,9 +12,7 @@ static int by_frame(const void *a, const void *b)
 {
 	const struct aif_frame_name *x = a, *y = b;
 
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return (x->inline_depth > y->inline_depth) - (x->inline_depth < y->inline_depth);
+	return AIF_ORDER(x->frame, y->frame) ?: AIF_ORDER(x->inline_depth, y->inline_depth);
 }
 
 /* Names are written as they are found, in any order. */

@@ -93,7 +93,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct aif_perf_map_want *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	return AIF_ORDER(x->address, y->address);
 }
 
 static void find_frames(struct aif_naming *n, uint32_t module, struct wanted_frames *to)
@@ -511,7 +511,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->frame.module != y->frame.module)
 		return x->frame.module > y->frame.module ? 1 : -1;
-	return (x->frame.address > y->frame.address) - (x->frame.address < y->frame.address);
+	return AIF_ORDER(x->frame.address, y->frame.address);
 }
 
 /* Returns whether there was anything to do. */

@@ -65,9 +65,7 @@ static int by_place(const void *pa, const void *pb)
 {
 	const struct place *a = pa, *b = pb;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return AIF_ORDER(a->file, b->file) ?: AIF_ORDER(a->line, b->line);
 }
 
 /* True if frames of the module are of the program's own source. */

@@ -92,7 +92,7 @@ static int by_address(const void *pa, const void *pb)
 {
 	const struct aif_place *a = pa, *b = pb;
 
-	return (a->address > b->address) - (a->address < b->address);
+	return AIF_ORDER(a->address, b->address);
 }
 
 static void insn_text(const struct aif_code *c, const struct aif_insn *insn, struct aif_buf *out)

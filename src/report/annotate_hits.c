@@ -139,9 +139,7 @@ static int kernel_compare(const void *pa, const void *pb, void *arg)
 	const uint32_t *a = pa, *b = pb;
 	const struct aif_hit_kernel *x = &h->kernels[*a], *y = &h->kernels[*b];
 
-	if (x->wall_ns != y->wall_ns)
-		return x->wall_ns > y->wall_ns ? -1 : 1;
-	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+	return AIF_ORDER(y->wall_ns, x->wall_ns) ?: AIF_ORDER(x->kernel, y->kernel);
 }
 
 static int function_compare(const void *pa, const void *pb, void *arg)
@@ -150,26 +148,16 @@ static int function_compare(const void *pa, const void *pb, void *arg)
 	const uint32_t *a = pa, *b = pb;
 	const struct aif_hit_function *x = &h->functions[*a], *y = &h->functions[*b];
 
-	if (x->kernel != y->kernel)
-		return x->kernel < y->kernel ? -1 : 1;
-	if (x->is_kernel != y->is_kernel)
-		return x->is_kernel ? -1 : 1;
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
+	return AIF_ORDER(x->kernel, y->kernel) ?: AIF_ORDER(y->is_kernel, x->is_kernel)
+	       ?: AIF_ORDER(y->samples, x->samples) ?: AIF_ORDER(x->frame, y->frame);
 }
 
 static int hit_compare(const void *pa, const void *pb)
 {
 	const struct aif_hit *a = pa, *b = pb;
 
-	if (a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	if (a->frame != b->frame)
-		return a->frame < b->frame ? -1 : 1;
-	return a->reason < b->reason ? -1 : a->reason > b->reason;
+	return AIF_ORDER(a->function, b->function) ?: AIF_ORDER(a->offset, b->offset)
+	       ?: AIF_ORDER(a->frame, b->frame) ?: AIF_ORDER(a->reason, b->reason);
 }
 
 /* Sorts n things by `compare`; ret_new[old number] = new number. */

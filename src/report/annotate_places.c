@@ -63,9 +63,7 @@ static int by_line(const void *pa, const void *pb)
 {
 	const struct aif_place *a = pa, *b = pb;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return AIF_ORDER(a->file, b->file) ?: AIF_ORDER(a->line, b->line);
 }
 
 /* Sorts the places and returns their lines, each once, for free(). *ret_unknown_ns: time at places

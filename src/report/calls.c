@@ -128,11 +128,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end > y->end ? -1 : x->end < y->end;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->end, x->end);
 }
 
 /* Takes from each call what the calls in it took, so that own times add up to the time in calls. */

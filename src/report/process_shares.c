@@ -19,9 +19,7 @@ static int by_width(const void *pa, const void *pb)
 {
 	const struct share *a = pa, *b = pb;
 
-	if (a->width != b->width)
-		return a->width > b->width ? -1 : 1;
-	return a->process < b->process ? -1 : a->process > b->process;
+	return AIF_ORDER(b->width, a->width) ?: AIF_ORDER(a->process, b->process);
 }
 
 void aif_report_processes(const struct aif_profile *p, const struct aif_attribution *a,

@@ -44,11 +44,8 @@ static int compare(const void *pa, const void *pb)
 {
 	const struct aif_source_line *a = pa, *b = pb;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return a->function < b->function ? -1 : a->function > b->function;
+	return AIF_ORDER(a->file, b->file) ?: AIF_ORDER(a->line, b->line)
+	       ?: AIF_ORDER(a->function, b->function);
 }
 
 size_t aif_source_lines_sum(struct aif_source_line *lines, size_t n)

@@ -66,9 +66,7 @@ static int by_wall(const void *pa, const void *pb)
 {
 	const struct aif_stall_kernel *a = pa, *b = pb;
 
-	if (a->wall_ns != b->wall_ns)
-		return a->wall_ns > b->wall_ns ? -1 : 1;
-	return a->kernel < b->kernel ? -1 : a->kernel > b->kernel;
+	return AIF_ORDER(b->wall_ns, a->wall_ns) ?: AIF_ORDER(a->kernel, b->kernel);
 }
 
 static int by_kernel(const void *pa, const void *pb, void *arg)
@@ -82,9 +80,7 @@ static int by_kernel(const void *pa, const void *pb, void *arg)
 		aif_map_get(&s->by_name, s->p->kernels[b->kernel].name, &y);
 		return x < y ? -1 : 1;
 	}
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return a->reason < b->reason ? -1 : a->reason > b->reason;
+	return AIF_ORDER(b->samples, a->samples) ?: AIF_ORDER(a->reason, b->reason);
 }
 
 static int order(struct aif_stalls *s)

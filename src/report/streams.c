@@ -63,7 +63,7 @@ static int by_time(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return AIF_ORDER(*x, *y);
 }
 
 static void measure_queue(const struct aif_device_utilization *d, struct queue *q)

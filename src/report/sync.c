@@ -48,7 +48,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct aif_span *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->start, y->start);
 }
 
 /* Sets *ret to when any of several devices ran something. 0 or -ENOMEM. */
@@ -138,9 +138,7 @@ static int by_place_length(const void *a, const void *b)
 {
 	const struct length *x = a, *y = b;
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
+	return AIF_ORDER(x->place, y->place) ?: AIF_ORDER(x->ns, y->ns);
 }
 
 static void put_rows(struct aif_report *r, struct places *s)
@@ -204,11 +202,8 @@ static int by_process(const void *a, const void *b, void *arg)
 	const struct aif_profile *p = arg;
 	uint32_t of_x = p->threads[x->thread].process, of_y = p->threads[y->thread].process;
 
-	if (of_x != of_y)
-		return of_x < of_y ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(of_x, of_y) ?: AIF_ORDER(x->thread, y->thread)
+	       ?: AIF_ORDER(x->start, y->start);
 }
 
 static int read_utilization(struct aif_report *r, const struct aif_exec_timeline **t,

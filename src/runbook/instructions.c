@@ -21,9 +21,7 @@ static int by_place(const void *pa, const void *pb)
 {
 	const struct place *a = pa, *b = pb;
 
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	return (a->address > b->address) - (a->address < b->address);
+	return AIF_ORDER(a->module, b->module) ?: AIF_ORDER(a->address, b->address);
 }
 
 /* Marks where branches of a function's code lead to in it. Returns a bit a byte of code, for free(); NULL: no memory. */

@@ -29,14 +29,14 @@ static int by_time(const void *pa, const void *pb)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? 1 : -1;
-	return (a->code > b->code) - (a->code < b->code);
+	return AIF_ORDER(a->code, b->code);
 }
 
 static int by_code(const void *pa, const void *pb)
 {
 	const struct code *a = pa, *b = pb;
 
-	return (a->code > b->code) - (a->code < b->code);
+	return AIF_ORDER(a->code, b->code);
 }
 
 /* Finds the codes that samples were in, with their time, most first. Returns how many; *ret is for free(). */

@@ -256,7 +256,7 @@ static int most_first(const void *pa, const void *pb)
 {
 	const struct outside *a = pa, *b = pb;
 
-	return (a->us < b->us) - (a->us > b->us);
+	return AIF_ORDER(b->us, a->us);
 }
 
 static void conclude(struct reader *r, double total_ms)

@@ -94,7 +94,7 @@ static int compare_tids(const void *a, const void *b)
 {
 	const struct aif_stacks_thread *x = a, *y = b;
 
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return AIF_ORDER(x->tid, y->tid);
 }
 
 static int list_threads(struct aif_stacks *s)
@@ -319,7 +319,7 @@ static int compare_numbers(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return AIF_ORDER(*x, *y);
 }
 
 static int find_python(struct aif_stacks *s)

@@ -34,7 +34,7 @@ static int compare_pids(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return AIF_ORDER(x->pid, y->pid);
 }
 
 static struct process *find(const struct processes *p, int pid)
@@ -210,9 +210,7 @@ static int compare_ranks(const void *a, const void *b)
 {
 	const struct aif_stacks_rank *x = a, *y = b;
 
-	if (x->job.rank != y->job.rank)
-		return x->job.rank < y->job.rank ? -1 : 1;
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return AIF_ORDER(x->job.rank, y->job.rank) ?: AIF_ORDER(x->pid, y->pid);
 }
 
 static int gather(const struct processes *p, bool asked, struct aif_stacks_job **jobs, size_t *len)

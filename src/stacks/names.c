@@ -34,7 +34,7 @@ static int compare_wants(const void *a, const void *b)
 {
 	const struct aif_perf_map_want *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	return AIF_ORDER(x->address, y->address);
 }
 
 /* Returns a point within the call before a return address. */

@@ -14,9 +14,7 @@ static int by_p(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->p != y->p)
-		return x->p < y->p ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->p, y->p) ?: AIF_ORDER(x->at, y->at);
 }
 
 /* Returns the p in ascending order, for free(). */

@@ -88,7 +88,7 @@ static int by_offset(const void *pa, const void *pb)
 {
 	const struct relocation *a = pa, *b = pb;
 
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return AIF_ORDER(a->offset, b->offset);
 }
 
 /* With an addend, or (ptxas writes both) with the addend where the address will be. */
@@ -313,11 +313,8 @@ static int by_place(const void *pa, const void *pb)
 {
 	const struct sequence *a = pa, *b = pb;
 
-	if (a->section != b->section)
-		return a->section < b->section ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->rows > b->rows) - (a->rows < b->rows);
+	return AIF_ORDER(a->section, b->section) ?: AIF_ORDER(a->start, b->start)
+	       ?: AIF_ORDER(a->rows, b->rows);
 }
 
 static int read_units(struct aif_cubin_lines *l)

@@ -221,13 +221,8 @@ static int by_place(const void *pa, const void *pb, void *arg)
 	const struct aif_device_function *a = at(arg, *(const uint32_t *)pa),
 					 *b = at(arg, *(const uint32_t *)pb);
 
-	if (a->section != b->section)
-		return a->section < b->section ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	return (a->symbol > b->symbol) - (a->symbol < b->symbol);
+	return AIF_ORDER(a->section, b->section) ?: AIF_ORDER(a->start, b->start)
+	       ?: AIF_ORDER(b->size, a->size) ?: AIF_ORDER(a->symbol, b->symbol);
 }
 
 /* Appends a stretch; of those that begin at one place the last holds. */

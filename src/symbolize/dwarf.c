@@ -79,7 +79,7 @@ static int by_lo(const void *pa, const void *pb)
 		return a->lo < b->lo ? -1 : 1;
 	if (a->hi != b->hi) /* the inner one later */
 		return a->hi > b->hi ? -1 : 1;
-	return (a->die > b->die) - (a->die < b->die);
+	return AIF_ORDER(a->die, b->die);
 }
 
 static void ranges_sort(struct ranges *s)

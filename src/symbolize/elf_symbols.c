@@ -63,7 +63,7 @@ static int by_address(const void *pa, const void *pb)
 		return a->sized - b->sized;
 	if (a->source != b->source)
 		return a->source - b->source;
-	return (a->name > b->name) - (a->name < b->name);
+	return AIF_ORDER(a->name, b->name);
 }
 
 static bool same_but_name(const struct candidate *a, const struct candidate *b)

@@ -195,9 +195,7 @@ static int by_start(const void *pa, const void *pb)
 {
 	const struct aif_fde *a = pa, *b = pb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end > b->end) - (a->end < b->end);
+	return AIF_ORDER(a->start, b->start) ?: AIF_ORDER(a->end, b->end);
 }
 
 int aif_fdes_init(struct aif_fdes *f, const struct aif_elf *elf)

@@ -50,9 +50,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct aif_kallsym *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return (x->name > y->name) - (x->name < y->name);
+	return AIF_ORDER(x->address, y->address) ?: AIF_ORDER(x->name, y->name);
 }
 
 void aif_kallsyms_seal(struct aif_kallsyms *k)

@@ -127,9 +127,7 @@ static int by_cut(const void *pa, const void *pb)
 	const struct text *a = pa, *b = pb;
 	uint32_t x = a->c->cut_of[a->id], y = b->c->cut_of[b->id];
 
-	if (x != y)
-		return x < y ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	return AIF_ORDER(x, y) ?: AIF_ORDER(a->id, b->id);
 }
 
 static int keep(struct aif_elider *c, uint32_t id, const struct aif_buf *cut)

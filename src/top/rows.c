@@ -84,7 +84,7 @@ static int by_width(const void *a, const void *b)
 {
 	const struct aif_work_sum *x = a, *y = b;
 
-	return (x->width < y->width) - (x->width > y->width);
+	return AIF_ORDER(y->width, x->width);
 }
 
 static int make_work(struct aif_top *t, enum aif_top_view v)
@@ -257,7 +257,7 @@ static int by_ns(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return (x->samples < y->samples) - (x->samples > y->samples);
+	return AIF_ORDER(y->samples, x->samples);
 }
 
 static int add_caller(struct aif_top *t, const struct aif_attribution_row *a,

@@ -263,20 +263,15 @@ static int by_device_and_start(const void *a, const void *b, void *arg)
 	const struct aif_run *x = a, *y = b;
 	uint32_t device = aif_group_of(c, x)->device, other = aif_group_of(c, y)->device;
 
-	if (device != other)
-		return device < other ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return AIF_ORDER(device, other) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(x->end, y->end);
 }
 
 static int by_group_and_cycle(const void *a, const void *b)
 {
 	const struct aif_cycle_sum *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->cycle < y->cycle ? -1 : x->cycle > y->cycle;
+	return AIF_ORDER(x->group, y->group) ?: AIF_ORDER(x->cycle, y->cycle);
 }
 
 void aif_classified_sort(struct aif_classified *c)

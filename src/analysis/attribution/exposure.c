@@ -21,13 +21,8 @@ static int by_track(const void *a, const void *b)
 {
 	const struct aif_counted_window *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (int)x->is_ambiguous - (int)y->is_ambiguous;
+	return AIF_ORDER(x->device, y->device) ?: AIF_ORDER(x->process, y->process)
+	       ?: AIF_ORDER(x->start, y->start) ?: (int)x->is_ambiguous - (int)y->is_ambiguous;
 }
 
 int aif_exposure_init(struct aif_exposure *e, const struct aif_scope *s,
@@ -176,11 +171,8 @@ static int by_family(const void *a, const void *b)
 {
 	const struct aif_exposure_part *x = a, *y = b;
 
-	if (x->family != y->family)
-		return x->family < y->family ? -1 : 1;
-	if (x->window != y->window)
-		return x->window < y->window ? -1 : 1;
-	return x->group < y->group ? -1 : x->group > y->group;
+	return AIF_ORDER(x->family, y->family) ?: AIF_ORDER(x->window, y->window)
+	       ?: AIF_ORDER(x->group, y->group);
 }
 
 int aif_exposure_measure(struct aif_exposure *e, const uint32_t *family_of)

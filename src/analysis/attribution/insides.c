@@ -7,11 +7,8 @@ static int by_group(const void *a, const void *b)
 {
 	const struct aif_inside *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->reason < y->reason ? -1 : x->reason > y->reason;
+	return AIF_ORDER(x->group, y->group) ?: AIF_ORDER(x->frame, y->frame)
+	       ?: AIF_ORDER(x->reason, y->reason);
 }
 
 static void add_samples(struct aif_inside *to, const struct aif_inside *from)

@@ -81,7 +81,7 @@ static int by_start(const void *a, const void *b)
 	const struct aif_run *x = *(const struct aif_run *const *)a,
 			     *y = *(const struct aif_run *const *)b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->start, y->start);
 }
 
 /* All runs in order of start, whatever their device: a process may drive several CPU devices,

@@ -105,7 +105,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct aif_sample_row *x = a, *y = b;
 
-	return x->time < y->time ? -1 : x->time > y->time;
+	return AIF_ORDER(x->time, y->time);
 }
 
 int aif_load(const struct aif_scope *s, struct aif_loaded *ret)

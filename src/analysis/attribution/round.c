@@ -23,9 +23,7 @@ static int by_rest(const void *a, const void *b)
 {
 	const struct rest *x = a, *y = b;
 
-	if (x->fraction != y->fraction)
-		return x->fraction > y->fraction ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return AIF_ORDER(y->fraction, x->fraction) ?: AIF_ORDER(x->i, y->i);
 }
 
 int aif_round(const aif_fraction *fractions, size_t n, uint64_t total, uint64_t *ret)

@@ -15,13 +15,8 @@ static int by_owner(const void *a, const void *b)
 {
 	const struct aif_sample_row *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->reason < y->reason ? -1 : x->reason > y->reason;
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->device, y->device)
+	       ?: AIF_ORDER(x->frame, y->frame) ?: AIF_ORDER(x->reason, y->reason);
 }
 
 int aif_unmatched_make_rows(struct aif_unmatched *u, const struct aif_scope *s)

@@ -74,9 +74,7 @@ static int by_window(const void *a, const void *b)
 {
 	const struct aif_unmix_count *x = a, *y = b;
 
-	if (x->window != y->window)
-		return x->window < y->window ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return AIF_ORDER(x->window, y->window) ?: AIF_ORDER(x->place, y->place);
 }
 
 static void sum_up(struct aif_unmix *u)

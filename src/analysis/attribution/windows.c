@@ -173,11 +173,8 @@ static int by_place(const void *a, const void *b)
 
 	if (x->thread != y->thread) /* the family, for now */
 		return x->thread < y->thread ? -1 : 1;
-	if (x->window != y->window)
-		return x->window < y->window ? -1 : 1;
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->reason < y->reason ? -1 : x->reason > y->reason;
+	return AIF_ORDER(x->window, y->window) ?: AIF_ORDER(x->frame, y->frame)
+	       ?: AIF_ORDER(x->reason, y->reason);
 }
 
 /* Counts a sample that has no execution, as join.c does. 0 or -ENOMEM. */

@@ -69,13 +69,8 @@ static int by_thread_start(const void *a, const void *b)
 {
 	const struct aif_host_call *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->end, x->end) ?: AIF_ORDER(x->name, y->name);
 }
 
 static void keep_outermost(struct aif_host_calls *c)

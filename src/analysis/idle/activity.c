@@ -16,11 +16,7 @@ static int by_thread_end(const void *a, const void *b, void *arg)
 	const struct aif_idle_segment *x = a, *y = b;
 	uint32_t thread = aif_idle_thread_of(arg, x), other = aif_idle_thread_of(arg, y);
 
-	if (thread != other)
-		return thread < other ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return AIF_ORDER(thread, other) ?: AIF_ORDER(x->to, y->to) ?: AIF_ORDER(x->from, y->from);
 }
 
 /* True of a segment of an earlier thread, or one that ends until `at`. */

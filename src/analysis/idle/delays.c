@@ -30,7 +30,7 @@ static int by_segment(const void *a, const void *b)
 {
 	const struct aif_idle_delay *x = a, *y = b;
 
-	return x->segment < y->segment ? -1 : x->segment > y->segment;
+	return AIF_ORDER(x->segment, y->segment);
 }
 
 /* Gives the waits of one gap to what was seen in it: samples, else sleeps. */

@@ -66,9 +66,7 @@ static int by_bracket(const void *a, const void *b)
 {
 	const struct aif_idle_holder *x = a, *y = b;
 
-	if (x->bracket != y->bracket)
-		return x->bracket < y->bracket ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return AIF_ORDER(x->bracket, y->bracket) ?: AIF_ORDER(x->stack, y->stack);
 }
 
 void aif_idle_holders_sort(struct aif_idle_holders *h)

@@ -115,13 +115,8 @@ static int by_ns(const void *a, const void *b)
 {
 	const struct aif_idle_row *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return AIF_ORDER(y->ns, x->ns) ?: AIF_ORDER(x->cause, y->cause)
+	       ?: AIF_ORDER(x->stack, y->stack) ?: AIF_ORDER(x->device, y->device);
 }
 
 void aif_idle_sums_sort(struct aif_idle_blame *b)

@@ -79,20 +79,15 @@ static int by_thread_end(const void *a, const void *b)
 {
 	const struct aif_idle_off_cpu *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->to, y->to)
+	       ?: AIF_ORDER(x->from, y->from);
 }
 
 static int by_thread_time(const void *a, const void *b)
 {
 	const struct aif_idle_sample *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->at, y->at);
 }
 
 static bool any_waker(const struct aif_idle_wakers *w)
@@ -382,26 +377,16 @@ static int by_who(const void *a, const void *b)
 {
 	const struct aif_idle_wake *x = a, *y = b;
 
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return x->is_wake - y->is_wake;
+	return AIF_ORDER(x->row, y->row) ?: AIF_ORDER(x->kind, y->kind)
+	       ?: AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->stack, y->stack)
+	       ?: x->is_wake - y->is_wake;
 }
 
 static int by_row_time(const void *a, const void *b)
 {
 	const struct aif_idle_wake *x = a, *y = b;
 
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return by_who(a, b);
+	return AIF_ORDER(x->row, y->row) ?: AIF_ORDER(y->ns, x->ns) ?: by_who(a, b);
 }
 
 void aif_idle_wakers_sort(struct aif_idle_blame *b)

@@ -18,7 +18,7 @@ static int by_ns(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 uint64_t aif_loop_median(uint64_t *ns, size_t n)

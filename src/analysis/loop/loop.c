@@ -206,7 +206,7 @@ static int by_call(const void *a, const void *b)
 {
 	const struct aif_loop_call *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->at, y->at);
 }
 
 static int add_call(struct reading *r, struct aif_loop_calls *c, struct aif_map *sites, size_t i)

@@ -77,7 +77,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->at, y->at);
 }
 
 static bool is_in(const struct aif_loop_positions *s, uint32_t loop, uint32_t of)
@@ -112,7 +112,7 @@ static int by_ns(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 /* Returns the lower quartile of times of the inner loop's calls, of all or of those with a mark; 0: fewer than FEWEST_MARKS. */

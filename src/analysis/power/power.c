@@ -97,7 +97,7 @@ static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 /* Returns the median of values in the part, of times when the GPU was not idle: readings of one turn have one time. */

@@ -41,7 +41,7 @@ static int by_time(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 /* Returns how many of n sorted times are at most `at`; `near`: about as many. */
@@ -109,9 +109,7 @@ static int by_wait_end(const void *a, const void *b)
 {
 	const struct wait *x = a, *y = b;
 
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return AIF_ORDER(x->end, y->end) ?: AIF_ORDER(x->start, y->start);
 }
 
 /* Reads calls that wait, of traces, too; else what the recorder estimated. */
@@ -145,11 +143,8 @@ static int by_call(const void *a, const void *b, void *arg)
 	int64_t call = call_of(m, x), other = call_of(m, y);
 	uint32_t launch = launch_of(m, x), other_launch = launch_of(m, y);
 
-	if (call != other)
-		return call < other ? -1 : 1;
-	if (start_of(m, x) != start_of(m, y))
-		return start_of(m, x) < start_of(m, y) ? -1 : 1;
-	return launch < other_launch ? -1 : launch > other_launch;
+	return AIF_ORDER(call, other) ?: AIF_ORDER(start_of(m, x), start_of(m, y))
+	       ?: AIF_ORDER(launch, other_launch);
 }
 
 /* Adds an execution, which comes by its start, to the item of its launch. `until`: the end of the union before it. */
@@ -315,9 +310,7 @@ static int by_start(const void *a, const void *b, void *arg)
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	int64_t x = start_behind_call(arg, i), y = start_behind_call(arg, j);
 
-	if (x != y)
-		return x < y ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return AIF_ORDER(x, y) ?: AIF_ORDER(i, j);
 }
 
 static bool is_by_start(struct aif_queue *q)

@@ -40,13 +40,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct aif_range *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(y->end, x->end) ?: AIF_ORDER(x->order, y->order);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -119,15 +119,9 @@ static int by_replay(const void *a, const void *b)
 {
 	const struct graph_exec *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->graph != y->graph)
-		return x->graph < y->graph ? -1 : 1;
-	if (x->launch != y->launch)
-		return x->launch < y->launch ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->graph, y->graph)
+	       ?: AIF_ORDER(x->launch, y->launch) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(x->node, y->node);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

@@ -30,13 +30,8 @@ static int by_launch_and_start(const void *a, const void *b, void *arg)
 	const struct aif_timeline_exec *x = &t->execs[i], *y = &t->execs[j];
 	int64_t at = t->launches[x->launch].at, other = t->launches[y->launch].at;
 
-	if (at != other)
-		return at < other ? -1 : 1;
-	if (x->launch != y->launch)
-		return x->launch < y->launch ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return AIF_ORDER(at, other) ?: AIF_ORDER(x->launch, y->launch)
+	       ?: AIF_ORDER(x->start, y->start) ?: AIF_ORDER(i, j);
 }
 
 static bool is_of(const struct aif_replay *r, const struct aif_timeline_exec *x, int64_t from,
@@ -104,7 +99,7 @@ static int by_end(const void *a, const void *b)
 {
 	const struct aif_replay_wait *x = a, *y = b;
 
-	return x->end < y->end ? -1 : x->end > y->end;
+	return AIF_ORDER(x->end, y->end);
 }
 
 static int take_waits(struct aif_replay *r, const struct aif_queue *queue, int64_t from, int64_t to)

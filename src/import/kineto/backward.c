@@ -47,22 +47,15 @@ static int by_id(const void *a, const void *b)
 {
 	const struct kineto_arrow *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->is_end != y->is_end)
-		return x->is_end ? 1 : -1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return AIF_ORDER(x->id, y->id) ?: AIF_ORDER(x->is_end, y->is_end)
+	       ?: AIF_ORDER(x->at, y->at);
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct kineto_arrow *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return by_id(a, b);
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->at, y->at) ?: by_id(a, b);
 }
 
 static bool has_number(const struct kineto *k, const struct kineto_span *s)
@@ -286,9 +279,7 @@ static int by_at(const void *a, const void *b)
 {
 	const struct kineto_join *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->pair < y->pair ? -1 : x->pair > y->pair;
+	return AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x->pair, y->pair);
 }
 
 static void finish(struct finder *f, size_t pairs)

@@ -24,9 +24,7 @@ static int by_queue(const struct kineto *k, const struct kineto_exec *x,
 
 	if (x->queue == y->queue)
 		return 0;
-	if (p->device != q->device)
-		return p->device < q->device ? -1 : 1;
-	return p->stream < q->stream ? -1 : p->stream > q->stream;
+	return AIF_ORDER(p->device, q->device) ?: AIF_ORDER(p->stream, q->stream);
 }
 
 static int by_stream(const void *a, const void *b, void *arg)

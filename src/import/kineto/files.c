@@ -219,9 +219,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return AIF_ORDER(x->from, y->from) ?: AIF_ORDER(x->file, y->file);
 }
 
 /* Files without a date begin with the first that has one: that is no worse than 1970, and can be looked at. */

@@ -43,11 +43,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct kineto_allocation *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->at, y->at)
+	       ?: AIF_ORDER(x->order, y->order);
 }
 
 void kineto_memory_sort(struct kineto *k)

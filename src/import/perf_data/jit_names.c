@@ -16,9 +16,7 @@ static int by_pid_and_address(const void *a, const void *b)
 {
 	const struct aif_perf_jit *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return AIF_ORDER(x->pid, y->pid) ?: AIF_ORDER(x->address, y->address);
 }
 
 /* Opens the names that a process has left: a file of the user's own, or of root's. */

@@ -31,11 +31,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	if (x->is_sample != y->is_sample)
-		return x->is_sample ? 1 : -1;
-	return (x->index > y->index) - (x->index < y->index);
+	return AIF_ORDER(x->time, y->time) ?: AIF_ORDER(x->is_sample, y->is_sample)
+	       ?: AIF_ORDER(x->index, y->index);
 }
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)

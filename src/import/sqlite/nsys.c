@@ -149,9 +149,7 @@ static int by_chain(const void *a, const void *b)
 {
 	const struct nsys_frame *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->depth > y->depth) - (x->depth < y->depth);
+	return AIF_ORDER(x->id, y->id) ?: AIF_ORDER(x->depth, y->depth);
 }
 
 /* 256 is nsys's own limit. */

@@ -77,7 +77,7 @@ static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return x < y ? -1 : x > y;
+	return AIF_ORDER(x, y);
 }
 
 /* Finds the interpreter's threads. Its code objects are read anew: one may lie where another one was. */

@@ -204,9 +204,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct border *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x->place, y->place);
 }
 
 static size_t add_borders(struct border *b, uint64_t lo, uint64_t hi, uint32_t place)

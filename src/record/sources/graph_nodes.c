@@ -329,9 +329,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return AIF_ORDER(x->time, y->time) ?: AIF_ORDER(x->order, y->order);
 }
 
 static void settle(struct aif_drainer *d, struct aif_target *t, uint64_t until)

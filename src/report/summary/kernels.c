@@ -36,7 +36,7 @@ static int by_width(const void *a, const void *b)
 {
 	const struct aif_work_sum *x = a, *y = b;
 
-	return x->width > y->width ? -1 : x->width < y->width;
+	return AIF_ORDER(y->width, x->width);
 }
 
 /* Writes "aten::mm in Block.forward (model.py)" in place of what *out has. */

@@ -44,11 +44,8 @@ static int in_order(const void *a, const void *b)
 {
 	const struct trouble *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return AIF_ORDER(x->rank, y->rank) ?: AIF_ORDER(y->count, x->count)
+	       ?: AIF_ORDER(x->i, y->i);
 }
 
 /* True for losses that another line says already: of the executions of a list two numbers say

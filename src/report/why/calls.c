@@ -54,7 +54,7 @@ static int by_time(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return AIF_ORDER(x->name, y->name);
 }
 
 void aif_why_calls_sort(struct aif_why *w)

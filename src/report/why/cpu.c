@@ -115,9 +115,7 @@ static int by_ns(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return AIF_ORDER(y->ns, x->ns) ?: AIF_ORDER(x->place, y->place);
 }
 
 /* Adds up the time of the program's own lines. */

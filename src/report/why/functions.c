@@ -20,7 +20,7 @@ static int by_time(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return AIF_ORDER(x->row, y->row);
 }
 
 /* Puts functions in order, and has owners follow. 0 or -ENOMEM. */

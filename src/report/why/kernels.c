@@ -10,7 +10,7 @@ static int by_kernel_time(const void *a, const void *b)
 
 	if (x->saved_ns != y->saved_ns)
 		return x->saved_ns < y->saved_ns ? 1 : -1;
-	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+	return AIF_ORDER(x->kernel, y->kernel);
 }
 
 uint32_t aif_why_kernel_name(const struct aif_profile *p, uint32_t kernel)

@@ -272,9 +272,7 @@ static int by_owner_time(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return AIF_ORDER(x->group, y->group) ?: AIF_ORDER(x->place, y->place);
 }
 
 /* Takes what `b` has of devices, and adds its rows, which come longest first, so that an owner has the stack of its longest. */

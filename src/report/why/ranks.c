@@ -5,7 +5,6 @@
 #include "text/json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* A late rank bounds a job whose steps are shorter by a tenth without it. */

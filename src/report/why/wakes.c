@@ -27,22 +27,15 @@ static int by_who(const void *a, const void *b)
 {
 	const struct aif_why_wake *x = a, *y = b;
 
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->text < y->text ? -1 : x->text > y->text;
+	return AIF_ORDER(x->owner, y->owner) ?: AIF_ORDER(x->thread, y->thread)
+	       ?: AIF_ORDER(x->text, y->text);
 }
 
 static int by_owner_time(const void *a, const void *b)
 {
 	const struct aif_why_wake *x = a, *y = b;
 
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return by_who(a, b);
+	return AIF_ORDER(x->owner, y->owner) ?: AIF_ORDER(y->ns, x->ns) ?: by_who(a, b);
 }
 
 void aif_why_wakes_sort(struct aif_why *w)
