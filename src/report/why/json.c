@@ -414,8 +414,8 @@ void aif_why_json(const struct aif_names *names, const struct aif_why *w, const 
 	if (w->others.in_place_ns) {
 		aif_buf_puts(out, ",\"others\":{\"place\":");
 		aif_out_json_text(out, aif_strset_get(&w->places, w->others.place, NULL));
-		number(out, "in_place_ns", w->others.in_place_ns);
-		number(out, "ns", w->others.ns);
+		aif_json_put_u64(out, "in_place_ns", w->others.in_place_ns);
+		aif_json_put_u64(out, "ns", w->others.ns);
 		aif_buf_putc(out, '}');
 	}
 	aif_why_ranks_json(names->p, w, out);
