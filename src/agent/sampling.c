@@ -72,20 +72,26 @@ void aif_sampler_before(struct aif_task_list *list)
 	errno = saved;
 }
 
+static void add_worker(struct aif_sampler *s, uint32_t tid)
+{
+	uint32_t at = atomic_load(&s->workers_len);
+
+	/* Counts no further, so that threads that come and go for years cannot make it begin anew. */
+	do
+		if (at >= AIF_SAMPLER_THREADS)
+			return;
+	while (!atomic_compare_exchange_weak(&s->workers_len, &at, at + 1));
+	atomic_store_explicit(&s->workers[at], tid, memory_order_release);
+}
+
 static void add_workers(struct aif_sampler *s, const struct aif_task_list *before)
 {
 	struct aif_task_list now;
 
 	aif_task_list_read(&now);
-	for (uint32_t i = 0; i < now.len; i++) {
-		uint32_t at;
-
-		if (contains(before, now.tid[i]))
-			continue;
-		at = atomic_fetch_add(&s->workers_len, 1);
-		if (at < AIF_SAMPLER_THREADS)
-			atomic_store_explicit(&s->workers[at], now.tid[i], memory_order_release);
-	}
+	for (uint32_t i = 0; i < now.len; i++)
+		if (!contains(before, now.tid[i]))
+			add_worker(s, now.tid[i]);
 }
 
 void aif_sampler_after(const struct aif_task_list *list)
@@ -109,6 +115,12 @@ bool aif_sampler_is_worker(struct aif_sampler *s, uint32_t tid)
 		if (atomic_load_explicit(&s->workers[i], memory_order_acquire) == tid)
 			return true;
 	return false;
+}
+
+void aif_sampler_see_worker(struct aif_sampler *s, uint32_t tid)
+{
+	if (!aif_sampler_is_worker(s, tid))
+		add_worker(s, tid);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)

@@ -48,6 +48,8 @@ void aif_task_list_read(struct aif_task_list *list);
 
 /* Is it one of the driver's workers? */
 bool aif_sampler_is_worker(struct aif_sampler *s, uint32_t tid);
+/* Takes the calling thread, `tid`, for one from now on. */
+void aif_sampler_see_worker(struct aif_sampler *s, uint32_t tid);
 
 /* Around a vendor's call that may create its worker threads. Not on a launch path: opens a directory
  * for a moment. Does nothing when not collecting. */

@@ -467,6 +467,21 @@ late_opencl() {
 	exec 9>&-
 	return $status
 }
+# What the device's threads do is device time. Which they are shows when they end commands, each after some.
+no_workers() {
+	start sh -c "exec $build/tests/e2e/idle_app 100000"
+	wait_until grep -q libpocl "/proc/$target/maps"
+	launches
+	status=1
+	for _ in $(seq 20); do
+		"$aiflame" record -q --all-launches -p "$target" --inject always --cpu -F 999 --duration 1 -o cpu.data >cl.out 2>&1 || break
+		"$aiflame" query --format csv cpu.data "SELECT count(*) > 50, sum(tid <> $target) FROM cpu_samples WHERE stack >= 0" | tee asked.out
+		if grep -qx "1,0" asked.out; then status=0; break; fi
+	done
+	kill "$target"
+	exec 9>&-
+	return $status
+}
 # The program's results are what they are without us, and so is its end. It makes its kernels when the agent is in it.
 late_opencl_right() {
 	start env LD_PRELOAD="$build/tests/e2e/libhold_opencl.so" "$build/examples/matmul"
@@ -482,9 +497,11 @@ late_opencl_right() {
 }
 if [ -x "$build/tests/e2e/idle_app" ]; then
 	check "launches of an OpenCL program that nobody prepared are recorded, three times" late_opencl
+	check "worker threads of a CPU device that were there before have no CPU samples" no_workers
 	check "an OpenCL program that nobody prepared ends as it would, recorded to its end" late_opencl_right
 else
 	skip "launches of an OpenCL program that nobody prepared are recorded, three times" "OpenCL was not there at build time"
+	skip "worker threads of a CPU device that were there before have no CPU samples" "OpenCL was not there at build time"
 	skip "an OpenCL program that nobody prepared ends as it would, recorded to its end" "OpenCL was not there at build time"
 fi
 done_testing

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/opencl/opencl.h"
 
+#include <unistd.h>
+
 /*
  * From a launch to its end. A launch that was recorded takes a description from the pool, which the
  * event's callback gets, on a thread of the driver's or within one of our own calls. The callback reads
@@ -131,6 +133,16 @@ void aif_cl_pending_runs(void *event, int32_t status, void *data)
 	aif_cl_pending_put(p);
 }
 
+/* Notes a CPU device's worker that was there before the agent: it ends commands, and is neither in a call of the program's nor has it
+ * launched anything. */
+static void see_worker(const struct aif_thread *t, enum aif_busy was,
+		       const struct aif_cl_pending *p)
+{
+	if (CL->is_late && was == AIF_BUSY_NOT && !t->stacks.len && !t->block_launches &&
+	    p->queue->device->desc.kind == AIF_EMIT_DEVICE_CPU && t->tid != (uint32_t)getpid())
+		aif_sampler_see_worker(&aif_agent.sampler, t->tid);
+}
+
 void aif_cl_pending_ended(void *event, int32_t status, void *data)
 {
 	struct aif_cl_pending *p = data;
@@ -149,6 +161,7 @@ void aif_cl_pending_ended(void *event, int32_t status, void *data)
 	TARGET->clReleaseEvent(event);
 	t = aif_thread_enter_callback(&was);
 	if (t) {
+		see_worker(t, was, p);
 		tell(t, p);
 		aif_thread_leave_callback(t, was);
 		p->number = UINT64_MAX;
