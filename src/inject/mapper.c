@@ -149,11 +149,14 @@ static bool is_shared(const struct aif_borrow *b)
 static int map_page(struct mapper *m)
 {
 	struct aif_borrow *b = m->b;
+	/* Another name than the agent's, by which a process is known to have that: this memory may stay without it. */
+	static const char called[] = "aiflame-payload";
 	const uint64_t name = b->memory + PAGE + AIF_PAYLOAD_AT_NAME;
 	long fd, r;
 	int error;
 
-	if (!aif_image_write(b->im, name, b->payload->name, sizeof(b->payload->name)))
+	static_assert(sizeof(called) <= sizeof(b->payload->name), "it has its place");
+	if (!aif_image_write(b->im, name, called, sizeof(called)))
 		return -ESRCH;
 	fd = call(m, SYS_memfd_create, (const uint64_t[5]){name, CLOEXEC | NOEXEC_SEAL});
 	if (fd == -EINVAL)

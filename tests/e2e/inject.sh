@@ -390,6 +390,19 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a set-user-id program is refused" "only root can make one of another user's"
 fi
+# A program whose only thread is in a handler, until it has read a byte: memory that was mapped for it meanwhile is no agent.
+in_handler() {
+	printf '%s\n' '#include <signal.h>' '#include <unistd.h>' 'static void h(int s) { char c; write(1, "ready", 5); read(0, &c, 1); }' \
+		'int main(void) { char c; signal(SIGUSR1, h); raise(SIGUSR1); write(1, "out", 3); return read(0, &c, 1) != 0; }' >handler.c
+	cc -w -o handler handler.c || return
+	start ./handler
+	wait_until grep -q ready out
+	refuses "none of its threads could be borrowed: each is in a handler of a signal" "$target" && refuses "each is in a handler" "$target"
+	failed=$?
+	printf x >&9
+	wait_until grep -q readyout out && attach && carries_agent && finish 0 && return $failed
+}
+check "a program none of whose threads could be borrowed is recorded when one can" in_handler
 variables() {
 	start env "AIFLAME_STANDBY=$work/elsewhere" AIFLAME_SOCKET=/nowhere AIFLAME_TOKEN=0123456789abcdef0123456789abcdef "$app" sleeps
 	wait_until is_in "$app"
