@@ -75,6 +75,12 @@ check "ranks on communicators that are split and freed are recorded" job halves 
 check "operations of communicators that are made anew are matched" ask halves "[x['operations'] for x in r] == [61] * 4"
 on_calm "a rank waits for those of its own communicator" ask halves "max(r, key=lambda x: x['wait_given'])['rank'] == 2 and max(r, key=lambda x: x['wait_suffered'])['rank'] == 0"
 
+two_jobs() {
+	"$aiflame" record -q -o jobs.data sh -c 'mpirun --oversubscribe -np 2 ./app 40 1000 0 & mpirun --oversubscribe -np 2 ./app 60 1000 1; wait' && answer jobs
+}
+check "two jobs of MPI are recorded together" two_jobs
+check "operations of two jobs are not taken for the same" ask jobs "sorted(x['operations'] for x in r) == [41, 41, 61, 61]"
+
 # A tool that stands in front of MPI as PMPI lets it.
 cat >tool.c <<'END'
 #include <mpi.h>

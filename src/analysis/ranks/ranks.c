@@ -146,8 +146,32 @@ static uint32_t rank_of(const struct aif_ranks *r, uint32_t process)
 	return AIF_NONE;
 }
 
+/* True if a host has two processes of one number: there are several jobs, whose communicators have the same numbers. */
+static bool are_several_jobs(const struct aif_profile *p, const struct aif_ranks *r)
+{
+	for (size_t k = 0; k < r->ranks_len; k++)
+		for (size_t i = k + 1; i < r->ranks_len && r->ranks[i].number == r->ranks[k].number;
+		     i++)
+			if (r->ranks[k].number != AIF_NONE &&
+			    r->ranks[i].process != r->ranks[k].process &&
+			    p->processes[r->ranks[i].process].host ==
+				    p->processes[r->ranks[k].process].host)
+				return true;
+	return false;
+}
+
+/* Returns the group of a call. Of several jobs each has a launcher of its own, on each host. */
+static uint64_t group_of(const struct aif_profile *p, const struct aif_joint_call *c,
+			 bool by_launcher)
+{
+	uint64_t launcher = by_launcher ? p->processes[c->process].ppid : 0;
+
+	return UINT64_C(1) << 63 | launcher << 32 | c->communicator;
+}
+
 static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct items *items)
 {
+	bool by_launcher = are_several_jobs(p, ret);
 	struct aif_joint_calls calls = {0};
 	uint32_t rank = AIF_NONE;
 	int e = ret->ranks_len ? aif_joint_calls_read(p, &calls) : 0;
@@ -166,7 +190,7 @@ static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct
 		e = aif_grow(&items->at, &items->cap, items->len + 1, sizeof(*items->at));
 		if (!e)
 			items->at[items->len++] =
-				(struct item){.group = (uint64_t)2 << 32 | c->communicator,
+				(struct item){.group = group_of(p, c, by_launcher),
 					      .rank = rank,
 					      .sequence = c->number,
 					      .exec = AIF_NONE,
