@@ -640,10 +640,8 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	if (!given.output)
 		given.output = v->format == AIF_FLAME_FOLDED ? "aiflame.folded" : "aiflame.svg";
 	if (aif_view_is_same_file(path, v->output)) {
-		aif_err_set(
-			err, -EINVAL,
-			"flame: %s is the profile itself; give the picture another name with -o",
-			v->output);
+		aif_err_set(err, -EINVAL, "flame: %s is the profile itself; choose another -o",
+			    v->output);
 		return AIF_EXIT_FAILURE;
 	}
 	if (check_options(v, path, err) < 0)
@@ -654,7 +652,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 		given.max_bytes = aif_view_max_size(path);
 	note_names(v);
 	r = aif_flame_is_folded(path) ? from_folded(v, path, err) : from_profile(v, path, err);
-
 	return r ? AIF_EXIT_FAILURE : AIF_EXIT_OK;
 }
 
