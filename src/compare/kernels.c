@@ -12,22 +12,22 @@
 #define SAME_LAUNCHES 0.2
 
 struct kernel {
-	uint32_t name; /* of c->names */
+	uint32_t name; /* index into c->names */
 	bool on_a, on_b, is_copy;
-	uint32_t partner; /* of B's: index of A's; AIF_NONE */
-	bool is_taken;    /* of A's: it is somebody's partner */
+	uint32_t partner; /* a kernel of B has here the index of A's; AIF_NONE */
+	bool is_taken;    /* a kernel of A is the partner of one of B */
 	enum aif_partner how;
 	uint64_t stack; /* hash of the stack with most of its time; 0: not known */
 	uint64_t stack_ns;
 	double launches[2]; /* a unit, mean of the side's runs */
-	double *ns, *count; /* by run, sums of the whole part: time, launches */
+	double *ns, *count; /* one for each run, sums of the whole part: time, launches */
 };
 
 struct matching {
 	struct aif_comparison *c;
 	struct kernel *k;
 	size_t len, cap;
-	struct aif_map by_name; /* of c->names -> index */
+	struct aif_map by_name; /* index into c->names -> index of the kernel */
 };
 
 static struct kernel *kernel_of(struct matching *m, const struct aif_run *r,

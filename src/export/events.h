@@ -16,7 +16,7 @@
 
 struct aif_event_launch {
 	int64_t time; /* ns since the recording's start: the call began; its end is not recorded */
-	int64_t first_start; /* of the first execution that is exported; INT64_MAX: it has none */
+	int64_t first_start; /* start of the first execution that is exported; INT64_MAX: none */
 	uint64_t launch, bytes;
 	uint32_t thread, kind, kernel, device, stream, stack, shape;
 	bool is_kept; /* false: it is not to be exported, and here only for what it launched */
@@ -25,31 +25,31 @@ struct aif_event_exec {
 	int64_t start; /* ns since the recording's start */
 	uint64_t dur;  /* ns */
 	uint64_t launch, bytes;
-	uint32_t by; /* its launch, an index; AIF_NONE: not known */
+	uint32_t by; /* index of the launch; AIF_NONE: not known */
 	uint32_t track, kind, kernel, graph, node, registers, shared_bytes;
 	uint32_t capture; /* the stack that made the graph's node; AIF_NONE: none is known */
 };
 struct aif_event_track {
 	uint32_t process, device, stream; /* AIF_NONE: not known */
-	uint32_t lane;                    /* of that stream, from 0 */
+	uint32_t lane;                    /* number among the stream's lanes, from 0 */
 	bool is_of_several;               /* the device has tracks of other processes, too */
 	size_t first, len;                /* executions */
 };
 
 struct aif_events {
 	const struct aif_profile *p;
-	struct aif_event_launch *launches; /* by thread, then time */
+	struct aif_event_launch *launches; /* sorted by thread, then time */
 	size_t launches_len, launches_cap;
-	struct aif_event_exec *execs; /* by track, then start */
+	struct aif_event_exec *execs; /* sorted by track, then start */
 	size_t execs_len, execs_cap;
-	struct aif_event_track *tracks; /* by device, process, stream, lane */
+	struct aif_event_track *tracks; /* sorted by device, process, stream, lane */
 	size_t tracks_len, tracks_cap;
 	/* Times in which nothing was captured in a process: pauses, and where the overhead budget left launches out.
 	 * Within the time that was asked for, of the processes that were. Such time of a device is not known to be
 	 * idle. */
 	struct aif_gaps gaps;
 	int64_t start_ns; /* no event is earlier: 0, or before the recording's start */
-	int64_t end_ns;   /* none is later */
+	int64_t end_ns;   /* no event is later */
 };
 
 /* 0 or -errno with *err; finished by the caller in any case. */

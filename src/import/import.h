@@ -19,16 +19,16 @@ struct aif_import_progress {
 enum aif_import_as {
 	AIF_IMPORT_AS_MARKED, /* device time where a frame says so, else CPU time */
 	AIF_IMPORT_AS_CPU,
-	AIF_IMPORT_AS_DEVICE, /* where no frame says so, the last is the kernel */
+	AIF_IMPORT_AS_DEVICE, /* device time; the last frame is the kernel where no frame is marked */
 };
 
 struct aif_import_opts {
 	enum aif_import_as folded;
 	uint64_t
-		count_ns; /* what one of its counts or samples stands for; 0: 1 ns, or what the file says */
-	uint64_t limit;                  /* see input.h; 0: the default */
-	const char *event;               /* of perf, by its name; NULL: a clock, if there is one */
-	const struct aif_importer *from; /* what the files are; NULL: found by their content */
+		count_ns; /* time that one count or sample stands for; 0: 1 ns, or as the file says */
+	uint64_t limit;   /* see input.h; 0: the default */
+	const char *event;               /* name of perf's event; NULL: a clock, if there is one */
+	const struct aif_importer *from; /* format of the files; NULL: found by their content */
 	/* Called now and then; nonzero stops the import with -EINTR. May be NULL. */
 	int (*progress)(void *arg, const struct aif_import_progress *p);
 	/* Makes perf script's text of a file of perf's own: returns where it is read from, or -errno with *err.  Then

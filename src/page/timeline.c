@@ -40,7 +40,7 @@ void aif_page_timeline_finish(struct aif_page_timeline *t)
 struct execs {
 	struct aif_page_timeline *t;
 	const struct aif_exec_timeline *x;
-	uint32_t *order; /* of those that are drawn, by lane, then start */
+	uint32_t *order; /* executions that are drawn, by lane, then start */
 	size_t len;
 	uint32_t *lane;    /* by execution */
 	uint32_t *what;    /* by execution */
@@ -288,7 +288,7 @@ static int execs_write(struct aif_page_timeline *t)
 struct gap {
 	int64_t from;
 	uint32_t ns;    /* UINT32_MAX: in .long_gaps */
-	uint32_t place; /* of its course in the idle part's */
+	uint32_t place; /* index of its course in the idle part's */
 };
 /* Describes the gaps of one course. */
 struct course_row {
@@ -299,7 +299,7 @@ struct gaps {
 	struct aif_page_timeline *t;
 	AIF_TABLE(gap, gap);
 	struct aif_map long_gaps; /* ns by gap */
-	uint32_t *order;          /* of gaps, by device and time */
+	uint32_t *order;          /* indexes of gaps, by device and time */
 	struct course_row *rows;  /* by place */
 };
 

@@ -28,11 +28,10 @@ struct aif_report_table {
 	unsigned
 		by; /* 1 << enum aif_report_by of what --by may group its rows by; 0: --by is not for it */
 	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
-	bool wants_times; /* of an empty one: points to `launches` where launches have no times */
-	const char *rows; /* what an empty one has none of: "copies" */
-	const char *
-		hint; /* where such rows come from, said where there are none; NULL: see aiflame info */
-	const char *no_kernel; /* why --kernel is not for it; NULL: it is */
+	bool wants_times; /* an empty table refers to `launches` where launches have no times */
+	const char *rows; /* the noun of "no ROWS": "copies" */
+	const char *hint; /* an empty table's advice on how to get rows; NULL: see aiflame info */
+	const char *no_kernel; /* the reason to refuse --kernel; NULL: accepted */
 	/* The number of launches that were left out and of which an empty table may be missing
 	 * rows; NULL: 0. */
 	uint64_t (*left_out)(const struct aif_report *r);
@@ -65,14 +64,13 @@ struct aif_report {
 	struct aif_process_names processes;
 	struct aif_stack_names *stacks; /* NULL until aif_report_name_stacks */
 	struct aif_table t;
-	uint64_t cpu_ns, device_ns;   /* of --ops: what shares are of */
+	uint64_t cpu_ns, device_ns;   /* totals that shares of --ops are of */
 	struct aif_buf before, after; /* lines above and below a plain table that has rows */
 	struct aif_buf *out;
 	uint32_t limit; /* rows to print; 0 = all */
 	const char *titles[AIF_TITLES_MAX];
 	char title_space[AIF_TITLES_MAX][AIF_TITLE_MAX];
-	struct aif_table_column
-		made[AIF_TITLES_MAX]; /* of a table whose columns depend on the profile */
+	struct aif_table_column made[AIF_TITLES_MAX]; /* columns that depend on the profile */
 };
 
 /* ---- what is shown --------------------------------------------------------------------------- */

@@ -34,21 +34,21 @@
 enum {
 	MAX_READ = 64 << 20,
 	MAX_INFLATED = 128 << 20,
-	LINE_BYTES = 64, /* what libdw keeps of a line, and a bit */
-	WALK_BYTES = 24, /* what a walked entry costs: its share of decoded abbreviations */
+	LINE_BYTES = 64, /* libdw's memory for a line, rounded up */
+	WALK_BYTES = 24, /* memory for a walked entry: its share of decoded abbreviations */
 	MAX_UNITS_RANGES = 1 << 20,
 	MAX_UNITS = 1 << 20,
 	MAX_LINES =
 		4
 		<< 20, /* bytes of one unit's lines, of which each may make a row; LLVM's have 1 MB */
-	ENTRY_COST = 256,   /* of a walked entry, as reading bytes goes (effort.h) */
+	ENTRY_COST = 256,   /* effort for a walked entry, in bytes read (effort.h) */
 	MAX_WALK = 8 << 20, /* the largest unit of LLVM has 0.6 million entries */
 	MAX_DEPTH = 128,
 };
 
 struct range {
 	uint64_t lo, hi;
-	Dwarf_Off die; /* of the unit or the function */
+	Dwarf_Off die; /* entry of the unit or the function */
 };
 struct ranges {
 	struct range *r;
@@ -56,19 +56,20 @@ struct ranges {
 };
 struct unit {
 	Dwarf_Off die;
-	bool has_lines; /* that libdw may decode */
+	bool has_lines; /* libdw may decode its lines */
 	struct ranges functions;
 };
 struct aif_dwarf {
 	const struct aif_elf *file;
 	Elf *elf, *alt_elf;
 	Dwarf *dwarf, *alt;
-	struct aif_elf alt_file; /* what several debug files share (dwz); fd -1 if there is none */
+	struct aif_elf
+		alt_file; /* file that several debug files share (dwz); fd -1 if there is none */
 	struct ranges units;
 	struct unit *walked; /* units whose functions are known */
 	size_t walked_len, walked_cap;
 	size_t cached, opened; /* estimates, bytes; opened: when the handle was new */
-	struct aif_buf names;  /* those made up for the present call, terminated */
+	struct aif_buf names;  /* names made up for the present call, terminated */
 };
 
 static int by_lo(const void *pa, const void *pb)

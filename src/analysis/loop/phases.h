@@ -17,15 +17,16 @@ enum aif_phases_from { AIF_PHASES_UNKNOWN, AIF_PHASES_MARKS, AIF_PHASES_TURNS };
 
 struct aif_phases {
 	enum aif_phases_from from;
-	uint32_t thread; /* whose steps they are; AIF_NONE */
-	uint32_t stack;  /* of turns: in the function that loops; AIF_NONE: not known */
-	uint64_t place;  /* where turns begin (struct aif_loop); steps are no turns: 0 */
+	uint32_t thread; /* thread that steps belong to; AIF_NONE */
+	uint32_t
+		stack; /* stack in the function that loops, if steps are turns; AIF_NONE: not known */
+	uint64_t place; /* where turns begin (struct aif_loop); steps are no turns: 0 */
 	struct aif_loop_step *steps; /* in order, ns since the recording's start */
 	size_t len, cap;
-	int64_t start, end; /* of the loop */
+	int64_t start, end; /* the loop's begin and end */
 	uint64_t median_ns, p95_ns;
 	double trend; /* median of the last quarter of steps by that of the first; 1 for few steps */
-	bool is_sparse; /* of turns: only those captured whole */
+	bool is_sparse; /* some turns are missing: only those captured whole are here */
 	/* Nested periods of turns, outermost first, of which .chosen is the one that steps are of. */
 	struct aif_loop_level level[AIF_LOOP_LEVELS];
 	size_t levels, chosen;
@@ -51,7 +52,7 @@ size_t aif_phases_step_at(const struct aif_phases *f, int64_t at);
 void aif_phases_finish(struct aif_phases *f);
 
 struct aif_loop_span {
-	uint32_t thread, stack; /* of its launches */
+	uint32_t thread, stack; /* thread and stack of the span's launches */
 	int64_t from, to;       /* ns since the recording's start */
 };
 /* Sets *ret to the stack up to the function that loops, where all launches have one stack; without CPU samples to .stack; AIF_NONE

@@ -20,11 +20,12 @@
 struct aif_code_range {
 	uint64_t address, size; /* bytes; as AIF_WIRE_PLACE has them */
 	uint64_t from, to;      /* CLOCK_MONOTONIC ns; to: UINT64_MAX while it lasts */
-	uint32_t process, device, module, name; /* of the store; module, name: the function's */
-	uint32_t code;                          /* the process's id of it */
-	uint32_t pci;                           /* of the device (wire.h), 0 = not known */
-	struct aif_quota *payer;                /* NULL: its process is gone */
-	uint32_t next;                          /* of the same function + 1, 0 = none */
+	uint32_t process, device, module,
+		name;            /* the store's numbers; module, name: the function's */
+	uint32_t code;           /* the process's id of it */
+	uint32_t pci;            /* PCI address of the device (wire.h), 0 = not known */
+	struct aif_quota *payer; /* NULL: its process is gone */
+	uint32_t next;           /* next range of the same function + 1, 0 = none */
 };
 
 enum aif_code_map_space {
@@ -36,18 +37,18 @@ enum aif_code_map_space {
 struct aif_code_map {
 	struct aif_code_range *at;
 	size_t len, cap, ended;
-	uint32_t device; /* of the latest range that was put */
+	uint32_t device; /* device of the latest range that was put */
 	bool has_device;
-	struct aif_code_map_frames frames; /* of what was sampled in them */
-	uint64_t since;                    /* what had ended by then is in no index */
-	uint64_t turned_ns;                /* when the window began that what runs is counted in */
-	struct aif_map by_code;            /* process, device, code -> the newest + 1 */
+	struct aif_code_map_frames frames; /* frames of what was sampled in ranges */
+	uint64_t since;                    /* ranges that had ended by then are in no index */
+	uint64_t turned_ns;     /* begin of the window in which running kernels are counted */
+	struct aif_map by_code; /* process, device, code -> the newest + 1 */
 	struct aif_map
 		ran[2]; /* process and kernel's name -> ns, of this window and the one before */
 	struct aif_code_map_index { /* pieces of a space without a border within; sorted */
 		struct aif_code_map_piece {
 			uint64_t start;
-			uint32_t first, n; /* of `candidates` */
+			uint32_t first, n; /* part of `candidates` */
 		} * pieces;
 		size_t pieces_len, pieces_cap;
 		uint32_t *candidates; /* indexes of `at` */
