@@ -60,14 +60,11 @@ assert b"\"s0_waiting\"" in gzip.decompress(base64.b64decode(text))'
 check "the page draws idle time for other ranks" page
 check "report --sync has calls of MPI as communication" says 'communicate' "$aiflame" report --sync late.data
 
-# Where no rank straggles, one that is named is late by what the machine did: on a quiet one nobody is.
+# Three times: by chance one of two ranks is the later one in most steps now and then.
 nobody() {
-	for try in 1 2 3 4 5; do
-		job none 2 60 0 1 || return 1
-		ask none "'straggle' not in w.get('place', '')" || return 1
-		! ask none "w['verdict'] != 'one_late'" || return 0
+	for _ in 1 2 3; do
+		job none 2 60 0 1 && ask none "w['verdict'] != 'one_late'" || return 1
 	done
-	return 1
 }
 on_calm "no rank of MPI is named where none straggles" nobody
 

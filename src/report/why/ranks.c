@@ -71,6 +71,36 @@ static void take_waiting(struct aif_why *w)
 	w->of_group[AIF_WHY_WAITING] += ns;
 }
 
+/* Part of the steps that a rank is late in for a reason of its own, if its host is. */
+#define NEARLY_ALL 0.8
+
+/* True if what makes the rank late is not its host's doing. */
+static bool is_by_device(const struct aif_why *w)
+{
+	const struct aif_wait_row *row = w->rank_cause.row;
+
+	return w->ranks.slow > 0 || !row || row->kind != AIF_WAIT_IDLE ||
+	       row->cause == AIF_IDLE_CAUSE_WAIT || row->cause == AIF_IDLE_CAUSE_LATE ||
+	       row->cause == AIF_IDLE_CAUSE_LAUNCH;
+}
+
+/* True if the machine may have made ranks late: by less, all steps together, than a rank waited for a CPU, unless a host is late in
+ * nearly all steps; or by a device that is made of CPUs of which others have most. */
+static bool is_by_machine(const struct aif_why *w)
+{
+	const struct aif_rank_verdict *v = &w->ranks;
+	bool is_less =
+		(double)v->delay_ns * (double)v->delayed * (double)w->waits->ranks.ranks_len <
+		(double)w->run_delay.waited_ns;
+
+	if (!w->is_busy_machine)
+		return false;
+	if (v->is == AIF_RANKS_ONE_LATE)
+		return (is_less && (double)v->delayed < NEARLY_ALL * (double)v->steps) ||
+		       (w->is_crowded && is_by_device(w));
+	return v->is == AIF_RANKS_WANDER && is_less;
+}
+
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w)
 {
@@ -84,8 +114,11 @@ int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stack
 		r = aif_rank_verdict(p, w->waits, &window, &w->phases, &w->ranks);
 	if (!r)
 		take_waiting(w);
-	return !r && w->ranks.is == AIF_RANKS_ONE_LATE ? find_cause(p, stacks, w->ranks.late, w)
-						       : r;
+	if (!r && w->ranks.is == AIF_RANKS_ONE_LATE)
+		r = find_cause(p, stacks, w->ranks.late, w);
+	if (!r && is_by_machine(w))
+		w->ranks.is = AIF_RANKS_EVEN;
+	return r;
 }
 
 /* Returns the share of the waits for the late rank that its place has. */
@@ -198,6 +231,8 @@ void aif_why_say_ranks(struct saying *s)
 		aif_buf_puts(&s->line, "none is late: ");
 		aif_human_share(&s->line, aif_share_ppm(w->waits->wait_ns, w->time_ns));
 		aif_buf_puts(&s->line, " of the time they wait for each other");
+		if (w->is_busy_machine)
+			aif_buf_puts(&s->line, ", no more than a busy machine may make them");
 		aif_why_end_line(s);
 		return;
 	}
