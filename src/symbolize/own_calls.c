@@ -205,6 +205,7 @@ struct search {
 	uint8_t *code;        /* CHUNK bytes */
 	struct aif_fdes fdes; /* once has_fdes */
 	bool has_fdes;
+	enum aif_own_calls least; /* to be found */
 };
 
 /* Looks from the beginning of the function on, if that is known: numbers are set far before where calls are repeated. */
@@ -250,10 +251,33 @@ static unsigned decode_all(struct search *s, size_t n, size_t at, size_t before,
 	return agree;
 }
 
+/* False: no instruction shortly before has the number of a call that installs filters. */
+static bool has_number(const uint8_t *code, size_t at)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} numbers[] = {{"\x9d\0\0\0", 4}, {"\xb0\x9d", 2}, {"\x3d\x01", 2}};
+	size_t n = AIF_MIN(at, (size_t)BEFORE);
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(numbers); i++)
+		if (memmem(code + at - n, n, numbers[i].bytes, numbers[i].n))
+			return true;
+	return false;
+}
+
 static int look_x86(struct search *s, size_t n, size_t at, uint64_t address)
 {
 	int found;
 
+	if (s->least == AIF_OWN_CALLS_FILTER) {
+		if (aif_effort_spend(s->elf->effort, BEFORE))
+			return -ETIMEDOUT;
+		if (!has_number(s->code, at))
+			return AIF_OWN_CALLS_NONE;
+	}
+	if (aif_effort_spend(s->elf->effort, PLACE_WORK))
+		return -ETIMEDOUT;
 	/* Most places are none: the shorter way says so. */
 	if (decode_all(s, n, at, SHORTLY_BEFORE, &found) * 2 < STARTS ||
 	    decode_all(s, n, at, BEFORE, &found) * 2 < STARTS)
@@ -261,8 +285,12 @@ static int look_x86(struct search *s, size_t n, size_t at, uint64_t address)
 	return found == AIF_OWN_CALLS_ANY ? look_in_function(s, address, found) : found;
 }
 
-static int look_arm(const uint8_t *code, size_t at)
+static int look_arm(const struct search *s, size_t at)
 {
+	const uint8_t *code = s->code;
+
+	if (aif_effort_spend(s->elf->effort, PLACE_WORK))
+		return -ETIMEDOUT;
 	for (size_t n = 1; n <= BEFORE / 4 && n * 4 <= at; n++) {
 		uint32_t word, number;
 
@@ -312,12 +340,10 @@ static int look_part(struct search *s, const struct part *p, uint64_t *ret_addre
 
 			if (!is_call(s->elf, s->code, at))
 				continue;
-			if (aif_effort_spend(s->elf->effort, PLACE_WORK))
-				return -ETIMEDOUT;
-			r = is_x86 ? look_x86(s, n, at, address) : look_arm(s->code, at);
+			r = is_x86 ? look_x86(s, n, at, address) : look_arm(s, at);
 			if (r < 0)
 				return r;
-			if (r > found) {
+			if (r >= (int)s->least && r > found) {
 				found = r;
 				*ret_address = address;
 			}
@@ -374,9 +400,9 @@ static int look_segments(struct search *s, uint64_t *ret_address)
 	return r < 0 ? r : found;
 }
 
-int aif_own_calls_find(const struct aif_elf *elf, uint64_t *ret_address)
+int aif_own_calls_find(const struct aif_elf *elf, enum aif_own_calls least, uint64_t *ret_address)
 {
-	struct search s = {.elf = elf};
+	struct search s = {.elf = elf, .least = least};
 	int r;
 
 	*ret_address = 0;

@@ -15,7 +15,8 @@
 #define CODE_MAX (((size_t)1 << 20) + 4096)
 
 /* Returns what is found in a file with `size` bytes of code, which are padding but for `code`, behind `before` of them. */
-static int found_in(uint16_t machine, const void *code, size_t n, size_t before, size_t size)
+static int found_at_least(uint16_t machine, const void *code, size_t n, size_t before, size_t size,
+			  enum aif_own_calls least)
 {
 	static struct {
 		struct code_elf elf;
@@ -30,9 +31,19 @@ static int found_in(uint16_t machine, const void *code, size_t n, size_t before,
 	memset(f.code, machine == EM_X86_64 ? 0xcc : 0, sizeof(f.code));
 	memcpy(f.code + before, code, n);
 	assert_int_equal(aif_elf_init_bytes(&elf, &f, sizeof(f)), 0);
-	r = aif_own_calls_find(&elf, &address);
+	r = aif_own_calls_find(&elf, least, &address);
 	aif_elf_finish(&elf);
 	return r;
+}
+
+/* Finds filters in the same file where calls of any number are not asked for, too. */
+static int found_in(uint16_t machine, const void *code, size_t n, size_t before, size_t size)
+{
+	int all = found_at_least(machine, code, n, before, size, AIF_OWN_CALLS_ANY);
+
+	assert_int_equal(found_at_least(machine, code, n, before, size, AIF_OWN_CALLS_FILTER),
+			 all == AIF_OWN_CALLS_FILTER ? AIF_OWN_CALLS_FILTER : AIF_OWN_CALLS_NONE);
+	return all;
 }
 
 static int found(uint16_t machine, const void *code, size_t n)

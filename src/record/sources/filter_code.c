@@ -47,6 +47,7 @@ enum knowledge {
 
 struct file {
 	enum knowledge code;
+	bool is_program;
 	int fd;           /* -1: nothing is to be done */
 	uint64_t address; /* in the file's own numbering: of the call */
 };
@@ -64,8 +65,8 @@ struct aif_filter_code {
 /* ---- the thread ---- */
 
 /* Closes `fd`. Returns UNREAD if that takes longer than `limit_ns`. */
-static enum knowledge judge(const struct aif_filter_code *c, int fd, uint64_t limit_ns,
-			    uint64_t *ret_address)
+static enum knowledge judge(const struct aif_filter_code *c, int fd, bool is_program,
+			    uint64_t limit_ns, uint64_t *ret_address)
 {
 	struct aif_effort effort = {.cancel = &c->stop, .limit_ns = limit_ns};
 	struct aif_elf elf;
@@ -76,7 +77,8 @@ static enum knowledge judge(const struct aif_filter_code *c, int fd, uint64_t li
 		return NO_FILTERS;
 	elf.effort = &effort;
 	aif_effort_begin(&effort);
-	r = aif_own_calls_find(&elf, ret_address);
+	r = aif_own_calls_find(&elf, is_program ? AIF_OWN_CALLS_ANY : AIF_OWN_CALLS_FILTER,
+			       ret_address);
 	aif_effort_end(&effort);
 	aif_elf_finish(&elf);
 	if (effort.is_over)
@@ -94,6 +96,7 @@ static void *judge_main(void *arg)
 	while (!atomic_load(&c->stop)) {
 		size_t i = c->next;
 		enum knowledge found;
+		bool is_program;
 		uint64_t address;
 		int fd;
 
@@ -102,13 +105,17 @@ static void *judge_main(void *arg)
 			continue;
 		}
 		fd = c->files[i].fd;
+		is_program = c->files[i].is_program;
 		pthread_mutex_unlock(&c->lock);
-		found = fd < 0 ? UNREAD : judge(c, fd, FILE_NS, &address);
+		found = fd < 0 ? UNREAD : judge(c, fd, is_program, FILE_NS, &address);
 		if (found == UNREAD)
 			found = ANY_CALLS;
 		pthread_mutex_lock(&c->lock);
 		if (fd >= 0) {
-			c->files[i] = (struct file){.code = found, .fd = -1, .address = address};
+			c->files[i] = (struct file){.code = found,
+						    .is_program = is_program,
+						    .fd = -1,
+						    .address = address};
 			c->waiting--;
 		}
 		c->next++;
@@ -172,10 +179,12 @@ struct mapping {
 /* Sets *ret to the number of the file of a mapping, which is new in its process. Reads it at once if it is small, and if that is
  * before `until`. 0, -EAGAIN: too many files wait; or -errno. */
 static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
-		   const struct mapping *m, uint64_t until, size_t *ret)
+		   const struct mapping *m, bool is_program, uint64_t until, size_t *ret)
 {
-	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
-	struct file file = {.code = UNREAD};
+	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode) ^
+		       is_program,
+		 at;
+	struct file file = {.code = UNREAD, .is_program = is_program};
 	struct stat st;
 	bool waits;
 	int fd, r;
@@ -193,7 +202,7 @@ static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
 		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 		if (copy >= 0)
-			file.code = judge(c, copy, SMALL_NS, &file.address);
+			file.code = judge(c, copy, is_program, SMALL_NS, &file.address);
 		if (file.code != UNREAD) {
 			close(fd);
 			file.fd = -1;
@@ -230,7 +239,7 @@ static bool add(struct aif_filter_code *c, struct aif_filter_code_target *t,
 
 	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was))
 		return true;
-	r = is_known(m->path) ? -ENOENT : file_of(c, files, m, until, &file);
+	r = is_known(m->path) ? -ENOENT : file_of(c, files, m, !t->files_len, until, &file);
 	if (r == -EAGAIN)
 		return false;
 	if (aif_map_put(&t->seen, key, 1) < 0 || r < 0)
