@@ -106,12 +106,17 @@ static void say_steps(struct saying *s)
 	aif_why_end_line(s);
 }
 
-/* Returns whether these launches, of no known place, recur within the loop that is said already. */
-static bool is_within_loop(const struct aif_phases *f, const struct aif_loop_candidate *c)
+/* Returns whether these launches recur within the loop that is said already: of no known place, or of the same one in another thread
+ * or rank. */
+static bool is_said(const struct aif_why *w, size_t i)
 {
+	const struct aif_phases *f = &w->phases;
+	const struct aif_loop_candidate *c = &f->loops[i];
 	int64_t both = AIF_MIN(f->end, c->end) - AIF_MAX(f->start, c->start);
+	bool is_placed = w->candidate_places[i] != AIF_STR_NONE;
 
-	return !c->line && 2 * both > c->end - c->start;
+	return (is_placed ? w->candidate_places[i] == w->loop_place : !c->line) &&
+	       2 * both > c->end - c->start;
 }
 
 /* Says which other loops there are: "loops    2: 12 turns of f (a.py:3) of 3.2 ms, 8.1 % of the loop's time; --loop chooses". */
@@ -125,7 +130,7 @@ static void say_other_loops(struct saying *s)
 		const struct aif_loop_candidate *c = &f->loops[i];
 		const char *in = place(s, s->w->candidate_places[i]);
 
-		if (c->ns < least || said == MOST_OTHERS || (!*in && is_within_loop(f, c)))
+		if (c->ns < least || said == MOST_OTHERS || is_said(s->w, i))
 			continue;
 		aif_buf_puts(&s->line, said++ ? "; " : "others   ");
 		aif_buf_printf(&s->line, "%zu: ", i + 1);
