@@ -10,16 +10,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+struct delayed {
+	uint64_t waited_ns, ran_ns;
+	int64_t first, last;
+};
+
 struct measuring {
 	const struct aif_profile *p;
 	struct aif_run_delay *to;
 	int64_t from, end;
-	bool *waited; /* by thread */
+	struct delayed *of; /* by thread */
 };
 
-/* Adds the part of a row that lies in the time at hand. Returns 1 if there is any, else 0, or -EOVERFLOW. */
-static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_row *row, uint64_t ns)
+/* Adds the part of a row that lies in the time at hand. 0 or -EOVERFLOW. */
+static int add(uint64_t *sum, struct measuring *m, const struct aif_cpu_row *row, uint64_t ns)
 {
+	struct delayed *of = &m->of[row->thread];
 	int64_t at = aif_time_clamp((int64_t)(row->time - m->p->start_ns));
 	int64_t end = at + (int64_t)AIF_MIN(ns, (uint64_t)AIF_TIME_MAX);
 
@@ -32,7 +38,16 @@ static int add(uint64_t *sum, const struct measuring *m, const struct aif_cpu_ro
 	}
 	if (end <= at)
 		return 0;
-	return __builtin_add_overflow(*sum, (uint64_t)(end - at), sum) ? -EOVERFLOW : 1;
+	if (!of->waited_ns && !of->ran_ns)
+		of->first = at;
+	of->first = AIF_MIN(of->first, at);
+	of->last = AIF_MAX(of->last, end);
+	ns = (uint64_t)(end - at);
+	return __builtin_add_overflow(row->waiting ? of->waited_ns : of->ran_ns, ns,
+				      row->waiting ? &of->waited_ns : &of->ran_ns) ||
+			       __builtin_add_overflow(*sum, ns, sum)
+		       ? -EOVERFLOW
+		       : 0;
 }
 
 static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -45,10 +60,8 @@ static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
 		    !aif_cpu_is_runnable(m->p, rows[i].stack))
 			continue;
 		e = add(&m->to->waited_ns, m, &rows[i], rows[i].waiting);
-		m->to->threads += e > 0 && !m->waited[rows[i].thread];
-		m->waited[rows[i].thread] |= e > 0;
 	}
-	return AIF_MIN(e, 0);
+	return e;
 }
 
 static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
@@ -57,9 +70,28 @@ static int take_samples(void *arg, const struct aif_cpu_row *rows, size_t n)
 	int e = 0;
 
 	for (size_t i = 0; i < n && e >= 0; i++)
-		if (!rows[i].waiting && rows[i].thread != AIF_NONE && m->waited[rows[i].thread])
+		if (!rows[i].waiting && rows[i].thread != AIF_NONE &&
+		    m->of[rows[i].thread].waited_ns)
 			e = add(&m->to->ran_ns, m, &rows[i], rows[i].weight);
-	return AIF_MIN(e, 0);
+	return e;
+}
+
+static void sum_threads(const struct measuring *m)
+{
+	struct aif_run_delay *to = m->to;
+
+	for (size_t i = 0; i < m->p->threads_len; i++) {
+		const struct delayed *of = &m->of[i];
+
+		if (!of->waited_ns)
+			continue;
+		to->threads++;
+		to->lived_ns += (uint64_t)(AIF_MIN(of->last, m->end) - of->first);
+		if (of->waited_ns + of->ran_ns <= to->most_waited_ns + to->most_ran_ns)
+			continue;
+		to->most_waited_ns = of->waited_ns;
+		to->most_ran_ns = of->ran_ns;
+	}
 }
 
 int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
@@ -72,11 +104,13 @@ int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
 	*ret = (struct aif_run_delay){0};
 	if (p->traits.cpu_weights != AIF_CPU_WEIGHTS_TIME)
 		return 0;
-	m.waited = calloc(p->threads_len + 1, sizeof(*m.waited));
-	e = m.waited ? aif_profile_cpu(p, take_waits, &m, &ret->damaged) : -ENOMEM;
-	if (!e && ret->threads)
+	m.of = calloc(p->threads_len + 1, sizeof(*m.of));
+	e = m.of ? aif_profile_cpu(p, take_waits, &m, &ret->damaged) : -ENOMEM;
+	if (!e && ret->waited_ns)
 		e = aif_profile_cpu(p, take_samples, &m, &damaged);
-	free(m.waited);
+	if (!e)
+		sum_threads(&m);
+	free(m.of);
 	return e;
 }
 

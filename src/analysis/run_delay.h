@@ -11,7 +11,11 @@
 struct aif_run_delay {
 	uint64_t waited_ns, ran_ns; /* for a CPU; CPU time of the same threads, by their samples */
 	size_t threads;             /* that waited */
-	uint64_t damaged;           /* chunks that could not be read */
+	uint64_t
+		lived_ns; /* of these, all together, from the first to the last time that they were seen */
+	/* The same of the thread that could have run for longest. */
+	uint64_t most_waited_ns, most_ran_ns;
+	uint64_t damaged; /* chunks that could not be read */
 };
 
 /* The machine was busy if threads waited for so much of the time that they could have run, in 1/1,000,000, and for so much of

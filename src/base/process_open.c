@@ -16,7 +16,7 @@
 
 #define NOBODY 65534
 
-enum kind { PATH, MAPPED, DIRECTORY };
+enum kind { PATH, MAPPED, EXE, DIRECTORY };
 
 struct request {
 	enum kind kind;
@@ -140,15 +140,18 @@ static int open_dir(int pid, int root, const char *path, const struct aif_rights
 	return fd;
 }
 
-/* The link leads to nothing but the mapped file; its directory may be closed to the process itself. */
-static int open_mapped(const struct request *r)
+/* Opens what a link of /proc leads to, which is nothing but the file; its directory may be closed to the process itself. */
+static int open_link(const struct request *r)
 {
 	struct aif_rights_before before;
 	char name[96];
 	int handle, e;
 
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, r->pid, r->lo,
-		 r->hi);
+	if (r->kind == EXE)
+		snprintf(name, sizeof(name), "/proc/%d/exe", r->pid);
+	else
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, r->pid,
+			 r->lo, r->hi);
 	handle = open(name, O_PATH | O_CLOEXEC);
 	if (handle < 0)
 		return -errno;
@@ -169,8 +172,8 @@ static void run(void *arg, const atomic_bool *is_abandoned)
 	int root;
 
 	(void)is_abandoned;
-	if (r->kind == MAPPED) {
-		r->fd = open_mapped(r);
+	if (r->kind == MAPPED || r->kind == EXE) {
+		r->fd = open_link(r);
 		return;
 	}
 	/* With our own rights: the process's may not lead there. */
@@ -251,6 +254,16 @@ int aif_process_open(struct aif_process_files *f, const char *path, int flags)
 int aif_process_open_mapped(struct aif_process_files *f, uint64_t lo, uint64_t hi)
 {
 	struct request r = {.kind = MAPPED, .pid = f->pid, .lo = lo, .hi = hi};
+
+	if (!see(f))
+		return -ESRCH;
+	r.rights = f->rights;
+	return ask(&r, "");
+}
+
+int aif_process_open_exe(struct aif_process_files *f)
+{
+	struct request r = {.kind = EXE, .pid = f->pid};
 
 	if (!see(f))
 		return -ESRCH;

@@ -34,6 +34,9 @@ int aif_process_open(struct aif_process_files *f, const char *path, int flags);
 /* Opens the file that it has mapped at [lo, hi): of a deleted one nothing but that is left. */
 int aif_process_open_mapped(struct aif_process_files *f, uint64_t lo, uint64_t hi);
 
+/* Opens the program that it runs, also a deleted one. */
+int aif_process_open_exe(struct aif_process_files *f);
+
 /* Opens a directory of the process by its path, which may not be a link itself, with our own rights: to be looked at. */
 int aif_process_open_dir(int pid, const char *path);
 

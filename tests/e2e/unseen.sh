@@ -27,7 +27,29 @@ for round in $(seq "$rounds"); do
 	done
 done
 check "the file with the code is named" says "unseen_app" "$aiflame" info r.data
-check "what else samples it is said" says "record --ebpf" "$aiflame" info r.data
+check "info of a program with such code names record --ebpf" says "record --ebpf" "$aiflame" info r.data
+# The loader is what is executed, and maps the program as it maps libraries.
+loader=$(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null | head -n 1)
+if [ -n "$loader" ]; then
+	check "a program that the loader is asked to start runs to its end" status_is 3 "$aiflame" record -q --cpu -F 999 -o r.data "$loader" "$app" announced few
+	check "a program that the loader is asked to start is not sampled, and why is said" test "$(of r.data "SELECT count(*) FROM losses WHERE name = 'CPU_FILTER_CODE'")" = 1
+fi
+# Its file has gone: root may look at what is mapped, others at what is executed.
+cat >remove.c <<'END'
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void remove_it(void)
+{
+	char exe[4096] = "";
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 5 && !strcmp(exe + strlen(exe) - 5, "/gone"))
+		unlink(exe);
+}
+END
+cc -shared -fPIC -o remove.so remove.c || exit 1
+gone() { cp "$app" gone && LD_PRELOAD="$work/remove.so" "$aiflame" record -q --cpu -F 999 -o r.data "$work/gone" announced few; }
+check "a program whose file is removed runs to its end" status_is 3 gone
+check "a program whose file is removed is not sampled, and why is said" test "$(of r.data "SELECT count(*) FROM losses WHERE name = 'CPU_FILTER_CODE'")" = 1
 check "a program without such code is sampled" "$aiflame" record -q --cpu -F 999 -o plain.data "$build/tests/e2e/guest_app" coroutine
 check "a program without such code is sampled: nothing is said" test "$(of plain.data "SELECT count(*) FROM losses WHERE name = 'CPU_FILTER_CODE'")" = 0
 check "a program without such code is sampled: there are samples" test "$(of plain.data "SELECT count(*) >= 5 FROM cpu_samples")" = 1

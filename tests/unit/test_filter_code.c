@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +21,7 @@
 
 #include "record/sources/filter_code.h"
 
+#include "emulated.h"
 #include "fixture_code_elf.h"
 
 #define CODE_BYTES 8
@@ -31,8 +31,8 @@ static const uint8_t filters[CODE_BYTES] = {0xb8, 0x3d, 1, 0, 0, 0x0f, 0x05, 0xc
 static const uint8_t calls[CODE_BYTES] = {0x48, 0x89, 0xf8, 0x0f, 0x05, 0xc3, 0xcc, 0xcc};
 
 /* Writes an ELF file of `size` bytes, all of it code but for the head: zeros, which the file system need not keep, and at the
- * end `code`, if any, behind padding. */
-static void write_code(const char *path, size_t size, const uint8_t *code)
+ * end `code`, if any, behind padding. Of the file of a program, or of a library. */
+static void write_code(const char *path, size_t size, const uint8_t *code, bool is_program)
 {
 	uint8_t tail[64 + CODE_BYTES];
 	struct code_elf f;
@@ -40,6 +40,9 @@ static void write_code(const char *path, size_t size, const uint8_t *code)
 
 	assert_true(fd >= 0);
 	code_elf_init(&f, EM_X86_64, size - sizeof(f));
+	f.head.e_phentsize = sizeof(Elf64_Phdr);
+	if (is_program)
+		f.head.e_type = ET_EXEC;
 	assert_int_equal(write(fd, &f, sizeof(f)), sizeof(f));
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	memset(tail, 0xcc, sizeof(tail));
@@ -49,15 +52,6 @@ static void write_code(const char *path, size_t size, const uint8_t *code)
 				 sizeof(tail));
 	}
 	close(fd);
-}
-
-/* True under qemu-user, which cannot read memory of processes, and has code of another machine as data. */
-static bool is_emulated(void)
-{
-	char byte = 1, copy = 0;
-	struct iovec from = {&byte, 1}, to = {&copy, 1};
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1;
 }
 
 /* Starts a process that has mapped these files as code, the first of them lowest in memory, as the program is. */
@@ -144,7 +138,7 @@ look_through(size_t size, unsigned number, const uint8_t *code, char ret_place[2
 	assert_non_null(mkdtemp(dir));
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "%s/%u.so", dir, i);
-		write_code(path, size, i == number ? code : NULL);
+		write_code(path, size, i == number ? code : NULL, !i);
 	}
 	pid = start(dir, FILES);
 	v = look_until(c, &t, pid, done);

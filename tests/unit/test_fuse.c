@@ -3,6 +3,7 @@
 #include "base/open_regular.h"
 #include "base/process_open.h"
 #include "base/process_read.h"
+#include "emulated.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +148,8 @@ static void what_a_user_serves_is_not_read(void **state)
 	uint64_t at;
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	if (device < 0 || geteuid() != 0) {
 		print_message("SKIP %s: %s\n", "/dev/fuse",
 			      geteuid() ? "not root" : strerror(errno));
@@ -255,6 +258,8 @@ static void without_openat2_links_are_followed_within_the_root(void **state)
 	pid_t child;
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	assert_non_null(mkdtemp(dir));
 	snprintf(command, sizeof(command),
 		 "cd %s && mkdir -p r/a/b && echo in >r/a/f && echo no >outside && ln -s a r/up && "

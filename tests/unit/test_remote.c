@@ -5,6 +5,7 @@
 #include "stacks/stacks.h"
 
 #include "unwind/row.h"
+#include "emulated.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -66,6 +67,8 @@ static void a_copy_ends_before_what_cannot_be_read(void **state)
 	static char to[3 * 4096];
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	assert_true(pages != MAP_FAILED);
 	memset(pages, 'x', 3 * 4096);
 	assert_int_equal(mprotect(pages + 2 * 4096, 4096, PROT_NONE), 0);
@@ -211,6 +214,8 @@ static void a_stopped_thread_goes_on(void **state)
 	pid_t child;
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	assert_true(count != MAP_FAILED);
 	child = fork();
 	if (child == 0)
@@ -246,6 +251,8 @@ static void no_signal_is_lost_by_stops(void **state)
 	pid_t child;
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	signals = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(signals != MAP_FAILED);
 	child = fork();

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/sort.h"
 #include "base/spill.h"
+#include "emulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,6 +196,8 @@ static void test_bound(void **state)
 	void *volatile p;
 
 	(void)state;
+	if (is_emulated())
+		skip();
 	need_malloc();
 	need_disk();
 	assert_int_equal(getrlimit(RLIMIT_DATA, &old), 0);

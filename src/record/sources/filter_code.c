@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/process_read.h"
+#include "record/ingest/elf_peek.h"
 #include "record/ingest/modfiles.h"
 #include "symbolize/own_calls.h"
 
@@ -174,17 +175,32 @@ struct mapping {
 	uint64_t lo, hi, inode;
 	char device[16];
 	const char *path;
+	bool is_exe; /* it is what the process executes */
 };
+
+/* Opens a mapping's file. One that has been deleted is left to who may look at any mapping, unless it is executed. */
+static int open_file(struct aif_process_files *files, const struct mapping *m)
+{
+	int fd = aif_modfile_open(files, m->lo, m->hi, m->path);
+
+	return fd < 0 && m->is_exe ? aif_process_open_exe(files) : fd;
+}
+
+/* True of programs, not of libraries: a loader that is executed itself maps one as if it were a library. */
+static bool is_of_program(int fd, const struct mapping *m)
+{
+	struct aif_elf_peek e;
+
+	return m->is_exe || (aif_elf_peek(fd, &e) == 0 && (*e.interp || !e.is_shared));
+}
 
 /* Sets *ret to the number of the file of a mapping, which is new in its process. Reads it at once if it is small, and if that is
  * before `until`. 0, -EAGAIN: too many files wait; or -errno. */
 static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
-		   const struct mapping *m, bool is_program, uint64_t until, size_t *ret)
+		   const struct mapping *m, uint64_t until, size_t *ret)
 {
-	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode) ^
-		       is_program,
-		 at;
-	struct file file = {.code = UNREAD, .is_program = is_program};
+	uint64_t key = aif_mix64(aif_hash_bytes(m->device, strlen(m->device)) ^ m->inode), at;
+	struct file file = {.code = UNREAD};
 	struct stat st;
 	bool waits;
 	int fd, r;
@@ -193,16 +209,17 @@ static int file_of(struct aif_filter_code *c, struct aif_process_files *files,
 		*ret = (size_t)at;
 		return 0;
 	}
-	fd = aif_modfile_open(files, m->lo, m->hi, m->path);
+	fd = open_file(files, m);
 	if (fd < 0)
 		return fd;
 	file.fd = fd;
+	file.is_program = is_of_program(fd, m);
 	/* A short program would be over before the thread had begun. Programs of Python have a hundred small libraries. */
 	if (fstat(fd, &st) == 0 && st.st_size <= SMALL && aif_now_ns() < until) {
 		int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 		if (copy >= 0)
-			file.code = judge(c, copy, is_program, SMALL_NS, &file.address);
+			file.code = judge(c, copy, file.is_program, SMALL_NS, &file.address);
 		if (file.code != UNREAD) {
 			close(fd);
 			file.fd = -1;
@@ -239,9 +256,12 @@ static bool add(struct aif_filter_code *c, struct aif_filter_code_target *t,
 
 	if (t->files_len == FILES_MAX || aif_map_get(&t->seen, key, &was))
 		return true;
-	r = is_known(m->path) ? -ENOENT : file_of(c, files, m, !t->files_len, until, &file);
+	r = is_known(m->path) ? -ENOENT : file_of(c, files, m, until, &file);
 	if (r == -EAGAIN)
 		return false;
+	if (r < 0 && m->is_exe &&
+	    !is_known(m->path)) /* what it has is not known, and it may be anything */
+		snprintf(t->place, sizeof(t->place), "%s", m->path);
 	if (aif_map_put(&t->seen, key, 1) < 0 || r < 0)
 		return true;
 	/* A file that is mapped again, at another address. */
@@ -261,9 +281,13 @@ static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *
 {
 	uint64_t until = aif_now_ns() + READS_NS;
 	struct aif_buf text = {0};
-	char *line, *rest = NULL;
+	char *line, *rest = NULL, link[32], exe[4096];
+	ssize_t n;
 
 	t->is_behind = false;
+	snprintf(link, sizeof(link), "/proc/%d/exe", files->pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[AIF_MAX(n, 0)] = '\0';
 	(void)aif_process_text(files->pid, "maps", AIF_PROCESS_MAPS_MAX, &text);
 	aif_buf_putc(&text, '\0');
 	for (line = aif_buf_failed(&text) ? NULL : strtok_r((char *)text.data, "\n", &rest); line;
@@ -277,6 +301,7 @@ static void read_maps(struct aif_filter_code *c, struct aif_filter_code_target *
 		    perms[2] != 'x' || line[at] != '/' || !m.inode)
 			continue;
 		m.path = line + at;
+		m.is_exe = !strcmp(m.path, exe);
 		if (add(c, t, files, &m, until))
 			continue;
 		t->is_behind = true;
@@ -311,17 +336,19 @@ enum aif_filter_code_verdict aif_filter_code_look(struct aif_filter_code *c,
 		t->looked_ns = now;
 		read_maps(c, t, files);
 	}
+	if (*t->place)
+		return AIF_FILTER_CODE_HAS;
 	if (t->is_behind && !t->files_len)
 		return AIF_FILTER_CODE_UNKNOWN;
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = t->asked; i < t->files_len && ret != AIF_FILTER_CODE_HAS; i++) {
 		const struct file *f = &c->files[t->files[i].number];
-		enum aif_filter_code_verdict v = verdict_of(f->code, i == 0);
+		enum aif_filter_code_verdict v = verdict_of(f->code, f->is_program);
 
 		if (v == AIF_FILTER_CODE_NONE && i == t->asked)
 			t->asked++;
-		else if (v == AIF_FILTER_CODE_HAS || i == 0)
-			ret = v; /* the program itself is waited for, and no library */
+		else if (v == AIF_FILTER_CODE_HAS || f->is_program)
+			ret = v; /* a program is waited for, and no library */
 		if (v == AIF_FILTER_CODE_HAS)
 			snprintf(t->place, sizeof(t->place), "%s+0x%" PRIx64, t->files[i].name,
 				 f->address);

@@ -4,8 +4,8 @@
  *
  *   time      from the first start of a process with CPU samples to the last end of one, or --time's part
  *   used      CPU time that was sampled / time: CPUs in use on average
- *   bound     by all CPUs, if ALL_PPM of them are in use; by others on the machine, if threads could have run for IDLE_PPM of the
- *             time, and had no CPU for BUSY_PPM of that; by one thread, if the busiest has THREAD_PPM of the time on a CPU; by
+ *   bound     by all CPUs, if ALL_PPM of them are in use; by others on the machine, if a thread could have run for IDLE_PPM of the
+ *             time, and had no CPU for BUSY_PPM of that, or threads one after another; by one thread, if the busiest has THREAD_PPM of the time on a CPU; by
  *             what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
  *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
@@ -141,13 +141,18 @@ static int find_lines(struct cpu_why *w, const struct aif_names *names,
 	return r;
 }
 
-/* Returns true if threads could have run for much of the time, and others had the CPUs for much of that. */
+/* Returns true if a thread could have run for much of the time, and others had the CPUs for much of that; or threads that come one after
+ * another could. Threads that sleep for most of their time are held up by what they sleep for. */
 static bool is_held_up(const struct cpu_why *w)
 {
 	const struct aif_run_delay *d = &w->run_delay;
+	uint64_t most = d->most_waited_ns + d->most_ran_ns, all = d->waited_ns + d->ran_ns;
 
-	return aif_share_ppm(d->waited_ns + d->ran_ns, w->time_ns) >= IDLE_PPM &&
-	       aif_run_delay_share_ppm(d) >= BUSY_PPM;
+	return (aif_share_ppm(most, w->time_ns) >= IDLE_PPM &&
+		aif_share_ppm(d->most_waited_ns, most) >= BUSY_PPM) ||
+	       (aif_share_ppm(all, w->time_ns) >= IDLE_PPM &&
+		aif_share_ppm(all, d->lived_ns) >= IDLE_PPM &&
+		aif_run_delay_share_ppm(d) >= BUSY_PPM);
 }
 
 static void find_bound(struct cpu_why *w)
