@@ -25,7 +25,6 @@ static const struct aif_opt opts[] = {
 	{0, "of", "device|cpu|host", AIF_OPT_CHOICE, AT(of), 0,
 	 "kernels on devices; functions on CPUs; functions by the device time launched from "
 	 "their lines (device, where anything ran on one; host, then cpu, where no kernel matches)"},
-	AIF_OPTS_FURTHER,
 	{0, "min", "PCT", AIF_OPT_PERCENT, AT(min_ppm), 0,
 	 "hide lines and instructions with a smaller share of the kernel's samples; 0 shows "
 	 "all (0.5)"},

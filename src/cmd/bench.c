@@ -36,7 +36,6 @@ static const struct aif_opt opts[] = {
 	 "side B, in one word, run in turns with CMD, which is side A"},
 	{'o', "output", "DIR", AIF_OPT_STRING, AT(output), 0,
 	 "where recordings go: DIR/a and DIR/b (aiflame.bench)"},
-	AIF_OPTS_FURTHER,
 	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,
 	 "runs a side before these, which are not kept (1)"},
 	{0, "record", "OPTION", AIF_OPT_LIST, AT(record), LIST_MAX,

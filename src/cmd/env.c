@@ -26,7 +26,6 @@ static const struct aif_opt opts[] = {
 	{0, "metrics", NULL, AIF_OPT_FLAG, AT(metrics), 0,
 	 "enable Level Zero's metrics, for record --counters and for EU stalls through Level "
 	 "Zero"},
-	AIF_OPTS_FURTHER,
 	{0, "level", "graphs|off", AIF_OPT_CHOICE, AT(level), 0,
 	 "what the sleeping agent prepares: what a later recording could not make up for, or "
 	 "nothing (graphs)"},

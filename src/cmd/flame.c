@@ -53,6 +53,8 @@ static const struct aif_opt opts[] = {
 	{'o', "output", "FILE", AIF_OPT_STRING, AT(output), 0,
 	 "the file to write: .svg is a picture, .folded and .txt are text, - is standard "
 	 "output (aiflame.svg)"},
+	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
+	 "the format, whatever the name (by the name; - is SVG)"},
 	AIF_OPTS_HEADING("what to draw"),
 	{0, "of", "device|cpu|off-cpu|idle|loop|memory|waits", AIF_OPT_CHOICE, AT(of), 0,
 	 "what to draw: time on devices, time of threads on CPUs, or off CPUs; or the time in which "
@@ -77,8 +79,6 @@ static const struct aif_opt opts[] = {
 	 "no stacks with a frame that matches"},
 	AIF_CHOICE_OPTS(CHOICE_AT),
 	AIF_OPTS_FURTHER,
-	{0, "format", "svg|folded", AIF_OPT_CHOICE, AT(format), 0,
-	 "the format, whatever the name (by the name; - is SVG)"},
 	AIF_CHOICE_FURTHER_OPTS(CHOICE_AT),
 	{0, "range-frames", "on|off|only", AIF_OPT_CHOICE, AT(range_frames), 0,
 	 "ranges that the program marked (aiflame.h, record --nvtx, traces) as frames: between the host's "

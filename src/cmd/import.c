@@ -44,7 +44,6 @@ static const struct aif_opt opts[] = {
 	 "nsys (as the file says or suggests): 10ms for samples taken at 100 Hz"},
 	{'q', "quiet", NULL, AIF_OPT_FLAG, offsetof(struct values, quiet), 0,
 	 "print no progress and no summary"},
-	AIF_OPTS_FURTHER,
 	{0, "event", "NAME", AIF_OPT_STRING, offsetof(struct values, event), 0,
 	 "the event to import of perf's files with several (a clock, else cycles or another "
 	 "that follows time, else the one with the most samples)"},

@@ -27,7 +27,6 @@ static const struct aif_opt opts[] = {
 	 "the file to write, - is standard output (-)"},
 	{0, "format", "table|csv|json", AIF_OPT_CHOICE, offsetof(struct values, format), 0,
 	 "text for people, CSV and JSON for programs"},
-	AIF_OPTS_FURTHER,
 	{0, "timeout", "TIME", AIF_OPT_TIME, offsetof(struct values, cpu_ns), 0,
 	 "stop after this CPU time, 0 = never (10m)"},
 	{0, "max-temp", "BYTES", AIF_OPT_BYTES, offsetof(struct values, temp_bytes), 0,

@@ -243,7 +243,7 @@ const struct aif_command aif_command_report = {
 		"tables: kernels, stalls, stacks, copies, launches, operators, steps, idle time, counters",
 	.description =
 		"Prints a table of a profile; without a choice, the summary that `record`\n"
-		"printed, or with --time, --process, --tid or --device the summary of a part.\n\n\f"
+		"printed, or with --time, --process or --device the summary of a part.\n\n\f"
 		"`time` sums durations. `wall` shares each moment among the work that ran in it:\n"
 		"it sums to the time in which the device was busy, and `wall_share` is the share\n"
 		"of that. busy and idle cover the time from a device's first to its last work.\n"

@@ -15,7 +15,6 @@ static const struct aif_opt opts[] = {
 	{0, "ranks", NULL, AIF_OPT_FLAG, offsetof(struct values, ranks), 0,
 	 "all ranks of a job on this host: which one the others wait for"},
 	{0, "json", NULL, AIF_OPT_FLAG, offsetof(struct values, json), 0, "write JSON"},
-	AIF_OPTS_FURTHER,
 	{0, "full", NULL, AIF_OPT_FLAG, offsetof(struct values, full), 0,
 	 "the Python interpreter's own functions, too"},
 	{'v', "verbose", NULL, AIF_OPT_FLAG, offsetof(struct values, verbose), 0,

@@ -37,7 +37,6 @@ static const struct aif_opt opts[] = {
 	{0, "format", "text|csv|json", AIF_OPT_CHOICE, AT(format), 0,
 	 "text in perf's layout; CSV as perf stat -x, has it; JSON with the keys of "
 	 "perf_stat_summary.json"},
-	AIF_OPTS_FURTHER,
 	{0, "from", "FILE", AIF_OPT_STRING, AT(from), 0,
 	 "take the counters from what perf stat wrote, as text, with -x or -j; - is standard input"},
 	{0, "warm-up", "N", AIF_OPT_COUNT, AT(warm_up), 0,

@@ -17,7 +17,6 @@ struct aif_page_values {
 	{'o', "output", "FILE", AIF_OPT_STRING, offsetof(struct aif_page_values, output), 0, \
 	 "the file to write, - is standard output; without it the page goes into the cache directory, and a browser " \
 	 "is asked to show it"}, \
-	AIF_OPTS_FURTHER, \
 	{0, "title", "TEXT", AIF_OPT_STRING, offsetof(struct aif_page_values, title), 0, \
 	 "the page's title (the recorded command)"}, \
 	{0, "frames", "N", AIF_OPT_COUNT, offsetof(struct aif_page_values, frames), 1, \

@@ -28,13 +28,37 @@ check "help record --all is record -h --all" sh -c '[ "$("$1" help record --all)
 check "an option of record -a behind it is no wish for the whole help" sh -c '[ "$("$1" record --all -h)" = "$("$1" record -h)" ]' sh "$aiflame"
 check "a mistyped further option gets a proposal" says "did you mean --off-cpu" "$aiflame" record --off-cpi
 check "further options have a section in the manual page" grep -qx ".SS further options" "$build/docs/man/aiflame-record.1"
-few_are_shown() { # -h shows at most two thirds of all options
+few_are_shown() { # -h shows at most three quarters of all options
 	for c in $commands; do
 		"$aiflame" "$c" -h | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)--.*/shown/p'
 		"$aiflame" "$c" -h --all | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)--.*/all/p'
-	done | sort | uniq -c | awk '{ n[$2] = $1; print } END { exit !(n["shown"] && n["shown"] * 3 <= n["all"] * 2) }'
+	done | sort | uniq -c | awk '{ n[$2] = $1; print } END { exit !(n["shown"] && n["shown"] * 4 <= n["all"] * 3) }'
 }
-check "help shows at most two thirds of all options" few_are_shown
+check "help shows at most three quarters of all options" few_are_shown
+listed() { # options that a help on stdin lists
+	sed -n '/^options:/,/^examples:/{s/^  \(-[a-zA-Z]\)\(,\| \).*/\1/p; s/^  \(-[a-zA-Z], \|    \)\(--[a-z0-9-]*\).*/\2/p}' | sort -u
+}
+no_hidden_words() { # no -h names an option in its text or examples that it does not list
+	for c in $commands; do
+		"$aiflame" "$c" -h >short.txt
+		listed <short.txt >short.listed
+		"$aiflame" "$c" -h --all | listed | comm -13 short.listed - >hidden.listed
+		grep -oE -- '(^|[^a-z0-9-])--?[a-zA-Z][a-z0-9-]*' short.txt | sed 's/^[^-]//' | sort -u | comm -12 - hidden.listed | sed "s/^/$c: /"
+	done >hidden.txt
+	cat hidden.txt
+	[ ! -s hidden.txt ]
+}
+check "no option that a command's -h names in its text or examples is hidden there" no_hidden_words
+no_few_hidden() { # no -h hides fewer than three options
+	for c in $commands; do
+		"$aiflame" "$c" -h | listed >short.listed
+		few=$("$aiflame" "$c" -h --all | listed | comm -13 short.listed - | grep -c -e --)
+		[ "$few" = 0 ] || [ "$few" -gt 2 ] || echo "$c hides $few"
+	done >few.txt
+	cat few.txt
+	[ ! -s few.txt ]
+}
+check "no command's -h hides one or two options only" no_few_hidden
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
 check "an option that is written with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -kernels
 check "a near miss of an option with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -krnels
