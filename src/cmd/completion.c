@@ -105,7 +105,7 @@ static void bash_write(struct aif_buf *b)
 			"\tcase $command in\n");
 	aif_buf_puts(b, "\thelp) COMPREPLY=($(compgen -W '");
 	put_commands(b);
-	aif_buf_puts(b, "' -- \"$cur\")); return ;;\n");
+	aif_buf_puts(b, " --all' -- \"$cur\")); return ;;\n");
 	for (size_t i = 0; aif_commands[i]; i++) {
 		const struct aif_command *c = aif_commands[i];
 
@@ -118,12 +118,17 @@ static void bash_write(struct aif_buf *b)
 		}
 		aif_buf_puts(b, "-h --help' ;;\n");
 	}
-	aif_buf_puts(b, "\tesac\n"
-			"\tcase $cur in\n"
-			"\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-			"\tesac\n"
-			"}\n"
-			"complete -o default -o bashdefault -F _aiflame aiflame\n");
+	aif_buf_puts(
+		b,
+		"\tesac\n"
+		"\tcase \" ${COMP_WORDS[*]:2:COMP_CWORD-2} \" in\n"
+		"\t*' -h '* | *' --help '*) COMPREPLY=($(compgen -W --all -- \"$cur\")); return ;;\n"
+		"\tesac\n"
+		"\tcase $cur in\n"
+		"\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
+		"\tesac\n"
+		"}\n"
+		"complete -o default -o bashdefault -F _aiflame aiflame\n");
 }
 
 /* ---- zsh ----------------------------------------------------------------------------------------- */
@@ -156,6 +161,15 @@ static void zsh_option(struct aif_buf *b, const struct aif_opt *o, bool is_long)
 	aif_buf_putc(b, '\'');
 }
 
+/* True if the command has an option --all of its own. */
+static bool has_all(const struct aif_command *c)
+{
+	AIF_OPTS_EACH (o, c)
+		if (o->name && !strcmp(o->name, "all"))
+			return true;
+	return false;
+}
+
 static void zsh_write(struct aif_buf *b)
 {
 	aif_buf_puts(b, "#compdef aiflame\n"
@@ -181,6 +195,8 @@ static void zsh_write(struct aif_buf *b)
 
 		aif_buf_printf(b, "\t%s)\n\t\t_arguments '(-h --help)'{-h,--help}'[help]'",
 			       c->name);
+		if (!has_all(c))
+			aif_buf_puts(b, " \\\n\t\t\t'--all[with -h\\: the whole help]'");
 		AIF_OPTS_EACH (o, c) {
 			if (o->letter)
 				zsh_option(b, o, false);
@@ -197,8 +213,10 @@ static void zsh_write(struct aif_buf *b)
 
 static void fish_write(struct aif_buf *b)
 {
-	aif_buf_puts(b,
-		     "# Completion of aiflame for fish, written by `aiflame completion fish`.\n");
+	aif_buf_puts(
+		b,
+		"# Completion of aiflame for fish, written by `aiflame completion fish`.\n"
+		"complete -c aiflame -n '__fish_contains_opt -s h help' -l all -d 'with -h: the whole help'\n");
 	for (size_t i = 0; aif_commands[i]; i++) {
 		const struct aif_command *c = aif_commands[i];
 

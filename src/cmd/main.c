@@ -189,32 +189,46 @@ static void occupy_standard_descriptors(void)
 			return;
 }
 
+static int unknown_command(const char *name)
+{
+	const char *near = aif_nearest(name, nth_command, NULL);
+
+	if (near)
+		aif_message("unknown command '%s'; did you mean '%s'?", name, near);
+	else
+		aif_message("unknown command '%s'; see aiflame help", name);
+	return AIF_EXIT_USAGE;
+}
+
+/* Helps as the words behind `help` ask for: a command, --all, in any order. */
+static int help_words(char **words)
+{
+	const struct aif_command *cmd;
+	const char *name = NULL;
+	bool is_whole = false;
+
+	for (; *words; words++)
+		if (!strcmp(*words, "--all"))
+			is_whole = true;
+		else if (!name)
+			name = *words;
+	if (!name)
+		return overview(stdout, AIF_EXIT_OK);
+	cmd = aif_command_find(name);
+	return cmd ? help(cmd, is_whole) : unknown_command(name);
+}
+
 int main(int argc, char **argv)
 {
 	const struct aif_command *cmd;
-	const char *near;
 
 	occupy_standard_descriptors();
 	if (argc < 2)
 		return overview(stderr, AIF_EXIT_USAGE);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return version();
-	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		if (argc < 3)
-			return overview(stdout, AIF_EXIT_OK);
-		argv++;
-		argc--;
-		cmd = aif_command_find(argv[1]);
-		if (cmd)
-			return help(cmd, argc > 2 && !strcmp(argv[2], "--all"));
-	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))
+		return help_words(argv + 2);
 	cmd = aif_command_find(argv[1]);
-	if (cmd)
-		return run(cmd, argc - 1, argv + 1);
-	near = aif_nearest(argv[1], nth_command, NULL);
-	if (near)
-		aif_message("unknown command '%s'; did you mean '%s'?", argv[1], near);
-	else
-		aif_message("unknown command '%s'; see aiflame help", argv[1]);
-	return AIF_EXIT_USAGE;
+	return cmd ? run(cmd, argc - 1, argv + 1) : unknown_command(argv[1]);
 }

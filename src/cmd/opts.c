@@ -15,6 +15,16 @@ static bool is_further(const struct aif_opt *o)
 	return o->type == AIF_OPT_HEADING && o->value;
 }
 
+/* True if `-h` of the command leaves out options. */
+static bool hides_options(const struct aif_command *cmd)
+{
+	const struct aif_opt *o = cmd->opts;
+
+	while (is_entry(o) && !is_further(o))
+		o++;
+	return is_entry(o);
+}
+
 const struct aif_opt *aif_opts_from(const struct aif_opt *o)
 {
 	while (is_entry(o) && o->type == AIF_OPT_HEADING)
@@ -209,8 +219,8 @@ static int unknown_letters(const struct aif_command *cmd, const char *word, char
 	if (near)
 		return aif_err_set(err, -EINVAL, "%s: unknown option '-%c'; did you mean --%s?",
 				   cmd->name, letter, near);
-	return aif_err_set(err, -EINVAL, "%s: unknown option '-%c'; see aiflame %s -h", cmd->name,
-			   letter, cmd->name);
+	return aif_err_set(err, -EINVAL, "%s: unknown option '-%c'; see aiflame %s -h%s", cmd->name,
+			   letter, cmd->name, hides_options(cmd) ? " --all" : "");
 }
 
 static int unknown(const struct aif_command *cmd, const char *word, size_t len, struct aif_err *err)
@@ -223,8 +233,9 @@ static int unknown(const struct aif_command *cmd, const char *word, size_t len, 
 	if (near)
 		return aif_err_set(err, -EINVAL, "%s: unknown option '%.*s'; did you mean --%s?",
 				   cmd->name, (int)len + 2, word, near);
-	return aif_err_set(err, -EINVAL, "%s: unknown option '%.*s'; see aiflame %s -h", cmd->name,
-			   (int)len + 2, word, cmd->name);
+	return aif_err_set(err, -EINVAL, "%s: unknown option '%.*s'; see aiflame %s -h%s",
+			   cmd->name, (int)len + 2, word, cmd->name,
+			   hides_options(cmd) ? " --all" : "");
 }
 
 /* A value that was forgotten would swallow the next option, and that option's value would be run
@@ -297,6 +308,23 @@ static int parse_letters(const struct aif_command *cmd, char **argv, int argc, i
 	return 0;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "-h") || !strcmp(word, "--help");
+}
+
+/* True if `--all` stands beside a `-h`, among the words up to "--". */
+static bool wants_whole_help(int argc, char **argv)
+{
+	bool wants_help = false, wants_all = false;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		wants_help |= is_help(argv[i]);
+		wants_all |= !strcmp(argv[i], "--all");
+	}
+	return wants_help && wants_all;
+}
+
 int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *values,
 		   struct aif_words *ret, struct aif_err *err)
 {
@@ -306,9 +334,11 @@ int aif_opts_parse(const struct aif_command *cmd, int argc, char **argv, void *v
 	for (i = 1; i < argc; i++) {
 		int r;
 
-		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+		/* An option --all of the command's own is parsed as such: -h is met behind it. */
+		if (is_help(argv[i]) || (!strcmp(argv[i], "--all") && !find_long(cmd, "all", 3) &&
+					 wants_whole_help(argc, argv))) {
 			ret->help = true;
-			ret->help_all = i + 1 < argc && !strcmp(argv[i + 1], "--all");
+			ret->help_all = wants_whole_help(argc, argv);
 			return 0;
 		}
 		if (!strcmp(argv[i], "--")) {
@@ -410,8 +440,8 @@ void aif_opts_help(const struct aif_command *cmd, bool is_whole, struct aif_buf 
 		p = *end ? end + 1 : end;
 	}
 	if (!is_whole && (is_entry(o) || strchr(cmd->description, '\f')))
-		aif_buf_printf(out, "\n`aiflame %s -h --all` has further options and says more.\n",
-			       cmd->name);
+		aif_buf_printf(out, "\n`aiflame %s -h --all` %s.\n", cmd->name,
+			       is_entry(o) ? "has further options and says more" : "says more");
 }
 
 /* ---- words that nobody knows ------------------------------------------------------------------ */

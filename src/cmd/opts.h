@@ -53,8 +53,8 @@ const struct aif_opt *aif_opts_from(const struct aif_opt *o);
 struct aif_words {
 	char **word;
 	int len;
-	bool help,
-		help_all; /* -h or --help, with --all behind it: nothing else behind it is read */
+	bool help;     /* -h or --help: nothing behind it is read but --all */
+	bool help_all; /* --all stands before or behind that */
 };
 
 /* Parses argv[1..] into *values, which holds the defaults. 0, or -EINVAL with *err. */

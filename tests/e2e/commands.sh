@@ -25,7 +25,16 @@ check "record -h leaves out further options" sh -c '! "$1" record -h | grep -q -
 check "record -h says how to see further options" says "has further options" "$aiflame" record -h
 check "record -h --all has further options below a heading" sh -c '"$1" record -h --all | sed -n "/^further options:/,/^examples:/p" | grep -q -e --off-cpu' sh "$aiflame"
 check "help record --all is record -h --all" sh -c '[ "$("$1" help record --all)" = "$("$1" record -h --all)" ]' sh "$aiflame"
-check "an option of record -a behind it is no wish for the whole help" sh -c '[ "$("$1" record --all -h)" = "$("$1" record -h)" ]' sh "$aiflame"
+for words in "flame --all -h" "flame --help --all" "flame -i x --all --help" "flame -h -i x --all" "help --all flame" "-h flame --all"; do
+	check "aiflame $words is flame -h --all" test "$("$aiflame" $words 2>&1)" = "$("$aiflame" flame -h --all)"
+done
+check "record --all -h is record -h --all" test "$("$aiflame" record --all -h)" = "$("$aiflame" record -h --all)"
+check "--all without -h is no option of flame" status_is 2 "$aiflame" flame --all
+check "an --all of the command that record runs asks for no help" sh -c '! "$1" record -q -o x.data -- true -h --all | grep -q usage' sh "$aiflame"
+check "help --all lists the commands" says "commands:" "$aiflame" help --all
+check "help names an unknown command" says "unknown command 'recrod'; did you mean 'record'" "$aiflame" help --all recrod
+check "an unknown option of a command that hides some points to the whole help" says "see aiflame flame -h --all" "$aiflame" flame --zzzzzz
+check "an unknown option of a command that hides none points to its help" test "$("$aiflame" merge --zzzzzz 2>&1)" = "aiflame merge: unknown option '--zzzzzz'; see aiflame merge -h"
 check "a mistyped further option gets a proposal" says "did you mean --off-cpu" "$aiflame" record --off-cpi
 check "further options have a section in the manual page" grep -qx ".SS further options" "$build/docs/man/aiflame-record.1"
 few_are_shown() { # -h shows at most three quarters of all options
@@ -62,7 +71,7 @@ check "no command's -h hides one or two options only" no_few_hidden
 check "an unknown command gets a proposal" says "did you mean 'record'" "$aiflame" recrod
 check "an option that is written with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -kernels
 check "a near miss of an option with one dash gets a proposal" says "did you mean --kernels" "$aiflame" report -krnels
-check "one wrong letter gets no proposal" says "unknown option '-X'; see aiflame report -h" "$aiflame" report -X
+check "one wrong letter gets no proposal" says "unknown option '-X'; see aiflame report -h --all" "$aiflame" report -X
 check "-V is --version" sh -c '[ "$("$1" -V)" = "$("$1" --version)" ]' sh "$aiflame"
 
 # ---- completion: the shells' words are those of the tables
@@ -79,6 +88,11 @@ completes() { # WORDS: words that bash completes the last one to
 check "bash completes commands" test "$(completes aiflame rec)" = record
 check "bash completes options" test "$(completes aiflame flame --inv)" = --inverted
 check "bash completes the values of an option" test "$(completes aiflame flame --by "")" = "wall time samples launches energy"
+check "bash completes --all behind -h" test "$(completes aiflame flame -h "")" = --all
+check "bash completes --all behind help" test "$(completes aiflame help --a)" = --all
+for shell in zsh fish; do
+	check "completion for $shell has --all behind -h" says "the whole help" "$aiflame" completion $shell
+done
 check "bash completes files where an option wants one" test "$(completes aiflame flame --output "")" = ""
 all_completed() { # each option in the help of each command
 	for c in $commands; do
