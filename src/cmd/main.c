@@ -113,7 +113,7 @@ static void put_part_options(const struct aif_command *cmd, struct aif_buf *to)
 
 	AIF_OPTS_EACH (o, cmd)
 		for (size_t i = 0; i < AIF_ARRAY_LEN(parts); i++)
-			if (!strcmp(o->name, parts[i])) {
+			if (o->name && !strcmp(o->name, parts[i])) {
 				aif_buf_printf(to, "%s%s", before, o->name);
 				before = ", --";
 			}
