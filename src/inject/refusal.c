@@ -2,6 +2,7 @@
 #include "inject/refusal.h"
 
 #include "base/bounded.h"
+#include "base/clock.h"
 #include "base/mounts.h"
 #include "base/proc.h"
 #include "base/process.h"
@@ -17,9 +18,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAP_LOOKS 3
+/* Libraries on slow file systems come within seconds, as a rule. */
+#define LOADED_AGE_NS (10 * AIF_NS_PER_S)
 
 struct status {
 	int tracer;
@@ -97,10 +101,39 @@ static bool is_served(pid_t pid, const char *line)
 	       aif_mounts_readable((int)pid, lo, hi - lo) < hi - lo;
 }
 
+/* Reads where the main thread waits in user space; false of one that runs, or may not be looked at. */
+static bool read_place(pid_t pid, unsigned long *ret_pc)
+{
+	char path[64], text[256];
+	const char *last;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)pid);
+	if (aif_proc_read(path, text, sizeof(text)) <= 0 || strstr(text, " 0x") == NULL)
+		return false;
+	last = strrchr(text, ' ');
+	return sscanf(last, " %lx", ret_pc) == 1;
+}
+
+static bool is_old(pid_t pid)
+{
+	const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct timespec now;
+	uint64_t start;
+	int parent;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return aif_proc_stat(pid, &parent, &start) &&
+	       (uint64_t)now.tv_sec * AIF_NS_PER_S + (uint64_t)now.tv_nsec >
+		       start * (AIF_NS_PER_S / hz) + LOADED_AGE_NS;
+}
+
 static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct aif_err *err)
 {
 	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
-	     has_plain_libc = false, is_on_fuse = false, has_other = false;
+	     has_plain_libc = false, is_on_fuse = false, has_other = false, is_in_loader = false;
+	/* Read before the map: a thread that has left the loader by then has all libraries in it. */
+	unsigned long pc = 0, lo, hi;
+	const bool waits = read_place(pid, &pc);
 	char path[64], first[PATH_MAX] = "", *line = NULL;
 	size_t size = 0;
 	FILE *f;
@@ -121,6 +154,8 @@ static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct a
 		is_on_fuse |= is_served(pid, line);
 		has_libc |= !strncmp(file, "/libc.so.6", 10) || !strncmp(file, "/libc-2.", 8);
 		has_loader |= !strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6);
+		is_in_loader |= (!strncmp(file, "/ld-linux", 9) || !strncmp(file, "/ld-2.", 6)) &&
+				sscanf(line, "%lx-%lx", &lo, &hi) == 2 && pc >= lo && pc < hi;
 		has_musl |= !strncmp(file, "/ld-musl", 8);
 		/* Debian's loader of musl is a link to this file; glibc's file of that name is a script. */
 		has_plain_libc |= !strcmp(file, "/libc.so\n");
@@ -143,7 +178,8 @@ static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct a
 			"process %d: its C library is musl, and the agent needs glibc; use "
 			"an image with glibc, or add --ebpf",
 			(int)pid);
-	if ((x->has_loader && !has_other) || (x->needs_libraries && has_loader && !has_libc))
+	if ((x->has_loader && !has_other) || (x->needs_libraries && has_loader && !has_libc &&
+					      (waits ? is_in_loader : !is_old(pid))))
 		return aif_err_set(
 			err, -EINPROGRESS,
 			"process %d: is still being loaded: its C library is not in it yet; try "

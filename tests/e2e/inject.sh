@@ -269,6 +269,31 @@ is_static() {
 	refuses "is statically linked" "$target" && finish 0
 }
 check "a statically linked program is refused" is_static
+has_no_libc() {
+	echo 'int number(void) { return 0; }' >number.c
+	cat >bare.c <<-'END'
+		extern int number(void);
+		static long call(long n, long a, void *b, long c)
+		{
+			long r;
+
+			__asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+			return r;
+		}
+		void _start(void)
+		{
+			char c;
+
+			call(0, 0, &c, 1);
+			call(60, number(), 0, 0);
+		}
+	END
+	cc -w -shared -fPIC -nostdlib -o libnumber.so number.c &&
+		cc -w -O1 -nostdlib -o bare bare.c ./libnumber.so || return
+	start ./bare
+	wait_until grep -q "^0 " "/proc/$target/syscall" && refuses "has no C library" "$target" && finish 0
+}
+check "a program whose libraries are loaded, none of them a C library, is not said to be loading" has_no_libc
 is_stopped() {
 	start "$app" malloc # SIGSTOP ends some waits of "sleeps" with EINTR
 	kill -STOP "$target"
