@@ -127,10 +127,11 @@ struct wish {
 	char standby[AIF_STANDBY_DIR_MAX];
 };
 
-/* Begins to put the agent into a process. One that has just been started has no C library yet. */
-static int inject(struct wish *w, const struct aif_record_opts *o, struct aif_err *err)
+/* Begins to put the agent into a process. One that has just been started has no C library yet, which is waited for until
+ * `until`. */
+static int inject(struct wish *w, const struct aif_record_opts *o, uint64_t until,
+		  struct aif_err *err)
 {
-	const uint64_t until = aif_now_ns() + LOADING_NS;
 	const struct aif_inject_left none = {0};
 	int r;
 
@@ -142,7 +143,8 @@ static int inject(struct wish *w, const struct aif_record_opts *o, struct aif_er
 }
 
 /* Looks at it. One without the agent will do where it is sampled from outside; else begins to put the agent into it. */
-static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, struct aif_err *err)
+static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, uint64_t until,
+		      struct aif_err *err)
 {
 	/* An agent that comes late sees launches of CUDA only, and BPF leaves those of a process with an agent to it. */
 	const bool injects =
@@ -184,7 +186,7 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 		return find_standby(pid, &w->maps, w->standby, err);
 	if (!injects)
 		return 0;
-	r = inject(w, o, err);
+	r = inject(w, o, until, err);
 	return o->ebpf ? 0 : r;
 }
 
@@ -225,14 +227,15 @@ static bool is_among(const struct wish *wish, unsigned n, int pid)
 
 /* Takes the next processes that are named, up to one that is named twice. Adds to *ret_n how many. */
 static int take_some(struct aif_attach *a, const char *const pids[],
-		     const struct aif_record_opts *o, unsigned *ret_n, struct aif_err *err)
+		     const struct aif_record_opts *o, uint64_t until, unsigned *ret_n,
+		     struct aif_err *err)
 {
 	struct wish wish[WISHES] = {{.pid = 0}};
 	unsigned n = 0;
 	int r = 0;
 
 	for (; !r && n < WISHES && pids[n] && !is_among(wish, n, atoi(pids[n])); n++)
-		r = wish_begin(&wish[n], atoi(pids[n]), o, err);
+		r = wish_begin(&wish[n], atoi(pids[n]), o, until, err);
 	for (unsigned i = 0; !r && i < n; i++)
 		r = wish_end(a, &wish[i], o, err);
 	/* Leaves the rest to itself: those processes are on standby then. */
@@ -245,10 +248,12 @@ static int take_some(struct aif_attach *a, const char *const pids[],
 
 int aif_attach_wishes(struct aif_attach *a, const struct aif_record_opts *o, struct aif_err *err)
 {
+	/* All that are named load their libraries at the same time. */
+	const uint64_t until = aif_now_ns() + LOADING_NS;
 	unsigned n = 0;
 	int r = 0;
 
 	while (!r && n < AIF_RECORD_PIDS && o->pids[n])
-		r = take_some(a, o->pids + n, o, &n, err);
+		r = take_some(a, o->pids + n, o, until, &n, err);
 	return r;
 }
