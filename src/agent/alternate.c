@@ -28,6 +28,14 @@
  * alternate stack has no room, and then refuses such stacks. */
 #define TILES 8192
 
+/* The kernel's own bound and flag; the C library's MINSIGSTKSZ is what the processor needs. */
+#if defined(__aarch64__)
+#define KERNEL_LEAST 5120
+#else
+#define KERNEL_LEAST 2048
+#endif
+#define AUTODISARM (1U << 31)
+
 size_t aif_alternate_least(size_t frame_max)
 {
 	size_t frame = frame_max ? frame_max : FRAME_UNKNOWN;
@@ -39,6 +47,20 @@ size_t aif_alternate_least(size_t frame_max)
 	return frame + ROOM;
 }
 
+/* True if the kernel refuses to set a stack: nothing changes then. It refuses all on the alternate stack itself. */
+static bool is_refused(const stack_t *to)
+{
+	unsigned mode = (unsigned)to->ss_flags & ~AUTODISARM;
+	stack_t now;
+
+	if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE)
+		return true;
+	if (mode != SS_DISABLE && to->ss_size < KERNEL_LEAST)
+		return true;
+	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
+}
+
+/* Ends samples for a stack that our signal does not fit onto. */
 static void judge(const stack_t *to)
 {
 	if (!(to->ss_flags & SS_DISABLE) &&
@@ -60,7 +82,7 @@ bool aif_alternate_before(unsigned long to)
 		return false;
 	is_read = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) ==
 		  (long)sizeof(copy);
-	if (is_read)
+	if (is_read && !is_refused(&copy))
 		judge(&copy);
 	errno = saved;
 	return is_read;
