@@ -65,6 +65,16 @@ static bool has_jealous_sanitizer(int fd, const struct aif_elf_peek *elf)
 	       (aif_elf_needs(fd, elf, "libasan.so") || aif_elf_needs(fd, elf, "libclang_rt.asan"));
 }
 
+/* True of glibc's loader, which is linked statically itself and loads the agent into the program that it is given. */
+static bool is_loader(const char *file)
+{
+	const char *name = strrchr(file, '/');
+
+	name = name ? name + 1 : file;
+	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-2.", 5) ||
+	       !strcmp(name, "ld.so");
+}
+
 int aif_coverage_check(const char *command, char *file, size_t size)
 {
 	struct aif_elf_peek elf;
@@ -87,7 +97,7 @@ int aif_coverage_check(const char *command, char *file, size_t size)
 		 geteuid() != 0)
 		r = AIF_REASON_NOT_COVERED_SECURE;
 	else if (r == 0 && !elf.interp[0])
-		r = AIF_REASON_NOT_COVERED_STATIC;
+		r = is_loader(file) ? 0 : AIF_REASON_NOT_COVERED_STATIC;
 	else if (r == 0 && !strstr(elf.interp, "/ld-linux"))
 		r = AIF_REASON_NOT_COVERED_LIBC;
 	else if (r == 0 && has_jealous_sanitizer(fd, &elf))

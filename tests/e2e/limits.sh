@@ -367,6 +367,14 @@ else
 	skip "a program built with AddressSanitizer" "it cannot be built here"
 fi
 gcc -static -o nine nine.c 2>/dev/null && uncovered "a static program" "statically linked"
+# The loader has no loader itself, and loads the agent into the program that it is given.
+by_loader() {
+	loader=$(ldd "$matmul" | sed -n 's/^[^/]*\(\/[^ ]*ld-[^ ]*\).*/\1/p')
+	"$aiflame" record -o loader.data "$loader" "$matmul" 64 3 >loader.txt 2>&1 &&
+		! grep "statically linked" loader.txt && ! "$aiflame" info loader.data | grep 1400 &&
+		says multiply_basic "$aiflame" report --kernels loader.data
+}
+check "a program that is given to the loader is recorded, and not said to be statically linked" by_loader
 command -v musl-gcc >/dev/null && musl-gcc -o nine nine.c && uncovered "a musl program" "another C library"
 gcc -m32 -o nine nine.c 2>/dev/null && uncovered "a 32-bit program" "32-bit program"
 if [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "test -x '$aiflame'"; then # the tree may lie in a closed folder
