@@ -83,6 +83,7 @@ struct aif_cpu_thread {
 	uint64_t tcb; /* of the thread that `bounds` are of: a new one may have its number */
 	struct aif_stack_bounds bounds;    /* the known part of the thread's own stack */
 	struct aif_stack_bounds elsewhere; /* readable memory that is not part of it */
+	bool is_for_us; /* the thread that is sampled was inside an entry: what we called is ours, too */
 	struct aif_scratch scratch;
 	/* The queue. */
 	_Alignas(64) _Atomic uint64_t head; /* words ever written */

@@ -117,10 +117,9 @@ static bool is_ours(const struct aif_cpu *c, uint64_t pc)
 /* Leaves out our frames; and where the thread was at work for us, what we called, too. */
 static void leave_ourselves_out(const struct aif_cpu *c, struct aif_cpu_thread *t, struct native *n)
 {
-	bool inside = aif_self && aif_self->busy == AIF_BUSY_ENTRY;
 	unsigned from = 0, kept = 0;
 
-	if (inside) {
+	if (t->is_for_us) {
 		while (from < n->depth && !is_ours(c, t->scratch.pcs[from]))
 			from++;
 		if (from == n->depth)
@@ -479,6 +478,7 @@ static void sample_alone(struct aif_cpu *c, struct aif_cpu_thread *t, const sigi
 	enum aif_busy was = self ? aif_thread_busy(self) : AIF_BUSY_NOT;
 	uint64_t begin = aif_now_ns();
 
+	t->is_for_us = was == AIF_BUSY_ENTRY;
 	if (self)
 		aif_thread_set_busy(self, AIF_BUSY_ENTRY);
 	sample(c, t, info, uc);

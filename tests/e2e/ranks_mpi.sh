@@ -60,6 +60,10 @@ assert b"\"s0_waiting\"" in gzip.decompress(base64.b64decode(text))'
 check "the page draws idle time for other ranks" page
 check "report --sync has calls of MPI as communication" says 'communicate' "$aiflame" report --sync late.data
 
+# Other ranks spin in it.
+into() { "$aiflame" flame --of cpu --detail full -o late.folded late.data && grep -q 'PMPI_[A-Z][a-z]*;' late.folded; }
+check "CPU samples in a call of MPI go on into its library" into
+
 # Three times: by chance one of two ranks is the later one in most steps now and then.
 nobody() {
 	for _ in 1 2 3; do
