@@ -168,10 +168,23 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 	run_thread(next);
 }
 
+/* Sets what a thread has at its start: the maker's traps of floating-point arithmetic would end the program in ours. */
+static void untrap(void)
+{
+#if defined(__x86_64__)
+	const unsigned masked = 0x1f80;
+
+	__asm__ volatile("ldmxcsr %0\n\tfninit" ::"m"(masked));
+#elif defined(__aarch64__)
+	__asm__ volatile("msr fpcr, xzr");
+#endif
+}
+
 static void *begin(void *arg)
 {
 	struct aif_own_thread *t = arg;
 
+	untrap();
 	self = t;
 	take_own_files(t);
 	atomic_store(&t->tid, (uint32_t)syscall(SYS_gettid));

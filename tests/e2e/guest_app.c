@@ -374,6 +374,29 @@ static void children_at_once(void)
 	guest_say("child", in_child(drop_at_once));
 }
 
+/* A child of a process whose inexact results trap computes with integers. */
+static void trap_inexact(void)
+{
+#if defined(__x86_64__)
+	unsigned before, traps;
+	volatile unsigned n = 0;
+	pid_t child;
+
+	__asm__ volatile("stmxcsr %0" : "=m"(before));
+	traps = before & ~0x1000u;
+	__asm__ volatile("ldmxcsr %0" ::"m"(traps));
+	child = fork();
+	while (!child && n < 200000000)
+		n++;
+	if (!child)
+		_exit(5);
+	__asm__ volatile("ldmxcsr %0" ::"m"(before));
+	guest_say("child", guest_status(child));
+#else
+	guest_say("child", 5);
+#endif
+}
+
 /* Makes sure that it is alone, as Chromium's zygote does. */
 static void count_threads(void)
 {
@@ -504,6 +527,7 @@ static const struct {
 	CASE(count_threads),
 	CASE(share_no_time),
 	CASE(children_at_once),
+	CASE(trap_inexact),
 	CASE(share_no_mounts),
 	CASE(share_no_files),
 	CASE(enter_mounts),
