@@ -10,8 +10,7 @@
 
 #define VDSO_MAX (64u << 10)
 
-/* The first of all modules. */
-static const struct link_map *modules(void)
+const struct link_map *aif_modules(void)
 {
 	const ElfW(Phdr) *p = (const void *)getauxval(AT_PHDR);
 	size_t n = getauxval(AT_PHNUM);
@@ -38,20 +37,25 @@ static bool is_kernels(const struct link_map *m)
 	return vdso && (uintptr_t)m->l_ld - vdso < VDSO_MAX;
 }
 
+void *aif_function_of(const struct link_map *m, const char *name)
+{
+	return m->l_ld == _DYNAMIC || is_kernels(m) ? NULL
+						    : aif_function_in(m->l_addr, m->l_ld, name);
+}
+
 /* C libraries that have dlsym in two versions have one function for both. */
 void *aif_next_function(const char *name)
 {
-	const struct link_map *all = modules();
+	const struct link_map *all = aif_modules();
 	void *found = NULL;
 	bool behind = false;
 
 	for (const struct link_map *m = all; m && !found; m = m->l_next) {
-		if (behind && !is_kernels(m))
-			found = aif_function_in(m->l_addr, m->l_ld, name);
+		if (behind)
+			found = aif_function_of(m, name);
 		behind |= m->l_ld == _DYNAMIC;
 	}
 	for (const struct link_map *m = all; m && !found; m = m->l_next)
-		if (m->l_ld != _DYNAMIC && !is_kernels(m))
-			found = aif_function_in(m->l_addr, m->l_ld, name);
+		found = aif_function_of(m, name);
 	return found;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <link.h>
+
 /*
  * The function that the agent stands in front of, looked for in the loader's own list of modules, as debuggers do: what
  * dlsym(RTLD_NEXT) would find, or, where the agent is not preloaded, what it finds for others. The list has libraries that
@@ -11,3 +13,8 @@
  * dl_iterate_phdr() among them.
  */
 void *aif_next_function(const char *name);
+
+/* The first of all modules in that list: the program. */
+const struct link_map *aif_modules(void);
+/* Returns the function that a module defines by that name; NULL: none, or it is the agent or the kernel's. */
+void *aif_function_of(const struct link_map *m, const char *name);

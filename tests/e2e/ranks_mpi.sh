@@ -3,6 +3,7 @@
 # Ranks of an MPI job whose late rank is known: is it named, by the calls of MPI in which the others wait for it?
 . "$(dirname "$0")/tap.sh"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID
+agent=$build/src/agent/libaiflame-agent.so
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 # A library that calls MPI where the program has it, which this one has not.
@@ -15,6 +16,69 @@ int main(void)
 END
 cc -fPIE -pie -o weak weak.c || exit 1
 check "a program that calls MPI where it is there goes on without it" "$aiflame" record -q -o weak.data ./weak
+
+# Plugins that each have a library of MPI of their own, closed and opened anew; `own` is linked with one of them itself.
+cat >mpi.c <<'END'
+int MPI_Barrier(long comm);
+int MPI_Barrier(long comm)
+{
+	return comm ? 0 : WHICH;
+}
+END
+cat >plugin.c <<'END'
+int MPI_Barrier(long comm);
+int plugin(void);
+int plugin(void)
+{
+	int r = MPI_Barrier(0);
+
+	return r;
+}
+END
+cat >plugins.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#ifdef OWN
+int MPI_Barrier(long comm);
+#else
+#define MPI_Barrier(comm) 0
+#endif
+static int call(void *library)
+{
+	return ((int (*)(void))dlsym(library, "plugin"))();
+}
+int main(void)
+{
+	void *one = dlopen("./plugin1.so", RTLD_NOW | RTLD_LOCAL), *two = dlopen("./plugin2.so", RTLD_NOW | RTLD_LOCAL);
+
+	for (int i = 0; i < 3; i++)
+		printf("%d%d%d ", MPI_Barrier(0), call(one), call(two));
+	dlclose(one);
+	dlclose(two);
+	for (int i = 0; i < 400; i++) /* so that nothing is mapped again where it was */
+		mmap(NULL, 4096 * (1 + i % 8), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	two = dlopen("./plugin2.so", RTLD_NOW | RTLD_LOCAL);
+	printf("%d", call(two));
+	dlclose(two);
+	one = dlopen("./plugin1.so", RTLD_NOW | RTLD_LOCAL);
+	printf("%d\n", call(one));
+	return 0;
+}
+END
+for i in 1 2 3; do
+	cc -shared -fPIC -DWHICH=$i -Wl,-soname,libmpi$i.so -o libmpi$i.so mpi.c &&
+		cc -shared -fPIC -O1 -o plugin$i.so plugin.c -Wl,--no-as-needed "./libmpi$i.so" -Wl,-rpath,"$work" || exit 1
+done
+cc -o plugins plugins.c -ldl && cc -DOWN -o own plugins.c ./libmpi3.so -Wl,-rpath,"$work" -ldl || exit 1
+same_under() {
+	program=$1
+	shift
+	./"$program" >plain.out && "$@" ./"$program" >with.out && cat with.out && cmp plain.out with.out
+}
+check "plugins with an MPI of their own each call it, also when opened anew" same_under plugins "$aiflame" record -q -o plugins.data
+check "plugins with an MPI of their own each call it where nobody records" same_under plugins env LD_PRELOAD="$agent"
+check "the program's own MPI comes before that of a plugin" same_under own "$aiflame" record -q -o own.data
 
 if [ ! -e /etc/OpenCL/vendors/pocl.icd ] || ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null ||
 	! mpicc -g -O1 -I"$root/tests/e2e" -o app "$root/tests/e2e/ranks_mpi.c" "$root/tests/e2e/agent_cl.c" -lOpenCL 2>mpicc.out; then

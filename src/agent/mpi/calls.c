@@ -2,7 +2,7 @@
 #include "agent/mpi/mpi.h"
 
 #include "agent/memory/pages.h"
-#include "agent/next_function.h"
+#include "agent/mpi/functions.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -31,18 +31,7 @@ struct aif_mpi *aif_mpi_get(void)
 	return m;
 }
 
-static const char *name_of(enum aif_mpi_call which)
-{
-	static const char *const names[] = {
-#define AIF_MPI_CALL(name, arguments, communicator) #name,
-#include "agent/mpi/calls.def"
-#undef AIF_MPI_CALL
-	};
-
-	return names[which];
-}
-
-static enum aif_host_call_id id_of(enum aif_mpi_call which)
+static enum aif_host_call_id id_of(enum aif_mpi_function which)
 {
 	static const uint16_t ids[] = {
 #define AIF_MPI_CALL(name, arguments, communicator) AIF_CALL_##name,
@@ -54,21 +43,13 @@ static enum aif_host_call_id id_of(enum aif_mpi_call which)
 }
 
 /* Returns the function to call; NULL: there is none, as in a program that has MPI where it is there and does without it here. */
-static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_call which, bool is_numbered)
+static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_function which, const void *caller,
+				bool is_numbered)
 {
-	struct aif_mpi *m = aif_agent.env.carrier ? aif_mpi_get() : NULL;
-	struct aif_mpi_function *f = m ? &m->functions[which] : NULL;
-	void *real = f ? atomic_load_explicit(&f->real, memory_order_acquire) : NULL;
+	void *real = aif_mpi_function(which, caller, &e->api);
 
-	if (!real)
-		real = aif_next_function(name_of(which));
-	if (!f || !real)
+	if (!real || !aif_agent.env.carrier)
 		return real;
-	if (!atomic_load_explicit(&f->real, memory_order_relaxed)) {
-		__atomic_store_n(&f->api.pc, (uint64_t)(uintptr_t)real, __ATOMIC_RELAXED);
-		atomic_store_explicit(&f->real, real, memory_order_release);
-	}
-	e->api = &f->api;
 	e->token = aif_host_call_begin(id_of(which), AIF_OPTION_CALLS,
 				       is_numbered ? 0 : AIF_HOST_CALL_SHORT_NS, &e->regs, e->api);
 	return real;
@@ -114,22 +95,22 @@ static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed
 #define COMMUNICATOR_9 a9
 
 /* Without a function to call it returns MPI_SUCCESS. Ends with no tail call: its frame is the first. */
-#define AIF_MPI_CALL(name, arguments, communicator)                                    \
-	AIF_PUBLIC int name(PARAMETERS_##arguments);                                   \
-	int name(PARAMETERS_##arguments)                                               \
-	{                                                                              \
-		int (*real)(PARAMETERS_##arguments), r;                                \
-		struct entry e = {0};                                                  \
-                                                                                       \
-		AIF_REGS_HERE(&e.regs);                                                \
-		real = (int (*)(PARAMETERS_##arguments))enter(&e, AIF_MPI_CALL_##name, \
-							      communicator);           \
-		if (!real)                                                             \
-			return 0;                                                      \
-		r = real(ARGUMENTS_##arguments);                                       \
-		if (e.token || communicator)                                           \
-			leave(&e, (uint64_t)COMMUNICATOR_##communicator, r);           \
-		return r;                                                              \
+#define AIF_MPI_CALL(name, arguments, communicator)                                     \
+	AIF_PUBLIC int name(PARAMETERS_##arguments);                                    \
+	int name(PARAMETERS_##arguments)                                                \
+	{                                                                               \
+		int (*real)(PARAMETERS_##arguments), r;                                 \
+		struct entry e = {0};                                                   \
+                                                                                        \
+		AIF_REGS_HERE(&e.regs);                                                 \
+		real = (int (*)(PARAMETERS_##arguments))enter(                          \
+			&e, AIF_MPI_##name, __builtin_return_address(0), communicator); \
+		if (!real)                                                              \
+			return 0;                                                       \
+		r = real(ARGUMENTS_##arguments);                                        \
+		if (e.token || communicator)                                            \
+			leave(&e, (uint64_t)COMMUNICATOR_##communicator, r);            \
+		return r;                                                               \
 	}
 #include "agent/mpi/calls.def"
 #undef AIF_MPI_CALL
@@ -140,7 +121,8 @@ static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed
 	AIF_PUBLIC int name(void *handle);                                        \
 	int name(void *handle)                                                    \
 	{                                                                         \
-		int (*real)(void *) = (int (*)(void *))aif_next_function(#name);  \
+		int (*real)(void *) = (int (*)(void *))aif_mpi_function(          \
+			AIF_MPI_##name, __builtin_return_address(0), NULL);       \
 		struct aif_mpi *m = aif_agent.env.carrier ? aif_mpi_get() : NULL; \
                                                                                   \
 		if (m)                                                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/mpi/mpi.h"
 
-#include "agent/next_function.h"
+#include "agent/mpi/functions.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -30,8 +30,8 @@ static enum abi abi_by_version(struct aif_mpi *m)
 		{"MPICH", ABI_MPICH},        {"MVAPICH", ABI_MPICH},
 		{"Intel(R) MPI", ABI_MPICH}, {"ParaStation", ABI_MPICH},
 	};
-	int (*ask)(char *, int *) =
-		(int (*)(char *, int *))aif_next_function("PMPI_Get_library_version");
+	int (*ask)(char *, int *) = (int (*)(char *, int *))aif_mpi_function(
+		AIF_MPI_PMPI_Get_library_version, NULL, NULL);
 	int len = 0;
 
 	if (!ask || ask(m->version, &len))
@@ -109,7 +109,7 @@ static bool world_of(struct aif_mpi *m, uint64_t *ret)
 	*ret = MPICH_WORLD;
 	if (abi_of(m) == ABI_MPICH)
 		return true;
-	from_fortran = (uint64_t(*)(long))aif_next_function("PMPI_Comm_f2c");
+	from_fortran = (uint64_t(*)(long))aif_mpi_function(AIF_MPI_PMPI_Comm_f2c, NULL, NULL);
 	if (from_fortran)
 		*ret = from_fortran(OPEN_MPI_WORLD);
 	return from_fortran && *ret;
@@ -119,10 +119,10 @@ static bool world_of(struct aif_mpi *m, uint64_t *ret)
 static uint64_t hash_ranks(uint64_t group, uint64_t world)
 {
 	int (*size)(uint64_t, int *) =
-		(int (*)(uint64_t, int *))aif_next_function("PMPI_Group_size");
+		(int (*)(uint64_t, int *))aif_mpi_function(AIF_MPI_PMPI_Group_size, NULL, NULL);
 	int (*translate)(uint64_t, long, const int *, uint64_t, int *) =
-		(int (*)(uint64_t, long, const int *, uint64_t, int *))aif_next_function(
-			"PMPI_Group_translate_ranks");
+		(int (*)(uint64_t, long, const int *, uint64_t, int *))aif_mpi_function(
+			AIF_MPI_PMPI_Group_translate_ranks, NULL, NULL);
 	int ranks[RANKS_AT_ONCE], of_world[RANKS_AT_ONCE], n = 0;
 	uint64_t hash;
 
@@ -146,11 +146,12 @@ static uint64_t hash_ranks(uint64_t group, uint64_t world)
  * A communicator between two groups has calls that wait for the other group's ranks, which are not here. */
 static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 {
-	int (*is_between)(uint64_t, int *) =
-		(int (*)(uint64_t, int *))aif_next_function("PMPI_Comm_test_inter");
-	int (*group_of)(uint64_t, uint64_t *) =
-		(int (*)(uint64_t, uint64_t *))aif_next_function("PMPI_Comm_group");
-	int (*release)(uint64_t *) = (int (*)(uint64_t *))aif_next_function("PMPI_Group_free");
+	int (*is_between)(uint64_t, int *) = (int (*)(uint64_t, int *))aif_mpi_function(
+		AIF_MPI_PMPI_Comm_test_inter, NULL, NULL);
+	int (*group_of)(uint64_t, uint64_t *) = (int (*)(uint64_t, uint64_t *))aif_mpi_function(
+		AIF_MPI_PMPI_Comm_group, NULL, NULL);
+	int (*release)(uint64_t *) =
+		(int (*)(uint64_t *))aif_mpi_function(AIF_MPI_PMPI_Group_free, NULL, NULL);
 	uint64_t group = 0, all = 0, world = 0, hash = 0, nth = 0, id;
 	int between = 1;
 

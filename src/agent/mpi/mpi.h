@@ -13,18 +13,6 @@
  * communicator's first one on, whether anybody records or not; a communicator has a number that is the same on all of its ranks, made of
  * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before.
  */
-#define AIF_MPI_CALL(name, arguments, communicator) AIF_MPI_CALL_##name,
-enum aif_mpi_call {
-#include "agent/mpi/calls.def"
-	AIF_MPI_CALLS
-};
-#undef AIF_MPI_CALL
-
-struct aif_mpi_function {
-	_Atomic(void *) real; /* NULL: not looked for */
-	struct aif_emit_api api;
-};
-
 /* 512 communicators that are in use at a time: calls on others have no number. */
 #define AIF_MPI_COMMUNICATORS 512
 struct aif_mpi_communicator {
@@ -40,7 +28,6 @@ struct aif_mpi_group {
 };
 
 struct aif_mpi {
-	struct aif_mpi_function functions[AIF_MPI_CALLS];
 	struct aif_mpi_communicator communicators[AIF_MPI_COMMUNICATORS];
 	struct aif_mpi_group groups[AIF_MPI_COMMUNICATORS]; /* by hash, free ones behind */
 	atomic_uint abi;                                    /* communicators.c; 0: not looked for */
