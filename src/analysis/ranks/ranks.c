@@ -450,15 +450,15 @@ static size_t ranks_of(const struct items *all, size_t from, uint32_t *seen, uin
 	return n;
 }
 
-/* Scales the weights of a group's operations, those from `first` on: all stand for as many as its ranks have on average. */
-static void weigh(const struct items *all, uint64_t group, size_t ranks, struct aif_ranks *ret,
-		  size_t first)
+/* Scales the weights of the operations of a group, whose items are [from, to), those from `first` on: all stand for as many as its ranks
+ * have on average. */
+static void weigh(const struct items *all, size_t from, size_t to, size_t ranks,
+		  struct aif_ranks *ret, size_t first)
 {
 	double whole = 0, matched = 0;
 
-	for (size_t i = 0; i < all->len; i++)
-		if (all->at[i].group == group)
-			whole += (double)all->at[i].weight / AIF_WEIGHT_ONE;
+	for (size_t i = from; i < to; i++)
+		whole += (double)all->at[i].weight / AIF_WEIGHT_ONE;
 	for (size_t i = first; i < ret->operations_len; i++)
 		matched += ret->operations[i].weight;
 	for (size_t i = first; i < ret->operations_len; i++) {
@@ -484,7 +484,7 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 			   struct aif_ranks *ret)
 {
 	uint32_t group = 0, *seen = calloc(ret->ranks_len + 1, sizeof(*seen));
-	size_t ranks = 0, first = 0;
+	size_t ranks = 0, first = 0, begin = 0;
 	int r;
 
 	if (!seen)
@@ -503,11 +503,12 @@ static int find_operations(const struct aif_profile *p, const struct aif_exec_ti
 		if (!from || i->group != i[-1].group) {
 			ranks = ranks_of(all, from, seen, group + 1);
 			first = ret->operations_len;
+			begin = from;
 		}
 		r = add_operation(p, t, u, i, n, ranks, group, ret);
 		from += n;
 		if (ret->is_estimate && (from == all->len || all->at[from].group != i->group))
-			weigh(all, i->group, ranks, ret, first);
+			weigh(all, begin, from, ranks, ret, first);
 		group += from < all->len && all->at[from].group != i->group;
 	}
 	if (ret->operations_len)
