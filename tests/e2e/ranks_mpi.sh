@@ -168,6 +168,45 @@ check "a job with a tool of PMPI is recorded" tool
 check "a tool of PMPI sees each call beside the agent" sh -c 'test "$(grep -c "^barriers=11$" tool.out)" = 2'
 check "calls that a tool of PMPI passes on are recorded" ask tool "[x['operations'] for x in r] == [41] * 2"
 
+# Communicators whose numbers ranks cannot agree on have none.
+cat >numbers.c <<'END'
+#include <mpi.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+	MPI_Comm parent, many[600];
+	char mode = argv[1][0];
+	int provided, in = 0, out[8], n = mode == 'f' ? 600 : 1;
+
+	MPI_Init_thread(&argc, &argv, mode == 't' ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+	MPI_Comm_get_parent(&parent);
+	if (mode == 's' && parent == MPI_COMM_NULL)
+		MPI_Comm_spawn(argv[0], &argv[1], 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (int i = 0; i < n; i++) {
+		MPI_Comm_dup(MPI_COMM_WORLD, &many[i]);
+		MPI_Allgather(&in, 1, MPI_INT, out, 1, MPI_INT, many[i]);
+	}
+	for (int i = 0; i < n; i++)
+		MPI_Comm_free(&many[i]);
+	MPI_Comm_dup(MPI_COMM_WORLD, &many[0]);
+	MPI_Allreduce(&in, out, 1, MPI_INT, MPI_SUM, many[0]);
+	MPI_Comm_free(&many[0]);
+	MPI_Finalize();
+	return provided < MPI_THREAD_MULTIPLE && mode == 't';
+}
+END
+mpicc -o numbers numbers.c || exit 1
+one_line() { "$@" | tr '\n' ' '; }
+# numbers MODE: calls of each function, those that are numbered, and communicators, of two ranks
+numbers() {
+	"$aiflame" record -q --cpu -o numbers.data mpirun --oversubscribe -np 2 ./numbers "$1" &&
+		"$aiflame" query --format csv numbers.data "SELECT name, count(*), count(sequence), count(DISTINCT id) FROM ops WHERE name LIKE 'MPI_All%' OR name = 'MPI_Barrier' GROUP BY name ORDER BY name"
+}
+check "communicators of one thread's calls are numbered" says 'MPI_Allgather,2,2,1 MPI_Allreduce,2,2,1 MPI_Barrier,2,2,1' one_line numbers one
+check "where threads call at once only calls on MPI_COMM_WORLD are numbered" says 'MPI_Allgather,2,0,0 MPI_Allreduce,2,0,0 MPI_Barrier,2,2,1' one_line numbers threads
+check "communicators that come after one without a place have no numbers" says 'MPI_Allreduce,2,0,0 MPI_Barrier,2,2,1' one_line numbers full
+
 # A recording of each rank, merged.
 each() {
 	rm -f each-*.data

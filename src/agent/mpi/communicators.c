@@ -19,8 +19,11 @@ enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH, ABI_OTHER };
 #define MPICH_WORLD    0x44000000
 #define OPEN_MPI_WORLD 0 /* its number in Fortran */
 #define RANKS_AT_ONCE  64
+#define MULTIPLE       3 /* MPI_THREAD_MULTIPLE, in both */
 
-static enum abi abi_by_version(struct aif_mpi *m)
+typedef int version_of(char *, int *);
+
+static enum abi abi_by_version(struct aif_mpi *m, version_of *ask)
 {
 	static const struct {
 		const char *word;
@@ -30,11 +33,9 @@ static enum abi abi_by_version(struct aif_mpi *m)
 		{"MPICH", ABI_MPICH},        {"MVAPICH", ABI_MPICH},
 		{"Intel(R) MPI", ABI_MPICH}, {"ParaStation", ABI_MPICH},
 	};
-	int (*ask)(char *, int *) = (int (*)(char *, int *))aif_mpi_function(
-		AIF_MPI_PMPI_Get_library_version, NULL, NULL);
 	int len = 0;
 
-	if (!ask || ask(m->version, &len))
+	if (ask(m->version, &len))
 		return ABI_OTHER;
 	m->version[sizeof(m->version) - 1] = '\0';
 	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
@@ -43,14 +44,21 @@ static enum abi abi_by_version(struct aif_mpi *m)
 	return ABI_OTHER;
 }
 
+/* Another library than the one that was asked first, or one of several, is asked nothing: handles may be of either. */
 static enum abi abi_of(struct aif_mpi *m)
 {
-	unsigned abi = atomic_load_explicit(&m->abi, memory_order_relaxed);
+	version_of *ask =
+		(version_of *)aif_mpi_function(AIF_MPI_PMPI_Get_library_version, NULL, NULL);
+	unsigned abi = atomic_load_explicit(&m->abi, memory_order_acquire);
+	uintptr_t asked = atomic_load_explicit(&m->asked, memory_order_relaxed);
 
+	if (!ask || (abi && asked != (uintptr_t)ask))
+		return ABI_OTHER;
 	if (abi)
 		return (enum abi)abi;
-	abi = abi_by_version(m);
-	atomic_store_explicit(&m->abi, abi, memory_order_relaxed);
+	abi = abi_by_version(m, ask);
+	atomic_store_explicit(&m->asked, (uintptr_t)ask, memory_order_relaxed);
+	atomic_store_explicit(&m->abi, abi, memory_order_release);
 	return (enum abi)abi;
 }
 
@@ -88,7 +96,7 @@ static struct aif_mpi_communicator *place_of(struct aif_mpi *m, uint64_t key, bo
 	return NULL;
 }
 
-/* Returns how many communicators of that group the process has, this one among them; 0: there are too many groups. */
+/* Returns how many communicators of that group the process has had, this one among them and MPI_COMM_WORLD not; 0: there are too many groups. */
 static uint64_t nth_of_group(struct aif_mpi *m, uint64_t hash)
 {
 	for (size_t i = 0; i < AIF_MPI_COMMUNICATORS; i++) {
@@ -142,8 +150,20 @@ static uint64_t hash_ranks(uint64_t group, uint64_t world)
 	return hash ? hash : 1;
 }
 
+/* True if communicators are first used in the same order on all of their ranks: threads that call at the same time have none, and a
+ * process that had no place for one has not counted it. */
+static bool is_order_known(struct aif_mpi *m)
+{
+	int (*ask)(int *) = (int (*)(int *))aif_mpi_function(AIF_MPI_PMPI_Query_thread, NULL, NULL);
+	int threads = MULTIPLE;
+
+	return !atomic_load_explicit(&m->is_full, memory_order_relaxed) && ask && !ask(&threads) &&
+	       threads < MULTIPLE;
+}
+
 /* Asks MPI who is in a communicator: all of these functions are local, and PMPI's, so that no tool counts them as the program's.
- * A communicator between two groups has calls that wait for the other group's ranks, which are not here. */
+ * A communicator between two groups has calls that wait for the other group's ranks, which are not here. MPI_COMM_WORLD is the 0th of
+ * its group, whenever it is used first. */
 static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 {
 	int (*is_between)(uint64_t, int *) = (int (*)(uint64_t, int *))aif_mpi_function(
@@ -154,18 +174,22 @@ static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 		(int (*)(uint64_t *))aif_mpi_function(AIF_MPI_PMPI_Group_free, NULL, NULL);
 	uint64_t group = 0, all = 0, world = 0, hash = 0, nth = 0, id;
 	int between = 1;
+	bool is_world;
 
-	if (!is_between || !group_of || !release || !world_of(m, &world) ||
-	    is_between(handle, &between) || between || group_of(handle, &group))
+	if (!is_between || !group_of || !release || !world_of(m, &world))
+		return AIF_MPI_ID_NONE;
+	is_world = key_of(m, handle) == key_of(m, world);
+	if ((!is_world && !is_order_known(m)) || is_between(handle, &between) || between ||
+	    group_of(handle, &group))
 		return AIF_MPI_ID_NONE;
 	if (!group_of(world, &all)) {
 		hash = hash_ranks(group, all);
 		(void)release(&all);
 	}
 	(void)release(&group);
-	if (hash)
+	if (hash && !is_world)
 		nth = nth_of_group(m, hash);
-	id = nth ? aif_mix64(hash + nth) : AIF_MPI_ID_NONE;
+	id = hash && (nth || is_world) ? aif_mix64(hash + nth) : AIF_MPI_ID_NONE;
 	return id ? id : AIF_MPI_ID_NONE;
 }
 
@@ -177,8 +201,11 @@ uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communi
 
 	errno = saved;
 	*ret_communicator = 0;
-	if (!c)
+	if (!c) {
+		if (key_of(m, handle))
+			atomic_store_explicit(&m->is_full, true, memory_order_relaxed);
 		return 0;
+	}
 	id = atomic_load_explicit(&c->id, memory_order_acquire);
 	if (!id) {
 		id = identify(m, handle);

@@ -11,9 +11,10 @@
  *
  * The n-th call on a communicator is the same operation on all of its ranks, as MPI has it. So each process counts them, from the
  * communicator's first one on, whether anybody records or not; a communicator has a number that is the same on all of its ranks, made of
- * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before.
+ * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before. With MPI_THREAD_MULTIPLE the order of first uses may differ between
+ * ranks: only calls on MPI_COMM_WORLD have numbers then.
  */
-/* 512 communicators that are in use at a time: calls on others have no number. */
+/* 512 handles: where a process has used more, calls on further communicators, and on those that come later, have no number. */
 #define AIF_MPI_COMMUNICATORS 512
 struct aif_mpi_communicator {
 	_Atomic uint64_t
@@ -31,6 +32,8 @@ struct aif_mpi {
 	struct aif_mpi_communicator communicators[AIF_MPI_COMMUNICATORS];
 	struct aif_mpi_group groups[AIF_MPI_COMMUNICATORS]; /* by hash, free ones behind */
 	atomic_uint abi;                                    /* communicators.c; 0: not looked for */
+	_Atomic uintptr_t asked;                            /* the function that said so */
+	atomic_bool is_full;                                /* a communicator had no place */
 	char version[8192]; /* of the library, the longest that any may give */
 };
 
