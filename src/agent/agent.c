@@ -4,6 +4,7 @@
 #include "agent/children.h"
 #include "agent/helper.h"
 #include "agent/injection.h"
+#include "agent/job.h"
 #include "agent/memory/pages.h"
 #include "agent/runtime.h"
 #include "base/proc.h"
@@ -69,6 +70,7 @@ static bool read_environment(struct aif_environment *env, struct first *f)
 	env->level = level && !strcmp(level, "off") ? AIF_LEVEL_OFF : AIF_LEVEL_GRAPHS;
 	env->filters = filters ? (uint32_t)strtoul(filters, NULL, 10) : AIF_FILTERS_UNKNOWN;
 	env->is_filtered = filters && is_filtered(env->filters, f);
+	env->job = aif_job_number();
 	env->at_once = is_set(AIF_ENV_CPU);
 	env->children = env->at_once || is_set(AIF_ENV_CHILDREN);
 	strncpy(env->runtime, runtime ? runtime : "", sizeof(env->runtime) - 1);

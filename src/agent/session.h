@@ -53,6 +53,7 @@ struct aif_environment {
 	bool is_filtered;     /* by a filter that its recorder does not have: it is left alone */
 	uint32_t filters;     /* that its recorder has (handshake.h) */
 	bool children;        /* meet the recorder without a runtime, too */
+	uint64_t job;         /* job.h; 0 = of no known launcher */
 	bool at_once;         /* and do so as soon as the process starts */
 	bool injected;        /* into a running process: injected.c */
 	pid_t injected_into;  /* which its children inherit */

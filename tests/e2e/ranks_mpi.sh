@@ -206,6 +206,7 @@ numbers() {
 check "communicators of one thread's calls are numbered" says 'MPI_Allgather,2,2,1 MPI_Allreduce,2,2,1 MPI_Barrier,2,2,1' one_line numbers one
 check "where threads call at once only calls on MPI_COMM_WORLD are numbered" says 'MPI_Allgather,2,0,0 MPI_Allreduce,2,0,0 MPI_Barrier,2,2,1' one_line numbers threads
 check "communicators that come after one without a place have no numbers" says 'MPI_Allreduce,2,0,0 MPI_Barrier,2,2,1' one_line numbers full
+check "a job that another one spawns has communicators of its own" says 'MPI_Allgather,4,4,2 MPI_Allreduce,4,4,2 MPI_Barrier,4,4,2' one_line numbers spawn
 
 # A recording of each rank, merged.
 each() {

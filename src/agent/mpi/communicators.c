@@ -189,7 +189,8 @@ static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 	(void)release(&group);
 	if (hash && !is_world)
 		nth = nth_of_group(m, hash);
-	id = hash && (nth || is_world) ? aif_mix64(hash + nth) : AIF_MPI_ID_NONE;
+	id = hash && (nth || is_world) ? aif_mix64((hash + nth) ^ aif_agent.env.job)
+				       : AIF_MPI_ID_NONE;
 	return id ? id : AIF_MPI_ID_NONE;
 }
 

@@ -11,7 +11,8 @@
  *
  * The n-th call on a communicator is the same operation on all of its ranks, as MPI has it. So each process counts them, from the
  * communicator's first one on, whether anybody records or not; a communicator has a number that is the same on all of its ranks, made of
- * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before. With MPI_THREAD_MULTIPLE the order of first uses may differ between
+ * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before, and of its job, as the
+ * launcher names it: one that MPI_Comm_spawn() starts is another. With MPI_THREAD_MULTIPLE the order of first uses may differ between
  * ranks: only calls on MPI_COMM_WORLD have numbers then.
  */
 /* 512 handles: where a process has used more, calls on further communicators, and on those that come later, have no number. */
