@@ -7,10 +7,10 @@
 #include <time.h>
 
 /*
- * A rank of a job whose late rank is known: ranks_mpi STEPS LATE_US LATE [halves]. In each step the device works, the rank LATE
+ * A rank of a job whose late rank is known: ranks_mpi STEPS LATE_US LATE [halves|burst]. In each step the device works, the rank LATE
  * computes for LATE_US more, and all average what they have, by turns with each of MPI's calls that end for all at once; with `halves`
- * on two communicators, of the even and of the odd ranks, made anew for each tenth step. LATE -1: another one each time. Prints how
- * long each rank straggled: "rank 1 straggled_ns=...".
+ * on two communicators, of the even and of the odd ranks, made anew for each tenth step; with `burst` each device has 500 launches of
+ * next to nothing more. LATE -1: another one each time. Prints how long each rank straggled: "rank 1 straggled_ns=...".
  */
 static uint64_t now(void)
 {
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	struct target t = {0};
 	uint64_t straggled = 0;
 	int rank, size, steps, late;
-	cl_kernel kernel;
+	cl_kernel kernel, short_kernel;
 	MPI_Comm comm = MPI_COMM_WORLD;
 
 	MPI_Init(&argc, &argv);
@@ -71,9 +71,12 @@ int main(int argc, char **argv)
 	late = atoi(argv[3]);
 	target_open(&t);
 	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 20000);
+	short_kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 1);
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (int i = 0; i < steps; i++) {
-		if (argc > 4 && i % 10 == 0) {
+		for (int k = 0; argc > 4 && !strcmp(argv[4], "burst") && k < 500; k++)
+			target_launch(t.queue, short_kernel, 1);
+		if (argc > 4 && !strcmp(argv[4], "halves") && i % 10 == 0) {
 			if (comm != MPI_COMM_WORLD)
 				MPI_Comm_free(&comm);
 			MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);

@@ -87,7 +87,7 @@ if [ ! -e /etc/OpenCL/vendors/pocl.icd ] || ! command -v mpirun >/dev/null || ! 
 	exit
 fi
 
-# record NAME RANKS STEPS LATE_US LATE [halves]
+# job NAME RANKS STEPS LATE_US LATE [halves|burst]
 job() {
 	name=$1 ranks=$2
 	shift 2
@@ -139,6 +139,11 @@ on_calm "no rank of MPI is named where none straggles" nobody
 check "ranks on communicators that are split and freed are recorded" job halves 4 60 30000 2 halves
 check "operations of communicators that are made anew are matched" ask halves "[x['operations'] for x in r] == [61] * 4"
 on_calm "a rank waits for those of its own communicator" ask halves "max(r, key=lambda x: x['wait_given'])['rank'] == 2 and max(r, key=lambda x: x['wait_suffered'])['rank'] == 0"
+
+budget() {
+	"$aiflame" record -q --overhead 0.1 -o budget.data mpirun --oversubscribe -np 2 ./app 200 1000 1 burst && "$aiflame" report --ranks budget.data
+}
+check "calls of MPI are matched by number also where launches were left out, which is said" says 'which all ranks captured; matched by number' budget
 
 two_jobs() {
 	"$aiflame" record -q -o jobs.data sh -c 'mpirun --oversubscribe -np 2 ./app 40 1000 0 & mpirun --oversubscribe -np 2 ./app 60 1000 1; wait' && answer jobs

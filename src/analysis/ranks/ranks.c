@@ -336,6 +336,8 @@ static int number_group(struct items *all, struct part *parts, size_t n, struct 
 	if (r || n < 2)
 		return r;
 	ret->by_order |= !by_sequence;
+	ret->by_number |= by_sequence;
+	ret->by_end |= !by_sequence && ret->is_estimate;
 	if (by_sequence || (alike && !ret->is_estimate))
 		return 0;
 	for (size_t k = 0; k < n; k++)

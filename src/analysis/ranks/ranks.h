@@ -70,6 +70,7 @@ struct aif_ranks {
 		unmatched; /* executions that communicate, of which no other rank's part was found */
 	uint64_t missing;  /* operations with fewer ranks than their communicator has */
 	bool by_kernel, by_order; /* some were matched so, and not by a number */
+	bool by_number, by_end;   /* some were matched so; by end: of an estimate */
 	bool is_estimate;         /* launches were left out */
 	uint64_t error_ns;        /* of the clocks of those that are compared */
 };

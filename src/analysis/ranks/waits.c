@@ -502,11 +502,13 @@ void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out)
 	if (apart)
 		aif_buf_printf(out, ", %zu of which have another clock and are not compared",
 			       apart);
-	if (r->is_estimate)
+	if (r->is_estimate && r->by_end)
 		aif_buf_printf(out,
 			       "%smatched by kernel and by when they end, as all ranks leave an "
-			       "operation at once",
-			       between);
+			       "operation at once%s",
+			       between, r->by_number ? ", and by number where they have one" : "");
+	else if (r->is_estimate)
+		aif_buf_printf(out, "%smatched by number", between);
 	else if (r->by_kernel)
 		aif_buf_printf(out, "%smatched by kernel and order, as communicators are not known",
 			       between);
