@@ -6,8 +6,8 @@
 struct aif_profile;
 
 /*
- * Calls of the host in which ranks of a job take part together, such as MPI_Allreduce, that end on no rank before all have begun
- * them: rows of `ops` that have a communicator and a number in it (agent/mpi/mpi.h).
+ * Calls of the host in which ranks of a job take part together, such as MPI_Allreduce, that, as a rule, end on no rank before
+ * all have begun them: rows of `ops` that have a communicator and a number in it (agent/mpi/mpi.h).
  */
 struct aif_joint_call {
 	int64_t start, end; /* ns since the recording's start; end > start */

@@ -12,9 +12,10 @@
  * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have as many (.by_kernel).
  * Sends and receives have two ranks, and none of them is told: they are not matched.
  *
- * Nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
+ * As a rule nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
  * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much
- * is hidden, and no rank delays the job by that. Operations that do not overlap on all of their ranks are none: they are not matched.
+ * is hidden, and no rank delays the job by that. Operations that do not overlap on all of their ranks are none: they are not matched. So
+ * are those in which nobody waits: an all-reduce of no elements.
  *
  * Calls of the host in which ranks take part together (joint_calls.h) are operations, too, of communicators of their own: their numbers
  * are known, also where launches were left out. A rank waits in one with its host, for which its device may be idle.
