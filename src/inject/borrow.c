@@ -626,7 +626,7 @@ const char *aif_borrow_why_none(const struct aif_borrow *b)
 	const unsigned other = b->busy + b->late;
 
 	if (b->unsafe + b->library >= b->handler + b->unknown + other && b->unsafe + b->library)
-		return "each is in the C library's allocator or loader, or has just left it";
+		return "each is in an allocator or the loader, or has just left it";
 	if (b->handler >= b->unknown + other && b->handler)
 		return "each is in a handler of a signal";
 	if (b->unknown >= other && b->unknown)

@@ -478,6 +478,7 @@ static void find_unsafe(struct aif_image *im, struct aif_image_module *m)
 		    aif_grow(&m->unsafe, &m->unsafe_cap, m->unsafe_len + 1, sizeof(*m->unsafe)) < 0)
 			continue;
 		m->unsafe[m->unsafe_len++] = (struct aif_image_range){at, at + sym[i].st_size};
+		m->has_malloc |= !strcmp(names + sym[i].st_name, "malloc");
 	}
 	if (m->unsafe_len)
 		qsort(m->unsafe, m->unsafe_len, sizeof(*m->unsafe), order);

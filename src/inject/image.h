@@ -26,6 +26,7 @@ struct aif_image_module {
 	uint64_t symtab, strtab, strsz, symbols;
 	/* Functions inside which nothing may be called: sorted by start. */
 	bool has_unsafe;
+	bool has_malloc; /* it has that function, and what that calls, by a jump too, need have no name */
 	struct aif_image_range {
 		uint64_t lo, hi;
 	} * unsafe;

@@ -143,11 +143,25 @@ static enum aif_walk_answer look_behind_go(struct aif_image *im, struct stack *s
 	return AIF_WALK_SAFE;
 }
 
+/* True of a frame in an allocator that is not the C library's, if it is the innermost of a file's: its functions without a name, which a
+ * jump leads to, too, may hold its locks. A program with one of its own is at rest only within a library. */
+static bool is_in_allocator(const struct aif_image_module *m)
+{
+	return m && m->has_malloc && !is_c_library(m);
+}
+
+/* True of code that is no library's of the program: the C library's, which any function calls, the kernel's, or made code. */
+static bool is_outside_of_files(const struct aif_image_module *m)
+{
+	return !m || *m->path != '/' || is_c_library(m);
+}
+
 enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, uint64_t tls,
 			      bool is_running)
 {
 	static struct stack s; /* 64 KB; the injector has one thread */
 	struct aif_regs f = *regs;
+	bool is_innermost = true;
 
 	s = (struct stack){.im = im};
 	for (unsigned i = 0; i < FRAMES_MAX; i++) {
@@ -164,6 +178,9 @@ enum aif_walk_answer aif_walk(struct aif_image *im, struct aif_regs *regs, uint6
 			return AIF_WALK_HANDLER;
 		if (aif_image_is_unsafe(im, pc) && aif_row_kind(row) != AIF_ROW_END)
 			return AIF_WALK_UNSAFE;
+		if (is_innermost && is_in_allocator(aif_image_find(im, pc)))
+			return AIF_WALK_UNSAFE;
+		is_innermost &= is_outside_of_files(aif_image_find(im, pc));
 		if (aif_row_kind(row) == AIF_ROW_END)
 			return AIF_WALK_SAFE;
 		if (aif_row_kind(row) == AIF_ROW_NONE && aif_image_is_go(im, pc)) {

@@ -135,6 +135,57 @@ if "$python" -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).prctl(65, 1, 0, 
 else
 	skip "a program that may not have new code is refused, and unharmed" "this kernel has no PR_SET_MDWE"
 fi
+# Its one thread is always within what its malloc() jumps to, which has no name that others know, and holds a lock there.
+cat >allocator.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char pool[256 << 20];
+static size_t used;
+static int is_slow;
+__attribute__((noinline)) static void *take(size_t n)
+{
+	struct timespec t = {0, 20000000};
+	char *p;
+	long r;
+	pthread_mutex_lock(&lock);
+	if (is_slow)
+		__asm__ volatile("syscall" : "=a"(r) : "a"(SYS_nanosleep), "D"(&t), "S"(0) : "rcx", "r11", "memory");
+	p = pool + used + 16;
+	*(size_t *)(p - 16) = n;
+	used += (n + 31) & ~15ul;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+void *malloc(size_t n) { return take(n); }
+void *calloc(size_t a, size_t b) { return take(a * b); }
+void free(void *p) {}
+void *realloc(void *p, size_t n)
+{
+	char *q = malloc(n);
+	return p ? memcpy(q, p, *(size_t *)((char *)p - 16) < n ? *(size_t *)((char *)p - 16) : n) : q;
+}
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	is_slow = 1;
+	for (int i = 0; i < 300; i++)
+		*(volatile char *)malloc(100) = 1;
+	return 0;
+}
+END
+own_allocator() {
+	cc -O2 -o allocator allocator.c -lpthread || return 1
+	start ./allocator
+	refused "none of its threads could be borrowed: each is in an allocator or the loader" env
+}
+check "a program whose thread is always within its own malloc() is refused, and goes on" own_allocator
+
 no_more_threads() {
 	start "$python" -c "$nobodys; resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)); $waits"
 	refused "cannot make one more thread: Resource temporarily unavailable; raise its limits" env
