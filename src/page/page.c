@@ -228,6 +228,33 @@ static int steps_put(struct page *g, const struct aif_phases *f)
 	return at ? 0 : -ENOMEM;
 }
 
+/* Appends what `why` says of a program that used no device: its lines. */
+static int why_cpu_put(struct page *g)
+{
+	struct aif_buf said = {0};
+	struct aif_err err = {0};
+	char *line, *rest = NULL;
+	int r = aif_why_cpu(g->names, NULL, "", false, &said, &err);
+
+	aif_buf_putc(&said, '\0');
+	if (aif_buf_failed(&said))
+		r = -ENOMEM;
+	if (r < 0) {
+		text_put(g, "why_none", g->why_none.text);
+	} else {
+		aif_buf_puts(&g->json, "\"why_cpu\":[");
+		for (line = strtok_r((char *)said.data, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest)) {
+			if (line != (char *)said.data)
+				aif_buf_putc(&g->json, ',');
+			aif_out_json_text(&g->json, line);
+		}
+		aif_buf_puts(&g->json, "],");
+	}
+	aif_buf_finish(&said);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Appends what `why` says. */
 static int why_put(struct page *g, struct aif_err *err)
 {
@@ -249,11 +276,11 @@ static int why_put(struct page *g, struct aif_err *err)
 		if (r == 0 && g->idle->t->execs_len > AIF_PAGE_EXECS_MAX)
 			r = aif_page_whole_steps(&g->why.phases, g->idle->t, AIF_PAGE_WHOLE_MAX,
 						 &g->whole, &g->whole_len);
-	} else if (r != -ENOMEM) {
-		if (!g->o->is_scope)
-			text_put(g, "why_none", g->why_none.text);
-		r = 0;
 	}
+	if (!g->o->is_scope && (r == 0 ? !g->why.time_ns : r != -ENOMEM))
+		r = why_cpu_put(g);
+	else if (r != -ENOMEM)
+		r = AIF_MAX(r, 0);
 	aif_why_finish(&g->why);
 	return r < 0 ? aif_err_set(err, r, "view: %s", strerror(-r)) : 0;
 }
@@ -272,19 +299,19 @@ static int trees_put(struct page *g, struct aif_err *err)
 				   .owners = g->o->is_scope ? NULL : &g->owners,
 				   .lacks = &g->lacks,
 				   .events = g->o->is_scope ? NULL : &g->events};
-	struct aif_err why = {0};
-	int r = aif_page_device_tree(&t, &why);
+	struct aif_err why = {0}, device = {0};
+	int r = aif_page_device_tree(&t, &device);
 
-	if (r == -ENODATA)
-		aif_page_lack(&g->lacks, why.text);
-	else if (r < 0)
-		return aif_err_set(err, r, "%s", why.text);
-	why = (struct aif_err){0};
+	if (r < 0 && r != -ENODATA)
+		return aif_err_set(err, r, "%s", device.text);
 	r = aif_page_cpu_trees(&t, &why);
-	if (r == -ENODATA)
-		aif_page_lack(&g->lacks, why.text);
-	else if (r < 0)
+	if (r < 0 && r != -ENODATA)
 		return aif_err_set(err, r, "%s", why.text);
+	/* A program that uses no device lacks none. */
+	if (r < 0 && *device.text)
+		aif_page_lack(&g->lacks, device.text);
+	if (r < 0)
+		aif_page_lack(&g->lacks, why.text);
 	why = (struct aif_err){0};
 	r = aif_page_memory_tree(&t, &why);
 	if (r < 0 && r != -ENODATA)

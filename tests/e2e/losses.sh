@@ -25,6 +25,7 @@ check "report --ranges says what it lacks" every table full.data WORK RANGES EVE
 check "report --sync says what it lacks" every table full.data CALLS RECORDS EVENTS -- --sync
 check "report --cpu says what it lacks" every table cpu.data CPU STACKS RECORDS EVENTS -- --cpu
 check "report --threads says what it lacks" every table cpu.data CPU OFF_CPU RECORDS EVENTS -- --threads
+check "report --changes says what it lacks" every table full.data STEP_SUMS -- --changes
 check "why says what a profile of a device lacks" every why full.data WORK EXECUTIONS LAUNCHES RECORDS JOINS STACKS CLOCKS CPU OFF_CPU RANGES CALLS EVENTS --
 check "why says what a CPU program's profile lacks" every why cpu.data CPU OFF_CPU STACKS RECORDS EVENTS --
 for view in diff gate export; do

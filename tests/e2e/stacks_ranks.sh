@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # aiflame stacks --ranks: of a job that hangs, which rank is not where the others wait, in which operation, called by which line.
+# Ranks of other tests are seen beside those of this one, but for a namespace of its own.
+if [ -z "${OWN_PROCESSES:-}" ] && unshare -p -f --kill-child --mount-proc true 2>/dev/null; then
+	OWN_PROCESSES=1 exec unshare -p -f --kill-child --mount-proc "$0"
+fi
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 unset LD_PRELOAD NVTX_INJECTION64_PATH RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID

@@ -18,6 +18,10 @@
 						el("td", { class: "try" }, g.share_ppm >= 50000 ? g.try || "" : ""))))), el("p", { class: "dim" }, `Shares of ${ns(w.time_ns)} of ${of}${w.window.devices > 1 ? " on " + w.window.devices + " devices" : ""}, from ${ns(w.window.from_ns)} to ${ns(w.window.to_ns)}${outside}. `,
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" })),
 				(w.phases || []).length > 1 ? el("p", { class: "phases" }, w.phases.filter((f) => f.to_ns > f.from_ns).map((f) => el("span", {}, button(`${PHASES[f.phase] || f.phase} ${ns(f.to_ns - f.from_ns)}`, () => go({ time: time_text([f.from_ns, f.to_ns]) }), { class: "link" }), el("span", { class: "dim" }, ` devices busy ${share(f.busy_ppm, 1e6)}`)))) : "");
+		} else if (H.why_cpu) {
+			// Its functions have a card of their own.
+			const [lead, ...more] = H.why_cpu.filter((line) => /^(bound|threads|machine|spinning|try) /.test(line));
+			bounds(el("p", { class: "lead" }, lead.replace(/^b/, "B") + "."), ...more.map((line) => el("p", { class: "dim" }, line.replace(/ +/g, " ").replace(/^try /, "To try: "))));
 		} else {
 			bounds(el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it."));
 		}
