@@ -235,14 +235,19 @@ static bool prepare_rows(struct aif_sqlite_in *x, const char *table, const char 
 	return ok;
 }
 
-/* Returns the number of rows that a file can have: each takes at least so many bytes. */
+/* Finds the number of rows that a file can have: each takes at least so many bytes. 0 or -errno. */
 #define ROW_BYTES 4
-static uint64_t most_rows(const struct aif_sqlite_in *x)
+static int most_rows(const struct aif_sqlite_in *x, uint64_t *ret)
 {
+	const char *path = aif_input_path(x->source->input);
 	struct stat st;
 
-	return stat(aif_input_path(x->source->input), &st) == 0 ? (uint64_t)st.st_size / ROW_BYTES
-								: 0;
+	if (!path)
+		return -EIO;
+	if (stat(path, &st) < 0)
+		return -errno;
+	*ret = (uint64_t)st.st_size / ROW_BYTES;
+	return 0;
 }
 
 /*
@@ -272,11 +277,14 @@ int aif_sqlite_in_rows(struct aif_sqlite_in *x, const char *table, const char *c
 		       int (*fn)(void *arg, const struct aif_sqlite_row *row), void *arg)
 {
 	struct aif_sqlite_row row = {0};
-	struct scan scan = {.left = most_rows(x)};
-	int r = 0, step = SQLITE_DONE;
+	struct scan scan = {0};
+	int r, step = SQLITE_DONE;
 
 	if (!aif_sqlite_in_has(x, table))
 		return 0;
+	r = most_rows(x, &scan.left);
+	if (r < 0)
+		return r;
 	if (aif_strset_puts(&x->read, table) == AIF_STR_NONE)
 		return -ENOMEM;
 	if (!prepare_rows(x, table, columns, &row.stmt, &scan.rowid)) {
