@@ -19,7 +19,7 @@ static void each_reason_why_no_thread_can_be_borrowed_is_said(void **state)
 {
 	(void)state;
 	says((struct aif_borrow){0}, "computes all the time");
-	says((struct aif_borrow){.library = 2}, "allocator or loader");
+	says((struct aif_borrow){.library = 2}, "allocator or the loader");
 	says((struct aif_borrow){.handler = 2}, "handler of a signal");
 	says((struct aif_borrow){.unknown = 2}, "cannot be told to the end");
 	says((struct aif_borrow){.late = 2}, "too busy");
@@ -32,7 +32,7 @@ static void missing_tables_hide_no_other_reason(void **state)
 {
 	(void)state;
 	says((struct aif_borrow){.unknown = 1, .tables = 9}, "cannot be told to the end");
-	says((struct aif_borrow){.unsafe = 1, .tables = 9}, "allocator or loader");
+	says((struct aif_borrow){.unsafe = 1, .tables = 9}, "allocator or the loader");
 	says((struct aif_borrow){.handler = 1, .tables = 9}, "handler of a signal");
 	says((struct aif_borrow){.late = 1, .tables = 9}, "too busy");
 }
