@@ -11,8 +11,7 @@
 struct aif_run_delay {
 	uint64_t waited_ns, ran_ns; /* for a CPU; CPU time of the same threads, by their samples */
 	size_t threads;             /* that waited */
-	uint64_t
-		lived_ns; /* of these, all together, from the first to the last time that they were seen */
+	uint64_t lived_ns;          /* sum over these threads: last row - first row, ns */
 	/* The same of the thread that could have run for longest. */
 	uint64_t most_waited_ns, most_ran_ns;
 	uint64_t damaged; /* chunks that could not be read */

@@ -23,7 +23,7 @@
 enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_JUNIT };
 /* A budget file that is longer is none. */
 #define MOST_BYTES (1 << 20)
-#define MARGIN     0.03 /* of what has no budget */
+#define MARGIN     0.03 /* allowed growth of a metric that has no budget */
 enum { LIST_MAX = 64 };
 /* A word of these may have been meant to be a metric. */
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"

@@ -406,7 +406,7 @@ static void put_help(const struct aif_opt *o, bool is_whole, struct aif_buf *out
 	put_option(left, o->help, is_whole, out);
 }
 
-/* Appends the description, of which what stands behind a form feed is for the whole help only. */
+/* Appends the description; the text behind a form feed is shown by -h --all alone. */
 static void put_description(const char *text, bool is_whole, struct aif_buf *out)
 {
 	const char *rest = strchrnul(text, '\f');

@@ -30,7 +30,7 @@ struct aif_opt {
 	enum aif_opt_type type;
 	size_t at; /* offset of the value in the command's struct */
 	int value; /* AIF_OPT_SET, AIF_OPT_LIST; of AIF_OPT_BYTES and AIF_OPT_TIME the least */
-	const char *help; /* what stands behind a form feed is for the whole help */
+	const char *help; /* the text behind a form feed is shown by -h --all alone */
 };
 
 struct aif_command;

@@ -26,7 +26,7 @@ struct aif_image_module {
 	uint64_t symtab, strtab, strsz, symbols;
 	/* Functions inside which nothing may be called: sorted by start. */
 	bool has_unsafe;
-	bool has_malloc; /* it has that function, and what that calls, by a jump too, need have no name */
+	bool has_malloc; /* the module exports malloc(), whose inner functions need not be exported */
 	struct aif_image_range {
 		uint64_t lo, hi;
 	} * unsafe;

@@ -62,7 +62,8 @@ static enum abi abi_of(struct aif_mpi *m)
 	return (enum abi)abi;
 }
 
-/* Returns what tells a communicator apart; 0: the handle looks like none of the library's. */
+/* Returns the key of a communicator in the table: its handle, without the bits that MPICH does not use. 0: the handle cannot be one of this
+ * library's communicators. */
 static uint64_t key_of(struct aif_mpi *m, uint64_t handle)
 {
 	switch (abi_of(m)) {
@@ -161,7 +162,8 @@ static bool is_order_known(struct aif_mpi *m)
 	       threads < MULTIPLE;
 }
 
-/* Asks MPI who is in a communicator: all of these functions are local, and PMPI's, so that no tool counts them as the program's.
+/* Asks MPI which ranks a communicator has. The functions called communicate with no other rank, and are PMPI's, so that a tool between
+ * counts none as the program's.
  * A communicator between two groups has calls that wait for the other group's ranks, which are not here. MPI_COMM_WORLD is the 0th of
  * its group, whenever it is used first. */
 static uint64_t identify(struct aif_mpi *m, uint64_t handle)

@@ -35,7 +35,8 @@ struct aif_mpi {
 	atomic_uint abi;                                    /* communicators.c; 0: not looked for */
 	_Atomic uintptr_t asked;                            /* the function that said so */
 	atomic_bool is_full;                                /* a communicator had no place */
-	char version[8192]; /* of the library, the longest that any may give */
+	/* Text of MPI_Get_library_version(): MPICH's may have 8,192 bytes (MPI_MAX_LIBRARY_VERSION_STRING), the most of all. */
+	char version[8192];
 };
 
 /* NULL: there is no memory. */

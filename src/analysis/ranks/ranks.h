@@ -35,7 +35,8 @@ struct aif_rank {
 };
 struct aif_rank_member {
 	uint32_t rank; /* index of .ranks */
-	uint32_t exec; /* of the time line; AIF_NONE: it is a call of the host (joint_calls.h) */
+	uint32_t
+		exec; /* index in the time line's execs; AIF_NONE: a call of the host (joint_calls.h) */
 	int64_t start, end;
 	double weight;               /* that of its operation */
 	uint64_t wait_ns, hidden_ns; /* hidden: the part in which its device computes */
