@@ -249,10 +249,9 @@ void guest_filter_fork(void)
 	guest_burn();
 }
 
-/* A child speaks to the recorder of its own accord. */
-void guest_filter_fork_talks(void)
+/* Forks under a filter of one call: the child computes and makes none itself. */
+static void fork_under(struct sock_fprog p)
 {
-	struct sock_fprog p = forbid(SYS_setsockopt, SECCOMP_RET_KILL_PROCESS);
 	pid_t child;
 
 	guest_burn();
@@ -266,21 +265,16 @@ void guest_filter_fork_talks(void)
 	guest_say("child", guest_status(child));
 }
 
+/* The agent speaks to the recorder in a child, by this call. */
+void guest_filter_fork_talks(void)
+{
+	fork_under(forbid(SYS_setsockopt, SECCOMP_RET_KILL_PROCESS));
+}
+
 /* The C library ends a program in which a new thread cannot register what its first one could: the child makes none. */
 void guest_filter_fork_alone(void)
 {
-	struct sock_fprog p = forbid(SYS_rseq, SECCOMP_RET_ERRNO | EPERM);
-	pid_t child;
-
-	guest_burn();
-	guest_say("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p));
-	child = fork();
-	if (!child) {
-		for (int i = 0; i < 4; i++)
-			guest_burn();
-		_exit(5);
-	}
-	guest_say("child", guest_status(child));
+	fork_under(forbid(SYS_rseq, SECCOMP_RET_ERRNO | EPERM));
 }
 
 /* Changes its user, before which other threads make way and after which they are made again. */
