@@ -14,7 +14,7 @@
  *
  * A CPU timer is looked at in the kernel's tick, which comes anyway: 10 us a sample, and no permission is needed. But
  * samples are a multiple of a tick apart, so that a program which repeats itself in step with the tick has wrong shares
- * (by up to 6.5 points in a loop of some milliseconds, 750 samples). It is what is left where perf_event is refused.
+ * (by up to 10 points in a loop of some milliseconds, 1,000 samples). It is what is left where perf_event is refused.
  *
  * A perf_event also costs each time that its thread leaves the CPU and comes back, whatever its rate: 7 us there, of
  * which a server that waits for each request spent as much as on its work. So the agent, where the user has not asked for perf,
