@@ -122,6 +122,16 @@ assert w["bound_by"] == ["machine"] and abs(w["run_delay"]["waited_ns"] - truth)
 check "why says for how long a program waited for CPUs that others had, as the program counts it" held_up
 check "why says that the machine was busy while a program shared its CPU" sh -c "'$aiflame' why d.data >d.txt; cat d.txt; grep -qE '^bound by the machine, whose CPUs others had: ' d.txt && grep -qE '^machine  busy: [0-9]+ threads? waited ' d.txt"
 
+# One other that is nicer by six has a fifth of the CPU: the program is what there is to make faster.
+beside_nicer() {
+	taskset -c 0 nice -n 6 sh -c 'while kill -0 $1 2>/dev/null; do :; done' - $$ &
+	taskset -c 0 "$aiflame" record -q --cpu -o n.data python3 shared.py >waited
+	kill $!
+	wait $! || true
+}
+metered beside_nicer
+on_calm "why says that one thread is the bound while another program has a fifth of its CPU" sh -c "'$aiflame' why n.data >n.txt; cat n.txt waited; grep -q '^bound by one thread, which computes: ' n.txt"
+
 # Python.
 python=$(python3 -c 'import sys; print(sys.executable)')
 check "a Python program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock perf -F 999 -o p.data '$python' '$here/cpu_program.py' 3 >p.shares 2>p.screen"

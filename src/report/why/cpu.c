@@ -5,8 +5,8 @@
  *   time      from the first start of a process with CPU samples to the last end of one, or --time's part
  *   used      CPU time that was sampled / time: CPUs in use on average
  *   bound     by all CPUs, if ALL_PPM of them are in use; by others on the machine, if a thread could have run for IDLE_PPM of the
- *             time, and had no CPU for BUSY_PPM of that, or threads one after another; by one thread, if the busiest has THREAD_PPM of the time on a CPU; by
- *             what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
+ *             time, and had no CPU for BUSY_PPM of that, or threads one after another; by one thread, if the busiest has THREAD_PPM of the time on a CPU,
+ *             what it waited for one included; by what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
  *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
  */
@@ -155,13 +155,22 @@ static bool is_held_up(const struct cpu_why *w)
 		aif_run_delay_share_ppm(d) >= BUSY_PPM);
 }
 
+/* Returns true if a thread hardly ever sleeps: it computes, or waits for a CPU to go on with that. */
+static bool computes_always(const struct cpu_why *w)
+{
+	const struct aif_run_delay *d = &w->run_delay;
+
+	return w->busiest_ppm >= THREAD_PPM ||
+	       aif_share_ppm(d->most_waited_ns + d->most_ran_ns, w->time_ns) >= THREAD_PPM;
+}
+
 static void find_bound(struct cpu_why *w)
 {
 	w->used_ppm = aif_share_ppm(w->functions.weight_ns, w->time_ns);
 	w->busiest_ppm = AIF_MIN(aif_share_ppm(w->busiest_ns, w->time_ns), UINT64_C(1000000));
 	w->bound = w->cpus > 1 && w->used_ppm >= (uint64_t)w->cpus * ALL_PPM ? BOUND_ALL_CPUS
 		   : is_held_up(w)                                           ? BOUND_MACHINE
-		   : w->busiest_ppm >= THREAD_PPM                            ? BOUND_ONE_THREAD
+		   : computes_always(w)                                      ? BOUND_ONE_THREAD
 		   : w->busiest_ppm < IDLE_PPM && w->used_ppm < 1000000      ? BOUND_OFF_CPU
 									     : BOUND_NONE;
 }
