@@ -279,8 +279,9 @@ static int say_failed(const struct aif_borrow *b, int r, struct aif_err *err)
 	case -EFAULT:
 		return aif_err_set(
 			err, r,
-			"process %d: its C library is not what it seems, as a call in it "
-			"fails; start it with the variables that `aiflame env` prints",
+			"process %d: a call of its C library faults in the thread that was borrowed: "
+			"it was not made by that library (clone), or the library was replaced; "
+			"start it with the variables that `aiflame env` prints",
 			n);
 	case -EMFILE:
 		return say_no_descriptor(b->im->pid, err);
