@@ -65,6 +65,16 @@ test("the overview says what bounds the program, and leads on", "full", "", asyn
 	assert.equal((await state(page)).view, "overview");
 });
 
+test("the overview of a Python program without a device has its lines, which lead to their functions", "python", "", async (page) => {
+	const said = await text(page, "overview");
+	assert.match(said, /Bound by .*: \d\.\d+ of \d+ CPUs used in/);
+	assert.match(said, /Lines of the programgemm \(cpu_program\.py:\d+\)\d/);
+	assert.doesNotMatch(said, /no launches known/);
+	await page.locator(".bars tr").filter({ hasText: "gemm (cpu_program.py:" }).first().click();
+	assert.equal((await state(page)).view, "flame");
+	assert.ok(await page.evaluate(() => window.aiflame.F.found.frames.length) > 0);
+});
+
 test("a strip has the colours of what a device did", "phases", "", async (page) => {
 	const width = await page.evaluate(() => document.getElementById("strip").clientWidth);
 	const seen = new Set();

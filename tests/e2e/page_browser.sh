@@ -50,6 +50,8 @@ page joined --frames 500
 import cpu --as cpu --count 10ms "$root/tests/golden/views/input/stacks.folded"
 said=$("$aiflame" record -q --cpu -F 999 -o host.data "$build/tests/e2e/cpu_program" 1 2>&1) || failed "a program on CPUs is recorded" "$said"
 page host
+said=$("$aiflame" record -q --cpu -F 999 -o python.data python3 "$here/cpu_program.py" 1 2>&1) || failed "a Python program on CPUs is recorded" "$said"
+page python
 # Energy, of a simulated NVML.
 said=$(AIFLAME_STANDBY=$work/standby LD_LIBRARY_PATH=$build/tests/mock/cuda:$build/tests/mock/nvml "$aiflame" record -q --all-launches -o energy.data \
 	"$build/tests/mock/cuda/app" -s 100 -n 15000 "$root/tests/golden/cubin/kernels_sm90a.cubin" 2>&1) || failed "energy is recorded" "$said"

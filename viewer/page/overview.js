@@ -3,6 +3,9 @@
 	function overview_render() {
 		const w = H.why, window_of = w && w.window && time_text([w.window.from_ns, w.window.to_ns]), fresh = { time: window_of, zoom: "", ops: "", mine: "", by: "", leaf: "", per: "", roots: "", find: "", re: "", filter: "" }, body = [], name = (g) => GROUPS[g][0], colour = (r) => GROUPS[r.group][1], place = (r) => r.place && (r.is_before ? "before " : "") + r.place;
 		const bounds = (...of) => body.push(el("section", { class: "card wide" }, el("h2", {}, "What bounds this program"), ...of));
+		/* Of a program that used no device, what `why` says under a word: lines without one belong to the word before. */
+		let word = "";
+		const answers = (H.why_cpu || []).map((line) => [word = line.slice(0, 9).trim() || word, line.slice(9)]), said = (of) => answers.filter(([key]) => key === of).map(([, text]) => text);
 		const faster = (m) => !m || m >= 1e8 || m <= 1.005e6 ? "" : `at most ${m >= 2e6 ? (m / 1e6).toFixed(1) + "\u00d7" : ((m - 1e6) / 1e4).toFixed(0) + " %"} faster without`;
 		if (w && w.groups.length) {
 			// What is opened has the time that the rows are of, and nothing but what a row names.
@@ -19,9 +22,8 @@
 					button("Select this time", () => go({ time: time_text([w.window.from_ns, w.window.to_ns]) }), { class: "link" })),
 				(w.phases || []).length > 1 ? el("p", { class: "phases" }, w.phases.filter((f) => f.to_ns > f.from_ns).map((f) => el("span", {}, button(`${PHASES[f.phase] || f.phase} ${ns(f.to_ns - f.from_ns)}`, () => go({ time: time_text([f.from_ns, f.to_ns]) }), { class: "link" }), el("span", { class: "dim" }, ` devices busy ${share(f.busy_ppm, 1e6)}`)))) : "");
 		} else if (H.why_cpu) {
-			// Its functions have a card of their own.
-			const [lead, ...more] = H.why_cpu.filter((line) => /^(bound|threads|machine|spinning|try) /.test(line));
-			bounds(el("p", { class: "lead" }, lead.replace(/^b/, "B") + "."), ...more.map((line) => el("p", { class: "dim" }, line.replace(/ +/g, " ").replace(/^try /, "To try: "))));
+			// Its functions and lines have cards of their own.
+			bounds(el("p", { class: "lead" }, `Bound by ${said("bound by")[0]}.`), ...["threads", "machine", "spinning", "try"].flatMap((key) => said(key).map((text) => el("p", { class: "dim" }, `${key === "try" ? "To try:" : key} ${text}`))));
 		} else {
 			bounds(el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it."));
 		}
@@ -52,6 +54,10 @@
 		if (functions && functions.length)
 			body.push(card("Functions on CPUs", bars(functions.filter((r) => r.self).slice(0, 8).map((r) => ({ ...r, ns: r.self, unit: trees.cpu.unit })), functions[0].self / functions[0].self_share, (r) => short_of(r.function), (r) => row_open("cpu", r)),
 				button("All functions", () => go({ view: "tables", table: "cpu" }), { class: "link" })));
+		const mine = functions && functions.length && !time() ? said("lines").map((text) => ({ ns: parseFloat(text) / 100 * functions[0].self / functions[0].self_share, place: text.slice(9) })) : [];
+		if (mine.length)
+			body.push(card("Lines of the program", bars(mine, functions[0].self / functions[0].self_share, (r) => r.place, (r) => go({ ...fresh, time: "", view: "flame", of: "cpu", find: r.place.replace(/ \(.*/, "") })),
+				el("p", { class: "dim" }, "Each with what it called in libraries.")));
 		const owned = window_ns ? owners_of(t || window_ns) : [], lines = new Map(w ? w.owners.map((o) => [place(o), o.place]) : []);
 		/* Of a function, the line that `why` names. */
 		const line_of = (k) => [...lines].find(([text]) => text && text.replace(/:\d+\)/g, ")") === owner_name(k)), named = (r) => (line_of(r.owner) || [owner_name(r.owner)])[0], most = (r) => name(r.groups[0][0]);
@@ -61,7 +67,7 @@
 			el("p", { class: "dim" }, of_time(t ? device_time(t) : w.time_ns)), button("All idle time", () => go({ view: "tables", table: "idle" }), { class: "link" })));
 		const facts = [["Command", H.title], ["Host", H.host], ["Recorded", H.date], ["Length", ns(H.end_ns)], ["Devices", [...new Set(H.strips.map((s) => s.device))].join(", ")],
 			["Loop", w && w.loop && w.loop.steps ? `${count(w.loop.steps)} ${w.loop.found_by === "launches" ? "turn" : "step"}${w.loop.steps === 1 ? "" : "s"}, median ${ns(w.loop.median_ns)}, 95 % within ${ns(w.loop.p95_ns)}` : ""],
-			["Quality", H.quality], ["File", H.file]].filter(([, v]) => v);
+			["Quality", H.why_cpu ? "" : H.quality], ["File", H.file]].filter(([, v]) => v);
 		body.push(card("This profile", el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]))));
 		const joined = H.trees.filter((t) => t.joined).map((t) => `${count(t.joined)} frames narrower than ${amount(t.joined_below, t.unit)} are joined in the picture "${t.key}": --frames keeps more`);
 		const coarse = H.trees.filter((t) => t.join > 1).map((t) => `times in the picture "${t.key}" are known to ${ns(t.join * H.cell_ns)}`);

@@ -407,7 +407,8 @@ static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 /* Appends the i-th thing to try. Returns false where there is none. */
 static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 {
-	bool is_alone = w->bound == BOUND_ONE_THREAD && w->cpus > 1;
+	bool is_alone = w->bound == BOUND_ONE_THREAD && w->cpus > 1 &&
+			!aif_run_delay_is_busy(&w->run_delay, w->time_ns);
 	const struct aif_cpu_function *f = function_to_look_at(w);
 
 	if (w->bound == BOUND_MACHINE) {
