@@ -397,7 +397,7 @@ static bool helper(void)
 
 	is_here = true;
 	if (aif_unwinder_closed(s->unwinder))
-		(void)aif_own_thread_start(AIF_OWN_OPENER, reopen);
+		(void)aif_own_thread_start_bare(AIF_OWN_OPENER, reopen);
 	for (;;) {
 		struct aif_attachment *a = atomic_load(&s->attached);
 		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;

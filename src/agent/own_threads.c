@@ -4,6 +4,8 @@
 #include "agent/agent.h"
 #include "agent/births.h"
 #include "agent/cpu_buffer.h"
+#include "agent/memory/pages.h"
+#include "agent/own_tls.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -11,6 +13,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -26,6 +29,11 @@
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
  * program whose other threads have all ended (helper.c). */
 #define STACK (1u << 20)
+/* A stack of a bare thread: dl_iterate_phdr() takes less than 1 KiB, twelve more where the loader binds a function first. */
+#define BARE_STACK (64u << 10)
+/* The longest that its maker waits for its end; and the age by when one that has not ended hangs for ever. */
+#define BARE_NS 20000000
+#define HUNG_NS (5 * AIF_NS_PER_S)
 /* The longest that a call of the program's waits: with a thread that is still there it may end the program. One that
  * yields to all others, on a machine with much to do, may get no CPU for seconds. */
 #define LEAVE_NS (20 * AIF_NS_PER_S)
@@ -66,9 +74,33 @@ uint64_t aif_own_threads_cpu_ns(void)
 	return ns;
 }
 
+/* True once the kernel has forgotten the thread. Its number may be another's of this process by then: who waits for
+ * that one waits for nothing, and no longer than LEAVE_NS. */
+static bool is_gone(struct aif_own_thread *t)
+{
+	uint32_t tid = atomic_load(&t->tid);
+
+	if (!tid)
+		return true;
+	if (tid == STARTING || syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) == 0 || errno != ESRCH)
+		return false;
+	atomic_compare_exchange_strong(&t->tid, &tid, 0);
+	return true;
+}
+
+/* True of a bare thread that waits for a lock which no thread holds: it does nothing any more. */
+static bool is_hung(const struct aif_own_thread *t)
+{
+	uint64_t since = atomic_load(&t->bare_ns);
+
+	return since && aif_now_ns() - since >= HUNG_NS;
+}
+
+/* A thread ends after the one that uses its variables. */
 bool aif_own_thread_is_to_leave(void)
 {
-	return self && atomic_load(&aif_agent.own.away);
+	return self && atomic_load(&aif_agent.own.away) &&
+	       (!self->lends || is_gone(self->lends) || is_hung(self->lends));
 }
 
 void aif_own_thread_waits_on(const void *word)
@@ -215,20 +247,6 @@ static int create(struct aif_own_thread *t)
 	return -r;
 }
 
-/* True once the kernel has forgotten the thread. Its number may be another's of this process by then: who waits for
- * that one waits for nothing, and no longer than LEAVE_NS. */
-static bool is_gone(struct aif_own_thread *t)
-{
-	uint32_t tid = atomic_load(&t->tid);
-
-	if (!tid)
-		return true;
-	if (tid == STARTING || syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) == 0 || errno != ESRCH)
-		return false;
-	atomic_compare_exchange_strong(&t->tid, &tid, 0);
-	return true;
-}
-
 /* A child of a fork has none of its parent's. */
 static void forget_parents(struct aif_own_threads *own)
 {
@@ -244,6 +262,8 @@ static void forget_parents(struct aif_own_threads *own)
 		atomic_store(&own->at[i].tid, 0);
 		atomic_store(&own->at[i].is_apart, false);
 		own->at[i].becomes = NULL;
+		own->at[i].lends = NULL;
+		atomic_store(&own->at[i].bare_ns, 0);
 	}
 	atomic_store(&own->pid, pid);
 }
@@ -283,6 +303,65 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	return r;
 }
 
+/* Ends by a call of its own: clone() of glibc before 2.26 would end the process. */
+static int begin_bare(void *arg)
+{
+	struct aif_own_thread *t = arg;
+
+	(void)atomic_load (&t->run)();
+	atomic_store(&t->parting, PARTING_NOT);
+	aif_bare_call(SYS_futex, (long)&t->parting, FUTEX_WAKE, 1, 0, 0, 0);
+	return (int)aif_bare_call(SYS_exit, 0, 0, 0, 0, 0, 0);
+}
+
+/* Waits until a bare thread has ended; not for long if it hangs. */
+static bool await_bare(struct aif_own_thread *t)
+{
+	uint64_t until = aif_now_ns() + BARE_NS, now = 0;
+	struct timespec time = timespec_of(BARE_NS);
+
+	if (atomic_load(&t->parting) != PARTING_NOT)
+		syscall(SYS_futex, &t->parting, FUTEX_WAIT, PARTING_BEGUN, &time, NULL, 0);
+	while (!is_gone(t) && now < until) {
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		now = aif_now_ns();
+	}
+	return is_gone(t);
+}
+
+int aif_own_thread_start_bare(enum aif_own_thread_kind kind, aif_own_run run)
+{
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM | CLONE_PARENT_SETTID;
+	struct aif_own_thread *t = &aif_agent.own.at[kind];
+	uint32_t none = 0;
+	void *stack;
+	int r = 0;
+
+	if (!self || !is_gone(t) || !atomic_compare_exchange_strong(&t->tid, &none, STARTING))
+		return -EBUSY;
+	stack = aif_pages_stack(BARE_STACK);
+	atomic_store(&t->run, run);
+	atomic_store(&t->is_apart, false); /* it uses no descriptors */
+	atomic_store(&t->parting, PARTING_BEGUN);
+	atomic_store(&t->bare_ns, aif_now_ns());
+	if (!stack)
+		r = -ENOMEM;
+	else if (clone(begin_bare, stack, flags, t, &t->tid) < 0)
+		r = -errno;
+	if (r < 0) {
+		atomic_store(&t->tid, 0);
+	} else {
+		self->lends = t;
+		if (!await_bare(t))
+			return 0;
+		self->lends = NULL;
+	}
+	if (stack)
+		aif_pages_stack_free(stack, BARE_STACK);
+	return r;
+}
+
 static bool are_gone(struct aif_own_threads *own)
 {
 	bool gone = true;
@@ -290,7 +369,7 @@ static bool are_gone(struct aif_own_threads *own)
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		const void *word = atomic_load(&own->at[i].word);
 
-		if (is_gone(&own->at[i]))
+		if (is_gone(&own->at[i]) || is_hung(&own->at[i]))
 			continue;
 		gone = false;
 		if (word)

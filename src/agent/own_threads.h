@@ -49,13 +49,19 @@ struct aif_own_threads {
 		_Atomic uint32_t parting; /* how far it is with that */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* the futex word that it sleeps on, if not on `away` */
+		_Atomic uint64_t bare_ns;   /* when it began, of a bare thread, else 0 */
 		struct aif_own_thread *becomes; /* its own: what it goes on as once it has ended */
+		struct aif_own_thread *lends; /* its own: the bare thread that uses its variables */
 	} at[AIF_OWN_KINDS];
 };
 
 /* Starts a detached thread which blocks all signals; while others make way, later. 0 or -errno, -EBUSY: there is one of
  * this kind. */
 int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run);
+/* In one of them: starts a thread whose making and end call none of the program's functions, malloc() among them, which
+ * may take for granted that one thread calls it. The C library does not know it: it uses the thread-local variables of
+ * the calling thread, which waits some ms for its end. So `run` sets none, errno included. 0 or -errno. */
+int aif_own_thread_start_bare(enum aif_own_thread_kind kind, aif_own_run run);
 /* True in one of them. */
 bool aif_own_thread_is_here(void);
 /* Returns whether a thread of this process is one of them. */
