@@ -110,7 +110,8 @@ const struct aif_command aif_command_why = {
 		"40 % of the time, else by nothing alone. Times of kernels are durations: of kernels that\n"
 		"overlap they sum to more than the device was busy.\n\n"
 		"Of a program that used no device (record --cpu) it says how many CPUs were used, by\n"
-		"which threads, and which functions had the time.",
+		"which threads, and which functions had the time; with --wall, what main threads compute\n"
+		"and in which calls they wait.",
 	.examples = "aiflame why\tof the loop in aiflame.data\n"
 		    "aiflame why --time startup run.data\twhat the start-up spends its time on\n"
 		    "aiflame why --time step:120 run.data\tone step: a row of report --steps\n"

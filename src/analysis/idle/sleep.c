@@ -38,6 +38,19 @@ bool aif_idle_is_runtime(const struct aif_profile *p, uint32_t module)
 	return is_library(p, module, runtimes, AIF_ARRAY_LEN(runtimes));
 }
 
+/* Returns a function's name without what the C library puts in front of it. */
+static const char *plain(const char *name)
+{
+	static const char *const prefixes[] = {"_", "GI_", "libc_", "new_"};
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
+			name += strlen(prefixes[i]);
+			i = SIZE_MAX;
+		}
+	return name;
+}
+
 /* Looks a function up: "__GI___poll" and "__libc_accept" are poll and accept; a version may follow, "@@GLIBC_2.3.2". */
 static enum aif_idle_sleep sleep_in(const char *name)
 {
@@ -49,14 +62,9 @@ static enum aif_idle_sleep sleep_in(const char *name)
 #include "analysis/idle/sleeps.def"
 #undef AIF_IDLE_SLEEP
 	};
-	static const char *const prefixes[] = {"_", "GI_", "libc_", "new_"};
 	size_t len;
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(prefixes); i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
-			name += strlen(prefixes[i]);
-			i = SIZE_MAX;
-		}
+	name = plain(name);
 	len = strcspn(name, "@");
 	for (size_t i = 0; i < AIF_ARRAY_LEN(sleeps); i++)
 		if (strlen(sleeps[i].name) == len && !strncmp(name, sleeps[i].name, len))
@@ -100,12 +108,16 @@ static bool is_in_c_library(const struct aif_profile *p, const struct aif_frame 
 	       is_library(p, f->module, c_libraries, AIF_ARRAY_LEN(c_libraries));
 }
 
-/* The name of a frame's function, NULL if all that is known is where it begins: "[libc.so.6+0x98d70]". */
+/* Returns the name of a frame's function, not of what is inlined into it; NULL if all that is known is where it begins:
+ * "[libc.so.6+0x98d70]". */
 static const char *name_of(const struct aif_profile *p, uint32_t frame)
 {
 	const struct aif_frame_name *n = aif_profile_frame_name(p, frame);
-	const char *name = n && n->name != AIF_NONE ? aif_profile_str(p, n->name) : NULL;
+	const char *name;
 
+	while (n && n > p->frame_names && n[-1].frame == frame && n->inline_depth)
+		n--;
+	name = n && n->name != AIF_NONE ? aif_profile_str(p, n->name) : NULL;
 	return name && *name != '[' ? name : NULL;
 }
 
@@ -187,4 +199,24 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 			return is_asleep ? AIF_IDLE_SLEEP_ASLEEP : AIF_IDLE_SLEEP_NONE;
 	}
 	return found || !is_asleep ? found : AIF_IDLE_SLEEP_ASLEEP;
+}
+
+const char *aif_idle_sleep_call(const struct aif_profile *p, uint32_t stack)
+{
+	const char *call = "";
+
+	for (uint32_t s = stack; s != AIF_NONE; s = p->stacks[s].parent) {
+		uint32_t frame = p->stacks[s].frame;
+		const char *name;
+
+		if (frame == AIF_NONE || p->frames[frame].kind == AIF_FRAME_MARK ||
+		    (p->frames[frame].module != AIF_NONE &&
+		     p->modules[p->frames[frame].module].kind == AIF_MODULE_OS))
+			continue;
+		if (!is_in_c_library(p, &p->frames[frame]))
+			break;
+		name = name_of(p, frame);
+		call = name ? plain(name) : call;
+	}
+	return call;
 }

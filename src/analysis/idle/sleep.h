@@ -32,3 +32,6 @@ void aif_idle_sleeping_finish(struct aif_idle_sleeping *s);
 bool aif_idle_is_runtime(const struct aif_profile *p, uint32_t module);
 enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 				      const struct aif_idle_sleeping *s, uint32_t stack);
+/* Returns the function of the C library that a stack's innermost other code called, without leading underscores: "nanosleep",
+ * "pthread_cond_wait". "" where the stack does not end in the C library, or its functions have no names. */
+const char *aif_idle_sleep_call(const struct aif_profile *p, uint32_t stack);

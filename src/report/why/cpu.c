@@ -574,8 +574,11 @@ int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, 
 		bool is_json, struct aif_buf *out, struct aif_err *err)
 {
 	struct cpu_why w = {.p = names->p, .options = sel && sel->options ? sel->options : ""};
-	int r = measure(&w, names, sel, err);
+	int r;
 
+	if (names->p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL && !names->p->traits.is_imported)
+		return aif_why_wall(names, sel, path, is_json, out, err);
+	r = measure(&w, names, sel, err);
 	if (!r && is_json)
 		say_json(&w, path, out);
 	else if (!r)

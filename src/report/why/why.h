@@ -305,3 +305,7 @@ void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w,
  * CPU samples, or they were imported, -errno with *err. */
 int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		bool is_json, struct aif_buf *out, struct aif_err *err);
+/* The same from samples by the wall clock, which aif_why_cpu() calls for: what main threads compute, and in which calls they
+ * wait. */
+int aif_why_wall(const struct aif_names *names, const struct aif_selection *sel, const char *path,
+		 bool is_json, struct aif_buf *out, struct aif_err *err);

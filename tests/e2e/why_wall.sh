@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# why of recordings by the wall clock (record --wall): what main threads compute and wait for, beside what programs say themselves.
+. "$(dirname "$0")/tap.sh"
+app=$build/tests/e2e/wall_app
+py=/usr/bin/python3
+
+check "a program that waits, sleeps and computes is recorded by the wall clock" sh -c "'$aiflame' record -q --cpu --wall -F 199 -o w.data '$app' 3 >said"
+"$aiflame" why w.data >w.txt
+"$aiflame" why --format json w.data >w.json
+check "why says of a wall-clock recording that the main thread waits" grep -qE '^bound by waiting: the main thread, [0-9]+ \(wall_app\), computes for ' w.txt
+check "why names the call in which the main thread waits for another" grep -qE '^waits .* pthread_cond_wait in ask \(wall_app.c:[0-9]+\)' w.txt
+check "why names the call in which the main thread sleeps" grep -qE ' nanosleep in rest \(wall_app.c:[0-9]+\)' w.txt
+check "why names what the main thread computes" grep -qE '^computes .*compute \(wall_app.c:[0-9]+\)' w.txt
+check "why has the other threads' computing apart" grep -qE '^others .*compute \(wall_app.c:[0-9]+\)' w.txt
+check "shares of waits and of computing are those that the program measures" python3 -c "
+import json
+said = {w: float(s) for w, s in (l.split() for l in open('said'))}
+a = json.load(open('w.json'))
+assert a['of'] == 'wall' and a['bound_by'] == ['waiting'] and a['command'] == 'why' and a['verdict'], a
+of = lambda call: sum(w['ns'] for w in a['waits'] if w['call'] == call) / a['main_ns']
+have = {'waited': of('pthread_cond_wait'), 'slept': of('nanosleep'), 'computed': 1 - a['main_waits_ns'] / a['main_ns']}
+print(said, have)
+assert all(abs(said[k] - have[k]) < 0.1 for k in said)"
+
+cat >lines.py <<'EOF'
+import queue, threading, time
+asked = queue.Queue()
+def consume():
+    while asked.get() is not None:
+        pass
+def main():
+    t = threading.Thread(target=consume)
+    t.start()
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        time.sleep(0.05)
+    asked.put(None)
+    t.join()
+main()
+EOF
+if [ -x "$py" ]; then
+	check "a Python program is recorded by the wall clock" "$aiflame" record -q --cpu --wall -o p.data "$py" lines.py
+	"$aiflame" why p.data >p.txt
+	check "why names the line of Python at which the main thread sleeps" grep -qE '^waits .*nanosleep in main \(lines.py:11\)' p.txt
+	check "a thread of Python that waits for a queue does not compute" sh -c "! grep -q consume p.txt"
+fi
+done_testing
