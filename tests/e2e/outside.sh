@@ -55,6 +55,35 @@ check "where perf_event is refused nothing is recorded" status_is 125 "$no_perf"
 check "all processes are recorded with -a, each under its name" recorded a -a --inject never
 check "the program is among all processes" sh -c "'$aiflame' flame --of cpu --format folded -o - a.data | grep -q 'computer;computer;add_up '"
 
+# delay TID: ns that a thread has waited for a CPU, ever
+delay() { awk '{ print $2 }' /proc/$pid/task/$1/schedstat; }
+# starved: the profile of threads that another program keeps from their CPU has what they waited, by the kernel's count
+starved() {
+	cpu=$(taskset -cp $pid | sed -E 's/.*: *([0-9]+).*/\1/')
+	taskset -acp "$cpu" $pid >/dev/null
+	busiest=$(for t in /proc/$pid/task/*; do echo "$(awk '{ print $1 }' "$t/schedstat") ${t##*/}"; done | sort -n | tail -n 1 | cut -d ' ' -f 2)
+	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	other=$!
+	env --default-signal=INT "$aiflame" record -q --cpu -p $pid -o s.data 2>s.err &
+	recorder=$!
+	wait_until in_file s "SELECT count(*) >= 10 FROM cpu_samples"
+	before=$(delay "$busiest")
+	wait_until sh -c "[ \$(awk '{ print \$2 }' /proc/$pid/task/$busiest/schedstat) -gt $((before + 500000000)) ]"
+	after=$(delay "$busiest")
+	kill -INT $recorder
+	wait $recorder
+	kill $other
+	wait $other 2>/dev/null
+	"$aiflame" why --format json s.data >s.json
+	python3 -c "
+import json
+waited = json.load(open('s.json'))['run_delay']['waited_ns']
+print($after - $before, waited)
+assert waited >= 0.95 * ($after - $before)"
+}
+check "what threads waited for a CPU that others had is in the profile, of a process without the agent" starved
+check "why says that the machine was busy, of a process without the agent" sh -c "'$aiflame' why s.data | grep -qE '^machine  busy: [0-9]+ threads? waited '"
+
 echo >&7
 exec 7>&-
 check "the program that was sampled ends as it would have" wait $pid

@@ -24,21 +24,27 @@
  * CPU samples of processes without the agent: `record -p PID --cpu` and `-a --cpu`. Each thread that uses CPU time has a perf_event
  * and a ring of its own; what comes out are registers and a copy of the stack, unwound here by the tables in the
  * process's memory (src/remote). Threads are found by looking: at all of a named process, at those that have used CPU time since the last
- * look of others.
+ * look of others. What threads with a ring waited for a CPU is read once a second, and as sampling ends.
  */
 
 #define THREADS_MAX 4096 /* with a ring */
 #define LOOKS_MAX   256  /* threads without one whose time is read in one look: 5 us each */
-#define FRAMES_MAX  256
-#define MAPS_MAX    (4u << 20)
+/* Threads with a ring whose waits for a CPU are read in one second. */
+#define WAITS_MAX  1024
+#define FRAMES_MAX 256
+#define MAPS_MAX   (4u << 20)
 /* Pages of a process that are read between two looks at its maps. */
 #define PAGES_MAX 65536
+/* Shorter waits for a CPU make no row yet. */
+#define WAITED_NS 1000000
 /* Maps are read again at most so often. */
 #define MAPS_NS (100 * UINT64_C(1000000))
 
 struct thread {
 	uint32_t tid, pid;
 	uint64_t used; /* ns of CPU time, at the last look */
+	/* ns waited for a CPU, ever, at the last look at it; when that was */
+	uint64_t waited, waited_ns;
 	bool has_ring, was_refused, seen;
 	char name[64]; /* "": not known yet */
 	struct aif_outside_ring ring;
@@ -58,7 +64,7 @@ struct outside {
 	struct aif_drainer *d;
 	struct aif_ebpf_processes processes;
 	struct thread *threads;
-	size_t len, cap, rings, next_look;
+	size_t len, cap, rings, next_look, next_wait;
 	struct aif_map by_tid; /* -> index of `threads` */
 	struct code *codes;
 	size_t codes_len, codes_cap;
@@ -265,12 +271,56 @@ static void read_ring(struct outside *o, struct thread *th)
 
 /* ---- threads ---- */
 
-static uint64_t used_ns(const struct thread *th)
+/* Reads the CPU time of a thread, and what it waited for a CPU, ns. False: it has ended. */
+static bool read_times(const struct thread *th, uint64_t *ret_used, uint64_t *ret_waited)
 {
-	char path[64], text[128];
+	char path[64], text[128], *end;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", th->pid, th->tid);
-	return aif_proc_read(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
+	if (aif_proc_read(path, text, sizeof(text)) <= 0)
+		return false;
+	*ret_used = strtoull(text, &end, 10);
+	*ret_waited = strtoull(end, NULL, 10);
+	return true;
+}
+
+/* Makes a row of what a thread has waited for a CPU since the last look. */
+static void look_at_wait(struct outside *o, struct thread *th)
+{
+	struct aif_drainer *d = o->d;
+	struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, th->pid, false);
+	uint64_t used, waited, now = aif_now_ns(), since = th->waited_ns;
+	struct aif_cpu_row row = {.time = since}, *to;
+	struct aif_target *t;
+	uint32_t mark;
+
+	if (!read_times(th, &used, &waited) || waited < th->waited)
+		return;
+	if (o->collects && waited - th->waited < WAITED_NS)
+		return;
+	/* A wait that has just ended may have begun before the look. */
+	row.waiting = AIF_MIN(waited - th->waited, now - since);
+	th->waited = waited;
+	th->waited_ns = now;
+	if (!o->collects || !row.waiting || !p || !p->wanted)
+		return;
+	t = aif_ebpf_process_target(d, &o->processes, p, name_of(th), now);
+	if (!t || (t->shm && aif_cpu_is_sampled(t)))
+		return;
+	to = aif_batches_row(&d->store->batches, AIF_BATCH_CPU);
+	if (!to) {
+		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
+			       aif_store_puts(d->store, "times off CPU"), 1);
+		return;
+	}
+	d->store->payer = &t->quota;
+	row.thread = aif_target_thread(d, t, th->tid, name_of(th));
+	mark = aif_store_mark(d->store, AIF_OFF_CPU_SEEN_RUNNABLE);
+	row.stack = mark == AIF_NONE
+			    ? AIF_NONE
+			    : aif_store_stack(d->store, AIF_NONE, mark, AIF_STACK_FRAME_POINTERS);
+	*to = row;
+	d->store->payer = NULL;
 }
 
 static void sample(struct outside *o, struct thread *th)
@@ -332,7 +382,9 @@ static void list_threads(struct outside *o, uint32_t pid)
 		    aif_map_put(&o->by_tid, tid, o->len))
 			break;
 		o->threads[o->len] = (struct thread){.tid = tid, .pid = pid, .seen = true};
-		o->threads[o->len].used = used_ns(&o->threads[o->len]);
+		(void)read_times(&o->threads[o->len], &o->threads[o->len].used,
+				 &o->threads[o->len].waited);
+		o->threads[o->len].waited_ns = aif_now_ns();
 		if (!o->processes.all)
 			sample(o, &o->threads[o->len]);
 		o->len++;
@@ -372,14 +424,25 @@ static void look_at_times(struct outside *o)
 {
 	for (size_t n = 0; n < AIF_MIN(o->len, (size_t)LOOKS_MAX); n++) {
 		struct thread *th = &o->threads[o->next_look++ % o->len];
-		uint64_t used;
+		uint64_t used, waited;
 
 		if (th->has_ring || th->was_refused)
 			continue;
-		used = used_ns(th);
+		if (!read_times(th, &used, &waited))
+			continue;
 		if (used > th->used)
 			sample(o, th);
 		th->used = used;
+	}
+}
+
+static void look_at_waits(struct outside *o, size_t most)
+{
+	for (size_t n = 0; n < AIF_MIN(o->len, most); n++) {
+		struct thread *th = &o->threads[o->next_wait++ % o->len];
+
+		if (th->has_ring)
+			look_at_wait(o, th);
 	}
 }
 
@@ -473,6 +536,8 @@ static void step(struct aif_drainer *d, const struct aif_turn *turn)
 	if (turn->new_threads)
 		look_at_times(o);
 	if (turn->each_second)
+		look_at_waits(o, WAITS_MAX);
+	if (turn->each_second)
 		aif_ebpf_processes_tidy(d, &o->processes,
 					turn->now > AIF_NS_PER_S ? turn->now - AIF_NS_PER_S : 0);
 }
@@ -484,6 +549,7 @@ static uint64_t stop(struct aif_drainer *d, bool collects)
 	if (o->is_on) {
 		o->collects = collects;
 		read_all(o);
+		look_at_waits(o, o->len);
 	}
 	return aif_now_ns();
 }
