@@ -589,8 +589,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	o.argv = words_len ? words : NULL;
 	warn_of_closed_agent(&o);
 	aif_outside_check(&o);
+	/* Programs that such processes start by exec() have no agent. */
 	if (o.inject == AIF_RECORD_INJECT_ALWAYS && o.pids[0])
-		o.outside = o.outside_refused = false;
+		o.outside_refused = false;
 	o.schedule.counts_from_attach = v->schedule && !words_len;
 	cycle_opts.schedule = o.schedule;
 	cycle_opts.ends = v->schedule && !words_len;

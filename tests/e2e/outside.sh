@@ -81,7 +81,7 @@ waited = json.load(open('s.json'))['run_delay']['waited_ns']
 print($after - $before, waited)
 assert waited >= 0.95 * ($after - $before)"
 }
-check "what threads waited for a CPU that others had is in the profile, of a process without the agent" starved
+check "waits for a CPU that others had are in the profile of a process without the agent, by the kernel's count" starved
 check "why says that the machine was busy, of a process without the agent" sh -c "'$aiflame' why s.data | grep -qE '^machine  busy: [0-9]+ threads? waited '"
 
 echo >&7
@@ -97,6 +97,30 @@ check "a process's children are recorded with it" recorded c -p $parent
 check "the child's function is there" is c.data "SELECT sum(f.function = 'add_up') > 0 FROM $stack"
 echo >&7
 exec 7>&-
+wait $parent
+
+# What a process starts by exec() after the agent was put into it has no agent.
+mkfifo go
+bash -c "read -r _ <go; '$app' threads <in >later.out; true" &
+parent=$!
+exec 6<>go
+# records_later: what the parent starts once the agent is in it is sampled, too
+records_later() {
+	env --default-signal=INT "$aiflame" record -q --cpu -p $parent --inject always -o l.data 2>l.err &
+	recorder=$!
+	wait_until grep -q memfd:libaiflame-agent /proc/$parent/maps || { cat l.err; kill -INT $recorder; wait $recorder; return 1; }
+	echo >&6
+	exec 7>in
+	wait_until in_file l "SELECT count(*) >= 10 FROM $stack WHERE f.function = 'add_up'"
+	found=$?
+	kill -INT $recorder
+	wait $recorder
+	return $found
+}
+check "programs that a process starts by exec() after the agent was put into it are sampled" records_later
+echo >&6
+echo >&7
+exec 6>&- 7>&-
 wait $parent
 
 # A recording ends when what it records does.

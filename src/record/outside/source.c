@@ -23,8 +23,8 @@
 /*
  * CPU samples of processes without the agent: `record -p PID --cpu` and `-a --cpu`. Each thread that uses CPU time has a perf_event
  * and a ring of its own; what comes out are registers and a copy of the stack, unwound here by the tables in the
- * process's memory (src/remote). Threads are found by looking: at all of a named process, at those that have used CPU time since the last
- * look of others. What threads with a ring waited for a CPU is read once a second, and as sampling ends.
+ * process's memory (src/remote). Threads are found by looking: at all of a named process and of its children, at those that have used CPU
+ * time since the last look of others. With `-p PID --inject always` it is for what these processes start by exec(). What threads with a ring waited for a CPU is read once a second, and as sampling ends.
  */
 
 #define THREADS_MAX 4096 /* with a ring */
@@ -66,6 +66,7 @@ struct outside {
 	struct thread *threads;
 	size_t len, cap, rings, next_look, next_wait;
 	struct aif_map by_tid; /* -> index of `threads` */
+	struct aif_map met;    /* with --inject always: processes that have been looked at */
 	struct code *codes;
 	size_t codes_len, codes_cap;
 	uint8_t *scratch;
@@ -359,9 +360,45 @@ static void thread_drop(struct outside *o, size_t i)
 		aif_map_put(&o->by_tid, th->tid, i);
 }
 
+/* Returns true if a process carries the agent, or is about to: one that the agent is put into, and a new one of which it is not known yet
+ * whether it brings the agent along. */
+static bool is_agents(struct outside *o, uint32_t pid)
+{
+	bool may_come = o->d->opts->inject == AIF_RECORD_INJECT_ALWAYS && !o->processes.all;
+	uint64_t met;
+
+	for (const struct aif_target *t = o->d->targets; t; t = t->next)
+		if (t->pid == (int)pid && !t->ended && t->shm)
+			return true;
+	for (const char *const *p = o->d->opts->pids; may_come && *p; p++)
+		if (strtoul(*p, NULL, 10) == pid)
+			return true;
+	if (!may_come || aif_map_get(&o->met, pid, &met))
+		return false;
+	(void)aif_map_put(&o->met, pid, 1);
+	return true;
+}
+
+/* Adds the processes that a thread has started to those that are recorded. */
+static void want_children(struct outside *o, uint32_t pid, uint32_t tid)
+{
+	char path[64], text[1024], *at = text, *end;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
+	if (aif_proc_read(path, text, sizeof(text)) <= 0)
+		return;
+	for (uint32_t child; (child = (uint32_t)strtoul(at, &end, 10)) != 0 && *end; at = end) {
+		struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, child, true);
+
+		if (p)
+			p->wanted = true;
+	}
+}
+
 /* Adds the threads of a process that are new, and marks all as seen. */
 static void list_threads(struct outside *o, uint32_t pid)
 {
+	const bool samples = !is_agents(o, pid);
 	struct dirent *e;
 	char path[64];
 	DIR *dir;
@@ -373,6 +410,10 @@ static void list_threads(struct outside *o, uint32_t pid)
 		uint64_t i;
 
 		if (!tid)
+			continue;
+		if (!o->processes.all)
+			want_children(o, pid, tid);
+		if (!samples)
 			continue;
 		if (aif_map_get(&o->by_tid, tid, &i) && i < o->len) {
 			o->threads[i].seen = true;
@@ -393,14 +434,6 @@ static void list_threads(struct outside *o, uint32_t pid)
 		closedir(dir);
 }
 
-static bool is_agents(const struct outside *o, uint32_t pid)
-{
-	for (const struct aif_target *t = o->d->targets; t; t = t->next)
-		if (t->pid == (int)pid && !t->ended && t->shm)
-			return true;
-	return false;
-}
-
 static void look_at_threads(struct outside *o)
 {
 	for (size_t i = 0; i < o->len; i++)
@@ -408,7 +441,7 @@ static void look_at_threads(struct outside *o)
 	for (size_t i = 0; i < o->processes.len; i++) {
 		struct aif_ebpf_process *p = o->processes.at[i];
 
-		if (p && p->wanted && p->pid != (uint32_t)getpid() && !is_agents(o, p->pid))
+		if (p && p->wanted && p->pid != (uint32_t)getpid())
 			list_threads(o, p->pid);
 	}
 	for (size_t i = 0; i < o->len;) {
@@ -567,6 +600,7 @@ static void finish(struct aif_drainer *d)
 	free(o->threads);
 	free(o->scratch);
 	aif_map_finish(&o->by_tid);
+	aif_map_finish(&o->met);
 	if (o->is_on)
 		aif_ebpf_processes_finish(d, &o->processes);
 }
