@@ -78,7 +78,7 @@ struct aif_process {
 	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end 0 = still alive at the end */
 	uint32_t flags;
 	int32_t exit_status; /* wait status if known, else -1 */
-	uint64_t cpu_ns;     /* CPU time of all threads, when last read; 0 = not known */
+	uint64_t cpu_ns;     /* CPU time of all threads since the recording began; 0 = not known */
 	/* 1 + its rank in a job of several processes, 1 + that among those of its host; 0 = not known. */
 	uint32_t rank, local_rank;
 	uint32_t world; /* number of ranks in the job; 0 = not known */

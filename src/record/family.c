@@ -16,6 +16,8 @@
 #define PERIOD_NS     (AIF_NS_PER_S / 5)
 #define COST_SHARE    100
 #define MAX_PERIOD_NS (5 * AIF_NS_PER_S)
+/* A process's start is known in ticks: one that began so long before the recording is older. */
+#define START_ERROR_NS (AIF_NS_PER_S / 50)
 /* Flag in `once`: the process is not tried again. Ticks since boot never grow that far. */
 #define GIVEN_UP (UINT64_C(1) << 63)
 
@@ -29,6 +31,7 @@ void aif_family_finish(struct aif_family *f)
 {
 	free(f->members);
 	aif_map_finish(&f->once);
+	aif_map_finish(&f->before);
 	f->members = NULL;
 	f->len = f->cap = 0;
 }
@@ -69,7 +72,9 @@ static uint32_t listed(const struct aif_family *f, uint32_t pid)
 
 void aif_family_init(struct aif_family *f, struct aif_listener *listener)
 {
-	*f = (struct aif_family){.listener = listener, .members_max = AIF_FAMILY_MEMBERS};
+	*f = (struct aif_family){.listener = listener,
+				 .members_max = AIF_FAMILY_MEMBERS,
+				 .begin_ns = aif_clock_ns(CLOCK_BOOTTIME)};
 }
 
 /* True if a process is under a filter of system calls that we are not under. One that has not joined was left alone by its
@@ -131,6 +136,19 @@ static bool carries_agent(uint32_t pid)
 	return aif_standby_maps((int)pid, 0, &maps) == 0 && maps.has_agent;
 }
 
+/* Sets the CPU time of a listed process. Needs the store's lock. */
+static void note_cpu(struct aif_family *f, const struct seen *p, uint32_t id)
+{
+	const uint64_t tick_ns = AIF_NS_PER_S / (uint64_t)AIF_MAX(sysconf(_SC_CLK_TCK), 1);
+	uint64_t before = 0, *cpu_ns = &f->listener->store->p.processes[id].cpu_ns;
+
+	if (!aif_map_get(&f->before, id, &before)) {
+		before = p->start * tick_ns + START_ERROR_NS < f->begin_ns ? p->cpu_ns : 0;
+		aif_map_put(&f->before, id, before);
+	}
+	*cpu_ns = AIF_MAX(*cpu_ns, p->cpu_ns - AIF_MIN(before, p->cpu_ns));
+}
+
 static void look_at(struct aif_family *f, uint32_t pid)
 {
 	struct aif_store *s = f->listener->store;
@@ -143,7 +161,7 @@ static void look_at(struct aif_family *f, uint32_t pid)
 	id = listed(f, pid);
 	parent = id == AIF_NONE ? listed(f, p.parent) : AIF_NONE;
 	if (id != AIF_NONE)
-		s->p.processes[id].cpu_ns = AIF_MAX(s->p.processes[id].cpu_ns, p.cpu_ns);
+		note_cpu(f, &p, id);
 	pthread_mutex_unlock(&s->lock);
 	for (size_t i = 0; i < f->len && id != AIF_NONE; i++)
 		if (f->members[i].process == id)

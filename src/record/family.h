@@ -6,7 +6,7 @@
 /*
  * Processes that a recorded one has forked and that never call exec, as the workers of a data loader. Their
  * agent says nothing before they use a device (but for --children), so the recorder finds them by their parents. Also the CPU time
- * of all processes that are listed, as of the last look at them.
+ * of all processes that are listed, as of the last look at them, since the recording's begin.
  */
 struct aif_family_member {
 	uint32_t pid, process; /* of the store */
@@ -19,6 +19,9 @@ struct aif_family {
 	size_t len, cap;
 	size_t members_max;  /* at a time; others are counted, not listed */
 	struct aif_map once; /* pid and start: seen once, not listed yet, or never */
+	/* CPU time, ns, at the first look, of processes of the store that are older than the recording */
+	struct aif_map before;
+	uint64_t begin_ns; /* of the recording, CLOCK_BOOTTIME */
 	uint64_t next_ns;
 };
 #define AIF_FAMILY_MEMBERS 4096

@@ -141,12 +141,48 @@ static void those_that_the_desk_does_not_list_are_counted_once(void **state)
 	assert_int_equal(unlisted(w), CHILDREN - PLACES);
 }
 
+static void use_cpu_until(uint64_t ns)
+{
+	while (aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < ns)
+		;
+}
+
+static void cpu_time_before_the_recording_is_left_out(void **state)
+{
+	const uint64_t ms = AIF_NS_PER_S / 1000;
+	struct world *w = *state;
+	uint64_t begin;
+
+	w->family.begin_ns =
+		aif_clock_ns(CLOCK_BOOTTIME) + AIF_NS_PER_S; /* this process is older */
+	use_cpu_until(200 * ms);
+	begin = aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	look(w, 1);
+	use_cpu_until(begin + 100 * ms);
+	look(w, 1);
+	assert_in_range(w->store.p.processes[0].cpu_ns, 50 * ms,
+			aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - 100 * ms);
+}
+
+static void cpu_time_of_a_process_that_the_recording_saw_begin_is_all_of_it(void **state)
+{
+	const uint64_t ms = AIF_NS_PER_S / 1000;
+	struct world *w = *state;
+
+	w->family.begin_ns = 0;
+	use_cpu_until(200 * ms);
+	look(w, 1);
+	assert_true(w->store.p.processes[0].cpu_ns >= 150 * ms);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(children_are_listed),
 		TEST(those_without_a_place_are_counted_once),
+		TEST(cpu_time_before_the_recording_is_left_out),
+		TEST(cpu_time_of_a_process_that_the_recording_saw_begin_is_all_of_it),
 		TEST(those_that_the_desk_does_not_list_are_counted_once),
 	};
 
