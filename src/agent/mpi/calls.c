@@ -3,6 +3,7 @@
 
 #include "agent/memory/pages.h"
 #include "agent/mpi/functions.h"
+#include "agent/sandbox.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -42,6 +43,19 @@ static enum aif_host_call_id id_of(enum aif_mpi_function which)
 	return (enum aif_host_call_id)ids[which];
 }
 
+/* Meets the recorder, as the start of a runtime does: a rank that uses no device has none that would. Once; not where one runtime alone
+ * is asked for. */
+static void meet_recorder(void)
+{
+	int saved = errno;
+
+	if (aif_agent.env.carrier && !*aif_agent.env.runtime &&
+	    !atomic_load_explicit(&aif_agent.session.started, memory_order_acquire) &&
+	    !aif_sandbox_may_be_on())
+		(void)aif_agent_start_without_device();
+	errno = saved;
+}
+
 /* Returns the function to call; NULL: there is none, as in a program that has MPI where it is there and does without it here. */
 static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_function which, const void *caller,
 				bool is_numbered)
@@ -50,6 +64,7 @@ static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_function which, co
 
 	if (!real || !aif_agent.env.carrier)
 		return real;
+	meet_recorder();
 	e->token = aif_host_call_begin(id_of(which), AIF_OPTION_CALLS,
 				       is_numbered ? 0 : AIF_HOST_CALL_SHORT_NS, &e->regs, e->api);
 	return real;
@@ -131,3 +146,28 @@ static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed
 	}
 FREE(MPI_Comm_free)
 FREE(MPI_Comm_disconnect)
+
+/* ---- ranks that begin ---- */
+
+AIF_PUBLIC int MPI_Init(void *argc, void *argv);
+int MPI_Init(void *argc, void *argv)
+{
+	int (*real)(void *, void *) = (int (*)(void *, void *))aif_mpi_function(
+		AIF_MPI_MPI_Init, __builtin_return_address(0), NULL);
+	int r = real ? real(argc, argv) : 0;
+
+	meet_recorder();
+	return r;
+}
+
+AIF_PUBLIC int MPI_Init_thread(void *argc, void *argv, long required, void *provided);
+int MPI_Init_thread(void *argc, void *argv, long required, void *provided)
+{
+	int (*real)(void *, void *, long, void *) =
+		(int (*)(void *, void *, long, void *))aif_mpi_function(
+			AIF_MPI_MPI_Init_thread, __builtin_return_address(0), NULL);
+	int r = real ? real(argc, argv, required, provided) : 0;
+
+	meet_recorder();
+	return r;
+}
