@@ -74,6 +74,11 @@ static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
 
 	if (!row)
 		return;
+	/* Sleeps of a rank that uses no device are looked at as those of a launching thread are (asleep/sleeps.c). */
+	if (r->head.aux == AIF_MARK_JOINT_CALL) {
+		in->target->launching += !in->slot->has_launched;
+		in->slot->has_launched = true;
+	}
 	aif_map_get(&in->slot->stacks, r->depth, &stack);
 	row->name = aif_store_str(in->drainer->store, r + 1, name_len_of(r, row));
 	row->stack = (uint32_t)stack;

@@ -42,7 +42,7 @@ struct aif_target_slot {
 	struct aif_address_map ranges;
 	/* thread of the store, AIF_NONE before the first THREAD record */
 	uint32_t thread;
-	bool has_launched;                         /* the thread has launched work */
+	bool has_launched; /* the thread has launched work, or made a call of its job's ranks */
 	struct aif_map pycodes;                    /* agent's id -> number of pycode.h */
 	struct aif_map stacks, shapes, names;      /* names: of ranges */
 	struct aif_program_ranges *program_ranges; /* program_ranges.h; NULL: none */
