@@ -29,7 +29,7 @@ static int reason_place(struct towers *t, const struct aif_wait_row *row, struct
 	struct aif_buf text = {0};
 
 	aif_buf_puts(&text, "[ranks wait: ");
-	if (row->kind == AIF_WAIT_IDLE)
+	if (row->kind == AIF_WAIT_IDLE || row->kind == AIF_WAIT_HOST)
 		aif_buf_printf(&text, "%s%s", row->is_before ? "before it, " : "",
 			       aif_idle_cause_name(row->cause));
 	else if (row->kind == AIF_WAIT_UNKNOWN)

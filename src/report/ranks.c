@@ -2,7 +2,7 @@
 /* --ranks: each rank of a job: its work, and how long it waited for others, and others for it. */
 #include "report/report_table.h"
 #include "analysis/idle/part.h"
-#include "analysis/loop/phases.h"
+#include "analysis/ranks/call_steps.h"
 #include "analysis/ranks/waits.h"
 #include "report/change_text.h"
 
@@ -100,33 +100,65 @@ static int step_of(const struct aif_report *r, const struct aif_rank *rank,
 	return e;
 }
 
+/* Returns the median step of a rank that uses no device. */
+static int call_step_of(const struct aif_report *r, const struct aif_ranks *ranks, size_t i,
+			uint64_t *ret)
+{
+	struct aif_phases f;
+	int e = aif_rank_call_phases(r->p, r->o->sel, ranks, i, &f);
+
+	*ret = !e && f.from != AIF_PHASES_UNKNOWN && f.len ? f.median_ns : AIF_TABLE_NO_VALUE;
+	aif_phases_finish(&f);
+	return e;
+}
+
+/* Puts what is known of the device of a rank, if it uses one, and its step. */
+static void put_device(struct aif_report *r, const struct aif_utilization_parts *parts,
+		       bool has_device, uint64_t step)
+{
+	uint64_t busy = parts->compute + parts->communication_alone + parts->memory_alone;
+
+	if (!has_device) {
+		for (unsigned c = 0; c < 3; c++)
+			aif_table_number(&r->t, AIF_TABLE_NO_VALUE);
+		aif_table_number(&r->t, step);
+		return;
+	}
+
+	aif_table_number(&r->t, busy);
+	aif_table_number(&r->t, aif_share_ppm(busy, busy + parts->idle));
+	aif_table_number(&r->t, parts->compute);
+	aif_table_number(&r->t, step);
+}
+
+/* Puts a rank; lane: of `part`, AIF_RANK_NO_LANE: it uses no device. */
 static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t i,
 		    const struct aif_idle_part *part, size_t lane, const struct aif_phases *marked)
 {
+	const bool has_device = lane != AIF_RANK_NO_LANE;
 	const struct aif_rank *rank = &w->ranks.ranks[i];
 	const struct aif_rank_sums *s = &w->sums[i];
-	struct aif_utilization_parts parts = aif_idle_part_of(part, lane);
 	const struct aif_process *of =
 		rank->process == AIF_NONE ? NULL : &r->p->processes[rank->process];
-	uint64_t busy = parts.compute + parts.communication_alone + parts.memory_alone, step;
+	struct aif_utilization_parts parts =
+		has_device ? aif_idle_part_of(part, lane) : (struct aif_utilization_parts){0};
+	uint64_t step;
 	bool is_known = !w->ranks.why && !rank->is_apart;
-	int e = step_of(r, rank, marked, &step);
+	int e = has_device ? step_of(r, rank, marked, &step) : call_step_of(r, &w->ranks, i, &step);
 
 	aif_table_id(&r->t, rank->number == AIF_NONE ? 0 : rank->number,
 		     rank->number == AIF_NONE ? "" : NULL);
-	aif_table_number(&r->t, busy);
-	aif_table_number(&r->t, aif_share_ppm(busy, busy + parts.idle));
-	aif_table_number(&r->t, parts.compute);
-	aif_table_number(&r->t, step);
+	put_device(r, &parts, has_device, step);
 	aif_table_number(&r->t, is_known ? s->given_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->suffered_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->transfer_ns : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? aif_timed_rounded(s->late) : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? aif_timed_rounded(s->operations) : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, is_known ? s->lead_ns : AIF_TABLE_NO_VALUE);
-	aif_table_number(&r->t, parts.idle);
+	aif_table_number(&r->t, has_device ? parts.idle : AIF_TABLE_NO_VALUE);
 	for (unsigned c = 0; c < AIF_IDLE_CAUSES; c++)
-		aif_table_number(&r->t, part->blame.devices[lane].of_cause[c]);
+		aif_table_number(&r->t, has_device ? part->blame.devices[lane].of_cause[c]
+						   : AIF_TABLE_NO_VALUE);
 	aif_table_number(&r->t, rank->is_apart ? AIF_TABLE_NO_VALUE : rank->clock_error_ns);
 	aif_table_text(&r->t, of ? aif_profile_str(r->p, of->host) : "");
 	aif_report_process_cell(r, rank->process);
@@ -172,11 +204,16 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		e = find_marked(r, &marked);
 	if (!e)
 		e = aif_idle_part_get(r->p, r->o->sel, &part);
-	for (size_t i = 0; i < w->ranks.ranks_len && !e; i++)
+	for (size_t i = 0; i < w->ranks.ranks_len && !e; i++) {
+		if (w->ranks.ranks[i].lane == AIF_RANK_NO_LANE &&
+		    (!r->o->sel ||
+		     aif_selection_keeps(r->o->sel->processes, w->ranks.ranks[i].process)))
+			e = put_rank(r, w, i, part, AIF_RANK_NO_LANE, marked);
 		for (size_t d = 0; d < part->u->len && !e; d++)
 			if (part->u->devices[d].process == w->ranks.ranks[i].process &&
 			    part->u->devices[d].device == w->ranks.ranks[i].device)
 				e = put_rank(r, w, i, part, d, marked);
+	}
 	if (!e) {
 		aif_rank_waits_say(w, &r->before);
 		aif_buf_putc(&r->before, '\n');
@@ -195,7 +232,7 @@ const struct aif_report_table aif_report_table_ranks = {
 	.hides_zeros = true,
 	.rows = "ranks",
 	.hint = "a rank is a process of a job (RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, a trace's "
-		"distributedInfo), or one whose kernels communicate",
+		"distributedInfo) that uses a device or calls MPI, or one whose kernels communicate",
 	.no_kernel = "a rank does not wait in other kernels",
 	.left_out = aif_report_left_out_execs,
 	AIF_REPORT_COLUMNS(columns),

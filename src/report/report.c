@@ -78,7 +78,7 @@ static int sort(struct aif_report *r, struct aif_err *err)
 	return -EINVAL;
 }
 
-/* Hides columns of amounts that are 0 in all rows, and of processes if all rows have the same
+/* Hides columns of amounts that are 0, or not known, in all rows, and of processes if all rows have the same
  * one. */
 static void hide_zeros(struct aif_report *r)
 {
@@ -92,7 +92,8 @@ static void hide_zeros(struct aif_report *r)
 		    (t->columns[c].type == AIF_TABLE_ID && !is_id))
 			continue;
 		for (size_t i = c; i < t->cells_len && is_empty; i += t->width)
-			is_empty = t->cells[i] == (is_id ? t->cells[c] : 0);
+			is_empty = t->cells[i] == (is_id ? t->cells[c] : 0) ||
+				   (!is_id && t->cells[i] == AIF_TABLE_NO_VALUE);
 		if (is_empty)
 			aif_report_hide(r, t->columns[c].name);
 	}

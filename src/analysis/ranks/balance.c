@@ -19,7 +19,7 @@ static void add_step(const struct aif_ranks *r, const struct aif_utilization *u,
 	size_t which = 0;
 
 	for (size_t i = 0; i < r->ranks_len; i++) {
-		uint64_t ns = aif_spans_covered(&u->devices[r->ranks[i].lane].compute, from, to);
+		uint64_t ns = aif_rank_computed(r, u, (uint32_t)i, from, to);
 
 		sum += ns;
 		if (ns > most) {

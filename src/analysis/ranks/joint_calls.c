@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/joint_calls.h"
 
+#include "analysis/calls/host_calls.h"
 #include "analysis/exec_timeline.h"
 #include "analysis/facts.h"
 #include "analysis/time.h"
 #include "base/host_calls.h"
 #include "base/map.h"
+#include "base/sort.h"
 #include "profile/file.h"
 
 #include <errno.h>
@@ -48,7 +50,9 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct aif_op_row *row = &rows[i];
-		struct aif_joint_call c = {.number = (uint32_t)row->sequence};
+		struct aif_joint_call c = {.number = (uint32_t)row->sequence,
+					   .thread = row->thread,
+					   .stack = row->stack};
 
 		if (!is_joint(r->p, row))
 			continue;
@@ -65,6 +69,14 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 	return 0;
 }
 
+static int by_process_start(const void *a, const void *b)
+{
+	const struct aif_joint_call *x = a, *y = b;
+
+	return AIF_ORDER(x->process, y->process) ?: AIF_ORDER(x->start, y->start)
+	       ?: AIF_ORDER(x->thread, y->thread);
+}
+
 int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *ret)
 {
 	struct reading r = {.p = p, .to = ret};
@@ -77,8 +89,36 @@ int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *re
 	e = aif_timeline_get(p, &r.timeline);
 	if (!e)
 		e = aif_profile_ops(p, take, &r, &damaged);
+	if (!e && ret->len)
+		aif_sort(ret->at, ret->len, sizeof(*ret->at), by_process_start);
 	aif_facts_put(r.timeline);
 	aif_map_finish(&r.communicators);
+	return e;
+}
+
+int aif_joint_calls_add_before(const struct aif_profile *p, struct aif_joint_calls *c)
+{
+	struct aif_host_calls all;
+	/* By thread: the end of its last joint call. Calls of a process are by time, whatever the thread. */
+	int64_t *since = malloc((p->threads_len + 1) * sizeof(*since));
+	int e = aif_host_calls_read(p, NULL, &all);
+
+	if (!since)
+		e = -ENOMEM;
+	for (size_t i = 0; i < p->threads_len && !e; i++)
+		since[i] = INT64_MIN;
+	for (size_t i = 0; i < c->len && !e; i++) {
+		struct aif_joint_call *to = &c->at[i];
+
+		for (size_t k = aif_host_calls_first(&all, to->thread, since[to->thread]);
+		     k < all.len && all.at[k].thread == to->thread && all.at[k].end <= to->start;
+		     k++)
+			if (all.at[k].kind == AIF_HOST_CALL_COMMUNICATE)
+				to->before_ns += (uint64_t)(all.at[k].end - all.at[k].start);
+		since[to->thread] = to->end;
+	}
+	aif_host_calls_finish(&all);
+	free(since);
 	return e;
 }
 

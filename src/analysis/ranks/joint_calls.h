@@ -11,15 +11,21 @@ struct aif_profile;
  */
 struct aif_joint_call {
 	int64_t start, end; /* ns since the recording's start; end > start */
-	uint32_t process;
+	uint32_t process, thread;
+	uint32_t stack;        /* AIF_NONE: not known */
 	uint32_t communicator; /* from 0 */
 	uint32_t number;       /* which of its calls, from 1 */
+	/* Time in the thread's other calls that communicate since its joint call before, where it was asked for: with single ranks, or from
+	 * or to one root. */
+	uint64_t before_ns;
 };
 struct aif_joint_calls {
-	struct aif_joint_call *at;
+	struct aif_joint_call *at; /* by process, start */
 	size_t len, cap;
 };
 
 /* Reads all that were recorded. *ret is finished by the caller, also after a failure. 0 or -errno. */
 int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *ret);
+/* Sets .before_ns of all. 0 or -errno. */
+int aif_joint_calls_add_before(const struct aif_profile *p, struct aif_joint_calls *c);
 void aif_joint_calls_finish(struct aif_joint_calls *c);

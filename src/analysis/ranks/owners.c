@@ -58,10 +58,14 @@ static uint64_t function_key(const struct aif_profile *p, uint32_t stack)
 	return 0;
 }
 
-/* Sets the class of the newest owner: what a host did by its Python function, what a device did by its kernel, too. */
+/* Sets the class of the newest owner: what a host did by its Python function, what a device did by its kernel, too. Waits of a host are
+ * apart from what it does. */
 static int classify(struct aif_rank_owners *o, const struct aif_wait_row *row, uint32_t name)
 {
-	uint64_t key = mix(mix(function_key(o->p, row->stack), name), row->kind), class;
+	bool waits = row->kind == AIF_WAIT_HOST && row->cause == AIF_IDLE_CAUSE_RANKS;
+	uint64_t key = mix(mix(function_key(o->p, row->stack), name),
+			   waits ? (uint64_t)AIF_WAIT_COMMUNICATION : (uint64_t)row->kind),
+		 class;
 
 	if (aif_grow(&o->class_of, &o->class_of_cap, o->owners_len + 1, sizeof(*o->class_of)) < 0)
 		return -ENOMEM;
@@ -401,7 +405,11 @@ int aif_rank_owners_make(const struct aif_profile *p, const struct aif_ranks *r,
 	if (!e)
 		e = lanes_make(idle, &rows);
 	for (size_t i = 0; i < r->ranks_len && !e; i++)
-		e = rank_segments(ret, idle, &rows, &calls, r->ranks[i].lane, &ret->ranks[i]);
+		if (r->ranks[i].lane != AIF_RANK_NO_LANE)
+			e = rank_segments(ret, idle, &rows, &calls, r->ranks[i].lane,
+					  &ret->ranks[i]);
+	if (!e)
+		e = aif_rank_host_owners_make(ret, r, &calls);
 	aif_host_calls_finish(&calls);
 	idle_rows_finish(idle, &rows);
 	return e;

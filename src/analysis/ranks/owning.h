@@ -27,6 +27,10 @@ size_t aif_rank_idle_first(const struct aif_rank_idle_rows *rows, uint64_t cours
 uint32_t aif_rank_course_owner(struct aif_rank_owners *o, const struct aif_rank_idle_rows *rows,
 			       uint64_t course, size_t device);
 
+/* Makes .device of all ranks that use no device. 0 or -errno. */
+int aif_rank_host_owners_make(struct aif_rank_owners *o, const struct aif_ranks *r,
+			      const struct aif_host_calls *calls);
+
 /* Makes a rank's .critical from its .device and from `idle_time`, the segments of its idle time alone. 0 or -ENOMEM. */
 int aif_rank_critical_make(struct aif_rank_owners *o, const struct aif_idle_part *idle,
 			   const struct aif_rank_idle_rows *rows,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/ranks.h"
 
-#include "analysis/ranks/joint_calls.h"
+#include "analysis/ranks/rank_list.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@ struct item {
 	uint32_t sequence;
 	uint32_t exec;
 	int64_t start, end;
+	uint64_t before; /* aif_rank_member.before_ns */
 	uint64_t weight;
 	uint32_t cycle;
 	bool by_kernel;
@@ -28,45 +29,6 @@ struct items {
 	struct item *at;
 	size_t len, cap;
 };
-
-/* ---- ranks ----------------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b)
-{
-	const struct aif_rank *x = a, *y = b;
-
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->lane < y->lane ? -1 : x->lane > y->lane;
-}
-
-static int find_ranks(const struct aif_profile *p, const struct aif_utilization *u,
-		      struct aif_ranks *ret)
-{
-	for (size_t i = 0; i < u->len; i++) {
-		const struct aif_device_utilization *d = &u->devices[i];
-		const struct aif_process *of =
-			d->process == AIF_NONE ? NULL : &p->processes[d->process];
-		struct aif_rank r = {.number = of ? of->rank - 1 : AIF_NONE,
-				     .process = d->process,
-				     .device = d->device,
-				     .lane = i};
-
-		if (!d->communication.len && r.number == AIF_NONE)
-			continue;
-		if (of) {
-			r.is_apart = of->flags & AIF_PROCESS_CLOCK_APART;
-			r.clock_error_ns = of->clock_error_ns;
-		}
-		if (aif_grow(&ret->ranks, &ret->ranks_cap, ret->ranks_len + 1,
-			     sizeof(*ret->ranks)) < 0)
-			return -ENOMEM;
-		ret->ranks[ret->ranks_len++] = r;
-	}
-	if (ret->ranks_len)
-		qsort(ret->ranks, ret->ranks_len, sizeof(*ret->ranks), by_number);
-	return 0;
-}
 
 /* ---- executions that communicate -------------------------------------------------------------- */
 
@@ -111,9 +73,11 @@ static int find_items(const struct aif_profile *p, const struct aif_exec_timelin
 		      const struct aif_utilization *u, struct aif_ranks *ret, struct items *items)
 {
 	for (size_t k = 0; k < ret->ranks_len; k++) {
-		const struct aif_device_utilization *d = &u->devices[ret->ranks[k].lane];
+		const struct aif_device_utilization *d = ret->ranks[k].lane == AIF_RANK_NO_LANE
+								 ? NULL
+								 : &u->devices[ret->ranks[k].lane];
 
-		for (size_t i = d->first; i < d->end; i++) {
+		for (size_t i = d ? d->first : 0; d && i < d->end; i++) {
 			const struct aif_timeline_exec *x = &t->execs[u->order[i]];
 			struct item item;
 
@@ -169,15 +133,20 @@ static uint64_t group_of(const struct aif_profile *p, const struct aif_joint_cal
 	return UINT64_C(1) << 63 | launcher << 32 | c->communicator;
 }
 
+/* Returns what counts as a part of a call: of ranks without a device the calls before it. */
+static uint64_t before_of(const struct aif_rank *r, const struct aif_joint_call *c)
+{
+	return r->lane == AIF_RANK_NO_LANE && r->thread == c->thread ? c->before_ns : 0;
+}
+
 static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct items *items)
 {
 	bool by_launcher = are_several_jobs(p, ret);
-	struct aif_joint_calls calls = {0};
 	uint32_t rank = AIF_NONE;
-	int e = ret->ranks_len ? aif_joint_calls_read(p, &calls) : 0;
+	int e = 0;
 
-	for (size_t i = 0; i < calls.len && !e; i++) {
-		const struct aif_joint_call *c = &calls.at[i];
+	for (size_t i = 0; i < ret->calls.len && !e; i++) {
+		const struct aif_joint_call *c = &ret->calls.at[i];
 
 		if (!i || c->process != c[-1].process)
 			rank = rank_of(ret, c->process);
@@ -196,10 +165,10 @@ static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct
 					      .exec = AIF_NONE,
 					      .start = c->start,
 					      .end = c->end,
+					      .before = before_of(&ret->ranks[rank], c),
 					      .weight = AIF_WEIGHT_ONE,
 					      .cycle = AIF_NONE};
 	}
-	aif_joint_calls_finish(&calls);
 	return e;
 }
 
@@ -216,6 +185,12 @@ static int by_group_rank_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Returns when a rank would have come to an operation, had it waited in no call before. */
+static int64_t arrival(const struct item *i)
+{
+	return i->start - (int64_t)i->before;
+}
+
 static int by_group_sequence_nth(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
@@ -226,9 +201,7 @@ static int by_group_sequence_nth(const void *a, const void *b)
 		return x->sequence < y->sequence ? -1 : 1;
 	if (x->nth != y->nth)
 		return x->nth < y->nth ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return AIF_ORDER(arrival(x), arrival(y)) ?: AIF_ORDER(x->rank, y->rank);
 }
 
 /* Numbers the items of one rank, [from, to), by their order, or by that among those of one sequence number. */
@@ -372,16 +345,10 @@ static int number_all(struct items *all, struct aif_ranks *ret)
 	return r;
 }
 
-/* Returns how long a rank's device computed in [from, to). */
-static uint64_t computed(const struct aif_ranks *r, const struct aif_utilization *u, uint32_t rank,
-			 int64_t from, int64_t to)
+/* Returns until when a rank waits that has come at arrival(i). */
+static int64_t wait_end(const struct item *i, int64_t last)
 {
-	return aif_spans_covered(&u->devices[r->ranks[rank].lane].compute, from, to);
-}
-
-static int64_t wait_end(const struct item *i, int64_t last_start)
-{
-	return AIF_MIN(AIF_MAX(last_start, i->start), i->end);
+	return AIF_MIN(AIF_MAX(last, arrival(i)), i->end);
 }
 
 /* Adds the operation of items [0, n), which have one number. */
@@ -396,13 +363,14 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		.group = group,
 		.first = (uint32_t)ret->members_len,
 		.len = (uint32_t)n};
-	int64_t first_end = INT64_MAX;
+	int64_t first_end = INT64_MAX, last;
 	size_t rarest = 0, lowest = n;
 
 	for (size_t k = 0; k < n; k++) {
 		if (i[k].cycle != AIF_NONE && (lowest == n || i[k].rank < i[lowest].rank))
 			lowest = k;
 		first_end = AIF_MIN(first_end, i[k].end);
+		o.last_start = k ? AIF_MAX(o.last_start, i[k].start) : i[k].start;
 		if (!k || i[k].weight > i[rarest].weight)
 			rarest = k;
 	}
@@ -410,15 +378,16 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 	/* Takes the cycle of the same rank in all operations: those of different ranks are no sequence, whose neighbours would differ by
 	 * which of them has the operation. */
 	o.cycle = lowest < n ? i[lowest].cycle : AIF_NONE;
-	o.last_start = i[n - 1].start;
+	last = arrival(&i[n - 1]);
 	o.late = i[n - 1].rank;
-	if (n < 2 || (ret->is_estimate && n < ranks) ||
+	/* All ranks of a communicator make its calls: one that was not captured may be the late one. */
+	if (n < 2 || ((ret->is_estimate || i->exec == AIF_NONE) && n < ranks) ||
 	    o.last_start > first_end + SLACK_NS + (int64_t)ret->error_ns) {
 		ret->unmatched += n;
 		return 0;
 	}
-	o.lead_ns = (uint64_t)i[n - 1].start - (uint64_t)i[n - 2].start -
-		    computed(ret, u, i[n - 2].rank, i[n - 2].start, i[n - 1].start);
+	o.lead_ns = (uint64_t)last - (uint64_t)arrival(&i[n - 2]) -
+		    aif_rank_computed(ret, u, i[n - 2].rank, arrival(&i[n - 2]), last);
 	ret->missing += o.collective && p->collectives[o.collective - 1].ranks > n;
 	ret->by_kernel |= i->by_kernel;
 	if (aif_grow(&ret->members, &ret->members_cap, ret->members_len + n,
@@ -432,10 +401,11 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 			.exec = i[k].exec,
 			.start = i[k].start,
 			.end = i[k].end,
+			.before_ns = i[k].before,
 			.weight = o.weight,
-			.wait_ns = (uint64_t)wait_end(&i[k], o.last_start) - (uint64_t)i[k].start,
-			.hidden_ns = computed(ret, u, i[k].rank, i[k].start,
-					      wait_end(&i[k], o.last_start))};
+			.wait_ns = (uint64_t)wait_end(&i[k], last) - (uint64_t)arrival(&i[k]),
+			.hidden_ns = aif_rank_computed(ret, u, i[k].rank, arrival(&i[k]),
+						       wait_end(&i[k], last))};
 	ret->operations[ret->operations_len++] = o;
 	return 0;
 }
@@ -549,15 +519,39 @@ static uint64_t clock_error(const struct aif_ranks *r)
 	return most + next;
 }
 
+/* True if a process is a rank of a job, or a device communicates: others have no joint calls that would have to be read. */
+static bool may_have_calls(const struct aif_profile *p, const struct aif_utilization *u)
+{
+	for (size_t i = 0; i < p->processes_len; i++)
+		if (p->processes[i].rank)
+			return true;
+	for (size_t i = 0; i < u->len; i++)
+		if (u->devices[i].communication.len)
+			return true;
+	return false;
+}
+
+static bool any_host(const struct aif_ranks *r)
+{
+	for (size_t i = 0; i < r->ranks_len; i++)
+		if (r->ranks[i].lane == AIF_RANK_NO_LANE)
+			return true;
+	return false;
+}
+
 int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_ranks *ret)
 {
 	struct items items = {0};
-	int r = find_ranks(p, u, ret);
+	int r = may_have_calls(p, u) ? aif_joint_calls_read(p, &ret->calls) : 0;
 
+	if (!r)
+		r = aif_rank_list_make(p, u, ret);
 	ret->error_ns = clock_error(ret);
 	if (!r)
 		r = find_items(p, t, u, ret, &items);
+	if (!r && any_host(ret))
+		r = aif_joint_calls_add_before(p, &ret->calls);
 	if (!r)
 		r = find_calls(p, ret, &items);
 	ret->is_estimate = t->left_out || t->weights;
@@ -574,6 +568,7 @@ void aif_ranks_finish(struct aif_ranks *r)
 	free(r->ranks);
 	free(r->operations);
 	free(r->members);
+	aif_joint_calls_finish(&r->calls);
 	*r = (struct aif_ranks){0};
 }
 
@@ -581,7 +576,7 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 {
 	switch (why) {
 	case AIF_RANKS_NO_COMMUNICATION:
-		return "no kernel communicates";
+		return "no kernel communicates, and no call of MPI was recorded";
 	case AIF_RANKS_ONE:
 		return "there is one rank only: import the traces of all ranks together";
 	case AIF_RANKS_LEFT_OUT:
@@ -595,17 +590,4 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 		break;
 	}
 	return "";
-}
-
-void aif_rank_say(const struct aif_profile *p, const struct aif_rank *r, struct aif_buf *out)
-{
-	if (r->number != AIF_NONE) {
-		aif_buf_printf(out, "rank %" PRIu32, r->number);
-		return;
-	}
-	if (r->process != AIF_NONE)
-		aif_buf_printf(out, "process %" PRIu32, p->processes[r->process].pid);
-	aif_buf_printf(out, "%s%s", r->process == AIF_NONE ? "" : " on ",
-		       r->device == AIF_NONE ? "a device"
-					     : aif_profile_str(p, p->devices[r->device].name));
 }

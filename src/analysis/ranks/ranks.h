@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/ranks/joint_calls.h"
 #include "analysis/utilization.h"
 
 /*
  * Ranks of a job and the operations in which they take part together: NCCL's collectives and the like.
  *
- * A rank is a process's device that communicates. Its operations are executions of kernels that communicate
+ * A rank is a process's device that communicates, or, where the process uses none, the thread that makes most of its joint calls. Its operations are executions of kernels that communicate
  * (utilization_rules.def). The n-th operation of a communicator is the same one on all of its ranks: by the number that the
  * profile has for it (struct aif_exec_row), else by their order in time, which is that of their launches, for which a communicator has one queue. Where the
  * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have as many (.by_kernel).
@@ -20,17 +21,23 @@
  * Calls of the host in which ranks take part together (joint_calls.h) are operations, too, of communicators of their own: their numbers
  * are known, also where launches were left out. A rank waits in one with its host, for which its device may be idle.
  *
+ * Where ranks use no device, a rank that is late may be waited for in messages before the operation, as by its neighbours in a stencil,
+ * and then all come to the operation at once. So what such a rank was in other calls that communicate since its operation before
+ * counts as if it were in this one: who waits in neither is late.
+ *
  * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared.
  *
  * Where launches were left out the n-th operation is not known. All ranks leave an operation within some tens of us: those that end
  * at the same time on all ranks, and overlap, are the same. Only those are known that all ranks captured; each stands for others, as
  * many as its rank with the fewest captured has for it (.weight), so that all stand for as many as there were.
  */
+#define AIF_RANK_NO_LANE SIZE_MAX
 struct aif_rank {
-	uint32_t number; /* in its job; AIF_NONE: not known */
-	uint32_t process, device;
-	size_t lane;   /* of the utilization's devices */
-	bool is_apart; /* its times cannot be compared */
+	uint32_t number;          /* in its job; AIF_NONE: not known */
+	uint32_t process, device; /* device AIF_NONE: it uses none */
+	size_t lane;              /* of the utilization's devices; AIF_RANK_NO_LANE: it uses none */
+	uint32_t thread; /* that makes its joint calls, where it uses no device; AIF_NONE */
+	bool is_apart;   /* its times cannot be compared */
 	uint32_t clock_error_ns;
 };
 struct aif_rank_member {
@@ -38,14 +45,16 @@ struct aif_rank_member {
 	uint32_t
 		exec; /* index in the time line's execs; AIF_NONE: a call of the host (joint_calls.h) */
 	int64_t start, end;
+	/* Time in calls before .start that is taken for a part of the operation: see above. */
+	uint64_t before_ns;
 	double weight;               /* that of its operation */
 	uint64_t wait_ns, hidden_ns; /* hidden: the part in which its device computes */
 };
 struct aif_rank_operation {
 	uint32_t collective; /* as an execution has it: 1 + which, or 0 */
 	uint32_t group;      /* operations of one communicator have one number */
-	uint32_t first, len; /* of .members: by start */
-	uint32_t late;       /* index of .ranks: the last to start */
+	uint32_t first, len; /* of .members: by start, less .before_ns */
+	uint32_t late;       /* index of .ranks: the last of them */
 	uint32_t cycle;      /* by which it stands for others (weights.h); AIF_NONE: for itself */
 	double weight;       /* how many operations it stands for */
 	int64_t last_start;
@@ -67,7 +76,8 @@ struct aif_ranks {
 	size_t operations_len, operations_cap;
 	struct aif_rank_member *members;
 	size_t members_len, members_cap;
-	enum aif_ranks_why why; /* not compared: why there are no operations */
+	struct aif_joint_calls calls; /* all that were recorded */
+	enum aif_ranks_why why;       /* not compared: why there are no operations */
 	uint64_t
 		unmatched; /* executions that communicate, of which no other rank's part was found */
 	uint64_t missing;  /* operations with fewer ranks than their communicator has */
@@ -81,6 +91,12 @@ struct aif_ranks {
 int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_ranks *ret);
 void aif_ranks_finish(struct aif_ranks *r);
+/* Returns how long a rank's device computed in [from, to); 0 of one that uses none. */
+uint64_t aif_rank_computed(const struct aif_ranks *r, const struct aif_utilization *u,
+			   uint32_t rank, int64_t from, int64_t to);
+/* Returns when nothing of a rank's device was collected; NULL: it uses none. */
+const struct aif_spans *aif_rank_not_collected(const struct aif_rank *r,
+					       const struct aif_utilization *u);
 /* Says why ranks are not compared: "one rank only"; "" where they are. */
 const char *aif_ranks_why_say(enum aif_ranks_why why);
 /* Appends "rank 3", or "process 1234 on NVIDIA H100" where the number is not known. */

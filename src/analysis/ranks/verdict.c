@@ -113,9 +113,11 @@ static void exclude(const struct aif_rank_waits *w, const struct aif_utilization
 			       : s             ? w->ranks.operations[s - 1].last_start
 					       : to;
 
-		for (size_t r = 0; r < w->ranks.ranks_len && !d->lacks[s]; r++)
-			d->lacks[s] = aif_spans_covered(
-				&u->devices[w->ranks.ranks[r].lane].not_collected, from, to);
+		for (size_t r = 0; r < w->ranks.ranks_len && !d->lacks[s]; r++) {
+			const struct aif_spans *off = aif_rank_not_collected(&w->ranks.ranks[r], u);
+
+			d->lacks[s] = off && aif_spans_covered(off, from, to);
+		}
 	}
 }
 
@@ -345,9 +347,11 @@ static int find_slow(const struct aif_profile *p, const struct aif_rank_waits *w
 	if (!r)
 		r = aif_utilization_get(p, t, &u);
 	for (uint32_t k = 0; k < w->ranks.ranks_len && !r; k++) {
-		const struct aif_device_utilization *d = &u->devices[w->ranks.ranks[k].lane];
+		size_t lane = w->ranks.ranks[k].lane;
+		const struct aif_device_utilization *d =
+			lane == AIF_RANK_NO_LANE ? NULL : &u->devices[lane];
 
-		for (size_t i = d->first; i < d->end && !r; i++) {
+		for (size_t i = d ? d->first : 0; d && i < d->end && !r; i++) {
 			const struct aif_timeline_exec *x = &t->execs[u->order[i]];
 			uint32_t kernel = aif_timeline_work_of(t, x)->kernel;
 

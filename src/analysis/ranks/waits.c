@@ -185,8 +185,8 @@ static int64_t captured_since(const struct blaming *b, const struct aif_rank_ope
 	for (size_t i = o->first; i < o->first + o->len; i++) {
 		const struct aif_rank_member *m = &b->to->ranks.members[i];
 		const struct aif_spans *s =
-			&b->u->devices[b->to->ranks.ranks[m->rank].lane].not_collected;
-		size_t lo = AIF_BISECT(mid, 0, s->len, s->at[mid].start < m->start);
+			aif_rank_not_collected(&b->to->ranks.ranks[m->rank], b->u);
+		size_t lo = s ? AIF_BISECT(mid, 0, s->len, s->at[mid].start < m->start) : 0;
 
 		if (lo)
 			since = AIF_MAX(since, AIF_MIN(s->at[lo - 1].end, m->start));
@@ -209,7 +209,8 @@ static int add_operation(struct blaming *b, const struct aif_rank_operation *o, 
 		measure(&b->owners, o->late, since, o->last_start, &b->late);
 	for (size_t i = o->first; i < o->first + o->len; i++) {
 		const struct aif_rank_member *m = &w->ranks.members[i];
-		uint64_t transfer = (uint64_t)m->end - (uint64_t)m->start - m->wait_ns,
+		uint64_t transfer =
+				 (uint64_t)m->end - (uint64_t)m->start + m->before_ns - m->wait_ns,
 			 ns = aif_timed_rounded((double)m->wait_ns * o->weight);
 
 		w->sums[m->rank].operations += o->weight;
@@ -469,7 +470,8 @@ uint64_t aif_rank_waits_of(const struct aif_rank_waits *w, const struct aif_exec
 
 const char *aif_wait_kind_name(enum aif_wait_kind k)
 {
-	static const char *const names[] = {"kernel", "copy", "communication", "idle", "unknown"};
+	static const char *const names[] = {"kernel", "copy", "communication",
+					    "idle",   "host", "unknown"};
 
 	return names[k];
 }

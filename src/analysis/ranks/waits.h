@@ -11,7 +11,7 @@
  * same moment at the earliest, when the last rank had started that one: L. From L on, q took longer than r to the start of
  * the n-th by just r's wait. So what q did from L on, less what r did, is the cause: each ns of both is of one owner,
  * what ran on the rank's device (kernels that compute before copies before communication), or, where nothing did, what idle
- * time is blamed on (idle/blame.h). Owners are compared by the names of their stacks. The wait is shared among the owners of
+ * time is blamed on (idle/blame.h). Of a rank without a device it is what its thread did between two calls that communicate (host_owners.c). Owners are compared by the names of their stacks. The wait is shared among the owners of
  * which q has more than r, in proportion to how much more.
  *
  * The first operation of a communicator has no such L: its waits are of no known owner.
@@ -23,16 +23,18 @@ enum aif_wait_kind {
 	AIF_WAIT_COPY,
 	AIF_WAIT_COMMUNICATION, /* another operation between ranks, in which q may itself have waited */
 	AIF_WAIT_IDLE,          /* nothing ran on q's device: .cause says why */
+	AIF_WAIT_HOST,          /* q uses no device: what its thread did, by .cause */
 	AIF_WAIT_UNKNOWN,
 };
 struct aif_wait_row {
 	uint32_t late; /* index of .ranks.ranks */
 	enum aif_wait_kind kind;
-	enum aif_idle_cause cause; /* of IDLE */
-	bool is_before;            /* of IDLE: the time before the launch at .stack */
-	uint32_t stack;            /* AIF_NONE: not known */
-	uint32_t kernel;           /* of KERNEL, COPY and COMMUNICATION; AIF_NONE */
-	uint32_t exec_kind;        /* of COPY: enum aif_launch_kind */
+	enum aif_idle_cause
+		cause; /* of IDLE; of HOST: CPU, OFF_CPU, NO_CPU, RANKS, or HOST where no sample shows it */
+	bool is_before;  /* of IDLE and HOST: the time before the launch, or the call, at .stack */
+	uint32_t stack;  /* AIF_NONE: not known */
+	uint32_t kernel; /* of KERNEL, COPY and COMMUNICATION; AIF_NONE */
+	uint32_t exec_kind; /* of COPY: enum aif_launch_kind */
 	uint64_t ns;
 };
 struct aif_rank_sums {

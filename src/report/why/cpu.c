@@ -4,13 +4,15 @@
  *
  *   time      from the first start of a process with CPU samples to the last end of one, or --time's part
  *   used      CPU time that was sampled / time: CPUs in use on average
- *   bound     by all CPUs, if ALL_PPM of them are in use; by others on the machine, if a thread could have run for IDLE_PPM of the
- *             time, and had no CPU for BUSY_PPM of that, or threads one after another; by one thread, if the busiest has THREAD_PPM of the time on a CPU,
- *             what it waited for one included; by what is not on a CPU, if it has less than IDLE_PPM; else by nothing alone
+ *   bound     by a rank that is late, where others wait for it in calls of MPI (cpu_ranks.h); else by all CPUs, if ALL_PPM of
+ *             them are in use; by others on the machine, if a thread could have run for IDLE_PPM of the time, and had no
+ *             CPU for BUSY_PPM of that, or threads one after another; by one thread, if the busiest has THREAD_PPM of the
+ *             time on a CPU, what it waited for one included; by what is not on a CPU, if it has less than IDLE_PPM; else
+ *             by nothing alone
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
  *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
  */
-#include "report/why/why.h"
+#include "report/why/cpu_ranks.h"
 
 #include "analysis/run_delay.h"
 #include "analysis/traits.h"
@@ -56,6 +58,8 @@ struct cpu_why {
 	unsigned cpus; /* of the machine; 0: not known */
 	struct aif_run_delay run_delay;
 	enum bound bound;
+	struct aif_why job; /* of a job's ranks: its verdict alone */
+	const struct aif_names *names;
 };
 
 /* Returns the number of CPUs from "AMD EPYC, 2 cores". */
@@ -276,6 +280,8 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 		find_bound(w);
 		r = find_lines(w, names, &by_thread);
 		if (!r)
+			r = aif_why_cpu_ranks_find(names, sel, w->time_ns, &w->run_delay, &w->job);
+		if (!r)
 			r = find_awaited(w, sel);
 		if (r)
 			aif_err_set(err, r, "why: %s", strerror(-r));
@@ -324,8 +330,18 @@ static double at_most(const struct cpu_why *w, const struct aif_cpu_function *f)
 	return ppm >= 999000 ? 1000 : 1e6 / (double)(1000000 - ppm);
 }
 
+static void say_used(const struct cpu_why *w, struct aif_buf *out)
+{
+	aif_buf_printf(out, "%.2f", (double)w->used_ppm / 1e6);
+	if (w->cpus)
+		aif_buf_printf(out, " of %u", w->cpus);
+	aif_buf_puts(out, " CPUs used in ");
+	aif_human_ns(out, w->time_ns);
+}
+
 static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 {
+
 	static const char *const bounds[] = {
 		[BOUND_ALL_CPUS] = "all CPUs, which compute",
 		[BOUND_MACHINE] = "the machine, whose CPUs others had",
@@ -334,11 +350,12 @@ static void say_bound(const struct cpu_why *w, struct aif_buf *out)
 		[BOUND_NONE] = "nothing alone",
 	};
 
-	aif_buf_printf(out, "%s: %.2f", bounds[w->bound], (double)w->used_ppm / 1e6);
-	if (w->cpus)
-		aif_buf_printf(out, " of %u", w->cpus);
-	aif_buf_puts(out, " CPUs used in ");
-	aif_human_ns(out, w->time_ns);
+	if (aif_why_is_rank_late(&w->job)) {
+		aif_why_cpu_say_bound(w->names, &w->job, out);
+		return;
+	}
+	aif_buf_printf(out, "%s: ", bounds[w->bound]);
+	say_used(w, out);
 }
 
 static void say_threads(const struct cpu_why *w, struct aif_buf *out)
@@ -448,18 +465,27 @@ static void put_command(const struct cpu_why *w, const char *view, const char *p
 static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 {
 	struct aif_buf advice = {0};
+	bool is_late = aif_why_is_rank_late(&w->job), has_advice;
 
 	aif_buf_puts(out, "bound by ");
 	say_bound(w, out);
-	aif_buf_puts(out, "\nthreads  ");
+	if (is_late) {
+		aif_buf_puts(out, "\nCPUs     ");
+		say_used(w, out);
+	}
+	aif_buf_puts(out, "\n");
+	aif_why_cpu_say_ranks(w->names, &w->job, out);
+	aif_buf_puts(out, "threads  ");
 	say_threads(w, out);
 	aif_buf_putc(out, '\n');
 	say_machine(w, out);
 	say_functions(w, out);
 	say_lines(w, out);
 	say_spinning(w, out);
-	for (unsigned i = 0; w->functions.len && say_advice(w, i, &advice); i++) {
-		aif_buf_printf(out, "%s%s\n", i ? "         " : "try      ", aif_buf_str(&advice));
+	has_advice = aif_why_cpu_say_advice(w->names, &w->job, out);
+	for (unsigned i = 0; w->functions.len && !is_late && say_advice(w, i, &advice); i++) {
+		aif_buf_printf(out, "%s%s\n", i || has_advice ? "         " : "try      ",
+			       aif_buf_str(&advice));
 		aif_buf_clear(&advice);
 	}
 	aif_buf_clear(&advice);
@@ -467,9 +493,9 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 		aif_buf_printf(out, "unknown  %s (aiflame info)\n", aif_buf_str(&advice));
 	aif_buf_finish(&advice);
 	aif_buf_puts(out, "next     ");
-	put_command(w, "report --cpu", path, out);
+	put_command(w, is_late ? "report --ranks" : "report --cpu", path, out);
 	aif_buf_puts(out, ", ");
-	put_command(w, "flame --of cpu", path, out);
+	put_command(w, is_late ? "flame --of waits" : "flame --of cpu", path, out);
 	aif_buf_putc(out, '\n');
 	if (w->functions.damaged)
 		aif_buf_puts(out,
@@ -481,9 +507,19 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 {
 	struct aif_json_answer head = {.verdict = {0}};
 	struct aif_buf text = {0}, place = {0}, command = {0};
+	bool is_late = aif_why_is_rank_late(&w->job);
 
 	say_bound(w, &text);
 	aif_json_answer_verdict(&head, aif_buf_str(&text));
+	aif_buf_clear(&text);
+	aif_why_say_job(w->names, &w->job, &text);
+	if (text.len) {
+		put_command(w, "report --ranks", path, &command);
+		aif_json_answer_evidence(&head, aif_buf_str(&text), -1, aif_buf_str(&command));
+		if (is_late)
+			aif_json_answer_next(&head, aif_buf_str(&command));
+		aif_buf_clear(&command);
+	}
 	put_command(w, "report --cpu", path, &command);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];
@@ -509,7 +545,7 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	aif_json_answer_put(&head, "why", out);
 	aif_buf_puts(out, ",\"try\":[");
 	aif_buf_clear(&text);
-	for (unsigned i = 0; w->functions.len && say_advice(w, i, &text); i++) {
+	for (unsigned i = 0; w->functions.len && !is_late && say_advice(w, i, &text); i++) {
 		if (i)
 			aif_buf_putc(out, ',');
 		aif_out_json_text(out, aif_buf_str(&text));
@@ -532,6 +568,9 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 		[BOUND_NONE] = "",
 	};
 
+	const char *bound =
+		aif_why_is_rank_late(&w->job) ? aif_why_group_key(AIF_WHY_WAITING) : keys[w->bound];
+
 	aif_buf_putc(out, '{');
 	say_json_answer(w, path, out);
 	aif_buf_printf(out,
@@ -540,10 +579,9 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 		       ",\"threads\":%zu,\"busiest_ppm\":%" PRIu64
 		       ",\"run_delay\":{\"threads\":%zu,\"waited_ns\":%" PRIu64
 		       ",\"ran_ns\":%" PRIu64 "},\"functions\":[",
-		       *keys[w->bound] ? "\"" : "", keys[w->bound], *keys[w->bound] ? "\"" : "",
-		       w->time_ns, w->functions.weight_ns, w->used_ppm, w->cpus, w->threads,
-		       w->busiest_ppm, w->run_delay.threads, w->run_delay.waited_ns,
-		       w->run_delay.ran_ns);
+		       *bound ? "\"" : "", bound, *bound ? "\"" : "", w->time_ns,
+		       w->functions.weight_ns, w->used_ppm, w->cpus, w->threads, w->busiest_ppm,
+		       w->run_delay.threads, w->run_delay.waited_ns, w->run_delay.ran_ns);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];
 		struct aif_buf place = {0};
@@ -567,13 +605,17 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 		aif_out_json_text(out, aif_strset_get(&w->places, w->lines[i].place, NULL));
 		aif_buf_printf(out, ",\"ns\":%" PRIu64 "}", w->lines[i].ns);
 	}
-	aif_buf_puts(out, "]}\n");
+	aif_buf_putc(out, ']');
+	if (w->job.waits)
+		aif_why_ranks_json(w->p, &w->job, out);
+	aif_buf_puts(out, "}\n");
 }
 
 int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		bool is_json, struct aif_buf *out, struct aif_err *err)
 {
-	struct cpu_why w = {.p = names->p, .options = sel && sel->options ? sel->options : ""};
+	struct cpu_why w = {
+		.p = names->p, .names = names, .options = sel && sel->options ? sel->options : ""};
 	int r;
 
 	if (names->p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL && !names->p->traits.is_imported)
@@ -583,6 +625,7 @@ int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, 
 		say_json(&w, path, out);
 	else if (!r)
 		say(&w, path, out);
+	aif_why_finish(&w.job);
 	aif_cpu_functions_finish(&w.functions);
 	aif_strset_finish(&w.places);
 	free(w.lines);

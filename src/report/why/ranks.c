@@ -79,7 +79,8 @@ static bool is_by_device(const struct aif_why *w)
 {
 	const struct aif_wait_row *row = w->rank_cause.row;
 
-	return w->ranks.slow > 0 || !row || row->kind != AIF_WAIT_IDLE ||
+	return w->ranks.slow > 0 || !row ||
+	       (row->kind != AIF_WAIT_IDLE && row->kind != AIF_WAIT_HOST) ||
 	       row->cause == AIF_IDLE_CAUSE_WAIT || row->cause == AIF_IDLE_CAUSE_LATE ||
 	       row->cause == AIF_IDLE_CAUSE_LAUNCH;
 }
@@ -153,7 +154,7 @@ static void say_cause(struct saying *s)
 	aif_buf_puts(&s->line, "; ");
 	aif_human_share(&s->line, cause_ppm(s->w));
 	aif_buf_puts(&s->line, " of the waiting is for ");
-	if (c->row->kind == AIF_WAIT_IDLE)
+	if (c->row->kind == AIF_WAIT_IDLE || c->row->kind == AIF_WAIT_HOST)
 		aif_buf_printf(&s->line, "%s%s (%s)", c->row->is_before ? "what comes before " : "",
 			       *at ? at : "a place that is not known",
 			       aif_idle_cause_name(c->row->cause));

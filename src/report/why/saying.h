@@ -56,6 +56,8 @@ void aif_why_say_function(struct saying *s, const struct aif_why_function *f);
 void aif_why_say_calls(struct saying *s);
 /* Says what to try, with what each gains at most. `order`: groups by time. */
 void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_t n);
+/* Says what the job gains if its late rank is not late. Returns true if it says so. */
+bool aif_why_say_late_rank_advice(struct saying *s);
 /* Appends the rank that bounds the job, where it is late, and what of a step that takes. */
 void aif_why_say_late_rank(struct saying *s);
 /* Returns true if one place has enough of the waiting for the late rank to be named. */

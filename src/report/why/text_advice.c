@@ -74,8 +74,7 @@ static size_t say_owner_advice(struct saying *s, size_t said)
 	return 1;
 }
 
-/* Says what the job gains if its late rank is not late. Returns true if it says so. */
-static bool say_late_rank_advice(struct saying *s)
+bool aif_why_say_late_rank_advice(struct saying *s)
 {
 	const struct aif_why *w = s->w;
 	const struct aif_rank_verdict *v = &w->ranks;
@@ -167,7 +166,7 @@ void aif_why_say_advice(struct saying *s, const enum aif_why_group *order, size_
 	}
 	if (aif_why_has_few_runs(s->w))
 		return;
-	is_late = say_late_rank_advice(s);
+	is_late = aif_why_say_late_rank_advice(s);
 	said = is_late;
 	said += say_owner_advice(s, said);
 	overlap = is_overlap_worth_it(s->w) ? AIF_WHY_SYNC : AIF_WHY_GROUPS;

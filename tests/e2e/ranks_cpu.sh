@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Ranks of MPI jobs without a device, whose late rank is known: is it named, with what it is late in?
+. "$(dirname "$0")/tap.sh"
+unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK SLURM_PROCID
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null ||
+	! mpicc -g -O1 -o app "$root/tests/e2e/ranks_cpu.c" 2>mpicc.out; then
+	skip "a late rank without a device is named with the line that it is late in" "no mpicc or no mpirun"
+	done_testing
+	exit
+fi
+
+# job NAME RANKS KIND STEPS LATE_US LATE
+job() {
+	name=$1 ranks=$2
+	shift 2
+	metered "$aiflame" record -q -o "$name.data" mpirun --oversubscribe -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
+	answer "$name"
+}
+answer() {
+	"$aiflame" report --ranks --format json "$1.data" >"$1.ranks" && "$aiflame" why --format json "$1.data" >"$1.why"
+}
+# ask NAME EXPRESSION: r: rows of --ranks; w: what why says of ranks
+ask() {
+	python3 - "$1" "$2" <<'EOP'
+import json, sys
+name, what = sys.argv[1:]
+r = json.load(open(name + ".ranks"))["rows"]
+w = json.load(open(name + ".why")).get("ranks", {})
+print(w, [{k: x[k] for k in ("rank", "step", "wait_given", "wait_suffered", "late", "operations")} for x in r])
+sys.exit(not eval(what))
+EOP
+}
+named="w['verdict'] == 'one_late' and w['late'] == 1 and w['place'].startswith"
+most="max(r, key=lambda x: x['wait_given'])['rank'] == 1"
+
+check "a job of MPI is recorded whose ranks use no device" job allreduce 3 allreduce 60 30000 1
+check "all calls of ranks without a device are matched" ask allreduce "[x['operations'] for x in r] == [60] * 3"
+on_calm "most waiting of ranks without a device is for the late one" ask allreduce "$most"
+on_calm "a late rank without a device is named with the line that it is late in" ask allreduce "$named('straggle (ranks_cpu.c:')"
+check "steps of ranks without a device are turns of the loop around their calls" ask allreduce "w['steps'] == 59 and not w['are_operations'] and all(x['step'] for x in r)"
+on_calm "why says first that a job without devices is bound by its late rank" says 'bound by rank 1, which is late, in straggle (ranks_cpu.c:' "$aiflame" why allreduce.data
+on_calm "waits for a late rank without a device stand on its function" sh -c '"$1" flame --of waits --detail full -o waits.folded allreduce.data && grep -q "for rank 1.*;straggle" waits.folded' sh "$aiflame"
+check "the page of a job without devices is written" "$aiflame" view -o allreduce.html allreduce.data
+
+check "a job whose late rank sleeps is recorded" job sleep 2 sleep 40 50000 1
+on_calm "a rank that sleeps is named with the function that sleeps" ask sleep "$named('read_input (ranks_cpu.c:')"
+
+check "a job that is late in one phase is recorded" job phases 3 phases 40 30000 1
+on_calm "a rank is named that is late in one phase of three" ask phases "$named('straggle (ranks_cpu.c:') and w['steps'] == 39"
+
+# What a rank is waited for in messages hides it from the operation behind them.
+check "a stencil is recorded" job stencil 3 stencil 40 30000 1
+on_calm "a rank is named for which its neighbours wait in messages" ask stencil "$named('straggle (ranks_cpu.c:') and $most"
+check "a job of a master and workers is recorded" job workers 3 workers 40 30000 1
+on_calm "a slow worker is named, and not the master that waits for it" ask workers "$named('straggle (ranks_cpu.c:') and $most"
+
+nobody() {
+	for kind in allreduce phases stencil; do
+		job none 2 "$kind" 60 0 -1 && ask none "w['verdict'] != 'one_late'" || return 1
+	done
+}
+on_calm "no rank without a device is named where none straggles" nobody
+
+# A recording of each rank, merged.
+each() {
+	rm -f each-*.data
+	metered mpirun --oversubscribe -np 2 "$aiflame" record -q -o "$work/each-%r.data" ./app allreduce 40 30000 1 >each.out 2>&1 &&
+		"$aiflame" merge -q -o merged.data each-0.data each-1.data && answer merged
+}
+check "a recording of each rank without a device is merged with the others" each
+check "calls of merged ranks without a device are matched" ask merged "[x['operations'] for x in r] == [40] * 2"
+on_calm "the late rank without a device is named of merged recordings" ask merged "$named('straggle (ranks_cpu.c:')"
+
+lone() { "$aiflame" record -q -o lone.data --runtime cuda mpirun --oversubscribe -np 2 ./app allreduce 10 0 -1 && "$aiflame" query --format csv lone.data "SELECT count(*) FROM ops"; }
+check "--runtime records no process for its calls of MPI" says 0 lone
+done_testing
