@@ -2,7 +2,6 @@
 #include "agent/budget.h"
 
 #include "agent/job_blocks.h"
-#include "base/map.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "agent/agent.h"
 #include "agent/emit.h"
 #include "agent/sandbox.h"
-#include "base/clock.h"
 
 #include <errno.h>
 #include <string.h>

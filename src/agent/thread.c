@@ -7,7 +7,6 @@
 #include "base/map.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

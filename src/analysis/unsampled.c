@@ -2,7 +2,6 @@
 #include "analysis/unsampled.h"
 
 #include "analysis/traits.h"
-#include "base/hash.h"
 #include "base/human.h"
 #include "text/table.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/profile_arg.h"

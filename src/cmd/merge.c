@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "merge/merge.h"
 
-#include "base/clock.h"
 #include "base/human.h"
 #include "base/name_sanitize.h"
 #include "cmd/command.h"
@@ -10,7 +9,6 @@
 #include "cmd/stop.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include "stat/file.h"
 #include "text/out.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

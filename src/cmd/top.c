@@ -9,9 +9,7 @@
 #include "record/attach/agent_path.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

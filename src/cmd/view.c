@@ -2,7 +2,6 @@
 #include "cmd/view.h"
 
 #include "base/hash.h"
-#include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/message.h"
 #include "cmd/output.h"

@@ -7,7 +7,6 @@
 #include "stats/many.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

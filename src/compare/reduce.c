@@ -12,7 +12,6 @@
 #include "report/why/why.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* Losses above that part of the launches leave nothing to decide by. */

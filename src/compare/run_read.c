@@ -2,7 +2,6 @@
 #include "compare/run_file.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 struct reading {

@@ -2,11 +2,8 @@
 /* A comparison for people: as plain text, and as Markdown. */
 #include "compare/words.h"
 
-#include "base/human.h"
-#include "base/name_sanitize.h"
 #include "text/elide.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include "base/human.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

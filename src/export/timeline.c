@@ -2,7 +2,6 @@
 #include "export/timeline.h"
 
 #include "base/sort.h"
-#include "profile/file.h"
 
 #include <errno.h>
 

@@ -4,7 +4,6 @@
 #include "analysis/cpu_totals.h"
 #include "analysis/traits.h"
 #include "names/filter.h"
-#include "profile/file.h"
 
 #include <errno.h>
 #include <inttypes.h>

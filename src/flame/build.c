@@ -11,7 +11,6 @@
 #include "analysis/idle/blame.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 const char *aif_flame_unit(enum aif_flame_by by)

@@ -7,7 +7,6 @@
 #include "names/spin_waits.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* The label of a native frame of a runtime's library, else NULL. */

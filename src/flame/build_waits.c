@@ -3,7 +3,6 @@
 #include "flame/towers.h"
 
 #include "analysis/ranks/waits.h"
-#include "base/human.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "analysis/idle/blame.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
-#include "profile/file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 
-#include "base/utf8.h"
 #include "names/cython_names.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/columns.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 void aif_page_columns_init(struct aif_page_columns *c)

@@ -4,7 +4,6 @@
 #include "base/u64_of.h"
 #include "analysis/power/power.h"
 #include "analysis/traits.h"
-#include "analysis/untimed.h"
 #include "flame/build.h"
 #include "page/roots.h"
 #include "report/why/owners.h"

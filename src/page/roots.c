@@ -6,7 +6,6 @@
 #include "text/json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,8 +6,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/finish_signals.h"
 
-#include "base/clock.h"
 #include "record/attach/attach_dir.h"
 
 #include <fcntl.h>

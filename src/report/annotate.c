@@ -2,7 +2,6 @@
 #include "report/annotate.h"
 
 #include "analysis/unsampled.h"
-#include "names/names.h"
 #include "text/table.h"
 #include "report/annotate_listing.h"
 #include "report/source_lines.h"

@@ -7,7 +7,6 @@
 #include "names/launch_functions.h"
 #include "report/annotate_json.h"
 #include "report/annotate_places.h"
-#include "text/json.h"
 #include "text/table.h"
 
 #include <errno.h>

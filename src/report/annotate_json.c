@@ -4,7 +4,6 @@
 
 #include "base/human.h"
 #include "names/filter.h"
-#include "names/names.h"
 #include "report/annotate_listing.h"
 #include "report/source_json.h"
 #include "text/json.h"

@@ -3,8 +3,6 @@
 #include "report/report_table.h"
 #include "analysis/utilization.h"
 
-#include <errno.h>
-
 static const struct aif_table_column columns[] = {
 	{"start", AIF_TABLE_AT},    {"idle", AIF_TABLE_NS},     {"cause", AIF_TABLE_TEXT},
 	{"process", AIF_TABLE_ID},  {"device", AIF_TABLE_TEXT}, {"operator", AIF_TABLE_TEXT},

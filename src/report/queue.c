@@ -5,7 +5,6 @@
 #include "base/human.h"
 #include "report/report_table.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* Equal parts of the time where no steps are known. */

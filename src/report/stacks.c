@@ -4,7 +4,6 @@
 
 #include "text/elide.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* The widest stack in plain tables: five lines of a terminal, of which the launching functions have most. */

@@ -3,7 +3,6 @@
 #include "runbook/hub.h"
 
 #include "runbook/run_dir.h"
-#include "text/json.h"
 #include "text/svg_text.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/name_sanitize.h"
 #include "stacks/print.h"
 #include "stacks/ranks.h"
 #include "text/json.h"

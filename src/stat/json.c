@@ -6,7 +6,6 @@
 #include "text/values.h"
 #include "text/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

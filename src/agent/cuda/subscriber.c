@@ -2,7 +2,6 @@
 #include "agent/cuda/cuda.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 
 /*
  * CUPTI has one subscriber and one pair of buffer functions in a process. An application that

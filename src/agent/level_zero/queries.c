@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define RAW_BYTES (64u << 10)
 /* A query of a device with tiles has a row of values for each; the first is read. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/level_zero/samples.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
 
 #include <ctype.h>

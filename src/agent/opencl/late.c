@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/next_function.h"
 #include "agent/opencl/opencl.h"
 #include "unwind/module_function.h"
 

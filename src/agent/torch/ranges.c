@@ -4,7 +4,6 @@
 #include "agent/torch/observer.h"
 
 #include <errno.h>
-#include <string.h>
 
 /*
  * Ranges that PyTorch programs mark with record_function(), and those of PyTorch itself by the same means: an optimizer's

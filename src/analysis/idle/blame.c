@@ -8,8 +8,6 @@
 #include "analysis/idle/calibrate.h"
 #include "analysis/idle/course.h"
 #include "analysis/idle/looks.h"
-#include "analysis/time.h"
-#include "profile/file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "base/human.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const char *const cause_names[AIF_IDLE_CAUSES] = {
 #define AIF_IDLE_CAUSE(id, name, meaning) name,

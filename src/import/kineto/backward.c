@@ -4,7 +4,6 @@
 #include "import/kineto/nesting.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* Prefix of the engine's work for a node: the node, and adding up of gradients behind it. */

@@ -2,7 +2,6 @@
 #include "import/perf_data/perf_data.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define RECORD_HEAD 8

@@ -3,7 +3,6 @@
 #include "import/perf_data/spaces.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

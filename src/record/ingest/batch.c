@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest/batch.h"
 
-#include <errno.h>
-
 const size_t aif_batch_row_size[AIF_BATCH_KINDS] = {
 	[AIF_BATCH_LAUNCH] = sizeof(struct aif_launch_row),
 	[AIF_BATCH_EXEC] = sizeof(struct aif_exec_row),

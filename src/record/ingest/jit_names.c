@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest/jit_names.h"
 
-#include "base/clock.h"
 #include "base/open_regular.h"
 #include "base/proc.h"
 

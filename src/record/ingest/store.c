@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/ingest/store.h"
 
-#include <errno.h>
 #include <string.h>
 
 int aif_store_init(struct aif_store *s, uint64_t start_ns)

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/process_read.h"
 #include "record/ingest/elf_peek.h"
 #include "record/ingest/modfiles.h"

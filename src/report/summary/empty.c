@@ -4,7 +4,6 @@
 #include "report/summary/parts.h"
 
 #include "analysis/gaps.h"
-#include "analysis/traits.h"
 #include "base/human.h"
 
 #include <inttypes.h>

@@ -9,7 +9,6 @@
 #include "text/elide.h"
 #include "text/table.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

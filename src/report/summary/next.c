@@ -2,7 +2,6 @@
 /* The commands that the summary proposes. */
 #include "report/summary/parts.h"
 
-#include "analysis/traits.h"
 #include "profile/file.h"
 #include "report/stalls.h"
 
