@@ -69,11 +69,6 @@ void aif_top_free(struct aif_top *t)
 	free(t);
 }
 
-const char *aif_top_str(const struct aif_top_model *m, uint32_t id)
-{
-	return id == AIF_STR_NONE ? "" : aif_strset_get(&m->strings, id, NULL);
-}
-
 /* Names are made anew only when there is something new to name. */
 static int make_names(struct aif_top *t, const struct aif_profile *p)
 {
@@ -236,39 +231,4 @@ int aif_top_analyse(struct aif_top *t, const struct aif_profile *p, uint64_t win
 		aif_err_set(err, e, "out of memory");
 	*ret = &t->m;
 	return e;
-}
-
-struct order {
-	const struct aif_top_model *m;
-	enum aif_top_sort by;
-};
-
-static int compare(const void *a, const void *b, void *arg)
-{
-	const struct aif_top_row *x = a, *y = b;
-	const struct order *o = arg;
-	uint64_t u = x->ns, v = y->ns;
-	int names = strcmp(aif_top_str(o->m, x->name), aif_top_str(o->m, y->name));
-
-	if (o->by == AIF_TOP_BY_NAME && names)
-		return names;
-	if (o->by == AIF_TOP_BY_LAUNCHES && x->launches != y->launches)
-		return x->launches < y->launches ? 1 : -1;
-	if (o->by == AIF_TOP_BY_AVERAGE) {
-		u = x->launches ? x->ns / x->launches : 0;
-		v = y->launches ? y->ns / y->launches : 0;
-	}
-	if (u == v) {
-		u = x->share_ppm;
-		v = y->share_ppm;
-	}
-	return u == v ? names : u < v ? 1 : -1;
-}
-
-void aif_top_sort(const struct aif_top_model *m, struct aif_top_rows *rows, enum aif_top_sort by)
-{
-	struct order o = {m, by};
-
-	if (rows->len)
-		qsort_r(rows->at, rows->len, sizeof(*rows->at), compare, &o);
 }

@@ -79,7 +79,11 @@ int aif_top_analyse(struct aif_top *t, const struct aif_profile *p, uint64_t win
 /* Orders rows; those of equal rank keep the order by time. */
 void aif_top_sort(const struct aif_top_model *m, struct aif_top_rows *rows, enum aif_top_sort by);
 
-const char *aif_top_str(const struct aif_top_model *m, uint32_t id); /* "" for AIF_STR_NONE */
+/* Returns a string of the model; "" for AIF_STR_NONE. */
+static inline const char *aif_top_str(const struct aif_top_model *m, uint32_t id)
+{
+	return id == AIF_STR_NONE ? "" : aif_strset_get(&m->strings, id, NULL);
+}
 
 /* Appends the stacks that launched what a row of `view` counts, most time first, a frame on each line, and their shares. Of
  * the model that was made last. 0 or -errno with *err. */

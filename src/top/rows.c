@@ -18,6 +18,41 @@ static uint64_t share(uint64_t part, uint64_t whole)
 	return whole ? (uint64_t)((double)part / (double)whole * 1e6 + 0.5) : 0;
 }
 
+struct order {
+	const struct aif_top_model *m;
+	enum aif_top_sort by;
+};
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct aif_top_row *x = a, *y = b;
+	const struct order *o = arg;
+	uint64_t u = x->ns, v = y->ns;
+	int names = strcmp(aif_top_str(o->m, x->name), aif_top_str(o->m, y->name));
+
+	if (o->by == AIF_TOP_BY_NAME && names)
+		return names;
+	if (o->by == AIF_TOP_BY_LAUNCHES && x->launches != y->launches)
+		return x->launches < y->launches ? 1 : -1;
+	if (o->by == AIF_TOP_BY_AVERAGE) {
+		u = x->launches ? x->ns / x->launches : 0;
+		v = y->launches ? y->ns / y->launches : 0;
+	}
+	if (u == v) {
+		u = x->share_ppm;
+		v = y->share_ppm;
+	}
+	return u == v ? names : u < v ? 1 : -1;
+}
+
+void aif_top_sort(const struct aif_top_model *m, struct aif_top_rows *rows, enum aif_top_sort by)
+{
+	struct order o = {m, by};
+
+	if (rows->len)
+		qsort_r(rows->at, rows->len, sizeof(*rows->at), compare, &o);
+}
+
 static int put_string(struct aif_top *t, const char *text, uint32_t *ret)
 {
 	*ret = aif_strset_puts(&t->m.strings, text);
