@@ -15,13 +15,6 @@
  */
 /* ---- packets ------------------------------------------------------------------------------------- */
 
-uint64_t perfetto_stamp(const struct perfetto *w, int64_t at)
-{
-	uint64_t start = w->t.p->start_ns;
-
-	return at < 0 && (uint64_t)-at > start ? 0 : start + (uint64_t)at;
-}
-
 /* Appends an event up to its type; 0 as `track` is the default's. The result is for event_end(). */
 static size_t event_begin(struct perfetto *w, int64_t at, uint64_t track, unsigned type)
 {

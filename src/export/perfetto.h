@@ -77,7 +77,12 @@ static inline void perfetto_packet_end(struct perfetto *w)
 }
 
 /* The time of an event, as packets have it. */
-uint64_t perfetto_stamp(const struct perfetto *w, int64_t at);
+static inline uint64_t perfetto_stamp(const struct perfetto *w, int64_t at)
+{
+	uint64_t start = w->t.p->start_ns;
+
+	return at < 0 && (uint64_t)-at > start ? 0 : start + (uint64_t)at;
+}
 
 /* Writes what was interned, before a packet that needs it. */
 void perfetto_interned_flush(struct perfetto *w);
