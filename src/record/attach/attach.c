@@ -77,17 +77,6 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork)
 	return false;
 }
 
-void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown)
-{
-	struct stat st;
-
-	a->dir = dir;
-	a->owner = owner;
-	a->group = fstat(dir, &st) == 0 ? st.st_gid : getegid();
-	snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
-	snprintf(a->shown, sizeof(a->shown), "%s", shown);
-}
-
 static bool has_ended(struct aif_attach_request *w)
 {
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};

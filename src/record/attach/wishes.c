@@ -43,6 +43,17 @@ static int say_unreadable(int pid, int error, struct aif_err *err)
 			   strerror(-error), help);
 }
 
+void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown)
+{
+	struct stat st;
+
+	a->dir = dir;
+	a->owner = owner;
+	a->group = fstat(dir, &st) == 0 ? st.st_gid : getegid();
+	snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", dir);
+	snprintf(a->shown, sizeof(a->shown), "%s", shown);
+}
+
 static void request_add(struct aif_attach *a, int pid, bool no_agent)
 {
 	a->pids[a->requests] = pid;

@@ -158,6 +158,20 @@ static bool launch_row(struct aif_drainer *d, struct aif_target *t, const struct
 	return true;
 }
 
+/* Returns what to add to stamps of that clock (enum aif_clock) of the target's. */
+static uint64_t clock_shift(const struct aif_target *t, uint32_t clock)
+{
+	switch (clock) {
+	case AIF_CLOCK_MONOTONIC:
+	case AIF_CLOCK_MONOTONIC_RAW:
+		return t->clocks.monotonic;
+	case AIF_CLOCK_BOOTTIME:
+		return t->clocks.boottime;
+	default:
+		return 0;
+	}
+}
+
 static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct aif_deferred *r,
 		     bool last_try)
 {
@@ -178,8 +192,8 @@ static bool exec_row(struct aif_drainer *d, struct aif_target *t, const struct a
 	t->execs++;
 	device = stream == AIF_NONE ? AIF_NONE : d->store->p.streams[stream].device;
 	clock = device == AIF_NONE ? AIF_CLOCK_MONOTONIC : d->store->p.devices[device].clock;
-	start = r->exec.start + aif_target_shift(t, clock);
-	end = r->exec.end + aif_target_shift(t, clock);
+	start = r->exec.start + clock_shift(t, clock);
+	end = r->exec.end + clock_shift(t, clock);
 	*row = (struct aif_exec_row){
 		.launch = aif_target_launch(t, r->exec.launch),
 		.start = start,

@@ -43,19 +43,6 @@ void aif_target_set_clocks(struct aif_target *t, const struct aif_proc_clocks *c
 		t->slots[i].drain.shift = clocks->monotonic;
 }
 
-uint64_t aif_target_shift(const struct aif_target *t, uint32_t clock)
-{
-	switch (clock) {
-	case AIF_CLOCK_MONOTONIC:
-	case AIF_CLOCK_MONOTONIC_RAW:
-		return t->clocks.monotonic;
-	case AIF_CLOCK_BOOTTIME:
-		return t->clocks.boottime;
-	default:
-		return 0;
-	}
-}
-
 void aif_target_free(struct aif_drainer *d, struct aif_target *t)
 {
 	struct aif_map *maps[] = {&t->threads, &t->devices,      &t->streams,   &t->programs,

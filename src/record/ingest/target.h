@@ -191,8 +191,6 @@ static inline uint64_t aif_target_time(const struct aif_target *t, uint64_t stam
 {
 	return stamp ? stamp + t->clocks.monotonic : 0;
 }
-/* Returns what to add to stamps of that clock (enum aif_clock) of the target's. */
-uint64_t aif_target_shift(const struct aif_target *t, uint32_t clock);
 
 /* Returns the bytes that wait in a ring; any number if the target is hostile. */
 uint64_t aif_target_unread(const struct aif_target *t, uint32_t slot);
