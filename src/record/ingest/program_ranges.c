@@ -2,54 +2,13 @@
 #include "record/ingest/program_ranges.h"
 
 #include "base/host_calls.h"
+#include "record/ingest/range_rows.h"
 #include "record/ingest/range_spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Returns the next row, with its times and thread filled in; NULL: there is no room, which is counted. */
-static struct aif_op_row *next_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t thread,
-				   uint64_t start, uint64_t end)
-{
-	struct aif_store *s = in->drainer->store;
-	struct aif_op_row *row = aif_batches_row(&s->batches, AIF_BATCH_OP);
-
-	if (!row) {
-		aif_store_loss(s, AIF_REASON_WRITER_BEHIND, in->target->process,
-			       aif_store_puts(s, "ranges"), 1);
-		return NULL;
-	}
-	*row = (struct aif_op_row){.start = start,
-				   .end = AIF_MAX(start, end),
-				   .clock = AIF_CLOCK_MONOTONIC,
-				   .thread = thread,
-				   .name = AIF_NONE,
-				   .kind = kind,
-				   .shapes = AIF_NONE,
-				   .types = AIF_NONE,
-				   .stack = AIF_NONE,
-				   .sequence = -1};
-	return row;
-}
-
-static void add_row(struct aif_ingest *in, enum aif_op_kind kind, uint32_t thread,
-		    const struct aif_open_range *range, uint64_t end)
-{
-	struct aif_op_row *row = next_row(in, kind, thread, range->start, end);
-
-	if (!row)
-		return;
-	row->name = range->name;
-	row->shapes = range->text;
-}
-
-void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
-			    const struct aif_open_range *range, uint64_t end)
-{
-	add_row(in, AIF_OP_RANGE, thread, range, end);
-}
 
 /* Returns the length of a call's name, and of one in which ranks take part together sets which that is. */
 static uint32_t name_len_of(const struct aif_wire_mark *r, struct aif_op_row *row)
@@ -69,8 +28,8 @@ static uint32_t name_len_of(const struct aif_wire_mark *r, struct aif_op_row *ro
 static void add_call(struct aif_ingest *in, const struct aif_wire_mark *r)
 {
 	uint64_t stack = AIF_NONE;
-	struct aif_op_row *row = next_row(in, AIF_OP_RUNTIME, in->slot->thread,
-					  AIF_MIN(r->number, r->time), r->time);
+	struct aif_op_row *row = aif_range_row_next(in, AIF_OP_RUNTIME, in->slot->thread,
+						    AIF_MIN(r->number, r->time), r->time);
 
 	if (!row)
 		return;
@@ -92,7 +51,7 @@ static void end_step(struct aif_ingest *in, struct aif_program_ranges *m, uint64
 	if (!m->in_step)
 		return;
 	m->in_step = false;
-	row = next_row(in, AIF_OP_STEP, in->slot->thread, m->step_start, end);
+	row = aif_range_row_next(in, AIF_OP_STEP, in->slot->thread, m->step_start, end);
 	if (!row)
 		return;
 	snprintf(name, sizeof(name), "step#%" PRIu64, m->step);
@@ -134,7 +93,7 @@ static void end_range(struct aif_ingest *in, struct aif_open_ranges *o, enum aif
 	if (!o->len || o->at[o->len - 1].depth != r->depth)
 		return;
 	o->len--;
-	add_row(in, kind, in->slot->thread, &o->at[o->len], r->time);
+	aif_range_row_add(in, kind, in->slot->thread, &o->at[o->len], r->time);
 }
 
 /* ---- operators of a framework ---------------------------------------------------------------- */
@@ -195,7 +154,7 @@ static void close_marked(struct aif_ingest *in, struct aif_program_ranges *m,
 		return;
 	if (o->at[i - 1].text == AIF_NONE)
 		o->at[i - 1].text = text_of(in, r);
-	aif_program_ranges_row(in, in->slot->thread, &o->at[i - 1], r->time);
+	aif_range_row_add(in, AIF_OP_RANGE, in->slot->thread, &o->at[i - 1], r->time);
 	memmove(&o->at[i - 1], &o->at[i], (o->len - i) * sizeof(o->at[0]));
 	o->len--;
 }
@@ -205,7 +164,7 @@ static void on_instant(struct aif_ingest *in, const struct aif_wire_mark *r)
 	struct aif_open_range range = {
 		.start = r->time, .name = name_of(in, r), .text = text_of(in, r)};
 
-	aif_program_ranges_row(in, in->slot->thread, &range, r->time);
+	aif_range_row_add(in, AIF_OP_RANGE, in->slot->thread, &range, r->time);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -276,7 +235,7 @@ static void end_open(struct aif_ingest *in, struct aif_open_ranges *o, uint64_t 
 {
 	while (o->len) {
 		o->len--;
-		aif_program_ranges_row(in, in->slot->thread, &o->at[o->len], end);
+		aif_range_row_add(in, AIF_OP_RANGE, in->slot->thread, &o->at[o->len], end);
 	}
 }
 
@@ -316,7 +275,7 @@ static void end_call(struct aif_ingest *in, uint64_t end)
 		return;
 	aif_map_get(&in->slot->stacks,
 		    atomic_load_explicit(&slot->call_stack, memory_order_relaxed), &stack);
-	row = next_row(in, AIF_OP_RUNTIME, in->slot->thread, since, end);
+	row = aif_range_row_next(in, AIF_OP_RUNTIME, in->slot->thread, since, end);
 	if (row) {
 		row->name = aif_store_puts(s, name);
 		row->stack = (uint32_t)stack;

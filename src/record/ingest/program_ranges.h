@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/ingest/ingest.h"
+#include "record/ingest/range_rows.h"
 
 /*
  * Ranges and steps of programs: those that they tell of by include/aiflame.h, and those that they and their libraries
@@ -11,11 +11,6 @@
 
 /* Open ranges of one thread at a time, of each kind. */
 #define AIF_PROGRAM_RANGES_OPEN 64
-
-struct aif_open_range {
-	uint64_t start;
-	uint32_t name, depth, text; /* text: string of what came with it, or AIF_NONE */
-};
 
 /* Open ranges, outermost first: depths grow. */
 struct aif_open_ranges {
@@ -31,10 +26,6 @@ struct aif_program_ranges {
 	struct aif_open_ranges marked;    /* by NVTX: their depths are apart from the others' */
 	struct aif_open_ranges operators; /* a framework's, likewise */
 };
-
-/* Adds a row of ops of `thread`, a range's. text: string of its payload, or AIF_NONE. */
-void aif_program_ranges_row(struct aif_ingest *in, uint32_t thread,
-			    const struct aif_open_range *range, uint64_t end);
 
 /* Takes in one valid AIF_WIRE_MARK. */
 void aif_program_ranges_record(struct aif_ingest *in, const struct aif_wire_mark *r);

@@ -77,7 +77,7 @@ void aif_range_spans_record(struct aif_ingest *in, const struct aif_wire_mark *r
 	range = begin->range;
 	if (range.text == AIF_NONE)
 		range.text = end->range.text;
-	aif_program_ranges_row(in, begin->thread, &range, end->range.start);
+	aif_range_row_add(in, AIF_OP_RANGE, begin->thread, &range, end->range.start);
 	other->is_used = false;
 }
 
@@ -92,7 +92,7 @@ void aif_range_spans_last(struct aif_drainer *d, struct aif_target *t, uint64_t 
 		if (!h->is_used || !h->is_begin)
 			continue;
 		h->is_used = false;
-		aif_program_ranges_row(&in, h->thread, &h->range, end);
+		aif_range_row_add(&in, AIF_OP_RANGE, h->thread, &h->range, end);
 		if (t->ended)
 			aif_store_loss(d->store, AIF_REASON_RANGES_UNENDED, t->process, AIF_NONE,
 				       1);

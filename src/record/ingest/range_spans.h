@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "record/ingest/program_ranges.h"
+#include "record/ingest/range_rows.h"
 
 /*
  * Ranges of a process that one thread may begin and another end (AIF_MARK_START, AIF_MARK_FINISH). The two come in two
