@@ -184,62 +184,6 @@ static int name_ranges(struct aif_range_building *b, aif_range_is_kept *keep, vo
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-static int chain_of_element(struct aif_range_building *b, uint32_t parent,
-			    const struct aif_range_element *e, bool in_graph, uint32_t *ret)
-{
-	struct aif_range_index *x = b->x;
-	const struct aif_range_chain *around = parent == AIF_NONE ? NULL : &x->chains[parent];
-	bool is_kept = e->is_kept || (around && around->is_kept);
-	uint64_t key = (uint64_t)parent << 32 | (uint64_t)e->name << 5 | (uint64_t)e->kind << 2 |
-		       in_graph << 1 | is_kept,
-		 id;
-	uint16_t depth = around ? around->depth + 1 : 0;
-
-	if (depth >= AIF_RANGE_DEPTH) {
-		*ret = parent;
-		return 0;
-	}
-	if (aif_map_get(&b->chain_ids, key, &id)) {
-		*ret = (uint32_t)id;
-		return 0;
-	}
-	if (x->chains_len >= AIF_NONE - 1 || e->name >= UINT32_MAX >> 5 ||
-	    aif_grow(&x->chains, &x->chains_cap, x->chains_len + 1, sizeof(*x->chains)) < 0 ||
-	    aif_map_put(&b->chain_ids, key, x->chains_len) < 0)
-		return -ENOMEM;
-	x->chains[x->chains_len] = (struct aif_range_chain){.parent = parent,
-							    .name = e->name,
-							    .depth = depth,
-							    .kind = e->kind,
-							    .is_kept = is_kept,
-							    .in_graph = in_graph};
-	*ret = (uint32_t)x->chains_len++;
-	return 0;
-}
-
-/* op_name begins with what names the module: "jit(update)" is not said twice. */
-static bool is_said(const struct aif_range_index *x, uint32_t chain,
-		    const struct aif_range_element *e)
-{
-	for (; chain != AIF_NONE && e->kind == AIF_RANGE_SCOPE; chain = x->chains[chain].parent)
-		if (x->chains[chain].kind == AIF_RANGE_MODULE)
-			return x->chains[chain].name == e->name;
-	return false;
-}
-
-int aif_range_chain_of(struct aif_range_building *b, uint32_t parent, uint32_t name, bool in_graph,
-		       uint32_t *ret)
-{
-	const struct aif_range_name *n = &b->names[name];
-	int r = 0;
-
-	*ret = parent;
-	for (uint32_t i = 0; i < n->len && !r; i++)
-		if (i || !is_said(b->x, parent, &b->elements[n->first]))
-			r = chain_of_element(b, *ret, &b->elements[n->first + i], in_graph, ret);
-	return r;
-}
-
 /* Renews the chains from .open[i] on, and says so from `at` on. */
 static int moment_add(struct aif_range_building *b, unsigned i, int64_t at, size_t first)
 {
@@ -354,47 +298,4 @@ int aif_range_index_make(const struct aif_profile *p, aif_range_is_kept *keep, v
 	free(b.names);
 	free(b.elements);
 	return r;
-}
-
-void aif_range_index_finish(struct aif_range_index *x)
-{
-	aif_strset_finish(&x->names);
-	free(x->chains);
-	free(x->moments);
-	free(x->first);
-	free(x->processes);
-	aif_sole_threads_finish(&x->inside);
-	free(x->commands);
-	aif_map_finish(&x->graphs);
-	aif_map_finish(&x->nodes);
-	aif_map_finish(&x->placed);
-	*x = (struct aif_range_index){0};
-}
-
-uint32_t aif_range_index_at(const struct aif_range_index *x, uint32_t thread, int64_t at)
-{
-	size_t lo, hi;
-
-	if (thread >= x->threads)
-		return AIF_NONE;
-	lo = x->first[thread];
-	hi = x->first[thread + 1];
-	if (lo == hi || x->moments[lo].from > at)
-		return AIF_NONE;
-	/* Takes the last one that is not later. */
-	return x->moments[AIF_BISECT(i, lo, hi, x->moments[i].from <= at) - 1].chain;
-}
-
-uint32_t aif_range_index_of_launch(const struct aif_range_index *x, uint32_t thread, int64_t at,
-				   bool *ret_is_other)
-{
-	uint32_t chain = aif_range_index_at(x, thread, at);
-
-	*ret_is_other = false;
-	if (chain != AIF_NONE || thread >= x->threads)
-		return chain;
-	chain = aif_range_index_at(x, aif_sole_threads_at(&x->inside, x->processes[thread], at),
-				   at);
-	*ret_is_other = chain != AIF_NONE;
-	return chain;
 }
