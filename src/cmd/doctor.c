@@ -5,7 +5,6 @@
 #include "probe/doctor_nvidia.h"
 #include "record/attach/agent_path.h"
 #include "record/ebpf/ebpf.h"
-#include "record/sources/cpu.h"
 #include "record/sources/cpu_clock.h"
 #include "record/sources/perf_source.h"
 #include "wire/handshake.h"

@@ -12,7 +12,6 @@
 #include "record/sources/tids.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,53 +63,12 @@ static struct target_state *cpu_of(const struct aif_target *t)
 	return t->source_state[AIF_SOURCE_CPU];
 }
 
-static int event_open(uint32_t tid, uint32_t type, uint64_t config, uint64_t period)
-{
-	struct perf_event_attr a = {
-		.type = type,
-		.size = sizeof(a),
-		.config = config,
-		.sample_period = period,
-		.wakeup_events = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.disabled = 1,
-	};
-	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
-	int fd, r;
-
-	/* Linux 5.13 can: no signal is sent to the next program of the thread. */
-	a.remove_on_exec = 1;
-	fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0 && errno == EINVAL) {
-		a.remove_on_exec = 0;
-		fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1,
-				  PERF_FLAG_FD_CLOEXEC);
-	}
-	fd = aif_open_spare(fd < 0 ? -errno : fd);
-	if (fd < 0)
-		return fd;
-	/* Without a buffer: the overflow is all that is wanted. */
-	if (fcntl(fd, F_SETSIG, AIF_SHM_CPU_SIGNAL) < 0 || fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
-	    fcntl(fd, F_SETFL, O_ASYNC) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
-	return fd;
-}
-
-int aif_cpu_clock_open(uint32_t tid, uint32_t rate)
-{
-	return event_open(tid, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, AIF_NS_PER_S / rate);
-}
-
 /* Opens what starts samples of a thread: CPU time, or the event that was asked for. */
 static int sampler_open(const struct aif_record_opts *o, uint32_t tid)
 {
 	if (!o->cpu_event)
 		return aif_cpu_clock_open(tid, o->cpu_rate);
-	return event_open(tid, o->cpu_event->type, o->cpu_event->config, o->cpu_period);
+	return aif_cpu_event_open(tid, o->cpu_event->type, o->cpu_event->config, o->cpu_period);
 }
 
 int aif_cpu_sampler_probe(const struct aif_record_opts *o, struct aif_err *err)
@@ -119,19 +77,6 @@ int aif_cpu_sampler_probe(const struct aif_record_opts *o, struct aif_err *err)
 
 	if (fd < 0)
 		return aif_cpu_event_refused(o->cpu_event, fd, err);
-	close(fd);
-	return 0;
-}
-
-/* Rate of a probe, whose thread never uses a second of CPU time. */
-#define PROBE_RATE 1
-
-int aif_cpu_probe(void)
-{
-	int fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), PROBE_RATE);
-
-	if (fd < 0)
-		return fd;
 	close(fd);
 	return 0;
 }
@@ -201,7 +146,7 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 		atomic_store(&t->shm->cpu, AIF_CPU_TICK);
 		return;
 	}
-	fd = aif_cpu_clock_open((uint32_t)t->pid, PROBE_RATE);
+	fd = aif_cpu_clock_open((uint32_t)t->pid, AIF_CPU_PROBE_RATE);
 	if (fd == -ESRCH)
 		return; /* the process ended before the probe */
 	if (fd < 0) {

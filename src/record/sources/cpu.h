@@ -23,10 +23,5 @@
 /* True if the target's agent samples it or is about to: then it has listed its threads. */
 bool aif_cpu_is_sampled(const struct aif_target *t);
 
-/* Opens an event that sends AIF_SHM_CPU_SIGNAL to a thread of ours or another's, `rate` times for each second of its CPU
- * time. Returns a descriptor or -errno. */
-int aif_cpu_clock_open(uint32_t tid, uint32_t rate);
 /* Checks that the event of `record -e` can be had: an empty profile would say less. 0 or -errno with *err. */
 int aif_cpu_sampler_probe(const struct aif_record_opts *o, struct aif_err *err);
-/* Returns 0 if perf_event could signal a thread of this process, or -errno. For doctor. */
-int aif_cpu_probe(void);

@@ -2,10 +2,15 @@
 #include "record/sources/cpu_clock.h"
 
 #include "base/clock.h"
-#include "record/sources/cpu.h"
+#include "base/open_regular.h"
+#include "wire/shm.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -26,6 +31,58 @@ bool aif_cpu_ticks_are_safe(void)
 #else
 	return false;
 #endif
+}
+
+int aif_cpu_event_open(uint32_t tid, uint32_t type, uint64_t config, uint64_t period)
+{
+	struct perf_event_attr a = {
+		.type = type,
+		.size = sizeof(a),
+		.config = config,
+		.sample_period = period,
+		.wakeup_events = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+	};
+	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)tid};
+	int fd, r;
+
+	/* Linux 5.13 can: no signal is sent to the next program of the thread. */
+	a.remove_on_exec = 1;
+	fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == EINVAL) {
+		a.remove_on_exec = 0;
+		fd = (int)syscall(SYS_perf_event_open, &a, (pid_t)tid, -1, -1,
+				  PERF_FLAG_FD_CLOEXEC);
+	}
+	fd = aif_open_spare(fd < 0 ? -errno : fd);
+	if (fd < 0)
+		return fd;
+	/* Without a buffer: the overflow is all that is wanted. */
+	if (fcntl(fd, F_SETSIG, AIF_SHM_CPU_SIGNAL) < 0 || fcntl(fd, F_SETOWN_EX, &owner) < 0 ||
+	    fcntl(fd, F_SETFL, O_ASYNC) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+int aif_cpu_clock_open(uint32_t tid, uint32_t rate)
+{
+	return aif_cpu_event_open(tid, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+				  AIF_NS_PER_S / rate);
+}
+
+int aif_cpu_probe(void)
+{
+	int fd = aif_cpu_clock_open((uint32_t)syscall(SYS_gettid), AIF_CPU_PROBE_RATE);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }
 
 /* The kernel's ticks in a second: the coarse clock moves with them. */

@@ -37,3 +37,13 @@ bool aif_cpu_ticks_are_safe(void);
 /* Replaces AIF_RECORD_CPU_CLOCK_AUTO by what this machine allows, and lowers cpu_rate to what the clock can keep, or is
  * to cost. Takes some 15 ms where the cost is measured. */
 void aif_cpu_clock_choose(struct aif_record_opts *o);
+
+/* Opens an event that sends AIF_SHM_CPU_SIGNAL to a thread of ours or another's, `rate` times for each second of its CPU
+ * time. Returns a descriptor or -errno. */
+int aif_cpu_clock_open(uint32_t tid, uint32_t rate);
+/* The same of an event of that type and config (perf_event_open), after each `period` of it. */
+int aif_cpu_event_open(uint32_t tid, uint32_t type, uint64_t config, uint64_t period);
+/* Rate of a probe, whose thread never uses a second of CPU time. */
+#define AIF_CPU_PROBE_RATE 1
+/* Returns 0 if perf_event could signal a thread of this process, or -errno. For doctor. */
+int aif_cpu_probe(void);
