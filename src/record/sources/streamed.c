@@ -5,7 +5,7 @@
 #include "record/sources/device_code.h"
 #include "record/sources/sources.h"
 #include "record/sources/stall_join.h"
-#include "record/sources/xe_join.h"
+#include "record/sources/xe_stream.h"
 
 /* Agents tell each second. */
 #define WINDOW_NS AIF_NS_PER_S
@@ -174,7 +174,7 @@ static void allow(struct aif_drainer *d, const struct aif_target *t)
 
 		if (!(open >> i & 1))
 			continue;
-		by_xe = aif_xe_samples_card(d, pci);
+		by_xe = aif_xe_samples_card(d->source_state[AIF_SOURCE_XE], pci);
 		if (by_xe == AIF_XE_YES)
 			aif_streamed_read(d, pci);
 		if (by_xe != AIF_XE_NO)

@@ -241,16 +241,6 @@ static void end(struct aif_drainer *d)
 	x->stream = NULL;
 }
 
-enum aif_xe_samples aif_xe_samples_card(const struct aif_drainer *d, uint32_t pci)
-{
-	const struct aif_xe_source *x = xe_of(d);
-
-	/* The recorder would find the card taken when its stream starts again. */
-	if (x->rests)
-		return AIF_XE_UNDECIDED;
-	return x->stream ? aif_xe_samples(x->stream, pci) : AIF_XE_NO;
-}
-
 static void on_record(struct aif_ingest *in, const void *record)
 {
 	const struct aif_wire_place *r = record;

@@ -13,15 +13,5 @@
  * collection does: what no agent defines is of interest, too.
  */
 
-/* The state of the source. */
-struct aif_xe_source {
-	struct aif_xe *stream; /* NULL = not sampling */
-	bool was_tried;        /* with -a: once, while we collect */
-	bool rests;            /* it was stopped for want of code, and starts again with the next */
-	uint64_t used_ns;      /* when there was last code that it can sample */
-};
-
-/* Does the recorder sample the card at `pci` (wire.h; 0: any)? Undecided while it may again. */
-enum aif_xe_samples aif_xe_samples_card(const struct aif_drainer *d, uint32_t pci);
 /* Joins one batch. Exposed for tests and the bench. */
 void aif_xe_join(struct aif_drainer *d, struct aif_xe_batch *b);

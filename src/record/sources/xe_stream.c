@@ -110,6 +110,14 @@ enum aif_xe_samples aif_xe_samples(struct aif_xe *x, uint32_t pci)
 	return r;
 }
 
+enum aif_xe_samples aif_xe_samples_card(const struct aif_xe_source *x, uint32_t pci)
+{
+	/* The recorder would find the card taken when its stream starts again. */
+	if (x->rests)
+		return AIF_XE_UNDECIDED;
+	return x->stream ? aif_xe_samples(x->stream, pci) : AIF_XE_NO;
+}
+
 struct aif_xe_batch *aif_xe_take(struct aif_xe *x, uint64_t until)
 {
 	struct aif_xe_batch *b;

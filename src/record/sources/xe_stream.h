@@ -43,6 +43,17 @@ int aif_xe_new(uint32_t hz, bool is_sure, struct aif_xe **ret);
 /* Does it sample the card of that number (xe_card.h; 0: any), or will when who has it lets go? */
 enum aif_xe_samples { AIF_XE_UNDECIDED, AIF_XE_NO, AIF_XE_YES };
 enum aif_xe_samples aif_xe_samples(struct aif_xe *x, uint32_t pci);
+
+/* The stream as its source and others have it. */
+struct aif_xe_source {
+	struct aif_xe *stream; /* NULL = not sampling */
+	bool was_tried;        /* with -a: once, while we collect */
+	bool rests;            /* it was stopped for want of code, and starts again with the next */
+	uint64_t used_ns;      /* when there was last code that it can sample */
+};
+/* Does the recorder sample the card at `pci` (wire.h; 0: any)? Undecided while it may again. */
+enum aif_xe_samples aif_xe_samples_card(const struct aif_xe_source *x, uint32_t pci);
+
 /* The oldest batch that ended at `until` or before, or NULL. The caller frees it. */
 struct aif_xe_batch *aif_xe_take(struct aif_xe *x, uint64_t until);
 void aif_xe_batch_free(struct aif_xe_batch *b);
