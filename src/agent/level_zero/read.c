@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/level_zero/level_zero.h"
 
+#include <sys/mman.h>
+
 /*
  * Reads a streamer. The bytes are in the driver's own format; it calculates values from them: rows of the group's
  * metrics, in one set or, of a device with tiles, in several.
@@ -116,4 +118,29 @@ bool aif_ze_read(struct aif_level_zero *l0, struct aif_ze_streamer *s, struct ai
 			break;
 	}
 	return true;
+}
+
+#define GROUPS_BYTES (AIF_ZE_GROUPS_MAX * sizeof(void *))
+
+void **aif_ze_groups_get(struct aif_level_zero *l0, void *device, uint32_t *ret_n)
+{
+	uint32_t n = 0, cap;
+	void **groups;
+
+	if (l0->api.zetMetricGroupGet(device, &n, NULL) != AIF_ZE_SUCCESS || !n)
+		return NULL;
+	groups = aif_pages(GROUPS_BYTES);
+	cap = n = AIF_MIN(n, AIF_ZE_GROUPS_MAX);
+	if (groups && l0->api.zetMetricGroupGet(device, &n, groups) != AIF_ZE_SUCCESS) {
+		aif_ze_groups_free(groups);
+		return NULL;
+	}
+	*ret_n = AIF_MIN(n, cap);
+	return groups;
+}
+
+void aif_ze_groups_free(void **groups)
+{
+	if (groups)
+		munmap(groups, GROUPS_BYTES);
 }
