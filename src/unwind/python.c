@@ -15,18 +15,11 @@
 #include <string.h>
 
 /*
- * Whether Python frames can be had, and how: finding the interpreter, its version and layout, and
- * the check before any of it is believed.
+ * Whether Python frames can be had, and how: finds the interpreter, its version and layout. Before any of it is
+ * believed, python_walk.c checks it.
  *
  *	ABSENT --detect--> CHECKING --first stack--> ON --stop--> STOPPED --detect--> CHECKING
  *	                      \__________\___ reason __> OFF
- *
- * The check takes the first stack with Python frames, reads it with every page probed, and demands
- * that the chain ends, that each code object, name, path and table has the type that its field must
- * have, that each instruction lies in its bytecode, and that the thread belongs to the main
- * interpreter. The types' addresses come from the dynamic symbols and so are independent of the
- * offsets. A wrong offset does not get through that; what would is caught where code objects are
- * first read.
  */
 
 /* User addresses; the zero page is nobody's. (More bits than these are given out on request only.) */
@@ -151,16 +144,6 @@ static enum aif_reason find_interpreter(struct aif_python *py, void *library)
 	return 0;
 }
 
-void aif_python_turn_off(struct aif_python *py, enum aif_python_state from, enum aif_reason reason)
-{
-	uint32_t expected = from;
-
-	atomic_store(&py->reason, reason);
-	if (atomic_compare_exchange_strong(&py->state, &expected, AIF_PYTHON_OFF) &&
-	    from != AIF_PYTHON_ABSENT)
-		aif_python_death_stop(py);
-}
-
 void aif_python_detect(struct aif_python *py)
 {
 	enum aif_python_state state = aif_python_state(py);
@@ -195,50 +178,4 @@ void aif_python_stop(struct aif_python *py)
 		return;
 	atomic_store(&py->state, AIF_PYTHON_STOPPED);
 	aif_python_death_stop(py);
-}
-
-/* Frames of a stack that are looked at, from the innermost on. */
-#define CHECKED_DEPTH 32
-
-static enum aif_reason examine(struct aif_python *py, const struct aif_python_frame *frames,
-			       const struct aif_python_stack *stack)
-{
-	struct aif_python_reader r;
-
-	aif_python_reader_init(&r, py, true);
-	if (stack->stop == AIF_PYTHON_STOP_BROKEN)
-		return AIF_REASON_PYTHON_LAYOUT;
-	for (unsigned i = 0; i < stack->depth; i++)
-		if (!aif_python_code_valid(py, &r, frames[i].code, frames[i].lasti))
-			return AIF_REASON_PYTHON_LAYOUT;
-	return 0;
-}
-
-bool aif_python_check(struct aif_python *py)
-{
-	struct aif_python_frame frames[CHECKED_DEPTH];
-	uint32_t expected = AIF_PYTHON_CHECKING;
-	struct aif_python_stack stack;
-	struct aif_python_reader r;
-	enum aif_reason reason;
-	uint64_t thread, main_interpreter;
-
-	aif_python_reader_init(&r, py, true);
-	thread = aif_python_thread(py, &r);
-	main_interpreter = (uint64_t)(uintptr_t)py->interpreter_main();
-	if (thread == 0 || main_interpreter == 0 ||
-	    aif_python_u64(thread, py->layout.ts_interp) != main_interpreter)
-		return false; /* says nothing: no Python here, or another interpreter's */
-	aif_python_walk_thread(py, &r, thread, frames, CHECKED_DEPTH, &stack);
-	if (stack.depth == 0 && stack.stop == AIF_PYTHON_STOP_END)
-		return false;
-	reason = examine(py, frames, &stack);
-	if (reason) {
-		aif_python_turn_off(py, AIF_PYTHON_CHECKING, reason);
-		return false;
-	}
-	/* All who check at the same time write the same. */
-	__atomic_store_n(&py->main_interpreter, main_interpreter, __ATOMIC_RELAXED);
-	return atomic_compare_exchange_strong(&py->state, &expected, AIF_PYTHON_ON) ||
-	       expected == AIF_PYTHON_ON;
 }

@@ -31,9 +31,6 @@ static inline bool aif_python_checked(struct aif_python *py)
 	       (state == AIF_PYTHON_CHECKING && aif_python_check(py));
 }
 
-/* For good: from `from` to OFF. */
-void aif_python_turn_off(struct aif_python *py, enum aif_python_state from, enum aif_reason reason);
-
 /* Is there a code object at `code`, all of whose fields are what the layout says? With a probing
  * reader. */
 bool aif_python_code_valid(const struct aif_python *py, struct aif_python_reader *r, uint64_t code,
@@ -43,3 +40,15 @@ bool aif_python_code_valid(const struct aif_python *py, struct aif_python_reader
  * (PyCode_Type is not as expected); again after stop, or twice, is fine. */
 int aif_python_death_start(struct aif_python *py);
 void aif_python_death_stop(struct aif_python *py);
+
+/* Turns off for good: from `from` to OFF. */
+static inline void aif_python_turn_off(struct aif_python *py, enum aif_python_state from,
+				       enum aif_reason reason)
+{
+	uint32_t expected = from;
+
+	atomic_store(&py->reason, reason);
+	if (atomic_compare_exchange_strong(&py->state, &expected, AIF_PYTHON_OFF) &&
+	    from != AIF_PYTHON_ABSENT)
+		aif_python_death_stop(py);
+}
