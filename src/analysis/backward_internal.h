@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analysis/backward.h"
 #include "analysis/backward_match.h"
 #include "analysis/backward_stacks.h"
 

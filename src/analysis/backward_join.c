@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/backward.h"
 #include "analysis/backward_internal.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "analysis/attribution.h"
 #include "base/err.h"
 #include "page/columns.h"
-#include "page/page.h"
+#include "report/annotate.h"
 
 /* Rows that a page has of a table, by the table's own order; how many there are more is said. */
 #define AIF_PAGE_ROWS_MAX 2000

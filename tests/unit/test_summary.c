@@ -2,6 +2,7 @@
 /* Tests what the summary says of estimates and of what capture cost. */
 #include "report/info.h"
 #include "report/summary/parts.h"
+#include "report/summary/summary.h"
 #include "profile/file.h"
 #include "analysis/untimed.h"
 #include "fixture_profile.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "report/summary/summary.h"
+#include "analysis/attribution.h"
+#include "names/profile_names.h"
 
 /* The lines of the summary, for summary.c. */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/summary/parts.h"
+#include "report/summary/summary.h"
 
 #include "analysis/cpu_totals.h"
 #include "analysis/power/power.h"
