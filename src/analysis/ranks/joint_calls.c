@@ -99,7 +99,7 @@ int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *re
 int aif_joint_calls_add_before(const struct aif_profile *p, struct aif_joint_calls *c)
 {
 	struct aif_host_calls all;
-	/* By thread: the end of its last joint call. Calls of a process are by time, whatever the thread. */
+	/* Keeps the end of each thread's last joint call. Calls of a process are by time, whatever the thread. */
 	int64_t *since = malloc((p->threads_len + 1) * sizeof(*since));
 	int e = aif_host_calls_read(p, NULL, &all);
 
