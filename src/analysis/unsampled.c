@@ -26,8 +26,14 @@ static int place_of(struct aif_map *names, const struct aif_profile *p,
 	return aif_map_get(names, name, ret) ? 0 : aif_map_put(names, name, *ret);
 }
 
-int aif_unsampled_sum(const struct aif_profile *p, const struct aif_attribution *a,
-		      struct aif_unsampled *ret)
+struct unsampled {
+	uint64_t kernels, launches; /* kernels of one name are one */
+	uint64_t wall_ns;           /* their part of the busy time */
+};
+
+/* Sums them; none in a profile without samples, or of samples alone. 0 or -ENOMEM. */
+static int sum_up(const struct aif_profile *p, const struct aif_attribution *a,
+		  struct unsampled *ret)
 {
 	struct aif_map names = {0};
 	struct sum {
@@ -35,7 +41,7 @@ int aif_unsampled_sum(const struct aif_profile *p, const struct aif_attribution 
 	} * sums;
 	int r = 0;
 
-	*ret = (struct aif_unsampled){0};
+	*ret = (struct unsampled){0};
 	if (!has_samples(&a->conservation) || p->traits.is_lengths || aif_is_untimed(p, a))
 		return 0;
 	sums = calloc(p->kernels_len + 1, sizeof(*sums));
@@ -67,9 +73,9 @@ int aif_unsampled_sum(const struct aif_profile *p, const struct aif_attribution 
 void aif_unsampled_say(const struct aif_profile *p, const struct aif_attribution *a,
 		       struct aif_buf *out)
 {
-	struct aif_unsampled u;
+	struct unsampled u;
 
-	if (aif_unsampled_sum(p, a, &u) < 0)
+	if (sum_up(p, a, &u) < 0)
 		out->failed = true;
 	if (!u.kernels)
 		return;

@@ -6,15 +6,6 @@
 /* Kernels that got no sample where others got some, as those whose launches are shorter than the time between two: what
  * instructions and stall reasons say nothing of. */
 
-struct aif_unsampled {
-	uint64_t kernels, launches; /* kernels of one name are one */
-	uint64_t wall_ns;           /* their part of the busy time */
-};
-
-/* Sums them; none in a profile without samples, or of samples alone. 0 or -ENOMEM. */
-int aif_unsampled_sum(const struct aif_profile *p, const struct aif_attribution *a,
-		      struct aif_unsampled *ret);
-
 /* Appends "3 kernels without a sample: 1,204 launches, 2.1 % of the busy time", or nothing where there is none. */
 void aif_unsampled_say(const struct aif_profile *p, const struct aif_attribution *a,
 		       struct aif_buf *out);

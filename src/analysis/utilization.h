@@ -98,9 +98,6 @@ enum aif_idle {
 /* HTA's default is 30 in the unit of the trace, which in Kineto's is us. */
 #define AIF_IDLE_KERNEL_NS 30000
 
-/* x: what ended a gap that began at `from`. */
-enum aif_idle aif_idle_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x,
-			  int64_t from);
 /* A gap of a device or stream: its length but for what was not collected, and why it was. is_cut: launches were left
  * out in it, so that neither its length nor what ended it is known. */
 struct aif_utilization_gap {

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-enum aif_idle aif_idle_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x,
-			  int64_t from)
+/* x: what ended a gap that began at `from`. */
+static enum aif_idle idle_of(const struct aif_exec_timeline *t, const struct aif_timeline_exec *x,
+			     int64_t from)
 {
 	if (x->launch == AIF_NONE)
 		return AIF_IDLE_UNKNOWN;
@@ -142,7 +143,7 @@ struct aif_utilization_gap aif_utilization_gap(const struct aif_exec_timeline *t
 		.is_cut = none > aif_spans_covered(&d->paused, from, x->start),
 	};
 
-	gap.cause = gap.is_cut ? AIF_IDLE_UNKNOWN : aif_idle_of(t, x, from);
+	gap.cause = gap.is_cut ? AIF_IDLE_UNKNOWN : idle_of(t, x, from);
 	return gap;
 }
 

@@ -27,7 +27,5 @@ struct aif_command {
 /* Ends with NULL; the order is that of `aiflame help`. */
 extern const struct aif_command *const aif_commands[];
 
-const struct aif_command *aif_command_find(const char *name);
-
 /* Draws a profile as `aiflame flame -i profile -o output` does: .svg, or .folded and .txt. 0, or -1 with *err. */
 int aif_flame_draw(const char *profile, const char *output, struct aif_err *err);

@@ -23,7 +23,7 @@ const struct aif_command *const aif_commands[] = {
 	NULL,
 };
 
-const struct aif_command *aif_command_find(const char *name)
+static const struct aif_command *command_find(const char *name)
 {
 	for (size_t i = 0; aif_commands[i]; i++)
 		if (!strcmp(aif_commands[i]->name, name))
@@ -214,7 +214,7 @@ static int help_words(char **words)
 			name = *words;
 	if (!name)
 		return overview(stdout, AIF_EXIT_OK);
-	cmd = aif_command_find(name);
+	cmd = command_find(name);
 	return cmd ? help(cmd, is_whole) : unknown_command(name);
 }
 
@@ -229,6 +229,6 @@ int main(int argc, char **argv)
 		return version();
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))
 		return help_words(argv + 2);
-	cmd = aif_command_find(argv[1]);
+	cmd = command_find(argv[1]);
 	return cmd ? run(cmd, argc - 1, argv + 1) : unknown_command(argv[1]);
 }

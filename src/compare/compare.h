@@ -204,11 +204,8 @@ const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
 const char *aif_compare_unit_name(const struct aif_comparison *c);
 /* Returns how many units a run has. */
 double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run *r);
-/* Answers, UNKNOWN where nothing is decided. */
-enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
-					  const struct aif_compared *of);
 
-/* The same for a row of a table. */
+/* Answers for a row of a table, UNKNOWN where nothing is decided. */
 enum aif_change_answer aif_compare_answer_of_many(const struct aif_comparison *c,
 						  const struct aif_compared *of);
 /* "f < g < main": a stack of .tree, innermost first, at most `most` frames (0: all). */

@@ -133,8 +133,9 @@ double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run
 	return 1;
 }
 
-enum aif_change_answer aif_compare_answer(const struct aif_comparison *c,
-					  const struct aif_compared *of)
+/* Answers, UNKNOWN where nothing is decided. */
+static enum aif_change_answer answer_of_one(const struct aif_comparison *c,
+					    const struct aif_compared *of)
 {
 	return c->decides ? aif_change_answer(&of->change, of->p) : AIF_CHANGE_UNKNOWN;
 }
@@ -221,7 +222,7 @@ struct aif_compared aif_compare_values(const struct aif_comparison *c, const dou
 		b.len = aif_compare_join_parts(c->b, v + c->a->len);
 	aif_change_measure(&a, &b, c->margin, &ret.change);
 	ret.p = ret.change.p;
-	ret.answer = aif_compare_answer(c, &ret);
+	ret.answer = answer_of_one(c, &ret);
 	free(v);
 	return ret;
 }

@@ -61,14 +61,6 @@ static inline const char *chrome_runtime_of(const struct chrome *c, uint32_t dev
 	return device == AIF_NONE ? "" : aif_profile_str(c->t.p, c->t.p->devices[device].runtime);
 }
 
-/* Writes a track's name and finishes *name. `recorded`: the process's or thread's own name, which import reads, as it
- * does `number` where the track could not have it; NULL: the track is of neither. */
-void chrome_meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
-		     struct aif_buf *name, const char *recorded, uint32_t number);
-/* Writes a track's place among the others. */
-void chrome_order_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
-		      uint64_t index);
-
 /* Slots of the sink: tracks, with what was not collected of each; a device's load, and its counters. */
 int chrome_process_put(struct aif_timeline_walk *t, uint32_t process);
 int chrome_thread_put(struct aif_timeline_walk *t, uint32_t thread);

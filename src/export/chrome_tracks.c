@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "export/chrome.h"
 
-void chrome_meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
+/* Writes a track's name and finishes *name. `recorded`: the process's or thread's own name, which import reads, as it
+ * does `number` where the track could not have it; NULL: the track is of neither. */
+static void meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
 		     struct aif_buf *name, const char *recorded, uint32_t number)
 {
 	CHROME_EVENT(c, "{\"ph\":\"M\",\"name\":\"");
@@ -20,7 +22,8 @@ void chrome_meta_put(struct chrome *c, const char *what, uint32_t pid, uint32_t 
 	aif_buf_finish(name);
 }
 
-void chrome_order_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
+/* Writes a track's place among the others. */
+static void order_put(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
 		      uint64_t index)
 {
 	CHROME_EVENT(c, "{\"ph\":\"M\",\"name\":\"");
@@ -40,9 +43,9 @@ int chrome_process_put(struct aif_timeline_walk *t, uint32_t process)
 	struct aif_buf name = {0};
 
 	aif_export_process_name(t->p, process, &name);
-	chrome_meta_put(c, "process_name", pid, 0, &name, aif_export_process_own(t->p, process),
-			t->p->processes[process].pid);
-	chrome_order_put(c, "process_sort_index", pid, 0, process);
+	meta_put(c, "process_name", pid, 0, &name, aif_export_process_own(t->p, process),
+		 t->p->processes[process].pid);
+	order_put(c, "process_sort_index", pid, 0, process);
 	return 0;
 }
 
@@ -52,9 +55,8 @@ int chrome_thread_put(struct aif_timeline_walk *t, uint32_t thread)
 	struct aif_buf name = {0};
 
 	aif_export_thread_name(t->p, thread, &name);
-	chrome_meta_put((struct chrome *)t, "thread_name",
-			aif_track_id_process(&t->ids, of->process), t->ids.threads[thread], &name,
-			aif_profile_str(t->p, of->name), of->tid);
+	meta_put((struct chrome *)t, "thread_name", aif_track_id_process(&t->ids, of->process),
+		 t->ids.threads[thread], &name, aif_profile_str(t->p, of->name), of->tid);
 	aif_out_flush_if_full(t->out);
 	return 0;
 }
@@ -66,8 +68,8 @@ int chrome_device_put(struct aif_timeline_walk *t, uint32_t device)
 	struct aif_buf name = {0};
 
 	aif_export_device_name(t->p, device, &name);
-	chrome_meta_put(c, "process_name", pid, 0, &name, NULL, 0);
-	chrome_order_put(c, "process_sort_index", pid, 0, pid);
+	meta_put(c, "process_name", pid, 0, &name, NULL, 0);
+	order_put(c, "process_sort_index", pid, 0, pid);
 	return 0;
 }
 
@@ -82,8 +84,8 @@ int chrome_gaps_put(struct aif_timeline_walk *t, uint32_t track, const struct ai
 	struct aif_buf name = {0};
 
 	aif_event_gaps_name(t->p, of, &name);
-	chrome_meta_put(c, "thread_name", pid, tid, &name, NULL, 0);
-	chrome_order_put(c, "thread_sort_index", pid, tid, 2 * (uint64_t)track + 1);
+	meta_put(c, "thread_name", pid, tid, &name, NULL, 0);
+	order_put(c, "thread_sort_index", pid, tid, 2 * (uint64_t)track + 1);
 	for (size_t i = 0; i < n; i++) {
 		CHROME_EVENT(c, "{\"ph\":\"X\",\"pid\":");
 		chrome_ids_put(c, pid, tid);
@@ -103,8 +105,8 @@ int chrome_track_put(struct aif_timeline_walk *t, uint32_t track)
 	struct aif_buf name = {0};
 
 	aif_event_track_name(t->p, &t->events.tracks[track], &name);
-	chrome_meta_put(c, "thread_name", pid, track + 1, &name, NULL, 0);
-	chrome_order_put(c, "thread_sort_index", pid, track + 1, 2 * (uint64_t)track + 2);
+	meta_put(c, "thread_name", pid, track + 1, &name, NULL, 0);
+	order_put(c, "thread_sort_index", pid, track + 1, 2 * (uint64_t)track + 2);
 	aif_out_flush_if_full(t->out);
 	return 0;
 }

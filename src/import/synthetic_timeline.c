@@ -21,8 +21,9 @@ void aif_synthetic_timeline_finish(struct aif_synthetic_timeline *l)
 	aif_map_finish(&l->frames);
 }
 
-uint32_t aif_synthetic_timeline_frame(struct aif_synthetic_timeline *l, enum aif_frame_kind kind,
-				      const char *text, size_t len)
+/* Returns the frame of a name; AIF_FRAME_NATIVE, _PYTHON, _OS or _MARK. */
+static uint32_t frame_of(struct aif_synthetic_timeline *l, enum aif_frame_kind kind,
+			 const char *text, size_t len)
 {
 	uint32_t str = aif_builder_str(l->b, text, len);
 	struct aif_frame f = {.kind = kind, .module = AIF_NONE, .address = str};
@@ -73,7 +74,7 @@ uint32_t aif_synthetic_timeline_host_frame(struct aif_synthetic_timeline *l, con
 		kind = AIF_FRAME_MARK;
 	else if (memmem(text, len, ".py)", 4) || memmem(text, len, ".py:", 4))
 		kind = AIF_FRAME_PYTHON;
-	return aif_synthetic_timeline_frame(l, kind, text, len);
+	return frame_of(l, kind, text, len);
 }
 
 static int advance(struct aif_synthetic_timeline *l, uint64_t ns)

@@ -23,9 +23,6 @@ void aif_synthetic_timeline_begin(struct aif_synthetic_timeline *l, const char *
 void aif_synthetic_timeline_make_device(struct aif_synthetic_timeline *l, const char *name);
 void aif_synthetic_timeline_finish(struct aif_synthetic_timeline *l);
 
-/* Returns the frame of a name; AIF_FRAME_NATIVE, _PYTHON, _OS or _MARK. */
-uint32_t aif_synthetic_timeline_frame(struct aif_synthetic_timeline *l, enum aif_frame_kind kind,
-				      const char *text, size_t len);
 /* Cuts off "_[g]" where kind is 'g'. False: the name does not end so. */
 bool aif_synthetic_timeline_cut_suffix(const char *text, size_t *len, char kind);
 /* Cuts a suffix that says how a function was compiled at run time: "_[j]", "_[0]", "_[1]". Returns false if it has none. */

@@ -31,7 +31,8 @@ void aif_code_pack(struct aif_code *c)
 	c->bytes = NULL;
 }
 
-bool aif_code_is_packed(const struct aif_code *c)
+/* True if c->packed is one whole frame of c->size bytes, at most AIF_CODE_MAX; it may be damaged. */
+static bool is_packed(const struct aif_code *c)
 {
 	return c->packed && c->size && c->size <= AIF_CODE_MAX &&
 	       ZSTD_getFrameContentSize(c->packed, c->packed_size) == c->size;
@@ -43,7 +44,7 @@ int aif_code_unpack(const struct aif_code *c, uint8_t **ret)
 
 	if (!c->bytes && !c->packed)
 		return -ENODATA;
-	if (!c->bytes && !aif_code_is_packed(c))
+	if (!c->bytes && !is_packed(c))
 		return -EBADMSG;
 	bytes = malloc(c->size ? c->size : 1);
 	if (!bytes)
@@ -63,7 +64,7 @@ int aif_code_load(struct aif_code *c, const char *arch, uint64_t *left)
 	uint8_t *bytes = NULL;
 	int r;
 
-	if (!aif_code_is_packed(c))
+	if (!is_packed(c))
 		return -EBADMSG;
 	if (c->size > *left || !strcmp(arch, AIF_BINARY_ARCH))
 		return 0;

@@ -13,9 +13,6 @@
  * is where packing saves nothing or memory runs out. */
 void aif_code_pack(struct aif_code *c);
 
-/* True if c->packed is one whole frame of c->size bytes, at most AIF_CODE_MAX; it may be damaged. */
-bool aif_code_is_packed(const struct aif_code *c);
-
 /* Sets c->bytes of code that was read packed, unless its architecture is that of a binary, or it is longer than *left, from
  * which it is taken. 0, -EBADMSG: it is damaged, -ENOMEM. */
 int aif_code_load(struct aif_code *c, const char *arch, uint64_t *left);

@@ -4,7 +4,7 @@
  * Holistic Trace Analysis (get_idle_time_breakdown, get_cuda_kernel_launch_stats, get_queue_length_summary), of a
  * launch and its execution:
  *
- *   waits         gaps between what ran in the stream, by aif_idle_of()
+ *   waits         gaps between what ran in the stream, by idle_of() of utilization_whole.c
  *   delay         from the end of the call to the start of the execution, at least 0; where calls have no times of
  *                 their own, from its begin
  *   short         executions that took less time than the call that launched them

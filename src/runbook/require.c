@@ -41,7 +41,8 @@ int aif_require_check(const char *who, const char *const *args, struct aif_err *
 	return 0;
 }
 
-bool aif_require_is_value(const char *arg)
+/* True if `arg` is a value of a file; else it is a command. */
+static bool is_value(const char *arg)
 {
 	const char *way, *value;
 	size_t file;
@@ -119,7 +120,7 @@ static bool succeeds(const char *command, struct aif_err *ret)
 int aif_require(const char *who, const char *arg, const char *of, aif_say *say, struct aif_err *why)
 {
 	struct aif_err is = {0};
-	bool ok = aif_require_is_value(arg) ? holds(arg, of, &is) : succeeds(arg, &is);
+	bool ok = is_value(arg) ? holds(arg, of, &is) : succeeds(arg, &is);
 
 	if (ok)
 		return 0;

@@ -10,8 +10,6 @@
  * or a value of a JSON file, "FILE.json:WAY=VALUE": train.json:.pass_parity=true. "{}" in FILE stands for what is judged.
  */
 
-/* True if `arg` is a value of a file; else it is a command. */
-bool aif_require_is_value(const char *arg);
 /* True if "{}" stands in the file of such a value: each of what is judged has its own. */
 bool aif_require_is_of_each(const char *arg);
 /* Refuses an empty word in a NULL-terminated list. 0; -EINVAL with *err. */

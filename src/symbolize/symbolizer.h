@@ -51,7 +51,6 @@ struct aif_naming_result {
 	bool named;
 	struct aif_buf scratch;
 };
-size_t aif_naming_text(struct aif_naming_result *r, const char *text, size_t n);
 
 struct aif_symbolizer {
 	const char *name;

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-size_t aif_naming_text(struct aif_naming_result *r, const char *text, size_t n)
+static size_t naming_text(struct aif_naming_result *r, const char *text, size_t n)
 {
 	size_t at = r->text.len;
 
@@ -48,7 +48,7 @@ static void add_level(struct aif_naming_result *ret, size_t name, const char *fi
 	struct aif_naming_level *l = &ret->levels[ret->n++];
 
 	l->name = name;
-	l->file = file ? aif_naming_text(ret, file, strnlen(file, AIF_NAME_MAX)) : SIZE_MAX;
+	l->file = file ? naming_text(ret, file, strnlen(file, AIF_NAME_MAX)) : SIZE_MAX;
 	l->line = line;
 }
 
@@ -248,7 +248,7 @@ static int twin_levels(struct aif_symbols_module *m, const struct aif_elf_symbol
 		if (!aif_buf_reserve(&ret->text, kernel_len + sizeof(AIF_POCL_MATCHED)))
 			return -ENOMEM;
 		aif_buf_append(&ret->text, ret->text.data + kernel, kernel_len);
-		aif_naming_text(ret, AIF_POCL_MATCHED, sizeof(AIF_POCL_MATCHED) - 1);
+		naming_text(ret, AIF_POCL_MATCHED, sizeof(AIF_POCL_MATCHED) - 1);
 		ret->levels[0].name = name;
 		return 1;
 	}
@@ -278,7 +278,7 @@ static int pocl_resolve(struct aif_symbols_module *m, uint64_t address,
 	symbol = (const char *)ret->scratch.data;
 	kernel = aif_pocl_kernel_name(symbol, m->path, &n);
 	if (kernel) {
-		size_t name = aif_naming_text(ret, kernel, n);
+		size_t name = naming_text(ret, kernel, n);
 		bool of_group = kernel[n];
 
 		r = elf_levels(m, address, symbol, ret);
@@ -298,7 +298,7 @@ static int pocl_resolve(struct aif_symbols_module *m, uint64_t address,
 	kernel = aif_pocl_kernel_name(symbol, m->path, &n);
 	if (!kernel)
 		return 0;
-	add_level(ret, aif_naming_text(ret, kernel, n), NULL, 0);
+	add_level(ret, naming_text(ret, kernel, n), NULL, 0);
 	return 1;
 }
 
@@ -327,7 +327,7 @@ static int plt_resolve(struct aif_symbols_module *m, uint64_t address,
 		return 0;
 	add_level(ret, ret->text.len, NULL, 0);
 	aif_demangle(to, &ret->text);
-	aif_naming_text(ret, "@plt", 4);
+	naming_text(ret, "@plt", 4);
 	return 1;
 }
 
@@ -373,8 +373,7 @@ static int fde_resolve(struct aif_symbols_module *m, uint64_t address,
 	int r = fde_find(m, address, &fde);
 
 	if (r > 0 && fde->is_signal_return)
-		add_level(ret, aif_naming_text(ret, SIGNAL_RETURN, sizeof(SIGNAL_RETURN) - 1), NULL,
-			  0);
+		add_level(ret, naming_text(ret, SIGNAL_RETURN, sizeof(SIGNAL_RETURN) - 1), NULL, 0);
 	else if (r > 0)
 		made_up(m, fde->start, ret);
 	return r;
@@ -410,8 +409,7 @@ static int callee_resolve(struct aif_symbols_module *m, uint64_t address,
 	int r = callee_extent(m, address, &start, &end);
 
 	if (r > 0)
-		add_level(ret, aif_naming_text(ret, m->callee.name, strlen(m->callee.name)), NULL,
-			  0);
+		add_level(ret, naming_text(ret, m->callee.name, strlen(m->callee.name)), NULL, 0);
 	return r;
 }
 

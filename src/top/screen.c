@@ -48,7 +48,8 @@ static const struct {
 	{0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1faff, 2}, {0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
 };
 
-unsigned aif_screen_width(uint32_t c)
+/* Returns the columns that a character takes: 0, 1 or 2. */
+static unsigned width_of(uint32_t c)
 {
 	for (size_t i = 0; i < AIF_ARRAY_LEN(widths) && c >= widths[i].first; i++)
 		if (c <= widths[i].last)
@@ -80,7 +81,7 @@ static unsigned put_cells(struct aif_screen *s, unsigned column, unsigned row, u
 	width = AIF_MIN(width, s->columns - column);
 	while (at && at < end) {
 		uint32_t c = decode(&at, end);
-		unsigned wide = aif_screen_width(c);
+		unsigned wide = width_of(c);
 		struct aif_cell *cell = &s->cells[(size_t)row * s->columns + column + used];
 
 		if (!wide)
@@ -209,7 +210,7 @@ void aif_screen_send(struct aif_screen *s, struct aif_buf *out)
 		}
 		at = i + 1;
 		/* Terminals differ, behind the last column, in where the cursor is; a wide character moved it by two. */
-		if (at % s->columns == 0 || aif_screen_width(s->cells[i].c) == 2)
+		if (at % s->columns == 0 || width_of(s->cells[i].c) == 2)
 			at = SIZE_MAX;
 	}
 	aif_buf_puts(out, "\033[0m\033[?2026l");

@@ -48,6 +48,3 @@ void aif_screen_paint(struct aif_screen *s, unsigned row, uint32_t attr);
 
 /* Appends what turns the terminal's screen into this one. */
 void aif_screen_send(struct aif_screen *s, struct aif_buf *out);
-
-/* Returns the columns that a character takes: 0, 1 or 2. */
-unsigned aif_screen_width(uint32_t c);

@@ -34,7 +34,10 @@ static uint32_t kind_of(const struct aif_profile *p, uint32_t stack)
 	return frame == AIF_NONE ? 0 : p->frames[frame].kind;
 }
 
-uint32_t aif_idle_function_between(const struct aif_profile *p, uint32_t a, uint32_t b)
+/* Returns the stack, up to the function in which a thread went on from one launch to another further down, or AIF_NONE: it
+ * went round a loop, and nothing says where. Frames of Python's interpreter differ by its instructions; the Python function
+ * behind them tells. */
+static uint32_t function_between(const struct aif_profile *p, uint32_t a, uint32_t b)
 {
 	uint32_t above_a = AIF_NONE, above_b = AIF_NONE, in_a = AIF_NONE, in_b = AIF_NONE;
 
@@ -121,7 +124,7 @@ static bool lacks_place(const struct aif_profile *p, uint32_t stack, uint32_t pl
 uint32_t aif_idle_place(const struct aif_profile *p, uint32_t stack, uint32_t before,
 			uint32_t after, bool *ret_is_before)
 {
-	uint32_t between = aif_idle_function_between(p, before, after);
+	uint32_t between = function_between(p, before, after);
 	uint32_t place = between == AIF_NONE ? after : between;
 
 	*ret_is_before = false;

@@ -3,10 +3,6 @@
 
 #include "analysis/exec_timeline.h"
 
-/* Returns the stack, up to the function in which a thread went on from one launch to another further down, or AIF_NONE: it
- * went round a loop, and nothing says where. Frames of Python's interpreter differ by its instructions; the Python function
- * behind them tells. */
-uint32_t aif_idle_function_between(const struct aif_profile *p, uint32_t a, uint32_t b);
 /* Returns the stack to blame for what a thread did between launches from `before` and `after`: `stack`, where that is known and has the
  * program; else where the thread went on from one to the other, or `after`, and *ret_is_before. A stack along frame pointers (record
  * --ebpf) passes over code that has none, and never has Python's functions. */

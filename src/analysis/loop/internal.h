@@ -62,7 +62,6 @@ struct aif_loops {
 	struct aif_loop at[AIF_LOOPS];
 	size_t len;
 };
-void aif_loops_finish(struct aif_loops *l);
 /* Finds levels and steps of one thread's launches in each of its phases; of those that begin at `place` alone unless it is 0.
  * 0 or -ENOMEM; *ret is finished by the caller in any case. */
 int aif_loop_recurrence(const struct aif_profile *p, const struct aif_loop_calls *c, bool is_sparse,

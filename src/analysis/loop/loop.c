@@ -315,7 +315,7 @@ static int find_in_thread(struct reading *r, uint32_t thread, size_t launches,
 	return e;
 }
 
-void aif_loops_finish(struct aif_loops *l)
+static void loops_finish(struct aif_loops *l)
 {
 	for (size_t i = 0; i < l->len; i++)
 		aif_loop_finish(&l->at[i]);
@@ -467,7 +467,7 @@ static int find_in_threads(struct reading *r, struct launcher *by_thread)
 		e = find_in_thread(r, (uint32_t)(next - by_thread), next->launches, &found);
 		if (!e)
 			e = take_loops(r, &found, all, &loops);
-		aif_loops_finish(&found);
+		loops_finish(&found);
 	}
 	if (!e && r->ret->levels)
 		e = aif_loop_place_of_level(r->p, r->parent, &r->ret->level[r->ret->chosen],

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-int aif_loop_source_init(struct aif_loop_source *s, const struct aif_profile *p)
+static int source_init(struct aif_loop_source *s, const struct aif_profile *p)
 {
 	*s = (struct aif_loop_source){.p = p};
 	for (size_t i = 0; i < p->programs_len; i++) {
@@ -25,7 +25,7 @@ int aif_loop_source_init(struct aif_loop_source *s, const struct aif_profile *p)
 	return 0;
 }
 
-void aif_loop_source_finish(struct aif_loop_source *s)
+static void source_finish(struct aif_loop_source *s)
 {
 	for (size_t i = 0; i < s->texts_len; i++) {
 		aif_source_blocks_finish(&s->texts[i].blocks);
@@ -36,8 +36,9 @@ void aif_loop_source_finish(struct aif_loop_source *s)
 	aif_map_finish(&s->by_name);
 }
 
-int aif_loop_source_find(struct aif_loop_source *s, const struct aif_frame_name *at,
-			 uint32_t *ret_text, uint32_t *ret_place)
+/* Sets *ret_text and *ret_place to where a line is; *ret_place is AIF_NONE where the profile does not tell. 0 or -ENOMEM. */
+static int source_find(struct aif_loop_source *s, const struct aif_frame_name *at,
+		       uint32_t *ret_text, uint32_t *ret_place)
 {
 	struct aif_source_place place;
 	struct aif_loop_text *t;
@@ -178,7 +179,7 @@ static int place_stack(struct aif_loop_positions *s, const struct aif_profile *p
 		n--;
 	for (; !last || n <= last; n++) {
 		place = AIF_NONE;
-		if (last && aif_loop_source_find(&s->source, n, &text, &place) < 0)
+		if (last && source_find(&s->source, n, &text, &place) < 0)
 			return -ENOMEM;
 		if (place == AIF_NONE) {
 			/* At the root there is none: nothing of the program is outside of it. */
@@ -203,7 +204,7 @@ int aif_loop_positions_make(const struct aif_profile *p, const struct aif_loop_c
 	int r;
 
 	*ret = (struct aif_loop_positions){0};
-	r = aif_loop_source_init(&ret->source, p);
+	r = source_init(&ret->source, p);
 	ret->of_stack = malloc((p->stacks_len + 1) * sizeof(*ret->of_stack));
 	ret->order = malloc((p->stacks_len + 1) * sizeof(*ret->order));
 	if (!is_used || !ret->of_stack || !ret->order)
@@ -235,7 +236,7 @@ int aif_loop_positions_add(struct aif_loop_positions *s, const struct aif_loop_c
 
 void aif_loop_positions_finish(struct aif_loop_positions *s)
 {
-	aif_loop_source_finish(&s->source);
+	source_finish(&s->source);
 	free(s->at);
 	free(s->nodes);
 	free(s->of_stack);

@@ -21,12 +21,6 @@ struct aif_loop_source {
 	size_t places_len, places_cap;
 };
 
-int aif_loop_source_init(struct aif_loop_source *s, const struct aif_profile *p);
-void aif_loop_source_finish(struct aif_loop_source *s);
-/* Sets *ret_text and *ret_place to where a line is; *ret_place is AIF_NONE where the profile does not tell. 0 or -ENOMEM. */
-int aif_loop_source_find(struct aif_loop_source *s, const struct aif_frame_name *at,
-			 uint32_t *ret_text, uint32_t *ret_place);
-
 /*
  * A position of a program: a function at a statement, called from another position. Stacks that differ in what is no source of the
  * program, or by several calls of one statement, have one.

@@ -11,7 +11,8 @@ static bool has(const char *name, size_t len, const char *word)
 	return memmem(name, len, word, strlen(word)) != NULL;
 }
 
-enum aif_launch_kind kineto_copy_kind(const char *name, size_t len)
+/* Classifies events by their names. */
+static enum aif_launch_kind copy_kind(const char *name, size_t len)
 {
 	static const char *const writes[] = {"HtoD", "HostToDevice", "HOST_TO_DEVICE",
 					     "H2D",  "M2D",          "HtoA"},
@@ -149,5 +150,5 @@ enum aif_launch_kind kineto_exec_kind(const struct kineto_event *e, const char *
 		return AIF_LAUNCH_READ;
 	if (begins(name, len, "clEnqueueWrite"))
 		return AIF_LAUNCH_WRITE;
-	return kineto_copy_kind(name, len);
+	return copy_kind(name, len);
 }

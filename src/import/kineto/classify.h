@@ -5,9 +5,6 @@
 #include "import/kineto/machine.h"
 #include "profile/model.h"
 
-/* Classifies events by their names. */
-
-enum aif_launch_kind kineto_copy_kind(const char *name, size_t len);
 /* Returns what a device's event is: a kernel, or a copy of some direction. */
 enum aif_launch_kind kineto_exec_kind(const struct kineto_event *e, const char *name, size_t len);
 /* Does the thread do nothing in this call but wait for a device? */
