@@ -169,7 +169,7 @@ static int measure_metrics(struct aif_comparison *c)
 /* Numbers of steps a run that are further apart are others. */
 #define SAME_STEP_COUNT 1.1
 
-static double mean_steps(const struct aif_side *s)
+double aif_compare_mean_steps(const struct aif_side *s)
 {
 	double sum = 0;
 
@@ -192,7 +192,7 @@ static int find_batch(struct aif_comparison *c, enum aif_compare_unit asked)
 {
 	size_t n = aif_compare_runs(c);
 	double *by_run = calloc(n + 1, sizeof(double)), *by_step = calloc(n + 1, sizeof(double));
-	double a = mean_steps(c->a), b = mean_steps(c->b);
+	double a = aif_compare_mean_steps(c->a), b = aif_compare_mean_steps(c->b);
 	bool known = c->has_metric[AIF_METRIC_TIME] && a > 0 && b > 0 &&
 		     (c->unit == AIF_UNIT_STEP || c->unit == AIF_UNIT_RUN);
 	struct aif_compared step = {0};
@@ -283,7 +283,7 @@ bool aif_compare_extents(const struct aif_comparison *c, bool of_device, double 
 static int note_extent(struct aif_comparison *c)
 {
 	double *values = calloc(aif_compare_runs(c) + 1, sizeof(*values));
-	double a = mean_steps(c->a), b = mean_steps(c->b);
+	double a = aif_compare_mean_steps(c->a), b = aif_compare_mean_steps(c->b);
 	struct aif_compared whole;
 	bool known;
 

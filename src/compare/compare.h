@@ -202,6 +202,8 @@ bool aif_compare_cuts_steps(const struct aif_comparison *c);
 const struct aif_run *aif_compare_run(const struct aif_comparison *c, size_t i);
 /* "step", "launch", "second", "run", or the name of the range that is the unit. */
 const char *aif_compare_unit_name(const struct aif_comparison *c);
+/* Returns the steps of a run, over all runs of a side. */
+double aif_compare_mean_steps(const struct aif_side *s);
 /* Returns how many units a run has. */
 double aif_compare_units_of(const struct aif_comparison *c, const struct aif_run *r);
 

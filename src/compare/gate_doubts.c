@@ -90,20 +90,11 @@ void aif_gate_find_unmeasured(const struct aif_comparison *c, const struct aif_b
 
 /* ---- steps and runs -------------------------------------------------------------------------- */
 
-static double mean_steps(const struct aif_side *s)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < s->len; i++)
-		sum += (double)s->runs[i].steps / (double)s->len;
-	return sum;
-}
-
 static int doubt_steps(const struct aif_comparison *c, struct aif_gate_row *row)
 {
 	struct aif_budget by = *row->budget;
 	bool of_device = by.metric == AIF_METRIC_DEVICE, known;
-	double *values, a = mean_steps(c->a), b = mean_steps(c->b);
+	double *values, a = aif_compare_mean_steps(c->a), b = aif_compare_mean_steps(c->b);
 	struct aif_compared whole;
 
 	if (by.of != AIF_BUDGET_METRIC || by.kind != AIF_BUDGET_CHANGE ||

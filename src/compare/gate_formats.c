@@ -38,17 +38,6 @@ static bool is_failure(const struct aif_gate *g, const struct aif_gate_row *row)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_lines(const struct aif_buf *lines, const char *before, struct aif_buf *out)
-{
-	for (size_t at = 0, to; at < lines->len; at = to + 1) {
-		for (to = at; to < lines->len && lines->data[to] != '\n'; to++)
-			;
-		aif_buf_puts(out, before);
-		aif_buf_append(out, lines->data + at, to - at);
-		aif_buf_putc(out, '\n');
-	}
-}
-
 static const char *verdict(const struct aif_gate *g)
 {
 	return g->is_required                   ? "not judged"
@@ -61,7 +50,7 @@ static void put_head(const struct aif_gate *g, struct aif_buf *out)
 {
 	if (!g->c) {
 		aif_buf_printf(out, "A  %s\nB  %s\n", g->a, g->b);
-		put_lines(&g->problem, g->is_required ? "" : "not compared: ", out);
+		aif_words_lines(&g->problem, g->is_required ? "" : "not compared: ", out);
 		return;
 	}
 	aif_words_side(g->c->a, 'A', out);
@@ -70,8 +59,8 @@ static void put_head(const struct aif_gate *g, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 	aif_words_unit(g->c, out);
 	aif_buf_putc(out, '\n');
-	put_lines(&g->c->problems, "no verdict: ", out);
-	put_lines(&g->c->notes, "note: ", out);
+	aif_words_lines(&g->c->problems, "no verdict: ", out);
+	aif_words_lines(&g->c->notes, "note: ", out);
 }
 
 #define LOOK_AT "look at "

@@ -244,17 +244,6 @@ static void put_kernels(const struct aif_comparison *c, size_t most, size_t line
 		aif_buf_printf(out, "and %zu more (--limit 0)\n", c->kernels_len - n);
 }
 
-static void put_lines(const struct aif_buf *lines, const char *before, struct aif_buf *out)
-{
-	for (size_t at = 0, end; at < lines->len; at = end + 1) {
-		for (end = at; end < lines->len && lines->data[end] != '\n'; end++)
-			;
-		aif_buf_puts(out, before);
-		aif_buf_append(out, lines->data + at, end - at);
-		aif_buf_putc(out, '\n');
-	}
-}
-
 /* Puts why there is no verdict, but for what the summary has said. */
 static void put_problems(const struct aif_comparison *c, struct aif_buf *out)
 {
@@ -265,7 +254,7 @@ static void put_problems(const struct aif_comparison *c, struct aif_buf *out)
 	struct aif_buf rest = {.data = c->problems.data + said, .len = c->problems.len - said};
 
 	if (c->problems.len)
-		put_lines(&rest, "no verdict: ", out);
+		aif_words_lines(&rest, "no verdict: ", out);
 }
 
 /* Puts what the tables are of, and how sure they are. */
@@ -283,7 +272,7 @@ static void put_head(const struct aif_comparison *c, struct aif_buf *out)
 			       100 * c->margin);
 	aif_buf_putc(out, '\n');
 	put_problems(c, out);
-	put_lines(&c->notes, "note: ", out);
+	aif_words_lines(&c->notes, "note: ", out);
 }
 
 static void put_tables(const struct aif_comparison *c, size_t most, size_t line, bool is_markdown,

@@ -497,3 +497,14 @@ void aif_compare_markdown_lines(const struct aif_buf *lines, struct aif_buf *out
 		aif_buf_puts(out, "  \n");
 	}
 }
+
+void aif_words_lines(const struct aif_buf *lines, const char *before, struct aif_buf *out)
+{
+	for (size_t at = 0, end; at < lines->len; at = end + 1) {
+		for (end = at; end < lines->len && lines->data[end] != '\n'; end++)
+			;
+		aif_buf_puts(out, before);
+		aif_buf_append(out, lines->data + at, end - at);
+		aif_buf_putc(out, '\n');
+	}
+}

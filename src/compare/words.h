@@ -34,6 +34,8 @@ void aif_words_summary(const struct aif_comparison *c, struct aif_buf *b);
 bool aif_words_summary_has_problem(const struct aif_comparison *c);
 /* "per step: 100 in A, 100 in B". */
 void aif_words_unit(const struct aif_comparison *c, struct aif_buf *b);
+/* Appends lines with `before` at the beginning of each. */
+void aif_words_lines(const struct aif_buf *lines, const char *before, struct aif_buf *out);
 /* "A  base.data, 5 runs". */
 void aif_words_side(const struct aif_side *s, char letter, struct aif_buf *b);
 
