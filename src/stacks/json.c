@@ -4,28 +4,17 @@
 
 #include <inttypes.h>
 
-static void put_key(struct aif_buf *out, const char *key)
-{
-	aif_buf_printf(out, ",\"%s\":", key);
-}
-
 static void put_text(struct aif_buf *out, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	put_key(out, key);
+	aif_out_json_key(out, key);
 	aif_out_json_escaped_text(out, text);
-}
-
-static void put_number(struct aif_buf *out, const char *key, uint64_t v)
-{
-	put_key(out, key);
-	aif_out_json_u64(out, v);
 }
 
 static void put_flag(struct aif_buf *out, const char *key, bool v)
 {
-	put_key(out, key);
+	aif_out_json_key(out, key);
 	aif_buf_puts(out, v ? "true" : "false");
 }
 
@@ -36,10 +25,10 @@ static void put_frame(struct aif_buf *out, const struct aif_stacks_frame *f)
 	put_text(out, "kind", f->is_python ? "python" : f->is_inlined ? "inlined" : "native");
 	put_text(out, "file", f->file);
 	if (f->line)
-		put_number(out, "line", f->line);
+		aif_json_put_u64(out, "line", f->line);
 	put_text(out, "module", f->module);
 	if (!f->is_python) {
-		put_key(out, "address");
+		aif_out_json_key(out, "address");
 		aif_buf_printf(out, "\"0x%" PRIx64 "\"", f->address);
 	}
 	if (f->is_interpreter)
@@ -78,27 +67,27 @@ static void put_thread(struct aif_buf *out, const struct aif_stacks_thread *t)
 	put_text(out, "activity", activity_name(t->activity));
 	put_text(out, "waits", t->waits);
 	if (t->activity == AIF_STACKS_WAITS)
-		put_number(out, "system_call", (uint64_t)t->call.number);
+		aif_json_put_u64(out, "system_call", (uint64_t)t->call.number);
 	put_text(out, "wchan", t->wchan[0] ? t->wchan : NULL);
 	put_text(out, "lock", lock_name(t->lock));
 	if (t->lock) {
-		put_key(out, "lock_address");
+		aif_out_json_key(out, "lock_address");
 		aif_buf_printf(out, "\"0x%" PRIx64 "\"", t->lock_at);
 	}
 	if (t->holder)
-		put_number(out, "holder", (uint64_t)t->holder);
+		aif_json_put_u64(out, "holder", (uint64_t)t->holder);
 	if (t->has_python)
 		put_flag(out, "holds_gil", t->holds_gil);
 	if (t->was_stopped)
-		put_number(out, "stopped_ns", t->stop_ns);
+		aif_json_put_u64(out, "stopped_ns", t->stop_ns);
 	if (t->error)
-		put_number(out, "errno", (uint64_t)-t->error);
+		aif_json_put_u64(out, "errno", (uint64_t)-t->error);
 	if (t->is_served)
 		put_flag(out, "served", true);
 	put_flag(out, "complete",
 		 t->pcs && t->walk.end == AIF_REMOTE_END && !t->python_cut && !t->unordered);
 	put_flag(out, "guessed", t->walk.guessed);
-	put_key(out, "stack");
+	aif_out_json_key(out, "stack");
 	aif_buf_puts(out, "[");
 	for (size_t i = 0; i < t->frames_len; i++) {
 		aif_buf_puts(out, i ? ",\n    " : "\n    ");
@@ -114,20 +103,20 @@ void aif_stacks_json(const struct aif_stacks *s, struct aif_buf *out)
 	aif_buf_printf(out, "{\"pid\":%d,\"uid\":%u", s->pid, (unsigned)s->uid);
 	put_text(out, "command", s->command);
 	if (s->python_found == AIF_REMOTE_PYTHON_FOUND) {
-		put_key(out, "python");
+		aif_out_json_key(out, "python");
 		aif_buf_printf(out, "\"3.%u\"", s->python.layout.minor);
 	}
-	put_number(out, "left_out", s->left_out);
-	put_number(out, "stops", s->stops);
-	put_number(out, "longest_stop_ns", s->longest_stop_ns);
-	put_key(out, "threads");
+	aif_json_put_u64(out, "left_out", s->left_out);
+	aif_json_put_u64(out, "stops", s->stops);
+	aif_json_put_u64(out, "longest_stop_ns", s->longest_stop_ns);
+	aif_out_json_key(out, "threads");
 	aif_buf_puts(out, "[");
 	for (size_t i = 0; i < s->len; i++) {
 		aif_buf_puts(out, i ? ",\n  " : "\n  ");
 		put_thread(out, &s->threads[i]);
 	}
 	aif_buf_puts(out, "]");
-	put_key(out, "deadlocks");
+	aif_out_json_key(out, "deadlocks");
 	aif_buf_puts(out, "[");
 	for (size_t i = 0; i < s->deadlocks_len; i++) {
 		if (s->deadlocks[i] == SIZE_MAX) {

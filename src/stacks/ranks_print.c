@@ -86,21 +86,10 @@ void aif_stacks_job_text(const struct aif_stacks_job *j, const struct aif_stacks
 
 /* ---- JSON ---- */
 
-static void put_key(struct aif_buf *out, const char *key)
-{
-	aif_buf_printf(out, ",\"%s\":", key);
-}
-
 static void put_text(struct aif_buf *out, const char *key, const char *text)
 {
-	put_key(out, key);
+	aif_out_json_key(out, key);
 	aif_out_json_escaped_text(out, text);
-}
-
-static void put_number(struct aif_buf *out, const char *key, uint64_t v)
-{
-	put_key(out, key);
-	aif_out_json_u64(out, v);
 }
 
 static void put_where(const struct aif_stacks_rank *r, struct aif_buf *out)
@@ -113,7 +102,7 @@ static void put_where(const struct aif_stacks_rank *r, struct aif_buf *out)
 
 	put_text(out, "place", places[w->place]);
 	if (r->s.len)
-		put_number(out, "tid", (uint64_t)r->s.threads[w->thread].tid);
+		aif_json_put_u64(out, "tid", (uint64_t)r->s.threads[w->thread].tid);
 	if (*w->operation)
 		put_text(out, "operation", w->operation);
 	if (w->caller) {
@@ -121,9 +110,9 @@ static void put_where(const struct aif_stacks_rank *r, struct aif_buf *out)
 		if (w->caller->file)
 			put_text(out, "file", w->caller->file);
 		if (w->caller->line)
-			put_number(out, "line", w->caller->line);
+			aif_json_put_u64(out, "line", w->caller->line);
 	}
-	put_key(out, "moved");
+	aif_out_json_key(out, "moved");
 	aif_buf_puts(out, r->has_moved ? "true" : "false");
 }
 
@@ -134,7 +123,7 @@ static void put_latest(const struct aif_collective_counts *counts, const struct 
 	uint64_t i = begun > AIF_COLLECTIVES_LATEST ? begun - AIF_COLLECTIVES_LATEST + 1 : 1;
 	bool begins = true;
 
-	put_key(out, "latest");
+	aif_out_json_key(out, "latest");
 	aif_buf_puts(out, "[");
 	for (; i && i <= begun; i++) {
 		struct aif_collective_call call;
@@ -145,7 +134,7 @@ static void put_latest(const struct aif_collective_counts *counts, const struct 
 		begins = false;
 		put_text(out, "operation", counts->kinds[call.kind]);
 		if (call.bytes != UINT64_MAX)
-			put_number(out, "bytes", call.bytes);
+			aif_json_put_u64(out, "bytes", call.bytes);
 		aif_buf_puts(out, "}");
 	}
 	aif_buf_puts(out, "]");
@@ -155,7 +144,7 @@ static void put_counts(const struct aif_collective_counts *counts, struct aif_bu
 {
 	bool begins = true;
 
-	put_key(out, "communicators");
+	aif_out_json_key(out, "communicators");
 	aif_buf_puts(out, "[");
 	for (size_t i = 0; i < AIF_COMMUNICATORS; i++) {
 		const struct aif_communicator *c = &counts->communicators[i];
@@ -165,10 +154,10 @@ static void put_counts(const struct aif_collective_counts *counts, struct aif_bu
 		aif_buf_printf(out, "%s{\"id\":\"0x%" PRIx64 "\"", begins ? "" : ",", c->id);
 		begins = false;
 		if (c->size)
-			put_number(out, "size", c->size);
+			aif_json_put_u64(out, "size", c->size);
 		if (c->rank != UINT32_MAX)
-			put_number(out, "rank", c->rank);
-		put_number(out, "begun", c->begun);
+			aif_json_put_u64(out, "rank", c->rank);
+		aif_json_put_u64(out, "begun", c->begun);
 		put_latest(counts, c, out);
 		aif_buf_puts(out, "}");
 	}
@@ -182,7 +171,7 @@ void aif_stacks_job_json(const struct aif_stacks_job *j, struct aif_buf *out)
 
 	aif_buf_printf(out, "{\"world\":%" PRIu32 ",\"apart_ns\":%" PRIu64, j->world, j->apart_ns);
 	aif_stacks_job_say(j, &said);
-	put_key(out, "says");
+	aif_out_json_key(out, "says");
 	aif_buf_puts(out, "[");
 	for (line = (char *)aif_buf_str(&said); *line; line = next) {
 		next = line + strcspn(line, "\n");
@@ -194,21 +183,21 @@ void aif_stacks_job_json(const struct aif_stacks_job *j, struct aif_buf *out)
 	aif_buf_puts(out, "]");
 	out->failed |= said.failed;
 	aif_buf_finish(&said);
-	put_key(out, "ranks");
+	aif_out_json_key(out, "ranks");
 	aif_buf_puts(out, "[");
 	for (size_t i = 0; i < j->len; i++) {
 		const struct aif_stacks_rank *r = &j->ranks[i];
 
 		aif_buf_printf(out, "%s{\"pid\":%d", i ? ",\n " : "\n ", r->pid);
 		if (j->number)
-			put_number(out, "rank", r->job.rank);
+			aif_json_put_u64(out, "rank", r->job.rank);
 		if (r->why.code) {
 			put_text(out, "error", r->why.text);
 		} else {
 			put_where(r, out);
 			if (r->counts)
 				put_counts(r->counts, out);
-			put_key(out, "process");
+			aif_out_json_key(out, "process");
 			aif_stacks_json(&r->s, out);
 		}
 		aif_buf_puts(out, "}");
