@@ -58,3 +58,11 @@ bool aif_glob(const char *pattern, const char *text, size_t len, struct aif_glob
 		*ret_first = first;
 	return true;
 }
+
+bool aif_glob_any(const char *const *patterns, size_t n, const char *text, size_t len)
+{
+	for (size_t i = 0; i < n; i++)
+		if (aif_glob(patterns[i], text, len, NULL))
+			return true;
+	return false;
+}

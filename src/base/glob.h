@@ -12,3 +12,5 @@ struct aif_glob_part {
 
 /* *ret_first (may be NULL): what the first `*` stood for, the shortest that makes a match. */
 bool aif_glob(const char *pattern, const char *text, size_t len, struct aif_glob_part *ret_first);
+/* True if one of the `n` patterns matches. */
+bool aif_glob_any(const char *const *patterns, size_t n, const char *text, size_t len);

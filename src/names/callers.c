@@ -24,14 +24,6 @@ bool aif_caller_is_python(const char *file)
 	return true;
 }
 
-static bool fits_any(const char *const *patterns, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (aif_glob(patterns[i], name, strlen(name), NULL))
-			return true;
-	return false;
-}
-
 bool aif_caller_is_wrapper(const char *function)
 {
 	static const char *const patterns[] = {
@@ -39,7 +31,7 @@ bool aif_caller_is_wrapper(const char *function)
 #include "names/caller_rules.def"
 	};
 
-	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), function, strlen(function));
 }
 
 bool aif_caller_is_engine(const char *function)
@@ -49,7 +41,7 @@ bool aif_caller_is_engine(const char *function)
 #include "names/caller_rules.def"
 	};
 
-	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), function, strlen(function));
 }
 
 bool aif_caller_is_library(const char *function)
@@ -59,5 +51,5 @@ bool aif_caller_is_library(const char *function)
 #include "names/caller_rules.def"
 	};
 
-	return fits_any(patterns, AIF_ARRAY_LEN(patterns), function);
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), function, strlen(function));
 }

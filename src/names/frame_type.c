@@ -14,10 +14,7 @@ static bool module_is_api(const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *file = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
-		if (aif_glob(patterns[i], file, strlen(file), NULL))
-			return true;
-	return false;
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), file, strlen(file));
 }
 
 static bool function_is_api(const char *name, size_t len)
@@ -27,10 +24,7 @@ static bool function_is_api(const char *name, size_t len)
 #include "names/frame_type.def"
 	};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
-		if (aif_glob(patterns[i], name, len, NULL))
-			return true;
-	return false;
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), name, len);
 }
 
 /* A demangled C++ function has a scope, a parameter list or template arguments; a C one has none. */
@@ -47,10 +41,7 @@ static bool template_is_api(const char *name, size_t len)
 #include "names/frame_type.def"
 	};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
-		if (aif_glob(patterns[i], name, len, NULL))
-			return true;
-	return false;
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), name, len);
 }
 
 unsigned aif_frame_type_native(const char *name, size_t len, const char *path)
@@ -84,10 +75,7 @@ static bool is_python(const char *name, size_t len)
 		"<frozen *>*", "<module>*",  "<built-in *>",
 	};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
-		if (aif_glob(patterns[i], name, len, NULL))
-			return true;
-	return false;
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), name, len);
 }
 
 unsigned aif_frame_type_guess(const char *name, size_t len)

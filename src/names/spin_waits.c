@@ -10,14 +10,6 @@ static const char *const runtimes[] = {"libgomp*.so*", "libomp*.so*", "libiomp5*
 static const char *const waits[] = {"*wait*", "*barrier*", "*spin*", "*yield*", "*pause*"};
 static const char *const yields[] = {"*sched_yield*"};
 
-static bool is_any(const char *const *patterns, size_t n, const char *text)
-{
-	for (size_t i = 0; i < n; i++)
-		if (aif_glob(patterns[i], text, strlen(text), NULL))
-			return true;
-	return false;
-}
-
 static const char *base_name(const struct aif_profile *p, uint32_t module)
 {
 	const char *path = aif_profile_str(p, p->modules[module].path), *slash = strrchr(path, '/');
@@ -39,7 +31,7 @@ uint32_t aif_spin_wait(const struct aif_profile *p, uint32_t stack)
 			 module = frame == AIF_NONE || p->frames[frame].kind != AIF_FRAME_NATIVE
 					  ? AIF_NONE
 					  : p->frames[frame].module;
-		const char *name;
+		const char *name, *file;
 
 		if (frame != AIF_NONE && p->frames[frame].module != AIF_NONE &&
 		    p->modules[p->frames[frame].module].kind == AIF_MODULE_OS)
@@ -47,11 +39,13 @@ uint32_t aif_spin_wait(const struct aif_profile *p, uint32_t stack)
 		if (module == AIF_NONE)
 			return AIF_NONE;
 		name = frame_name(p, frame);
-		if (is_any(yields, AIF_ARRAY_LEN(yields), name))
+		file = base_name(p, module);
+		if (aif_glob_any(yields, AIF_ARRAY_LEN(yields), name, strlen(name)))
 			continue;
-		return is_any(runtimes, AIF_ARRAY_LEN(runtimes), base_name(p, module)) &&
+		return aif_glob_any(runtimes, AIF_ARRAY_LEN(runtimes), file, strlen(file)) &&
 				       (*name == '\0' || *name == '[' ||
-					is_any(waits, AIF_ARRAY_LEN(waits), name))
+					aif_glob_any(waits, AIF_ARRAY_LEN(waits), name,
+						     strlen(name)))
 			       ? module
 			       : AIF_NONE;
 	}

@@ -253,10 +253,7 @@ static bool is_runtime_module(const struct aif_profile *p, uint32_t module)
 		module < p->modules_len ? aif_profile_str(p, p->modules[module].path) : "";
 	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(patterns); i++)
-		if (aif_glob(patterns[i], file, strlen(file), NULL))
-			return true;
-	return false;
+	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), file, strlen(file));
 }
 
 static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,

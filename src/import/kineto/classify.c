@@ -36,10 +36,7 @@ bool kineto_is_wait(const char *name, size_t len)
 					    "event wait*",    "stream_wait*", "stream wait *",
 					    "wait for event*"};
 
-	for (size_t i = 0; i < AIF_ARRAY_LEN(waits); i++)
-		if (aif_glob(waits[i], name, len, NULL))
-			return true;
-	return false;
+	return aif_glob_any(waits, AIF_ARRAY_LEN(waits), name, len);
 }
 
 bool kineto_waits(const char *name, size_t len)
