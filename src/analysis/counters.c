@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/counters.h"
 
-#include "profile/file.h"
 #include "analysis/facts.h"
 #include "analysis/time.h"
+#include "base/sort.h"
+#include "profile/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -176,13 +177,6 @@ int64_t aif_counter_since(const struct aif_counters *c, const struct aif_counter
 	return of->len > 1 ? v[0].at - (v[1].at - v[0].at) : v[0].at;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 int aif_counter_sum_up(const struct aif_counters *c, const struct aif_counter *of,
 		       struct aif_counter_sums *ret)
 {
@@ -196,7 +190,7 @@ int aif_counter_sum_up(const struct aif_counters *c, const struct aif_counter *o
 		/* A sum might be more than a double can hold. */
 		mean += v[i].value / (double)of->len;
 	}
-	qsort(sorted, of->len, sizeof(*sorted), by_value);
+	qsort(sorted, of->len, sizeof(*sorted), aif_by_double);
 	*ret = (struct aif_counter_sums){.min = sorted[0],
 					 .median = sorted[(of->len - 1) / 2] / 2 +
 						   sorted[of->len / 2] / 2,

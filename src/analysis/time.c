@@ -2,6 +2,7 @@
 #include "analysis/time.h"
 
 #include "analysis/facts.h"
+#include "base/sort.h"
 
 #include <errno.h>
 #include <string.h>
@@ -148,13 +149,6 @@ static int slope_cmp(const void *pa, const void *pb)
 	u128 l = (u128)a->num * b->den, r = (u128)b->num * a->den;
 
 	return AIF_ORDER(l, r);
-}
-
-static int u64_cmp(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return AIF_ORDER(a, b);
 }
 
 /* Is the slope from one to the other known well enough to go on? */
@@ -326,7 +320,7 @@ static int track_init(struct track *t, const struct aif_clock_pair *pairs, size_
 	}
 	for (size_t i = 0; i < n; i++)
 		widths[i] = pairs[i].after - pairs[i].before;
-	qsort(widths, n, sizeof(*widths), u64_cmp);
+	qsort(widths, n, sizeof(*widths), aif_by_u64);
 	limit = AIF_MIN(widths[n / 2], UINT64_MAX / BRACKET_FACTOR - BRACKET_NS) * BRACKET_FACTOR +
 		BRACKET_NS;
 	free(widths);

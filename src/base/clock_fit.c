@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock_fit.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,19 +19,12 @@ static int by_at(const void *a, const void *b)
 	return AIF_ORDER(x->at, y->at);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 /* The value below which `share` of them are; they are put in order. */
 static double quantile(double *v, size_t n, double share)
 {
 	size_t at = (size_t)(share * (double)n);
 
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), aif_by_double);
 	return v[at < n ? at : n - 1];
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/sort.h"
 
+#include "base/base.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,4 +214,25 @@ uint64_t aif_ranked(const uint64_t *values, const uint64_t *counts, size_t n, ui
 		found |= (uint64_t)value << shift;
 	}
 	return found;
+}
+
+int aif_by_u32(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return AIF_ORDER(*x, *y);
+}
+
+int aif_by_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return AIF_ORDER(*x, *y);
+}
+
+int aif_by_double(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return AIF_ORDER(*x, *y);
 }

@@ -13,3 +13,8 @@ void aif_sort_r(void *array, size_t n, size_t size,
 /* Returns the value that would be at `rank` if the values were in order, each as often as `counts` says (NULL: once); the
  * largest if the rank is beyond; 0 of none. Reads them a few times, where sorting takes 20 reads and a copy. */
 uint64_t aif_ranked(const uint64_t *values, const uint64_t *counts, size_t n, uint64_t rank);
+
+/* Compare two numbers for qsort(), the least first. */
+int aif_by_u32(const void *a, const void *b);
+int aif_by_u64(const void *a, const void *b);
+int aif_by_double(const void *a, const void *b);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/host.h"
 
+#include "base/sort.h"
+
 #include <string.h>
 
 void aif_host_finish(struct aif_host *h)
@@ -193,13 +195,6 @@ uint32_t aif_host_thread(struct aif_host *h, uint64_t pid, uint64_t tid, uint32_
 	return t.thread;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return AIF_ORDER(*x, *y);
-}
-
 uint64_t aif_host_usual_gap(struct aif_builder *b, size_t first)
 {
 	size_t rows = b->waits_len - first, n = 0;
@@ -221,7 +216,7 @@ uint64_t aif_host_usual_gap(struct aif_builder *b, size_t first)
 		last = b->waits[i].time;
 	}
 	if (n) {
-		qsort(gaps, n, sizeof(*gaps), by_value);
+		qsort(gaps, n, sizeof(*gaps), aif_by_u64);
 		gap = gaps[n / 2];
 	}
 	free(gaps);

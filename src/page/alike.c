@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "page/alike.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,13 +120,6 @@ size_t aif_page_alike_many(const struct aif_page_alike *a, size_t device)
 	return a->as ? n : 1;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 void aif_page_alike_say(const struct aif_page_alike *a, const struct aif_profile *p,
 			const struct aif_utilization *u, size_t device, struct aif_buf *out)
 {
@@ -139,7 +134,7 @@ void aif_page_alike_say(const struct aif_page_alike *a, const struct aif_profile
 								  : p->processes[process].pid;
 	}
 	if (n)
-		qsort(numbers, n, sizeof(*numbers), by_number);
+		qsort(numbers, n, sizeof(*numbers), aif_by_u32);
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && numbers[k] - numbers[k - 1] <= 1; k++)
 			;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
+
+#include "base/sort.h"
 #include "base/proc.h"
 #include "base/process.h"
 #include "base/process_read.h"
@@ -315,13 +317,6 @@ static int look_at(struct look *l)
 
 /* ---- the process ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return AIF_ORDER(*x, *y);
-}
-
 static int find_python(struct aif_stacks *s)
 {
 	uint32_t *tids = malloc(s->len * sizeof(*tids));
@@ -331,7 +326,7 @@ static int find_python(struct aif_stacks *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->len; i++)
 		tids[i] = s->threads[i].inner;
-	qsort(tids, s->len, sizeof(*tids), compare_numbers);
+	qsort(tids, s->len, sizeof(*tids), aif_by_u32);
 	s->python_found = aif_remote_python_find(&s->python, &s->modules, tids, s->len);
 	free(tids);
 	for (size_t i = 0; i < s->python.threads_len && !r; i++)

@@ -2,6 +2,8 @@
 /* Recurrence of one thread's launches: down the tree of their host stacks, along the device time. */
 #include "analysis/loop/walk.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 
 /* The turns that make a level. */
@@ -14,18 +16,11 @@
 /* Numbers of turns that are tried at one depth. */
 #define MOST_PERIODS 3
 
-static int by_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 uint64_t aif_loop_median(uint64_t *ns, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(ns, n, sizeof(*ns), by_ns);
+	qsort(ns, n, sizeof(*ns), aif_by_u64);
 	return n % 2 ? ns[n / 2] : ns[n / 2 - 1] / 2 + ns[n / 2] / 2;
 }
 

@@ -108,13 +108,6 @@ static void mark(struct looking *k, uint32_t outer, uint32_t inner)
 	}
 }
 
-static int by_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 /* Returns the lower quartile of times of the inner loop's calls, of all or of those with a mark; 0: fewer than FEWEST_MARKS. */
 static uint64_t quartile(struct looking *k, bool is_marked)
 {
@@ -123,7 +116,7 @@ static uint64_t quartile(struct looking *k, bool is_marked)
 	for (size_t i = 0; i < k->len; i++)
 		if (!is_marked || k->is_outer[k->at[i]])
 			k->sorted[n++] = k->ns[i];
-	qsort(k->sorted, n, sizeof(*k->sorted), by_ns);
+	qsort(k->sorted, n, sizeof(*k->sorted), aif_by_u64);
 	return n < FEWEST_MARKS ? 0 : k->sorted[n / 4];
 }
 

@@ -11,6 +11,8 @@
  */
 #include "analysis/loop/internal.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 #include <math.h>
 
@@ -31,19 +33,12 @@ struct measures {
 	uint64_t few_runs;         /* turns that have less than three */
 };
 
-static int by_hash(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 /* Returns the share of the most common; sorts. */
 static double common_share(uint32_t *hash, size_t n)
 {
 	size_t most = 0, run = 0;
 
-	qsort(hash, n, sizeof(*hash), by_hash);
+	qsort(hash, n, sizeof(*hash), aif_by_u32);
 	for (size_t i = 0; i < n; i++) {
 		run = i && hash[i] == hash[i - 1] ? run + 1 : 1;
 		most = AIF_MAX(most, run);

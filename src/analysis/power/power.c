@@ -2,6 +2,7 @@
 #include "analysis/power/power.h"
 
 #include "base/human.h"
+#include "base/sort.h"
 #include "text/table.h"
 
 #include <errno.h>
@@ -93,13 +94,6 @@ static void add_reasons(const struct measuring *m, const struct aif_counter *of,
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 /* Returns the median of values in the part, of times when the GPU was not idle: readings of one turn have one time. */
 static int median(const struct measuring *m, const struct aif_counter *of,
 		  const struct aif_counter *reasons, double *ret)
@@ -122,7 +116,7 @@ static int median(const struct measuring *m, const struct aif_counter *of,
 		kept[n++] = v->value;
 	}
 	if (n)
-		qsort(kept, n, sizeof(*kept), by_value);
+		qsort(kept, n, sizeof(*kept), aif_by_double);
 	*ret = n ? kept[n / 2] : 0;
 	free(kept);
 	return 0;

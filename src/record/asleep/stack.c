@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/process_read.h"
+
+#include "base/sort.h"
 #include "record/asleep/asleep.h"
 #include "remote/python.h"
 #include "remote/walk.h"
@@ -73,13 +75,6 @@ static void read_maps(struct aif_asleep *a, uint64_t now)
 	aif_buf_finish(&maps);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return AIF_ORDER(x, y);
-}
-
 /* Finds the interpreter's threads. Its code objects are read anew: one may lie where another one was. */
 static void find_python(struct aif_asleep *a, const uint32_t *tids, size_t len, uint64_t now)
 {
@@ -91,7 +86,7 @@ static void find_python(struct aif_asleep *a, const uint32_t *tids, size_t len, 
 	if (!sorted)
 		return;
 	memcpy(sorted, tids, len * sizeof(*sorted));
-	qsort(sorted, len, sizeof(*sorted), by_number);
+	qsort(sorted, len, sizeof(*sorted), aif_by_u32);
 	a->has_python = true;
 	(void)aif_remote_python_find(&a->python, &a->modules, sorted, len);
 	for (size_t i = 0; i < a->python.threads_len; i++)
