@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +35,9 @@
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW 0xaa00
+#endif
 
 static bool user_begin(void)
 {
@@ -55,35 +57,24 @@ static void return_threads(bool left)
 }
 
 /* Defines a function that makes way while the C library's own runs. */
-#define MAKES_WAY(begin, name, parameters, arguments)                                   \
-	AIF_PUBLIC int name parameters;                                                 \
-	int name parameters                                                             \
-	{                                                                               \
-		static _Atomic(void *) next;                                            \
-		int(*real) parameters = (int(*) parameters)next_function(&next, #name); \
-		bool left;                                                              \
-		int r;                                                                  \
-                                                                                        \
-		if (!real) {                                                            \
-			errno = ENOSYS;                                                 \
-			return -1;                                                      \
-		}                                                                       \
-		left = begin();                                                         \
-		r = real arguments;                                                     \
-		return_threads(left);                                                   \
-		return r;                                                               \
+#define MAKES_WAY(begin, name, parameters, arguments)                                            \
+	AIF_PUBLIC int name parameters;                                                          \
+	int name parameters                                                                      \
+	{                                                                                        \
+		static _Atomic(void *) next;                                                     \
+		int(*real) parameters = (int(*) parameters)aif_next_function_once(&next, #name); \
+		bool left;                                                                       \
+		int r;                                                                           \
+                                                                                                 \
+		if (!real) {                                                                     \
+			errno = ENOSYS;                                                          \
+			return -1;                                                               \
+		}                                                                                \
+		left = begin();                                                                  \
+		r = real arguments;                                                              \
+		return_threads(left);                                                            \
+		return r;                                                                        \
 	}
-
-static void *next_function(_Atomic(void *) *next, const char *name)
-{
-	void *found = atomic_load_explicit(next, memory_order_relaxed);
-
-	if (!found) {
-		found = aif_next_function(name);
-		atomic_store_explicit(next, found, memory_order_relaxed);
-	}
-	return found;
-}
 
 MAKES_WAY(user_begin, setuid, (uid_t user), (user))
 MAKES_WAY(user_begin, setgid, (gid_t group), (group))
@@ -100,55 +91,6 @@ MAKES_WAY(user_begin, initgroups, (const char *user, gid_t group), (user, group)
 MAKES_WAY(aif_own_threads_leave, capset, (void *header, const void *data), (header, data))
 MAKES_WAY(aif_own_threads_leave, unshare, (int flags), (flags))
 MAKES_WAY(aif_own_threads_leave, setns, (int fd, int type), (fd, type))
-
-/* A program that looks how many entries /proc/self/task has makes sure that it is alone, mostly since it is about to give
- * itself away (Chromium's zygote, before its sandbox): the agent's threads end for good. */
-static bool makes_alone(const char *path)
-{
-	static const char start[] = "/proc/", names[] = "self/task";
-	struct aif_shm *shm;
-
-	if (*path != 's' && *path != '/')
-		return false;
-	if (!strncmp(path, start, sizeof(start) - 1))
-		path += sizeof(start) - 1;
-	if (strncmp(path, names, sizeof(names) - 1))
-		return false;
-	path += sizeof(names) - 1;
-	if (strspn(path, "/.") != strlen(path) || !aif_own_threads_leave())
-		return false;
-	aif_own_threads_stay_away();
-	shm = aif_session_memory();
-	if (shm)
-		atomic_store(&shm->helper_gone, 1);
-	return true;
-}
-
-/* Defines a function that looks at a file. */
-#define LOOKS(name, parameters, arguments)                                              \
-	AIF_PUBLIC int name parameters;                                                 \
-	int name parameters                                                             \
-	{                                                                               \
-		static _Atomic(void *) next;                                            \
-		int(*real) parameters = (int(*) parameters)next_function(&next, #name); \
-		int r;                                                                  \
-                                                                                        \
-		if (!real) {                                                            \
-			errno = ENOSYS;                                                 \
-			return -1;                                                      \
-		}                                                                       \
-		/* The kernel could read the path: so can we. */                        \
-		r = real arguments;                                                     \
-		return r == 0 && makes_alone(path) ? real arguments : r;                \
-	}
-
-/* Named as the C library's are for 64-bit offsets, and as they were before glibc 2.33. */
-LOOKS(fstatat64, (int dir, const char *path, struct stat64 *ret, int flags),
-      (dir, path, ret, flags))
-LOOKS(__fxstatat64, (int version, int dir, const char *path, struct stat64 *ret, int flags),
-      (version, dir, path, ret, flags))
-LOOKS(stat64, (const char *path, struct stat64 *ret), (path, ret))
-LOOKS(__xstat64, (int version, const char *path, struct stat64 *ret), (version, path, ret))
 
 /* True for options about what one thread may do, and keeps of it. */
 static bool is_of_credentials(long option)
@@ -178,6 +120,14 @@ static bool makes_way(long number, const unsigned long *arg)
 	default:
 		return false;
 	}
+}
+
+/* True of a call after which parts of the stack, which samples read, may wait for a thread that serves them, if any does. */
+static bool makes_userfaultfd(long number, const unsigned long *arg)
+{
+	if (number == SYS_ioctl)
+		return (unsigned)arg[1] == USERFAULTFD_IOC_NEW && !(arg[2] & UFFD_USER_MODE_ONLY);
+	return number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY);
 }
 
 static long make(aif_call_fn call, long number, const unsigned long *arg)
@@ -231,8 +181,7 @@ static long guarded(aif_call_fn call, long number, const unsigned long *arg)
 	if (forbids_clock ||
 	    (number == SYS_prctl && option == PR_SET_SYSCALL_USER_DISPATCH && arg[1]))
 		aif_cpu_leave_signal(&aif_agent.cpu, true);
-	/* Samples read the stack, parts of which may wait from now on for a thread that serves them, if any does. */
-	if (number == SYS_userfaultfd && !(arg[0] & UFFD_USER_MODE_ONLY))
+	if (makes_userfaultfd(number, arg))
 		aif_cpu_leave_signal(&aif_agent.cpu, true);
 	left = makes_way(number, arg) && (number == SYS_prctl && option == PR_SET_NO_NEW_PRIVS
 						  ? aif_own_threads_leave_within(NO_NEW_PRIVS_NS)
@@ -246,7 +195,7 @@ static aif_call_fn real_syscall(void)
 {
 	static _Atomic(void *) next;
 
-	return (aif_call_fn)next_function(&next, "syscall");
+	return (aif_call_fn)aif_next_function_once(&next, "syscall");
 }
 
 AIF_PUBLIC int prctl(int option, ...);
@@ -265,6 +214,28 @@ int prctl(int option, ...)
 		return -1;
 	}
 	return (int)guarded(call, SYS_prctl, arg);
+}
+
+/* Goes on to the C library's by a jump, but for the one request by which /dev/userfaultfd makes a descriptor. */
+AIF_PUBLIC int guard_ioctl(int fd, unsigned long request, void *arg) __asm__("ioctl");
+int guard_ioctl(int fd, unsigned long request, void *arg)
+{
+	static _Atomic(void *) next;
+	int (*real)(int, unsigned long, ...) =
+		(int (*)(int, unsigned long, ...))aif_next_function_once(&next, "ioctl");
+	unsigned long args[6] = {(unsigned long)fd, request, (uintptr_t)arg};
+
+	if (!real) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (makes_userfaultfd(SYS_ioctl, args)) {
+		int saved = errno;
+
+		aif_cpu_leave_signal(&aif_agent.cpu, true);
+		errno = saved;
+	}
+	return real(fd, request, arg);
 }
 
 /* For guard_syscall.S: where syscall() goes with one of these numbers, and with any other one once the C library's is

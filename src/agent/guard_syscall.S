@@ -39,6 +39,8 @@ syscall:
 	je	aif_guard_syscall
 	cmp	$SYS_userfaultfd, %rdi
 	je	aif_guard_syscall
+	cmp	$SYS_ioctl, %rdi
+	je	aif_guard_syscall
 	jmp	*%rax
 #elif defined(__aarch64__)
 	bti	c
@@ -46,7 +48,7 @@ syscall:
 	ldr	x16, [x16, :lo12:aif_guard_syscall_next]
 	cbz	x16, aif_guard_syscall
 	/* From capset to unshare; from setregid to setgroups; from sigaltstack to rt_sigtimedwait; from pselect6 to
-	 * signalfd4; epoll_pwait and what it became; prctl, setns, seccomp, userfaultfd. */
+	 * signalfd4; epoll_pwait and what it became; prctl, setns, seccomp, userfaultfd, ioctl. */
 	sub	x17, x0, #SYS_capset
 	cmp	x17, #(SYS_unshare - SYS_capset)
 	b.ls	aif_guard_syscall
@@ -70,6 +72,8 @@ syscall:
 	cmp	x0, #SYS_seccomp
 	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_userfaultfd
+	b.eq	aif_guard_syscall
+	cmp	x0, #SYS_ioctl
 	b.eq	aif_guard_syscall
 	br	x16
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <link.h>
+#include <stdatomic.h>
 
 /*
  * The function that the agent stands in front of, looked for in the loader's own list of modules, as debuggers do: what
@@ -13,6 +14,18 @@
  * dl_iterate_phdr() among them.
  */
 void *aif_next_function(const char *name);
+
+/* The same, which keeps in `next` what it has found. */
+static inline void *aif_next_function_once(_Atomic(void *) *next, const char *name)
+{
+	void *found = atomic_load_explicit(next, memory_order_relaxed);
+
+	if (!found) {
+		found = aif_next_function(name);
+		atomic_store_explicit(next, found, memory_order_relaxed);
+	}
+	return found;
+}
 
 /* The first of all modules in that list: the program. */
 const struct link_map *aif_modules(void);

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -447,4 +448,59 @@ void guest_leaves_main(void)
 
 	pthread_create(&thread, NULL, guest_burn_thread, NULL);
 	pthread_exit(NULL);
+}
+
+/* ---- how many threads there are ------------------------------------------------------------------ */
+
+/* The functions for 32-bit offsets, which the headers replace. */
+int plain_stat(const char *path, struct stat *ret) __asm__("stat");
+int plain_fstatat(int dir, const char *path, struct stat *ret, int flags) __asm__("fstatat");
+
+static void say_threads(long r, unsigned long links)
+{
+	guest_say("stat", r);
+	guest_say("threads", (long)links - 2);
+	guest_burn();
+}
+
+void guest_counts_plain(void)
+{
+	struct stat st = {0};
+	long r;
+
+	guest_burn();
+	r = plain_stat("/proc/self/task", &st);
+	say_threads(r, st.st_nlink);
+}
+
+void guest_counts_at(void)
+{
+	struct stat st = {0};
+	long r;
+
+	guest_burn();
+	r = plain_fstatat(AT_FDCWD, "/proc/self/task/", &st, 0);
+	say_threads(r, st.st_nlink);
+}
+
+void guest_counts_extended(void)
+{
+	struct statx st = {0};
+	long r;
+
+	guest_burn();
+	r = statx(AT_FDCWD, "/proc/self/task", 0, STATX_BASIC_STATS, &st);
+	say_threads(r, st.stx_nlink);
+}
+
+void guest_counts_number(void)
+{
+	struct stat st = {0};
+	long r;
+	char path[64];
+
+	guest_burn();
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)getpid());
+	r = stat(path, &st);
+	say_threads(r, st.st_nlink);
 }

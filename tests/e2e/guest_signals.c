@@ -24,6 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(0xaa, 0)
+#endif
+
 /* Programs that look for the signals of a thread that blocks them, after it has computed for long enough to be sampled. */
 
 #define ROUNDS 12
@@ -522,11 +526,10 @@ void guest_other_tls_child(void)
 }
 
 /* Computes on a stack whose upper part waits for a thread that would serve it, and is never used. */
-void guest_served_stack(void)
+static void compute_served(int fd)
 {
 	const size_t bytes = 1 << 20, used = 65536;
 	unsigned long turns = 600000000;
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 	struct uffdio_api api = {.api = UFFD_API};
 	unsigned char *stack =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -546,6 +549,35 @@ void guest_served_stack(void)
 			: "r"(stack + bytes / 2 - 64)
 			: "r12", "r13", "cc", "memory");
 	guest_say("used", 1);
+}
+
+void guest_served_stack(void)
+{
+	compute_served((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+}
+
+/* The descriptor is made by a device, for those who have not the right to make it by the system call. */
+static int by_device(bool by_number)
+{
+	int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+	long fd;
+
+	if (device < 0)
+		return -1;
+	fd = by_number ? syscall(SYS_ioctl, device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK)
+		       : ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
+	close(device);
+	return (int)fd;
+}
+
+void guest_served_by_device(void)
+{
+	compute_served(by_device(false));
+}
+
+void guest_served_by_number(void)
+{
+	compute_served(by_device(true));
 }
 
 /* May not read the processor's clock. */
@@ -623,6 +655,14 @@ void guest_own_calls(void)
 }
 
 void guest_served_stack(void)
+{
+}
+
+void guest_served_by_device(void)
+{
+}
+
+void guest_served_by_number(void)
 {
 }
 
