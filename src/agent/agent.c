@@ -7,6 +7,7 @@
 #include "agent/job.h"
 #include "agent/memory/pages.h"
 #include "agent/runtime.h"
+#include "base/auxv.h"
 #include "base/proc.h"
 
 #include <dlfcn.h>
@@ -123,7 +124,7 @@ __attribute__((constructor)) static void arrive(void)
 
 	/* A program with more rights than its caller must not obey the caller's environment. musl loads us,
 	 * but we know glibc's threads and unwind tables only. */
-	if (!getauxval(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") && is_first_copy())
+	if (!aif_auxv(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") && is_first_copy())
 		f = aif_pages(sizeof(*f));
 	if (f) {
 		announce(&aif_agent.env, f);

@@ -5,6 +5,7 @@
 #include "agent/next_function.h"
 #include "agent/own_signal.h"
 #include "agent/sandbox.h"
+#include "base/auxv.h"
 
 #include <errno.h>
 #include <sys/auxv.h>
@@ -64,7 +65,7 @@ static bool is_refused(const stack_t *to)
 static void judge(const stack_t *to)
 {
 	if (!(to->ss_flags & SS_DISABLE) &&
-	    to->ss_size < aif_alternate_least(getauxval(AT_MINSIGSTKSZ)))
+	    to->ss_size < aif_alternate_least(aif_auxv(AT_MINSIGSTKSZ)))
 		aif_cpu_leave_signal(&aif_agent.cpu, true);
 }
 

@@ -8,6 +8,7 @@
 #include "agent/sandbox.h"
 #include "agent/task_status.h"
 #include "agent/wait.h"
+#include "base/auxv.h"
 #include "base/proc.h"
 
 #include <elf.h>
@@ -291,7 +292,7 @@ static bool prepare(struct aif_cpu *c)
 		return false;
 	c->text_lo = m.lo;
 	c->text_hi = m.hi;
-	c->stack_top = (uint64_t)getauxval(AT_RANDOM);
+	c->stack_top = (uint64_t)aif_auxv(AT_RANDOM);
 	c->ready = true;
 	return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent.h"
+#include "base/auxv.h"
 #include "base/clock.h"
 
 #include <dlfcn.h>
@@ -42,7 +43,7 @@ int aif_agent_injected(const struct aif_injected *about)
 
 	if (about->magic != AIF_STANDBY_MAGIC || about->wire_version != AIF_WIRE_VERSION)
 		return -EPROTO;
-	if (getauxval(AT_SECURE))
+	if (aif_auxv(AT_SECURE))
 		return -EPERM;
 	/* This copy's own constructor may have found AIFLAME_STANDBY in the environment: nothing has begun by that. */
 	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) ||

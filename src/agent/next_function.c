@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/next_function.h"
 
+#include "base/auxv.h"
 #include "base/base.h"
 #include "unwind/module_function.h"
 
@@ -12,8 +13,8 @@
 
 const struct link_map *aif_modules(void)
 {
-	const ElfW(Phdr) *p = (const void *)getauxval(AT_PHDR);
-	size_t n = getauxval(AT_PHNUM);
+	const ElfW(Phdr) *p = (const void *)aif_auxv(AT_PHDR);
+	size_t n = aif_auxv(AT_PHNUM);
 	const ElfW(Dyn) *d = NULL;
 	uintptr_t bias = 0;
 
@@ -32,7 +33,7 @@ const struct link_map *aif_modules(void)
 /* True of the kernel's own, which before Linux 3.16 has addresses in its tables that the loader does not make real ones. */
 static bool is_kernels(const struct link_map *m)
 {
-	const uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const uintptr_t vdso = (uintptr_t)aif_auxv(AT_SYSINFO_EHDR);
 
 	return vdso && (uintptr_t)m->l_ld - vdso < VDSO_MAX;
 }

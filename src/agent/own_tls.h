@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/auxv.h"
+
 #include <stdbool.h>
 #include <sys/syscall.h>
 
@@ -49,7 +51,7 @@ AIF_NO_STACK_PROTECTOR static inline long aif_bare_call(long number, long a, lon
 /* Returns whether the processor lets a program read the pointer: Linux 5.9. Not from a handler. */
 static inline bool aif_tls_can_be_seen(void)
 {
-	return getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE;
+	return aif_auxv(AT_HWCAP2) & HWCAP2_FSGSBASE;
 }
 
 /* Returns whether this thread's pointer is the C library's. Where aif_tls_can_be_seen(). */

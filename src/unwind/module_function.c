@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "unwind/module_function.h"
 
+#include "base/auxv.h"
+
 #include <elf.h>
 #include <sys/auxv.h>
 
@@ -125,7 +127,7 @@ struct search {
 static int look(struct dl_phdr_info *module, size_t size, void *arg)
 {
 	/* The kernel's own, which before Linux 3.16 has addresses that the loader does not make real ones. */
-	uintptr_t vdso = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	uintptr_t vdso = (uintptr_t)aif_auxv(AT_SYSINFO_EHDR);
 	struct search *s = arg;
 
 	(void)size;

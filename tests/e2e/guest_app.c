@@ -634,6 +634,7 @@ static const struct {
 	OTHER(jumps),
 	OTHER(handler_forks),
 	OTHER(threads_raw),
+	OTHER(stack_gone),
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 

@@ -133,3 +133,4 @@ void guest_threads_own(void);
 void guest_jumps(void);
 void guest_handler_forks(void);
 void guest_threads_raw(void);
+void guest_stack_gone(void);

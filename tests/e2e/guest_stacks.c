@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -530,4 +531,45 @@ void guest_threads_raw(void)
 		while (tids[i])
 			syscall(SYS_futex, &tids[i], FUTEX_WAIT, 1, NULL, NULL, 0);
 	guest_say("threads that ended", ended);
+}
+
+/* ---- without the stack that the program began on ------------------------------------------------- */
+
+/* Begins on another stack: forgets the first one, arguments and environment included. */
+static void run_elsewhere(void)
+{
+	unsigned long lo = 0, hi = 0;
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	pid_t child;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "[stack]"))
+			sscanf(line, "%lx-%lx", &lo, &hi);
+	if (f)
+		fclose(f);
+	guest_say("unmapped",
+		  munmap((void *)(uintptr_t)lo, hi - lo)); /* NOLINT(performance-no-int-to-ptr) */
+	burn_long();
+	child = fork();
+	if (!child) {
+		burn_long();
+		_exit(7);
+	}
+	guest_say("child", guest_status(child));
+	_exit(0);
+}
+
+void guest_stack_gone(void)
+{
+	const size_t bytes = 1 << 20;
+	ucontext_t there;
+
+	guest_burn();
+	getcontext(&there);
+	there.uc_stack.ss_sp = map(bytes);
+	there.uc_stack.ss_size = bytes;
+	there.uc_link = NULL;
+	makecontext(&there, run_elsewhere, 0);
+	setcontext(&there);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/memory/pages.h"
 
+#include "base/auxv.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -57,7 +59,7 @@ static size_t stack_bytes(size_t size, size_t page)
 
 void *aif_pages_stack(size_t size)
 {
-	size_t page = getauxval(AT_PAGESZ), all = stack_bytes(size, page);
+	size_t page = aif_auxv(AT_PAGESZ), all = stack_bytes(size, page);
 	int saved = errno;
 	uint8_t *p = map_unlocked(page, all);
 
@@ -67,7 +69,7 @@ void *aif_pages_stack(size_t size)
 
 void aif_pages_stack_free(void *top, size_t size)
 {
-	size_t all = stack_bytes(size, getauxval(AT_PAGESZ));
+	size_t all = stack_bytes(size, aif_auxv(AT_PAGESZ));
 	int saved = errno;
 
 	munmap((uint8_t *)top - all, all);
