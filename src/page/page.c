@@ -136,13 +136,18 @@ static void head_put(struct page *g)
 	const struct aif_profile *p = g->names->p;
 	time_t start = (time_t)(strtoull(aif_profile_meta(p, "start_realtime_ns"), NULL, 10) /
 				AIF_NS_PER_S);
-	struct aif_buf quality = {0};
+	struct aif_buf quality = {0}, title = {0};
 	struct tm tm;
 	char date[32] = "";
 
 	if (start && gmtime_r(&start, &tm))
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-	text_put(g, "title", g->o->title ? g->o->title : aif_profile_meta(p, "command"));
+	aif_buf_puts(&title, g->o->title ? g->o->title : aif_profile_meta(p, "command"));
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		aif_buf_puts(&title, " (cut short)");
+	text_put(g, "title", aif_buf_str(&title));
+	g->json.failed |= aif_buf_failed(&title);
+	aif_buf_finish(&title);
 	text_put(g, "file", g->o->path);
 	text_put(g, "host", aif_profile_meta(p, "host"));
 	text_put(g, "date", date);

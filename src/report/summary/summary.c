@@ -70,6 +70,8 @@ static void put_run(const struct aif_profile *p, struct aif_buf *out)
 	}
 	if (*status && strcmp(status, "0"))
 		aif_buf_printf(out, ", exit status %s", status);
+	if (p->notes & AIF_NOTE_CUT_SHORT)
+		aif_buf_puts(out, ", cut short: what came later is missing");
 	aif_buf_putc(out, '\n');
 }
 

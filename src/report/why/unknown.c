@@ -61,8 +61,9 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; w->time_ns && i < AIF_WHY_UNKNOWNS; i++)
-		if (is_unknown(p, w, (enum aif_why_unknown)i))
+	for (unsigned i = 0; i < AIF_WHY_UNKNOWNS; i++)
+		if ((w->time_ns || i == AIF_WHY_UNKNOWN_CUT) &&
+		    is_unknown(p, w, (enum aif_why_unknown)i))
 			ret[n++] = (enum aif_why_unknown)i;
 	return n;
 }
@@ -72,10 +73,21 @@ bool aif_why_incomplete(const struct aif_profile *p, bool of_cpus, struct aif_bu
 	unsigned of = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_RECORDS |
 		      AIF_LACK_EVENTS;
 
+	bool is_cut = of_cpus && p->notes & AIF_NOTE_CUT_SHORT;
+	struct aif_buf lacks = {0};
+	bool lacks_any;
+
 	if (!of_cpus)
 		of |= AIF_LACK_EXECUTIONS | AIF_LACK_LAUNCHES | AIF_LACK_JOINS | AIF_LACK_RANGES |
 		      AIF_LACK_CALLS;
-	return aif_lacks_say(&p->traits, of, out);
+	lacks_any = aif_lacks_say(&p->traits, of, &lacks);
+	if (is_cut)
+		aif_buf_puts(out, aif_why_unknown_text(AIF_WHY_UNKNOWN_CUT));
+	if (lacks_any)
+		aif_buf_printf(out, "%s%s", is_cut ? "; " : "", aif_buf_str(&lacks));
+	out->failed |= aif_buf_failed(&lacks);
+	aif_buf_finish(&lacks);
+	return is_cut || lacks_any;
 }
 
 const char *aif_why_unknown_key(enum aif_why_unknown what)

@@ -274,7 +274,7 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 const char *aif_why_unknown_key(enum aif_why_unknown what);
 const char *aif_why_unknown_text(enum aif_why_unknown what);
 /* Appends "incomplete: records, stacks" of what an answer is made of, of devices or of CPUs alone; nothing for what has a text
- * in unknown.def. Returns true if the profile lacks some of it. */
+ * in unknown.def, but of CPUs alone that the recording was cut short. Returns true if the profile lacks some of it. */
 bool aif_why_incomplete(const struct aif_profile *p, bool of_cpus, struct aif_buf *out);
 /* Returns true if the largest group bounds nothing: the device only seems idle, as work of it is not in the import. */
 bool aif_why_seems_idle(const struct aif_why *w, enum aif_why_group largest);
