@@ -22,6 +22,19 @@ static const enum aif_reason reasons[] = {
 	AIF_REASON_CUDA_REFUSED,        AIF_REASON_CUDA_NO_CUPTI,
 };
 
+const char *aif_no_cpu_samples(const struct aif_profile *p)
+{
+	if (p->traits.is_imported || p->dropped_launches || *aif_profile_meta(p, "cpu_programs") ||
+	    *aif_profile_meta(p, "ebpf") || *aif_profile_meta(p, "outside") ||
+	    !strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
+		return NULL;
+	for (size_t i = 0; i < p->processes_len; i++)
+		if (p->processes[i].flags & (AIF_PROCESS_RUNTIME | AIF_PROCESS_JOINED))
+			return NULL;
+	return "no process used a device, and others are sampled on CPUs only if that is asked for; "
+	       "record with --cpu";
+}
+
 static const struct aif_loss *find(const struct aif_profile *p)
 {
 	const struct aif_loss *l = NULL;

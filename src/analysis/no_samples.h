@@ -3,7 +3,11 @@
 
 #include "profile/model.h"
 
-/* Reasons for a profile without instruction samples of its devices, as far as it has them. */
+/* Reasons for a profile without samples, as far as it has them. */
+
+/* Returns why a recording has no CPU samples, and what to do: "no process used a device, ...; record with --cpu". NULL: some process
+ * used a device, or another kind of samples was asked for. Static. */
+const char *aif_no_cpu_samples(const struct aif_profile *p);
 
 /* Appends "no instruction samples", and why where that is known. The fix is the reason's, "" where nothing helps or
  * nothing is known; it is static. */

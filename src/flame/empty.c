@@ -2,23 +2,12 @@
 #include "flame/empty.h"
 
 #include "analysis/idle/blame.h"
+#include "analysis/no_samples.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define NO_DEVICE                                                                                                \
-	"only processes that use a device are sampled on CPUs, and none in this profile has opened one; record " \
-	"programs without a device with --children"
-
-static bool any_runtime(const struct aif_profile *p)
-{
-	for (size_t i = 0; i < p->processes_len; i++)
-		if (p->processes[i].flags & (AIF_PROCESS_RUNTIME | AIF_PROCESS_JOINED))
-			return true;
-	return false;
-}
 
 static int no_activity(const struct aif_profile *p, const struct aif_flame_opts *o,
 		       struct aif_err *err)
@@ -31,9 +20,10 @@ static int no_activity(const struct aif_profile *p, const struct aif_flame_opts 
 		return aif_err_set(err, -ENODATA,
 				   "flame: no device activity in this profile or time; draw where "
 				   "threads were with --of cpu, or see aiflame info");
-	if (!any_runtime(p))
+	if (aif_no_cpu_samples(p))
 		return aif_err_set(err, -ENODATA,
-				   "flame: no device activity and no CPU samples: " NO_DEVICE);
+				   "flame: no device activity and no CPU samples: %s",
+				   aif_no_cpu_samples(p));
 	return aif_err_set(err, -ENODATA,
 			   "flame: no device activity and no CPU samples in this profile or time; "
 			   "aiflame report says why");
@@ -70,8 +60,6 @@ int aif_flame_empty(const struct aif_profile *p, const struct aif_attribution *a
 int aif_flame_empty_cpu(const struct aif_profile *p, const struct aif_cpu_totals *cpu,
 			const struct aif_flame_opts *o, struct aif_err *err)
 {
-	bool have_runtime = *aif_profile_meta(p, "ebpf") != '\0' || any_runtime(p);
-
 	if (o->off_cpu && !cpu->off_cpu_ns)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no times off CPU in this profile, time, process or "
@@ -79,8 +67,9 @@ int aif_flame_empty_cpu(const struct aif_profile *p, const struct aif_cpu_totals
 	if (o->off_cpu || cpu->samples)
 		return aif_err_set(err, -ENODATA,
 				   "flame: no stack matches --focus and --ignore; widen them");
-	if (!have_runtime && !p->traits.is_imported)
-		return aif_err_set(err, -ENODATA, "flame: no CPU samples: " NO_DEVICE);
+	if (aif_no_cpu_samples(p))
+		return aif_err_set(err, -ENODATA, "flame: no CPU samples: %s",
+				   aif_no_cpu_samples(p));
 	if (!strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
 		return aif_err_set(err, -ENODATA,
 				   "flame: no CPU samples: recorded with --cpu-rate 0; leave that "

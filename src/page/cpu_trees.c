@@ -2,6 +2,7 @@
 #include "page/trees.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/no_samples.h"
 #include "analysis/traits.h"
 #include "flame/build.h"
 #include "profile/file.h"
@@ -125,6 +126,18 @@ static int tree_make(const struct aif_page_trees *t, const struct aif_cpu_totals
 	return r;
 }
 
+static void lack_samples(const struct aif_profile *p, struct aif_buf *lacks)
+{
+	const char *why = aif_no_cpu_samples(p);
+	struct aif_buf text = {0};
+
+	aif_buf_printf(&text, "no CPU samples: %s",
+		       why ? why : "there is no picture of threads on CPUs");
+	aif_page_lack(lacks, aif_buf_str(&text));
+	lacks->failed |= aif_buf_failed(&text);
+	aif_buf_finish(&text);
+}
+
 int aif_page_cpu_trees(const struct aif_page_trees *t, struct aif_err *err)
 {
 	const struct aif_profile *p = t->names->p;
@@ -135,7 +148,7 @@ int aif_page_cpu_trees(const struct aif_page_trees *t, struct aif_err *err)
 	if (r == 0 && (cpu.weight_ns || cpu.waiting_ns))
 		r = tree_make(t, &cpu, by_thread, false, err);
 	else if (r == 0)
-		aif_page_lack(t->lacks, "no CPU samples: there is no picture of threads on CPUs");
+		lack_samples(p, t->lacks);
 	if (r == 0 && cpu.off_cpu_ns)
 		r = tree_make(t, &cpu, by_thread, true, err);
 	aif_cpu_totals_finish(&cpu);

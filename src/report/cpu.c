@@ -103,6 +103,7 @@ const struct aif_report_table aif_report_table_cpu = {
 	.hides_zeros = true,
 	.rows = "CPU samples",
 	.hint = "record with --cpu, or see aiflame info",
+	.wants_cpu = true,
 	.no_kernel = "CPU time is of no kernel",
 	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/report_table.h"
 
+#include "analysis/no_samples.h"
 #include "analysis/traits.h"
 #include "analysis/untimed.h"
 #include "base/human.h"
@@ -41,6 +42,7 @@ static void describe_empty(const struct aif_report *r, struct aif_buf *out)
 {
 	const struct aif_report_table *t = r->table;
 	bool has_kernel = r->kernel.is_set, has_part = aif_selection_is_part(r->o->sel);
+	const char *no_cpu = t->wants_cpu ? aif_no_cpu_samples(r->p) : NULL;
 
 	if (t->wants_times && !has_kernel && !has_part && aif_untimed_count(r->p))
 		aif_buf_puts(
@@ -54,7 +56,9 @@ static void describe_empty(const struct aif_report *r, struct aif_buf *out)
 			       t->rows, has_kernel ? "--kernel, " : "");
 	else
 		aif_buf_printf(out, "no %s in this profile; %s\n", t->rows,
-			       t->hint ? t->hint : "see aiflame info");
+			       no_cpu    ? no_cpu
+			       : t->hint ? t->hint
+					 : "see aiflame info");
 }
 
 /* Orders the rows by --sort. */

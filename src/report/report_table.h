@@ -29,6 +29,7 @@ struct aif_report_table {
 		by; /* 1 << enum aif_report_by of what --by may group its rows by; 0: --by is not for it */
 	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
 	bool wants_times; /* an empty table refers to `launches` where launches have no times */
+	bool wants_cpu;   /* an empty table says why there are no CPU samples */
 	const char *rows; /* the noun of "no ROWS": "copies" */
 	const char *hint; /* an empty table's advice on how to get rows; NULL: see aiflame info */
 	const char *no_kernel; /* the reason to refuse --kernel; NULL: accepted */

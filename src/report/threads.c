@@ -40,6 +40,7 @@ const struct aif_report_table aif_report_table_threads = {
 	.lacks = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
+	.wants_cpu = true,
 	.rows = "threads that were sampled, waited or launched",
 	.no_kernel = "a thread's time is of no kernel",
 	AIF_REPORT_COLUMNS(columns),

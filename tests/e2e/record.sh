@@ -175,7 +175,15 @@ check "record --delay collects launches after the delay, and none before" delaye
 check "a process that outlives its command is named" says "of it runs on, unrecorded" \
 	"$aiflame" record -o left.data sh -c 'sleep 30 >/dev/null 2>&1 & echo $! >left.pid'
 kill "$(cat left.pid)"
-check "a recording without devices names the option that records CPUs" says "or record --cpu for its time on CPUs" "$aiflame" record -o left.data true
+check "a recording without devices names the option that records CPUs" says "others are sampled on CPUs only if that is asked for; record with --cpu" "$aiflame" record -o left.data true
+# advised COMMAND...: it gives the same advice as the summary does
+advised() { says "no process used a device, and others are sampled on CPUs only if that is asked for; record with --cpu" "$@"; }
+check "why gives the summary's advice for a recording without devices" advised "$aiflame" why left.data
+check "why's JSON gives the summary's advice for a recording without devices" advised "$aiflame" why --format json left.data
+check "report --cpu gives the summary's advice for a recording without devices" advised "$aiflame" report --cpu left.data
+check "report --threads gives the summary's advice for a recording without devices" advised "$aiflame" report --threads left.data
+check "flame gives the summary's advice for a recording without devices" advised "$aiflame" flame -o left.svg left.data
+check "flame --of cpu gives the summary's advice for a recording without devices" advised "$aiflame" flame --of cpu -o left.svg left.data
 check "a process that has ended with its command is not named" sh -c "
 	'$aiflame' record -o left.data sh -c 'sleep 0.2 & wait' 2>&1 | grep 'used none of'"
 

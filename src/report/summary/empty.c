@@ -4,6 +4,7 @@
 #include "report/summary/parts.h"
 
 #include "analysis/gaps.h"
+#include "analysis/no_samples.h"
 #include "base/human.h"
 
 #include <inttypes.h>
@@ -83,7 +84,7 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 		return "no thread of the program was sampled: it ended too soon, or see below";
 	if (agents)
 		return "the program used none of CUDA, OpenCL and Level Zero, or its OpenCL loader has "
-		       "no layers; see aiflame doctor, or record --cpu for its time on CPUs";
+		       "no layers; see aiflame doctor";
 	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
 	       "environment";
 }
@@ -129,4 +130,6 @@ void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 	else
 		aif_buf_puts(out, why_nothing(p, agents, runtimes, text));
 	aif_buf_putc(out, '\n');
+	if (aif_no_cpu_samples(p))
+		aif_buf_printf(out, "cpu      no samples: %s\n", aif_no_cpu_samples(p));
 }

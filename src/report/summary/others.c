@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/summary/parts.h"
 
+#include "analysis/no_samples.h"
 #include "base/human.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ void aif_summary_others(const struct aif_profile *p, struct aif_buf *out)
 	aif_buf_puts(out, " on CPU");
 	if (sampled && sampled < n)
 		aif_buf_printf(out, ", %" PRIu64 " sampled", sampled);
-	else if (!sampled && *aif_profile_meta(p, "cpu_programs"))
+	else if (!sampled && (*aif_profile_meta(p, "cpu_programs") || aif_no_cpu_samples(p)))
 		aif_buf_puts(out, ", not sampled");
 	else if (!sampled && !*aif_profile_meta(p, "ebpf"))
 		aif_buf_puts(out, ", not sampled (record --children samples them)");

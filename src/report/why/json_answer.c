@@ -2,6 +2,7 @@
 /* The answer's sentences for programs: the lines that people read, as members (text/json_answer.h). */
 #include "report/why/saying.h"
 
+#include "analysis/no_samples.h"
 #include "text/json.h"
 
 #include <string.h>
@@ -130,7 +131,9 @@ void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w,
 	size_t n = aif_why_order(w, order);
 
 	if (!w->time_ns) {
-		aif_json_answer_abstain(&a.head, "device", "no device work with times is in it");
+		aif_json_answer_abstain(&a.head, "device",
+					aif_no_cpu_samples(names->p)
+						?: "no device work with times is in it");
 	} else {
 		s.take = take_verdict;
 		aif_why_say_bound(&s, order, n);

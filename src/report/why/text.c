@@ -3,6 +3,7 @@
 #include "report/why/saying.h"
 
 #include "analysis/cpu_totals.h"
+#include "analysis/no_samples.h"
 #include "base/human.h"
 #include "base/u64_of.h"
 #include "text/elide.h"
@@ -648,10 +649,11 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 	bool is_short;
 
 	if (!w->time_ns) {
-		aif_buf_puts(
-			out,
-			"bound by what is not known: no device work with times is in it; aiflame flame --of cpu "
-			"shows what threads did, aiflame info what was lost\n");
+		aif_buf_printf(
+			out, "bound by what is not known: %s\n",
+			aif_no_cpu_samples(names->p)
+				?: "no device work with times is in it; aiflame flame --of cpu "
+				   "shows what threads did, aiflame info what was lost");
 		say_unknown(&s);
 		aif_buf_finish(&s.line);
 		return;
