@@ -138,6 +138,7 @@ check "a Python program is recorded" sh -c "'$aiflame' record --cpu --cpu-clock 
 check "a Python program's functions have their shares" shares p.data p.shares total_share
 check "the interpreter's own functions stand for Python's" shares p.data p.shares self_share
 check "the summary has a Python program's functions" grep -qE '^function +[56][0-9.]+ % +gemm \(cpu_program.py\)' p.screen
+check "why names a Python function's file once" sh -c "'$aiflame' why p.data | grep -qE '^function +[0-9.]+ % +gemm \(cpu_program.py:[0-9]+\)$'"
 check "annotate: lines" sh -c "'$aiflame' annotate '^gemm' p.data | grep -qE '% +#+ +cpu_program.py:[0-9]+'"
 
 # Two sides.

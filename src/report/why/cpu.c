@@ -383,6 +383,26 @@ static void say_machine(const struct cpu_why *w, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 }
 
+/* Appends "f (file:12)": a function's name and the line with most of its time, the file once. */
+static void say_function(const struct cpu_why *w, const struct aif_cpu_function *f,
+			 struct aif_buf *out)
+{
+	const char *name = aif_cpu_function_name(&w->functions, f), *at, *own;
+	size_t len = strlen(name), file;
+	struct aif_buf place = {0};
+
+	aif_cpu_function_place(w->p, f, &place);
+	at = aif_buf_str(&place);
+	file = strcspn(at, ":");
+	/* The names of Python's functions have the file already. */
+	own = len > file + 3 ? name + len - file - 3 : "";
+	if (file && !strncmp(own, " (", 2) && !strncmp(own + 2, at, file) && own[file + 2] == ')')
+		len -= file + 3;
+	aif_buf_printf(out, *at ? "%.*s (%s)" : "%.*s", (int)len, name, at);
+	out->failed |= aif_buf_failed(&place);
+	aif_buf_finish(&place);
+}
+
 static void say_functions(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_buf cell = {0};
@@ -393,12 +413,10 @@ static void say_functions(const struct cpu_why *w, struct aif_buf *out)
 		if (i && share(w, f) < LEAST_PPM)
 			break;
 		aif_human_share(&cell, share(w, f));
-		aif_buf_printf(out, "%s%-8s %s", i ? "         " : "function ", aif_buf_str(&cell),
-			       aif_cpu_function_name(&w->functions, f));
+		aif_buf_printf(out, "%s%-8s ", i ? "         " : "function ", aif_buf_str(&cell));
 		aif_buf_clear(&cell);
-		aif_cpu_function_place(w->p, f, &cell);
-		aif_buf_printf(out, cell.len ? " (%s)\n" : "%s\n", aif_buf_str(&cell));
-		aif_buf_clear(&cell);
+		say_function(w, f, out);
+		aif_buf_putc(out, '\n');
 	}
 	aif_buf_finish(&cell);
 }
@@ -506,7 +524,7 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 static void say_json_answer(const struct cpu_why *w, const char *path, struct aif_buf *out)
 {
 	struct aif_json_answer head = {.verdict = {0}};
-	struct aif_buf text = {0}, place = {0}, command = {0};
+	struct aif_buf text = {0}, command = {0};
 	bool is_late = aif_why_is_rank_late(&w->job);
 
 	say_bound(w, &text);
@@ -523,12 +541,9 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	put_command(w, "report --cpu", path, &command);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];
-		const char *name = aif_cpu_function_name(&w->functions, f);
 
 		aif_buf_clear(&text);
-		aif_cpu_function_place(w->p, f, &place);
-		aif_buf_printf(&text, place.len ? "%s (%s)" : "%s", name, aif_buf_str(&place));
-		aif_buf_clear(&place);
+		say_function(w, f, &text);
 		aif_json_answer_evidence(&head, aif_buf_str(&text), (int64_t)share(w, f),
 					 aif_buf_str(&command));
 	}
@@ -554,7 +569,6 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	aif_buf_puts(out, "],");
 	out->failed |= aif_buf_failed(&text) || aif_buf_failed(&command);
 	aif_buf_finish(&text);
-	aif_buf_finish(&place);
 	aif_buf_finish(&command);
 }
 
