@@ -24,6 +24,14 @@ ssize_t aif_proc_read(const char *path, char *text, size_t size)
 	return n;
 }
 
+const char *aif_proc_why_none(void)
+{
+	return access("/proc/self/stat", F_OK) == 0
+		       ? NULL
+		       : "/proc is not mounted here, by which processes and the agent are found; mount "
+			 "it: mount -t proc proc /proc";
+}
+
 const char *aif_proc_stat_field(const char *text, int n)
 {
 	const char *at = strrchr(text, ')');

@@ -10,6 +10,9 @@
  * used. */
 ssize_t aif_proc_read(const char *path, char *text, size_t size);
 
+/* Returns NULL, or that /proc is not mounted, and what to do: "WHY; DO THIS". */
+const char *aif_proc_why_none(void);
+
 /* The n-th field of a text of /proc/PID/stat, as proc(5) counts them, from the third on; its
  * length ends with a space or the text. NULL: there is none. The name before them may hold
  * anything. */

@@ -396,6 +396,8 @@ int aif_stacks_take(struct aif_stacks *s, int pid, struct aif_err *err)
 	int r;
 
 	*s = (struct aif_stacks){.pid = pid};
+	if (aif_proc_why_none())
+		return aif_err_set(err, -ENOENT, "stacks: %s", aif_proc_why_none());
 	if (!aif_proc_user(pid, &s->uid))
 		return aif_err_set(err, -ESRCH, "there is no process %d", pid);
 	s->command = command_of(pid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/attach/agent_path.h"
 
+#include "base/proc.h"
 #include "record/attach/attach_dir.h"
 
 #include <dirent.h>
@@ -92,7 +93,7 @@ const char *aif_agent_why_none(void)
 {
 	static const char why[] = AIF_NO_AGENT;
 
-	return *why ? why : NULL;
+	return *why ? why : aif_proc_why_none();
 }
 
 bool aif_agent_is_closed(const char *agent, char *to, size_t size)

@@ -13,5 +13,5 @@ void aif_agent_path(char *to, size_t size);
  * does. */
 bool aif_agent_is_closed(const char *agent, char *to, size_t size);
 
-/* NULL, or why this build has no agent and cannot record, and what to do: "WHY; DO THIS". */
+/* NULL, or why nothing can be recorded, and what to do: "WHY; DO THIS". This build has no agent, or /proc is not mounted. */
 const char *aif_agent_why_none(void);
