@@ -13,11 +13,14 @@ struct aif_outside_ring {
 	size_t bytes;
 	bool sees_kernel; /* time in the OS kernel is sampled, too */
 	uint64_t samples; /* since its period was changed last */
+	uint64_t cpu_ns;  /* the thread's CPU time at its last sample, since sampling began */
+	bool has_lost;    /* samples, since that one */
 };
 
 struct aif_outside_sample {
 	uint32_t pid, tid;
 	uint64_t time, period; /* CLOCK_MONOTONIC ns; ns of CPU time that it stands for */
+	uint64_t cpu_ns;       /* of the thread since sampling began */
 	uint64_t ip;
 	bool in_kernel, has_user; /* has_user: .regs and .stack are those of the program */
 	struct aif_remote_regs regs;
