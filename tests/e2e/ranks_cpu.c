@@ -18,7 +18,10 @@
  *   since      as allreduce, from the 21st step on
  *   ahead      before MPI_Iallreduce(), for which all wait behind other work
  *   ahead-all  the same with MPI_Waitall()
- *   ahead-test the same with MPI_Test() until it is done
+ *   ahead-any  the same with MPI_Waitany() for it and a barrier
+ *   ahead-some the same with MPI_Waitsome()
+ *   ahead-test as ahead, with MPI_Test() until it is done
+ *   ahead-both as ahead, tested once before the wait, which is for a request that the library has used before
  */
 #define CHECK(is)                                               \
 	do {                                                    \
@@ -123,15 +126,26 @@ static void workers(void)
 static void ahead(const char *kind)
 {
 	double in = 1, out = 0;
-	MPI_Request request;
-	int is_done = 0;
+	MPI_Request request, both[2];
+	int is_done = 0, n, at[2];
 
 	compute();
 	straggle();
 	MPI_Iallreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
 	if (rank != late)
 		compute();
-	if (!strcmp(kind, "ahead-all"))
+	both[0] = request;
+	if (!strcmp(kind, "ahead-any") || !strcmp(kind, "ahead-some"))
+		MPI_Ibarrier(MPI_COMM_WORLD, &both[1]);
+	if (!strcmp(kind, "ahead-both"))
+		MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+	if (!strcmp(kind, "ahead-any"))
+		for (int i = 0; i < 2; i++)
+			MPI_Waitany(2, both, at, MPI_STATUS_IGNORE);
+	else if (!strcmp(kind, "ahead-some"))
+		for (int done = 0; done < 2; done += n)
+			MPI_Waitsome(2, both, &n, at, MPI_STATUSES_IGNORE);
+	else if (!strcmp(kind, "ahead-all"))
 		MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
 	else if (!strcmp(kind, "ahead-test"))
 		while (!is_done)

@@ -57,6 +57,18 @@ on_calm "a rank is named for which its neighbours wait in messages" ask stencil 
 check "a job of a master and workers is recorded" job workers 3 workers 40 30000 1
 on_calm "a slow worker is named, and not the master that waits for it" ask workers "$named('straggle (ranks_cpu.c:') and $most"
 
+# Operations that are begun and waited for later: those of which all is known are compared.
+for kind in ahead ahead-all ahead-any ahead-some ahead-both; do
+	check "a job is recorded that waits by $kind for what it has begun" job $kind 2 $kind 40 30000 1
+	on_calm "a rank is named that begins late what others wait for by $kind" ask $kind "$named('straggle (ranks_cpu.c:') and $most"
+done
+check "waits for one request are matched with its operation" ask ahead "[x['operations'] for x in r] == [40] * 2"
+check "waits for all of several requests are matched with their operation" ask ahead-all "[x['operations'] for x in r] == [40] * 2"
+check "waits for any of several requests are matched with the operation of each" ask ahead-any "[x['operations'] for x in r] == [80] * 2"
+check "waits for some of several requests are matched with the operations of all that are done" ask ahead-some "[x['operations'] for x in r] == [80] * 2"
+check "a job is recorded that tests a request until it is done" job tested 2 ahead-test 10 0 -1
+check "an operation that is tested until it is done is not compared, which is said" says 'tested until they were done (MPI_Test), which is not followed' "$aiflame" report --ranks tested.data
+
 nobody() {
 	for kind in allreduce phases stencil; do
 		job none 2 "$kind" 60 0 -1 && ask none "w['verdict'] != 'one_late'" || return 1

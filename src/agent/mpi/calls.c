@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/mpi/mpi.h"
+#include "agent/mpi/entry.h"
 
 #include "agent/memory/pages.h"
-#include "agent/mpi/functions.h"
 #include "agent/sandbox.h"
 
 #include <errno.h>
 #include <sys/mman.h>
-
-struct entry {
-	struct aif_regs regs;
-	const struct aif_emit_api *api;
-	uint32_t token;
-};
 
 struct aif_mpi *aif_mpi_get(void)
 {
@@ -44,7 +37,7 @@ static enum aif_host_call_id id_of(enum aif_mpi_function which)
 }
 
 /* Meets the recorder, as the start of a runtime does: a rank that uses no device has none that would. Once; not where one runtime alone
- * is asked for. */
+ * is asked for. Not in MPI_Init(): a program that has MPI where it is there would look for that, and find the agent's. */
 static void meet_recorder(void)
 {
 	int saved = errno;
@@ -56,9 +49,8 @@ static void meet_recorder(void)
 	errno = saved;
 }
 
-/* Returns the function to call; NULL: there is none, as in a program that has MPI where it is there and does without it here. */
-static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_function which, const void *caller,
-				bool is_numbered)
+AIF_NOINLINE void *aif_mpi_enter(struct aif_mpi_entry *e, enum aif_mpi_function which,
+				 const void *caller, bool is_numbered)
 {
 	void *real = aif_mpi_function(which, caller, &e->api);
 
@@ -70,38 +62,40 @@ static AIF_NOINLINE void *enter(struct entry *e, enum aif_mpi_function which, co
 	return real;
 }
 
-/* handle: of the communicator whose calls are numbered; 0: they are not. */
-static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed)
+AIF_NOINLINE void aif_mpi_leave(struct aif_mpi_entry *e, const struct aif_host_call_joint *joint)
 {
-	struct aif_mpi *m = aif_agent.env.carrier ? aif_mpi_get() : NULL;
-	struct aif_host_call_joint joint = {0};
-
-	if (m && handle && !has_failed)
-		joint.number = aif_mpi_count(m, handle, &joint.communicator);
-	aif_host_call_end_joint(e->token, &joint, &e->regs, e->api);
+	aif_host_call_end_joint(e->token, joint, &e->regs, e->api);
 }
 
-/* Arguments that are on the stack have 8 bytes each, whatever their type. */
-#define PARAMETERS_1   long a1
-#define PARAMETERS_2   PARAMETERS_1, long a2
-#define PARAMETERS_3   PARAMETERS_2, long a3
-#define PARAMETERS_4   PARAMETERS_3, long a4
-#define PARAMETERS_5   PARAMETERS_4, long a5
-#define PARAMETERS_6   PARAMETERS_5, long a6
-#define PARAMETERS_7   PARAMETERS_6, long a7
-#define PARAMETERS_8   PARAMETERS_7, long a8
-#define PARAMETERS_9   PARAMETERS_8, long a9
-#define PARAMETERS_12  PARAMETERS_9, long a10, long a11, long a12
-#define ARGUMENTS_1    a1
-#define ARGUMENTS_2    ARGUMENTS_1, a2
-#define ARGUMENTS_3    ARGUMENTS_2, a3
-#define ARGUMENTS_4    ARGUMENTS_3, a4
-#define ARGUMENTS_5    ARGUMENTS_4, a5
-#define ARGUMENTS_6    ARGUMENTS_5, a6
-#define ARGUMENTS_7    ARGUMENTS_6, a7
-#define ARGUMENTS_8    ARGUMENTS_7, a8
-#define ARGUMENTS_9    ARGUMENTS_8, a9
-#define ARGUMENTS_12   ARGUMENTS_9, a10, a11, a12
+void aif_mpi_number(uint64_t handle, bool has_failed, struct aif_host_call_joint *ret)
+{
+	struct aif_mpi *m = aif_agent.env.carrier ? aif_mpi_get() : NULL;
+
+	*ret = (struct aif_host_call_joint){0};
+	if (m && handle && !has_failed)
+		ret->number = aif_mpi_count(m, handle, &ret->communicator);
+}
+
+/* handle: of the communicator whose calls are numbered; 0: they are not. */
+static AIF_NOINLINE void leave(struct aif_mpi_entry *e, uint64_t handle, bool has_failed)
+{
+	struct aif_host_call_joint joint;
+
+	aif_mpi_number(handle, has_failed, &joint);
+	aif_mpi_leave(e, &joint);
+}
+
+static AIF_NOINLINE void leave_start(struct aif_mpi_entry *e, uint64_t handle, const void *request,
+				     bool has_failed)
+{
+	struct aif_host_call_joint joint;
+
+	aif_mpi_number(handle, has_failed, &joint);
+	if (joint.number)
+		aif_mpi_request_begin(request, &joint);
+	aif_mpi_leave(e, &joint);
+}
+
 #define COMMUNICATOR_0 0
 #define COMMUNICATOR_1 a1
 #define COMMUNICATOR_6 a6
@@ -111,22 +105,45 @@ static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed
 
 /* Without a function to call it returns MPI_SUCCESS. Ends with no tail call: its frame is the first. */
 #define AIF_MPI_CALL(name, arguments, communicator)                                     \
-	AIF_PUBLIC int name(PARAMETERS_##arguments);                                    \
-	int name(PARAMETERS_##arguments)                                                \
+	AIF_PUBLIC int name(AIF_MPI_PARAMETERS_##arguments);                            \
+	int name(AIF_MPI_PARAMETERS_##arguments)                                        \
 	{                                                                               \
-		int (*real)(PARAMETERS_##arguments), r;                                 \
-		struct entry e = {0};                                                   \
+		int (*real)(AIF_MPI_PARAMETERS_##arguments), r;                         \
+		struct aif_mpi_entry e = {0};                                           \
                                                                                         \
 		AIF_REGS_HERE(&e.regs);                                                 \
-		real = (int (*)(PARAMETERS_##arguments))enter(                          \
+		real = (int (*)(AIF_MPI_PARAMETERS_##arguments))aif_mpi_enter(          \
 			&e, AIF_MPI_##name, __builtin_return_address(0), communicator); \
 		if (!real)                                                              \
 			return 0;                                                       \
-		r = real(ARGUMENTS_##arguments);                                        \
+		r = real(AIF_MPI_ARGUMENTS_##arguments);                                \
 		if (e.token || communicator)                                            \
 			leave(&e, (uint64_t)COMMUNICATOR_##communicator, r);            \
 		return r;                                                               \
 	}
+#define CALL_START(name, arguments, handle, request)                             \
+	AIF_PUBLIC int name(AIF_MPI_PARAMETERS_##arguments);                     \
+	int name(AIF_MPI_PARAMETERS_##arguments)                                 \
+	{                                                                        \
+		int (*real)(AIF_MPI_PARAMETERS_##arguments), r;                  \
+		struct aif_mpi_entry e = {0};                                    \
+                                                                                 \
+		AIF_REGS_HERE(&e.regs);                                          \
+		real = (int (*)(AIF_MPI_PARAMETERS_##arguments))aif_mpi_enter(   \
+			&e, AIF_MPI_##name, __builtin_return_address(0), true);  \
+		if (!real)                                                       \
+			return 0;                                                \
+		r = real(AIF_MPI_ARGUMENTS_##arguments);                         \
+		leave_start(&e, (uint64_t)(handle), (const void *)(request), r); \
+		return r;                                                        \
+	}
+#define AIF_MPI_START(name, arguments) START_##arguments(name)
+#define START_2(name)                  CALL_START(name, 2, a1, a2)
+#define START_7(name)                  CALL_START(name, 7, a6, a7)
+#define START_8(name)                  CALL_START(name, 8, a7, a8)
+#define START_9(name)                  CALL_START(name, 9, a8, a9)
+#define START_10(name)                 CALL_START(name, 10, a9, a10)
+#define AIF_MPI_WAIT(name, arguments)
 #include "agent/mpi/calls.def"
 #undef AIF_MPI_CALL
 
@@ -146,28 +163,3 @@ static AIF_NOINLINE void leave(struct entry *e, uint64_t handle, bool has_failed
 	}
 FREE(MPI_Comm_free)
 FREE(MPI_Comm_disconnect)
-
-/* ---- ranks that begin ---- */
-
-AIF_PUBLIC int MPI_Init(void *argc, void *argv);
-int MPI_Init(void *argc, void *argv)
-{
-	int (*real)(void *, void *) = (int (*)(void *, void *))aif_mpi_function(
-		AIF_MPI_MPI_Init, __builtin_return_address(0), NULL);
-	int r = real ? real(argc, argv) : 0;
-
-	meet_recorder();
-	return r;
-}
-
-AIF_PUBLIC int MPI_Init_thread(void *argc, void *argv, long required, void *provided);
-int MPI_Init_thread(void *argc, void *argv, long required, void *provided)
-{
-	int (*real)(void *, void *, long, void *) =
-		(int (*)(void *, void *, long, void *))aif_mpi_function(
-			AIF_MPI_MPI_Init_thread, __builtin_return_address(0), NULL);
-	int r = real ? real(argc, argv, required, provided) : 0;
-
-	meet_recorder();
-	return r;
-}

@@ -62,6 +62,18 @@ static enum abi abi_of(struct aif_mpi *m)
 	return (enum abi)abi;
 }
 
+size_t aif_mpi_request_size(struct aif_mpi *m)
+{
+	switch (abi_of(m)) {
+	case ABI_OPEN_MPI:
+		return sizeof(void *);
+	case ABI_MPICH:
+		return sizeof(uint32_t);
+	default:
+		return 0;
+	}
+}
+
 /* Returns the key of a communicator in the table: its handle, without the bits that MPICH does not use. 0: the handle cannot be one of this
  * library's communicators. */
 static uint64_t key_of(struct aif_mpi *m, uint64_t handle)

@@ -12,8 +12,10 @@
 #define AIF_MPI_OTHERS                                                                           \
 	AIF_MPI_OTHER(MPI_Comm_disconnect)                                                       \
 	AIF_MPI_OTHER(MPI_Comm_free)                                                             \
-	AIF_MPI_OTHER(MPI_Init)                                                                  \
-	AIF_MPI_OTHER(MPI_Init_thread)                                                           \
+	AIF_MPI_OTHER(MPI_Test)                                                                  \
+	AIF_MPI_OTHER(MPI_Testall)                                                               \
+	AIF_MPI_OTHER(MPI_Testany)                                                               \
+	AIF_MPI_OTHER(MPI_Testsome)                                                              \
 	AIF_MPI_OTHER(PMPI_Comm_f2c)                                                             \
 	AIF_MPI_OTHER(PMPI_Comm_group)                                                           \
 	AIF_MPI_OTHER(PMPI_Comm_test_inter)                                                      \

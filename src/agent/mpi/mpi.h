@@ -14,6 +14,9 @@
  * the ranks in it (by their place in MPI_COMM_WORLD) and of how many of just these the process has used before, and of its job, as the
  * launcher names it: one that MPI_Comm_spawn() starts is another. With MPI_THREAD_MULTIPLE the order of first uses may differ between
  * ranks: only calls on MPI_COMM_WORLD have numbers then.
+ *
+ * An operation that is begun and waited for later, by MPI_Iallreduce() and MPI_Wait(), has a call of each, and both have its number. Which
+ * operation a wait is for its request says, in programs that do not test it until it is done.
  */
 /* 512 handles: where a process has used more, calls on further communicators, and on those that come later, have no number. */
 #define AIF_MPI_COMMUNICATORS 512
@@ -29,12 +32,24 @@ struct aif_mpi_group {
 	_Atomic uint64_t communicators;
 };
 
+/* A request of a call that begins an operation (calls.def). 64 of them that are not done: those of further ones are not followed. */
+#define AIF_MPI_REQUESTS 64
+struct aif_mpi_request {
+	_Atomic uint64_t handle; /* 0: free; AIF_MPI_REQUEST_TAKEN: being written */
+	_Atomic uint64_t communicator, number;
+	_Atomic uint64_t
+		turn; /* the greatest of those that are waited for at once is the last that was begun */
+};
+#define AIF_MPI_REQUEST_TAKEN 1
+
 struct aif_mpi {
 	struct aif_mpi_communicator communicators[AIF_MPI_COMMUNICATORS];
 	struct aif_mpi_group groups[AIF_MPI_COMMUNICATORS]; /* by hash, free ones behind */
-	atomic_uint abi;                                    /* communicators.c; 0: not looked for */
-	_Atomic uintptr_t asked;                            /* the function that said so */
-	atomic_bool is_full;                                /* a communicator had no place */
+	struct aif_mpi_request requests[AIF_MPI_REQUESTS];
+	_Atomic uint64_t requests_live, requests_turn;
+	atomic_uint abi;         /* communicators.c; 0: not looked for */
+	_Atomic uintptr_t asked; /* the function that said so */
+	atomic_bool is_full;     /* a communicator had no place */
 	/* Text of MPI_Get_library_version(): MPICH's may have 8,192 bytes (MPI_MAX_LIBRARY_VERSION_STRING), the most of all. */
 	char version[8192];
 };
@@ -44,5 +59,7 @@ struct aif_mpi *aif_mpi_get(void);
 /* A call on a communicator has returned without an error: returns its number, from 1, and the communicator's; 0: it has none. Asks
  * MPI at the communicator's first call. errno is kept. */
 uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator);
+/* Returns the bytes that a request's handle has in memory; 0: this is not known of the library. */
+size_t aif_mpi_request_size(struct aif_mpi *m);
 /* The communicator whose handle is at `handle` is about to go. */
 void aif_mpi_forget(struct aif_mpi *m, const void *handle);

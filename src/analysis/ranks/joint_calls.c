@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct reading {
 	const struct aif_profile *p;
@@ -31,6 +32,14 @@ static int communicator_of(struct reading *r, uint64_t id, uint32_t *ret)
 	}
 	*ret = (uint32_t)i;
 	return 0;
+}
+
+/* Returns what of an operation a call is, by its name. */
+static enum aif_joint_part part_of(const char *name)
+{
+	return !strncmp(name, "MPI_I", strlen("MPI_I"))         ? AIF_JOINT_BEGIN
+	       : !strncmp(name, "MPI_Wait", strlen("MPI_Wait")) ? AIF_JOINT_WAIT
+								: AIF_JOINT_WHOLE;
 }
 
 static bool is_joint(const struct aif_profile *p, const struct aif_op_row *row)
@@ -56,6 +65,7 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 
 		if (!is_joint(r->p, row))
 			continue;
+		c.part = part_of(aif_profile_str(r->p, row->name));
 		c.process = r->p->threads[row->thread].process;
 		c.start = aif_timeline_map(r->timeline, row->clock, c.process, row->start, NULL);
 		c.end = aif_timeline_map(r->timeline, row->clock, c.process, row->end, NULL);

@@ -15,6 +15,8 @@ struct aif_joint_call {
 	uint32_t stack;        /* AIF_NONE: not known */
 	uint32_t communicator; /* from 0 */
 	uint32_t number;       /* which of its calls, from 1 */
+	/* Part of an operation that is begun by one call and waited for in another, which have one number. */
+	enum aif_joint_part { AIF_JOINT_WHOLE, AIF_JOINT_BEGIN, AIF_JOINT_WAIT } part;
 	/* Time in the thread's other calls that communicate since its joint call before, where it was asked for: with single ranks, or from
 	 * or to one root. */
 	uint64_t before_ns;

@@ -13,6 +13,7 @@
 /* Ranks of one host were measured to leave an operation within 1 to 11 us (two H200): the shortest operations take longer. */
 #define SAME_END_NS 15000
 
+#define NO_WAIT INT64_MAX
 struct item {
 	uint64_t group; /* key: the communicator's, or the kernel's */
 	uint32_t rank, nth;
@@ -20,6 +21,9 @@ struct item {
 	uint32_t exec;
 	int64_t start, end;
 	uint64_t before; /* aif_rank_member.before_ns */
+	/* The time when the rank began to wait for an operation that it began at .start, NO_WAIT if that is not known; else .start. */
+	int64_t waits_from;
+	bool is_split; /* begun by one call and waited for in another */
 	uint64_t weight;
 	uint32_t cycle;
 	bool by_kernel;
@@ -139,36 +143,68 @@ static uint64_t before_of(const struct aif_rank *r, const struct aif_joint_call 
 	return r->lane == AIF_RANK_NO_LANE && r->thread == c->thread ? c->before_ns : 0;
 }
 
+/* Operations that a process has begun, and waits for later. */
+struct begun {
+	struct aif_map items; /* communicator and number -> index of its item */
+	uint32_t process;
+};
+
+/* Adds a call, or takes it for the wait of an operation that was begun before. */
+static int add_call(struct items *items, struct begun *begun, const struct aif_joint_call *c,
+		    struct item item)
+{
+	uint64_t key = (uint64_t)c->communicator << 32 | c->number, i;
+
+	if (begun->process != c->process)
+		aif_map_finish(&begun->items);
+	begun->process = c->process;
+	if (c->part == AIF_JOINT_WAIT) {
+		/* The begin may not have been recorded. */
+		if (aif_map_get(&begun->items, key, &i)) {
+			items->at[i].waits_from = c->start;
+			items->at[i].end = c->end;
+		}
+		return 0;
+	}
+	if (aif_grow(&items->at, &items->cap, items->len + 1, sizeof(item)) < 0 ||
+	    (c->part == AIF_JOINT_BEGIN && aif_map_put(&begun->items, key, items->len) < 0))
+		return -ENOMEM;
+	items->at[items->len++] = item;
+	return 0;
+}
+
 static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct items *items)
 {
 	bool by_launcher = are_several_jobs(p, ret);
+	struct begun begun = {.process = AIF_NONE};
 	uint32_t rank = AIF_NONE;
 	int e = 0;
 
 	for (size_t i = 0; i < ret->calls.len && !e; i++) {
 		const struct aif_joint_call *c = &ret->calls.at[i];
+		bool is_begin = c->part == AIF_JOINT_BEGIN;
 
 		if (!i || c->process != c[-1].process)
 			rank = rank_of(ret, c->process);
 		if (rank == AIF_NONE)
 			continue;
-		if (ret->ranks[rank].is_apart) {
+		if (ret->ranks[rank].is_apart)
 			ret->unmatched++;
-			continue;
-		}
-		e = aif_grow(&items->at, &items->cap, items->len + 1, sizeof(*items->at));
-		if (!e)
-			items->at[items->len++] =
-				(struct item){.group = group_of(p, c, by_launcher),
-					      .rank = rank,
-					      .sequence = c->number,
-					      .exec = AIF_NONE,
-					      .start = c->start,
-					      .end = c->end,
-					      .before = before_of(&ret->ranks[rank], c),
-					      .weight = AIF_WEIGHT_ONE,
-					      .cycle = AIF_NONE};
+		else
+			e = add_call(items, &begun, c,
+				     (struct item){.group = group_of(p, c, by_launcher),
+						   .rank = rank,
+						   .sequence = c->number,
+						   .exec = AIF_NONE,
+						   .start = c->start,
+						   .end = c->end,
+						   .waits_from = is_begin ? NO_WAIT : c->start,
+						   .is_split = is_begin,
+						   .before = before_of(&ret->ranks[rank], c),
+						   .weight = AIF_WEIGHT_ONE,
+						   .cycle = AIF_NONE});
 	}
+	aif_map_finish(&begun.items);
 	return e;
 }
 
@@ -345,10 +381,55 @@ static int number_all(struct items *all, struct aif_ranks *ret)
 	return r;
 }
 
-/* Returns until when a rank waits that has come at arrival(i). */
-static int64_t wait_end(const struct item *i, int64_t last)
+/* Times at which the last rank came to an operation: had it waited in no call before, and in truth. */
+struct last {
+	int64_t arrival, start;
+};
+
+/* Returns until when a rank waits that has come at arrival(i), and waits from then on. */
+static int64_t wait_end(const struct item *i, const struct last *last)
 {
-	return AIF_MIN(AIF_MAX(last, arrival(i)), i->end);
+	return AIF_MIN(AIF_MAX(last->arrival, arrival(i)), i->end);
+}
+
+/* Returns how long a rank waits. What it does between beginning an operation and waiting for it is no wait. */
+static uint64_t wait_of(const struct item *i, const struct last *last)
+{
+	int64_t until = AIF_MIN(last->start, i->end);
+
+	if (!i->is_split)
+		return (uint64_t)wait_end(i, last) - (uint64_t)arrival(i);
+	return AIF_MIN((uint64_t)last->arrival - (uint64_t)arrival(i), i->before) +
+	       (until > i->waits_from ? (uint64_t)until - (uint64_t)i->waits_from : 0);
+}
+
+static uint64_t hidden_of(const struct aif_ranks *r, const struct aif_utilization *u,
+			  const struct item *i, const struct last *last)
+{
+	int64_t from = i->is_split ? i->waits_from : arrival(i);
+
+	if (from == NO_WAIT)
+		return 0;
+	return aif_rank_computed(r, u, i->rank, from, AIF_MAX(from, wait_end(i, last)));
+}
+
+/* Returns by how much the last of items [0, n) delays all others. */
+static uint64_t lead_of(const struct aif_ranks *r, const struct aif_utilization *u,
+			const struct item *i, size_t n, const struct last *last)
+{
+	uint64_t least = UINT64_MAX;
+	bool any = false;
+
+	if (!i->is_split)
+		return (uint64_t)last->arrival - (uint64_t)arrival(&i[n - 2]) -
+		       aif_rank_computed(r, u, i[n - 2].rank, arrival(&i[n - 2]), last->arrival);
+	for (size_t k = 0; k + 1 < n; k++) {
+		if (i[k].waits_from == NO_WAIT)
+			continue;
+		any = true;
+		least = AIF_MIN(least, wait_of(&i[k], last));
+	}
+	return any ? least : 0;
 }
 
 /* Adds the operation of items [0, n), which have one number. */
@@ -363,13 +444,15 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		.group = group,
 		.first = (uint32_t)ret->members_len,
 		.len = (uint32_t)n};
-	int64_t first_end = INT64_MAX, last;
+	int64_t first_end = INT64_MAX;
+	struct last last;
 	size_t rarest = 0, lowest = n;
 
 	for (size_t k = 0; k < n; k++) {
 		if (i[k].cycle != AIF_NONE && (lowest == n || i[k].rank < i[lowest].rank))
 			lowest = k;
-		first_end = AIF_MIN(first_end, i[k].end);
+		if (i[k].waits_from != NO_WAIT)
+			first_end = AIF_MIN(first_end, i[k].end);
 		o.last_start = k ? AIF_MAX(o.last_start, i[k].start) : i[k].start;
 		if (!k || i[k].weight > i[rarest].weight)
 			rarest = k;
@@ -378,7 +461,12 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 	/* Takes the cycle of the same rank in all operations: those of different ranks are no sequence, whose neighbours would differ by
 	 * which of them has the operation. */
 	o.cycle = lowest < n ? i[lowest].cycle : AIF_NONE;
-	last = arrival(&i[n - 1]);
+	/* Counts what was begun and tested until it was done: nobody is seen to wait. */
+	if (first_end == INT64_MAX) {
+		ret->tested += n > 1;
+		return 0;
+	}
+	last = (struct last){arrival(&i[n - 1]), o.last_start};
 	o.late = i[n - 1].rank;
 	/* All ranks of a communicator make its calls: one that was not captured may be the late one. */
 	if (n < 2 || ((ret->is_estimate || i->exec == AIF_NONE) && n < ranks) ||
@@ -386,8 +474,8 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		ret->unmatched += n;
 		return 0;
 	}
-	o.lead_ns = (uint64_t)last - (uint64_t)arrival(&i[n - 2]) -
-		    aif_rank_computed(ret, u, i[n - 2].rank, arrival(&i[n - 2]), last);
+	o.is_split = i->is_split;
+	o.lead_ns = lead_of(ret, u, i, n, &last);
 	ret->missing += o.collective && p->collectives[o.collective - 1].ranks > n;
 	ret->by_kernel |= i->by_kernel;
 	if (aif_grow(&ret->members, &ret->members_cap, ret->members_len + n,
@@ -399,13 +487,13 @@ static int add_operation(const struct aif_profile *p, const struct aif_exec_time
 		ret->members[ret->members_len++] = (struct aif_rank_member){
 			.rank = i[k].rank,
 			.exec = i[k].exec,
-			.start = i[k].start,
+			.start = i[k].is_split && i[k].waits_from != NO_WAIT ? i[k].waits_from
+									     : i[k].start,
 			.end = i[k].end,
 			.before_ns = i[k].before,
 			.weight = o.weight,
-			.wait_ns = (uint64_t)wait_end(&i[k], last) - (uint64_t)arrival(&i[k]),
-			.hidden_ns = aif_rank_computed(ret, u, i[k].rank, arrival(&i[k]),
-						       wait_end(&i[k], last))};
+			.wait_ns = wait_of(&i[k], &last),
+			.hidden_ns = hidden_of(ret, u, &i[k], &last)};
 	ret->operations[ret->operations_len++] = o;
 	return 0;
 }
@@ -501,6 +589,7 @@ static enum aif_ranks_why why_none(const struct aif_ranks *r, const struct items
 	if (r->ranks_len < 2)
 		return AIF_RANKS_ONE;
 	return comparable < 2   ? AIF_RANKS_APART
+	       : r->tested      ? AIF_RANKS_TESTED
 	       : r->is_estimate ? AIF_RANKS_LEFT_OUT
 				: AIF_RANKS_UNMATCHED;
 }
@@ -576,7 +665,8 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 {
 	switch (why) {
 	case AIF_RANKS_NO_COMMUNICATION:
-		return "no kernel communicates, and no call of MPI was recorded";
+		return "no kernel communicates, and no call of MPI was recorded that ends for all ranks at "
+		       "once";
 	case AIF_RANKS_ONE:
 		return "there is one rank only: import the traces of all ranks together";
 	case AIF_RANKS_LEFT_OUT:
@@ -586,6 +676,8 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 		return "no two ranks have one clock";
 	case AIF_RANKS_UNMATCHED:
 		return "no operation was found on two ranks";
+	case AIF_RANKS_TESTED:
+		return "operations were tested until they were done (MPI_Test), which is not followed";
 	case AIF_RANKS_COMPARED:
 		break;
 	}

@@ -21,6 +21,9 @@
  * Calls of the host in which ranks take part together (joint_calls.h) are operations, too, of communicators of their own: their numbers
  * are known, also where launches were left out. A rank waits in one with its host, for which its device may be idle.
  *
+ * An operation that is begun in one call and waited for in another (MPI_Iallreduce, MPI_Wait) ends on no rank before all have begun it:
+ * a rank waits in the second call until the last one has made the first.
+ *
  * Where ranks use no device, a rank that is late may be waited for in messages before the operation, as by its neighbours in a stencil,
  * and then all come to the operation at once. So what such a rank was in other calls that communicate since its operation before
  * counts as if it were in this one: who waits in neither is late.
@@ -56,6 +59,7 @@ struct aif_rank_operation {
 	uint32_t first, len; /* of .members: by start, less .before_ns */
 	uint32_t late;       /* index of .ranks: the last of them */
 	uint32_t cycle;      /* by which it stands for others (weights.h); AIF_NONE: for itself */
+	bool is_split;       /* begun by one call, and waited for in another */
 	double weight;       /* how many operations it stands for */
 	int64_t last_start;
 	uint64_t
@@ -68,6 +72,7 @@ enum aif_ranks_why {
 	AIF_RANKS_LEFT_OUT, /* by the overhead budget, and no operation was captured on all ranks */
 	AIF_RANKS_APART,    /* no clock is common to two ranks */
 	AIF_RANKS_UNMATCHED,
+	AIF_RANKS_TESTED, /* operations are begun, and tested until they are done */
 };
 struct aif_ranks {
 	struct aif_rank *ranks; /* by number, then as the utilization's devices */
@@ -80,7 +85,9 @@ struct aif_ranks {
 	enum aif_ranks_why why;       /* not compared: why there are no operations */
 	uint64_t
 		unmatched; /* executions that communicate, of which no other rank's part was found */
-	uint64_t missing;  /* operations with fewer ranks than their communicator has */
+	uint64_t
+		tested; /* operations for which nobody is seen to wait: they were tested until they were done */
+	uint64_t missing;         /* operations with fewer ranks than their communicator has */
 	bool by_kernel, by_order; /* some were matched so, and not by a number */
 	bool by_number, by_end;   /* some were matched so; by end: of an estimate */
 	bool is_estimate;         /* launches were left out */

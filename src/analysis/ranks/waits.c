@@ -234,28 +234,59 @@ static int add_operation(struct blaming *b, const struct aif_rank_operation *o, 
 				waited / aif_weights_factor(b->t->weights, o->cycle));
 }
 
-static int add_operations(struct blaming *b)
+/* Operations that a rank has begun and not waited for yet, of which the agent follows as many (agent/mpi/mpi.h). */
+#define BEGUN_MAX 64
+
+/* Sets, for each operation, the one before it in its communicator; SIZE_MAX: it is the first. 0 or -ENOMEM. */
+static int find_before(const struct aif_ranks *r, size_t **ret)
 {
-	const struct aif_ranks *r = &b->to->ranks;
 	uint32_t groups = 0;
-	int64_t *since;
-	int e = 0;
+	size_t *before = malloc((r->operations_len + 1) * sizeof(*before)), *last;
 
 	for (size_t i = 0; i < r->operations_len; i++)
 		groups = AIF_MAX(groups, r->operations[i].group);
-	since = calloc((size_t)groups + 1, sizeof(*since));
-	if (!since)
+	last = malloc(((size_t)groups + 1) * sizeof(*last));
+	*ret = before;
+	if (!before || !last) {
+		free(last);
 		return -ENOMEM;
-	for (size_t i = 0; i <= groups; i++)
-		since[i] = INT64_MIN;
-	for (size_t i = 0; i < r->operations_len && !e; i++) {
-		const struct aif_rank_operation *o = &r->operations[i];
-
-		if (is_selected(b, o))
-			e = add_operation(b, o, since[o->group]);
-		since[o->group] = o->last_start;
 	}
-	free(since);
+	for (size_t i = 0; i <= groups; i++)
+		last[i] = SIZE_MAX;
+	for (size_t i = 0; i < r->operations_len; i++) {
+		before[i] = last[r->operations[i].group];
+		last[r->operations[i].group] = i;
+	}
+	free(last);
+	return 0;
+}
+
+/* Returns since when ranks did different things before they waited for an operation, INT64_MIN: this is not known. Of operations that are
+ * begun one after the other, and then waited for, it is the last one before the first of these. */
+static int64_t since_of(const struct aif_ranks *r, const size_t *before, size_t i)
+{
+	const struct aif_rank_operation *o = &r->operations[i];
+	int64_t first = o->last_start;
+
+	for (size_t k = o->first; o->is_split && k < o->first + o->len; k++)
+		first = AIF_MIN(first, r->members[k].start);
+	i = before[i];
+	for (unsigned n = 0; i != SIZE_MAX && r->operations[i].last_start > first && n < BEGUN_MAX;
+	     n++)
+		i = before[i];
+	return i == SIZE_MAX ? INT64_MIN : r->operations[i].last_start;
+}
+
+static int add_operations(struct blaming *b)
+{
+	const struct aif_ranks *r = &b->to->ranks;
+	size_t *before;
+	int e = find_before(r, &before);
+
+	for (size_t i = 0; i < r->operations_len && !e; i++)
+		if (is_selected(b, &r->operations[i]))
+			e = add_operation(b, &r->operations[i], since_of(r, before, i));
+	free(before);
 	return e;
 }
 
