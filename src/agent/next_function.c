@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "agent/next_function.h"
 
 #include "base/auxv.h"
@@ -7,6 +8,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <sys/auxv.h>
 
 #define VDSO_MAX (64u << 10)
@@ -44,19 +46,72 @@ void *aif_function_of(const struct link_map *m, const char *name)
 						    : aif_function_in(m->l_addr, m->l_ld, name);
 }
 
-/* C libraries that have dlsym in two versions have one function for both. */
-void *aif_next_function(const char *name)
+/* The last module that is there from the program's start: none up to it ever goes. NULL: that is not known, as the agent came later. */
+static const struct link_map *_Atomic last_at_start;
+static atomic_bool is_set_up;
+
+/* Finds a function behind the agent, up to the module `last`. */
+static void *find_behind(const char *name, const struct link_map *last)
 {
-	const struct link_map *all = aif_modules();
-	void *found = NULL;
 	bool behind = false;
 
-	for (const struct link_map *m = all; m && !found; m = m->l_next) {
-		if (behind)
-			found = aif_function_of(m, name);
+	for (const struct link_map *m = aif_modules(); m; m = m->l_next) {
+		void *found = behind ? aif_function_of(m, name) : NULL;
+
+		if (found || m == last)
+			return found;
 		behind |= m->l_ld == _DYNAMIC;
 	}
-	for (const struct link_map *m = all; m && !found; m = m->l_next)
+	return NULL;
+}
+
+/* C libraries that have dlsym in two versions have one function for both. */
+static void *find_anywhere(const char *name)
+{
+	void *found = find_behind(name, NULL);
+
+	for (const struct link_map *m = aif_modules(); m && !found; m = m->l_next)
 		found = aif_function_of(m, name);
 	return found;
+}
+
+/* The agent is loaded: with the program, if the C library is behind it. */
+__attribute__((constructor)) static void set_up(void)
+{
+	const struct link_map *m = aif_modules();
+
+	while (m && m->l_next)
+		m = m->l_next;
+	if (find_behind("__libc_start_main", m))
+		atomic_store_explicit(&last_at_start, m, memory_order_relaxed);
+	atomic_store_explicit(&is_set_up, true, memory_order_release);
+}
+
+struct search {
+	const char *name;
+	void *found;
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+
+	(void)info;
+	(void)size;
+	s->found = find_anywhere(s->name);
+	return 1;
+}
+
+void *aif_next_function(const char *name)
+{
+	const struct link_map *last = atomic_load_explicit(&last_at_start, memory_order_relaxed);
+	struct search s = {.name = name};
+
+	if (!atomic_load_explicit(&is_set_up, memory_order_acquire))
+		return find_anywhere(name);
+	if (last)
+		s.found = find_behind(name, last);
+	if (!s.found)
+		dl_iterate_phdr(look, &s);
+	return s.found;
 }

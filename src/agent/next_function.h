@@ -11,7 +11,9 @@
  *
  * Reading the list needs no dlsym(), which is itself looked for in it. The first caller of dlsym() may be a
  * sanitizer that sets itself up: so no function of libc is called here that one of them stands in for, strcmp() and
- * dl_iterate_phdr() among them.
+ * dl_iterate_phdr() among them, until the agent's constructor has run. Later the list may change meanwhile: modules that are there from
+ * the program's start never go, so they are looked at as before, and the others in a callback of dl_iterate_phdr(), which keeps
+ * them. Functions of the C library are found without it, also in a child of a fork, in which its lock may be held by nobody.
  */
 void *aif_next_function(const char *name);
 
