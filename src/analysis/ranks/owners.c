@@ -348,27 +348,87 @@ static size_t first_behind(const struct aif_rank_segments *s, int64_t at)
 	return AIF_BISECT(mid, 0, s->len, s->at[mid].to <= at);
 }
 
+/* Calls take(arg, owner, ns) for the owner of `ns` of a segment, or for each of a mix. */
+static void take_owner(const struct aif_rank_owners *o, uint32_t owner, double ns,
+		       void (*take)(void *arg, uint32_t owner, double ns), void *arg)
+{
+	const struct aif_rank_mix *m;
+
+	if (!(owner & AIF_RANK_MIX)) {
+		take(arg, owner, ns);
+		return;
+	}
+	m = &o->mixes[owner & ~AIF_RANK_MIX];
+	for (size_t k = m->first; k < m->end; k++)
+		take(arg, o->parts[k].owner, ns * o->parts[k].share);
+}
+
+/* Sums are made from so many segments on, and of each so many: as many as there are owners, so that sums take less memory than segments. */
+#define LEAST_STRIDE 256
+/* A part of a ns, which is what differences of sums are off by. */
+#define NOTHING_NS 0.01
+
+static void add_to_sum(void *arg, uint32_t owner, double ns)
+{
+	((double *)arg)[owner] += ns;
+}
+
+int aif_rank_segments_sum(const struct aif_rank_owners *o, struct aif_rank_segments *s)
+{
+	size_t n = o->owners_len, rows;
+
+	s->owners = n;
+	s->stride = AIF_MAX(n, (size_t)LEAST_STRIDE);
+	rows = s->len / s->stride + 1;
+	if (rows < 4)
+		return 0;
+	s->sums = calloc(rows * n + 1, sizeof(*s->sums));
+	if (!s->sums)
+		return -ENOMEM;
+	for (size_t row = 1; row < rows; row++) {
+		memcpy(&s->sums[row * n], &s->sums[(row - 1) * n], n * sizeof(*s->sums));
+		for (size_t i = (row - 1) * s->stride; i < row * s->stride; i++)
+			take_owner(o, s->at[i].owner, (double)(s->at[i].to - s->at[i].from),
+				   add_to_sum, &s->sums[row * n]);
+	}
+	return 0;
+}
+
+/* Takes segments [first, end), as far as they lie in [from, to). */
+static void take_each(const struct aif_rank_owners *o, const struct aif_rank_segments *s,
+		      size_t first, size_t end, int64_t from, int64_t to,
+		      void (*take)(void *arg, uint32_t owner, double ns), void *arg)
+{
+	for (size_t i = first; i < end; i++) {
+		int64_t begin = AIF_MAX(s->at[i].from, from), until = AIF_MIN(s->at[i].to, to);
+
+		if (begin < until)
+			take_owner(o, s->at[i].owner, (double)(until - begin), take, arg);
+	}
+}
+
 static void take_in(const struct aif_rank_owners *o, const struct aif_rank_segments *s,
 		    int64_t from, int64_t to, void (*take)(void *arg, uint32_t owner, double ns),
 		    void *arg)
 {
-	for (size_t i = from < to ? first_behind(s, from) : s->len;
-	     i < s->len && s->at[i].from < to; i++) {
-		int64_t first = AIF_MAX(s->at[i].from, from), end = AIF_MIN(s->at[i].to, to);
+	size_t first = from < to ? first_behind(s, from) : s->len;
+	size_t end = AIF_BISECT(mid, first, s->len, s->at[mid].from < to), low, high;
 
-		double ns = (double)(end - first);
-		const struct aif_rank_mix *m;
-
-		if (first >= end)
-			continue;
-		if (!(s->at[i].owner & AIF_RANK_MIX)) {
-			take(arg, s->at[i].owner, ns);
-			continue;
-		}
-		m = &o->mixes[s->at[i].owner & ~AIF_RANK_MIX];
-		for (size_t k = m->first; k < m->end; k++)
-			take(arg, o->parts[k].owner, ns * o->parts[k].share);
+	if (!s->sums || end - first < 3 * s->stride) {
+		take_each(o, s, first, end, from, to, take, arg);
+		return;
 	}
+	/* The first and the last segment may lie in the span in part. */
+	low = first / s->stride + 1;
+	high = (end - 1) / s->stride;
+	take_each(o, s, first, low * s->stride, from, to, take, arg);
+	for (size_t k = 0; k < s->owners; k++) {
+		double ns = s->sums[high * s->owners + k] - s->sums[low * s->owners + k];
+
+		if (ns > NOTHING_NS)
+			take(arg, (uint32_t)k, ns);
+	}
+	take_each(o, s, high * s->stride, end, from, to, take, arg);
 }
 
 void aif_rank_owners_in(const struct aif_rank_owners *o, uint32_t rank, int64_t from, int64_t to,
@@ -410,6 +470,11 @@ int aif_rank_owners_make(const struct aif_profile *p, const struct aif_ranks *r,
 					  &ret->ranks[i]);
 	if (!e)
 		e = aif_rank_host_owners_make(ret, r, &calls);
+	for (size_t i = 0; i < r->ranks_len && !e; i++) {
+		e = aif_rank_segments_sum(ret, &ret->ranks[i].device);
+		if (!e)
+			e = aif_rank_segments_sum(ret, &ret->ranks[i].critical);
+	}
 	aif_host_calls_finish(&calls);
 	idle_rows_finish(idle, &rows);
 	return e;
@@ -420,6 +485,8 @@ void aif_rank_owners_finish(struct aif_rank_owners *o)
 	for (size_t i = 0; i < o->ranks_len && o->ranks; i++) {
 		free(o->ranks[i].device.at);
 		free(o->ranks[i].critical.at);
+		free(o->ranks[i].device.sums);
+		free(o->ranks[i].critical.sums);
 		free(o->ranks[i].awaited);
 	}
 	free(o->ranks);

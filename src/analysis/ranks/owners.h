@@ -18,6 +18,9 @@ struct aif_rank_mix {
 struct aif_rank_segments {
 	struct aif_rank_segment *at; /* disjoint, in order */
 	size_t len, cap;
+	/* Sums for long spans: before each .stride-th segment the ns of each owner so far, .owners of them; NULL: there are few segments. */
+	double *sums;
+	size_t stride, owners;
 };
 /*
  * A rank's two courses: what its device did, and what kept it. A launch that a device was idle for could have come earlier only if its
@@ -59,6 +62,9 @@ struct aif_rank_owners {
 /* Makes the segments of all ranks of `r`. `idle` has its course, and the whole run. 0 or -errno; finished by the caller in any case. */
 int aif_rank_owners_make(const struct aif_profile *p, const struct aif_ranks *r,
 			 const struct aif_idle_part *idle, struct aif_rank_owners *ret);
+/* Makes the sums of segments, to which none is added any more. Spans take time by owners then, and not by segments: a communicator that
+ * is seldom used has long ones, and a rank may be in thousands. 0 or -ENOMEM. */
+int aif_rank_segments_sum(const struct aif_rank_owners *o, struct aif_rank_segments *s);
 void aif_rank_owners_finish(struct aif_rank_owners *o);
 
 /* Calls take(arg, owner, ns) for what a rank did in [from, to), with what kept it from what begins at `to`. */
