@@ -8,6 +8,7 @@
 #include "agent/memory/pages.h"
 #include "agent/runtime.h"
 #include "base/auxv.h"
+#include "base/clock.h"
 #include "base/proc.h"
 
 #include <dlfcn.h>
@@ -117,6 +118,16 @@ static void announce(struct aif_environment *env, struct first *f)
 	}
 }
 
+void aif_agent_choose_clock(void)
+{
+	Dl_info found, own;
+
+	if (dladdr((const void *)(uintptr_t)clock_gettime, &found) &&
+	    dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &own) &&
+	    found.dli_fbase != own.dli_fbase)
+		atomic_store(&aif_clock_by_call, true);
+}
+
 __attribute__((constructor)) static void arrive(void)
 {
 	struct first *f = NULL;
@@ -127,6 +138,7 @@ __attribute__((constructor)) static void arrive(void)
 	if (!aif_auxv(AT_SECURE) && dlsym(RTLD_DEFAULT, "gnu_get_libc_version") && is_first_copy())
 		f = aif_pages(sizeof(*f));
 	if (f) {
+		aif_agent_choose_clock();
 		announce(&aif_agent.env, f);
 		munmap(f, sizeof(*f));
 	}

@@ -64,6 +64,9 @@ int aif_agent_start(enum aif_runtime_id runtime);
 /* The same without a runtime, for CPU samples (children.h). Waits up to 1 s. */
 int aif_agent_start_without_device(void);
 
+/* Reads clocks by system calls from now on if another library's function stands before the C library's. */
+void aif_agent_choose_clock(void);
+
 /* Puts a process that ran already on standby: injected.c. */
 AIF_PUBLIC aif_injected_fn aif_agent_injected;
 

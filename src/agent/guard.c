@@ -176,7 +176,7 @@ static long guarded(aif_call_fn call, long number, const unsigned long *arg)
 	}
 	forbids_clock = number == SYS_prctl && option == PR_SET_TSC && arg[1] == PR_TSC_SIGSEGV;
 	if (forbids_clock)
-		atomic_store(&aif_clock_is_forbidden, true);
+		atomic_store(&aif_clock_by_call, true);
 	/* The handler of CPU samples reads the clock, and its return is a system call. */
 	if (forbids_clock ||
 	    (number == SYS_prctl && option == PR_SET_SYSCALL_USER_DISPATCH && arg[1]))

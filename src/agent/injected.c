@@ -49,9 +49,10 @@ int aif_agent_injected(const struct aif_injected *about)
 	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) ||
 	    atomic_load(&aif_agent.session.starting))
 		return -EEXIST;
+	aif_agent_choose_clock();
 	/* A program that was prepared is seen to forbid it (guard.c). */
 	if (prctl(PR_GET_TSC, &clock, 0, 0, 0) == 0 && clock == PR_TSC_SIGSEGV)
-		atomic_store(&aif_clock_is_forbidden, true);
+		atomic_store(&aif_clock_by_call, true);
 	*env->socket = '\0';
 	memcpy(env->standby, about->standby, sizeof(env->standby) - 1);
 	memcpy(env->runtime, about->runtime, sizeof(env->runtime) - 1);

@@ -20,17 +20,17 @@ enum aif_clock {
 	AIF_CLOCK_DEVICE = 16,
 };
 
-/* A thread may forbid itself, what it forks and the threads that it makes the processor's clock (PR_SET_TSC), which clock_gettime()
- * reads: that ends the process. True: one has, and clocks are read by system calls. Weak: what only reads clocks links nothing
- * for it. */
-__attribute__((weak, visibility("hidden"))) atomic_bool aif_clock_is_forbidden;
+/* True: clocks are read by system calls. A thread may forbid itself, what it forks and the threads that it makes the processor's
+ * clock (PR_SET_TSC), which clock_gettime() reads: that ends the process. Or a library has put its own function in front of
+ * the C library's, whose times are others (libfaketime). Weak: what only reads clocks links nothing for it. */
+__attribute__((weak, visibility("hidden"))) atomic_bool aif_clock_by_call;
 
 /* 0: there is no such clock (any more), as that of a thread which has ended. */
 static inline uint64_t aif_clock_ns(clockid_t id)
 {
 	struct timespec t;
 
-	if ((atomic_load_explicit(&aif_clock_is_forbidden, memory_order_relaxed)
+	if ((atomic_load_explicit(&aif_clock_by_call, memory_order_relaxed)
 		     ? (int)syscall(SYS_clock_gettime, id, &t)
 		     : clock_gettime(id, &t)) < 0)
 		return 0;

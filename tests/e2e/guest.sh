@@ -55,6 +55,11 @@ if [ "$(id -u)" -eq 0 ]; then
 else
 	skip "an agent that other users cannot read is said at the start" "needs root"
 fi
+for order in "\$LD_PRELOAD:$build/tests/e2e/libother_clock.so" "$build/tests/e2e/libother_clock.so:\$LD_PRELOAD"; do
+	check "a program whose clocks a library replaces (LD_PRELOAD=$order)" "$aiflame" record -q --cpu -F 999 -o clock.data \
+		sh -c "LD_PRELOAD=$order exec '$app' keepcaps"
+	check "a program whose clocks a library replaces is sampled (LD_PRELOAD=$order)" test "$(of clock.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
+done
 check "a program that changes its user" "$aiflame" record -q --cpu -F 999 -o user.data "$app" keepcaps
 check "a program that changed its user is sampled before and after" test "$(of user.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
 # The recorder's events go on while it is stopped, and it answers nobody.
