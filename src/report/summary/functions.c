@@ -51,6 +51,16 @@ static void put_function(const struct aif_names *names, const struct aif_cpu_fun
 	aif_buf_finish(&cell);
 }
 
+/* True of a job whose ranks use no device, and were recorded as they call MPI. */
+static bool is_job(const struct aif_profile *p)
+{
+	for (size_t i = 0; i < p->processes_len; i++)
+		if (p->processes[i].rank && p->processes[i].flags & AIF_PROCESS_JOINED &&
+		    !(p->processes[i].flags & AIF_PROCESS_RUNTIME))
+			return true;
+	return false;
+}
+
 bool aif_summary_functions(const struct aif_names *names, size_t most, struct aif_buf *out)
 {
 	const struct aif_profile *p = names->p;
@@ -58,7 +68,7 @@ bool aif_summary_functions(const struct aif_names *names, size_t most, struct ai
 	bool has = false;
 	int r;
 
-	if (!*aif_profile_meta(p, "cpu_programs"))
+	if (!*aif_profile_meta(p, "cpu_programs") && !is_job(p))
 		return false;
 	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, NULL);
 	if (r < 0)

@@ -30,8 +30,8 @@ unsigned aif_summary_cupti(const struct aif_profile *p, struct aif_buf *out);
  * reason. */
 void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out);
 
-/* Appends the functions with the most CPU time of a recording of CPU programs (record --cpu) and how complete their stacks
- * are. False, and nothing, where it is none or has no samples. */
+/* Appends the functions with the most CPU time of a recording of CPU programs (record --cpu, or a job of MPI) and how
+ * complete their stacks are. False, and nothing, where it is none or has no samples. */
 bool aif_summary_functions(const struct aif_names *names, size_t most, struct aif_buf *out);
 /* Appends what recording it cost. */
 void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out);
