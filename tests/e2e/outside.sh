@@ -123,6 +123,42 @@ echo >&7
 exec 6>&- 7>&-
 wait $parent
 
+# Threads that end before they are found have no samples: their CPU time is known all the same.
+cat >short.py <<'END'
+import threading, time
+def work():
+    end = time.thread_time() + 0.005
+    while time.thread_time() < end:
+        pass
+print("ready", flush=True)
+while True:
+    threads = [threading.Thread(target=work) for i in range(2)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+END
+python3 short.py >short.out <&- &
+pid=$!
+wait_until grep -q ready short.out
+# used: ns of CPU time of the program
+used() { python3 -c "import time; print(int(1e9 * time.clock_gettime(~$pid << 3 | 2)))"; }
+# has_all: the profile has the CPU time that the program used while it was recorded
+has_all() {
+	env --default-signal=INT "$aiflame" record -q --cpu -p $pid -o t.data 2>t.err &
+	recorder=$!
+	wait_until in_file t "SELECT count(*) > 0 FROM cpu_samples"
+	before=$(used)
+	wait_until sh -c "[ \$(python3 -c 'import time; print(int(1e9 * time.clock_gettime(~$pid << 3 | 2)))') -gt $((before + 700000000)) ]"
+	after=$(used)
+	kill -INT $recorder
+	wait $recorder
+	is t.data "SELECT sum(weight_ns) >= 0.9 * ($after - $before) FROM cpu_samples"
+}
+check "CPU time of threads that end before they are found is in the profile" has_all
+check "CPU time of threads that end before they are found is counted as unsampled" is t.data "SELECT sum(count) >= 100 FROM losses WHERE name = 'CPU_UNSAMPLED'"
+check "why says how much of the CPU time has no sample" sh -c "'$aiflame' why t.data | grep -qE '^missing +[0-9.]+ % of the CPU time has no sample'"
+kill $pid
+wait $pid 2>/dev/null
+
 # A recording ends when what it records does.
 "$app" threads <in >end.out &
 pid=$!

@@ -8,6 +8,7 @@
 #include "record/ingest/ids.h"
 #include "record/outside/outside.h"
 #include "record/outside/rings.h"
+#include "record/outside/spent.h"
 #include "record/sources/cpu.h"
 #include "record/sources/sources.h"
 #include "symbolize/kallsyms.h"
@@ -65,8 +66,9 @@ struct outside {
 	struct aif_ebpf_processes processes;
 	struct thread *threads;
 	size_t len, cap, rings, next_look, next_wait;
-	struct aif_map by_tid; /* -> index of `threads` */
-	struct aif_map met;    /* with --inject always: processes that have been looked at */
+	struct aif_map by_tid;            /* -> index of `threads` */
+	struct aif_outside_spents spents; /* of named processes and their children */
+	struct aif_map met; /* with --inject always: processes that have been looked at */
 	struct code *codes;
 	size_t codes_len, codes_cap;
 	uint8_t *scratch;
@@ -228,6 +230,7 @@ static void on_sample(void *arg, const struct aif_outside_sample *s)
 		aif_store_loss(d->store, AIF_REASON_WRITER_BEHIND, t->process,
 			       aif_store_puts(d->store, "CPU samples"), 1);
 	d->samples += to != NULL;
+	aif_outside_spent_sampled(&o->spents, s->pid, s->period);
 	d->store->payer = NULL;
 	if (t == p->t)
 		aif_store_refused(d->store, &t->quota, t->process);
@@ -360,6 +363,14 @@ static void thread_drop(struct outside *o, size_t i)
 		aif_map_put(&o->by_tid, th->tid, i);
 }
 
+static bool carries_agent(const struct outside *o, uint32_t pid)
+{
+	for (const struct aif_target *t = o->d->targets; t; t = t->next)
+		if (t->pid == (int)pid && !t->ended && t->shm)
+			return true;
+	return false;
+}
+
 /* Returns true if a process carries the agent, or is about to: one that the agent is put into, and a new one of which it is not known yet
  * whether it brings the agent along. */
 static bool is_agents(struct outside *o, uint32_t pid)
@@ -367,9 +378,8 @@ static bool is_agents(struct outside *o, uint32_t pid)
 	bool may_come = o->d->opts->inject == AIF_RECORD_INJECT_ALWAYS && !o->processes.all;
 	uint64_t met;
 
-	for (const struct aif_target *t = o->d->targets; t; t = t->next)
-		if (t->pid == (int)pid && !t->ended && t->shm)
-			return true;
+	if (carries_agent(o, pid))
+		return true;
 	for (const char *const *p = o->d->opts->pids; may_come && *p; p++)
 		if (strtoul(*p, NULL, 10) == pid)
 			return true;
@@ -441,8 +451,11 @@ static void look_at_threads(struct outside *o)
 	for (size_t i = 0; i < o->processes.len; i++) {
 		struct aif_ebpf_process *p = o->processes.at[i];
 
-		if (p && p->wanted && p->pid != (uint32_t)getpid())
-			list_threads(o, p->pid);
+		if (!p || !p->wanted || p->pid == (uint32_t)getpid())
+			continue;
+		list_threads(o, p->pid);
+		if (!o->processes.all && !carries_agent(o, p->pid))
+			aif_outside_spent_look(&o->spents, p->pid, o->collects);
 	}
 	for (size_t i = 0; i < o->len;) {
 		if (o->threads[i].seen)
@@ -479,6 +492,36 @@ static void look_at_waits(struct outside *o, size_t most)
 	}
 }
 
+/* Makes a row of CPU time that is in no sample, and counts it. */
+static void put_missing(struct outside *o, struct aif_ebpf_process *p)
+{
+	struct thread main = {.tid = p->pid, .pid = p->pid};
+	struct aif_drainer *d = o->d;
+	uint64_t missing, now = aif_now_ns();
+	struct aif_cpu_row *to;
+	struct aif_target *t;
+	uint32_t mark;
+
+	if (!p->exit_ns)
+		aif_outside_spent_look(&o->spents, p->pid, true);
+	missing = aif_outside_spent_missing(&o->spents, p->pid);
+	if (!missing || !p->wanted || carries_agent(o, p->pid))
+		return;
+	t = aif_ebpf_process_target(d, &o->processes, p, name_of(&main), now);
+	to = t ? aif_batches_row(&d->store->batches, AIF_BATCH_CPU) : NULL;
+	if (!t)
+		return;
+	mark = aif_store_mark(d->store, AIF_CPU_NOT_MARK);
+	if (to)
+		*to = (struct aif_cpu_row){
+			.time = now,
+			.weight = missing,
+			.thread = aif_target_thread(d, t, 0, NULL),
+			.stack = mark == AIF_NONE ? AIF_NONE
+						  : aif_store_stack(d->store, AIF_NONE, mark, 0)};
+	aif_store_loss(d->store, AIF_REASON_CPU_UNSAMPLED, t->process, AIF_NONE, missing / 1000000);
+}
+
 /* A thread of the OS kernel has no program. */
 static bool has_program(int pid)
 {
@@ -511,6 +554,8 @@ static void look_for_processes(struct outside *o)
 
 		if (p && !p->exit_ns && aif_proc_has_ended((int)p->pid))
 			p->exit_ns = aif_now_ns();
+		if (p && p->exit_ns)
+			put_missing(o, p);
 	}
 	for (size_t i = 0; i < o->codes_len;) {
 		if (!aif_proc_has_ended((int)o->codes[i].pid)) {
@@ -583,6 +628,9 @@ static uint64_t stop(struct aif_drainer *d, bool collects)
 		o->collects = collects;
 		read_all(o);
 		look_at_waits(o, o->len);
+		for (size_t i = 0; i < o->processes.len && !o->processes.all && collects; i++)
+			if (o->processes.at[i])
+				put_missing(o, o->processes.at[i]);
 	}
 	return aif_now_ns();
 }
@@ -601,6 +649,7 @@ static void finish(struct aif_drainer *d)
 	free(o->scratch);
 	aif_map_finish(&o->by_tid);
 	aif_map_finish(&o->met);
+	aif_outside_spents_finish(&o->spents);
 	if (o->is_on)
 		aif_ebpf_processes_finish(d, &o->processes);
 }

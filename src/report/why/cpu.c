@@ -38,6 +38,8 @@
 #define MOST         5
 #define LEAST_PPM    10000
 #define MOST_SPEEDUP 10
+/* Functions' shares say little where so much of the CPU time is of none. */
+#define UNSAMPLED_PPM 200000
 
 enum bound { BOUND_ALL_CPUS, BOUND_MACHINE, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
 
@@ -83,6 +85,9 @@ static void find_busiest(struct cpu_why *w, const struct aif_cpu_totals *by_thre
 			w->threads++;
 		}
 		ns += s->waiting ? 0 : s->weight_ns;
+		/* Threads that had no samples stand as one without a number. */
+		if (s->thread != AIF_NONE && !w->p->threads[s->thread].tid)
+			continue;
 		if (ns > w->busiest_ns) {
 			w->busiest_ns = ns;
 			w->busiest = s->thread;
@@ -177,6 +182,10 @@ static void find_bound(struct cpu_why *w)
 		   : computes_always(w)                                      ? BOUND_ONE_THREAD
 		   : w->busiest_ppm < IDLE_PPM && w->used_ppm < 1000000      ? BOUND_OFF_CPU
 									     : BOUND_NONE;
+	/* Threads that ended before they were found may have come one after another. */
+	if (w->bound == BOUND_OFF_CPU && w->used_ppm >= IDLE_PPM &&
+	    aif_share_ppm(w->functions.unsampled_ns, w->functions.weight_ns) >= UNSAMPLED_PPM)
+		w->bound = BOUND_NONE;
 }
 
 /* Sums up what threads waited for CPUs in the part at hand. 0 or -errno. */
@@ -421,6 +430,19 @@ static void say_functions(const struct cpu_why *w, struct aif_buf *out)
 	aif_buf_finish(&cell);
 }
 
+/* Says how much of the CPU time is of no function, where that is so much that functions' shares mislead. */
+static void say_unsampled(const struct cpu_why *w, struct aif_buf *out)
+{
+	uint64_t ppm = aif_share_ppm(w->functions.unsampled_ns, w->functions.weight_ns);
+
+	if (ppm < UNSAMPLED_PPM)
+		return;
+	aif_buf_puts(out, "missing  ");
+	aif_human_share(out, ppm);
+	aif_buf_puts(out,
+		     " of the CPU time has no sample: threads or programs that ended too soon\n");
+}
+
 static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_buf cell = {0};
@@ -462,7 +484,8 @@ static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 		aif_buf_puts(out, "use more threads or processes: the other CPUs are idle");
 		return true;
 	}
-	if (i > is_alone || !f)
+	if (i > is_alone || !f ||
+	    aif_share_ppm(w->functions.unsampled_ns, w->functions.weight_ns) >= UNSAMPLED_PPM)
 		return false;
 	if (at_most(w, f) >= MOST_SPEEDUP)
 		aif_buf_puts(out, "nearly all of the CPU time");
@@ -498,6 +521,7 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 	aif_buf_putc(out, '\n');
 	say_machine(w, out);
 	say_functions(w, out);
+	say_unsampled(w, out);
 	say_lines(w, out);
 	say_spinning(w, out);
 	has_advice = aif_why_cpu_say_advice(w->names, &w->job, out);
