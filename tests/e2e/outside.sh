@@ -156,6 +156,7 @@ has_all() {
 check "CPU time of threads that end before they are found is in the profile" has_all
 check "CPU time of threads that end before they are found is counted as unsampled" is t.data "SELECT sum(count) >= 100 FROM losses WHERE name = 'CPU_UNSAMPLED'"
 check "why says how much of the CPU time has no sample" sh -c "'$aiflame' why t.data | grep -qE '^missing +[0-9.]+ % of the CPU time has no sample'"
+check "why says how to record the functions of a Python program that is sampled from outside" says "record with --inject always" "$aiflame" why t.data
 kill $pid
 wait $pid 2>/dev/null
 

@@ -443,6 +443,20 @@ static void say_unsampled(const struct cpu_why *w, struct aif_buf *out)
 		     " of the CPU time has no sample: threads or programs that ended too soon\n");
 }
 
+/* Returns true if samples from outside are of Python programs, of which they have the interpreter's functions alone. */
+static bool lacks_python(const struct aif_profile *p)
+{
+	if (!*aif_profile_meta(p, "outside") || has_python(p))
+		return false;
+	for (size_t i = 0; i < p->modules_len; i++) {
+		const char *name = aif_source_name(aif_profile_str(p, p->modules[i].path));
+
+		if (!strncmp(name, "python3", 7) || !strncmp(name, "libpython3", 10))
+			return true;
+	}
+	return false;
+}
+
 static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_buf cell = {0};
@@ -534,6 +548,10 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 	if (aif_why_incomplete(w->p, true, &advice))
 		aif_buf_printf(out, "unknown  %s (aiflame info)\n", aif_buf_str(&advice));
 	aif_buf_finish(&advice);
+	if (lacks_python(w->p))
+		aif_buf_puts(out,
+			     "python   its functions are not in samples from outside: record with "
+			     "--inject always\n");
 	aif_buf_puts(out, "next     ");
 	put_command(w, is_late ? "report --ranks" : "report --cpu", path, out);
 	aif_buf_puts(out, ", ");
