@@ -21,11 +21,11 @@ assert any(\"cut short\" in a[\"why\"] for a in json.load(sys.stdin)[\"abstained
 done
 check "the summary of a recording that was cut short says so on stdout" sh -c "'$aiflame' report c.data 2>/dev/null | grep -q '^ran .*, cut short: what came later is missing'"
 "$aiflame" view -o c.html c.data 2>/dev/null
-check "the page of a recording that was cut short says so in its title and in its quality" python3 -c '
+check "the page of a recording that was cut short says so in its title" python3 -c '
 import base64, gzip, re
 packed = re.findall("[A-Za-z0-9+/=]{400,}", open("c.html").read())
 data = [gzip.decompress(d) for d in map(base64.b64decode, packed) if d[:2] == b"\x1f\x8b"]
-assert re.search(rb"\"title\":\"[^\"]*\(cut short\)\".*\"quality\":\"cut short: ", data[0], re.S), data[0][:300]'
+assert re.search(rb"\"title\":\"[^\"]*\(cut short\)\"", data[0]), data[0][:300]'
 # Nothing of the device's was recorded, and no CPU samples were: nothing at all is known.
 "$aiflame" record -q -o n.data true && cut_short n.data
 check "why that knows nothing of a recording that was cut short says that it was" sh -c "'$aiflame' why n.data 2>/dev/null | grep -q '^unknown  what came later: the recording was cut short'"

@@ -92,8 +92,8 @@ fi
 
 # Nothing on a device, and nothing of CPUs: one message, with what to do, whatever is asked for.
 "$aiflame" record -q -o cpus.data sh -c : 2>/dev/null
-check "flame says why a profile without device work cannot be drawn" says "no device activity and no CPU samples: only processes that use a device are sampled" "$aiflame" flame -o no.svg cpus.data
-check "flame --of cpu names --children where no CPU time was sampled" says "without a device with --children" "$aiflame" flame --of cpu -o no.svg cpus.data
+check "flame says why a profile without device work cannot be drawn" says "no device activity and no CPU samples: no process used a device" "$aiflame" flame -o no.svg cpus.data
+check "flame --of cpu names --cpu where no CPU time was sampled" says "record with --cpu" "$aiflame" flame --of cpu -o no.svg cpus.data
 
 # The live line, in a terminal of its own.
 in_terminal() { # raw: what was shown so far
@@ -252,7 +252,7 @@ check "after the recorder's death the profile opens" says "cut short" "$aiflame"
 told_once() { "$aiflame" "$@" >once.txt 2>&1 && [ "$(grep -c "cut short" once.txt)" = 1 ] || { cat once.txt; return 1; }; }
 check "info says once that a recording was cut short" told_once info r.data
 check "report --stacks says once that a recording was cut short" told_once report --stacks r.data
-check "the first screen says once that a recording was cut short" told_once report r.data
+check "the first screen says once on stdout that a recording was cut short" sh -c "'$aiflame' report r.data 2>/dev/null | grep -c 'cut short' | grep -qx 1"
 check "annotate says once that a recording was cut short" told_once annotate multiply_basic r.data
 check "query says once that a recording was cut short" told_once query r.data "SELECT 1"
 check "export says once that a recording was cut short" told_once export -o r.json r.data

@@ -113,8 +113,6 @@ void aif_summary_lacks(const struct aif_profile *p, unsigned of, struct aif_buf 
 void aif_summary_quality(const struct aif_profile *p, const struct aif_attribution *a,
 			 struct aif_buf *out)
 {
-	if (p->notes & AIF_NOTE_CUT_SHORT)
-		aif_buf_puts(out, "cut short: what came later is missing; ");
 	put_shares(p, a, out);
 	aif_summary_lacks(p,
 			  AIF_LACK_WORK | AIF_LACK_RECORDS | AIF_LACK_JOINS | AIF_LACK_SAMPLES |
