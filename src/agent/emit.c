@@ -30,85 +30,97 @@ static void *reserve(struct aif_thread *t, enum aif_wire_type type, size_t fixed
 	((struct aif_wire_##name *)reserve(t, AIF_WIRE_##NAME, sizeof(struct aif_wire_##name), \
 					   tail, aux))
 
-static char *append(char *at, const char *s, size_t len)
+/* A text behind a record's fixed part. */
+struct text {
+	const void *at;
+	size_t len;
+};
+
+/* Writes a record: *fields but for its head, and `n` texts behind it. False: no room. */
+static bool put(struct aif_thread *t, enum aif_wire_type type, uint32_t aux, const void *fields,
+		size_t size, const struct text *texts, size_t n)
 {
-	memcpy(at, s, len);
-	return at + len;
+	size_t tail = 0;
+	uint8_t *r, *at;
+
+	for (size_t i = 0; i < n; i++)
+		tail += texts[i].len;
+	r = reserve(t, type, size, tail, aux);
+	if (!r)
+		return false;
+	memcpy(r + sizeof(struct aif_wire_head),
+	       (const uint8_t *)fields + sizeof(struct aif_wire_head),
+	       size - sizeof(struct aif_wire_head));
+	at = r + size;
+	for (size_t i = 0; i < n; at += texts[i++].len)
+		if (texts[i].len)
+			memcpy(at, texts[i].at, texts[i].len);
+	aif_ring_commit(&t->ring);
+	return true;
 }
+
+/* Write a record of that type; with texts: PUT_TEXTS(t, TYPE, aux, &fields, {text, len}...). */
+#define PUT(t, TYPE, aux, fields) put(t, AIF_WIRE_##TYPE, aux, fields, sizeof(*(fields)), NULL, 0)
+#define PUT_TEXTS(t, TYPE, aux, fields, ...)                    \
+	put(t, AIF_WIRE_##TYPE, aux, fields, sizeof(*(fields)), \
+	    (const struct text[]){__VA_ARGS__},                 \
+	    AIF_ARRAY_LEN(((const struct text[]){__VA_ARGS__})))
 
 bool aif_emit_device(struct aif_thread *t, const struct aif_emit_device *d)
 {
 	size_t name = AIF_MIN(strlen(d->name), 1000), vendor = AIF_MIN(strlen(d->vendor), 1000),
 	       driver = AIF_MIN(strlen(d->driver), 1000), runtime = strlen(d->runtime);
-	struct aif_wire_device *r =
-		RESERVE(t, DEVICE, device, name + vendor + driver + runtime, d->id);
-	char *at;
+	const struct aif_wire_device r = {
+		.kind = d->kind,
+		.units = d->units,
+		.clock = d->clock,
+		.arch = d->arch,
+		.unit_threads = d->unit_threads,
+		.unit_blocks = d->unit_blocks,
+		.unit_registers = d->unit_registers,
+		.unit_shared = d->unit_shared,
+		.block_shared = d->block_shared,
+		.pci = d->pci,
+		.clock_khz = d->clock_khz,
+		.memory_khz = d->memory_khz,
+		.memory_bits = d->memory_bits,
+		.name_len = (uint16_t)name,
+		.vendor_len = (uint16_t)vendor,
+		.driver_len = (uint16_t)driver,
+		.runtime_len = (uint16_t)runtime,
+	};
 
-	if (!r)
-		return false;
-	r->kind = d->kind;
-	r->units = d->units;
-	r->clock = d->clock;
-	r->arch = d->arch;
-	r->unit_threads = d->unit_threads;
-	r->unit_blocks = d->unit_blocks;
-	r->unit_registers = d->unit_registers;
-	r->unit_shared = d->unit_shared;
-	r->block_shared = d->block_shared;
-	r->pci = d->pci;
-	r->clock_khz = d->clock_khz;
-	r->memory_khz = d->memory_khz;
-	r->memory_bits = d->memory_bits;
-	r->name_len = (uint16_t)name;
-	r->vendor_len = (uint16_t)vendor;
-	r->driver_len = (uint16_t)driver;
-	r->runtime_len = (uint16_t)runtime;
-	at = append((char *)(r + 1), d->name, name);
-	at = append(at, d->vendor, vendor);
-	at = append(at, d->driver, driver);
-	append(at, d->runtime, runtime);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, DEVICE, d->id, &r, {d->name, name}, {d->vendor, vendor},
+			 {d->driver, driver}, {d->runtime, runtime});
 }
 
 bool aif_emit_stream(struct aif_thread *t, uint32_t id, uint32_t device, uint32_t ordinal,
 		     bool out_of_order)
 {
-	struct aif_wire_stream *r = RESERVE(t, STREAM, stream, 0, id);
+	const struct aif_wire_stream r = {
+		.device = device, .ordinal = ordinal, .out_of_order = out_of_order};
 
-	if (!r)
-		return false;
-	r->device = device;
-	r->ordinal = ordinal;
-	r->out_of_order = out_of_order;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, STREAM, id, &r);
 }
 
 bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, const char *source,
 		      size_t source_len, uint64_t il)
 {
 	size_t len = AIF_MIN(strlen(options), 16384);
-	struct aif_wire_program *r = RESERVE(t, PROGRAM, program, len, id);
+	const struct aif_wire_program r = {
+		.source_len = (uint32_t)AIF_MIN(source_len, AIF_EMIT_SOURCE_MAX),
+		.options_len = (uint32_t)len,
+		.il = il,
+	};
 
-	if (!r)
+	if (!PUT_TEXTS(t, PROGRAM, id, &r, {options, len}))
 		return false;
-	source_len = AIF_MIN(source_len, AIF_EMIT_SOURCE_MAX);
-	r->source_len = (uint32_t)source_len;
-	r->options_len = (uint32_t)len;
-	r->il = il;
-	memcpy(r + 1, options, len);
-	aif_ring_commit(&t->ring);
-	for (size_t at = 0; at < source_len; at += TEXT_PIECE) {
-		size_t piece = AIF_MIN(source_len - at, (size_t)TEXT_PIECE);
-		struct aif_wire_text *x = RESERVE(t, TEXT, text, piece, id);
+	for (uint32_t at = 0; at < r.source_len; at += TEXT_PIECE) {
+		const struct aif_wire_text x = {
+			.offset = at, .len = AIF_MIN(r.source_len - at, (uint32_t)TEXT_PIECE)};
 
-		if (!x)
+		if (!PUT_TEXTS(t, TEXT, id, &x, {source + at, x.len}))
 			break; /* the text ends here: without it the program is still good */
-		x->offset = (uint32_t)at;
-		x->len = (uint32_t)piece;
-		memcpy(x + 1, source + at, piece);
-		aif_ring_commit(&t->ring);
 	}
 	return true;
 }
@@ -116,36 +128,24 @@ bool aif_emit_program(struct aif_thread *t, uint32_t id, const char *options, co
 bool aif_emit_kernel(struct aif_thread *t, uint32_t id, uint32_t program, const char *name)
 {
 	size_t len = AIF_MIN(strlen(name), 30000);
-	struct aif_wire_kernel *r = RESERVE(t, KERNEL, kernel, len, id);
+	const struct aif_wire_kernel r = {.program = program, .name_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->program = program;
-	r->name_len = (uint32_t)len;
-	memcpy(r + 1, name, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, KERNEL, id, &r, {name, len});
 }
 
 bool aif_emit_pycode(struct aif_thread *t, uint32_t id, const struct aif_python_code *c)
 {
 	uint32_t lines = AIF_MIN(c->lines_len, UINT32_C(20000));
-	struct aif_wire_pycode *r =
-		RESERVE(t, PYCODE, pycode, c->name_len + c->file_len + lines, id);
-	char *at;
+	const struct aif_wire_pycode r = {
+		.first_line = c->first_line,
+		.name_len = (uint16_t)c->name_len,
+		.file_len = (uint16_t)c->file_len,
+		.lines_len = (uint16_t)lines,
+		.minor = c->minor,
+	};
 
-	if (!r)
-		return false;
-	r->first_line = c->first_line;
-	r->name_len = (uint16_t)c->name_len;
-	r->file_len = (uint16_t)c->file_len;
-	r->lines_len = (uint16_t)lines;
-	r->minor = c->minor;
-	at = append((char *)(r + 1), c->name, c->name_len);
-	at = append(at, c->file, c->file_len);
-	append(at, (const char *)c->lines, lines);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, PYCODE, id, &r, {c->name, c->name_len}, {c->file, c->file_len},
+			 {c->lines, lines});
 }
 
 static_assert(AIF_STOP_DEPTH == AIF_WIRE_STOP_DEPTH, "the recorder knows it by number");
@@ -153,15 +153,9 @@ static_assert(AIF_STOP_DEPTH == AIF_WIRE_STOP_DEPTH, "the recorder knows it by n
 bool aif_emit_stack_record(struct aif_thread *t, uint32_t id, const uint64_t *entries,
 			   unsigned depth, unsigned stop)
 {
-	struct aif_wire_stack *r = RESERVE(t, STACK, stack, depth * sizeof(entries[0]), id);
+	const struct aif_wire_stack r = {.depth = depth, .stop = stop};
 
-	if (!r)
-		return false;
-	r->depth = depth;
-	r->stop = stop;
-	memcpy(r->pcs, entries, depth * sizeof(entries[0]));
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, STACK, id, &r, {entries, depth * sizeof(entries[0])});
 }
 
 static uint64_t shape_hash(const struct aif_emit_shape *shape)
@@ -260,20 +254,17 @@ bool aif_emit_exec(struct aif_thread *t, const struct aif_emit_exec *e)
 
 bool aif_emit_block(struct aif_thread *t, const struct aif_emit_block *b)
 {
-	struct aif_wire_block *r = RESERVE(t, BLOCK, block, 0,
-					   (b->on ? AIF_WIRE_BLOCK_ON : 0) |
-						   (b->counted ? AIF_WIRE_BLOCK_COUNTED : 0));
+	const struct aif_wire_block r = {
+		.start = b->start,
+		.end = b->end,
+		.launches = b->launches,
+		.block = b->block,
+		.duty_ppm = b->duty_ppm,
+		.tid = b->tid,
+	};
 
-	if (!r)
-		return false;
-	r->start = b->start;
-	r->end = b->end;
-	r->launches = b->launches;
-	r->block = b->block;
-	r->duty_ppm = b->duty_ppm;
-	r->tid = b->tid;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, BLOCK,
+		   (b->on ? AIF_WIRE_BLOCK_ON : 0) | (b->counted ? AIF_WIRE_BLOCK_COUNTED : 0), &r);
 }
 
 void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now)
@@ -305,15 +296,9 @@ void aif_emit_block_ended(struct aif_thread *t, uint32_t next, uint64_t now)
 bool aif_emit_clock(struct aif_thread *t, uint32_t clock, uint64_t before, uint64_t after,
 		    uint64_t value)
 {
-	struct aif_wire_clock *r = RESERVE(t, CLOCK, clock, 0, clock);
+	const struct aif_wire_clock r = {.before = before, .after = after, .value = value};
 
-	if (!r)
-		return false;
-	r->before = before;
-	r->after = after;
-	r->value = value;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, CLOCK, clock, &r);
 }
 
 bool aif_emit_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint64_t pc,
@@ -351,95 +336,66 @@ bool aif_emit_cpu_sample(struct aif_thread *t, uint32_t tid, uint64_t time, uint
 
 void aif_emit_wait(struct aif_thread *t, uint64_t since, uint64_t weight, uint32_t stack)
 {
-	struct aif_wire_cpu_sample *r = RESERVE(t, CPU_SAMPLE, cpu_sample, 0, t->tid);
+	const struct aif_wire_cpu_sample r = {
+		.time = since, .weight = weight, .stack = stack, .flags = AIF_WIRE_CPU_WAITING};
 
-	if (!r)
-		return;
-	r->time = since;
-	r->weight = weight;
-	r->stack = stack;
-	r->flags = AIF_WIRE_CPU_WAITING;
-	aif_ring_commit(&t->ring);
+	PUT(t, CPU_SAMPLE, t->tid, &r);
 }
 
 bool aif_emit_module(struct aif_thread *t, const struct aif_unwind_module *m, const char *path,
 		     bool is_vdso, const char *build_id)
 {
 	size_t path_len = AIF_MIN(strlen(path), 4096), id_len = strlen(build_id);
-	struct aif_wire_module *r = RESERVE(t, MODULE, module, path_len + id_len, is_vdso);
+	const struct aif_wire_module r = {
+		.base = m->base,
+		.lo = m->lo,
+		.hi = m->hi,
+		.path_len = (uint16_t)path_len,
+		.build_id_len = (uint16_t)id_len,
+	};
 
-	if (!r)
-		return false;
-	r->base = m->base;
-	r->lo = m->lo;
-	r->hi = m->hi;
-	r->path_len = (uint16_t)path_len;
-	r->build_id_len = (uint16_t)id_len;
-	append(append((char *)(r + 1), path, path_len), build_id, id_len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, MODULE, is_vdso, &r, {path, path_len}, {build_id, id_len});
 }
 
 bool aif_emit_jit(struct aif_thread *t, uint64_t lo, uint64_t hi, const char *name)
 {
 	size_t len = strlen(name);
-	struct aif_wire_jit *r = RESERVE(t, JIT, jit, len, 0);
+	const struct aif_wire_jit r = {.lo = lo, .hi = hi, .name_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->lo = lo;
-	r->hi = hi;
-	r->name_len = (uint32_t)len;
-	memcpy(r + 1, name, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, JIT, 0, &r, {name, len});
 }
 
 bool aif_emit_code(struct aif_thread *t, uint32_t id, uint64_t hash, uint32_t symbol,
 		   const char *name)
 {
 	size_t len = AIF_MIN(strlen(name), 30000);
-	struct aif_wire_code *r = RESERVE(t, CODE, code, len, id);
+	const struct aif_wire_code r = {.hash = hash, .symbol = symbol, .name_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->hash = hash;
-	r->symbol = symbol;
-	r->name_len = (uint32_t)len;
-	memcpy(r + 1, name, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, CODE, id, &r, {name, len});
 }
 
 bool aif_emit_reason(struct aif_thread *t, uint32_t id, const char *name)
 {
 	size_t len = AIF_MIN(strlen(name), 1000);
-	struct aif_wire_reason *r = RESERVE(t, REASON, reason, len, id);
+	const struct aif_wire_reason r = {.name_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->name_len = (uint32_t)len;
-	memcpy(r + 1, name, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, REASON, id, &r, {name, len});
 }
 
 bool aif_emit_window(struct aif_thread *t, const struct aif_emit_window *w)
 {
-	struct aif_wire_window *r = RESERVE(t, WINDOW, window, 0, w->id);
+	const struct aif_wire_window r = {
+		.start = w->start,
+		.end = w->end,
+		.period_ps = w->period_ps,
+		.samples = w->samples,
+		.lost = w->lost,
+		.others = w->others,
+		.device = w->device,
+		.flags = w->flags,
+	};
 
-	if (!r)
-		return false;
-	r->start = w->start;
-	r->end = w->end;
-	r->period_ps = w->period_ps;
-	r->samples = w->samples;
-	r->lost = w->lost;
-	r->others = w->others;
-	r->device = w->device;
-	r->flags = w->flags;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, WINDOW, w->id, &r);
 }
 
 bool aif_emit_pc(struct aif_thread *t, uint32_t window, uint32_t code, uint64_t pc,
@@ -462,95 +418,58 @@ bool aif_emit_counter(struct aif_thread *t, uint32_t id, uint32_t device, const 
 		      const char *unit)
 {
 	size_t name_len = AIF_MIN(strlen(name), 1000), unit_len = AIF_MIN(strlen(unit), 1000);
-	struct aif_wire_counter *r = RESERVE(t, COUNTER, counter, name_len + unit_len, id);
+	const struct aif_wire_counter r = {
+		.device = device, .name_len = (uint16_t)name_len, .unit_len = (uint16_t)unit_len};
 
-	if (!r)
-		return false;
-	r->device = device;
-	r->name_len = (uint16_t)name_len;
-	r->unit_len = (uint16_t)unit_len;
-	memcpy(r + 1, name, name_len);
-	memcpy((char *)(r + 1) + name_len, unit, unit_len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, COUNTER, id, &r, {name, name_len}, {unit, unit_len});
 }
 
 bool aif_emit_values(struct aif_thread *t, uint32_t first, uint64_t time, uint64_t launch,
 		     const double *values, unsigned n)
 {
-	struct aif_wire_values *r = RESERVE(t, VALUES, values, n * sizeof(*values), first);
+	const struct aif_wire_values r = {.time = time, .count = n, .launch = launch};
 
-	if (!r)
-		return false;
-	r->time = time;
-	r->count = n;
-	r->zero = 0;
-	r->launch = launch;
-	memcpy(r->values, values, n * sizeof(*values));
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, VALUES, first, &r, {values, n * sizeof(*values)});
 }
 
 bool aif_emit_node(struct aif_thread *t, const struct aif_emit_node *n)
 {
-	struct aif_wire_node *r = RESERVE(t, NODE, node, 0, (uint32_t)n->kind);
+	const struct aif_wire_node r = {
+		.time = n->time, .node = n->node, .from = n->from, .stack = n->stack};
 
-	if (!r)
-		return false;
-	r->time = n->time;
-	r->node = n->node;
-	r->from = n->from;
-	r->stack = n->stack;
-	r->zero = 0;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, NODE, (uint32_t)n->kind, &r);
 }
 
 bool aif_emit_memory(struct aif_thread *t, const struct aif_emit_memory *m)
 {
-	struct aif_wire_memory *r =
-		RESERVE(t, MEMORY, memory, 0,
-			m->is_release ? AIF_EMIT_MEMORY_RELEASE : AIF_EMIT_MEMORY_ALLOCATE);
+	const struct aif_wire_memory r = {
+		.time = m->time,
+		.block = m->block,
+		.bytes = m->bytes,
+		.allocated = m->allocated,
+		.reserved = m->reserved,
+		.stack = m->stack,
+		.device = m->device,
+	};
 
-	if (!r)
-		return false;
-	r->time = m->time;
-	r->block = m->block;
-	r->bytes = m->bytes;
-	r->allocated = m->allocated;
-	r->reserved = m->reserved;
-	r->stack = m->stack;
-	r->device = m->device;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, MEMORY, m->is_release ? AIF_EMIT_MEMORY_RELEASE : AIF_EMIT_MEMORY_ALLOCATE,
+		   &r);
 }
 
 bool aif_emit_place(struct aif_thread *t, const struct aif_emit_place *p)
 {
-	struct aif_wire_place *r = RESERVE(t, PLACE, place, 0, p->code);
+	const struct aif_wire_place r = {
+		.time = p->time, .address = p->address, .size = p->size, .device = p->device};
 
-	if (!r)
-		return false;
-	r->time = p->time;
-	r->address = p->address;
-	r->size = p->size;
-	r->device = p->device;
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT(t, PLACE, p->code, &r);
 }
 
 bool aif_emit_note(struct aif_thread *t, enum aif_reason reason, uint64_t n, const char *detail)
 {
 	size_t len = AIF_MIN(strlen(detail), 1000);
-	struct aif_wire_note *r = RESERVE(t, NOTE, note, len, (uint32_t)reason);
+	const struct aif_wire_note r = {.count = n, .detail_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->count = n;
-	r->detail_len = (uint32_t)len;
-	memcpy(r + 1, detail, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, NOTE, (uint32_t)reason, &r, {detail, len});
 }
 
 bool aif_emit_mark_text(struct aif_thread *t, const struct aif_emit_mark *m)
@@ -596,14 +515,9 @@ bool aif_emit_mark_at(struct aif_thread *t, enum aif_wire_mark_kind kind, uint32
 
 bool aif_emit_name(struct aif_thread *t, uint32_t id, const char *name, size_t len)
 {
-	struct aif_wire_name *r = RESERVE(t, NAME, name, len, id);
+	const struct aif_wire_name r = {.name_len = (uint32_t)len};
 
-	if (!r)
-		return false;
-	r->name_len = (uint32_t)len;
-	memcpy(r + 1, name, len);
-	aif_ring_commit(&t->ring);
-	return true;
+	return PUT_TEXTS(t, NAME, id, &r, {name, len});
 }
 
 void aif_emit_missed(void)
