@@ -175,7 +175,7 @@ static void nothing_is_said(void **state)
 	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &t, &(struct aif_flame_opts){0},
 					     &tree, &err),
 			 -ENODATA);
-	assert_non_null(strstr(err.text, "processes that use a device"));
+	assert_non_null(strstr(err.text, "; record with --cpu"));
 	assert_int_equal(aif_cpu_totals(&w->p, NULL, &t, NULL), 0);
 	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &t,
 					     &(struct aif_flame_opts){.focus = "zzz"}, &tree, &err),
