@@ -23,7 +23,7 @@
 				(w.phases || []).length > 1 ? el("p", { class: "phases" }, w.phases.filter((f) => f.to_ns > f.from_ns).map((f) => el("span", {}, button(`${PHASES[f.phase] || f.phase} ${ns(f.to_ns - f.from_ns)}`, () => go({ time: time_text([f.from_ns, f.to_ns]) }), { class: "link" }), el("span", { class: "dim" }, ` devices busy ${share(f.busy_ppm, 1e6)}`)))) : "");
 		} else if (H.why_cpu) {
 			// Its functions and lines have cards of their own.
-			bounds(el("p", { class: "lead" }, `Bound by ${said("bound by")[0]}.`), ...["threads", "machine", "spinning", "try"].flatMap((key) => said(key).map((text) => el("p", { class: "dim" }, `${key === "try" ? "To try:" : key} ${text}`))));
+			bounds(el("p", { class: "lead" }, `Bound by ${said("bound by")[0]}.`), ...["CPUs", "ranks", "threads", "machine", "missing", "python", "spinning", "try"].flatMap((key) => said(key).map((text) => el("p", { class: "dim" }, `${key === "try" ? "To try:" : key} ${text}`))));
 		} else {
 			bounds(el("p", { class: "none" }, H.why_none || "No device work with times: nothing says what bounds it."));
 		}

@@ -7,6 +7,7 @@
 #include "text/table.h"
 #include "profile/file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The number of lines; more where more was refused, but not all of a screen. */
@@ -27,7 +28,8 @@ enum rank { REFUSED, OTHER, AGAIN };
 struct trouble {
 	const struct aif_loss *loss;
 	enum rank rank;
-	uint64_t count; /* of all processes and threads of which the same is said */
+	uint64_t count;   /* of all processes and threads of which the same is said */
+	uint32_t process; /* AIF_NONE: of several */
 	size_t i;
 };
 
@@ -67,6 +69,8 @@ static bool add_to_line(struct trouble *all, size_t n, const struct aif_loss *l)
 		if (all[i].loss->reason == l->reason && all[i].loss->detail == l->detail) {
 			all[i].count = info && info->is_loss ? all[i].count + l->count
 							     : AIF_MAX(all[i].count, l->count);
+			if (all[i].process != l->process)
+				all[i].process = AIF_NONE;
 			return true;
 		}
 	return false;
@@ -94,6 +98,7 @@ static size_t collect(const struct aif_profile *p, bool shows_untimed, struct tr
 						    : is_again ? AGAIN
 							       : REFUSED,
 					    .count = l->count,
+					    .process = l->process,
 					    .i = i};
 	}
 	if (n)
@@ -131,8 +136,11 @@ static void put(const struct aif_profile *p, const struct trouble *all, size_t i
 		aif_reason_say(info, all[i].count, out);
 	else
 		aif_buf_puts(out, "unknown reason");
-	aif_buf_printf(out, "%s%s%s%s%s", *detail ? " (" : "", detail, *detail ? ")" : "",
-		       *fix ? "; " : "", fix);
+	aif_buf_printf(out, "%s%s%s", *detail ? " (" : "", detail, *detail ? ")" : "");
+	/* One of several processes may lack what the others have. */
+	if (p->processes_len > 1 && all[i].process != AIF_NONE)
+		aif_buf_printf(out, ", process %" PRIu32, p->processes[all[i].process].pid);
+	aif_buf_printf(out, "%s%s", *fix ? "; " : "", fix);
 }
 
 void aif_summary_trouble(const struct aif_profile *p, bool shows_untimed, const char *path,
