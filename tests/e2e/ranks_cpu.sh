@@ -46,6 +46,16 @@ on_calm "waits for a late rank without a device stand on its function" sh -c '"$
 check "the summary of a job without devices has its functions, and why" sh -c '"$1" record -o short.data mpirun --oversubscribe -np 2 ./app allreduce 20 0 -1 2>summary.out; grep -q "^function .*%" summary.out && grep -q "next: aiflame why" summary.out' sh "$aiflame"
 check "the page of a job without devices is written" "$aiflame" view -o allreduce.html allreduce.data
 
+# orphans: threads of no process, as a damaged file has them
+orphans() {
+	cp allreduce.data orphans.data && python3 -c "
+import sqlite3
+d = sqlite3.connect('orphans.data')
+d.execute('UPDATE thread SET process = NULL')
+d.commit()" && "$aiflame" report --ranks --format json orphans.data
+}
+check "calls of MPI whose thread has no process are of no rank" orphans
+
 check "a job whose late rank sleeps is recorded" job sleep 2 sleep 40 50000 1
 on_calm "a rank that sleeps is named with the function that sleeps" ask sleep "$named('read_input (ranks_cpu.c:')"
 

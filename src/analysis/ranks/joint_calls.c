@@ -67,6 +67,8 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		c.part = part_of(aif_profile_str(r->p, row->name));
 		c.process = r->p->threads[row->thread].process;
+		if (c.process == AIF_NONE) /* as of a damaged file */
+			continue;
 		c.start = aif_timeline_map(r->timeline, row->clock, c.process, row->start, NULL);
 		c.end = aif_timeline_map(r->timeline, row->clock, c.process, row->end, NULL);
 		if (c.end <= c.start)
