@@ -100,13 +100,19 @@ static int step_of(const struct aif_report *r, const struct aif_rank *rank,
 	return e;
 }
 
-/* Returns the median step of a rank that uses no device. */
+/* Returns the median step of a rank that uses no device: of those that it marks itself, else of its turns. */
 static int call_step_of(const struct aif_report *r, const struct aif_ranks *ranks, size_t i,
-			uint64_t *ret)
+			const struct aif_phases *marked, uint64_t *ret)
 {
+	const struct aif_phases *own = &marked[ranks->ranks[i].process];
 	struct aif_phases f;
-	int e = aif_rank_call_phases(r->p, r->o->sel, ranks, i, &f);
+	int e;
 
+	if (own->len) {
+		*ret = own->median_ns;
+		return 0;
+	}
+	e = aif_rank_call_turns(r->p, r->o->sel, ranks, i, &f);
 	*ret = !e && f.from != AIF_PHASES_UNKNOWN && f.len ? f.median_ns : AIF_TABLE_NO_VALUE;
 	aif_phases_finish(&f);
 	return e;
@@ -144,7 +150,8 @@ static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t
 		has_device ? aif_idle_part_of(part, lane) : (struct aif_utilization_parts){0};
 	uint64_t step;
 	bool is_known = !w->ranks.why && !rank->is_apart;
-	int e = has_device ? step_of(r, rank, marked, &step) : call_step_of(r, &w->ranks, i, &step);
+	int e = has_device ? step_of(r, rank, marked, &step)
+			   : call_step_of(r, &w->ranks, i, marked, &step);
 
 	aif_table_id(&r->t, rank->number == AIF_NONE ? 0 : rank->number,
 		     rank->number == AIF_NONE ? "" : NULL);

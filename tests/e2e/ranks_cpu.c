@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "aiflame.h"
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
  *   phases     in the second of three phases, which end with a barrier, an all-gather and an all-reduce
  *   workers    rank 0 hands out a task to each of the others, by messages, and has their results; rounds end with a barrier
  *   since      as allreduce, from the 21st step on
+ *   marked     as allreduce, and rank 0 marks each two steps as one
  *   ahead      before MPI_Iallreduce(), for which all wait behind other work
  *   ahead-all  the same with MPI_Waitall()
  *   ahead-any  the same with MPI_Waitany() for it and a barrier
@@ -183,6 +185,8 @@ int main(int argc, char **argv)
 			else if (!is_since || i >= 20)
 				straggle();
 			reduce();
+			if (!strcmp(argv[1], "marked") && !rank && i % 2)
+				aiflame_step();
 		}
 	}
 	MPI_Finalize();

@@ -6,7 +6,7 @@ unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_RANK 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null ||
-	! mpicc -g -O1 -o app "$root/tests/e2e/ranks_cpu.c" 2>mpicc.out; then
+	! mpicc -g -O1 -I "$root/include" -o app "$root/tests/e2e/ranks_cpu.c" 2>mpicc.out; then
 	skip "a late rank without a device is named with the line that it is late in" "no mpicc or no mpirun"
 	done_testing
 	exit
@@ -45,6 +45,9 @@ on_calm "why says first that a job without devices is bound by its late rank" sa
 on_calm "waits for a late rank without a device stand on its function" sh -c '"$1" flame --of waits --detail full -o waits.folded allreduce.data && grep -q "for rank 1.*;straggle" waits.folded' sh "$aiflame"
 check "the summary of a job without devices has its functions, and why" sh -c '"$1" record -o short.data mpirun --oversubscribe -np 2 ./app allreduce 20 0 -1 2>summary.out; grep -q "^function .*%" summary.out && grep -q "next: aiflame why" summary.out' sh "$aiflame"
 check "the page of a job without devices is written" "$aiflame" view -o allreduce.html allreduce.data
+
+check "a job is recorded whose first rank marks each two of its steps as one" job marked 2 marked 40 0 -1
+check "steps that one rank marks are not those of others without a device" ask marked "r[0]['step'] and r[1]['step'] and 4 * r[1]['step'] < 3 * r[0]['step']"
 
 # orphans: threads of no process, as a damaged file has them
 orphans() {

@@ -29,8 +29,9 @@ size_t aif_rank_with_most_calls(const struct aif_ranks *r, const struct aif_sele
 	return best;
 }
 
-int aif_rank_call_phases(const struct aif_profile *p, const struct aif_selection *sel,
-			 const struct aif_ranks *r, size_t rank, struct aif_phases *ret)
+/* Finds steps of a rank: are_turns: turns of its loop, whatever is marked. */
+static int find(const struct aif_profile *p, const struct aif_selection *sel,
+		const struct aif_ranks *r, size_t rank, bool are_turns, struct aif_phases *ret)
 {
 	const struct aif_rank *of = &r->ranks[rank];
 	struct aif_selection whole = {.loop = sel ? sel->loop : 0};
@@ -49,7 +50,20 @@ int aif_rank_call_phases(const struct aif_profile *p, const struct aif_selection
 		if (r->calls.at[i].thread == of->thread)
 			t.launches[t.launches_len++] = (struct aif_timeline_launch){
 				.at = r->calls.at[i].start, .stack = r->calls.at[i].stack};
-	e = aif_phases_find(p, &whole, &t, ret);
+	e = are_turns ? aif_phases_find_turns(p, &whole, &t, ret)
+		      : aif_phases_find(p, &whole, &t, ret);
 	free(t.launches);
 	return e;
+}
+
+int aif_rank_call_phases(const struct aif_profile *p, const struct aif_selection *sel,
+			 const struct aif_ranks *r, size_t rank, struct aif_phases *ret)
+{
+	return find(p, sel, r, rank, false, ret);
+}
+
+int aif_rank_call_turns(const struct aif_profile *p, const struct aif_selection *sel,
+			const struct aif_ranks *r, size_t rank, struct aif_phases *ret)
+{
+	return find(p, sel, r, rank, true, ret);
 }
