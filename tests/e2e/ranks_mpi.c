@@ -2,15 +2,16 @@
 #include "agent_cl.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
 /*
- * A rank of a job whose late rank is known: ranks_mpi STEPS LATE_US LATE [halves|burst]. In each step the device works, the rank LATE
+ * A rank of a job whose late rank is known: ranks_mpi STEPS LATE_US LATE [halves|burst|master]. In each step the device works, the rank LATE
  * computes for LATE_US more, and all average what they have, by turns with each of MPI's calls that end for all at once; with `halves`
  * on two communicators, of the even and of the odd ranks, made anew for each tenth step; with `burst` each device has 500 launches of
- * next to nothing more. LATE -1: another one each time. Prints how long each rank straggled: "rank 1 straggled_ns=...".
+ * next to nothing more; with `master` rank 0 uses no device: it takes the results of the others, who then wait for what it sends. LATE -1: another one each time. Prints how long each rank straggled: "rank 1 straggled_ns=...".
  */
 static uint64_t now(void)
 {
@@ -55,13 +56,33 @@ static void average(MPI_Comm comm, int step)
 	CHECK(out[0] == (step % 4 ? 1 : size));
 }
 
+/* Takes a result of each other rank and hands out what comes of them; or is one of these. */
+static uint64_t exchange(int rank, int size, uint64_t ns)
+{
+	double value = 1;
+	uint64_t straggled = 0;
+
+	for (int i = 1; rank == 0 && i < size; i++)
+		MPI_Recv(&value, 1, MPI_DOUBLE, i, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank == 0)
+		straggled = straggle(ns);
+	for (int i = 1; rank == 0 && i < size; i++)
+		MPI_Send(&value, 1, MPI_DOUBLE, i, 2, MPI_COMM_WORLD);
+	if (rank) {
+		MPI_Send(&value, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+		MPI_Recv(&value, 1, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	return straggled;
+}
+
 int main(int argc, char **argv)
 {
 	struct target t = {0};
 	uint64_t straggled = 0;
 	int rank, size, steps, late;
-	cl_kernel kernel, short_kernel;
+	cl_kernel kernel = NULL, short_kernel = NULL;
 	MPI_Comm comm = MPI_COMM_WORLD;
+	bool has_master, has_device;
 
 	MPI_Init(&argc, &argv);
 	CHECK(argc >= 4);
@@ -69,9 +90,13 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	steps = atoi(argv[1]);
 	late = atoi(argv[3]);
-	target_open(&t);
-	kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 20000);
-	short_kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 1);
+	has_master = argc > 4 && !strcmp(argv[4], "master");
+	has_device = rank || !has_master;
+	if (has_device) {
+		target_open(&t);
+		kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 20000);
+		short_kernel = target_kernel(&t, "spin", target_buffer(&t, 64), 1);
+	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (int i = 0; i < steps; i++) {
 		for (int k = 0; argc > 4 && !strcmp(argv[4], "burst") && k < 500; k++)
@@ -81,9 +106,13 @@ int main(int argc, char **argv)
 				MPI_Comm_free(&comm);
 			MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
 		}
-		target_launch(t.queue, kernel, 64);
-		CHECK(clFinish(t.queue) == CL_SUCCESS);
-		if (rank == (late < 0 ? i * 7 % 11 % size : late))
+		if (has_device) {
+			target_launch(t.queue, kernel, 64);
+			CHECK(clFinish(t.queue) == CL_SUCCESS);
+		}
+		if (has_master)
+			straggled += exchange(rank, size, (uint64_t)atoi(argv[2]) * 1000);
+		else if (rank == (late < 0 ? i * 7 % 11 % size : late))
 			straggled += straggle((uint64_t)atoi(argv[2]) * 1000);
 		average(comm, i);
 	}

@@ -87,7 +87,7 @@ if [ ! -e /etc/OpenCL/vendors/pocl.icd ] || ! command -v mpirun >/dev/null || ! 
 	exit
 fi
 
-# job NAME RANKS STEPS LATE_US LATE [halves|burst]
+# job NAME RANKS STEPS LATE_US LATE [halves|burst|master]
 job() {
 	name=$1 ranks=$2
 	shift 2
@@ -225,4 +225,7 @@ on_calm "the late rank is named of merged recordings" ask merged "w['verdict'] =
 
 off() { "$aiflame" record -q --calls off -o off.data mpirun --oversubscribe -np 2 ./app 10 0 1 && "$aiflame" report --ranks off.data; }
 check "--calls off leaves calls of MPI out" says 'ranks are not compared' off
+# Waits in messages before an operation are known of ranks without a device alone.
+check "a job is recorded whose master uses no device" job master 2 40 30000 0 master
+on_calm "a rank with a device is not late for having waited for one without" ask master "w['verdict'] != 'one_late' or w['late'] == 0"
 done_testing

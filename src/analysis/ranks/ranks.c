@@ -137,10 +137,28 @@ static uint64_t group_of(const struct aif_profile *p, const struct aif_joint_cal
 	return UINT64_C(1) << 63 | launcher << 32 | c->communicator;
 }
 
-/* Returns what counts as a part of a call: of ranks without a device the calls before it. */
+/* Returns what counts as a part of a call of a rank without a device: the calls before it. */
 static uint64_t before_of(const struct aif_rank *r, const struct aif_joint_call *c)
 {
-	return r->lane == AIF_RANK_NO_LANE && r->thread == c->thread ? c->before_ns : 0;
+	return r->thread == c->thread ? c->before_ns : 0;
+}
+
+/* Marks the groups of calls in which a rank with a device takes part: its calls before are not counted, so no rank's are. */
+static int mark_with_devices(const struct aif_profile *p, const struct aif_ranks *r,
+			     bool by_launcher, struct aif_map *ret)
+{
+	uint32_t rank = AIF_NONE;
+	int e = 0;
+
+	for (size_t i = 0; i < r->calls.len && !e; i++) {
+		const struct aif_joint_call *c = &r->calls.at[i];
+
+		if (!i || c->process != c[-1].process)
+			rank = rank_of(r, c->process);
+		if (rank != AIF_NONE && r->ranks[rank].lane != AIF_RANK_NO_LANE)
+			e = aif_map_put(ret, group_of(p, c, by_launcher), 1);
+	}
+	return e;
 }
 
 /* Operations that a process has begun, and waits for later. */
@@ -177,34 +195,41 @@ static int find_calls(const struct aif_profile *p, struct aif_ranks *ret, struct
 {
 	bool by_launcher = are_several_jobs(p, ret);
 	struct begun begun = {.process = AIF_NONE};
+	struct aif_map with_devices = {0};
 	uint32_t rank = AIF_NONE;
-	int e = 0;
+	int e = mark_with_devices(p, ret, by_launcher, &with_devices);
 
 	for (size_t i = 0; i < ret->calls.len && !e; i++) {
 		const struct aif_joint_call *c = &ret->calls.at[i];
 		bool is_begin = c->part == AIF_JOINT_BEGIN;
+		uint64_t group, with;
 
 		if (!i || c->process != c[-1].process)
 			rank = rank_of(ret, c->process);
 		if (rank == AIF_NONE)
 			continue;
+		group = group_of(p, c, by_launcher);
 		if (ret->ranks[rank].is_apart)
 			ret->unmatched++;
 		else
-			e = add_call(items, &begun, c,
-				     (struct item){.group = group_of(p, c, by_launcher),
-						   .rank = rank,
-						   .sequence = c->number,
-						   .exec = AIF_NONE,
-						   .start = c->start,
-						   .end = c->end,
-						   .waits_from = is_begin ? NO_WAIT : c->start,
-						   .is_split = is_begin,
-						   .before = before_of(&ret->ranks[rank], c),
-						   .weight = AIF_WEIGHT_ONE,
-						   .cycle = AIF_NONE});
+			e = add_call(
+				items, &begun, c,
+				(struct item){.group = group,
+					      .rank = rank,
+					      .sequence = c->number,
+					      .exec = AIF_NONE,
+					      .start = c->start,
+					      .end = c->end,
+					      .waits_from = is_begin ? NO_WAIT : c->start,
+					      .is_split = is_begin,
+					      .before = aif_map_get(&with_devices, group, &with)
+								? 0
+								: before_of(&ret->ranks[rank], c),
+					      .weight = AIF_WEIGHT_ONE,
+					      .cycle = AIF_NONE});
 	}
 	aif_map_finish(&begun.items);
+	aif_map_finish(&with_devices);
 	return e;
 }
 

@@ -26,7 +26,7 @@
  *
  * Where ranks use no device, a rank that is late may be waited for in messages before the operation, as by its neighbours in a stencil,
  * and then all come to the operation at once. So what such a rank was in other calls that communicate since its operation before
- * counts as if it were in this one: who waits in neither is late.
+ * counts as if it were in this one: who waits in neither is late. Not where a rank with a device takes part in the operation.
  *
  * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared.
  *
