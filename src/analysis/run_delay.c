@@ -17,6 +17,7 @@ struct delayed {
 
 struct measuring {
 	const struct aif_profile *p;
+	const struct aif_selection *sel;
 	struct aif_run_delay *to;
 	int64_t from, end;
 	struct delayed *of; /* by thread */
@@ -50,13 +51,20 @@ static int add(uint64_t *sum, struct measuring *m, const struct aif_cpu_row *row
 		       : 0;
 }
 
+static bool is_selected(const struct measuring *m, uint32_t thread)
+{
+	return thread != AIF_NONE &&
+	       (!m->sel || (aif_selection_keeps(m->sel->threads, thread) &&
+			    aif_selection_keeps(m->sel->processes, m->p->threads[thread].process)));
+}
+
 static int take_waits(void *arg, const struct aif_cpu_row *rows, size_t n)
 {
 	struct measuring *m = arg;
 	int e = 0;
 
 	for (size_t i = 0; i < n && e >= 0; i++) {
-		if (!rows[i].waiting || rows[i].thread == AIF_NONE ||
+		if (!rows[i].waiting || !is_selected(m, rows[i].thread) ||
 		    !aif_cpu_is_runnable(m->p, rows[i].stack))
 			continue;
 		e = add(&m->to->waited_ns, m, &rows[i], rows[i].waiting);
@@ -94,10 +102,10 @@ static void sum_threads(const struct measuring *m)
 	}
 }
 
-int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
-			  struct aif_run_delay *ret)
+int aif_run_delay_measure(const struct aif_profile *p, const struct aif_selection *sel,
+			  int64_t from, int64_t to, struct aif_run_delay *ret)
 {
-	struct measuring m = {.p = p, .to = ret, .from = from, .end = to};
+	struct measuring m = {.p = p, .sel = sel, .to = ret, .from = from, .end = to};
 	uint64_t damaged = 0; /* counted already */
 	int e;
 

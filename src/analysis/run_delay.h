@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/selection.h"
 #include "base/buf.h"
-#include "profile/model.h"
 
 /*
  * Time that threads could have run and had no CPU: others had them all, or the quota of a cgroup was used up. Of threads that
@@ -22,9 +22,9 @@ struct aif_run_delay {
 #define AIF_RUN_DELAY_PPM 50000
 #define AIF_RUN_DELAY_OF  100
 
-/* Sums up [from, to), ns since the recording's start. 0 or -errno. */
-int aif_run_delay_measure(const struct aif_profile *p, int64_t from, int64_t to,
-			  struct aif_run_delay *ret);
+/* Sums up [from, to), ns since the recording's start, of the processes and threads that `sel` (NULL: all) names. 0 or -errno. */
+int aif_run_delay_measure(const struct aif_profile *p, const struct aif_selection *sel,
+			  int64_t from, int64_t to, struct aif_run_delay *ret);
 /* Returns the part of the time that those threads could have run in which they waited, in 1/1,000,000. */
 uint64_t aif_run_delay_share_ppm(const struct aif_run_delay *d);
 /* True if so much was waited that it says something about the part of `ns`. */

@@ -255,6 +255,9 @@ static void waits_for_a_cpu_stay_in_their_gap(void **state)
 /* Waits for a CPU are a cause of their own, whatever the thread did when it lost it. */
 static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 {
+	static const bool threads[2][16] = {{[0] = true}, {[1] = true}}, none[16];
+	const struct aif_selection first = {.threads = threads[0]}, other = {.threads = threads[1]},
+				   no_process = {.processes = none};
 	struct aif_idle_blame b;
 	struct aif_run_delay d;
 	struct ops_fixture f;
@@ -273,7 +276,7 @@ static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 	/* Blames the stack that computed: the thread lost its CPU there. */
 	assert_int_equal(row(&b, AIF_IDLE_CAUSE_NO_CPU, COMPUTE), 12 * MS);
 	assert_int_equal(b.of_cause[AIF_IDLE_CAUSE_OFF_CPU], 0);
-	assert_int_equal(aif_run_delay_measure(&f.p, 0, 100 * MS, &d), 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, NULL, 0, 100 * MS, &d), 0);
 	assert_int_equal(d.waited_ns, 20 * MS);
 	assert_int_equal(d.ran_ns, PERIOD);
 	assert_int_equal(d.threads, 1);
@@ -281,14 +284,22 @@ static void a_thread_without_a_cpu_is_no_programs_fault(void **state)
 	assert_true(aif_run_delay_is_busy(&d, 2000 * MS));
 	assert_false(aif_run_delay_is_busy(&d, 2001 * MS));
 	/* Cut to a part of the time. */
-	assert_int_equal(aif_run_delay_measure(&f.p, 20 * MS, 35 * MS, &d), 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, NULL, 20 * MS, 35 * MS, &d), 0);
 	assert_int_equal(d.waited_ns, 12 * MS);
 	assert_int_equal(d.ran_ns, 0);
 	assert_int_equal(d.threads, 1);
-	assert_int_equal(aif_run_delay_measure(&f.p, 60 * MS, 100 * MS, &d), 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, NULL, 60 * MS, 100 * MS, &d), 0);
 	assert_int_equal(d.waited_ns, 0);
 	assert_int_equal(d.threads, 0);
 	assert_false(aif_run_delay_is_busy(&d, 40 * MS));
+	/* Keeps those of one thread or process. */
+	assert_int_equal(aif_run_delay_measure(&f.p, &first, 0, 100 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 20 * MS);
+	assert_int_equal(aif_run_delay_measure(&f.p, &other, 0, 100 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 0);
+	assert_int_equal(d.threads, 0);
+	assert_int_equal(aif_run_delay_measure(&f.p, &no_process, 0, 100 * MS, &d), 0);
+	assert_int_equal(d.waited_ns, 0);
 	end(&f, &b);
 }
 

@@ -20,7 +20,7 @@ static int measure_machine(const struct aif_profile *p, const struct aif_selecti
 		to = (int64_t)AIF_MIN(sel->to_ns, (uint64_t)AIF_TIME_MAX);
 	if (from >= to)
 		return 0;
-	e = aif_run_delay_measure(p, from, to, &part->run_delay);
+	e = aif_run_delay_measure(p, sel, from, to, &part->run_delay);
 	part->is_busy_machine =
 		aif_run_delay_is_busy(&part->run_delay, (uint64_t)to - (uint64_t)from);
 	for (size_t i = 0; i < part->blame.len; i++) {

@@ -257,7 +257,7 @@ static void put_run_delay(const struct aif_profile *p, const struct aif_selectio
 					 : (int64_t)(p->end_ns - p->start_ns);
 	struct aif_run_delay d;
 
-	if (aif_run_delay_measure(p, from, to, &d) < 0 ||
+	if (aif_run_delay_measure(p, part, from, to, &d) < 0 ||
 	    !aif_run_delay_is_busy(&d, (uint64_t)(to - from)))
 		return;
 	aif_buf_puts(out, "         the machine was busy: ");

@@ -195,7 +195,7 @@ static int measure_run_delay(struct cpu_why *w, const struct aif_selection *sel)
 		to = sel && sel->to_ns ? (int64_t)sel->to_ns
 				       : (int64_t)(w->p->end_ns - w->p->start_ns);
 
-	return aif_run_delay_measure(w->p, from, to, &w->run_delay);
+	return aif_run_delay_measure(w->p, sel, from, to, &w->run_delay);
 }
 
 /* Threads that spin and one that computes at one time have samples in the same cell. */
