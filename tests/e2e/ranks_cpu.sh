@@ -62,6 +62,16 @@ check "calls of MPI whose thread has no process are of no rank" orphans
 check "a job whose late rank sleeps is recorded" job sleep 2 sleep 40 50000 1
 on_calm "a rank that sleeps is named with the function that sleeps" ask sleep "$named('read_input (ranks_cpu.c:')"
 
+# told OPTION...: what waits for the rank that sleeps stand on, recorded with these options
+told() {
+	"$aiflame" record -q --cpu "$@" -o told.data mpirun --oversubscribe -np 2 ./app sleep 40 50000 1 >told.out 2>&1 || { cat told.out; return 1; }
+	"$aiflame" flame --of waits --detail full -o told.folded told.data && cat told.folded
+}
+asleep() { told --wall && grep -q 'read_input;.*ranks wait: off CPU' told.folded && ! grep -q 'read_input;.*ranks wait: on CPU' told.folded; }
+check "a rank that sleeps is off CPU by samples of the wall clock" asleep
+uncounted() { told -e page-faults && ! grep -q 'ranks wait: on CPU' told.folded; }
+check "samples that count events say nothing of a late rank's time" uncounted
+
 check "a job that is late in one phase is recorded" job phases 3 phases 40 30000 1
 on_calm "a rank is named that is late in one phase of three" ask phases "$named('straggle (ranks_cpu.c:') and w['steps'] == 39"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/between.h"
+#include "analysis/idle/sleep.h"
 #include "analysis/ranks/owning.h"
 #include "analysis/time.h"
 #include "base/sort.h"
@@ -49,6 +50,8 @@ struct making {
 	struct aif_rank_owners *o;
 	struct host_rank *ranks;
 	uint32_t *rank_of; /* by thread; AIF_NONE: of no rank without a device */
+	enum aif_cpu_weights weights;
+	struct aif_idle_sleeping sleeping;
 	/* The rank at hand. */
 	struct gap *gaps;
 	size_t gaps_len, gaps_cap;
@@ -71,6 +74,10 @@ static uint32_t owner_of(struct making *m, const struct aif_cpu_row *row, bool *
 				     .kernel = AIF_NONE};
 	uint32_t ret;
 
+	/* A sample by the wall clock may be of a sleep. */
+	if (!row->waiting && m->weights == AIF_CPU_WEIGHTS_WALL &&
+	    aif_idle_sleep_of(m->p, &m->sleeping, row->stack))
+		owner.cause = AIF_IDLE_CAUSE_OFF_CPU;
 	if (row->waiting) {
 		owner.cause = aif_cpu_is_runnable(m->p, row->stack) ? AIF_IDLE_CAUSE_NO_CPU
 								    : AIF_IDLE_CAUSE_OFF_CPU;
@@ -97,6 +104,9 @@ static int take(void *arg, const struct aif_cpu_row *rows, size_t n)
 				   .ns = row->waiting ? row->waiting : row->weight};
 		bool has_failed = false;
 
+		/* Leaves counts of events out, which are no time (record -e). */
+		if (!row->waiting && m->weights == AIF_CPU_WEIGHTS_COUNTS)
+			continue;
 		if (!r || !s.ns || row->stack == AIF_NONE || aif_cpu_is_unsampled(m->p, row->stack))
 			continue;
 		s.owner = owner_of(m, row, &has_failed);
@@ -324,7 +334,7 @@ static int make_rank(struct making *m, const struct aif_host_calls *calls, uint3
 int aif_rank_host_owners_make(struct aif_rank_owners *o, const struct aif_ranks *r,
 			      const struct aif_host_calls *calls)
 {
-	struct making m = {.p = o->p, .o = o};
+	struct making m = {.p = o->p, .o = o, .weights = o->p->traits.cpu_weights};
 	uint64_t damaged = 0;
 	bool any = false;
 	int e = 0;
@@ -343,6 +353,8 @@ int aif_rank_host_owners_make(struct aif_rank_owners *o, const struct aif_ranks 
 		if (r->ranks[i].lane == AIF_RANK_NO_LANE)
 			m.rank_of[r->ranks[i].thread] = i;
 	if (!e)
+		e = aif_idle_sleeping_init(&m.sleeping, o->p);
+	if (!e)
 		e = aif_profile_cpu(o->p, take, &m, &damaged);
 	for (size_t i = 0; i < r->ranks_len && !e; i++)
 		if (r->ranks[i].lane == AIF_RANK_NO_LANE)
@@ -356,5 +368,6 @@ int aif_rank_host_owners_make(struct aif_rank_owners *o, const struct aif_ranks 
 	free(m.first);
 	free(m.owner_of);
 	aif_map_finish(&m.group_by_key);
+	aif_idle_sleeping_finish(&m.sleeping);
 	return e;
 }
