@@ -85,27 +85,61 @@ static bool is_by_device(const struct aif_why *w)
 	       row->cause == AIF_IDLE_CAUSE_LAUNCH;
 }
 
-/* True if the machine may have made ranks late: by less, all steps together, than a rank waited for a CPU, unless a host is late in
- * nearly all steps; or by a device that is made of CPUs of which others have most. */
-static bool is_by_machine(const struct aif_why *w)
+/* Sums up what the thread of a rank waited for CPUs. 0 or -errno. */
+static int measure_delay_of(const struct aif_profile *p, const struct aif_why *w,
+			    const struct aif_rank *rank, uint64_t *ret)
+{
+	bool *threads = calloc(p->threads_len + 1, sizeof(*threads));
+	struct aif_run_delay d;
+	int r = -ENOMEM;
+
+	if (threads && rank->thread != AIF_NONE) {
+		threads[rank->thread] = true;
+		r = aif_run_delay_measure(p, &(struct aif_selection){.threads = threads}, w->from,
+					  w->to, &d);
+		*ret = d.waited_ns;
+	}
+	free(threads);
+	return r;
+}
+
+/*
+ * Finds out whether the machine may have made ranks late: by less, all steps together, than a rank waited for a CPU, unless
+ * a host is late in nearly all steps; or by a device that is made of CPUs of which others have most. A rank that uses no
+ * device is late by each wait of its thread for a CPU, on a machine that is not busy, too.
+ */
+static int find_machine(const struct aif_profile *p, const struct aif_why *w, bool *ret)
 {
 	const struct aif_rank_verdict *v = &w->ranks;
-	bool is_less =
-		(double)v->delay_ns * (double)v->delayed * (double)w->waits->ranks.ranks_len <
-		(double)w->run_delay.waited_ns;
+	const struct aif_rank *late = NULL;
+	uint64_t waited = w->run_delay.waited_ns / AIF_MAX(w->waits->ranks.ranks_len, 1);
+	bool is_less;
+	int r = 0;
 
-	if (!w->is_busy_machine)
-		return false;
-	if (v->is == AIF_RANKS_ONE_LATE)
-		return (is_less && (double)v->delayed < NEARLY_ALL * (double)v->steps) ||
+	*ret = false;
+	if (v->is != AIF_RANKS_ONE_LATE && v->is != AIF_RANKS_WANDER)
+		return 0;
+	late = &w->waits->ranks.ranks[v->late];
+	if (late->lane == AIF_RANK_NO_LANE && v->is == AIF_RANKS_WANDER)
+		waited = w->run_delay.waited_ns;
+	else if (late->lane == AIF_RANK_NO_LANE && late->thread != AIF_NONE)
+		r = measure_delay_of(p, w, late, &waited);
+	else if (!w->is_busy_machine)
+		return 0;
+	is_less = (double)v->delay_ns * (double)v->delayed < (double)waited;
+	if (v->is == AIF_RANKS_WANDER)
+		*ret = is_less;
+	else
+		*ret = (is_less && (double)v->delayed < NEARLY_ALL * (double)v->steps) ||
 		       (w->is_crowded && is_by_device(w));
-	return v->is == AIF_RANKS_WANDER && is_less;
+	return r;
 }
 
 int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stacks,
 		      const struct aif_selection *sel, struct aif_why *w)
 {
 	struct aif_selection window = *sel;
+	bool is_machine = false;
 	int r;
 
 	window.from_ns = w->from > 0 ? (uint64_t)w->from : 0;
@@ -117,7 +151,9 @@ int aif_why_ranks_add(const struct aif_profile *p, struct aif_stack_names *stack
 		take_waiting(w);
 	if (!r && w->ranks.is == AIF_RANKS_ONE_LATE)
 		r = find_cause(p, stacks, w->ranks.late, w);
-	if (!r && is_by_machine(w))
+	if (!r)
+		r = find_machine(p, w, &is_machine);
+	if (!r && is_machine)
 		w->ranks.is = AIF_RANKS_EVEN;
 	return r;
 }
