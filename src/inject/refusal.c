@@ -114,6 +114,19 @@ static bool read_place(pid_t pid, unsigned long *ret_pc)
 	return sscanf(last, " %lx", ret_pc) == 1;
 }
 
+/* Returns an address on the stack that the program began on, where the kernel says it; else 0. */
+static unsigned long read_first_stack(pid_t pid)
+{
+	enum { START_STACK = 28 };
+	char path[64], text[1024];
+	const char *at = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (aif_proc_read(path, text, sizeof(text)) > 0)
+		at = aif_proc_stat_field(text, START_STACK);
+	return at ? strtoul(at, NULL, 10) : 0;
+}
+
 static bool is_old(pid_t pid)
 {
 	const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
@@ -130,7 +143,9 @@ static bool is_old(pid_t pid)
 static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct aif_err *err)
 {
 	bool has_libc = false, has_loader = false, has_musl = false, has_any = false,
-	     has_plain_libc = false, is_on_fuse = false, has_other = false, is_in_loader = false;
+	     has_plain_libc = false, is_on_fuse = false, has_other = false, is_in_loader = false,
+	     has_stack = false;
+	const unsigned long stack = read_first_stack(pid);
 	/* Read before the map: a thread that has left the loader by then has all libraries in it. */
 	unsigned long pc = 0, lo, hi;
 	const bool waits = read_place(pid, &pc);
@@ -146,6 +161,7 @@ static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct a
 		const char *file = strrchr(line, '/');
 
 		has_any = true;
+		has_stack |= sscanf(line, "%lx-%lx", &lo, &hi) == 2 && stack >= lo && stack < hi;
 		if (!file)
 			continue;
 		if (!*first)
@@ -197,6 +213,14 @@ static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct a
 			err, -ENOTSUP,
 			"process %d: is statically linked, and nothing in it can load the "
 			"agent; link it dynamically, or add --ebpf",
+			(int)pid);
+	/* The C library finds the environment and the auxiliary vector there, which constructors of libraries read. */
+	if (stack && !has_stack)
+		return aif_err_set(
+			err, -ENOTSUP,
+			"process %d: has unmapped the stack that it began on, where libraries that "
+			"are loaded look for its environment; start it with the variables that "
+			"`aiflame env` prints",
 			(int)pid);
 	return 0;
 }

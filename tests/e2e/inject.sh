@@ -65,6 +65,10 @@ written() {
 }
 check "a program that is attached to while it writes to a slow reader writes all" written
 
+# Whose allocator has memory of its own, for which the heap need not grow.
+by_sbrk() { unharmed sbrk 23; }
+check "a program that takes memory by sbrk() gets it without gaps" by_sbrk
+
 echo "# the longest times that a thread stood still, in ms: $(tr '\n' ' ' <stops)"
 
 # ---- what is recorded
@@ -380,6 +384,14 @@ sys.stdin.read()'
 	refuses "has a seccomp filter" "$target" && finish 0
 }
 check "a program with a seccomp filter is refused" filtered
+# Another thread sleeps, and could be borrowed.
+stackless() {
+	start "$app" stackless
+	wait_until has_no_first_stack
+	refuses "has unmapped the stack that it began on" "$target" && finish 24 && [ "$(cat out)" = "stackless: all is right" ]
+}
+has_no_first_stack() { ! grep -F '[stack]' "/proc/$target/maps"; }
+check "a program that has unmapped the stack that it began on is refused" stackless
 # As the sentence says, it is recorded once its limit is raised.
 no_free_descriptor() {
 	start "$python" -c '

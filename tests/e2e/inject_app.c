@@ -13,10 +13,12 @@
 #include <string.h>
 #include <linux/aio_abi.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /*
@@ -415,6 +417,61 @@ static void writes(void)
 		;
 }
 
+/* Takes memory by sbrk(), each piece behind the one before, in a program whose allocator has memory of its own. */
+static void take_by_sbrk(void)
+{
+	void *volatile used = malloc(1);
+	int flags = fcntl(0, F_GETFL);
+	const char *end;
+	char c;
+
+	free(used);
+	fcntl(0, F_SETFL, flags | O_NONBLOCK);
+	end = sbrk(0);
+	do {
+		if (sbrk(64) != end)
+			fail("sbrk");
+		end += 64;
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	} while (read(0, &c, 1) != 0);
+	fcntl(0, F_SETFL, flags);
+}
+
+/* Unmaps the stack that the program began on, with its arguments, environment and auxiliary vector. */
+static void run_elsewhere(void)
+{
+	static const char said[] = "stackless: all is right\n";
+	unsigned long lo = 0, hi = 0;
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "[stack]"))
+			sscanf(line, "%lx-%lx", &lo, &hi);
+	if (!f || fclose(f) ||
+	    munmap((void *)(uintptr_t)lo, hi - lo)) /* NOLINT(performance-no-int-to-ptr) */
+		fail("munmap");
+	while (!over)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	_exit(write(1, said, sizeof(said) - 1) < 0 ? 99 : 24);
+}
+
+static void lose_stack(void)
+{
+	enum { BYTES = 1 << 20 };
+	ucontext_t there;
+
+	getcontext(&there);
+	there.uc_stack.ss_size = BYTES;
+	there.uc_stack.ss_sp =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	there.uc_link = NULL;
+	if (there.uc_stack.ss_sp == MAP_FAILED)
+		fail("mmap");
+	makecontext(&there, run_elsewhere, 0);
+	setcontext(&there);
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(void);
@@ -434,6 +491,8 @@ static const struct mode {
 	{"threads", NULL, make_threads, false},
 	{"events", events, NULL, true},
 	{"writes", writes, NULL, true},
+	{"sbrk", take_by_sbrk, NULL, true},
+	{"stackless", lose_stack, NULL, false},
 };
 
 int main(int argc, char **argv)
