@@ -439,8 +439,9 @@ static void say_unsampled(const struct cpu_why *w, struct aif_buf *out)
 		return;
 	aif_buf_puts(out, "missing  ");
 	aif_human_share(out, ppm);
-	aif_buf_puts(out,
-		     " of the CPU time has no sample: threads or programs that ended too soon\n");
+	aif_buf_printf(
+		out, " of the CPU time has no sample: threads or programs that ended too soon%s\n",
+		*aif_profile_meta(w->p, "outside") ? ", the OS kernel's part without root" : "");
 }
 
 /* Returns true if samples from outside are of Python programs, of which they have the interpreter's functions alone. */
