@@ -25,7 +25,7 @@ __attribute__((noinline)) static void compute(double s)
 	double end = now(CLOCK_THREAD_CPUTIME_ID) + s;
 
 	while (now(CLOCK_THREAD_CPUTIME_ID) < end)
-		for (int i = 0; i < 1000; i++)
+		for (int i = 0; i < 100000; i++)
 			sink = sink + i;
 }
 
