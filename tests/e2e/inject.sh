@@ -99,8 +99,11 @@ standby() {
 check "afterwards it is on standby, and the next attach takes the agent that is there" standby
 # The helper looks at threads and modules now and then, for some microseconds.
 are_those_of_before() { ls "/proc/$target/fd" >after && cmp before after; }
+# Each of its threads makes one of its own.
+has_all_descriptors() { [ "$(ls -l "/proc/$target/fd" | grep -c eventpoll)" = 8 ]; }
 no_descriptor() {
 	start "$app" sleeps
+	wait_until has_all_descriptors || return
 	ls "/proc/$target/fd" >before
 	attach && wait_until are_those_of_before && finish 15
 }
