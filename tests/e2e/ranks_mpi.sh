@@ -220,7 +220,15 @@ each() {
 		"$aiflame" merge -q -o merged.data each-0.data each-1.data && answer merged
 }
 check "a recording of each rank of MPI is merged with the others" each
-check "operations of merged recordings are matched" ask merged "[x['operations'] for x in r] == [61] * 2"
+# A recorder that gets no CPU for long misses the first calls.
+matched() {
+	ask merged "[x['operations'] for x in r] == [61] * 2" && return
+	for k in 0 1; do
+		"$aiflame" query --format csv each-$k.data "SELECT name, count(*), min(sequence), max(sequence), min(start_ns) FROM ops WHERE sequence IS NOT NULL GROUP BY name"
+	done
+	return 1
+}
+on_calm "operations of merged recordings are matched" matched
 on_calm "the late rank is named of merged recordings" ask merged "w['verdict'] == 'one_late' and w['late'] == 0"
 
 off() { "$aiflame" record -q --calls off -o off.data mpirun --oversubscribe -np 2 ./app 10 0 1 && "$aiflame" report --ranks off.data; }
