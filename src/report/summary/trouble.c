@@ -137,7 +137,7 @@ static void put(const struct aif_profile *p, const struct trouble *all, size_t i
 	else
 		aif_buf_puts(out, "unknown reason");
 	aif_buf_printf(out, "%s%s%s", *detail ? " (" : "", detail, *detail ? ")" : "");
-	/* One of several processes may lack what the others have. */
+	/* Name the process where there are several: it may lack what the others have. */
 	if (p->processes_len > 1 && all[i].process != AIF_NONE)
 		aif_buf_printf(out, ", process %" PRIu32, p->processes[all[i].process].pid);
 	aif_buf_printf(out, "%s%s", *fix ? "; " : "", fix);
