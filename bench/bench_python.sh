@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -D_GNU_SOURCE= -I"$root/src" -o "$work/bench.so" \
-	"$root/bench/bench_python.c" "$root"/src/unwind/*.c -ldl -pthread
+	"$root/bench/bench_python.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" -ldl -pthread
 cat >"$work/bench.py" <<'END'
 import ctypes, platform, sys
 lib = ctypes.PyDLL(sys.argv[1])

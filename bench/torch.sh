@@ -21,7 +21,7 @@ cc=${CC:-cc}
 # shellcheck disable=SC2086 # lists of words
 {
 	flags="-std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I$root/src"
-	$cc $flags -o "$work/hook.so" "$root/tests/e2e/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
+	$cc $flags -o "$work/hook.so" "$root/tests/e2e/torch_hook.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" -ldl -pthread
 	# The agent as it is, and a way into its capture.
 	sources=$(cd "$root/src/agent" && grep -o "'[a-z0-9_/.]*\.c'" meson.build */meson.build | sed "s|^meson.build:|$root/src/agent/|; s|^\([a-z_]*\)/meson.build:|$root/src/agent/\1/|; s|'||g")
 	$cc $flags -include unwind/oldglibc.h -fno-math-errno -Wl,-z,nodelete -Wl,--no-undefined -o "$work/agent.so" \

@@ -7,7 +7,7 @@ flags="-O1 -g -std=gnu17 -D_GNU_SOURCE= -I. -I$root/src -I$root/tests"
 objects= # all that the programs are linked with but memo.o
 libs="-lcmocka -ldl -pthread"
 mkdir unwind # before src/unwind
-for f in "$root"/src/unwind/*.c; do
+for f in "$root"/src/unwind/*.c "$root/src/base/auxv.c"; do
 	name=$(basename "$f" .c)
 	case $name in
 	python* | interleave) continue ;; # stacks of Python

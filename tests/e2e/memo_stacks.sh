@@ -4,7 +4,7 @@
 # level, with and without frame pointers: 20,000 captures each.
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
-for f in "$root"/src/unwind/*.c; do
+for f in "$root"/src/unwind/*.c "$root/src/base/auxv.c"; do
 	case $f in */python*.c | */interleave.c) continue ;; esac # stacks of Python
 	${CC:-cc} -O2 -g -std=gnu17 -D_GNU_SOURCE -I"$root/src" -c "$f" || exit 1
 done

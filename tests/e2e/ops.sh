@@ -48,7 +48,7 @@ check "report --streams has a row for each stream" test "$("$aiflame" report --s
 check "operators are rows of the table ops in SQL" test "$("$aiflame" query --format csv m.data "SELECT count(*) > 100 FROM ops WHERE kind = 'operator'" | tail -n 1)" = 1
 # A recording has no operators' times: samples and launches have. torch_hook.c launches where PyTorch's CPU operators allocate.
 check "the hook for PyTorch's operators is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I"$root/src" -o hook.so \
-	"$here/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
+	"$here/torch_hook.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" -ldl -pthread
 check "PyTorch is recorded" env LD_PRELOAD="$work/hook.so" "$aiflame" record -q --all-launches --cpu --cpu-clock perf -F 999 -o t.data \
 	"$python" "$here/ops_recorded.py" run "$work/hook.so" t.json
 check "calls of recorded operators are PyTorch's, their CPU time the program's own" "$python" "$here/ops_recorded.py" compare "$aiflame" t.data t.json

@@ -5,10 +5,10 @@
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 check "the walk of Python's frames is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -D_GNU_SOURCE= -I"$root/src" -o walk.so \
-	"$here/python_walk.c" "$root"/src/unwind/*.c "$root/src/base/buf.c" "$root/src/base/memory.c" "$root/src/base/reasons.c" \
+	"$here/python_walk.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" "$root/src/base/buf.c" "$root/src/base/memory.c" "$root/src/base/reasons.c" \
 	"$root/src/symbolize/pylines.c" -ldl -pthread
 check "a program that embeds Python is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -D_GNU_SOURCE= -I"$root/src" -o embed \
-	"$here/python_embed.c" "$root"/src/unwind/*.c -ldl -pthread
+	"$here/python_embed.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" -ldl -pthread
 
 # tell: cases that were printed to $1
 tell() {

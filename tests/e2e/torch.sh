@@ -15,7 +15,7 @@ if [ -z "$python" ]; then
 	exit
 fi
 check "the hook for PyTorch is compiled" "${CC:-cc}" -std=gnu17 -O2 -g -fPIC -shared -fvisibility=hidden -D_GNU_SOURCE= -I"$root/src" -o hook.so \
-	"$here/torch_hook.c" "$root"/src/unwind/*.c -ldl -pthread
+	"$here/torch_hook.c" "$root"/src/unwind/*.c "$root/src/base/auxv.c" -ldl -pthread
 recorded() {
 	LD_PRELOAD="$work/hook.so" timeout -k 5 200 "$aiflame" record -q --all-launches -o t.data \
 		"$python" "$here/torch_decode.py" "$work/hook.so" check t.log 100000

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 here=$root/tests/e2e
 flags="-O2 -g -std=gnu17 -D_GNU_SOURCE -I$root/src"
-for f in "$root"/src/unwind/*.c "$here/unwind_stacks.c"; do
+for f in "$root"/src/unwind/*.c "$root/src/base/auxv.c" "$here/unwind_stacks.c"; do
 	${CC:-cc} $flags -c "$f" || exit 1
 done
 try() {
