@@ -245,7 +245,7 @@ check "why says that a part was not kept" grep -q '^phases .* not kept, ' text
 
 # ---- what cannot be known is said
 "$aiflame" record -q -o none.data true 2>/dev/null
-check "why of a profile without device work says so" says "no device work with times" "$aiflame" why none.data
+check "why of a profile without device work says so" says "no process used a device" "$aiflame" why none.data
 nothing() { "$aiflame" why --format json none.data >why.json && ask 'w["time_ns"] == 0 and w["groups"] == []'; }
 check "why --format json of a profile without device work has no time and no groups" nothing
 check "report --time loop of a profile without a loop is refused" says "no step is marked" "$aiflame" report --time loop none.data
