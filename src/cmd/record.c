@@ -92,10 +92,13 @@ static const struct aif_opt opts[] = {
 	AIF_OPTS_HEADING("what to record"),
 	{0, "cpu", NULL, AIF_OPT_FLAG, AT(cpu), 0,
 	 "record CPU time, whether a device is used or not: of the command and all that it starts, from "
-	 "their start on"},
+	 "their start on\f; ranks of MPI are recorded without it"},
 	{0, "children", NULL, AIF_OPT_FLAG, AT(children), 0,
 	 "CPU samples also of processes that use no device: programs that the command starts, data loaders' "
 	 "workers\f, and what else recorded processes fork"},
+	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
+	 "take CPU samples by the wall clock, waits included\f; system calls of the command "
+	 "may fail with EINTR"},
 	{'F', "cpu-rate", "HZ", AIF_OPT_COUNT, AT(cpu_rate), 0,
 	 "CPU samples for each second of a thread's CPU time (99; with --cpu 999)\f; 0 for none, and no waits"},
 	{0, "ebpf", NULL, AIF_OPT_FLAG, AT(ebpf), 0,
@@ -157,9 +160,6 @@ static const struct aif_opt opts[] = {
 	 "branch-misses, page-faults, ... by perf's names; samples weigh events (docs/cpu.md)"},
 	{0, "period", "N", AIF_OPT_COUNT, offsetof(struct values, period), 1,
 	 "with -e: one sample for each N events (about 1000 samples a second)"},
-	{0, "wall", NULL, AIF_OPT_FLAG, AT(wall), 0,
-	 "take CPU samples by the wall clock, waits included; system calls of the command "
-	 "may fail with EINTR"},
 	{0, "off-cpu", NULL, AIF_OPT_FLAG, AT(off_cpu), 0,
 	 "with --ebpf: also record where threads are off CPU, for flame --of off-cpu"},
 	{0, "inject", "auto|always|never", AIF_OPT_CHOICE, AT(inject), 0,
@@ -680,6 +680,7 @@ const struct aif_command aif_command_record = {
 		    "aiflame record --counters help\twhat --counters may name here\n"
 		    "aiflame record --children python train.py\tdata loaders' workers, too\n"
 		    "aiflame record --cpu ./train\ta program without a device\n"
+		    "aiflame record mpirun -n 4 ./job\tranks of MPI, with devices or without\n"
 		    "aiflame record -p 4711 --duration 10\tten seconds of a running server\n"
 		    "aiflame record -p 4711 --cpu --duration 10\tits CPU time, prepared or not\n"
 		    "aiflame record -a --flame run.svg\tall that uses a device, until Ctrl-C\n"

@@ -302,7 +302,9 @@ const struct aif_command aif_command_report = {
 		"aiflame report --idle\twhy devices ran nothing: causes, with the stacks to blame\n"
 		"aiflame report --gaps --limit 10\tthe longest times in which a device ran nothing\n"
 		"aiflame report --queue\tis the host ahead of the device, or late at each launch?\n"
-		"aiflame report --copies --format csv\tfor a spreadsheet\n",
+		"aiflame report --copies --format csv\tfor a spreadsheet\n"
+		"aiflame report --cpu\tfunctions on CPUs, with a device or without\n"
+		"aiflame report --ranks\twho waits for whom in a job of many ranks\n",
 	.opts = opts,
 	.defaults = &defaults,
 	.values_size = sizeof(defaults),

@@ -111,7 +111,8 @@ const struct aif_command aif_command_why = {
 		"overlap they sum to more than the device was busy.\n\n"
 		"Of a program that used no device (record --cpu) it says how many CPUs were used, by\n"
 		"which threads, and which functions had the time; with --wall, what main threads compute\n"
-		"and in which calls they wait.",
+		"and in which calls they wait. Of a job of several ranks it says which one is late, in\n"
+		"which line, since when, and what that costs.",
 	.examples = "aiflame why\tof the loop in aiflame.data\n"
 		    "aiflame why --time startup run.data\twhat the start-up spends its time on\n"
 		    "aiflame why --time step:120 run.data\tone step: a row of report --steps\n"
