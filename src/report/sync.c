@@ -85,6 +85,8 @@ static int find_busy(struct places *s, const struct aif_utilization *u, uint32_t
 	while (s->next_device < u->len && u->devices[s->next_device].process == process)
 		s->next_device++;
 	s->busy = &s->of_several;
+	if (s->next_device == first)
+		return 0;
 	/* A copy of the spans of a long recording takes as much memory as its launches. */
 	if (s->next_device - first == 1) {
 		s->busy = &u->devices[first].busy;

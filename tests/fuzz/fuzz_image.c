@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		regs = (struct aif_regs){.pc = BASE + data[i % size] * 64u,
 					 .sp = BASE + (data[(i + 1) % size] * 64u & ~7u),
 					 .bp = BASE + (data[(i + 2) % size] * 64u & ~7u)};
-		(void)aif_walk(&im, &regs, i % 2);
+		(void)aif_walk(&im, &regs, BASE + data[(i + 3) % size] * 64u, i % 2);
 	}
 	aif_image_finish(&im);
 	return 0;
