@@ -342,7 +342,7 @@ int aif_own_thread_start_bare(enum aif_own_thread_kind kind, aif_own_run run)
 		return -EBUSY;
 	stack = aif_pages_stack(BARE_STACK);
 	atomic_store(&t->run, run);
-	atomic_store(&t->is_apart, false); /* it uses no descriptors */
+	atomic_store(&t->is_apart, false); /* `run` uses no descriptors */
 	atomic_store(&t->parting, PARTING_BEGUN);
 	atomic_store(&t->bare_ns, aif_now_ns());
 	if (!stack)

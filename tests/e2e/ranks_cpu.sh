@@ -12,27 +12,7 @@ if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null ||
 	exit
 fi
 
-# job NAME RANKS KIND STEPS LATE_US LATE
-job() {
-	name=$1 ranks=$2
-	shift 2
-	metered "$aiflame" record -q -o "$name.data" mpirun --oversubscribe -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
-	answer "$name"
-}
-answer() {
-	"$aiflame" report --ranks --format json "$1.data" >"$1.ranks" && "$aiflame" why --format json "$1.data" >"$1.why"
-}
-# ask NAME EXPRESSION: r: rows of --ranks; w: what why says of ranks
-ask() {
-	python3 - "$1" "$2" <<'EOP'
-import json, sys
-name, what = sys.argv[1:]
-r = json.load(open(name + ".ranks"))["rows"]
-w = json.load(open(name + ".why")).get("ranks", {})
-print(w, [{k: x[k] for k in ("rank", "step", "wait_given", "wait_suffered", "late", "operations")} for x in r])
-sys.exit(not eval(what))
-EOP
-}
+. "$root/tests/e2e/ranks_job.sh" # job NAME RANKS KIND STEPS LATE_US LATE
 named="w['verdict'] == 'one_late' and w['late'] == 1 and w['place'].startswith"
 most="max(r, key=lambda x: x['wait_given'])['rank'] == 1"
 

@@ -87,27 +87,7 @@ if [ ! -e /etc/OpenCL/vendors/pocl.icd ] || ! command -v mpirun >/dev/null || ! 
 	exit
 fi
 
-# job NAME RANKS STEPS LATE_US LATE [halves|burst|master]
-job() {
-	name=$1 ranks=$2
-	shift 2
-	metered "$aiflame" record -q -o "$name.data" mpirun --oversubscribe -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
-	answer "$name"
-}
-answer() {
-	"$aiflame" report --ranks --format json "$1.data" >"$1.ranks" && "$aiflame" why --format json "$1.data" >"$1.why"
-}
-# ask NAME EXPRESSION: r: rows of --ranks; w: what why says of ranks
-ask() {
-	python3 - "$1" "$2" <<'EOP'
-import json, sys
-name, what = sys.argv[1:]
-r = json.load(open(name + ".ranks"))["rows"]
-w = json.load(open(name + ".why")).get("ranks", {})
-print(w, [{k: x[k] for k in ("rank", "wait_given", "wait_suffered", "late", "operations", "idle_other_ranks")} for x in r])
-sys.exit(not eval(what))
-EOP
-}
+. "$root/tests/e2e/ranks_job.sh" # job NAME RANKS STEPS LATE_US LATE [halves|burst|master]
 check "a job of three ranks of MPI is recorded" job late 3 60 30000 1
 check "all operations of three ranks are matched" ask late "[x['operations'] for x in r] == [61] * 3"
 check "all calls of a communicator are numbered, on each rank alike" says '61,183' "$aiflame" query --format csv late.data "SELECT count(DISTINCT sequence), count(*) FROM ops WHERE name LIKE 'MPI_%' AND sequence > 0"

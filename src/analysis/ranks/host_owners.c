@@ -10,8 +10,8 @@
 #include <errno.h>
 
 /*
- * Tells what a rank without a device did: its thread is in a call that communicates, or between two of them. What it does there is what
- * samples of its CPU time, and looks at its sleeps, show. A gap between two calls with SAMPLES_ENOUGH of these is shared among the
+ * Finds what a rank without a device did between its thread's calls that communicate, by samples of the thread's CPU time and looks
+ * at its sleeps. A gap between two calls with SAMPLES_ENOUGH of these is shared among the
  * stacks of its own samples. Most gaps have fewer: such a one is shared as all of the thread's are that lie between calls of the same
  * two stacks and are as long, by a factor of two; where these have no sample either, as those of any length. So a step that the
  * thread took longer for is not shared as others are.

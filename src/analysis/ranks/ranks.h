@@ -38,7 +38,7 @@
 struct aif_rank {
 	uint32_t number;          /* in its job; AIF_NONE: not known */
 	uint32_t process, device; /* device AIF_NONE: it uses none */
-	size_t lane;              /* of the utilization's devices; AIF_RANK_NO_LANE: it uses none */
+	size_t lane; /* index of the utilization's devices; AIF_RANK_NO_LANE: the rank uses none */
 	uint32_t thread; /* that makes its joint calls, where it uses no device; AIF_NONE */
 	bool is_apart;   /* its times cannot be compared */
 	uint32_t clock_error_ns;
@@ -56,7 +56,7 @@ struct aif_rank_member {
 struct aif_rank_operation {
 	uint32_t collective; /* as an execution has it: 1 + which, or 0 */
 	uint32_t group;      /* operations of one communicator have one number */
-	uint32_t first, len; /* of .members: by start, less .before_ns */
+	uint32_t first, len; /* range of .members, in the order of start - before_ns */
 	uint32_t late;       /* index of .ranks: the last of them */
 	uint32_t cycle;      /* by which it stands for others (weights.h); AIF_NONE: for itself */
 	bool is_split;       /* begun by one call, and waited for in another */
@@ -82,7 +82,7 @@ struct aif_ranks {
 	struct aif_rank_member *members;
 	size_t members_len, members_cap;
 	struct aif_joint_calls calls; /* all that were recorded */
-	enum aif_ranks_why why;       /* not compared: why there are no operations */
+	enum aif_ranks_why why;       /* reason for which there are no operations to compare */
 	uint64_t
 		unmatched; /* executions that communicate, of which no other rank's part was found */
 	uint64_t

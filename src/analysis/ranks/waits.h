@@ -30,7 +30,7 @@ struct aif_wait_row {
 	uint32_t late; /* index of .ranks.ranks */
 	enum aif_wait_kind kind;
 	enum aif_idle_cause
-		cause; /* of IDLE; of HOST: CPU, OFF_CPU, NO_CPU, RANKS, or HOST where no sample shows it */
+		cause; /* cause of IDLE; HOST has CPU, OFF_CPU, NO_CPU, RANKS, or HOST where no sample shows one */
 	bool is_before;  /* of IDLE and HOST: the time before the launch, or the call, at .stack */
 	uint32_t stack;  /* AIF_NONE: not known */
 	uint32_t kernel; /* of KERNEL, COPY and COMMUNICATION; AIF_NONE */

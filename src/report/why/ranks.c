@@ -71,6 +71,9 @@ static void take_waiting(struct aif_why *w)
 	w->of_group[AIF_WHY_WAITING] += ns;
 }
 
+/* Time for which another thread may have a CPU before the kernel's tick takes it away (two ticks of 250 Hz at most): a rank that is now and then
+ * late by less may have been interrupted, by a hypervisor too, which no wait for a CPU shows. */
+#define SLICE_NS 8000000
 /* Part of the steps that a rank is late in for a reason of its own, if its host is. */
 #define NEARLY_ALL 0.8
 
@@ -126,7 +129,9 @@ static int find_machine(const struct aif_profile *p, const struct aif_why *w, bo
 		r = measure_delay_of(p, w, late, &waited);
 	else if (!w->is_busy_machine)
 		return 0;
-	is_less = (double)v->delay_ns * (double)v->delayed < (double)waited;
+	is_less = (double)v->delay_ns * (double)v->delayed < (double)waited ||
+		  (late->lane == AIF_RANK_NO_LANE && v->delay_ns < SLICE_NS &&
+		   2 * v->delayed < v->steps);
 	if (v->is == AIF_RANKS_WANDER)
 		*ret = is_less;
 	else
