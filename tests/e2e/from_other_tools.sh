@@ -57,10 +57,10 @@ words() {
 		{ if (held != "") print held; held = $0 }
 		END { if (held != "") print held }'
 }
-# typed COMMAND: it runs here, with what it prints in `out`; 2 minutes each
+# typed COMMAND: it runs here, with what it prints in `out`; ten minutes each on a machine that is shared
 typed() {
 	echo "$1" >command
-	timeout -k 5 120 ${env_words-} sh -c "$1" >out 2>&1 || { echo "status $? of: $1"; tail -n 12 out; return 1; }
+	timeout -k 5 600 ${env_words-} sh -c "$1" >out 2>&1 || { echo "status $? of: $1"; tail -n 12 out; return 1; }
 	cat out >>all
 }
 # row START KIT [SED [LOOK]]: all commands of aiflame's in the row, one after the other, in a copy of the folder KIT, after

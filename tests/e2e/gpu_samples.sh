@@ -38,10 +38,10 @@ are() {
 	sql=$1
 	shift
 	rows "$sql" >rows.txt
-	printf '%s\n' "$@" | diff - rows.txt
+	printf '%s\n' "$@" | diff - rows.txt || { cat a.err; return 1; }
 }
 
-check "a recording of counted samples" "$aiflame" record -q --all-launches -o a.data "$fake" two.script
+check "a recording of counted samples" sh -c '"$0" record --all-launches -o a.data "$1" two.script 2>a.err' "$aiflame" "$fake"
 check "a recording of counted samples has its window" are "SELECT end_ns - start_ns, held, lost, thread FROM windows WHERE device = 0" "10000000,1,5,"
 check "a recording of counted samples has its samples, those of other programs first" are \
 	"SELECT count, reason, pc FROM samples ORDER BY frame" "5,," "300,long_scoreboard,192" "52,selected,192" \
