@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/handshake.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Parts of a wait for an answer: where the whole machine stood still, only one of them is over. */
+#define WAIT_PARTS 4
+
+static struct timeval timeval_of(int ms)
+{
+	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}
+
 static int connect_to(const char *path, int timeout_ms)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+	struct timeval send = timeval_of(timeout_ms);
+	struct timeval part = timeval_of(AIF_MAX(timeout_ms / WAIT_PARTS, 1));
 	size_t len = strlen(path);
 	int fd, r;
 
@@ -21,8 +32,8 @@ static int connect_to(const char *path, int timeout_ms)
 	if (fd < 0)
 		return -errno;
 	/* The send timeout bounds connect() too, when the recorder's backlog is full. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &part, sizeof(part)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) < 0 ||
 	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		r = -errno;
 		close(fd);
@@ -31,8 +42,27 @@ static int connect_to(const char *path, int timeout_ms)
 	return fd;
 }
 
+/* Receives within timeout_ms, however often signals interrupt it. Length, or -errno. */
+static ssize_t receive(int sock, struct msghdr *msg, int timeout_ms)
+{
+	uint64_t begin = aif_now_ns();
+
+	for (unsigned parts = 0; parts < WAIT_PARTS;) {
+		ssize_t n = recvmsg(sock, msg, MSG_CMSG_CLOEXEC);
+
+		if (n >= 0)
+			return n;
+		if (errno != EINTR && errno != EAGAIN)
+			return -errno;
+		/* A call that was interrupted has not waited for all of its part. */
+		parts += errno == EAGAIN ||
+			 aif_now_ns() - begin > (uint64_t)timeout_ms * UINT64_C(1000000);
+	}
+	return -EAGAIN;
+}
+
 /* ret_fd NULL: no descriptor is expected, but the status `done`. */
-static int receive_welcome(int sock, uint32_t done, int *ret_fd)
+static int receive_welcome(int sock, uint32_t done, int timeout_ms, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -48,11 +78,9 @@ static int receive_welcome(int sock, uint32_t done, int *ret_fd)
 	ssize_t n;
 	int fd = -1;
 
-	do
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = receive(sock, &msg, timeout_ms);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
 	    c->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -86,11 +114,12 @@ int aif_hello_send(const char *path, const struct aif_hello *hello, int timeout_
 	if (send(sock, hello, size, MSG_NOSIGNAL) != (ssize_t)size)
 		r = -errno;
 	else if (hello->kind == AIF_HELLO_RUNTIME)
-		r = receive_welcome(sock, AIF_HELLO_REPLY_DONE, ret_fd);
+		r = receive_welcome(sock, AIF_HELLO_REPLY_DONE, timeout_ms, ret_fd);
 	else if (hello->kind == AIF_HELLO_CONTROL)
 		r = receive_welcome(sock,
 				    hello->control == AIF_CONTROL_SYNC ? AIF_HELLO_REPLY_COMMITTED
 								       : AIF_HELLO_REPLY_DONE,
+				    timeout_ms,
 				    hello->control == AIF_CONTROL_WATCH ||
 						    hello->control == AIF_CONTROL_SNAPSHOT
 					    ? ret_fd

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -337,8 +339,14 @@ static int highest_fd(void)
 	return fd;
 }
 
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
 static void hello_brings_the_memory(void **state)
 {
+	const struct itimerval often = {{.tv_usec = 3000}, {.tv_usec = 3000}};
 	struct aif_hello hello = {
 		.magic = AIF_WIRE_MAGIC, .version = AIF_WIRE_VERSION, .kind = AIF_HELLO_RUNTIME};
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -385,6 +393,12 @@ static void hello_brings_the_memory(void **state)
 
 	/* Without an answer the wait is bounded, and no descriptor stays. */
 	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 50, &fd), -EAGAIN);
+	assert_int_equal(highest_fd(), before);
+	/* Signals that come sooner than the wait is over do not prolong it without end. */
+	assert_int_equal(sigaction(SIGALRM, &(struct sigaction){.sa_handler = ignore}, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(aif_hello_send(addr.sun_path, &hello, 200, &fd), -EAGAIN);
+	assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){{0}, {0}}, NULL), 0);
 	assert_int_equal(highest_fd(), before);
 	close(d.listener);
 	unlink(addr.sun_path);
