@@ -201,6 +201,7 @@ static void carry_samples(struct aif_cpu *c, struct aif_cpu_thread *t, struct ai
 			report_sample(c, t, self, (const void *)aif_cpu_word(t, at));
 	atomic_store_explicit(&t->tail, at, memory_order_release);
 	c->lost += atomic_exchange_explicit(&t->lost, 0, memory_order_relaxed);
+	c->interrupted += atomic_exchange_explicit(&t->interrupted, 0, memory_order_relaxed);
 }
 
 /* A sample may name a function whose copy lies in another thread's queue, where it was put before: so first it
@@ -221,6 +222,8 @@ void aif_cpu_carry(struct aif_cpu *c, struct aif_thread *self)
 			carry_samples(c, c->at[i].thread, self);
 	if (c->lost && aif_emit_note(self, AIF_REASON_CPU_LOST, c->lost, ""))
 		c->lost = 0;
+	if (c->interrupted && aif_emit_note(self, AIF_REASON_CPU_INTERRUPTED, c->interrupted, ""))
+		c->interrupted = 0;
 }
 
 void aif_cpu_discard(struct aif_cpu *c)
@@ -237,6 +240,8 @@ void aif_cpu_discard(struct aif_cpu *c)
 		carry_codes(c, t);
 		atomic_store_explicit(&t->tail, t->codes_at, memory_order_release);
 		atomic_store_explicit(&t->lost, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->interrupted, 0, memory_order_relaxed);
 	}
 	c->lost = 0;
+	c->interrupted = 0;
 }

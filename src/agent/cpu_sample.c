@@ -450,6 +450,8 @@ static void sample(struct aif_cpu *c, struct aif_cpu_thread *t, const siginfo_t 
 	aif_regs_of_ucontext(uc, &regs, &more);
 	bounds = stack_of(c, t, regs.sp);
 	waiting = t->is_wall ? aif_wait_under_way(regs.sp) : NULL;
+	if (t->is_wall && aif_is_interrupted_call(uc))
+		atomic_fetch_add_explicit(&t->interrupted, 1, memory_order_relaxed);
 	if (waiting) {
 		waiting_stack(c, t, waiting, bounds, &n);
 		flags |= AIF_CPU_WAITING;

@@ -26,7 +26,7 @@
 #define LATE_TIMEOUT_MS 100
 /* Answers take a millisecond; with 30 runnable processes on two CPUs some take more than 100. */
 #define FORK_TIMEOUT_MS   500
-#define FILTER_TIMEOUT_MS 100
+#define FILTER_TIMEOUT_MS 500
 /* A recording that waits for processes like this one; there may be several. */
 #define OFFER_TIMEOUT_MS 200
 #define OFFERS           8

@@ -3,6 +3,8 @@
 
 #include "base/base.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <ucontext.h>
 
 /*
@@ -62,6 +64,12 @@ static inline bool aif_is_system_call_end(const ucontext_t *uc)
 	return g[REG_RCX] == g[REG_RIP] && g[REG_R11] == g[REG_EFL];
 }
 
+/* True if the signal has ended a system call that the kernel does not begin again: it returns EINTR. */
+static inline bool aif_is_interrupted_call(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.gregs[REG_RAX] == -EINTR && aif_is_system_call_end(uc);
+}
+
 #elif defined(__aarch64__)
 
 struct aif_regs_more {
@@ -94,6 +102,15 @@ static inline bool aif_is_system_call_end(const ucontext_t *uc)
 {
 	(void)uc;
 	return false;
+}
+
+/* As on x86-64: the instruction before is `svc #0`. */
+static inline bool aif_is_interrupted_call(const ucontext_t *uc)
+{
+	const mcontext_t *m = &uc->uc_mcontext;
+
+	return (long long)m->regs[0] == -EINTR &&
+	       *(const uint32_t *)(uintptr_t)(m->pc - 4) == 0xd4000001;
 }
 
 #else

@@ -24,6 +24,7 @@ for clock in perf $ticks; do
 	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1
 done
 check "calls of the target are interrupted with --wall" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
+check "calls that --wall interrupts are counted" says "returned EINTR because of samples by the wall clock" "$aiflame" info w.data
 check "waiting is sampled with --wall" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" \
 	"$(number w.data 'SELECT 0.3 + max(end_ns - start_ns) / 1e9 FROM processes')" # two seconds and what the last call waits for a CPU
 check "a thread that fetches signals gets none of the agent's" "$aiflame" record -q -F 999 -o b.data "$app" blocked 2

@@ -72,6 +72,12 @@ static enum aif_idle_sleep sleep_in(const char *name)
 	return AIF_IDLE_SLEEP_NONE;
 }
 
+/* True for the functions in which the C library waits for any of its locks, threads and conditions: __futex_abstimed_wait64. */
+static bool is_futex_wait(const char *name)
+{
+	return !strncmp(plain(name), "futex_", strlen("futex_"));
+}
+
 /* Looks up what the recorder saw a thread in: "in epoll_wait]", "in read of a socket]" (record/sources/sleep_calls.h). */
 static enum aif_idle_sleep sleep_seen(const char *text)
 {
@@ -192,8 +198,10 @@ enum aif_idle_sleep aif_idle_sleep_of(const struct aif_profile *p,
 		in_library = in_library && is_in_c_library(p, f);
 		is_asleep |= s == stack && sleeping->is_frame[frame];
 		name = in_library && !found ? name_of(p, frame) : NULL;
-		if (name)
+		if (name) {
 			found = sleep_in(name);
+			is_asleep |= s == stack && is_futex_wait(name);
+		}
 		/* A program's own function does not sleep: it was seen on a CPU. */
 		if (!in_library && !found)
 			return is_asleep ? AIF_IDLE_SLEEP_ASLEEP : AIF_IDLE_SLEEP_NONE;

@@ -20,8 +20,9 @@ static const struct {
 	size_t ring;
 } sizes[] = {{16384, 1u << 20}, {8192, 256u << 10}, {8192, 128u << 10}, {4096, 64u << 10}};
 
-/* The period is another one after so many samples (record/sources/cpu.c says why). */
-#define SAMPLES_A_PERIOD 100
+/* The period is another one after so many samples, and so many parts of a second (record/sources/cpu.c says why). */
+#define SAMPLES_A_PERIOD 16
+#define CHANGES_A_SECOND 20
 
 /* Registers that unwinding needs, in the order of the kernel's bits (asm/perf_regs.h). */
 #if defined(__x86_64__)
@@ -203,10 +204,10 @@ void aif_outside_ring_vary(struct aif_outside_ring *r, uint32_t rate, uint64_t *
 {
 	uint64_t period = AIF_NS_PER_S / rate;
 
-	if (r->samples < SAMPLES_A_PERIOD)
+	if (r->samples < AIF_MAX(SAMPLES_A_PERIOD, rate / CHANGES_A_SECOND))
 		return;
 	r->samples = 0;
 	*random = aif_mix64(*random + 1);
-	period = period * 9 / 10 + *random % (period / 5 + 1);
+	period = period * 3 / 4 + *random % (period / 2 + 1);
 	ioctl(r->fd, PERF_EVENT_IOC_PERIOD, &period);
 }
