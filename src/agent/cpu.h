@@ -86,7 +86,7 @@ struct aif_cpu {
 	struct aif_cpu_code **codes; /* by number */
 	uint64_t codes_bytes;
 	uint64_t lost, interrupted; /* samples, and calls that returned EINTR, yet untold */
-	uint64_t discarded_ns;       /* samples of before are none of this session's */
+	uint64_t discarded_ns;      /* samples of before are none of this session's */
 	_Atomic uint64_t
 		unloaded_ns; /* a library went then, and samples of before had not been carried */
 	struct aif_cpu_account account;

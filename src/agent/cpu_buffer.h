@@ -89,7 +89,7 @@ struct aif_cpu_thread {
 	_Alignas(64) _Atomic uint64_t head; /* words ever written */
 	_Alignas(64) _Atomic uint64_t tail; /* words ever read */
 	_Atomic uint32_t lost;              /* samples */
-	_Atomic uint32_t interrupted;       /* calls that returned EINTR because of a sample (--wall) */
+	_Atomic uint32_t interrupted; /* calls that returned EINTR because of a sample (--wall) */
 	/* The position that is the first word. The writer changes it while the queue is empty, and then the
 	 * reader, who has read all up to head, looks at nothing. */
 	_Atomic uint64_t origin;

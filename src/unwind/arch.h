@@ -104,7 +104,7 @@ static inline bool aif_is_system_call_end(const ucontext_t *uc)
 	return false;
 }
 
-/* As on x86-64: the instruction before is `svc #0`. */
+/* Looks at the instruction before: `svc #0`. */
 static inline bool aif_is_interrupted_call(const ucontext_t *uc)
 {
 	const mcontext_t *m = &uc->uc_mcontext;
