@@ -88,6 +88,23 @@ void aif_report_hide_known(struct aif_report *r, const char *column)
 		aif_report_hide(r, column);
 }
 
+bool aif_report_is_empty(const struct aif_report *r, size_t c, size_t *ret_known)
+{
+	const struct aif_table *t = &r->t;
+	const bool is_process = t->columns[c].type == AIF_TABLE_ID;
+	size_t known = 0;
+
+	for (size_t i = c; i < t->cells_len; i += t->width) {
+		if (aif_table_has_no_value(t, i))
+			continue;
+		if (t->cells[i] != (is_process ? t->cells[c] : 0))
+			return false;
+		known++;
+	}
+	*ret_known = known;
+	return true;
+}
+
 void aif_report_describe_captured(uint64_t captured, uint64_t left_out, struct aif_buf *out)
 {
 	aif_buf_puts(out, "of what was captured, ");

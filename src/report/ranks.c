@@ -173,6 +173,18 @@ static int put_rank(struct aif_report *r, const struct aif_rank_waits *w, size_t
 	return e;
 }
 
+/* Hides what no rank's device has, so that it does not stand among what is not known. */
+static void hide_devices(struct aif_report *r)
+{
+	const size_t busy = (size_t)aif_table_column(&r->t, "busy"),
+		     idle = (size_t)aif_table_column(&r->t, "idle");
+	size_t known;
+
+	for (size_t c = busy; c < idle + 1 + AIF_IDLE_CAUSES; c = c == busy + 2 ? idle : c + 1)
+		if (aif_report_is_empty(r, c, &known))
+			aif_report_hide(r, columns[c].name);
+}
+
 /* Notes below the table what took longer for a while, which steps that were kept whole need not have. */
 static int note_change(struct aif_report *r)
 {
@@ -222,6 +234,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 				e = put_rank(r, w, i, part, d, marked);
 	}
 	if (!e) {
+		hide_devices(r);
 		aif_rank_waits_say(w, &r->before);
 		aif_buf_putc(&r->before, '\n');
 		e = note_change(r);

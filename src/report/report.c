@@ -82,25 +82,29 @@ static int sort(struct aif_report *r, struct aif_err *err)
 	return -EINVAL;
 }
 
-/* Hides columns of amounts that are 0, or not known, in all rows, and of processes if all rows have the same
- * one. */
+/* Hides columns of amounts that are 0 in all rows, and of processes if all rows have the same one. An amount that is not known is
+ * not 0: a column that has both stays, and one without any value is named below the table. */
 static void hide_zeros(struct aif_report *r)
 {
 	const struct aif_table *t = &r->t;
-	size_t process = (size_t)aif_table_column(t, "process");
+	size_t process = (size_t)aif_table_column(t, "process"), unknown = 0;
 
-	for (size_t c = 0; c + 1 < t->width; c++) {
-		bool is_id = c == process, is_empty = true;
+	for (size_t c = 0; c + 1 < t->width && t->cells_len; c++) {
+		enum aif_table_type type = t->columns[c].type;
+		size_t known;
 
-		if (t->columns[c].type == AIF_TABLE_TEXT || t->columns[c].type == AIF_TABLE_AT ||
-		    (t->columns[c].type == AIF_TABLE_ID && !is_id))
+		if (type == AIF_TABLE_TEXT || type == AIF_TABLE_AT ||
+		    (type == AIF_TABLE_ID && c != process) || aif_table_is_hidden(t, c) ||
+		    !aif_report_is_empty(r, c, &known) ||
+		    (known && known < t->cells_len / t->width))
 			continue;
-		for (size_t i = c; i < t->cells_len && is_empty; i += t->width)
-			is_empty = t->cells[i] == (is_id ? t->cells[c] : 0) ||
-				   (!is_id && t->cells[i] == AIF_TABLE_NO_VALUE);
-		if (is_empty)
-			aif_report_hide(r, t->columns[c].name);
+		aif_report_hide(r, t->columns[c].name);
+		if (!known)
+			aif_buf_printf(&r->after, "%s%s",
+				       unknown++ ? ", " : "not known: ", t->columns[c].name);
 	}
+	if (unknown)
+		aif_buf_putc(&r->after, '\n');
 }
 
 /* Reads what the table needs. 0 or -errno with *err. */

@@ -27,7 +27,8 @@ struct aif_report_table {
 	unsigned lacks; /* enum aif_lack: what makes rows or numbers of it incomplete */
 	unsigned
 		by; /* 1 << enum aif_report_by of what --by may group its rows by; 0: --by is not for it */
-	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process */
+	bool hides_zeros; /* plain: columns of amounts that are 0 in all rows, and `process` for one process; names those of which
+			   * none is known */
 	bool wants_times; /* an empty table refers to `launches` where launches have no times */
 	bool wants_cpu;   /* an empty table says why there are no CPU samples */
 	const char *rows; /* the noun of "no ROWS": "copies" */
@@ -114,6 +115,10 @@ void aif_report_elide_stack(struct aif_buf *line);
 /* Leaves the column out of the plain table; aif_report_hide_known: if the table has it. */
 void aif_report_hide(struct aif_report *r, const char *column);
 void aif_report_hide_known(struct aif_report *r, const char *column);
+
+/* Returns whether a column is empty: of amounts, 0 or not known in all rows; of processes, the same in all. *ret_known: rows that
+ * have a value, where it is. */
+bool aif_report_is_empty(const struct aif_report *r, size_t column, size_t *ret_known);
 
 /* Appends "of what was captured, 7.22 % of the launches". */
 void aif_report_describe_captured(uint64_t captured, uint64_t left_out, struct aif_buf *out);

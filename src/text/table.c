@@ -165,8 +165,7 @@ static const char *cell_text(const struct aif_table *t, size_t i, size_t *len)
 	return aif_strset_get(&t->text, (uint32_t)t->cells[i], len);
 }
 
-/* True if the cell is a number that is not known. */
-static bool has_no_value(const struct aif_table *t, size_t i)
+bool aif_table_has_no_value(const struct aif_table *t, size_t i)
 {
 	enum aif_table_type type = t->columns[i % t->width].type;
 
@@ -179,7 +178,7 @@ static void plain_cell(const struct aif_table *t, size_t i, struct aif_buf *b)
 	const char *s;
 	size_t len;
 
-	if (has_no_value(t, i)) {
+	if (aif_table_has_no_value(t, i)) {
 		aif_buf_puts(b, t->is_torch ? "-" : "");
 		return;
 	}
@@ -241,7 +240,7 @@ static void pad(struct aif_buf *out, size_t n)
 		aif_buf_putc(out, ' ');
 }
 
-static bool is_hidden(const struct aif_table *t, size_t column)
+bool aif_table_is_hidden(const struct aif_table *t, size_t column)
 {
 	return column < 64 && (t->hidden >> column & 1);
 }
@@ -251,7 +250,7 @@ static size_t last_column(const struct aif_table *t)
 {
 	size_t last = t->width - 1;
 
-	while (last && is_hidden(t, last))
+	while (last && aif_table_is_hidden(t, last))
 		last--;
 	return last;
 }
@@ -262,15 +261,15 @@ static size_t line_width(const struct aif_table *t, size_t columns)
 	size_t all = 0;
 
 	for (size_t c = 0; c < columns; c++)
-		if (!is_hidden(t, c))
+		if (!aif_table_is_hidden(t, c))
 			all += t->widths[c] + (all ? 2 : 0);
 	return all;
 }
 
 static bool is_folded(const struct aif_table *t)
 {
-	return t->folds && t->columns_max >= FOLDED_LEAST && !is_hidden(t, t->width - 1) &&
-	       line_width(t, t->width) > t->columns_max;
+	return t->folds && t->columns_max >= FOLDED_LEAST &&
+	       !aif_table_is_hidden(t, t->width - 1) && line_width(t, t->width) > t->columns_max;
 }
 
 /* Takes from the widest text until all of a line fits, or nothing is left to take. Numbers stay
@@ -286,7 +285,7 @@ static void fit(const struct aif_table *t, const bool *is_text)
 		shown[0] = t->first_max;
 	}
 	for (size_t c = 0; t->text_max && c < last_column(t); c++)
-		if (is_text[c] && !is_hidden(t, c) && shown[c] > t->text_max) {
+		if (is_text[c] && !aif_table_is_hidden(t, c) && shown[c] > t->text_max) {
 			all -= shown[c] - t->text_max;
 			shown[c] = t->text_max;
 		}
@@ -295,7 +294,7 @@ static void fit(const struct aif_table *t, const bool *is_text)
 		size_t widest = t->width;
 
 		for (size_t c = 0; c < columns; c++)
-			if (is_text[c] && !is_hidden(t, c) &&
+			if (is_text[c] && !aif_table_is_hidden(t, c) &&
 			    (widest == t->width || shown[c] > shown[widest]))
 				widest = c;
 		if (widest == t->width || shown[widest] <= LEAST_TEXT)
@@ -345,7 +344,7 @@ static void plain_put(const struct aif_table *t, size_t column, bool right,
 	bool last = column == last_column(t);
 	const char *text;
 
-	if (is_hidden(t, column))
+	if (aif_table_is_hidden(t, column))
 		return;
 	if (last && is_folded(t)) {
 		put_folded(t, cell, out);
@@ -365,8 +364,8 @@ static void plain_put(const struct aif_table *t, size_t column, bool right,
 
 static bool is_cut(const struct aif_table *t, size_t column)
 {
-	return t->widths[t->width + column] < t->widths[column] && !is_hidden(t, column) &&
-	       !(column + 1 == t->width && is_folded(t));
+	return t->widths[t->width + column] < t->widths[column] &&
+	       !aif_table_is_hidden(t, column) && !(column + 1 == t->width && is_folded(t));
 }
 
 /* Fills an elider for each column that is cut; others stay empty. */
@@ -525,7 +524,7 @@ static void raw_cell(const struct aif_table *t, size_t i, struct aif_buf *out,
 	const char *s;
 	size_t len;
 
-	if (has_no_value(t, i)) {
+	if (aif_table_has_no_value(t, i)) {
 		if (text == json_text)
 			aif_buf_puts(out, "null");
 		return;

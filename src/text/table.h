@@ -58,6 +58,10 @@ void aif_table_finish(struct aif_table *t);
 void aif_table_number(struct aif_table *t, uint64_t value);
 /* In place of a number of AIF_TABLE_NS, AIF_TABLE_SHARE or AIF_TABLE_COUNT: no value is known. */
 #define AIF_TABLE_NO_VALUE UINT64_MAX
+/* Returns whether a cell, counted from the first row's first, has that. */
+bool aif_table_has_no_value(const struct aif_table *t, size_t cell);
+/* Returns whether the plain format leaves the column out. */
+bool aif_table_is_hidden(const struct aif_table *t, size_t column);
 void aif_table_text(struct aif_table *t, const char *text);
 /* For AIF_TABLE_ID: the name, or NULL for the number, which is below 2^63. */
 void aif_table_id(struct aif_table *t, uint64_t number, const char *name);

@@ -2,6 +2,7 @@
 /* Tests the tables of kernels and stacks, and the summary. How tables are printed: test_report_tables.c. */
 #include "names/stack_names.h"
 #include "report/report.h"
+#include "report/report_table.h"
 #include "report/summary/summary.h"
 #include "fixture_profile.h"
 
@@ -117,6 +118,45 @@ static void errors_are_shown_where_there_are_some(void **state)
 		aif_attribution_finish(&a);
 		aif_profile_finish(&p);
 	}
+}
+
+/* Fills two rows: a column of zeros, of unknown values, of both, and of others. */
+static int fill_unknown(struct aif_report *r, struct aif_err *err)
+{
+	(void)err;
+	for (uint64_t row = 0; row < 2; row++) {
+		aif_table_number(&r->t, 0);
+		aif_table_number(&r->t, AIF_TABLE_NO_VALUE);
+		aif_table_number(&r->t, row ? AIF_TABLE_NO_VALUE : 0);
+		aif_table_number(&r->t, AIF_TABLE_NO_VALUE);
+		aif_table_number(&r->t, row);
+		aif_table_text(&r->t, "row");
+	}
+	return 0;
+}
+
+static void a_column_without_values_is_not_hidden_as_zeros_are(void **state)
+{
+	static const struct aif_table_column columns[] = {
+		{"zero", AIF_TABLE_NS},    {"unknown", AIF_TABLE_NS}, {"both", AIF_TABLE_NS},
+		{"none", AIF_TABLE_SHARE}, {"some", AIF_TABLE_COUNT}, {"name", AIF_TABLE_TEXT}};
+	static const struct aif_report_table table = {.rows = "rows",
+						      .hides_zeros = true,
+						      AIF_REPORT_COLUMNS(columns),
+						      .fill = fill_unknown};
+	struct aif_attribution a = {0};
+	struct aif_profile p = {0};
+	char *text;
+
+	(void)state;
+	profile(&p);
+	text = report_of(&p, &a, (struct aif_report_opts){.table = &table});
+	assert_string_equal(text, "both  some  name\n"
+				  "0 ns     0  row\n"
+				  "         1  row\n"
+				  "not known: unknown, none\n");
+	free(text);
+	aif_profile_finish(&p);
 }
 
 /* ---- of several processes ------------------------------------------------------------------------ */
@@ -633,6 +673,7 @@ int main(void)
 		cmocka_unit_test(a_share_stands_beside_what_it_is_of),
 		cmocka_unit_test(callers_of_inlined_functions_are_in_the_stack),
 		cmocka_unit_test(errors_are_shown_where_there_are_some),
+		cmocka_unit_test(a_column_without_values_is_not_hidden_as_zeros_are),
 		cmocka_unit_test(processes_are_told_apart),
 		cmocka_unit_test(kernels_of_one_name_are_one),
 		cmocka_unit_test(kernels_are_chosen),
