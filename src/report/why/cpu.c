@@ -12,6 +12,7 @@
  *   at most   1 / (1 - share): the speed-up if a function took no time, of the CPU time
  *   lines     of Python programs: the innermost lines of the program's own, with what they called in libraries
  */
+#include "report/why/cpu_answer.h"
 #include "report/why/cpu_ranks.h"
 
 #include "analysis/run_delay.h"
@@ -44,7 +45,7 @@
 enum bound { BOUND_ALL_CPUS, BOUND_MACHINE, BOUND_ONE_THREAD, BOUND_OFF_CPU, BOUND_NONE };
 
 struct cpu_why {
-	const char *options; /* of the selection */
+	struct aif_why_cpu_answer answer;
 	const struct aif_profile *p;
 	struct aif_cpu_functions functions;
 	struct line {
@@ -511,14 +512,7 @@ static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 	return true;
 }
 
-static void put_command(const struct cpu_why *w, const char *view, const char *path,
-			struct aif_buf *out)
-{
-	aif_buf_printf(out, "aiflame %s%s ", view, w->options);
-	aif_buf_shell_path(out, path);
-}
-
-static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
+static void say(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_buf advice = {0};
 	bool is_late = aif_why_is_rank_late(&w->job), has_advice;
@@ -545,26 +539,18 @@ static void say(const struct cpu_why *w, const char *path, struct aif_buf *out)
 			       aif_buf_str(&advice));
 		aif_buf_clear(&advice);
 	}
-	aif_buf_clear(&advice);
-	if (aif_why_incomplete(w->p, true, &advice))
-		aif_buf_printf(out, "unknown  %s (aiflame info)\n", aif_buf_str(&advice));
 	aif_buf_finish(&advice);
+	aif_why_cpu_say_unknown(&w->answer, out);
 	if (lacks_python(w->p))
 		aif_buf_puts(out,
 			     "python   its functions are not in samples from outside: record with "
 			     "--inject always\n");
-	aif_buf_puts(out, "next     ");
-	put_command(w, is_late ? "report --ranks" : "report --cpu", path, out);
-	aif_buf_puts(out, ", ");
-	put_command(w, is_late ? "flame --of waits" : "flame --of cpu", path, out);
-	aif_buf_putc(out, '\n');
-	if (w->functions.damaged)
-		aif_buf_puts(out,
-			     "damaged  part of the file could not be read: samples are missing\n");
+	aif_why_cpu_say_next(&w->answer, is_late ? "report --ranks" : "report --cpu",
+			     is_late ? "flame --of waits" : "flame --of cpu", out);
 }
 
 /* Appends the members of text/json_answer.h, and "try". */
-static void say_json_answer(const struct cpu_why *w, const char *path, struct aif_buf *out)
+static void say_json_answer(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_json_answer head = {.verdict = {0}};
 	struct aif_buf text = {0}, command = {0};
@@ -575,13 +561,13 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	aif_buf_clear(&text);
 	aif_why_say_job(w->names, &w->job, &text);
 	if (text.len) {
-		put_command(w, "report --ranks", path, &command);
+		aif_why_cpu_command(&w->answer, "report --ranks", &command);
 		aif_json_answer_evidence(&head, aif_buf_str(&text), -1, aif_buf_str(&command));
 		if (is_late)
 			aif_json_answer_next(&head, aif_buf_str(&command));
 		aif_buf_clear(&command);
 	}
-	put_command(w, "report --cpu", path, &command);
+	aif_why_cpu_command(&w->answer, "report --cpu", &command);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];
 
@@ -590,17 +576,7 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 		aif_json_answer_evidence(&head, aif_buf_str(&text), (int64_t)share(w, f),
 					 aif_buf_str(&command));
 	}
-	if (w->functions.damaged)
-		aif_json_answer_abstain(&head, "damaged",
-					"part of the file could not be read: samples are missing");
-	aif_buf_clear(&text);
-	if (aif_why_incomplete(w->p, true, &text))
-		aif_json_answer_abstain(&head, "incomplete", aif_buf_str(&text));
-	aif_json_answer_next(&head, aif_buf_str(&command));
-	aif_buf_clear(&command);
-	put_command(w, "flame --of cpu", path, &command);
-	aif_json_answer_next(&head, aif_buf_str(&command));
-	aif_json_answer_put(&head, "why", out);
+	aif_why_cpu_put_head(&w->answer, &head, out);
 	aif_buf_puts(out, ",\"try\":[");
 	aif_buf_clear(&text);
 	for (unsigned i = 0; w->functions.len && !is_late && say_advice(w, i, &text); i++) {
@@ -615,7 +591,7 @@ static void say_json_answer(const struct cpu_why *w, const char *path, struct ai
 	aif_buf_finish(&command);
 }
 
-static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *out)
+static void say_json(const struct cpu_why *w, struct aif_buf *out)
 {
 	static const char *const keys[] = {
 		[BOUND_ALL_CPUS] = "cpus",
@@ -629,7 +605,7 @@ static void say_json(const struct cpu_why *w, const char *path, struct aif_buf *
 		aif_why_is_rank_late(&w->job) ? aif_why_group_key(AIF_WHY_WAITING) : keys[w->bound];
 
 	aif_buf_putc(out, '{');
-	say_json_answer(w, path, out);
+	say_json_answer(w, out);
 	aif_buf_printf(out,
 		       "\"bound_by\":[%s%s%s],\"of\":\"cpu\",\"time_ns\":%" PRIu64
 		       ",\"cpu_ns\":%" PRIu64 ",\"used_ppm\":%" PRIu64 ",\"cpus\":%u"
@@ -672,16 +648,17 @@ int aif_why_cpu(const struct aif_names *names, const struct aif_selection *sel, 
 		bool is_json, struct aif_buf *out, struct aif_err *err)
 {
 	struct cpu_why w = {
-		.p = names->p, .names = names, .options = sel && sel->options ? sel->options : ""};
+		.p = names->p, .names = names, .answer = AIF_WHY_CPU_ANSWER(names->p, sel, path)};
 	int r;
 
 	if (names->p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL && !names->p->traits.is_imported)
 		return aif_why_wall(names, sel, path, is_json, out, err);
 	r = measure(&w, names, sel, err);
+	w.answer.damaged = w.functions.damaged;
 	if (!r && is_json)
-		say_json(&w, path, out);
+		say_json(&w, out);
 	else if (!r)
-		say(&w, path, out);
+		say(&w, out);
 	aif_why_finish(&w.job);
 	aif_cpu_functions_finish(&w.functions);
 	aif_strset_finish(&w.places);

@@ -11,6 +11,7 @@
  *             nothing alone
  */
 #include "report/why/why.h"
+#include "report/why/cpu_answer.h"
 
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/sleep.h"
@@ -46,7 +47,7 @@ struct wall_thread {
 };
 
 struct wall_why {
-	const char *options; /* of the selection */
+	struct aif_why_cpu_answer answer;
 	const struct aif_profile *p;
 	struct aif_strset texts;
 	struct aif_map of[LISTS]; /* call | at << 32 -> index */
@@ -55,7 +56,7 @@ struct wall_why {
 	struct wall_thread *threads; /* by thread */
 	size_t threads_len, mains;   /* with samples; of these, main ones */
 	uint32_t main; /* the main thread with most time; AIF_NONE: all threads are asked */
-	uint64_t time_ns, main_ns, main_waits_ns, others_ns, others_waits_ns, damaged;
+	uint64_t time_ns, main_ns, main_waits_ns, others_ns, others_waits_ns;
 };
 
 static int place_add(struct wall_why *w, enum list to, uint32_t call, uint32_t at, uint64_t ns)
@@ -201,7 +202,7 @@ static int measure(struct wall_why *w, const struct aif_names *names,
 	if (!r && !by_thread.weight_ns)
 		r = -ENODATA;
 	if (!r) {
-		w->damaged = by_thread.damaged;
+		w->answer.damaged = by_thread.damaged;
 		w->time_ns = aif_cpu_span_ns(w->p, sel, &by_thread);
 		r = aif_idle_sleeping_init(&sleeping, w->p);
 		if (!r)
@@ -324,14 +325,7 @@ static bool say_advice(const struct wall_why *w, struct aif_buf *out)
 	return true;
 }
 
-static void put_command(const struct wall_why *w, const char *view, const char *path,
-			struct aif_buf *out)
-{
-	aif_buf_printf(out, "aiflame %s%s ", view, w->options);
-	aif_buf_shell_path(out, path);
-}
-
-static void say(const struct wall_why *w, const char *path, struct aif_buf *out)
+static void say(const struct wall_why *w, struct aif_buf *out)
 {
 	struct aif_buf text = {0};
 
@@ -345,22 +339,13 @@ static void say(const struct wall_why *w, const char *path, struct aif_buf *out)
 	say_list(w, OTHERS_COMPUTE, w->others_ns, out);
 	if (say_advice(w, &text))
 		aif_buf_printf(out, "try      %s\n", aif_buf_str(&text));
-	aif_buf_clear(&text);
-	if (aif_why_incomplete(w->p, true, &text))
-		aif_buf_printf(out, "unknown  %s (aiflame info)\n", aif_buf_str(&text));
 	aif_buf_finish(&text);
-	aif_buf_puts(out, "next     ");
-	put_command(w, "report --cpu", path, out);
-	aif_buf_puts(out, ", ");
-	put_command(w, "flame --of cpu", path, out);
-	aif_buf_putc(out, '\n');
-	if (w->damaged)
-		aif_buf_puts(out,
-			     "damaged  part of the file could not be read: samples are missing\n");
+	aif_why_cpu_say_unknown(&w->answer, out);
+	aif_why_cpu_say_next(&w->answer, "report --cpu", "flame --of cpu", out);
 }
 
 /* Appends the members of text/json_answer.h, and "try". */
-static void say_json_answer(const struct wall_why *w, const char *path, struct aif_buf *out)
+static void say_json_answer(const struct wall_why *w, struct aif_buf *out)
 {
 	struct aif_json_answer head = {.verdict = {0}};
 	struct aif_buf text = {0}, command = {0};
@@ -368,7 +353,7 @@ static void say_json_answer(const struct wall_why *w, const char *path, struct a
 
 	say_bound(w, &text);
 	aif_json_answer_verdict(&head, aif_buf_str(&text));
-	put_command(w, "report --cpu", path, &command);
+	aif_why_cpu_command(&w->answer, "report --cpu", &command);
 	for (size_t i = 0; i < w->len[of] && i < MOST; i++) {
 		aif_buf_clear(&text);
 		say_place(w, &w->at[of][i], &text);
@@ -376,17 +361,7 @@ static void say_json_answer(const struct wall_why *w, const char *path, struct a
 					 (int64_t)aif_share_ppm(w->at[of][i].ns, w->main_ns),
 					 aif_buf_str(&command));
 	}
-	if (w->damaged)
-		aif_json_answer_abstain(&head, "damaged",
-					"part of the file could not be read: samples are missing");
-	aif_buf_clear(&text);
-	if (aif_why_incomplete(w->p, true, &text))
-		aif_json_answer_abstain(&head, "incomplete", aif_buf_str(&text));
-	aif_json_answer_next(&head, aif_buf_str(&command));
-	aif_buf_clear(&command);
-	put_command(w, "flame --of cpu", path, &command);
-	aif_json_answer_next(&head, aif_buf_str(&command));
-	aif_json_answer_put(&head, "why", out);
+	aif_why_cpu_put_head(&w->answer, &head, out);
 	aif_buf_clear(&text);
 	aif_buf_puts(out, ",\"try\":[");
 	if (say_advice(w, &text))
@@ -397,12 +372,12 @@ static void say_json_answer(const struct wall_why *w, const char *path, struct a
 	aif_buf_finish(&command);
 }
 
-static void say_json(const struct wall_why *w, const char *path, struct aif_buf *out)
+static void say_json(const struct wall_why *w, struct aif_buf *out)
 {
 	static const char *const keys[LISTS] = {"waits", "computes", "others"};
 
 	aif_buf_putc(out, '{');
-	say_json_answer(w, path, out);
+	say_json_answer(w, out);
 	aif_buf_printf(out,
 		       "\"bound_by\":[%s],\"of\":\"wall\",\"time_ns\":%" PRIu64
 		       ",\"threads\":%zu,\"main_threads\":%zu,\"main_ns\":%" PRIu64
@@ -435,13 +410,13 @@ static void say_json(const struct wall_why *w, const char *path, struct aif_buf 
 int aif_why_wall(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		 bool is_json, struct aif_buf *out, struct aif_err *err)
 {
-	struct wall_why w = {.p = names->p, .options = sel && sel->options ? sel->options : ""};
+	struct wall_why w = {.p = names->p, .answer = AIF_WHY_CPU_ANSWER(names->p, sel, path)};
 	int r = measure(&w, names, sel, err);
 
 	if (!r && is_json)
-		say_json(&w, path, out);
+		say_json(&w, out);
 	else if (!r)
-		say(&w, path, out);
+		say(&w, out);
 	for (unsigned i = 0; i < LISTS; i++) {
 		aif_map_finish(&w.of[i]);
 		free(w.at[i]);
