@@ -32,6 +32,7 @@ static const struct aif_opt opts[] = {
 	AIF_UNIT_OPT(AT(unit)),
 	{0, "margin", "PERCENT", AIF_OPT_PERCENT, AT(margin), 0,
 	 "changes below that are none (3 %)"},
+	AIF_OPTS_FURTHER,
 	{0, "limit", "N", AIF_OPT_COUNT, AT(limit), 0, "rows of each table, 0 for all (10)"},
 	AIF_BASELINES_OPT(AT(baselines)),
 	{0, "any-machine", NULL, AIF_OPT_FLAG, AT(any_machine), 0,
