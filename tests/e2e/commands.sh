@@ -37,6 +37,16 @@ check "an unknown option of a command that hides some points to the whole help" 
 check "an unknown option of a command that hides none points to its help" test "$("$aiflame" merge --zzzzzz 2>&1)" = "aiflame merge: unknown option '--zzzzzz'; see aiflame merge -h"
 check "a mistyped further option gets a proposal" says "did you mean --off-cpu" "$aiflame" record --off-cpi
 check "further options have a section in the manual page" grep -qx ".SS further options" "$build/docs/man/aiflame-record.1"
+# Of each command, options that neither its part of options.md nor the part for several commands has.
+unexplained_options() {
+	for c in $commands; do
+		awk -v c="$c" '/^## / { n = split(substr($0, 4), w, ", "); on = $0 == "## Several commands"
+			for (i = 1; i <= n; i++) on = on || w[i] == c } on' "$root/src/cmd/options.md" >explained
+		"$aiflame" "$c" -h --all | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)\(--[a-z0-9-]*\).*/\2/p' |
+			while read -r o; do grep -q -e "\`$o\`" explained || echo "$c $o"; done
+	done
+}
+check "options.md says of each option who needs it" test "$(unexplained_options)" = ""
 few_are_shown() { # -h shows at most three quarters of all options
 	for c in $commands; do
 		"$aiflame" "$c" -h | sed -n '/^options:/,/^examples:/s/^  \(-[a-zA-Z], \|    \)--.*/shown/p'
