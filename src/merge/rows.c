@@ -263,22 +263,13 @@ static int write_all(struct writing *w, uint64_t *ret_bad)
 	uint64_t bad;
 	int r = 0;
 
-#define ROWS(kind, take)                                        \
-	if (!r) {                                               \
-		bad = 0;                                        \
-		r = aif_profile_##kind(w->from, take, w, &bad); \
-		*ret_bad += bad;                                \
+#define AIF_BULK(kind, name, row, number)                              \
+	if (!r) {                                                      \
+		bad = 0;                                               \
+		r = aif_profile_##name(w->from, take_##name, w, &bad); \
+		*ret_bad += bad;                                       \
 	}
-	ROWS(launches, take_launches)
-	ROWS(execs, take_execs)
-	ROWS(samples, take_samples)
-	ROWS(windows, take_windows)
-	ROWS(cpu, take_cpu)
-	ROWS(ops, take_ops)
-	ROWS(counters, take_counters)
-	ROWS(memory, take_memory)
-	ROWS(step_sums, take_step_sums)
-#undef ROWS
+#include "profile/bulk.def"
 	return r ? r : write_dropped(w);
 }
 

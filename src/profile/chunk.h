@@ -10,15 +10,8 @@
  */
 
 enum aif_chunk_kind {
-	AIF_CHUNK_LAUNCHES = 1,  /* struct aif_launch_row */
-	AIF_CHUNK_EXECS = 2,     /* struct aif_exec_row */
-	AIF_CHUNK_SAMPLES = 3,   /* struct aif_sample_row */
-	AIF_CHUNK_WINDOWS = 4,   /* struct aif_window_row */
-	AIF_CHUNK_CPU = 5,       /* struct aif_cpu_row */
-	AIF_CHUNK_OPS = 6,       /* struct aif_op_row */
-	AIF_CHUNK_COUNTERS = 7,  /* struct aif_counter_row */
-	AIF_CHUNK_MEMORY = 8,    /* struct aif_memory_row */
-	AIF_CHUNK_STEP_SUMS = 9, /* struct aif_step_sum_row */
+#define AIF_BULK(kind, name, row, number) AIF_CHUNK_##kind = (number),
+#include "profile/bulk.def"
 	AIF_CHUNK_KIND_COUNT
 };
 

@@ -44,29 +44,13 @@ int aif_writer_tables(struct aif_writer *w, const struct aif_profile *p, struct 
 int aif_writer_note(struct aif_writer *w, const struct aif_profile *p, const char *key,
 		    const char *value, struct aif_err *err);
 
-/* Bulk rows, about a second's worth each; any order, any number of rows (0: nothing is done). They
- * are sorted and compressed here. */
-int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,
-			struct aif_err *err);
-int aif_writer_execs(struct aif_writer *w, const struct aif_exec_row *rows, size_t n,
-		     struct aif_err *err);
-int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, size_t n,
-		       struct aif_err *err);
-int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
-		       struct aif_err *err);
-int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t n,
-		   struct aif_err *err);
-/* Rows with the same thread and start keep their order. */
-int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n,
-		   struct aif_err *err);
-int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
-			struct aif_err *err);
-/* Rows with the same thread and time keep their order. */
-int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
-		      struct aif_err *err);
-/* Rows of a thread keep their order. */
-int aif_writer_step_sums(struct aif_writer *w, const struct aif_step_sum_row *rows, size_t n,
-			 struct aif_err *err);
+/* Bulk rows, aif_writer_launches() and so on for each kind, about a second's worth each; any order, any number of rows (0: nothing
+ * is done). They are sorted and compressed here; operators of one thread and start keep their order, as do memory's rows of one
+ * thread and time, and sums of steps of a thread. */
+#define AIF_BULK(kind, name, row, number)                                             \
+	int aif_writer_##name(struct aif_writer *w, const struct row *rows, size_t n, \
+			      struct aif_err *err);
+#include "profile/bulk.def"
 
 /* Notes rows that this file does not get: they are counted as if aif_writer_trim had dropped them. until: CLOCK_MONOTONIC, from
  * when on the file has all. */
@@ -136,37 +120,14 @@ void aif_profile_fail(const struct aif_profile *p, int error);
  * then. */
 int aif_profile_check(const struct aif_profile *p, const char *path, struct aif_err *err);
 
-/* Calls fn for each chunk's rows, chunks in order of time. fn returns 0, or nonzero to stop,
- * which is then the result. A damaged chunk is skipped and counted in *ret_bad (may be NULL).
- * Rows are valid during the call. Ids in rows have been checked against the tables: each is in
- * range or AIF_NONE. */
-int aif_profile_launches(const struct aif_profile *p,
-			 int (*fn)(void *arg, const struct aif_launch_row *rows, size_t n),
-			 void *arg, uint64_t *ret_bad);
-int aif_profile_execs(const struct aif_profile *p,
-		      int (*fn)(void *arg, const struct aif_exec_row *rows, size_t n), void *arg,
-		      uint64_t *ret_bad);
-int aif_profile_samples(const struct aif_profile *p,
-			int (*fn)(void *arg, const struct aif_sample_row *rows, size_t n),
-			void *arg, uint64_t *ret_bad);
-int aif_profile_windows(const struct aif_profile *p,
-			int (*fn)(void *arg, const struct aif_window_row *rows, size_t n),
-			void *arg, uint64_t *ret_bad);
-int aif_profile_cpu(const struct aif_profile *p,
-		    int (*fn)(void *arg, const struct aif_cpu_row *rows, size_t n), void *arg,
-		    uint64_t *ret_bad);
-int aif_profile_ops(const struct aif_profile *p,
-		    int (*fn)(void *arg, const struct aif_op_row *rows, size_t n), void *arg,
-		    uint64_t *ret_bad);
-int aif_profile_counters(const struct aif_profile *p,
-			 int (*fn)(void *arg, const struct aif_counter_row *rows, size_t n),
-			 void *arg, uint64_t *ret_bad);
-int aif_profile_memory(const struct aif_profile *p,
-		       int (*fn)(void *arg, const struct aif_memory_row *rows, size_t n), void *arg,
-		       uint64_t *ret_bad);
-int aif_profile_step_sums(const struct aif_profile *p,
-			  int (*fn)(void *arg, const struct aif_step_sum_row *rows, size_t n),
-			  void *arg, uint64_t *ret_bad);
+/* For each kind, aif_profile_launches() and so on: calls fn for each chunk's rows, chunks in order of time. fn returns 0, or nonzero
+ * to stop, which is then the result. A damaged chunk is skipped and counted in *ret_bad (may be NULL). Rows are valid during the
+ * call. Ids in rows have been checked against the tables: each is in range or AIF_NONE. */
+#define AIF_BULK(kind, name, row, number)                                                         \
+	int aif_profile_##name(const struct aif_profile *p,                                       \
+			       int (*fn)(void *arg, const struct row *rows, size_t n), void *arg, \
+			       uint64_t *ret_bad);
+#include "profile/bulk.def"
 
 /* Returns how many rows of a kind the file's index says that there are, without reading them. */
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind);

@@ -273,7 +273,7 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 }
 
 /* Defines a function per kind, so that callers' functions have their own row's type. */
-#define EACH(kind, name, row)                                                                     \
+#define AIF_BULK(kind, name, row, number)                                                         \
 	struct name##_call {                                                                      \
 		int (*fn)(void *arg, const struct row *rows, size_t n);                           \
 		void *arg;                                                                        \
@@ -290,18 +290,9 @@ static int each_chunk(const struct aif_profile *p, enum aif_chunk_kind kind, row
 	{                                                                                         \
 		struct name##_call c = {fn, arg};                                                 \
                                                                                                   \
-		return each_chunk(p, kind, call_##name, &c, ret_bad);                             \
+		return each_chunk(p, AIF_CHUNK_##kind, call_##name, &c, ret_bad);                 \
 	}
-
-EACH(AIF_CHUNK_LAUNCHES, launches, aif_launch_row)
-EACH(AIF_CHUNK_EXECS, execs, aif_exec_row)
-EACH(AIF_CHUNK_SAMPLES, samples, aif_sample_row)
-EACH(AIF_CHUNK_WINDOWS, windows, aif_window_row)
-EACH(AIF_CHUNK_CPU, cpu, aif_cpu_row)
-EACH(AIF_CHUNK_OPS, ops, aif_op_row)
-EACH(AIF_CHUNK_COUNTERS, counters, aif_counter_row)
-EACH(AIF_CHUNK_MEMORY, memory, aif_memory_row)
-EACH(AIF_CHUNK_STEP_SUMS, step_sums, aif_step_sum_row)
+#include "profile/bulk.def"
 
 uint64_t aif_profile_rows(const struct aif_profile *p, enum aif_chunk_kind kind)
 {

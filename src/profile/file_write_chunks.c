@@ -338,59 +338,13 @@ int aif_writer_rows(struct aif_writer *w, enum aif_chunk_kind kind, const void *
 	return r;
 }
 
-int aif_writer_launches(struct aif_writer *w, const struct aif_launch_row *rows, size_t n,
-			struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_LAUNCHES, rows, n, err);
-}
-
-int aif_writer_execs(struct aif_writer *w, const struct aif_exec_row *rows, size_t n,
-		     struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_EXECS, rows, n, err);
-}
-
-int aif_writer_samples(struct aif_writer *w, const struct aif_sample_row *rows, size_t n,
-		       struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_SAMPLES, rows, n, err);
-}
-
-int aif_writer_windows(struct aif_writer *w, const struct aif_window_row *rows, size_t n,
-		       struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_WINDOWS, rows, n, err);
-}
-
-int aif_writer_cpu(struct aif_writer *w, const struct aif_cpu_row *rows, size_t n,
-		   struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_CPU, rows, n, err);
-}
-
-int aif_writer_ops(struct aif_writer *w, const struct aif_op_row *rows, size_t n,
-		   struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_OPS, rows, n, err);
-}
-
-int aif_writer_counters(struct aif_writer *w, const struct aif_counter_row *rows, size_t n,
-			struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_COUNTERS, rows, n, err);
-}
-
-int aif_writer_memory(struct aif_writer *w, const struct aif_memory_row *rows, size_t n,
-		      struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_MEMORY, rows, n, err);
-}
-
-int aif_writer_step_sums(struct aif_writer *w, const struct aif_step_sum_row *rows, size_t n,
-			 struct aif_err *err)
-{
-	return aif_writer_rows(w, AIF_CHUNK_STEP_SUMS, rows, n, err);
-}
+#define AIF_BULK(kind, name, row, number)                                             \
+	int aif_writer_##name(struct aif_writer *w, const struct row *rows, size_t n, \
+			      struct aif_err *err)                                    \
+	{                                                                             \
+		return aif_writer_rows(w, AIF_CHUNK_##kind, rows, n, err);            \
+	}
+#include "profile/bulk.def"
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 

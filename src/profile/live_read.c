@@ -408,35 +408,22 @@ struct save {
 	struct aif_err *err;
 };
 
-#define SAVE(name, row)                                                     \
+#define AIF_BULK(kind, name, row, number)                                   \
 	static int save_##name(void *arg, const struct row *rows, size_t n) \
 	{                                                                   \
 		struct save *s = arg;                                       \
                                                                             \
 		return aif_writer_##name(s->w, rows, n, s->err);            \
 	}
-SAVE(launches, aif_launch_row)
-SAVE(execs, aif_exec_row)
-SAVE(samples, aif_sample_row)
-SAVE(windows, aif_window_row)
-SAVE(cpu, aif_cpu_row)
-SAVE(ops, aif_op_row)
-SAVE(counters, aif_counter_row)
-SAVE(memory, aif_memory_row)
-SAVE(step_sums, aif_step_sum_row)
+#include "profile/bulk.def"
 
 static int save_rows(const struct aif_profile *p, struct save *s)
 {
-	int e = aif_profile_launches(p, save_launches, s, NULL);
+	int e = 0;
 
-	e = e ? e : aif_profile_execs(p, save_execs, s, NULL);
-	e = e ? e : aif_profile_samples(p, save_samples, s, NULL);
-	e = e ? e : aif_profile_windows(p, save_windows, s, NULL);
-	e = e ? e : aif_profile_cpu(p, save_cpu, s, NULL);
-	e = e ? e : aif_profile_ops(p, save_ops, s, NULL);
-	e = e ? e : aif_profile_counters(p, save_counters, s, NULL);
-	e = e ? e : aif_profile_memory(p, save_memory, s, NULL);
-	return e ? e : aif_profile_step_sums(p, save_step_sums, s, NULL);
+#define AIF_BULK(kind, name, row, number) e = e ? e : aif_profile_##name(p, save_##name, s, NULL);
+#include "profile/bulk.def"
+	return e;
 }
 
 static int save_cycle(struct aif_writer *w, const struct aif_profile *p, const struct aif_cycle *c,

@@ -95,36 +95,27 @@ static int close_cursor(sqlite3_vtab_cursor *c)
 	return SQLITE_OK;
 }
 
-#define LOADER(table, type)                                                                      \
-	static int load_##table(void *arg, const struct type *rows, size_t n)                    \
-	{                                                                                        \
-		struct aif_query *q = arg;                                                       \
-		if (aif_grow(&q->table, &q->table##_cap, q->table##_len + n, sizeof(*rows)) < 0) \
-			return -ENOMEM;                                                          \
-		memcpy(q->table + q->table##_len, rows, n * sizeof(*rows));                      \
-		q->table##_len += n;                                                             \
-		return 0;                                                                        \
+#define AIF_BULK(kind, name, row, number)                                                     \
+	static int load_##name(void *arg, const struct row *rows, size_t n)                   \
+	{                                                                                     \
+		struct aif_query *q = arg;                                                    \
+		if (aif_grow(&q->name, &q->name##_cap, q->name##_len + n, sizeof(*rows)) < 0) \
+			return -ENOMEM;                                                       \
+		memcpy(q->name + q->name##_len, rows, n * sizeof(*rows));                     \
+		q->name##_len += n;                                                           \
+		return 0;                                                                     \
 	}
-LOADER(launches, aif_launch_row)
-LOADER(execs, aif_exec_row)
-LOADER(samples, aif_sample_row)
-LOADER(windows, aif_window_row)
-LOADER(ops, aif_op_row)
-LOADER(counters, aif_counter_row)
-LOADER(memory, aif_memory_row)
-LOADER(step_sums, aif_step_sum_row)
+#include "profile/bulk.def"
 
 /* Leaves out what the recorder saw from outside: it repeats times that other rows have, without their stacks. */
-static int load_cpu(void *arg, const struct aif_cpu_row *rows, size_t n)
+static void leave_out_seen(struct aif_query *q)
 {
-	struct aif_query *q = arg;
+	size_t kept = 0;
 
-	if (aif_grow(&q->cpu, &q->cpu_cap, q->cpu_len + n, sizeof(*rows)) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (!rows[i].waiting || !aif_cpu_seen(q->p, rows[i].stack))
-			q->cpu[q->cpu_len++] = rows[i];
-	return 0;
+	for (size_t i = 0; i < q->cpu_len; i++)
+		if (!q->cpu[i].waiting || !aif_cpu_seen(q->p, q->cpu[i].stack))
+			q->cpu[kept++] = q->cpu[i];
+	q->cpu_len = kept;
 }
 
 static int index_launches(struct aif_query *q)
@@ -198,6 +189,22 @@ static int load_queue(struct aif_query *q)
 	return r;
 }
 
+/* Prepares rows of a kind that were decoded for questions. */
+static int prepare(struct aif_query *q, enum aif_query_needs rows)
+{
+	int r = 0;
+
+	if (rows == NEEDS_LAUNCHES) {
+		r = index_launches(q);
+		r = r < 0 ? r : extents(q);
+	} else if (rows == NEEDS_EXECS) {
+		r = index_execs(q);
+	} else if (rows == NEEDS_CPU) {
+		leave_out_seen(q);
+	}
+	return r;
+}
+
 /* Decodes what a table needs and is not there yet. A part that failed is tried again the next time. */
 static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 {
@@ -205,46 +212,17 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 	int r = 0;
 
 	needs &= ~q->loaded;
-	if (!r && (needs & NEEDS_LAUNCHES)) {
-		q->launches_len = 0;
+	if (needs & NEEDS_LAUNCHES)
 		q->last.is_set = false;
-		r = aif_profile_launches(q->p, load_launches, q, &bad);
-		r = r < 0 ? r : index_launches(q);
-		r = r < 0 ? r : extents(q);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_LAUNCHES;
+#define AIF_BULK(kind, name, row, number)                           \
+	if (!r && (needs & NEEDS_##kind)) {                         \
+		q->name##_len = 0;                                  \
+		r = aif_profile_##name(q->p, load_##name, q, &bad); \
+		r = r < 0 ? r : prepare(q, NEEDS_##kind);           \
+		q->damaged += r < 0 ? 0 : bad;                      \
+		q->loaded |= r < 0 ? 0 : NEEDS_##kind;              \
 	}
-	if (!r && (needs & NEEDS_EXECS)) {
-		q->execs_len = 0;
-		r = aif_profile_execs(q->p, load_execs, q, &bad);
-		r = r < 0 ? r : index_execs(q);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_EXECS;
-	}
-	if (!r && (needs & NEEDS_SAMPLES)) {
-		q->samples_len = 0;
-		r = aif_profile_samples(q->p, load_samples, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_SAMPLES;
-	}
-	if (!r && (needs & NEEDS_WINDOWS)) {
-		q->windows_len = 0;
-		r = aif_profile_windows(q->p, load_windows, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_WINDOWS;
-	}
-	if (!r && (needs & NEEDS_CPU)) {
-		q->cpu_len = 0;
-		r = aif_profile_cpu(q->p, load_cpu, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_CPU;
-	}
-	if (!r && (needs & NEEDS_OPS)) {
-		q->ops_len = 0;
-		r = aif_profile_ops(q->p, load_ops, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_OPS;
-	}
+#include "profile/bulk.def"
 	if (!r && (needs & NEEDS_CALLS)) {
 		r = aif_host_calls_read(q->p, NULL, &q->calls);
 		bad += q->calls.damaged;
@@ -260,24 +238,6 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 			aif_queue_finish(&q->queue);
 		else
 			q->loaded |= NEEDS_QUEUE;
-	}
-	if (!r && (needs & NEEDS_COUNTERS)) {
-		q->counters_len = 0;
-		r = aif_profile_counters(q->p, load_counters, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_COUNTERS;
-	}
-	if (!r && (needs & NEEDS_MEMORY)) {
-		q->memory_len = 0;
-		r = aif_profile_memory(q->p, load_memory, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_MEMORY;
-	}
-	if (!r && (needs & NEEDS_STEP_SUMS)) {
-		q->step_sums_len = 0;
-		r = aif_profile_step_sums(q->p, load_step_sums, q, &bad);
-		q->damaged += r < 0 ? 0 : bad;
-		q->loaded |= r < 0 ? 0 : NEEDS_STEP_SUMS;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -489,17 +449,10 @@ void aif_query_free(struct aif_query *q)
 	aif_launch_index_finish(&q->by_exec);
 	free(q->extents);
 	free(q->same_exec);
-	free(q->launches);
-	free(q->execs);
-	free(q->samples);
-	free(q->windows);
-	free(q->cpu);
-	free(q->ops);
+#define AIF_BULK(kind, name, row, number) free(q->name);
+#include "profile/bulk.def"
 	aif_host_calls_finish(&q->calls);
 	aif_queue_finish(&q->queue);
-	free(q->counters);
-	free(q->memory);
-	free(q->step_sums);
 	free(q);
 }
 

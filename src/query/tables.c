@@ -29,13 +29,13 @@ static uint64_t bytes_moved(struct aif_query *q, uint64_t launch)
 	return i != AIF_NONE && !q->execs[i].graph ? q->execs[i].bytes : 0;
 }
 
-#define BULK_ROWS(table)                                      \
-	static size_t table##_rows(const struct aif_query *q) \
-	{                                                     \
-		return q->table##_len;                        \
+#define AIF_BULK(kind, name, row, number)                    \
+	static size_t name##_rows(const struct aif_query *q) \
+	{                                                    \
+		return q->name##_len;                        \
 	}
+#include "profile/bulk.def"
 
-BULK_ROWS(launches)
 static void launches_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_launch_row *r = &q->launches[row];
@@ -69,10 +69,6 @@ static void launches_column(struct aif_query *q, size_t row, int column, sqlite3
 	}
 }
 
-static size_t execs_rows(const struct aif_query *q)
-{
-	return q->execs_len;
-}
 static bool is_kernel(const struct aif_query *q, size_t row)
 {
 	return q->execs[row].kind == AIF_LAUNCH_KERNEL;
@@ -176,7 +172,6 @@ static void copies_column(struct aif_query *q, size_t row, int column, sqlite3_c
 	}
 }
 
-BULK_ROWS(windows)
 static void windows_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_window_row *r = &q->windows[row];
@@ -222,7 +217,6 @@ static void pc(struct aif_query *q, sqlite3_context *ctx, uint32_t frame)
 		number(ctx, q->p->frames[frame].address);
 }
 
-BULK_ROWS(samples)
 static void samples_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_sample_row *r = &q->samples[row];
@@ -312,7 +306,6 @@ static void device_times_column(struct aif_query *q, size_t row, int column, sql
 	number(ctx, values[column]);
 }
 
-BULK_ROWS(cpu)
 static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_cpu_row *r = &q->cpu[row];
@@ -338,7 +331,6 @@ static void cpu_column(struct aif_query *q, size_t row, int column, sqlite3_cont
 	}
 }
 
-BULK_ROWS(ops)
 static void ops_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_op_row *r = &q->ops[row];
@@ -444,7 +436,6 @@ static void queue_column(struct aif_query *q, size_t row, int column, sqlite3_co
 	}
 }
 
-BULK_ROWS(counters)
 static void counters_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_counter_row *r = &q->counters[row];
@@ -467,7 +458,6 @@ static void counters_column(struct aif_query *q, size_t row, int column, sqlite3
 	}
 }
 
-BULK_ROWS(memory)
 static void memory_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_memory_row *r = &q->memory[row];
@@ -499,7 +489,6 @@ static void memory_column(struct aif_query *q, size_t row, int column, sqlite3_c
 	}
 }
 
-BULK_ROWS(step_sums)
 static void step_sums_column(struct aif_query *q, size_t row, int column, sqlite3_context *ctx)
 {
 	const struct aif_step_sum_row *r = &q->step_sums[row];

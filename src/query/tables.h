@@ -18,20 +18,12 @@ struct aif_query {
 	const struct aif_timeline *timeline;
 	struct aif_weights *weights; /* NULL: nothing was left out */
 	struct aif_attribution attribution;
-	struct aif_launch_row *launches;
-	struct aif_exec_row *execs;
-	struct aif_sample_row *samples;
-	struct aif_window_row *windows;
-	struct aif_cpu_row *cpu;
-	struct aif_op_row *ops;
-	struct aif_counter_row *counters;
-	struct aif_memory_row *memory;
-	struct aif_step_sum_row *step_sums;
+#define AIF_BULK(kind, name, row, number) \
+	struct row *name;                 \
+	size_t name##_len, name##_cap;
+#include "profile/bulk.def"
 	struct aif_host_calls calls;
 	struct aif_queue queue;
-	size_t launches_len, launches_cap, execs_len, execs_cap, samples_len, samples_cap,
-		windows_len, windows_cap, cpu_len, cpu_cap, ops_len, ops_cap, counters_len,
-		counters_cap, memory_len, memory_cap, step_sums_len, step_sums_cap;
 	struct aif_launch_index by_launch;
 	struct aif_launch_index by_exec; /* the first execution of it */
 	struct {
@@ -48,19 +40,12 @@ struct aif_query {
 };
 
 enum aif_query_needs {
-	NEEDS_LAUNCHES = 1,
-	NEEDS_EXECS = 2,
-	NEEDS_SAMPLES = 4,
-	NEEDS_WINDOWS = 8,
-	NEEDS_ATTRIBUTION = 16,
-	NEEDS_CPU = 32,
-	NEEDS_WEIGHTS = 64,
-	NEEDS_OPS = 128,
-	NEEDS_COUNTERS = 256,
-	NEEDS_CALLS = 512,
-	NEEDS_QUEUE = 1024,
-	NEEDS_MEMORY = 2048,
-	NEEDS_STEP_SUMS = 4096,
+#define AIF_BULK(kind, name, row, number) NEEDS_##kind = 1 << (number),
+#include "profile/bulk.def"
+	NEEDS_ATTRIBUTION = 1 << 16,
+	NEEDS_WEIGHTS = 1 << 17,
+	NEEDS_CALLS = 1 << 18,
+	NEEDS_QUEUE = 1 << 19,
 };
 
 /* Keys in the first column. Joins use them: without it each would be a scan in a scan. */
