@@ -225,19 +225,15 @@ static int have(struct aif_query *q, unsigned needs, struct aif_err *err)
 #include "profile/bulk.def"
 	if (!r && (needs & NEEDS_CALLS)) {
 		r = aif_host_calls_read(q->p, NULL, &q->calls);
-		bad += q->calls.damaged;
+		q->loaded |= r < 0 ? 0 : NEEDS_CALLS;
 		if (r < 0)
 			aif_host_calls_finish(&q->calls);
-		else
-			q->loaded |= NEEDS_CALLS;
 	}
 	if (!r && (needs & NEEDS_QUEUE)) {
 		r = load_queue(q);
-		bad += q->queue.damaged;
+		q->loaded |= r < 0 ? 0 : NEEDS_QUEUE;
 		if (r < 0)
 			aif_queue_finish(&q->queue);
-		else
-			q->loaded |= NEEDS_QUEUE;
 	}
 	if (!r && (needs & NEEDS_WEIGHTS)) {
 		r = aif_weights_new(q->p, &q->weights);
@@ -458,7 +454,8 @@ void aif_query_free(struct aif_query *q)
 
 uint64_t aif_query_damaged(const struct aif_query *q)
 {
-	return q->damaged;
+	/* Calls and queues are made of the same parts as other tables, which are not to be counted again. */
+	return AIF_MAX(q->damaged, AIF_MAX(q->calls.damaged, q->queue.damaged));
 }
 
 sqlite3 *aif_query_db(struct aif_query *q)

@@ -20,7 +20,7 @@ void aif_query_free(struct aif_query *q);
 /* For sqlite3_prepare_v2 and the like; do not close. */
 sqlite3 *aif_query_db(struct aif_query *q);
 
-/* Chunks that could not be decoded so far: their rows are missing from what was answered. */
+/* Returns how many chunks could not be decoded so far, at the least: their rows are missing from what was answered. */
 uint64_t aif_query_damaged(const struct aif_query *q);
 
 /* Names of the tables, NULL at the end; for `export --format sqlite`. */

@@ -372,6 +372,9 @@ for f in $formats; do
 	check "$f of a damaged profile says which file lacks them" grep -q "part.* damaged: what .* held is missing in damaged.$f\$" says.out
 	check "$f of a damaged profile is written" status_is 0 "$aiflame" export --format "$f" -o "damaged.$f" damaged.data
 done
+for t in launches ops calls queue; do
+	check "SQL on $t of a damaged profile says that parts are missing" says "missing above" "$aiflame" query -i damaged.data "select count(*) from $t"
+done
 check "an export of which nothing is left says that its part is damaged" says "part of it is damaged: what it held is missing" "$aiflame" export --format folded -o none.folded emptied.data
 check "an export of a whole profile says nothing of damage" sh -c "! '$aiflame' export --format chrome -o whole.out trace.data 2>&1 | grep -v ': incomplete: '"
 check "report says that damaged chunks are not in its table" says "2 damaged chunks are not in it" "$aiflame" report --kernels damaged.data
