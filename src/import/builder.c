@@ -2,7 +2,7 @@
 #include "import/builder.h"
 
 #include "base/memory.h"
-#include "base/scratch.h"
+#include "profile/output.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -356,8 +356,9 @@ void aif_builder_bound(struct aif_builder *b)
 	r = fn(w, (rows) + i_, AIF_MIN((len)-i_, AIF_CHUNK_ROWS), err)
 #define AIF_CHUNK_ROWS 32768
 
-static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err *err)
+static int write_all(void *arg, struct aif_writer *w, struct aif_err *err)
 {
+	const struct aif_builder *b = arg;
 	int r = aif_writer_tables(w, &b->p, err);
 
 	WRITE(aif_writer_launches, b->launches, b->launches_len);
@@ -371,69 +372,10 @@ static int write_all(struct aif_builder *b, struct aif_writer *w, struct aif_err
 	return r;
 }
 
-static int put_in_place(const char *from, const char *path, struct aif_err *err)
-{
-	int r = aif_profile_move_away(path, err);
-
-	if (r < 0)
-		return r;
-	if (rename(from, path) < 0)
-		return aif_err_set(err, -errno, "%s: could not be renamed to %s: %s", from, path,
-				   strerror(errno));
-	return 0;
-}
-
-/* Replaces the name of the file that becomes the profile in a message by that of the profile. */
-static void name_profile(struct aif_err *err, const char *part, const char *path)
-{
-	const char *at = strstr(err->text, part);
-	struct aif_err was = *err;
-
-	if (at)
-		aif_err_set(err, err->code, "%.*s%s%s", (int)(at - err->text), was.text, path,
-			    was.text + (at - err->text) + strlen(part));
-}
-
 int aif_builder_write(struct aif_builder *b, const char *path, struct aif_err *err)
 {
-	struct aif_err finish_err = {0};
-	struct aif_writer *w;
-	char part[4096], journal[4096 + 16];
-	int r, r2;
-
 	aif_builder_bound(b);
 	if (b->failed || aif_memory_failed())
 		return aif_err_set(err, -ENOMEM, "%s: out of memory", path);
-	if ((size_t)snprintf(part, sizeof(part), "%s.part%d", path, (int)getpid()) >=
-	    sizeof(part) - 8)
-		return aif_err_set(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
-	snprintf(journal, sizeof(journal), "%s-journal", part);
-	aif_scratch_put(b->scratch, part);
-	aif_scratch_put(b->scratch, journal);
-	r = aif_writer_new(part, b->p.start_ns, &w, err);
-	if (!r) {
-		r = write_all(b, w, err);
-		r2 = aif_writer_finish(w, b->p.end_ns, &finish_err);
-		if (!r && r2 < 0) {
-			r = r2;
-			if (err)
-				*err = finish_err;
-		}
-		if (!r && aif_memory_failed())
-			r = aif_err_set(err, -ENOMEM, "%s: out of memory", path);
-		if (!r)
-			r = put_in_place(part, path, err);
-	}
-	if (r < 0)
-		unlink(part);
-	unlink(journal); /* SQLite leaves it where it could not remove it */
-	aif_scratch_take(b->scratch, journal);
-	aif_scratch_take(b->scratch, part);
-	if (r < 0 && err)
-		name_profile(err, part, path);
-	/* Replaces the message for recordings, which says that their beginning is saved. */
-	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
-		aif_err_set(err, r, "%s: %s; free space or write elsewhere", path,
-			    r == -EFBIG ? strerror(EFBIG) : "the disk is full");
-	return r;
+	return aif_profile_output(path, &b->p, b->scratch, write_all, b, err);
 }

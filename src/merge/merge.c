@@ -3,8 +3,8 @@
 
 #include "merge/input.h"
 #include "merge/meta.h"
-#include "merge/output.h"
 #include "merge/tables.h"
+#include "profile/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -180,8 +180,9 @@ static int note_damage(struct merging *m)
 	return 0;
 }
 
-static int write_all(struct merging *m, struct aif_writer *w, struct aif_err *err)
+static int write_all(void *arg, struct aif_writer *w, struct aif_err *err)
 {
+	struct merging *m = arg;
 	int r = 0;
 
 	for (size_t i = 0; i < m->n && !r; i++) {
@@ -207,25 +208,6 @@ static int write_all(struct merging *m, struct aif_writer *w, struct aif_err *er
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-static int write_part(void *arg, const char *part, struct aif_err *err)
-{
-	struct merging *m = arg;
-	struct aif_err finish_err = {0};
-	struct aif_writer *w;
-	int r = aif_writer_new(part, m->tables.p.start_ns, &w, err), r2;
-
-	if (r)
-		return r;
-	r = write_all(m, w, err);
-	r2 = aif_writer_finish(w, m->tables.p.end_ns, &finish_err);
-	if (!r && r2 < 0) {
-		r = r2;
-		if (err)
-			*err = finish_err;
-	}
-	return r;
-}
-
 int aif_merge_files(const char *const *files, size_t n, const char *output,
 		    const struct aif_merge_opts *opts, struct aif_merge_sum *ret,
 		    struct aif_err *err)
@@ -240,7 +222,7 @@ int aif_merge_files(const char *const *files, size_t n, const char *output,
 		r = read_all(&m, err);
 	if (!r) {
 		bound(&m);
-		r = aif_merge_output(output, opts->scratch, write_part, &m, err);
+		r = aif_profile_output(output, &m.tables.p, opts->scratch, write_all, &m, err);
 	}
 	for (size_t i = 0; i < n && m.in; i++)
 		aif_merge_input_finish(&m.in[i]);

@@ -5,8 +5,8 @@
 #include "analysis/launch_index.h"
 #include "analysis/weights.h"
 #include "merge/kept_steps.h"
-#include "merge/output.h"
 #include "merge/step_sums.h"
+#include "profile/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -418,15 +418,13 @@ static int write_turns(struct reducing *r)
 	return e;
 }
 
-static int write_part(void *arg, const char *part, struct aif_err *err)
+static int write_part(void *arg, struct aif_writer *w, struct aif_err *err)
 {
 	struct reducing *r = arg;
-	struct aif_err finish_err = {0};
-	int e = aif_writer_new(part, r->p.start_ns, &r->w, err), e2;
 	uint64_t bad = 0; /* counted where rows are copied */
+	int e;
 
-	if (e)
-		return e;
+	r->w = w;
 	r->err = err;
 	e = name_turns(r);
 	if (!e)
@@ -449,12 +447,6 @@ static int write_part(void *arg, const char *part, struct aif_err *err)
 				"%s: is damaged: %" PRIu64
 				" of its chunks cannot be read; use it as it is",
 				r->input, r->bad);
-	e2 = aif_writer_finish(r->w, r->p.end_ns, &finish_err);
-	if (!e && e2 < 0) {
-		e = e2;
-		if (err)
-			*err = finish_err;
-	}
 	return e;
 }
 
@@ -542,7 +534,7 @@ int aif_reduce_file(const char *input, const char *output, const struct aif_redu
 	if (!e)
 		e = choose(&r, err);
 	if (!e)
-		e = aif_merge_output(output, opts->scratch, write_part, &r, err);
+		e = aif_profile_output(output, &r.p, opts->scratch, write_part, &r, err);
 	if (!e)
 		ret->reduced_bytes = size_of(output);
 	free_counts(&r);
