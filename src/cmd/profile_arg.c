@@ -233,3 +233,25 @@ int aif_view_print_text(const struct aif_buf *b, struct aif_err *err)
 	aif_buf_finish(&text);
 	return status;
 }
+
+int aif_view_show(const char *path, bool is_for_people,
+		  int (*write)(const void *values, const char *path, const struct aif_names *names,
+			       struct aif_buf *out, struct aif_err *err),
+		  const void *values, struct aif_err *err)
+{
+	struct aif_profile p = {0};
+	struct aif_names names = {0};
+	struct aif_buf out = {0};
+	int status = AIF_EXIT_FAILURE;
+
+	if ((is_for_people ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,
+									     err) == 0 &&
+	    write(values, path, &names, &out, err) == 0 && aif_profile_check(&p, path, err) == 0)
+		status = is_for_people ? aif_view_print_text(&out, err) : aif_view_print(&out, err);
+	if (status != AIF_EXIT_OK && !err->code)
+		aif_profile_check(&p, path, err);
+	aif_buf_finish(&out);
+	aif_names_finish(&names);
+	aif_profile_finish(&p);
+	return status;
+}

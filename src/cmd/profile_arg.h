@@ -74,3 +74,9 @@ uint32_t aif_view_columns(void);
 int aif_view_print(const struct aif_buf *b, struct aif_err *err);
 /* For people: what would be an order to a terminal comes out as a picture of it. */
 int aif_view_print_text(const struct aif_buf *b, struct aif_err *err);
+
+/* Opens a profile, prints what write() makes of it, for people or for programs, and closes it. An exit status. */
+int aif_view_show(const char *path, bool is_for_people,
+		  int (*write)(const void *values, const char *path, const struct aif_names *names,
+			       struct aif_buf *out, struct aif_err *err),
+		  const void *values, struct aif_err *err);

@@ -94,9 +94,10 @@ static void begin_json(const struct aif_profile *p, const char *table, const cha
 	aif_buf_finish(&text);
 }
 
-static int table(const struct values *v, const char *path, const struct aif_names *names,
+static int table(const void *values, const char *path, const struct aif_names *names,
 		 struct aif_buf *out, struct aif_err *err)
 {
+	const struct values *v = values;
 	struct aif_selection_args choice = {0};
 	struct aif_attribution a = {0};
 	struct aif_report_opts o = {.table = table_of(v),
@@ -124,9 +125,10 @@ static int table(const struct values *v, const char *path, const struct aif_name
 	return r;
 }
 
-static int summary(const struct values *v, const char *path, const struct aif_names *names,
+static int summary(const void *values, const char *path, const struct aif_names *names,
 		   struct aif_buf *out, struct aif_err *err)
 {
+	const struct values *v = values;
 	struct aif_selection_args choice = {0};
 	struct aif_attribution a = {0};
 	char *shown = aif_view_path_for_people(path);
@@ -192,10 +194,6 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 	struct values chosen = *(const struct values *)values;
 	const struct values *v = &chosen;
 	const char *path = aif_view_path(v->input, words, words_len, err);
-	struct aif_profile p = {0};
-	struct aif_names names = {0};
-	struct aif_buf out = {0};
-	int status = AIF_EXIT_FAILURE;
 
 	if (!path)
 		return AIF_EXIT_USAGE;
@@ -221,19 +219,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 			"report: --style is for --format table, by name or by shape; leave one out");
 		return AIF_EXIT_USAGE;
 	}
-	if ((is_for_people(v) ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,
-										err) == 0 &&
-	    (v->table ? table(v, path, &names, &out, err) : summary(v, path, &names, &out, err)) ==
-		    0 &&
-	    aif_profile_check(&p, path, err) == 0)
-		status = is_for_people(v) ? aif_view_print_text(&out, err)
-					  : aif_view_print(&out, err);
-	if (status != AIF_EXIT_OK && !err->code)
-		aif_profile_check(&p, path, err);
-	aif_buf_finish(&out);
-	aif_names_finish(&names);
-	aif_profile_finish(&p);
-	return status;
+	return aif_view_show(path, is_for_people(v), v->table ? table : summary, v, err);
 }
 
 const struct aif_command aif_command_report = {

@@ -27,9 +27,10 @@ static const struct aif_opt opts[] = {
 	{0},
 };
 
-static int write_answer(const struct values *v, const char *path, const struct aif_names *names,
+static int write_answer(const void *values, const char *path, const struct aif_names *names,
 			struct aif_buf *out, struct aif_err *err)
 {
+	const struct values *v = values;
 	struct aif_selection_args choice = {0};
 	struct aif_why why = {0};
 	bool is_json = v->format == FORMAT_JSON;
@@ -64,24 +65,9 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 {
 	const struct values *v = values;
 	const char *path = aif_view_path(v->input, words, words_len, err);
-	bool is_for_people = v->format == FORMAT_TEXT;
-	struct aif_profile p = {0};
-	struct aif_names names = {0};
-	struct aif_buf out = {0};
-	int status = AIF_EXIT_FAILURE;
 
-	if (!path)
-		return AIF_EXIT_USAGE;
-	if ((is_for_people ? aif_view_profile_for_people : aif_view_profile)(path, &p, &names,
-									     err) == 0 &&
-	    write_answer(v, path, &names, &out, err) == 0 && aif_profile_check(&p, path, err) == 0)
-		status = is_for_people ? aif_view_print_text(&out, err) : aif_view_print(&out, err);
-	if (status != AIF_EXIT_OK && !err->code)
-		aif_profile_check(&p, path, err);
-	aif_buf_finish(&out);
-	aif_names_finish(&names);
-	aif_profile_finish(&p);
-	return status;
+	return path ? aif_view_show(path, v->format == FORMAT_TEXT, write_answer, v, err)
+		    : AIF_EXIT_USAGE;
 }
 
 const struct aif_command aif_command_why = {
