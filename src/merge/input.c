@@ -195,8 +195,3 @@ void aif_merge_input_finish(struct aif_merge_input *in)
 	free(in->recordings);
 	free(in->ends.at);
 }
-
-void aif_merge_input_say(const struct aif_merge_input *in, struct aif_buf *out)
-{
-	aif_buf_printf(out, *in->host ? "%s (%s)" : "%s%s", in->host, in->path);
-}

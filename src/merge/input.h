@@ -38,5 +38,3 @@ int aif_merge_input_note(struct aif_profile *p, const struct aif_merge_input *in
 int aif_merge_align(struct aif_merge_input *in, size_t n, size_t *ret_reference);
 /* Returns a time of the file on the merged profile's clock; `base`: the reference's beginning there. */
 uint64_t aif_merge_time(const struct aif_merge_input *in, uint64_t base, uint64_t at);
-/* Appends "HOST (FILE)". */
-void aif_merge_input_say(const struct aif_merge_input *in, struct aif_buf *out);

@@ -212,13 +212,19 @@ static int add_loss(struct aif_profile *p, enum aif_reason reason, struct aif_bu
 	return 0;
 }
 
+/* Appends "HOST (FILE)". */
+static void say_input(const struct aif_merge_input *in, struct aif_buf *out)
+{
+	aif_buf_printf(out, *in->host ? "%s (%s)" : "%s%s", in->host, in->path);
+}
+
 /* Appends how a file's clock was found, "b (b.data): related to a (a.data) by the ends of 800 operations, within 12 us". */
 static void say_related(const struct aif_merge_input *x, const struct aif_merge_input *to,
 			struct aif_buf *out)
 {
-	aif_merge_input_say(x, out);
+	say_input(x, out);
 	aif_buf_puts(out, ": related to ");
-	aif_merge_input_say(to, out);
+	say_input(to, out);
 	aif_buf_puts(out, " by the ");
 	aif_buf_puts(out,
 		     x->relation.is == AIF_MERGE_BY_NUMBER ? "numbers and ends of " : "ends of ");
@@ -233,7 +239,7 @@ static void say_related(const struct aif_merge_input *x, const struct aif_merge_
 
 static void say_apart(const struct aif_merge_input *x, struct aif_buf *out)
 {
-	aif_merge_input_say(x, out);
+	say_input(x, out);
 	if (!x->ends.len)
 		aif_buf_puts(out, ": has no operation between ranks");
 	else if (x->relation.is == AIF_MERGE_AMBIGUOUS)
@@ -332,7 +338,7 @@ static int note_files(struct aif_profile *p, const struct aif_merge_input *in, s
 		if (!(in[i].notes & AIF_NOTE_CUT_SHORT))
 			continue;
 		aif_buf_clear(&cut);
-		aif_merge_input_say(&in[i], &cut);
+		say_input(&in[i], &cut);
 		add_line(ret, ++cuts,
 			 "Warning: cut short, so that it ends at its last commit: ", &cut, "");
 		if (!r)
