@@ -79,17 +79,8 @@ static struct aif_merge_end *sorted(const struct aif_merge_ends *e,
 /* Returns the first of n ends, by group, of that group and at that time or later. */
 static size_t first_at(const struct aif_merge_end *e, size_t n, uint64_t group, int64_t at)
 {
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (e[mid].group < group || (e[mid].group == group && e[mid].at < at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return AIF_BISECT(i, (size_t)0, n,
+			  e[i].group < group || (e[i].group == group && e[i].at < at));
 }
 
 /* ---- by number ------------------------------------------------------------------------------------- */

@@ -105,19 +105,11 @@ static bool would_tell(const struct aif_change *c, size_t n)
 /* Intervals shrink with each run, so the least number that tells is found by halving. */
 size_t aif_change_needed(const struct aif_change *c)
 {
-	size_t low = AIF_CHANGE_RUNS_MIN - 1, high = AIF_CHANGE_RUNS_MAX;
+	const size_t most = AIF_CHANGE_RUNS_MAX;
 
-	if (!c->has_interval || !would_tell(c, high))
+	if (!c->has_interval || !would_tell(c, most))
 		return 0;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (would_tell(c, middle))
-			high = middle;
-		else
-			low = middle;
-	}
-	return high;
+	return AIF_BISECT(n, (size_t)AIF_CHANGE_RUNS_MIN, most, !would_tell(c, n));
 }
 
 static double shown(const struct aif_change *c, double delta, bool by_log, double scale)
