@@ -27,6 +27,12 @@ have = {'waited': of('pthread_cond_wait'), 'slept': of('nanosleep'), 'computed':
 print(said, have)
 assert all(abs(said[k] - have[k]) < 0.1 for k in said)"
 
+check "a program that joins a thread is recorded by the wall clock" "$aiflame" record -q --cpu --wall -F 199 -o j.data "$app" 2 joins
+"$aiflame" why j.data >j.txt
+check "a thread that waits for another's end, or for a file's lock, does not compute" grep -qE '^bound by waiting: the main thread, [0-9]+ \(wall_app\), computes for [0-9.]+ % and waits for (9[0-9]|100)' j.txt
+check "why names the call that waits for the lock of a file" grep -qE ' flock in lock_file \(wall_app.c:[0-9]+\)' j.txt
+check "why names the call that waits for another thread's end" grep -qE 'join[a-z_]* in (join|main) \(wall_app.c:[0-9]+\)' j.txt
+
 cat >lines.py <<'EOF'
 import queue, threading, time
 asked = queue.Queue()
