@@ -20,6 +20,7 @@
 #define START_ERROR_NS (AIF_NS_PER_S / 50)
 /* Flag in `once`: the process is not tried again. Ticks since boot never grow that far. */
 #define GIVEN_UP (UINT64_C(1) << 63)
+#define PID_BITS 22 /* the kernel's PID_MAX_LIMIT */
 
 /* Content of /proc/PID/stat. */
 struct seen {
@@ -32,6 +33,7 @@ void aif_family_finish(struct aif_family *f)
 	free(f->members);
 	aif_map_finish(&f->once);
 	aif_map_finish(&f->before);
+	aif_map_finish(&f->last);
 	f->members = NULL;
 	f->len = f->cap = 0;
 }
@@ -136,16 +138,20 @@ static bool carries_agent(uint32_t pid)
 	return aif_standby_maps((int)pid, 0, &maps) == 0 && maps.has_agent;
 }
 
-/* Sets the CPU time of a listed process. Needs the store's lock. */
+/* Sets the CPU time of a listed process, which may have been another one, with the same number and start, before it called exec. Needs the
+ * store's lock. */
 static void note_cpu(struct aif_family *f, const struct seen *p, uint32_t id)
 {
 	const uint64_t tick_ns = AIF_NS_PER_S / (uint64_t)AIF_MAX(sysconf(_SC_CLK_TCK), 1);
+	const uint64_t key = p->start << PID_BITS | p->pid;
 	uint64_t before = 0, *cpu_ns = &f->listener->store->p.processes[id].cpu_ns;
 
 	if (!aif_map_get(&f->before, id, &before)) {
-		before = p->start * tick_ns + START_ERROR_NS < f->begin_ns ? p->cpu_ns : 0;
+		if (!aif_map_get(&f->last, key, &before))
+			before = p->start * tick_ns + START_ERROR_NS < f->begin_ns ? p->cpu_ns : 0;
 		aif_map_put(&f->before, id, before);
 	}
+	aif_map_put(&f->last, key, p->cpu_ns);
 	*cpu_ns = AIF_MAX(*cpu_ns, p->cpu_ns - AIF_MIN(before, p->cpu_ns));
 }
 

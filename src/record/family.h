@@ -21,7 +21,8 @@ struct aif_family {
 	struct aif_map once; /* pid and start: seen once, not listed yet, or never */
 	/* CPU time, ns, at the first look, of processes of the store that are older than the recording */
 	struct aif_map before;
-	uint64_t begin_ns; /* of the recording, CLOCK_BOOTTIME */
+	struct aif_map last; /* pid and start -> CPU time, ns, at the last look */
+	uint64_t begin_ns;   /* of the recording, CLOCK_BOOTTIME */
 	uint64_t next_ns;
 };
 #define AIF_FAMILY_MEMBERS 4096

@@ -175,6 +175,27 @@ static void cpu_time_of_a_process_that_the_recording_saw_begin_is_all_of_it(void
 	assert_true(w->store.p.processes[0].cpu_ns >= 150 * ms);
 }
 
+/* exec() keeps the process, and the clock of its CPU time. */
+static void cpu_time_of_a_program_is_not_that_of_the_one_that_follows_it(void **state)
+{
+	const uint64_t ms = AIF_NS_PER_S / 1000;
+	struct world *w = *state;
+	struct aif_process *p;
+
+	w->family.begin_ns = 0;
+	use_cpu_until(300 * ms);
+	look(w, 1);
+	w->store.p.processes[0].end_ns = aif_now_ns();
+	aif_map_put(&w->listener.by_pid, (uint64_t)getpid(), AIF_NONE);
+	aif_listener_add_process(&w->listener, (int)getpid());
+	assert_int_equal(aif_listener_processes(&w->listener), 2);
+	use_cpu_until(aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 100 * ms);
+	look(w, 1);
+	p = w->store.p.processes;
+	assert_in_range(p[1].cpu_ns, 50 * ms, 250 * ms);
+	assert_true(p[0].cpu_ns + p[1].cpu_ns <= aif_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 20 * ms);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -183,6 +204,7 @@ int main(void)
 		TEST(those_without_a_place_are_counted_once),
 		TEST(cpu_time_before_the_recording_is_left_out),
 		TEST(cpu_time_of_a_process_that_the_recording_saw_begin_is_all_of_it),
+		TEST(cpu_time_of_a_program_is_not_that_of_the_one_that_follows_it),
 		TEST(those_that_the_desk_does_not_list_are_counted_once),
 	};
 
