@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests reading samples with registers and a copy of the stack, as perf_event writes them. */
+#include "record/outside/children.h"
 #include "record/outside/rings.h"
+#include "record/outside/waits.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -8,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 /* after those */
@@ -178,9 +181,90 @@ static void samples_of_a_thread_that_sleeps_often_have_all_of_its_cpu_time(void 
 	assert_int_equal(seen.sum_ns, seen.cpu_ns);
 }
 
+#define MS UINT64_C(1000000)
+#define S  (1000 * MS)
+
+static void a_wait_is_placed_between_the_two_looks_that_saw_it(void **state)
+{
+	struct aif_outside_waited sum;
+	struct aif_outside_wait w;
+
+	(void)state;
+	aif_outside_wait_init(&w, 7 * S, 100 * S);
+	for (unsigned i = 1; i <= 10; i++)
+		assert_false(aif_outside_wait_look(&w, 7 * S, (100 + i) * S, 100 * S, &sum));
+	assert_true(aif_outside_wait_look(&w, 7 * S + 50 * MS, 111 * S, 100 * S, &sum));
+	assert_int_equal(sum.since_ns, 110 * S);
+	assert_int_equal(sum.ns, 50 * MS);
+	assert_false(aif_outside_wait_look(&w, 7 * S + 50 * MS, 112 * S, 100 * S, &sum));
+}
+
+static void short_waits_are_told_when_they_add_up(void **state)
+{
+	struct aif_outside_waited sum;
+	struct aif_outside_wait w;
+
+	(void)state;
+	aif_outside_wait_init(&w, 0, 100 * S);
+	assert_false(aif_outside_wait_look(&w, MS / 2, 101 * S, 100 * S, &sum));
+	assert_true(aif_outside_wait_look(&w, MS, 102 * S, 100 * S, &sum));
+	assert_int_equal(sum.since_ns, 101 * S);
+	assert_int_equal(sum.ns, MS);
+}
+
+static void what_a_thread_waited_before_collecting_began_is_not_told(void **state)
+{
+	struct aif_outside_waited sum;
+	struct aif_outside_wait w;
+
+	(void)state;
+	aif_outside_wait_init(&w, 0, 100 * S);
+	assert_false(aif_outside_wait_look(&w, 5 * S, 106 * S, 0, &sum));
+	assert_true(aif_outside_wait_look(&w, 6 * S, 108 * S, 107 * S, &sum));
+	assert_int_equal(sum.since_ns, 107 * S);
+	assert_int_equal(sum.ns, S);
+}
+
+#define CHILDREN 300 /* the kernel gives their numbers in more than a kilobyte of text */
+
+static void count_child(void *arg, uint32_t child)
+{
+	(void)child;
+	++*(unsigned *)arg;
+}
+
+static void all_children_are_found_however_many_there_are(void **state)
+{
+	pid_t child[CHILDREN];
+	unsigned n = 0;
+	int ends[2];
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	for (unsigned i = 0; i < CHILDREN; i++) {
+		child[i] = fork();
+		assert_true(child[i] >= 0);
+		if (child[i] == 0) {
+			close(ends[1]);
+			_exit(read(ends[0], &c, 1) == 0 ? 0 : 1);
+		}
+	}
+	aif_outside_children((uint32_t)getpid(), (uint32_t)getpid(), count_child, &n);
+	close(ends[0]);
+	close(ends[1]);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		waitpid(child[i], NULL, 0);
+	assert_int_equal(n, CHILDREN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_children_are_found_however_many_there_are),
+		cmocka_unit_test(a_wait_is_placed_between_the_two_looks_that_saw_it),
+		cmocka_unit_test(short_waits_are_told_when_they_add_up),
+		cmocka_unit_test(what_a_thread_waited_before_collecting_began_is_not_told),
 		cmocka_unit_test(samples_are_read),
 		cmocka_unit_test(cut_samples_are_refused),
 		cmocka_unit_test(a_thread_that_computes_is_sampled),

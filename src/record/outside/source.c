@@ -6,9 +6,11 @@
 #include "base/process.h"
 #include "record/ebpf/processes.h"
 #include "record/ingest/ids.h"
+#include "record/outside/children.h"
 #include "record/outside/outside.h"
 #include "record/outside/rings.h"
 #include "record/outside/spent.h"
+#include "record/outside/waits.h"
 #include "record/sources/cpu.h"
 #include "record/sources/sources.h"
 #include "symbolize/kallsyms.h"
@@ -36,16 +38,13 @@
 #define MAPS_MAX   (4u << 20)
 /* Pages of a process that are read between two looks at its maps. */
 #define PAGES_MAX 65536
-/* Shorter waits for a CPU make no row yet. */
-#define WAITED_NS 1000000
 /* Maps are read again at most so often. */
 #define MAPS_NS (100 * UINT64_C(1000000))
 
 struct thread {
 	uint32_t tid, pid;
 	uint64_t used; /* ns of CPU time, at the last look */
-	/* ns waited for a CPU, ever, at the last look at it; when that was */
-	uint64_t waited, waited_ns;
+	struct aif_outside_wait wait;
 	bool has_ring, was_refused, seen;
 	char name[64]; /* "": not known yet */
 	struct aif_outside_ring ring;
@@ -75,6 +74,7 @@ struct outside {
 	uint64_t random;
 	struct thread *reading; /* whose ring is read */
 	bool collects;
+	uint64_t collects_from; /* 0: it does not */
 	char host[256];
 };
 
@@ -293,21 +293,17 @@ static void look_at_wait(struct outside *o, struct thread *th)
 {
 	struct aif_drainer *d = o->d;
 	struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, th->pid, false);
-	uint64_t used, waited, now = aif_now_ns(), since = th->waited_ns;
-	struct aif_cpu_row row = {.time = since}, *to;
+	uint64_t used, waited, now = aif_now_ns();
+	struct aif_outside_waited sum;
+	struct aif_cpu_row row, *to;
 	struct aif_target *t;
 	uint32_t mark;
 
-	if (!read_times(th, &used, &waited) || waited < th->waited)
+	if (!read_times(th, &used, &waited) ||
+	    !aif_outside_wait_look(&th->wait, waited, now, o->collects_from, &sum) || !p ||
+	    !p->wanted)
 		return;
-	if (o->collects && waited - th->waited < WAITED_NS)
-		return;
-	/* A wait that has just ended may have begun before the look. */
-	row.waiting = AIF_MIN(waited - th->waited, now - since);
-	th->waited = waited;
-	th->waited_ns = now;
-	if (!o->collects || !row.waiting || !p || !p->wanted)
-		return;
+	row = (struct aif_cpu_row){.time = sum.since_ns, .waiting = sum.ns};
 	t = aif_ebpf_process_target(d, &o->processes, p, name_of(th), now);
 	if (!t || (t->shm && aif_cpu_is_sampled(t)))
 		return;
@@ -389,20 +385,14 @@ static bool is_agents(struct outside *o, uint32_t pid)
 	return true;
 }
 
-/* Adds the processes that a thread has started to those that are recorded. */
-static void want_children(struct outside *o, uint32_t pid, uint32_t tid)
+/* Adds a process that one of those that are recorded has started. */
+static void want_child(void *arg, uint32_t child)
 {
-	char path[64], text[1024], *at = text, *end;
+	struct outside *o = arg;
+	struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, child, true);
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
-	if (aif_proc_read(path, text, sizeof(text)) <= 0)
-		return;
-	for (uint32_t child; (child = (uint32_t)strtoul(at, &end, 10)) != 0 && *end; at = end) {
-		struct aif_ebpf_process *p = aif_ebpf_process(&o->processes, child, true);
-
-		if (p)
-			p->wanted = true;
-	}
+	if (p)
+		p->wanted = true;
 }
 
 /* Adds the threads of a process that are new, and marks all as seen. */
@@ -417,12 +407,12 @@ static void list_threads(struct outside *o, uint32_t pid)
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)) != NULL) {
 		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
-		uint64_t i;
+		uint64_t i, waited = 0;
 
 		if (!tid)
 			continue;
 		if (!o->processes.all)
-			want_children(o, pid, tid);
+			aif_outside_children(pid, tid, want_child, o);
 		if (!samples)
 			continue;
 		if (aif_map_get(&o->by_tid, tid, &i) && i < o->len) {
@@ -433,9 +423,8 @@ static void list_threads(struct outside *o, uint32_t pid)
 		    aif_map_put(&o->by_tid, tid, o->len))
 			break;
 		o->threads[o->len] = (struct thread){.tid = tid, .pid = pid, .seen = true};
-		(void)read_times(&o->threads[o->len], &o->threads[o->len].used,
-				 &o->threads[o->len].waited);
-		o->threads[o->len].waited_ns = aif_now_ns();
+		(void)read_times(&o->threads[o->len], &o->threads[o->len].used, &waited);
+		aif_outside_wait_init(&o->threads[o->len].wait, waited, aif_now_ns());
 		if (!o->processes.all)
 			sample(o, &o->threads[o->len]);
 		o->len++;
@@ -478,6 +467,8 @@ static void look_at_times(struct outside *o)
 			continue;
 		if (used > th->used)
 			sample(o, th);
+		else
+			aif_outside_wait_init(&th->wait, waited, aif_now_ns());
 		th->used = used;
 	}
 }
@@ -596,13 +587,23 @@ static void read_all(struct outside *o)
 			read_ring(o, &o->threads[i]);
 }
 
+/* Follows whether is collected. What threads waited until then is not theirs to tell. */
+static void begin_or_pause(struct outside *o, bool collects)
+{
+	if (collects && !o->collects)
+		look_at_waits(o, o->len);
+	if (!collects || !o->collects)
+		o->collects_from = collects ? aif_now_ns() : 0;
+	o->collects = collects;
+}
+
 static void step(struct aif_drainer *d, const struct aif_turn *turn)
 {
 	struct outside *o = outside_of(d);
 
 	if (!o->is_on)
 		return;
-	o->collects = turn->collects;
+	begin_or_pause(o, turn->collects);
 	/* While the writer is behind what is in the rings waits there. */
 	if (aif_batches_room(&d->store->batches))
 		read_all(o);
@@ -625,7 +626,7 @@ static uint64_t stop(struct aif_drainer *d, bool collects)
 	struct outside *o = outside_of(d);
 
 	if (o->is_on) {
-		o->collects = collects;
+		begin_or_pause(o, collects);
 		read_all(o);
 		look_at_waits(o, o->len);
 		for (size_t i = 0; i < o->processes.len && !o->processes.all && collects; i++)
