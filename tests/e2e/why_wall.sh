@@ -26,6 +26,11 @@ of = lambda call: sum(w['ns'] for w in a['waits'] if w['call'] == call) / a['mai
 have = {'waited': of('pthread_cond_wait'), 'slept': of('nanosleep'), 'computed': 1 - a['main_waits_ns'] / a['main_ns']}
 print(said, have)
 assert all(abs(said[k] - have[k]) < 0.1 for k in said)"
+check "a program is recorded by the wall clock beside one that sleeps" sh -c "'$aiflame' record -q --cpu --wall -F 199 -o b.data sh -c 'sleep 1000 & \"\$0\" 3 >/dev/null; kill \$!' '$app'"
+"$aiflame" why b.data >b.txt
+check "shares of a program are not those of one that sleeps beside it" grep -qE '^bound by waiting: the main thread, [0-9]+ \(wall_app\), computes for ' b.txt
+check "why says which main thread it leaves out" grep -qE '^threads .*, without 1 main thread that only waits: [0-9]+ \(sleep\)' b.txt
+check "why names no wait of a program that sleeps beside the one that computes" sh -c "! grep -q clock_nanosleep.c b.txt"
 
 check "a program that joins a thread is recorded by the wall clock" "$aiflame" record -q --cpu --wall -F 199 -o j.data "$app" 2 joins
 "$aiflame" why j.data >j.txt

@@ -2,7 +2,8 @@
 /*
  * The answer for a program that used no device, from samples by the wall clock (record --wall).
  *
- *   main      threads that their processes began with, but those that wait for child processes for WAITER_PPM of their time;
+ *   main      threads that their processes began with, but those that wait for child processes for WAITER_PPM of their time, and, where
+ *             others compute, those that compute for less than LEAST_PPM of theirs: idle processes beside the one that is asked about;
  *             the one that has ONE_PPM of the time of these, if there is one; all threads where none of these has samples
  *   waiting   samples in a call of the C library that sleeps (analysis/idle/sleeps.def), in syscall(), or in a runtime's call that waits. What else
  *             is seen counts as computing: threads that have no CPU, and system calls that no function of the C library makes,
@@ -43,7 +44,7 @@ struct place {
 
 struct wall_thread {
 	uint64_t ns, waits_ns, for_children_ns;
-	bool is_main;
+	bool is_main, is_idle;
 };
 
 struct wall_why {
@@ -55,6 +56,8 @@ struct wall_why {
 	size_t len[LISTS], cap[LISTS];
 	struct wall_thread *threads; /* by thread */
 	size_t threads_len, mains;   /* with samples; of these, main ones */
+	size_t idles;  /* main ones that are left out, since all that they do is to wait */
+	uint32_t idle; /* one of them */
 	uint32_t main; /* the main thread with most time; AIF_NONE: all threads are asked */
 	uint64_t time_ns, main_ns, main_waits_ns, others_ns, others_waits_ns;
 };
@@ -122,18 +125,39 @@ static void sum_threads(struct wall_why *w, const struct aif_idle_sleeping *slee
 	}
 }
 
-/* Marks the main threads: with `waiters`, those that wait for child processes, too. */
-static void find_mains(struct wall_why *w, bool waiters)
+/* Selects main threads. */
+enum asked { THAT_COMPUTE, THAT_WAIT_FOR_NO_CHILD, ALL_MAINS };
+
+static bool is_asked(const struct wall_thread *t, enum asked asked)
+{
+	if (asked == ALL_MAINS)
+		return true;
+	if (aif_share_ppm(t->for_children_ns, t->ns) >= WAITER_PPM)
+		return false;
+	return asked == THAT_WAIT_FOR_NO_CHILD ||
+	       aif_share_ppm(t->ns - t->waits_ns, t->ns) >= LEAST_PPM;
+}
+
+/* Marks the main threads. */
+static void find_mains(struct wall_why *w, enum asked asked)
 {
 	uint64_t all = 0;
+
+	w->idles = 0;
 
 	for (size_t i = 0; i < w->p->threads_len; i++) {
 		struct wall_thread *t = &w->threads[i];
 		uint32_t process = w->p->threads[i].process;
 
+		t->is_idle = false;
 		t->is_main = t->ns && process != AIF_NONE &&
-			     w->p->processes[process].pid == w->p->threads[i].tid &&
-			     (waiters || aif_share_ppm(t->for_children_ns, t->ns) < WAITER_PPM);
+			     w->p->processes[process].pid == w->p->threads[i].tid;
+		if (t->is_main && !is_asked(t, asked)) {
+			t->is_main = false;
+			t->is_idle = is_asked(t, THAT_WAIT_FOR_NO_CHILD);
+			w->idles += t->is_idle;
+			w->idle = t->is_idle ? (uint32_t)i : w->idle;
+		}
 		if (!t->is_main)
 			continue;
 		w->mains++;
@@ -160,6 +184,8 @@ static int sum_places(struct wall_why *w, const struct aif_idle_sleeping *sleepi
 		const char *call = call_of(w, sleeping, stacks, s), *caller, *end;
 		uint32_t of = AIF_STR_NONE, at;
 
+		if (!is_main && s->thread != AIF_NONE && w->threads[s->thread].is_idle)
+			continue;
 		*(is_main ? &w->main_ns : &w->others_ns) += s->weight_ns;
 		if (call) {
 			*(is_main ? &w->main_waits_ns : &w->others_waits_ns) += s->weight_ns;
@@ -209,10 +235,8 @@ static int measure(struct wall_why *w, const struct aif_names *names,
 			r = aif_stack_names_new_with_lines(names, &stacks);
 		if (!r)
 			sum_threads(w, &sleeping, stacks, &by_thread);
-		if (!r)
-			find_mains(w, false);
-		if (!r && !w->mains)
-			find_mains(w, true);
+		for (unsigned asked = THAT_COMPUTE; !r && asked <= ALL_MAINS && !w->mains; asked++)
+			find_mains(w, (enum asked)asked);
 		if (!r)
 			r = sum_places(w, &sleeping, stacks, &by_thread);
 		if (r)
@@ -235,20 +259,25 @@ static bool is_waiting(const struct wall_why *w)
 	return computes_ppm(w) < IDLE_PPM;
 }
 
+static void say_thread(const struct wall_why *w, uint32_t thread, struct aif_buf *out)
+{
+	const struct aif_thread *t = &w->p->threads[thread];
+
+	aif_buf_printf(out, "%" PRIu32, t->tid);
+	if (t->name != AIF_NONE && *aif_profile_str(w->p, t->name))
+		aif_buf_printf(out, " (%s)", aif_profile_str(w->p, t->name));
+}
+
 static void say_whose(const struct wall_why *w, struct aif_buf *out)
 {
-	const struct aif_thread *t = w->main == AIF_NONE ? NULL : &w->p->threads[w->main];
-
-	if (!t) {
+	if (w->main == AIF_NONE) {
 		aif_buf_puts(out, "all threads");
 	} else if (w->mains > 1) {
 		aif_human_counted(out, w->mains, "main thread");
 	} else {
-		aif_buf_printf(out, "the main thread, %" PRIu32, t->tid);
-		if (t->name != AIF_NONE && *aif_profile_str(w->p, t->name))
-			aif_buf_printf(out, " (%s),", aif_profile_str(w->p, t->name));
-		else
-			aif_buf_putc(out, ',');
+		aif_buf_puts(out, "the main thread, ");
+		say_thread(w, w->main, out);
+		aif_buf_putc(out, ',');
 	}
 }
 
@@ -305,6 +334,15 @@ static void say_threads(const struct wall_why *w, struct aif_buf *out)
 	aif_human_count(out, w->threads_len);
 	aif_buf_puts(out, " in ");
 	aif_human_ns(out, w->time_ns);
+	if (w->idles) {
+		aif_buf_puts(out, ", without ");
+		aif_human_counted(out, w->idles, "main thread");
+		aif_buf_puts(out, w->idles == 1 ? " that only waits" : " that only wait");
+	}
+	if (w->idles == 1) {
+		aif_buf_puts(out, ": ");
+		say_thread(w, w->idle, out);
+	}
 	if (!w->others_ns)
 		return;
 	aif_buf_puts(out, "; those that are not main compute for ");
@@ -380,13 +418,13 @@ static void say_json(const struct wall_why *w, struct aif_buf *out)
 	say_json_answer(w, out);
 	aif_buf_printf(out,
 		       "\"bound_by\":[%s],\"of\":\"wall\",\"time_ns\":%" PRIu64
-		       ",\"threads\":%zu,\"main_threads\":%zu,\"main_ns\":%" PRIu64
-		       ",\"main_waits_ns\":%" PRIu64 ",\"others_ns\":%" PRIu64
-		       ",\"others_waits_ns\":%" PRIu64,
+		       ",\"threads\":%zu,\"main_threads\":%zu,\"idle_main_threads\":%zu"
+		       ",\"main_ns\":%" PRIu64 ",\"main_waits_ns\":%" PRIu64
+		       ",\"others_ns\":%" PRIu64 ",\"others_waits_ns\":%" PRIu64,
 		       is_waiting(w)                   ? "\"waiting\""
 		       : computes_ppm(w) >= THREAD_PPM ? "\"computing\""
 						       : "",
-		       w->time_ns, w->threads_len, w->mains, w->main_ns, w->main_waits_ns,
+		       w->time_ns, w->threads_len, w->mains, w->idles, w->main_ns, w->main_waits_ns,
 		       w->others_ns, w->others_waits_ns);
 	for (unsigned of = 0; of < LISTS; of++) {
 		aif_buf_printf(out, ",\"%s\":[", keys[of]);
