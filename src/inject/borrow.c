@@ -78,6 +78,8 @@ static void pause_ns(long ns)
 static enum liking liking_of(long nr, unsigned long first_args[4])
 {
 	switch (nr) {
+	/* A wait with an end that a stop has interrupted before (kill -STOP, a debugger, a try of ours): whose arguments are still there. */
+	case RESTART_SYSCALL:
 	case SYS_futex:
 		/* A mutex's, or a lock's of the C library: the thread is about to have it. */
 		if ((first_args[1] & 0x7f) == 0 && first_args[2] == 2)

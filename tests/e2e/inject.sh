@@ -187,6 +187,18 @@ no_runtime() {
 	return $got
 }
 check "a program into which the agent was put is not said to have started a runtime" no_runtime
+# A wait that has an end goes on by another system call than it began with.
+continued() {
+	sleep 60 &
+	target=$!
+	wait_until runs && wait_until grep -q '^State:.*S' "/proc/$target/status" && kill -STOP "$target" &&
+		wait_until grep -q '^State:.*T' "/proc/$target/status" && kill -CONT "$target" &&
+		wait_until grep -q '^219 ' "/proc/$target/syscall" && attach && carries_agent
+	got=$?
+	kill "$target"
+	return $got
+}
+check "a program that was stopped and continued while it slept is recorded" continued
 
 # ---- languages
 
