@@ -91,15 +91,40 @@ void aif_joined_times_text(struct aif_buf *out, const struct aif_inject_times *t
 			       (double)t->longest.waited_ns / 1e6);
 }
 
-void aif_joined_stops_text(struct aif_buf *out, const struct aif_inject_times *t)
+void aif_joined_stops_text(struct aif_buf *out, const struct aif_record_joined *j)
 {
-	aif_buf_printf(out,
-		       "%u stops, the longest: seen after %.1f ms at most, looked at its stack for "
-		       "%.1f ms, had it make a thread that maps memory for %.1f ms, or one that "
-		       "loads for %.1f ms; that thread loaded the agent in %.1f ms",
-		       t->stops, (double)t->longest.seen_ns / 1e6, (double)t->longest.look_ns / 1e6,
-		       (double)t->longest.map_ns / 1e6, (double)t->longest.create_ns / 1e6,
-		       (double)t->load_ns / 1e6);
+	const struct aif_inject_times *t = &j->times;
+
+	aif_buf_printf(
+		out,
+		"process %d: %u stops, the longest: seen after %.1f ms at most, looked at its stack for "
+		"%.1f ms, had it make a thread that maps memory for %.1f ms, or one that "
+		"loads for %.1f ms; that thread loaded the agent in %.1f ms",
+		j->pid, t->stops, (double)t->longest.seen_ns / 1e6,
+		(double)t->longest.look_ns / 1e6, (double)t->longest.map_ns / 1e6,
+		(double)t->longest.create_ns / 1e6, (double)t->load_ns / 1e6);
+}
+
+void aif_joined_say(void (*text)(struct aif_buf *, const struct aif_record_joined *),
+		    const struct aif_record_joined *j)
+{
+	struct aif_buf out = {0};
+
+	text(&out, j);
+	aif_message("%s", aif_buf_str(&out));
+	aif_buf_finish(&out);
+}
+
+void aif_joined_became_text(struct aif_buf *out, const struct aif_record_joined *j)
+{
+	/* A sentence begins with the process's number, too. */
+	const char *why = strstr(j->why, ": ");
+
+	aif_buf_printf(out, "process %d: has become another program, %s: ", j->pid, j->name);
+	if (*j->why)
+		aif_buf_printf(out, "of which nothing is recorded: %s", why ? why + 2 : j->why);
+	else
+		aif_joined_times_text(out, &j->times);
 }
 
 void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j)

@@ -22,9 +22,14 @@ void aif_joined_list_add(struct aif_joined_list *l, const struct aif_record_join
 void aif_joined_list_print(const struct aif_joined_list *l, bool all);
 void aif_joined_list_finish(struct aif_joined_list *l);
 
+/* Prints one of the texts below as a message. */
+void aif_joined_say(void (*text)(struct aif_buf *, const struct aif_record_joined *),
+		    const struct aif_record_joined *j);
 /* Appends what it took to put the agent into a process. */
 void aif_joined_times_text(struct aif_buf *out, const struct aif_inject_times *t);
-/* Appends what the longest of the stops for that was for. */
-void aif_joined_stops_text(struct aif_buf *out, const struct aif_inject_times *t);
+/* Appends what the longest of the stops was for that it took to put the agent into a process. */
+void aif_joined_stops_text(struct aif_buf *out, const struct aif_record_joined *j);
+/* Appends what a named process has become. */
+void aif_joined_became_text(struct aif_buf *out, const struct aif_record_joined *j);
 /* Appends what is said of a process at once; without a zero byte or the end of a line. */
 void aif_joined_text(struct aif_buf *out, const struct aif_record_joined *j);

@@ -450,29 +450,26 @@ struct watching {
 
 static void say_injected(void *arg, int pid, const struct aif_inject_times *t)
 {
-	struct aif_buf text = {0};
+	const struct aif_record_joined j = {.pid = pid, .uid = geteuid(), .times = *t, .why = ""};
 
-	aif_joined_times_text(&text, t);
-	aif_message("process %d: %s", pid, aif_buf_str(&text));
-	if (((struct watching *)arg)->verbose) {
-		aif_buf_clear(&text);
-		aif_joined_stops_text(&text, t);
-		aif_message("process %d: %s", pid, aif_buf_str(&text));
-	}
-	aif_buf_finish(&text);
+	aif_joined_say(aif_joined_text, &j);
+	if (((struct watching *)arg)->verbose)
+		aif_joined_say(aif_joined_stops_text, &j);
+}
+
+static void say_became(void *arg, const struct aif_record_joined *j)
+{
+	(void)arg;
+	aif_joined_say(aif_joined_became_text, j);
 }
 
 static void note_joined(void *arg, const struct aif_record_joined *j)
 {
 	struct watching *w = arg;
-	struct aif_buf text = {0};
 
 	aif_joined_list_add(&w->joined, j);
-	if (!w->verbose)
-		return;
-	aif_joined_text(&text, j);
-	aif_message("%s", aif_buf_str(&text));
-	aif_buf_finish(&text);
+	if (w->verbose)
+		aif_joined_say(aif_joined_text, j);
 }
 
 /* Prints what --counters could name; an exit status. */
@@ -496,6 +493,7 @@ static int run(const void *values, char **words, int words_len, struct aif_err *
 						     .awaits = say_awaited,
 						     .waits = o.quiet ? NULL : aif_record_say_waits,
 						     .injected = say_injected,
+						     .became = say_became,
 						     .joined = note_joined};
 	struct aif_record_result result;
 	char agent[PATH_MAX], profile[PATH_MAX];

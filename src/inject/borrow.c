@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/program_held.h"
 #include "inject/mapper.h"
 #include "inject/walk.h"
 
@@ -504,6 +505,11 @@ static int borrow(struct aif_borrow *b, const struct candidate *c)
 		return r;
 	if (r < 0)
 		return -EAGAIN;
+	/* An address of the program that the process was until now may be anything in this one. */
+	if (!aif_program_is_held(b->program)) {
+		let_go(&t);
+		return -ESRCH;
+	}
 	if (aif_stopped_get_regs(&t.s, &t.s.regs) < 0 || t.s.regs.cs != 0x33 ||
 	    aif_stopped_has_signal(&t.s)) {
 		b->busy++;

@@ -21,6 +21,7 @@ struct aif_borrow_functions {
 
 struct aif_borrow {
 	struct aif_image *im;
+	int program; /* of which all here is true (base/program_held.h) */
 	struct aif_borrow_functions fn;
 	const struct aif_payload *payload; /* what the new thread is given */
 	uint64_t memory;                   /* of the payload in the target; 0: not there */
@@ -37,7 +38,7 @@ struct aif_borrow {
 };
 
 /* Looks once for a thread that can be borrowed, and starts the new thread. 0; -EAGAIN: none can be now; -EBUSY: one does
- * not stop, and is free when the calling process has ended; -EPERM, -ESRCH; -EACCES: no memory for code; -ENOMEM: no memory;
+ * not stop, and is free when the calling process has ended; -EPERM; -ESRCH: it has ended, or become another program; -EACCES: no memory for code; -ENOMEM: no memory;
  * -EFAULT: pthread_create() has crashed, which nothing else noticed; -ENOSPC: it has failed (create_error). */
 int aif_borrow_start(struct aif_borrow *b);
 

@@ -14,10 +14,11 @@ bool aif_inject_is_possible(struct aif_err *err)
 	return false;
 }
 
-int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
+int aif_inject_work(pid_t pid, int program, int agent, const struct aif_injected *about,
 		    struct aif_inject_result *ret, struct aif_err *err)
 {
 	(void)pid;
+	(void)program;
 	(void)agent;
 	(void)about;
 	(void)ret;

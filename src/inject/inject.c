@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* In the injector, which the terminal's signals do not reach: a thread that is borrowed must be given back. */
-static void inject(pid_t pid, int agent, const struct aif_injected *about,
+static void inject(const struct aif_injection *in, int agent, const struct aif_injected *about,
 		   const struct aif_inject_left *left, int to)
 {
 	struct aif_inject_result r = {.left = *left};
@@ -30,11 +30,25 @@ static void inject(pid_t pid, int agent, const struct aif_injected *about,
 	/* Works for root only. */
 	setpriority(PRIO_PROCESS, 0, -20);
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	r.error = aif_inject_work(pid, agent, about, &r, &err);
+	r.error = aif_inject_work(in->pid, in->program, agent, about, &r, &err);
 	r.took_ns = aif_now_ns() - began;
 	if (r.error)
 		memcpy(r.text, err.text, strnlen(err.text, sizeof(r.text) - 1));
 	_exit(write(to, &r, sizeof(r)) == (ssize_t)sizeof(r) ? 0 : 1);
+}
+
+static struct aif_injection none_of(pid_t pid)
+{
+	return (struct aif_injection){.pid = pid, .fd = -1, .program = -1};
+}
+
+static void end(struct aif_injection *in)
+{
+	if (in->fd >= 0)
+		close(in->fd);
+	if (in->program >= 0)
+		close(in->program);
+	*in = none_of(in->pid);
 }
 
 int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
@@ -43,10 +57,10 @@ int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
 {
 	int ends[2], fd, r;
 
-	*in = (struct aif_injection){.pid = pid, .fd = -1};
+	*in = none_of(pid);
 	if (!aif_inject_is_possible(err))
 		return -ENOTSUP;
-	r = aif_inject_refusal(pid, err);
+	r = aif_inject_refusal(pid, &in->program, err);
 	if (r < 0)
 		return r;
 	fd = open(agent, O_RDONLY | O_CLOEXEC);
@@ -54,19 +68,20 @@ int aif_inject_start(struct aif_injection *in, pid_t pid, const char *agent,
 		r = -errno;
 		if (fd >= 0)
 			close(fd);
+		end(in);
 		return aif_err_set(err, r, "%s: %s; install aiflame again", agent, strerror(-r));
 	}
 	in->injector = fork();
 	if (in->injector == 0) {
 		close(ends[0]);
-		inject(pid, fd, about, left, ends[1]);
+		inject(in, fd, about, left, ends[1]);
 	}
 	r = in->injector < 0 ? -errno : 0;
 	close(fd);
 	close(ends[1]);
 	if (r < 0) {
 		close(ends[0]);
-		in->injector = 0;
+		end(in);
 		return aif_err_set(err, r, "cannot start an injector: %s", strerror(-r));
 	}
 	in->fd = ends[0];
@@ -84,10 +99,14 @@ bool aif_inject_poll(struct aif_injection *in, int timeout_ms, struct aif_inject
 		*ret = (struct aif_inject_result){.error = -EIO,
 						  .text = "the injector was killed; try again"};
 	ret->text[sizeof(ret->text) - 1] = '\0';
-	close(in->fd);
 	/* The caller may have waited for it already, among its other children. */
 	waitpid(in->injector, NULL, 0);
-	*in = (struct aif_injection){.pid = in->pid, .fd = -1};
+	ret->program = -1;
+	if (!ret->error) {
+		ret->program = in->program;
+		in->program = -1;
+	}
+	end(in);
 	return true;
 }
 
@@ -95,6 +114,5 @@ void aif_inject_cancel(struct aif_injection *in)
 {
 	/* Leaves the injector alive: it may have a thread, which only it can give back as it was. It ends by itself. */
 	if (in->injector)
-		close(in->fd);
-	*in = (struct aif_injection){.pid = in->pid, .fd = -1};
+		end(in);
 }

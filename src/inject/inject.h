@@ -26,6 +26,7 @@ struct aif_injection {
 	pid_t pid;      /* the target */
 	pid_t injector; /* 0: none */
 	int fd;         /* its result */
+	int program;    /* the target's (base/program_held.h) */
 };
 
 /* Memory of 40 KB that stays in a process when its last thread had to be given back too soon: the next injector uses it. */
@@ -35,7 +36,9 @@ struct aif_inject_left {
 };
 
 struct aif_inject_result {
-	int error; /* 0: the agent is there */
+	int error; /* 0: the agent is there; -ESRCH: the process has ended, or become another program */
+	/* Without an error the program that the agent was put into (base/program_held.h), the caller's; else -1. */
+	int program;
 	struct aif_inject_left left;
 	struct aif_inject_times times;
 	uint64_t took_ns;

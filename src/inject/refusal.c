@@ -6,6 +6,7 @@
 #include "base/mounts.h"
 #include "base/proc.h"
 #include "base/process.h"
+#include "base/program_held.h"
 #include "inject/executable.h"
 
 #include <errno.h>
@@ -24,6 +25,8 @@
 #define MAP_LOOKS 3
 /* Libraries on slow file systems come within seconds, as a rule. */
 #define LOADED_AGE_NS (10 * AIF_NS_PER_S)
+/* A shell's child becomes its program within milliseconds, unless the machine is very busy. */
+#define FORKED_AGE_NS AIF_NS_PER_S
 
 struct status {
 	int tracer;
@@ -127,7 +130,7 @@ static unsigned long read_first_stack(pid_t pid)
 	return at ? strtoul(at, NULL, 10) : 0;
 }
 
-static bool is_old(pid_t pid)
+static bool is_older(pid_t pid, uint64_t ns)
 {
 	const uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
 	struct timespec now;
@@ -137,7 +140,21 @@ static bool is_old(pid_t pid)
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	return aif_proc_stat(pid, &parent, &start) &&
 	       (uint64_t)now.tv_sec * AIF_NS_PER_S + (uint64_t)now.tv_nsec >
-		       start * (AIF_NS_PER_S / hz) + LOADED_AGE_NS;
+		       start * (AIF_NS_PER_S / hz) + ns;
+}
+
+/* Returns true of a process that has just been forked and still is the program that forked it, as the child of a shell that is about to
+ * start a program: what is put into that is gone with it. */
+static bool may_become_another(pid_t pid)
+{
+	enum { FLAGS = 9, FORKED_NO_EXEC = 0x40 }; /* the kernel's PF_FORKNOEXEC */
+	char path[64], text[1024];
+	const char *at = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (aif_proc_read(path, text, sizeof(text)) > 0)
+		at = aif_proc_stat_field(text, FLAGS);
+	return at && strtoul(at, NULL, 10) & FORKED_NO_EXEC && !is_older(pid, FORKED_AGE_NS);
 }
 
 static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct aif_err *err)
@@ -194,8 +211,9 @@ static int look_at_libraries(pid_t pid, const struct aif_executable *x, struct a
 			"process %d: its C library is musl, and the agent needs glibc; use "
 			"an image with glibc, or add --ebpf",
 			(int)pid);
-	if ((x->has_loader && !has_other) || (x->needs_libraries && has_loader && !has_libc &&
-					      (waits ? is_in_loader : !is_old(pid))))
+	if ((x->has_loader && !has_other) ||
+	    (x->needs_libraries && has_loader && !has_libc &&
+	     (waits ? is_in_loader : !is_older(pid, LOADED_AGE_NS))))
 		return aif_err_set(
 			err, -EINPROGRESS,
 			"process %d: is still being loaded: its C library is not in it yet; try "
@@ -299,13 +317,19 @@ static int refusal(pid_t pid, struct aif_err *err)
 			"process %d: shares its memory with its parent, between vfork() and "
 			"exec(); try again, or record the parent",
 			n);
+	if (may_become_another(pid))
+		return aif_err_set(
+			err, -EINPROGRESS,
+			"process %d: has just been forked, and may be about to start a program; try "
+			"again",
+			n);
 	return refuse_libraries(pid, &x, err);
 }
 
 struct check {
 	pid_t pid;
 	struct aif_err err;
-	int result;
+	int result, program;
 };
 
 static void check_run(void *arg, const atomic_bool *is_abandoned)
@@ -313,18 +337,30 @@ static void check_run(void *arg, const atomic_bool *is_abandoned)
 	struct check *c = arg;
 
 	(void)is_abandoned;
+	c->program = aif_program_hold((int)c->pid);
 	c->result = refusal(c->pid, &c->err);
 }
 
-int aif_inject_refusal(pid_t pid, struct aif_err *err)
+static void check_release(void *arg)
 {
-	static const struct aif_bounded call = {check_run, free};
+	struct check *c = arg;
+
+	if (c->program >= 0)
+		close(c->program);
+	free(c);
+}
+
+int aif_inject_refusal(pid_t pid, int *ret_program, struct aif_err *err)
+{
+	static const struct aif_bounded call = {check_run, check_release};
 	struct check *c = calloc(1, sizeof(*c));
 	int r;
 
+	*ret_program = -1;
 	if (!c)
 		return aif_err_set(err, -ENOMEM, "out of memory");
 	c->pid = pid;
+	c->program = -1;
 	r = aif_bounded_call(&call, c, (int)pid, true);
 	if (r == -ESRCH)
 		return aif_err_set(err, r, "process %d: does not exist; see ps -e", (int)pid);
@@ -335,9 +371,13 @@ int aif_inject_refusal(pid_t pid, struct aif_err *err)
 			"user's, keeps readers waiting; see which processes ps -e stops at",
 			(int)pid);
 	r = c->result;
-	if (r < 0)
+	if (r < 0) {
 		*err = c->err;
-	free(c);
+	} else {
+		*ret_program = c->program;
+		c->program = -1;
+	}
+	check_release(c);
 	return r;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/program_held.h"
 #include "inject/borrow.h"
 #include "inject/refusal.h"
 
@@ -316,11 +317,12 @@ out:
 	return r;
 }
 
-int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
+int aif_inject_work(pid_t pid, int program, int agent, const struct aif_injected *about,
 		    struct aif_inject_result *ret, struct aif_err *err)
 {
 	static struct aif_payload first; /* a page */
-	struct aif_borrow b = {.payload = &first,
+	struct aif_borrow b = {.program = program,
+			       .payload = &first,
 			       .memory = ret->left.memory,
 			       .is_executable = ret->left.is_executable};
 	uint64_t until = aif_now_ns() + PATIENCE_NS;
@@ -336,7 +338,7 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 		r = try_image(&b, pid, err);
 		if (r == -EAGAIN)
 			pause_ns(AGAIN_NS);
-	} while (r == -EAGAIN && aif_now_ns() < until);
+	} while (r == -EAGAIN && aif_program_is_held(program) && aif_now_ns() < until);
 	ret->times.stops = b.stops;
 	ret->times.longest = b.longest;
 	/* Keeps no memory in which a thread may run. */
@@ -344,9 +346,14 @@ int aif_inject_work(pid_t pid, int agent, const struct aif_injected *about,
 	if (r == -EAGAIN || r == -EBUSY)
 		ret->left = (struct aif_inject_left){b.memory, b.is_executable};
 	b.im = &plain;
-	if (r < 0)
-		return err->code == r ? r : say_failed(&b, r, err);
-	r = await_agent(&b, agent, about->standby, err);
-	ret->times.load_ns = aif_now_ns() - b.made_ns;
-	return r;
+	if (r == 0) {
+		r = await_agent(&b, agent, about->standby, err);
+		ret->times.load_ns = aif_now_ns() - b.made_ns;
+	}
+	/* Another program faults, is static, or has none of what was put into the one before. */
+	if (!aif_program_is_held(program)) {
+		ret->left = (struct aif_inject_left){0};
+		return say_failed(&b, -ESRCH, err);
+	}
+	return r < 0 && err->code != r ? say_failed(&b, r, err) : r;
 }

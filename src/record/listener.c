@@ -452,7 +452,8 @@ static void give_memory(struct aif_listener *w, const struct aif_pending_connect
 	if (r == 0)
 		aif_attach_joined(c->attach, pid);
 	/* Short commands end, or call exec, at any moment. */
-	if (r < 0 && !(r == -EPIPE && h->joins & AIF_JOINS_WITHOUT_DEVICE))
+	if (r < 0 && !(r == -EPIPE &&
+		       (h->joins & AIF_JOINS_WITHOUT_DEVICE || aif_became_is_gone(c->attach, pid))))
 		loss(w, AIF_REASON_HANDSHAKE_FAILED, process,
 		     r == -EPIPE ? "it had stopped waiting" : strerror(-r));
 	close(fd);

@@ -17,7 +17,7 @@ struct aif_record_progress {
 	bool is_over;       /* nothing is collected any more: the last call */
 };
 
-/* A process of `record -a` that uses a device, and that nobody prepared. */
+/* A process of `record -a` that uses a device, and that nobody prepared; or a named one that has become another program. */
 struct aif_record_joined {
 	int pid;
 	uid_t uid;        /* its user */
@@ -37,6 +37,8 @@ struct aif_record_observer {
 	void (*waits)(void *arg, uint64_t due_ns);
 	/* The agent was put into a process. Optional. */
 	void (*injected)(void *arg, int pid, const struct aif_inject_times *times);
+	/* A named process has become another program, into which the agent was put, or why not. Optional. */
+	void (*became)(void *arg, const struct aif_record_joined *j);
 	/* Says of a process of -a that the agent was put into it, or why not. The last call for a number counts. Optional. */
 	void (*joined)(void *arg, const struct aif_record_joined *j);
 };

@@ -13,6 +13,7 @@
 #include "record/naming.h"
 #include "record/outname.h"
 #include "record/attach/spawn.h"
+#include "record/became_report.h"
 #include "record/attach/foreign_uid.h"
 #include "record/listener.h"
 #include "record/source_texts.h"
@@ -280,6 +281,7 @@ static void look_after_attached(struct session *s, uint64_t now)
 	int pid;
 
 	aif_attach_look(&s->attach, now);
+	aif_report_became(&s->attach, s->drain, &s->store, o);
 	aif_owners_look(&s->owners, now, on_unreached, s);
 	for (; s->object_dirs < s->owners.len; s->object_dirs++)
 		aif_modfiles_add_dir(&s->files, s->owners.owner[s->object_dirs]->recording.fd);

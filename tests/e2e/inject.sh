@@ -181,9 +181,11 @@ check "--inject never leaves it alone" never
 
 no_runtime() {
 	sleep 60 &
-	says "of 1 process seen, 1 carried the agent, 0 started a runtime" "$aiflame" record -o none.data -p $! --duration 0.2
+	target=$!
+	wait_until runs &&
+		says "of 1 process seen, 1 carried the agent, 0 started a runtime" "$aiflame" record -o none.data -p "$target" --duration 0.2
 	got=$?
-	kill $!
+	kill "$target"
 	return $got
 }
 check "a program into which the agent was put is not said to have started a runtime" no_runtime
@@ -199,6 +201,110 @@ continued() {
 	return $got
 }
 check "a program that was stopped and continued while it slept is recorded" continued
+
+# ---- programs that become another one, as the child of a shell does: `program & aiflame record -p $!`
+
+# becomes [-f] COMMAND...: becomes the command when a byte comes in; with -f a child of it does, whose number is printed
+cat >becomes.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	const int forks = argc > 1 && !strcmp(argv[1], "-f");
+	const pid_t pid = forks ? fork() : 0;
+	int status;
+	char c;
+
+	if (pid) {
+		FILE *f = fopen("child", "w");
+
+		fprintf(f, "%d\n", (int)pid);
+		fclose(f);
+		waitpid(pid, &status, 0);
+		return WEXITSTATUS(status);
+	}
+	if (read(0, &c, 1) == 1)
+		execvp(argv[1 + forks], argv + 1 + forks);
+	return 1;
+}
+END
+# recording NAME: of $target, with CPU samples, until it is stopped; what it says is in NAME.err
+recording() {
+	"$aiflame" record -p "$target" --inject always --cpu --duration 600 -o "$1.data" >"$1.err" 2>&1 9>&- &
+	recorder=$!
+}
+# stopped NAME: the recording was ended, and well
+stopped() {
+	"$aiflame" ctl stop "$1.data" && wait $recorder || { cat "$1.err"; return 1; }
+}
+# given_up NAME: ends what a case has started
+given_up() {
+	kill $recorder "$target"
+	exec 9>&-
+	cat "$1.err"
+	return 1
+}
+has_samples() {
+	in_file "$1" "SELECT count(*) > 0 FROM cpu_samples JOIN processes ON process = processes.id WHERE cmdline LIKE '%inject_app busy' AND stack >= 0"
+}
+# It is young when its recording begins, and becomes the program a moment later.
+from_fork() {
+	rm -f child
+	start ./becomes -f "$app" busy
+	parent=$target
+	wait_until test -s child
+	target=$(cat child)
+	recording fork
+	echo >&9
+	wait_until has_samples fork || given_up fork || return
+	target=$parent
+	stopped fork && finish 18
+}
+later() {
+	start ./becomes "$app" busy
+	recording later
+	{ wait_until grep -q "process $target: the agent was put into it" later.err && wait_until carries_agent; } || given_up later || return
+	echo >&9
+	{ wait_until has_samples later &&
+		wait_until grep -q "process $target: has become another program, inject_app: the agent was put into it" later.err; } ||
+		given_up later || return
+	stopped later && finish 18
+}
+into_static() {
+	echo 'int main(void) { char c; return read(0, &c, 1) != 0; }' >still.c
+	cc -w -static -o still still.c || return
+	start ./becomes ./still
+	recording still
+	wait_until grep -q "process $target: the agent was put into it" still.err || given_up still || return
+	echo >&9
+	wait_until grep -q "process $target: has become another program, still: of which nothing is recorded: is statically linked" still.err ||
+		given_up still || return
+	stopped still && finish 0 &&
+		says "a process that was named became another program, into which the agent could not be put" "$aiflame" info still.data
+}
+# Each becomes the next as its recording begins.
+chain() {
+	start ./becomes ./becomes ./becomes ./becomes ./becomes "$app" sleeps
+	failed=0
+	for _ in 1 2 3 4 5; do
+		recording chain
+		echo >&9
+		wait_until grep -qE 'the agent was put into it|process [0-9]+: becomes one program' chain.err || failed=1
+		"$aiflame" ctl stop chain.data
+		wait $recorder || grep -q 'becomes one program after the other' chain.err || { cat chain.err; failed=1; }
+	done
+	finish 15 && return $failed
+}
+if cc -o becomes becomes.c; then
+	check "a program that was forked a moment ago, and is yet to become the one that was named, is recorded as that" from_fork
+	check "record -p follows a program into the one that it becomes" later
+	check "record -p says that nothing more is recorded where a program becomes a statically linked one" into_static
+	check "a program that becomes one after the other while recordings begin is unharmed" chain
+else
+	skip "programs that become another one are recorded" "no compiler"
+fi
 
 # ---- languages
 

@@ -55,7 +55,7 @@ static bool has_joined(const struct aif_attach *a, int pid)
 {
 	uint64_t value;
 
-	return aif_map_get(&a->joined, (uint64_t)pid, &value);
+	return aif_map_get(&a->joined, (uint64_t)pid, &value) && value;
 }
 
 bool aif_attach_is_requested(const struct aif_attach *a, int pid)
@@ -326,6 +326,8 @@ void aif_attach_look(struct aif_attach *a, uint64_t now)
 	look(a, now);
 	if (a->joins)
 		aif_joins_look(a->joins, now);
+	for (unsigned i = 0; i < a->requests; i++)
+		aif_became_look(a, &a->request[i], now);
 }
 
 void aif_attach_joined(struct aif_attach *a, int pid)
@@ -340,6 +342,22 @@ void aif_attach_joined(struct aif_attach *a, int pid)
 	 * it. */
 	if (!known && a->dir >= 0 && !is_dear(a, aif_now_ns()))
 		look(a, aif_now_ns());
+}
+
+void aif_attach_left(struct aif_attach *a, int pid)
+{
+	aif_map_put(&a->joined, (uint64_t)pid, 0);
+	for (size_t i = 0; i < a->pages;) {
+		struct aif_attach_page *p = &a->page[i];
+
+		if (p->pid != pid) {
+			i++;
+			continue;
+		}
+		unlinkat(a->dir, p->name, 0);
+		let_go(a, p);
+		*p = a->page[--a->pages];
+	}
 }
 
 bool aif_attach_all_joined(const struct aif_attach *a)
@@ -484,11 +502,14 @@ void aif_attach_close(struct aif_attach *a)
 		(void)is_over(a, &a->page[i]);
 		let_go(a, &a->page[i]);
 	}
-	for (unsigned i = 0; i < a->requests; i++)
+	for (unsigned i = 0; i < a->requests; i++) {
+		aif_became_finish(&a->request[i].became);
 		if (a->request[i].pidfd >= 0)
 			close(a->request[i].pidfd);
+	}
 	aif_joins_close(a->joins);
 	free(a->page);
+	free(a->news);
 	aif_map_finish(&a->joined);
 	aif_map_finish(&a->refused);
 	if (a->about >= 0)

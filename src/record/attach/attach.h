@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fair_shares.h"
 #include "base/map.h"
+#include "record/attach/became.h"
 #include "record/attach/joins.h"
 #include "record/attach/recording_dir.h"
 #include "record/ingest/opts.h"
@@ -26,6 +27,7 @@ struct aif_attach_request {
 	bool ended;
 	/* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
 	bool is_late;
+	struct aif_became became;
 };
 
 /* A page whose lock is ours. */
@@ -49,9 +51,11 @@ struct aif_attach {
 	unsigned requests;
 	struct aif_attach_page *page;
 	size_t pages, cap;
-	struct aif_joins *joins; /* processes that joined, for -a; else NULL */
-	struct aif_map joined;   /* pid -> 1: has our memory */
-	struct aif_map refused;  /* inode -> 1: cannot be recorded, and that was said */
+	struct aif_joins *joins;      /* processes that joined, for -a; else NULL */
+	struct aif_became_news *news; /* from news_at on to be told */
+	size_t news_at, news_len, news_cap;
+	struct aif_map joined;  /* pid -> 1: has our memory; 0: it has become another program */
+	struct aif_map refused; /* inode -> 1: cannot be recorded, and that was said */
 	struct aif_standby_call call;
 	int about;                   /* -1: not announced yet, nobody is rung */
 	uint64_t looked_ns, look_ns; /* begin of the last look, and its CPU time */
@@ -68,6 +72,12 @@ struct aif_attach {
 int aif_attach_open(struct aif_attach *a, const struct aif_record_opts *opts, struct aif_err *err);
 /* Takes the processes that are named, and puts the agent into those that lack it: wishes.c. 0 or -errno with *err. */
 int aif_attach_wishes(struct aif_attach *a, const struct aif_record_opts *o, struct aif_err *err);
+/* Opens the standby directory of a process of user `uid`, as the process names it, which must be that of the other processes that are
+ * named. 0 or -errno with *err. */
+int aif_attach_use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
+			   struct aif_err *err);
+/* Lets go of a process that has become another program, which has not joined. */
+void aif_attach_left(struct aif_attach *a, int pid);
 /* Uses a standby directory: takes the descriptor. `shown`: what people call it. */
 void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *shown);
 /* Takes the rights of the directory's owner, for this thread, until aif_attach_as_ourselves():

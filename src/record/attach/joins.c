@@ -184,6 +184,8 @@ static void look_after(struct aif_joins *j, struct joining *a, uint64_t now)
 	char text[128];
 
 	if (aif_inject_poll(&a->in, 0, &result)) {
+		if (result.program >= 0)
+			close(result.program);
 		if (p)
 			p->left = result.left;
 		if (result.error) {

@@ -40,11 +40,12 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 }
 
 int aif_unprepared_finish(struct aif_injection *in, struct aif_inject_times *ret_times,
-			  struct aif_err *err)
+			  int *ret_program, struct aif_err *err)
 {
 	const int pid = (int)in->pid;
 	struct aif_inject_result result;
 
+	*ret_program = -1;
 	if (!aif_inject_poll(in, WAIT_MS, &result)) {
 		aif_inject_cancel(in);
 		return aif_err_set(
@@ -53,5 +54,6 @@ int aif_unprepared_finish(struct aif_injection *in, struct aif_inject_times *ret
 			WAIT_MS / 1000);
 	}
 	*ret_times = result.times;
+	*ret_program = result.program;
 	return result.error ? aif_err_set(err, result.error, "%s", result.text) : 0;
 }

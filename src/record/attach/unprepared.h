@@ -17,6 +17,7 @@ int aif_unprepared_start(struct aif_injection *in, int pid, uid_t uid, const cha
 			 const char *runtime, const struct aif_inject_left *left,
 			 char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err);
 
-/* Waits until the agent is there. 0 or -errno with *err; *ret_times: what it took. */
+/* Waits until the agent is there. 0 or -errno with *err: -ESRCH if the process has ended, or become another program. *ret_times: what it
+ * took; *ret_program: the program that has it now (base/program_held.h), the caller's, or -1. */
 int aif_unprepared_finish(struct aif_injection *in, struct aif_inject_times *ret_times,
-			  struct aif_err *err);
+			  int *ret_program, struct aif_err *err);

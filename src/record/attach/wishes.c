@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/process_open.h"
+#include "base/program_held.h"
 #include "record/attach/attach_dir.h"
 #include "record/attach/unprepared.h"
 
@@ -54,11 +55,15 @@ void aif_attach_use_dir(struct aif_attach *a, int dir, uid_t owner, const char *
 	snprintf(a->shown, sizeof(a->shown), "%s", shown);
 }
 
-static void request_add(struct aif_attach *a, int pid, bool no_agent)
+static struct aif_attach_request *request_add(struct aif_attach *a, int pid, bool no_agent)
 {
 	a->pids[a->requests] = pid;
-	a->request[a->requests++] = (struct aif_attach_request){
-		.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0), .no_agent = no_agent};
+	a->request[a->requests] =
+		(struct aif_attach_request){.pid = pid,
+					    .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+					    .no_agent = no_agent,
+					    .became = {.program = -1}};
+	return &a->request[a->requests++];
 }
 
 /* Finds the standby directory of a process that carries the agent, as the process names it. */
@@ -101,9 +106,8 @@ static bool is_same_file(int fd, int other)
 	       a.st_ino == b.st_ino;
 }
 
-/* Opens the standby directory of a process of user `uid`. All that are named must have one and the same. */
-static int use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
-		       struct aif_err *err)
+int aif_attach_use_standby(struct aif_attach *a, int pid, uid_t uid, const char *standby,
+			   struct aif_err *err)
 {
 	int dir, r = 0;
 
@@ -134,6 +138,7 @@ struct wish {
 	int pid;
 	uid_t uid;
 	struct aif_standby_maps maps;
+	int program; /* into which the agent was put (base/program_held.h); -1: it was not */
 	struct aif_injection in; /* under way: its injector is not 0 */
 	char standby[AIF_STANDBY_DIR_MAX];
 };
@@ -144,12 +149,15 @@ static int inject(struct wish *w, const struct aif_record_opts *o, uint64_t unti
 		  struct aif_err *err)
 {
 	const struct aif_inject_left none = {0};
+	struct aif_err why;
 	int r;
 
 	while ((r = aif_unprepared_start(&w->in, w->pid, w->uid, o->agent, o->runtime, &none,
-					 w->standby, err)) == -EINPROGRESS &&
+					 w->standby, &why)) == -EINPROGRESS &&
 	       aif_now_ns() < until)
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_AGAIN_NS}, NULL);
+	if (r < 0)
+		*err = why;
 	return r;
 }
 
@@ -165,7 +173,7 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 	struct stat st;
 	int r;
 
-	*w = (struct wish){.pid = pid};
+	*w = (struct wish){.pid = pid, .program = -1};
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (stat(path, &st) < 0)
 		return aif_err_set(err, -ESRCH, "process %d: does not exist; see ps -e", pid);
@@ -193,6 +201,8 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 				   "with --cpu (CPU samples from outside), with --ebpf or without "
 				   "--inject never",
 				   pid);
+	if (w->maps.is_injected && o->agent && o->inject != AIF_RECORD_INJECT_NEVER)
+		w->program = aif_program_hold_in_time(pid);
 	if (w->maps.has_agent)
 		return find_standby(pid, &w->maps, w->standby, err);
 	if (!injects)
@@ -201,27 +211,54 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 	return o->ebpf ? 0 : r;
 }
 
+/* Waits for an agent that is on its way, also into what the process becomes meanwhile. */
+static int await(struct wish *w, const struct aif_record_opts *o, uint64_t until,
+		 struct aif_inject_times *ret_times, struct aif_err *err)
+{
+	struct aif_err why;
+	int r;
+
+	while ((r = aif_unprepared_finish(&w->in, ret_times, &w->program, &why)) == -ESRCH &&
+	       !aif_proc_has_ended(w->pid) && aif_now_ns() < until) {
+		r = inject(w, o, until, err);
+		if (r < 0)
+			return r;
+	}
+	if (r == -ESRCH && !aif_proc_has_ended(w->pid))
+		return aif_err_set(
+			err, r,
+			"process %d: becomes one program after the other; try again when "
+			"it stays one",
+			w->pid);
+	if (r < 0)
+		*err = why;
+	return r;
+}
+
 /* Waits for an agent that is on its way, and adds the request. */
 static int wish_end(struct aif_attach *a, struct wish *w, const struct aif_record_opts *o,
-		    struct aif_err *err)
+		    uint64_t until, struct aif_err *err)
 {
 	struct aif_inject_times times = {.stops = 0};
+	struct aif_attach_request *request;
 	int r;
 
 	if (w->in.injector) {
-		r = aif_unprepared_finish(&w->in, &times, err);
+		r = await(w, o, until, &times, err);
 		if (r < 0 && !o->ebpf)
 			return r;
 		w->maps.has_agent = w->maps.is_injected = r == 0;
 	}
 	if (w->maps.has_agent) {
-		r = use_standby(a, w->pid, w->uid, w->standby, err);
+		r = aif_attach_use_standby(a, w->pid, w->uid, w->standby, err);
 		if (r < 0)
 			return r;
 	}
-	request_add(a, w->pid, !w->maps.has_agent);
-	a->request[a->requests - 1].times = times;
-	a->request[a->requests - 1].is_late = w->maps.is_injected && w->maps.has_runtime;
+	request = request_add(a, w->pid, !w->maps.has_agent);
+	request->times = times;
+	request->is_late = w->maps.is_injected && w->maps.has_runtime;
+	aif_became_watch(&request->became, w->program, w->uid, o);
+	w->program = -1;
 	return 0;
 }
 
@@ -248,11 +285,14 @@ static int take_some(struct aif_attach *a, const char *const pids[],
 	for (; !r && n < WISHES && pids[n] && !is_among(wish, n, atoi(pids[n])); n++)
 		r = wish_begin(&wish[n], atoi(pids[n]), o, until, err);
 	for (unsigned i = 0; !r && i < n; i++)
-		r = wish_end(a, &wish[i], o, err);
+		r = wish_end(a, &wish[i], o, until, err);
 	/* Leaves the rest to itself: those processes are on standby then. */
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		if (wish[i].in.injector)
 			aif_inject_cancel(&wish[i].in);
+		if (wish[i].program >= 0)
+			close(wish[i].program);
+	}
 	*ret_n += n;
 	return r;
 }
