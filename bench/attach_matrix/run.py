@@ -4,11 +4,13 @@
 
 Each program runs bare first, then while `aiflame record -p` comes and goes ATTACHES times (20). Its output, its errors and
 its exit status must be those of the bare run. Prints a table in Markdown, beneath it what went wrong and what was skipped;
-ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more.
+ends with the number of programs that differ. BUILD_DIR: the build. As root, some programs more. STALLS=1: meanwhile one process or
+thread after the other of the program and of the recorder is stalled for a while (stalls.py).
 
 Beside the longest stop of a thread stands how much of it that thread waited for a processor, and as controls of
 two seconds before the first attach (gaps.c): the longest time that a thread of the same program was ready to run and off its
 processor, and how late at most a thread that sleeps went on."""
+import contextlib
 import os
 import re
 import shutil
@@ -19,13 +21,16 @@ import sys
 import tempfile
 import time
 
-from programs import CC, PROGRAMS, Skip, compile_once
+from programs import CC, PROGRAMS, Skip, below, compile_once
+from stalls import Stalls, is_possible
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
 build = os.environ.get("BUILD_DIR", os.path.join(root, "build"))
 aiflame = os.path.join(build, "src/aiflame")
 RECORD_S, LIMIT_S, CONTROL_MS = "0.2", 90, "2000"
+stalls = bool(os.environ.get("STALLS"))
+stalled = 0
 PREPARED = ("AIFLAME_STANDBY", "AIFLAME_LEVEL", "LD_PRELOAD", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH")
 
 
@@ -89,20 +94,35 @@ def gap(pid, work):
     return tuple(map(float, r.stdout.split())) if r.returncode == 0 else None
 
 
+@contextlib.contextmanager
+def stalling(of, recorder):
+    """Stalls the program and the recorder while it is entered, if that was asked for."""
+    global stalled
+    if not stalls:
+        yield
+        return
+    with Stalls(lambda: below(of), lambda: below(recorder)) as s:
+        yield
+    stalled += s.n
+
+
 def attach(pid, folder):
     """(what it said when it failed or None, the longest stop in ms and what of it was a wait for a processor or None, seconds to the
     first sample or None)"""
     file = os.path.join(folder, "attach.data")
     asked = time.time()
     try:
-        r = subprocess.run([aiflame, "record", "-p", str(pid), "--inject", "always", "--cpu", "--duration", RECORD_S,
-                            "-o", file], capture_output=True, text=True, timeout=LIMIT_S)
+        r = subprocess.Popen([aiflame, "record", "-p", str(pid), "--inject", "always", "--cpu", "--duration", RECORD_S,
+                              "-o", file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        with stalling(pid, r.pid):
+            errors = r.communicate(timeout=LIMIT_S)[1]
     except subprocess.TimeoutExpired:
+        r.kill()
         return "record hangs", None, None
-    stop = re.search(r"stood still for ([0-9.]+) ms at most(?:, ([0-9.]+) ms of which)?", r.stderr)
+    stop = re.search(r"stood still for ([0-9.]+) ms at most(?:, ([0-9.]+) ms of which)?", errors)
     said = None
     if r.returncode:
-        said = " ".join(r.stderr.split("aiflame: ")[-1].split()) or "status %d" % r.returncode
+        said = " ".join(errors.split("aiflame: ")[-1].split()) or "status %d" % r.returncode
     return said, (float(stop.group(1)), float(stop.group(2) or 0)) if stop else None, None if r.returncode else first_sample(file, asked)
 
 
@@ -162,6 +182,8 @@ class Row:
 
 def main():
     attaches = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    if stalls and not is_possible():
+        sys.exit("STALLS: needs cgroups of version 1, cpu and freezer, that may be written")
     rows, skipped = [], []
     for name in PREPARED:
         os.environ.pop(name, None)
@@ -196,6 +218,8 @@ def main():
     print("\n%d programs, %d attaches, %d as bare, %d differ, %d skipped; longest stop %.1f ms, without waits for a processor "
           "%.1f ms; load %.1f" % (len(rows), sum(row.done for row in rows), len(rows) - wrong, wrong, len(skipped),
                                   max(stops or [(0, 0)])[0], max([s - w for s, w in stops] or [0]), os.getloadavg()[0]))
+    if stalls:
+        print("%d stalls of 50 to 250 ms" % stalled)
     for text in skipped:
         print("skipped: " + text)
     return min(wrong, 100)
