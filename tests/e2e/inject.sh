@@ -645,7 +645,12 @@ no_workers() {
 	launches
 	status=1
 	for _ in $(seq 20); do
-		"$aiflame" record -q --all-launches -p "$target" --inject always --cpu -F 999 --duration 1 -o cpu.data >cl.out 2>&1 || break
+		"$aiflame" record -q --all-launches -p "$target" --inject always --cpu -F 999 --duration 600 -o cpu.data >cl.out 2>&1 9>&- &
+		recorder=$!
+		# On a busy machine that takes a while.
+		wait_until in_file cpu "SELECT count(*) > 50 FROM cpu_samples WHERE stack >= 0" || cat cl.out
+		"$aiflame" ctl stop cpu.data
+		wait $recorder || { cat cl.out; break; }
 		"$aiflame" query --format csv cpu.data "SELECT count(*) > 50, sum(tid <> $target) FROM cpu_samples WHERE stack >= 0" | tee asked.out
 		if grep -qx "1,0" asked.out; then status=0; break; fi
 	done
