@@ -98,6 +98,23 @@ bool aif_cpu_is_unsampled(const struct aif_profile *p, uint32_t stack)
 		!strcmp(mark, &AIF_CPU_NOT_MARK[1]));
 }
 
+bool aif_cpu_is_thread(const struct aif_profile *p, uint32_t thread)
+{
+	const struct aif_thread *t = thread < p->threads_len ? &p->threads[thread] : NULL;
+
+	return !t || t->tid || t->name >= p->strings.len ||
+	       strcmp(aif_profile_str(p, t->name), AIF_ENDED_THREADS);
+}
+
+size_t aif_cpu_count_threads(const struct aif_profile *p)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->threads_len; i++)
+		n += aif_cpu_is_thread(p, i);
+	return n;
+}
+
 /* Adds CPU time without samples to the totals that say which it is. */
 static void unsampled_add(struct totals *t, uint32_t stack, uint64_t ns)
 {
@@ -190,6 +207,8 @@ static int row_add(struct totals *t, const struct aif_cpu_row *row)
 		return -EOVERFLOW;
 	if (is_unsampled)
 		unsampled_add(t, row->stack, ns);
+	if (!aif_cpu_is_thread(t->p, row->thread) || (is_unsampled && row->thread == AIF_NONE))
+		return 0;
 	return aif_map_put(&t->threads, row->thread, 1);
 }
 
@@ -372,7 +391,10 @@ void aif_cpu_totals_say(const struct aif_profile *p, const struct aif_cpu_totals
 			aif_human_ns(out, t->weight_ns);
 		}
 		aif_buf_puts(out, in[weights]);
-		aif_human_counted(out, t->threads, "thread");
+		if (t->threads)
+			aif_human_counted(out, t->threads, "thread");
+		else
+			aif_buf_puts(out, "threads that ended before they were found");
 		if (weights != AIF_CPU_WEIGHTS_SPANS && !p->traits.is_lengths)
 			samples_say(p, t, out);
 	}

@@ -23,6 +23,10 @@ bool aif_cpu_is_off_cpu(const struct aif_profile *p, uint32_t stack);
 bool aif_cpu_is_runnable(const struct aif_profile *p, uint32_t stack);
 /* True if a stack is of CPU time without samples (AIF_CPU_BEFORE_MARK and its like). */
 bool aif_cpu_is_unsampled(const struct aif_profile *p, uint32_t stack);
+/* Returns false for the row of table threads that stands for those which ended before they were found. */
+bool aif_cpu_is_thread(const struct aif_profile *p, uint32_t thread);
+/* Returns the number of the profile's threads without such rows. */
+size_t aif_cpu_count_threads(const struct aif_profile *p);
 /* Returns what follows AIF_OFF_CPU_SEEN in the mark of time off CPU that the recorder saw from outside; NULL for all
  * other stacks. Such rows have no callers and are of launching threads mostly: they tell causes of idle time, and
  * aif_cpu_part() leaves them out. */
@@ -51,7 +55,7 @@ struct aif_cpu_totals {
 		for_others_ns; /* part of weight_ns: CPU time of threads during ranges that another thread marked */
 	/* Parts of weight_ns that have no samples: all of it, and that of before threads' first ones. */
 	uint64_t unsampled_ns, before_ns;
-	size_t threads;
+	size_t threads;   /* without those that ended before they were found */
 	uint64_t damaged; /* chunks that could not be read */
 	/* Time of the first sample, CLOCK_MONOTONIC; 0: there is none, or not all were asked for. A process is sampled
 	 * from where it opens a device: what it did before is missing. */

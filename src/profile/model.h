@@ -169,6 +169,9 @@ enum aif_stack_flag {
 #define AIF_CPU_BEFORE_MARK "[before sampling]"
 #define AIF_CPU_AFTER_MARK  "[after sampling]"
 #define AIF_CPU_NOT_MARK    "[not sampled]"
+/* The name of the row of table threads, with number 0, that stands for a process's threads which ended before they were
+ * found. */
+#define AIF_ENDED_THREADS "[ended threads]"
 /* The address in it of a frame whose function in the kernel is not known. */
 #define AIF_OS_ANYWHERE 0
 /* The beginning of the innermost frame, a mark, of CPU rows whose `waiting` is time off CPU:

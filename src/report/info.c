@@ -2,6 +2,7 @@
 #include "report/info.h"
 
 #include "names/stack_owner.h"
+#include "analysis/cpu_totals.h"
 #include "analysis/idle/part.h"
 #include "analysis/traits.h"
 #include "text/table.h"
@@ -445,7 +446,7 @@ void aif_info_write(const struct aif_profile *p, const struct aif_attribution *a
 	aif_buf_puts(out, "\ncontents\n");
 	length(p, a, out);
 	line_count(out, "processes", p->processes_len);
-	line_count(out, "threads", p->threads_len);
+	line_count(out, "threads", aif_cpu_count_threads(p));
 	line_count(out, "devices", p->devices_len);
 	line_count(out, "streams", p->streams_len);
 	line_count(out, "kernels", kernels(p, a));

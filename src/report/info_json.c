@@ -2,6 +2,7 @@
 /* The contents of a profile, for programs: times in ns. */
 #include "report/info.h"
 
+#include "analysis/cpu_totals.h"
 #include "base/reasons.h"
 #include "text/json.h"
 #include "text/json_answer.h"
@@ -140,7 +141,7 @@ void aif_info_json(const struct aif_profile *p, const struct aif_attribution *a,
 	aif_buf_puts(out, "},\"contents\":{");
 	aif_json_put_u64(out, "length_ns", p->end_ns - p->start_ns);
 	aif_json_put_u64(out, "processes", p->processes_len);
-	aif_json_put_u64(out, "threads", p->threads_len);
+	aif_json_put_u64(out, "threads", aif_cpu_count_threads(p));
 	aif_json_put_u64(out, "devices", p->devices_len);
 	aif_json_put_u64(out, "streams", p->streams_len);
 	aif_json_put_u64(out, "kernels", p->kernels_len);

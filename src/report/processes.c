@@ -3,6 +3,7 @@
  * of all its threads, the whole run. */
 #include "report/thread_times.h"
 
+#include "analysis/cpu_totals.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 		to->calls += of[i].calls;
 		to->off_cpu += of[i].off_cpu;
 		to->launches += of[i].launches;
-		to->threads++;
+		to->threads += aif_cpu_is_thread(p, (uint32_t)i);
 	}
 	if (!e)
 		e = count_children(p, sums);

@@ -184,6 +184,18 @@ static void nothing_is_said(void **state)
 	aif_cpu_totals_finish(&t);
 }
 
+static void ended_threads_are_no_thread(void **state)
+{
+	struct world *w = *state;
+
+	expect(w, NULL, 31000, 5, 3, 5, 96000);
+	w->p.threads[0].name = aif_strset_puts(&w->p.strings, AIF_ENDED_THREADS);
+	expect(w, NULL, 31000, 5, 3, 5, 96000);
+	w->p.threads[0].tid = 0;
+	expect(w, NULL, 31000, 5, 2, 5, 96000);
+	assert_int_equal(aif_cpu_count_threads(&w->p), w->p.threads_len - 1);
+}
+
 static void what_was_counted_is_said(void **state)
 {
 	static const struct {
@@ -194,6 +206,8 @@ static void what_was_counted_is_said(void **state)
 		 "3.0 ms on CPU in 1 thread, 1 sample"},
 		{{.weight_ns = 3000000, .samples = 2000, .threads = 2, .waiting_ns = 5000},
 		 "3.0 ms on CPU in 2 threads, 2,000 samples"},
+		{{.weight_ns = 3000000, .unsampled_ns = 3000000},
+		 "3.0 ms on CPU in threads that ended before they were found, without samples"},
 		{{.threads = 75, .waiting_ns = 5000}, "5.0 us waiting for devices in 75 threads"},
 		{{.weight_ns = 80400000,
 		  .unsampled_ns = 80400000,
@@ -352,6 +366,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stacks_become_towers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_stand_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ended_threads_are_no_thread, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_late_beginning_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_rate_that_is_not_reached_is_said, set_up,

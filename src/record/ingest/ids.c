@@ -40,7 +40,7 @@ uint32_t aif_target_thread(struct aif_drainer *d, struct aif_target *t, uint32_t
 	if (aif_map_get(&t->threads, tid, &id))
 		return (uint32_t)id;
 	if (tid == AIF_WIRE_ENDED_THREADS)
-		name = "[ended threads]";
+		name = AIF_ENDED_THREADS;
 	if (!name) {
 		snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", t->pid, tid);
 		f = fopen(path, "re");

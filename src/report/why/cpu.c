@@ -83,7 +83,7 @@ static void find_busiest(struct cpu_why *w, const struct aif_cpu_totals *by_thre
 
 		if (!i || s->thread != s[-1].thread) {
 			ns = 0;
-			w->threads++;
+			w->threads += s->thread != AIF_NONE && aif_cpu_is_thread(w->p, s->thread);
 		}
 		ns += s->waiting ? 0 : s->weight_ns;
 		/* Threads that had no samples stand as one without a number. */
@@ -276,7 +276,8 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 	/* Imported files do not say how long threads could have run. */
 	if (t->is_imported || t->cpu_weights != AIF_CPU_WEIGHTS_TIME)
 		return -ENODATA;
-	r = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &w->functions, err);
+	r = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &w->functions,
+				   err);
 	if (!r && (!w->functions.samples || !w->functions.weight_ns))
 		return -ENODATA;
 	if (!r)
@@ -372,7 +373,10 @@ static void say_threads(const struct cpu_why *w, struct aif_buf *out)
 {
 	const struct aif_thread *t = w->busiest == AIF_NONE ? NULL : &w->p->threads[w->busiest];
 
-	aif_human_count(out, w->threads);
+	if (w->threads)
+		aif_human_count(out, w->threads);
+	else
+		aif_buf_puts(out, "all ended before they were found");
 	if (t) {
 		aif_buf_printf(out, ", the busiest %" PRIu32, t->tid);
 		if (t->name != AIF_NONE && *aif_profile_str(w->p, t->name))

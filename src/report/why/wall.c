@@ -118,7 +118,7 @@ static void sum_threads(struct wall_why *w, const struct aif_idle_sleeping *slee
 
 		if (!t)
 			continue;
-		w->threads_len += !t->ns && s->weight_ns;
+		w->threads_len += !t->ns && s->weight_ns && aif_cpu_is_thread(w->p, s->thread);
 		t->ns += s->weight_ns;
 		t->waits_ns += call ? s->weight_ns : 0;
 		t->for_children_ns += call && is_for_children(call) ? s->weight_ns : 0;
