@@ -53,3 +53,13 @@ bool aif_caller_is_library(const char *function)
 
 	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), function, strlen(function));
 }
+
+bool aif_caller_is_own_source(const char *file)
+{
+	static const char *const patterns[] = {
+#define AIF_CALLER_NOT_SOURCE(pattern) pattern,
+#include "names/caller_rules.def"
+	};
+
+	return *file && !aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), file, strlen(file));
+}

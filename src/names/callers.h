@@ -12,3 +12,6 @@ bool aif_caller_is_wrapper(const char *function);
 bool aif_caller_is_engine(const char *function);
 /* True if a native function of this name is of a standard library, compiled into the program. */
 bool aif_caller_is_library(const char *function);
+/* Returns false for a source file of headers of a compiler's, a language's or the system's, whose code is compiled into
+ * programs, and for a file that is not known (""). */
+bool aif_caller_is_own_source(const char *file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names/cpu_functions.h"
 
+#include "names/callers.h"
 #include "names/spin_waits.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@ struct finding {
 	const struct aif_profile *p;
 	struct aif_cpu_functions *to;
 	struct aif_frame_labels *labels;
+	enum aif_cpu_inlined inlined;
 	struct aif_map by_name; /* name | module + 1 << 32 -> index */
 	uint32_t *path;         /* stacks from the innermost to the root */
 	size_t path_cap;
@@ -75,11 +77,20 @@ static void count_total(struct finding *f, uint32_t function, const struct aif_c
 	f->to->at[function].total_samples += s->samples;
 }
 
+/* Returns true if the function at an inline depth of a frame is of a source file of the program's or of a library's own. */
+static bool is_own(const struct finding *f, uint32_t frame, uint32_t depth)
+{
+	const struct aif_frame_name *n = aif_cpu_frame_name(f->p, frame, depth);
+
+	return n && n->file != AIF_NONE && aif_caller_is_own_source(aif_profile_str(f->p, n->file));
+}
+
 static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *fold,
 		     const struct aif_cpu_stack *s)
 {
 	size_t n;
 	const struct aif_frame_label *l = aif_frame_labels_get(f->labels, frame, &n);
+	bool has_own = false;
 
 	if (!l)
 		return -ENOMEM;
@@ -93,6 +104,13 @@ static int frame_add(struct finding *f, uint32_t frame, struct aif_frame_fold *f
 		if (function == AIF_NONE)
 			return -ENOMEM;
 		count_total(f, function, s);
+		if (f->inlined == AIF_CPU_OF_PROGRAM && n > 1) {
+			bool own = is_own(f, frame, (uint32_t)i);
+
+			if (has_own && !own)
+				continue;
+			has_own = own;
+		}
 		f->leaf = function;
 		f->leaf_frame = frame;
 		f->leaf_depth = (uint32_t)i;
@@ -210,10 +228,10 @@ static int compare(const void *pa, const void *pb)
 }
 
 int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selection *sel,
-			   enum aif_name_detail detail, struct aif_cpu_functions *ret,
-			   struct aif_err *err)
+			   enum aif_name_detail detail, enum aif_cpu_inlined inlined,
+			   struct aif_cpu_functions *ret, struct aif_err *err)
 {
-	struct finding f = {.p = names->p, .to = ret};
+	struct finding f = {.p = names->p, .to = ret, .inlined = inlined};
 	struct aif_frame_labels_opts o = {.detail = detail};
 	struct aif_cpu_totals cpu = {0};
 	int r;

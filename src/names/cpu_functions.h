@@ -16,6 +16,9 @@
  *           function, the inlined one has it
  *   total   weight of samples with the function anywhere on the stack, each once, however often it recurs
  *
+ * With AIF_CPU_OF_PROGRAM code of a compiler's, a language's or the system's headers (caller_rules.def) that is inlined into
+ * the program's is the program's: the innermost function with a source file of its own has it.
+ *
  * One function is a name in a module: instances that are inlined and one that is called are the same. Time off CPU and
  * waits for devices are not of it.
  */
@@ -60,10 +63,12 @@ static inline uint64_t aif_cpu_function_key(uint32_t name, uint32_t module)
 	return name | ((uint64_t)module + 1) << 32; /* AIF_NONE + 1 fits: 33 bits are cut to 0 */
 }
 
+enum aif_cpu_inlined { AIF_CPU_INNERMOST, AIF_CPU_OF_PROGRAM };
+
 /* Sums up what `sel` (NULL: all) chooses. *ret is finished by the caller, also after a failure. 0 or -errno with *err. */
 int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selection *sel,
-			   enum aif_name_detail detail, struct aif_cpu_functions *ret,
-			   struct aif_err *err);
+			   enum aif_name_detail detail, enum aif_cpu_inlined inlined,
+			   struct aif_cpu_functions *ret, struct aif_err *err);
 void aif_cpu_functions_finish(struct aif_cpu_functions *f); /* a zeroed struct is allowed */
 
 /* Returns the function's name. */

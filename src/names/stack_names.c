@@ -5,6 +5,7 @@
 #include "analysis/backward.h"
 #include "analysis/torch_names.h"
 #include "names/callers.h"
+#include "names/cpu_functions.h"
 #include "names/device_packages.h"
 
 #include <errno.h>
@@ -256,7 +257,16 @@ static bool is_runtime_module(const struct aif_profile *p, uint32_t module)
 	return aif_glob_any(patterns, AIF_ARRAY_LEN(patterns), file, strlen(file));
 }
 
-static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
+/* Returns true if the function at an inline depth of a frame is known to be of headers of a compiler's or a language's. */
+static bool is_of_headers(const struct aif_profile *p, uint32_t frame, uint32_t depth)
+{
+	const struct aif_frame_name *n = aif_cpu_frame_name(p, frame, depth);
+
+	return n && n->file != AIF_NONE && *aif_profile_str(p, n->file) &&
+	       !aif_caller_is_own_source(aif_profile_str(p, n->file));
+}
+
+static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame, uint32_t depth,
 			     const struct aif_frame_label *l)
 {
 	unsigned type = aif_tree_base_type(aif_tree_type_of(&s->tree, l->name));
@@ -279,8 +289,10 @@ static enum answer answer_of(const struct aif_stack_names *s, uint32_t frame,
 			return PLACE;
 		if (l->action != AIF_FOLD_SHOW && l->action != AIF_FOLD_RENAME)
 			return HIDDEN_NAME;
-		return is_runtime_module(s->p, l->module) || aif_caller_is_library(text) ? NAME
-											 : NATIVE;
+		return is_runtime_module(s->p, l->module) || aif_caller_is_library(text) ||
+				       is_of_headers(s->p, frame, depth)
+			       ? NAME
+			       : NATIVE;
 	default:
 		return NO_ANSWER;
 	}
@@ -327,7 +339,7 @@ static int caller_find(struct aif_stack_names *s, uint32_t stack, uint32_t *ret_
 		if (!l)
 			return -ENOMEM;
 		for (size_t i = len; i-- > 0;) {
-			enum answer answer = answer_of(s, frame, &l[i]);
+			enum answer answer = answer_of(s, frame, (uint32_t)i, &l[i]);
 
 			if (answer <= best)
 				continue;

@@ -59,7 +59,7 @@ static int by_function(const void *pa, const void *pb, void *arg)
 static int functions_find(struct listing *l, const struct aif_names *names,
 			  struct aif_cpu_functions *f, struct aif_err *err)
 {
-	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, f, err);
+	int r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, AIF_CPU_INNERMOST, f, err);
 
 	if (r)
 		return r;

@@ -82,7 +82,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 {
 	struct aif_cpu_functions f = {0};
 	struct aif_buf text = {0};
-	int e = aif_cpu_functions_find(r->names, r->o->sel, r->o->detail, &f, err);
+	int e = aif_cpu_functions_find(r->names, r->o->sel, r->o->detail, AIF_CPU_INNERMOST, &f,
+				       err);
 
 	if (!e && f.weight_ns && !r->p->traits.is_imported &&
 	    r->p->traits.cpu_weights == AIF_CPU_WEIGHTS_TIME)

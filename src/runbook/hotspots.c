@@ -47,7 +47,7 @@ int aif_runbook_hotspots_find(const struct aif_names *names, const struct aif_se
 			      struct aif_runbook_hotspots *ret, struct aif_err *err)
 {
 	struct aif_cpu_functions f = {0};
-	int e = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &f, err);
+	int e = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, AIF_CPU_INNERMOST, &f, err);
 	uint8_t *kinds = malloc(f.leaves_len + 1);
 
 	*ret = (struct aif_runbook_hotspots){

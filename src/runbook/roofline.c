@@ -169,7 +169,7 @@ int aif_runbook_roofline_find(const struct aif_names *names, char *const *paths,
 	int e;
 
 	*ret = (struct aif_runbook_roofline){.elapsed_s = elapsed_s};
-	e = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, err);
+	e = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, AIF_CPU_INNERMOST, &f, err);
 	if (!e)
 		e = aif_code_index_init(&index, p);
 	if (!e) {

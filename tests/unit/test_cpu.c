@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flame/flame.h"
 #include "names/cpu_functions.h"
+#include "names/stack_names.h"
 #include "fixture_profile.h"
 
 #include <errno.h>
@@ -196,6 +197,69 @@ static void ended_threads_are_no_thread(void **state)
 	assert_int_equal(aif_cpu_count_threads(&w->p), w->p.threads_len - 1);
 }
 
+/* Names the files of the two functions of stack 1's frame. */
+static void set_files(struct aif_profile *p, const char *outer, const char *inner)
+{
+	for (size_t i = 0; i < p->frame_names_len; i++)
+		if (p->frame_names[i].frame == 1)
+			p->frame_names[i].file = aif_strset_puts(
+				&p->strings, p->frame_names[i].inline_depth ? inner : outer);
+}
+
+static void expect_first(struct world *w, enum aif_cpu_inlined inlined, const char *name)
+{
+	struct aif_cpu_functions f;
+	struct aif_err err = {0};
+	uint64_t self = 0;
+
+	assert_int_equal(aif_cpu_functions_find(AIF_NAMES_OF(&w->p), NULL, AIF_NAME_NORMAL, inlined,
+						&f, &err),
+			 0);
+	for (size_t i = 0; i < f.len; i++)
+		if (!strcmp(aif_cpu_function_name(&f, &f.at[i]), name))
+			self = f.at[i].self_ns;
+	assert_int_equal(self, 3000);
+	aif_cpu_functions_finish(&f);
+}
+
+static void expect_caller(struct world *w, const char *name)
+{
+	struct aif_stack_names *names;
+
+	assert_int_equal(aif_stack_names_new(AIF_NAMES_OF(&w->p), AIF_NAME_NORMAL, &names), 0);
+	assert_string_equal(aif_stack_names_caller(names, 1), name);
+	aif_stack_names_free(names);
+}
+
+static void code_of_headers_is_of_the_program_that_it_is_inlined_into(void **state)
+{
+	static const char *const headers[] = {
+		"/usr/include/c++/12/bits/stl_tree.h",
+		"/opt/gcc-14/include/c++/14.1.0/map",
+		"/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/ptr/mod.rs",
+		"/home/user/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/mem.rs",
+		"/rust/deps/hashbrown-0.16.1/src/raw/mod.rs",
+		"/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h",
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < AIF_ARRAY_LEN(headers); i++) {
+		set_files(&w->p, "/src/pool.cpp", headers[i]);
+		expect_first(w, AIF_CPU_OF_PROGRAM, "outer");
+		expect_first(w, AIF_CPU_INNERMOST, "inner");
+		expect_caller(w, "outer");
+		set_files(&w->p, headers[0], headers[i]);
+		expect_first(w, AIF_CPU_OF_PROGRAM, "inner");
+		expect_caller(w, "main");
+	}
+	set_files(&w->p, "/src/pool.cpp", "/src/index.h");
+	expect_first(w, AIF_CPU_OF_PROGRAM, "inner");
+	expect_caller(w, "inner");
+	set_files(&w->p, "", "");
+	expect_first(w, AIF_CPU_OF_PROGRAM, "inner");
+	expect_caller(w, "inner");
+}
+
 static void what_was_counted_is_said(void **state)
 {
 	static const struct {
@@ -367,6 +431,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_stand_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(ended_threads_are_no_thread, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			code_of_headers_is_of_the_program_that_it_is_inlined_into, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(what_was_counted_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_late_beginning_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_rate_that_is_not_reached_is_said, set_up,

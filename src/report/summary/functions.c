@@ -70,7 +70,7 @@ bool aif_summary_functions(const struct aif_names *names, size_t most, struct ai
 
 	if (!*aif_profile_meta(p, "cpu_programs") && !is_job(p))
 		return false;
-	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, &f, NULL);
+	r = aif_cpu_functions_find(names, NULL, AIF_NAME_NORMAL, AIF_CPU_OF_PROGRAM, &f, NULL);
 	if (r < 0)
 		aif_profile_fail(p, r);
 	has = !r && f.samples && f.weight_ns;

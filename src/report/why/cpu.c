@@ -276,7 +276,7 @@ static int measure(struct cpu_why *w, const struct aif_names *names,
 	/* Imported files do not say how long threads could have run. */
 	if (t->is_imported || t->cpu_weights != AIF_CPU_WEIGHTS_TIME)
 		return -ENODATA;
-	r = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, &w->functions,
+	r = aif_cpu_functions_find(names, sel, AIF_NAME_NORMAL, AIF_CPU_OF_PROGRAM, &w->functions,
 				   err);
 	if (!r && (!w->functions.samples || !w->functions.weight_ns))
 		return -ENODATA;
