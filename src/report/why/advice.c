@@ -238,16 +238,17 @@ bool aif_why_has_few_runs(const struct aif_why *w)
 	return runs < AIF_WHY_FEWEST_RUNS;
 }
 
-size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS])
+size_t aif_why_order(const uint64_t of_group[AIF_WHY_GROUPS],
+		     enum aif_why_group order[AIF_WHY_GROUPS])
 {
 	size_t n = 0;
 
 	for (unsigned g = 0; g < AIF_WHY_GROUPS; g++) {
 		size_t at = n;
 
-		if (!w->of_group[g])
+		if (!of_group[g])
 			continue;
-		for (; at && w->of_group[order[at - 1]] < w->of_group[g]; at--)
+		for (; at && of_group[order[at - 1]] < of_group[g]; at--)
 			order[at] = order[at - 1];
 		order[at] = (enum aif_why_group)g;
 		n++;

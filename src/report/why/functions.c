@@ -93,12 +93,17 @@ bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *
 	return w->owners[f->row].is_machine;
 }
 
-const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w)
+const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w,
+							 enum aif_why_group largest)
 {
 	const struct aif_why_function *f = w->functions_len ? &w->functions[0] : NULL;
+	uint64_t group_ns = w->of_group[largest];
 
-	if (!f || aif_why_is_machine(w, f) || w->owners[f->row].place == AIF_STR_NONE ||
+	if (!f || w->is_work_missing || aif_why_is_machine(w, f) ||
+	    w->owners[f->row].place == AIF_STR_NONE ||
 	    aif_share_ppm(f->ns, w->time_ns) < AIF_WHY_BOUND_PPM)
+		return NULL;
+	if (aif_share_ppm(group_ns, w->time_ns) >= AIF_WHY_BOUND_PPM && f->ns <= group_ns)
 		return NULL;
 	return f;
 }

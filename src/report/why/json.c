@@ -134,10 +134,41 @@ static void put_gain(struct aif_buf *b, double gain)
 		aif_json_put_u64(b, "at_most_ppm", (uint64_t)(AIF_MIN(gain, 1e6) * 1e6));
 }
 
+/* Adds the groups of a function's idle time, most time first. */
+static void put_groups_of(const struct aif_why_function *f, struct aif_buf *b)
+{
+	enum aif_why_group order[AIF_WHY_GROUPS];
+	size_t n = aif_why_order(f->of_group, order);
+
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			aif_buf_putc(b, ',');
+		aif_out_json_text(b, aif_why_group_key(order[i]));
+	}
+}
+
+/* Adds the group that has so much of the time that it bounds the program, or all. */
+static void put_bounding_groups(const struct aif_why *w, const enum aif_why_group *order, size_t n,
+				struct aif_buf *b)
+{
+	for (size_t i = 0;
+	     i < n && !aif_why_has_few_runs(w) &&
+	     (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
+	     i++) {
+		if (i)
+			aif_buf_putc(b, ',');
+		aif_out_json_text(b, aif_why_group_key(aif_why_seems_idle(w, order[i])
+							       ? AIF_WHY_UNKNOWN
+							       : order[i]));
+	}
+}
+
 static void put_groups(const struct aif_profile *p, const struct aif_why *w, struct aif_buf *b)
 {
 	enum aif_why_group order[AIF_WHY_GROUPS];
-	size_t n = aif_why_order(w, order);
+	size_t n = aif_why_order(w->of_group, order);
+	bool is_late = aif_why_is_rank_late(w);
+	const struct aif_why_function *function;
 
 	open(b, "groups", '[');
 	for (size_t i = 0; i < n; i++) {
@@ -152,23 +183,18 @@ static void put_groups(const struct aif_profile *p, const struct aif_why *w, str
 		aif_buf_putc(b, '}');
 	}
 	aif_buf_putc(b, ']');
+	function = n ? aif_why_bounding_function(w, order[0]) : NULL;
 	aif_json_put_text(b, "bound_word",
-			  aif_why_is_rank_late(w) ? "late-rank"
-			  : n                     ? aif_why_verdict(w, order[0]).key
-						  : "");
+			  is_late          ? "late-rank"
+			  : !n || function ? ""
+					   : aif_why_verdict(w, order[0]).key);
 	open(b, "bound_by", '[');
-	if (aif_why_is_rank_late(w))
+	if (is_late)
 		aif_out_json_text(b, aif_why_group_key(AIF_WHY_WAITING));
-	for (size_t i = 0;
-	     i < n && !aif_why_is_rank_late(w) && !aif_why_has_few_runs(w) &&
-	     (!i || aif_share_ppm(w->of_group[order[0]], w->time_ns) < AIF_WHY_BOUND_PPM);
-	     i++) {
-		if (i)
-			aif_buf_putc(b, ',');
-		aif_out_json_text(b, aif_why_group_key(aif_why_seems_idle(w, order[i])
-							       ? AIF_WHY_UNKNOWN
-							       : order[i]));
-	}
+	else if (function && !aif_why_has_few_runs(w) && !aif_why_seems_idle(w, order[0]))
+		put_groups_of(function, b);
+	else
+		put_bounding_groups(w, order, n, b);
 	aif_buf_putc(b, ']');
 }
 

@@ -128,7 +128,7 @@ void aif_why_json_answer(const struct aif_names *names, const struct aif_why *w,
 	struct answer a = {.command = NULL};
 	struct saying s = {.names = names, .w = w, .out = out, .taker = &a};
 	enum aif_why_group order[AIF_WHY_GROUPS];
-	size_t n = aif_why_order(w, order);
+	size_t n = aif_why_order(w->of_group, order);
 
 	if (!w->time_ns) {
 		aif_json_answer_abstain(&a.head, "device",

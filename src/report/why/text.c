@@ -312,6 +312,7 @@ static void say_classes(struct saying *s, const struct aif_why_function *f)
 void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t n)
 {
 	const struct aif_why *w = s->w;
+	const struct aif_why_function *function = n ? aif_why_bounding_function(w, order[0]) : NULL;
 
 	aif_buf_puts(&s->line, "bound by ");
 	if (is_mostly_outside(w)) {
@@ -339,13 +340,12 @@ void aif_why_say_bound(struct saying *s, const enum aif_why_group *order, size_t
 			     "run where it seems idle, for ");
 		aif_human_share(&s->line, share(s, w->idle_ns));
 		aif_buf_puts(&s->line, " of the time");
-	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM &&
-		   aif_why_bounding_function(w)) {
-		aif_why_say_function(s, aif_why_bounding_function(w));
+	} else if (function) {
+		aif_why_say_function(s, function);
 		aif_buf_puts(&s->line, ": for ");
-		aif_human_share(&s->line, share(s, aif_why_bounding_function(w)->ns));
+		aif_human_share(&s->line, share(s, function->ns));
 		aif_buf_puts(&s->line, " of the time no device works because of it");
-		say_classes(s, aif_why_bounding_function(w));
+		say_classes(s, function);
 	} else if (n && share(s, w->of_group[order[0]]) < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(&s->line, "nothing alone: ");
 		say_parts(s);
@@ -593,8 +593,9 @@ void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
 {
 	struct saying s = {.names = names, .w = w};
 	enum aif_why_group order[AIF_WHY_GROUPS];
-	size_t n = aif_why_order(w, order);
+	size_t n = aif_why_order(w->of_group, order);
 	uint64_t ppm = n ? aif_share_ppm(w->of_group[order[0]], w->time_ns) : 0;
+	const struct aif_why_function *function;
 
 	if (!n)
 		return;
@@ -613,11 +614,12 @@ void aif_why_say_briefly(const struct aif_names *names, const struct aif_why *w,
 		aif_buf_puts(out, "what is not known, as work of the device is missing");
 		return;
 	}
-	if (ppm < AIF_WHY_BOUND_PPM && aif_why_bounding_function(w)) {
-		aif_why_say_function(&s, aif_why_bounding_function(w));
+	function = aif_why_bounding_function(w, order[0]);
+	if (function) {
+		aif_why_say_function(&s, function);
 		aif_buf_append(out, s.line.data, s.line.len);
 		aif_buf_puts(out, ": ");
-		aif_human_share(out, aif_share_ppm(aif_why_bounding_function(w)->ns, w->time_ns));
+		aif_human_share(out, aif_share_ppm(function->ns, w->time_ns));
 		aif_buf_finish(&s.line);
 	} else if (ppm < AIF_WHY_BOUND_PPM) {
 		aif_buf_puts(out, "nothing alone: ");
@@ -645,7 +647,7 @@ void aif_why_say(const struct aif_names *names, const struct aif_why *w, const c
 {
 	struct saying s = {.names = names, .w = w, .columns = columns, .out = out};
 	enum aif_why_group order[AIF_WHY_GROUPS];
-	size_t n = aif_why_order(w, order);
+	size_t n = aif_why_order(w->of_group, order);
 	bool is_short;
 
 	if (!w->time_ns) {

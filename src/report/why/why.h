@@ -242,8 +242,9 @@ int aif_why_functions_add(struct aif_why *w, bool is_by_line);
 /* Returns true of AIF_IDLE_MACHINE. */
 bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *f);
 /* Returns the function that bounds the program by itself, whatever its idle time passed in: one with AIF_WHY_BOUND_PPM of the
- * time, which is known. NULL: none does. */
-const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w);
+ * time, which is known, where `largest`, the largest group, has less than that, or than the function. NULL: none does. */
+const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w,
+							 enum aif_why_group largest);
 /* Returns the group with most of a function's time. */
 enum aif_why_group aif_why_function_group(const struct aif_why_function *f);
 
@@ -281,7 +282,8 @@ bool aif_why_seems_idle(const struct aif_why *w, enum aif_why_group largest);
 /* Returns true if too little ran to say what bounds the program. */
 bool aif_why_has_few_runs(const struct aif_why *w);
 /* Groups with time, most first. Returns their number. */
-size_t aif_why_order(const struct aif_why *w, enum aif_why_group order[AIF_WHY_GROUPS]);
+size_t aif_why_order(const uint64_t of_group[AIF_WHY_GROUPS],
+		     enum aif_why_group order[AIF_WHY_GROUPS]);
 
 /* Appends at most 25 lines for people, each wrapped to `columns` (0: lines have no end). `path` is the profile's. */
 void aif_why_say(const struct aif_names *names, const struct aif_why *w, const char *path,
