@@ -39,6 +39,8 @@ struct aif_traits {
 	/* The lengths are numbers of samples, and nobody has said how long one stands for
 	 * (import --count). */
 	bool times_unknown;
+	/* Processes without CPU samples used so little CPU time that nothing is incomplete for that. */
+	bool has_minor_cpu_losses;
 	/* enum aif_lack, by the profile's losses. WORK, too, where so many launches have no execution that the end of a
 	 * trace does not explain it. */
 	unsigned lacks;
@@ -51,6 +53,8 @@ struct aif_traits aif_traits_of(const struct aif_profile *p);
 
 /* Returns what a reason leaves incomplete, an enum aif_lack; 0: nothing, or the number is not known. */
 unsigned aif_lack_after(uint32_t reason);
+/* Returns true for the reason of a loss that is listed (aiflame info) and makes nothing incomplete: .has_minor_cpu_losses. */
+bool aif_loss_is_minor(const struct aif_traits *t, uint32_t reason);
 /* Appends "incomplete: device work, stacks" of what the profile lacks of `of` (enum aif_lack), or nothing. Returns true if it
  * lacks some of it. */
 bool aif_lacks_say(const struct aif_traits *t, unsigned of, struct aif_buf *out);

@@ -5,6 +5,7 @@
 #include "base/reasons.h"
 #include "names/names.h"
 #include "report/info.h"
+#include "report/summary/parts.h"
 #include "report/summary/summary.h"
 
 #include <limits.h>
@@ -110,11 +111,68 @@ static void no_loss_is_passed_over(void **state)
 	}
 }
 
+/* Opens a profile of a process without CPU samples that used `unsampled_ns`, and of two ranks that used 1 s each. */
+static void open_with_unsampled(struct recording *w, uint64_t unsampled_ns, bool starts_ranks)
+{
+	uint32_t first;
+
+	recording_begin(w, 1000);
+	first = (uint32_t)w->p.processes_len;
+	for (uint32_t i = 0; i < 3; i++)
+		FIXTURE_ADD(&w->p, processes, .pid = 500 + i, .ppid = starts_ranks && i ? 500 : 1,
+			    .exe = str(w, "x"), .cmdline = str(w, "x"), .host = AIF_NONE, .rank = i,
+			    .cpu_ns = i ? 1000000000 : unsampled_ns);
+	FIXTURE_ADD(&w->p, losses, .reason = AIF_REASON_CPU_SIGNAL_TAKEN, .process = first,
+		    .thread = AIF_NONE, .detail = AIF_NONE, .count = 1);
+	recording_open(w, 2000);
+}
+
+static void expect_minor(uint64_t unsampled_ns, bool starts_ranks, bool is_minor)
+{
+	struct aif_buf trouble = {0}, info = {0}, lacks = {0};
+	struct aif_attribution a;
+	struct aif_err err = {0};
+	struct recording w;
+
+	open_with_unsampled(&w, unsampled_ns, starts_ranks);
+	aif_summary_trouble(&w.read, false, "x", &trouble);
+	if (has(&trouble, "SIGURG") == is_minor ||
+	    aif_lacks_say(&w.read.traits, AIF_LACK_CPU, &lacks) == is_minor)
+		fail_msg("%llu: %s, %s", (unsigned long long)unsampled_ns, aif_buf_str(&trouble),
+			 aif_buf_str(&lacks));
+	assert_int_equal(aif_attribution_compute(&w.read, NULL, &a, &err), 0);
+	aif_info_write(&w.read, &a, "x", &info);
+	assert_true(has(&info, "CPU_SIGNAL_TAKEN"));
+	aif_attribution_finish(&a);
+	aif_buf_finish(&trouble);
+	aif_buf_finish(&info);
+	aif_buf_finish(&lacks);
+	recording_finish(&w);
+}
+
+static void a_process_that_used_hardly_any_cpu_makes_no_samples_incomplete(void **state)
+{
+	(void)state;
+	expect_minor(90000000, false, true);
+	expect_minor(110000000, false, false);
+	expect_minor(0, false, false); /* not known */
+}
+
+static void what_starts_ranks_may_use_more_cpu_without_samples(void **state)
+{
+	(void)state;
+	expect_minor(110000000, true, true);
+	expect_minor(600000000, true, false);
+	expect_minor(0, true, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_opened_profile_has_the_traits_of_its_meta),
 		cmocka_unit_test(no_loss_is_passed_over),
+		cmocka_unit_test(a_process_that_used_hardly_any_cpu_makes_no_samples_incomplete),
+		cmocka_unit_test(what_starts_ranks_may_use_more_cpu_without_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

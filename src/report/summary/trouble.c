@@ -76,8 +76,9 @@ static bool add_to_line(struct trouble *all, size_t n, const struct aif_loss *l)
 	return false;
 }
 
-/* Collects the losses that are shown, in their order. Returns how many. */
-static size_t collect(const struct aif_profile *p, bool shows_untimed, struct trouble *ret)
+/* Collects the losses that are shown, minor ones only if they are asked for, in their order. Returns how many. */
+static size_t collect(const struct aif_profile *p, bool shows_untimed, bool minor,
+		      struct trouble *ret)
 {
 	bool has_no_times = false;
 	size_t n = 0;
@@ -88,7 +89,8 @@ static size_t collect(const struct aif_profile *p, bool shows_untimed, struct tr
 		const struct aif_loss *l = &p->losses[i];
 		bool is_again = false;
 
-		if (is_repeated(l, shows_untimed, has_no_times) || add_to_line(ret, n, l))
+		if (is_repeated(l, shows_untimed, has_no_times) ||
+		    (!minor && aif_loss_is_minor(&p->traits, l->reason)) || add_to_line(ret, n, l))
 			continue;
 		for (size_t j = 0; j < n && !is_again; j++)
 			is_again = ret[j].loss->reason == l->reason;
@@ -147,7 +149,7 @@ void aif_summary_trouble(const struct aif_profile *p, bool shows_untimed, const 
 			 struct aif_buf *out)
 {
 	struct trouble *all = aif_memory_calloc(AIF_MAX(p->losses_len, 1), sizeof(*all));
-	size_t n = all ? collect(p, shows_untimed, all) : 0, refused = 0, shown;
+	size_t n = all ? collect(p, shows_untimed, false, all) : 0, refused = 0, shown;
 
 	while (refused < n && all[refused].rank == REFUSED)
 		refused++;
@@ -170,7 +172,7 @@ void aif_summary_losses(const struct aif_profile *p, size_t most,
 			void (*fn)(void *arg, const char *text), void *arg)
 {
 	struct trouble *all = aif_memory_calloc(AIF_MAX(p->losses_len, 1), sizeof(*all));
-	size_t n = all ? collect(p, false, all) : 0;
+	size_t n = all ? collect(p, false, true, all) : 0;
 	struct aif_buf line = {0};
 
 	for (size_t i = 0; i < AIF_MIN(n, most); i++) {
