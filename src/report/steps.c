@@ -2,6 +2,8 @@
 /* --steps: each step, and what its process's devices did in it: steps that the program marks, or turns of its loop. */
 #include "report/report_table.h"
 #include "analysis/loop/phases.h"
+#include "analysis/ranks/call_steps.h"
+#include "analysis/ranks/waits.h"
 #include "analysis/time.h"
 
 #include "base/human.h"
@@ -188,7 +190,7 @@ static void describe_periods(struct aif_report *r, const struct aif_phases *f)
 	}
 }
 
-static void describe_loop(struct aif_report *r, const struct aif_phases *f)
+static void describe_loop(struct aif_report *r, const struct aif_phases *f, bool by_calls)
 {
 	const char *in = f->stack == AIF_NONE ? NULL : aif_stack_names_caller(r->stacks, f->stack);
 	struct aif_buf *b = &r->before;
@@ -196,7 +198,9 @@ static void describe_loop(struct aif_report *r, const struct aif_phases *f)
 	aif_buf_puts(b, "no step is marked; turns of the loop");
 	if (in && *in)
 		aif_buf_printf(b, " in %s", in);
-	aif_buf_puts(b, ", found by launches that recur: ");
+	aif_buf_puts(b,
+		     by_calls ? ", found by calls between ranks that recur, of the rank with most: "
+			      : ", found by launches that recur: ");
 	aif_human_counted(b, f->len, "turn");
 	aif_buf_puts(b, f->is_sparse ? " that were captured whole, median " : ", median ");
 	aif_human_ns(b, f->median_ns);
@@ -208,8 +212,9 @@ static void describe_loop(struct aif_report *r, const struct aif_phases *f)
 	aif_buf_puts(b, "\n");
 }
 
+/* by_calls: turns of a job without devices, which --time cannot choose. */
 static int fill_turns(struct aif_report *r, const struct aif_utilization *w,
-		      const struct aif_phases *f, struct aif_err *err)
+		      const struct aif_phases *f, bool by_calls, struct aif_err *err)
 {
 	uint32_t process = f->thread == AIF_NONE ? AIF_NONE : r->p->threads[f->thread].process;
 	struct step *turns = calloc(f->len + 1, sizeof(*turns));
@@ -219,7 +224,7 @@ static int fill_turns(struct aif_report *r, const struct aif_utilization *w,
 	for (size_t i = 0; i < f->len && !e; i++)
 		turns[i] = (struct step){.start = f->steps[i].start,
 					 .end = f->steps[i].end,
-					 .number = i + 1,
+					 .number = by_calls ? 0 : i + 1,
 					 .name = "turn"};
 	if (!e)
 		add_launched(r, f, process, turns);
@@ -230,9 +235,25 @@ static int fill_turns(struct aif_report *r, const struct aif_utilization *w,
 		e = step_rows(r, w, &turns[i], process, err);
 	}
 	if (!e)
-		describe_loop(r, f);
+		describe_loop(r, f, by_calls);
 	aif_report_note_others(r, "step", others_ns);
 	free(turns);
+	return e;
+}
+
+/* Finds the loop of a job whose ranks use no device. *f is finished first. 0 or -errno. */
+static int find_by_calls(const struct aif_report *r, struct aif_phases *f)
+{
+	const struct aif_rank_waits *waits = aif_facts_none();
+	int e = aif_rank_waits_get(r->p, r->o->sel, &waits);
+	size_t rank = e ? 0 : aif_rank_with_most_calls(&waits->ranks, r->o->sel);
+
+	if (!e && rank < waits->ranks.ranks_len) {
+		aif_phases_finish(f);
+		*f = (struct aif_phases){0};
+		e = aif_rank_call_turns(r->p, r->o->sel, &waits->ranks, rank, f);
+	}
+	aif_facts_put(waits);
 	return e;
 }
 
@@ -263,7 +284,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	struct aif_phases f = {0};
 	struct aif_selection whole = {0};
 	int e = read_steps(r);
-	bool marked = !e && has_marks(&r->ops);
+	bool marked = !e && has_marks(&r->ops), by_calls = false;
 
 	if (!e && !marked)
 		e = aif_report_read_whole(r, &whole);
@@ -272,6 +293,10 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	whole.from_ns = whole.to_ns = 0;
 	if (!e)
 		e = aif_phases_find(r->p, &whole, r->timeline, &f);
+	if (!e && !marked && f.from == AIF_PHASES_UNKNOWN) {
+		e = find_by_calls(r, &f);
+		by_calls = !e && f.from == AIF_PHASES_TURNS;
+	}
 	if (!e) {
 		/* Each step has its own time, and no other's. */
 		aif_facts_put(r->timeline);
@@ -284,7 +309,7 @@ static int fill(struct aif_report *r, struct aif_err *err)
 	if (!e && marked)
 		e = fill_marked(r, w, &f, err);
 	else if (!e && f.from == AIF_PHASES_TURNS)
-		e = fill_turns(r, w, &f, err);
+		e = fill_turns(r, w, &f, by_calls, err);
 	aif_phases_finish(&f);
 	aif_facts_put(w);
 	return e;
@@ -295,7 +320,7 @@ const struct aif_report_table aif_report_table_steps = {
 	.needs = AIF_REPORT_NEEDS_TIMELINE | AIF_REPORT_NEEDS_OPS,
 	.hides_zeros = true,
 	.rows = "steps",
-	.hint = "none is marked, and no loop was found in the launches; programs mark them with aiflame.h or aiflame.py (docs/program.md)",
+	.hint = "none is marked, and no loop was found in the launches or in calls between ranks; programs mark them with aiflame.h or aiflame.py (docs/program.md)",
 	.no_kernel = "time in which other kernels run is not idle",
 	AIF_REPORT_COLUMNS(columns),
 	.fill = fill,

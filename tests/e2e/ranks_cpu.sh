@@ -21,6 +21,8 @@ check "all calls of ranks without a device are matched" ask allreduce "[x['opera
 on_calm "most waiting of ranks without a device is for the late one" ask allreduce "$most"
 on_calm "a late rank without a device is named with the line that it is late in" ask allreduce "$named('straggle (ranks_cpu.c:')"
 check "steps of ranks without a device are turns of the loop around their calls" ask allreduce "w['steps'] == 59 and not w['are_operations'] and all(x['step'] for x in r)"
+turns() { [ "$("$aiflame" report --steps --format csv --limit 0 allreduce.data | grep -c ',turn$')" = 59 ]; }
+check "report --steps lists the turns around the calls of ranks without a device" turns
 on_calm "why says first that a job without devices is bound by its late rank" says 'bound by rank 1, which is late, in straggle (ranks_cpu.c:' "$aiflame" why allreduce.data
 on_calm "waits for a late rank without a device stand on its function" sh -c '"$1" flame --of waits --detail full -o waits.folded allreduce.data && grep -q "for rank 1.*;straggle" waits.folded' sh "$aiflame"
 check "the summary of a job without devices has its functions, and why" sh -c '"$1" record -o short.data mpirun --oversubscribe -np 2 ./app allreduce 20 0 -1 2>summary.out; grep -q "^function .*%" summary.out && grep -q "next: aiflame why" summary.out' sh "$aiflame"
