@@ -271,7 +271,7 @@ static void a_call_of_ranks_has_its_number(void **state)
 
 	(void)state;
 	token = aif_host_call_begin(AIF_CALL_MPI_Barrier, AIF_OPTION_CALLS, 0, &regs, NULL);
-	aif_host_call_end_joint(token, &joint, &regs, NULL);
+	aif_host_call_end_joint(token, &joint, 1, &regs, NULL);
 	assert_int_equal(it.written, 1);
 	assert_string_equal(it.name, "MPI_Barrier");
 	assert_int_equal(it.joint.communicator, 0xc0ffee);
@@ -280,12 +280,12 @@ static void a_call_of_ranks_has_its_number(void **state)
 	memset(&it.joint, 0, sizeof(it.joint));
 	joint.number = 0;
 	token = aif_host_call_begin(AIF_CALL_MPI_Wait, AIF_OPTION_CALLS, 0, &regs, NULL);
-	aif_host_call_end_joint(token, &joint, &regs, NULL);
+	aif_host_call_end_joint(token, &joint, 1, &regs, NULL);
 	assert_int_equal(it.written, 2);
 	assert_string_equal(it.name, "MPI_Wait");
 	assert_int_equal(it.joint.communicator, 0);
 	/* Calls that were not recorded. */
-	aif_host_call_end_joint(0, &joint, &regs, NULL);
+	aif_host_call_end_joint(0, &joint, 1, &regs, NULL);
 	assert_int_equal(it.written, 2);
 }
 

@@ -86,13 +86,14 @@ static void emit_joint(struct aif_thread *t, const struct aif_open_call *c, uint
 }
 
 static void close_call(struct aif_thread *t, uint32_t token,
-		       const struct aif_host_call_joint *joint, const struct aif_regs *regs,
-		       const struct aif_emit_api *api)
+		       const struct aif_host_call_joint *joints, size_t n,
+		       const struct aif_regs *regs, const struct aif_emit_api *api)
 {
 	uint64_t now = aif_now_ns();
 	struct aif_open_calls *o = &t->calls;
 	struct aif_open_call c;
 	uint32_t i = o->len;
+	size_t written = 0;
 
 	while (i && o->at[i - 1].token != token)
 		i--;
@@ -103,18 +104,24 @@ static void close_call(struct aif_thread *t, uint32_t token,
 	o->len = i - 1;
 	if (!o->len)
 		publish(t);
+	if (!n)
+		c.least_ns = AIF_MAX(c.least_ns, AIF_HOST_CALL_SHORT_NS);
 	if (is_short(o, c.least_ns, now - c.since, now)) {
 		o->shorts++;
 		count(&t->slot->short_calls, 1);
 		count(&t->slot->short_calls_ns, now - c.since);
 		return;
 	}
-	o->shorts = 0;
+	o->shorts = now - c.since < AIF_HOST_CALL_SHORT_NS ? o->shorts + 1 : 0;
 	if (c.stack == AIF_WIRE_NONE && regs)
 		c.stack = aif_capture(t, regs, api);
-	if (joint && joint->number)
-		emit_joint(t, &c, now, joint);
-	else
+	for (size_t k = 0; k < n; k++) {
+		if (!joints[k].number)
+			continue;
+		emit_joint(t, &c, now, &joints[k]);
+		written++;
+	}
+	if (!written)
 		aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
 	aif_budget_add_cost(&aif_agent.budget, aif_budget_block(&aif_agent.budget, now),
 			    AIF_HOST_CALL_WRITE_MOST_NS);
@@ -123,7 +130,7 @@ static void close_call(struct aif_thread *t, uint32_t token,
 void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,
 			 const struct aif_emit_api *api)
 {
-	close_call(t, token, NULL, regs, api);
+	close_call(t, token, NULL, 0, regs, api);
 }
 
 uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
@@ -147,14 +154,14 @@ uint32_t aif_host_call_begin_slow(enum aif_host_call_id id, uint32_t least_ns,
 	return token;
 }
 
-void aif_host_call_end_joint(uint32_t token, const struct aif_host_call_joint *joint,
+void aif_host_call_end_joint(uint32_t token, const struct aif_host_call_joint *joints, size_t n,
 			     const struct aif_regs *regs, const struct aif_emit_api *api)
 {
 	int saved = errno;
 	struct aif_thread *t = token ? aif_thread_enter() : NULL;
 
 	if (t) {
-		close_call(t, token, joint, regs, api);
+		close_call(t, token, joints, n, regs, api);
 		aif_thread_leave(t);
 	}
 	errno = saved;

@@ -62,9 +62,10 @@ AIF_NOINLINE void *aif_mpi_enter(struct aif_mpi_entry *e, enum aif_mpi_function 
 	return real;
 }
 
-AIF_NOINLINE void aif_mpi_leave(struct aif_mpi_entry *e, const struct aif_host_call_joint *joint)
+AIF_NOINLINE void aif_mpi_leave(struct aif_mpi_entry *e, const struct aif_host_call_joint *joints,
+				size_t n)
 {
-	aif_host_call_end_joint(e->token, joint, &e->regs, e->api);
+	aif_host_call_end_joint(e->token, joints, n, &e->regs, e->api);
 }
 
 void aif_mpi_number(uint64_t handle, bool has_failed, struct aif_host_call_joint *ret)
@@ -82,7 +83,7 @@ static AIF_NOINLINE void leave(struct aif_mpi_entry *e, uint64_t handle, bool ha
 	struct aif_host_call_joint joint;
 
 	aif_mpi_number(handle, has_failed, &joint);
-	aif_mpi_leave(e, &joint);
+	aif_mpi_leave(e, &joint, 1);
 }
 
 static AIF_NOINLINE void leave_start(struct aif_mpi_entry *e, uint64_t handle, const void *request,
@@ -93,7 +94,7 @@ static AIF_NOINLINE void leave_start(struct aif_mpi_entry *e, uint64_t handle, c
 	aif_mpi_number(handle, has_failed, &joint);
 	if (joint.number)
 		aif_mpi_request_begin(request, &joint);
-	aif_mpi_leave(e, &joint);
+	aif_mpi_leave(e, &joint, 1);
 }
 
 #define COMMUNICATOR_0 0
@@ -143,6 +144,7 @@ static AIF_NOINLINE void leave_start(struct aif_mpi_entry *e, uint64_t handle, c
 #define START_8(name)                  CALL_START(name, 8, a7, a8)
 #define START_9(name)                  CALL_START(name, 9, a8, a9)
 #define START_10(name)                 CALL_START(name, 10, a9, a10)
+#define AIF_MPI_MESSAGE(name, arguments)
 #define AIF_MPI_WAIT(name, arguments)
 #include "agent/mpi/calls.def"
 #undef AIF_MPI_CALL

@@ -2,14 +2,12 @@
 #include "agent/mpi/mpi.h"
 
 #include "agent/mpi/functions.h"
+#include "agent/mpi/library.h"
 #include "base/hash.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Handles are addresses with Open MPI, numbers of 32 bits with MPICH and what came of it. Of any other library nothing is asked: a handle
- * that is taken for what it is not would end the program. */
-enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH, ABI_OTHER };
 /* Least address, which handles of MPI's standard ABI are below. */
 #define LEAST_ADDRESS 4096
 /* Kind of a handle in MPICH, below the two bits that say where it is kept: a communicator. */
@@ -21,67 +19,14 @@ enum abi { ABI_UNKNOWN, ABI_OPEN_MPI, ABI_MPICH, ABI_OTHER };
 #define RANKS_AT_ONCE  64
 #define MULTIPLE       3 /* MPI_THREAD_MULTIPLE, in both */
 
-typedef int version_of(char *, int *);
-
-static enum abi abi_by_version(struct aif_mpi *m, version_of *ask)
-{
-	static const struct {
-		const char *word;
-		enum abi abi;
-	} words[] = {
-		{"Open MPI", ABI_OPEN_MPI},  {"Spectrum MPI", ABI_OPEN_MPI},
-		{"MPICH", ABI_MPICH},        {"MVAPICH", ABI_MPICH},
-		{"Intel(R) MPI", ABI_MPICH}, {"ParaStation", ABI_MPICH},
-	};
-	int len = 0;
-
-	if (ask(m->version, &len))
-		return ABI_OTHER;
-	m->version[sizeof(m->version) - 1] = '\0';
-	for (size_t i = 0; i < AIF_ARRAY_LEN(words); i++)
-		if (strstr(m->version, words[i].word))
-			return words[i].abi;
-	return ABI_OTHER;
-}
-
-/* Another library than the one that was asked first, or one of several, is asked nothing: handles may be of either. */
-static enum abi abi_of(struct aif_mpi *m)
-{
-	version_of *ask =
-		(version_of *)aif_mpi_function(AIF_MPI_PMPI_Get_library_version, NULL, NULL);
-	unsigned abi = atomic_load_explicit(&m->abi, memory_order_acquire);
-	uintptr_t asked = atomic_load_explicit(&m->asked, memory_order_relaxed);
-
-	if (!ask || (abi && asked != (uintptr_t)ask))
-		return ABI_OTHER;
-	if (abi)
-		return (enum abi)abi;
-	abi = abi_by_version(m, ask);
-	atomic_store_explicit(&m->asked, (uintptr_t)ask, memory_order_relaxed);
-	atomic_store_explicit(&m->abi, abi, memory_order_release);
-	return (enum abi)abi;
-}
-
-size_t aif_mpi_request_size(struct aif_mpi *m)
-{
-	switch (abi_of(m)) {
-	case ABI_OPEN_MPI:
-		return sizeof(void *);
-	case ABI_MPICH:
-		return sizeof(uint32_t);
-	default:
-		return 0;
-	}
-}
-
 /* Returns the key of a communicator in the table: its handle, without the bits that MPICH does not use. 0: the handle cannot be one of this
  * library's communicators. */
 static uint64_t key_of(struct aif_mpi *m, uint64_t handle)
 {
-	switch (abi_of(m)) {
-	case ABI_OPEN_MPI:
+	switch (aif_mpi_abi_of(m)) {
+	case AIF_MPI_OPEN_MPI:
 		return handle >= LEAST_ADDRESS ? handle : 0;
-	case ABI_MPICH:
+	case AIF_MPI_MPICH:
 		return ((uint32_t)handle >> KIND_SHIFT & KIND_MASK) == KIND_COMM ? (uint32_t)handle
 										 : 0;
 	default:
@@ -128,7 +73,7 @@ static bool world_of(struct aif_mpi *m, uint64_t *ret)
 	uint64_t (*from_fortran)(long);
 
 	*ret = MPICH_WORLD;
-	if (abi_of(m) == ABI_MPICH)
+	if (aif_mpi_abi_of(m) == AIF_MPI_MPICH)
 		return true;
 	from_fortran = (uint64_t(*)(long))aif_mpi_function(AIF_MPI_PMPI_Comm_f2c, NULL, NULL);
 	if (from_fortran)
@@ -208,18 +153,18 @@ static uint64_t identify(struct aif_mpi *m, uint64_t handle)
 	return id ? id : AIF_MPI_ID_NONE;
 }
 
-uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator)
+/* Returns the place of a communicator whose calls are numbered, NULL: they are not. */
+static struct aif_mpi_communicator *numbered(struct aif_mpi *m, uint64_t handle)
 {
 	int saved = errno;
-	struct aif_mpi_communicator *c = place_of(m, key_of(m, handle), true);
-	uint64_t id;
+	uint64_t key = key_of(m, handle), id;
+	struct aif_mpi_communicator *c = place_of(m, key, true);
 
 	errno = saved;
-	*ret_communicator = 0;
 	if (!c) {
-		if (key_of(m, handle))
+		if (key)
 			atomic_store_explicit(&m->is_full, true, memory_order_relaxed);
-		return 0;
+		return NULL;
 	}
 	id = atomic_load_explicit(&c->id, memory_order_acquire);
 	if (!id) {
@@ -227,10 +172,51 @@ uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communi
 		atomic_store_explicit(&c->id, id, memory_order_release);
 		errno = saved;
 	}
-	if (id == AIF_MPI_ID_NONE)
+	return id == AIF_MPI_ID_NONE ? NULL : c;
+}
+
+uint64_t aif_mpi_count(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator)
+{
+	struct aif_mpi_communicator *c = numbered(m, handle);
+
+	*ret_communicator = 0;
+	if (!c)
 		return 0;
-	*ret_communicator = id;
+	*ret_communicator = atomic_load_explicit(&c->id, memory_order_relaxed);
 	return atomic_fetch_add_explicit(&c->calls, 1, memory_order_relaxed) + 1;
+}
+
+/* Returns the process's rank in a communicator, below 0: it is not known. */
+static int rank_in(struct aif_mpi_communicator *c, uint64_t handle)
+{
+	int saved = errno, rank = atomic_load_explicit(&c->rank, memory_order_relaxed) - 1;
+	int (*ask)(uint64_t, int *);
+
+	if (rank >= 0)
+		return rank;
+	ask = (int (*)(uint64_t, int *))aif_mpi_function(AIF_MPI_PMPI_Comm_rank, NULL, NULL);
+	if (ask && !ask(handle, &rank) && rank >= 0)
+		atomic_store_explicit(&c->rank, rank + 1, memory_order_relaxed);
+	errno = saved;
+	return rank;
+}
+
+int aif_mpi_rank(struct aif_mpi *m, uint64_t handle, uint64_t *ret_communicator)
+{
+	struct aif_mpi_communicator *c = numbered(m, handle);
+
+	if (!c || atomic_load_explicit(&c->has_uncounted, memory_order_relaxed))
+		return -1;
+	*ret_communicator = atomic_load_explicit(&c->id, memory_order_relaxed);
+	return rank_in(c, handle);
+}
+
+void aif_mpi_uncounted(struct aif_mpi *m, uint64_t handle)
+{
+	struct aif_mpi_communicator *c = numbered(m, handle);
+
+	if (c)
+		atomic_store_explicit(&c->has_uncounted, true, memory_order_relaxed);
 }
 
 void aif_mpi_forget(struct aif_mpi *m, const void *handle)
@@ -240,10 +226,13 @@ void aif_mpi_forget(struct aif_mpi *m, const void *handle)
 
 	if (!handle)
 		return;
-	memcpy(&key, handle, abi_of(m) == ABI_OPEN_MPI ? sizeof(key) : sizeof(uint32_t));
+	memcpy(&key, handle,
+	       aif_mpi_abi_of(m) == AIF_MPI_OPEN_MPI ? sizeof(key) : sizeof(uint32_t));
 	c = place_of(m, key_of(m, key), false);
 	if (!c)
 		return;
 	atomic_store_explicit(&c->calls, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->rank, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->has_uncounted, false, memory_order_relaxed);
 	atomic_store_explicit(&c->id, 0, memory_order_release);
 }

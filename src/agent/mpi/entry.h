@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/mpi/channels.h"
 #include "agent/mpi/functions.h"
 #include "agent/mpi/mpi.h"
 
@@ -15,12 +16,19 @@ struct aif_mpi_entry {
  * is_numbered: it is recorded however short it is. */
 void *aif_mpi_enter(struct aif_mpi_entry *e, enum aif_mpi_function which, const void *caller,
 		    bool is_numbered);
-void aif_mpi_leave(struct aif_mpi_entry *e, const struct aif_host_call_joint *joint);
+/* joints: operations and messages of the call; those whose number is 0 are none. */
+void aif_mpi_leave(struct aif_mpi_entry *e, const struct aif_host_call_joint *joints, size_t n);
 /* Sets the number of a call on a communicator that has returned; of one that has failed there is none. */
 void aif_mpi_number(uint64_t handle, bool has_failed, struct aif_host_call_joint *ret);
 
 /* Follows the request that was put at `request` by the call that begins the operation `joint`. */
 void aif_mpi_request_begin(const void *request, const struct aif_host_call_joint *joint);
+/* The same of a message, which has the number `joint`; and of a receive of any, which has a number when it is done. */
+void aif_mpi_request_begin_message(const void *request, const struct aif_mpi_message *x,
+				   const struct aif_host_call_joint *joint);
+void aif_mpi_request_begin_any(const void *request, const struct aif_mpi_message *x);
+/* Returns the handle of the communicator of a message that is followed, 0: it is none. */
+uint64_t aif_mpi_request_communicator(const void *request);
 
 /* Arguments that are on the stack have 8 bytes each, whatever their type. */
 #define AIF_MPI_PARAMETERS_1  long a1

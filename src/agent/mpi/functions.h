@@ -10,14 +10,22 @@
  */
 /* clang-format off */
 #define AIF_MPI_OTHERS                                                                           \
+	AIF_MPI_OTHER(MPI_Bsend_init)                                                            \
+	AIF_MPI_OTHER(MPI_Cancel)                                                                \
 	AIF_MPI_OTHER(MPI_Comm_disconnect)                                                       \
 	AIF_MPI_OTHER(MPI_Comm_free)                                                             \
+	AIF_MPI_OTHER(MPI_Improbe)                                                               \
+	AIF_MPI_OTHER(MPI_Recv_init)                                                             \
+	AIF_MPI_OTHER(MPI_Rsend_init)                                                            \
+	AIF_MPI_OTHER(MPI_Send_init)                                                             \
+	AIF_MPI_OTHER(MPI_Ssend_init)                                                            \
 	AIF_MPI_OTHER(MPI_Test)                                                                  \
 	AIF_MPI_OTHER(MPI_Testall)                                                               \
 	AIF_MPI_OTHER(MPI_Testany)                                                               \
 	AIF_MPI_OTHER(MPI_Testsome)                                                              \
 	AIF_MPI_OTHER(PMPI_Comm_f2c)                                                             \
 	AIF_MPI_OTHER(PMPI_Comm_group)                                                           \
+	AIF_MPI_OTHER(PMPI_Comm_rank)                                                            \
 	AIF_MPI_OTHER(PMPI_Comm_test_inter)                                                      \
 	AIF_MPI_OTHER(PMPI_Get_library_version)                                                  \
 	AIF_MPI_OTHER(PMPI_Group_free)                                                           \
