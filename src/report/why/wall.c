@@ -8,11 +8,11 @@
  *   waiting   samples in a call of the C library that sleeps (analysis/idle/sleeps.def), in syscall(), or in a runtime's call that waits. What else
  *             is seen counts as computing: threads that have no CPU, and system calls that no function of the C library makes,
  *             are in it
- *   bound     by computing, if main threads compute for THREAD_PPM of their time; by waiting, if for less than IDLE_PPM; else by
+ *   bound     of a job of MPI by its late rank, where that is named; else by computing, if main threads compute for THREAD_PPM of their time; by waiting, if for less than IDLE_PPM; else by
  *             nothing alone
  */
-#include "report/why/why.h"
 #include "report/why/cpu_answer.h"
+#include "report/why/cpu_ranks.h"
 
 #include "analysis/cpu_totals.h"
 #include "analysis/idle/sleep.h"
@@ -50,6 +50,8 @@ struct wall_thread {
 struct wall_why {
 	struct aif_why_cpu_answer answer;
 	const struct aif_profile *p;
+	const struct aif_names *names;
+	struct aif_why job; /* which rank of a job is late */
 	struct aif_strset texts;
 	struct aif_map of[LISTS]; /* call | at << 32 -> index */
 	struct place *at[LISTS];  /* most time first */
@@ -213,6 +215,17 @@ static int sum_places(struct wall_why *w, const struct aif_idle_sleeping *sleepi
 	return r;
 }
 
+static int measure_job(struct wall_why *w, const struct aif_selection *sel)
+{
+	struct aif_run_delay delay;
+	int64_t from = sel ? (int64_t)sel->from_ns : 0,
+		to = sel && sel->to_ns ? (int64_t)sel->to_ns
+				       : (int64_t)(w->p->end_ns - w->p->start_ns);
+	int r = aif_run_delay_measure(w->p, sel, from, to, &delay);
+
+	return r ? r : aif_why_cpu_ranks_find(w->names, sel, w->time_ns, &delay, &w->job);
+}
+
 static int measure(struct wall_why *w, const struct aif_names *names,
 		   const struct aif_selection *sel, struct aif_err *err)
 {
@@ -239,6 +252,8 @@ static int measure(struct wall_why *w, const struct aif_names *names,
 			find_mains(w, (enum asked)asked);
 		if (!r)
 			r = sum_places(w, &sleeping, stacks, &by_thread);
+		if (!r)
+			r = measure_job(w, sel);
 		if (r)
 			aif_err_set(err, r, "why: %s", strerror(-r));
 	}
@@ -281,7 +296,7 @@ static void say_whose(const struct wall_why *w, struct aif_buf *out)
 	}
 }
 
-static void say_bound(const struct wall_why *w, struct aif_buf *out)
+static void say_used(const struct wall_why *w, struct aif_buf *out)
 {
 	uint64_t ppm = computes_ppm(w);
 	bool is_one = w->main != AIF_NONE && w->mains == 1;
@@ -296,6 +311,14 @@ static void say_bound(const struct wall_why *w, struct aif_buf *out)
 	aif_human_share(out, aif_share_ppm(w->main_waits_ns, w->main_ns));
 	aif_buf_puts(out, is_one ? " of its " : " of their ");
 	aif_human_ns(out, w->main_ns);
+}
+
+static void say_bound(const struct wall_why *w, struct aif_buf *out)
+{
+	if (aif_why_is_rank_late(&w->job))
+		aif_why_cpu_say_bound(w->names, &w->job, out);
+	else
+		say_used(w, out);
 }
 
 /* Appends "clock_nanosleep in main (serve.py:12)", or where it computes. */
@@ -366,20 +389,30 @@ static bool say_advice(const struct wall_why *w, struct aif_buf *out)
 static void say(const struct wall_why *w, struct aif_buf *out)
 {
 	struct aif_buf text = {0};
+	bool is_late = aif_why_is_rank_late(&w->job), has_advice;
 
 	aif_buf_puts(out, "bound by ");
 	say_bound(w, out);
-	aif_buf_puts(out, "\nthreads  ");
+	if (is_late) {
+		aif_buf_puts(out, "\ntime     ");
+		say_used(w, out);
+	}
+	aif_buf_putc(out, '\n');
+	aif_why_cpu_say_ranks(w->names, &w->job, out);
+	aif_buf_puts(out, "threads  ");
 	say_threads(w, out);
 	aif_buf_putc(out, '\n');
 	say_list(w, is_waiting(w) ? MAIN_WAITS : MAIN_COMPUTES, w->main_ns, out);
 	say_list(w, is_waiting(w) ? MAIN_COMPUTES : MAIN_WAITS, w->main_ns, out);
 	say_list(w, OTHERS_COMPUTE, w->others_ns, out);
-	if (say_advice(w, &text))
-		aif_buf_printf(out, "try      %s\n", aif_buf_str(&text));
+	has_advice = aif_why_cpu_say_advice(w->names, &w->job, out);
+	if (!is_late && say_advice(w, &text))
+		aif_buf_printf(out, "%s%s\n", has_advice ? "         " : "try      ",
+			       aif_buf_str(&text));
 	aif_buf_finish(&text);
 	aif_why_cpu_say_unknown(&w->answer, out);
-	aif_why_cpu_say_next(&w->answer, "report --cpu", "flame --of cpu", out);
+	aif_why_cpu_say_next(&w->answer, is_late ? "report --ranks" : "report --cpu",
+			     is_late ? "flame --of waits" : "flame --of cpu", out);
 }
 
 /* Appends the members of text/json_answer.h, and "try". */
@@ -388,9 +421,19 @@ static void say_json_answer(const struct wall_why *w, struct aif_buf *out)
 	struct aif_json_answer head = {.verdict = {0}};
 	struct aif_buf text = {0}, command = {0};
 	enum list of = is_waiting(w) ? MAIN_WAITS : MAIN_COMPUTES;
+	bool is_late = aif_why_is_rank_late(&w->job);
 
 	say_bound(w, &text);
 	aif_json_answer_verdict(&head, aif_buf_str(&text));
+	aif_buf_clear(&text);
+	aif_why_say_job(w->names, &w->job, &text);
+	if (text.len) {
+		aif_why_cpu_command(&w->answer, "report --ranks", &command);
+		aif_json_answer_evidence(&head, aif_buf_str(&text), -1, aif_buf_str(&command));
+		if (is_late)
+			aif_json_answer_next(&head, aif_buf_str(&command));
+		aif_buf_clear(&command);
+	}
 	aif_why_cpu_command(&w->answer, "report --cpu", &command);
 	for (size_t i = 0; i < w->len[of] && i < MOST; i++) {
 		aif_buf_clear(&text);
@@ -402,7 +445,7 @@ static void say_json_answer(const struct wall_why *w, struct aif_buf *out)
 	aif_why_cpu_put_head(&w->answer, &head, out);
 	aif_buf_clear(&text);
 	aif_buf_puts(out, ",\"try\":[");
-	if (say_advice(w, &text))
+	if (!is_late && say_advice(w, &text))
 		aif_out_json_text(out, aif_buf_str(&text));
 	aif_buf_puts(out, "],");
 	out->failed |= aif_buf_failed(&text) || aif_buf_failed(&command);
@@ -414,18 +457,21 @@ static void say_json(const struct wall_why *w, struct aif_buf *out)
 {
 	static const char *const keys[LISTS] = {"waits", "computes", "others"};
 
+	const char *bound = aif_why_is_rank_late(&w->job)   ? aif_why_group_key(AIF_WHY_WAITING)
+			    : is_waiting(w)                 ? "waiting"
+			    : computes_ppm(w) >= THREAD_PPM ? "computing"
+							    : "";
+
 	aif_buf_putc(out, '{');
 	say_json_answer(w, out);
 	aif_buf_printf(out,
-		       "\"bound_by\":[%s],\"of\":\"wall\",\"time_ns\":%" PRIu64
+		       "\"bound_by\":[%s%s%s],\"of\":\"wall\",\"time_ns\":%" PRIu64
 		       ",\"threads\":%zu,\"main_threads\":%zu,\"idle_main_threads\":%zu"
 		       ",\"main_ns\":%" PRIu64 ",\"main_waits_ns\":%" PRIu64
 		       ",\"others_ns\":%" PRIu64 ",\"others_waits_ns\":%" PRIu64,
-		       is_waiting(w)                   ? "\"waiting\""
-		       : computes_ppm(w) >= THREAD_PPM ? "\"computing\""
-						       : "",
-		       w->time_ns, w->threads_len, w->mains, w->idles, w->main_ns, w->main_waits_ns,
-		       w->others_ns, w->others_waits_ns);
+		       *bound ? "\"" : "", bound, *bound ? "\"" : "", w->time_ns, w->threads_len,
+		       w->mains, w->idles, w->main_ns, w->main_waits_ns, w->others_ns,
+		       w->others_waits_ns);
 	for (unsigned of = 0; of < LISTS; of++) {
 		aif_buf_printf(out, ",\"%s\":[", keys[of]);
 		for (size_t i = 0; i < w->len[of]; i++) {
@@ -442,13 +488,16 @@ static void say_json(const struct wall_why *w, struct aif_buf *out)
 		}
 		aif_buf_putc(out, ']');
 	}
+	if (w->job.waits)
+		aif_why_ranks_json(w->p, &w->job, out);
 	aif_buf_puts(out, "}\n");
 }
 
 int aif_why_wall(const struct aif_names *names, const struct aif_selection *sel, const char *path,
 		 bool is_json, struct aif_buf *out, struct aif_err *err)
 {
-	struct wall_why w = {.p = names->p, .answer = AIF_WHY_CPU_ANSWER(names->p, sel, path)};
+	struct wall_why w = {
+		.p = names->p, .names = names, .answer = AIF_WHY_CPU_ANSWER(names->p, sel, path)};
 	int r = measure(&w, names, sel, err);
 
 	if (!r && is_json)
@@ -459,6 +508,7 @@ int aif_why_wall(const struct aif_names *names, const struct aif_selection *sel,
 		aif_map_finish(&w.of[i]);
 		free(w.at[i]);
 	}
+	aif_why_finish(&w.job);
 	aif_strset_finish(&w.texts);
 	free(w.threads);
 	return r;
