@@ -15,6 +15,11 @@
  *   sleep      there, but it sleeps
  *   stencil    between halos that neighbours exchange by MPI_Sendrecv; each step ends with the norm of all, an all-reduce
  *   phases     in the second of three phases, which end with a barrier, an all-gather and an all-reduce
+ *   chain      between a message from the rank before and one to the rank behind; there is no operation of all, as in the next four
+ *   rendezvous the same with messages that no rank takes before it receives them
+ *   halo       before messages to both neighbours and from both, which are begun and waited for together
+ *   shift      before MPI_Sendrecv() around a ring
+ *   any        rank 0 takes results of any other rank, by requests, and then hands out tasks
  *   workers    rank 0 hands out a task to each of the others, by messages, and has their results; rounds end with a barrier
  *   since      as allreduce, from the 21st step on
  *   marked     as allreduce, and rank 0 marks each two steps as one
@@ -92,6 +97,63 @@ static void stencil(void)
 	MPI_Sendrecv(mine, 1000, MPI_DOUBLE, left, 2, halo, 1000, MPI_DOUBLE, right, 2,
 		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	reduce();
+}
+
+static void chain(int n)
+{
+	static double data[200000];
+
+	if (rank)
+		MPI_Recv(data, n, MPI_DOUBLE, rank - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	compute();
+	straggle();
+	if (rank + 1 < size)
+		MPI_Send(data, n, MPI_DOUBLE, rank + 1, 5, MPI_COMM_WORLD);
+}
+
+static void halo(void)
+{
+	static double mine[100], halos[2][100];
+	int left = (rank + size - 1) % size, right = (rank + 1) % size;
+	MPI_Request requests[4];
+
+	compute();
+	straggle();
+	MPI_Irecv(halos[0], 100, MPI_DOUBLE, left, 6, MPI_COMM_WORLD, &requests[0]);
+	MPI_Irecv(halos[1], 100, MPI_DOUBLE, right, 7, MPI_COMM_WORLD, &requests[1]);
+	MPI_Isend(mine, 100, MPI_DOUBLE, left, 7, MPI_COMM_WORLD, &requests[2]);
+	MPI_Isend(mine, 100, MPI_DOUBLE, right, 6, MPI_COMM_WORLD, &requests[3]);
+	MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
+static void shift(void)
+{
+	double mine = 1, other;
+
+	compute();
+	straggle();
+	MPI_Sendrecv(&mine, 1, MPI_DOUBLE, (rank + 1) % size, 8, &other, 1, MPI_DOUBLE,
+		     (rank + size - 1) % size, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void any(void)
+{
+	static double results[64], task;
+	MPI_Request requests[64];
+
+	for (int i = 1; rank == 0 && i < size; i++)
+		MPI_Irecv(&results[i], 1, MPI_DOUBLE, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD,
+			  &requests[i - 1]);
+	if (rank == 0)
+		MPI_Waitall(size - 1, requests, MPI_STATUSES_IGNORE);
+	for (int i = 1; rank == 0 && i < size; i++)
+		MPI_Send(&task, 1, MPI_DOUBLE, i, 10, MPI_COMM_WORLD);
+	if (!rank)
+		return;
+	compute();
+	straggle();
+	MPI_Send(&task, 1, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD);
+	MPI_Recv(&task, 1, MPI_DOUBLE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void phases(void)
@@ -172,6 +234,14 @@ int main(int argc, char **argv)
 	for (int i = 0; i < steps; i++) {
 		if (!strcmp(argv[1], "stencil")) {
 			stencil();
+		} else if (!strcmp(argv[1], "chain") || !strcmp(argv[1], "rendezvous")) {
+			chain(argv[1][0] == 'r' ? 200000 : 100);
+		} else if (!strcmp(argv[1], "halo")) {
+			halo();
+		} else if (!strcmp(argv[1], "shift")) {
+			shift();
+		} else if (!strcmp(argv[1], "any")) {
+			any();
 		} else if (!strcmp(argv[1], "phases")) {
 			phases();
 		} else if (!strcmp(argv[1], "workers")) {

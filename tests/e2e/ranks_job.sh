@@ -5,7 +5,7 @@
 job() {
 	name=$1 ranks=$2
 	shift 2
-	metered "$aiflame" record -q -o "$name.data" mpirun --oversubscribe -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
+	metered "$aiflame" record -q -o "$name.data" ${options-} ${mpirun:-mpirun --oversubscribe} -np "$ranks" ./app "$@" >"$name.out" 2>&1 || { cat "$name.out"; return 1; }
 	answer "$name"
 }
 answer() {

@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/call_steps.h"
 
+#include "base/sort.h"
+
 #include <errno.h>
 
 /* Returns the index of the first joint call of a process, or of a later one. */
 static size_t first_of(const struct aif_joint_calls *c, uint32_t process)
 {
 	return AIF_BISECT(mid, 0, c->len, c->at[mid].process < process);
+}
+
+/* Returns how many messages a process sent or received: .stack is that of the call. */
+static size_t messages_of(const struct aif_joint_calls *c, uint32_t process)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->messages_len; i++)
+		n += c->messages[i].process == process;
+	return n;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct aif_timeline_launch *x = a, *y = b;
+
+	return AIF_ORDER(x->at, y->at) ?: AIF_ORDER(x->stack, y->stack);
 }
 
 size_t aif_rank_with_most_calls(const struct aif_ranks *r, const struct aif_selection *sel)
@@ -20,7 +39,8 @@ size_t aif_rank_with_most_calls(const struct aif_ranks *r, const struct aif_sele
 		if (of->lane != AIF_RANK_NO_LANE || of->is_apart ||
 		    (sel && !aif_selection_keeps(sel->processes, of->process)))
 			continue;
-		n = first_of(&r->calls, of->process + 1) - first_of(&r->calls, of->process);
+		n = first_of(&r->calls, of->process + 1) - first_of(&r->calls, of->process) +
+		    messages_of(&r->calls, of->process);
 		if (n > most) {
 			most = n;
 			best = i;
@@ -40,7 +60,7 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 		.calls = &call, .calls_len = 1, .span = {.from = 0, .to = UINT64_MAX}};
 	int e;
 
-	t.launches = calloc(r->calls.len + 1, sizeof(*t.launches));
+	t.launches = calloc(r->calls.len + r->calls.messages_len + 1, sizeof(*t.launches));
 	if (!t.launches) {
 		*ret = (struct aif_phases){.thread = AIF_NONE, .stack = AIF_NONE, .trend = 1};
 		return -ENOMEM;
@@ -50,6 +70,15 @@ static int find(const struct aif_profile *p, const struct aif_selection *sel,
 		if (r->calls.at[i].thread == of->thread)
 			t.launches[t.launches_len++] = (struct aif_timeline_launch){
 				.at = r->calls.at[i].start, .stack = r->calls.at[i].stack};
+	/* Waits for messages are recorded where they last. */
+	for (size_t i = 0; i < r->calls.messages_len; i++)
+		if (r->calls.messages[i].thread == of->thread &&
+		    r->calls.messages[i].part != AIF_JOINT_WAIT)
+			t.launches[t.launches_len++] =
+				(struct aif_timeline_launch){.at = r->calls.messages[i].start,
+							     .stack = r->calls.messages[i].stack};
+	if (t.launches_len)
+		aif_sort(t.launches, t.launches_len, sizeof(*t.launches), by_time);
 	e = are_turns ? aif_phases_find_turns(p, &whole, &t, ret)
 		      : aif_phases_find(p, &whole, &t, ret);
 	free(t.launches);

@@ -21,9 +21,21 @@ struct aif_joint_call {
 	 * or to one root. */
 	uint64_t before_ns;
 };
+/* A part of a call in which a message between two ranks is sent, received, or waited for: rows of `ops` that have a channel and a number
+ * in it (agent/mpi/channels.h). */
+struct aif_message_call {
+	int64_t start, end;
+	uint32_t process, thread, stack;
+	uint32_t channel; /* from 0: both sides of a message have the same */
+	uint32_t number;
+	enum aif_joint_part part;
+	bool is_receive;
+};
 struct aif_joint_calls {
 	struct aif_joint_call *at; /* by process, start */
 	size_t len, cap;
+	struct aif_message_call *messages; /* by channel, number, is_receive, start */
+	size_t messages_len, messages_cap;
 };
 
 /* Reads all that were recorded. *ret is finished by the caller, also after a failure. 0 or -errno. */

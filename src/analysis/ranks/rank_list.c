@@ -25,45 +25,48 @@ static int add_rank(struct aif_ranks *r, const struct aif_process *of, struct ai
 	return 0;
 }
 
-/* Returns the thread that makes most of the calls of one process. counts: by thread, zeros, and zeros afterwards. */
-static uint32_t thread_of(const struct aif_joint_call *c, size_t n, size_t *counts)
+/* Sets, for each process, the thread that makes most of its calls with other ranks; AIF_NONE: it makes none. 0 or -ENOMEM. */
+static int find_threads(const struct aif_profile *p, const struct aif_joint_calls *c, uint32_t *ret)
 {
-	uint32_t best = c->thread;
+	size_t *counts = calloc(p->threads_len + 1, sizeof(*counts));
 
-	for (size_t i = 0; i < n; i++)
-		if (++counts[c[i].thread] > counts[best])
-			best = c[i].thread;
-	for (size_t i = 0; i < n; i++)
-		counts[c[i].thread] = 0;
-	return best;
+	if (!counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->processes_len; i++)
+		ret[i] = AIF_NONE;
+	for (size_t i = 0; i < c->len; i++)
+		counts[c->at[i].thread]++;
+	for (size_t i = 0; i < c->messages_len; i++)
+		counts[c->messages[i].thread]++;
+	for (uint32_t i = 0; i < p->threads_len; i++) {
+		uint32_t *best = counts[i] ? &ret[p->threads[i].process] : NULL;
+
+		if (best && (*best == AIF_NONE || counts[i] > counts[*best]))
+			*best = i;
+	}
+	free(counts);
+	return 0;
 }
 
-/* Adds a rank for each process with joint calls and no device. */
+/* Adds a rank for each process with joint calls, or messages, and no device. */
 static int add_host_ranks(const struct aif_profile *p, const struct aif_utilization *u,
 			  struct aif_ranks *ret)
 {
-	const struct aif_joint_calls *c = &ret->calls;
 	bool *has_device = calloc(p->processes_len + 1, sizeof(*has_device));
-	size_t *counts = calloc(p->threads_len + 1, sizeof(*counts));
-	int e = has_device && counts ? 0 : -ENOMEM;
+	uint32_t *threads = malloc((p->processes_len + 1) * sizeof(*threads));
+	int e = has_device && threads ? find_threads(p, &ret->calls, threads) : -ENOMEM;
 
 	for (size_t i = 0; i < u->len && !e; i++)
 		if (u->devices[i].process != AIF_NONE)
 			has_device[u->devices[i].process] = true;
-	for (size_t from = 0, to; from < c->len && !e; from = to) {
-		uint32_t process = c->at[from].process;
-
-		for (to = from; to < c->len && c->at[to].process == process;)
-			to++;
-		if (!has_device[process])
-			e = add_rank(ret, &p->processes[process],
-				     (struct aif_rank){
-					     .process = process,
-					     .device = AIF_NONE,
-					     .lane = AIF_RANK_NO_LANE,
-					     .thread = thread_of(&c->at[from], to - from, counts)});
-	}
-	free(counts);
+	for (uint32_t i = 0; i < p->processes_len && !e; i++)
+		if (!has_device[i] && threads[i] != AIF_NONE)
+			e = add_rank(ret, &p->processes[i],
+				     (struct aif_rank){.process = i,
+						       .device = AIF_NONE,
+						       .lane = AIF_RANK_NO_LANE,
+						       .thread = threads[i]});
+	free(threads);
 	free(has_device);
 	return e;
 }

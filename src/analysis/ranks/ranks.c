@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/ranks.h"
 
+#include "analysis/ranks/messages.h"
 #include "analysis/ranks/rank_items.h"
 #include "analysis/ranks/rank_list.h"
 #include "base/map.h"
@@ -394,7 +395,7 @@ static enum aif_ranks_why why_none(const struct aif_ranks *r, const struct aif_r
 
 	for (size_t i = 0; i < r->ranks_len; i++)
 		comparable += !r->ranks[i].is_apart;
-	if (!items->len && !r->unmatched)
+	if (!items->len && !r->unmatched && !r->messages_unmatched)
 		return AIF_RANKS_NO_COMMUNICATION;
 	if (r->ranks_len < 2)
 		return AIF_RANKS_ONE;
@@ -452,11 +453,17 @@ int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *
 	if (!r && any_host(ret))
 		r = aif_joint_calls_add_before(p, &ret->calls);
 	if (!r)
+		r = aif_rank_messages_find(p, ret);
+	if (!r) {
+		aif_rank_messages_take(ret);
 		r = aif_rank_items_find_calls(p, ret, &items);
+	}
 	ret->is_estimate = t->left_out || t->weights;
 	if (!r)
 		r = items.len ? find_operations(p, t, u, &items, ret) : 0;
-	if (!r && !ret->operations_len)
+	if (!r)
+		r = aif_rank_waits_add_operations(ret);
+	if (!r && !ret->operations_len && !ret->messages)
 		ret->why = why_none(ret, &items);
 	free(items.at);
 	return r;
@@ -467,6 +474,7 @@ void aif_ranks_finish(struct aif_ranks *r)
 	free(r->ranks);
 	free(r->operations);
 	free(r->members);
+	free(r->waits);
 	aif_joint_calls_finish(&r->calls);
 	*r = (struct aif_ranks){0};
 }
@@ -475,8 +483,8 @@ const char *aif_ranks_why_say(enum aif_ranks_why why)
 {
 	switch (why) {
 	case AIF_RANKS_NO_COMMUNICATION:
-		return "no kernel communicates, and no call of MPI was recorded that ends for all ranks at "
-		       "once";
+		return "no kernel communicates, and no message, and no call of MPI that ends for all ranks at "
+		       "once, was recorded";
 	case AIF_RANKS_ONE:
 		return "there is one rank only: import the traces of all ranks together";
 	case AIF_RANKS_LEFT_OUT:

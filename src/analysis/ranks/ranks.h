@@ -26,7 +26,8 @@
  *
  * Where ranks use no device, a rank that is late may be waited for in messages before the operation, as by its neighbours in a stencil,
  * and then all come to the operation at once. So what such a rank was in other calls that communicate since its operation before
- * counts as if it were in this one: who waits in neither is late. Not where a rank with a device takes part in the operation.
+ * counts as if it were in this one: who waits in neither is late. Not where a rank with a device takes part in the operation, and not
+ * waits of which it is known for whom they were: those for messages (messages.h).
  *
  * Ranks whose clock is apart (AIF_PROCESS_CLOCK_APART) are not compared.
  *
@@ -39,8 +40,9 @@ struct aif_rank {
 	uint32_t number;          /* in its job; AIF_NONE: not known */
 	uint32_t process, device; /* device AIF_NONE: it uses none */
 	size_t lane; /* index of the utilization's devices; AIF_RANK_NO_LANE: the rank uses none */
-	uint32_t thread; /* that makes its joint calls, where it uses no device; AIF_NONE */
-	bool is_apart;   /* its times cannot be compared */
+	uint32_t thread;   /* that makes its joint calls, where it uses no device; AIF_NONE */
+	bool is_apart;     /* its times cannot be compared */
+	uint64_t messages; /* matched, that it sent or received */
 	uint32_t clock_error_ns;
 };
 struct aif_rank_member {
@@ -65,6 +67,15 @@ struct aif_rank_operation {
 	uint64_t
 		lead_ns; /* how much later it started than the one before it, less what that one computed meanwhile */
 };
+/* A wait of a rank without a device, of its thread (messages.h). */
+struct aif_rank_wait {
+	uint32_t rank, late; /* who waits, and for whom: that one may itself wait */
+	int64_t from, to;
+	int64_t lead_from; /* of a message: others have come by then */
+	bool is_message;   /* else it is of an operation */
+};
+/* Longest chain of ranks that wait for each other, in ranks. */
+#define AIF_RANK_CHAIN 1024
 enum aif_ranks_why {
 	AIF_RANKS_COMPARED,
 	AIF_RANKS_NO_COMMUNICATION,
@@ -81,6 +92,10 @@ struct aif_ranks {
 	size_t operations_len, operations_cap;
 	struct aif_rank_member *members;
 	size_t members_len, members_cap;
+	/* Waits in messages and, where there are any, in operations without a device: by rank, from; disjoint. */
+	struct aif_rank_wait *waits;
+	size_t waits_len, waits_cap;
+	uint64_t messages, messages_unmatched;
 	struct aif_joint_calls calls; /* all that were recorded */
 	enum aif_ranks_why why;       /* reason for which there are no operations to compare */
 	uint64_t

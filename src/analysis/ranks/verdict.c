@@ -3,6 +3,8 @@
 
 #include "analysis/facts.h"
 #include "analysis/ranks/balance.h"
+#include "analysis/ranks/messages.h"
+#include "base/sort.h"
 
 #include <errno.h>
 
@@ -80,6 +82,128 @@ static void add_leads(const struct aif_rank_waits *w, const struct aif_selection
 	}
 }
 
+/* ---- delays where ranks wait in messages ------------------------------------------------------------ */
+
+/* A time in which somebody waits for a rank alone, at the end of the chain. */
+struct lead {
+	uint32_t rank;
+	int64_t from, to;
+};
+struct leads {
+	struct lead *at;
+	size_t len, cap;
+	bool has_failed;
+};
+
+static void take_lead(void *arg, uint32_t rank, int64_t from, int64_t to)
+{
+	struct leads *l = arg;
+
+	if (aif_grow(&l->at, &l->cap, l->len + 1, sizeof(*l->at)) < 0) {
+		l->has_failed = true;
+		return;
+	}
+	l->at[l->len++] = (struct lead){rank, from, to};
+}
+
+static int by_rank_from(const void *a, const void *b)
+{
+	const struct lead *x = a, *y = b;
+
+	return AIF_ORDER(x->rank, y->rank) ?: AIF_ORDER(x->from, y->from)
+	       ?: AIF_ORDER(x->to, y->to);
+}
+
+/* Finds the times in which somebody waits for each rank: those of several who wait count once. */
+static int find_leads(const struct aif_ranks *r, const struct aif_selection *sel, struct leads *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->operations_len; i++) {
+		const struct aif_rank_operation *o = &r->operations[i];
+
+		if (aif_timed_in_span(sel, o->last_start))
+			aif_rank_roots(r, o->late, o->last_start - (int64_t)o->lead_ns,
+				       o->last_start, take_lead, ret);
+	}
+	for (size_t i = 0; i < r->waits_len; i++) {
+		const struct aif_rank_wait *w = &r->waits[i];
+
+		if (w->is_message && aif_timed_in_span(sel, w->to))
+			aif_rank_roots(r, w->late, AIF_MAX(w->from, w->lead_from), w->to, take_lead,
+				       ret);
+	}
+	if (ret->has_failed)
+		return -ENOMEM;
+	if (ret->len)
+		aif_sort(ret->at, ret->len, sizeof(*ret->at), by_rank_from);
+	for (size_t i = 0; i < ret->len; i++) {
+		struct lead *last = n ? &ret->at[n - 1] : NULL;
+
+		if (last && last->rank == ret->at[i].rank && last->to >= ret->at[i].from)
+			last->to = AIF_MAX(last->to, ret->at[i].to);
+		else
+			ret->at[n++] = ret->at[i];
+	}
+	ret->len = n;
+	return 0;
+}
+
+/* Adds the times to the steps, which begin and end at from[s] and to[s]. */
+static void add_to_steps(const struct leads *l, const int64_t *from, const int64_t *to,
+			 struct delays *d)
+{
+	for (size_t i = 0; i < l->len; i++) {
+		const struct lead *x = &l->at[i];
+
+		for (size_t s = AIF_BISECT(mid, 0, d->steps, to[mid] <= x->from);
+		     s < d->steps && from[s] < x->to; s++)
+			if (!d->lacks[s])
+				d->lead[s * d->ranks + x->rank] +=
+					(uint64_t)(AIF_MIN(to[s], x->to) -
+						   AIF_MAX(from[s], x->from));
+	}
+}
+
+/* Adds what ranks delay steps by, where they wait in messages. from, to: of the steps. */
+static int add_message_leads(const struct aif_rank_waits *w, const struct aif_selection *sel,
+			     const int64_t *from, const int64_t *to, struct delays *d)
+{
+	struct leads l = {0};
+	int e = find_leads(&w->ranks, sel, &l);
+
+	for (size_t s = 0; s < d->steps && !e; s++) {
+		d->length[s] = (uint64_t)to[s] - (uint64_t)from[s];
+		d->any[s] = d->length[s] && !d->lacks[s] && aif_timed_in_span(sel, from[s]);
+	}
+	if (!e)
+		add_to_steps(&l, from, to, d);
+	free(l.at);
+	return e;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return AIF_ORDER(x, y);
+}
+
+/* Sets ends to those of operations and of waits in messages, which stand for steps where none are known. Returns their number. */
+static size_t ends_of(const struct aif_ranks *r, int64_t *ends)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->operations_len; i++)
+		ends[n++] = r->operations[i].last_start;
+	for (size_t i = 0; i < r->waits_len; i++)
+		if (r->waits[i].is_message)
+			ends[n++] = r->waits[i].to;
+	if (n)
+		aif_sort(ends, n, sizeof(*ends), by_value);
+	return n;
+}
+
 static void judge_steps(const struct aif_rank_waits *w, struct delays *d)
 {
 	for (size_t s = 0; s < d->steps; s++) {
@@ -125,8 +249,20 @@ static int delays_make(const struct aif_rank_waits *w, const struct aif_selectio
 		       const struct aif_exec_timeline *t, const struct aif_utilization *u,
 		       const struct aif_phases *f, bool are_operations, struct delays *ret)
 {
+	bool has_messages = w->ranks.messages > 0;
+	size_t most = are_operations ? w->ranks.operations_len + w->ranks.waits_len : f->len;
+	int64_t *from = malloc(2 * (most + 1) * sizeof(*from)), *to = from + most + 1;
+	int e = from ? 0 : -ENOMEM;
+
 	*ret = (struct delays){.steps = are_operations ? w->ranks.operations_len : f->len,
 			       .ranks = w->ranks.ranks_len};
+	if (!e && has_messages && are_operations)
+		ret->steps = ends_of(&w->ranks, to);
+	for (size_t i = 0; i < ret->steps && !e && has_messages; i++) {
+		from[i] = !are_operations ? f->steps[i].start : to[i ? i - 1 : 0];
+		if (!are_operations)
+			to[i] = f->steps[i].end;
+	}
 	ret->lead = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->lead));
 	ret->net = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->net));
 	ret->host = calloc(ret->steps * ret->ranks + 1, sizeof(*ret->host));
@@ -134,16 +270,22 @@ static int delays_make(const struct aif_rank_waits *w, const struct aif_selectio
 	ret->any = calloc(ret->steps + 1, sizeof(*ret->any));
 	ret->lacks = calloc(ret->steps + 1, sizeof(*ret->lacks));
 	ret->late = calloc(ret->steps + 1, sizeof(*ret->late));
-	if (!ret->lead || !ret->host || !ret->net || !ret->length || !ret->any || !ret->lacks ||
-	    !ret->late)
+	if (e || !ret->lead || !ret->host || !ret->net || !ret->length || !ret->any ||
+	    !ret->lacks || !ret->late) {
+		free(from);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < ret->steps && !are_operations; i++)
 		ret->length[i] = (uint64_t)f->steps[i].end - (uint64_t)f->steps[i].start;
-	if (w->ranks.is_estimate)
+	if (w->ranks.is_estimate && !(has_messages && are_operations))
 		exclude(w, u, f, are_operations, ret);
-	add_leads(w, sel, t, f, are_operations, ret);
+	if (has_messages)
+		e = add_message_leads(w, sel, from, to, ret);
+	else
+		add_leads(w, sel, t, f, are_operations, ret);
+	free(from);
 	judge_steps(w, ret);
-	return 0;
+	return e;
 }
 
 static void delays_finish(struct delays *d)
@@ -399,7 +541,7 @@ int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w
 
 	*ret = (struct aif_rank_verdict){.are_operations =
 						 f->from == AIF_PHASES_UNKNOWN || !f->len};
-	if (w->ranks.why || !w->ranks.operations_len)
+	if (w->ranks.why || (!w->ranks.operations_len && !w->ranks.messages))
 		return 0;
 	r = aif_exec_timeline_get(p, &whole, &t);
 	if (!r)

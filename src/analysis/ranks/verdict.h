@@ -13,6 +13,9 @@
  * part of the program's. Else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
  * fiftieth of the time, no rank is named.
  *
+ * Where ranks wait in messages, a rank delays a step by the time in it in which somebody waits for this rank alone, at the end of the chain
+ * (messages.h).
+ *
  * Work that is shared unevenly makes nobody late for long where ranks wait for each other in turn, as the stages of a pipeline do. So
  * where no rank is named, steps are held against what their devices compute: a step in which each rank computed what all do on average
  * would be shorter by what the one that computes longest does more. If that is a tenth of the time, work is uneven.

@@ -3,6 +3,7 @@
 
 #include "analysis/estimate.h"
 #include "analysis/facts.h"
+#include "analysis/ranks/messages.h"
 #include "analysis/ranks/owners.h"
 #include "base/human.h"
 #include "text/table.h"
@@ -194,6 +195,73 @@ static int64_t captured_since(const struct blaming *b, const struct aif_rank_ope
 	return since;
 }
 
+/* A wait that is passed on: that of `rank`, for `late`. */
+struct passing {
+	struct blaming *b;
+	uint32_t rank, late;
+	bool is_late_kept; /* the part of .late itself is left */
+	uint64_t ns;       /* what was passed on */
+};
+
+/* Takes a part of a wait: its owners are what the rank at the end of the chain did. */
+static void take_passed(void *arg, uint32_t root, int64_t from, int64_t to)
+{
+	struct passing *x = arg;
+	struct blaming *b = x->b;
+	uint64_t ns = (uint64_t)to - (uint64_t)from;
+	double done = 0, all;
+
+	if (x->is_late_kept && root == x->late)
+		return;
+	measure(&b->owners, root, from, to, &b->other);
+	for (size_t i = 0; i < b->other.len; i++)
+		done += b->other.ns[b->other.which[i]];
+	all = AIF_MAX(done, (double)ns);
+	for (size_t i = 0; i < b->other.len; i++) {
+		uint32_t k = b->other.which[i];
+
+		*sum_of(b, root, k) += b->other.ns[k] / all * (double)ns;
+	}
+	*sum_of(b, root, b->owners.owners_len) += (double)ns * (1 - done / all);
+	b->to->sums[root].given_ns += ns;
+	b->to->sums[x->rank].suffered_ns += ns;
+	b->to->wait_ns += ns;
+	x->ns += ns;
+}
+
+/* Adds the waits in messages that are selected. */
+static void add_messages(struct blaming *b)
+{
+	struct aif_rank_waits *w = b->to;
+
+	for (size_t i = 0; i < w->ranks.waits_len; i++) {
+		const struct aif_rank_wait *m = &w->ranks.waits[i];
+		struct passing x = {.b = b, .rank = m->rank, .late = m->late};
+
+		if (!m->is_message || !aif_timed_in_span(b->sel, m->to))
+			continue;
+		w->messages++;
+		w->sums[m->late].late++;
+		w->sums[m->late].operations++;
+		w->sums[m->rank].operations++;
+		if (is_kept(b, m->rank))
+			aif_rank_roots(&w->ranks, m->late, m->from, m->to, take_passed, &x);
+	}
+}
+
+/* Passes on what a member waits for a rank that itself waits. Returns how much that is. */
+static uint64_t pass_on(struct blaming *b, const struct aif_rank_operation *o,
+			const struct aif_rank_member *m)
+{
+	struct passing x = {.b = b, .rank = m->rank, .late = o->late, .is_late_kept = true};
+	int64_t to = AIF_MIN(o->last_start, m->end);
+
+	if (b->to->ranks.waits_len && m->exec == AIF_NONE && o->weight == 1 &&
+	    to - m->start <= (int64_t)m->wait_ns)
+		aif_rank_roots(&b->to->ranks, o->late, m->start, to, take_passed, &x);
+	return x.ns;
+}
+
 static int add_operation(struct blaming *b, const struct aif_rank_operation *o, int64_t since)
 {
 	struct aif_rank_waits *w = b->to;
@@ -217,6 +285,8 @@ static int add_operation(struct blaming *b, const struct aif_rank_operation *o, 
 		w->sums[m->rank].transfer_ns += aif_timed_rounded((double)transfer * o->weight);
 		if (!ns || !is_kept(b, m->rank))
 			continue;
+		waited += (double)ns;
+		ns -= AIF_MIN(ns, pass_on(b, o, m));
 		w->sums[m->rank].suffered_ns += ns;
 		w->sums[o->late].given_ns += ns;
 		w->wait_ns += ns;
@@ -224,7 +294,6 @@ static int add_operation(struct blaming *b, const struct aif_rank_operation *o, 
 			w->alone_ns += aif_timed_rounded(
 				(double)(m->wait_ns - AIF_MIN(m->hidden_ns, m->wait_ns)) *
 				o->weight);
-		waited += (double)ns;
 		if (since == INT64_MIN)
 			*sum_of(b, o->late, b->owners.owners_len) += (double)ns;
 		else
@@ -364,6 +433,8 @@ static int blame(const struct aif_profile *p, const struct aif_selection *sel,
 	if (!r)
 		r = add_operations(&b);
 	if (!r)
+		add_messages(&b);
+	if (!r)
 		ret->error_ns = aif_timed_rounded(aif_estimate_error(&b.error, t->weights));
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = add_rows(&b, i);
@@ -431,7 +502,7 @@ static int make(const struct aif_profile *p, const struct aif_fact_of *of, void 
 		ret->by_exec[i] = i;
 	if (!r && ret->ranks.members_len)
 		qsort_r(ret->by_exec, ret->ranks.members_len, sizeof(*ret->by_exec), by_exec, ret);
-	if (!r && ret->ranks.operations_len)
+	if (!r && (ret->ranks.operations_len || ret->ranks.waits_len))
 		r = blame(p, of->sel, t, u, ret);
 	aif_facts_put(u);
 	aif_facts_put(t);
@@ -523,7 +594,12 @@ void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out)
 		aif_human_ns(out, w->error_ns);
 	}
 	aif_buf_puts(out, " of waiting in ");
-	aif_human_counted(out, aif_timed_rounded(w->operations), "operation");
+	if (w->operations || !w->messages)
+		aif_human_counted(out, aif_timed_rounded(w->operations), "operation");
+	if (w->messages) {
+		aif_buf_puts(out, w->operations ? " and " : "");
+		aif_human_counted(out, w->messages, "message");
+	}
 	aif_buf_printf(out, " of %zu ranks", r->ranks_len);
 	if (r->is_estimate) {
 		aif_buf_puts(out, ", estimated from ");
@@ -556,6 +632,11 @@ void aif_rank_waits_say(const struct aif_rank_waits *w, struct aif_buf *out)
 		aif_buf_puts(out, between);
 		aif_human_counted(out, r->missing, "operation");
 		aif_buf_puts(out, " of ranks that are not all here");
+	}
+	if (r->messages_unmatched) {
+		aif_buf_puts(out, between);
+		aif_human_counted(out, r->messages_unmatched, "message");
+		aif_buf_puts(out, " not matched");
 	}
 	if (r->error_ns) {
 		aif_buf_puts(out, between);

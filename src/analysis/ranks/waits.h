@@ -16,6 +16,9 @@
  *
  * The first operation of a communicator has no such L: its waits are of no known owner.
  *
+ * A wait in a message, or for a rank that itself waited in one, is passed on to the rank at the end of the chain (messages.h): its owners are what
+ * that rank did meanwhile.
+ *
  * Sums: the rows' times add up to .wait_ns exactly, and so do the ranks' .given_ns and .suffered_ns.
  */
 enum aif_wait_kind {
@@ -40,7 +43,8 @@ struct aif_wait_row {
 struct aif_rank_sums {
 	uint64_t given_ns,
 		suffered_ns; /* how long others waited for it, all together; how long it waited */
-	double late, operations; /* in how many it was the last; in how many it took part */
+	/* In how many it was the last; in how many it took part: operations, and messages in which somebody waited. */
+	double late, operations;
 	uint64_t
 		lead_ns; /* by which operations would have begun earlier, had it come as the one before it */
 	uint64_t transfer_ns; /* time in operations that is no wait */
@@ -53,6 +57,7 @@ struct aif_rank_waits {
 	uint64_t wait_ns,
 		alone_ns; /* alone: in executions, and nothing computes on the waiting rank's device */
 	double operations; /* that are selected */
+	size_t messages;   /* that are selected, of those in which somebody waited */
 	size_t known; /* of these, as many were captured on all ranks; others are estimated from them */
 	uint64_t error_ns; /* of .wait_ns: its standard error; 0: it is exact */
 	/* Waits by execution: of .ranks.members, by process, device and start. */
