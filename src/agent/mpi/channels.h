@@ -23,7 +23,7 @@ void aif_mpi_message_next(const struct aif_mpi_message *x, struct aif_host_call_
 
 /* True for a receive of any rank's messages, or of any tag's. */
 bool aif_mpi_message_is_any(const struct aif_mpi_message *x);
-/* Returns the status to receive with: `own`, of AIF_MPI_STATUS_SIZE bytes, where the program wants none and nothing else says whose message it
+/* Returns the status to receive with: `own` where the program wants none and nothing else says whose message it
  * was. */
 long aif_mpi_message_status(const struct aif_mpi_message *x, long status, void *own);
 /* Sets whose message a receive of any has taken. */

@@ -13,7 +13,9 @@ enum aif_mpi_abi { AIF_MPI_ABI_UNKNOWN, AIF_MPI_OPEN_MPI, AIF_MPI_MPICH, AIF_MPI
 enum aif_mpi_abi aif_mpi_abi_of(struct aif_mpi *m);
 
 /* A status has 24 bytes with Open MPI, and 20 with MPICH. */
-#define AIF_MPI_STATUS_SIZE 32
+#define AIF_MPI_STATUS_SIZE 24
+/* Declares room for statuses, as aligned as they are. */
+#define AIF_MPI_STATUSES(name, n) uint64_t name[(n)*AIF_MPI_STATUS_SIZE / sizeof(uint64_t)]
 /* Returns the bytes from one status to the next. */
 size_t aif_mpi_status_step(enum aif_mpi_abi abi);
 /* True if a receive takes messages of any rank, or of any tag: only its status says which it has taken. */

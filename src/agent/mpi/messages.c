@@ -115,7 +115,7 @@ AIF_PUBLIC int MPI_Recv(AIF_MPI_PARAMETERS_7);
 int MPI_Recv(AIF_MPI_PARAMETERS_7)
 {
 	struct aif_mpi_message x = {(uint64_t)a6, (int)a4, (int)a5, true};
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	ENTER(MPI_Recv, 7);
 
 	if (!real)
@@ -132,7 +132,7 @@ int MPI_Sendrecv(AIF_MPI_PARAMETERS_12)
 {
 	struct aif_mpi_message sent = {(uint64_t)a11, (int)a4, (int)a5, false},
 			       received = {(uint64_t)a11, (int)a9, (int)a10, true};
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	ENTER(MPI_Sendrecv, 12);
 
 	if (!real)
@@ -149,7 +149,7 @@ int MPI_Sendrecv_replace(AIF_MPI_PARAMETERS_9)
 {
 	struct aif_mpi_message sent = {(uint64_t)a8, (int)a4, (int)a5, false},
 			       received = {(uint64_t)a8, (int)a6, (int)a7, true};
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	ENTER(MPI_Sendrecv_replace, 9);
 
 	if (!real)
@@ -167,7 +167,7 @@ AIF_PUBLIC int MPI_Probe(AIF_MPI_PARAMETERS_4);
 int MPI_Probe(AIF_MPI_PARAMETERS_4)
 {
 	struct aif_mpi_message x = {(uint64_t)a3, (int)a1, (int)a2, true};
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	ENTER(MPI_Probe, 4);
 
 	if (!real)
@@ -183,7 +183,7 @@ AIF_PUBLIC int MPI_Mprobe(AIF_MPI_PARAMETERS_5);
 int MPI_Mprobe(AIF_MPI_PARAMETERS_5)
 {
 	struct aif_mpi_message x = {(uint64_t)a3, (int)a1, (int)a2, true};
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	ENTER(MPI_Mprobe, 5);
 
 	if (!real)
@@ -207,7 +207,7 @@ int MPI_Improbe(AIF_MPI_PARAMETERS_6)
 		AIF_MPI_MPI_Improbe, __builtin_return_address(0));
 	struct aif_mpi_message x = {(uint64_t)a3, (int)a1, (int)a2, true};
 	struct aif_host_call_joint joint;
-	char own[AIF_MPI_STATUS_SIZE];
+	AIF_MPI_STATUSES(own, 1);
 	int r;
 
 	if (!real)

@@ -254,7 +254,7 @@ static AIF_NOINLINE void leave(struct aif_mpi_entry *e, const struct found *f, b
 		struct aif_mpi_entry e = {0};                                              \
 		struct found f;                                                            \
 		bool is_any = find((const void *)(requests), count, &f);                   \
-		char own[AIF_MPI_WAITED * AIF_MPI_STATUS_SIZE];                            \
+		AIF_MPI_STATUSES(own, AIF_MPI_WAITED);                                     \
                                                                                            \
 		AIF_REGS_HERE(&e.regs);                                                    \
 		real = (int (*)(AIF_MPI_PARAMETERS_##arguments))aif_mpi_enter(             \
@@ -296,7 +296,7 @@ static AIF_NOINLINE void end_tested(const struct found *f, const int *indices, i
 				AIF_MPI_##name, __builtin_return_address(0), NULL);     \
 		struct found f;                                                         \
 		bool is_any = find((const void *)(requests), count, &f);                \
-		char own[AIF_MPI_WAITED * AIF_MPI_STATUS_SIZE];                         \
+		AIF_MPI_STATUSES(own, AIF_MPI_WAITED);                                  \
 		int r;                                                                  \
                                                                                         \
 		if (!real)                                                              \
