@@ -54,6 +54,7 @@ else
 		done
 	}
 	on_calm "no rank is named where messages wait for none" nobody
+	on_calm "waits for messages stand on the function of the rank at the end of the chain" sh -c '"$1" flame --of waits --detail full -o waits.folded passed.data && grep -q "for rank 0.*;straggle" waits.folded' sh "$aiflame"
 	options=--wall
 	check "a job of messages is recorded by the wall clock" job wall 3 chain 40 40000 1
 	options=
@@ -66,6 +67,25 @@ else
 	}
 	check "a recording of each rank of a chain of messages is merged with the others" each
 	on_calm "the late rank of messages is named of merged recordings" ask merged "$(named 1 straggle)"
+fi
+
+python=
+for p in python3 /usr/bin/python3; do
+	"$p" -c 'import mpi4py.MPI' 2>/dev/null && python=$p && break
+done
+if [ -z "$python" ] || ! command -v mpirun >/dev/null; then
+	skip "a late rank of mpi4py is named for which others wait in messages" "no mpi4py (python3-mpi4py) or no mpirun"
+else
+	mpirun="mpirun --oversubscribe"
+	# of_python RANKS KIND SLOW: records a job of ranks_mpi4py.py
+	of_python() {
+		metered "$aiflame" record -q -o "$2.data" $mpirun -n "$1" "$python" "$root/tests/e2e/ranks_mpi4py.py" "$2" 40 "$3" >"$2.out" 2>&1 || { cat "$2.out"; return 1; }
+		answer "$2"
+	}
+	check "a pipeline of mpi4py is recorded, which sends objects" of_python 3 objects 1
+	on_calm "the slow stage of a pipeline of mpi4py is named with its line" ask objects "$(named 1 work | sed 's/work (/work (ranks_mpi4py.py:/') and $(most 1)"
+	check "an exchange of halos of mpi4py is recorded, which sends arrays" of_python 3 arrays 2
+	on_calm "the slow rank of an exchange of halos of mpi4py is named" ask arrays "$(named 2 work) and $(most 2)"
 fi
 
 if ! command -v mpicc.mpich >/dev/null || ! command -v mpiexec.mpich >/dev/null || ! build mpicc.mpich 2>mpicc.out; then
