@@ -75,6 +75,21 @@ static int by_place(const void *a, const void *b)
 	       ?: AIF_ORDER(y->dur, x->dur) ?: AIF_ORDER(x->launch, y->launch);
 }
 
+/* Drops further rows of one call: it has one for each message that it was (docs/FORMAT.md). */
+static void drop_repeated(struct aif_event_ops *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->len; i++) {
+		const struct aif_event_op *x = n ? &o->ops[n - 1] : NULL, *y = &o->ops[i];
+
+		if (!x || y->kind != AIF_OP_RUNTIME || y->sequence <= 0 || x->thread != y->thread ||
+		    x->start != y->start || x->dur != y->dur || x->name != y->name)
+			o->ops[n++] = *y;
+	}
+	o->len = n;
+}
+
 /* Returns the call among the ops that begin with the launch, from *next on, else the innermost
  * operator. */
 static uint32_t call_of(const struct aif_event_ops *o, const struct aif_event_launch *l,
@@ -129,6 +144,7 @@ int aif_event_ops_init(struct aif_event_ops *o, struct aif_events *e, const stru
 		return r;
 	if (o->len)
 		qsort(o->ops, o->len, sizeof(*o->ops), by_place);
+	drop_repeated(o);
 	for (size_t i = 0; i < o->len; i++)
 		o->ops[i].launch = AIF_NONE;
 	join(o, e);

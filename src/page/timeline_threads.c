@@ -12,6 +12,7 @@
 struct op {
 	int64_t start, end;
 	uint32_t thread, what, lane;
+	bool is_numbered; /* an operation or a message of ranks */
 };
 struct ops {
 	struct aif_page_timeline *t;
@@ -44,6 +45,7 @@ static int ops_take(void *arg, const struct aif_op_row *rows, size_t n)
 			aif_timeline_map(o->clocks, row->clock, process, row->end, NULL));
 		to->end = AIF_MAX(to->start, to->end);
 		to->thread = thread;
+		to->is_numbered = row->id && row->sequence > 0;
 		to->what = aif_page_what(o->t, aif_profile_str(p, row->name), AIF_NONE, 0,
 					 AIF_MIN(row->kind, (uint32_t)UINT8_MAX));
 		if (to->what == AIF_NONE)
@@ -75,6 +77,10 @@ static void lanes_give(struct ops *o)
 	for (size_t i = 0; i < o->op_len; i++) {
 		struct op op = o->op[i];
 
+		/* A call of MPI has a row for each message that it was (docs/FORMAT.md). */
+		if (n && op.is_numbered && op.what == o->op[n - 1].what &&
+		    !by_nesting(&op, &o->op[n - 1]))
+			continue;
 		if (!i || op.thread != o->op[n - 1].thread) {
 			depth = used = 0;
 			first = o->lanes;

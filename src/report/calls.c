@@ -21,6 +21,7 @@ struct call {
 	int64_t start, end;
 	uint64_t own; /* without the calls in it */
 	uint32_t thread, row;
+	bool is_numbered; /* an operation or a message of ranks */
 };
 
 /* Calls of one name, of a process. */
@@ -86,7 +87,7 @@ static int add(struct table *t, const struct aif_op_row *op)
 {
 	const struct aif_selection *sel = t->r->o->sel;
 	uint32_t process = t->r->p->threads[op->thread].process;
-	struct call c = {.thread = op->thread};
+	struct call c = {.thread = op->thread, .is_numbered = op->id && op->sequence > 0};
 	uint64_t key = (uint64_t)process << 32 | op->name, at;
 	int64_t ns;
 
@@ -129,7 +130,18 @@ static int by_place(const void *a, const void *b)
 	const struct call *x = a, *y = b;
 
 	return AIF_ORDER(x->thread, y->thread) ?: AIF_ORDER(x->start, y->start)
-	       ?: AIF_ORDER(y->end, x->end);
+	       ?: AIF_ORDER(y->end, x->end) ?: AIF_ORDER(x->row, y->row);
+}
+
+/* Drops further rows of one call: it has one for each message that it was (docs/FORMAT.md). */
+static void drop_repeated(struct table *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->calls_len; i++)
+		if (!n || !t->calls[i].is_numbered || by_place(&t->calls[n - 1], &t->calls[i]))
+			t->calls[n++] = t->calls[i];
+	t->calls_len = n;
 }
 
 /* Takes from each call what the calls in it took, so that own times add up to the time in calls. */
@@ -141,6 +153,7 @@ static int find_own(struct table *t)
 		return -ENOMEM;
 	if (t->calls_len)
 		qsort(t->calls, t->calls_len, sizeof(*t->calls), by_place);
+	drop_repeated(t);
 	for (size_t i = 0; i < t->calls_len; i++) {
 		const struct call *c = &t->calls[i];
 

@@ -17,6 +17,16 @@ numbered() {
 		"$aiflame" query --format json numbered.data "SELECT id, sequence, process FROM ops WHERE name LIKE 'MPI_%' AND sequence > 0" >numbered.json &&
 		python3 "$root/tests/e2e/ranks_messages.py" numbered.json
 }
+# once: calls with two messages are one call in tables and time lines
+once() {
+	"$aiflame" report --calls --format json shift.data >calls.json && "$aiflame" export --format chrome -o chrome.json shift.data &&
+		python3 -c '
+import json
+calls = [x["calls"] for x in json.load(open("calls.json"))["rows"] if x["call"] == "MPI_Sendrecv"]
+events = [e for e in json.load(open("chrome.json"))["traceEvents"] if e.get("name") == "MPI_Sendrecv"]
+print(calls, len(events))
+assert calls == [40] * 3 and len(events) == 120'
+}
 named() { echo "w['verdict'] == 'one_late' and w['late'] == $1 and w['place'].startswith('$2 (')"; }
 most() { echo "max(r, key=lambda x: x['wait_given'])['rank'] == $1"; }
 # truth NAME RANKS PROGRAM ARGUMENT...: records a program that says itself how long it computes and waits
@@ -35,6 +45,7 @@ of_messages() {
 		on_calm "most waiting in messages is for the late rank with $1: $kind" ask $kind "$(most 1)"
 		on_calm "the late rank of messages alone is named with its line with $1: $kind" ask $kind "$(named 1 straggle)"
 	done
+	check "calls with two messages stand once in tables and time lines with $1" once
 	check "a job of messages alone is recorded with $1 whose last rank waits for the first through others" job passed 3 chain 40 40000 0
 	on_calm "the time of a wait is passed on to the rank at the end of the chain with $1" ask passed "$(named 0 straggle) and $(most 0)"
 	check "a pipeline with a slow stage is recorded with $1" truth pipeline 3 ./mpi_pipeline 80 1
