@@ -152,8 +152,10 @@ static int take(void *arg, const struct aif_op_row *rows, size_t n)
 			continue;
 		c.part = part_of(aif_profile_str(r->p, row->name));
 		c.process = r->p->threads[row->thread].process;
-		c.start = aif_timeline_map(r->timeline, row->clock, c.process, row->start, NULL);
-		c.end = aif_timeline_map(r->timeline, row->clock, c.process, row->end, NULL);
+		c.start = aif_time_clamp(
+			aif_timeline_map(r->timeline, row->clock, c.process, row->start, NULL));
+		c.end = aif_time_clamp(
+			aif_timeline_map(r->timeline, row->clock, c.process, row->end, NULL));
 		if (c.end <= c.start)
 			continue;
 		e = c.part == AIF_JOINT_WAIT ? add_wait(r, row->id, &c)
@@ -206,30 +208,28 @@ int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *re
 	return e;
 }
 
-int aif_joint_calls_add_before(const struct aif_profile *p, struct aif_joint_calls *c)
+int aif_joint_calls_add_before(const struct aif_profile *p, const struct aif_host_calls *all,
+			       struct aif_joint_calls *c)
 {
-	struct aif_host_calls all;
 	/* Keeps the end of each thread's last joint call. Calls of a process are by time, whatever the thread. */
 	int64_t *since = malloc((p->threads_len + 1) * sizeof(*since));
-	int e = aif_host_calls_read(p, NULL, &all);
 
 	if (!since)
-		e = -ENOMEM;
-	for (size_t i = 0; i < p->threads_len && !e; i++)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->threads_len; i++)
 		since[i] = INT64_MIN;
-	for (size_t i = 0; i < c->len && !e; i++) {
+	for (size_t i = 0; i < c->len; i++) {
 		struct aif_joint_call *to = &c->at[i];
 
-		for (size_t k = aif_host_calls_first(&all, to->thread, since[to->thread]);
-		     k < all.len && all.at[k].thread == to->thread && all.at[k].end <= to->start;
+		for (size_t k = aif_host_calls_first(all, to->thread, since[to->thread]);
+		     k < all->len && all->at[k].thread == to->thread && all->at[k].end <= to->start;
 		     k++)
-			if (all.at[k].kind == AIF_HOST_CALL_COMMUNICATE)
-				to->before_ns += (uint64_t)(all.at[k].end - all.at[k].start);
+			if (all->at[k].kind == AIF_HOST_CALL_COMMUNICATE)
+				to->before_ns += (uint64_t)(all->at[k].end - all->at[k].start);
 		since[to->thread] = to->end;
 	}
-	aif_host_calls_finish(&all);
 	free(since);
-	return e;
+	return 0;
 }
 
 void aif_joint_calls_finish(struct aif_joint_calls *c)

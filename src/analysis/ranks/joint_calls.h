@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 struct aif_profile;
+struct aif_host_calls;
 
 /*
  * Calls of the host in which ranks of a job take part together, such as MPI_Allreduce, that, as a rule, end on no rank before
@@ -40,6 +41,7 @@ struct aif_joint_calls {
 
 /* Reads all that were recorded. *ret is finished by the caller, also after a failure. 0 or -errno. */
 int aif_joint_calls_read(const struct aif_profile *p, struct aif_joint_calls *ret);
-/* Sets .before_ns of all. 0 or -errno. */
-int aif_joint_calls_add_before(const struct aif_profile *p, struct aif_joint_calls *c);
+/* Sets .before_ns of all. `all`: the calls of the whole profile. 0 or -ENOMEM. */
+int aif_joint_calls_add_before(const struct aif_profile *p, const struct aif_host_calls *all,
+			       struct aif_joint_calls *c);
 void aif_joint_calls_finish(struct aif_joint_calls *c);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/ranks/messages.h"
 
-#include "analysis/calls/host_calls.h"
 #include "base/sort.h"
 
 #include <errno.h>
@@ -28,7 +27,7 @@ struct matching {
 	uint32_t *rank_of; /* by process; AIF_NONE: it is none without a device */
 	struct event *events;
 	size_t len, cap;
-	struct aif_host_calls calls;
+	const struct aif_host_calls *calls;
 };
 
 /* ---- which are the same message ----------------------------------------------------------------- */
@@ -179,7 +178,7 @@ static void drop_sends(struct matching *m)
 /* Returns when a thread last entered a call of MPI in (from, to]; INT64_MIN: it did not. */
 static int64_t entered(const struct matching *m, uint32_t thread, int64_t from, int64_t to)
 {
-	const struct aif_host_calls *c = &m->calls;
+	const struct aif_host_calls *c = m->calls;
 	int64_t at = INT64_MIN;
 
 	for (size_t i = aif_host_calls_first(c, thread, from);
@@ -281,9 +280,10 @@ static int make_waits(struct matching *m)
 	return e;
 }
 
-int aif_rank_messages_find(const struct aif_profile *p, struct aif_ranks *r)
+int aif_rank_messages_find(const struct aif_profile *p, const struct aif_host_calls *calls,
+			   struct aif_ranks *r)
 {
-	struct matching m = {.p = p, .r = r};
+	struct matching m = {.p = p, .r = r, .calls = calls};
 	int e;
 
 	if (!r->calls.messages_len)
@@ -296,14 +296,11 @@ int aif_rank_messages_find(const struct aif_profile *p, struct aif_ranks *r)
 	for (uint32_t i = 0; i < r->ranks_len; i++)
 		if (r->ranks[i].lane == AIF_RANK_NO_LANE && !r->ranks[i].is_apart)
 			m.rank_of[r->ranks[i].process] = i;
-	e = aif_host_calls_read(p, NULL, &m.calls);
-	if (!e)
-		e = match(&m);
+	e = match(&m);
 	if (!e)
 		e = make_waits(&m);
 	free(m.rank_of);
 	free(m.events);
-	aif_host_calls_finish(&m.calls);
 	return e;
 }
 

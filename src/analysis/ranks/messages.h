@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "analysis/calls/host_calls.h"
 #include "analysis/ranks/ranks.h"
 
 /*
@@ -14,8 +15,9 @@
  * time is passed on along this chain, each moment of it by what ranks wait for then (aif_rank_roots).
  */
 
-/* Finds .waits of the messages in .calls. 0 or -ENOMEM. */
-int aif_rank_messages_find(const struct aif_profile *p, struct aif_ranks *r);
+/* Finds .waits of the messages in .calls. `calls`: all of the profile. 0 or -ENOMEM. */
+int aif_rank_messages_find(const struct aif_profile *p, const struct aif_host_calls *calls,
+			   struct aif_ranks *r);
 /* Takes waits in messages from .before_ns of .calls: those are known. */
 void aif_rank_messages_take(struct aif_ranks *r);
 /* Adds waits in operations to .waits, by which others are passed on. 0 or -ENOMEM. */

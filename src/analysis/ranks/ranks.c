@@ -439,6 +439,20 @@ static bool any_host(const struct aif_ranks *r)
 	return false;
 }
 
+/* Finds what ranks without a device waited in other calls than those of all ranks. */
+static int find_host_waits(const struct aif_profile *p, struct aif_ranks *ret)
+{
+	struct aif_host_calls calls;
+	int r = aif_host_calls_read(p, NULL, &calls);
+
+	if (!r)
+		r = aif_joint_calls_add_before(p, &calls, &ret->calls);
+	if (!r)
+		r = aif_rank_messages_find(p, &calls, ret);
+	aif_host_calls_finish(&calls);
+	return r;
+}
+
 int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *t,
 		   const struct aif_utilization *u, struct aif_ranks *ret)
 {
@@ -451,9 +465,7 @@ int aif_ranks_find(const struct aif_profile *p, const struct aif_exec_timeline *
 	if (!r)
 		r = aif_rank_items_find(p, t, u, ret, &items);
 	if (!r && any_host(ret))
-		r = aif_joint_calls_add_before(p, &ret->calls);
-	if (!r)
-		r = aif_rank_messages_find(p, ret);
+		r = find_host_waits(p, ret);
 	if (!r) {
 		aif_rank_messages_take(ret);
 		r = aif_rank_items_find_calls(p, ret, &items);
