@@ -175,17 +175,19 @@ static void drop_sends(struct matching *m)
 	m->len = n;
 }
 
-/* Returns when a thread last entered a call of MPI in (from, to]; INT64_MIN: it did not. */
+/* Returns when a thread that is in no call of MPI at `from` next enters one, until `to`; INT64_MIN: it is in one, or enters none. */
 static int64_t entered(const struct matching *m, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct aif_host_calls *c = m->calls;
-	int64_t at = INT64_MIN;
+	size_t i = aif_host_calls_first(c, thread, from);
 
-	for (size_t i = aif_host_calls_first(c, thread, from);
-	     i < c->len && c->at[i].thread == thread && c->at[i].start <= to; i++)
-		if (c->at[i].kind == AIF_HOST_CALL_COMMUNICATE && c->at[i].start > from)
-			at = c->at[i].start;
-	return at;
+	while (i < c->len && c->at[i].thread == thread &&
+	       (c->at[i].kind != AIF_HOST_CALL_COMMUNICATE || c->at[i].end <= from))
+		i++;
+	return i < c->len && c->at[i].thread == thread && c->at[i].start > from &&
+			       c->at[i].start <= to
+		       ? c->at[i].start
+		       : INT64_MIN;
 }
 
 /* A message that is large, and was only begun by the other rank, goes on when that one calls MPI again: such a call is its arrival where
