@@ -15,8 +15,9 @@
  *   sleep      there, but it sleeps
  *   stencil    between halos that neighbours exchange by MPI_Sendrecv; each step ends with the norm of all, an all-reduce
  *   phases     in the second of three phases, which end with a barrier, an all-gather and an all-reduce
- *   chain      between a message from the rank before and one to the rank behind; there is no operation of all, as in the next four
+ *   chain      between a message from the rank before and one to the rank behind; there is no operation of all, nor in the next ones but sweep
  *   rendezvous the same with messages that no rank takes before it receives them
+ *   sweep      as chain, and all wait for the last rank in a barrier
  *   halo       before messages to both neighbours and from both, which are begun and waited for together
  *   shift      before MPI_Sendrecv() around a ring
  *   any        rank 0 takes results of any other rank, by requests, and then hands out tasks
@@ -236,6 +237,9 @@ int main(int argc, char **argv)
 			stencil();
 		} else if (!strcmp(argv[1], "chain") || !strcmp(argv[1], "rendezvous")) {
 			chain(argv[1][0] == 'r' ? 200000 : 100);
+		} else if (!strcmp(argv[1], "sweep")) {
+			chain(100);
+			MPI_Barrier(MPI_COMM_WORLD);
 		} else if (!strcmp(argv[1], "halo")) {
 			halo();
 		} else if (!strcmp(argv[1], "shift")) {

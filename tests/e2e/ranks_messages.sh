@@ -59,6 +59,8 @@ if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null || ! build mp
 else
 	mpirun="mpirun --oversubscribe"
 	of_messages "the default MPI"
+	check "a job is recorded whose ranks wait in a barrier for one that itself waits for a message" job sweep 3 sweep 40 40000 1
+	on_calm "a wait in an operation is passed on to the rank that sends late" ask sweep "$(named 1 straggle) and $(most 1)"
 	nobody() {
 		for kind in chain halo; do
 			job none 2 $kind 60 0 -1 && ask none "w['verdict'] != 'one_late'" || return 1

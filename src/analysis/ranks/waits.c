@@ -254,10 +254,9 @@ static uint64_t pass_on(struct blaming *b, const struct aif_rank_operation *o,
 			const struct aif_rank_member *m)
 {
 	struct passing x = {.b = b, .rank = m->rank, .late = o->late, .is_late_kept = true};
-	int64_t to = AIF_MIN(o->last_start, m->end);
+	int64_t to = AIF_MIN(AIF_MIN(o->last_start, m->end), m->start + (int64_t)m->wait_ns);
 
-	if (b->to->ranks.waits_len && m->exec == AIF_NONE && o->weight == 1 &&
-	    to - m->start <= (int64_t)m->wait_ns)
+	if (b->to->ranks.waits_len && m->exec == AIF_NONE && o->weight == 1)
 		aif_rank_roots(&b->to->ranks, o->late, m->start, to, take_passed, &x);
 	return x.ns;
 }
