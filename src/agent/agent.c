@@ -139,6 +139,7 @@ __attribute__((constructor)) static void arrive(void)
 		f = aif_pages(sizeof(*f));
 	if (f) {
 		aif_agent_choose_clock();
+		aif_loader_find(&aif_agent.loader);
 		announce(&aif_agent.env, f);
 		munmap(f, sizeof(*f));
 	}

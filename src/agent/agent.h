@@ -6,6 +6,7 @@
 #include "agent/budget.h"
 #include "agent/cpu.h"
 #include "agent/forward.h"
+#include "agent/loader.h"
 #include "agent/own_threads.h"
 #include "agent/runtime.h"
 #include "agent/sampling.h"
@@ -33,6 +34,7 @@ struct aif_agent {
 	void *real_dlsym;           /* the C library's; first, for level_zero/dlsym.S */
 	struct aif_environment env; /* constant after the constructor */
 	_Atomic(int (*)(void *)) real_dlclose;
+	struct aif_loader loader; /* constant after the constructor */
 	struct aif_own_threads own;
 	struct aif_births births;
 	struct aif_session session;

@@ -10,12 +10,29 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+/* The first interval between two looks at the loader's locks: a program has one for a moment with each library that it opens. */
+#define LOADER_LOOK_NS 100000
+
+/* Waits while the start would wait for a thread that has a lock of the loader's. A child goes on with what its parent has
+ * learned. */
+static void await_loader(void)
+{
+	uint64_t ns = LOADER_LOOK_NS;
+
+	while (!atomic_load(&aif_agent.session.armed) && aif_loader_is_busy(&aif_agent.loader) &&
+	       !aif_own_thread_is_to_leave()) {
+		aif_own_thread_sleep(ns);
+		ns = AIF_MIN(2 * ns, AIF_CHILD_AGE_NS);
+	}
+}
+
 static bool join(void)
 {
 	aif_own_thread_sleep(aif_agent.env.at_once ? AIF_CHILD_AT_ONCE_NS : AIF_CHILD_AGE_NS);
 	/* A filter of system calls may have come meanwhile, or be about to. */
 	while (aif_sandbox_may_be_on() && !aif_sandbox_is_on() && !aif_own_thread_is_to_leave())
 		aif_own_thread_sleep(AIF_CHILD_AGE_NS);
+	await_loader();
 	if (aif_own_thread_is_to_leave())
 		return true;
 	if (!aif_sandbox_is_on())

@@ -604,7 +604,9 @@ void aif_cpu_last(struct aif_cpu *c)
 	    !lock_until(c, aif_now_ns() + VISIT_NS))
 		return;
 	aif_task_list_read(&now);
-	carry(c);
+	/* A thread of the program may have the loader's lock until the process ends. */
+	if (aif_unwinder_closed(s->unwinder) || aif_loader_await_list(&aif_agent.loader))
+		carry(c);
 	account(c, &now, true);
 	atomic_store_explicit(&s->shm->helper_cpu_ns, aif_own_threads_cpu_ns(),
 			      memory_order_relaxed);

@@ -73,6 +73,22 @@ static void end_as_main(int status)
 		syscall(SYS_exit, WEXITSTATUS(status));
 }
 
+/* Opens the unwinder in a forked child, if no thread of the parent has left the loader's list locked. */
+static void reopen_unwinder(void)
+{
+	struct aif_unwinder *u = aif_agent.session.unwinder;
+
+	if (aif_unwinder_closed(u) && aif_loader_list_is_free(&aif_agent.loader))
+		aif_unwinder_reopen(u);
+}
+
+/* Returns true if the unwinder can be asked for modules. A closed one does not ask the loader. */
+static bool may_use_unwinder(void)
+{
+	return aif_unwinder_closed(aif_agent.session.unwinder) ||
+	       aif_loader_await_list(&aif_agent.loader);
+}
+
 /* Looks for an interpreter, which may be loaded late; while nobody collects, gives back what was changed in it. */
 static void tick_python(bool collect)
 {
@@ -86,7 +102,8 @@ static void tick_python(bool collect)
 			aif_python_stop(py);
 		return;
 	}
-	if (aif_python_wanted(py) && !aif_unwinder_closed(s->unwinder))
+	if (aif_python_wanted(py) && !aif_unwinder_closed(s->unwinder) &&
+	    !aif_loader_is_busy(&aif_agent.loader))
 		aif_python_detect(py);
 	reason = aif_python_reason(py);
 	if (reason && reason != s->python_reason) {
@@ -136,9 +153,11 @@ static void tick_samplers(const struct aif_attachment *a, bool alive, bool colle
 		if (collect)
 			take_ring();
 		aif_sampler_tick(&aif_agent.sampler, collect, now);
-		aif_cpu_tick(&aif_agent.cpu, collect);
-		if (collect)
-			aif_unwinder_look(aif_agent.session.unwinder);
+		if (!collect || may_use_unwinder()) {
+			aif_cpu_tick(&aif_agent.cpu, collect);
+			if (collect)
+				aif_unwinder_look(aif_agent.session.unwinder);
+		}
 		publish_times(a);
 		aif_sandbox_end();
 	} else if (aif_sandbox_is_on()) {
@@ -150,7 +169,7 @@ static void tick_samplers(const struct aif_attachment *a, bool alive, bool colle
  * asking the recorder takes. */
 static void flush_samples(const struct aif_attachment *a)
 {
-	if (!atomic_load(&aif_agent.cpu.on) || aif_session_awaits_steps())
+	if (!atomic_load(&aif_agent.cpu.on) || aif_session_awaits_steps() || !may_use_unwinder())
 		return;
 	if (aif_sandbox_begin(a, true)) {
 		aif_cpu_flush(&aif_agent.cpu);
@@ -262,13 +281,6 @@ static void answer(uint64_t now)
 		s->is_late = false;
 }
 
-/* Opens the unwinder in a forked child: see aif_unwinder_after_fork(). In a thread of its own, which may never return. */
-static bool reopen(void)
-{
-	aif_unwinder_reopen(aif_agent.session.unwinder);
-	return false;
-}
-
 /* Waits for one word, since a thread cannot wait for two: the bell, or while a recorder has the process its
  * command. The bell then rings if that recorder was killed and another has come, and is looked at in
  * between. Under a filter of system calls it cannot be answered. True: it has rung. */
@@ -332,9 +344,10 @@ static bool look_each_second(const struct look *look, uint64_t now)
 	const struct aif_environment *env = &aif_agent.env;
 	int status;
 
+	reopen_unwinder();
 	if (atomic_load(&s->attached))
 		tick_python(look->collect);
-	if (env->injected && atomic_load(&s->attached))
+	if (env->injected && atomic_load(&s->attached) && may_use_unwinder())
 		aif_unwinder_refresh(s->unwinder); /* an injected agent does not see dlclose() */
 	aif_injected_start_runtimes();
 	if (is_last(&status)) {
@@ -396,8 +409,7 @@ static bool helper(void)
 	uint32_t generation = 0;
 
 	is_here = true;
-	if (aif_unwinder_closed(s->unwinder))
-		(void)aif_own_thread_start_bare(AIF_OWN_OPENER, reopen);
+	reopen_unwinder();
 	for (;;) {
 		struct aif_attachment *a = atomic_load(&s->attached);
 		uint64_t now = aif_now_ns(), period = LAST_LOOK_NS;

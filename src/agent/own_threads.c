@@ -4,8 +4,6 @@
 #include "agent/agent.h"
 #include "agent/births.h"
 #include "agent/cpu_buffer.h"
-#include "agent/memory/pages.h"
-#include "agent/own_tls.h"
 #include "agent/sandbox.h"
 #include "base/clock.h"
 
@@ -13,7 +11,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -29,15 +26,12 @@
 /* The process's static TLS (KiBs in large programs) comes out of this, and once the exit handlers of a
  * program whose other threads have all ended (helper.c). */
 #define STACK (1u << 20)
-/* A stack of a bare thread: dl_iterate_phdr() takes less than 1 KiB, twelve more where the loader binds a function first. */
-#define BARE_STACK (64u << 10)
-/* The longest that its maker waits for its end; and the age by when one that has not ended hangs for ever. */
-#define BARE_NS 20000000
-#define HUNG_NS (5 * AIF_NS_PER_S)
 /* The longest that a call of the program's waits: with a thread that is still there it may end the program. One that
  * yields to all others, on a machine with much to do, may get no CPU for seconds. */
 #define LEAVE_NS (20 * AIF_NS_PER_S)
 #define LOOK_NS  50000
+/* The most of that wait that one look counts for: a process that is stopped meanwhile, or gets no CPU, waits for nobody. */
+#define STEP_NS 10000000
 /* The longest that a new thread is waited for until it has a table of descriptors of its own. With 50
  * runnable processes on two CPUs some wait longer than that for one. */
 #define PARTING_NS 250000000
@@ -88,19 +82,9 @@ static bool is_gone(struct aif_own_thread *t)
 	return true;
 }
 
-/* True of a bare thread that waits for a lock which no thread holds: it does nothing any more. */
-static bool is_hung(const struct aif_own_thread *t)
-{
-	uint64_t since = atomic_load(&t->bare_ns);
-
-	return since && aif_now_ns() - since >= HUNG_NS;
-}
-
-/* A thread ends after the one that uses its variables. */
 bool aif_own_thread_is_to_leave(void)
 {
-	return self && atomic_load(&aif_agent.own.away) &&
-	       (!self->lends || is_gone(self->lends) || is_hung(self->lends));
+	return self && (atomic_load(&aif_agent.own.away) || atomic_load(&self->is_late));
 }
 
 void aif_own_thread_waits_on(const void *word)
@@ -194,6 +178,7 @@ static void become(struct aif_own_thread *t, struct aif_own_thread *next)
 	self = next;
 	/* Keeps an order in which a search for threads with tables of their own finds this one under either kind. */
 	atomic_store(&next->is_apart, atomic_load(&t->is_apart));
+	atomic_store(&next->is_late, atomic_load(&t->is_late));
 	atomic_store(&next->tid, tid);
 	atomic_store(&t->tid, 0);
 	atomic_store(&t->is_apart, false);
@@ -262,8 +247,6 @@ static void forget_parents(struct aif_own_threads *own)
 		atomic_store(&own->at[i].tid, 0);
 		atomic_store(&own->at[i].is_apart, false);
 		own->at[i].becomes = NULL;
-		own->at[i].lends = NULL;
-		atomic_store(&own->at[i].bare_ns, 0);
 	}
 	atomic_store(&own->pid, pid);
 }
@@ -279,6 +262,7 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	if (!is_gone(t) || !atomic_compare_exchange_strong(&t->tid, &none, STARTING))
 		return -EBUSY;
 	atomic_store(&t->run, run);
+	atomic_store(&t->is_late, false);
 	/* Each of the two says what it is about to do before it looks at the other. */
 	if (atomic_load(&own->away)) {
 		atomic_fetch_or(&own->again, 1u << kind);
@@ -303,65 +287,6 @@ int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run)
 	return r;
 }
 
-/* Ends by a call of its own: clone() of glibc before 2.26 would end the process. */
-static int begin_bare(void *arg)
-{
-	struct aif_own_thread *t = arg;
-
-	(void)atomic_load (&t->run)();
-	atomic_store(&t->parting, PARTING_NOT);
-	aif_bare_call(SYS_futex, (long)&t->parting, FUTEX_WAKE, 1, 0, 0, 0);
-	return (int)aif_bare_call(SYS_exit, 0, 0, 0, 0, 0, 0);
-}
-
-/* Waits until a bare thread has ended; not for long if it hangs. */
-static bool await_bare(struct aif_own_thread *t)
-{
-	uint64_t until = aif_now_ns() + BARE_NS, now = 0;
-	struct timespec time = timespec_of(BARE_NS);
-
-	if (atomic_load(&t->parting) != PARTING_NOT)
-		syscall(SYS_futex, &t->parting, FUTEX_WAIT, PARTING_BEGUN, &time, NULL, 0);
-	while (!is_gone(t) && now < until) {
-		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-		now = aif_now_ns();
-	}
-	return is_gone(t);
-}
-
-int aif_own_thread_start_bare(enum aif_own_thread_kind kind, aif_own_run run)
-{
-	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-			  CLONE_SYSVSEM | CLONE_PARENT_SETTID;
-	struct aif_own_thread *t = &aif_agent.own.at[kind];
-	uint32_t none = 0;
-	void *stack;
-	int r = 0;
-
-	if (!self || !is_gone(t) || !atomic_compare_exchange_strong(&t->tid, &none, STARTING))
-		return -EBUSY;
-	stack = aif_pages_stack(BARE_STACK);
-	atomic_store(&t->run, run);
-	atomic_store(&t->is_apart, false); /* `run` uses no descriptors */
-	atomic_store(&t->parting, PARTING_BEGUN);
-	atomic_store(&t->bare_ns, aif_now_ns());
-	if (!stack)
-		r = -ENOMEM;
-	else if (clone(begin_bare, stack, flags, t, &t->tid) < 0)
-		r = -errno;
-	if (r < 0) {
-		atomic_store(&t->tid, 0);
-	} else {
-		self->lends = t;
-		if (!await_bare(t))
-			return 0;
-		self->lends = NULL;
-	}
-	if (stack)
-		aif_pages_stack_free(stack, BARE_STACK);
-	return r;
-}
-
 static bool are_gone(struct aif_own_threads *own)
 {
 	bool gone = true;
@@ -369,7 +294,7 @@ static bool are_gone(struct aif_own_threads *own)
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		const void *word = atomic_load(&own->at[i].word);
 
-		if (is_gone(&own->at[i]) || is_hung(&own->at[i]))
+		if (is_gone(&own->at[i]))
 			continue;
 		gone = false;
 		if (word)
@@ -383,23 +308,46 @@ bool aif_own_threads_leave(void)
 	return aif_own_threads_leave_within(LEAVE_NS);
 }
 
+/* Waits until all have ended, or `ns` have gone by in which the process was not stopped. */
+static bool await_all_gone(struct aif_own_threads *own, uint64_t ns)
+{
+	uint64_t waited = 0, now, last = aif_now_ns();
+
+	while (!are_gone(own)) {
+		if (waited >= ns)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		now = aif_now_ns();
+		waited += AIF_MIN(now - last, STEP_NS);
+		last = now;
+	}
+	return true;
+}
+
+/* Says of threads that have not ended in time that they are to, as soon as they can: they may do what the program may do no
+ * more. */
+static void mark_late(struct aif_own_threads *own)
+{
+	for (unsigned i = 0; i < AIF_OWN_KINDS; i++)
+		if (!is_gone(&own->at[i]))
+			atomic_store(&own->at[i].is_late, true);
+}
+
 bool aif_own_threads_leave_within(uint64_t ns)
 {
 	struct aif_own_threads *own = &aif_agent.own;
 	int saved = errno;
-	uint64_t until;
 
 	/* Under a filter the calls that this takes may be forbidden, and nothing is made again. In a child of
 	 * vfork() the memory is the parent's. */
 	if (self || !atomic_load(&own->pid) || aif_sandbox_is_on() ||
 	    atomic_load(&own->pid) != getpid())
 		return false;
-	until = aif_now_ns() + ns;
 	atomic_fetch_add(&own->away, 1);
 	atomic_fetch_add(&own->leaves, 1);
 	syscall(SYS_futex, &own->away, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	while (!are_gone(own) && aif_now_ns() < until)
-		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+	if (!await_all_gone(own, ns))
+		mark_late(own);
 	errno = saved;
 	return true;
 }
@@ -419,6 +367,8 @@ int aif_own_threads_return(void)
 						      atomic_load(&own->at[i].run));
 
 			r = r2 < 0 ? r2 : r;
+		} else if (atomic_load(&own->at[i].is_late) && !is_gone(&own->at[i])) {
+			r = -EBUSY; /* it ends some day, and is not made again before the next such call */
 		}
 	errno = saved;
 	return r;

@@ -28,7 +28,6 @@
 enum aif_own_thread_kind {
 	AIF_OWN_HELPER, /* helper.h */
 	AIF_OWN_JOINER, /* children.h */
-	AIF_OWN_OPENER, /* opens the unwinder in a forked child */
 	AIF_OWN_KINDS
 };
 
@@ -43,25 +42,21 @@ struct aif_own_threads {
 	_Atomic uint32_t leaves;   /* how often they have */
 	_Atomic bool is_shared;    /* our threads must use the program's table of descriptors */
 	_Atomic uint64_t ended_ns; /* CPU time of those that have ended */
+	_Atomic(void *)
 	struct aif_own_thread {
-		_Atomic uint32_t tid;     /* 0 = free */
-		_Atomic bool is_apart;    /* the thread has a table of descriptors of its own */
+		_Atomic uint32_t tid;  /* 0 = free */
+		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
+		_Atomic bool is_late;  /* it has not made way in time: it is to end once it can */
 		_Atomic uint32_t parting; /* how far it is with that */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* the futex word that it sleeps on, if not on `away` */
-		_Atomic uint64_t bare_ns;   /* when it began, of a bare thread, else 0 */
 		struct aif_own_thread *becomes; /* its own: what it goes on as once it has ended */
-		struct aif_own_thread *lends; /* its own: the bare thread that uses its variables */
 	} at[AIF_OWN_KINDS];
 };
 
 /* Starts a detached thread which blocks all signals; while others make way, later. 0 or -errno, -EBUSY: there is one of
  * this kind. */
 int aif_own_thread_start(enum aif_own_thread_kind kind, aif_own_run run);
-/* In one of them: starts a thread whose making and end call none of the program's functions, malloc() among them, which
- * may take for granted that one thread calls it. The C library does not know it: it uses the thread-local variables of
- * the calling thread, which waits some ms for its end. So `run` sets none, errno included. 0 or -errno. */
-int aif_own_thread_start_bare(enum aif_own_thread_kind kind, aif_own_run run);
 /* True in one of them. */
 bool aif_own_thread_is_here(void);
 /* Returns whether a thread of this process is one of them. */

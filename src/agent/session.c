@@ -515,6 +515,8 @@ bool aif_session_rearm(uint32_t joins)
 	s->answers = 0;
 	s->standby = (struct aif_standby){.shown = false};
 	aif_unwinder_after_fork(s->unwinder);
+	if (aif_loader_list_is_free(&aif_agent.loader))
+		aif_unwinder_reopen(s->unwinder);
 	if (begin(recorded ? &s->met.call : own_recorder(&call), FORK_TIMEOUT_MS,
 		  joins | AIF_JOINS_AFTER_FORK) < 0) {
 		atomic_store(&s->armed->on, 0);

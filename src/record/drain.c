@@ -223,6 +223,7 @@ static void end_target(struct aif_drain_thread *dt, struct aif_target *t, uint64
 	aif_ingest_last_blocks(d, t, now);
 	aif_program_ranges_last(d, t, t->ended && t->ended_ns ? t->ended_ns : now);
 	aif_target_losses(d, t);
+	aif_filter_last(d, t);
 	follow_gaps(d, t, now, true);
 	aif_target_last_gap(d, t, now, end);
 	aif_jit_names_last(&t->jit, &t->files, d->files);

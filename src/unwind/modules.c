@@ -318,9 +318,6 @@ void aif_modules_after_fork(struct aif_modules *m)
 
 void aif_modules_reopen(struct aif_modules *m)
 {
-	struct aif_module_counts now;
-
-	dl_iterate_phdr(take_counts, &now);
 	atomic_store_explicit(&m->closed, false, memory_order_release);
 }
 

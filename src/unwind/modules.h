@@ -60,8 +60,7 @@ struct aif_module_counts {
  * exception takes it in glibc before 2.35. */
 void aif_modules_after_fork(struct aif_modules *m);
 
-/* Looks at the list once; if that returns, no thread of the parent has its lock, and the list is
- * open for good. For a thread that may hang here forever. */
+/* No thread of the parent has the list's lock: the list is open for good. */
 void aif_modules_reopen(struct aif_modules *m);
 
 /* Is the loader's list out of reach? Nobody may call dl_iterate_phdr() then. */

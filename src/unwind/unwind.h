@@ -25,8 +25,8 @@ size_t aif_unwinder_size(void);
 int aif_unwinder_init(struct aif_unwinder *u);
 
 /* In a forked child, before it unwinds: goes on with the parent's. Takes no lock, and none of
- * the loader's is taken from here on (closed), until a thread that may hang forever has called
- * reopen() and was lucky. */
+ * the loader's is taken from here on (closed), until somebody has found that no thread of the parent
+ * has left it locked, and calls reopen(). */
 void aif_unwinder_after_fork(struct aif_unwinder *u);
 bool aif_unwinder_closed(const struct aif_unwinder *u);
 void aif_unwinder_reopen(struct aif_unwinder *u);

@@ -76,6 +76,24 @@ static bool has_another(const struct aif_target *t, const char *status)
 	return now.len > t->filters.len && now.len - t->filters.len > harmless;
 }
 
+/* Tells once of a filter, and once that the agent's thread has ended for good. */
+static void report(struct aif_drainer *d, struct aif_target *t, bool is_filtered)
+{
+	if (is_filtered && !t->is_filtered) {
+		t->is_filtered = true;
+		aif_store_loss(d->store, AIF_REASON_SECCOMP, t->process, AIF_NONE, 1);
+	}
+	if (!t->is_helper_gone && atomic_load(&t->shm->helper_gone)) {
+		t->is_helper_gone = true;
+		aif_store_loss(d->store, AIF_REASON_HELPER_GONE, t->process, AIF_NONE, 1);
+	}
+}
+
+void aif_filter_last(struct aif_drainer *d, struct aif_target *t)
+{
+	report(d, t, atomic_load(&t->shm->filtered));
+}
+
 void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due)
 {
 	char status[4096];
@@ -84,14 +102,7 @@ void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due)
 	if (!is_due && !aif_shm_is_asked(t->shm))
 		return;
 	read_status(t->pid, status, sizeof(status));
-	if (!t->is_filtered && (atomic_load(&t->shm->filtered) || has_another(t, status))) {
-		t->is_filtered = true;
-		aif_store_loss(d->store, AIF_REASON_SECCOMP, t->process, AIF_NONE, 1);
-	}
-	if (!t->is_helper_gone && atomic_load(&t->shm->helper_gone)) {
-		t->is_helper_gone = true;
-		aif_store_loss(d->store, AIF_REASON_HELPER_GONE, t->process, AIF_NONE, 1);
-	}
+	report(d, t, atomic_load(&t->shm->filtered) || has_another(t, status));
 	if (t->is_filtered)
 		filter = is_left_alone(status) ? AIF_FILTER_LAST : AIF_FILTER_ON;
 	if (filter == AIF_FILTER_LAST)

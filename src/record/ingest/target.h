@@ -208,6 +208,8 @@ void aif_filter_begin(struct aif_target *t);
 /* Tells the target whether it has installed another since, if its agent asks or a look is due. Needs the
  * store's lock. */
 void aif_filter_look(struct aif_drainer *d, struct aif_target *t, bool is_due);
+/* Reports what a target that has ended, maybe soon after, had said of filters and of its agent's thread. */
+void aif_filter_last(struct aif_drainer *d, struct aif_target *t);
 
 /* Counts what the target reports as lost since the last call. Needs the store's lock. */
 void aif_target_losses(struct aif_drainer *d, struct aif_target *t);
