@@ -32,6 +32,9 @@
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -116,6 +119,7 @@ static bool makes_way(long number, const unsigned long *arg)
 	case SYS_setgroups:
 	case SYS_unshare:
 	case SYS_setns:
+	case SYS_landlock_restrict_self:
 		return true;
 	default:
 		return false;

@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 #include "agent/next_function.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +14,13 @@
  * itself away (Chromium's zygote, before its sandbox): the agent's threads end for good. The agent stands in front of the
  * functions that say it by the number of links, under all names that the C library has had for them, but for those of
  * lstat(): who goes through a path one name after the other asks for no number.
+ *
+ * One that lists the directory may do so to make sure, or to reach each thread by a signal, or to show them: the agent's
+ * threads are away until it closes the directory.
  */
+
+/* A program that shows its threads, again and again, sees those of the agent's after so many times. */
+#define LISTS_MAX 64
 
 /* Skips one of the names that the calling process has below /proc. NULL: it is none. */
 static const char *skip_own_name(const char *path)
@@ -28,11 +35,10 @@ static const char *skip_own_name(const char *path)
 	return pid && *path == '/' && pid == getpid() ? path : NULL;
 }
 
-/* Returns true if the path is that of the process's threads, and they are the program's alone now. */
-static bool makes_alone(const char *path)
+/* Returns true if the path is that of the process's threads. */
+static bool is_of_threads(const char *path)
 {
 	static const char start[] = "/proc/", task[] = "/task";
-	struct aif_shm *shm;
 
 	if (*path != 's' && *path != '/' && (*path < '1' || *path > '9'))
 		return false;
@@ -42,12 +48,24 @@ static bool makes_alone(const char *path)
 	if (!path || strncmp(path, task, sizeof(task) - 1))
 		return false;
 	path += sizeof(task) - 1;
-	if (strspn(path, "/.") != strlen(path) || !aif_own_threads_leave())
-		return false;
-	aif_own_threads_stay_away();
-	shm = aif_session_memory();
+	return strspn(path, "/.") == strlen(path);
+}
+
+static void report_end(void)
+{
+	struct aif_shm *shm = aif_session_memory();
+
 	if (shm)
 		atomic_store(&shm->helper_gone, 1);
+}
+
+/* Returns true if the path is that of the process's threads, and they are the program's alone now. */
+static bool makes_alone(const char *path)
+{
+	if (!is_of_threads(path) || !aif_own_threads_leave())
+		return false;
+	aif_own_threads_stay_away();
+	report_end();
 	return true;
 }
 
@@ -85,3 +103,78 @@ LOOKS(__fxstatat, (int version, int dir, const char *path, struct stat *ret, int
       (version, dir, path, ret, flags), true)
 LOOKS(__fxstatat64, (int version, int dir, const char *path, struct stat64 *ret, int flags),
       (version, dir, path, ret, flags), true)
+
+/* Keeps in mind that threads have made way for a list. False: for too many at once. */
+static bool keep(DIR *list)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(own->lists); i++) {
+		void *none = NULL;
+
+		if (atomic_compare_exchange_strong(&own->lists[i], &none, list))
+			return true;
+	}
+	return false;
+}
+
+/* Returns true if they have. In a child of a fork the lists are the parent's. */
+static bool forget(DIR *list)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+
+	for (unsigned i = 0; list && i < AIF_ARRAY_LEN(own->lists); i++) {
+		void *is = list;
+
+		if (atomic_load_explicit(&own->lists[i], memory_order_relaxed) == list &&
+		    atomic_load(&own->pid) == getpid() &&
+		    atomic_compare_exchange_strong(&own->lists[i], &is, NULL))
+			return true;
+	}
+	return false;
+}
+
+static void go_on(void)
+{
+	if (aif_own_threads_return() < 0)
+		report_end();
+}
+
+AIF_PUBLIC DIR *opendir(const char *path);
+DIR *opendir(const char *path)
+{
+	static _Atomic(void *) next;
+	DIR *(*real)(const char *) =
+		(DIR * (*)(const char *)) aif_next_function_once(&next, "opendir");
+	DIR *list;
+
+	if (!real) {
+		errno = ENOSYS;
+		return NULL;
+	}
+	list = real(path);
+	if (list && is_of_threads(path) &&
+	    atomic_load_explicit(&aif_agent.own.leaves, memory_order_relaxed) < LISTS_MAX &&
+	    aif_own_threads_leave() && !keep(list))
+		go_on();
+	return list;
+}
+
+AIF_PUBLIC int closedir(DIR *list);
+int closedir(DIR *list)
+{
+	static _Atomic(void *) next;
+	int (*real)(DIR *) = (int (*)(DIR *))aif_next_function_once(&next, "closedir");
+	bool was_kept;
+	int r;
+
+	if (!real) {
+		errno = ENOSYS;
+		return -1;
+	}
+	was_kept = forget(list); /* before its memory can be another's */
+	r = real(list);
+	if (was_kept)
+		go_on();
+	return r;
+}

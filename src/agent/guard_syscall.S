@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 
 #define SYS_EPOLL_PWAIT2 441
+#define SYS_LANDLOCK_RESTRICT_SELF 446
 
 /*
  * syscall(), everybody's where the agent is preloaded: goes on to the C library's as it was called, so that what returns
@@ -30,6 +31,8 @@ syscall:
 	cmp	$SYS_rt_sigaction, %rdi
 	je	aif_guard_syscall
 	cmp	$SYS_EPOLL_PWAIT2, %rdi
+	je	aif_guard_syscall
+	cmp	$SYS_LANDLOCK_RESTRICT_SELF, %rdi
 	je	aif_guard_syscall
 	cmp	$SYS_prctl, %rdi
 	je	aif_guard_syscall
@@ -64,6 +67,8 @@ syscall:
 	cmp	x0, #SYS_epoll_pwait
 	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_EPOLL_PWAIT2
+	b.eq	aif_guard_syscall
+	cmp	x0, #SYS_LANDLOCK_RESTRICT_SELF
 	b.eq	aif_guard_syscall
 	cmp	x0, #SYS_prctl
 	b.eq	aif_guard_syscall

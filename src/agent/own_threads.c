@@ -243,6 +243,8 @@ static void forget_parents(struct aif_own_threads *own)
 	atomic_store(&own->again, 0);
 	atomic_store(&own->ended_ns, 0);
 	atomic_store(&aif_agent.session.installing, 0); /* by another thread of the parent */
+	for (unsigned i = 0; i < AIF_ARRAY_LEN(own->lists); i++)
+		atomic_store(&own->lists[i], NULL);
 	for (unsigned i = 0; i < AIF_OWN_KINDS; i++) {
 		atomic_store(&own->at[i].tid, 0);
 		atomic_store(&own->at[i].is_apart, false);

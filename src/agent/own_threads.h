@@ -43,6 +43,7 @@ struct aif_own_threads {
 	_Atomic bool is_shared;    /* our threads must use the program's table of descriptors */
 	_Atomic uint64_t ended_ns; /* CPU time of those that have ended */
 	_Atomic(void *)
+		lists[4]; /* of the process's threads, which the program reads (guard_alone.c) */
 	struct aif_own_thread {
 		_Atomic uint32_t tid;  /* 0 = free */
 		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */

@@ -247,7 +247,7 @@ static int storm(unsigned n)
 /* Counts the threads that do not have this process's descriptor. */
 static unsigned count_apart(int fd)
 {
-	DIR *dir = opendir("/proc/self/task");
+	DIR *dir = fdopendir(open("/proc/self/task", O_RDONLY | O_DIRECTORY));
 	struct dirent *e;
 	unsigned n = 0;
 
