@@ -56,6 +56,15 @@ static void timers_set_again(struct aif_cpu *c)
 	}
 }
 
+void aif_cpu_lacks_memory(void)
+{
+	struct aif_shm *shm = aif_session_memory();
+
+	/* A note would take a ring, which may be what there is no memory for. */
+	if (shm)
+		atomic_store_explicit(&shm->no_cpu_memory, 1, memory_order_relaxed);
+}
+
 static void note(enum aif_reason reason)
 {
 	struct aif_thread *self = aif_thread_enter();
@@ -192,7 +201,7 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	struct aif_cpu_thread *t = aif_cpu_place_take(c, tid);
 
 	if (!t) {
-		if (!c->too_many)
+		if (!c->too_many && c->len == AIF_ARRAY_LEN(c->at))
 			note(AIF_REASON_CPU_TOO_MANY);
 		c->too_many = true;
 		return;
@@ -286,6 +295,8 @@ static bool prepare(struct aif_cpu *c)
 		c->copied = aif_pages_unlocked(AIF_CPU_CODES / 8);
 	if (!c->codes)
 		c->codes = aif_pages_unlocked(AIF_CPU_CODES * sizeof(c->codes[0]));
+	if (!c->copied || !c->codes)
+		aif_cpu_lacks_memory();
 	if (!c->copied || !c->codes ||
 	    !aif_unwinder_module(aif_agent.session.unwinder, (uint64_t)(uintptr_t)aif_cpu_on_signal,
 				 &m))
@@ -316,8 +327,12 @@ static void carry(struct aif_cpu *c)
 {
 	struct aif_thread *self = aif_thread_enter();
 
-	if (!self)
+	if (!self) {
+		if (atomic_load(&aif_agent.session.armed->on) &&
+		    (!aif_self || aif_self->refused == AIF_REFUSED_MEMORY))
+			aif_cpu_lacks_memory();
 		return;
+	}
 	/* Samples' modules are those of other threads' stacks, which may have returned from them by now. */
 	if (aif_session_modules_pin()) {
 		aif_cpu_carry(c, self);

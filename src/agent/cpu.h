@@ -96,6 +96,8 @@ struct aif_cpu {
  * samples. */
 bool aif_cpu_arms(const struct aif_cpu *c);
 void aif_cpu_arm_here(struct aif_cpu *c);
+/* Tells the recorder that samples got no memory. */
+void aif_cpu_lacks_memory(void);
 /* Helper thread, each 250 ms. */
 void aif_cpu_tick(struct aif_cpu *c, bool collect);
 /* Helper thread: from now on no thread is signalled, and what is in the buffers is lost; makes no system

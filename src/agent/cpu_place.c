@@ -132,6 +132,7 @@ static struct aif_cpu_thread *take(struct aif_cpu *c, enum aif_cpu_place_state k
 			return atomic_load_explicit(&p->thread, memory_order_relaxed);
 		atomic_store_explicit(&p->thread, thread_new(c->rate), memory_order_release);
 		if (!p->thread) {
+			aif_cpu_lacks_memory();
 			atomic_store(&p->state, AIF_CPU_PLACE_EMPTY);
 			return NULL;
 		}

@@ -158,8 +158,8 @@ struct aif_shm {
 	_Atomic uint64_t began_ns, stopped_ns;
 	_Atomic uint32_t asked; /* how often the helper wanted to know `filter` */
 	/* Filters of the first thread that forbid nothing of the agent's; 1 = a thread has one that does; 1 = the agent's
-	 * threads made way for a call of the program's and could not be made again. */
-	_Atomic uint32_t harmless_filters, filtered, helper_gone;
+	 * threads made way for a call of the program's and could not be made again; 1 = CPU samples got no memory. */
+	_Atomic uint32_t harmless_filters, filtered, helper_gone, no_cpu_memory;
 	_Atomic uint32_t helper_tid; /* as the target sees it */
 	/* The overhead budget's state: the share of time that is on; how much longer launch
 	 * intervals are then, with its standard error (0 = unknown). */

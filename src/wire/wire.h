@@ -16,7 +16,7 @@
  * Strings are the bytes after the fixed part, in the order of their length fields, not terminated.
  */
 
-#define AIF_WIRE_VERSION    30
+#define AIF_WIRE_VERSION    31
 #define AIF_WIRE_MAGIC      UINT32_C(0x31464941) /* "AIF1" */
 #define AIF_WIRE_MAX_RECORD 32768                /* bytes, header included */
 #define AIF_WIRE_MAX_DEPTH  2048                 /* frames of one stack, Python's too */

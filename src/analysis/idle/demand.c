@@ -87,9 +87,9 @@ void aif_idle_trust_samplers(const struct aif_profile *p, bool *is_sampled)
 
 void aif_idle_distrust_samplers(const struct aif_profile *p, bool *is_sampled)
 {
-	static const enum aif_reason ends[] = {AIF_REASON_CPU_NO_PERF, AIF_REASON_CPU_SIGNAL_TAKEN,
-					       AIF_REASON_CPU_FILTER_CODE, AIF_REASON_SECCOMP,
-					       AIF_REASON_HELPER_GONE};
+	static const enum aif_reason ends[] = {
+		AIF_REASON_CPU_NO_PERF, AIF_REASON_CPU_SIGNAL_TAKEN, AIF_REASON_CPU_FILTER_CODE,
+		AIF_REASON_SECCOMP,     AIF_REASON_HELPER_GONE,      AIF_REASON_CPU_NO_MEMORY};
 
 	for (size_t i = 0; i < p->losses_len; i++)
 		for (size_t k = 0; k < AIF_ARRAY_LEN(ends); k++)

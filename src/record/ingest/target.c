@@ -229,6 +229,10 @@ void aif_target_losses(struct aif_drainer *d, struct aif_target *t)
 	if (n)
 		aif_store_loss(s, AIF_REASON_NO_MEMORY, t->process, aif_store_puts(s, "launches"),
 			       n);
+	if (atomic_load(&t->shm->no_cpu_memory) && !t->lacks_cpu_memory) {
+		t->lacks_cpu_memory = true;
+		aif_store_loss(s, AIF_REASON_CPU_NO_MEMORY, t->process, AIF_NONE, 1);
+	}
 }
 
 void aif_target_cupti(struct aif_target *t)

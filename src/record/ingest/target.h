@@ -124,7 +124,7 @@ struct aif_target {
 	struct aif_proc_filters filters; /* seccomp.c: that it had at first */
 	/* the process has installed another seccomp filter since, which is not harmless */
 	bool is_filtered;
-	bool is_helper_gone;
+	bool is_helper_gone, lacks_cpu_memory;
 	void *source_state[AIF_SOURCES_MAX]; /* source.h */
 };
 
