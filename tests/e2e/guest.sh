@@ -43,6 +43,19 @@ check "a filter that forbids what the agent calls is said" sh -c "
 check "a filter of what the agent never calls" "$aiflame" record -q --cpu -F 999 -o harmless.data "$app" filter_harmless
 check "a filter of what the agent never calls: the program is sampled" test "$(of harmless.data 'SELECT count(*) >= 5 FROM cpu_samples')" = 1
 check "a filter of what the agent never calls is no loss" test "$(of harmless.data "SELECT count(*) FROM losses WHERE name = 'SECCOMP'")" = 0
+for clock in auto tick; do
+	for space in little_space some_space; do
+		check "$clock: a program that has too little address space left for the agent is recorded without samples ($space)" \
+			"$aiflame" record -q --cpu --cpu-clock $clock -o $space.data "$app" $space
+	done
+	check "$clock: a profile says that the agent got no memory to begin with" says "Cannot allocate memory" "$aiflame" info little_space.data
+	check "$clock: a profile says that samples got no memory" says "too little memory" "$aiflame" info some_space.data
+done
+gone="SELECT count(*) FROM losses WHERE name = 'HELPER_GONE'"
+check "a program that gives up what it may do while the agent's thread is held up" "$aiflame" record -q --cpu -F 999 -o held.data "$app" held_up
+check "a thread of the agent's that was held up then ends for good, and the profile says so" test "$(of held.data "$gone")" = 1
+check "a program that counts its threads and ends soon" "$aiflame" record -q --cpu -o counts.data "$app" count_threads
+check "a program that counts its threads and ends soon: the profile says that its samples ended" test "$(of counts.data "$gone")" = 1
 if [ "$(id -u)" -eq 0 ]; then
 	mkdir -m 700 closed && mkdir closed/agent
 	cp "$aiflame" closed/ && cp "$build/src/agent/libaiflame-agent.so" closed/agent/

@@ -67,7 +67,8 @@ void guest_credentials(void)
 		"CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"};
 	char seen[8][2048];
 	unsigned len = 0;
-	DIR *dir = opendir("/proc/self/task");
+	/* opendir() would ask another one to hide. */
+	DIR *dir = fdopendir(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)) != NULL) {
@@ -577,6 +578,13 @@ static const struct {
 	OTHER(daemon_),
 	OTHER(clone_memory),
 	OTHER(raw_fork),
+	OTHER(counts_listed),
+	OTHER(landlock),
+	OTHER(little_space),
+	OTHER(some_space),
+	OTHER(held_up),
+	OTHER(fork_held_user),
+	OTHER(fork_held_caps),
 	OTHER(counts_plain),
 	OTHER(counts_at),
 	OTHER(counts_extended),

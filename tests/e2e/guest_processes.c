@@ -135,6 +135,32 @@ void guest_little_memory(void)
 	}
 }
 
+/* Leaves itself so many MiB of address space, before another one may have taken any. */
+static void little_space(long mib)
+{
+	char text[64] = "";
+	long bytes;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (read(fd, text, sizeof(text) - 1) <= 0)
+		_exit(98);
+	close(fd);
+	bytes = strtol(text, NULL, 10) * sysconf(_SC_PAGESIZE) + (mib << 20);
+	setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)bytes, (rlim_t)bytes});
+	for (int i = 0; i < 16; i++)
+		guest_burn();
+}
+
+void guest_little_space(void)
+{
+	little_space(3);
+}
+
+void guest_some_space(void)
+{
+	little_space(5);
+}
+
 /* A child, which relies on what it has closed being closed. */
 static int close_last(void)
 {
