@@ -532,7 +532,8 @@ void aif_emit_missed(void)
 	/* Into our own memory: the session's may go at any moment. */
 	if (aif_self && aif_self->refused)
 		atomic_fetch_add_explicit(refused[aif_self->refused], 1, memory_order_relaxed);
-	else if (!atomic_load_explicit(&s->armed->generation, memory_order_relaxed))
+	else if (!atomic_load_explicit(&s->armed->generation, memory_order_relaxed) ||
+		 atomic_load(&s->is_late))
 		atomic_fetch_add_explicit(&s->before_attach, 1, memory_order_relaxed);
 	else if (!aif_self && atomic_load_explicit(&s->armed->on, memory_order_relaxed))
 		atomic_fetch_add_explicit(aif_sandbox_may_be_on() ? &s->no_calls : &s->no_memory, 1,

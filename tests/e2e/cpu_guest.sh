@@ -72,4 +72,26 @@ END
 check "a program whose recorder does not answer in time is recorded" "$aiflame" record -q --cpu -o late.data sh late.sh
 check "a program whose recorder does not answer in time is sampled once it does" between 10 "$(number late.data 'SELECT count(*) FROM cpu_samples')" 5000
 check "a program that asks its recorder again is one process" test "$(number late.data "SELECT count(*) FROM processes WHERE cmdline LIKE '%late.py'")" = 1
+
+# A forked child waits for half a second. What it launches until it is asked again is counted.
+cat >late_fork.py <<'END'
+import ctypes, os, signal, time
+fake = ctypes.CDLL(None)
+assert fake.aif_fake_run(b"generate kernels=2 streams=1") == 0
+recorder = os.getppid()
+child = os.fork()
+if child == 0:
+    os.kill(recorder, signal.SIGSTOP)
+    for i in range(50):
+        fake.aif_fake_launch(0, 1)
+    os.kill(recorder, signal.SIGCONT)
+    for i in range(300):
+        fake.aif_fake_launch(0, 1)
+        time.sleep(0.01)
+    os._exit(0)
+os.waitpid(child, 0)
+END
+check "a forked child whose recorder does not answer in time is recorded" "$aiflame" record -q --all-launches -o late_fork.data python3 late_fork.py
+check "launches of a forked child until its recorder answers are counted" test 350 = "$(number late_fork.data "
+	SELECT (SELECT count(*) FROM launches) + (SELECT sum(count) FROM losses WHERE name = 'BEFORE_ATTACH')")"
 done_testing
