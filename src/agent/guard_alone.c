@@ -16,7 +16,8 @@
  * lstat(): who goes through a path one name after the other asks for no number.
  *
  * One that lists the directory may do so to make sure, or to reach each thread by a signal, or to show them: the agent's
- * threads are away until it closes the directory.
+ * threads are away until it closes the directory. Not beside a device, whose driver has threads in the process, too, and may
+ * keep ours for long.
  */
 
 /* A program that shows its threads, again and again, sees those of the agent's after so many times. */
@@ -140,6 +141,18 @@ static void go_on(void)
 		report_end();
 }
 
+static void make_way_for(DIR *list)
+{
+	struct aif_own_threads *own = &aif_agent.own;
+
+	if (atomic_fetch_add_explicit(&own->listed, 1, memory_order_relaxed) >= LISTS_MAX ||
+	    !aif_own_threads_leave())
+		return;
+	atomic_fetch_sub(&own->leaves, 1); /* that is the number of calls which change a user */
+	if (!keep(list))
+		go_on();
+}
+
 AIF_PUBLIC DIR *opendir(const char *path);
 DIR *opendir(const char *path)
 {
@@ -153,10 +166,8 @@ DIR *opendir(const char *path)
 		return NULL;
 	}
 	list = real(path);
-	if (list && is_of_threads(path) &&
-	    atomic_load_explicit(&aif_agent.own.leaves, memory_order_relaxed) < LISTS_MAX &&
-	    aif_own_threads_leave() && !keep(list))
-		go_on();
+	if (list && is_of_threads(path) && !aif_agent.session.runtimes)
+		make_way_for(list);
 	return list;
 }
 

@@ -42,8 +42,8 @@ struct aif_own_threads {
 	_Atomic uint32_t leaves;   /* how often they have */
 	_Atomic bool is_shared;    /* our threads must use the program's table of descriptors */
 	_Atomic uint64_t ended_ns; /* CPU time of those that have ended */
-	_Atomic(void *)
-		lists[4]; /* of the process's threads, which the program reads (guard_alone.c) */
+	_Atomic uint32_t listed;  /* how often the program has listed its threads (guard_alone.c) */
+	_Atomic(void *) lists[4]; /* the lists that it reads */
 	struct aif_own_thread {
 		_Atomic uint32_t tid;  /* 0 = free */
 		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
