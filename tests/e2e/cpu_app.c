@@ -14,6 +14,7 @@
 #include <sys/ipc.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -458,6 +459,22 @@ static int aligned(void)
 	return 0;
 }
 
+/* Touches shared memory of System V for the first time: such faults the kernel begins twice. */
+static int shared(void)
+{
+	const size_t size = 8 << 20;
+	int id;
+	char *at;
+
+	CHECK((id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600)) >= 0);
+	CHECK((at = shmat(id, NULL, 0)) != (char *)-1);
+	CHECK(!shmctl(id, IPC_RMID, NULL));
+	burn_for(seconds);
+	for (size_t i = 0; i < size; i += 4096)
+		at[i] = 1;
+	return 0;
+}
+
 /* A hundredth of a CPU: a sample a second, at 99 Hz. */
 static int rarely(void)
 {
@@ -489,6 +506,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "exits_alone"))
 		return exits_alone();
+	if (!strcmp(what, "shared"))
+		return shared();
 	if (!strcmp(what, "aligned"))
 		return aligned();
 	launch(0);

@@ -23,6 +23,8 @@ for clock in perf $ticks; do
 	check "$clock: a program that has accesses that are not aligned fault runs on" "$aiflame" record -q --cpu --cpu-clock $clock -F 999 -o l.data "$app" aligned 0.5
 	check "$clock: the target's own profiler ticks on" "$aiflame" record -q --cpu-clock $clock -F 999 -o o.data "$app" profiler 1
 done
+check "a program that touches shared memory has a sample at each page fault, and goes on" timeout 120 "$aiflame" record -q --cpu -e page-faults -o s.data "$app" shared 1
+check "page faults of shared memory are sampled" between 1500 "$(number s.data 'SELECT count(*) FROM cpu_samples')" 6000
 check "calls of the target are interrupted with --wall" status_is 1 "$aiflame" record -q --wall -F 999 -o w.data "$app" waits 2
 check "calls that --wall interrupts are counted" says "returned EINTR because of samples by the wall clock" "$aiflame" info w.data
 check "waiting is sampled with --wall" between 1.5 "$(number w.data 'SELECT max(ns) / 1e9 FROM (SELECT sum(weight_ns) AS ns FROM cpu_samples GROUP BY tid)')" \

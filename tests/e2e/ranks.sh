@@ -118,6 +118,8 @@ check "steps in which a rank was late now and then before are not those since wh
 check "why tells a slow device from a slow line" why slow "j['late'] == 1 and 1.8 < j['slow'] < 2.1 and 'its device is slow' in a"
 check "a slow kernel is no slow device" why kernel "j['late'] == 3 and 'slow' not in j and j['cause'] == 'kernel'"
 check "an imbalance that wanders names no rank" why wander "j['verdict'] == 'wander' and 'late' not in j and 'another one is late each time' in a"
+job turns --late 1 --then 3
+check "why names the ranks that are late one after the other, and since when" why turns "j['verdict'] == 'wander' and 'rank 1 is late at first, rank 3 since step 13, one of them or another in 24 of 24 steps, by 4.' in a"
 check "without imbalance no rank is named" why even "j['verdict'] == 'even' and 'none is late' in a"
 # Two ranks that wait for each other in turn, as stages of a pipeline do: rank 0 computes 10 ms a step, rank 1 2 ms and is elsewhere for 8.
 mkdir uneven

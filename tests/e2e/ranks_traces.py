@@ -6,7 +6,7 @@ operation ends on all ranks when the last one has come and the transfer is done.
 truth that the traces have: waits by rank, and for whom.
 
     ranks_traces.py DIR [--ranks N] [--steps N] [--late RANK] [--late-us US] [--from-step S] [--to-step S] [--also-steps S,S...] [--in host|kernel|all]
-                    [--wander] [--skew-s S] [--ppm P] [--cut] [--no-args] [--seq] [--jitter-us US] [--buckets N]
+                    [--wander] [--then RANK] [--skew-s S] [--ppm P] [--cut] [--no-args] [--seq] [--jitter-us US] [--buckets N]
 """
 import argparse
 import json
@@ -28,6 +28,7 @@ def parse():
     a.add_argument("--also-steps", default="", help="further steps in which it is late: 1,4")
     a.add_argument("--in", dest="where", default="host", choices=["host", "kernel", "all"])
     a.add_argument("--wander", action="store_true")
+    a.add_argument("--then", type=int, default=-1, help="the rank that is late from the middle of the run on")
     a.add_argument("--skew-s", type=float, default=0)
     a.add_argument("--ppm", type=float, default=0)
     a.add_argument("--cut", action="store_true", help="the first rank lacks its first operation")
@@ -76,7 +77,7 @@ def main():
     communicator = "[" + ", ".join(str(i) for i in range(o.ranks)) + "]"
     seq = 0
     for step in range(o.steps):
-        late = o.late
+        late = o.then if o.then >= 0 and step >= o.steps // 2 else o.late
         if o.wander:
             late = random.randrange(o.ranks)
         begins, extra = [], []

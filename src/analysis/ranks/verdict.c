@@ -322,6 +322,21 @@ static size_t since_of(const struct delays *d, uint32_t rank)
 	return (double)of_since >= SINCE_SHARE * (double)all ? since : 0;
 }
 
+static void count_changes(const struct delays *d, struct aif_rank_verdict *ret)
+{
+	uint32_t before = AIF_NONE;
+
+	for (size_t s = 0; s < d->steps; s++) {
+		if (d->late[s] == AIF_NONE || d->late[s] == before)
+			continue;
+		if (before == AIF_NONE)
+			ret->first = d->late[s];
+		ret->changes += before != AIF_NONE;
+		before = ret->last = d->late[s];
+		ret->since = s + 1;
+	}
+}
+
 static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 {
 	uint64_t all = 0, lead = 0, length = 0, own = 0, most = 0, longest = 0;
@@ -373,6 +388,18 @@ static void judge(const struct delays *d, struct aif_rank_verdict *ret)
 	}
 	if (ret->is == AIF_RANKS_ONE_LATE)
 		ret->since = since_of(d, ret->late);
+	else
+		count_changes(d, ret);
+}
+
+/* Delayed steps between two changes, and in all, that chance makes of two ranks in one case of a thousand at most. */
+#define TURN_STEPS  8
+#define TURNS_STEPS 16
+
+bool aif_rank_verdict_is_in_turns(const struct aif_rank_verdict *v)
+{
+	return v->is == AIF_RANKS_WANDER && v->delayed >= TURNS_STEPS &&
+	       v->changes * TURN_STEPS <= v->delayed;
 }
 
 static int by_length(const void *a, const void *b)

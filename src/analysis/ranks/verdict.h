@@ -36,12 +36,15 @@ struct aif_rank_verdict {
 	uint32_t
 		late; /* index of the ranks: of WANDER that with the most delay, of UNEVEN the one that computes longest most often */
 	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
-	size_t since;          /* the step from which on it is late, from 1 */
-	bool are_operations;   /* no steps are known: each operation counts as one */
-	bool are_means;        /* of lengths and delays: few steps are delayed, by much */
-	uint64_t step_ns;      /* length */
-	uint64_t delay_ns;     /* delay of the delayed steps */
-	uint64_t saved_ns;     /* by which a step is shorter without it */
+	size_t since; /* the step from which on it is late, from 1; of WANDER that from which on .last is */
+	/* Of WANDER: how often another rank delayed a step than the delayed one before; the ranks that delayed the first and the last. */
+	size_t changes;
+	uint32_t first, last;
+	bool are_operations; /* no steps are known: each operation counts as one */
+	bool are_means;      /* of lengths and delays: few steps are delayed, by much */
+	uint64_t step_ns;    /* length */
+	uint64_t delay_ns;   /* delay of the delayed steps */
+	uint64_t saved_ns;   /* by which a step is shorter without it */
 	/* The computing time of the rank that computes longest in a step, and that of ranks on average; of UNEVEN. .delayed: in how many steps
 	 * it is .late. */
 	uint64_t most_ns, mean_ns;
@@ -49,6 +52,9 @@ struct aif_rank_verdict {
 	 * 0: they do not. */
 	double slow;
 };
+
+/* True of WANDER if a rank stays late for many steps, until another one is: that has a cause, which changed. */
+bool aif_rank_verdict_is_in_turns(const struct aif_rank_verdict *v);
 
 /* Judges the waits that were found of what is selected. `f` are the steps of the whole run. 0 or -ENOMEM. */
 int aif_rank_verdict(const struct aif_profile *p, const struct aif_rank_waits *w,

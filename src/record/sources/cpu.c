@@ -39,6 +39,7 @@ struct events {
 	struct {
 		uint32_t tid;        /* thread number as listed; 0 = none */
 		int fd;              /* -1 = it could not be had */
+		int also;            /* of the other kind that the event counts, -1 = none */
 		bool is_new;         /* listed, and still to be found */
 		bool is_alone;       /* listed, and needs no event */
 		uint64_t changed_ns; /* CPU time of the thread when its period was last changed */
@@ -93,12 +94,25 @@ static void lose(struct aif_drainer *d, const struct aif_target *t, enum aif_rea
 		aif_store_puts(d->store, lacks ? "CPU samples of a thread" : strerror(-error)), 1);
 }
 
+static void close_samplers(struct events *e, size_t i)
+{
+	if (e->at[i].fd >= 0)
+		close(e->at[i].fd);
+	if (e->at[i].also >= 0)
+		close(e->at[i].also);
+	e->at[i].fd = e->at[i].also = -1;
+}
+
 /* Place i's thread, as we know it. */
 static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i, uint32_t tid)
 {
+	const struct aif_cpu_event *event = d->opts->cpu_event;
 	int fd = sampler_open(d->opts, tid);
 
 	cpu_of(t)->events->at[i].fd = fd;
+	if (fd >= 0 && event && event->also)
+		cpu_of(t)->events->at[i].also =
+			aif_cpu_event_open(tid, event->type, event->also, d->opts->cpu_period);
 	if (fd < 0 && fd != -ESRCH)
 		lose(d, t, AIF_REASON_CPU_TOO_MANY, fd);
 }
@@ -160,7 +174,7 @@ static void start(struct aif_drainer *d, struct aif_target *t)
 	if (!e)
 		return;
 	for (size_t i = 0; i < AIF_ARRAY_LEN(e->at); i++)
-		e->at[i].fd = -1;
+		e->at[i].fd = e->at[i].also = -1;
 	e->random = aif_now_ns();
 	e->same_namespace = aif_tids_are_ours(t->pid);
 	cpu_of(t)->events = e;
@@ -212,10 +226,8 @@ static void follow(struct aif_drainer *d, struct aif_target *t, uint64_t now)
 
 		if (tid == e->at[i].tid && is_alone == e->at[i].is_alone)
 			continue;
-		if (e->at[i].fd >= 0)
-			close(e->at[i].fd);
+		close_samplers(e, i);
 		e->at[i].tid = tid;
-		e->at[i].fd = -1;
 		e->at[i].changed_ns = 0;
 		e->at[i].is_alone = is_alone;
 		e->at[i].is_new = tid && !is_alone && !e->same_namespace;
@@ -325,8 +337,7 @@ static void on_record(struct aif_ingest *in, const void *record)
 static void events_close(struct target_state *s)
 {
 	for (size_t i = 0; s->events && i < AIF_ARRAY_LEN(s->events->at); i++)
-		if (s->events->at[i].fd >= 0)
-			close(s->events->at[i].fd);
+		close_samplers(s->events, i);
 	free(s->events);
 	s->events = NULL;
 }
@@ -364,8 +375,7 @@ static void target_drain(struct aif_drainer *d, struct aif_target *t)
 		if (e->at[i].fd < 0 || atomic_load_explicit(&t->shm->cpu_tids[i],
 							    memory_order_acquire) == e->at[i].tid)
 			continue;
-		close(e->at[i].fd);
-		e->at[i].fd = -1;
+		close_samplers(e, i);
 		e->at[i].tid = 0;
 	}
 }

@@ -10,6 +10,12 @@
 static const struct aif_cpu_event events[] = {
 #define AIF_CPU_EVENT(name_, type_, config_, period_) \
 	{.name = name_, .type = PERF_TYPE_##type_, .config = config_, .period = period_},
+#define AIF_CPU_EVENT_BOTH(name_, type_, config_, also_, period_) \
+	{.name = name_,                                           \
+	 .type = PERF_TYPE_##type_,                               \
+	 .config = config_,                                       \
+	 .also = also_,                                           \
+	 .period = period_},
 #include "record/sources/cpu_events.def"
 };
 

@@ -12,6 +12,7 @@ struct aif_cpu_event {
 	const char *name;
 	uint32_t type; /* of linux/perf_event.h */
 	uint64_t config, period;
+	uint64_t also; /* another `config`, whose events count, too; 0: none */
 };
 
 /* Returns the event of that name, or NULL. */

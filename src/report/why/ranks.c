@@ -122,6 +122,8 @@ static int find_machine(const struct aif_profile *p, const struct aif_why *w, bo
 	*ret = false;
 	if (v->is != AIF_RANKS_ONE_LATE && v->is != AIF_RANKS_WANDER)
 		return 0;
+	if (aif_rank_verdict_is_in_turns(v) && v->delay_ns >= SLICE_NS)
+		return 0;
 	late = &w->waits->ranks.ranks[v->late];
 	if (late->lane == AIF_RANK_NO_LANE && v->is == AIF_RANKS_WANDER)
 		waited = w->run_delay.waited_ns;
@@ -282,7 +284,14 @@ void aif_why_say_ranks(struct saying *s)
 		say_uneven(s);
 		return;
 	}
-	if (v->is == AIF_RANKS_WANDER) {
+	if (aif_rank_verdict_is_in_turns(v)) {
+		aif_rank_say(s->names->p, &w->waits->ranks.ranks[v->first], &s->line);
+		aif_buf_puts(&s->line, " is late at first, ");
+		aif_rank_say(s->names->p, &w->waits->ranks.ranks[v->last], &s->line);
+		aif_buf_printf(&s->line, " since %s %zu, one of them or another in ",
+			       v->are_operations ? "operation" : "step", v->since);
+		say_delayed(s, v->delayed);
+	} else if (v->is == AIF_RANKS_WANDER) {
 		aif_buf_puts(&s->line, "another one is late each time, in ");
 		say_delayed(s, v->delayed);
 		aif_buf_puts(&s->line, ": work is shared unevenly, no rank is slow");
