@@ -200,7 +200,7 @@ each() {
 		"$aiflame" merge -q -o merged.data each-0.data each-1.data && answer merged
 }
 check "a recording of each rank of MPI is merged with the others" each
-# A recorder that gets no CPU for long misses the first calls.
+# A rank goes on after a second in which its recorder has not answered: without a CPU for so long that one misses the first calls.
 matched() {
 	ask merged "[x['operations'] for x in r] == [61] * 2" && return
 	for k in 0 1; do
