@@ -46,6 +46,16 @@ check "stacks of a program without the agent reach the thread's start" is p.data
 	"SELECT sum(s.flags = 0) >= 0.99 * count(*) FROM cpu_samples c JOIN stacks s ON s.id = c.stack"
 check "callers stand below: add_up() was called by computer()" sh -c "'$aiflame' flame --of cpu --format folded -o - p.data | grep -q 'computer;add_up '"
 check "the summary speaks of CPU time" says "on CPU in 1 thread" "$aiflame" record --cpu -p $pid --duration 1 -o q.data
+idle() {
+	sleep 1000 &
+	wait_until grep -q '^State:.*S' /proc/$!/status && wait_until grep -qx sleep /proc/$!/comm &&
+		says "cpu      none: what was recorded used no CPU meanwhile" "$aiflame" record --cpu -p $! --inject never --duration 0.5 -o idle.data &&
+		! grep 'nothing was executed' says.out
+	got=$?
+	kill $!
+	return $got
+}
+check "the summary says of a program that only waits that it used no CPU" idle
 check "report --cpu shows the function with its line" says "stacks_app.c:" "$aiflame" report --cpu p.data
 check "without --cpu it is said what would do" says "does not carry the agent; start it with the variables that \`aiflame env\` prints, or use \`aiflame record\` with --cpu" \
 	"$aiflame" record -p $pid --inject never -o r.data

@@ -107,6 +107,14 @@ void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 		aif_buf_puts(out, "device   nothing in it ran on a device\n");
 		return;
 	}
+	/* Programs that are sampled from outside are listed when they have a sample. */
+	if (*aif_profile_meta(p, "outside") && !p->processes_len && !p->dropped_launches) {
+		aif_buf_puts(
+			out,
+			"cpu      none: what was recorded used no CPU meanwhile; record --wall "
+			"shows in which calls it waits\n");
+		return;
+	}
 	for (size_t i = 0; i < p->processes_len; i++) {
 		agents += (p->processes[i].flags & AIF_PROCESS_AGENT) != 0;
 		runtimes += (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
