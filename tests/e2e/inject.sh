@@ -30,6 +30,8 @@ start() {
 }
 # The shell has become the program.
 runs() { [ "$(readlink "/proc/$target/exe")" != "$(readlink "/proc/$$/exe")" ]; }
+# The target has become that program.
+is_in() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$1")" ]; }
 # finish STATUS: the program ends when nobody writes to it any more, with that status
 finish() {
 	exec 9>&-
@@ -246,31 +248,32 @@ given_up() {
 	cat "$1.err"
 	return 1
 }
-has_samples() {
-	in_file "$1" "SELECT count(*) > 0 FROM cpu_samples JOIN processes ON process = processes.id WHERE cmdline LIKE '%inject_app busy' AND stack >= 0"
+# has_followed NAME: the program that the target has become carries the agent, and is in the profile
+has_followed() {
+	is_in "$app" && carries_agent && in_file "$1" "SELECT count(*) > 0 FROM processes WHERE cmdline LIKE '%inject_app sleeps' AND agent"
 }
-# It is young when its recording begins, and becomes the program a moment later.
+# The child is young when its recording begins, and becomes the program a moment later.
 from_fork() {
 	rm -f child
-	start ./becomes -f "$app" busy
+	start ./becomes -f "$app" sleeps
 	parent=$target
 	wait_until test -s child
 	target=$(cat child)
 	recording fork
 	echo >&9
-	wait_until has_samples fork || given_up fork || return
+	wait_until has_followed fork || given_up fork || return
 	target=$parent
-	stopped fork && finish 18
+	stopped fork && finish 15
 }
 later() {
-	start ./becomes "$app" busy
+	start ./becomes "$app" sleeps
 	recording later
 	{ wait_until grep -q "process $target: the agent was put into it" later.err && wait_until carries_agent; } || given_up later || return
 	echo >&9
-	{ wait_until has_samples later &&
+	{ wait_until has_followed later &&
 		wait_until grep -q "process $target: has become another program, inject_app: the agent was put into it" later.err; } ||
 		given_up later || return
-	stopped later && finish 18
+	stopped later && finish 15
 }
 into_static() {
 	echo 'int main(void) { char c; return read(0, &c, 1) != 0; }' >still.c
@@ -384,8 +387,6 @@ fi
 
 # ---- what is left alone
 
-# The child has become that program.
-is_in() { [ "$(readlink "/proc/$target/exe")" = "$(readlink -f "$1")" ]; }
 refuses() { says "$1" "$aiflame" record -q -p "$2" --duration 0.1; }
 is_static() {
 	echo 'int main(void) { char c; return read(0, &c, 1) != 0; }' >static.c
@@ -634,10 +635,12 @@ late_opencl() {
 		grep -qx 1 asked.out && grep -q "^main;.*target_launch;clEnqueueNDRangeKernel;spin_" cl.folded && "$aiflame" info cl.data >info.out &&
 			! grep NOT_COVERED_LATE info.out || { cat asked.out info.out; tail -3 cl.folded; status=1; }
 	done
+	wait_until has_runtime opencl || status=1
 	kill "$target"
 	exec 9>&-
 	return $status
 }
+has_runtime() { "$aiflame" ctl status | grep -qE "^$target +$1 "; }
 # What the device's threads do is device time. Which they are shows when they end commands, each after some.
 no_workers() {
 	start sh -c "exec $build/tests/e2e/idle_app 100000"
