@@ -125,6 +125,7 @@ int aif_standby_show(struct aif_standby *s, const char *dir, enum aif_standby_le
 	s->bell = (const uint32_t *)((const uint8_t *)at + offsetof(struct aif_standby_page, bell));
 	s->inode = st.st_ino;
 	s->owner = getpid();
+	memcpy(s->runtime, page.runtime, sizeof(s->runtime));
 	s->checked_ns = aif_now_ns();
 	s->shown = true;
 	goto close;
@@ -137,14 +138,14 @@ out:
 	return r;
 }
 
-static int page_open(const struct aif_standby *s, const char *dir)
+static int page_open(const struct aif_standby *s, const char *dir, int access)
 {
 	int dirfd = aif_standby_open(dir, geteuid(), false), fd = -1;
 	struct stat st;
 
 	if (dirfd < 0)
 		return dirfd;
-	fd = openat(dirfd, s->name, OPEN_HOSTILE);
+	fd = openat(dirfd, s->name, OPEN_HOSTILE | access);
 	close(dirfd);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || st.st_ino != s->inode)) {
 		close(fd);
@@ -259,7 +260,7 @@ bool aif_standby_has_rung(struct aif_standby *s)
 bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call *ret)
 {
 	struct aif_standby_page page;
-	int fd = page_open(s, dir);
+	int fd = page_open(s, dir, O_RDONLY);
 	ssize_t n;
 	bool rung;
 
@@ -276,16 +277,37 @@ bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call 
 	return rung && page.recorder && call_of(&page.call, dir, ret);
 }
 
+/* Names the runtime in the page: into a process that was not prepared the agent comes before it. */
+static void name_runtime(struct aif_standby *s, const char *dir, const char *runtime)
+{
+	int fd;
+
+	if (!s->shown || s->owner != getpid() ||
+	    !strncmp(s->runtime, runtime, sizeof(s->runtime) - 1))
+		return;
+	memset(s->runtime, 0, sizeof(s->runtime));
+	strncpy(s->runtime, runtime, sizeof(s->runtime) - 1);
+	fd = page_open(s, dir, O_RDWR);
+	if (fd < 0)
+		return;
+	/* For people: who cannot read it there does without. */
+	if (pwrite(fd, s->runtime, sizeof(s->runtime), offsetof(struct aif_standby_page, runtime)) <
+	    0)
+		errno = 0;
+	close(fd);
+}
+
 void aif_standby_check(struct aif_standby *s, const char *dir, enum aif_standby_level level,
 		       const char *runtime, uint64_t now)
 {
 	const struct aif_standby old = *s;
 	int fd;
 
+	name_runtime(s, dir, runtime);
 	if (now - s->checked_ns < CHECK_EACH_NS)
 		return;
 	s->checked_ns = now;
-	fd = s->shown ? page_open(s, dir) : -ENOENT;
+	fd = s->shown ? page_open(s, dir, O_RDONLY) : -ENOENT;
 	if (fd >= 0) {
 		close(fd);
 		return;

@@ -21,6 +21,7 @@ struct aif_standby {
 	const uint32_t *bell; /* mapped; the kernel reads it, we do not */
 	uint32_t answered;    /* the last ring */
 	uint64_t checked_ns;
+	char runtime[16]; /* as the page says */
 };
 
 /* A recorder, as this process reaches it. */
@@ -49,6 +50,6 @@ void aif_standby_sleep(uint64_t ns);
  * the recorder is gone. */
 bool aif_standby_answer(struct aif_standby *s, const char *dir, struct aif_call *ret);
 
-/* A page that somebody has cleaned away is made anew. Does nothing most of the time. */
+/* Makes a page anew that somebody has cleaned away, and names the runtime there once one has started. Does nothing most of the time. */
 void aif_standby_check(struct aif_standby *s, const char *dir, enum aif_standby_level level,
 		       const char *runtime, uint64_t now);
