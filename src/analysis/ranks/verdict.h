@@ -37,7 +37,7 @@ struct aif_rank_verdict {
 		late; /* index of the ranks: of WANDER that with the most delay, of UNEVEN the one that computes longest most often */
 	size_t steps, delayed; /* with operations; of these, delayed by it, of WANDER by anybody */
 	size_t since; /* the step from which on it is late, from 1; of WANDER that from which on .last is */
-	/* How often another rank delayed a step than the delayed one before, and the ranks that delayed the first and the last; WANDER only. */
+	/* Steps that another rank delayed than the delayed one before; the ranks that delayed the first and the last. WANDER only. */
 	size_t changes;
 	uint32_t first, last;
 	bool are_operations; /* no steps are known: each operation counts as one */
