@@ -169,7 +169,9 @@ static void put_cpu(const struct aif_profile *p, uint64_t weight, struct aif_buf
 	aif_cpu_weight_say(p, weight, out);
 	if (!aif_cpu_counts(p))
 		aif_buf_puts(out, p->traits.cpu_weights == AIF_CPU_WEIGHTS_SPANS ? " in spans"
-										 : " of CPU time");
+				  : p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL
+					  ? " of wall-clock time"
+					  : " of CPU time");
 }
 
 /* Appends a fact from the file. Its text may have several lines. */

@@ -49,6 +49,12 @@ static uint32_t function_of(struct aif_locations *l, uint32_t node)
 	return aif_strset_put(&l->functions, &f, sizeof(f));
 }
 
+/* True for a note, which stands in no code: its module and address are numbers of the recorder's. */
+static bool is_mark(const struct aif_host_stacks *h, uint32_t frame)
+{
+	return frame != AIF_NONE && h->p->frames[frame].kind == AIF_FRAME_MARK;
+}
+
 /* True if the node gets a line. A frame without names gets none: a viewer that has the module may find some. A node without
  * a name of its frame's is the operators of generated code, which stand on that frame. */
 static bool has_line(const struct aif_host_stacks *h, uint32_t node)
@@ -57,7 +63,7 @@ static bool has_line(const struct aif_host_stacks *h, uint32_t node)
 
 	return n->frame == AIF_NONE || n->row != AIF_NONE ||
 	       h->names[n->frame] != h->names[n->frame + 1] ||
-	       aif_host_type(h, node) == AIF_TREE_KERNEL ||
+	       aif_host_type(h, node) == AIF_TREE_KERNEL || is_mark(h, n->frame) ||
 	       h->p->frames[n->frame].module == AIF_NONE;
 }
 
@@ -65,10 +71,10 @@ static bool has_line(const struct aif_host_stacks *h, uint32_t node)
 static int location_make(struct aif_locations *l, uint32_t node, struct aif_location_of *ret)
 {
 	const struct aif_host_stacks *h = l->stacks;
-	uint32_t frame = h->nodes[node].frame;
+	uint32_t frame = h->nodes[node].frame, of = is_mark(h, frame) ? AIF_NONE : frame;
 
 	aif_buf_clear(&l->key);
-	aif_buf_append(&l->key, &frame, sizeof(frame));
+	aif_buf_append(&l->key, &of, sizeof(of));
 	do {
 		struct aif_location_line line = {.line = aif_host_line(h, node)};
 

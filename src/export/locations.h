@@ -13,7 +13,7 @@ struct aif_locations {
 	struct aif_strset strings;   /* 0 is "" */
 	struct aif_strset functions; /* bytes are a struct aif_location_function */
 	struct aif_strset
-		locations; /* bytes: the frame, AIF_NONE for none, then struct aif_location_line */
+		locations; /* bytes: the frame, AIF_NONE for none and for a mark, then struct aif_location_line */
 	struct aif_location_of *of; /* by node */
 	size_t of_len, of_cap;
 	uint32_t *ids;

@@ -31,6 +31,7 @@ struct pprof {
 	struct aif_locations locations;
 	struct aif_buf labels;
 	bool has_device;
+	uint64_t *cpu_ns; /* by process */
 };
 
 static void sample_types(struct pprof *w)
@@ -59,6 +60,8 @@ static int sample_put(void *arg, const struct aif_weighted *s)
 	if (!ids || aif_buf_failed(&w->labels))
 		return -ENOMEM;
 	w->has_device |= s->device != AIF_NONE;
+	if (s->process != AIF_NONE)
+		w->cpu_ns[s->process] += s->values[AIF_WEIGHTED_CPU];
 	at = aif_proto_begin(b, SAMPLE);
 	packed = aif_proto_begin(b, 1);
 	for (size_t i = 0; i < n; i++)
@@ -102,42 +105,88 @@ static void mapping_put(struct pprof *w, size_t i, bool is_named)
 	aif_out_flush_if_full(w->out);
 }
 
-/* The program of the first process that used a device, if its module is there. */
-static size_t main_module(const struct aif_profile *p)
+/* Returns the first process that used a device, or where none did the one with most CPU time. */
+static size_t main_process(const struct pprof *w)
 {
-	size_t i = 0;
+	const struct aif_profile *p = w->x->profile;
+	size_t i = 0, most = 0;
 
 	while (i < p->processes_len && !(p->processes[i].flags & AIF_PROCESS_RUNTIME))
 		i++;
+	if (i < p->processes_len)
+		return i;
+	for (i = 0; i < p->processes_len; i++)
+		most = w->cpu_ns[i] > w->cpu_ns[most] ? i : most;
+	return most;
+}
+
+/* Returns the module of its program; SIZE_MAX where none is there. */
+static size_t main_module(const struct pprof *w)
+{
+	const struct aif_profile *p = w->x->profile;
+	size_t i = main_process(w);
+
 	for (size_t m = 0; i < p->processes_len && m < p->modules_len; m++)
 		if (p->modules[m].path != AIF_NONE && p->modules[m].path == p->processes[i].exe)
 			return m;
 	return SIZE_MAX;
 }
 
+/* Puts a mapping for the program of which no code was met, as an interpreter's, whose code is in a library. */
+static void program_put(struct pprof *w)
+{
+	const struct aif_profile *p = w->x->profile;
+	size_t i = main_process(w), at;
+	const char *path = i < p->processes_len ? aif_profile_str(p, p->processes[i].exe) : "";
+	struct aif_buf *b = aif_out_buf(w->out);
+
+	if (*path != '/' || p->traits.is_imported)
+		return;
+	at = aif_proto_begin_small(b, MAPPING);
+	aif_proto_u64(b, 1, p->modules_len + 1);
+	aif_proto_u64(b, 5, aif_locations_string(&w->locations, path));
+	for (unsigned has = 7; has <= 10; has++)
+		aif_proto_u64(b, has, 1);
+	aif_proto_end_small(b, at);
+}
+
 static int mappings(struct pprof *w)
 {
 	const struct aif_profile *p = w->x->profile;
-	bool *is_named = calloc(p->modules_len + 1, sizeof(*is_named));
+	/* Notes stand in a module of the recorder's, which is no file. */
+	bool *is_named = calloc(p->modules_len + 1, sizeof(*is_named)),
+	     *is_notes = calloc(p->modules_len + 1, sizeof(*is_notes));
 	size_t main;
 
-	if (!is_named)
+	if (!is_named || !is_notes) {
+		free(is_named);
+		free(is_notes);
 		return -ENOMEM;
+	}
+	for (size_t i = 0; i < p->frames_len; i++)
+		if (p->frames[i].kind == AIF_FRAME_MARK && p->frames[i].module != AIF_NONE)
+			is_notes[p->frames[i].module] = true;
 	for (uint32_t i = 0; i < w->locations.locations.len; i++) {
 		size_t lines;
 		uint32_t frame = aif_locations_frame(&w->locations, i, &lines);
 
-		if (frame != AIF_NONE && p->frames[frame].module != AIF_NONE && lines)
+		if (frame == AIF_NONE || p->frames[frame].module == AIF_NONE)
+			continue;
+		is_notes[p->frames[frame].module] = false;
+		if (lines)
 			is_named[p->frames[frame].module] = true;
 	}
 	/* pprof takes the first for the program. */
-	main = main_module(p);
+	main = main_module(w);
 	if (main < p->modules_len)
 		mapping_put(w, main, is_named[main]);
+	else
+		program_put(w);
 	for (size_t i = 0; i < p->modules_len; i++)
-		if (i != main)
+		if (i != main && !is_notes[i])
 			mapping_put(w, i, is_named[i]);
 	free(is_named);
+	free(is_notes);
 	return 0;
 }
 
@@ -228,6 +277,9 @@ static int pprof_write(const struct aif_export *x, struct aif_out *out, struct a
 	struct pprof w = {.x = x, .out = out};
 	int r = aif_host_stacks_init(&w.stacks, x->names, x->detail);
 
+	w.cpu_ns = calloc(x->profile->processes_len + 1, sizeof(*w.cpu_ns));
+	if (!r && !w.cpu_ns)
+		r = -ENOMEM;
 	if (!r)
 		r = aif_locations_init(&w.locations, &w.stacks);
 	if (!r)
@@ -235,6 +287,7 @@ static int pprof_write(const struct aif_export *x, struct aif_out *out, struct a
 	aif_locations_finish(&w.locations);
 	aif_host_stacks_finish(&w.stacks);
 	aif_buf_finish(&w.labels);
+	free(w.cpu_ns);
 	return r == -ENOMEM ? aif_err_set(err, r, "export: out of memory") : r;
 }
 

@@ -95,7 +95,10 @@ static int cpus(struct trees *t, struct aif_err *err)
 		r = aif_cpu_totals(p, &sel, &cpu, err);
 		damaged = AIF_MAX(damaged, cpu.damaged);
 		aif_buf_clear(&t->name);
-		aif_buf_printf(&t->name, "%s: ", counts ? counts : "CPU");
+		aif_buf_printf(&t->name, "%s: ",
+			       counts                                          ? counts
+			       : p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL ? "wall clock"
+									       : "CPU");
 		t->unit = !counts ? "nanoseconds" : strcmp(counts, "bytes") ? "none" : "bytes";
 		aif_export_process_name(p, i, &t->name);
 		if (!r)

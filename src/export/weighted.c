@@ -24,6 +24,8 @@ struct aif_weighted_type aif_weighted_type(const struct aif_profile *p, unsigned
 {
 	const char *counts = type == AIF_WEIGHTED_CPU ? aif_cpu_counts(p) : NULL;
 
+	if (type == AIF_WEIGHTED_CPU && p->traits.cpu_weights == AIF_CPU_WEIGHTS_WALL)
+		return (struct aif_weighted_type){"wall", "nanoseconds"};
 	if (!counts)
 		return aif_weighted_types[type];
 	return (struct aif_weighted_type){counts, strcmp(counts, "bytes") ? "count" : "bytes"};

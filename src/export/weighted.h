@@ -13,7 +13,7 @@ enum aif_weighted_value {
 	AIF_WEIGHTED_LAUNCHES,
 	AIF_WEIGHTED_SAMPLES, /* that the device took, or that were taken of its threads */
 	AIF_WEIGHTED_BYTES,   /* moved */
-	AIF_WEIGHTED_CPU,     /* ns on CPUs */
+	AIF_WEIGHTED_CPU,     /* ns on CPUs; of record --wall, of threads whatever they did */
 	AIF_WEIGHTED_WAITING, /* ns that threads waited for a device */
 	AIF_WEIGHTED_COUNT
 };
@@ -21,7 +21,7 @@ struct aif_weighted_type {
 	const char *type, *unit;
 };
 extern const struct aif_weighted_type aif_weighted_types[AIF_WEIGHTED_COUNT];
-/* Returns the type as it is in this profile: CPU samples may weigh events, not time. */
+/* Returns the type as it is in this profile: CPU samples may weigh events or wall-clock time. */
 struct aif_weighted_type aif_weighted_type(const struct aif_profile *p, unsigned type);
 
 struct aif_weighted {

@@ -338,14 +338,13 @@ static int put(struct pprof *x)
 			r = aif_synthetic_timeline_cpu(&x->timeline, stack_of(x, 0),
 						       x->values[x->cpu_at]);
 		if (!r && x->values[x->wait_at]) {
-			r = aif_synthetic_timeline_cpu(&x->timeline, stack_of(x, 0),
-						       x->values[x->wait_at]);
-			if (!r) {
-				struct aif_cpu_row *row = &x->b->waits[x->b->waits_len - 1];
+			struct pprof_bytes leaf =
+				function_name(x, x->stack_len ? x->stack[0].function : AIF_NONE);
+			bool has_mark =
+				leaf.len && aif_weighted_is_wait((const char *)leaf.p, leaf.len);
 
-				row->waiting = row->weight;
-				row->weight = 0;
-			}
+			r = aif_synthetic_timeline_wait(&x->timeline, stack_of(x, has_mark),
+							x->values[x->wait_at]);
 		}
 		return r;
 	}
@@ -515,6 +514,8 @@ static int read_file(struct aif_import_source *source, struct aif_builder *b, vo
 			 x->no_stack);
 	aif_builder_loss(b, AIF_REASON_IMPORT_TORN, AIF_NONE, aif_builder_puts(b, name),
 			 x->is_torn);
+	if (pprof_is_wall(x) && b->waits_len)
+		aif_weighted_stacks_wall(b);
 	if (x->device_at == SIZE_MAX) {
 		struct pprof_bytes type = pprof_string(x, x->types[x->value_at].type),
 				   unit = pprof_string(x, x->types[x->value_at].unit);

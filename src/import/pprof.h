@@ -95,6 +95,8 @@ struct pprof {
 void pprof_tables_read(struct pprof *x);
 /* Chooses which of a sample's values count. */
 void pprof_values_choose(struct pprof *x);
+/* Returns true if what is chosen for CPU samples is wall-clock time. */
+bool pprof_is_wall(const struct pprof *x);
 
 /* Returns a string of the file; empty where there is none. */
 struct pprof_bytes pprof_string(const struct pprof *x, uint64_t number);

@@ -181,7 +181,7 @@ void pprof_values_choose(struct pprof *x)
 			x->value_at = i;
 		if (pprof_is(type, "device_time"))
 			x->device_at = i;
-		if (pprof_is(type, "cpu"))
+		if (pprof_is(type, "cpu") || pprof_is(type, "wall"))
 			x->cpu_at = i;
 		if (pprof_is(type, "device_wait"))
 			x->wait_at = i;
@@ -190,4 +190,12 @@ void pprof_values_choose(struct pprof *x)
 		x->device_at = SIZE_MAX;
 	if (x->value_at != SIZE_MAX)
 		x->unit_ns = unit_ns(pprof_string(x, x->types[x->value_at].unit));
+}
+
+bool pprof_is_wall(const struct pprof *x)
+{
+	size_t at = x->device_at == SIZE_MAX ? x->value_at : x->cpu_at;
+
+	return at != SIZE_MAX && unit_ns(pprof_string(x, x->types[at].unit)) &&
+	       pprof_is(pprof_string(x, x->types[at].type), "wall");
 }

@@ -26,15 +26,21 @@ static void losses_report(struct speedscope *x)
 	const char *name = aif_input_name(x->source->input);
 	uint32_t file = aif_builder_puts(b, name);
 	enum speedscope_weighs weighs = x->profiles_len ? x->profiles[0].weighs : SPEEDSCOPE_TIME;
-	bool is_untimed = weighs != SPEEDSCOPE_TIME;
+	bool is_untimed = weighs != SPEEDSCOPE_TIME, is_wall = false;
 	char text[512];
 
-	for (size_t i = 0; i < x->profiles_len; i++)
+	for (size_t i = 0; i < x->profiles_len; i++) {
 		is_untimed |= !x->profiles[i].is_timed && x->profiles[i].weighs == weighs;
+		/* aiflame's exports name a process's profile so where it was recorded with --wall. */
+		is_wall |= strncmp(aif_profile_str(&b->p, x->profiles[i].name),
+				   "wall clock: ", 12) == 0;
+	}
 	if (weighs != SPEEDSCOPE_TIME && b->waits_len)
 		aif_weighted_stacks_count(b, weighs == SPEEDSCOPE_BYTES ? "bytes"
 					     : *x->own_unit             ? x->own_unit
 									: "counts");
+	if (weighs == SPEEDSCOPE_TIME && is_wall && b->waits_len)
+		aif_weighted_stacks_wall(b);
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNTIMED, AIF_NONE, file, is_untimed);
 	aif_builder_loss(b, AIF_REASON_IMPORT_EVENT, AIF_NONE, file, x->bad);
 	aif_builder_loss(b, AIF_REASON_IMPORT_UNENDED, AIF_NONE, file, x->unended);

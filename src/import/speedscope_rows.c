@@ -24,6 +24,7 @@ static uint32_t kind_of(const struct aif_profile *p, const struct speedscope_fra
 static int weighted_stack_of(struct speedscope *x, struct aif_synthetic_timeline *l,
 			     struct aif_host *h, uint32_t node, struct aif_weighted_stack *ret)
 {
+	bool is_time = x->profiles[0].weighs == SPEEDSCOPE_TIME;
 	struct aif_weighted_frame frames[SPEEDSCOPE_DEPTH_MAX];
 	const struct aif_profile *p = &x->b->p;
 	size_t n = SPEEDSCOPE_DEPTH_MAX;
@@ -56,9 +57,17 @@ static int weighted_stack_of(struct speedscope *x, struct aif_synthetic_timeline
 		frames[i].name = strndup(frames[i].name, frames[i].len);
 		x->is_memory |= !frames[i].name;
 	}
-	if (!x->is_memory && aif_weighted_stack_split(l, h, frames + n, SPEEDSCOPE_DEPTH_MAX - n,
-						      x->source->opts->folded, ret) < 0)
-		x->is_memory = true;
+	if (!x->is_memory) {
+		const struct aif_weighted_frame *leaf = &frames[SPEEDSCOPE_DEPTH_MAX - 1];
+		bool is_wait = is_time && leaf->kind == AIF_FRAME_MARK &&
+			       x->source->opts->folded != AIF_IMPORT_AS_DEVICE &&
+			       aif_weighted_is_wait(leaf->name, leaf->len);
+
+		if (aif_weighted_stack_split(l, h, frames + n, SPEEDSCOPE_DEPTH_MAX - n - is_wait,
+					     x->source->opts->folded, ret) < 0)
+			x->is_memory = true;
+		ret->is_wait = is_wait && !ret->is_device;
+	}
 	for (size_t i = n; i < SPEEDSCOPE_DEPTH_MAX; i++)
 		free((char *)(uintptr_t)frames[i].name);
 	return x->is_memory ? -ENOMEM : 0;

@@ -100,6 +100,19 @@ int aif_synthetic_timeline_cpu(struct aif_synthetic_timeline *l, uint32_t stack,
 	return 0;
 }
 
+int aif_synthetic_timeline_wait(struct aif_synthetic_timeline *l, uint32_t stack, uint64_t ns)
+{
+	struct aif_cpu_row *row;
+	int r = aif_synthetic_timeline_cpu(l, stack, ns);
+
+	if (r < 0)
+		return r;
+	row = &l->b->waits[l->b->waits_len - 1];
+	row->waiting = row->weight;
+	row->weight = 0;
+	return 0;
+}
+
 void aif_synthetic_timeline_make_device(struct aif_synthetic_timeline *l, const char *name)
 {
 	uint32_t none = aif_builder_puts(l->b, "");

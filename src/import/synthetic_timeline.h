@@ -33,6 +33,8 @@ uint32_t aif_synthetic_timeline_host_frame(struct aif_synthetic_timeline *l, con
 
 /* Adds CPU time. 0; -ENOMEM; -ERANGE: more than AIF_SYNTHETIC_TIMELINE_MAX in all. */
 int aif_synthetic_timeline_cpu(struct aif_synthetic_timeline *l, uint32_t stack, uint64_t ns);
+/* Adds time in which a thread waited for a device. Returns what aif_synthetic_timeline_cpu() does. */
+int aif_synthetic_timeline_wait(struct aif_synthetic_timeline *l, uint32_t stack, uint64_t ns);
 
 /* Adds device time of a kernel (a string), or of a copy or fill: kernel AIF_NONE. The same errors. */
 int aif_synthetic_timeline_device(struct aif_synthetic_timeline *l, uint32_t stack,

@@ -12,6 +12,15 @@ static bool is_own_name(enum aif_launch_kind kind, const char *name, size_t len)
 	return name[0] != '[' && (strlen(known) != len || memcmp(known, name, len) != 0);
 }
 
+bool aif_weighted_is_wait(const char *name, size_t len)
+{
+	static const char begin[] = "[waiting";
+	size_t n = sizeof(begin) - 1;
+
+	return len > n && !memcmp(name, begin, n) && name[len - 1] == ']' &&
+	       (len == n + 1 || name[n] == ':');
+}
+
 int aif_weighted_stack_split(struct aif_synthetic_timeline *l, struct aif_host *h,
 			     const struct aif_weighted_frame *frames, size_t n,
 			     enum aif_import_as as, struct aif_weighted_stack *ret)
@@ -66,6 +75,8 @@ int aif_weighted_stack_put(struct aif_synthetic_timeline *l, const struct aif_we
 {
 	int r;
 
+	if (s->is_wait)
+		return aif_synthetic_timeline_wait(l, s->stack, ns);
 	if (!s->is_device)
 		return aif_synthetic_timeline_cpu(l, s->stack, ns);
 	r = aif_synthetic_timeline_device(l, s->stack, s->kind, s->kernel, ns);
@@ -78,6 +89,11 @@ void aif_weighted_stacks_count(struct aif_builder *b, const char *unit)
 {
 	aif_builder_meta(b, "cpu_sampling", "counts");
 	aif_builder_meta(b, "cpu_counts", "%s", unit);
+}
+
+void aif_weighted_stacks_wall(struct aif_builder *b)
+{
+	aif_builder_meta(b, "cpu_sampling", "wall");
 }
 
 /* A count of samples has 32 bits where it is shared out: shares are what matters here. */

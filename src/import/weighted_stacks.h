@@ -20,8 +20,13 @@ struct aif_weighted_frame {
 struct aif_weighted_stack {
 	uint32_t stack, kernel, place; /* kernel: a string; place: a frame in it */
 	bool is_device;
+	bool is_wait; /* of a thread for a device: no CPU time */
 	uint8_t kind; /* enum aif_launch_kind */
 };
+
+/* True for the mark that aiflame's exports put on the stack of a thread that waits for a device: "[waiting]",
+ * "[waiting: clFinish]". */
+bool aif_weighted_is_wait(const char *name, size_t len);
 
 /* Root first. as: AIF_IMPORT_AS_DEVICE makes the last one the kernel where none is of the device, _CPU makes none of
  * them of the device. 0 or -ENOMEM. */
@@ -33,5 +38,7 @@ int aif_weighted_stack_put(struct aif_synthetic_timeline *l, const struct aif_we
 			   uint64_t ns);
 /* Says that CPU samples weigh numbers of `unit` in place of time. */
 void aif_weighted_stacks_count(struct aif_builder *b, const char *unit);
+/* Says that CPU samples weigh wall-clock time in place of CPU time. */
+void aif_weighted_stacks_wall(struct aif_builder *b);
 /* .finish of such importers: counts of samples are brought into the range of profiles, which say that their rows are lengths. */
 int aif_weighted_stacks_finish(struct aif_builder *b, void *state, int r, struct aif_err *err);

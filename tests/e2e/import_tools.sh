@@ -271,6 +271,24 @@ for format in speedscope pprof; do
 done
 check "pprof: a device is called imported" says "device,imported" "$aiflame" query --format csv pprof.data "SELECT name, runtime FROM devices"
 check "pprof: a picture names no rate where none is known" sh -c "'$aiflame' flame --of cpu -o cpu.svg pprof.data && grep -q 'on CPU in' cpu.svg && ! grep ' Hz' cpu.svg"
+# Waits for a device, and wall-clock time, as aiflame's exports have them.
+profile_of() { # NAME: 30 ns of main, 70 ns in which it waits
+	printf '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"main"},{"name":"clFinish"},{"name":"[waiting: clFinish]"}]},
+"profiles":[{"type":"sampled","name":"%s: app","unit":"nanoseconds","startValue":0,"endValue":100,"samples":[[0],[0,1,2]],"weights":[30,70]}]}' "$1"
+}
+sums() { "$aiflame" query --format csv "$1" 'SELECT sum(weight_ns), sum(waiting_ns) FROM cpu_samples' | tail -n 1 | tr -d '\r'; }
+profile_of CPU >waits.json && "$aiflame" import -q waits.json -o waits.data
+check "speedscope: time of waiting for a device is no CPU time" test "$(sums waits.data)" = "30,70"
+profile_of "wall clock" >wall.json
+check "speedscope: wall-clock time is not called CPU time" says "30 ns of wall-clock time" "$aiflame" import wall.json -o wall.data
+for format in speedscope pprof; do
+	"$aiflame" export --format $format -o there waits.data && "$aiflame" import -q there -o back.data
+	check "$format: time of waiting for a device comes back from an export" test "$(sums back.data)" = "30,70"
+	folded waits.data first.folded --of cpu && folded back.data second.folded --of cpu
+	check "$format: stacks that wait for a device come back from an export" sh -c "cat second.folded; cmp first.folded second.folded && grep -qx 'main;clFinish;\[waiting: clFinish\] 70' second.folded"
+	"$aiflame" export --format $format -o there wall.data
+	check "$format: wall-clock time comes back as such from an export" says "30 ns of wall-clock time" "$aiflame" import there -o back.data
+done
 # With Python, modules, operators, ranges, graphs: a trace of torch.profiler.
 python3 "$root/tests/e2e/import_traces.py" "$work" >traces.log 2>&1 || exit 1
 "$aiflame" import -q cuda.json -o cuda.data
