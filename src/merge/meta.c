@@ -33,6 +33,7 @@ static const struct {
 	{"cost.target_cpu_ns", SUM},
 	{"cost.helper_cpu_ns", SUM},
 	{"cost.cpu_known_ns", SUM},
+	{"cost.cpu_unreaped_ns", SUM},
 	{"cost.sampling_ns", SUM},
 	{"cost.callbacks_ns", SUM},
 	{"cost.records_ns", SUM},

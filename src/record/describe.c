@@ -174,23 +174,30 @@ static void put_unsampled(struct aif_store *s, uint64_t ns, uint64_t time)
 }
 
 /* Holds the CPU time of the command and its children against their samples: programs of some tens of milliseconds end
- * before they are sampled, and those without the agent never are. */
-static void note_unsampled(struct aif_store *s, const struct aif_record_opts *o,
-			   const struct aif_drain_stats *st, uint64_t children_ns)
+ * before they are sampled, and those without the agent never are. Nor has the OS kernel counted children that nobody
+ * waited for, as those of a program that a signal ended: their samples are all that is known of them. Returns the CPU
+ * time of both. */
+static uint64_t note_unsampled(struct aif_store *s, const struct aif_record_opts *o,
+			       const struct aif_drain_stats *st, uint64_t children_ns)
 {
 	uint64_t known = st->cpu_sampled_ns + st->agent_cpu_ns,
 		 missing = children_ns - AIF_MIN(children_ns, known);
 
 	if (!aif_record_has_all_cpu(o) || o->duration_ns)
-		return;
+		return children_ns;
+	if (known > children_ns + children_ns / UNSAMPLED_PART) {
+		meta_printf(s, "cost.cpu_unreaped_ns", "%" PRIu64, known - children_ns);
+		children_ns = known;
+	}
 	meta_printf(s, "cost.cpu_known_ns", "%" PRIu64, AIF_MIN(known, children_ns));
 	if (st->cpu_without_ns)
 		meta_printf(s, "cost.cpu_without_samples_ns", "%" PRIu64, st->cpu_without_ns);
 	if (missing <= children_ns / UNSAMPLED_PART)
-		return;
+		return children_ns;
 	put_unsampled(s, missing, st->end_ns);
 	if (missing >= UNSAMPLED_MIN)
 		aif_store_loss(s, AIF_REASON_CPU_UNSAMPLED, AIF_NONE, AIF_NONE, missing / 1000000);
+	return children_ns;
 }
 
 void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
@@ -212,8 +219,8 @@ void aif_describe_costs(struct aif_store *s, const struct aif_record_opts *o,
 		    timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime));
 	meta_printf(s, "cost.drain_cpu_ns", "%" PRIu64, st->drain_cpu_ns);
 	meta_printf(s, "cost.recorder_rss_kb", "%ld", own.ru_maxrss);
+	command_ns = note_unsampled(s, o, st, command_ns);
 	meta_printf(s, "cost.target_cpu_ns", "%" PRIu64, command_ns);
-	note_unsampled(s, o, st, command_ns);
 	meta_printf(s, "cost.helper_cpu_ns", "%" PRIu64, st->agent_cpu_ns);
 	meta_printf(s, "overhead.asked_ppm", "%" PRIu32, o->all_launches ? 0 : o->overhead_ppm);
 	meta_printf(s, "overhead.uncaptured", "%" PRIu64, st->uncaptured);

@@ -95,15 +95,23 @@ void aif_summary_cpu_cost(const struct aif_profile *p, struct aif_buf *out)
 		 recorder = meta_number(p, "cost.recorder_cpu_ns"),
 		 target = meta_number(p, "cost.target_cpu_ns"),
 		 known = meta_number(p, "cost.cpu_known_ns"),
-		 without = meta_number(p, "cost.cpu_without_samples_ns");
+		 without = meta_number(p, "cost.cpu_without_samples_ns"),
+		 unreaped = meta_number(p, "cost.cpu_unreaped_ns");
 
 	if (!target)
 		return;
-	aif_buf_puts(out, "cost     the command and its children used ");
+	aif_buf_printf(out, "cost     the command and its children used %s",
+		       unreaped ? "at least " : "");
 	aif_human_ns(out, target);
 	aif_buf_puts(out, " of CPU, of which the agent's thread ");
 	aif_human_share(out, aif_share_ppm(helper, target));
-	if (known) {
+	if (unreaped) {
+		aif_buf_puts(out, "; ");
+		aif_human_ns(out, unreaped);
+		aif_buf_puts(out,
+			     " of it is known by samples alone: of processes that nobody waited "
+			     "for");
+	} else if (known) {
 		aif_buf_puts(out, "; the profile has ");
 		aif_human_share(out, aif_share_ppm(known, target));
 		aif_buf_puts(out, " of it");
