@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "base/reasons.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NONE "no instruction samples"
@@ -22,12 +23,34 @@ static const enum aif_reason reasons[] = {
 	AIF_REASON_CUDA_REFUSED,        AIF_REASON_CUDA_NO_CUPTI,
 };
 
+/* CPU time of a program that may well be over before its first sample. */
+#define SHORT_NS (AIF_NS_PER_S / 10)
+
+/* Returns the reason of a recording with --cpu, or NULL. */
+static const char *no_program_samples(const struct aif_profile *p)
+{
+	const char *used = aif_profile_meta(p, "cost.target_cpu_ns");
+
+	if (aif_profile_loss(p, AIF_REASON_NOT_COVERED_STATIC))
+		return "the program is statically linked, and the agent, which samples, cannot be loaded "
+		       "into it; link it dynamically, or record as root with --ebpf, which samples it "
+		       "from outside";
+	if (p->traits.lacks & AIF_LACK_CPU || !*used || strtoull(used, NULL, 10) >= SHORT_NS)
+		return NULL;
+	for (size_t i = 0; i < p->processes_len; i++)
+		if (p->processes[i].flags & AIF_PROCESS_AGENT)
+			return "the program was over before its first sample; record one that runs for "
+			       "longer, or several runs of it in a script";
+	return NULL;
+}
+
 const char *aif_no_cpu_samples(const struct aif_profile *p)
 {
-	if (p->traits.is_imported || p->dropped_launches || *aif_profile_meta(p, "cpu_programs") ||
-	    *aif_profile_meta(p, "ebpf") || *aif_profile_meta(p, "outside") ||
-	    !strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
+	if (p->traits.is_imported || p->dropped_launches || *aif_profile_meta(p, "ebpf") ||
+	    *aif_profile_meta(p, "outside") || !strcmp(aif_profile_meta(p, "cpu_rate"), "0"))
 		return NULL;
+	if (*aif_profile_meta(p, "cpu_programs"))
+		return no_program_samples(p);
 	for (size_t i = 0; i < p->processes_len; i++)
 		if (p->processes[i].flags & (AIF_PROCESS_RUNTIME | AIF_PROCESS_JOINED))
 			return NULL;

@@ -100,6 +100,8 @@ static void put_dropped(const struct aif_profile *p, struct aif_buf *out)
 
 void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 {
+	bool is_cpu = *aif_profile_meta(p, "cpu_programs");
+	const char *no_cpu = aif_no_cpu_samples(p);
 	size_t agents = 0, runtimes = 0;
 	char text[160];
 
@@ -120,6 +122,7 @@ void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 		runtimes += (p->processes[i].flags & AIF_PROCESS_RUNTIME) != 0;
 	}
 	aif_buf_puts(out, p->dropped_launches ? "nothing is left of what was executed: of "
+			  : is_cpu            ? "nothing was sampled: of "
 					      : "nothing was executed on any device: of ");
 	aif_human_counted(out, p->processes_len, "process");
 	aif_buf_printf(out, " seen, %zu carried the agent, %zu started a runtime\n", agents,
@@ -136,8 +139,9 @@ void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 	if (p->dropped_launches)
 		put_dropped(p, out);
 	else
-		aif_buf_puts(out, why_nothing(p, agents, runtimes, text));
+		aif_buf_puts(out,
+			     is_cpu && no_cpu ? no_cpu : why_nothing(p, agents, runtimes, text));
 	aif_buf_putc(out, '\n');
-	if (aif_no_cpu_samples(p))
-		aif_buf_printf(out, "cpu      no samples: %s\n", aif_no_cpu_samples(p));
+	if (no_cpu && !is_cpu)
+		aif_buf_printf(out, "cpu      no samples: %s\n", no_cpu);
 }

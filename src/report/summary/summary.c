@@ -289,11 +289,11 @@ static void put_cpu(const struct aif_profile *p, const struct aif_selection *par
 	bool is_sampled = aif_cpu_totals(p, part, &t, NULL) == 0 && t.stacks_len;
 
 	has->off_cpu = is_sampled && t.off_cpu_ns;
-	has->cpu = is_sampled && (t.samples || t.waiting_ns || !t.off_cpu_ns);
+	has->cpu = is_sampled && (t.samples || t.waiting_ns);
 	if (is_sampled) {
 		aif_buf_puts(out, "cpu      ");
 		aif_cpu_totals_say(p, &t, out);
-		aif_buf_puts(out, ": ");
+		aif_buf_puts(out, has->cpu || has->off_cpu ? ": " : "");
 		if (has->cpu)
 			aif_summary_command(out, AIF_SUMMARY_OF_CPU, path);
 		aif_buf_puts(out, has->cpu && has->off_cpu ? ", " : "");
