@@ -144,7 +144,7 @@ static int store(const struct aif_command *cmd, const struct aif_opt *o, const c
 		break;
 	case AIF_OPT_PERCENT:
 		if (aif_parse_percent(arg, to) < 0)
-			wanted = "a percentage such as 2 or 0.5";
+			wanted = "a percentage from 0 to 100, such as 2 or 0.5";
 		break;
 	case AIF_OPT_SPAN:
 		i = aif_parse_span(arg, to);
@@ -493,6 +493,6 @@ const char *aif_nearest(const char *word, const char *(*next)(const void *arg, s
 			best = s;
 		}
 	}
-	/* Allows one slip in a short word, two in a longer one. */
-	return best_distance <= (strlen(word) < 5 ? 1 : 2) ? best : NULL;
+	/* Allows one slip in a short word, two in a longer one: "bogus" is no "focus". */
+	return best_distance <= (strlen(word) < 6 ? 1 : 2) ? best : NULL;
 }

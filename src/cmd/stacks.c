@@ -7,14 +7,18 @@
 #include <string.h>
 
 struct values {
-	bool children, ranks, full, verbose, json;
+	bool children, ranks, full, verbose;
+	int json; /* 0, 1: the words of --format */
 };
 static const struct aif_opt opts[] = {
 	{0, "children", NULL, AIF_OPT_FLAG, offsetof(struct values, children), 0,
 	 "their descendants, too"},
 	{0, "ranks", NULL, AIF_OPT_FLAG, offsetof(struct values, ranks), 0,
 	 "all ranks of a job on this host: which one the others wait for"},
-	{0, "json", NULL, AIF_OPT_FLAG, offsetof(struct values, json), 0, "write JSON"},
+	{0, "format", "text|json", AIF_OPT_CHOICE, offsetof(struct values, json), 0,
+	 "text for people, JSON for programs"},
+	{0, "json", NULL, AIF_OPT_SET, offsetof(struct values, json), 1,
+	 "write JSON, as --format json"},
 	{0, "full", NULL, AIF_OPT_FLAG, offsetof(struct values, full), 0,
 	 "the Python interpreter's own functions, too"},
 	{'v', "verbose", NULL, AIF_OPT_FLAG, offsetof(struct values, verbose), 0,

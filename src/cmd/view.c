@@ -163,7 +163,9 @@ int aif_page_file(const struct aif_page_values *v, bool is_scope, char **words, 
 	}
 	if (!output) {
 		if (access(path, R_OK) < 0) {
-			aif_err_set(err, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+			aif_err_set(err, -errno, "cannot open %s: %s%s", path, strerror(errno),
+				    errno == ENOENT ? "; make one with: aiflame record COMMAND"
+						    : "");
 			return AIF_EXIT_FAILURE;
 		}
 		r = cached_path(path, is_scope ? "scope" : "view", &cached, err);

@@ -72,17 +72,26 @@ static int is_over_time(void *arg)
 
 static int refused(struct aif_query *q, struct aif_err *err)
 {
+	const char *message = sqlite3_errmsg(aif_query_db(q));
+	int code = sqlite3_errcode(aif_query_db(q)) & 0xff;
+
 	if (aif_temp_files_over(q->temp))
 		return aif_err_set(
 			err, -EFBIG,
 			"query: stopped: its temporary files would become larger than "
 			"--max-temp allows; see that each recursion ends and each join has a "
 			"condition, or give it more");
-	if (sqlite3_errcode(aif_query_db(q)) == SQLITE_INTERRUPT)
+	if (code == SQLITE_INTERRUPT)
 		return aif_err_set(err, -ETIME,
 				   "query: stopped: it took more CPU time than --timeout allows; "
 				   "see that each recursion ends, or give it more time");
-	return aif_err_set(err, -EINVAL, "query: %s", sqlite3_errmsg(aif_query_db(q)));
+	return aif_err_set(err, -EINVAL, "query: %s%s", message,
+			   code == SQLITE_AUTH ? "; a query only reads: write a SELECT"
+			   : !strncmp(message, "no such table", 13)
+				   ? "; aiflame query .tables lists those that there are"
+			   : !strncmp(message, "no such column", 14)
+				   ? "; aiflame query .schema lists those that there are"
+				   : "");
 }
 
 static int print_rows(struct aif_query *q, sqlite3_stmt *stmt, struct aif_table *t,

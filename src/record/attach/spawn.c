@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* NAME=ours or NAME=ours:theirs. */
@@ -100,6 +101,13 @@ static void child(char *const argv[], const struct aif_spawn_env *env, const sig
 	_exit(127);
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return strchr(path, '/') && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int aif_spawn(char *const argv[], const struct aif_spawn_env *env, const void *mask,
 	      unsigned long nofile, pid_t *ret_pid, int *ret_exit_code, struct aif_err *err)
 {
@@ -132,7 +140,8 @@ int aif_spawn(char *const argv[], const struct aif_spawn_env *env, const void *m
 	*ret_exit_code = e == ENOENT ? 127 : 126;
 	return aif_err_set(err, -e, "%s: %s%s", argv[0],
 			   e == ENOENT ? "command not found" : strerror(e),
-			   e == ENOENT   ? "; check the name and PATH"
-			   : e == EACCES ? "; make it executable (chmod +x)"
-					 : "");
+			   e == ENOENT             ? "; check the name and PATH"
+			   : e != EACCES           ? ""
+			   : is_directory(argv[0]) ? "; it is a directory: name a program in it"
+						   : "; make it executable (chmod +x)");
 }
