@@ -143,6 +143,7 @@ __attribute__((constructor)) static void arrive(void)
 		announce(&aif_agent.env, f);
 		munmap(f, sizeof(*f));
 	}
+	atomic_store(&aif_agent.env.is_read, true);
 	errno = saved;
 }
 

@@ -15,6 +15,9 @@
  * with what the environment says elsewhere; or the program has loaded it itself (program.c). From here on the process is on
  * standby.
  *
+ * An agent that is asleep in a process, since no runtime has started there, is woken by the same call, for CPU samples. It stands
+ * in front of functions and sees runtimes start as it would without that.
+ *
  * Not preloaded, the agent stands in front of no function of the program. The helper looks each second whether libraries
  * were unloaded, so that a stack may be wrong for that long if another comes to lie where one was; no table of a library
  * that is gone is read, since the loader says what is there (unwind/modules.h).
@@ -34,17 +37,32 @@ void aif_injected_start_runtimes(void)
 		aif_runtimes_start_late();
 }
 
+/* True where the agent is asleep: the program was started with it and has used no device, or was forked by one that it was put into.
+ * Of it there is nothing but the constructor's work, or the parent's. */
+static bool is_asleep(const struct aif_environment *env, const void *first)
+{
+	return (first == aif_agent_here && env->carrier && *env->standby) ||
+	       (env->injected && env->injected_into != getpid());
+}
+
 int aif_agent_injected(const struct aif_injected *about)
 {
 	struct aif_environment *env = &aif_agent.env;
 	static atomic_bool called;
 	const void *first = dlsym(RTLD_DEFAULT, "aif_agent_here");
-	int clock = 0;
+	int clock = 0, r;
 
 	if (about->magic != AIF_STANDBY_MAGIC || about->wire_version != AIF_WIRE_VERSION)
 		return -EPROTO;
 	if (aif_auxv(AT_SECURE))
 		return -EPERM;
+	if (!atomic_load(&env->is_read))
+		return -EAGAIN;
+	if (is_asleep(env, first)) {
+		r = aif_agent_start_without_device();
+		/* A forked child that no recorder has met yet is on standby all the same. */
+		return r < 0 && aif_agent.session.standby.shown ? 0 : r;
+	}
 	/* This copy's own constructor may have found AIFLAME_STANDBY in the environment: nothing has begun by that. */
 	if ((first && first != aif_agent_here) || atomic_exchange(&called, true) ||
 	    atomic_load(&aif_agent.session.starting))

@@ -44,8 +44,9 @@
 
 /* From the environment, read once by the constructor. */
 struct aif_environment {
-	bool carrier;     /* the variables are there and we are the copy that acts on them */
-	char socket[108]; /* "" = no recorder started us */
+	atomic_bool is_read; /* the constructor has run */
+	bool carrier;        /* the variables are there and we are the copy that acts on them */
+	char socket[108];    /* "" = no recorder started us */
 	char token[AIF_TOKEN_LEN];
 	char runtime[16];                  /* the only one to listen to; "" = all */
 	char standby[AIF_STANDBY_DIR_MAX]; /* "" = not on standby */

@@ -83,8 +83,8 @@ static void put_why(struct aif_buf *out, uid_t uid, const char *why)
 
 void aif_joined_times_text(struct aif_buf *out, const struct aif_inject_times *t)
 {
-	aif_buf_printf(out,
-		       "the agent was put into it; a thread of it stood still for %.1f ms at most",
+	aif_buf_printf(out, "the agent %s; a thread of it stood still for %.1f ms at most",
+		       t->was_there ? "in it was woken" : "was put into it",
 		       (double)t->longest.ns / 1e6);
 	if (t->longest.waited_ns >= SAID_NS)
 		aif_buf_printf(out, ", %.1f ms of which it waited for a processor",

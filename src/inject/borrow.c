@@ -327,6 +327,7 @@ static void fill(const struct thread *t, struct aif_payload *p)
 	p->dlerror = fn->dlerror;
 	p->self = fn->self;
 	p->detach = fn->detach;
+	p->agent = fn->agent;
 	p->mask = t->s.mask;
 	if (t->s.is_hurried)
 		p->schedule = t->s.schedule;

@@ -16,6 +16,7 @@
 /* Addresses in the target. */
 struct aif_borrow_functions {
 	uint64_t create, attr_init, attr_size, dlopen, dlsym, dlerror, self, detach;
+	uint64_t agent;   /* the agent's own, where the process carries it; 0: not there */
 	uint64_t syscall; /* an instruction `syscall` */
 };
 

@@ -47,10 +47,11 @@
 #define AIF_PAYLOAD_AT_ATTR_SIZE 0x208
 #define AIF_PAYLOAD_AT_TEXT      0x210
 #define AIF_PAYLOAD_AT_CONFIG    0x290
+#define AIF_PAYLOAD_AT_AGENT     0x3f8
 #define AIF_PAYLOAD_AT_XSAVE     0x400
 
 #define AIF_PAYLOAD_TEXT   128
-#define AIF_PAYLOAD_CONFIG 0x170
+#define AIF_PAYLOAD_CONFIG 0x168
 /* x87, SSE, AVX and AVX-512. What else xsave knows belongs to the thread, and neither the payload nor pthread_create()
  * changes it. */
 #define AIF_PAYLOAD_XSAVE_PARTS 0xe7
@@ -97,6 +98,8 @@ struct aif_payload {
 	uint64_t attr_init, attr_size;
 	char text[AIF_PAYLOAD_TEXT];
 	uint8_t config[AIF_PAYLOAD_CONFIG]; /* what the agent is given */
+	uint64_t
+		agent; /* the agent's function where the process carries it; 0: it is to be loaded */
 	uint8_t xsave[AIF_PAYLOAD_PAGE - AIF_PAYLOAD_AT_XSAVE];
 };
 static_assert(sizeof(struct aif_payload) == AIF_PAYLOAD_PAGE, "one page");
@@ -126,6 +129,7 @@ AIF_PAYLOAD_CHECK(attr_init, AIF_PAYLOAD_AT_ATTR_INIT);
 AIF_PAYLOAD_CHECK(attr_size, AIF_PAYLOAD_AT_ATTR_SIZE);
 AIF_PAYLOAD_CHECK(text, AIF_PAYLOAD_AT_TEXT);
 AIF_PAYLOAD_CHECK(config, AIF_PAYLOAD_AT_CONFIG);
+AIF_PAYLOAD_CHECK(agent, AIF_PAYLOAD_AT_AGENT);
 AIF_PAYLOAD_CHECK(xsave, AIF_PAYLOAD_AT_XSAVE);
 
 /* The code: it begins with what the borrowed thread runs. */

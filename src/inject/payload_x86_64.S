@@ -156,7 +156,15 @@ now:
 	/* The new thread, to which no signal is delivered. */
 new_thread:
 	pushq	%rbx
-	movl	$SYS_MEMFD_CREATE, %eax
+	movq	AT(AGENT), %rax
+	testq	%rax, %rax
+	jz	9f
+	leaq	AT(CONFIG), %rdi
+	call	*%rax
+	movl	%eax, AT(ERROR)
+	movl	$AIF_PAYLOAD_JOINED, %ecx
+	jmp	8f
+9:	movl	$SYS_MEMFD_CREATE, %eax
 	leaq	AT(NAME), %rdi
 	movl	$(MFD_CLOEXEC | MFD_EXEC), %esi
 	syscall

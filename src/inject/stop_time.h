@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Counts how long a thread was kept from its own work. */
@@ -12,8 +13,9 @@ struct aif_stop_time {
 	uint64_t seen_ns, look_ns, map_ns, create_ns;
 };
 
-/* Says what it took to put the agent into a process. */
+/* Says what it took to put the agent into a process, or to wake it there. */
 struct aif_inject_times {
+	bool was_there; /* the agent was woken (wire/injected.h) */
 	struct aif_stop_time
 		longest; /* the longest stop; its ns is 0 where the agent was there before, and no thread was stopped */
 	unsigned stops;

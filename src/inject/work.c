@@ -25,7 +25,8 @@
 /* The library is loaded within milliseconds, unless another thread has the loader. */
 #define LOAD_NS (10 * AIF_NS_PER_S)
 #define LOOK_NS 200000
-#define NAME    "libaiflame-agent.so"
+#define AGENT   "libaiflame-agent"
+#define NAME    AGENT ".so"
 /* Enough for the agent, and some for the program. */
 #define SPARE_DESCRIPTORS 64
 
@@ -68,6 +69,14 @@ static uint64_t find_syscall(struct aif_image *im)
 	return 0;
 }
 
+/* Finds the agent's function in a process that carries it: started with it, or forked by one that it was put into. */
+static uint64_t find_agent(struct aif_image *im)
+{
+	uint64_t at = aif_image_function(im, AGENT, AIF_INJECTED_SYMBOL);
+
+	return at ? at : aif_image_function(im, "memfd:" AGENT, AIF_INJECTED_SYMBOL);
+}
+
 static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 			  struct aif_err *err)
 {
@@ -82,11 +91,13 @@ static int find_functions(struct aif_image *im, struct aif_borrow_functions *fn,
 		.dlerror = find(im, "dlerror"),
 		.self = find(im, "pthread_self"),
 		.detach = find(im, "pthread_detach"),
+		.agent = find_agent(im),
 		.syscall = find_syscall(im),
 	};
-	/* The agent is not in front of dlclose() there, so the loader itself must tell which libraries are gone. */
+	/* An agent that is loaded now is not in front of dlclose(), so the loader itself must tell which libraries are gone. */
 	if (fn->create && fn->attr_init && fn->attr_size && fn->dlopen && fn->dlsym &&
-	    fn->dlerror && fn->self && fn->detach && fn->syscall && find(im, "_dl_find_object"))
+	    fn->dlerror && fn->self && fn->detach && fn->syscall &&
+	    (fn->agent || find(im, "_dl_find_object")))
 		return 0;
 	if (aif_proc_has_ended((int)im->pid))
 		return aif_inject_why_not_traced(im->pid, ESRCH, err);
@@ -189,6 +200,12 @@ static int say_not_started(pid_t pid, int error, const char *standby, struct aif
 {
 	if (error == -EMFILE)
 		return say_no_descriptor(pid, err);
+	if (error == -EPROTO)
+		return aif_err_set(
+			err, error,
+			"process %d: carries the agent of another version; restart it with this "
+			"version's",
+			(int)pid);
 	if (error == -ENOENT)
 		return aif_err_set(
 			err, -EIO,

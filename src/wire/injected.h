@@ -4,7 +4,8 @@
 #include "wire/standby.h"
 
 /*
- * Carries what an injector tells the agent that it has put into a running process, in place of the variables of `aiflame env`.
+ * Carries what an injector tells the agent that it has put into a running process, in place of the variables of `aiflame env`. One
+ * that it wakes there has these.
  * Constant once the call has returned.
  */
 #define AIF_INJECTED_SYMBOL "aif_agent_injected"

@@ -20,10 +20,11 @@
 /* A process that the user has named. */
 struct aif_attach_request {
 	int pid, pidfd;
-	bool was_announced; /* a line said that the process is waited for */
+	bool was_announced; /* a line said that the process is waited for, or none need to */
 	/* the process has no agent: nothing is waited for (record --ebpf) */
 	bool no_agent;
-	struct aif_inject_times times; /* the agent was put into it; no stops: it had one */
+	struct aif_inject_times
+		times; /* the agent was put into it, or woken; no stops: it was awake */
 	bool ended;
 	/* a runtime that lets no tool in later was in it before the agent: its launches are not seen */
 	bool is_late;

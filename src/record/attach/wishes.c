@@ -67,7 +67,7 @@ static struct aif_attach_request *request_add(struct aif_attach *a, int pid, boo
 }
 
 /* Finds the standby directory of a process that carries the agent, as the process names it. */
-static int find_standby(int pid, const struct aif_standby_maps *maps,
+static int find_standby(int pid, uid_t uid, const struct aif_standby_maps *maps,
 			char standby[AIF_STANDBY_DIR_MAX], struct aif_err *err)
 {
 	int r = aif_standby_environment(pid, AIF_ENV_STANDBY, standby, AIF_STANDBY_DIR_MAX);
@@ -79,6 +79,11 @@ static int find_standby(int pid, const struct aif_standby_maps *maps,
 	/* A server that has written its title over its arguments may have no environment left. */
 	if (is_empty && *maps->dir) {
 		memcpy(standby, maps->dir, AIF_STANDBY_DIR_MAX);
+		return 0;
+	}
+	/* Forked by a process that the agent was put into: on standby where that one is. */
+	if (is_empty && maps->is_injected) {
+		aif_unprepared_standby(pid, uid, standby);
 		return 0;
 	}
 	if (!is_empty || aif_proc_has_ended(pid))
@@ -138,7 +143,8 @@ struct wish {
 	int pid;
 	uid_t uid;
 	struct aif_standby_maps maps;
-	int program; /* into which the agent was put (base/program_held.h); -1: it was not */
+	int program;   /* into which the agent was put (base/program_held.h); -1: it was not */
+	bool is_woken; /* the agent is there, and asleep */
 	struct aif_injection in; /* under way: its injector is not 0 */
 	char standby[AIF_STANDBY_DIR_MAX];
 };
@@ -159,6 +165,23 @@ static int inject(struct wish *w, const struct aif_record_opts *o, uint64_t unti
 	if (r < 0)
 		*err = why;
 	return r;
+}
+
+/* Begins to wake an agent that sleeps since its process has used no device, for CPU samples: it alone sees Python's functions. Where it
+ * cannot be woken, the process is recorded as without CPU samples or from outside, unless `--inject always` was given. */
+static int wake(struct wish *w, const struct aif_record_opts *o, uint64_t until,
+		struct aif_err *err)
+{
+	const bool is_asked = o->inject == AIF_RECORD_INJECT_ALWAYS;
+	struct aif_err why;
+	int r;
+
+	if (w->maps.has_page || !o->agent || !o->cpu || !o->cpu_rate ||
+	    o->inject == AIF_RECORD_INJECT_NEVER || (o->ebpf && !is_asked))
+		return 0;
+	w->is_woken = true;
+	r = inject(w, o, until, is_asked ? err : &why);
+	return is_asked && !o->ebpf ? r : 0;
 }
 
 /* Looks at it. One without the agent will do where it is sampled from outside; else begins to put the agent into it. */
@@ -203,8 +226,10 @@ static int wish_begin(struct wish *w, int pid, const struct aif_record_opts *o, 
 				   pid);
 	if (w->maps.is_injected && o->agent && o->inject != AIF_RECORD_INJECT_NEVER)
 		w->program = aif_program_hold_in_time(pid);
-	if (w->maps.has_agent)
-		return find_standby(pid, &w->maps, w->standby, err);
+	if (w->maps.has_agent) {
+		r = find_standby(pid, w->uid, &w->maps, w->standby, err);
+		return r < 0 ? r : wake(w, o, until, err);
+	}
 	if (!injects)
 		return 0;
 	r = inject(w, o, until, err);
@@ -245,17 +270,21 @@ static int wish_end(struct aif_attach *a, struct wish *w, const struct aif_recor
 
 	if (w->in.injector) {
 		r = await(w, o, until, &times, err);
-		if (r < 0 && !o->ebpf)
+		if (r < 0 && !o->ebpf && !(w->is_woken && o->inject != AIF_RECORD_INJECT_ALWAYS))
 			return r;
-		w->maps.has_agent = w->maps.is_injected = r == 0;
+		if (!w->is_woken)
+			w->maps.has_agent = w->maps.is_injected = r == 0;
 	}
 	if (w->maps.has_agent) {
 		r = aif_attach_use_standby(a, w->pid, w->uid, w->standby, err);
 		if (r < 0)
 			return r;
 	}
+	times.was_there = w->is_woken;
 	request = request_add(a, w->pid, !w->maps.has_agent);
 	request->times = times;
+	/* Nothing more is waited for where the process is sampled from outside. */
+	request->was_announced = o->outside;
 	request->is_late = w->maps.is_injected && w->maps.has_runtime;
 	aif_became_watch(&request->became, w->program, w->uid, o);
 	w->program = -1;
