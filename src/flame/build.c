@@ -64,9 +64,10 @@ int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret)
 	if (stack == AIF_NONE)
 		return mark_place(t, AIF_STACK_UNKNOWN, NULL, ret);
 	flavour = aif_frame_labels_flavour(t->labels, stack);
-	if (!t->places[flavour])
-		t->places[flavour] = calloc(t->p->stacks_len, sizeof(*places));
-	places = t->places[flavour];
+	at.fold.is_bare = aif_frame_labels_is_bare(t->labels, stack);
+	if (!t->places[at.fold.is_bare][flavour])
+		t->places[at.fold.is_bare][flavour] = calloc(t->p->stacks_len, sizeof(*places));
+	places = t->places[at.fold.is_bare][flavour];
 	if (!places)
 		return -ENOMEM;
 	for (; stack != AIF_NONE && places[stack].known_on != t->on.known_on;
@@ -82,6 +83,7 @@ int aif_towers_stack(struct towers *t, uint32_t stack, struct place *ret)
 		if (r < 0)
 			return r;
 		at.fold.is_started = false;
+		at.fold.is_bare = aif_frame_labels_is_bare(t->labels, given);
 	}
 	while (n) {
 		stack = t->path[--n];
@@ -310,7 +312,8 @@ static int row_add(struct towers *t, const struct aif_attribution_row *row)
 /* Before the first stack is placed. */
 int aif_towers_begin(struct towers *t, struct aif_err *err)
 {
-	struct aif_frame_labels_opts lo = {.detail = t->o->detail, .lines = t->o->lines};
+	struct aif_frame_labels_opts lo = {
+		.detail = t->o->detail, .lines = t->o->lines, .of_cpu = t->of_cpu};
 	int r = aif_filter_init(&t->filter, t->o->focus, t->o->ignore, err);
 
 	if (r == 0)
@@ -430,8 +433,10 @@ int aif_towers_finish(struct towers *t, int r, struct aif_tree *ret)
 	aif_regex_finish(&t->kernel);
 	aif_map_finish(&t->label_hits);
 	aif_frame_labels_free(t->labels);
-	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++)
-		free(t->places[i]);
+	for (unsigned i = 0; i < AIF_STACK_FLAVOURS; i++) {
+		free(t->places[false][i]);
+		free(t->places[true][i]);
+	}
 	free(t->path);
 	free(t->part_places);
 	free(t->shares);

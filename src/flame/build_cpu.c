@@ -181,7 +181,8 @@ int aif_flame_build_cpu(const struct aif_names *names, const struct aif_cpu_tota
 {
 	const struct aif_profile *p = names->p;
 	struct aif_tree tree = {0};
-	struct towers t = {.p = p, .names = names, .o = o, .tree = &tree, .on = ON_ROOT};
+	struct towers t = {
+		.p = p, .names = names, .o = o, .tree = &tree, .on = ON_ROOT, .of_cpu = true};
 
 	return aif_towers_finish(&t, cpu_add(&t, cpu, err), ret);
 }

@@ -27,8 +27,8 @@ struct towers {
 	struct aif_regex kernel;
 	struct aif_map label_hits; /* by name and full name */
 	/* Places by stack; NULL until one is needed. Callers of a stack that stands on a mark are placed
-	 * apart. */
-	struct place *places[AIF_STACK_FLAVOURS];
+	 * apart, and those of a bare one. */
+	struct place *places[2][AIF_STACK_FLAVOURS];
 	uint32_t *path; /* stacks to place, innermost first */
 	size_t path_cap;
 	const struct aif_backward *backward;
@@ -39,7 +39,8 @@ struct towers {
 	struct place on;
 	/* True if times are not known, or are none: some imported profiles. */
 	bool is_untimed;
-	size_t row; /* the one that is being placed */
+	bool of_cpu; /* CPU time is drawn */
+	size_t row;  /* the one that is being placed */
 };
 
 #define ON_ROOT ((struct place){.fold = AIF_FRAME_FOLD_ROOT, .known_on = 1})

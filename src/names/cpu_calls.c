@@ -123,6 +123,7 @@ static int stack_add(struct finding *f, const struct aif_cpu_stack *s)
 			return -ENOMEM;
 		f->path[depth++] = at;
 	}
+	fold.is_bare = aif_frame_labels_is_bare(f->labels, s->stack);
 	while (depth-- && !r)
 		if (f->p->stacks[f->path[depth]].frame != AIF_NONE)
 			r = frame_add(f, f->p->stacks[f->path[depth]].frame, &fold, s->weight_ns,
@@ -148,7 +149,7 @@ int aif_cpu_calls_find(const struct aif_names *names, struct aif_cpu_functions *
 		       const bool *wanted, struct aif_cpu_calls *ret, struct aif_err *err)
 {
 	struct finding f = {.p = names->p, .of = of, .wanted = wanted, .to = ret};
-	struct aif_frame_labels_opts o = {.detail = of->detail};
+	struct aif_frame_labels_opts o = {.detail = of->detail, .of_cpu = true};
 	struct aif_cpu_totals cpu = {0};
 	int r = aif_cpu_totals(names->p, NULL, &cpu, err);
 

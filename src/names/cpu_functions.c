@@ -188,6 +188,7 @@ static int stack_add(struct finding *f, const struct aif_cpu_stack *s)
 		f->path[depth++] = at;
 	}
 	f->leaf = AIF_NONE;
+	fold.is_bare = aif_frame_labels_is_bare(f->labels, s->stack);
 	while (depth-- && !r)
 		if (f->p->stacks[f->path[depth]].frame != AIF_NONE)
 			r = frame_add(f, f->p->stacks[f->path[depth]].frame, &fold, s);
@@ -232,7 +233,7 @@ int aif_cpu_functions_find(const struct aif_names *names, const struct aif_selec
 			   struct aif_cpu_functions *ret, struct aif_err *err)
 {
 	struct finding f = {.p = names->p, .to = ret, .inlined = inlined};
-	struct aif_frame_labels_opts o = {.detail = detail};
+	struct aif_frame_labels_opts o = {.detail = detail, .of_cpu = true};
 	struct aif_cpu_totals cpu = {0};
 	int r;
 
@@ -297,4 +298,20 @@ void aif_cpu_function_place(const struct aif_profile *p, const struct aif_cpu_fu
 	aif_buf_puts(out, aif_source_name(aif_profile_str(p, n->file)));
 	if (n->line)
 		aif_buf_printf(out, ":%" PRIu32, n->line);
+}
+
+bool aif_cpu_lacks_python(const struct aif_profile *p)
+{
+	if (!*aif_profile_meta(p, "outside"))
+		return false;
+	for (size_t i = 0; i < p->frames_len; i++)
+		if (p->frames[i].kind == AIF_FRAME_PYTHON)
+			return false;
+	for (size_t i = 0; i < p->modules_len; i++) {
+		const char *name = aif_source_name(aif_profile_str(p, p->modules[i].path));
+
+		if (!strncmp(name, "python3", 7) || !strncmp(name, "libpython3", 10))
+			return true;
+	}
+	return false;
 }

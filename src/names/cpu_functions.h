@@ -80,3 +80,6 @@ const struct aif_frame_name *aif_cpu_frame_name(const struct aif_profile *p, uin
 /* Appends "train.c:12", the line with most of its time; nothing where no line is known. */
 void aif_cpu_function_place(const struct aif_profile *p, const struct aif_cpu_function *of,
 			    struct aif_buf *out);
+
+/* Returns true if samples from outside are of Python programs, of which they have the interpreter's functions alone. */
+bool aif_cpu_lacks_python(const struct aif_profile *p);

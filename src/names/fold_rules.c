@@ -18,15 +18,18 @@ enum type_set {
 	TYPE_OS = 128,
 	TYPE_RANGE = 256,
 	TYPE_PACKAGE = 512,
+	TYPE_PYTHON_CALL = 1024,
 	BY_MODULE = TYPE_INTERPRETER | TYPE_MODULE,
 };
 
 static unsigned types_of(unsigned type)
 {
-	switch (aif_tree_base_type(type & ~(unsigned)(AIF_FOLD_WITH_PYTHON | AIF_FOLD_PACKAGE))) {
+	switch (aif_tree_base_type(
+		type & ~(unsigned)(AIF_FOLD_WITH_PYTHON | AIF_FOLD_PACKAGE | AIF_FOLD_BARE))) {
 	case AIF_TREE_C:
 	case AIF_TREE_CXX:
 		return TYPE_NATIVE | TYPE_MODULE | (type & AIF_TREE_INLINED ? TYPE_INLINED : 0) |
+		       (type & AIF_FOLD_BARE ? 0 : TYPE_PYTHON_CALL) |
 		       (type & AIF_FOLD_WITH_PYTHON ? TYPE_INTERPRETER | TYPE_BESIDE_PYTHON : 0);
 	case AIF_TREE_PYTHON:
 		return TYPE_PYTHON | (type & AIF_FOLD_PACKAGE ? TYPE_PACKAGE : 0);

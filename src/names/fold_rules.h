@@ -22,6 +22,9 @@ enum aif_fold_action {
 /* A flag or-ed to AIF_TREE_PYTHON: the frame is of an installed package or the standard library. */
 #define AIF_FOLD_PACKAGE 0x100
 
+/* A flag or-ed to the type: the stack has no Python frame, and its frames' own time is shown. */
+#define AIF_FOLD_BARE 0x200
+
 /* Decides what happens at this detail to a frame of an enum aif_tree_type (AIF_TREE_INLINED
  * or-ed) and name: the function's for native frames, the label for Python's. `module`: the name
  * of the file that native code is in, without folders, else "". A label is appended to

@@ -35,6 +35,7 @@ struct aif_frame_labels {
 	struct aif_compiled *compiled;
 	bool has_python;
 	uint8_t *owners;         /* by stack */
+	uint8_t *with_python;    /* by stack, as aif_stacks_with_python(); NULL: of no matter */
 	bool *cxx_modules;       /* that have a C++ function among the named ones */
 	struct aif_strset brief; /* names of kernels in brief detail */
 	uint32_t *brief_of;      /* by kernel; NULL in other details */
@@ -53,24 +54,9 @@ unsigned aif_frame_labels_flavour(const struct aif_frame_labels *l, uint32_t sta
 	return flags || !l->owners[stack] ? flags : AIF_STACK_FLAGS + l->owners[stack];
 }
 
-enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
-				    unsigned type)
+bool aif_frame_labels_is_bare(const struct aif_frame_labels *l, uint32_t stack)
 {
-	type = aif_tree_base_type(type);
-	if (l->action == AIF_FOLD_START && !f->is_started)
-		return AIF_FOLD_START;
-	/* Words of ours and ranges are not what the process began with. */
-	f->is_started |= type != AIF_TREE_SYNTHETIC && type != AIF_TREE_RANGE;
-	if (l->action == AIF_FOLD_GENERATED && f->file && f->file != l->file)
-		return AIF_FOLD_HIDE;
-	if (l->file)
-		f->file = l->file;
-	if (l->action == AIF_FOLD_HIDE || (l->action == AIF_FOLD_INSIDE && f->type == type) ||
-	    (l->action == AIF_FOLD_INSIDE_MODULE && f->module == l->module))
-		return AIF_FOLD_HIDE;
-	f->type = type;
-	f->module = l->module;
-	return AIF_FOLD_SHOW;
+	return l->with_python && stack != AIF_NONE && !l->with_python[stack];
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -124,8 +110,10 @@ int aif_frame_labels_new(const struct aif_names *names, struct aif_tree *t,
 	l->frames = calloc(p->frames_len + 1, sizeof(*l->frames));
 	l->cxx_modules = calloc(p->modules_len + 1, sizeof(*l->cxx_modules));
 	l->owners = aif_stack_owners(p);
-	if (!l->frames || !l->cxx_modules || !l->owners || names_index(l) < 0 ||
-	    aif_code_index_init(&l->codes, p) < 0 || aif_compiled_new(p, &l->compiled) < 0 ||
+	l->with_python = o->of_cpu ? aif_stacks_with_python(p) : NULL;
+	if (!l->frames || !l->cxx_modules || !l->owners || (o->of_cpu && !l->with_python) ||
+	    names_index(l) < 0 || aif_code_index_init(&l->codes, p) < 0 ||
+	    aif_compiled_new(p, &l->compiled) < 0 ||
 	    (o->detail == AIF_NAME_BRIEF && aif_names_brief(names, &l->brief, &l->brief_of) < 0)) {
 		aif_frame_labels_free(l);
 		return -ENOMEM;
@@ -153,6 +141,7 @@ void aif_frame_labels_free(struct aif_frame_labels *l)
 	aif_insn_starts_finish(&l->starts);
 	free(l->cxx_modules);
 	free(l->owners);
+	free(l->with_python);
 	aif_strset_finish(&l->brief);
 	free(l->brief_of);
 	free(l);
@@ -220,6 +209,7 @@ static int label_add(struct aif_frame_labels *l, unsigned type, enum aif_fold_ac
 		.name = aif_tree_name(l->tree, type, (const char *)l->label.data, l->label.len),
 		.full = full,
 		.action = action,
+		.bare_action = action,
 	};
 	if (to->name == AIF_STR_NONE)
 		return -ENOMEM;
@@ -363,9 +353,14 @@ static int native_add(struct aif_frame_labels *l, const struct aif_frame *f, con
 	}
 	aif_buf_puts(&l->full, mangled);
 	r = label_add(l, type, action);
-	if (r == 0)
-		l->labels[l->labels_len - 1].module = f->module;
-	return r;
+	if (r < 0)
+		return r;
+	l->labels[l->labels_len - 1].module = f->module;
+	if (l->with_python && action == AIF_FOLD_HIDE)
+		l->labels[l->labels_len - 1].bare_action =
+			aif_fold(l->opts.detail, type | AIF_FOLD_BARE, name, len,
+				 base_name(module_path(l->p, f->module)), &l->renamed);
+	return 0;
 }
 
 /* Adds the label of a frame that a trace knows by name: an operator counts as C++, as PyTorch's

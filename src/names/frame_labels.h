@@ -18,6 +18,7 @@ struct aif_frame_label {
 	uint32_t module; /* of native code, else AIF_NONE */
 	uint32_t file;   /* of Python's, 1 + a string of the profile, else 0 */
 	enum aif_fold_action action;
+	enum aif_fold_action bare_action; /* in a bare stack */
 };
 
 /* The state of a walk from a stack's root, for rules that depend on the frames shown before. */
@@ -26,6 +27,7 @@ struct aif_frame_fold {
 	unsigned type;   /* its enum aif_tree_type; AIF_TREE_ROOT: nothing is shown yet */
 	uint32_t file;   /* of the last Python frame that is not generated, as a label has it */
 	bool is_started; /* something but the start of a process or thread was there */
+	bool is_bare; /* the stack has no Python frames: what its interpreter does stands for itself */
 };
 #define AIF_FRAME_FOLD_ROOT ((struct aif_frame_fold){.module = AIF_NONE, .type = AIF_TREE_ROOT})
 
@@ -33,11 +35,15 @@ struct aif_frame_fold {
 enum aif_fold_action aif_frame_fold(struct aif_frame_fold *f, const struct aif_frame_label *l,
 				    unsigned type);
 
+/* Returns by stack whether it has a Python frame, in memory for free(). NULL when memory runs out. */
+uint8_t *aif_stacks_with_python(const struct aif_profile *p);
+
 struct aif_frame_labels;
 
 struct aif_frame_labels_opts {
 	enum aif_name_detail detail;
 	bool lines; /* "f (file.c:12)" instead of "f" */
+	bool of_cpu; /* CPU time is shown: hiding a stack's innermost frame gives its time to another */
 };
 
 /* The tree and the names must outlive it. 0 or -ENOMEM. */
@@ -47,6 +53,9 @@ void aif_frame_labels_free(struct aif_frame_labels *l);
 
 /* The flavour of a stack, which is not AIF_NONE. */
 unsigned aif_frame_labels_flavour(const struct aif_frame_labels *l, uint32_t stack);
+
+/* True of a stack without Python frames in a view of CPU time. */
+bool aif_frame_labels_is_bare(const struct aif_frame_labels *l, uint32_t stack);
 
 /* Returns the end of a source file's path that labels have: its last part, and the directory's before it where that names
  * many files, as __init__.py does. */

@@ -108,6 +108,47 @@ static void frames_of_the_interpreters_end_are_its_own(void **state)
 	world_finish(&w);
 }
 
+/* Returns the folded tree of one CPU sample of each of the stacks. */
+static void cpu_check(struct world *w, const uint32_t *stacks, size_t n, const char *want)
+{
+	struct aif_cpu_stack at[4] = {{.stack = 0}};
+	struct aif_cpu_totals cpu = {.stacks = at, .stacks_len = n, .threads = 1};
+	struct aif_flame_opts o = normal;
+	struct aif_tree t;
+	struct aif_err err;
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		at[i] = (struct aif_cpu_stack){
+			.stack = stacks[i], .weight_ns = i + 1, .samples = i + 1};
+	assert_int_equal(aif_flame_build_cpu(AIF_NAMES_OF(&w->p), &cpu, &o, &t, &err), 0);
+	text = folded(&t);
+	assert_string_equal(text, want);
+	free(text);
+	aif_tree_finish(&t);
+}
+
+static void an_interpreter_without_python_frames_keeps_its_own_cpu_time(void **state)
+{
+	struct world w;
+	uint32_t python, s, run, eval, f;
+
+	(void)state;
+	world_init(&w);
+	python = module(&w, AIF_MODULE_ELF, "/usr/bin/python3.11");
+	s = push(&w, AIF_NONE, frame(&w, AIF_FRAME_NATIVE, python, "Py_RunMain", NULL, 0));
+	run = push(&w, s, frame(&w, AIF_FRAME_NATIVE, python, "pyrun_file", NULL, 0));
+	eval = push(&w, run,
+		    frame(&w, AIF_FRAME_NATIVE, python, "_PyEval_EvalFrameDefault", NULL, 0));
+	cpu_check(&w, (uint32_t[]){eval}, 1, "pyrun_file;_PyEval_EvalFrameDefault 1\n");
+	/* Another stack with the same callers has Python frames: these say what it does. */
+	f = push(&w, run, frame(&w, AIF_FRAME_PYTHON, w.script, "f", "/home/u/train.py", 1));
+	f = push(&w, f, frame(&w, AIF_FRAME_NATIVE, python, "_PyEval_EvalFrameDefault", NULL, 0));
+	cpu_check(&w, (uint32_t[]){eval, f}, 2,
+		  "f (train.py)_[p] 2\npyrun_file;_PyEval_EvalFrameDefault 1\n");
+	world_finish(&w);
+}
+
 /* A framework's launcher is in no file and says nothing; what somebody typed is the program. */
 static void generated_launchers_are_hidden_typed_code_is_not(void **state)
 {
@@ -268,6 +309,7 @@ int main(void)
 		cmocka_unit_test(decorators_are_shown_for_the_program_only),
 		cmocka_unit_test(a_stack_that_folds_to_nothing_is_drawn),
 		cmocka_unit_test(frames_of_the_interpreters_end_are_its_own),
+		cmocka_unit_test(an_interpreter_without_python_frames_keeps_its_own_cpu_time),
 		cmocka_unit_test(generated_launchers_are_hidden_typed_code_is_not),
 		cmocka_unit_test(packages_that_use_no_device_are_no_callers),
 		cmocka_unit_test(a_lambda_is_called_by_the_function_that_it_stands_in),

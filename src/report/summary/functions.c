@@ -85,6 +85,10 @@ bool aif_summary_functions(const struct aif_names *names, size_t most, struct ai
 		aif_human_share(out, aif_share_ppm(f.whole_samples, f.samples));
 		aif_buf_puts(out, " of the samples have a whole stack\n");
 	}
+	if (has && aif_cpu_lacks_python(p))
+		aif_buf_puts(out,
+			     "python   its functions are not in samples from outside: record with "
+			     "--inject always\n");
 	aif_cpu_functions_finish(&f);
 	return has;
 }

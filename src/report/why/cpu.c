@@ -449,20 +449,6 @@ static void say_unsampled(const struct cpu_why *w, struct aif_buf *out)
 		*aif_profile_meta(w->p, "outside") ? ", the OS kernel's part without root" : "");
 }
 
-/* Returns true if samples from outside are of Python programs, of which they have the interpreter's functions alone. */
-static bool lacks_python(const struct aif_profile *p)
-{
-	if (!*aif_profile_meta(p, "outside") || has_python(p))
-		return false;
-	for (size_t i = 0; i < p->modules_len; i++) {
-		const char *name = aif_source_name(aif_profile_str(p, p->modules[i].path));
-
-		if (!strncmp(name, "python3", 7) || !strncmp(name, "libpython3", 10))
-			return true;
-	}
-	return false;
-}
-
 static void say_lines(const struct cpu_why *w, struct aif_buf *out)
 {
 	struct aif_buf cell = {0};
@@ -545,7 +531,7 @@ static void say(const struct cpu_why *w, struct aif_buf *out)
 	}
 	aif_buf_finish(&advice);
 	aif_why_cpu_say_unknown(&w->answer, out);
-	if (lacks_python(w->p))
+	if (aif_cpu_lacks_python(w->p))
 		aif_buf_puts(out,
 			     "python   its functions are not in samples from outside: record with "
 			     "--inject always\n");
