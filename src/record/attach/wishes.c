@@ -283,7 +283,7 @@ static int wish_end(struct aif_attach *a, struct wish *w, const struct aif_recor
 	times.was_there = w->is_woken;
 	request = request_add(a, w->pid, !w->maps.has_agent);
 	request->times = times;
-	/* Nothing more is waited for where the process is sampled from outside. */
+	/* Waits for nothing more where the process is sampled from outside. */
 	request->was_announced = o->outside;
 	request->is_late = w->maps.is_injected && w->maps.has_runtime;
 	aif_became_watch(&request->became, w->program, w->uid, o);
