@@ -35,7 +35,8 @@ static const char *no_program_samples(const struct aif_profile *p)
 		return "the program is statically linked, and the agent, which samples, cannot be loaded "
 		       "into it; link it dynamically, or record as root with --ebpf, which samples it "
 		       "from outside";
-	if (p->traits.lacks & AIF_LACK_CPU || !*used || strtoull(used, NULL, 10) >= SHORT_NS)
+	if (p->traits.lacks & AIF_LACK_CPU || *aif_profile_meta(p, "steps_asked") || !*used ||
+	    strtoull(used, NULL, 10) >= SHORT_NS)
 		return NULL;
 	for (size_t i = 0; i < p->processes_len; i++)
 		if (p->processes[i].flags & AIF_PROCESS_AGENT)

@@ -26,7 +26,7 @@ static bool was_paused(const struct aif_profile *p)
 static const char *why_nothing(const struct aif_profile *p, size_t agents, size_t runtimes,
 			       char text[160])
 {
-	const char *attached = aif_profile_meta(p, "attached"),
+	const char *no_cpu = aif_no_cpu_samples(p), *attached = aif_profile_meta(p, "attached"),
 		   *left = aif_profile_meta(p, "left_running"),
 		   *steps = aif_profile_meta(p, "steps_asked");
 
@@ -81,10 +81,12 @@ static const char *why_nothing(const struct aif_profile *p, size_t agents, size_
 	if (*attached)
 		return "no accelerator runtime has started in what was recorded; it was waited for";
 	if (agents && *aif_profile_meta(p, "cpu_programs"))
-		return "no thread of the program was sampled: it ended too soon, or see below";
+		return no_cpu ?: "no thread of the program was sampled: it ended too soon, or see below";
 	if (agents)
 		return "the program used none of CUDA, OpenCL and Level Zero, or its OpenCL loader has "
 		       "no layers; see aiflame doctor";
+	if (*aif_profile_meta(p, "cpu_programs") && no_cpu)
+		return no_cpu;
 	return "the agent was not loaded: a static or set-user-id program, or one that clears its "
 	       "environment";
 }
@@ -139,8 +141,7 @@ void aif_summary_empty(const struct aif_profile *p, struct aif_buf *out)
 	if (p->dropped_launches)
 		put_dropped(p, out);
 	else
-		aif_buf_puts(out,
-			     is_cpu && no_cpu ? no_cpu : why_nothing(p, agents, runtimes, text));
+		aif_buf_puts(out, why_nothing(p, agents, runtimes, text));
 	aif_buf_putc(out, '\n');
 	if (no_cpu && !is_cpu)
 		aif_buf_printf(out, "cpu      no samples: %s\n", no_cpu);
