@@ -83,7 +83,8 @@ bool aif_mpi_status_read(enum aif_mpi_abi abi, const void *status, int *ret_sour
 {
 	int words[4];
 
-	if (!status || (abi != AIF_MPI_OPEN_MPI && abi != AIF_MPI_MPICH))
+	if (aif_mpi_is_ignored(abi, (long)(uintptr_t)status) ||
+	    (abi != AIF_MPI_OPEN_MPI && abi != AIF_MPI_MPICH))
 		return false;
 	memcpy(words, status, sizeof(words));
 	/* MPICH has two words of the count before. */

@@ -12,8 +12,8 @@
 enum aif_mpi_abi { AIF_MPI_ABI_UNKNOWN, AIF_MPI_OPEN_MPI, AIF_MPI_MPICH, AIF_MPI_OTHER_ABI };
 enum aif_mpi_abi aif_mpi_abi_of(struct aif_mpi *m);
 
-/* A status has 24 bytes with Open MPI, and 20 with MPICH. */
-#define AIF_MPI_STATUS_SIZE 24
+/* A status has 24 bytes with Open MPI, 20 with MPICH, and 32 in the standard's ABI, whose libraries may be called by MPICH's name. */
+#define AIF_MPI_STATUS_SIZE 32
 /* Declares room for statuses, as aligned as they are. */
 #define AIF_MPI_STATUSES(name, n) uint64_t name[(n)*AIF_MPI_STATUS_SIZE / sizeof(uint64_t)]
 /* Returns the bytes from one status to the next. */

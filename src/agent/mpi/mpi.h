@@ -65,7 +65,7 @@ struct aif_mpi {
 	struct aif_mpi_request requests[AIF_MPI_REQUESTS];
 	struct aif_mpi_channel channels[AIF_MPI_CHANNELS];
 	_Atomic uint64_t requests_live, requests_turn;
-	atomic_uint abi;         /* communicators.c; 0: not looked for */
+	atomic_uint abi;         /* library.c; 0: not looked for */
 	_Atomic uintptr_t asked; /* the function that said so */
 	atomic_bool is_full;     /* a communicator had no place */
 	/* Text of MPI_Get_library_version(): MPICH's may have 8,192 bytes (MPI_MAX_LIBRARY_VERSION_STRING), the most of all. */

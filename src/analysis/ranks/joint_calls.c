@@ -62,7 +62,7 @@ static enum what what_of(const char *name)
 
 	if (!aif_host_call_kind_of(name, &kind) || kind != AIF_HOST_CALL_COMMUNICATE)
 		return OTHER;
-	return strcasestr(name, "send") || strcasestr(name, "recv") || strstr(name, "robe")
+	return strcasestr(name, "send") || strcasestr(name, "recv") || strcasestr(name, "probe")
 		       ? MESSAGE
 		       : JOINT;
 }

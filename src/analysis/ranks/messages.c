@@ -181,7 +181,7 @@ static int64_t entered(const struct matching *m, uint32_t thread, int64_t from, 
 	const struct aif_host_calls *c = m->calls;
 	size_t i = aif_host_calls_first(c, thread, from);
 
-	while (i < c->len && c->at[i].thread == thread &&
+	while (i < c->len && c->at[i].thread == thread && c->at[i].start <= to &&
 	       (c->at[i].kind != AIF_HOST_CALL_COMMUNICATE || c->at[i].end <= from))
 		i++;
 	return i < c->len && c->at[i].thread == thread && c->at[i].start > from &&

@@ -189,10 +189,13 @@ static int by_value(const void *a, const void *b)
 	return AIF_ORDER(x, y);
 }
 
+/* Times of steps and ranks at most, where waits stand for steps: more of them are taken together. */
+#define TIMES_MOST ((size_t)1 << 22)
+
 /* Sets ends to those of operations and of waits in messages, which stand for steps where none are known. Returns their number. */
 static size_t ends_of(const struct aif_ranks *r, int64_t *ends)
 {
-	size_t n = 0;
+	size_t n = 0, kept = 0, each;
 
 	for (size_t i = 0; i < r->operations_len; i++)
 		ends[n++] = r->operations[i].last_start;
@@ -201,20 +204,23 @@ static size_t ends_of(const struct aif_ranks *r, int64_t *ends)
 			ends[n++] = r->waits[i].to;
 	if (n)
 		aif_sort(ends, n, sizeof(*ends), by_value);
-	return n;
+	each = 1 + n * r->ranks_len / TIMES_MOST;
+	for (size_t i = each - 1; i < n; i += each)
+		ends[kept++] = ends[i];
+	return kept;
 }
 
 static void judge_steps(const struct aif_rank_waits *w, struct delays *d)
 {
 	for (size_t s = 0; s < d->steps; s++) {
-		uint64_t most = 0;
+		uint64_t most = 0, all = 0;
 
 		d->late[s] = AIF_NONE;
+		for (uint32_t r = 0; r < d->ranks; r++)
+			all += d->lead[s * d->ranks + r];
 		for (uint32_t r = 0; r < d->ranks && d->any[s]; r++) {
-			uint64_t lead = d->lead[s * d->ranks + r], others = 0;
+			uint64_t lead = d->lead[s * d->ranks + r], others = all - lead;
 
-			for (uint32_t k = 0; k < d->ranks; k++)
-				others += k == r ? 0 : d->lead[s * d->ranks + k];
 			lead -= AIF_MIN(others, lead);
 			d->net[s * d->ranks + r] = lead;
 			if (lead <= most || lead < d->length[s] / DELAYED_PART ||

@@ -77,7 +77,7 @@ bool aif_attach_accepts(const struct aif_attach *a, int pid, bool after_fork)
 	return false;
 }
 
-static bool has_ended(struct aif_attach_request *w)
+bool aif_attach_has_ended(struct aif_attach_request *w)
 {
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
 	char path[64];
@@ -92,7 +92,7 @@ static bool has_ended(struct aif_attach_request *w)
 bool aif_attach_all_ended(struct aif_attach *a)
 {
 	for (unsigned i = 0; i < a->requests; i++)
-		if (!has_ended(&a->request[i]))
+		if (!aif_attach_has_ended(&a->request[i]))
 			return false;
 	return a->wants == AIF_WANTS_SOME;
 }
@@ -129,7 +129,7 @@ int aif_attach_awaited(struct aif_attach *a)
 
 		for (size_t k = 0; k < a->pages; k++)
 			has_page |= a->page[k].pid == w->pid;
-		if (!has_page && !w->was_announced && !w->no_agent && !has_ended(w)) {
+		if (!has_page && !w->was_announced && !w->no_agent && !aif_attach_has_ended(w)) {
 			w->was_announced = true;
 			return w->pid;
 		}
@@ -263,7 +263,7 @@ static bool request_has_ended(struct aif_attach *a, int pid)
 {
 	for (unsigned i = 0; i < a->requests; i++)
 		if (a->request[i].pid == pid)
-			return has_ended(&a->request[i]);
+			return aif_attach_has_ended(&a->request[i]);
 	return false;
 }
 

@@ -107,6 +107,8 @@ bool aif_attach_all_joined(const struct aif_attach *a);
 /* Tells the others whether we collect. */
 void aif_attach_state(struct aif_attach *a, enum aif_standby_state state);
 
+/* Returns whether the process that was asked for has ended, even if another one has its number. */
+bool aif_attach_has_ended(struct aif_attach_request *w);
 /* All processes that were named have ended. */
 bool aif_attach_all_ended(struct aif_attach *a);
 /* The next process into which the agent was put, and how long a thread was stopped; 0: none. Each once. */

@@ -138,8 +138,12 @@ void aif_became_look(struct aif_attach *a, struct aif_attach_request *w, uint64_
 {
 	struct aif_became *b = &w->became;
 
-	if (b->program < 0)
+	/* Another process may have the number by now. */
+	if (b->program < 0 || aif_attach_has_ended(w)) {
+		if (b->in.injector)
+			aif_inject_cancel(&b->in);
 		return;
+	}
 	if (b->in.injector)
 		end(a, w, now);
 	else if (!b->has_left)

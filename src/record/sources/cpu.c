@@ -110,9 +110,10 @@ static void sample_thread(struct aif_drainer *d, struct aif_target *t, size_t i,
 	int fd = sampler_open(d->opts, tid);
 
 	cpu_of(t)->events->at[i].fd = fd;
-	if (fd >= 0 && event && event->also)
-		cpu_of(t)->events->at[i].also =
-			aif_cpu_event_open(tid, event->type, event->also, d->opts->cpu_period);
+	if (fd >= 0 && event && event->also) {
+		fd = aif_cpu_event_open(tid, event->type, event->also, d->opts->cpu_period);
+		cpu_of(t)->events->at[i].also = fd;
+	}
 	if (fd < 0 && fd != -ESRCH)
 		lose(d, t, AIF_REASON_CPU_TOO_MANY, fd);
 }
