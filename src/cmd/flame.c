@@ -339,8 +339,8 @@ static int of_cpu(const struct values *v, const struct aif_names *names,
 		aif_flame_subtitle(p, &sub);
 		aif_cpu_totals_say(p, &cpu, &told);
 		aif_summary_lacks(p,
-				  AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS |
-					  AIF_LACK_RECORDS | AIF_LACK_EVENTS,
+				  AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_WAITS |
+					  AIF_LACK_STACKS | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
 				  &told);
 		r = draw(v, p, o->sel, &t, aif_buf_str(&sub), aif_buf_str(&told),
 			 o->by == AIF_BY_SAMPLES ? aif_flame_unit(o->by) : aif_cpu_counts(p), err);

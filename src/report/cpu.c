@@ -100,7 +100,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_cpu = {
-	.lacks = AIF_LACK_CPU | AIF_LACK_STACKS | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
+	.lacks = AIF_LACK_CPU | AIF_LACK_WAITS | AIF_LACK_STACKS | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.hides_zeros = true,
 	.rows = "CPU samples",
 	.hint = "record with --cpu, or see aiflame info",

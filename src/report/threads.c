@@ -37,7 +37,8 @@ static int fill(struct aif_report *r, struct aif_err *err)
 }
 
 const struct aif_report_table aif_report_table_threads = {
-	.lacks = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_RECORDS | AIF_LACK_EVENTS,
+	.lacks = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_WAITS | AIF_LACK_RECORDS |
+		 AIF_LACK_EVENTS,
 	.needs = AIF_REPORT_NEEDS_TIMELINE,
 	.hides_zeros = true,
 	.wants_cpu = true,

@@ -15,7 +15,7 @@ check "the page has each reason" every page full.data
 check "the page of a CPU program has each reason" every page cpu.data
 check "the page of a flame scope has each reason" every scope cpu.data
 check "a picture of devices says what it lacks" every picture full.data WORK RECORDS JOINS SAMPLES EVENTS --
-check "a picture of CPUs says what it lacks" every picture cpu.data CPU OFF_CPU STACKS RECORDS EVENTS -- --of cpu
+check "a picture of CPUs says what it lacks" every picture cpu.data CPU OFF_CPU WAITS STACKS RECORDS EVENTS -- --of cpu
 check "report --kernels says what it lacks" every table full.data WORK EXECUTIONS LAUNCHES RECORDS EVENTS -- --kernels
 check "report --stacks says what it lacks" every table full.data WORK EXECUTIONS LAUNCHES RECORDS JOINS STACKS EVENTS -- --stacks
 check "report --stalls says what it lacks" every table full.data SAMPLES -- --stalls
@@ -23,11 +23,11 @@ check "report --streams says what it lacks" every table full.data WORK EXECUTION
 check "report --counters says what it lacks" every table full.data COUNTERS EVENTS -- --counters
 check "report --ranges says what it lacks" every table full.data WORK RANGES EVENTS -- --ranges
 check "report --sync says what it lacks" every table full.data CALLS RECORDS EVENTS -- --sync
-check "report --cpu says what it lacks" every table cpu.data CPU STACKS RECORDS EVENTS -- --cpu
-check "report --threads says what it lacks" every table cpu.data CPU OFF_CPU RECORDS EVENTS -- --threads
+check "report --cpu says what it lacks" every table cpu.data CPU WAITS STACKS RECORDS EVENTS -- --cpu
+check "report --threads says what it lacks" every table cpu.data CPU OFF_CPU WAITS RECORDS EVENTS -- --threads
 check "report --changes says what it lacks" every table full.data STEP_SUMS -- --changes
 check "why says what a profile of a device lacks" every why full.data WORK EXECUTIONS LAUNCHES RECORDS JOINS STACKS CLOCKS CPU OFF_CPU RANGES CALLS EVENTS --
-check "why says what a CPU program's profile lacks" every why cpu.data CPU OFF_CPU STACKS RECORDS EVENTS --
+check "why says what a CPU program's profile lacks" every why cpu.data CPU OFF_CPU WAITS STACKS RECORDS EVENTS --
 for view in diff gate export; do
 	check "$view says what a profile of a device lacks" every $view full.data
 	check "$view says what a CPU program's profile lacks" every $view cpu.data

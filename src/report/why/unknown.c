@@ -70,8 +70,8 @@ size_t aif_why_unknown(const struct aif_profile *p, const struct aif_why *w,
 
 bool aif_why_incomplete(const struct aif_profile *p, bool of_cpus, struct aif_buf *out)
 {
-	unsigned of = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_STACKS | AIF_LACK_RECORDS |
-		      AIF_LACK_EVENTS;
+	unsigned of = AIF_LACK_CPU | AIF_LACK_OFF_CPU | AIF_LACK_WAITS | AIF_LACK_STACKS |
+		      AIF_LACK_RECORDS | AIF_LACK_EVENTS;
 
 	bool is_cut = of_cpus && p->notes & AIF_NOTE_CUT_SHORT;
 	struct aif_buf lacks = {0};
