@@ -201,7 +201,9 @@ static void thread_add(struct aif_cpu *c, uint32_t tid)
 	struct aif_cpu_thread *t = aif_cpu_place_take(c, tid);
 
 	if (!t) {
-		if (!c->too_many && c->len == AIF_ARRAY_LEN(c->at))
+		if (c->len < AIF_ARRAY_LEN(c->at)) /* no memory */
+			return;
+		if (!c->too_many)
 			note(AIF_REASON_CPU_TOO_MANY);
 		c->too_many = true;
 		return;

@@ -124,7 +124,7 @@ static void close_call(struct aif_thread *t, uint32_t token,
 	if (!written)
 		aif_emit_mark_at(t, AIF_MARK_CALL, c.stack, c.since, now, aif_host_call_name(c.id));
 	aif_budget_add_cost(&aif_agent.budget, aif_budget_block(&aif_agent.budget, now),
-			    AIF_HOST_CALL_WRITE_MOST_NS);
+			    AIF_MAX(written, 1) * AIF_HOST_CALL_WRITE_MOST_NS);
 }
 
 void aif_host_call_close(struct aif_thread *t, uint32_t token, const struct aif_regs *regs,

@@ -482,7 +482,7 @@ static bool say_advice(const struct cpu_why *w, unsigned i, struct aif_buf *out)
 	}
 	if (w->bound == BOUND_OFF_CPU) {
 		aif_buf_puts(out, i ? ""
-				    : "find out what it waits for: record --wall, or as root "
+				    : "find out what it waits for: record --cpu --wall, or as root "
 				      "record --ebpf --off-cpu");
 		return !i;
 	}
