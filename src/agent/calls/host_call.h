@@ -62,7 +62,7 @@ static inline uint32_t aif_host_call_begin(enum aif_host_call_id id, uint32_t op
 	return aif_host_call_wanted(options) ? aif_host_call_begin_slow(id, least_ns, regs, api)
 					     : 0;
 }
-/* The same for a call of a job's ranks, with the operations and messages that it was; those whose number is 0 are none. The call is
+/* The same for a call of a job's ranks, with the operations and messages that it stands for; those whose number is 0 are none. The call is
  * written once for each. Outside of an entry. */
 void aif_host_call_end_joint(uint32_t token, const struct aif_host_call_joint *joints, size_t n,
 			     const struct aif_regs *regs, const struct aif_emit_api *api);

@@ -7,11 +7,12 @@
 /*
  * Ranks of a job and the operations in which they take part together: NCCL's collectives and the like.
  *
- * A rank is a process's device that communicates, or, where the process uses none, the thread that makes most of its joint calls. Its operations are executions of kernels that communicate
- * (utilization_rules.def). The n-th operation of a communicator is the same one on all of its ranks: by the number that the
- * profile has for it (struct aif_exec_row), else by their order in time, which is that of their launches, for which a communicator has one queue. Where the
- * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have as many (.by_kernel).
- * Sends and receives have two ranks, and none of them is told: they are not matched.
+ * A rank is a process's device that communicates, or, where the process uses none, the thread that makes most of its
+ * joint calls. Its operations are executions of kernels that communicate (utilization_rules.def). The n-th operation of
+ * a communicator is the same one on all of its ranks: by the number that the profile has for it (struct aif_exec_row),
+ * else by their order in time, which is that of their launches, for which a communicator has one queue. Where the
+ * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have
+ * as many (.by_kernel). Sends and receives have two ranks, and none of them is told: they are not matched.
  *
  * As a rule nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
  * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much

@@ -8,10 +8,11 @@
  * Verdict on a job: is one rank late, since which step, or another one each time?
  *
  * A rank delays a step by how much later than the next to last it came to the step's operations, all together
- * (aif_rank_operation.lead_ns), less what other ranks came later to others of them. A step is delayed if that is a fiftieth of it, and more than clocks are off. One rank is late if it
- * delays seven of ten delayed steps, or, in less than half of these, has seven tenths of the delay: what was found as a step may be a
- * part of the program's. Else the imbalance wanders. Where few steps are delayed, and the delays of all are less than a
- * fiftieth of the time, no rank is named.
+ * (aif_rank_operation.lead_ns), less what other ranks came later to others of them. A step is delayed if that is a
+ * fiftieth of it, and more than clocks are off. One rank is late if it delays seven of ten delayed steps, or, in less
+ * than half of these, has seven tenths of the delay: what was found as a step may be a part of the program's. Else the
+ * imbalance wanders. Where few steps are delayed, and the delays of all are less than a fiftieth of the time, no rank
+ * is named.
  *
  * Where ranks wait in messages, a rank delays a step by the time in it in which somebody waits for this rank alone, at the end of the chain
  * (messages.h).

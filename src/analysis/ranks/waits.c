@@ -524,7 +524,7 @@ static size_t bytes_of(const void *value)
 
 	return w->ranks.members_len * (sizeof(*w->ranks.members) + sizeof(*w->by_exec)) +
 	       w->ranks.operations_len * sizeof(*w->ranks.operations) +
-	       w->rows_len * sizeof(*w->rows);
+	       w->ranks.waits_len * sizeof(*w->ranks.waits) + w->rows_len * sizeof(*w->rows);
 }
 
 static const struct aif_fact_kind kind = {.name = "waits of ranks",

@@ -7,12 +7,13 @@
 /*
  * Blame for waiting: what the late rank did.
  *
- * Rank r waits in the n-th operation of a communicator for rank q, the last to start. Both left the operation before it at the
- * same moment at the earliest, when the last rank had started that one: L. From L on, q took longer than r to the start of
- * the n-th by just r's wait. So what q did from L on, less what r did, is the cause: each ns of both is of one owner,
- * what ran on the rank's device (kernels that compute before copies before communication), or, where nothing did, what idle
- * time is blamed on (idle/blame.h). Of a rank without a device it is what its thread did between two calls that communicate (host_owners.c). Owners are compared by the names of their stacks. The wait is shared among the owners of
- * which q has more than r, in proportion to how much more.
+ * Rank r waits in the n-th operation of a communicator for rank q, the last to start. Both left the operation before it
+ * at the same moment at the earliest, when the last rank had started that one: L. From L on, q took longer than r to
+ * the start of the n-th by just r's wait. So what q did from L on, less what r did, is the cause: each ns of both is of
+ * one owner, what ran on the rank's device (kernels that compute before copies before communication), or, where nothing
+ * did, what idle time is blamed on (idle/blame.h). Of a rank without a device it is what its thread did between two
+ * calls that communicate (host_owners.c). Owners are compared by the names of their stacks. The wait is shared among
+ * the owners of which q has more than r, in proportion to how much more.
  *
  * The first operation of a communicator has no such L: its waits are of no known owner.
  *

@@ -11,7 +11,8 @@ struct aif_outside_wait {
 
 /* A sum of waits that ended between two looks. */
 struct aif_outside_waited {
-	uint64_t since_ns; /* the first of the two looks, or when collecting began */
+	uint64_t
+		since_ns; /* the first of the two looks, or when collecting began; waits of less than a millisecond may be from before */
 	uint64_t ns;
 };
 
