@@ -176,7 +176,11 @@ check "a program that closes all descriptors and reuses their numbers is recorde
 check "a program that changes its directory is recorded" hard 16 chdir
 check "a program that drops its privileges is recorded" hard 16 setuid
 check "a program that calls exit from another thread has every launch" hard 16 exit_thread
-check "a program whose other thread calls _exit() has all of its launches" hard 16 _exit_thread
+# PoCL calls back for the last command after clFinish() may have returned: _exit() may come before that.
+exit_at_once() {
+	under -- "$bin/agent_hard" _exit_thread && { counts 0 16 || { [ "$(of exec 0)" = 15 ] && [ "$(of launch 0)" = 16 ] && [ "$(of bad 0)" = 0 ]; }; }
+}
+check "a program whose other thread calls _exit() has all of its launches" exit_at_once
 # PoCL's worker goes on compiling while exit takes the compiler's static objects apart: it crashes in 2 of 80 such
 # exits without us (in 4 with us, always with a hold-up of 200 ms). What is ours is to add no time to that.
 exit_compiling() {
