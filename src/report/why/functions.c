@@ -103,7 +103,9 @@ const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w
 	    w->owners[f->row].place == AIF_STR_NONE ||
 	    aif_share_ppm(f->ns, w->time_ns) < AIF_WHY_BOUND_PPM)
 		return NULL;
-	if (aif_share_ppm(group_ns, w->time_ns) >= AIF_WHY_BOUND_PPM && f->ns <= group_ns)
+	/* Idle time that has one cause says more than in whose time it is. */
+	if (aif_share_ppm(group_ns, w->time_ns) >= AIF_WHY_BOUND_PPM &&
+	    (largest > AIF_WHY_WAITING || f->ns <= group_ns))
 		return NULL;
 	return f;
 }

@@ -242,7 +242,8 @@ int aif_why_functions_add(struct aif_why *w, bool is_by_line);
 /* Returns true of AIF_IDLE_MACHINE. */
 bool aif_why_is_machine(const struct aif_why *w, const struct aif_why_function *f);
 /* Returns the function that bounds the program by itself, whatever its idle time passed in: one with AIF_WHY_BOUND_PPM of the
- * time, which is known, where `largest`, the largest group, has less than that, or than the function. NULL: none does. */
+ * time, which is known, where `largest`, the largest group, has less than that, or is what the device does and has less than the
+ * function. NULL: none does. */
 const struct aif_why_function *aif_why_bounding_function(const struct aif_why *w,
 							 enum aif_why_group largest);
 /* Returns the group with most of a function's time. */
