@@ -39,8 +39,12 @@ void aif_injected_start_runtimes(void)
 
 /* True where the agent is asleep: the program was started with it and has used no device, or was forked by one that it was put into.
  * Of it there is nothing but the constructor's work, or the parent's. */
-static bool is_asleep(const struct aif_environment *env, const void *first)
+static bool is_asleep(const struct aif_environment *env, const struct aif_injected *about,
+		      const void *first)
 {
+	/* An agent that is loaded now may find the variables in the environment of a program that was not started with it. */
+	if (!about->was_there)
+		return false;
 	return (first == aif_agent_here && env->carrier && *env->standby) ||
 	       (env->injected && env->injected_into != getpid());
 }
@@ -58,7 +62,7 @@ int aif_agent_injected(const struct aif_injected *about)
 		return -EPERM;
 	if (!atomic_load(&env->is_read))
 		return -EAGAIN;
-	if (is_asleep(env, first)) {
+	if (is_asleep(env, about, first)) {
 		r = aif_agent_start_without_device();
 		/* A forked child that no recorder has met yet is on standby all the same. */
 		return r < 0 && aif_agent.session.standby.shown ? 0 : r;

@@ -24,9 +24,9 @@ struct aif_borrow {
 	struct aif_image *im;
 	int program; /* of which all here is true (base/program_held.h) */
 	struct aif_borrow_functions fn;
-	const struct aif_payload *payload; /* what the new thread is given */
-	uint64_t memory;                   /* of the payload in the target; 0: not there */
-	bool is_executable;                /* its first page, where the code is */
+	struct aif_payload *payload;  /* what the new thread is given */
+	uint64_t memory;              /* of the payload in the target; 0: not there */
+	bool is_executable;           /* its first page, where the code is */
 	struct aif_payload *page;     /* its second one and the stack, shared; NULL: not there */
 	bool has_mapper;              /* the thread that maps it is there (mapper.h) */
 	struct aif_stop_time longest; /* the longest stop of a thread */

@@ -327,6 +327,7 @@ static int try_image(struct aif_borrow *b, pid_t pid, struct aif_err *err)
 	r = find_functions(&im, &b->fn, err);
 	if (r < 0)
 		goto out;
+	b->payload->config[offsetof(struct aif_injected, was_there)] = b->fn.agent != 0;
 	r = aif_borrow_start(b);
 out:
 	aif_image_finish(&im);

@@ -15,6 +15,7 @@ struct aif_injected {
 	uint32_t level;                    /* enum aif_standby_level */
 	char runtime[16];                  /* the only one to listen to; "" = all */
 	char standby[AIF_STANDBY_DIR_MAX]; /* terminated; as the process sees it */
+	bool was_there;                    /* the agent was not loaded for this call */
 };
 
 /* The agent's function of that name: 0 or -errno. */
