@@ -96,7 +96,7 @@ struct aif_cpu {
  * samples. */
 bool aif_cpu_arms(const struct aif_cpu *c);
 void aif_cpu_arm_here(struct aif_cpu *c);
-/* Tells the recorder that samples got no memory. */
+/* Notes for the recorder that memory for CPU samples could not be mapped. */
 void aif_cpu_lacks_memory(void);
 /* Helper thread, each 250 ms. */
 void aif_cpu_tick(struct aif_cpu *c, bool collect);

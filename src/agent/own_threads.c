@@ -370,7 +370,7 @@ int aif_own_threads_return(void)
 
 			r = r2 < 0 ? r2 : r;
 		} else if (atomic_load(&own->at[i].is_late) && !is_gone(&own->at[i])) {
-			r = -EBUSY; /* it ends some day, and is not made again before the next such call */
+			r = -EBUSY; /* the late thread still runs: no second one of its kind is started beside it */
 		}
 	errno = saved;
 	return r;

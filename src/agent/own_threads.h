@@ -47,7 +47,8 @@ struct aif_own_threads {
 	struct aif_own_thread {
 		_Atomic uint32_t tid;  /* 0 = free */
 		_Atomic bool is_apart; /* the thread has a table of descriptors of its own */
-		_Atomic bool is_late;  /* it has not made way in time: it is to end once it can */
+		_Atomic bool
+			is_late; /* the thread did not end in time: it exits at its next look */
 		_Atomic uint32_t parting; /* how far it is with that */
 		_Atomic(aif_own_run) run;
 		_Atomic(const void *) word; /* the futex word that it sleeps on, if not on `away` */

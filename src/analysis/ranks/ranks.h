@@ -12,7 +12,7 @@
  * a communicator is the same one on all of its ranks: by the number that the profile has for it (struct aif_exec_row),
  * else by their order in time, which is that of their launches, for which a communicator has one queue. Where the
  * communicator is not known either, the n-th execution of a kernel is taken for the same operation, if all ranks have
- * as many (.by_kernel). Sends and receives have two ranks, and none of them is told: they are not matched.
+ * as many (.by_kernel). Sends and receives of NCCL do not name their two ranks, so they are not matched.
  *
  * As a rule nobody ends an operation before its last rank has started. So a rank *waits* in it from its own start until the last rank's,
  * and the rest of its time is transfer. What its device computes while it waits it would have had to compute anyhow: so much
@@ -70,9 +70,10 @@ struct aif_rank_operation {
 };
 /* A wait of a rank without a device, of its thread (messages.h). */
 struct aif_rank_wait {
-	uint32_t rank, late; /* who waits, and for whom: that one may itself wait */
+	uint32_t rank,
+		late; /* the rank that waits, and the rank that it waits for, which may wait, too */
 	int64_t from, to;
-	int64_t lead_from; /* of a message: others have come by then */
+	int64_t lead_from; /* of a message: from this time on only `late` is waited for */
 	bool is_message;   /* else it is of an operation */
 };
 /* Longest chain of ranks that wait for each other, in ranks. */

@@ -42,10 +42,10 @@ struct aif_rank_verdict {
 	size_t changes;
 	uint32_t first, last;
 	bool are_operations; /* no steps are known: each operation counts as one */
-	bool are_means;      /* of lengths and delays: few steps are delayed, by much */
-	uint64_t step_ns;    /* length */
-	uint64_t delay_ns;   /* delay of the delayed steps */
-	uint64_t saved_ns;   /* by which a step is shorter without it */
+	bool are_means; /* step_ns and delay_ns are means: medians hide few steps that are delayed by much */
+	uint64_t step_ns;  /* length */
+	uint64_t delay_ns; /* delay of the delayed steps */
+	uint64_t saved_ns; /* by which a step is shorter without it */
 	/* The computing time of the rank that computes longest in a step, and that of ranks on average; of UNEVEN. .delayed: in how many steps
 	 * it is .late. */
 	uint64_t most_ns, mean_ns;

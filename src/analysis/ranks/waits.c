@@ -200,7 +200,7 @@ struct passing {
 	struct blaming *b;
 	uint32_t rank, late;
 	bool is_late_kept; /* the part of .late itself is left */
-	uint64_t ns;       /* what was passed on */
+	uint64_t ns;       /* part of the wait that belongs to the rank at the end of the chain */
 };
 
 /* Takes a part of a wait: its owners are what the rank at the end of the chain did. */

@@ -548,15 +548,7 @@ static void say_json_answer(const struct cpu_why *w, struct aif_buf *out)
 
 	say_bound(w, &text);
 	aif_json_answer_verdict(&head, aif_buf_str(&text));
-	aif_buf_clear(&text);
-	aif_why_say_job(w->names, &w->job, &text);
-	if (text.len) {
-		aif_why_cpu_command(&w->answer, "report --ranks", &command);
-		aif_json_answer_evidence(&head, aif_buf_str(&text), -1, aif_buf_str(&command));
-		if (is_late)
-			aif_json_answer_next(&head, aif_buf_str(&command));
-		aif_buf_clear(&command);
-	}
+	aif_why_cpu_put_ranks(&w->answer, w->names, &w->job, &head, out);
 	aif_why_cpu_command(&w->answer, "report --cpu", &command);
 	for (size_t i = 0; i < w->functions.len && i < MOST; i++) {
 		const struct aif_cpu_function *f = &w->functions.at[i];

@@ -78,3 +78,21 @@ bool aif_why_cpu_say_advice(const struct aif_names *names, const struct aif_why 
 	finish(&s, out);
 	return says;
 }
+
+void aif_why_cpu_put_ranks(const struct aif_why_cpu_answer *a, const struct aif_names *names,
+			   const struct aif_why *w, struct aif_json_answer *head,
+			   struct aif_buf *out)
+{
+	struct aif_buf text = {0}, command = {0};
+
+	aif_why_say_job(names, w, &text);
+	if (text.len) {
+		aif_why_cpu_command(a, "report --ranks", &command);
+		aif_json_answer_evidence(head, aif_buf_str(&text), -1, aif_buf_str(&command));
+		if (aif_why_is_rank_late(w))
+			aif_json_answer_next(head, aif_buf_str(&command));
+	}
+	out->failed |= aif_buf_failed(&text) || aif_buf_failed(&command);
+	aif_buf_finish(&text);
+	aif_buf_finish(&command);
+}
