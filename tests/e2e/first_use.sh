@@ -50,19 +50,7 @@ check "the summary says which CPU time is of children that nobody waited for" gr
 # ---- notes in pprof
 cat >pprof.py <<'END'
 import gzip, sys
-def varint(b, i):
-    v = shift = 0
-    while True:
-        c = b[i]; i += 1; v |= (c & 127) << shift; shift += 7
-        if c < 128: return v, i
-def fields(b):
-    i = 0
-    while i < len(b):
-        key, i = varint(b, i)
-        if key & 7 == 2:
-            n, i = varint(b, i); yield key >> 3, b[i:i + n]; i += n
-        else:
-            v, i = varint(b, i); yield key >> 3, v
+from protobuf import fields
 profile = list(fields(gzip.open(sys.argv[1]).read()))
 strings = [v.decode() for f, v in profile if f == 6]
 files = [strings[dict(fields(v))[5]] for f, v in profile if f == 3]
@@ -77,7 +65,7 @@ assert "[before sampling]" in functions, functions
 END
 "$aiflame" record -q --cpu -o c.data "$app" 1 >/dev/null
 "$aiflame" export --format pprof -o c.pb.gz c.data
-check "pprof has the names of notes, and the program in front" python3 pprof.py c.pb.gz
+check "pprof has the names of notes, and the program in front" env PYTHONPATH="$root/tests/e2e" PYTHONDONTWRITEBYTECODE=1 python3 pprof.py c.pb.gz
 "$aiflame" import -q c.pb.gz -o back.data
 says_unsampled() { "$aiflame" flame --of cpu --format folded -o - "$1" | sed -n 's/.*\(\[before sampling\] [0-9]*\)$/\1/p' | sort; }
 check "pprof: CPU time before sampling comes back from an export" test "$(says_unsampled back.data)" = "$(says_unsampled c.data)" -a -n "$(says_unsampled c.data)"

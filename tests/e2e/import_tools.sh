@@ -325,19 +325,7 @@ fi
 # What Node's profiler (@datadog/pprof) and Go's runtime have written, summed up from the bytes in another way.
 cat >last.py <<'END'
 import subprocess, sys
-def varint(b, i):
-    v = shift = 0
-    while True:
-        c = b[i]; i += 1; v |= (c & 127) << shift; shift += 7
-        if c < 128: return v, i
-def fields(b):
-    i = 0
-    while i < len(b):
-        key, i = varint(b, i)
-        if key & 7 == 2:
-            n, i = varint(b, i); yield key >> 3, b[i:i + n]; i += n
-        else:
-            v, i = varint(b, i); yield key >> 3, v
+from protobuf import fields, varint
 def numbers(b):
     i, out = 0, []
     while i < len(b):
@@ -354,7 +342,7 @@ END
 for of in node go; do
 	cp "$root/tests/fuzz/found/fuzz_import-pprof_$of" $of.pb
 	check "pprof of $of: a profile is imported" "$aiflame" import -q $of.pb -o $of.data
-	check "pprof of $of: the last value is taken, and summed" python3 last.py "$aiflame" $of.pb $of.data
+	check "pprof of $of: the last value is taken, and summed" env PYTHONPATH="$root/tests/e2e" PYTHONDONTWRITEBYTECODE=1 python3 last.py "$aiflame" $of.pb $of.data
 	adds_up $of
 done
 
